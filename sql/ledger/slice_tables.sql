@@ -1,0 +1,12 @@
+-- The tables that hold one slice.
+-- $1 slice
+-- Returns fingerprint, table_name, state, week_starts_on, max_days, parts (JSON); at most one live and one building.
+select
+    fingerprint,
+    table_name,
+    state,
+    week_starts_on,
+    max_days,
+    parts::varchar as parts
+from ripen.slice_tables
+where slice = $1

@@ -1,0 +1,21 @@
+-- Stages an app's links as they are stored, so that one of them can be changed.
+-- $1 app token
+-- Returns nothing.
+insert into ripen.staged_links
+select
+    token,
+    app_token,
+    parent_token,
+    level,
+    name,
+    label,
+    archived,
+    has_subtrackers,
+    partner_id,
+    cost_data_enabled,
+    url,
+    click_url,
+    impression_url,
+    0 as seen
+from main.links
+where app_token = $1

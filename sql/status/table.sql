@@ -1,0 +1,18 @@
+-- Which table of one slice is live, and how far the one being built beside it has come.
+-- $1 slice
+-- Returns at most one row: how its weeks begin (null before that was learned), whether a live table exists, and the
+-- number of periods under construction (null when nothing is).
+select
+    max(t.week_starts_on) as week_starts_on,
+    bool_or(t.state = 'live') as is_live,
+    case
+        when bool_or(t.state = 'building') then (
+            select count(*)
+            from ripen.periods as p
+            join ripen.slice_tables as b on b.slice = p.slice and b.fingerprint = p.fingerprint and b.state = 'building'
+            where p.slice = $1
+        )
+    end as building_periods
+from ripen.slice_tables as t
+where t.slice = $1
+having count(*) > 0

@@ -1,0 +1,96 @@
+#!/usr/bin/env node
+/**
+ * argv → command → exit code; the only place that touches `process`.
+ *
+ * Promises: whatever is written is scrubbed of secrets; nothing but results goes to stdout; a closed pipe does not
+ * stop a load; the first signal lets the command finish or roll back, the second ends the process at once.
+ */
+
+import { readFileSync } from 'node:fs';
+
+import { parseCommandLine } from './commands/command-line.ts';
+import { failureLines } from './commands/failure-text.ts';
+import { printable } from './commands/printable.ts';
+import type { Shell } from './commands/shell.ts';
+import { scrub } from './config/secret.ts';
+import { asFailure, exitCodeOf } from './errors.ts';
+
+/** What a shell reports for a process that a signal ended: 128 and the signal's number. */
+const signalExitCodes = { SIGINT: 130, SIGTERM: 143 } as const;
+/** A run that was told to stop has ended by then, or is ended. */
+const HARD_STOP_MS = 20_000;
+/** A handle somebody forgot to close must not keep a nightly job from ending. */
+const LINGER_MS = 5000;
+const USUAL_COLUMNS = 80;
+
+/** Warehouse, log and spool hold the account's numbers; what is published gets the rights the configuration says. */
+const PRIVATE_UMASK = 0o077;
+
+process.umask(PRIVATE_UMASK);
+
+const stopping = new AbortController();
+let stoppedBy: keyof typeof signalExitCodes | null = null;
+let log: 'text' | 'json' = 'text';
+
+const shell: Shell = {
+  environment: process.env,
+  directory: process.cwd(),
+  signal: stopping.signal,
+  isTerminal: process.stderr.isTTY && process.env['TERM'] !== 'dumb',
+  columns: () => process.stderr.columns ?? USUAL_COLUMNS,
+  now: () => new Date(),
+  stdout: process.stdout,
+  // Scrubbed last: a secret with a control character in it is whole again once that is gone.
+  print: (text) => process.stdout.write(`${scrub(printable(text))}\n`),
+  tell: (text) => process.stderr.write(`${scrub(printable(text))}\n`),
+  paint: (text) => process.stderr.write(scrub(text)),
+};
+
+// A reader that has seen enough (`| head`) closes its end: what is left to write is lost, the load is not.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
+
+for (const name of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(name, () => {
+    if (stoppedBy !== null) process.exit(signalExitCodes[name]);
+    stoppedBy = name;
+    stopping.abort();
+    setTimeout(() => process.exit(signalExitCodes[name]), HARD_STOP_MS).unref();
+  });
+}
+
+for (const name of ['uncaughtException', 'unhandledRejection'] as const) {
+  process.on(name, (thrown: unknown) => {
+    process.exit(report(thrown));
+  });
+}
+
+/** Tells a failure and returns its exit code; being interrupted is not one. */
+function report(thrown: unknown): number {
+  const failure = asFailure(thrown);
+  const isInterruption = stopping.signal.aborted && failure.code === 'BUG';
+  if (!isInterruption) shell.tell(failureLines(failure, log, shell.now()));
+  return exitCodeOf([failure]);
+}
+
+function packageVersion(): string {
+  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
+  return /"version": "([^"]+)"/.exec(text)?.[1] ?? 'unknown';
+}
+
+async function main(): Promise<number> {
+  try {
+    const asked = await parseCommandLine(process.argv.slice(2), packageVersion());
+    if (asked.kind === 'text') {
+      shell.print(asked.text);
+      return 0;
+    }
+    log = asked.log;
+    return await asked.act(shell);
+  } catch (thrown) {
+    return report(thrown);
+  }
+}
+
+const exitCode = await main();
+process.exitCode = stoppedBy === null ? exitCode : signalExitCodes[stoppedBy];
+setTimeout(() => process.exit(), LINGER_MS).unref();

@@ -1,0 +1,37 @@
+/** What `catalog`, `partners` and `links list` share: one question to the service, its answer printed. */
+
+import type { Service } from '../service/service.ts';
+import { asOfInstant } from './instant.ts';
+import { openConfig, simulatedNow, withService } from './open.ts';
+import { jsonLine } from './printable.ts';
+import { openProgress } from './progress/progress.ts';
+import type { GlobalArguments, Shell } from './shell.ts';
+
+/** Prints what the service answered: as JSON `{[name]: answer}`, else as `asText` says it. */
+export async function askService<T>(
+  args: GlobalArguments,
+  shell: Shell,
+  question: {
+    readonly name: string;
+    readonly ask: (service: Service, signal: AbortSignal) => Promise<readonly T[]>;
+    readonly asText: (answer: readonly T[]) => string;
+  },
+): Promise<number> {
+  const config = await openConfig(args, shell);
+  const at = asOfInstant(args.asOf, shell.now()) ?? simulatedNow(config) ?? shell.now();
+  const progress = openProgress(args, shell);
+  const answer = await withService(config, at, progress.emit, async (service) =>
+    question.ask(service, shell.signal),
+  ).finally(() => {
+    progress.close();
+  });
+  shell.print(args.json ? jsonLine({ [question.name]: answer }) : question.asText(answer));
+  return 0;
+}
+
+/** Every item of every page, in the service's order. */
+export async function allPages<T>(pages: AsyncIterable<readonly T[]>): Promise<T[]> {
+  const items: T[] = [];
+  for await (const page of pages) items.push(...page);
+  return items;
+}

@@ -1,0 +1,55 @@
+/** `ripen check`: everything that can be known to be wrong before a sync, at once; writes nothing. */
+
+import type { Config } from '../config/config.ts';
+import { exitCodeOf } from '../errors.ts';
+import type { Emit } from '../events.ts';
+import { placeFindings } from './check-places.ts';
+import { checkedFilters, sliceFindings } from './check-slice.ts';
+import { failuresAmong, findingOf, findingsText, type Finding } from './finding.ts';
+import { asOfInstant } from './instant.ts';
+import { openConfig, simulatedNow, withService } from './open.ts';
+import { jsonLine } from './printable.ts';
+import { openProgress } from './progress/progress.ts';
+import type { GlobalArguments, Shell } from './shell.ts';
+
+/** Prints every finding; resolves to the exit code of the gravest error, 0 for warnings alone. */
+export async function check(args: GlobalArguments, shell: Shell): Promise<number> {
+  const config = await openConfig(args, shell);
+  const at = asOfInstant(args.asOf, shell.now()) ?? simulatedNow(config) ?? shell.now();
+  const progress = openProgress(args, shell);
+  const findings = await findingsOf(config, at, progress.emit, shell.signal).finally(() => {
+    progress.close();
+  });
+  shell.print(args.json ? jsonLine({ findings }) : findingsText(findings));
+  return exitCodeOf(failuresAmong(findings));
+}
+
+/** Everything wrong or odd about a readable configuration: places, service, token and every slice. */
+export async function findingsOf(config: Config, at: Date, emit: Emit, signal: AbortSignal): Promise<Finding[]> {
+  const [places, service] = await Promise.all([placeFindings(config), serviceFindings(config, at, emit, signal)]);
+  return [...places, ...service, ...leftToService(config)];
+}
+
+async function serviceFindings(config: Config, at: Date, emit: Emit, signal: AbortSignal): Promise<Finding[]> {
+  try {
+    return await withService(config, at, emit, async (service) => {
+      const catalog = await service.filtersData({ filters: checkedFilters }, signal);
+      return config.slices.flatMap((slice) => sliceFindings(slice, catalog));
+    });
+  } catch (thrown) {
+    signal.throwIfAborted();
+    return [findingOf(thrown)];
+  }
+}
+
+function leftToService(config: Config): Finding[] {
+  return Object.entries(config.leftToService)
+    .filter(([, parameters]) => parameters.length > 0)
+    .map(([slice, parameters]) => ({
+      severity: 'note',
+      code: null,
+      slice,
+      message: `left to the service's own default: ${parameters.join(', ')}`,
+      hint: null,
+    }));
+}

@@ -1,0 +1,61 @@
+/**
+ * From arguments to what was asked for, strictly: whatever is unknown is refused with the nearest name.
+ *
+ * Parsing runs nothing and loads no command, so `--help` and completion answer at once.
+ */
+
+import { nearest } from '../config/nearest.ts';
+import { Failure } from '../errors.ts';
+import type { Act } from './shell.ts';
+import { commandNames, declareCommands } from './verbs.ts';
+
+/** Text to print, or a command to carry out and the form its failures are to have. */
+export type Asked =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'act'; readonly act: Act; readonly log: 'text' | 'json' };
+
+/** What the arguments ask for; `USAGE_INVALID`, with the nearest names, for anything unknown or missing. */
+export async function parseCommandLine(argv: readonly string[], version: string): Promise<Asked> {
+  const chosen: { act: Act | null } = { act: null };
+  const offered = ['help', 'version'];
+  let output = '';
+  const cli = declareCommands(version, {
+    choose: (act) => {
+      chosen.act = act;
+    },
+    offer: (options) => {
+      offered.push(...Object.keys(options));
+      return options;
+    },
+  });
+  try {
+    const parsed = await cli.parseAsync([...argv], {}, (_error, _parsed, printed) => {
+      if (printed !== '') output = printed;
+    });
+    if (chosen.act === null || output !== '') return { kind: 'text', text: output };
+    return { kind: 'act', act: chosen.act, log: parsed.log };
+  } catch (error) {
+    throw usageFailure(error instanceof Error ? error.message : String(error), argv, offered);
+  }
+}
+
+/** yargs names what it refused only in its message, `Unknown argument: slise` (its own words, locale `en`). */
+function usageFailure(message: string, argv: readonly string[], offered: readonly string[]): Failure {
+  const [, names = ''] = /^Unknown (?:arguments?|commands?): (.*)$/s.exec(message) ?? [];
+  const unknown = names.split(', ').filter((name) => name !== '');
+  const nearestNames = unknown
+    .map((name) => (argv.includes(name) ? nearest(name, commandNames) : dashed(nearest(name, offered))))
+    .filter((name) => name !== null);
+  const command = argv.find((word) => commandNames.includes(word));
+  const help = `ripen ${command === undefined ? '' : `${command} `}--help`;
+  return new Failure('USAGE_INVALID', `The command line was refused: ${message.replaceAll('\n', ' ')}.`, {
+    hint:
+      nearestNames.length === 0
+        ? `See \`${help}\`.`
+        : `Did you mean ${nearestNames.map((name) => `\`${name}\``).join(', ')}? See \`${help}\`.`,
+  });
+}
+
+function dashed(option: string | null): string | null {
+  return option === null ? null : `--${option}`;
+}

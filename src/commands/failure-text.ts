@@ -1,0 +1,62 @@
+/** Failures as text, gravest first. */
+
+import { exitCodes, failureCodes, Failure, type FailureCode, type FailureKind } from '../errors.ts';
+import type { FailureSummary } from '../sync-summary.ts';
+import { jsonLine, oneLine, printable } from './printable.ts';
+
+/** What is needed to print a failure; a thrown one and one of a summary both have it. */
+export interface PrintedFailure {
+  readonly code: FailureCode;
+  readonly message: string;
+  readonly hint: string | null;
+}
+
+/** `CODE: message` and its hint, one after the other, gravest first; equals keep their order. Empty for none. */
+export function failuresText(failures: readonly PrintedFailure[]): string {
+  return failures
+    .toSorted((one, other) => gravity(one.code) - gravity(other.code))
+    .map(failureText)
+    .join('\n');
+}
+
+function failureText(failure: PrintedFailure): string {
+  // Lines that came with the message are indented, so that outside text cannot pass for a line of ours.
+  const message = printable(failure.message).trim().split('\n').join('\n  ');
+  const hint = failure.hint === null ? '' : `\n  hint: ${oneLine(failure.hint)}`;
+  return `${failure.code}: ${message}${hint}`;
+}
+
+/** 0 for the gravest kind. */
+function gravity(code: FailureCode): number {
+  const kind: FailureKind = failureCodes[code];
+  return Object.keys(exitCodes).indexOf(kind);
+}
+
+/** The failures of a summary as errors again, for their exit code. */
+export function failuresOf(summaries: readonly FailureSummary[]): Failure[] {
+  return summaries.map(
+    (summary) =>
+      new Failure(summary.code, summary.message, {
+        facts: { slice: summary.slice, window: summary.window },
+        ...(summary.hint === null ? {} : { hint: summary.hint }),
+      }),
+  );
+}
+
+/** A failure that stopped a command, in the form events have; as JSON a bug carries its stack. */
+export function failureLines(failure: Failure, log: 'text' | 'json', at: Date): string {
+  if (log === 'text') return failuresText([failure]);
+  const { code, message, hint, facts, cause } = failure;
+  const stack = code === 'BUG' && cause instanceof Error ? { stack: cause.stack ?? null } : {};
+  return jsonLine({
+    at: at.toISOString(),
+    type: 'failed',
+    code,
+    slice: null,
+    window: null,
+    message,
+    hint,
+    facts,
+    ...stack,
+  });
+}

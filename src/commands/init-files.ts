@@ -1,0 +1,45 @@
+/** The files `ripen init` writes. */
+
+/** Beside `ripen.yaml`, so that editors find it without a network. */
+export const SCHEMA_FILE = 'ripen.schema.json';
+
+export const configText = `# yaml-language-server: $schema=./${SCHEMA_FILE}
+#
+# Configuration of ripen. \${NAME} and \${NAME:-default} come from the environment. Paths start at this file's directory.
+# Next: set the variables of .env.example, then \`ripen check\`, then \`ripen sync\`.
+
+service:
+  base_url: https://campaign.example.com    # campaign API: partners and links
+  reports_url: https://reports.example.com  # reports and filters-data
+  token: \${RIPEN_TOKEN}                     # or token_file: /run/secrets/ripen-token
+# To try ripen without an account, use the bundled simulator instead:
+# service: simulator
+
+warehouse: data/warehouse.duckdb            # ripen's own file; readers get the copies below
+
+publish:                                    # any number, in any combination
+  - duckdb: data/analytics.duckdb           # one file, replaced atomically
+  - parquet: data/lake                      # Hive layout, one file per period
+
+partners: true
+links: { apps: all, max_level: 4 }          # apps: all or a list of tokens; max_level 1 network … 4 creative
+
+defaults:                                   # for every slice; any report parameter can be set here or in a slice
+  utc_offset: "+00:00"
+  currency: USD
+  attribution_type: all
+  reattributed: all                         # leaving it out doubles some reports against the dashboard
+
+slices:                                     # one table each
+  - name: network_daily
+    dimensions: [day, app_token, app, partner_id, partner_name, network, os_name, country_code]
+    metrics: [installs, clicks, impressions, cost, all_revenue_total_d7, all_revenue_total_d30]
+    date_period: -60d:yesterday             # both ends inclusive; an ISO date, today, yesterday or -Nd
+    # filters: { os_name__in: [ios, android], installs__gte: 1 }
+    refresh: milestones                     # or nightly, or ages in days such as [1, 2, 7, 30]
+`;
+
+export const environmentText = `# Copy to .env, fill in, keep out of version control. ripen reads the environment, not this file:
+#   set -a; . ./.env; set +a; ripen check
+RIPEN_TOKEN=
+`;

@@ -1,0 +1,22 @@
+/** `ripen partners`: the partner list, straight from the service. */
+
+import type { Partner } from '../model/link.ts';
+import { allPages, askService } from './ask.ts';
+import { countText } from './measure.ts';
+import type { GlobalArguments, Shell } from './shell.ts';
+import { tableText } from './table.ts';
+
+/** Prints every partner in the service's order. */
+export async function partners(args: GlobalArguments, shell: Shell): Promise<number> {
+  return askService(args, shell, {
+    name: 'partners',
+    ask: async (service, signal) => allPages(service.partners(signal)),
+    asText: partnersText,
+  });
+}
+
+function partnersText(found: readonly Partner[]): string {
+  const rows = found.map((partner) => [partner.id, partner.displayName, partner.supportsCostData ? 'yes' : 'no']);
+  const columns = [{ title: 'id', align: 'right' }, { title: 'partner' }, { title: 'cost data' }] as const;
+  return `${tableText(columns, rows)}\n${countText(found.length, 'partner')}`;
+}

@@ -1,0 +1,25 @@
+/**
+ * Text from outside, made safe to show: names, service messages and paths may hold control sequences that repaint a
+ * terminal, line breaks that forge a line of a log, or marks that turn the reading direction.
+ */
+
+/** Every control character but tab and line feed, and the marks that change the direction of text. */
+const unprintable = /(?![\t\n])\p{Cc}|\p{Bidi_Control}/gu;
+
+/** The text without control characters; line feeds and tabs stay. What a lost escape introduced is left, as text. */
+export function printable(text: string): string {
+  return text.replaceAll(unprintable, '');
+}
+
+/** The text on one line, without control characters; every run of blanks is one space. */
+export function oneLine(text: string): string {
+  return printable(text.replaceAll(/\s+/g, ' ')).trim();
+}
+
+/** A value as JSON on one line, with the control characters that JSON allows bare escaped too. */
+export function jsonLine(value: unknown): string {
+  return JSON.stringify(value).replaceAll(
+    unprintable,
+    (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}

@@ -1,0 +1,50 @@
+/** What `sync` and `backfill` share: carry out one run and report it. */
+
+import type { Config } from '../config/config.ts';
+import { exitCodeOf } from '../errors.ts';
+import type { Emit } from '../events.ts';
+import type { FailureSummary } from '../sync-summary.ts';
+import type { SyncRequest } from '../run.ts';
+import { sync } from '../sync.ts';
+import { failuresOf, failuresText } from './failure-text.ts';
+import { asOfInstant } from './instant.ts';
+import { openConfig, simulatedNow, withService } from './open.ts';
+import { jsonLine } from './printable.ts';
+import { openProgress } from './progress/progress.ts';
+import type { GlobalArguments, Shell } from './shell.ts';
+import { summaryText } from './summary-text.ts';
+
+/** What a command adds to the request; the as-of instant comes from the options all commands share. */
+export type Wish = Omit<SyncRequest, 'asOf'>;
+
+/** Runs against the configured service, prints failures and summary, resolves to the gravest failure's exit code. */
+export async function carryOut(
+  args: GlobalArguments,
+  shell: Shell,
+  wishFor: (config: Config) => Wish,
+): Promise<number> {
+  const config = await openConfig(args, shell);
+  const wish = wishFor(config);
+  const asOf = asOfInstant(args.asOf, shell.now()) ?? simulatedNow(config);
+  const progress = openProgress(args, shell);
+  const told: FailureSummary[] = [];
+  const emit: Emit = (event) => {
+    if (event.type === 'failed') told.push(event);
+    progress.emit(event);
+  };
+  const summary = await withService(config, asOf ?? shell.now(), emit, async (service) => {
+    const done = await sync(config, service, { ...wish, asOf }, emit, shell.signal);
+    // What ended a whole run was no window's event; a log of events has to hold it too.
+    for (const failure of done.failures) if (!told.some(isSame(failure))) emit({ type: 'failed', ...failure });
+    return done;
+  }).finally(() => {
+    progress.close();
+  });
+  if (args.log === 'text' && summary.failures.length > 0) shell.tell(failuresText(summary.failures));
+  shell.print(args.json ? jsonLine(summary) : summaryText(summary));
+  return exitCodeOf(failuresOf(summary.failures));
+}
+
+function isSame(one: FailureSummary): (other: FailureSummary) => boolean {
+  return (other) => one.code === other.code && one.slice === other.slice && one.window === other.window;
+}

@@ -1,0 +1,40 @@
+/**
+ * What a command may do to the outside world: everything of `process` it needs, handed to it by `cli.ts`.
+ *
+ * Whatever is written through it is scrubbed of secrets and, but for `paint`, of control characters.
+ */
+
+import type { Writable } from 'node:stream';
+
+export interface Shell {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** The working directory, absolute. */
+  readonly directory: string;
+  /** Aborted by the first SIGINT or SIGTERM. */
+  readonly signal: AbortSignal;
+  /** Whether stderr is a terminal that can be repainted. */
+  readonly isTerminal: boolean;
+  /** Columns of the terminal; of a usual one where there is none. */
+  columns(): number;
+  now(): Date;
+  /** Writes lines to stdout: results, and nothing else. */
+  print(text: string): void;
+  /** For results that are rows rather than lines; closed early by a reader that has seen enough. */
+  readonly stdout: Writable;
+  /** Writes lines to stderr: progress, events, failures. */
+  tell(text: string): void;
+  /** Writes to stderr as it is, control sequences included. */
+  paint(text: string): void;
+}
+
+/** The options every command takes. */
+export interface GlobalArguments {
+  readonly config: string | undefined;
+  readonly asOf: string | undefined;
+  readonly log: 'text' | 'json';
+  readonly quiet: boolean;
+  readonly json: boolean;
+}
+
+/** Carries out a command; resolves to its exit code, throws what stopped it. */
+export type Act = (shell: Shell) => Promise<number>;

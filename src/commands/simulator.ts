@@ -1,0 +1,39 @@
+/** `ripen simulator`: the whole service interface on loopback, until a signal. */
+
+import { once } from 'node:events';
+
+import { startSimulator } from '../simulator/simulator.ts';
+import { instantOf } from './instant.ts';
+import { jsonLine } from './printable.ts';
+import type { GlobalArguments, Shell } from './shell.ts';
+
+export interface SimulatorArguments extends GlobalArguments {
+  readonly port: number;
+  readonly seed: number;
+  readonly now: string | undefined;
+}
+
+/** What the simulator takes as its token: any text would do, and no secret is better than one that looks like it. */
+const TOKEN = 'simulator-token';
+
+/** Prints the address and a configuration to reach it with, and serves until the first signal. */
+export async function simulator(args: SimulatorArguments, shell: Shell): Promise<number> {
+  const now = args.now === undefined ? null : instantOf(args.now, '--now');
+  const running = await startSimulator({ port: args.port, world: { seed: args.seed }, now, token: TOKEN });
+  shell.print(args.json ? jsonLine({ url: running.url, token: TOKEN }) : servingText(running.url));
+  if (!shell.signal.aborted) await once(shell.signal, 'abort');
+  await running.close();
+  return 0;
+}
+
+function servingText(url: string): string {
+  return `serving on ${url} until Ctrl-C
+
+service:
+  base_url: ${url}
+  reports_url: ${url}
+  cost_url: ${url}
+  token: \${RIPEN_TOKEN}
+
+export RIPEN_TOKEN=${TOKEN}`;
+}

@@ -1,0 +1,60 @@
+/** `ripen spend send`: ad spend to the service, no Cost ID twice. */
+
+import { resolve } from 'node:path';
+
+import { exitCodeOf, Failure } from '../errors.ts';
+import { sendSpend } from '../spend/send-spend.ts';
+import type { SpendSummary } from '../spend/spend-summary.ts';
+import { failuresText } from './failure-text.ts';
+import { asOfInstant, durationOf } from './instant.ts';
+import { countText, groupedText } from './measure.ts';
+import { openConfig, simulatedNow, withService, withWarehouse } from './open.ts';
+import { jsonLine, oneLine } from './printable.ts';
+import { openProgress } from './progress/progress.ts';
+import type { GlobalArguments, Shell } from './shell.ts';
+
+export interface SpendSendArguments extends GlobalArguments {
+  readonly file: string;
+  readonly dryRun: boolean;
+  readonly resendUnknown: boolean;
+  readonly lockWait: string;
+}
+
+/** Judges the file, sends what is due, prints the counts; resolves to the gravest failure's exit code. */
+export async function spendSend(args: SpendSendArguments, shell: Shell): Promise<number> {
+  const lockWaitMs = durationOf(args.lockWait, '--lock-wait');
+  const config = await openConfig(args, shell);
+  const now = asOfInstant(args.asOf, shell.now()) ?? simulatedNow(config) ?? shell.now();
+  const progress = openProgress(args, shell);
+  const { emit } = progress;
+  const { dryRun, resendUnknown } = args;
+  const request = { file: resolve(shell.directory, args.file), dryRun, resendUnknown, now };
+  const opening = { mode: 'write', lockWaitMs, emit, signal: shell.signal } as const;
+  const summary = await withWarehouse(config.warehouse, opening, async (warehouse) =>
+    withService(config, now, emit, async (service) => {
+      const done = await sendSpend(request, warehouse, service, emit, shell.signal);
+      for (const failure of done.failures) emit({ type: 'failed', slice: null, window: null, ...failure });
+      return done;
+    }),
+  ).finally(() => {
+    progress.close();
+  });
+  if (args.log === 'text' && summary.failures.length > 0) shell.tell(failuresText(summary.failures));
+  shell.print(args.json ? jsonLine(summary) : spendText(summary, dryRun));
+  return exitCodeOf(summary.failures.map(({ code, message }) => new Failure(code, message)));
+}
+
+/** What became of the lines, for people. */
+function spendText(summary: SpendSummary, dryRun: boolean): string {
+  const { lines, valid, rejected, sent, accepted, refused, unknown, rejects_file: rejectsFile } = summary;
+  const unsent = summary.to_send - sent;
+  return [
+    `${countText(lines, 'line')}: ${groupedText(valid)} valid, ${groupedText(rejected)} rejected`,
+    dryRun
+      ? `would send ${groupedText(summary.to_send)}; nothing was sent and nothing recorded`
+      : `sent ${groupedText(sent)}: ${groupedText(accepted)} accepted, ${groupedText(refused)} rejected by the service`,
+    `accepted earlier ${groupedText(summary.already_accepted)}, outcome unknown ${groupedText(unknown)}`,
+    ...(dryRun || unsent === 0 ? [] : [`not sent yet ${groupedText(unsent)}`]),
+    ...(rejectsFile === null ? [] : [`rejects with their reasons: ${oneLine(rejectsFile)}`]),
+  ].join('\n');
+}

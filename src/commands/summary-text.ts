@@ -1,0 +1,56 @@
+/** A run's summary for people; pure. */
+
+import type { SliceSummary, SyncSummary } from '../sync-summary.ts';
+import { bytesText, countText, elapsedText, groupedText } from './measure.ts';
+import { tableText } from './table.ts';
+
+/** What was loaded per slice, what else was, and how the run ended. */
+export function summaryText(summary: SyncSummary): string {
+  const ms = Date.parse(summary.finished_at) - Date.parse(summary.started_at);
+  return [
+    ...(summary.slices.length === 0 ? [] : [slicesTable(summary.slices), '']),
+    `partners: ${countText(summary.partners.rows, 'row')}; links: ${countText(summary.links.rows, 'row')}, ${groupedText(summary.links.removed)} no longer listed`,
+    serviceLine(summary.service),
+    ...summary.published.map(
+      (copy) => `published ${copy.kind} ${copy.path} (${countText(copy.files_written, 'file')})`,
+    ),
+    `${summary.status} as of ${summary.as_of} in ${elapsedText(ms)}${failedText(summary.failures.length)} (run ${summary.run_id})`,
+  ].join('\n');
+}
+
+function slicesTable(slices: readonly SliceSummary[]): string {
+  return tableText(
+    [
+      { title: 'slice' },
+      { title: 'windows', align: 'right' },
+      { title: 'rows', align: 'right' },
+      { title: 'rejected', align: 'right' },
+      { title: 'restated', align: 'right' },
+      { title: 'periods' },
+    ],
+    slices.map((slice) => [
+      slice.name,
+      `${slice.windows.loaded}/${slice.windows.planned}`,
+      groupedText(slice.rows.loaded),
+      groupedText(slice.rows.rejected),
+      groupedText(slice.restated_periods),
+      reasonsText(slice.periods),
+    ]),
+  );
+}
+
+/** `1 new, 14 maturing`; `nothing due` when there were none. */
+export function reasonsText(reasons: Readonly<Record<string, number>>): string {
+  const words = Object.entries(reasons)
+    .filter(([, count]) => count > 0)
+    .map(([reason, count]) => `${groupedText(count)} ${reason}`);
+  return words.length === 0 ? 'nothing due' : words.join(', ');
+}
+
+function serviceLine(service: SyncSummary['service']): string {
+  return `service: ${countText(service.requests, 'request')}, ${service.retries} retried, at most ${service.peak_concurrency} at once, ${bytesText(service.bytes)}`;
+}
+
+function failedText(failures: number): string {
+  return failures === 0 ? '' : ` with ${countText(failures, 'failure')}`;
+}

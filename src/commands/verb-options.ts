@@ -1,0 +1,68 @@
+/** The options of every command, as yargs reads them. No option takes a token. */
+
+import type { Options } from 'yargs';
+
+export const globalOptions = {
+  config: { type: 'string', requiresArg: true, describe: 'Configuration file; else ./ripen.yaml' },
+  'as-of': { type: 'string', requiresArg: true, describe: 'Instant to plan for, with its offset' },
+  log: { choices: ['text', 'json'], default: 'text', requiresArg: true, describe: 'Form of events' },
+  quiet: { type: 'boolean', default: false, describe: 'Failures and results only' },
+  json: { type: 'boolean', default: false, describe: 'Result as one line of JSON' },
+} as const satisfies Record<string, Options>;
+
+export const text = { type: 'string', requiresArg: true } as const;
+const needed = { ...text, demandOption: true } as const;
+const lockWait = { ...text, default: '60s', describe: 'How long to wait for another run' } as const;
+
+export const slice = { ...text, array: true, describe: 'Only these slices [all]' } as const;
+export const planOptions = { slice, 'lock-wait': lockWait } as const;
+export const syncOptions = {
+  slice,
+  deadline: { ...text, describe: 'Start nothing new after this long, such as 90m' },
+  'lock-wait': lockWait,
+} as const;
+export const backfillOptions = {
+  slice: { ...needed, describe: 'The slice' },
+  from: { ...needed, describe: 'First day, YYYY-MM-DD' },
+  to: { ...needed, describe: 'Last day, YYYY-MM-DD' },
+  'accept-loss': { type: 'boolean', default: false, describe: 'Load even if most rows would vanish' },
+  'lock-wait': lockWait,
+} as const;
+export const waitOptions = { 'lock-wait': lockWait } as const;
+export const linksOptions = {
+  app: { ...needed, describe: 'App token' },
+  parent: { ...text, describe: 'Token of the link whose sub-links to list' },
+} as const;
+export const linksCreateOptions = {
+  app: { ...needed, describe: 'App token' },
+  name: { ...needed, describe: 'Name of the new link' },
+  parent: { ...text, describe: 'Token of the parent, for a sub-link' },
+  'lock-wait': lockWait,
+} as const;
+export const linksUpdateOptions = {
+  app: { ...needed, describe: 'App token' },
+  link: { ...needed, describe: 'Token of the link' },
+  partner: { ...text, describe: 'Id of the partner to attach' },
+  'cost-data': { choices: ['true', 'false'], requiresArg: true, describe: 'Whether ad cost data is enabled' },
+  'lock-wait': lockWait,
+} as const;
+export const spendOptions = {
+  file: { ...needed, describe: 'Lines to send: .csv, .ndjson or .parquet' },
+  'dry-run': { type: 'boolean', default: false, describe: 'Judge the lines, send nothing' },
+  'resend-unknown': { type: 'boolean', default: false, describe: 'Send lines again whose outcome is unknown' },
+  'lock-wait': lockWait,
+} as const;
+export const exportOptions = {
+  slice: { ...needed, describe: 'The slice' },
+  output: { ...needed, describe: 'A file, .parquet, .csv or .ndjson, or - for stdout' },
+  format: { ...text, describe: 'parquet, csv or ndjson [the extension]' },
+  from: { ...text, describe: 'First day, YYYY-MM-DD' },
+  to: { ...text, describe: 'Last day, YYYY-MM-DD' },
+  'final-only': { type: 'boolean', default: false, describe: 'Cells that are not final are empty' },
+  'lock-wait': lockWait,
+} as const;
+export const simulatorOptions = {
+  port: { type: 'number', default: 0, requiresArg: true, describe: 'Port on loopback; 0 takes a free one' },
+  seed: { type: 'number', default: 1, requiresArg: true, describe: 'Which world to simulate' },
+  now: { ...text, describe: 'The instant its clock stands at [the clock]' },
+} as const;

@@ -1,0 +1,257 @@
+/**
+ * The words of the command line: every command, option, help text and example, on one page.
+ *
+ * The commands themselves are loaded when one is carried out, never before.
+ */
+
+import yargs, { type Argv, type InferredOptionTypes, type Options } from 'yargs';
+
+import type { Act } from './shell.ts';
+import {
+  backfillOptions,
+  exportOptions,
+  globalOptions,
+  linksCreateOptions,
+  linksOptions,
+  linksUpdateOptions,
+  planOptions,
+  simulatorOptions,
+  spendOptions,
+  syncOptions,
+  waitOptions,
+} from './verb-options.ts';
+
+export const commandNames = [
+  'init',
+  'check',
+  'plan',
+  'sync',
+  'backfill',
+  'status',
+  'replay',
+  'publish',
+  'catalog',
+  'partners',
+  'links',
+  'list',
+  'create',
+  'update',
+  'export',
+  'spend',
+  'send',
+  'simulator',
+  'demo',
+  'completion',
+];
+
+/** Told what the arguments chose, and which options the chosen command offers. */
+export interface Chooser {
+  choose(act: Act): void;
+  /** Returns the options. */
+  offer<O extends Record<string, Options>>(options: O): O;
+}
+
+const HELP_COLUMNS = 80;
+
+/** The parser with every command declared. */
+export function declareCommands(version: string, chooser: Chooser): Argv<InferredOptionTypes<typeof globalOptions>> {
+  return yargs()
+    .scriptName('ripen')
+    .locale('en')
+    .exitProcess(false)
+    .fail(false)
+    .parserConfiguration({ 'duplicate-arguments-array': false, 'parse-positional-numbers': false })
+    .wrap(HELP_COLUMNS)
+    .usage('ripen <command> [options]\n\nPulls reports into a warehouse and refreshes every cohort until it is final.')
+    .options(chooser.offer(globalOptions))
+    .group([...Object.keys(globalOptions), 'help', 'version'], 'For every command:')
+    .command(
+      'init [dir]',
+      'Write a first ripen.yaml, .env.example, editor schema',
+      (cli) =>
+        cli
+          .example('ripen init reporting', 'writes the three files into ./reporting')
+          .positional('dir', { type: 'string', default: '.', describe: 'Where to write; nothing is ever overwritten' }),
+      (args) => {
+        chooser.choose(async (shell) => (await import('./init.ts')).init(args, shell));
+      },
+    )
+    .command(
+      'check',
+      'Find what is wrong before a sync; writes nothing',
+      (cli) => cli.example('ripen check --config prod.yaml', 'all findings at once'),
+      (args) => {
+        chooser.choose(async (shell) => (await import('./check.ts')).check(args, shell));
+      },
+    )
+    .command(
+      'plan',
+      'Show what the next sync would request, and why',
+      (cli) =>
+        cli
+          .options(chooser.offer(planOptions))
+          .example('ripen plan --as-of 2026-02-14T02:30:00Z', 'asks the service nothing'),
+      (args) => {
+        chooser.choose(async (shell) => (await import('./plan.ts')).plan(args, shell));
+      },
+    )
+    .command(
+      'sync',
+      'The nightly job: load whatever is due, then publish',
+      (cli) =>
+        cli
+          .options(chooser.offer(syncOptions))
+          .example('ripen sync --slice network_daily --deadline 90m', 'one slice, for 90 minutes'),
+      (args) => {
+        chooser.choose(async (shell) => (await import('./sync.ts')).sync(args, shell));
+      },
+    )
+    .command(
+      'backfill',
+      'Load periods again, whatever their state, publish',
+      (cli) =>
+        cli
+          .options(chooser.offer(backfillOptions))
+          .example(
+            'ripen backfill --slice network_daily --from 2026-01-01 --to 2026-01-31',
+            'the whole of January again',
+          ),
+      (args) => {
+        chooser.choose(async (shell) => (await import('./backfill.ts')).backfill(args, shell));
+      },
+    )
+    .command(
+      'status',
+      'Show what is fresh, final, restated, and last runs',
+      (cli) =>
+        cli.options(chooser.offer(waitOptions)).example('ripen status --json', 'with the age and state of each period'),
+      (args) => {
+        chooser.choose(async (shell) => (await import('./status.ts')).status(args, shell));
+      },
+    )
+    .command(
+      'replay',
+      'Load again from the archive, without the service',
+      (cli) =>
+        cli
+          .options(chooser.offer(planOptions))
+          .example('ripen replay --slice network_daily', 'what was archived of one slice, then publishes'),
+      (args) => {
+        chooser.choose(async (shell) => (await import('./replay.ts')).replay(args, shell));
+      },
+    )
+    .command(
+      'publish',
+      'Bring the published copies up to the warehouse',
+      (cli) => cli.options(chooser.offer(waitOptions)).example('ripen publish', 'rewrites only what changed'),
+      (args) => {
+        chooser.choose(async (shell) => (await import('./publish.ts')).publish(args, shell));
+      },
+    )
+    .command(
+      'export',
+      'Write one slice as Parquet, CSV or NDJSON',
+      (cli) =>
+        cli
+          .options(chooser.offer(exportOptions))
+          .example('ripen export --slice network_daily --output january.csv', 'formulas in text are defused'),
+      (args) => {
+        chooser.choose(async (shell) => (await import('./export.ts')).exportRows(args, shell));
+      },
+    )
+    .command(
+      'catalog [word]',
+      'Search the metrics, dimensions, apps … there are',
+      (cli) =>
+        cli
+          .example('ripen catalog revenue', 'every item with the word in its id or names')
+          .positional('word', { type: 'string', describe: 'Part of an id or a name, in any case' }),
+      (args) => {
+        chooser.choose(async (shell) => (await import('./catalog.ts')).catalog(args, shell));
+      },
+    )
+    .command(
+      'partners',
+      'List the partners of the service',
+      (cli) => cli.example('ripen partners --json', 'as one JSON object'),
+      (args) => {
+        chooser.choose(async (shell) => (await import('./partners.ts')).partners(args, shell));
+      },
+    )
+    .command('links', 'List, create and update the links of an app', (cli) =>
+      cli
+        .example('ripen links list --app abc123def456', 'its network links')
+        .command(
+          'list',
+          'List network links, or the sub-links of one',
+          (cli) =>
+            cli
+              .options(chooser.offer(linksOptions))
+              .example('ripen links list --app abc123def456 --parent 1a2b3c', 'its sub-links'),
+          (args) => {
+            chooser.choose(async (shell) => (await import('./links-list.ts')).linksList(args, shell));
+          },
+        )
+        .command(
+          'create',
+          'Create a network link, or a sub-link',
+          (cli) =>
+            cli
+              .options(chooser.offer(linksCreateOptions))
+              .example('ripen links create --app abc123def456 --name Summer --parent 1a2b3c', 'a sub-link'),
+          (args) => {
+            chooser.choose(async (shell) => (await import('./links-create.ts')).linksCreate(args, shell));
+          },
+        )
+        .command(
+          'update',
+          "Change a link's partner or cost data",
+          (cli) =>
+            cli
+              .options(chooser.offer(linksUpdateOptions))
+              .example('ripen links update --app abc123def456 --link 1a2b3c --partner 174', 'attaches a partner'),
+          (args) => {
+            chooser.choose(async (shell) => (await import('./links-update.ts')).linksUpdate(args, shell));
+          },
+        )
+        .demandCommand(1, 1, 'links needs a command: list, create or update'),
+    )
+    .command('spend', 'Send ad spend to the service', (cli) =>
+      cli
+        .example('ripen spend send --file spend.csv --dry-run', 'what would be sent')
+        .command(
+          'send',
+          'Send ad spend, no Cost ID twice',
+          (cli) =>
+            cli
+              .options(chooser.offer(spendOptions))
+              .example('ripen spend send --file spend.csv', 'bad lines go to spend.csv.rejects.ndjson'),
+          (args) => {
+            chooser.choose(async (shell) => (await import('./spend-send.ts')).spendSend(args, shell));
+          },
+        )
+        .demandCommand(1, 1, 'spend needs a command: send'),
+    )
+    .command(
+      'simulator',
+      'Serve the whole service interface on loopback',
+      (cli) =>
+        cli.options(chooser.offer(simulatorOptions)).example('ripen simulator --port 8080 --seed 7', 'until Ctrl-C'),
+      (args) => {
+        chooser.choose(async (shell) => (await import('./simulator.ts')).simulator(args, shell));
+      },
+    )
+    .command(
+      'demo',
+      'The guided tour: two simulated nights into ./data',
+      (cli) => cli.example('ripen demo', 'needs no account and no configuration'),
+      (args) => {
+        chooser.choose(async (shell) => (await import('./demo.ts')).demo(args, shell));
+      },
+    )
+    .completion('completion', 'Print a script for shell completion')
+    .example('ripen init && ripen check && ripen sync', 'the first night')
+    .version(version)
+    .strict()
+    .demandCommand(1, 'no command was given');
+}

@@ -1,0 +1,67 @@
+/** The one frozen value that all outside words become. */
+
+import type { Slice } from '../model/slice.ts';
+import type { Secret } from './secret.ts';
+
+export interface HttpService {
+  readonly kind: 'http';
+  /** Campaign API: partners and links. */
+  readonly baseUrl: string;
+  /** Reports and filters-data. */
+  readonly reportsUrl: string;
+  /** Ad spend; null when none is configured. */
+  readonly costUrl: string | null;
+  readonly token: Secret;
+  /** Extra headers on every call; values are secrets, as they may carry credentials. */
+  readonly headers: Readonly<Record<string, Secret>>;
+  /** Extra headers on ad spend calls only. */
+  readonly costHeaders: Readonly<Record<string, Secret>>;
+  /** A PEM file with the certificate authority to trust, besides the usual ones. */
+  readonly caFile: string | null;
+  /** 1…50 simultaneous report and filters-data calls. */
+  readonly maxConcurrency: number;
+  readonly maxStartsPerSecond: number;
+  /** Simultaneous campaign API calls. */
+  readonly campaignConcurrency: number;
+  /** Total deadline of one call, headers and body. */
+  readonly requestTimeoutMs: number;
+  /** Most bytes an answer may have after decompression. */
+  readonly maxResponseBytes: number;
+}
+
+export interface SimulatorService {
+  readonly kind: 'simulator';
+  readonly seed: number;
+  /** The simulated instant; null follows the as-of instant. */
+  readonly now: Date | null;
+  readonly apps: number;
+  readonly partners: number;
+  readonly links: number;
+  readonly rowsPerDay: number;
+  readonly maxConcurrency: number;
+}
+
+export type PublishTarget =
+  | { readonly kind: 'duckdb'; readonly path: string; readonly mode: number }
+  | { readonly kind: 'parquet'; readonly path: string; readonly mode: number };
+
+export interface Links {
+  readonly apps: 'all' | readonly string[];
+  /** 1 network … 4 creative. */
+  readonly maxLevel: number;
+}
+
+export interface Config {
+  /** Absolute path of the file it was read from; other paths are absolute, resolved against its directory. */
+  readonly file: string;
+  readonly service: HttpService | SimulatorService;
+  readonly warehouse: string;
+  readonly publish: readonly PublishTarget[];
+  /** How long raw answers are kept; null keeps none. */
+  readonly archiveMs: number | null;
+  readonly partners: boolean;
+  readonly links: Links | null;
+  readonly slices: readonly Slice[];
+  /** Parameters that were left to the service's own default, per slice; for `check` to name. */
+  readonly leftToService: Readonly<Record<string, readonly string[]>>;
+}

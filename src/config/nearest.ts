@@ -1,0 +1,49 @@
+/** The name somebody probably meant: a small Damerau-Levenshtein distance over candidates. */
+
+/** One slip in three characters is a typing error; more is another word. */
+const CHARACTERS_PER_SLIP = 3;
+
+/**
+ * The candidate nearest to a name, ignoring case; null when none is within one slip in three characters (at least
+ * one slip). Of equally near ones the first.
+ */
+export function nearest(name: string, candidates: Iterable<string>): string | null {
+  const wanted = name.toLowerCase();
+  let best: string | null = null;
+  let limit = Math.max(1, Math.floor(wanted.length / CHARACTERS_PER_SLIP));
+  for (const candidate of candidates) {
+    if (Math.abs(candidate.length - wanted.length) > limit) continue;
+    const slips = slipsBetween(wanted, candidate.toLowerCase());
+    if (slips > limit) continue;
+    best = candidate;
+    if (slips === 0) break;
+    limit = slips - 1;
+  }
+  return best;
+}
+
+/** Insertions, deletions, replacements and swaps of neighbours that turn one text into the other. */
+function slipsBetween(one: string, other: string): number {
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: other.length + 1 }, (_, index) => index);
+  for (let row = 1; row <= one.length; row += 1) {
+    const current = [row];
+    for (let column = 1; column <= other.length; column += 1) {
+      const same = one[row - 1] === other[column - 1];
+      const swapped = one[row - 1] === other[column - 2] && one[row - 2] === other[column - 1];
+      current.push(
+        Math.min(
+          at(last, column) + 1,
+          at(current, column - 1) + 1,
+          at(last, column - 1) + (same ? 0 : 1),
+          swapped ? at(beforeLast, column - 2) + 1 : Infinity,
+        ),
+      );
+    }
+    beforeLast = last;
+    last = current;
+  }
+  return at(last, other.length);
+}
+
+const at = (row: readonly number[], column: number): number => row[column] ?? Infinity;

@@ -1,0 +1,147 @@
+/**
+ * Outside words (a YAML file, the environment) → one frozen `Config`.
+ *
+ * Hidden behind it: YAML, variables, the settings' schema, defaults, and how every problem gets its line and column.
+ * A `Config` is complete and consistent; whoever holds one checks nothing again.
+ */
+
+import { readFile } from 'node:fs/promises';
+import { dirname, isAbsolute, relative, resolve } from 'node:path';
+
+import { Failure } from '../errors.ts';
+import { buildService } from './build-service.ts';
+import { buildSlice } from './build-slice.ts';
+import { configInvalid, type Finding, type SettingPath } from './config-problems.ts';
+import type { Config, PublishTarget } from './config.ts';
+import { deepFrozen } from './deep-frozen.ts';
+import type { Environment } from './environment-variables.ts';
+import { valueAt } from './plain-values.ts';
+import { pathOf, schemaFindings } from './schema-findings.ts';
+import { readTokenFile, settingFindings } from './setting-checks.ts';
+import { placeName } from './settings-reader.ts';
+import { isWithin, readSettingsText, type SettingsText } from './settings-text.ts';
+import { settings, type Settings } from './settings.ts';
+import { sliceFindings } from './slice-checks.ts';
+
+export { configJsonSchema } from './json-schema.ts';
+
+const DEFAULT_FILE = 'ripen.yaml';
+
+export interface ConfigSource {
+  /** The configuration file; relative ones start at `directory`. */
+  readonly file: string;
+  /** The working directory. */
+  readonly directory: string;
+  readonly environment: Environment;
+}
+
+/**
+ * Finds and reads the configuration: `file` when given, else `ripen.yaml` in the directory. Throws `CONFIG_MISSING`
+ * when there is none to read, `CONFIG_INVALID` with every problem there is.
+ */
+export async function readConfig(options: {
+  readonly file?: string;
+  readonly directory: string;
+  readonly environment: Environment;
+}): Promise<Config> {
+  const { directory, environment } = options;
+  const file = resolve(directory, options.file ?? DEFAULT_FILE);
+  return parseConfig(await readText(file, options.file !== undefined), { file, directory, environment });
+}
+
+async function readText(file: string, isChosen: boolean): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (thrown) {
+    const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : 'unreadable';
+    throw new Failure('CONFIG_MISSING', `No configuration could be read; tried ${file} (${code})`, {
+      facts: { file, reason: code },
+      hint: isChosen ? 'Correct the path given to --config.' : 'Run `ripen init`, or name a file with --config.',
+      cause: thrown,
+    });
+  }
+}
+
+/** The configuration a text states. Throws `CONFIG_INVALID` with every problem, sorted by position. */
+export function parseConfig(text: string, source: ConfigSource): Config {
+  const file = resolve(source.directory, source.file);
+  const base = dirname(file);
+  const { read, parsed } = validate(text, source.environment);
+  const tokenFile = readTokenFile(read.value, base);
+  const findings = read.readable
+    ? [
+        ...(parsed.success
+          ? []
+          : schemaFindings(parsed.error.issues, settings, read.value, (path) => isShown(read, path))),
+        ...sliceFindings(read.value),
+        ...settingFindings(read.value, base, source.environment),
+        ...tokenFile.findings,
+      ]
+    : [];
+  const problems = [...read.problems, ...told(findings, read).map((finding) => read.locate(finding))];
+  if (!parsed.success || problems.length > 0) throw configInvalid(shownName(file, source.directory), problems);
+  return deepFrozen(buildConfig(parsed.data, { file, base, fileToken: tokenFile.token }));
+}
+
+/** What the text says and what the schema makes of it; variables become numbers where only a number will do. */
+function validate(text: string, environment: Environment) {
+  const read = readSettingsText(text, environment);
+  const parsed = settings.safeParse(read.value);
+  if (parsed.success) return { read, parsed };
+  const refused = parsed.error.issues
+    .filter(({ code }) => code === 'invalid_type' || code === 'invalid_union')
+    .map(pathOf);
+  const typed = read.filledPlaces.filter((place) => refused.some((path) => isWithin(place, path)));
+  if (typed.length === 0) return { read, parsed };
+  const readAgain = readSettingsText(text, environment, typed);
+  return { read: readAgain, parsed: settings.safeParse(readAgain.value) };
+}
+
+/** A value may be shown when it is neither the service's, which are secrets or near them, nor from the environment. */
+function isShown(read: SettingsText, path: SettingPath): boolean {
+  return path[0] !== 'service' && !read.filledPlaces.some((place) => isWithin(place, path));
+}
+
+/** The findings without those that follow from another problem, and one for each place. */
+function told(findings: readonly Finding[], read: SettingsText): Finding[] {
+  const misspelt = new Set(findings.flatMap(({ meant }) => (meant === undefined ? [] : [placeName(meant)])));
+  const places = new Set<string>();
+  return findings.filter(({ path, at }) => {
+    const place = placeName([...path, at]);
+    const follows = misspelt.has(placeName(path)) && valueAt(read.value, path) === undefined;
+    const isKnown = places.has(place) || read.unknownPlaces.some((unknown) => isWithin(path, unknown));
+    places.add(place);
+    return !follows && !isKnown;
+  });
+}
+
+function shownName(file: string, directory: string): string {
+  const short = relative(directory, file);
+  return short.startsWith('..') || isAbsolute(short) ? file : short;
+}
+
+function buildConfig(
+  stated: Settings,
+  place: { readonly file: string; readonly base: string; readonly fileToken: string | null },
+): Config {
+  const built = stated.slices.map((slice) => buildSlice(slice, stated.defaults ?? {}));
+  const { apps, max_level: maxLevel } = stated.links === false ? { apps: null, max_level: 0 } : stated.links;
+  return {
+    file: place.file,
+    service: buildService(stated.service, place.fileToken, place.base),
+    warehouse: resolve(place.base, stated.warehouse),
+    publish: stated.publish.flatMap((target) => buildTarget(target, place.base)),
+    archiveMs: stated.archive === 'off' ? null : stated.archive,
+    partners: stated.partners,
+    links: apps === null ? null : { apps, maxLevel },
+    slices: built.map(({ slice }) => slice),
+    leftToService: Object.fromEntries(built.map(({ slice, leftToService }) => [slice.name, leftToService])),
+  };
+}
+
+function buildTarget(target: Settings['publish'][number], base: string): PublishTarget[] {
+  const { duckdb, parquet, mode } = target;
+  if (duckdb !== undefined) return [{ kind: 'duckdb', path: resolve(base, duckdb), mode }];
+  if (parquet === undefined) return [];
+  return [{ kind: 'parquet', path: parquet.includes('://') ? parquet : resolve(base, parquet), mode }];
+}

@@ -1,0 +1,147 @@
+/**
+ * The report parameters a slice, or `defaults` for all slices, can set under the service's own names
+ * (service-interface: GET report).
+ */
+
+import { z } from 'zod';
+
+import { dimensionFilters, dimensions, metricFilters } from '../model/dimension.ts';
+import { suggestion } from './config-problems.ts';
+import { choice, listedText, text, utcOffset, wholeNumber } from './setting-kinds.ts';
+
+/** What a parameter can be set to before it becomes the text that goes on the wire. */
+export type ParameterValue = string | number | boolean | readonly (string | number)[];
+
+const LIST_OR_TEXT = 'must be text, a number or a list of them; an empty list selects nothing and is refused';
+
+const textList = z.array(listedText).min(1);
+const listedValue = z.union([listedText, z.number()], { error: 'must be text or a number' });
+const filterValue = z.union([text, z.number(), z.array(listedValue).min(1)], { error: LIST_OR_TEXT });
+const extraValue = z.union([text, z.number(), z.boolean(), z.array(listedValue).min(1)], { error: LIST_OR_TEXT });
+
+/** Parameters with a name of their own. Sets that drift between the service's documents accept any text. */
+const parameterShape = {
+  cohort_maturity: choice(['immature', 'mature'])
+    .optional()
+    .describe('Whether values of unfinished cohorts are fetched (immature, the default) or withheld (mature).'),
+  utc_offset: utcOffset.optional().describe('The report\'s time zone, "+HH:MM"; knows no daylight saving. "+00:00".'),
+  attribution_type: choice(['all', 'click', 'impression']).optional().describe('The engagement credited. all.'),
+  attribution_source: choice(['dynamic', 'first']).optional().describe('Which attribution is reported. dynamic.'),
+  reattributed: z
+    .union([listedText, z.boolean()], { error: 'must be text such as all, true or false' })
+    .optional()
+    .describe("Filter for reattributed users: all, true or false. Left to the service's default unless set."),
+  iap_revenue_mode: listedText
+    .optional()
+    .describe("Share of gross revenue returned, such as GROSS_70. Left to the service's default unless set."),
+  ad_revenue_sources: textList.optional().describe('Ad revenue sources to include.'),
+  os_names: textList.optional().describe('Operating systems to include.'),
+  ad_spend_mode: listedText
+    .optional()
+    .describe("Source of ad spend: attribution, network or mixed. Left to the service's default unless set."),
+  sandbox: z.boolean().optional().describe('Sandbox instead of production. false.'),
+  sort: textList.optional().describe('Metrics or dimensions to sort by; a leading - sorts descending.'),
+  index: z.array(choice(dimensions)).min(1).optional().describe('Dimensions that index the report.'),
+  period_over_period: listedText.optional().describe('Period to compare with, such as previous_week.'),
+  currency: listedText
+    .optional()
+    .describe("Currency that money is converted to, such as USD. Left to the service's default unless set."),
+  limit: wholeNumber(1).optional().describe('Most rows of one answer; as many rows as this are held incomplete.'),
+} as const;
+
+export const parameterNames = z.object(parameterShape).keyof().options;
+
+/** Documented defaults, and ripen's own where the service's is uncertain: always sent, never left to the service. */
+export const statedDefaults: Readonly<Record<string, string>> = {
+  attribution_source: 'dynamic',
+  attribution_type: 'all',
+  cohort_maturity: 'immature',
+  sandbox: 'false',
+  utc_offset: '+00:00',
+};
+
+/** Parameters without a documented default: sent when set, otherwise named by `check`. */
+export const undocumentedDefaults = ['ad_spend_mode', 'currency', 'iap_revenue_mode', 'reattributed'] as const;
+
+/** What ripen itself puts into a report request. */
+const ownParameters = ['dimensions', 'metrics', 'date_period', 'format_dates'] as const;
+
+const filterKey = z
+  .string()
+  .meta({ pattern: `.__(${[...dimensionFilters, ...metricFilters].join('|')})$` })
+  .refine((key) => filterKeyProblem(key) === null, {
+    error: (issue) => filterKeyProblem(String(issue.input)) ?? '',
+  });
+
+const extraKey = z.string().refine((key) => extraKeyProblem(key) === null, {
+  error: (issue) => extraKeyProblem(String(issue.input)) ?? '',
+});
+
+/** Every report parameter. */
+export const reportShape = {
+  ...parameterShape,
+  filters: z
+    .record(filterKey, filterValue)
+    .optional()
+    .describe(
+      'Filters, <dimension>__<suffix> or <metric>__<suffix>. Dimensions: in, not_in (lists), contains, exclude, ' +
+        'starts_with, not_starts_with, ends_with, not_ends_with (text). Metrics: lt, lte, gt, gte, eq, ne (numbers).',
+    ),
+  extra_parameters: z.record(extraKey, extraValue).optional().describe('Other report parameters, passed on as stated.'),
+} as const;
+
+const reportSettings = z.object(reportShape);
+
+export type ReportSettings = z.output<typeof reportSettings>;
+
+export interface FilterKey {
+  readonly name: string;
+  readonly suffix: string;
+  readonly kind: 'dimension' | 'metric';
+}
+
+/** The parts of `<name>__<suffix>`; null when the key has no such form or the suffix is unknown. */
+export function parseFilterKey(key: string): FilterKey | null {
+  const split = key.lastIndexOf('__');
+  if (split < 1) return null;
+  const [name, suffix] = [key.slice(0, split), key.slice(split + 2)];
+  if (dimensionFilters.some((known) => known === suffix)) return { name, suffix, kind: 'dimension' };
+  return metricFilters.some((known) => known === suffix) ? { name, suffix, kind: 'metric' } : null;
+}
+
+/** What is wrong with a filter's key; null when nothing is. */
+function filterKeyProblem(key: string): string | null {
+  const split = key.lastIndexOf('__');
+  if (split < 1) {
+    const near = suggestion(
+      key,
+      dimensions.flatMap((name) => dimensionFilters.map((suffix) => `${name}__${suffix}`)),
+    );
+    return `is not a filter; must be <dimension>__<suffix> or <metric>__<suffix>${near}`;
+  }
+  const [name, suffix] = [key.slice(0, split), key.slice(split + 2)];
+  const isDimension = dimensions.some((known) => known === name);
+  const parsed = parseFilterKey(key);
+  if (parsed === null || (isDimension && parsed.kind === 'metric')) {
+    const suffixes = isDimension ? dimensionFilters : [...dimensionFilters, ...metricFilters];
+    const near = suggestion(
+      key,
+      suffixes.map((known) => `${name}__${known}`),
+    );
+    return `has the suffix ${JSON.stringify(suffix)}; allowed${isDimension ? ' for a dimension' : ''}: ${suffixes.join(', ')}${near}`;
+  }
+  if (parsed.kind === 'metric' || isDimension) return null;
+  const near = suggestion(
+    key,
+    dimensions.map((known) => `${known}__${suffix}`),
+  );
+  return `filters by what is not a dimension; allowed: ${dimensions.join(', ')}${near}`;
+}
+
+/** What is wrong with the key of an extra parameter; null when nothing is. */
+function extraKeyProblem(key: string): string | null {
+  if (!/^[\w.[\]-]+$/.test(key)) return 'is not a parameter name; must be letters, digits and _ . - [ ]';
+  if (ownParameters.some((known) => known === key)) return `restates ${key}, which ripen sends itself; leave it out`;
+  if (Object.hasOwn(parameterShape, key)) return `restates a parameter with a name of its own; set ${key} itself`;
+  return parseFilterKey(key) === null ? null : 'restates a filter; set it under filters';
+}

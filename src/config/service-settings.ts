@@ -1,0 +1,104 @@
+/** The settings of the service: where it is, how to be let in, how hard to press; or the bundled simulator. */
+
+import { z } from 'zod';
+
+import { byteSize, duration, instant, isPrintable, text, wholeNumber } from './setting-kinds.ts';
+
+/** service-interface, Limits: more than 50 simultaneous requests are answered 429. */
+const MAX_SIMULTANEOUS = 50;
+
+const MS_PER_SECOND = 1000;
+const MS_PER_DAY = 86_400_000;
+
+const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
+
+const AN_ADDRESS = 'must be an address such as https://reports.example.com';
+
+/** The address without a slash at its end. */
+const serviceUrl = z
+  .string({ error: AN_ADDRESS })
+  .meta({ format: 'uri' })
+  .transform((value, context) => {
+    const wrong = urlProblem(value);
+    if (wrong !== null) context.addIssue({ code: 'custom', message: wrong });
+    return value.replace(/\/+$/, '');
+  });
+
+function urlProblem(value: string): string | null {
+  const url = isPrintable(value) && !/\s/.test(value) && URL.canParse(value) ? new URL(value) : null;
+  if (url === null || !/^https?:\/\//i.test(value)) {
+    return `is not an address; ${AN_ADDRESS}`;
+  }
+  if (url.protocol === 'http:' && !LOOPBACK.test(url.hostname)) {
+    return 'is plain http, which would show the token to the network; must be https (http for loopback hosts only)';
+  }
+  if (url.username !== '' || url.password !== '') return 'holds credentials; must not, they belong in token or headers';
+  return /[?#]/.test(value) ? 'holds a query or a fragment; must be an origin and at most a path' : null;
+}
+
+const token = z.string().refine((value) => /^[\x21-\x7e]+$/.test(value), {
+  error: 'is empty or holds whitespace, control or non-ASCII characters; must be the token alone',
+});
+
+/** Headers that would break the connection or replace the credential. */
+const ownHeaders = ['host', 'connection', 'content-length', 'content-type', 'transfer-encoding', 'accept-encoding'];
+
+const headersExcept = (refused: readonly string[]) =>
+  z.record(
+    z
+      .string()
+      .refine((name) => /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/.test(name), { error: 'is not a header name; must be a token' })
+      .refine((name) => !refused.includes(name.toLowerCase()), {
+        error: `is a header ripen sets itself; must not be ${refused.join(', ')}`,
+      }),
+    z.union([text, z.number()], { error: 'must be text' }).transform(String),
+  );
+
+/** The real service. Either `token` or `token_file` is stated; that is checked apart. */
+export const httpSettings = z.strictObject({
+  base_url: serviceUrl.describe('Campaign API: partners and links.'),
+  reports_url: serviceUrl.describe('Reports and filters-data.'),
+  cost_url: serviceUrl.optional().describe('Ad spend; needed by `ripen spend send` only.'),
+  token: token.optional().describe('The API token; take it from the environment: ${RIPEN_TOKEN}.'),
+  token_file: text.optional().describe('A file that holds the API token and nothing else; instead of token.'),
+  headers: headersExcept([...ownHeaders, 'authorization'])
+    .optional()
+    .describe('Extra headers on every call, such as an account selector.'),
+  cost_headers: headersExcept(ownHeaders).optional().describe("The ad spend API's credential, whatever its form."),
+  ca_file: text.optional().describe('PEM file with an authority to trust besides the usual ones.'),
+  max_concurrency: wholeNumber(1, MAX_SIMULTANEOUS)
+    .default(MAX_SIMULTANEOUS)
+    .describe('Simultaneous report and filters-data calls, 1 to 50.'),
+  max_starts_per_second: wholeNumber(1).default(50).describe('Calls started in a second, in bursts of twice as many.'),
+  campaign_concurrency: wholeNumber(1).default(8).describe('Simultaneous campaign API calls.'),
+  request_timeout: duration
+    .refine((ms) => ms >= MS_PER_SECOND && ms <= MS_PER_DAY, { error: 'is out of range; must be 1s to 1d' })
+    .prefault('1000s')
+    .describe('Deadline of one call, headers and body. 1000s, as large reports take minutes.'),
+  max_response_bytes: byteSize
+    .prefault('2GiB')
+    .describe('Most bytes of one answer after decompression, such as 500MB. 2GiB.'),
+});
+
+const simulatorOptions = z.strictObject({
+  seed: wholeNumber(0).default(1).describe('What world is simulated; the same seed gives the same world.'),
+  now: instant.optional().describe('The simulated instant; the as-of instant unless set.'),
+  apps: wholeNumber(1).default(3).describe('Simulated apps.'),
+  partners: wholeNumber(1).default(12).describe('Simulated partners.'),
+  links: wholeNumber(0).default(120).describe('Simulated links.'),
+  rows_per_day: wholeNumber(1).default(200).describe('Rows of a detailed report for one day.'),
+  max_concurrency: wholeNumber(1, MAX_SIMULTANEOUS).default(MAX_SIMULTANEOUS).describe('Simultaneous calls, 1 to 50.'),
+});
+
+const simulatorSettings = z.strictObject({ simulator: simulatorOptions.describe('The bundled simulator, as set up.') });
+
+export const serviceSettings = z.union([z.literal('simulator'), simulatorSettings, httpSettings], {
+  error: 'must be simulator or a mapping of settings such as base_url, reports_url and token',
+});
+
+/** The simulator with every option at its default. */
+export const simulatorDefaults = (): SimulatorOptions => simulatorOptions.parse({});
+
+export type SimulatorOptions = z.output<typeof simulatorOptions>;
+export type HttpSettings = z.output<typeof httpSettings>;
+export type ServiceSettings = z.output<typeof serviceSettings>;

@@ -1,0 +1,69 @@
+/** Every setting of `ripen.yaml`: the one home of their names, kinds, defaults and descriptions. */
+
+import { z } from 'zod';
+
+import { parseDuration } from '../model/duration.ts';
+import { serviceSettings } from './service-settings.ts';
+import { fileMode, text, understood, wholeNumber } from './setting-kinds.ts';
+import { defaultsSettings, sliceSettings } from './slice-settings.ts';
+
+/** Readable by everyone, as published copies are for others. */
+const PUBLISHED_MODE = '0644';
+
+const localPath = text.refine((path) => !path.includes('://'), {
+  error: 'is an address; must be a path of this machine',
+});
+
+const lakePath = text.refine(
+  (path) => !path.includes('://') || /^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](?:\/|$)/.test(path),
+  {
+    error: 'is not a lake; must be a directory or s3://bucket/prefix',
+  },
+);
+
+const publishTarget = z.strictObject({
+  duckdb: localPath.optional().describe('Path of a DuckDB snapshot for readers, replaced atomically.'),
+  parquet: lakePath.optional().describe('Directory of a Parquet lake, or s3://bucket/prefix.'),
+  mode: fileMode.prefault(PUBLISHED_MODE).describe('File rights of what is published, octal text. "0644".'),
+});
+
+/** observed, app_token: 12 characters by rule, 10 in some examples. */
+const appToken = z.string().regex(/^(?:[A-Za-z0-9]{12}|[A-Za-z0-9]{10})$/, {
+  error: 'is not an app token; must be 12 letters and digits, in quotes when it reads as a number',
+});
+
+/** 1 network, 2 campaign, 3 ad group, 4 creative (service-interface: Link). */
+const MAX_LEVEL = 4;
+
+const APPS = 'must be all or a list of app tokens';
+
+const linksSettings = z.strictObject({
+  apps: z
+    .union([z.literal('all'), z.array(appToken).min(1)], { error: APPS })
+    .default('all')
+    .describe('all, or a list of app tokens.'),
+  max_level: wholeNumber(1, MAX_LEVEL).default(MAX_LEVEL).describe('1 network, 2 campaign, 3 ad group, 4 creative.'),
+});
+
+const archiveAge = understood(
+  (value) => (value === 'off' ? value : parseDuration(value)),
+  'is neither off nor a duration',
+  'must be off, or a number and a unit s, m, h or d, such as 30d',
+  /^(off|\d+(\.\d+)?[smhd])$/,
+);
+
+export const settings = z.strictObject({
+  service: serviceSettings.describe('Where the data comes from; simulator for the bundled one.'),
+  warehouse: localPath.default('data/warehouse.duckdb').describe("ripen's own DuckDB file; paths start at this file."),
+  publish: z.array(publishTarget).default([]).describe('Copies for readers, any number of them.'),
+  archive: archiveAge.prefault('off').describe('How long raw answers are kept for replay, such as 30d. off.'),
+  partners: z.boolean().default(true).describe('Whether the partner list is loaded.'),
+  links: z
+    .union([z.literal(false), linksSettings], { error: 'must be false or a mapping of apps and max_level' })
+    .default(false)
+    .describe('Which links are crawled; false for none.'),
+  defaults: defaultsSettings.optional().describe('What every slice takes over unless it states otherwise.'),
+  slices: z.array(sliceSettings).default([]).describe('The declared reports, one table each.'),
+});
+
+export type Settings = z.output<typeof settings>;

@@ -1,0 +1,97 @@
+/** The settings of a slice, and of `defaults` for all slices. */
+
+import { z } from 'zod';
+
+import { dimensions } from '../model/dimension.ts';
+import { reportShape } from './report-settings.ts';
+import { choice, columnType, datePeriod, duration, isPrintable, wholeNumber } from './setting-kinds.ts';
+
+/** Names of tables and views that are ripen's own. */
+const takenNames = [
+  'partners',
+  'links',
+  'partners_history',
+  'links_history',
+  'apps',
+  'metrics',
+  'dimensions',
+  'countries',
+  'currencies',
+] as const;
+
+/** Columns of a slice's table besides its dimensions and metrics. */
+const ownColumns = ['attr_dependency', '_extra', '_load_id'] as const;
+
+const SLICE_NAME = /^[a-z][a-z0-9_]{0,62}$/;
+
+const sliceName = z
+  .string()
+  .regex(SLICE_NAME, {
+    error: 'is not a slice name; must be a lower-case letter, then up to 62 lower-case letters, digits and _',
+  })
+  .refine(
+    (name) => !takenNames.some((taken) => taken === name) && !name.startsWith('ripen') && !name.endsWith('_final'),
+    {
+      error: `is a name ripen uses itself; must not be ${takenNames.join(', ')}, begin with ripen or end in _final`,
+    },
+  );
+
+const metricName = z
+  .string()
+  .refine((name) => isPrintable(name) && name.trim() === name && !name.includes(','), {
+    error: 'is not a metric name; must be text without commas, control characters and blanks around it',
+  })
+  .refine((name) => !dimensions.some((dimension) => dimension === name.toLowerCase()), {
+    error: 'is the name of a dimension; must be a metric',
+  })
+  .refine((name) => !ownColumns.some((column) => column === name.toLowerCase()), {
+    error: `is a column ripen adds itself; must not be ${ownColumns.join(', ')}`,
+  });
+
+const AGES = 'must be nightly, milestones or an ascending list of ages in days, such as [1, 2, 7, 30]';
+
+const ages = z
+  .array(wholeNumber(1))
+  .min(1)
+  .refine((list) => list.every((age, index) => index === 0 || age > (list[index - 1] ?? 0)), {
+    error: `is not ascending; ${AGES}`,
+  });
+
+const horizons = z
+  .object({
+    settle: duration.optional().describe('How long a value may still change after its horizon. 1h.'),
+    lifetime: duration.optional().describe('How long values that never become final are refreshed. 120d.'),
+  })
+  .catchall(duration)
+  .describe('How long after a period ends a metric may still change, by name or glob; the first match wins.');
+
+const upkeepShape = {
+  refresh: z
+    .union([choice(['nightly', 'milestones']), ages], { error: AGES })
+    .optional()
+    .describe('When a maturing period is fetched again: nightly, milestones (the default), or at ages in days.'),
+  horizons: horizons.optional(),
+  max_rejects: wholeNumber(0)
+    .optional()
+    .describe('Rows of one window that may be rejected before the window is held. 0.'),
+} as const;
+
+/** What every slice takes over unless it states otherwise. */
+export const defaultsSettings = z.strictObject({ ...reportShape, ...upkeepShape });
+
+/** A declared report. */
+export const sliceSettings = z.strictObject({
+  name: sliceName.describe("The slice's name, and its table's."),
+  dimensions: z.array(choice(dimensions)).min(1).describe('What to group by.'),
+  metrics: z.array(metricName).min(1).describe("What to measure; the service's names, `ripen catalog` lists them."),
+  date_period: datePeriod.describe('<start>:<end>, both inclusive; each an ISO date, today, yesterday or -Nd.'),
+  ...reportShape,
+  ...upkeepShape,
+  types: z
+    .record(z.string(), columnType)
+    .optional()
+    .describe("Column types by metric, in place of the catalog's: BIGINT, DOUBLE or DECIMAL(p,s)."),
+});
+
+export type DefaultsSettings = z.output<typeof defaultsSettings>;
+export type SliceSettings = z.output<typeof sliceSettings>;

@@ -1,0 +1,102 @@
+/**
+ * The closed list of ways a run can fail.
+ *
+ * A kind fixes the exit code (sysexits); a code is stable, to grep for and to alert on. Whoever knows the context
+ * throws; nobody logs and throws.
+ */
+
+/** Exit code by kind of failure; the gravest of several is the one that comes first here. */
+export const exitCodes = {
+  bug: 70,
+  usage: 78,
+  storage: 74,
+  contract: 65,
+  unavailable: 75,
+} as const;
+
+export type FailureKind = keyof typeof exitCodes;
+
+/** Every code a failure can carry, and its kind. */
+export const failureCodes = {
+  ACCESS_FORBIDDEN: 'usage',
+  AS_OF_IN_FUTURE: 'usage',
+  BUG: 'bug',
+  CLOCK_UNTRUSTED: 'unavailable',
+  CONFIG_INVALID: 'usage',
+  CONFIG_MISSING: 'usage',
+  CREDENTIALS_REFUSED: 'usage',
+  DATA_DUPLICATE_KEY: 'contract',
+  DATA_INCOMPLETE: 'contract',
+  DATA_MALFORMED: 'contract',
+  DATA_OUTSIDE_WINDOW: 'contract',
+  DATA_REJECTED: 'contract',
+  DATA_SHRUNK: 'contract',
+  DEADLINE_PASSED: 'unavailable',
+  SOURCE_ENDLESS_PAGES: 'contract',
+  SOURCE_GARBLED: 'unavailable',
+  SOURCE_MISSING: 'usage',
+  SOURCE_OVERLOADED: 'unavailable',
+  SOURCE_OVERSIZED: 'contract',
+  SOURCE_REDIRECTED: 'usage',
+  SOURCE_REFUSED: 'usage',
+  SOURCE_TIMEOUT: 'unavailable',
+  SOURCE_TOO_HEAVY: 'unavailable',
+  SOURCE_UNAVAILABLE: 'unavailable',
+  SPEND_REJECTED: 'contract',
+  SPEND_UNKNOWN: 'unavailable',
+  STORAGE_FAILED: 'storage',
+  USAGE_INVALID: 'usage',
+  WAREHOUSE_FOREIGN: 'storage',
+  WAREHOUSE_LOCKED: 'unavailable',
+  WAREHOUSE_NEWER: 'storage',
+} as const satisfies Record<string, FailureKind>;
+
+export type FailureCode = keyof typeof failureCodes;
+
+export type Facts = Readonly<Record<string, string | number | boolean | null>>;
+
+interface Details {
+  /** The numbers and names of the message once more, as fields. */
+  readonly facts?: Facts;
+  /** What to do, as one imperative sentence. */
+  readonly hint?: string;
+  readonly cause?: unknown;
+}
+
+/** A failure ripen foresaw: its message states subject, fact and numbers in the past tense. */
+export class Failure extends Error {
+  override readonly name = 'Failure';
+  readonly code: FailureCode;
+  readonly facts: Facts;
+  readonly hint: string | null;
+
+  constructor(code: FailureCode, message: string, details: Details = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.code = code;
+    this.facts = details.facts ?? {};
+    this.hint = details.hint ?? null;
+  }
+
+  get kind(): FailureKind {
+    return failureCodes[this.code];
+  }
+}
+
+/** What was thrown, as a Failure; anything unforeseen becomes `BUG` and keeps its cause. */
+export function asFailure(thrown: unknown): Failure {
+  if (thrown instanceof Failure) return thrown;
+  const text = thrown instanceof Error ? thrown.message : String(thrown);
+  return new Failure('BUG', `Something unforeseen happened: ${text}`, {
+    cause: thrown,
+    hint: 'Report it with the stack trace; `--log json` prints one.',
+  });
+}
+
+/** The exit code for a set of failures: 0 for none, else that of the gravest. */
+export function exitCodeOf(failures: readonly Failure[]): number {
+  const kinds = new Set(failures.map((failure) => failure.kind));
+  for (const [kind, exitCode] of Object.entries(exitCodes)) {
+    if ([...kinds].some((present) => present === kind)) return exitCode;
+  }
+  return 0;
+}

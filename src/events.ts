@@ -1,0 +1,74 @@
+/**
+ * What happens during a run, as typed values.
+ *
+ * Whoever does something tells it through an `Emit`; who listens (terminal, text lines, JSON lines, a test) is decided
+ * at the edge. Emitting never throws and never waits.
+ */
+
+import type { FailureCode } from './errors.ts';
+
+export type RunEvent =
+  | { readonly type: 'run_started'; readonly runId: string; readonly command: string; readonly asOf: string }
+  | { readonly type: 'lock_waiting'; readonly warehouse: string; readonly holder: string; readonly waitMs: number }
+  | { readonly type: 'slice_planned'; readonly slice: string; readonly windows: number; readonly periods: number }
+  | {
+      readonly type: 'request_retried';
+      readonly endpoint: string;
+      readonly attempt: number;
+      /** Status or error code of the failed attempt. */
+      readonly because: string;
+      readonly waitMs: number;
+    }
+  | { readonly type: 'concurrency_changed'; readonly from: number; readonly to: number; readonly because: string }
+  | { readonly type: 'breaker_opened'; readonly waitMs: number }
+  | { readonly type: 'breaker_closed' }
+  | {
+      readonly type: 'window_fetched';
+      readonly slice: string;
+      readonly window: string;
+      readonly bytes: number;
+      readonly ms: number;
+    }
+  | {
+      readonly type: 'window_loaded';
+      readonly slice: string;
+      readonly window: string;
+      readonly rows: number;
+      readonly restatedPeriods: number;
+    }
+  | {
+      readonly type: 'window_split';
+      readonly slice: string;
+      readonly window: string;
+      readonly into: number;
+      readonly because: string;
+    }
+  | { readonly type: 'window_asked_again'; readonly slice: string; readonly window: string; readonly because: string }
+  | {
+      readonly type: 'failed';
+      readonly code: FailureCode;
+      readonly slice: string | null;
+      readonly window: string | null;
+      readonly message: string;
+      readonly hint: string | null;
+    }
+  | {
+      readonly type: 'warning';
+      readonly code: string;
+      readonly slice: string | null;
+      readonly window: string | null;
+      readonly message: string;
+    }
+  | { readonly type: 'catalog_loaded'; readonly items: number }
+  | { readonly type: 'partners_loaded'; readonly rows: number }
+  | { readonly type: 'links_loaded'; readonly app: string; readonly rows: number; readonly requests: number }
+  | {
+      readonly type: 'published';
+      readonly kind: string;
+      readonly path: string;
+      readonly ms: number;
+      readonly filesWritten: number;
+    }
+  | { readonly type: 'run_finished'; readonly runId: string; readonly status: string; readonly ms: number };
+
+export type Emit = (event: RunEvent) => void;

@@ -1,0 +1,213 @@
+/**
+ * Which link a row of a slice belongs to, as SQL. Pure.
+ *
+ * The rule. A row belongs to the deepest link whose path has exactly the row's labels, on the levels the slice has, with
+ * nothing named below it. Labels are compared as they are. One difference is allowed: where the row states the network's
+ * id of a name, ` (id)` may stand after either of the two; where it states none, an ` (id)` after the reported name may
+ * be missing from the link. Of a label that was used more than once, the version valid in the row's period counts, else
+ * the nearest one in time. Whatever still leaves two links to choose from stays unmatched.
+ */
+
+import { dateDimensions } from '../model/dimension.ts';
+import { identifier } from '../warehouse/quoting.ts';
+import { rowIdSql, type LiveSlice } from './live-slices.ts';
+
+export interface Level {
+  readonly level: number;
+  readonly dimension: string;
+  /** The column of `main.links` with the label of this level. */
+  readonly label: string;
+  /** What the network itself identifies it by; networks have no such id. */
+  readonly id: string | null;
+}
+
+/** From the network down. */
+export const levels: readonly Level[] = [
+  { level: 1, dimension: 'network', label: 'network_name', id: null },
+  { level: 2, dimension: 'campaign', label: 'campaign_name', id: 'campaign_id_network' },
+  { level: 3, dimension: 'adgroup', label: 'adgroup_name', id: 'adgroup_id_network' },
+  { level: 4, dimension: 'creative', label: 'creative_name', id: 'creative_id_network' },
+];
+
+/** How reports say that nothing is named on a level (observed: organic, odd values). */
+const NAMELESS = `('', 'unknown')`;
+
+/** A value that decides which link a row belongs to. */
+interface Key {
+  readonly name: string;
+  /** Over the alias `s`. */
+  readonly sql: string;
+}
+
+function levelsOf({ columns }: LiveSlice): readonly Level[] {
+  return levels.filter(({ dimension }) => columns.includes(dimension));
+}
+
+function keysOf(slice: LiveSlice): Key[] {
+  const own = levelsOf(slice);
+  const labels = own.map(({ dimension }) => ({ name: `k_${dimension}`, sql: `s.${identifier(dimension)}` }));
+  const ids = own.flatMap(({ id }) =>
+    id === null ? [] : [{ name: `k_${id}`, sql: `nullif(nullif(${rowIdSql(slice, id)}, ''), 'unknown')` }],
+  );
+  return [{ name: 'k_app', sql: 's."app_token"' }, ...labels, ...ids];
+}
+
+function grainOf({ columns }: LiveSlice): string | null {
+  return dateDimensions.find((name) => columns.includes(name)) ?? null;
+}
+
+/** Begin of the row's period; hours are judged by their day, and rows without a date by what is valid last. */
+function periodStart(slice: LiveSlice): string {
+  const grain = grainOf(slice);
+  if (grain === null) return `timestamp '9999-01-01'`;
+  const column = `s.${identifier(grain)}`;
+  return grain === 'hour' ? `date_trunc('day', ${column})::timestamp` : `${column}::timestamp`;
+}
+
+function periodEnd(slice: LiveSlice): string {
+  const grain = grainOf(slice) ?? 'day';
+  return `(p.k_start + interval '1 ${grain === 'hour' ? 'day' : grain}')`;
+}
+
+function sameLabels(slice: LiveSlice): string {
+  return keysOf(slice)
+    .map(({ name }) => `k.${name} is not distinct from s.${name}`)
+    .join('\n    and ');
+}
+
+/** What a row is read from: `s`, with at most one `settled` or `chosen` link joined to it. */
+export function rowsWithLink(slice: LiveSlice): string {
+  // Comparisons of columns only: other conditions DuckDB tries on every pair, or computes anew for each.
+  return `from keyed as s
+left join keys as k on
+    ${sameLabels(slice)}
+left join settled on settled.key = k.key
+left join chosen on chosen.key = k.key and chosen.k_start = s.k_start`;
+}
+
+/** The link of a row, a struct, after those joins. */
+export const joinedLink = 'coalesce(settled.link, chosen.link)';
+
+/**
+ * The CTEs `keyed`, `keys`, `settled` and `chosen`: the one link that fits each combination of labels and ids of a slice.
+ * Most combinations fit one link whenever they occur; only for the others are the periods looked at, of which a large
+ * slice has millions.
+ */
+export function fittingLinks(slice: LiveSlice): string {
+  const own = levelsOf(slice);
+  const fits = own.map((level) => fitting(level, own));
+  const keys = keysOf(slice);
+  const columns = slice.columns.map((name) => `s.${identifier(name)}`);
+  return `with
+keyed as not materialized (
+    select
+        ${[...columns, ...keys.map(({ name, sql }) => `${sql} as ${name}`), `${periodStart(slice)} as k_start`].join(',\n        ')}
+    from ${slice.table} as s
+),
+keys as materialized (
+    select row_number() over () as key, d.*
+    from (
+        select distinct ${keys.map(({ name }) => name).join(', ')}
+        from keyed
+        where k_app is not null and k_network is not null
+    ) as d
+),
+crawls as (
+    select app_token, arg_max(max_level, crawled_at) as max_level
+    from ripen.link_crawls
+    group by app_token
+),
+fits as (
+${fits.join('\n    union all\n')}
+),
+best as materialized (
+    select key, link, valid_from, valid_to
+    from fits
+    where looseness is not null
+    qualify rank() over (partition by key order by link.level desc, looseness) = 1
+),
+settled as (
+    select key, any_value(link) as link
+    from best
+    group by key
+    having count(distinct link) = 1
+),
+disputed as (
+    select distinct k.key, s.k_start
+    from keyed as s
+    join (
+        select * from keys where key in (select key from best) and key not in (select key from settled)
+    ) as k on
+    ${sameLabels(slice)}
+),
+nearest as (
+    select
+        p.key,
+        p.k_start,
+        b.link,
+        b.valid_from,
+        case
+            when b.valid_from >= ${periodEnd(slice)} then 1 + epoch(b.valid_from) - epoch(${periodEnd(slice)})
+            when b.valid_to <= p.k_start then 1 + epoch(p.k_start) - epoch(b.valid_to)
+            else 0
+        end as distance
+    from disputed as p
+    join best as b on b.key = p.key
+    qualify rank() over (partition by p.key, p.k_start order by distance) = 1
+),
+chosen as (
+    select key, k_start, arg_max(link, valid_from) as link
+    from nearest
+    group by key, k_start
+    having count(distinct link.token) = 1
+)`;
+}
+
+/** The versions on one level that fit a key, and how loosely. */
+function fitting({ level }: Level, own: readonly Level[]): string {
+  const [above, below] = [own.filter((other) => other.level <= level), own.filter((other) => other.level > level)];
+  const joined = above.map((each) =>
+    each.id === null
+      ? `v.${each.label} = k.k_${each.dimension}`
+      : `${bare(`v.${each.label}`)} = ${bare(`k.k_${each.dimension}`)}`,
+  );
+  // A sum is NULL as soon as one label does not fit; greatest() would not be.
+  const looseness = above.map((each) => loosenessOf(each)).join(' + ');
+  const nothingBelow = below.map(({ dimension }) => `coalesce(k.k_${dimension}, '') in ${NAMELESS}`).join(' and ');
+  return `    select
+        k.key,
+        struct_pack(
+            token := v.token,
+            level := v.level,
+            name := v.name,
+            ${levels.map(({ label }) => `${label} := v.${label}`).join(',\n            ')},
+            partner_id := coalesce(v.partner_id, v.inherited_partner_id)
+        ) as link,
+        v.valid_from,
+        v.valid_to,
+        ${looseness} as looseness
+    from keys as k
+    join main.links_history as v on
+        v.app_token = k.k_app
+        and v.level = ${level}
+        and ${joined.join('\n        and ')}
+    join crawls as c on c.app_token = v.app_token
+    where ${below.length === 0 ? 'true' : `v.level = c.max_level or (${nothingBelow})`}`;
+}
+
+/** A name without the number in brackets that may end it. */
+function bare(name: string): string {
+  return String.raw`regexp_replace(${name}, '( \([0-9]+\))+$', '')`;
+}
+
+/** 0 for equal labels, 1 for labels an id explains, 2 for a reported id nothing confirms; NULL for others. */
+function loosenessOf({ dimension, label, id }: Level): string {
+  const [reported, known] = [`k.k_${dimension}`, `v.${label}`];
+  if (id === null) return '0';
+  const withId = (name: string): string => `${name} || ' (' || k.k_${id} || ')'`;
+  return `case
+            when ${known} = ${reported} then 0
+            when ${reported} = ${withId(known)} or ${known} = ${withId(reported)} then 1
+            when k.k_${id} is null and ${known} = ${String.raw`regexp_replace(${reported}, ' \([0-9]+\)$', '')`} then 2
+        end`;
+}

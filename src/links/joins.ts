@@ -1,0 +1,54 @@
+/**
+ * The way from report rows to partners and links, as views: `<slice>_links` per slice, `ripen.unmatched_rows` over all.
+ *
+ * Views hold column names, so they are made anew whenever a slice's table may have changed.
+ */
+
+import { identifier, literal } from '../warehouse/quoting.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
+import { isJoinable, joinedColumns, joinedView, linksView, unmatchedView } from './joins-sql.ts';
+import { readLiveSlices, type LiveSlice } from './live-slices.ts';
+
+/**
+ * Brings the views up to the live tables, in one transaction; returns the names of the views in schema `main`. A slice
+ * that is named like another one's view keeps its name, and the other has no view.
+ */
+export async function refreshJoins(warehouse: Warehouse): Promise<readonly string[]> {
+  const slices = await readLiveSlices(warehouse);
+  const names = new Set(slices.map(({ slice }) => slice));
+  const free = slices.filter(({ slice }) => !names.has(`${slice}_links`));
+  const joinable = free.filter((slice) => isJoinable(slice));
+  await warehouse.transact(async () => {
+    for (const slice of free) await warehouse.run(`drop view if exists ${joinedView(slice.slice)}`);
+    for (const slice of joinable) {
+      await warehouse.run(linksView(slice));
+      await describe(warehouse, slice);
+    }
+    await warehouse.run(unmatchedView(joinable));
+    await warehouse.run(`comment on view ripen.unmatched_rows is ${literal(unmatchedComment)}`);
+    for (const [name, text] of unmatchedColumns) {
+      await warehouse.run(`comment on column ripen.unmatched_rows.${identifier(name)} is ${literal(text)}`);
+    }
+  });
+  return joinable.map(({ slice }) => `${slice}_links`);
+}
+
+async function describe(warehouse: Warehouse, { slice }: LiveSlice): Promise<void> {
+  const view = joinedView(slice);
+  const text = `Rows of ${slice} with the link and the partner each belongs to; never more rows than ${slice} has.`;
+  await warehouse.run(`comment on view ${view} is ${literal(text)}`);
+  for (const [name, words] of joinedColumns) {
+    await warehouse.run(`comment on column ${view}.${identifier(name)} is ${literal(words)}`);
+  }
+}
+
+const unmatchedComment = 'Per slice, app and network: how many rows found no link; organic rows never have one';
+
+const unmatchedColumns: readonly (readonly [string, string])[] = [
+  ['slice', 'The slice'],
+  ['app_token', 'The app; NULL in a slice without it'],
+  ['network', 'The network as reported; NULL in a slice without it'],
+  ['rows', 'Rows of the slice'],
+  ['unmatched_rows', 'Rows that found no link, or in a slice without networks no partner'],
+  ['unmatched_share', 'The second as a share of the first, from 0 to 1'],
+];

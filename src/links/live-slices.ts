@@ -1,0 +1,55 @@
+/** The live tables of slices, and how to read from one of their rows what leads to partners and links. */
+
+import * as z from 'zod';
+
+import { identifier } from '../warehouse/quoting.ts';
+import { statement } from '../warehouse/statements.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
+
+export interface LiveSlice {
+  readonly slice: string;
+  /** Quoted, with its schema. */
+  readonly table: string;
+  /** In order. */
+  readonly columns: readonly string[];
+}
+
+const sliceRow = z.object({
+  slice: z.string(),
+  table_name: z.string(),
+  columns: z.string().transform((text) => z.array(z.string()).parse(JSON.parse(text))),
+});
+
+/** Every slice that has a live table, by name. */
+export async function readLiveSlices(warehouse: Warehouse): Promise<LiveSlice[]> {
+  const rows = await warehouse.rows(statement('links/live_slices'), [], sliceRow);
+  return rows.map(({ slice, table_name: table, columns }) => ({ slice, table, columns }));
+}
+
+/**
+ * A row's own id of a kind, as SQL over the alias `s`: the column when the slice has one, else what the service attached
+ * to the row. A list of one id is that id; of several ids none is the row's (observed: attr_dependency).
+ */
+export function rowIdSql({ columns }: LiveSlice, id: string): string {
+  const attached = 's."attr_dependency"';
+  const single = `case json_type(${attached}, '$.${id}')
+            when 'ARRAY' then
+                case when json_array_length(${attached}, '$.${id}') = 1 then (${attached} ->> '$.${id}[0]') end
+            when 'OBJECT' then null
+            else (${attached} ->> '$.${id}')
+        end`;
+  return columns.includes(id) ? `coalesce(s.${identifier(id)}, ${single})` : single;
+}
+
+/** Dimensions for which the service names or attaches the partner's id. */
+const partnerDimensions = ['partner_id', 'partner_name', 'partner', 'channel'] as const;
+
+/** Whether the rows of a slice can say which partner they belong to. */
+export function namesPartners({ columns }: LiveSlice): boolean {
+  return partnerDimensions.some((name) => columns.includes(name));
+}
+
+/** Whether the rows of a slice can say which link they belong to; two apps may share their name, never their token. */
+export function namesLinks({ columns }: LiveSlice): boolean {
+  return columns.includes('app_token') && columns.includes('network');
+}

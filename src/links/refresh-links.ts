@@ -1,0 +1,133 @@
+/**
+ * Links in the warehouse: every app crawled, each replaced only when its crawl was complete.
+ *
+ * Hides crawling, staging and versions. A failed page costs its own app only, and that app nothing: it stays as it was.
+ */
+
+import * as z from 'zod';
+
+import type { Links } from '../config/config.ts';
+import { asFailure, Failure, type FailureCode } from '../errors.ts';
+import type { Emit } from '../events.ts';
+import type { Service } from '../service/service.ts';
+import { recordWarning } from '../warehouse/runs.ts';
+import { count } from '../warehouse/shapes.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
+import { chooseApps, type ChosenApp } from './chosen-apps.ts';
+import { crawlApp } from './crawl.ts';
+import { eachInParallel, takeTurns, type Turn } from './in-parallel.ts';
+import { replaceApp, type Replaced } from './replace-app.ts';
+import { clearStaged, StagedLinks } from './staged-links.ts';
+
+export interface LinksRun {
+  readonly warehouse: Warehouse;
+  readonly service: Service;
+  readonly runId: string;
+  /** Dates what changed. */
+  readonly asOf: Date;
+  readonly emit: Emit;
+  readonly signal: AbortSignal;
+}
+
+export interface RefreshedLinks {
+  /** Links there are now, of all apps. */
+  readonly rows: number;
+  /** Links that were there before and are no longer listed. */
+  readonly removed: number;
+  /** One per app that stayed as it was. */
+  readonly failures: readonly Failure[];
+}
+
+/** Apps with few links would otherwise leave the campaign API's limit unused. */
+const APPS_AT_ONCE = 4;
+/** An app whose links moved during its crawl is crawled once more. */
+const MOST_CRAWLS = 2;
+/** Failures that concern every app, or that no other app would escape. */
+const endsAll: ReadonlySet<FailureCode> = new Set<FailureCode>(['CREDENTIALS_REFUSED', 'STORAGE_FAILED']);
+/** How the service may answer for an app that it does not know, or that the account has lost. */
+const unknownApp: ReadonlySet<FailureCode> = new Set<FailureCode>([
+  'ACCESS_FORBIDDEN',
+  'SOURCE_MISSING',
+  'SOURCE_REFUSED',
+]);
+
+/**
+ * Crawls the configured apps that were not yet crawled at the as-of instant, and replaces each one's links. Throws when
+ * credentials are refused, the database fails or the run is stopped; apps that were complete by then are kept. Nothing
+ * else may use the warehouse meanwhile.
+ */
+export async function refreshLinks(run: LinksRun, links: Links): Promise<RefreshedLinks> {
+  const { apps, left } = await chooseApps(run.warehouse, links, run.asOf);
+  // What a killed run staged.
+  await run.warehouse.run('delete from ripen.staged_links');
+  const turn = takeTurns();
+  const failures: Failure[] = [];
+  let removed = 0;
+  await eachInParallel(apps, APPS_AT_ONCE, async (app) => {
+    run.signal.throwIfAborted();
+    try {
+      removed += (await refreshApp(run, app.token, links.maxLevel, turn)).removed;
+    } catch (error) {
+      run.signal.throwIfAborted();
+      const failure = await judged(run, app, asFailure(error), turn);
+      if (failure !== null) failures.push(failure);
+    }
+  });
+  if (left.length > 0) {
+    await warn(
+      run,
+      'LINKS_APPS_LEFT',
+      `Apps the catalog no longer lists kept their links as they were: ${left.join(', ')}.`,
+    );
+  }
+  const [total] = await run.warehouse.rows('select count(*) as rows from main.links', [], z.object({ rows: count }));
+  return { rows: total?.rows ?? 0, removed, failures };
+}
+
+async function refreshApp(run: LinksRun, appToken: string, maxLevel: number, turn: Turn): Promise<Replaced> {
+  for (let crawls = 1; ; crawls += 1) {
+    try {
+      return await crawlAndReplace(run, appToken, maxLevel, turn);
+    } catch (error) {
+      const isMoving = error instanceof Failure && error.code === 'DATA_INCOMPLETE';
+      if (!isMoving || crawls >= MOST_CRAWLS) throw error;
+    }
+  }
+}
+
+async function crawlAndReplace(run: LinksRun, appToken: string, maxLevel: number, turn: Turn): Promise<Replaced> {
+  const { warehouse, service, runId, asOf, signal } = run;
+  const staged = new StagedLinks(warehouse, turn, appToken);
+  await turn(() => clearStaged(warehouse, appToken));
+  const requests = await crawlApp({
+    maxLevel,
+    list: (parent) => service.links(appToken, parent, signal),
+    keep: (parent, listed) => staged.add(parent, listed),
+  });
+  await staged.flush();
+  const replaced = await turn(() => replaceApp(warehouse, appToken, asOf, { maxLevel, requests, runId }));
+  run.emit({ type: 'links_loaded', app: appToken, rows: replaced.links, requests });
+  return replaced;
+}
+
+/** What an app's failure is to the run: null when only loaded rows name the app and the service does not know it. */
+async function judged(run: LinksRun, app: ChosenApp, failure: Failure, turn: Turn): Promise<Failure | null> {
+  if (endsAll.has(failure.code)) throw failure;
+  await turn(() => clearStaged(run.warehouse, app.token));
+  const message = `The links of the app ${app.token} stayed as they were: ${failure.message}`;
+  if (!app.isNamed && unknownApp.has(failure.code)) {
+    await turn(() => warn(run, 'LINKS_APP_UNKNOWN', message));
+    return null;
+  }
+  const { facts, hint, cause } = failure;
+  return new Failure(failure.code, message, {
+    facts: { ...facts, app_token: app.token },
+    ...(hint === null ? {} : { hint }),
+    cause: cause ?? failure,
+  });
+}
+
+async function warn({ warehouse, runId, emit }: LinksRun, code: string, message: string): Promise<void> {
+  await recordWarning(warehouse, { runId, slice: null, days: null, code, message });
+  emit({ type: 'warning', code, slice: null, window: null, message });
+}

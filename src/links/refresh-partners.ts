@@ -1,0 +1,114 @@
+/**
+ * Partners in the warehouse: the whole list of the service, and the partners that only reports carry.
+ *
+ * Hides staging and versions. The list is read to its end first, then tables and history change in one transaction.
+ */
+
+import * as z from 'zod';
+
+import type { Emit } from '../events.ts';
+import type { Partner } from '../model/link.ts';
+import type { Service } from '../service/service.ts';
+import { count, instant, timestamp } from '../warehouse/shapes.ts';
+import { statement } from '../warehouse/statements.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
+import { namesPartners, readLiveSlices, rowIdSql, type LiveSlice } from './live-slices.ts';
+import { storable } from './storable.ts';
+
+export interface PartnersRun {
+  readonly warehouse: Warehouse;
+  readonly service: Service;
+  /** Dates what changed. */
+  readonly asOf: Date;
+  readonly emit: Emit;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Replaces the partners by the service's list; those that only loaded rows carry stay, as not listed. Returns how many
+ * there are. Throws what the service throws, and then nothing has changed.
+ */
+export async function refreshPartners(run: PartnersRun): Promise<{ readonly rows: number }> {
+  const listed = new Map<string, Partner>();
+  for await (const page of run.service.partners(run.signal)) {
+    for (const partner of page) listed.set(partner.id, partner);
+  }
+  const list = [...listed.values()].map((partner) => ({
+    partner_id: partner.id,
+    display_name: storable(partner.displayName),
+    supports_cost_data: partner.supportsCostData,
+  }));
+  const rows = await replacePartners(run, async () => {
+    await run.warehouse.run(statement('links/stage_partners'), [JSON.stringify(list)]);
+  });
+  run.emit({ type: 'partners_loaded', rows });
+  return { rows };
+}
+
+/** Adds the partners that rows loaded since the last refresh carry; asks the service nothing. Returns how many there are. */
+export async function completePartners(
+  run: Pick<PartnersRun, 'warehouse' | 'asOf'>,
+): Promise<{ readonly rows: number }> {
+  const rows = await replacePartners(run, async () => {
+    await run.warehouse.run(statement('links/stage_listed_partners'));
+  });
+  return { rows };
+}
+
+async function replacePartners(
+  { warehouse, asOf }: Pick<PartnersRun, 'warehouse' | 'asOf'>,
+  stageListed: () => Promise<void>,
+): Promise<number> {
+  const slices = (await readLiveSlices(warehouse)).filter((slice) => namesPartners(slice));
+  return warehouse.transact(async () => {
+    await warehouse.run('delete from ripen.staged_partners');
+    await stageListed();
+    if (slices.length > 0) await warehouse.run(stageCarried(slices));
+    const at = timestamp(await changeInstant(warehouse, asOf));
+    await warehouse.run(statement('links/close_partner_versions'), [at]);
+    await warehouse.run(statement('links/drop_empty_partner_versions'));
+    await warehouse.run(statement('links/open_partner_versions'), [at]);
+    await warehouse.run(statement('links/delete_partners'));
+    await warehouse.run(statement('links/insert_partners'));
+    await warehouse.run('delete from ripen.staged_partners');
+    const [total] = await warehouse.rows('select count(*) as rows from main.partners', [], z.object({ rows: count }));
+    return total?.rows ?? 0;
+  });
+}
+
+/** The as-of instant, or that of a newer change: a repeated run of an older night must not turn the history around. */
+async function changeInstant(warehouse: Warehouse, asOf: Date): Promise<Date> {
+  const shape = z.object({ changed_at: instant.nullable() });
+  const [newest] = await warehouse.rows(statement('links/partners_changed_at'), [], shape);
+  const changedAt = newest?.changed_at ?? asOf;
+  return changedAt > asOf ? changedAt : asOf;
+}
+
+/** Stages the partners that rows carry and the list lacks, under the name their newest rows give them. */
+function stageCarried(slices: readonly LiveSlice[]): string {
+  const carried = slices.map((slice) => {
+    const name = slice.columns.includes('partner_name') ? 's."partner_name"' : 'null::varchar';
+    return `    select ${rowIdSql(slice, 'partner_id')} as partner_id, ${name} as partner_name, s."_load_id" as load_id
+    from ${slice.table} as s`;
+  });
+  return `insert into ripen.staged_partners
+with carried as (
+${carried.join('\n    union all\n')}
+),
+newest as (
+    select
+        partner_id,
+        max(row(load_id, partner_name)) filter (where partner_name is not null)[2] as display_name
+    from carried
+    where partner_id is not null
+    group by partner_id
+)
+select
+    n.partner_id,
+    coalesce(n.display_name, p.display_name, '') as display_name,
+    null as supports_cost_data,
+    false as is_listed
+from newest as n
+left join main.partners as p on p.partner_id = n.partner_id
+where n.partner_id not in (select partner_id from ripen.staged_partners)`;
+}

@@ -1,0 +1,68 @@
+/** Puts an app's staged links in the place of its stored ones, with their versions: the only writer of `main.links`. */
+
+import * as z from 'zod';
+
+import { Failure } from '../errors.ts';
+import { count, instant, timestamp } from '../warehouse/shapes.ts';
+import { statement } from '../warehouse/statements.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
+import { clearStaged } from './staged-links.ts';
+
+/** What the ledger keeps of a complete crawl. */
+export interface CompleteCrawl {
+  readonly maxLevel: number;
+  readonly requests: number;
+  readonly runId: string;
+}
+
+export interface Replaced {
+  readonly links: number;
+  /** Links that were stored and are not listed any more: closed in the history. */
+  readonly removed: number;
+}
+
+const countsRow = z.object({ listed: count, reached: count, before: count, removed: count, changed_at: instant });
+
+/**
+ * Replaces an app's links in one transaction: only what differs is touched, and only what differs gets a new version,
+ * dated to the as-of instant (or to a newer change). Throws `DATA_INCOMPLETE`, with nothing changed, when the staged
+ * links do not all hang together.
+ */
+export async function replaceApp(
+  warehouse: Warehouse,
+  appToken: string,
+  asOf: Date,
+  crawl: CompleteCrawl | null,
+): Promise<Replaced> {
+  return warehouse.transact(async () => {
+    await warehouse.run('delete from ripen.staged_tree where app_token = $1', [appToken]);
+    await warehouse.run(statement('links/stage_tree'), [appToken]);
+    const [counts] = await warehouse.rows(statement('links/tree_counts'), [appToken, timestamp(asOf)], countsRow);
+    if (counts === undefined || counts.reached !== counts.listed) throw torn(appToken, counts);
+    const at = timestamp(counts.changed_at);
+    await warehouse.run(statement('links/close_link_versions'), [appToken, at]);
+    await warehouse.run(statement('links/drop_empty_link_versions'), [appToken]);
+    await warehouse.run(statement('links/open_link_versions'), [appToken, at]);
+    await warehouse.run(statement('links/delete_links'), [appToken]);
+    await warehouse.run(statement('links/insert_links'), [appToken]);
+    if (crawl !== null) {
+      const { maxLevel, requests, runId } = crawl;
+      const recorded = [appToken, timestamp(asOf), maxLevel, counts.removed, requests, runId];
+      await warehouse.run(statement('links/record_crawl'), recorded);
+    }
+    await clearStaged(warehouse, appToken);
+    return { links: counts.reached, removed: counts.removed };
+  });
+}
+
+function torn(appToken: string, counts: z.output<typeof countsRow> | undefined): Failure {
+  const { listed = 0, reached = 0 } = counts ?? {};
+  return new Failure(
+    'DATA_INCOMPLETE',
+    `${listed - reached} of ${listed} links of the app ${appToken} had no path up`,
+    {
+      facts: { app_token: appToken, listed, reached },
+      hint: 'Run again: links were being moved during the crawl.',
+    },
+  );
+}

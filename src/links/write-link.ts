@@ -1,0 +1,128 @@
+/**
+ * Creating and updating links.
+ *
+ * Hides what is checked before the call, and how a creation whose answer was lost is looked up: it is sent once, whatever
+ * happens.
+ */
+
+import { asFailure, Failure } from '../errors.ts';
+import type { Emit } from '../events.ts';
+import type { Link } from '../model/link.ts';
+import type { LinkChange, Service } from '../service/service.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
+import { checkAppToken, checkChange, checkName } from './check-write.ts';
+import { storeCreated, storeUpdated } from './store-link.ts';
+
+export interface LinkWriting {
+  readonly service: Service;
+  /** Null when there is none yet. */
+  readonly warehouse: Warehouse | null;
+  /** Dates the stored change. */
+  readonly at: Date;
+  readonly emit: Emit;
+  readonly signal: AbortSignal;
+}
+
+export interface WrittenLink {
+  readonly link: Link;
+  /** Whether the warehouse holds the change; it does not where it does not know the app or the parent. */
+  readonly isStored: boolean;
+}
+
+export interface NewLink {
+  readonly appToken: string;
+  readonly name: string;
+  /** Token of the link above; null creates a network link. */
+  readonly parent: string | null;
+}
+
+/**
+ * Creates a link and stores it. Throws `USAGE_INVALID` before anything is sent, else what the service throws; when no
+ * answer came and the link is not listed, a `SOURCE_UNAVAILABLE` with `outcome: 'not created'`; when it could not be
+ * looked up either, one with `outcome: 'unknown'`.
+ */
+export async function createLink(writing: LinkWriting, { appToken, name, parent }: NewLink): Promise<WrittenLink> {
+  const { service, at, signal } = writing;
+  warnOf(writing, 'APP_TOKEN_UNUSUAL', checkAppToken(appToken));
+  checkName(name);
+  const before = await namesakes(writing, { appToken, name, parent });
+  if (before.length > 0) {
+    const tokens = before.map(({ token }) => token).join(', ');
+    warnOf(writing, 'LINK_NAME_TAKEN', `A link named ${JSON.stringify(name)} was there before: ${tokens}.`);
+  }
+  const link = await service.createLink(appToken, name, parent, signal).catch(async (error: unknown) => {
+    if (!(error instanceof Failure) || error.facts['outcome'] !== 'unknown') throw error;
+    return lookUp(writing, { appToken, name, parent }, before, error);
+  });
+  return stored(writing, link, (warehouse) => storeCreated(warehouse, appToken, parent, link, at));
+}
+
+/**
+ * Sets a link's partner, its cost data setting or both, and stores that. Throws `USAGE_INVALID` before anything is sent,
+ * else what the service throws.
+ */
+export async function updateLink(
+  writing: LinkWriting,
+  appToken: string,
+  token: string,
+  change: LinkChange,
+): Promise<WrittenLink> {
+  const { service, at, signal } = writing;
+  warnOf(writing, 'APP_TOKEN_UNUSUAL', checkAppToken(appToken));
+  warnOf(writing, 'PARTNER_UNKNOWN', await checkChange(change, writing.warehouse));
+  const link = await service.updateLink(appToken, token, change, signal);
+  return stored(writing, link, (warehouse) => storeUpdated(warehouse, appToken, link, change.partnerId, at));
+}
+
+/** The links beside a new one that have its name: a lost creation is recognised by not being among them. */
+async function namesakes({ service, signal }: LinkWriting, { appToken, name, parent }: NewLink): Promise<Link[]> {
+  const found: Link[] = [];
+  for await (const page of service.links(appToken, parent, signal)) {
+    found.push(...page.filter(({ label }) => label === name || label === name.trim()));
+  }
+  return found;
+}
+
+/** The link that a creation without an answer made, or the failure that says there is none, or that nobody knows. */
+async function lookUp(writing: LinkWriting, wanted: NewLink, before: readonly Link[], unknown: Failure): Promise<Link> {
+  const after = await namesakes(writing, wanted).catch(() => {
+    throw unknown;
+  });
+  const known = new Set(before.map(({ token }) => token));
+  const [created, ...others] = after.filter(({ token }) => !known.has(token));
+  // Somebody else created one of the same name meanwhile: which one is ours cannot be told.
+  if (others.length > 0) throw unknown;
+  if (created === undefined) {
+    const name = JSON.stringify(wanted.name);
+    throw new Failure('SOURCE_UNAVAILABLE', `The link ${name} was not created: no answer came, and it is not listed.`, {
+      facts: { ...unknown.facts, outcome: 'not created' },
+      hint: 'List the links once more in a minute, then create it again.',
+      cause: unknown,
+    });
+  }
+  warnOf(
+    writing,
+    'LINK_FOUND',
+    `No answer came to the creation, but the link was listed afterwards: ${created.token}.`,
+  );
+  return created;
+}
+
+/** A failure to store is a warning: the link is written, and the next crawl brings it. */
+async function stored(
+  writing: LinkWriting,
+  link: Link,
+  store: (warehouse: Warehouse) => Promise<boolean>,
+): Promise<WrittenLink> {
+  if (writing.warehouse === null) return { link, isStored: false };
+  try {
+    return { link, isStored: await store(writing.warehouse) };
+  } catch (error) {
+    warnOf(writing, 'LINK_NOT_STORED', `The link ${link.token} was written, not stored: ${asFailure(error).message}`);
+    return { link, isStored: false };
+  }
+}
+
+function warnOf({ emit }: LinkWriting, code: string, message: string | null): void {
+  if (message !== null) emit({ type: 'warning', code, slice: null, window: null, message });
+}

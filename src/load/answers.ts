@@ -1,0 +1,130 @@
+/**
+ * Answers, judged before anything is deleted.
+ *
+ * An error object, `{"rows":null}` and an empty file all read as zero rows in silence; a replacement would then erase
+ * the window. So every file must be exactly one document with rows, carrying every requested key, unpaged and without
+ * a word of truncation.
+ */
+
+import * as z from 'zod';
+
+import type { Spooled } from '../spool/spool.ts';
+import { count } from '../warehouse/shapes.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
+import { inspectAnswers } from './staging-sql.ts';
+
+/** One spooled answer after inspection. */
+export interface Answer {
+  readonly path: string;
+  readonly rowCount: number;
+  /** Keys that occur in some row. */
+  readonly keys: ReadonlySet<string>;
+  /** Keys that occur in every row. */
+  readonly commonKeys: ReadonlySet<string>;
+  /** Total per metric as the service wrote it; empty when it sent none. */
+  readonly totals: ReadonlyMap<string, string>;
+  readonly warnings: readonly string[];
+  readonly isPaged: boolean;
+}
+
+/** What is wrong with a file: it is not one whole report document. */
+export interface BrokenAnswer {
+  readonly path: string;
+  readonly because: string;
+}
+
+const document = z.object({
+  filename: z.string(),
+  row_count: count.nullable(),
+  key_sets: z.string().nullable(),
+  totals: z.string().nullable(),
+  warnings: z.string().nullable(),
+  data_warnings: z.string().nullable(),
+  pagination: z.string().nullable(),
+});
+
+type DocumentRow = z.infer<typeof document>;
+
+/** DuckDB refuses documents above this unless told; the largest file sets it, with room for its own buffer. */
+const OBJECT_SIZE_SLACK = 1.1;
+const LEAST_OBJECT_SIZE = 16 * 1024 * 1024;
+/** A UINT32 on the engine's side. */
+const MOST_OBJECT_SIZE = 4_294_967_295;
+
+export function objectSizeFor(spooled: readonly Spooled[]): number {
+  const sizes = spooled.flatMap(({ answers }) => answers.map(({ body }) => body?.plainBytes ?? 0));
+  return Math.min(MOST_OBJECT_SIZE, Math.max(LEAST_OBJECT_SIZE, Math.ceil(Math.max(0, ...sizes) * OBJECT_SIZE_SLACK)));
+}
+
+/** Every file's answer, or what is broken about it. A file that cannot be parsed does not disturb the others. */
+export async function inspect(
+  warehouse: Warehouse,
+  paths: readonly string[],
+  objectSize: number,
+): Promise<(Answer | BrokenAnswer)[]> {
+  if (paths.length === 0) return [];
+  try {
+    const rows = await warehouse.rows(inspectAnswers(paths, objectSize), [], document);
+    return paths.map((path) =>
+      answerOf(
+        path,
+        rows.filter(({ filename }) => filename === path),
+      ),
+    );
+  } catch (error) {
+    const [only] = paths;
+    if (paths.length === 1 && only !== undefined) return [{ path: only, because: firstLine(error) }];
+    const each: (Answer | BrokenAnswer)[] = [];
+    for (const path of paths) each.push(...(await inspect(warehouse, [path], objectSize)));
+    return each;
+  }
+}
+
+function firstLine(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  // The engine names the file, which means nothing to a reader of the message.
+  return (text.split('\n')[0] ?? '').replace(/ in file "[^"]*"/, '').slice(0, 200);
+}
+
+function answerOf(path: string, documents: readonly DocumentRow[]): Answer | BrokenAnswer {
+  const [found] = documents;
+  if (found === undefined) return { path, because: 'it was empty' };
+  if (documents.length > 1) return { path, because: `it held ${documents.length} documents` };
+  if (found.row_count === null) return { path, because: 'it held no rows' };
+  const keySets = z.array(z.array(z.string())).parse(JSON.parse(found.key_sets ?? '[]'));
+  const [first = [], ...others] = keySets;
+  return {
+    path,
+    rowCount: found.row_count,
+    keys: new Set(keySets.flat()),
+    commonKeys: new Set(first.filter((key) => others.every((keys) => keys.includes(key)))),
+    totals: totalsOf(found.totals),
+    warnings: [...textsOf(found.warnings), ...textsOf(found.data_warnings)],
+    isPaged: !isNothing(found.pagination),
+  };
+}
+
+const isNothing = (json: string | null): boolean => json === null || ['null', '{}', '""', '[]'].includes(json);
+
+/** Numbers keep the text they were written with, as far as the engine does. */
+function totalsOf(json: string | null): Map<string, string> {
+  if (json === null) return new Map();
+  const parsed = z.record(z.string(), z.unknown()).safeParse(JSON.parse(json));
+  if (!parsed.success) return new Map();
+  const written = [...json.matchAll(/"((?:[^"\\]|\\.)*)":\s*(?:"([^"]*)"|(-?[0-9][0-9.eE+-]*))/g)];
+  return new Map(
+    written.map(([, key = '', text, number]) => [z.string().parse(JSON.parse(`"${key}"`)), text ?? number ?? '']),
+  );
+}
+
+function textsOf(json: string | null): string[] {
+  if (isNothing(json)) return [];
+  const parsed: unknown = JSON.parse(json ?? 'null');
+  const items: readonly unknown[] = Array.isArray(parsed) ? parsed : [parsed];
+  return items.map((item) => (typeof item === 'string' ? item : JSON.stringify(item)));
+}
+
+/** Whether a warning says that rows are missing. */
+export function saysTruncated(warning: string): boolean {
+  return /limit|truncat|partial|incomplete|too many rows|not all/i.test(warning);
+}

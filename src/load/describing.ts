@@ -1,0 +1,112 @@
+/** What analysts read beside the numbers: the `_final` view, comments on tables and columns, the metrics of a slice. */
+
+import { MS_PER_DAY } from '../model/calendar.ts';
+import { formatColumnType } from '../model/column-type.ts';
+import { isDateDimension } from '../model/dimension.ts';
+import { catalogItemOf, type Metric } from '../model/metric.ts';
+import { identifier, literal } from '../warehouse/quoting.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
+import type { Target } from './target.ts';
+
+/** Brings view, comments and `ripen.slice_metrics` up to a table. Inside the caller's transaction. */
+export async function describeSlice(warehouse: Warehouse, target: Target): Promise<void> {
+  const comments = columnComments(target);
+  await comment(warehouse, target.table, tableComment(target), comments);
+  await recordMetrics(warehouse, target);
+  if (target.state !== 'live') return;
+  const view = `main.${identifier(`${target.slice.name}_final`)}`;
+  await warehouse.run(finalView(target));
+  await comment(warehouse, view, `${tableComment(target)} Cells that are not final are NULL.`, comments, 'view');
+}
+
+async function comment(
+  warehouse: Warehouse,
+  object: string,
+  text: string,
+  columns: ReadonlyMap<string, string>,
+  kind: 'table' | 'view' = 'table',
+): Promise<void> {
+  await warehouse.run(`comment on ${kind} ${object} is ${literal(text)}`);
+  for (const [name, words] of columns) {
+    await warehouse.run(`comment on column ${object}.${identifier(name)} is ${literal(words)}`);
+  }
+}
+
+function tableComment({ slice }: Target): string {
+  const filters = Object.entries(slice.parameters).map(([name, value]) => `${name}=${value}`);
+  return `Report slice ${slice.name}: one row per ${slice.dimensions.join(', ')}; ${filters.join('; ')}.`;
+}
+
+function columnComments(target: Target): Map<string, string> {
+  const { slice, catalog } = target;
+  const dimensions = slice.dimensions.map((name): [string, string] => {
+    const item = catalog.find(({ filter, id }) => filter === 'dimensions' && id === name);
+    const zone = isDateDimension(name) ? `; in UTC${slice.utcOffset}` : '';
+    const first = isDateDimension(name) && name !== 'hour' && name !== 'day' ? `; the first day of the ${name}` : '';
+    return [name, `${item?.name || name} (dimension)${first}${zone}.`];
+  });
+  const metrics = target.metrics.map((metric): [string, string] => {
+    const item = catalogItemOf(metric.id, catalog);
+    const words = [item?.name || metric.id, item?.description ?? ''].filter((part) => part !== '').join(': ');
+    return [metric.id, `${words} (${unitOf(target, item?.formatting ?? '')}; ${horizonText(metric)}).`];
+  });
+  return new Map([
+    ...dimensions,
+    ...metrics,
+    ['attr_dependency', 'Ids the service attached to the row; part of its key.'],
+    ['_extra', 'Keys the service sent unasked; else NULL.'],
+    ['_load_id', 'The load that brought the row: ripen.loads.load_id.'],
+  ]);
+}
+
+function unitOf({ slice }: Target, formatting: string): string {
+  const currency = slice.parameters['currency'] ?? "the account's currency";
+  if (formatting.startsWith('money')) return `money in ${currency}`;
+  if (formatting === 'percent') return 'a fraction: 0.25 is 25 %';
+  return formatting === '' ? 'unit unknown to the catalog' : formatting;
+}
+
+function horizonText(metric: Metric): string {
+  return metric.horizonMs === null ? 'never final' : `final ${metric.horizonMs / MS_PER_DAY} days after the period`;
+}
+
+/** The view that shows a cell only once it is final. */
+export function finalView({ slice, fingerprint, metrics, table }: Target): string {
+  const grain = slice.grain;
+  const period =
+    grain === null
+      ? 'true'
+      : `p.start_day = ${grain === 'hour' ? `date_trunc('day', s."hour")` : `s.${identifier(grain)}`}`;
+  const dimensions = slice.dimensions.map((name) => `s.${identifier(name)}`);
+  const cells = metrics.map(({ id, horizonMs }) => {
+    if (horizonMs === null) return `case when false then s.${identifier(id)} end as ${identifier(id)}`;
+    const seconds = (horizonMs + slice.settleMs) / 1000;
+    return `case when p.whole and p.rejected = 0 and p.fetched_at >= p.ends_at + to_seconds(${seconds}) then s.${identifier(id)} end as ${identifier(id)}`;
+  });
+  return `create or replace view main.${identifier(`${slice.name}_final`)} as
+select
+    ${[...dimensions, ...cells, 's.attr_dependency', 's."_extra"', 's."_load_id"'].join(',\n    ')}
+from ${table} as s
+left join ripen.periods as p
+    on p.slice = ${literal(slice.name)} and p.fingerprint = ${literal(fingerprint)} and ${period}`;
+}
+
+async function recordMetrics(warehouse: Warehouse, { slice, metrics, columns }: Target): Promise<void> {
+  const rows = metrics.map((metric, position) => ({
+    metric: metric.id,
+    position,
+    type: formatColumnType(columns.metrics[position]?.type ?? metric.type),
+    family: metric.family,
+    additive: metric.additive,
+    horizon_seconds: metric.horizonMs === null ? null : metric.horizonMs / 1000,
+  }));
+  await warehouse.run('delete from ripen.slice_metrics where slice = $1', [slice.name]);
+  await warehouse.run(
+    `insert into ripen.slice_metrics
+     select $1, m.metric, m.position, m.type, m.family, m.additive, m.horizon_seconds, $3::bigint
+     from (
+         select unnest(from_json($2::json, '[{"metric":"VARCHAR","position":"INTEGER","type":"VARCHAR","family":"VARCHAR","additive":"BOOLEAN","horizon_seconds":"BIGINT"}]')) as m
+     )`,
+    [slice.name, JSON.stringify(rows), slice.settleMs / 1000],
+  );
+}

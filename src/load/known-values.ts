@@ -1,0 +1,42 @@
+/** Which values a slice's dimensions take: what its table holds, else what the catalog lists. */
+
+import * as z from 'zod';
+
+import { itemsOfDimension } from '../model/catalog.ts';
+import { isDateDimension } from '../model/dimension.ts';
+import { identifier } from '../warehouse/quoting.ts';
+import { count } from '../warehouse/shapes.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
+import type { Target } from './target.ts';
+
+export interface KnownValue {
+  readonly value: string;
+  /** Rows it is known to have; 1 where only the catalog knows it. */
+  readonly rows: number;
+}
+
+const valueRow = z.object({ value: z.string(), rows: count });
+
+/** More values do not make a better division. */
+const MOST_VALUES = 1000;
+
+/** By requested text dimension; a dimension nothing is known of is absent. */
+export async function readKnownValues(
+  warehouse: Warehouse,
+  target: Target,
+): Promise<Map<string, readonly KnownValue[]>> {
+  const known = new Map<string, readonly KnownValue[]>();
+  for (const dimension of target.slice.dimensions.filter((name) => !isDateDimension(name))) {
+    const column = identifier(dimension);
+    const seen = await warehouse.rows(
+      `select ${column} as value, count(*) as rows from ${target.table}
+       where ${column} is not null group by all order by rows desc, value limit ${MOST_VALUES}`,
+      [],
+      valueRow,
+    );
+    const listed = itemsOfDimension(dimension, target.catalog).map(({ id }) => ({ value: id, rows: 1 }));
+    const values = seen.length > 0 ? seen : listed;
+    if (values.length > 0) known.set(dimension, values);
+  }
+  return known;
+}

@@ -1,0 +1,140 @@
+/**
+ * Civil days and fixed UTC offsets: the only place that does date arithmetic.
+ *
+ * A `Day` is a date on the calendar, without a zone; a `Date` is an instant. Between them stands a `UtcOffset`, which
+ * is fixed and knows no daylight saving (service-interface: `utc_offset`). Nothing here reads the host's time zone.
+ */
+
+import { UTCDate, utc } from '@date-fns/utc';
+import {
+  addDays as addDaysTo,
+  differenceInCalendarDays,
+  format,
+  isValid,
+  parse,
+  startOfMonth,
+  startOfQuarter,
+  startOfWeek,
+  startOfYear,
+  addMonths,
+  addQuarters,
+  addWeeks,
+  addYears,
+} from 'date-fns';
+
+declare const dayBrand: unique symbol;
+declare const offsetBrand: unique symbol;
+
+/** A civil date, `YYYY-MM-DD`; compares correctly as text. */
+export type Day = string & { readonly [dayBrand]: true };
+
+/** A fixed offset from UTC, `+HH:MM` or `-HH:MM`. */
+export type UtcOffset = string & { readonly [offsetBrand]: true };
+
+/** Half-open, `[start, end)`; empty when the two are equal. */
+export interface DayInterval {
+  readonly start: Day;
+  readonly end: Day;
+}
+
+/** Weekday a week begins with, as in `Date.getUTCDay`: the service's weeks begin on Monday or on Sunday. */
+export type WeekStart = 0 | 1;
+
+export const MS_PER_DAY = 86_400_000;
+
+/** The day written as `YYYY-MM-DD`, or null when the text is not such a date. */
+export function parseDay(text: string): Day | null {
+  return isDay(text) ? text : null;
+}
+
+function isDay(text: string): text is Day {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
+  return isValid(parse(text, 'yyyy-MM-dd', new UTCDate(0), { in: utc }));
+}
+
+/** The day written as `YYYY-MM-DD`; throws a RangeError for anything else. For text the program itself wrote. */
+export function day(text: string): Day {
+  const parsed = parseDay(text);
+  if (parsed === null) throw new RangeError(`Not a date of the form YYYY-MM-DD: ${text}`);
+  return parsed;
+}
+
+/** The offset written as `+HH:MM` or `-HH:MM` (to 14:00 either way), or null. */
+export function parseUtcOffset(text: string): UtcOffset | null {
+  return isUtcOffset(text) ? text : null;
+}
+
+function isUtcOffset(text: string): text is UtcOffset {
+  return /^[+-](0\d|1[0-3]):[0-5]\d$|^[+-]14:00$/.test(text);
+}
+
+function utcOffset(text: string): UtcOffset {
+  if (!isUtcOffset(text)) throw new RangeError(`Not an offset of the form +HH:MM: ${text}`);
+  return text;
+}
+
+export const UTC = utcOffset('+00:00');
+
+function offsetMs(offset: UtcOffset): number {
+  const [hours = '0', minutes = '0'] = offset.slice(1).split(':');
+  const size = (Number(hours) * 60 + Number(minutes)) * 60_000;
+  return offset.startsWith('-') ? -size : size;
+}
+
+const asDate = (of: Day): UTCDate => new UTCDate(`${of}T00:00:00Z`);
+const asDay = (of: Date): Day => day(format(of, 'yyyy-MM-dd', { in: utc }));
+
+export function addDays(to: Day, count: number): Day {
+  return asDay(addDaysTo(asDate(to), count));
+}
+
+/** Days from `earlier` to `later`; negative when they are the other way round. */
+export function daysBetween(earlier: Day, later: Day): number {
+  return differenceInCalendarDays(asDate(later), asDate(earlier), { in: utc });
+}
+
+/** The civil day an instant falls on, in an offset. */
+export function dayAt(at: Date, offset: UtcOffset): Day {
+  return asDay(new UTCDate(at.getTime() + offsetMs(offset)));
+}
+
+/** The instant at which a civil day begins, in an offset. */
+export function startOfDayAt(of: Day, offset: UtcOffset): Date {
+  return new Date(asDate(of).getTime() - offsetMs(offset));
+}
+
+/** The days of an interval in order; empty for an empty interval. */
+export function daysIn(interval: DayInterval): Day[] {
+  const count = Math.max(0, daysBetween(interval.start, interval.end));
+  return Array.from({ length: count }, (_, index) => addDays(interval.start, index));
+}
+
+/** The last day an interval holds; the form the wire wants. An empty interval has none: RangeError. */
+export function lastDay(interval: DayInterval): Day {
+  if (interval.end <= interval.start) throw new RangeError('An empty interval has no last day.');
+  return addDays(interval.end, -1);
+}
+
+export type Bucket = 'day' | 'week' | 'month' | 'quarter' | 'year';
+
+const bucketStarts = {
+  day: (of: UTCDate) => of,
+  week: (of: UTCDate, weekStartsOn: WeekStart) => startOfWeek(of, { weekStartsOn, in: utc }),
+  month: (of: UTCDate) => startOfMonth(of, { in: utc }),
+  quarter: (of: UTCDate) => startOfQuarter(of, { in: utc }),
+  year: (of: UTCDate) => startOfYear(of, { in: utc }),
+} as const;
+
+const nextBuckets = {
+  day: (of: UTCDate) => addDaysTo(of, 1),
+  week: (of: UTCDate) => addWeeks(of, 1),
+  month: (of: UTCDate) => addMonths(of, 1),
+  quarter: (of: UTCDate) => addQuarters(of, 1),
+  year: (of: UTCDate) => addYears(of, 1),
+} as const;
+
+/** The whole calendar bucket that holds a day. */
+export function bucketOf(of: Day, bucket: Bucket, weekStartsOn: WeekStart): DayInterval {
+  const start = bucketStarts[bucket](asDate(of), weekStartsOn);
+  return { start: asDay(start), end: asDay(nextBuckets[bucket](new UTCDate(start))) };
+}

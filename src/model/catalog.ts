@@ -1,0 +1,91 @@
+/** The catalog: what filters-data says of metrics, dimensions and filter values. */
+
+/** The service's filter names (service-interface: filters_data). */
+export const catalogFilters = [
+  'apps',
+  'apps_network',
+  'overview_metrics',
+  'skad_metrics',
+  'cohort_maturity',
+  'cohort_metrics',
+  'event_metrics',
+  'cost_metrics',
+  'etl_metrics',
+  'dimensions',
+  'countries',
+  'currencies',
+  'os_names',
+  'networks',
+  'partners',
+  'ad_revenue_sources',
+  'iap_revenue_mode',
+  'attribution_type',
+  'attribution_source',
+  'attribution_status',
+  'ad_spend_mode',
+  'utc_offset',
+  'attributes',
+  'index',
+  'period_over_period',
+  'cohort_metric_names',
+  'full_cohort_periods',
+  'store_type',
+  'skad_time_adjustment',
+] as const;
+
+export type CatalogFilter = (typeof catalogFilters)[number];
+
+/** The filter names whose items are metrics a report can request. */
+export const metricFilterNames = [
+  'overview_metrics',
+  'skad_metrics',
+  'cohort_metrics',
+  'event_metrics',
+  'cost_metrics',
+  'etl_metrics',
+] as const satisfies readonly CatalogFilter[];
+
+/** Sections filters-data can be limited to. */
+export const catalogSections = [
+  'conversion',
+  'fraud',
+  'cost',
+  'revenue',
+  'retention',
+  'events',
+  'conversion_events',
+  'installs',
+  'conversion_values',
+] as const;
+
+/** One filter item; every field but `id` may be empty. */
+export interface CatalogItem {
+  /** The filter name it was listed under. */
+  readonly filter: string;
+  readonly id: string;
+  readonly name: string;
+  readonly shortName: string;
+  readonly section: string;
+  /** `integer`, `money`, `money_precise`, `decimal`, `percent`, `timeperiod`, `select`, `string`; not a closed list. */
+  readonly formatting: string;
+  readonly description: string;
+}
+
+export type Catalog = readonly CatalogItem[];
+
+/** The filter names whose items are values of a dimension. */
+const dimensionValueFilters: Readonly<Record<string, CatalogFilter>> = {
+  app_token: 'apps',
+  country_code: 'countries',
+  currency_code: 'currencies',
+  network: 'networks',
+  os_name: 'os_names',
+  partner_id: 'partners',
+  store_type: 'store_type',
+};
+
+/** The values the catalog lists for a dimension; none where no filter name lists them. */
+export function itemsOfDimension(dimension: string, catalog: Catalog): CatalogItem[] {
+  const filter = dimensionValueFilters[dimension];
+  return filter === undefined ? [] : catalog.filter((item) => item.filter === filter);
+}

@@ -1,0 +1,58 @@
+/** The service's dimensions (service-interface: Report response, Dimensions), and which of them are dates. */
+
+/** From the finest to the coarsest; the order decides a slice's grain. */
+export const dateDimensions = ['hour', 'day', 'week', 'month', 'quarter', 'year'] as const;
+
+export type DateDimension = (typeof dateDimensions)[number];
+
+export const textDimensions = [
+  'os_name',
+  'device_type',
+  'app',
+  'app_token',
+  'store_id',
+  'store_type',
+  'currency',
+  'currency_code',
+  'network',
+  'campaign',
+  'campaign_network',
+  'campaign_id_network',
+  'adgroup',
+  'adgroup_network',
+  'adgroup_id_network',
+  'source_network',
+  'source_id_network',
+  'creative',
+  'creative_network',
+  'creative_id_network',
+  'country',
+  'country_code',
+  'region',
+  'partner_name',
+  'partner_id',
+  'partner',
+  'channel',
+  'platform',
+] as const;
+
+export const dimensions = [...dateDimensions, ...textDimensions] as const;
+
+export function isDateDimension(name: string): name is DateDimension {
+  return dateDimensions.some((known) => known === name);
+}
+
+/** Filter suffixes of dimensions; each takes a list, except the ones that take one text. */
+export const dimensionFilters = [
+  'in',
+  'not_in',
+  'contains',
+  'exclude',
+  'starts_with',
+  'not_starts_with',
+  'ends_with',
+  'not_ends_with',
+] as const;
+
+/** Filter suffixes of metrics; each takes one number. */
+export const metricFilters = ['lt', 'lte', 'gt', 'gte', 'eq', 'ne'] as const;

@@ -1,0 +1,159 @@
+/**
+ * What ripen knows of a metric: its family, how long its values move, whether they add up over rows, and its type.
+ *
+ * The catalog decides where it knows (filter name, section, formatting); the name decides otherwise. Event names may
+ * hold anything, also something that looks like a cohort period, so an event metric is only a cohort metric when its
+ * own suffix says so (observed: Metrics).
+ */
+
+import type { Catalog, CatalogItem } from './catalog.ts';
+import { metricFilterNames } from './catalog.ts';
+import { MS_PER_DAY } from './calendar.ts';
+import { BIGINT, DOUBLE, MONEY, parseColumnType, type ColumnType } from './column-type.ts';
+import type { Slice } from './slice.ts';
+
+export const metricFamilies = ['cohort', 'spend', 'conversion_value', 'lifetime', 'other'] as const;
+
+export type MetricFamily = (typeof metricFamilies)[number];
+
+export interface Metric {
+  readonly id: string;
+  readonly family: MetricFamily;
+  /** How long after a period ends the value may still change; null means for ever. */
+  readonly horizonMs: number | null;
+  /** How long after a period ends its last cohort completes the metric's age; null for a metric without one. */
+  readonly cohortMs: number | null;
+  /** Whether values add up over rows; ratios, averages and differences do not. */
+  readonly additive: boolean;
+  readonly type: ColumnType;
+}
+
+const OTHER_DAYS = 7;
+const SPEND_DAYS = 14;
+const CONVERSION_VALUE_DAYS = 42;
+
+/** Longest documented cohort periods, with room; a larger number in a name is no period. */
+const longestPeriods = { d: 400, w: 104, m: 60 } as const;
+const daysPerUnit = { d: 1, w: 7, m: 30 } as const;
+
+const cohortForm = /_(d|w|m)(\d{1,3})(?:_[a-z_]*cohort|_cal)?$/;
+const spendForm =
+  /(^|_)(cost|costs|spend|ad_spend|ecp[a-z]|cpi|cpc|cpm|cpa|roas|roi|rpm_margin|gross_profit|profit)(_|$)|^network_|_network$/;
+const conversionValueForm = /^(skad|skan)_|(^|_)conversion_values?(_|$)|^conversion_\d+$|(?<!_non)_skan$/;
+const lifetimeForm = /^cohort_|lifetime_value|^roas/;
+const notAdditiveForm =
+  /(^|_)(ecp[a-z]|cp[icma]|cpm|ctr|roas|roi|rpm|arp[a-z]*|ltv|lifetime_value|rate|rates|ratio|avg|average|mavg|daus?|waus?|maus?|diff|share|percent(age)?)(_|$)|_per_|_events_cost_|^mavg_/;
+const notAdditiveEventForm = /_(rate|cost)_cohort$|_per_[a-z_]+$/;
+const countForm =
+  /^(skad_|skad_direct_)?conversion_(value_)?\d+$|_(payloads|qualifiers)$|^(installs|clicks|impressions|sessions|base_sessions|reattributions|reattribution_reinstalls|deattributions|uninstalls|events|revenue_events|renewals|subscriptions|gdpr_forgets|reinstalls)$|_(installs|clicks|impressions|events|users|sessions|reattributions|uninstalls|size)(_|$)|^(rejected|organic|paid|cohort_size|retained|deattributions|reattributions)_/;
+const moneyForm = /(^|_)(cost|revenue|ad_revenue|ad_spend|spend)(_|$)/;
+
+/** An item's standing among the lists that hold its id: the most specific list knows best what the metric is. */
+const listOrder = [
+  'event_metrics',
+  'cohort_metrics',
+  'skad_metrics',
+  'cost_metrics',
+  'overview_metrics',
+  'etl_metrics',
+];
+
+/** The metric's item in the catalog, from the most specific of the metric lists that hold it; null when none does. */
+export function catalogItemOf(id: string, catalog: Catalog): CatalogItem | null {
+  const [best] = catalog
+    .filter((item) => item.id === id && isMetricItem(item))
+    .sort((a, b) => listOrder.indexOf(a.filter) - listOrder.indexOf(b.filter));
+  return best ?? null;
+}
+
+/** Every metric's item by id, chosen as `catalogItemOf` does. */
+export function metricItems(catalog: Catalog): Map<string, CatalogItem> {
+  const items = catalog.filter(isMetricItem).sort((a, b) => listOrder.indexOf(b.filter) - listOrder.indexOf(a.filter));
+  return new Map(items.map((item) => [item.id, item]));
+}
+
+/** Whether an item is a metric a report can request. */
+export function isMetricItem(item: CatalogItem): boolean {
+  return metricFilterNames.some((filter) => filter === item.filter);
+}
+
+/** Days until age N of a cohort is complete for the last installer of a period, or null without a cohort period. */
+function cohortDays(id: string, item: CatalogItem | null): number | null {
+  const match = cohortForm.exec(id);
+  if (match === null) return null;
+  if (item?.filter === 'event_metrics' && !id.endsWith('_cohort')) return null;
+  const [, unit, count] = match;
+  if (unit !== 'd' && unit !== 'w' && unit !== 'm') return null;
+  if (Number(count) > longestPeriods[unit]) return null;
+  // Ages are 24-hour ages: the last installer of the period completes age N up to a day later than the period's count.
+  return daysPerUnit[unit] * (Number(count) + 1) + (unit === 'd' ? 0 : 1);
+}
+
+function horizonDays(id: string, item: CatalogItem | null): { family: MetricFamily; days: number | null } {
+  const cohort = cohortDays(id, item);
+  const isEvent = item?.filter === 'event_metrics';
+  const isSpend =
+    item?.filter === 'cost_metrics' ||
+    item?.section.toLowerCase() === 'cost' ||
+    (!isEvent && spendForm.test(id)) ||
+    /_events_cost_/.test(id);
+  if (!isEvent && cohort === null && lifetimeForm.test(id)) return { family: 'lifetime', days: null };
+  const isConversionValue =
+    item?.filter === 'skad_metrics' ||
+    item?.section.toLowerCase() === 'conversion values' ||
+    conversionValueForm.test(id);
+  if (isConversionValue) return { family: 'conversion_value', days: Math.max(CONVERSION_VALUE_DAYS, cohort ?? 0) };
+  if (isSpend) return { family: 'spend', days: Math.max(SPEND_DAYS, cohort ?? 0) };
+  if (cohort !== null) return { family: 'cohort', days: Math.max(OTHER_DAYS, cohort) };
+  return { family: 'other', days: OTHER_DAYS };
+}
+
+function isAdditive(id: string, item: CatalogItem | null): boolean {
+  if (id.endsWith('_bits')) return false;
+  if (item?.formatting === 'percent' || item?.formatting === 'select' || item?.formatting === 'string') return false;
+  // An event may be called anything; only what follows its name says what is counted.
+  return !(item?.filter === 'event_metrics' ? notAdditiveEventForm : notAdditiveForm).test(id);
+}
+
+function typeOf(id: string, item: CatalogItem | null, additive: boolean): ColumnType {
+  const formatting = item?.formatting ?? (countForm.test(id) ? 'integer' : moneyForm.test(id) ? 'money' : 'decimal');
+  if (formatting === 'integer') return additive ? BIGINT : DOUBLE;
+  if (formatting.startsWith('money') || (formatting === 'decimal' && moneyForm.test(id)))
+    return additive ? MONEY : DOUBLE;
+  return DOUBLE;
+}
+
+/** What the catalog and the name say of a metric. */
+export function metricOf(id: string, catalog: Catalog): Metric {
+  const item = catalogItemOf(id, catalog);
+  const { family, days } = horizonDays(id, item);
+  const cohort = cohortDays(id, item);
+  const additive = isAdditive(id, item);
+  return {
+    id,
+    family,
+    additive,
+    horizonMs: days === null ? null : days * MS_PER_DAY,
+    cohortMs: cohort === null ? null : cohort * MS_PER_DAY,
+    type: typeOf(id, item, additive),
+  };
+}
+
+/** A slice's metrics in configured order, with its own horizons and types applied. */
+export function metricsOf(slice: Slice, catalog: Catalog): Metric[] {
+  return slice.metrics.map((id) => {
+    const known = metricOf(id, catalog);
+    const override = slice.horizons.find(({ pattern }) => globMatches(pattern, id));
+    const type = parseColumnType(slice.types[id] ?? '') ?? known.type;
+    return { ...known, type, horizonMs: override?.horizonMs ?? known.horizonMs };
+  });
+}
+
+/** Whether a name matches a glob, in which `*` stands for any text and `?` for one character. */
+export function globMatches(pattern: string, name: string): boolean {
+  const source = pattern
+    .replaceAll(/[.+^${}()|[\]\\]/g, String.raw`\$&`)
+    .replaceAll('*', '.*')
+    .replaceAll('?', '.');
+  return new RegExp(`^${source}$`, 's').test(name);
+}

@@ -1,0 +1,39 @@
+/** A declared report, after the configuration was read: what to ask, and how its values settle. */
+
+import type { Day, UtcOffset } from './calendar.ts';
+import type { DateDimension } from './dimension.ts';
+
+/** One end of a date period: an absolute day, or days before the as-of day (`today` is 0, `yesterday` is 1). */
+export type DateBound = { readonly day: Day } | { readonly daysAgo: number };
+
+/** Both ends inclusive, as configured; resolved against the as-of instant in the slice's offset. */
+export interface DatePeriod {
+  readonly first: DateBound;
+  readonly last: DateBound;
+}
+
+/** When a maturing period is fetched again: every run, at ripen's milestone ages, or at these ages in days. */
+export type Refresh = 'nightly' | 'milestones' | readonly number[];
+
+export interface Slice {
+  /** Also the table's name; lower-case letters, digits and underscores. */
+  readonly name: string;
+  readonly dimensions: readonly string[];
+  readonly metrics: readonly string[];
+  /** The finest date dimension; null for a report without one. */
+  readonly grain: DateDimension | null;
+  readonly datePeriod: DatePeriod;
+  readonly utcOffset: UtcOffset;
+  /** Every other parameter exactly as it goes on the wire, filters and `utc_offset` among them; sorted by name. */
+  readonly parameters: Readonly<Record<string, string>>;
+  readonly refresh: Refresh;
+  /** Overrides by metric name or glob; the first match wins. */
+  readonly horizons: readonly { readonly pattern: string; readonly horizonMs: number }[];
+  readonly settleMs: number;
+  /** How long values that never become final are refreshed. */
+  readonly lifetimeMs: number;
+  /** SQL types by metric name, in place of the catalog's. */
+  readonly types: Readonly<Record<string, string>>;
+  /** Rows of one window that may be rejected before the window is held. */
+  readonly maxRejects: number;
+}

@@ -1,0 +1,110 @@
+/** Splitting a window that was too heavy, so that the parts cover exactly the whole. Pure. */
+
+import { valuesOf, type Part } from '../model/part.ts';
+import type { Slice } from '../model/slice.ts';
+import { windowOf, type Window } from '../model/window.ts';
+
+/** The two halves of a window, by periods; null for a single period, which days cannot divide. */
+export function splitByPeriods(window: Window): readonly [Window, Window] | null {
+  if (window.periods.length < 2) return null;
+  const middle = Math.ceil(window.periods.length / 2);
+  const half = (periods: Window['periods']): Window =>
+    windowOf(window.slice, window.fingerprint, periods, window.parts);
+  return [half(window.periods.slice(0, middle)), half(window.periods.slice(middle))];
+}
+
+/** A value of a dimension and how many rows it is known to have; 1 where only the catalog knows it. */
+export interface KnownValue {
+  readonly value: string;
+  readonly rows: number;
+}
+
+/** By requested text dimension; a dimension nothing is known of is absent. */
+export type KnownValues = ReadonlyMap<string, readonly KnownValue[]>;
+
+/** A window that still fails in this many parts is beyond what splitting can mend. */
+const MOST_PARTS = 64;
+/** An answer that is not proven in this many parts is wrong rather than large. */
+export const MOST_UNPROVEN_PARTS = 4;
+/** Proxies limit addresses to some 8 kB; the values a part names take at most this much of it, encoded. */
+const MOST_VALUE_CHARACTERS = 3000;
+
+/**
+ * The window with one of its parts divided in two by a requested dimension; null when nothing known divides it within an
+ * address, or when it is in `mostParts` already.
+ */
+export function splitByDimension(
+  window: Window,
+  partNo: number,
+  known: KnownValues,
+  mostParts: number = MOST_PARTS,
+): Window | null {
+  const part = window.parts[partNo];
+  if (part === undefined || window.parts.length >= mostParts) return null;
+  const halves = dividePart(window.slice, part, known);
+  if (halves === null) return null;
+  return {
+    ...window,
+    parts: window.parts.flatMap((other, index) => (index === partNo ? halves : [other])),
+    attempt: 0,
+  };
+}
+
+interface Division {
+  readonly dimension: string;
+  readonly chosen: readonly string[];
+  /** How far the two halves are from equal, as far as is known; 0 is even. */
+  readonly imbalance: number;
+}
+
+/** The most even division by one dimension. */
+function dividePart(slice: Slice, part: Part, known: KnownValues): readonly [Part, Part] | null {
+  const divisions = [...known].flatMap(([dimension, values]) => {
+    const division = divideValues(slice, part, dimension, values);
+    return division === null ? [] : [division];
+  });
+  const [best] = divisions.sort((a, b) => a.imbalance - b.imbalance);
+  if (best === undefined) return null;
+  const { dimension, chosen } = best;
+  const before = valuesOf(part, dimension);
+  return [
+    { ...part, [dimension]: { in: chosen, notIn: [] } },
+    { ...part, [dimension]: { in: before.in, notIn: [...before.notIn, ...chosen] } },
+  ];
+}
+
+function divideValues(slice: Slice, part: Part, dimension: string, values: readonly KnownValue[]): Division | null {
+  const own = slice.parameters[`${dimension}__in`]?.split(',');
+  const { in: wanted, notIn } = valuesOf(part, dimension);
+  const left = values
+    .filter(({ value }) => isSendable(value))
+    .filter(
+      ({ value }) => (own?.includes(value) ?? true) && (wanted?.includes(value) ?? true) && !notIn.includes(value),
+    )
+    .toSorted((a, b) => b.rows - a.rows || (a.value < b.value ? -1 : 1));
+  if (left.length < 2) return null;
+  const total = left.reduce((sum, { rows }) => sum + rows, 0);
+  const chosen: string[] = [];
+  const room = MOST_VALUE_CHARACTERS - encodedLength(valuesIn(part));
+  let rows = 0;
+  for (const next of left) {
+    const isHalf = rows + next.rows > total / 2 && chosen.length > 0;
+    const isLong = encodedLength([...chosen, next.value]) > room;
+    if (isHalf || isLong || chosen.length === left.length - 1) break;
+    chosen.push(next.value);
+    rows += next.rows;
+  }
+  return chosen.length === 0 ? null : { dimension, chosen, imbalance: Math.abs(total - 2 * rows) / total };
+}
+
+/** Every value a part's filters name. */
+function valuesIn(part: Part): string[] {
+  return Object.values(part).flatMap((values) => (values.in ?? []).concat(values.notIn));
+}
+
+const encodedLength = (values: readonly string[]): number => encodeURIComponent(values.join(',')).length;
+
+/** The service has no escape for a comma in a list, and an empty value would read as no list. */
+function isSendable(value: string): boolean {
+  return value !== '' && !value.includes(',') && value.trim() === value;
+}

@@ -1,0 +1,130 @@
+/**
+ * The export of a slice: one Parquet, CSV or newline-delimited JSON file, or the same on a stream.
+ *
+ * A file is whole or not there. Rows come sorted by everything that is not a number, without `_load_id`, so that two
+ * warehouses holding the same give the same bytes.
+ */
+
+import { createReadStream } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import type { Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+
+import * as z from 'zod';
+
+import { Failure } from '../errors.ts';
+import { statement } from '../warehouse/statements.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
+import {
+  exportFormats,
+  exportGrain,
+  exportStatement,
+  formatOf,
+  type ExportColumn,
+  type ExportDays,
+  type ExportFormat,
+} from './export-sql.ts';
+import { putInPlace, removeUnfinished, syncDirectory, unfinishedPath } from './replacement.ts';
+
+export interface ExportRequest extends ExportDays {
+  readonly slice: string;
+  /** A path, or `-` for the stream. */
+  readonly output: string;
+  /** Needed for the stream; null takes it from the path's extension. */
+  readonly format: ExportFormat | null;
+  /** Every cell that is not final is NULL. */
+  readonly finalOnly: boolean;
+}
+
+export interface Exported {
+  readonly slice: string;
+  readonly output: string;
+  readonly format: ExportFormat;
+  readonly rows: number;
+}
+
+/** What is exported may hold what a business earns; whoever wants to share it can. */
+const PRIVATE_MODE = 0o600;
+
+const columnRow = z.object({ column_name: z.string(), data_type: z.string() });
+
+/**
+ * Exports a slice's live table, or its final view. A reader that closes the stream early is no failure. Throws
+ * `USAGE_INVALID` for a slice that was never loaded, an unknown format, or days where the slice has none;
+ * `STORAGE_FAILED`.
+ */
+export async function exportSlice(warehouse: Warehouse, request: ExportRequest, stream: Writable): Promise<Exported> {
+  const { slice, output } = request;
+  const format = request.format ?? (output === '-' ? null : formatOf(output));
+  if (format === null) {
+    throw new Failure('USAGE_INVALID', `The export to ${output} had no known format.`, {
+      facts: { output },
+      hint: `Choose one of ${exportFormats.join(', ')}.`,
+    });
+  }
+  const relation = request.finalOnly ? `${slice}_final` : slice;
+  const columns = await columnsOf(warehouse, relation);
+  if (columns.length === 0) {
+    throw new Failure('USAGE_INVALID', `The slice ${slice} held nothing to export: it was never loaded.`, {
+      hint: `Run \`ripen sync --slice ${slice}\` first.`,
+    });
+  }
+  if (exportGrain(columns) === null && (request.from !== null || request.to !== null)) {
+    throw new Failure('USAGE_INVALID', `The slice ${slice} had no date dimension to choose days by.`, {
+      hint: 'Leave out --from and --to.',
+    });
+  }
+  const write = (path: string): Promise<number> =>
+    warehouse.run(exportStatement(relation, columns, request, { path, format }));
+  const rows = await (output === '-' ? toStream(stream, write) : toFile(resolve(output), write)).catch(
+    (error: unknown) => {
+      throw asExportFailure(output, error);
+    },
+  );
+  return { slice, output, format, rows };
+}
+
+async function columnsOf(warehouse: Warehouse, relation: string): Promise<ExportColumn[]> {
+  const rows = await warehouse.rows(statement('publish/columns'), [relation], columnRow);
+  return rows.map((row) => ({ name: row.column_name, type: row.data_type })).filter(({ name }) => name !== '_load_id');
+}
+
+async function toFile(path: string, write: (path: string) => Promise<number>): Promise<number> {
+  await removeUnfinished(path);
+  try {
+    const rows = await write(unfinishedPath(path));
+    await putInPlace(path, PRIVATE_MODE);
+    await syncDirectory(dirname(path));
+    return rows;
+  } finally {
+    await removeUnfinished(path);
+  }
+}
+
+/** DuckDB writes to files alone, so the stream gets a private one that is gone afterwards. */
+async function toStream(stream: Writable, write: (path: string) => Promise<number>): Promise<number> {
+  const folder = await mkdtemp(join(tmpdir(), 'ripen-export-'));
+  try {
+    const path = join(folder, 'rows');
+    const rows = await write(path);
+    await pipeline(createReadStream(path), stream, { end: false }).catch((error: unknown) => {
+      if (!isClosedPipe(error)) throw error;
+    });
+    return rows;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+const isClosedPipe = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && (error.code === 'EPIPE' || error.code === 'ERR_STREAM_PREMATURE_CLOSE');
+
+function asExportFailure(output: string, error: unknown): unknown {
+  if (!(error instanceof Error) || !('syscall' in error)) return error;
+  return new Failure('STORAGE_FAILED', `The export to ${output} failed: ${error.message}`, {
+    hint: 'Check free space and permissions of the directory.',
+    cause: error,
+  });
+}

@@ -1,0 +1,108 @@
+/**
+ * What lies where a database is to be published, and the refusal to replace anything that is not ripen's.
+ *
+ * Reads the file itself rather than a note about it, so that it stays right when files are moved by hand. A session
+ * that holds the file for writing keeps others out: then a copy made by a child process is read instead.
+ */
+
+import type { Stats } from 'node:fs';
+import { stat } from 'node:fs/promises';
+
+import * as z from 'zod';
+
+import { Failure } from '../errors.ts';
+import { statement } from '../warehouse/statements.ts';
+import { tablesOf } from './contents.ts';
+import { copyDatabase } from './copy.ts';
+import { withDatabase, type Database } from './other-database.ts';
+import { removeUnfinished, unfinishedPath } from './replacement.ts';
+
+/** Names, as `schema.table`, of tables ripen did not make. */
+export type Strangers = (database: Database) => Promise<string[]>;
+
+/** A copy taken while another process writes a checkpoint can be torn; the next one is whole. */
+const MOST_PROBES = 3;
+
+/** The tables of a snapshot that are neither the ledger nor its slices nor in the warehouse; all, without a ledger. */
+export function strangersInSnapshot(known: ReadonlySet<string>): Strangers {
+  return async (database) => {
+    const names = (await tablesOf(database)).map((table) => `${table.schema_name}.${table.table_name}`);
+    if (!names.includes('ripen.migrations')) return names;
+    const slices = await database.rows(statement('publish/slices'), [], z.object({ slice: z.string() }));
+    const own = new Set([...known, ...slices.map(({ slice }) => `main.${slice}`)]);
+    return names.filter((name) => !name.startsWith('ripen.') && !own.has(name));
+  };
+}
+
+/** Every table of a catalog: ripen's holds views alone. */
+export const strangersInCatalog: Strangers = async (database) => {
+  const tables = await tablesOf(database);
+  return tables.map((table) => `${table.schema_name}.${table.table_name}`);
+};
+
+/**
+ * Throws unless the target is free or ripen's own: `WAREHOUSE_FOREIGN` for another's tables, a file that is no DuckDB
+ * database, or a write-ahead log beside it, which DuckDB would replay into what takes its place; `USAGE_INVALID` for
+ * the warehouse itself.
+ */
+export async function refuseForeign(
+  target: string,
+  warehouse: string,
+  strangers: Strangers,
+  signal: AbortSignal,
+): Promise<void> {
+  const found = await ifThere(target);
+  const own = await stat(warehouse);
+  if (found !== null && found.ino === own.ino && found.dev === own.dev) {
+    throw new Failure('USAGE_INVALID', `The publish target ${target} was the warehouse itself.`, {
+      hint: 'Publish to a path of its own.',
+    });
+  }
+  if ((await ifThere(`${target}.wal`)) !== null) {
+    throw new Failure('WAREHOUSE_FOREIGN', `A write-ahead log lay at ${target}.wal; nothing was published there.`, {
+      hint: 'Close the session that writes to the published file, or move the .wal file away.',
+    });
+  }
+  if (found === null || (found.isFile() && found.size === 0)) return;
+  if (!found.isFile()) throw foreign(target, 'it was not a file');
+  const strange = await tablesStrangeIn(target, strangers, signal);
+  if (strange.length > 0) {
+    throw foreign(target, `it held ${strange.length} tables that are not ripen's, such as ${strange[0] ?? ''}`);
+  }
+}
+
+async function ifThere(path: string): Promise<Stats | null> {
+  return stat(path).catch((error: unknown) => {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+    throw error;
+  });
+}
+
+async function tablesStrangeIn(target: string, strangers: Strangers, signal: AbortSignal): Promise<string[]> {
+  try {
+    return await withDatabase(target, 'READ_ONLY', strangers);
+  } catch (error) {
+    if (!messageOf(error).includes('Could not set lock')) throw foreign(target, messageOf(error), error);
+  }
+  for (let probe = 1; ; probe += 1) {
+    try {
+      await copyDatabase(target, unfinishedPath(target), signal);
+      return await withDatabase(unfinishedPath(target), 'READ_ONLY', strangers);
+    } catch (error) {
+      if (error instanceof Failure || signal.aborted) throw error;
+      if (probe === MOST_PROBES) throw foreign(target, messageOf(error), error);
+    } finally {
+      await removeUnfinished(target);
+    }
+  }
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+function foreign(target: string, because: string, cause?: unknown): Failure {
+  return new Failure('WAREHOUSE_FOREIGN', `The publish target ${target} was not replaced: ${because}.`, {
+    facts: { target },
+    hint: 'Publish to a path of its own, or move the file away.',
+    cause,
+  });
+}

@@ -1,0 +1,79 @@
+/**
+ * Publishing: the readable copies, brought up to the warehouse.
+ *
+ * A snapshot and a lake are projections, never the truth: whatever is lost, half done or out of date is made again from
+ * the warehouse, and what is already right is left alone. Readers are never blocked and never block.
+ */
+
+import type { Config, PublishTarget } from '../config/config.ts';
+import { Failure } from '../errors.ts';
+import type { Emit } from '../events.ts';
+import type { Slice } from '../model/slice.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
+import { publishLake } from './lake.ts';
+import { publishSnapshot } from './snapshot.ts';
+
+export interface Published {
+  readonly kind: 'duckdb' | 'parquet';
+  readonly path: string;
+  /** Files readers query that were replaced; 0 when the copy was up to date. */
+  readonly files_written: number;
+}
+
+export interface Publication {
+  readonly published: readonly Published[];
+  /** One per target that stayed as it was: `WAREHOUSE_FOREIGN`, `STORAGE_FAILED` or `USAGE_INVALID`. */
+  readonly failures: readonly Failure[];
+}
+
+/**
+ * Brings every target up to the warehouse, in configured order; one that fails does not keep the others back. Throws the
+ * signal's reason.
+ */
+export async function publish(
+  config: Pick<Config, 'publish' | 'slices'>,
+  warehouse: Warehouse,
+  emit: Emit,
+  signal: AbortSignal,
+): Promise<Publication> {
+  const published: Published[] = [];
+  const failures: Failure[] = [];
+  for (const target of config.publish) {
+    signal.throwIfAborted();
+    const startedAt = performance.now();
+    try {
+      const filesWritten = await publishTarget(config.slices, warehouse, target, signal);
+      const { kind, path } = target;
+      published.push({ kind, path, files_written: filesWritten });
+      emit({ type: 'published', kind, path, ms: Math.round(performance.now() - startedAt), filesWritten });
+    } catch (error) {
+      signal.throwIfAborted();
+      failures.push(asPublishFailure(target, error));
+    }
+  }
+  return { published, failures };
+}
+
+async function publishTarget(
+  slices: readonly Slice[],
+  warehouse: Warehouse,
+  target: PublishTarget,
+  signal: AbortSignal,
+): Promise<number> {
+  if (target.kind === 'parquet') return publishLake(slices, warehouse, target, signal);
+  await publishSnapshot(warehouse, target, signal);
+  return 1;
+}
+
+/** Errors of the file system and of DuckDB about it become `STORAGE_FAILED`; a bug is rethrown. */
+function asPublishFailure(target: PublishTarget, error: unknown): Failure {
+  if (error instanceof Failure) return error;
+  const text = error instanceof Error ? error.message : String(error);
+  const isFileSystem = error instanceof Error && 'syscall' in error;
+  if (!isFileSystem && !/^(IO Error|FATAL Error|Out of Memory Error)/.test(text)) throw error;
+  return new Failure('STORAGE_FAILED', `Publishing to ${target.path} failed: ${text}`, {
+    facts: { target: target.path },
+    hint: 'Check free space and permissions of the target; the next run completes what is missing.',
+    cause: error,
+  });
+}

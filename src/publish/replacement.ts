@@ -1,0 +1,74 @@
+/**
+ * Files put in the place of others so that readers, a crash and the next run only ever meet whole ones.
+ *
+ * Everything is built under an unfinished name beside its target, made durable, then renamed. Unfinished names derive
+ * from the target alone: whatever a killed run left there is known, and removed, by the next one.
+ */
+
+import { chmod, lstat, mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+import { Failure } from '../errors.ts';
+
+/** Must not end in `.parquet`: engines match such names, hidden ones too (measured). */
+const UNFINISHED = '.ripen-unfinished';
+
+/** Where a target is built until it is whole. */
+export function unfinishedPath(target: string): string {
+  return `${target}${UNFINISHED}`;
+}
+
+/** Makes an unfinished file durable and readable as configured, and puts it in its target's place. */
+export async function putInPlace(target: string, mode: number): Promise<void> {
+  const unfinished = unfinishedPath(target);
+  await chmod(unfinished, mode);
+  await sync(unfinished);
+  await rename(unfinished, target);
+}
+
+/** Writes a text whole or not at all, and makes the change durable. */
+export async function replaceText(target: string, text: string, mode: number): Promise<void> {
+  await writeFile(unfinishedPath(target), text, { mode });
+  await putInPlace(target, mode);
+  await syncDirectory(dirname(target));
+}
+
+/** Makes renames and removals in a directory durable. */
+export async function syncDirectory(path: string): Promise<void> {
+  await sync(path);
+}
+
+async function sync(path: string): Promise<void> {
+  const opened = await open(path, 'r');
+  try {
+    await opened.sync();
+  } finally {
+    await opened.close();
+  }
+}
+
+/** Removes an unfinished file and what DuckDB may have put beside it. */
+export async function removeUnfinished(target: string): Promise<void> {
+  const unfinished = unfinishedPath(target);
+  for (const path of [unfinished, `${unfinished}.wal`, `${unfinished}.tmp`]) {
+    await rm(path, { recursive: true, force: true });
+  }
+}
+
+/** Makes a directory that whoever may read files of this mode may enter. */
+export async function makeDirectory(path: string, fileMode: number): Promise<void> {
+  const made = await mkdir(path, { recursive: true });
+  if (made !== undefined) await chmod(path, directoryMode(fileMode));
+}
+
+/** Makes a directory inside a lake; throws `STORAGE_FAILED` for a symbolic link, which could lead out of it. */
+export async function makeInnerDirectory(path: string, fileMode: number): Promise<void> {
+  await makeDirectory(path, fileMode);
+  if (!(await lstat(path)).isSymbolicLink()) return;
+  throw new Failure('STORAGE_FAILED', `The directory ${path} was a symbolic link.`, {
+    hint: 'Put a directory in its place; links inside a lake are not followed.',
+  });
+}
+
+/** Read permission on a file is worth nothing without search permission on its directory; the owner needs all. */
+const directoryMode = (fileMode: number): number => 0o700 | fileMode | ((fileMode & 0o444) >> 2);

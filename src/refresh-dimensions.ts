@@ -1,0 +1,48 @@
+/** Partners, links, and the views that lead from a row to both: brought up before and completed after the windows. */
+
+import { asFailure } from './errors.ts';
+import { refreshJoins } from './links/joins.ts';
+import { refreshLinks } from './links/refresh-links.ts';
+import { completePartners, refreshPartners } from './links/refresh-partners.ts';
+import type { Run } from './run.ts';
+import type { Service } from './service/service.ts';
+import { hasSucceededAt } from './warehouse/runs.ts';
+
+/**
+ * Asks for partners and links as configured, unless an earlier run of the same instant brought them. What fails is
+ * recorded and leaves the stored ones as they were; throws refused credentials and `STORAGE_FAILED`, which end the run.
+ */
+export async function refreshDimensions(run: Run & { readonly service: Service }): Promise<void> {
+  const { config, warehouse, record, asOf } = run;
+  if (run.request.command !== 'sync' || (await hasSucceededAt(warehouse, asOf))) return;
+  if (config.partners) {
+    await orRecord(run, async () => {
+      await refreshPartners(run);
+    });
+  }
+  const { links } = config;
+  if (links === null) return;
+  await orRecord(run, async () => {
+    const { rows, removed, failures } = await refreshLinks(run, links);
+    record.links = { rows, removed };
+    for (const failure of failures) record.fail(failure);
+  });
+}
+
+/** Adds the partners that only loaded rows carry, and rebuilds the views that join; asks the service nothing. */
+export async function completeDimensions(run: Run): Promise<void> {
+  const { warehouse, record, asOf } = run;
+  record.partnerRows = (await completePartners({ warehouse, asOf })).rows;
+  await refreshJoins(warehouse);
+}
+
+async function orRecord(run: Run, act: () => Promise<void>): Promise<void> {
+  try {
+    await act();
+  } catch (error) {
+    const failure = asFailure(error);
+    const endsRun = failure.code === 'CREDENTIALS_REFUSED' || failure.kind === 'storage' || run.signal.aborted;
+    if (endsRun) throw failure;
+    run.record.fail(failure);
+  }
+}

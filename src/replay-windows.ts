@@ -1,0 +1,85 @@
+/**
+ * Loading archived windows of a slice, in batches, from where they lie.
+ *
+ * A window counts as fetched when the archive says so, whatever the clock says now.
+ */
+
+import { Failure } from './errors.ts';
+import type { LoadResult } from './load/load-result.ts';
+import type { Target } from './load/target.ts';
+import type { ArchivedWindow } from './spool/archive-choice.ts';
+import { spooledFrom } from './spool/archive-contents.ts';
+import { learnWeekStart } from './warehouse/ledger.ts';
+import { loadBatch, recordFailed, recordLoaded, type Outcomes } from './window-outcome.ts';
+
+export interface ReplayedRun extends Outcomes {
+  readonly signal: AbortSignal;
+}
+
+/** One statement reads a batch, and its rows are held as text once: more would not load faster in this memory. */
+const MAX_BATCH_WINDOWS = 8;
+
+/** Loads windows of one slice in the given order; returns how many were loaded. Throws `STORAGE_FAILED`. */
+export async function replayWindows(
+  windows: readonly ArchivedWindow[],
+  prepared: Target,
+  run: ReplayedRun,
+): Promise<number> {
+  const { slice } = prepared;
+  let target = prepared;
+  let loaded = 0;
+  for (const batch of batchesOf(windows)) {
+    if (run.signal.aborted) break;
+    const { asOf, metrics } = batch.entry;
+    // The ledger learns which metrics came, so that those added since are due.
+    const asked = { ...slice, metrics: slice.metrics.filter((metric) => metrics.includes(metric)) };
+    const outcome = await loadBatch(
+      batch.windows.map((window) => spooledFrom(window, slice)),
+      // Whatever was archived had been accepted, losses too.
+      { warehouse: run.warehouse, target: { ...target, slice: asked }, runId: run.runId, asOf, acceptLoss: true },
+    );
+    target = { ...outcome.target, slice };
+    for (const result of outcome.results) loaded += await afterLoad(result, run);
+  }
+  return loaded;
+}
+
+interface ReplayBatch {
+  /** Whose as-of instant and metrics all of them share. */
+  readonly entry: ArchivedWindow['entry'];
+  readonly windows: ArchivedWindow[];
+}
+
+function batchesOf(windows: readonly ArchivedWindow[]): ReplayBatch[] {
+  const batches: ReplayBatch[] = [];
+  for (const window of windows) {
+    const { entry } = window;
+    const last = batches.at(-1);
+    const fits =
+      last !== undefined &&
+      last.windows.length < MAX_BATCH_WINDOWS &&
+      last.entry.asOf?.getTime() === entry.asOf?.getTime() &&
+      last.entry.metrics.join() === entry.metrics.join();
+    if (fits) last.windows.push(window);
+    else batches.push({ entry, windows: [window] });
+  }
+  return batches;
+}
+
+/** Counts a window that was loaded as 1, any other as 0 and a failure: there is nobody to ask again. */
+async function afterLoad(result: LoadResult, run: ReplayedRun): Promise<number> {
+  const { window } = result;
+  if (result.kind === 'loaded') {
+    await recordLoaded(result, run);
+    if (window.slice.grain !== 'week') return 1;
+    const weekStartsOn = new Date(`${window.replaced.start}T00:00:00Z`).getUTCDay() === 0 ? 0 : 1;
+    await learnWeekStart(run.warehouse, window.slice.name, window.fingerprint, weekStartsOn);
+    return 1;
+  }
+  const failure =
+    result.kind === 'week start'
+      ? new Failure('DATA_MALFORMED', `The archived answer's weeks began on another day than it was loaded with.`)
+      : result.failure;
+  recordFailed(failure, window, run);
+  return 0;
+}

@@ -1,0 +1,66 @@
+/**
+ * What a run keeps in the archive, and for how long.
+ *
+ * No fault of the disk here can fail a load: what could not be kept or removed is a warning, `ARCHIVE_FAILED`. Without
+ * a configured archive everything here does nothing.
+ */
+
+import type { Config } from './config/config.ts';
+import { asFailure } from './errors.ts';
+import { catalogSeenAt } from './load/catalog-tables.ts';
+import type { LoadResult } from './load/load-result.ts';
+import type { Catalog } from './model/catalog.ts';
+import type { Window } from './model/window.ts';
+import { keepWindow, removeEntriesBefore } from './spool/archive.ts';
+import { keepCatalog } from './spool/archive-catalog.ts';
+import type { Spooled } from './spool/spool.ts';
+import { warn, type Outcomes } from './window-outcome.ts';
+
+export interface ArchivingRun extends Pick<Outcomes, 'warehouse' | 'runId' | 'emit'> {
+  readonly config: Pick<Config, 'archiveMs'>;
+}
+
+/** Keeps the catalog that the run's answers are typed by. */
+export async function archiveCatalog(items: Catalog, run: ArchivingRun): Promise<void> {
+  const { config, warehouse } = run;
+  if (config.archiveMs === null) return;
+  const seenAt = await catalogSeenAt(warehouse);
+  if (seenAt === null) return;
+  await orWarn('The catalog was not archived', null, run, async () => keepCatalog(warehouse.path, { seenAt, items }));
+}
+
+/** Keeps the answers of a batch that were loaded; one that was held or failed is no answer to load again. */
+export async function archiveLoaded(
+  batch: readonly Spooled[],
+  results: readonly LoadResult[],
+  run: ArchivingRun & { readonly asOf: Date | null },
+): Promise<void> {
+  const { config, warehouse, asOf } = run;
+  if (config.archiveMs === null) return;
+  const loaded = new Set(results.filter(({ kind }) => kind === 'loaded').map(({ window }) => window));
+  for (const spooled of batch.filter(({ window }) => loaded.has(window))) {
+    const what = 'The answer was loaded, but not archived';
+    await orWarn(what, spooled.window, run, async () => keepWindow(warehouse.path, spooled, asOf));
+  }
+}
+
+/** Removes what was asked for longer before an instant than the archive reaches back. */
+export async function expireArchive(at: Date, run: ArchivingRun): Promise<void> {
+  const { config, warehouse } = run;
+  if (config.archiveMs === null) return;
+  const before = new Date(at.getTime() - config.archiveMs);
+  await orWarn('Old answers were not removed from the archive', null, run, async () =>
+    removeEntriesBefore(warehouse.path, before),
+  );
+}
+
+async function orWarn(what: string, window: Window | null, run: ArchivingRun, act: () => Promise<void>): Promise<void> {
+  try {
+    await act();
+  } catch (error) {
+    const failure = asFailure(error);
+    if (failure.code !== 'STORAGE_FAILED') throw failure;
+    const message = `${what}: ${failure.message}`;
+    await warn({ code: 'ARCHIVE_FAILED', message }, window, run);
+  }
+}

@@ -1,0 +1,109 @@
+/** The frame of every run: lock, ledger entry, deadline, signals, summary. What happens inside is the caller's. */
+
+import { randomUUID } from 'node:crypto';
+
+import type { Config } from './config/config.ts';
+import { scrub } from './config/secret.ts';
+import { asFailure } from './errors.ts';
+import type { Emit } from './events.ts';
+import type { DayInterval } from './model/calendar.ts';
+import type { Slice } from './model/slice.ts';
+import { checkAsOf, chosenSlices, deadlineFailure } from './run-guards.ts';
+import { RunRecord } from './run-record.ts';
+import type { ServiceStatistics } from './service/service.ts';
+import type { SyncSummary } from './sync-summary.ts';
+import { finishRun, startRun } from './warehouse/runs.ts';
+import { openWarehouse, type Warehouse } from './warehouse/warehouse.ts';
+
+export interface RunRequest {
+  readonly command: 'sync' | 'backfill' | 'replay';
+  /** The instant to plan for; null: now. */
+  readonly asOf: Date | null;
+  /** Names of the slices the run is about; null: all. */
+  readonly slices: readonly string[] | null;
+  readonly lockWaitMs: number;
+  /** After this long nothing new is begun; null: never. */
+  readonly deadlineMs: number | null;
+}
+
+/** A request to ask the service; its as-of instant also counts as the fetch. */
+export interface SyncRequest extends RunRequest {
+  readonly command: 'sync' | 'backfill';
+  /** For `backfill`: exactly the periods that touch these days, whatever their state. */
+  readonly forced: DayInterval | null;
+  readonly acceptLoss: boolean;
+}
+
+export interface Run {
+  readonly config: Config;
+  readonly request: RunRequest;
+  readonly warehouse: Warehouse;
+  readonly slices: readonly Slice[];
+  readonly record: RunRecord;
+  readonly runId: string;
+  readonly asOf: Date;
+  readonly emit: Emit;
+  /** Aborted by a signal or the deadline. */
+  readonly signal: AbortSignal;
+}
+
+/** What a run does with the open warehouse: `refresh` stops at the deadline, `publish` only at a signal. */
+export interface RunStages {
+  readonly refresh: (run: Run) => Promise<void>;
+  readonly publish: (run: Run) => Promise<void>;
+}
+
+/**
+ * Holds the warehouse for the stages and returns the summary, with every failure in it and what `statistics` says of the
+ * wire at the end. Throws only what kept the run from starting: a held or foreign warehouse, an as-of instant in the
+ * future, an unknown slice.
+ */
+export async function runStages(
+  stages: RunStages,
+  from: Pick<Run, 'config' | 'request' | 'emit' | 'signal'>,
+  statistics: () => ServiceStatistics,
+): Promise<SyncSummary> {
+  const { config, request, emit, signal } = from;
+  const startedAt = new Date();
+  checkAsOf(request.asOf, startedAt);
+  const slices = chosenSlices(config, request.slices);
+  const { command, deadlineMs, lockWaitMs } = request;
+  const runId = randomUUID();
+  const asOf = request.asOf ?? startedAt;
+  const record = new RunRecord({ runId, command, asOf, startedAt });
+  const deadline = deadlineMs === null ? [] : [AbortSignal.timeout(deadlineMs)];
+  const stop = AbortSignal.any([signal, ...deadline]);
+  const warehouse = await openWarehouse(config.warehouse, { mode: 'write', lockWaitMs, emit, signal });
+  const run: Run = { ...from, warehouse, slices, record, runId, asOf, signal: stop };
+  try {
+    await startRun(warehouse, record.identity);
+    emit({ type: 'run_started', runId, command, asOf: asOf.toISOString() });
+    await recordingFailure(record, stop, stages.refresh(run));
+    if (!signal.aborted && stop.aborted) record.fail(deadlineFailure(deadlineMs));
+    if (!signal.aborted) await recordingFailure(record, signal, stages.publish({ ...run, signal }));
+    if (signal.aborted) record.interrupt();
+    const finishedAt = new Date();
+    const summary = record.summary(finishedAt, statistics());
+    const { status } = summary;
+    await finishRun(warehouse, {
+      runId,
+      finishedAt,
+      status,
+      exitCode: signal.aborted ? null : record.exitCode,
+      summary: scrub(JSON.stringify(summary)),
+    });
+    emit({ type: 'run_finished', runId, status, ms: finishedAt.getTime() - startedAt.getTime() });
+    return summary;
+  } finally {
+    await warehouse.close();
+  }
+}
+
+/** A stage's failure goes into the record; one that only says that the run was stopped does not. */
+async function recordingFailure(record: RunRecord, stop: AbortSignal, stage: Promise<void>): Promise<void> {
+  try {
+    await stage;
+  } catch (error) {
+    if (!stop.aborted) record.fail(asFailure(error));
+  }
+}

@@ -1,0 +1,48 @@
+/** Small bodies, read into memory under a cap. */
+
+import { Failure } from '../errors.ts';
+import { decoded, encodingOf } from './decoded.ts';
+import type { Answer } from './exchange.ts';
+
+/** The whole body as text; throws `SOURCE_OVERSIZED` beyond `maxBytes` after decompression. */
+export async function readText(answer: Answer, maxBytes: number): Promise<string> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of decoded(answer.chunks, encodingOf(answer))) {
+    bytes += chunk.length;
+    if (bytes > maxBytes) throw oversized(maxBytes);
+    parts.push(chunk);
+  }
+  return Buffer.concat(parts).toString('utf8');
+}
+
+/**
+ * The beginning of a body as text, at most `maxBytes` of it. Never throws: it is read to explain an answer that is
+ * already judged, and whatever part came has to do.
+ */
+export async function readHead(answer: Answer, maxBytes: number): Promise<string> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of decoded(answer.chunks, encodingOf(answer))) {
+      parts.push(chunk.subarray(0, maxBytes - bytes));
+      bytes += chunk.length;
+      if (bytes >= maxBytes) break;
+    }
+  } catch {
+    // What came so far explains more than how its rest was lost.
+  }
+  return Buffer.concat(parts).toString('utf8');
+}
+
+/** The failure of an answer that grew beyond its cap. */
+export function oversized(maxBytes: number): Failure {
+  return new Failure(
+    'SOURCE_OVERSIZED',
+    `The answer grew beyond ${maxBytes} bytes after decompression and was cut off`,
+    {
+      facts: { maxBytes },
+      hint: 'Ask for less at once, or raise service.max_response_bytes if such a size is to be expected.',
+    },
+  );
+}

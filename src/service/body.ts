@@ -1,0 +1,110 @@
+/**
+ * A large body on its way to disk: saved as it came, decoded on the side only to be measured.
+ *
+ * Promises: memory does not grow with the body; what is returned is complete; after a failure no file is left behind.
+ */
+
+import { createHash, type Hash } from 'node:crypto';
+import { type FileHandle, open, rm } from 'node:fs/promises';
+import { Failure } from '../errors.ts';
+import { decoded, encodingOf } from './decoded.ts';
+import type { Answer } from './exchange.ts';
+import { PlainGauge } from './plain-gauge.ts';
+import type { SavedBody } from './service.ts';
+import { Setback } from './setback.ts';
+import { firstWords } from './words.ts';
+
+/** Private: reports are the account's business. */
+const FILE_MODE = 0o600;
+
+/**
+ * Saves the answer's body at a path, overwriting it. Throws `SOURCE_OVERSIZED` beyond `maxPlainBytes`, `STORAGE_FAILED`
+ * when the disk refuses, and a `Setback` for a body that is no JSON object: `garbled`, or `truncated` when only its end
+ * is missing.
+ */
+export async function saveBody(answer: Answer, path: string, maxPlainBytes: number): Promise<SavedBody> {
+  const encoding = encodingOf(answer);
+  const gauge = new PlainGauge(maxPlainBytes);
+  const hash = createHash('sha256');
+  const saved = { bytes: 0 };
+  const file = await onDisk(path, () => open(path, 'w', FILE_MODE));
+  try {
+    try {
+      await drain(answer, file, path, hash, saved, gauge);
+    } finally {
+      await onDisk(path, () => file.close());
+    }
+    expectObject(answer, gauge);
+  } catch (error) {
+    await rm(path, { force: true });
+    throw error;
+  }
+  return {
+    path,
+    encoding,
+    bytes: saved.bytes,
+    plainBytes: gauge.bytes,
+    sha256: hash.digest('hex'),
+    longNumbers: gauge.hasLongNumbers,
+  };
+}
+
+async function drain(
+  answer: Answer,
+  file: FileHandle,
+  path: string,
+  hash: Hash,
+  saved: { bytes: number },
+  gauge: PlainGauge,
+): Promise<void> {
+  async function* saving(): AsyncGenerator<Buffer, void> {
+    for await (const chunk of answer.chunks) {
+      hash.update(chunk);
+      saved.bytes += chunk.length;
+      await onDisk(path, () => writeAll(file, chunk));
+      yield chunk;
+    }
+  }
+  try {
+    for await (const plain of decoded(saving(), encodingOf(answer))) gauge.see(plain);
+  } catch (error) {
+    // zlib calls nothing at all an unexpected end; an empty body has a verdict of its own.
+    if (saved.bytes > 0 || error instanceof Failure || error instanceof Setback) throw error;
+    if (!(error instanceof Error && 'code' in error && error.code === 'Z_BUF_ERROR')) throw error;
+  }
+}
+
+async function writeAll(file: FileHandle, chunk: Buffer): Promise<void> {
+  for (let offset = 0; offset < chunk.length;) {
+    const { bytesWritten } = await file.write(chunk, offset);
+    offset += bytesWritten;
+  }
+}
+
+/** A disk's error is no connection's: it must not be tried again. */
+async function onDisk<T>(path: string, act: () => Promise<T>): Promise<T> {
+  try {
+    return await act();
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Failure('STORAGE_FAILED', `An answer could not be saved: ${reason}`, {
+      facts: { path },
+      hint: 'Make room on the disk, or correct the rights of the directory.',
+      cause: error,
+    });
+  }
+}
+
+function expectObject(answer: Answer, gauge: PlainGauge): void {
+  const { status } = answer;
+  if (gauge.first === null)
+    throw new Setback('garbled', 'empty', `was answered ${status} with an empty body`, { status });
+  if (gauge.first !== '{') {
+    const message = `was answered ${status} with something that is no JSON object: ${firstWords(gauge.head)}`;
+    throw new Setback('garbled', 'no object', message, { status });
+  }
+  if (gauge.last === '}') return;
+  throw new Setback('truncated', 'truncated', `was answered with JSON that ended early, after ${gauge.bytes} bytes`, {
+    status,
+  });
+}

@@ -1,0 +1,122 @@
+/** The campaign API: partners and links, read page by page; links created and updated. */
+
+import type { z } from 'zod';
+import { Failure } from '../errors.ts';
+import type { Link, Partner } from '../model/link.ts';
+import type { Channel } from './channel.ts';
+import { readJson } from './json-answer.ts';
+import { linkPage, oneLink, partnerPage } from './link-envelope.ts';
+import { pages } from './paging.ts';
+import type { Reader } from './retry.ts';
+import type { LinkChange } from './service.ts';
+import { Setback } from './setback.ts';
+
+/** service-interface: "alphanumeric"; its length is 12 by rule and 10 in some examples. */
+const TOKEN = /^[A-Za-z0-9]{1,64}$/;
+const INTEGER = /^-?(?:0|[1-9]\d{0,29})$/;
+const JSON_TYPE = 'application/json';
+
+export class CampaignApi {
+  readonly #channel: Channel;
+  /** v1 once the connection has found v2 absent. */
+  #version: 'v1' | 'v2' = 'v2';
+
+  constructor(channel: Channel) {
+    this.#channel = channel;
+  }
+
+  partners(signal: AbortSignal): AsyncGenerator<readonly Partner[], void> {
+    // No limit is sent: its maximum is not shown, and the service's own default (50) is known to work.
+    const first = this.#channel.targetOf('/public/v1/partners');
+    return pages({ origin: this.#channel.origin, first, ask: (target) => this.#read(target, partnerPage, signal) });
+  }
+
+  /** Pages of links; throws `SOURCE_MISSING` when neither version knows the app or the parent. */
+  async *links(appToken: string, parent: string | null, signal: AbortSignal): AsyncGenerator<readonly Link[], void> {
+    const path = linksPath(appToken) + (parent === null ? '' : `/${checkedToken('link', parent)}/children`);
+    const first = this.#channel.targetOf(`/public/${this.#version}${path}`);
+    const older = this.#channel.targetOf(`/public/v1${path}`);
+    const ask = async (target: string): Promise<z.output<typeof linkPage>> => {
+      try {
+        return await this.#read(target, linkPage, signal);
+      } catch (error) {
+        const isMissing = error instanceof Failure && error.code === 'SOURCE_MISSING';
+        if (!isMissing || target !== first || first === older) throw error;
+      }
+      const page = await this.#read(older, linkPage, signal);
+      this.#version = 'v1';
+      return page;
+    };
+    yield* pages({ origin: this.#channel.origin, first, ask });
+  }
+
+  /** Creates a link; sent once. An unknown outcome is a `SOURCE_UNAVAILABLE` whose facts hold `outcome: 'unknown'`. */
+  async createLink(appToken: string, name: string, parent: string | null, signal: AbortSignal): Promise<Link> {
+    const body = parent === null ? { name } : { name, parent_token: checkedToken('link', parent) };
+    const sending = { method: 'POST', contentType: JSON_TYPE, body: JSON.stringify(body), repeats: [] } as const;
+    const target = this.#channel.targetOf(`/public/v1${linksPath(appToken)}`);
+    try {
+      return await this.#channel.send(target, sending, signal, readLink);
+    } catch (error) {
+      throw error instanceof Setback ? notCreated(error, name) : error;
+    }
+  }
+
+  /** Updates a link; repeated like a read, since twice is the same as once. */
+  async updateLink(appToken: string, token: string, change: LinkChange, signal: AbortSignal): Promise<Link> {
+    const target = this.#channel.targetOf(`/public/v1${linksPath(appToken)}/${checkedToken('link', token)}`);
+    const sending = { method: 'PATCH', contentType: JSON_TYPE, body: changeJson(change), repeats: 'all' } as const;
+    return this.#channel.send(target, sending, signal, readLink);
+  }
+
+  #read<T extends z.ZodType>(target: string, schema: T, signal: AbortSignal): Promise<z.output<T>> {
+    return this.#channel.get(target, signal, (answer) => readJson(answer, schema));
+  }
+}
+
+const readLink: Reader<Link> = (answer) => readJson(answer, oneLink);
+
+function linksPath(appToken: string): string {
+  return `/apps/${checkedToken('app', appToken)}/trackers`;
+}
+
+function checkedToken(what: 'app' | 'link', token: string): string {
+  if (TOKEN.test(token)) return token;
+  throw new Failure('USAGE_INVALID', `The ${what} token ${JSON.stringify(token)} was not alphanumeric`, {
+    facts: { token },
+    hint: `Give the ${what}'s token as the service names it.`,
+  });
+}
+
+function changeJson({ partnerId, costDataEnabled }: LinkChange): string {
+  if (partnerId !== undefined && !INTEGER.test(partnerId)) {
+    throw new Failure('USAGE_INVALID', `The partner id ${JSON.stringify(partnerId)} was no integer`, {
+      facts: { partnerId },
+      hint: 'Take the id from `ripen partners`.',
+    });
+  }
+  const fields = [
+    // The integer's own text: a JavaScript number would round a long one.
+    ...(partnerId === undefined ? [] : [`"partner_id":${partnerId}`]),
+    ...(costDataEnabled === undefined ? [] : [`"cost_data_enabled":${costDataEnabled}`]),
+  ];
+  return `{${fields.join(',')}}`;
+}
+
+/** Setbacks of a write by which it cannot have had an effect. */
+const HARMLESS = new Set(['unsent', 'untrusted', 'overload']);
+
+function notCreated(setback: Setback, name: string): Failure {
+  const outcome = HARMLESS.has(setback.setback) ? 'not created' : 'unknown';
+  const code = setback.setback === 'overload' ? 'SOURCE_OVERLOADED' : 'SOURCE_UNAVAILABLE';
+  const subject = outcome === 'unknown' ? 'It is unknown whether the link' : 'The link';
+  const verb = outcome === 'unknown' ? 'was' : 'was not';
+  return new Failure(code, `${subject} ${JSON.stringify(name)} ${verb} created: the request ${setback.message}`, {
+    facts: { outcome, name, status: setback.status, because: setback.because },
+    hint:
+      outcome === 'unknown'
+        ? 'List the links before creating it again: a second one would be a duplicate.'
+        : 'Create it again later.',
+    cause: setback,
+  });
+}

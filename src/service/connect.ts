@@ -1,0 +1,103 @@
+/** Opens the wire: the one place where pool, lanes and channels are put together. */
+
+import type { HttpService } from '../config/config.ts';
+import { Failure } from '../errors.ts';
+import type { Emit } from '../events.ts';
+import { Breaker } from './breaker.ts';
+import { CampaignApi } from './campaign.ts';
+import { Channel } from './channel.ts';
+import { type Clock, realClock } from './clock.ts';
+import { Credential } from './credential.ts';
+import { openDispatcher } from './dispatcher.ts';
+import { askFiltersData } from './filters-data.ts';
+import type { Lane } from './lane.ts';
+import { Pace } from './pace.ts';
+import { askReport } from './reports.ts';
+import { requestHeaders } from './request-headers.ts';
+import type { Wire } from './retry.ts';
+import { RetryBudget } from './retry-budget.ts';
+import type { Service } from './service.ts';
+import { submitSpend } from './spend.ts';
+import { Tally } from './tally.ts';
+
+/** Ad spend's rate limit is not shown; a few at once keep a file of thousands of lines going. */
+const COST_CONCURRENCY = 4;
+/** Calls other than reports and filters-data are small: one that takes longer will not come. */
+const SMALL_CALL_MS = 120_000;
+
+/**
+ * Connects to the service. Sends nothing yet. Throws `CONFIG_INVALID` when the certificate file cannot be read. The
+ * clock is the machine's unless a test brings its own.
+ */
+export function connect(config: HttpService, emit: Emit, clock: Clock = realClock): Service {
+  const closing = new AbortController();
+  const { maxConcurrency, campaignConcurrency, maxStartsPerSecond, requestTimeoutMs } = config;
+  const wire: Wire = {
+    dispatcher: openDispatcher({
+      connections: maxConcurrency + campaignConcurrency + COST_CONCURRENCY,
+      timeoutMs: requestTimeoutMs,
+      caFile: config.caFile,
+    }),
+    clock,
+    emit,
+    budget: new RetryBudget(maxConcurrency),
+    tally: new Tally(),
+    life: closing.signal,
+  };
+  const lane = (address: string, concurrency: number, credential: Credential): Lane => ({
+    pace: new Pace({ maxConcurrency: concurrency, maxStartsPerSecond }, clock, closing.signal, (from, to) => {
+      emit({ type: 'concurrency_changed', from, to, because: to < from ? '429' : 'recovery' });
+    }),
+    breaker: new Breaker(new URL(address).origin, clock, closing.signal, emit),
+    credential,
+  });
+
+  const token = new Credential();
+  const reportsLane = lane(config.reportsUrl, maxConcurrency, token);
+  const reports = new Channel(wire, reportsLane, {
+    address: config.reportsUrl,
+    headers: requestHeaders(config.headers, { authorization: `Bearer ${config.token.reveal()}` }),
+    deadlineMs: requestTimeoutMs,
+  });
+  const smallCallMs = Math.min(SMALL_CALL_MS, requestTimeoutMs);
+  const campaign = new CampaignApi(
+    new Channel(wire, lane(config.baseUrl, campaignConcurrency, token), {
+      address: config.baseUrl,
+      headers: requestHeaders(config.headers, { authorization: `Token token=${config.token.reveal()}` }),
+      deadlineMs: smallCallMs,
+    }),
+  );
+  const cost =
+    config.costUrl === null
+      ? null
+      : new Channel(wire, lane(config.costUrl, COST_CONCURRENCY, new Credential()), {
+          address: config.costUrl,
+          headers: requestHeaders(config.headers, config.costHeaders),
+          deadlineMs: smallCallMs,
+        });
+
+  return {
+    report: (parameters, saveAs, signal) => askReport(reports, parameters, saveAs, config.maxResponseBytes, signal),
+    filtersData: (request, signal) => askFiltersData(reports, request, signal),
+    partners: (signal) => campaign.partners(signal),
+    links: (appToken, parent, signal) => campaign.links(appToken, parent, signal),
+    createLink: (appToken, name, parent, signal) => campaign.createLink(appToken, name, parent, signal),
+    updateLink: (appToken, token, change, signal) => campaign.updateLink(appToken, token, change, signal),
+    submitSpend: (line, signal) => (cost === null ? Promise.reject(noCostAddress()) : submitSpend(cost, line, signal)),
+    statistics: () => {
+      const { requests, retries, bytes } = wire.tally;
+      return { requests, retries, peakConcurrency: reportsLane.pace.peak, bytes };
+    },
+    clockSkewMs: () => wire.tally.skewMs,
+    close: async () => {
+      closing.abort(new Failure('BUG', 'The connection was used after it was closed'));
+      await wire.dispatcher.destroy();
+    },
+  };
+}
+
+function noCostAddress(): Failure {
+  return new Failure('CONFIG_INVALID', 'No address of the ad spend API was configured', {
+    hint: 'Set service.cost_url and service.cost_headers.',
+  });
+}

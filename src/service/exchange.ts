@@ -1,0 +1,133 @@
+/**
+ * One try: a request put on the wire, its answer read, one total deadline over both.
+ *
+ * Hides undici and the classification of everything that can happen to a connection. Redirects are not followed: undici
+ * does so only where asked.
+ */
+
+import type { Readable } from 'node:stream';
+import type { Dispatcher } from 'undici';
+import { Failure } from '../errors.ts';
+import type { Ask } from './ask.ts';
+import { Setback } from './setback.ts';
+
+export interface Answer {
+  readonly status: number;
+  /** A header's (first) value by its lower-case name. */
+  header(name: string): string | null;
+  /** The body as it came, still encoded; read once. */
+  readonly chunks: AsyncIterable<Buffer>;
+}
+
+/** The deadline cannot lie beyond what a timer holds. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/**
+ * Puts the ask on the wire and returns what `read` makes of the answer. Throws the signal's reason when it aborts, a
+ * `Setback` for everything that befalls a connection, and what `read` throws. A write that is aborted on the wire is
+ * an `unanswered` setback, since it may have been received.
+ */
+export async function exchange<T>(
+  dispatcher: Dispatcher,
+  ask: Ask,
+  signal: AbortSignal,
+  counted: (bytes: number) => void,
+  read: (answer: Answer) => Promise<T>,
+): Promise<T> {
+  signal.throwIfAborted();
+  const controller = new AbortController();
+  let isLate = false;
+  let isAnswered = false;
+  const deadline = setTimeout(
+    () => {
+      isLate = true;
+      controller.abort();
+    },
+    Math.min(MAX_TIMER_MS, ask.deadlineMs),
+  );
+  const stop = (): void => controller.abort();
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    const { origin, target, method, headers, body } = ask;
+    const response = await dispatcher.request({
+      origin,
+      path: target,
+      method,
+      headers: { ...headers },
+      body,
+      signal: controller.signal,
+    });
+    isAnswered = true;
+    // A body given up half-way reports that as an error, to nobody.
+    response.body.on('error', () => {});
+    try {
+      return await read(answerOf(response, counted));
+    } finally {
+      response.body.destroy();
+    }
+  } catch (error) {
+    if (error instanceof Failure) throw error;
+    if (isLate) throw lateness(ask, isAnswered, error);
+    if (signal.aborted) {
+      if (ask.repeats === 'all') throw signal.reason;
+      throw new Setback('unanswered', 'interrupted', 'was interrupted before it was answered', { cause: error });
+    }
+    throw error instanceof Setback ? error : lossOf(error, ask, isAnswered);
+  } finally {
+    clearTimeout(deadline);
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+function answerOf(response: Dispatcher.ResponseData, counted: (bytes: number) => void): Answer {
+  return {
+    status: response.statusCode,
+    header: (name) => {
+      const value = response.headers[name];
+      return (Array.isArray(value) ? value[0] : value) ?? null;
+    },
+    chunks: countedChunks(response.body, counted),
+  };
+}
+
+async function* countedChunks(body: Readable, counted: (bytes: number) => void): AsyncGenerator<Buffer, void> {
+  for await (const chunk of body) {
+    if (!Buffer.isBuffer(chunk)) continue;
+    counted(chunk.length);
+    yield chunk;
+  }
+}
+
+function lateness(ask: Ask, isAnswered: boolean, cause: unknown): Setback {
+  const what = isAnswered ? 'the whole answer' : 'an answer';
+  return new Setback('late', 'deadline', `did not bring ${what} within ${ask.deadlineMs / 1000} s`, { cause });
+}
+
+/** Codes that only a connection attempt has: nothing was sent yet. */
+const UNSENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT']);
+const UNDICI_DEADLINES = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']);
+const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_(?:GET|VERIFY)/;
+/** What a socket, the HTTP parser or a decoder reports; anything else thrown is our own mistake. */
+const CONNECTION =
+  /^(?:E(?!RR_)[A-Z_]+|HPE_\w+|Z_\w+|ERR_(?:SSL|TLS|STREAM)_\w+|UND_ERR_(?!INVALID|NOT_SUPPORTED)\w+)$/;
+
+function lossOf(error: unknown, ask: Ask, isAnswered: boolean): unknown {
+  const code = textField(error, 'code');
+  const cause = error;
+  if (CERTIFICATE.test(code)) {
+    return new Setback('untrusted', code, `found no certificate to trust at ${ask.origin}: ${code}`, { cause });
+  }
+  if (!CONNECTION.test(code)) return error;
+  if (UNDICI_DEADLINES.has(code)) return lateness(ask, isAnswered, error);
+  if (isAnswered) return new Setback('cut', code, `broke off inside the answer: ${code}`, { cause });
+  if (UNSENT.has(code) || ['connect', 'getaddrinfo'].includes(textField(error, 'syscall'))) {
+    return new Setback('unsent', code, `could not reach ${ask.origin}: ${code}`, { cause });
+  }
+  return new Setback('unanswered', code, `lost its connection before an answer came: ${code}`, { cause });
+}
+
+function textField(error: unknown, name: 'code' | 'syscall'): string {
+  if (!(error instanceof Error) || !(name in error)) return '';
+  const value: unknown = Reflect.get(error, name);
+  return typeof value === 'string' ? value : '';
+}

@@ -1,0 +1,91 @@
+/** The catalog from filters-data, asked in as many calls as its URLs need and read tolerantly. */
+
+import { z } from 'zod';
+import type { Catalog, CatalogFilter, CatalogItem } from '../model/catalog.ts';
+import { encodeQuery } from './ask.ts';
+import type { Channel } from './channel.ts';
+import { readJson } from './json-answer.ts';
+import type { FiltersDataRequest } from './service.ts';
+
+/** Usual limits of proxies begin at 8 KiB for the whole request line (observed: long URLs). */
+const MAX_QUERY_CHARACTERS = 6000;
+
+const text = z.unknown().transform((value) => {
+  if (typeof value === 'string') return value;
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
+});
+
+const item = z
+  .object({ id: text, name: text, short_name: text, section: text, formatting: text, description: text })
+  .partial();
+
+const answerSchema = z.record(z.string(), z.unknown());
+const itemsSchema = z.array(item);
+
+/** Asks for filter items and returns those with an id, in the order asked for; a filter that is not answered has none. */
+export async function askFiltersData(
+  channel: Channel,
+  request: FiltersDataRequest,
+  signal: AbortSignal,
+): Promise<Catalog> {
+  const catalog: CatalogItem[] = [];
+  for (const query of queries(request)) {
+    const target = channel.targetOf(`/reports-service/filters_data${encodeQuery(query.parameters)}`);
+    const schema = answerSchema.transform((answer, context) =>
+      query.filters.flatMap((filter) => {
+        const items = itemsSchema.safeParse(answer[filter] ?? []);
+        if (items.success) return items.data.map((found) => itemOf(filter, found));
+        context.addIssue({ code: 'custom', path: [filter], message: 'expected a list of filter items' });
+        return [];
+      }),
+    );
+    const items = await channel.get(target, signal, async (answer, verdict) =>
+      verdict === 'empty' ? [] : readJson(answer, schema),
+    );
+    catalog.push(...items.filter(({ id }) => id !== ''));
+  }
+  return catalog;
+}
+
+function itemOf(filter: CatalogFilter, found: z.output<typeof item>): CatalogItem {
+  return {
+    filter,
+    id: found.id ?? '',
+    name: found.name ?? '',
+    shortName: found.short_name ?? '',
+    section: found.section ?? '',
+    formatting: found.formatting ?? '',
+    description: found.description ?? '',
+  };
+}
+
+interface Query {
+  readonly filters: readonly CatalogFilter[];
+  readonly parameters: Readonly<Record<string, string>>;
+}
+
+/** The queries that together ask for every filter once, each as long as a URL may be. */
+function queries(request: FiltersDataRequest): readonly Query[] {
+  const done: Query[] = [];
+  let filters: CatalogFilter[] = [];
+  for (const filter of new Set(request.filters)) {
+    const longer = queryOf([...filters, filter], request);
+    if (filters.length > 0 && encodeQuery(longer.parameters).length > MAX_QUERY_CHARACTERS) {
+      done.push(queryOf(filters, request));
+      filters = [filter];
+    } else {
+      filters.push(filter);
+    }
+  }
+  return filters.length === 0 ? done : [...done, queryOf(filters, request)];
+}
+
+function queryOf(filters: readonly CatalogFilter[], { section, contains }: FiltersDataRequest): Query {
+  const parameters: Record<string, string> = { required_filters: filters.join(',') };
+  if (section !== undefined) parameters['section'] = section;
+  for (const filter of filters) {
+    const part = contains?.[filter];
+    if (part !== undefined) parameters[`${filter}__contains`] = part;
+  }
+  return { filters, parameters };
+}

@@ -1,0 +1,54 @@
+/** Answers that have to be JSON: the check of their type, and small ones as checked values. */
+
+import { z } from 'zod';
+import { readHead, readText } from './body-text.ts';
+import type { Answer } from './exchange.ts';
+import { parseJson } from './json-text.ts';
+import { Setback } from './setback.ts';
+import { firstWords } from './words.ts';
+
+/** Lists of some hundred items take kilobytes; the largest catalogs a few megabytes. */
+const MAX_JSON_BYTES = 64 * 1024 * 1024;
+const HEAD_BYTES = 4096;
+
+/** Throws a `garbled` setback with the first words of what came when the answer says it is something other than JSON. */
+export async function expectJson(answer: Answer): Promise<void> {
+  const type = answer.header('content-type') ?? '';
+  if (type === '' || /json/i.test(type)) return;
+  const said = firstWords(await readHead(answer, HEAD_BYTES));
+  const what = `${firstWords(type)} instead of JSON${said === '' ? '' : `: ${said}`}`;
+  throw new Setback('garbled', 'content type', `was answered ${answer.status} with ${what}`, { status: answer.status });
+}
+
+/**
+ * The answer's JSON as the schema reads it; throws `SOURCE_OVERSIZED`, or a `truncated` or `garbled` setback when it is
+ * no JSON or not what the schema expects.
+ */
+export async function readJson<T extends z.ZodType>(answer: Answer, schema: T): Promise<z.output<T>> {
+  await expectJson(answer);
+  const text = await readText(answer, MAX_JSON_BYTES);
+  const { status } = answer;
+  if (text.trim() === '') {
+    throw new Setback('garbled', 'empty', `was answered ${status} with an empty body`, { status });
+  }
+  const checked = schema.safeParse(parsed(text, status));
+  if (checked.success) return checked.data;
+  const problem = firstWords(z.prettifyError(checked.error));
+  throw new Setback('garbled', 'unexpected shape', `was answered ${status} with JSON of another shape: ${problem}`, {
+    status,
+  });
+}
+
+function parsed(text: string, status: number): unknown {
+  try {
+    return parseJson(text);
+  } catch (cause) {
+    const circumstances = { status, cause };
+    if (!text.trimStart().startsWith('{')) {
+      const message = `was answered ${status} with something that is no JSON: ${firstWords(text)}`;
+      throw new Setback('garbled', 'no JSON', message, circumstances);
+    }
+    const message = `was answered ${status} with broken JSON of ${text.length} characters`;
+    throw new Setback('truncated', 'truncated', message, circumstances);
+  }
+}

@@ -1,0 +1,93 @@
+/**
+ * Pages until the end, whichever way the service pages.
+ *
+ * Of a `next` link only path and query are used, and only when it points to the origin asked: a token must not leave
+ * it. A short or empty page is not the last one; the end is a `next` that is null or empty, or no `next` and no cursor.
+ * (observed: Campaign API.)
+ */
+
+import { z } from 'zod';
+import { Failure } from '../errors.ts';
+
+/** Half a million items of the default page size: no account has as many, a loop has. */
+const MAX_PAGES = 10_000;
+
+const cursor = z.union([z.string(), z.number().transform(String)]).nullish();
+
+/** A paging object in v1 or v2 style. */
+export const pagingSchema = z.object({ next: cursor, cursors: z.object({ after: cursor }).nullish() }).nullish();
+
+export type Paging = z.output<typeof pagingSchema>;
+
+export interface Page<T> {
+  readonly items: readonly T[];
+  readonly paging: Paging;
+}
+
+export interface Paged<T> {
+  readonly origin: string;
+  /** Path and query of the first page. */
+  readonly first: string;
+  readonly ask: (target: string) => Promise<Page<T>>;
+  readonly maxPages?: number;
+}
+
+/** The items page by page, each page non-empty. Throws `SOURCE_ENDLESS_PAGES` for links that repeat, lead elsewhere or do not end. */
+export async function* pages<T>({
+  origin,
+  first,
+  ask,
+  maxPages = MAX_PAGES,
+}: Paged<T>): AsyncGenerator<readonly T[], void> {
+  const asked = new Set<string>();
+  let target: string | null = first;
+  while (target !== null) {
+    asked.add(target);
+    const { items, paging } = await ask(target);
+    if (items.length > 0) yield items;
+    const next = nextTarget(paging, target, origin);
+    if (next !== null && asked.has(next)) {
+      throw endless(`The pages of ${pathOf(first)} repeated after ${asked.size} pages`, asked.size);
+    }
+    if (next !== null && asked.size >= maxPages) {
+      throw endless(`The pages of ${pathOf(first)} did not end within ${maxPages} pages`, asked.size);
+    }
+    target = next;
+  }
+}
+
+/** Path and query of the next page; null at the end. */
+function nextTarget(paging: Paging, target: string, origin: string): string | null {
+  const next = paging?.next;
+  if (next === undefined) return afterTarget(paging?.cursors?.after ?? '', target, origin);
+  if (next === null || next.trim() === '') return null;
+  const base = new URL(target, origin).href;
+  const url = URL.canParse(next, base) ? new URL(next, base) : null;
+  if (url?.origin !== origin) {
+    const elsewhere = url === null ? 'no address' : url.origin;
+    throw new Failure('SOURCE_ENDLESS_PAGES', `A page of ${pathOf(target)} led to ${elsewhere} instead of ${origin}`, {
+      facts: { endpoint: pathOf(target), origin, elsewhere },
+      hint: 'Configure the address under which the service names its pages.',
+    });
+  }
+  return url.pathname + url.search;
+}
+
+/** A list that names no next link at all may still name the cursor to go on from (service-interface: partners). */
+function afterTarget(after: string, target: string, origin: string): string | null {
+  if (after === '') return null;
+  const url = new URL(target, origin);
+  url.searchParams.set('after', after);
+  return url.pathname + url.search;
+}
+
+function pathOf(target: string): string {
+  return target.split('?', 1)[0] ?? target;
+}
+
+function endless(message: string, count: number): Failure {
+  return new Failure('SOURCE_ENDLESS_PAGES', message, {
+    facts: { pages: count },
+    hint: 'Run again later, and report it to the operator of the service if it stays.',
+  });
+}

@@ -1,0 +1,96 @@
+/** What has to be known of a document that flows by: its size, its ends, and whether long numbers occur in it. */
+
+import { oversized } from './body-text.ts';
+
+/** Enough to show what came instead of a document. */
+const HEAD_BYTES = 1024;
+
+/**
+ * A bare number of 16 or more characters, hence every one with 16 or more significant digits, which a double may not
+ * carry. Matches inside strings too: a false alarm costs a slower load, a miss costs digits.
+ */
+const LONG_NUMBER = /[:,[]\s*-?\d[\d.eE+-]{15,}/;
+const NUMBER_CHARACTERS = '0123456789.eE+-';
+const BLANKS = ' \t\r\n';
+const NUMBER_STARTS = ':,[';
+
+export class PlainGauge {
+  readonly #maxBytes: number;
+  readonly #head: Buffer[] = [];
+  #headBytes = 0;
+  #bytes = 0;
+  #first: string | null = null;
+  #last: string | null = null;
+  #hasLongNumbers = false;
+  /** The beginning of a number that the last chunk may have cut. */
+  #carry = '';
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** The first character that is not blank; null for a blank document. */
+  get first(): string | null {
+    return this.#first;
+  }
+
+  /** The last character that is not blank; null for a blank document. */
+  get last(): string | null {
+    return this.#last;
+  }
+
+  get hasLongNumbers(): boolean {
+    return this.#hasLongNumbers;
+  }
+
+  /** The beginning of the document. */
+  get head(): string {
+    return Buffer.concat(this.#head).toString('utf8');
+  }
+
+  /** Takes the next plain bytes; throws `SOURCE_OVERSIZED` beyond the cap. */
+  see(chunk: Buffer): void {
+    this.#bytes += chunk.length;
+    if (this.#bytes > this.#maxBytes) throw oversized(this.#maxBytes);
+    if (this.#headBytes < HEAD_BYTES) {
+      // A copy: a slice would keep the whole chunk in memory.
+      const part = Buffer.from(chunk.subarray(0, HEAD_BYTES - this.#headBytes));
+      this.#head.push(part);
+      this.#headBytes += part.length;
+    }
+    // One character a byte: numbers and blanks are ASCII, and no part of another character looks like them.
+    const text = chunk.toString('latin1');
+    this.#first ??= /[^ \t\r\n]/.exec(text)?.[0] ?? null;
+    this.#last = lastNonBlank(text) ?? this.#last;
+    if (!this.#hasLongNumbers) this.#search(this.#carry + text);
+  }
+
+  #search(text: string): void {
+    this.#hasLongNumbers = LONG_NUMBER.test(text);
+    this.#carry = this.#hasLongNumbers ? '' : unfinishedNumber(text);
+  }
+}
+
+function lastNonBlank(text: string): string | null {
+  const end = skipBack(text, text.length, BLANKS);
+  return end === 0 ? null : text.charAt(end - 1);
+}
+
+/** The number that the end of the text may have cut, with the character before it and without blanks between. */
+function unfinishedNumber(text: string): string {
+  const start = skipBack(text, text.length, NUMBER_CHARACTERS);
+  const before = skipBack(text, start, BLANKS);
+  const opener = before === 0 ? '' : text.charAt(before - 1);
+  return opener !== '' && NUMBER_STARTS.includes(opener) ? opener + text.slice(start) : '';
+}
+
+/** The position after the last character before `end` that is not one of `characters`; 0 when all are. */
+function skipBack(text: string, end: number, characters: string): number {
+  let position = end;
+  while (position > 0 && characters.includes(text.charAt(position - 1))) position -= 1;
+  return position;
+}

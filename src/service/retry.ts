@@ -1,0 +1,128 @@
+/**
+ * The call: as many tries as a setback deserves, each in its turn, around the whole request including its body.
+ *
+ * Own instead of undici's, which has no jitter, cuts `Retry-After` short, does not retry time-outs and resumes with
+ * `Range`. Nothing is retried that may have had an effect (`Ask.repeats`), and no more than the run's budget allows.
+ */
+
+import type { Dispatcher } from 'undici';
+import { Failure } from '../errors.ts';
+import type { Emit } from '../events.ts';
+import { type Ask, endpointOf } from './ask.ts';
+import { waitMs } from './backoff.ts';
+import type { Clock } from './clock.ts';
+import { type Answer, exchange } from './exchange.ts';
+import { judge } from './judge.ts';
+import { type Lane, turn } from './lane.ts';
+import { linkSignals } from './linked-signal.ts';
+import type { RetryBudget } from './retry-budget.ts';
+import { failureOf, MAX_TRIES, policies, Setback, type SetbackKind } from './setback.ts';
+import type { Tally } from './tally.ts';
+
+/** What all calls of a connection share. */
+export interface Wire {
+  readonly dispatcher: Dispatcher;
+  readonly clock: Clock;
+  readonly emit: Emit;
+  readonly budget: RetryBudget;
+  readonly tally: Tally;
+  /** Aborts when the connection is closed. */
+  readonly life: AbortSignal;
+}
+
+/** Reads a judged answer; called once a try, so it must start afresh. */
+export type Reader<T> = (answer: Answer, verdict: 'answer' | 'empty') => Promise<T>;
+
+/**
+ * Asks until there is an answer and returns what `read` makes of it. Throws a `Failure`, the signal's reason, or the bare
+ * `Setback` of an ask that must not be repeated after it.
+ */
+export async function call<T>(wire: Wire, lane: Lane, ask: Ask, signal: AbortSignal, read: Reader<T>): Promise<T> {
+  const onWire = linkSignals(signal, wire.life);
+  // A refused credential cancels what waits, not what is already being answered.
+  const waiting = linkSignals(onWire.signal, lane.credential.standing);
+  const seen = new Map<SetbackKind, number>();
+  try {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await attempt(wire, lane, ask, tries, onWire.signal, waiting.signal, read);
+      } catch (error) {
+        if (!(error instanceof Setback)) throw error;
+        const ofItsKind = (seen.get(error.setback) ?? 0) + 1;
+        seen.set(error.setback, ofItsKind);
+        await pause(wire, ask, error, tries, ofItsKind, waiting.signal);
+      }
+    }
+  } finally {
+    onWire.unlink();
+    waiting.unlink();
+  }
+}
+
+async function attempt<T>(
+  wire: Wire,
+  lane: Lane,
+  ask: Ask,
+  tries: number,
+  onWire: AbortSignal,
+  waiting: AbortSignal,
+  read: Reader<T>,
+): Promise<T> {
+  const { slot, passage } = await turn(lane, waiting);
+  wire.tally.countRequest(tries > 1);
+  try {
+    const value = await exchange(wire.dispatcher, ask, onWire, wire.tally.countBytes, async (answer) => {
+      wire.tally.readClock(answer.header('date'), wire.clock.now());
+      return read(answer, await judge(ask, answer, tries, wire.clock.now()));
+    });
+    passage.settle('alive', '');
+    slot.leave('fine');
+    wire.budget.earn();
+    return value;
+  } catch (error) {
+    if (error instanceof Setback) {
+      passage.settle(policies[error.setback].sign, error.because);
+      slot.leave(error.setback === 'overload' ? 'overloaded' : 'failed');
+    } else if (error instanceof Failure) {
+      passage.settle('alive', '');
+      if (error.code === 'CREDENTIALS_REFUSED') lane.credential.refuse(error);
+    }
+    throw error;
+  } finally {
+    // Whatever was thrown without a meaning for breaker and pace; a second settling does nothing.
+    passage.settle('unclear', '');
+    slot.leave('failed');
+  }
+}
+
+/** Waits before the next try, or throws because there is to be none. */
+async function pause(
+  wire: Wire,
+  ask: Ask,
+  setback: Setback,
+  tries: number,
+  ofItsKind: number,
+  waiting: AbortSignal,
+): Promise<void> {
+  if (ask.repeats !== 'all' && !ask.repeats.includes(setback.setback)) throw setback;
+  const policy = policies[setback.setback];
+  if (tries >= MAX_TRIES || ofItsKind >= (policy.tries ?? ask.triesWhenSlow)) throw failureOf(setback, ask, tries);
+  if (!wire.budget.take()) {
+    const retries = wire.budget.spent;
+    throw failureOf(setback, ask, tries, `; the run's budget of ${retries} retries was used up`, { retries });
+  }
+  const ms = waitMs({
+    tries,
+    askedMs: setback.retryAfterMs,
+    isOverload: setback.setback === 'overload',
+    random: wire.clock.random(),
+  });
+  wire.emit({
+    type: 'request_retried',
+    endpoint: endpointOf(ask),
+    attempt: tries,
+    because: setback.because,
+    waitMs: ms,
+  });
+  await wire.clock.sleep(ms, waiting);
+}

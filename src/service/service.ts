@@ -1,0 +1,84 @@
+/**
+ * The wire, as the rest of ripen sees it.
+ *
+ * Hidden behind it: the connection pool, authentication, pacing (concurrency, start rate), the verdict on each answer,
+ * retries with their run-wide budget and breaker, deadlines, byte caps, paging, and every form of error body. A call
+ * either returns what the service completely said or throws one `Failure`.
+ */
+
+import type { Catalog, CatalogFilter } from '../model/catalog.ts';
+import type { Link, Partner } from '../model/link.ts';
+
+/** A body that was received completely and saved. */
+export interface SavedBody {
+  readonly path: string;
+  /** How the file's bytes are encoded, as they came. */
+  readonly encoding: 'gzip' | 'identity';
+  /** Bytes in the file. */
+  readonly bytes: number;
+  /** Bytes after decompression. */
+  readonly plainBytes: number;
+  /** Of the file's bytes, hexadecimal. */
+  readonly sha256: string;
+  /** Whether a bare JSON number occurs that may have more digits than a double carries. */
+  readonly longNumbers: boolean;
+}
+
+export interface FiltersDataRequest {
+  readonly filters: readonly CatalogFilter[];
+  readonly section?: string;
+  /** Full or partial match on id and name, by filter name. */
+  readonly contains?: Readonly<Record<string, string>>;
+}
+
+export interface LinkChange {
+  readonly partnerId?: string;
+  readonly costDataEnabled?: boolean;
+}
+
+/** One ad spend line, every field as the text to send. */
+export interface SpendLine {
+  readonly costId: string;
+  readonly costType: string;
+  readonly costCurrency: string;
+  readonly costAmount: string;
+  readonly tag: string;
+}
+
+/** What became of a line: `unknown` when the connection was lost after the request may have been received. */
+export type SpendOutcome =
+  | { readonly outcome: 'accepted' }
+  | { readonly outcome: 'rejected'; readonly status: number; readonly reason: string }
+  | { readonly outcome: 'unknown'; readonly reason: string };
+
+export interface ServiceStatistics {
+  /** Calls that were put on the wire, retries included. */
+  readonly requests: number;
+  readonly retries: number;
+  /** Most report and filters-data calls in flight at once. */
+  readonly peakConcurrency: number;
+  /** Bytes received, as they came. */
+  readonly bytes: number;
+}
+
+export interface Service {
+  /**
+   * Asks for a report with exactly these query parameters and saves the body, undecoded, at a path (overwritten).
+   * Returns null for 204, the service's form of an empty report. Throws `SOURCE_TOO_HEAVY` for 504 and for a deadline
+   * that passed: a smaller question may succeed.
+   */
+  report(parameters: Readonly<Record<string, string>>, saveAs: string, signal: AbortSignal): Promise<SavedBody | null>;
+  filtersData(request: FiltersDataRequest, signal: AbortSignal): Promise<Catalog>;
+  /** Pages of the partner list, each non-empty. */
+  partners(signal: AbortSignal): AsyncGenerator<readonly Partner[], void>;
+  /** Pages of an app's network links, or with `parent` of that link's sub-links. v2 first, v1 where v2 is absent. */
+  links(appToken: string, parent: string | null, signal: AbortSignal): AsyncGenerator<readonly Link[], void>;
+  /** Creates a link, or with `parent` a sub-link. Never repeated: an unknown outcome is a `SOURCE_UNAVAILABLE` whose facts hold `outcome: 'unknown'`. */
+  createLink(appToken: string, name: string, parent: string | null, signal: AbortSignal): Promise<Link>;
+  updateLink(appToken: string, token: string, change: LinkChange, signal: AbortSignal): Promise<Link>;
+  submitSpend(line: SpendLine, signal: AbortSignal): Promise<SpendOutcome>;
+  statistics(): ServiceStatistics;
+  /** The service's clock minus this machine's, from the `Date` header of the newest answer; null before the first. */
+  clockSkewMs(): number | null;
+  close(): Promise<void>;
+}

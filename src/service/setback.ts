@@ -1,0 +1,133 @@
+/**
+ * What can go wrong with one try that another try may put right, and what it is called when no try did.
+ *
+ * Never leaves the folder: `retry.ts` turns the last setback of a call into a `Failure`.
+ */
+
+import { type Facts, Failure, type FailureCode } from '../errors.ts';
+import { type Ask, endpointOf } from './ask.ts';
+import type { Sign } from './breaker.ts';
+
+export const setbackKinds = [
+  /** No connection came about: nothing was sent. */
+  'unsent',
+  /** The connection could not be trusted. */
+  'untrusted',
+  /** The connection was lost after sending and before an answer. */
+  'unanswered',
+  /** 503. */
+  'unavailable',
+  /** 500, 502 and their like. */
+  'faulty',
+  /** 429. */
+  'overload',
+  /** The connection was lost inside the body. */
+  'cut',
+  /** The body came whole and its document did not. */
+  'truncated',
+  /** Something else came than what was asked for. */
+  'garbled',
+  /** 504. */
+  'too heavy',
+  /** The deadline passed. */
+  'late',
+] as const;
+
+export type SetbackKind = (typeof setbackKinds)[number];
+
+interface Policy {
+  /** Most tries; null leaves it to the ask. */
+  readonly tries: number | null;
+  readonly code: FailureCode;
+  /** What it says of the service as a whole. */
+  readonly sign: Sign;
+  readonly hint: string;
+}
+
+/** Tries of one call at most, whatever befalls it. */
+export const MAX_TRIES = 6;
+const AGAIN_LATER = 'Run again later; what was loaded stays.';
+const LOOK_AT_ADDRESS = 'Check what answers at the configured address: a proxy or a sign-in page may stand before it.';
+
+export const policies: Readonly<Record<SetbackKind, Policy>> = {
+  unsent: {
+    tries: MAX_TRIES,
+    code: 'SOURCE_UNAVAILABLE',
+    sign: 'outage',
+    hint: 'Check the address in the service section and the network, then run again.',
+  },
+  untrusted: {
+    tries: 1,
+    code: 'SOURCE_UNAVAILABLE',
+    sign: 'unclear',
+    hint: 'Name the certificate authority of the address in service.ca_file.',
+  },
+  unanswered: { tries: MAX_TRIES, code: 'SOURCE_UNAVAILABLE', sign: 'outage', hint: AGAIN_LATER },
+  unavailable: { tries: MAX_TRIES, code: 'SOURCE_UNAVAILABLE', sign: 'outage', hint: AGAIN_LATER },
+  faulty: { tries: MAX_TRIES, code: 'SOURCE_UNAVAILABLE', sign: 'outage', hint: AGAIN_LATER },
+  overload: {
+    tries: MAX_TRIES,
+    code: 'SOURCE_OVERLOADED',
+    sign: 'alive',
+    hint: 'Keep other jobs off the account while this one runs, or lower service.max_concurrency.',
+  },
+  cut: { tries: MAX_TRIES, code: 'SOURCE_UNAVAILABLE', sign: 'alive', hint: AGAIN_LATER },
+  truncated: { tries: MAX_TRIES, code: 'SOURCE_GARBLED', sign: 'alive', hint: AGAIN_LATER },
+  garbled: { tries: 2, code: 'SOURCE_GARBLED', sign: 'alive', hint: LOOK_AT_ADDRESS },
+  'too heavy': {
+    tries: null,
+    code: 'SOURCE_TOO_HEAVY',
+    sign: 'alive',
+    hint: 'Ask for less at once: fewer dimensions, fewer metrics or a shorter period.',
+  },
+  late: {
+    tries: null,
+    code: 'SOURCE_TIMEOUT',
+    sign: 'unclear',
+    hint: 'Ask for less at once, or raise service.request_timeout.',
+  },
+};
+
+interface Circumstances {
+  /** Of the answer, when one came. */
+  readonly status?: number;
+  /** What the service asked to wait. */
+  readonly retryAfterMs?: number | null;
+  readonly cause?: unknown;
+}
+
+/** A try that failed; the message completes "GET /path ". */
+export class Setback extends Error {
+  override readonly name = 'Setback';
+  readonly setback: SetbackKind;
+  /** Status or error code, for events. */
+  readonly because: string;
+  readonly status: number | null;
+  readonly retryAfterMs: number | null;
+
+  constructor(setback: SetbackKind, because: string, message: string, circumstances: Circumstances = {}) {
+    super(message, circumstances.cause === undefined ? undefined : { cause: circumstances.cause });
+    this.setback = setback;
+    this.because = because;
+    this.status = circumstances.status ?? null;
+    this.retryAfterMs = circumstances.retryAfterMs ?? null;
+  }
+}
+
+/** The failure that a call's last setback amounts to; `afterword` says why there was no other try, or is empty. */
+export function failureOf(setback: Setback, ask: Ask, tries: number, afterword = '', facts: Facts = {}): Failure {
+  const { code, hint } = policies[setback.setback];
+  const count = tries === 1 ? '' : ` (try ${tries})`;
+  return new Failure(code, `${endpointOf(ask)} ${setback.message}${count}${afterword}`, {
+    facts: {
+      origin: ask.origin,
+      endpoint: endpointOf(ask),
+      status: setback.status,
+      attempts: tries,
+      because: setback.because,
+      ...facts,
+    },
+    hint,
+    cause: setback,
+  });
+}

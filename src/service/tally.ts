@@ -1,0 +1,47 @@
+/** What a connection has done so far, and what it learned of the service's clock. */
+
+/** A `Date` header names the second an answer began in. */
+const DATE_RESOLUTION_MS = 1000;
+
+export class Tally {
+  #requests = 0;
+  #retries = 0;
+  #bytes = 0;
+  #skewMs: number | null = null;
+
+  get requests(): number {
+    return this.#requests;
+  }
+
+  get retries(): number {
+    return this.#retries;
+  }
+
+  /** Of bodies, as they came. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** The service's clock minus this machine's; 0 when they agree within the second a `Date` header names. */
+  get skewMs(): number | null {
+    return this.#skewMs;
+  }
+
+  countRequest(isRetry: boolean): void {
+    this.#requests += 1;
+    if (isRetry) this.#retries += 1;
+  }
+
+  /** Bound, to be handed on. */
+  readonly countBytes = (bytes: number): void => {
+    this.#bytes += bytes;
+  };
+
+  /** Learns from an answer's `Date` header; one that is missing or no date teaches nothing. */
+  readClock(date: string | null, now: number): void {
+    const from = Date.parse(date ?? '');
+    if (Number.isNaN(from)) return;
+    const nearest = Math.min(Math.max(now, from), from + DATE_RESOLUTION_MS);
+    this.#skewMs = nearest - now;
+  }
+}

@@ -1,0 +1,151 @@
+/**
+ * The campaign API: partners, links and sub-links, creating and updating links (service-interface: Endpoints).
+ *
+ * Where the interface shows no status, an unknown app, link or version is 404 and an impossible value 422.
+ */
+
+import { randomUUID } from 'node:crypto';
+import { type Answer, documentAnswer, isDocument, type JsonDocument } from './answer.ts';
+import { errorAnswer } from './error-body.ts';
+import type { LinkChange, LinkStore } from './link-store.ts';
+import { type Page, type PagingStyle, type Positioned, pageOf, pageRequestOf, pagingV1, pagingV2 } from './paging.ts';
+import type { Route } from './routes.ts';
+import type { World, WorldLink } from './world/world.ts';
+
+/** service-interface: Link, `level`. */
+const MAX_LEVEL = 4;
+
+export interface CampaignRequest {
+  readonly route: Route;
+  /** The whole address; its origin is the one paging links carry. */
+  readonly address: URL;
+  readonly contentType: string | null;
+  readonly body: string;
+}
+
+export interface Campaign {
+  readonly world: World;
+  readonly links: LinkStore;
+  readonly style: PagingStyle;
+}
+
+/** Answers any campaign request; never throws for what the caller sent. */
+export function answerCampaign(campaign: Campaign, request: CampaignRequest): Answer {
+  const { route } = request;
+  if (route.endpoint === 'partners') return listPartners(campaign, request);
+  if (route.version === 'v2' && !campaign.style.v2) return missing('No such version');
+  if (!/^[a-z0-9]{12}$/i.test(route.appToken)) return invalid('app_token is not 12 alphanumeric characters');
+  if (!campaign.world.apps.some((app) => app.token === route.appToken)) return missing('App not found');
+  if (route.linkToken !== '' && campaign.links.find(route.linkToken)?.appToken !== route.appToken) {
+    return missing('Tracker not found');
+  }
+  if (route.endpoint === 'links') return listLinks(campaign, request, null);
+  if (route.endpoint === 'children') return listLinks(campaign, request, route.linkToken);
+  return writeLink(campaign, request);
+}
+
+function listPartners({ world, style }: Campaign, { address }: CampaignRequest): Answer {
+  const list = world.partners.map((item, position) => ({ position, item }));
+  return listAnswer(list, address, style, (page) => ({
+    ...envelope('1'),
+    paging: pagingV1(page, `${address.origin}${address.pathname}`),
+    items: page.items,
+  }));
+}
+
+function listLinks({ links, style }: Campaign, { route, address }: CampaignRequest, parent: string | null): Answer {
+  const base = `${address.origin}${address.pathname}`;
+  return listAnswer(links.list(route.appToken, parent), address, style, (page) => {
+    const items = page.items.map((link) => linkItem(links, link, link.partnerId));
+    return route.version === 'v2'
+      ? { paging: pagingV2(page, base, style), items }
+      : { ...envelope('1'), paging: pagingV1(page, base), items };
+  });
+}
+
+function listAnswer<Item>(
+  list: readonly Positioned<Item>[],
+  address: URL,
+  style: PagingStyle,
+  answered: (page: Page<Item>) => JsonDocument,
+): Answer {
+  const wanted = pageRequestOf(address.searchParams);
+  if (typeof wanted === 'string') return invalid(`${wanted} is not valid`);
+  return documentAnswer({ data: answered(pageOf(list, wanted, style.shortPages)) });
+}
+
+function writeLink(campaign: Campaign, { route, contentType, body }: CampaignRequest): Answer {
+  if (!(contentType ?? '').startsWith('application/json')) {
+    return errorAnswer(415, 'error_message', 'Content-Type is not application/json');
+  }
+  const fields = parseFields(body);
+  if (fields === null) return errorAnswer(400, 'error_message', 'The body is not a JSON object');
+  return route.endpoint === 'create_link'
+    ? createLink(campaign, route.appToken, fields)
+    : updateLink(campaign, route.linkToken, fields);
+}
+
+function createLink({ links }: Campaign, appToken: string, fields: JsonDocument): Answer {
+  const { name, parent_token: parentToken = null } = fields;
+  if (typeof name !== 'string' || name.trim() === '') return invalid('name is missing');
+  if (parentToken === null) return written(links, links.add(appToken, null, { name }));
+  const parent = typeof parentToken === 'string' ? links.find(parentToken) : null;
+  if (parent === null || parent.appToken !== appToken) return invalid('parent_token is not a tracker of this app');
+  if (parent.level >= MAX_LEVEL) return invalid(`parent_token has level ${parent.level}, the deepest`);
+  return written(links, links.add(appToken, parent.token, { name }));
+}
+
+function updateLink({ world, links }: Campaign, token: string, fields: JsonDocument): Answer {
+  const { partner_id: partnerId, cost_data_enabled: costDataEnabled } = fields;
+  if (partnerId !== undefined && !world.partners.some(({ id }) => id === partnerId)) {
+    return invalid('partner_id is not the id of a partner');
+  }
+  if (costDataEnabled !== undefined && typeof costDataEnabled !== 'boolean') {
+    return invalid('cost_data_enabled is not a boolean');
+  }
+  const change: LinkChange = {
+    ...(typeof partnerId === 'number' ? { partnerId } : {}),
+    ...(costDataEnabled === undefined ? {} : { costDataEnabled }),
+  };
+  links.change(token, change);
+  const updated = links.find(token);
+  return updated === null ? missing('Tracker not found') : written(links, updated);
+}
+
+/** The envelope of a write, under api_version 2, where a sub-link shows the partner it inherits (service-examples). */
+function written(links: LinkStore, link: WorldLink): Answer {
+  return documentAnswer({ data: { ...envelope('2'), items: [linkItem(links, link, links.partnerOf(link.token))] } });
+}
+
+function linkItem(links: LinkStore, link: WorldLink, partnerId: number | null): JsonDocument {
+  return {
+    name: link.name,
+    token: link.token,
+    label: link.label,
+    level: link.level,
+    archived: link.archived,
+    has_subtrackers: links.list(link.appToken, link.token).length > 0,
+    partner_id: partnerId,
+    cost_data_enabled: link.costDataEnabled,
+    url: link.url,
+    click_url: link.clickUrl,
+    impression_url: link.impressionUrl,
+  };
+}
+
+function envelope(apiVersion: string): JsonDocument {
+  const timestamp = `${new Date().toISOString().slice(0, 19)}Z`;
+  return { api_version: apiVersion, request_id: randomUUID(), timestamp };
+}
+
+function parseFields(body: string): JsonDocument | null {
+  try {
+    const parsed: unknown = JSON.parse(body);
+    return isDocument(parsed) ? parsed : null;
+  } catch {
+    return null;
+  }
+}
+
+const missing = (message: string): Answer => errorAnswer(404, 'error_message', message);
+const invalid = (message: string): Answer => errorAnswer(422, 'error_message', message);

@@ -1,0 +1,139 @@
+/**
+ * Cursor paging in both of the service's styles.
+ *
+ * Hides that a cursor is a position in creation order, so that links added or removed between two pages neither repeat
+ * nor hide others. Source: service-interface, Paging object; observed, Campaign API.
+ */
+
+import { isDocument, type JsonDocument } from './answer.ts';
+
+export interface PagingStyle {
+  /** Whether the v2 endpoints exist; without them they answer 404. */
+  readonly v2: boolean;
+  /** Name of the query parameter the v2 next link carries. */
+  readonly v2Next: 'cursor' | 'after';
+  /** How v2 says that there is no next page. */
+  readonly v2End: 'null' | 'absent' | 'empty';
+  /** Pages before the last hold one item fewer than they may. */
+  readonly shortPages: boolean;
+}
+
+export interface Positioned<Item> {
+  /** Ascending, above `START`. */
+  readonly position: number;
+  readonly item: Item;
+}
+
+export interface PageRequest {
+  readonly after: number | null;
+  readonly before: number | null;
+  readonly limit: number;
+}
+
+export interface Page<Item> {
+  readonly items: readonly Item[];
+  readonly limit: number;
+  /** Items of the whole list. */
+  readonly total: number;
+  /** Cursor of the next page; null on the last. */
+  readonly after: string | null;
+  /** Cursor of the previous page's end; null on the first. */
+  readonly before: string | null;
+}
+
+/** service-interface: Limits. */
+const DEFAULT_LIMIT = 50;
+
+/** The position before every item. */
+const START = -1;
+
+/** What a query asks for, or the name of the parameter that makes no sense. */
+export function pageRequestOf(query: URLSearchParams): PageRequest | 'limit' | 'cursor' {
+  const limitText = query.get('limit') ?? String(DEFAULT_LIMIT);
+  if (!/^[1-9]\d{0,8}$/.test(limitText)) return 'limit';
+  const after = positionOf(query.get('cursor') ?? query.get('after'));
+  const before = positionOf(query.get('before'));
+  if (after === undefined || before === undefined) return 'cursor';
+  return { after, before, limit: Number(limitText) };
+}
+
+/** The page of a list that a request means; with `before` alone, the one that ends there. */
+export function pageOf<Item>(
+  list: readonly Positioned<Item>[],
+  { after, before, limit }: PageRequest,
+  shortPages: boolean,
+): Page<Item> {
+  const eligible = list.filter(({ position }) => position > (after ?? START) && position < (before ?? Infinity));
+  const isShort = shortPages && limit > 1 && eligible.length > limit;
+  const size = isShort ? limit - 1 : limit;
+  const chosen = before !== null && after === null ? eligible.slice(-size) : eligible.slice(0, size);
+  const first = chosen.at(0);
+  const last = chosen.at(-1);
+  const hasNext = last !== undefined && list.some(({ position }) => position > last.position);
+  const hasPrevious = first !== undefined && list.some(({ position }) => position < first.position);
+  return {
+    items: chosen.map(({ item }) => item),
+    limit,
+    total: list.length,
+    after: hasNext ? encodeCursor(last.position) : null,
+    before: hasPrevious ? encodeCursor(first.position) : null,
+  };
+}
+
+/** The v1 paging object; `address` is the list's URL without a query. */
+export function pagingV1<Item>(page: Page<Item>, address: string): JsonDocument {
+  return {
+    page_size: String(page.limit),
+    collection_size: String(page.items.length),
+    total: String(page.total),
+    next: page.after === null ? null : `${address}?after=${page.after}&limit=${page.limit}`,
+    previous: page.before === null ? null : `${address}?before=${page.before}&limit=${page.limit}`,
+    cursors: { after: page.after, before: page.before },
+  };
+}
+
+/** The v2 paging object; `address` is the list's URL without a query. */
+export function pagingV2<Item>(page: Page<Item>, address: string, style: PagingStyle): JsonDocument {
+  if (page.after !== null) {
+    return { cursor: page.after, next: `${address}?${style.v2Next}=${page.after}&limit=${page.limit}` };
+  }
+  if (style.v2End === 'absent') return {};
+  return style.v2End === 'null' ? { cursor: null, next: null } : { cursor: '', next: '' };
+}
+
+export type NextLink =
+  /** Points at the same page on another origin. */
+  | { readonly to: 'other_origin'; readonly origin: string }
+  /** Points back to the first page, always by the same cursor. */
+  | { readonly to: 'start' }
+  /** Points back to the first page by a cursor never seen before. */
+  | { readonly to: 'endless' };
+
+/** The same list answer with another next link; any other document is returned as it is. Pure. */
+export function withNextLink(document: JsonDocument, link: NextLink, address: URL, ordinal: number): JsonDocument {
+  const answered = document['data'];
+  if (!isDocument(answered) || !isDocument(answered['paging'])) return document;
+  const paging = answered['paging'];
+  const cursor = encodeCursor(START, link.to === 'endless' ? ordinal : 0);
+  const next = new URL(`${address.origin}${address.pathname}`);
+  if (link.to === 'other_origin') {
+    const asked = typeof paging['next'] === 'string' && paging['next'] !== '' ? new URL(paging['next']) : next;
+    const elsewhere = new URL(`${asked.pathname}${asked.search}`, link.origin).href;
+    return { ...document, data: { ...answered, paging: { ...paging, next: elsewhere } } };
+  }
+  next.search = new URLSearchParams({ after: cursor, limit: address.searchParams.get('limit') ?? '50' }).toString();
+  const style = isDocument(paging['cursors']) ? { cursors: { ...paging['cursors'], after: cursor } } : { cursor };
+  return { ...document, data: { ...answered, paging: { ...paging, ...style, next: next.href } } };
+}
+
+/** Salt makes cursors of one position differ. */
+function encodeCursor(position: number, salt = 0): string {
+  return Buffer.from(`position ${position} ${salt}`).toString('base64url');
+}
+
+/** Null when there is no cursor, undefined when it is none of ours. */
+function positionOf(cursor: string | null): number | null | undefined {
+  if (cursor === null || cursor === '') return null;
+  const match = /^position (-?\d+) \d+$/.exec(Buffer.from(cursor, 'base64url').toString());
+  return match === null ? undefined : Number(match[1]);
+}

@@ -1,0 +1,56 @@
+/** The service's addresses: which endpoint a method and a path mean (service-interface: Endpoints). */
+
+export const endpoints = [
+  'report',
+  'filters_data',
+  'partners',
+  'links',
+  'children',
+  'create_link',
+  'update_link',
+  'cost',
+  'unknown',
+] as const;
+
+export type Endpoint = (typeof endpoints)[number];
+
+export interface Route {
+  readonly endpoint: Endpoint;
+  /** Empty where the path names none. */
+  readonly appToken: string;
+  readonly linkToken: string;
+  readonly version: 'v1' | 'v2';
+  /** For an unknown endpoint: whether its path exists under another method. */
+  readonly otherMethod: boolean;
+}
+
+const APP = '/public/(?<version>v[12])/apps/(?<app>[^/]+)/trackers';
+const APP_V1 = '/public/(?<version>v1)/apps/(?<app>[^/]+)/trackers';
+
+const table: readonly { readonly method: string; readonly path: RegExp; readonly endpoint: Endpoint }[] = [
+  { method: 'GET', path: /^\/reports-service\/report$/, endpoint: 'report' },
+  { method: 'GET', path: /^\/reports-service\/filters_data$/, endpoint: 'filters_data' },
+  { method: 'GET', path: /^\/public\/v1\/partners$/, endpoint: 'partners' },
+  { method: 'GET', path: new RegExp(`^${APP}$`), endpoint: 'links' },
+  { method: 'GET', path: new RegExp(`^${APP}/(?<link>[^/]+)/children$`), endpoint: 'children' },
+  { method: 'POST', path: new RegExp(`^${APP_V1}$`), endpoint: 'create_link' },
+  { method: 'PATCH', path: new RegExp(`^${APP_V1}/(?<link>[^/]+)$`), endpoint: 'update_link' },
+  { method: 'POST', path: /^\/cost$/, endpoint: 'cost' },
+];
+
+export function routeOf(method: string, path: string): Route {
+  const found = table.find((entry) => entry.method === method && entry.path.test(path));
+  const groups = found?.path.exec(path)?.groups;
+  return {
+    endpoint: found?.endpoint ?? 'unknown',
+    appToken: groups?.['app'] ?? '',
+    linkToken: groups?.['link'] ?? '',
+    version: groups?.['version'] === 'v2' ? 'v2' : 'v1',
+    otherMethod: found === undefined && table.some((entry) => entry.path.test(path)),
+  };
+}
+
+/** Whether the cap on simultaneous calls counts this endpoint (service-interface: Limits). */
+export function isCapped(endpoint: Endpoint): boolean {
+  return endpoint === 'report' || endpoint === 'filters_data';
+}

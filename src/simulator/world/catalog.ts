@@ -1,0 +1,174 @@
+/** filters-data: what a report may ask for, generated from the same tables the report answers from. */
+
+import { catalogFilters, catalogSections } from '../../model/catalog.ts';
+import type { CatalogFilter } from '../../model/catalog.ts';
+import { dimensions, isDateDimension } from '../../model/dimension.ts';
+import { cohortFamilies } from './cohort-metrics.ts';
+import { cohortPeriods } from './cohorts.ts';
+import { countries } from './countries.ts';
+import { currencies } from './currencies.ts';
+import type { WorldApp, WorldPartner } from './entities.ts';
+import type { Lanes } from './lanes.ts';
+import type { Metric, MetricFilterName } from './metric.ts';
+import { metrics } from './metrics.ts';
+import {
+  adSpendModes,
+  attributionSources,
+  attributionTypes,
+  cohortMaturities,
+  comparisonPeriods,
+  revenueModes,
+  revenueSources,
+} from './parameters.ts';
+import { invalid, missing } from './refusal.ts';
+
+/** service-interface: Filter item; `description` and `increase_is_negative` are in newer answers only. */
+export interface FilterItem {
+  readonly id: string;
+  readonly name: string;
+  readonly short_name: string;
+  readonly section: string;
+  readonly formatting: string;
+  readonly description: string;
+  readonly increase_is_negative: boolean;
+}
+
+export interface CatalogSource {
+  readonly apps: readonly WorldApp[];
+  readonly partners: readonly WorldPartner[];
+  readonly lanes: Lanes;
+}
+
+function choice(id: string, name = id): FilterItem {
+  return {
+    id,
+    name,
+    short_name: '',
+    section: '',
+    formatting: 'select',
+    description: '',
+    increase_is_negative: false,
+  };
+}
+
+const choices = (ids: readonly string[]): FilterItem[] => ids.map((id) => choice(id, readable(id)));
+
+function readable(id: string): string {
+  const words = id.replaceAll('_', ' ');
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+function metricItem(metric: Metric): FilterItem {
+  return {
+    id: metric.id,
+    name: metric.name,
+    short_name: metric.shortName,
+    section: metric.section,
+    formatting: metric.formatting,
+    description: metric.description,
+    increase_is_negative: metric.increaseIsNegative,
+  };
+}
+
+function listedUnder(filter: MetricFilterName): FilterItem[] {
+  return [...metrics.values()].filter((metric) => metric.filter === filter).map((metric) => metricItem(metric));
+}
+
+/** Offsets by the half hour, as the service accepts them. */
+function utcOffsets(): FilterItem[] {
+  const firstHalfHour = -24;
+  const lastHalfHour = 28;
+  return Array.from({ length: lastHalfHour - firstHalfHour + 1 }, (_, index) => {
+    const halfHours = firstHalfHour + index;
+    const size = Math.abs(halfHours);
+    const hours = String(Math.floor(size / 2)).padStart(2, '0');
+    const id = `${halfHours < 0 ? '-' : '+'}${hours}:${size % 2 === 0 ? '00' : '30'}`;
+    return choice(id, `UTC${id}`);
+  });
+}
+
+/** Values of a text dimension that have traffic, in order of first appearance. */
+function seen(source: CatalogSource, dimension: 'os_name' | 'network' | 'store_type'): FilterItem[] {
+  return [...new Set(source.lanes.all.map((lane) => lane.texts[dimension]))].map((text) => choice(text));
+}
+
+function dimensionItem(id: string): FilterItem {
+  return { ...choice(id, readable(id)), formatting: id !== 'quarter' && isDateDimension(id) ? 'date' : 'string' };
+}
+
+type Lister = (source: CatalogSource) => readonly FilterItem[];
+
+const listers: Readonly<Record<CatalogFilter, Lister>> = {
+  apps: ({ apps }) => apps.map((app) => choice(app.token, app.name)),
+  apps_network: ({ apps }) =>
+    apps.map((app) => choice(`${app.os === 'ios' ? 'app_store' : 'google_play'}:${app.storeId}`, app.name)),
+  overview_metrics: () => listedUnder('overview_metrics'),
+  skad_metrics: () => listedUnder('skad_metrics'),
+  cohort_maturity: () => choices(cohortMaturities),
+  cohort_metrics: () => listedUnder('cohort_metrics'),
+  event_metrics: () => listedUnder('event_metrics'),
+  cost_metrics: () => listedUnder('cost_metrics'),
+  etl_metrics: () =>
+    [...metrics.values()]
+      .filter((metric) => metric.additive && metric.filter === 'overview_metrics')
+      .map((metric) => metricItem(metric)),
+  dimensions: () => dimensions.map((dimension) => dimensionItem(dimension)),
+  countries: () => countries.map((country) => choice(country.code, country.name)),
+  currencies: () => currencies.map((currency) => choice(currency.code, currency.name)),
+  os_names: (source) => seen(source, 'os_name'),
+  networks: (source) => seen(source, 'network'),
+  partners: ({ partners }) => [
+    choice('-300', 'Organic'),
+    ...partners.map((partner) => choice(String(partner.id), partner.display_name)),
+  ],
+  ad_revenue_sources: () => choices(revenueSources),
+  iap_revenue_mode: () => choices(revenueModes),
+  attribution_type: () => choices(attributionTypes),
+  attribution_source: () => choices(attributionSources),
+  attribution_status: () => choices(['installed', 'reattributed', 'rejected']),
+  ad_spend_mode: () => choices(adSpendModes),
+  utc_offset: () => utcOffsets(),
+  attributes: () => choices(['tracker', 'fingerprint_attribution', 'match_type']),
+  index: () => dimensions.map((dimension) => dimensionItem(dimension)),
+  period_over_period: () => choices(comparisonPeriods),
+  cohort_metric_names: () => Object.entries(cohortFamilies).map(([id, name]) => choice(id, name)),
+  full_cohort_periods: () => choices(cohortPeriods.map((period) => period.id)),
+  store_type: (source) => seen(source, 'store_type'),
+  skad_time_adjustment: () => choices(['0', '24', '36', '48', '60', '72']),
+};
+
+const isFilter = (name: string): name is CatalogFilter => catalogFilters.some((known) => known === name);
+const isSection = (name: string): boolean => catalogSections.some((known) => known === name);
+const sectionOf = (item: FilterItem): string => item.section.toLowerCase().replaceAll(' ', '_');
+
+function parseSection(query: URLSearchParams): string | null {
+  const section = query.get('section');
+  if (section !== null && !isSection(section)) {
+    throw invalid('section', `value is not a valid enumeration member; permitted: ${catalogSections.join(', ')}`);
+  }
+  return section;
+}
+
+/**
+ * The items of each filter in `required_filters`, limited by `section` and `<filter>__contains` (id or name, whatever
+ * the case). Throws RequestRefused where the service answers 400.
+ */
+export function listFilterItems(
+  query: URLSearchParams,
+  source: CatalogSource,
+): Readonly<Record<string, readonly FilterItem[]>> {
+  const required = query.get('required_filters') ?? '';
+  if (required === '') throw missing(['required_filters']);
+  const section = parseSection(query);
+  const answer = required.split(',').map((filter): [string, readonly FilterItem[]] => {
+    if (!isFilter(filter)) throw invalid('required_filters', 'is not valid');
+    const part = (query.get(`${filter}__contains`) ?? '').toLowerCase();
+    const items = listers[filter](source).filter(
+      (item) =>
+        (section === null || sectionOf(item) === section) &&
+        (item.id.toLowerCase().includes(part) || item.name.toLowerCase().includes(part)),
+    );
+    return [filter, items];
+  });
+  return Object.fromEntries(answer);
+}

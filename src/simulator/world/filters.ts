@@ -1,0 +1,95 @@
+/** Filters of dimensions and metrics (service-interface: Dimension filters, Metric filters). */
+
+import { dimensionFilters, dimensions, metricFilters } from '../../model/dimension.ts';
+import { inUnits } from './metric.ts';
+import type { Metric } from './metric.ts';
+import { metrics } from './metrics.ts';
+import { invalid, unsupported } from './refusal.ts';
+
+export type Dimension = (typeof dimensions)[number];
+
+export interface DimensionFilter {
+  readonly dimension: Dimension;
+  readonly accepts: (text: string) => boolean;
+}
+
+export interface MetricFilter {
+  readonly metric: Metric;
+  /** Given the value in units of the metric; a value without information satisfies no comparison. */
+  readonly accepts: (value: number | null) => boolean;
+}
+
+type DimensionSuffix = (typeof dimensionFilters)[number];
+type MetricSuffix = (typeof metricFilters)[number];
+
+const isDimensionSuffix = (text: string): text is DimensionSuffix => dimensionFilters.some((known) => known === text);
+const isMetricSuffix = (text: string): text is MetricSuffix => metricFilters.some((known) => known === text);
+
+/** Whether the service has a dimension of that name. */
+export function isDimension(name: string): name is Dimension {
+  return dimensions.some((known) => known === name);
+}
+
+/** Lists match exactly, all else without regard to case. */
+function textTest(suffix: DimensionSuffix, value: string): (text: string) => boolean {
+  const listed = new Set(value.split(','));
+  const part = value.toLowerCase();
+  const tests: Record<DimensionSuffix, (text: string) => boolean> = {
+    in: (text) => listed.has(text),
+    not_in: (text) => !listed.has(text),
+    contains: (text) => text.toLowerCase().includes(part),
+    exclude: (text) => !text.toLowerCase().includes(part),
+    starts_with: (text) => text.toLowerCase().startsWith(part),
+    not_starts_with: (text) => !text.toLowerCase().startsWith(part),
+    ends_with: (text) => text.toLowerCase().endsWith(part),
+    not_ends_with: (text) => !text.toLowerCase().endsWith(part),
+  };
+  return tests[suffix];
+}
+
+const comparisons: Readonly<Record<MetricSuffix, (value: number, limit: number) => boolean>> = {
+  lt: (value, limit) => value < limit,
+  lte: (value, limit) => value <= limit,
+  gt: (value, limit) => value > limit,
+  gte: (value, limit) => value >= limit,
+  eq: (value, limit) => value === limit,
+  ne: (value, limit) => value !== limit,
+};
+
+export interface Filters {
+  readonly dimensions: readonly DimensionFilter[];
+  readonly metrics: readonly MetricFilter[];
+}
+
+/**
+ * The filters among a query's parameters, all of which a row must pass. A filter of an unknown dimension or metric is
+ * refused with 400, so that it never widens a report in silence; a parameter without a known suffix is none.
+ */
+export function parseFilters(query: URLSearchParams): Filters {
+  const byDimension: DimensionFilter[] = [];
+  const byMetric: MetricFilter[] = [];
+  for (const [parameter, value] of query) {
+    const cut = parameter.lastIndexOf('__');
+    const name = parameter.slice(0, Math.max(0, cut));
+    const suffix = parameter.slice(cut + 2);
+    if (cut < 1) continue;
+    if (isDimensionSuffix(suffix)) {
+      if (!isDimension(name)) throw unsupported('dimension', name, parameter);
+      byDimension.push({ dimension: name, accepts: textTest(suffix, value) });
+    } else if (isMetricSuffix(suffix)) {
+      const metric = metrics.get(name);
+      if (metric === undefined) throw unsupported('metric', name, parameter);
+      byMetric.push(parseMetricFilter(metric, suffix, parameter, value));
+    }
+  }
+  return { dimensions: byDimension, metrics: byMetric };
+}
+
+function parseMetricFilter(metric: Metric, suffix: MetricSuffix, parameter: string, text: string): MetricFilter {
+  const limit = /^[+-]?\d+(\.\d+)?$/.test(text) ? Number(text) : null;
+  if (limit === null) throw invalid(parameter, 'is not a number');
+  return {
+    metric,
+    accepts: (value) => value !== null && comparisons[suffix](inUnits(metric, value), limit),
+  };
+}

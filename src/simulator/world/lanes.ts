@@ -1,0 +1,265 @@
+/**
+ * Lanes: the combinations of leaf link, country and device that carry traffic.
+ *
+ * A lane fixes every text dimension of a row and the character of its traffic: volume, price, stickiness. The number of
+ * lanes follows from the rows a day should have, never from the number of links.
+ */
+
+import type { textDimensions } from '../../model/dimension.ts';
+import { countries } from './countries.ts';
+import type { Country } from './countries.ts';
+import { namedByNetwork } from './entities.ts';
+import type { Store, WorldApp, WorldLink, WorldPartner } from './entities.ts';
+import { choose, fraction, hashText, mix } from './hash.ts';
+
+/** Dimensions that a lane fixes; the currency is the report's. */
+export type LaneDimension = Exclude<(typeof textDimensions)[number], 'currency' | 'currency_code'>;
+
+/** How a network is paid; the spend of a lane shows in one of the four cost metrics. */
+export const pricings = ['install', 'click', 'impression', 'event'] as const;
+
+export interface Lane {
+  readonly index: number;
+  /** Lanes of one app, network, country and operating system share it: their rows appear and vanish together. */
+  readonly keySeed: number;
+  readonly texts: Readonly<Record<LaneDimension, string>>;
+  /** Attributed to a link; organic lanes have neither clicks nor spend. */
+  readonly paid: boolean;
+  /** Whether install-framework postbacks exist for it. */
+  readonly postbacks: boolean;
+  /** Whether the network reports spend of its own. */
+  readonly networkReports: boolean;
+  readonly pricing: (typeof pricings)[number];
+  /** Price of one install, in micro-units of US dollars. */
+  readonly bidMicros: number;
+  /** Revenue scale of one user, in micro-units of US dollars. */
+  readonly userValueMicros: number;
+  /** Mean installs of one atom. */
+  readonly volume: number;
+  /** How fast users leave: the larger, the sooner. */
+  readonly churn: number;
+  /** The organic lane of the same app, country and device. */
+  readonly organicIndex: number;
+}
+
+export interface Lanes {
+  /** Lanes with traffic first, then organic ones that exist only to be credited. */
+  readonly all: readonly Lane[];
+  readonly withTraffic: number;
+}
+
+interface Device {
+  readonly osName: string;
+  readonly platform: string;
+  readonly types: readonly [string, ...string[]];
+}
+
+const devicesByStore: Readonly<Record<Store, readonly Device[]>> = {
+  ios: [
+    { osName: 'ios', platform: 'ios', types: ['phone', 'tablet', 'ipod'] },
+    { osName: 'macos', platform: 'macos', types: ['mac'] },
+    { osName: 'unknown', platform: 'unknown', types: ['Unknown Devices'] },
+    { osName: 'server', platform: 'server', types: ['server'] },
+    { osName: 'linux', platform: 'linux', types: ['pc'] },
+    { osName: 'windows', platform: 'windows', types: ['pc'] },
+    { osName: 'facebook', platform: 'facebook', types: ['unknown'] },
+    { osName: 'webos', platform: 'webos', types: ['tv'] },
+  ],
+  android: [
+    { osName: 'android', platform: 'android', types: ['phone', 'tablet', 'phone'] },
+    { osName: 'android-tv', platform: 'android-tv', types: ['tv', 'set-top box'] },
+    { osName: 'fire-tv', platform: 'fire-tv', types: ['tv'] },
+    { osName: 'unknown', platform: 'unknown', types: ['Unknown Devices'] },
+    { osName: 'windows', platform: 'windows', types: ['pc', 'console'] },
+    { osName: 'linux', platform: 'linux', types: ['pc'] },
+    { osName: 'server', platform: 'server', types: ['server'] },
+    { osName: 'webos', platform: 'webos', types: ['tv'] },
+  ],
+};
+
+/** Rows that were late, or vanished, or saw no traffic are missing from a day's count. */
+const SHARE_OF_KEYS_SEEN = 0.95;
+const MIN_SYSTEMS = 2;
+const MAX_LANES_PER_KEY = 3;
+const ORGANIC_ID = '-300';
+const ORGANIC = 'Organic';
+const EXPIRED = 'Expired Attributions';
+
+/** Where a lane's users came from: the texts of its link and of everything above it. */
+type Origin = Pick<Lane['texts'], Exclude<LaneDimension, DeviceDimension | AppDimension | CountryDimension>> & {
+  readonly costDataEnabled: boolean;
+};
+type DeviceDimension = 'os_name' | 'device_type' | 'platform';
+type AppDimension = 'app' | 'app_token' | 'store_id' | 'store_type';
+type CountryDimension = 'country' | 'country_code' | 'region';
+
+function slugOf(name: string): string {
+  return name
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}]+/gu, '_')
+    .replaceAll(/^_|_$/g, '');
+}
+
+function unattributed(network: string, unknown: string): Origin {
+  return {
+    network,
+    campaign: unknown,
+    campaign_network: unknown,
+    campaign_id_network: unknown,
+    adgroup: unknown,
+    adgroup_network: unknown,
+    adgroup_id_network: unknown,
+    creative: unknown,
+    creative_network: unknown,
+    creative_id_network: unknown,
+    source_network: unknown,
+    source_id_network: unknown,
+    partner_id: ORGANIC_ID,
+    partner_name: ORGANIC,
+    partner: ORGANIC,
+    channel: network === ORGANIC ? ORGANIC : `${ORGANIC} - ${network}`,
+    costDataEnabled: false,
+  };
+}
+
+function originOf(path: readonly WorldLink[], partners: readonly WorldPartner[]): Origin {
+  const [network, campaign, adgroup, creative] = path;
+  const partner = partners.find((candidate) => candidate.id === network?.partnerId);
+  const partnerName = partner?.display_name ?? 'unknown';
+  const named = (link: WorldLink | undefined): { readonly name: string; readonly id: string } =>
+    link === undefined ? { name: 'unknown', id: 'unknown' } : namedByNetwork(link);
+  const source = named(creative ?? adgroup);
+  return {
+    network: network?.label ?? 'unknown',
+    campaign: campaign?.label ?? 'unknown',
+    campaign_network: named(campaign).name,
+    campaign_id_network: named(campaign).id,
+    adgroup: adgroup?.label ?? 'unknown',
+    adgroup_network: named(adgroup).name,
+    adgroup_id_network: named(adgroup).id,
+    creative: creative?.label ?? 'unknown',
+    creative_network: named(creative).name,
+    creative_id_network: named(creative).id,
+    source_network: source.id === 'unknown' ? '' : `publisher_${source.id.slice(-3)}`,
+    source_id_network: source.id === 'unknown' ? '' : source.id.slice(-3),
+    partner_id: partner === undefined ? 'unknown' : String(partner.id),
+    partner_name: partnerName,
+    partner: slugOf(partnerName),
+    channel: `${partnerName} - ${network?.label ?? 'unknown'}`,
+    costDataEnabled: network?.costDataEnabled ?? false,
+  };
+}
+
+/** The origins of an app by network: organic, expired, then each level 1 link with the paths down to its leaves. */
+function originsByNetwork(app: WorldApp, links: readonly WorldLink[], partners: readonly WorldPartner[]): Origin[][] {
+  const children = new Map<string | null, WorldLink[]>();
+  for (const link of links) {
+    if (link.appToken !== app.token) continue;
+    const siblings = children.get(link.parentToken) ?? [];
+    siblings.push(link);
+    children.set(link.parentToken, siblings);
+  }
+  const pathsBelow = (path: readonly WorldLink[]): (readonly WorldLink[])[] => {
+    const below = children.get(path.at(-1)?.token ?? null) ?? [];
+    return below.length === 0 ? [path] : below.flatMap((link) => pathsBelow([...path, link]));
+  };
+  const attributed = (children.get(null) ?? []).map((network) =>
+    pathsBelow([network]).map((path) => originOf(path, partners)),
+  );
+  return [[unattributed(ORGANIC, 'unknown')], ...attributed, [unattributed(EXPIRED, 'expired attributions')]];
+}
+
+function textsOf(app: WorldApp, origin: Origin, country: Country, device: Device, deviceType: string): Lane['texts'] {
+  const { costDataEnabled: _, ...originTexts } = origin;
+  return {
+    ...originTexts,
+    app: app.name,
+    app_token: app.token,
+    store_id: app.storeId,
+    store_type: app.os === 'ios' ? 'app_store' : 'google_play',
+    os_name: device.osName,
+    platform: device.platform,
+    device_type: deviceType,
+    country: country.name,
+    country_code: country.code,
+    region: country.region,
+  };
+}
+
+/** The lanes of a world, enough for about `rowsPerDay` combinations of app, network, country and system a day. */
+export function createLanes(
+  seed: number,
+  rowsPerDay: number,
+  apps: readonly WorldApp[],
+  links: readonly WorldLink[],
+  partners: readonly WorldPartner[],
+): Lanes {
+  const all: Lane[] = [];
+  const organic = new Map<string, Lane>();
+  const credited: { readonly lane: Lane; readonly key: string; readonly organicTexts: () => Lane['texts'] }[] = [];
+
+  const laneOf = (texts: Lane['texts'], origin: Origin, keySeed: number, laneSeed: number): Lane => {
+    const paid = origin.partner_id !== ORGANIC_ID;
+    const chance = fraction(mix(laneSeed, 1));
+    return {
+      index: all.length,
+      keySeed,
+      texts,
+      paid,
+      postbacks: paid && texts.os_name === 'ios',
+      networkReports: paid && origin.costDataEnabled,
+      pricing: pricings[choose(mix(laneSeed, 2), pricings.length)] ?? 'install',
+      bidMicros: 400_000 + choose(mix(laneSeed, 3), 3_600_000),
+      userValueMicros: 40_000 + choose(mix(laneSeed, 4), 400_000),
+      volume: 1 + 40 * chance * chance * chance * (paid ? 1 : 2),
+      churn: 0.15 + 0.5 * fraction(mix(laneSeed, 5)),
+      organicIndex: all.length,
+    };
+  };
+
+  for (const app of apps) {
+    const networks = originsByNetwork(app, links, partners);
+    const devices = devicesByStore[app.os];
+    const keys = Math.max(1, Math.round(rowsPerDay / apps.length / SHARE_OF_KEYS_SEEN));
+    const pairs = Math.ceil(keys / networks.length);
+    const systems = Math.min(devices.length, Math.max(MIN_SYSTEMS, Math.ceil(pairs / countries.length)));
+    const width = Math.min(countries.length, Math.ceil(pairs / systems));
+    for (let key = 0; key < Math.min(keys, networks.length * width * systems); key += 1) {
+      const origins = networks[key % networks.length] ?? [];
+      const pair = Math.floor(key / networks.length);
+      const country = countries[pair % width];
+      const device = devices[Math.floor(pair / width)];
+      if (country === undefined || device === undefined) continue;
+      const keySeed = mix(mix(seed, hashText(app.token)), key);
+      for (let copy = 0; copy <= choose(keySeed, MAX_LANES_PER_KEY); copy += 1) {
+        const laneSeed = mix(keySeed, copy);
+        const origin = origins[choose(laneSeed, origins.length)];
+        if (origin === undefined) continue;
+        const deviceType = device.types[choose(mix(laneSeed, 6), device.types.length)] ?? device.types[0];
+        const texts = textsOf(app, origin, country, device, deviceType);
+        const lane = laneOf(texts, origin, keySeed, laneSeed);
+        all.push(lane);
+        const placeKey = [app.token, country.code, device.osName, deviceType].join(' ');
+        if (texts.network === ORGANIC && !organic.has(placeKey)) organic.set(placeKey, lane);
+        const organicTexts = (): Lane['texts'] =>
+          textsOf(app, unattributed(ORGANIC, 'unknown'), country, device, deviceType);
+        credited.push({ lane, key: placeKey, organicTexts });
+      }
+    }
+  }
+
+  const withTraffic = all.length;
+  for (const { lane, key, organicTexts } of credited) {
+    const twin = organic.get(key) ?? {
+      ...lane,
+      index: all.length,
+      texts: organicTexts(),
+      paid: false,
+      organicIndex: all.length,
+    };
+    if (twin.index === all.length) all.push(twin);
+    organic.set(key, twin);
+    all[lane.index] = { ...lane, organicIndex: twin.index };
+  }
+  return { all, withTraffic };
+}

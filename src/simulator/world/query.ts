@@ -1,0 +1,172 @@
+/** A report's query, read and checked: what the service would refuse never gets further than here. */
+
+import { dayAt, parseDay, parseUtcOffset } from '../../model/calendar.ts';
+import type { DayInterval, UtcOffset, WeekStart } from '../../model/calendar.ts';
+import { defaultCurrency, findCurrency } from './currencies.ts';
+import type { Currency } from './currencies.ts';
+import { isDimension, parseFilters } from './filters.ts';
+import type { Dimension, Filters } from './filters.ts';
+import type { Moment } from './measures.ts';
+import type { Metric } from './metric.ts';
+import { metrics } from './metrics.ts';
+import {
+  adSpendModes,
+  attributionSources,
+  attributionTypes,
+  booleans,
+  cohortMaturities,
+  comparisonPeriods,
+  reattributedValues,
+  revenueModes,
+  revenueSources,
+} from './parameters.ts';
+import { resolvePeriod } from './period.ts';
+import { invalid, missing, unsupported } from './refusal.ts';
+
+export interface SortKey {
+  /** A requested dimension or metric. */
+  readonly name: string;
+  readonly descending: boolean;
+}
+
+export interface ReportQuery {
+  readonly dimensions: readonly Dimension[];
+  readonly metrics: readonly Metric[];
+  readonly filters: Filters;
+  readonly days: DayInterval;
+  readonly utcOffset: UtcOffset;
+  readonly currency: Currency;
+  /** Equal for queries that tell rows apart in the same way. */
+  readonly identityKey: string;
+  readonly moment: Moment;
+  readonly attributionType: (typeof attributionTypes)[number];
+  readonly attributionSource: (typeof attributionSources)[number];
+  readonly reattributed: (typeof reattributedValues)[number];
+  /** Operating systems to report; null is all. */
+  readonly osNames: ReadonlySet<string> | null;
+  readonly sandbox: boolean;
+  /** Cumulative values of cohorts that are not complete are withheld. */
+  readonly matureOnly: boolean;
+  readonly isoDates: boolean;
+  readonly sort: readonly SortKey[];
+  /** At most this many rows; null is all. */
+  readonly limit: number | null;
+}
+
+const MS_PER_HOUR = 3_600_000;
+const required = ['dimensions', 'metrics', 'date_period'] as const;
+
+function listOf(query: URLSearchParams, parameter: string): string[] {
+  const text = query.get(parameter);
+  return text === null || text === '' ? [] : [...new Set(text.split(','))];
+}
+
+function oneOf<T extends string>(query: URLSearchParams, parameter: string, allowed: readonly T[], fallback: T): T {
+  const text = query.get(parameter);
+  if (text === null) return fallback;
+  const known = allowed.find((value) => value === text.trim());
+  if (known === undefined)
+    throw invalid(parameter, `value is not a valid enumeration member; permitted: ${allowed.join(', ')}`);
+  return known;
+}
+
+function parseDimensions(query: URLSearchParams, parameter: string): Dimension[] {
+  return listOf(query, parameter).map((name) => {
+    if (!isDimension(name)) throw unsupported('dimension', name, parameter);
+    return name;
+  });
+}
+
+function parseMetrics(query: URLSearchParams): Metric[] {
+  return listOf(query, 'metrics').map((name) => {
+    const metric = metrics.get(name);
+    if (metric === undefined) throw unsupported('metric', name, 'metrics');
+    return metric;
+  });
+}
+
+function parseOffset(query: URLSearchParams): UtcOffset {
+  const offset = parseUtcOffset(query.get('utc_offset') ?? '+00:00');
+  if (offset === null) throw invalid('utc_offset', 'is not of the form [+-]HH:MM');
+  return offset;
+}
+
+function parseCurrency(query: URLSearchParams): Currency {
+  const code = query.get('currency');
+  const currency = code === null ? defaultCurrency : findCurrency(code);
+  if (currency === null) throw invalid('currency', 'is not a supported currency code');
+  return currency;
+}
+
+function parseSources(query: URLSearchParams): readonly string[] | null {
+  const sources = listOf(query, 'ad_revenue_sources');
+  const unknown = sources.find((source) => !revenueSources.some((known) => known === source));
+  if (unknown !== undefined) throw invalid('ad_revenue_sources', `unknown source: ${unknown}`);
+  return sources.length === 0 ? null : sources;
+}
+
+function parseSort(query: URLSearchParams, requested: readonly string[]): SortKey[] {
+  return listOf(query, 'sort').map((text) => {
+    const descending = text.startsWith('-');
+    const name = descending ? text.slice(1) : text;
+    if (!requested.includes(name)) throw invalid('sort', `is not a requested dimension or metric: ${name}`);
+    return { name, descending };
+  });
+}
+
+function parseLimit(query: URLSearchParams): number | null {
+  const text = query.get('limit');
+  if (text === null) return null;
+  if (!/^[1-9]\d{0,9}$/.test(text)) throw invalid('limit', 'is not a positive integer');
+  return Number(text);
+}
+
+/** The comparison's answer is not documented: its value is checked, and changes nothing. */
+function checkComparison(query: URLSearchParams): void {
+  const text = query.get('period_over_period');
+  if (text === null || /^-\d+d$/.test(text) || parseDay(text) !== null) return;
+  oneOf(query, 'period_over_period', comparisonPeriods, 'previous_period');
+}
+
+/** A report query as the service understands it; throws RequestRefused where the service answers 400. */
+export function parseQuery(query: URLSearchParams, now: Date, weekStartsOn: WeekStart): ReportQuery {
+  const absent = required.filter((parameter) => (query.get(parameter) ?? '') === '');
+  if (absent.length > 0) throw missing(absent);
+
+  const dimensions = parseDimensions(query, 'dimensions');
+  const requested = parseMetrics(query);
+  const utcOffset = parseOffset(query);
+  const currency = parseCurrency(query);
+  const revenueMode = oneOf(query, 'iap_revenue_mode', revenueModes, 'GROSS_100');
+  const revenueShare = Number(revenueMode.replace('GROSS_', '')) / 100;
+  const osNames = listOf(query, 'os_names');
+  const filterTexts = [...query].filter(([parameter]) => parameter.includes('__'));
+  parseDimensions(query, 'index');
+  checkComparison(query);
+
+  return {
+    dimensions,
+    metrics: requested,
+    filters: parseFilters(query),
+    days: resolvePeriod(query.get('date_period') ?? '', dayAt(now, utcOffset), weekStartsOn),
+    utcOffset,
+    currency,
+    identityKey: JSON.stringify([dimensions, currency.code, osNames, filterTexts]),
+    moment: {
+      nowHour: Math.floor(now.getTime() / MS_PER_HOUR),
+      rate: currency.rate,
+      revenueRate: currency.rate * revenueShare,
+      adSpendMode: oneOf(query, 'ad_spend_mode', adSpendModes, 'attribution'),
+      revenueSources: parseSources(query),
+    },
+    attributionType: oneOf(query, 'attribution_type', attributionTypes, 'click'),
+    attributionSource: oneOf(query, 'attribution_source', attributionSources, 'dynamic'),
+    reattributed: oneOf(query, 'reattributed', reattributedValues, 'all'),
+    osNames: osNames.length === 0 ? null : new Set(osNames),
+    sandbox: oneOf(query, 'sandbox', booleans, 'false') === 'true',
+    matureOnly: oneOf(query, 'cohort_maturity', cohortMaturities, 'immature') === 'mature',
+    isoDates: oneOf(query, 'format_dates', booleans, 'true') === 'false',
+    sort: parseSort(query, [...dimensions, ...requested.map((metric) => metric.id)]),
+    limit: parseLimit(query),
+  };
+}

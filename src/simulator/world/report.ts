@@ -1,0 +1,177 @@
+/** The report: groups of atoms become rows, filtered, totalled, sorted, cut, in the envelope of the service. */
+
+import { addDays, startOfDayAt } from '../../model/calendar.ts';
+import { isDateDimension } from '../../model/dimension.ts';
+import type { AtomStore } from './atoms.ts';
+import { createBuckets } from './buckets.ts';
+import type { Bucket } from './buckets.ts';
+import { isDimension } from './filters.ts';
+import { groupAtoms, measuresOf } from './grouping.ts';
+import type { Group } from './grouping.ts';
+import { hashText, mix } from './hash.ts';
+import type { Dependency, IdentityStore } from './identity.ts';
+import { inUnits } from './metric.ts';
+import type { Metric } from './metric.ts';
+import type { ReportQuery } from './query.ts';
+import { writeValue, writeWithheld } from './value-text.ts';
+import type { Cell } from './value-text.ts';
+
+/** `attr_dependency`, then one key per dimension and per metric, in the order requested. */
+export type ReportRow = Readonly<Record<string, Cell | Readonly<Record<string, Dependency>>>>;
+
+interface ReportBody {
+  readonly rows: readonly ReportRow[];
+  /** In units of the currency; 0 where a ratio has nothing to say. */
+  readonly totals: Readonly<Record<string, number>>;
+  readonly pagination: null;
+}
+
+/** A report as JSON; which of the two envelopes it has is an option of the world. */
+export type Report =
+  | (ReportBody & { readonly warnings: readonly string[] })
+  | (ReportBody & {
+      readonly data_warnings: readonly string[];
+      readonly debug: Readonly<Record<string, unknown>>;
+      readonly currencies: readonly string[];
+      readonly immature_cohorts: Readonly<Record<string, unknown>>;
+    });
+
+export interface ReportSource {
+  readonly identities: IdentityStore;
+  readonly production: AtomStore;
+  readonly sandbox: AtomStore;
+  readonly weekStartsOn: 0 | 1;
+  readonly envelope: 'warnings' | 'data_warnings';
+}
+
+const MS_PER_HOUR = 3_600_000;
+
+/** A metric with the places of its measures among the sums of a group. */
+interface Column {
+  readonly metric: Metric;
+  readonly positions: readonly number[];
+  readonly seed: number;
+}
+
+function valueOf(column: Column, sums: readonly number[], days: number): number | null {
+  return column.metric.combine(
+    column.positions.map((position) => sums[position] ?? 0),
+    days,
+  );
+}
+
+/** Whether a metric's cumulative value is withheld from a bucket, as some of its cohorts are not complete. */
+function isWithheld(metric: Metric, bucket: Bucket, query: ReportQuery): boolean {
+  if (!query.matureOnly || metric.completeAfterDays === null) return false;
+  const completeAt = startOfDayAt(addDays(bucket.lastDay, 1 + metric.completeAfterDays), query.utcOffset);
+  return completeAt.getTime() > query.moment.nowHour * MS_PER_HOUR;
+}
+
+/** A row before it is written, and what it is sorted by. */
+interface Line {
+  readonly group: Group;
+  readonly seed: number;
+  readonly values: readonly { readonly column: Column; readonly value: number | null; readonly withheld: boolean }[];
+}
+
+function writeRow({ group, seed, values }: Line, query: ReportQuery): ReportRow {
+  const row: Record<string, ReportRow[string]> = { attr_dependency: group.identity.attrDependency };
+  for (const dimension of query.dimensions) {
+    const date = isDateDimension(dimension) ? group.bucket.texts[dimension] : undefined;
+    const text = isDateDimension(dimension) ? undefined : group.identity.texts[dimension];
+    row[dimension] = (query.isoDates ? date?.iso : date?.local) ?? text ?? '';
+  }
+  for (const { column, value, withheld } of values) {
+    const cellSeed = mix(seed, column.seed);
+    row[column.metric.id] = withheld ? writeWithheld(cellSeed) : writeValue(column.metric, value, cellSeed);
+  }
+  return row;
+}
+
+function sortKeyOf(line: Line, name: string): string | number {
+  const cell = line.values.find(({ column }) => column.metric.id === name);
+  if (cell !== undefined) return cell.value ?? Number.NEGATIVE_INFINITY;
+  if (!isDimension(name)) return '';
+  if (isDateDimension(name)) return line.group.bucket.texts[name]?.iso ?? '';
+  return line.group.identity.texts[name] ?? '';
+}
+
+function sortLines(lines: Line[], query: ReportQuery): void {
+  for (const { name, descending } of query.sort.toReversed()) {
+    const keys = new Map(lines.map((line) => [line, sortKeyOf(line, name)]));
+    lines.sort((left, right) => {
+      const a = keys.get(left) ?? '';
+      const b = keys.get(right) ?? '';
+      if (a === b) return 0;
+      return a < b === descending ? 1 : -1;
+    });
+  }
+}
+
+/** Totals over the rows that passed the filters; what is withheld from a row is missing from them too. */
+function totalsOf(lines: readonly Line[], columns: readonly Column[], days: number): Record<string, number> {
+  const totals = columns.map((column, index): [string, number] => {
+    const sums: number[] = [];
+    for (const { group, values } of lines) {
+      if (values[index]?.withheld ?? false) continue;
+      for (const position of column.positions) sums[position] = (sums[position] ?? 0) + (group.sums[position] ?? 0);
+    }
+    const value = valueOf(column, sums, days);
+    return [column.metric.id, value === null ? 0 : inUnits(column.metric, value)];
+  });
+  return Object.fromEntries(totals);
+}
+
+function enclose(body: ReportBody, warnings: readonly string[], source: ReportSource, query: ReportQuery): Report {
+  if (source.envelope === 'warnings') return { ...body, warnings };
+  return {
+    ...body,
+    data_warnings: warnings,
+    debug: { service_urls: [], cached_at: new Date(query.moment.nowHour * MS_PER_HOUR).toISOString() },
+    currencies: [query.currency.code],
+    immature_cohorts: {},
+  };
+}
+
+/** The report of a query; null when nothing matched. Rows come in the order of time, then as sorted. */
+export function createReport(query: ReportQuery, source: ReportSource): Report | null {
+  const wanted = [...query.metrics, ...query.filters.metrics.map((filter) => filter.metric)];
+  const measures = measuresOf(wanted);
+  const columnOf = (metric: Metric): Column => ({
+    metric,
+    positions: metric.measures.map((measure) => measures.indexOf(measure)),
+    seed: hashText(metric.id),
+  });
+  const columns = query.metrics.map((metric) => columnOf(metric));
+  const tests = query.filters.metrics.map(({ metric, accepts }) => ({ column: columnOf(metric), accepts }));
+
+  const buckets = createBuckets(query, source.weekStartsOn);
+  const atoms = query.sandbox ? source.sandbox : source.production;
+  const groups = groupAtoms(query, atoms, buckets, source.identities.of(query), measures);
+  const withheldBy = new Map(
+    buckets.all.map((bucket) => [bucket, columns.map(({ metric }) => isWithheld(metric, bucket, query))]),
+  );
+
+  const lines: Line[] = groups
+    .filter(({ bucket, sums }) => tests.every(({ column, accepts }) => accepts(valueOf(column, sums, bucket.days))))
+    .map((group) => ({
+      group,
+      seed: mix(group.bucket.seed, group.identity.seed),
+      values: columns.map((column, index) => ({
+        column,
+        value: valueOf(column, group.sums, group.bucket.days),
+        withheld: withheldBy.get(group.bucket)?.[index] ?? false,
+      })),
+    }));
+  if (lines.length === 0) return null;
+
+  const totals = totalsOf(lines, columns, buckets.days);
+  sortLines(lines, query);
+  const shown = query.limit === null ? lines : lines.slice(0, query.limit);
+  const warnings =
+    shown.length < lines.length
+      ? [`The report was limited to ${shown.length} rows; ${lines.length} rows matched the query.`]
+      : [];
+  const rows = shown.map((line) => writeRow(line, query));
+  return enclose({ rows, totals, pagination: null }, warnings, source, query);
+}

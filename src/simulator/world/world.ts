@@ -1,0 +1,82 @@
+/**
+ * The simulated world: apps, partners, links, and traffic that matures and is restated.
+ *
+ * It hides how everything in it is made up, and promises that it is a pure function of its options, the query and the
+ * instant asked at: no chance, no host clock. Counts and money add up exactly over hours, days, offsets and filters; and
+ * once a value's horizon has passed (observed: How numbers move), it is the same for ever.
+ */
+
+import { AtomStore } from './atoms.ts';
+import { listFilterItems } from './catalog.ts';
+import type { FilterItem } from './catalog.ts';
+import { createApps, createLinks, createPartners } from './entities.ts';
+import type { WorldApp, WorldLink, WorldPartner } from './entities.ts';
+import { IdentityStore } from './identity.ts';
+import { createLanes } from './lanes.ts';
+import { parseQuery } from './query.ts';
+import { createReport } from './report.ts';
+import type { Report } from './report.ts';
+
+export { RequestRefused } from './refusal.ts';
+export type { FilterItem, Report, WorldApp, WorldLink, WorldPartner };
+
+export interface WorldOptions {
+  readonly seed: number;
+  readonly apps: number;
+  readonly partners: number;
+  /** Over all apps. Only some carry traffic. */
+  readonly links: number;
+  /** About so many rows by day, app, partner, network, os_name and country_code. */
+  readonly rowsPerDay: number;
+  /** Weekday of `getUTCDay` that weeks begin with. */
+  readonly weekStartsOn: 0 | 1;
+  /** Which of the two report envelopes is answered (observed: Answers). */
+  readonly envelope: 'warnings' | 'data_warnings';
+}
+
+export const defaultWorld: WorldOptions = {
+  seed: 1,
+  apps: 3,
+  partners: 6,
+  links: 60,
+  rowsPerDay: 150,
+  weekStartsOn: 1,
+  envelope: 'warnings',
+};
+
+export interface World {
+  readonly options: WorldOptions;
+  readonly partners: readonly WorldPartner[];
+  readonly apps: readonly WorldApp[];
+  /** Parents before their children. */
+  readonly links: readonly WorldLink[];
+  /** The report as the service answers it at `now`; null when nothing matched. Throws RequestRefused. */
+  report(query: URLSearchParams, now: Date): Report | null;
+  /** The items of each required filter. Throws RequestRefused. */
+  filtersData(query: URLSearchParams): Readonly<Record<string, readonly FilterItem[]>>;
+}
+
+/** A world; two of the same options answer alike. */
+export function createWorld(options: Partial<WorldOptions> = {}): World {
+  const chosen: WorldOptions = { ...defaultWorld, ...options };
+  const { seed, weekStartsOn, envelope } = chosen;
+  const partners = createPartners(seed, chosen.partners);
+  const apps = createApps(seed, chosen.apps);
+  const links = createLinks(seed, chosen.links, apps, partners);
+  const lanes = createLanes(seed, chosen.rowsPerDay, apps, links, partners);
+  const source = {
+    identities: new IdentityStore(lanes),
+    production: new AtomStore(seed, lanes, 'production'),
+    sandbox: new AtomStore(seed, lanes, 'sandbox'),
+    weekStartsOn,
+    envelope,
+  };
+  return {
+    options: chosen,
+    partners,
+    apps,
+    links,
+    report: (query, now) => createReport(parseQuery(query, now, weekStartsOn), source),
+    filtersData: (query) => listFilterItems(query, { apps, partners, lanes }),
+  };
+}

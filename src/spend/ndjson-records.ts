@@ -1,0 +1,66 @@
+/**
+ * The lines of a newline-delimited JSON file.
+ *
+ * A bare JSON number is taken by its text and never becomes a float: amounts and ids of any length stay exact.
+ */
+
+import { checkCase, type UnknownColumns } from './column-names.ts';
+import type { SpendRecord, SpendRecords } from './spend-record.ts';
+import { MAX_LINE_CHARACTERS, overlongLine, textChunks } from './text-chunks.ts';
+
+/** A text, or a bare number outside every text. */
+const TEXT_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+
+/** Enough of a line that is no JSON to recognise it. */
+const RAW_CHARACTERS = 1000;
+
+/** Reads the file as it is asked for. Throws `SPEND_REJECTED` for a column that is a known one in wrong case. */
+export async function* ndjsonRecords(file: string, unknown: UnknownColumns): SpendRecords {
+  for await (const [line, text] of numberedLines(file)) {
+    const record = recordOf(line, text);
+    if (record.defects.length === 0) {
+      for (const name of Object.keys(record.given)) {
+        checkCase(`line ${line} of ${file}`, name);
+        unknown.note(name);
+      }
+    }
+    yield record;
+  }
+}
+
+/** Non-blank lines with their numbers from 1. */
+async function* numberedLines(file: string): AsyncGenerator<[number, string], void> {
+  let line = 1;
+  let rest = '';
+  for await (const chunk of textChunks(file)) {
+    const parts = (rest + chunk).split('\n');
+    rest = parts.pop() ?? '';
+    for (const part of parts) {
+      if (part.length > MAX_LINE_CHARACTERS) throw overlongLine(file, line);
+      if (part.trim() !== '') yield [line, part];
+      line += 1;
+    }
+    if (rest.length > MAX_LINE_CHARACTERS) throw overlongLine(file, line);
+  }
+  if (rest.trim() !== '') yield [line, rest];
+}
+
+function recordOf(line: number, text: string): SpendRecord {
+  const parsed = parsedObject(text);
+  if (parsed !== null) return { line, given: parsed, defects: [] };
+  return { line, given: { raw: text.trim().slice(0, RAW_CHARACTERS) }, defects: ['the line was no JSON object'] };
+}
+
+function parsedObject(text: string): Record<string, unknown> | null {
+  const quoted = text.replaceAll(TEXT_OR_NUMBER, (found) => (found.startsWith('"') ? found : `"${found}"`));
+  try {
+    const value: unknown = JSON.parse(quoted);
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

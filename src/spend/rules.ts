@@ -1,0 +1,147 @@
+/**
+ * The rules a line of ad spend must keep, each with the words for a line that breaks it. Pure.
+ *
+ * What one line says of another (the same Cost ID twice, or sent before) is judged where all lines are: `staging.ts`.
+ */
+
+import { createHash } from 'node:crypto';
+
+import { MS_PER_DAY, parseDay } from '../model/calendar.ts';
+import { digitsOf, formatDecimal, MAX_DIGITS, parseDecimal } from '../model/decimal.ts';
+import { isCurrency } from './currencies.ts';
+import { ENGAGED_AT, spendColumns, type SpendColumn, type SpendRecord } from './spend-record.ts';
+import { NOT_UTF8 } from './text-chunks.ts';
+
+/** service-interface: Limits. */
+const COST_ID_CHARACTERS = { min: 12, max: 256 } as const;
+const MAX_TAG_CHARACTERS = 128;
+const ACCEPTED_FOR_DAYS = 7;
+
+/** The full set is not shown (service-interface: POST /cost): another one is told, not refused. */
+const familiarCostTypes = ['cpc', 'cpi', 'cpe', 'cpm'] as const;
+
+const costTypeForm = /^[a-z][a-z0-9_-]*$/;
+const amountForm = /^\d+(?:\.\d+)?$/;
+const instantForm =
+  /^(\d{4}-\d{2}-\d{2})T(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d{1,9})?)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
+
+/** A line after its own rules were held against it. */
+export interface JudgedLine {
+  readonly line: number;
+  /** The values of the columns that mean something; empty for what is absent, blank or no text. */
+  readonly values: Readonly<Record<SpendColumn, string>>;
+  /** Equal for lines that would send the same: an amount counts by its value, `1.50` being `1.5`. */
+  readonly content: string;
+  /** Every rule it breaks, in the order of the columns. */
+  readonly reasons: readonly string[];
+  /** Why it is too late or too early to send it; of no concern to a line that was accepted in time. */
+  readonly untimely: string | null;
+}
+
+/** A line and every rule it breaks, at an instant. */
+export function judgeLine({ line, given, defects }: SpendRecord, now: Date): JudgedLine {
+  const values = {
+    cost_id: textOf(given['cost_id']),
+    cost_type: textOf(given['cost_type']),
+    cost_currency: textOf(given['cost_currency']),
+    cost_amount: textOf(given['cost_amount']),
+    tag: textOf(given['tag']),
+    engaged_at: textOf(given['engaged_at']),
+  };
+  const engagement = engagementOf(values.engaged_at);
+  const reasons = [
+    ...defects,
+    ...spendColumns.flatMap((column) => formOf(column, given[column]) ?? []),
+    ...(values.cost_id === '' ? [] : costIdReasons(values.cost_id)),
+    ...reasonIf(
+      values.cost_type !== '' && !costTypeForm.test(values.cost_type),
+      'cost_type was no lower-case word such as cpc or cpi',
+    ),
+    ...reasonIf(
+      values.cost_currency !== '' && !isCurrency(values.cost_currency),
+      'cost_currency was no upper-case ISO 4217 code',
+    ),
+    ...(values.cost_amount === '' ? [] : amountReasons(values.cost_amount)),
+    ...tagReasons(values.tag),
+    ...reasonIf(
+      values.engaged_at !== '' && engagement === null,
+      'engaged_at was neither an ISO 8601 instant with its zone nor a date',
+    ),
+  ];
+  const untimely = engagement === null ? null : timeReason(engagement, now);
+  return { line, values, content: contentOf(values), reasons, untimely };
+}
+
+/** Whether a cost type is one the service's interface names. */
+export function isFamiliarCostType(costType: string): boolean {
+  return familiarCostTypes.some((known) => known === costType);
+}
+
+const isBlank = (value: unknown): boolean => typeof value === 'string' && value.trim() === '';
+const textOf = (value: unknown): string => (typeof value === 'string' && !isBlank(value) ? value : '');
+const reasonIf = (isBroken: boolean, reason: string): string[] => (isBroken ? [reason] : []);
+/** Code points, which is what services count as characters. */
+const lengthOf = (text: string): number => Array.from(text).length;
+
+/** What is wrong with a value before its meaning: absent, no text, not UTF-8. */
+function formOf(column: SpendColumn, value: unknown): string | null {
+  if (value === undefined || value === null || isBlank(value)) {
+    return column === ENGAGED_AT ? null : `${column} was empty`;
+  }
+  if (typeof value !== 'string') return `${column} was neither a text nor a number`;
+  return value.includes(NOT_UTF8) ? `${column} was not UTF-8` : null;
+}
+
+function costIdReasons(costId: string): string[] {
+  const { min, max } = COST_ID_CHARACTERS;
+  const length = lengthOf(costId);
+  return [
+    ...reasonIf(length < min || length > max, `cost_id had ${length} characters, not ${min} to ${max}`),
+    ...reasonIf(/\p{Cc}/u.test(costId), 'cost_id held a control character'),
+    ...reasonIf(costId !== costId.trim(), 'cost_id began or ended with a blank'),
+  ];
+}
+
+function amountReasons(amount: string): string[] {
+  const decimal = amountForm.test(amount) ? parseDecimal(amount) : null;
+  if (decimal === null) {
+    return ['cost_amount was no plain number of at least 0, such as 0.25, without sign, exponent or separators'];
+  }
+  const { whole, fraction } = digitsOf(decimal);
+  return reasonIf(whole + fraction > MAX_DIGITS, `cost_amount had ${whole + fraction} digits, more than ${MAX_DIGITS}`);
+}
+
+function tagReasons(tag: string): string[] {
+  const length = lengthOf(tag);
+  return reasonIf(length > MAX_TAG_CHARACTERS, `tag had ${length} characters, more than ${MAX_TAG_CHARACTERS}`);
+}
+
+interface Engagement {
+  readonly from: number;
+  /** Exclusive for a day, the instant itself otherwise. */
+  readonly to: number;
+}
+
+/** A date stands for its whole day in UTC: the engagement was at some time of it. */
+function engagementOf(text: string): Engagement | null {
+  const date = parseDay(text);
+  if (date !== null) return { from: Date.parse(date), to: Date.parse(date) + MS_PER_DAY - 1 };
+  const match = instantForm.exec(text);
+  if (match === null || parseDay(match[1] ?? '') === null) return null;
+  return { from: Date.parse(text), to: Date.parse(text) };
+}
+
+function timeReason({ from, to }: Engagement, now: Date): string | null {
+  if (to < now.getTime() - ACCEPTED_FOR_DAYS * MS_PER_DAY) {
+    return `engaged_at was more than ${ACCEPTED_FOR_DAYS} days before ${now.toISOString()}`;
+  }
+  return from > now.getTime() ? `engaged_at was later than ${now.toISOString()}` : null;
+}
+
+function contentOf({ cost_type, cost_currency, cost_amount, tag }: JudgedLine['values']): string {
+  const decimal = amountForm.test(cost_amount) ? parseDecimal(cost_amount) : null;
+  const amount = decimal === null ? cost_amount : formatDecimal(decimal);
+  return createHash('sha256')
+    .update(JSON.stringify([cost_type, cost_currency, amount, tag]))
+    .digest('hex');
+}

@@ -1,0 +1,84 @@
+/**
+ * Ad spend: a file of lines → the service, each Cost ID at most once.
+ *
+ * The promise, exactly. The service offers no idempotency key and no way to ask what it has accepted, so nobody can have
+ * "exactly once" through a crash. What holds: a Cost ID is recorded as being sent, durably, before its call, and its
+ * outcome before the worker goes on. An outcome that was learned is never lost, and an accepted Cost ID is never sent
+ * again, from any file. When a process or a connection dies between the two, that Cost ID was accepted once or never: it
+ * is reported as unknown and not sent again. A crash leaves at most one line per worker in that state. Only with
+ * `resendUnknown` may the service get such a line a second time. So: at most once by itself; exactly once for every
+ * line reported as accepted that was never unknown; at least once after a resend that was accepted.
+ */
+
+import { basename } from 'node:path';
+
+import type { Emit } from '../events.ts';
+import type { Service } from '../service/service.ts';
+import { timestamp } from '../warehouse/shapes.ts';
+import { statement } from '../warehouse/statements.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
+import { writeRejects } from './rejects-file.ts';
+import { openSpendFile } from './spend-file.ts';
+import { SpendLedger } from './spend-ledger.ts';
+import { failuresOf, type SpendSummary } from './spend-summary.ts';
+import { dropLines, rejectedPages, stageLines } from './staging.ts';
+import { submitLines, type Submitted } from './submit-lines.ts';
+
+export interface SpendRequest {
+  /** Absolute path; the form follows from the extension. */
+  readonly file: string;
+  /** Judges and writes the rejects file only: calls nothing, records nothing. */
+  readonly dryRun: boolean;
+  /** Sends lines of unknown outcome again; one that was accepted then counts twice. */
+  readonly resendUnknown: boolean;
+  /** The instant engagements are held against. */
+  readonly now: Date;
+}
+
+const nothingSubmitted: Submitted = { accepted: 0, refused: 0, unknown: 0, failure: null };
+
+/**
+ * Judges every line, writes the rejects file, sends the rest. Resolves also when lines were rejected or the sending was
+ * stopped: the failures are in the summary. Throws, with nothing sent, for a file that cannot be read as spend
+ * (`USAGE_INVALID`, `SPEND_REJECTED`) and for a disk that fails (`STORAGE_FAILED`).
+ */
+export async function sendSpend(
+  request: SpendRequest,
+  warehouse: Warehouse,
+  service: Pick<Service, 'submitSpend'>,
+  emit: Emit,
+  signal: AbortSignal,
+): Promise<SpendSummary> {
+  const { file, dryRun, resendUnknown, now } = request;
+  const startedAt = timestamp(new Date());
+  const records = await openSpendFile(file, warehouse, emit);
+  if (!dryRun) await warehouse.run(statement('spend/settle_abandoned'));
+  try {
+    const staged = await stageLines(warehouse, records, { now, resendUnknown, emit, signal });
+    if (staged.lines === 0) warnOfNothing(file, emit);
+    const localRejects = await writeRejects(file, rejectedPages(warehouse, startedAt));
+    const submitted = dryRun ? nothingSubmitted : await submitLines(new SpendLedger(warehouse, file), service, signal);
+    const rejectsFile =
+      submitted.refused === 0 ? localRejects : await writeRejects(file, rejectedPages(warehouse, startedAt));
+    const counts = {
+      lines: staged.lines,
+      valid: staged.lines - staged.rejected,
+      rejected: staged.rejected,
+      to_send: staged.due,
+      sent: submitted.accepted + submitted.refused + submitted.unknown,
+      accepted: submitted.accepted,
+      already_accepted: staged.accepted,
+      refused: submitted.refused,
+      unknown: staged.unknown + submitted.unknown,
+      rejects_file: rejectsFile,
+    };
+    return { ...counts, failures: failuresOf(basename(file), counts, submitted.failure) };
+  } finally {
+    await dropLines(warehouse);
+  }
+}
+
+function warnOfNothing(file: string, emit: Emit): void {
+  const message = `${file} held no line of ad spend.`;
+  emit({ type: 'warning', code: 'SPEND_EMPTY', slice: null, window: null, message });
+}

@@ -1,0 +1,77 @@
+/** One line → what became of it, with every doubt kept: only what was certainly not received may be tried again. */
+
+import { Failure, type FailureCode } from '../errors.ts';
+import type { Service } from '../service/service.ts';
+import type { DueLine } from './staging.ts';
+
+/** What became of a line; `unsent`: it was certainly not received, and all is as if it had not been tried. */
+export type Settled =
+  | { readonly outcome: 'accepted' | 'unsent'; readonly status: null; readonly reason: null }
+  | { readonly outcome: 'rejected'; readonly status: number; readonly reason: string }
+  | { readonly outcome: 'unknown'; readonly status: null; readonly reason: string };
+
+export interface Submission {
+  readonly settled: Settled;
+  /** Whether the service said what became of this sending. */
+  readonly wasAnswered: boolean;
+  /** What must stop all others; null for a matter of this line alone. */
+  readonly error: unknown;
+}
+
+const MIN_REJECTING_STATUS = 400;
+const OVERLOADED = 429;
+const UNAVAILABLE = 503;
+
+/** Failures that say of every line that it was not, and would not be, received. */
+const notReceived: ReadonlySet<FailureCode> = new Set([
+  'CONFIG_INVALID',
+  'CREDENTIALS_REFUSED',
+  'SOURCE_MISSING',
+  'SOURCE_OVERLOADED',
+  'SOURCE_REDIRECTED',
+]);
+
+export const unsent: Settled = { outcome: 'unsent', status: null, reason: null };
+const accepted: Settled = { outcome: 'accepted', status: null, reason: null };
+const doubt = (reason: string): Settled => ({ outcome: 'unknown', status: null, reason });
+
+/** Sends a line; never throws. */
+export async function submitLine(
+  service: Pick<Service, 'submitSpend'>,
+  line: DueLine,
+  signal: AbortSignal,
+): Promise<Submission> {
+  const { cost_id: costId, cost_type: costType, cost_currency: costCurrency, cost_amount: costAmount, tag } = line;
+  try {
+    const answer = await service.submitSpend({ costId, costType, costCurrency, costAmount, tag }, signal);
+    if (answer.outcome === 'accepted') return { settled: accepted, wasAnswered: true, error: null };
+    if (answer.outcome === 'unknown') return { settled: doubt(answer.reason), wasAnswered: false, error: null };
+    return rejection(line, answer.status, answer.reason);
+  } catch (error) {
+    if (signal.aborted && error === signal.reason) return { settled: unsent, wasAnswered: false, error: null };
+    if (isNotReceived(error)) return { settled: unsent, wasAnswered: true, error };
+    const reason = error instanceof Error ? error.message : String(error);
+    return { settled: doubt(reason), wasAnswered: false, error: error instanceof Failure ? null : error };
+  }
+}
+
+function rejection({ outcome_before: before }: DueLine, status: number, reason: string): Submission {
+  if (status < MIN_REJECTING_STATUS) {
+    // Not documented, and no refusal: 202, say, may well mean that it was taken.
+    return { settled: doubt(`was answered ${status}: ${reason}`), wasAnswered: false, error: null };
+  }
+  const settled =
+    before === 'unknown'
+      ? doubt(`sent again and rejected (${status} ${reason}); the outcome of the first sending stays unknown`)
+      : ({ outcome: 'rejected', status, reason } as const);
+  return { settled, wasAnswered: true, error: null };
+}
+
+function isNotReceived(error: unknown): boolean {
+  if (!(error instanceof Failure)) return false;
+  if (notReceived.has(error.code)) return true;
+  const { status } = error.facts;
+  // Another status of a server's failing, 520 say, does not tell how far the request came.
+  const wasTurnedAway = typeof status !== 'number' || status === UNAVAILABLE || status === OVERLOADED;
+  return error.code === 'SOURCE_UNAVAILABLE' && wasTurnedAway;
+}

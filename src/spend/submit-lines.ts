@@ -1,0 +1,114 @@
+/**
+ * Sends the due lines, a few at once, each recorded before it goes out and before its worker goes on.
+ *
+ * Stops at once, keeping what is recorded, when the service refuses the credential or is down, when the disk fails, on
+ * the caller's signal, and when line after line stays without an answer.
+ */
+
+import { asFailure, Failure } from '../errors.ts';
+import type { Service } from '../service/service.ts';
+import type { SpendLedger } from './spend-ledger.ts';
+import type { DueLine } from './staging.ts';
+import { submitLine, unsent, type Settled } from './submit-line.ts';
+
+/** The wire takes about half of them at once; the others commit meanwhile. */
+const WORKERS = 8;
+/** After a stop, lines on the wire may still be answered; then they are given up as unknown. */
+const GRACE_MS = 10_000;
+/** Whatever answers like this does it to every line, and each would be left in doubt. */
+const MAX_UNANSWERED_IN_A_ROW = 20;
+
+export interface Submitted {
+  /** Lines of the three outcomes, all of them recorded. */
+  readonly accepted: number;
+  readonly refused: number;
+  readonly unknown: number;
+  /** What stopped the sending before its end; null for none, and for the caller's signal. */
+  readonly failure: Failure | null;
+}
+
+/** Sends every due line. Never throws: what stopped it is in the result. */
+export async function submitLines(
+  ledger: SpendLedger,
+  service: Pick<Service, 'submitSpend'>,
+  signal: AbortSignal,
+): Promise<Submitted> {
+  const sending = new Sending(ledger, service);
+  const stop = (): void => sending.stop();
+  if (signal.aborted) stop();
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    return await sending.run();
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+class Sending {
+  readonly #ledger: SpendLedger;
+  readonly #service: Pick<Service, 'submitSpend'>;
+  /** Aborts what is on the wire. */
+  readonly #wire = new AbortController();
+  readonly #counts = { accepted: 0, rejected: 0, unknown: 0, unsent: 0 };
+  #grace: NodeJS.Timeout | null = null;
+  #unansweredInARow = 0;
+  #failure: Failure | null = null;
+
+  constructor(ledger: SpendLedger, service: Pick<Service, 'submitSpend'>) {
+    this.#ledger = ledger;
+    this.#service = service;
+  }
+
+  /** Lets nothing new go out, and gives up what is still unanswered after the grace. */
+  stop(): void {
+    this.#grace ??= setTimeout(() => this.#wire.abort(), GRACE_MS);
+  }
+
+  async run(): Promise<Submitted> {
+    const work = async (): Promise<void> => this.#work().catch((error: unknown) => this.#fail(error));
+    await Promise.all(Array.from({ length: WORKERS }, work));
+    if (this.#grace !== null) clearTimeout(this.#grace);
+    const { accepted, rejected, unknown } = this.#counts;
+    return { accepted, refused: rejected, unknown, failure: this.#failure };
+  }
+
+  get #isStopping(): boolean {
+    return this.#grace !== null;
+  }
+
+  async #work(): Promise<void> {
+    let done: { readonly line: DueLine; readonly settled: Settled } | null = null;
+    for (;;) {
+      const next: DueLine | null = this.#isStopping ? null : await this.#ledger.take();
+      await this.#ledger.record({ done, next });
+      if (done !== null) this.#counts[done.settled.outcome] += 1;
+      if (next === null) return;
+      done = { line: next, settled: await this.#submit(next) };
+    }
+  }
+
+  async #submit(line: DueLine): Promise<Settled> {
+    if (this.#isStopping) return unsent;
+    const { settled, wasAnswered, error } = await submitLine(this.#service, line, this.#wire.signal);
+    if (error !== null) this.#fail(error);
+    this.#unansweredInARow = wasAnswered ? 0 : this.#unansweredInARow + 1;
+    if (this.#unansweredInARow === MAX_UNANSWERED_IN_A_ROW) this.#fail(endlessDoubt());
+    return settled;
+  }
+
+  #fail(error: unknown): void {
+    this.#failure ??= asFailure(error);
+    this.stop();
+  }
+}
+
+function endlessDoubt(): Failure {
+  return new Failure(
+    'SPEND_UNKNOWN',
+    `${MAX_UNANSWERED_IN_A_ROW} lines in a row stayed without a certain answer; no more were sent.`,
+    {
+      facts: { lines: MAX_UNANSWERED_IN_A_ROW },
+      hint: 'Find out what answers at service.cost_url before more is sent; the reasons are in ripen.spend.',
+    },
+  );
+}

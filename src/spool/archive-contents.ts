@@ -1,0 +1,120 @@
+/**
+ * What the archive holds of a slice, for loading it again; and what is corrupt or foreign in it, set aside.
+ *
+ * Nothing found on disk is trusted: a sidecar counts when its checksum matches, a body when its bytes do.
+ */
+
+import { readdir, readFile, rename } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import type { Slice } from '../model/slice.ts';
+import { archiveRoot, removeUnfinished } from './archive.ts';
+import { newestWindows, type ArchivedWindow } from './archive-choice.ts';
+import type { Damage, Flaw } from './archive-document.ts';
+import { bodyName, parseEntryName, parseSidecar, SIDECAR, type ArchiveEntry } from './archive-entry.ts';
+import { measureFile, nullWhenMissing, onDisk } from './archive-files.ts';
+import type { Spooled } from './spool.ts';
+
+export interface ArchiveContents {
+  /** In the order they were asked for. */
+  readonly windows: readonly ArchivedWindow[];
+  readonly damages: readonly Damage[];
+}
+
+const SET_ASIDE = '.corrupt';
+
+/** What there is of a slice, unfinished entries removed, what was set aside left out. Throws `STORAGE_FAILED`. */
+export async function readArchive(warehousePath: string, slice: string): Promise<ArchiveContents> {
+  const folder = join(archiveRoot(warehousePath), slice);
+  return onDisk(folder, async () => {
+    const windows: ArchivedWindow[] = [];
+    const damages: Damage[] = [];
+    if ((await readdir(folder).catch(nullWhenMissing)) === null) return { windows, damages };
+    await removeUnfinished(folder);
+    for (const found of await readdir(folder, { withFileTypes: true })) {
+      if (found.name.endsWith(SET_ASIDE)) continue;
+      const path = join(folder, found.name);
+      const isEntry = found.isDirectory() && parseEntryName(found.name) !== null;
+      const entry = isEntry ? await readEntry(path, slice) : { because: 'it was no entry of the archive' };
+      if ('because' in entry) damages.push({ path, ...entry });
+      else windows.push({ path, entry });
+    }
+    return { windows: windows.toSorted(byRequest), damages };
+  });
+}
+
+function byRequest(one: ArchivedWindow, other: ArchivedWindow): number {
+  return one.entry.requestedAt.getTime() - other.entry.requestedAt.getTime() || (one.path < other.path ? -1 : 1);
+}
+
+async function readEntry(path: string, slice: string): Promise<ArchiveEntry | Flaw> {
+  const entry = parseSidecar(await readFile(join(path, SIDECAR), 'utf8'));
+  if ('because' in entry || entry.slice === slice) return entry;
+  return { because: `it was an answer for slice ${entry.slice}` };
+}
+
+/** What is wrong with an entry's bodies; null when every byte is as it was written. */
+async function damageOf({ path, entry }: ArchivedWindow): Promise<Damage | null> {
+  return onDisk(path, async () => {
+    for (const [partNo, body] of entry.bodies.entries()) {
+      if (body === null) continue;
+      const name = bodyName(partNo);
+      const found = await measureFile(join(path, name));
+      if (found === null) return { path, because: `its ${name} was missing` };
+      if (found.bytes !== body.bytes) {
+        return { path, because: `its ${name} had ${found.bytes} bytes, not ${body.bytes}` };
+      }
+      if (found.sha256 !== body.sha256) return { path, because: `the checksum of its ${name} did not match` };
+    }
+    return null;
+  });
+}
+
+export interface IntactWindows {
+  /** Those to load, in the order they were asked for. */
+  readonly chosen: readonly ArchivedWindow[];
+  readonly broken: ReadonlyMap<ArchivedWindow, Damage>;
+}
+
+/** The newest windows whose bodies are whole: where the newest is broken, the one before takes its place. */
+export async function intactWindows(windows: readonly ArchivedWindow[], slice: Slice): Promise<IntactWindows> {
+  const broken = new Map<ArchivedWindow, Damage>();
+  const whole = new Set<ArchivedWindow>();
+  for (;;) {
+    const chosen = newestWindows(
+      windows.filter((window) => !broken.has(window)),
+      slice,
+    );
+    const unseen = chosen.filter((window) => !whole.has(window));
+    if (unseen.length === 0) return { chosen, broken };
+    for (const window of unseen) {
+      const damage = await damageOf(window);
+      if (damage === null) whole.add(window);
+      else broken.set(window, damage);
+    }
+  }
+}
+
+/** Renames what cannot be loaded, so that it is met only once; returns its new path. Throws `STORAGE_FAILED`. */
+export async function setAside(path: string): Promise<string> {
+  return onDisk(path, async () => {
+    const aside = `${path}${SET_ASIDE}`;
+    await rename(path, aside);
+    return aside;
+  });
+}
+
+/** The answer as it was spooled, read from where it lies: whoever gets it must not discard it. */
+export function spooledFrom({ path, entry }: ArchivedWindow, slice: Slice): Spooled {
+  const { fingerprint, metrics, asked, replaced, periods, parts, requests, requestedAt, receivedAt } = entry;
+  return {
+    window: { slice: { ...slice, metrics }, fingerprint, asked, replaced, periods, parts, attempt: 0 },
+    answers: entry.bodies.map((body, partNo) => ({
+      // Long numbers were quoted before the answer was loaded, and it was kept as it was loaded.
+      body: body === null ? null : { ...body, path: join(path, bodyName(partNo)), longNumbers: false },
+    })),
+    requests,
+    requestedAt,
+    receivedAt,
+  };
+}

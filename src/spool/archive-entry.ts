@@ -1,0 +1,122 @@
+/**
+ * An entry of the archive: one window's complete answer, as it was asked for and loaded. Pure.
+ *
+ * An entry is a directory `<requested at>.<first day>_<last day>.<number>` with one compressed body per part of the
+ * window, and `window.json`, which is written last: without it there is no entry. The sidecar carries no header and no
+ * credential.
+ */
+
+import * as z from 'zod';
+
+import { scrub } from '../config/secret.ts';
+import { lastDay, parseDay, type Day } from '../model/calendar.ts';
+import { dueReasons, reportParameters, type Window } from '../model/window.ts';
+import { documentText, parseDocument, type Flaw } from './archive-document.ts';
+import type { Spooled } from './spool.ts';
+
+/** The file that makes a directory an entry. */
+export const SIDECAR = 'window.json';
+
+const dayShape = z.custom<Day>((value) => typeof value === 'string' && parseDay(value) !== null);
+const interval = z.object({ start: dayShape, end: dayShape });
+const instant = z.iso.datetime().transform((text) => new Date(text));
+const valueSet = z.object({ in: z.array(z.string()).nullable(), notIn: z.array(z.string()) });
+const bodyFile = z.object({
+  /** Of the file's bytes, hexadecimal. */
+  sha256: z.string(),
+  bytes: z.number(),
+  plainBytes: z.number(),
+  encoding: z.literal('gzip'),
+});
+
+const entryShape = z.object({
+  slice: z.string(),
+  fingerprint: z.string(),
+  metrics: z.array(z.string()),
+  asked: interval,
+  replaced: interval,
+  periods: z
+    .array(z.object({ period: z.object({ bucket: interval, asked: interval }), reason: z.enum(dueReasons) }))
+    .min(1),
+  parts: z.array(z.record(z.string(), valueSet)).min(1),
+  /** As sent, one set per part; for people, as the fingerprint says what they meant. */
+  parameters: z.array(z.record(z.string(), z.string())),
+  requests: z.number(),
+  requestedAt: instant,
+  receivedAt: instant,
+  /** The instant that stood for the fetch; null: `requestedAt` did. */
+  asOf: instant.nullable(),
+  /** One per part; null: the service said there is nothing (204). */
+  bodies: z.array(bodyFile.nullable()),
+});
+
+export type BodyFile = z.infer<typeof bodyFile>;
+export type ArchiveEntry = z.infer<typeof entryShape>;
+
+/** The instant that counts as the fetch in every finality decision. */
+export function fetchedAtOf({ asOf, requestedAt }: Pick<ArchiveEntry, 'asOf' | 'requestedAt'>): Date {
+  return asOf ?? requestedAt;
+}
+
+/** The sidecar of a window's answer; one body per part. */
+export function sidecarText(
+  { window, requests, requestedAt, receivedAt }: Spooled,
+  asOf: Date | null,
+  bodies: readonly (BodyFile | null)[],
+): string {
+  return documentText({
+    slice: window.slice.name,
+    fingerprint: window.fingerprint,
+    metrics: window.slice.metrics,
+    asked: window.asked,
+    replaced: window.replaced,
+    periods: window.periods,
+    parts: window.parts,
+    parameters: window.parts.map((part) => scrubbed(reportParameters(window, part))),
+    requests,
+    requestedAt,
+    receivedAt,
+    asOf,
+    bodies,
+  });
+}
+
+/** The entry of a sidecar, or what is wrong with it. */
+export function parseSidecar(text: string): ArchiveEntry | Flaw {
+  const entry = parseDocument(text, entryShape, `its ${SIDECAR}`);
+  if ('because' in entry || entry.parts.length === entry.bodies.length) return entry;
+  return { because: `it had ${entry.bodies.length} bodies for ${entry.parts.length} parts` };
+}
+
+function scrubbed(parameters: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, scrub(value)]));
+}
+
+/** The file of a part's body inside its entry; the ending tells DuckDB how it is encoded. */
+export function bodyName(partNo: number): string {
+  return `part-${partNo + 1}.json.gz`;
+}
+
+/** The name of a window's entry, without its number. */
+export function entryStem(window: Pick<Window, 'asked'>, requestedAt: Date): string {
+  const at = requestedAt.toISOString().replaceAll(/[-:.]/g, '');
+  return `${at}.${window.asked.start}_${lastDay(window.asked)}`;
+}
+
+export interface EntryName {
+  readonly requestedAt: Date;
+  /** Whether the entry was found to be corrupt, and renamed. */
+  readonly isSetAside: boolean;
+}
+
+const entryName =
+  /^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})(\d{3})Z\.\d{4}-\d{2}-\d{2}_\d{4}-\d{2}-\d{2}\.\d+(\.corrupt)?$/;
+
+/** What an entry's name says; null for a name that the archive does not give. */
+export function parseEntryName(name: string): EntryName | null {
+  const found = entryName.exec(name);
+  if (found === null) return null;
+  const [, year, month, day, hour, minute, second, ms, ending] = found;
+  const requestedAt = new Date(`${year}-${month}-${day}T${hour}:${minute}:${second}.${ms}Z`);
+  return Number.isNaN(requestedAt.getTime()) ? null : { requestedAt, isSetAside: ending !== undefined };
+}

@@ -1,0 +1,71 @@
+/**
+ * The spool: answers on disk, between the wire and the warehouse.
+ *
+ * Hides names and clean-up. File names are built from checked slice names, dates and a counter alone, inside one private
+ * directory that belongs to the run lock's holder.
+ */
+
+import { mkdirSync, rmSync } from 'node:fs';
+import { rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { Failure } from '../errors.ts';
+import { labelOf, type Window } from '../model/window.ts';
+import type { SavedBody } from '../service/service.ts';
+
+/** One answer to one report request; null body: the service said there is nothing (204). */
+export interface SpooledAnswer {
+  readonly body: SavedBody | null;
+}
+
+/** A window's complete answer. */
+export interface Spooled {
+  readonly window: Window;
+  /** One per part of the window, in their order. */
+  readonly answers: readonly SpooledAnswer[];
+  readonly requests: number;
+  readonly requestedAt: Date;
+  readonly receivedAt: Date;
+}
+
+export interface Spool {
+  /** A fresh path for a window's answer. */
+  pathFor(window: Window): string;
+  /** The saved body under a name that says its encoding; DuckDB goes by the ending. */
+  keep(body: SavedBody): Promise<SavedBody>;
+  discard(spooled: Spooled): Promise<void>;
+  /** Removes everything. */
+  clear(): void;
+}
+
+/** Opens the spool beside a warehouse, emptied: what an earlier run left there was never loaded. */
+export function openSpool(warehousePath: string): Spool {
+  const root = `${warehousePath}.spool`;
+  const clear = (): void => rmSync(root, { recursive: true, force: true });
+  try {
+    clear();
+    mkdirSync(root, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw new Failure('STORAGE_FAILED', `The spool ${root} could not be made: ${String(error)}`, {
+      hint: 'Check permissions and free space of the warehouse directory.',
+      cause: error,
+    });
+  }
+  let made = 0;
+  return {
+    pathFor(window) {
+      made += 1;
+      return join(root, `${window.slice.name}.${labelOf(window).replace(':', '_')}.${made}`);
+    },
+    async keep(body) {
+      const path = `${body.path}.json${body.encoding === 'gzip' ? '.gz' : ''}`;
+      await rename(body.path, path);
+      return { ...body, path };
+    },
+    async discard(spooled) {
+      const paths = spooled.answers.flatMap(({ body }) => (body === null ? [] : [body.path]));
+      await Promise.all(paths.map((path) => rm(path, { force: true })));
+    },
+    clear,
+  };
+}

@@ -1,0 +1,114 @@
+/**
+ * The nightly pipeline: catalog → partners and links → plan → extract and load → swap → publish.
+ *
+ * What enters: a configuration, a service, an instant. What leaves: a summary. A window is loaded wholly or not at all;
+ * whatever could be loaded is committed when this returns, and every failure is in the summary.
+ */
+
+import type { Config } from './config/config.ts';
+import type { Emit } from './events.ts';
+import { prepareTable, swapTables } from './load/slice-table.ts';
+import type { Target } from './load/target.ts';
+import { isComplete, planSlice, type SlicePlan } from './plan/plan.ts';
+import { publish } from './publish/publish.ts';
+import { refreshCatalog } from './refresh-catalog.ts';
+import { completeDimensions, refreshDimensions } from './refresh-dimensions.ts';
+import { archiveCatalog, expireArchive } from './run-archive.ts';
+import { clockCheck } from './run-guards.ts';
+import { runStages, type Run, type SyncRequest } from './run.ts';
+import { runWindows } from './run-windows.ts';
+import type { Service } from './service/service.ts';
+import { openSpool } from './spool/spool.ts';
+import type { SyncSummary } from './sync-summary.ts';
+import { readSliceLedger } from './warehouse/ledger.ts';
+import { recordPlan } from './window-outcome.ts';
+
+/** Refreshes what is due (or, for a backfill, what is asked for) and publishes. Throws as `runStages` does. */
+export async function sync(
+  config: Config,
+  service: Service,
+  request: SyncRequest,
+  emit: Emit,
+  signal: AbortSignal,
+): Promise<SyncSummary> {
+  const stages = { refresh: async (run: Run) => refresh({ ...run, request, service }), publish: publishAll };
+  return runStages(stages, { config, request, emit, signal }, () => service.statistics());
+}
+
+/** A run that asks the service. */
+interface SyncRun extends Run {
+  readonly request: SyncRequest;
+  readonly service: Service;
+}
+
+async function refresh(run: SyncRun): Promise<void> {
+  const catalog = await refreshCatalog(run);
+  await archiveCatalog(catalog, run);
+  const checkClock = clockCheck(run.request.asOf, run.service, run.emit);
+  checkClock();
+
+  await refreshDimensions(run);
+
+  const targets = new Map<string, Target>();
+  for (const slice of run.slices) {
+    targets.set(slice.name, await prepareTable(run.warehouse, slice, catalog, run.runId));
+  }
+  const plans = await planTargets(run, [...targets.values()]);
+  for (const plan of plans) recordPlan(plan, run);
+
+  await loadWindows(run, plans, targets, checkClock);
+
+  for (const target of targets.values()) {
+    if (target.state !== 'building') continue;
+    const [plan] = await planTargets(run, [target]);
+    if (plan !== undefined && isComplete(plan)) await swapTables(run.warehouse, target, run.runId);
+  }
+  await completeDimensions(run);
+  await expireArchive(run.asOf, run);
+}
+
+async function planTargets(run: SyncRun, targets: readonly Target[]): Promise<SlicePlan[]> {
+  const { asOf, request, warehouse } = run;
+  const plans: SlicePlan[] = [];
+  for (const { slice, metrics } of targets) {
+    const ledger = await readSliceLedger(warehouse, slice.name);
+    plans.push(planSlice({ slice, metrics, ledger, asOf, forced: request.forced }));
+  }
+  return plans;
+}
+
+async function loadWindows(
+  run: SyncRun,
+  plans: readonly SlicePlan[],
+  targets: Map<string, Target>,
+  checkClock: () => void,
+): Promise<void> {
+  const windows = plans.flatMap((plan) => plan.windows);
+  if (windows.length === 0) return;
+  const spool = openSpool(run.warehouse.path);
+  try {
+    await runWindows(windows, {
+      ...run,
+      spool,
+      targets,
+      checkClock,
+      asOf: run.request.asOf,
+      acceptLoss: run.request.acceptLoss,
+      maxConcurrency: run.config.service.maxConcurrency,
+      replan: async (slice) => {
+        const plan = await planTargets(
+          run,
+          [...targets.values()].filter((target) => target.slice === slice),
+        );
+        return plan.flatMap((each) => each.windows);
+      },
+    });
+  } finally {
+    spool.clear();
+  }
+}
+
+/** Publishes what is committed, also after failures: the copies then hold what could be loaded. */
+async function publishAll({ config, warehouse, record, emit, signal }: Run): Promise<void> {
+  record.publish(await publish(config, warehouse, emit, signal));
+}

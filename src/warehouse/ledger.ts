@@ -1,0 +1,133 @@
+/** The ledger of slices: which table holds which meaning, and what is known of each period. */
+
+import * as z from 'zod';
+
+import type { Day, WeekStart } from '../model/calendar.ts';
+import type { Part } from '../model/part.ts';
+import type { LoadedPeriod, SliceLedger, SliceTable } from '../model/ledger.ts';
+import { count, dayShape, instant } from './shapes.ts';
+import { statement } from './statements.ts';
+import type { Warehouse } from './warehouse.ts';
+
+const partsShape = z.array(
+  z.record(z.string(), z.object({ in: z.array(z.string()).nullable(), notIn: z.array(z.string()) })),
+);
+
+const tableRow = z.object({
+  fingerprint: z.string(),
+  table_name: z.string(),
+  state: z.enum(['live', 'building']),
+  week_starts_on: z.union([z.literal(0), z.literal(1)]).nullable(),
+  max_days: z.number().nullable(),
+  parts: z
+    .string()
+    .transform((text) => partsShape.parse(JSON.parse(text)))
+    .nullable(),
+});
+
+const periodRow = z.object({
+  start_day: dayShape,
+  end_day: dayShape,
+  asked_start: dayShape,
+  asked_end: dayShape,
+  fetched_at: instant,
+  rows: count,
+  rejected: count,
+  metrics: z.string().transform((text) => z.array(z.string()).parse(JSON.parse(text))),
+});
+
+/** What the ledger knows of a slice. */
+export async function readSliceLedger(warehouse: Warehouse, slice: string): Promise<SliceLedger> {
+  const rows = await warehouse.rows(statement('ledger/slice_tables'), [slice], tableRow);
+  const tables = await Promise.all(
+    rows.map(async (row): Promise<SliceTable> => {
+      const { fingerprint, state } = row;
+      const periods = await readPeriods(warehouse, slice, fingerprint);
+      return {
+        fingerprint,
+        state,
+        tableName: row.table_name,
+        weekStartsOn: row.week_starts_on,
+        maxDays: row.max_days,
+        parts: row.parts,
+        periods,
+      };
+    }),
+  );
+  const find = (state: SliceTable['state']): SliceTable | null => tables.find((table) => table.state === state) ?? null;
+  return { live: find('live'), building: find('building') };
+}
+
+async function readPeriods(warehouse: Warehouse, slice: string, fingerprint: string): Promise<Map<Day, LoadedPeriod>> {
+  const rows = await warehouse.rows(statement('ledger/loaded_periods'), [slice, fingerprint], periodRow);
+  return new Map(
+    rows.map((row) => [
+      row.start_day,
+      {
+        bucket: { start: row.start_day, end: row.end_day },
+        asked: { start: row.asked_start, end: row.asked_end },
+        fetchedAt: row.fetched_at,
+        metrics: row.metrics,
+        rows: row.rows,
+        rejected: row.rejected,
+      },
+    ]),
+  );
+}
+
+/** Remembers the weekday the service begins its weeks with. */
+export async function learnWeekStart(
+  warehouse: Warehouse,
+  slice: string,
+  fingerprint: string,
+  weekStartsOn: WeekStart,
+): Promise<void> {
+  await warehouse.run('update ripen.slice_tables set week_starts_on = $3 where slice = $1 and fingerprint = $2', [
+    slice,
+    fingerprint,
+    weekStartsOn,
+  ]);
+}
+
+/** Remembers that a request for more than this many days was too heavy. */
+export async function learnMaxDays(
+  warehouse: Warehouse,
+  slice: string,
+  fingerprint: string,
+  maxDays: number,
+): Promise<void> {
+  await warehouse.run(
+    'update ripen.slice_tables set max_days = least(coalesce(max_days, $3), $3) where slice = $1 and fingerprint = $2',
+    [slice, fingerprint, Math.max(1, maxDays)],
+  );
+}
+
+/**
+ * Allows twice the days after a run in which windows of `loadedDays` were light, if that is as many as were allowed: what
+ * was too heavy once, in a bad hour or with other data, is tried again in time.
+ */
+export async function relaxMaxDays(
+  warehouse: Warehouse,
+  slice: string,
+  fingerprint: string,
+  loadedDays: number,
+): Promise<void> {
+  await warehouse.run(
+    'update ripen.slice_tables set max_days = max_days * 2 where slice = $1 and fingerprint = $2 and max_days <= $3',
+    [slice, fingerprint, loadedDays],
+  );
+}
+
+/** Remembers the parts in which a single period was light enough. */
+export async function learnParts(
+  warehouse: Warehouse,
+  slice: string,
+  fingerprint: string,
+  parts: readonly Part[],
+): Promise<void> {
+  await warehouse.run('update ripen.slice_tables set parts = $3::json where slice = $1 and fingerprint = $2', [
+    slice,
+    fingerprint,
+    JSON.stringify(parts),
+  ]);
+}

@@ -1,0 +1,96 @@
+/** The ledger of runs: what was started, how it ended, what was odd on the way. */
+
+import { hostname } from 'node:os';
+
+import * as z from 'zod';
+
+import type { DayInterval } from '../model/calendar.ts';
+import { scrub } from '../config/secret.ts';
+import { version } from '../version.ts';
+import { count, timestamp } from './shapes.ts';
+import type { Warehouse } from './warehouse.ts';
+
+export interface RunStart {
+  readonly runId: string;
+  readonly command: string;
+  readonly asOf: Date;
+  readonly startedAt: Date;
+}
+
+export interface RunEnd {
+  readonly runId: string;
+  readonly finishedAt: Date;
+  readonly status: string;
+  /** Null for a run that a signal stopped: the process returns the signal's. */
+  readonly exitCode: number | null;
+  /** The printed summary, as JSON. */
+  readonly summary: string;
+}
+
+export interface Warning {
+  readonly runId: string;
+  readonly slice: string | null;
+  readonly days: DayInterval | null;
+  readonly code: string;
+  readonly message: string;
+}
+
+/** Records that a run began; it stays `running` until `finishRun`, also after a kill. */
+export async function startRun(warehouse: Warehouse, run: RunStart): Promise<void> {
+  await warehouse.run(
+    `insert into ripen.runs (run_id, command, as_of, started_at, status, version, host, pid)
+     values ($1, $2, $3::timestamp, $4::timestamp, 'running', $5, $6, $7)`,
+    [run.runId, run.command, timestamp(run.asOf), timestamp(run.startedAt), version, hostname(), process.pid],
+  );
+}
+
+/** Whether a sync for exactly this instant has succeeded before. */
+export async function hasSucceededAt(warehouse: Warehouse, asOf: Date): Promise<boolean> {
+  const [found] = await warehouse.rows(
+    `select count(*) as runs from ripen.runs where command = 'sync' and status = 'succeeded' and as_of = $1::timestamp`,
+    [timestamp(asOf)],
+    z.object({ runs: count }),
+  );
+  return found !== undefined && found.runs > 0;
+}
+
+export async function finishRun(warehouse: Warehouse, run: RunEnd): Promise<void> {
+  await warehouse.run(
+    `update ripen.runs set finished_at = $2::timestamp, status = $3, exit_code = $4, summary = $5::json where run_id = $1`,
+    [run.runId, timestamp(run.finishedAt), run.status, run.exitCode, run.summary],
+  );
+}
+
+export async function recordWarning(warehouse: Warehouse, warning: Warning): Promise<void> {
+  await warehouse.run(
+    `insert into ripen.warnings values ($1, $2, $3::date, $4::date, $5, $6, now() at time zone 'UTC')`,
+    [
+      warning.runId,
+      warning.slice,
+      warning.days?.start ?? null,
+      warning.days?.end ?? null,
+      warning.code,
+      scrub(warning.message),
+    ],
+  );
+}
+
+export interface SchemaChange {
+  readonly runId: string;
+  readonly object: string;
+  readonly name: string | null;
+  readonly change: string;
+  readonly before: string | null;
+  readonly after: string | null;
+}
+
+export async function recordSchemaChange(warehouse: Warehouse, change: SchemaChange): Promise<void> {
+  await warehouse.run(`insert into ripen.schema_changes values ($1, $2, $3, $4, $5, $6, now() at time zone 'UTC')`, [
+    change.runId,
+    change.object,
+    change.name,
+    change.change,
+    change.before,
+    change.after,
+  ]);
+}

@@ -1,0 +1,83 @@
+/** Ways to decide what a night fetches: ripen's own, and what people do without it. Pure. */
+
+import { addDays, type Day } from '../../../src/model/calendar.ts';
+import type { LoadedPeriod, SliceTable } from '../../../src/model/ledger.ts';
+import { stateOf } from '../../../src/model/maturity.ts';
+import type { Metric } from '../../../src/model/metric.ts';
+import { periodsOf, resolveDatePeriod, type Period } from '../../../src/model/period.ts';
+import type { Slice } from '../../../src/model/slice.ts';
+import type { Window } from '../../../src/model/window.ts';
+import { planSlice } from '../../../src/plan/plan.ts';
+
+export interface PlannedNight {
+  readonly slice: Slice;
+  readonly metrics: readonly Metric[];
+  readonly table: SliceTable;
+  readonly asOf: Date;
+}
+
+export interface Policy {
+  readonly name: string;
+  /** The windows of one night, given what was loaded before; every policy's windows are as large as ripen's. */
+  windows(night: PlannedNight): readonly Window[];
+  /** Whether a period that was loaded will never be asked for again. */
+  isSettled(period: Period, loaded: LoadedPeriod, night: PlannedNight): boolean;
+}
+
+const MONDAY = 1;
+
+const isFinalPeriod: Policy['isSettled'] = (period, { fetchedAt }, { metrics, slice }) =>
+  stateOf(period, metrics, slice, fetchedAt) === 'final';
+
+/** ripen's planner, with a refresh schedule. */
+export function ripen(name: string, refresh: Slice['refresh']): Policy {
+  return {
+    name,
+    windows: ({ slice, metrics, table, asOf }) =>
+      planSlice({
+        slice: { ...slice, refresh },
+        metrics,
+        ledger: { live: table, building: null },
+        asOf,
+        forced: null,
+      }).windows,
+    isSettled: isFinalPeriod,
+  };
+}
+
+/** Each night the last so many days, and whatever was not loaded before. */
+export function lookback(days: number): Policy {
+  const isRecent = (period: Period, { slice, asOf }: PlannedNight): boolean => {
+    const wanted = resolveDatePeriod(slice.datePeriod, asOf, slice.utcOffset);
+    return wanted !== null && period.bucket.start >= addDays(wanted.end, -days);
+  };
+  return {
+    name: `the last ${days} days`,
+    windows: (night) => fromFirstDue(night, (period, loaded) => loaded === undefined || isRecent(period, night)),
+    isSettled: (period, _loaded, night) => !isRecent(period, night),
+  };
+}
+
+/** Each night every period of which some metric was not final when it was fetched last. */
+export function everythingImmature(): Policy {
+  return {
+    name: 'everything immature',
+    windows: (night) =>
+      fromFirstDue(night, (period, loaded) => loaded === undefined || !isFinalPeriod(period, loaded, night)),
+    isSettled: isFinalPeriod,
+  };
+}
+
+/** Windows over the days from the first due period to the end of the date period. */
+function fromFirstDue(
+  { slice, metrics, table, asOf }: PlannedNight,
+  isDue: (period: Period, loaded: LoadedPeriod | undefined) => boolean,
+): readonly Window[] {
+  const wanted = resolveDatePeriod(slice.datePeriod, asOf, slice.utcOffset);
+  const periods = wanted === null ? [] : periodsOf(wanted, slice.grain, MONDAY);
+  const start: Day | undefined = periods.find((period) => isDue(period, table.periods.get(period.bucket.start)))?.bucket
+    .start;
+  if (wanted === null || start === undefined) return [];
+  const forced = { start, end: wanted.end };
+  return planSlice({ slice, metrics, ledger: { live: table, building: null }, asOf, forced }).windows;
+}

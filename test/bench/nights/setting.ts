@@ -1,0 +1,74 @@
+/** The bench's slice, world and nights: cohorts to day 120 beside spend, over a date period from a fixed start. */
+
+import { addDays, day, dayAt, UTC } from '../../../src/model/calendar.ts';
+import { catalogFilters, type Catalog } from '../../../src/model/catalog.ts';
+import { metricsOf } from '../../../src/model/metric.ts';
+import type { Slice } from '../../../src/model/slice.ts';
+import { createWorld, type World, type WorldOptions } from '../../../src/simulator/world/world.ts';
+import { slice } from '../../support/scenario.ts';
+import type { Setting } from './pass-nights.ts';
+import { askWorld } from './reported-rows.ts';
+import { runNights } from './run-nights.ts';
+
+const START_DAY = day('2025-01-01');
+/** So far the date period reaches back at the first night: longer than any of the metrics moves. */
+export const HISTORY_DAYS = 122;
+/** Nothing of a period moves after that, whatever the metric. */
+export const TRUTH_AFTER_DAYS = 400;
+
+export const worldOptions: Partial<WorldOptions> = { seed: 1, apps: 2, partners: 6, links: 24, rowsPerDay: 60 };
+
+export const networkDaily: Slice = slice({
+  name: 'network_daily',
+  dimensions: ['day', 'app_token', 'network', 'os_name', 'country_code'],
+  metrics: [
+    'installs',
+    'clicks',
+    'cost',
+    'network_cost',
+    'revenue',
+    'cohort_size_d7',
+    'all_revenue_total_d7',
+    'all_revenue_total_d30',
+    'all_revenue_total_d60',
+    'all_revenue_total_d120',
+    'roas_d30',
+  ],
+  datePeriod: { first: { day: START_DAY }, last: { daysAgo: 1 } },
+});
+
+/** So many nights in a row, the first of which loads the history: one in thirty without a run, and an outage of a week. */
+export function nightsFromStart(nights: number, historyDays: number = HISTORY_DAYS): Setting {
+  const world = createWorld(worldOptions);
+  const runs = runNights({
+    firstDay: addDays(START_DAY, historyDays),
+    nights,
+    outage: { fromNight: 20, nights: 7 },
+    shareSkipped: 1 / 30,
+    seed: 7,
+  });
+  const end = dayAt(runs.at(-1) ?? new Date(0), UTC);
+  const inTheEnd = new Date(`${addDays(end, TRUTH_AFTER_DAYS)}T00:00:00Z`);
+  return {
+    world,
+    slice: networkDaily,
+    metrics: metricsOf(networkDaily, catalogOf(world)),
+    nights: runs,
+    truth: askWorld(world, networkDaily, { start: START_DAY, end }, inTheEnd),
+  };
+}
+
+function catalogOf(world: World): Catalog {
+  const lists = world.filtersData(new URLSearchParams({ required_filters: catalogFilters.join(',') }));
+  return Object.entries(lists).flatMap(([filter, items]) =>
+    items.map(({ id, name, short_name: shortName, section, formatting, description }) => ({
+      filter,
+      id,
+      name,
+      shortName,
+      section,
+      formatting,
+      description,
+    })),
+  );
+}

@@ -1,0 +1,216 @@
+/** FAULTS 22, 24 and 32: signals, a warehouse that somebody else holds, an output nobody reads on. */
+
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import * as z from 'zod';
+
+import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
+import { rowsOf } from '../support/installation-contents.ts';
+import {
+  cli,
+  openInstallation,
+  serviceAt,
+  startProcess,
+  TOKEN,
+  type Installation,
+  type Running,
+} from '../support/installation.ts';
+
+/** After a signal a run has ended by then (FAULTS 22). */
+const MAX_STOPPING_MS = 20_000;
+
+const AS_OF = ['--as-of', '2026-02-14T02:30:00Z'];
+const SYNC = ['sync', ...AS_OF];
+
+const summaryShape = z.object({
+  status: z.string(),
+  slices: z.array(z.object({ windows: z.object({ planned: z.number(), loaded: z.number(), failed: z.number() }) })),
+  failures: z.array(z.unknown()),
+});
+
+let simulator: Simulator;
+let installation: Installation;
+
+beforeEach(async () => {
+  const world = { seed: 3, apps: 1, partners: 2, links: 4, rowsPerDay: 20 };
+  simulator = await startSimulator({ token: TOKEN, world, now: new Date('2026-02-14T02:30:00Z') });
+  installation = await openInstallation();
+  await installation.configure({
+    service: { ...serviceAt(simulator.url), max_concurrency: 1 },
+    warehouse: 'warehouse.duckdb',
+    partners: false,
+    slices: ['2026-01', '2026-02'].map((month) => ({
+      name: `days_of_${month.replace('-', '_')}`,
+      dimensions: ['day', 'os_name'],
+      metrics: ['installs'],
+      date_period: `${month}-01:${month}-10`,
+    })),
+  });
+});
+
+afterEach(async () => {
+  await installation.close();
+  await simulator.close();
+});
+
+/** The report of February never comes, whoever asks for it; the function returned lets it come. */
+function hangFebruary(): () => void {
+  return simulator.script({
+    match: ({ query }) => query.get('date_period')?.startsWith('2026-02') ?? false,
+    times: Infinity,
+    fault: { kind: 'silence' },
+  });
+}
+
+/** A sync that has loaded January and waits for February, which never comes. */
+async function hangingSync(...options: string[]): Promise<Running> {
+  const running = installation.start([...SYNC, ...options]);
+  await running.until('days_of_2026_01 2026-01-01:2026-01-10: loaded');
+  return running;
+}
+
+/** What runs the ledger holds, oldest first. */
+async function runs(): Promise<unknown[]> {
+  const rows = await rowsOf(
+    installation.path('warehouse.duckdb'),
+    'select status, exit_code from ripen.runs order by started_at',
+  );
+  return rows.map((row) => [row['status'], row['exit_code']]);
+}
+
+const reportsAsked = (): number => simulator.asked.requests.filter(({ path }) => path.endsWith('/report')).length;
+
+describe('a signal in the middle, while a request hangs', () => {
+  test('SIGTERM ends with 143: nothing new is asked, what was loaded is kept and summed up as JSON', async () => {
+    const letCome = hangFebruary();
+    const running = await hangingSync('--json');
+    const asked = reportsAsked();
+    const killedAt = performance.now();
+    running.kill('SIGTERM');
+    const ended = await running.ended;
+    expect(performance.now() - killedAt).toBeLessThan(MAX_STOPPING_MS);
+    expect(ended.code).toBe(143);
+    expect(reportsAsked()).toBe(asked);
+    expect(ended.err).not.toContain('BUG');
+    expect(summaryShape.parse(JSON.parse(ended.out))).toStrictEqual({
+      status: 'interrupted',
+      slices: [{ windows: { planned: 1, loaded: 1, failed: 0 } }, { windows: { planned: 1, loaded: 0, failed: 0 } }],
+      failures: [],
+    });
+    expect(await runs()).toMatchObject([['interrupted', null]]);
+
+    letCome();
+    const next = await installation.run([...SYNC, '--json']);
+    expect(summaryShape.parse(JSON.parse(next.out)).slices).toStrictEqual([
+      { windows: { planned: 0, loaded: 0, failed: 0 } },
+      { windows: { planned: 1, loaded: 1, failed: 0 } },
+    ]);
+    expect(await installation.files()).toStrictEqual(['warehouse.duckdb']);
+  });
+
+  test('SIGINT ends with 130 and the summary as text', async () => {
+    hangFebruary();
+    const running = await hangingSync();
+    running.kill('SIGINT');
+    const { code, out } = await running.ended;
+    expect(code).toBe(130);
+    expect(out).toMatch(/days_of_2026_01 +1\/1 [^]*days_of_2026_02 +0\/1 [^]*\ninterrupted as of/);
+  });
+
+  test('a second signal ends it at once, without a summary, and the next run completes what is missing', async () => {
+    const letCome = hangFebruary();
+    const running = await hangingSync();
+    running.kill('SIGTERM');
+    running.kill('SIGINT');
+    const { code, out } = await running.ended;
+    expect([130, 143]).toContain(code);
+    expect(out).toBe('');
+    letCome();
+    expect((await installation.run(SYNC)).code).toBe(0);
+    expect(await runs()).toStrictEqual([
+      ['running', null],
+      ['succeeded', 0],
+    ]);
+  });
+});
+
+describe('an output nobody reads on', () => {
+  test('`| head -1` gets its line, and the load goes on to its end with exit code 0', async () => {
+    const script = '"$@" 2>&1 | head -n 1; exit "${PIPESTATUS[0]}"';
+    const argv = ['-c', script, 'bash', process.execPath, cli, ...SYNC];
+    const { code, out } = await startProcess('bash', argv, installation.directory).ended;
+    expect(out.trim().split('\n')).toHaveLength(1);
+    expect(out).toContain('sync started');
+    expect(code).toBe(0);
+    expect(await runs()).toStrictEqual([['succeeded', 0]]);
+    expect(await installation.files()).toStrictEqual(['warehouse.duckdb']);
+  });
+});
+
+describe('a warehouse that is open elsewhere', () => {
+  test('two syncs at once: the second names the first, gives up after --lock-wait 1s with 75, and asks nothing', async () => {
+    hangFebruary();
+    const first = await hangingSync();
+    const asked = simulator.asked.requests.length;
+    const second = await installation.run([...SYNC, '--lock-wait', '1s']);
+    expect(second.code).toBe(75);
+    expect(second.err).toContain('waiting up to 1s');
+    const named = `(process ${first.pid})`;
+    expect(second.err.match(/^WAREHOUSE_LOCKED: .*$/m)?.[0]).toContain(named);
+
+    const status = await installation.run(['status', ...AS_OF, '--lock-wait', '0s']);
+    expect(status.code).toBe(75);
+    expect(status.err).toContain(named);
+
+    const third = installation.start(SYNC);
+    await third.until('waiting up to 1m');
+    third.kill('SIGTERM');
+    const { code, err } = await third.ended;
+    expect(code).toBe(143);
+    expect(err).not.toContain('BUG');
+    expect(simulator.asked.requests.length).toBe(asked);
+    first.kill('SIGKILL');
+    await first.ended;
+  });
+
+  test('two syncs at once: the second waits its turn, and loads what the first did not', async () => {
+    const letCome = hangFebruary();
+    const first = await hangingSync();
+    const second = installation.start([...SYNC, '--json', '--lock-wait', '60s']);
+    await second.until(`(process ${first.pid})`);
+    letCome();
+    first.kill('SIGTERM');
+    expect((await first.ended).code).toBe(143);
+    const { code, out } = await second.ended;
+    expect(code).toBe(0);
+    expect(summaryShape.parse(JSON.parse(out)).slices).toStrictEqual([
+      { windows: { planned: 0, loaded: 0, failed: 0 } },
+      { windows: { planned: 1, loaded: 1, failed: 0 } },
+    ]);
+    expect(await runs()).toStrictEqual([
+      ['interrupted', null],
+      ['succeeded', 0],
+    ]);
+  });
+
+  test('a session that only reads holds it as well: it is named, and once it is closed the sync goes on', async () => {
+    expect((await installation.run([...SYNC, '--slice', 'days_of_2026_01'])).code).toBe(0);
+    const api = new URL('../../node_modules/@duckdb/node-api/lib/index.js', import.meta.url).href;
+    const reading = `
+      const { default: { DuckDBInstance } } = await import(${JSON.stringify(api)});
+      const instance = await DuckDBInstance.create('warehouse.duckdb', { access_mode: 'READ_ONLY' });
+      globalThis.kept = await instance.connect();
+      console.error('open');
+      setInterval(() => {}, 1000);`;
+    const argv = ['--input-type=module', '-e', reading];
+    const reader = startProcess(process.execPath, argv, installation.directory);
+    await reader.until('open');
+    const refused = await installation.run([...SYNC, '--lock-wait', '1s']);
+    expect(refused.code).toBe(75);
+    expect(refused.err).toContain(`(process ${reader.pid})`);
+
+    const waiting = installation.start(SYNC);
+    await waiting.until(`(process ${reader.pid})`);
+    reader.kill('SIGKILL');
+    expect((await waiting.ended).code).toBe(0);
+  });
+});

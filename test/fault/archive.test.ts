@@ -1,0 +1,225 @@
+/** An archive that is damaged, half written, foreign, or on a disk that refuses: named, and nothing else suffers. */
+
+import { mkdir, readdir, readFile, rename, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+
+import { warehouseExists } from '../../src/warehouse/warehouse.ts';
+import {
+  archived,
+  archiveOf,
+  DAY_MS,
+  entriesOf,
+  loadedState,
+  loseWarehouse,
+  replayInto,
+} from '../support/archive-scene.ts';
+import { column, lastRun } from '../support/contents.ts';
+import { textWith } from '../support/matching.ts';
+import { smallWorld } from '../support/night.ts';
+import { openScenario, slice, type Scenario } from '../support/scenario.ts';
+
+const FIRST = new Date('2026-06-01T02:30:00Z');
+const SECOND = new Date('2026-06-02T02:30:00Z');
+
+const daily = slice({
+  name: 'daily',
+  dimensions: ['day', 'app_token'],
+  metrics: ['installs', 'cost'],
+  datePeriod: { first: { daysAgo: 3 }, last: { daysAgo: 1 } },
+});
+
+let scenario: Scenario;
+
+beforeEach(async () => {
+  scenario = await openScenario([daily], { simulator: { world: { ...smallWorld, apps: 1, rowsPerDay: 12 } } });
+});
+
+afterEach(() => scenario.close());
+
+async function changeByte(path: string, at: number): Promise<void> {
+  const bytes = await readFile(path);
+  bytes[at] = (bytes[at] ?? 0) ^ 1;
+  await writeFile(path, bytes);
+}
+
+/** Days of the table, in order. */
+const days = (): Promise<string[]> => column(scenario, 'select distinct day from daily order by day');
+
+/** Two nights: the first asked for 29, 30 and 31 May, the second for 30 May to 1 June. */
+async function archiveTwoNights(): Promise<{ readonly older: string; readonly newer: string }> {
+  await scenario.night(FIRST, archived);
+  await scenario.night(SECOND, archived);
+  const [older = '', newer = ''] = await entriesOf(scenario, 'daily');
+  expect(basename(newer)).toContain('2026-05-30_2026-06-01');
+  return { older, newer };
+}
+
+const damages: readonly {
+  readonly name: string;
+  readonly damage: (entry: string) => Promise<void>;
+  readonly because: string;
+}[] = [
+  {
+    name: 'one changed bit in the middle of a body',
+    damage: (entry) => changeByte(join(entry, 'part-1.json.gz'), 60),
+    because: 'the checksum of its part-1.json.gz did not match',
+  },
+  {
+    name: 'a body cut to 40 bytes',
+    damage: (entry) => truncate(join(entry, 'part-1.json.gz'), 40),
+    because: 'its part-1.json.gz had 40 bytes, not ',
+  },
+  {
+    name: 'a body that is gone',
+    damage: (entry) => rm(join(entry, 'part-1.json.gz')),
+    because: 'its part-1.json.gz was missing',
+  },
+  {
+    name: 'a body that is a link to the one that was there',
+    damage: async (entry) => {
+      await rename(join(entry, 'part-1.json.gz'), join(scenario.directory, 'elsewhere'));
+      await symlink(join(scenario.directory, 'elsewhere'), join(entry, 'part-1.json.gz'));
+    },
+    because: 'its part-1.json.gz was missing',
+  },
+  {
+    name: 'one changed bit in a sidecar',
+    damage: (entry) => changeByte(join(entry, 'window.json'), 300),
+    because: 'window.json',
+  },
+  {
+    name: 'a sidecar cut in half',
+    damage: (entry) => truncate(join(entry, 'window.json'), 400),
+    because: 'window.json',
+  },
+];
+
+describe('a replay', () => {
+  test.each(damages)(
+    'sets $name aside, names it, loads the answer before it, and exits with 65',
+    async ({ damage, because }) => {
+      const { newer } = await archiveTwoNights();
+      await damage(newer);
+      await loseWarehouse(scenario);
+      const summary = await replayInto(scenario);
+
+      expect(summary).toMatchObject({ status: 'partial', slices: [{ windows: { loaded: 1 } }] });
+      expect(summary.failures).toMatchObject([
+        { code: 'DATA_MALFORMED', slice: 'daily', message: textWith(basename(newer)) },
+      ]);
+      expect(summary.failures[0]?.message).toContain(because);
+      expect(await lastRun(scenario)).toEqual({ status: 'partial', exit_code: 65 });
+      expect(await days()).toEqual(['2026-05-29', '2026-05-30', '2026-05-31']);
+      expect(await column(scenario, 'select distinct fetched_at from ripen.periods')).toEqual(['2026-06-01 02:30:00']);
+      expect((await entriesOf(scenario, 'daily')).map((path) => basename(path))).toContain(
+        `${basename(newer)}.corrupt`,
+      );
+
+      const again = await replayInto(scenario);
+      expect(again).toMatchObject({ status: 'succeeded', failures: [] });
+    },
+  );
+
+  test('sets a foreign file and the answer of another slice aside, and loads the rest', async () => {
+    const { older, newer } = await archiveTwoNights();
+    const folder = dirname(newer);
+    await writeFile(join(folder, 'notes.txt'), 'not ours');
+    await mkdir(join(archiveOf(scenario), 'other'));
+    const misplaced = join(archiveOf(scenario), 'other', basename(older));
+    await rename(older, misplaced);
+    await loseWarehouse(scenario);
+    const summary = await replayInto(scenario, { slices: [daily, slice({ ...daily, name: 'other' })] });
+
+    expect(summary.failures.map(({ slice: name, message }) => [name, message])).toEqual([
+      ['daily', textWith('notes.txt in the archive could not be loaded: it was no entry of the archive')],
+      ['other', textWith('it was an answer for slice daily')],
+    ]);
+    expect(await readFile(join(folder, 'notes.txt.corrupt'), 'utf8')).toBe('not ours');
+    expect(await days()).toEqual(['2026-05-30', '2026-05-31', '2026-06-01']);
+  });
+
+  test('ignores and removes an entry without its sidecar, which a killed run left', async () => {
+    const { older, newer } = await archiveTwoNights();
+    await rename(join(newer, 'window.json'), join(newer, 'window.json.part'));
+    await loseWarehouse(scenario);
+
+    expect(await replayInto(scenario)).toMatchObject({ status: 'succeeded', failures: [] });
+    expect(await entriesOf(scenario, 'daily')).toEqual([older]);
+    expect(await days()).toEqual(['2026-05-29', '2026-05-30', '2026-05-31']);
+  });
+
+  test('of a new warehouse without a whole catalog loads nothing and leaves the copies alone', async () => {
+    await archiveTwoNights();
+    const lake = join(scenario.directory, 'lake');
+    await mkdir(lake);
+    await changeByte(join(archiveOf(scenario), 'catalog.json'), 500);
+    await loseWarehouse(scenario);
+    const summary = await replayInto(scenario, { publish: [{ kind: 'parquet', path: lake, mode: 0o644 }] });
+
+    expect(summary).toMatchObject({ status: 'failed', published: [] });
+    expect(summary.failures.map(({ code }) => code)).toEqual(['DATA_MALFORMED', 'STORAGE_FAILED']);
+    expect(await readdir(lake)).toEqual([]);
+    expect(await readdir(archiveOf(scenario))).toEqual(['catalog.json.corrupt', 'daily']);
+  });
+
+  test('without an archive is refused before anything is made', async () => {
+    await expect(replayInto(scenario)).rejects.toMatchObject({
+      code: 'STORAGE_FAILED',
+      message: textWith('did not exist'),
+    });
+    expect(warehouseExists(scenario.config.warehouse)).toBe(false);
+  });
+
+  test('that is stopped before it begins loads nothing and says it was interrupted', async () => {
+    await archiveTwoNights();
+    const before = await loadedState(scenario, ['daily']);
+    const summary = await replayInto(scenario, {}, {}, AbortSignal.abort());
+    expect(summary).toMatchObject({ status: 'interrupted', slices: [] });
+    expect(await loadedState(scenario, ['daily'])).toEqual(before);
+  });
+});
+
+describe('a sync', () => {
+  test('whose archive cannot be written loads everything, and warns', async () => {
+    await writeFile(archiveOf(scenario), 'a file where the archive should be');
+    const summary = await scenario.night(FIRST, archived);
+
+    expect(summary).toMatchObject({ status: 'succeeded', failures: [], slices: [{ windows: { loaded: 1 } }] });
+    expect(await column(scenario, 'select distinct code from ripen.warnings')).toEqual(['ARCHIVE_FAILED']);
+    expect(scenario.events).toContainEqual({
+      type: 'warning',
+      code: 'ARCHIVE_FAILED',
+      slice: 'daily',
+      window: '2026-05-29:2026-05-31',
+      message: textWith('The answer was loaded, but not archived: The archive at '),
+    });
+    expect(await days()).toEqual(['2026-05-29', '2026-05-30', '2026-05-31']);
+  });
+
+  test('does not follow a link out of the archive', async () => {
+    const outside = join(scenario.directory, 'outside');
+    await mkdir(outside);
+    await mkdir(archiveOf(scenario));
+    await symlink(outside, join(archiveOf(scenario), 'daily'));
+    const summary = await scenario.night(FIRST, archived);
+
+    expect(summary.failures).toEqual([]);
+    expect(await readdir(outside)).toEqual([]);
+    expect(await column(scenario, 'select message from ripen.warnings')).toEqual([textWith('was a symbolic link')]);
+  });
+
+  test('removes what a killed run left, and what was set aside 31 days ago, but no file that is not its own', async () => {
+    const { older, newer } = await archiveTwoNights();
+    const folder = dirname(newer);
+    await rm(join(newer, 'window.json'));
+    await writeFile(join(folder, 'notes.txt'), 'not ours');
+    const stamp = new Date(Date.now() - 31 * DAY_MS).toISOString().replaceAll(/[-:.]/g, '');
+    await rename(older, join(folder, `${stamp}.2026-05-29_2026-05-31.1.corrupt`));
+    await scenario.night(new Date(), archived, { asOf: null, slices: [] });
+
+    expect((await readdir(folder)).sort()).toEqual(['notes.txt']);
+    expect((await stat(folder)).isDirectory()).toBe(true);
+  });
+});

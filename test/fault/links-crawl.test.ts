@@ -1,0 +1,186 @@
+import { afterEach, expect, test } from 'vitest';
+
+import { refreshLinks } from '../../src/links/refresh-links.ts';
+import type { Fault } from '../../src/simulator/faults.ts';
+import type { Link } from '../../src/model/link.ts';
+import { openLinksScene, storedTree, trueTree, type LinksScene } from '../support/links-scene.ts';
+
+let scene: LinksScene;
+
+afterEach(() => scene.close());
+
+const firstNight = '2026-06-01T02:30:00Z';
+const secondNight = '2026-06-02T02:30:00Z';
+const refused: Fault = { kind: 'status', status: 400, message: 'no such page' };
+
+/** Crawls once, then removes a network, adds one and renames one in every app; returns the apps' tokens. */
+async function crawledAndChanged(): Promise<readonly [string, string]> {
+  scene = await openLinksScene({ world: { apps: 2, links: 160 } });
+  await scene.crawl(firstNight);
+  const { links, world } = scene.simulator;
+  for (const { token } of world.apps) {
+    const [first, second] = links.list(token, null).map(({ item }) => item.token);
+    links.remove(first ?? '');
+    links.rename(second ?? '', 'renamed');
+    links.add(token, null, { name: 'new', children: [{ name: 'below' }] });
+  }
+  scene.simulator.asked.reset();
+  return [world.apps[0]?.token ?? '', world.apps[1]?.token ?? ''];
+}
+
+const ofApp = (app: string) => (link: Readonly<Record<string, unknown>>) => link['app_token'] === app;
+
+test('one failed page of many leaves its app as it was and nothing closed; the other app is replaced', async () => {
+  const [broken, whole] = await crawledAndChanged();
+  const before = await storedTree(scene);
+  const history = await scene.rows(`select * from main.links_history where app_token = '${broken}' order by all`);
+  let children = 0;
+  const stop = scene.simulator.script({
+    match: ({ path }) => path.includes(broken) && path.endsWith('/children') && (children += 1) > 5,
+    times: 1,
+    fault: refused,
+  });
+
+  const result = await scene.crawl(secondNight);
+  expect(result.failures.map(({ code, facts }) => [code, facts['app_token']])).toEqual([['SOURCE_REFUSED', broken]]);
+  const stored = await storedTree(scene);
+  expect(stored.filter(ofApp(broken))).toEqual(before.filter(ofApp(broken)));
+  expect(stored.filter(ofApp(whole))).toEqual(trueTree(scene).filter(ofApp(whole)));
+  expect(await scene.rows(`select * from main.links_history where app_token = '${broken}' order by all`)).toEqual(
+    history,
+  );
+  expect(await scene.rows('select token from ripen.staged_links')).toEqual([]);
+
+  stop();
+  scene.simulator.asked.reset();
+  expect((await scene.crawl(secondNight)).failures).toEqual([]);
+  expect(await storedTree(scene)).toEqual(trueTree(scene));
+  expect(scene.simulator.asked.requests.every(({ path }) => path.includes(broken))).toBe(true);
+});
+
+test('a link that vanished during the crawl makes it start over once, and the result is whole', async () => {
+  const [app] = await crawledAndChanged();
+  const { links } = scene.simulator;
+  const parent = links.list(app, null).find(({ item }) => links.list(app, item.token).length > 0)?.item.token ?? '';
+  scene.simulator.script({
+    match: ({ path }) => path.endsWith(`${parent}/children`),
+    times: 2, // v2, then v1, as for any list the service does not know
+    fault: { kind: 'status', status: 404 },
+  });
+  expect((await scene.crawl(secondNight)).failures).toEqual([]);
+  expect(await storedTree(scene)).toEqual(trueTree(scene));
+  const networkLists = scene.simulator.asked.requests.filter(({ path }) => path.endsWith(`${app}/trackers`));
+  expect(networkLists).toHaveLength(2);
+});
+
+test('a link that stays unknown though it is listed costs its app alone, with DATA_INCOMPLETE', async () => {
+  const [app, whole] = await crawledAndChanged();
+  const before = await storedTree(scene);
+  const { links } = scene.simulator;
+  const parent = links.list(app, null).find(({ item }) => links.list(app, item.token).length > 0)?.item.token ?? '';
+  scene.simulator.script({
+    match: ({ path }) => path.endsWith(`${parent}/children`),
+    times: 100,
+    fault: { kind: 'status', status: 404 },
+  });
+  const { failures } = await scene.crawl(secondNight);
+  expect(failures.map(({ code }) => code)).toEqual(['DATA_INCOMPLETE']);
+  const stored = await storedTree(scene);
+  expect(stored.filter(ofApp(app))).toEqual(before.filter(ofApp(app)));
+  expect(stored.filter(ofApp(whole))).toEqual(trueTree(scene).filter(ofApp(whole)));
+});
+
+test('a next link that leads back to the start costs its app alone, with SOURCE_ENDLESS_PAGES', async () => {
+  const [broken, whole] = await crawledAndChanged();
+  const before = await storedTree(scene);
+  scene.simulator.script({
+    match: ({ path }) => path.endsWith(`${broken}/trackers`),
+    times: 100,
+    fault: { kind: 'next_link', link: { to: 'start' } },
+  });
+  const result = await scene.crawl(secondNight);
+  expect(result.failures.map(({ code }) => code)).toEqual(['SOURCE_ENDLESS_PAGES']);
+  const stored = await storedTree(scene);
+  expect(stored.filter(ofApp(broken))).toEqual(before.filter(ofApp(broken)));
+  expect(stored.filter(ofApp(whole))).toEqual(trueTree(scene).filter(ofApp(whole)));
+});
+
+test('a token that is reset mid-crawl ends the refresh, and no app is half replaced', async () => {
+  await crawledAndChanged();
+  const before = await storedTree(scene);
+  scene.simulator.script({ match: () => true, times: 10_000, fault: { kind: 'revoked_token', afterRequests: 12 } });
+  await expect(scene.crawl(secondNight)).rejects.toMatchObject({ code: 'CREDENTIALS_REFUSED' });
+  expect(await storedTree(scene)).toEqual(before);
+});
+
+test('a run that is stopped mid-crawl rejects with the reason and has changed nothing', async () => {
+  const apps = await crawledAndChanged();
+  const before = await storedTree(scene);
+  const stop = new AbortController();
+  scene.simulator.script({
+    match: ({ path }) => {
+      if (path.endsWith('/children')) stop.abort(new Error('stopped'));
+      return false;
+    },
+    times: 1,
+    fault: refused,
+  });
+  const crawl = refreshLinks(scene.run(secondNight, stop.signal), { apps, maxLevel: 4 });
+  await expect(crawl).rejects.toThrow('stopped');
+  expect(await storedTree(scene)).toEqual(before);
+});
+
+test('links that are added and removed while they are paged are stored once, by token, and the rest is whole', async () => {
+  scene = await openLinksScene({ world: { apps: 1, links: 0 } });
+  const { links, world } = scene.simulator;
+  const app = world.apps[0]?.token ?? '';
+  const tokens = Array.from({ length: 120 }, (_, index) => links.add(app, null, { name: `network ${index}` }).token);
+  let pages = 0;
+  scene.simulator.script({
+    match: () => {
+      pages += 1;
+      if (pages === 2) {
+        links.rename(tokens[0] ?? '', 'renamed after it was listed');
+        links.remove(tokens[119] ?? '');
+        links.add(app, null, { name: 'late' });
+      }
+      return false;
+    },
+    times: 1,
+    fault: refused,
+  });
+  expect(await scene.crawl(firstNight)).toEqual({ rows: 120, removed: 0, failures: [] });
+  const labels = (await storedTree(scene)).map((link) => link['label']);
+  expect(labels).toContain('late');
+  expect(labels).toContain('network 0');
+  expect(labels).not.toContain('network 119');
+});
+
+test('links that are listed below each other are not stored as a tree: DATA_INCOMPLETE, nothing changed', async () => {
+  const [app] = await crawledAndChanged();
+  const before = await storedTree(scene);
+  const link = (token: string): Link => ({
+    token,
+    name: token,
+    label: token,
+    level: 1,
+    archived: false,
+    hasSubtrackers: true,
+    partnerId: null,
+    costDataEnabled: false,
+    url: null,
+    clickUrl: null,
+    impressionUrl: null,
+  });
+  const service = {
+    ...scene.service,
+    async *links(_: string, parent: string | null) {
+      yield [link(parent === 'one' ? 'two' : 'one')];
+    },
+  };
+  const { failures } = await refreshLinks({ ...scene.run(secondNight), service }, { apps: [app], maxLevel: 4 });
+  expect(failures.map(({ code, facts }) => [code, facts['listed'], facts['reached']])).toEqual([
+    ['DATA_INCOMPLETE', 2, 0],
+  ]);
+  expect(await storedTree(scene)).toEqual(before);
+});

@@ -1,0 +1,156 @@
+import { afterEach, expect, test } from 'vitest';
+
+import { createLink, updateLink, type LinkWriting } from '../../src/links/write-link.ts';
+import type { Fault } from '../../src/simulator/faults.ts';
+import { openLinksScene, storedTree, trueTree, type LinksScene } from '../support/links-scene.ts';
+import { failureFrom } from '../support/scripted-server.ts';
+
+let scene: LinksScene;
+
+afterEach(() => scene.close());
+
+const night = '2026-06-01T02:30:00Z';
+
+async function crawledScene(): Promise<{
+  readonly writing: LinkWriting;
+  readonly app: string;
+  readonly network: string;
+}> {
+  scene = await openLinksScene({ world: { apps: 2, links: 60 } });
+  await scene.crawl(night);
+  scene.simulator.asked.reset();
+  const { service, warehouse } = scene;
+  const { emit, signal } = scene.run(night);
+  const writing: LinkWriting = { service, warehouse, at: new Date('2026-06-01T12:00:00Z'), emit, signal };
+  const app = scene.simulator.world.apps[0]?.token ?? '';
+  const { links } = scene.simulator;
+  const network = links.list(app, null).find(({ item }) => item.partnerId !== null)?.item.token ?? '';
+  return { writing, app, network };
+}
+
+const warnings = (): readonly string[] =>
+  scene.events.flatMap((event) => (event.type === 'warning' ? [event.code] : []));
+
+const onPost = (fault: Fault): void => {
+  scene.simulator.script({ match: ({ method }) => method === 'POST', times: 1, fault });
+};
+
+test('a created network and sub-link are returned and stored as the next crawl finds them', async () => {
+  const { writing, app, network } = await crawledScene();
+  const created = await createLink(writing, { appToken: app, name: 'Fresh (1)', parent: null });
+  expect(created).toMatchObject({ isStored: true, link: { label: 'Fresh (1)', level: 1 } });
+  const below = await createLink(writing, { appToken: app, name: 'Below', parent: network });
+  expect(below.link.level).toBe(2);
+  const beneath = await createLink(writing, { appToken: app, name: 'Beneath', parent: created.link.token });
+  expect(beneath.link.name).toBe('Fresh (1)::Beneath');
+  expect(await storedTree(scene)).toEqual(trueTree(scene));
+  expect(scene.simulator.asked.counts.create_link).toBe(3);
+
+  const versions = 'select * from main.links_history order by all';
+  const before = await scene.rows(versions);
+  await scene.crawl('2026-06-02T02:30:00Z');
+  expect(await scene.rows(versions)).toEqual(before);
+});
+
+test('a changed partner is stored for the link and for all that inherit it', async () => {
+  const { writing, app, network } = await crawledScene();
+  const partner = scene.simulator.world.partners[5]?.id ?? 0;
+  const change = { partnerId: String(partner), costDataEnabled: true };
+  const { link, isStored } = await updateLink(writing, app, network, change);
+  expect([link.partnerId, link.costDataEnabled, isStored]).toEqual([String(partner), true, true]);
+  const sublink = scene.simulator.links.list(app, network)[0]?.item.token ?? '';
+  await updateLink(writing, app, sublink, { costDataEnabled: true });
+  expect(await storedTree(scene)).toEqual(trueTree(scene));
+  const night = await scene.rows(
+    `select count(*) as n from main.links_history where token = '${network}' and valid_to = timestamp '2026-06-01 12:00'`,
+  );
+  expect(night).toEqual([{ n: '1' }]);
+});
+
+test('a lost answer to a creation that took place is looked up: one POST, the link returned and stored', async () => {
+  const { writing, app, network } = await crawledScene();
+  scene.simulator.links.add(app, network, { name: 'Twice' });
+  onPost({ kind: 'reset', effect: true });
+  const { link } = await createLink(writing, { appToken: app, name: 'Twice', parent: network });
+  const listed = scene.simulator.links.list(app, network).map(({ item }) => item);
+  expect(listed.filter(({ label }) => label === 'Twice').map(({ token }) => token)[1]).toBe(link.token);
+  expect(scene.simulator.asked.counts.create_link).toBe(1);
+  expect(warnings()).toEqual(['LINK_NAME_TAKEN', 'LINK_FOUND']);
+  expect((await storedTree(scene)).map(({ token }) => token)).toContain(link.token);
+});
+
+test('a lost answer to a creation that did not take place is reported as not created, and not sent again', async () => {
+  const { writing, app } = await crawledScene();
+  const before = await storedTree(scene);
+  onPost({ kind: 'reset' });
+  const failure = await failureFrom(createLink(writing, { appToken: app, name: 'Lost', parent: null }));
+  expect([failure.code, failure.facts['outcome']]).toEqual(['SOURCE_UNAVAILABLE', 'not created']);
+  expect(scene.simulator.asked.counts.create_link).toBe(1);
+  expect(await storedTree(scene)).toEqual(before);
+});
+
+test('a lost answer that cannot be looked up either stays unknown', async () => {
+  const { writing, app } = await crawledScene();
+  onPost({ kind: 'reset', effect: true });
+  let lists = 0;
+  scene.simulator.script({
+    match: ({ method }) => method === 'GET' && (lists += 1) > 1,
+    times: 10,
+    fault: { kind: 'status', status: 400 },
+  });
+  const failure = await failureFrom(createLink(writing, { appToken: app, name: 'Lost', parent: null }));
+  expect([failure.code, failure.facts['outcome']]).toEqual(['SOURCE_UNAVAILABLE', 'unknown']);
+  expect(scene.simulator.asked.counts.create_link).toBe(1);
+});
+
+test('what is wrong before the call is never sent', async () => {
+  const { writing, app, network } = await crawledScene();
+  const wrong = [
+    () => createLink(writing, { appToken: 'short', name: 'x', parent: null }),
+    () => createLink(writing, { appToken: app, name: ' \u00A0', parent: null }),
+    () => createLink(writing, { appToken: app, name: 'a\u0007b', parent: null }),
+    () => createLink(writing, { appToken: app, name: 'x', parent: '../partners' }),
+    () => updateLink(writing, app, network, {}),
+    () => updateLink(writing, app, network, { partnerId: '1.5' }),
+    () => updateLink(writing, app, '../x', { costDataEnabled: true }),
+  ];
+  for (const call of wrong) expect((await failureFrom(call())).code).toBe('USAGE_INVALID');
+  expect(scene.simulator.asked.requests).toEqual([]);
+});
+
+test('a parent the service does not know is its answer, before any POST; a refused one leaves the store alone', async () => {
+  const { writing, app } = await crawledScene();
+  const missing = await failureFrom(createLink(writing, { appToken: app, name: 'x', parent: 'nobody1' }));
+  expect(missing.code).toBe('SOURCE_MISSING');
+  expect(scene.simulator.asked.counts.create_link).toBe(0);
+  const before = await storedTree(scene);
+  onPost({ kind: 'status', status: 422, message: 'name is taken' });
+  const refused = await failureFrom(createLink(writing, { appToken: app, name: 'x', parent: null }));
+  expect(refused.message).toContain('name is taken');
+  expect(await storedTree(scene)).toEqual(before);
+});
+
+test('an id that is not in the stored partner list warns with the nearest, a name fails with its id, 10 characters warn', async () => {
+  const { writing, app, network } = await crawledScene();
+  const insert = `insert into main.partners values ('1741', 'Kumo', true, true), ('-300', 'Organic', null, false)`;
+  await scene.warehouse.run(insert);
+  const refused = await failureFrom(updateLink(writing, app, network, { partnerId: '1742' }));
+  expect(refused.code).toBe('SOURCE_REFUSED');
+  const told = scene.events.flatMap((event) => (event.type === 'warning' ? [event.message] : []));
+  expect(told).toEqual(['The partner id 1742 is not in the stored list of 1 partners; the nearest is 1741 (Kumo).']);
+  const named = await failureFrom(updateLink(writing, app, network, { partnerId: 'kuma' }));
+  expect(named.hint).toBe('Give 1741, the id of Kumo.');
+  await failureFrom(createLink(writing, { appToken: 'abcdefghij', name: 'x', parent: null }));
+  expect(warnings()).toContain('APP_TOKEN_UNUSUAL');
+});
+
+test('nothing is stored for an app that was never crawled, nor without a warehouse', async () => {
+  const { writing, app } = await crawledScene();
+  await scene.warehouse.run('delete from ripen.link_crawls');
+  const before = await storedTree(scene);
+  const created = await createLink(writing, { appToken: app, name: 'Fresh', parent: null });
+  expect(created.isStored).toBe(false);
+  const other = await createLink({ ...writing, warehouse: null }, { appToken: app, name: 'Other', parent: null });
+  expect(other.isStored).toBe(false);
+  expect(await storedTree(scene)).toEqual(before);
+});

@@ -1,0 +1,102 @@
+/** Answers that would take most of a settled window: asked for once more, then held until somebody says that it is right. */
+
+import { afterEach, beforeEach, expect, test } from 'vitest';
+
+import { day } from '../../src/model/calendar.ts';
+import type { Fault } from '../../src/simulator/faults.ts';
+import type { ReportMutation } from '../../src/simulator/mutations.ts';
+import { column, contentOf, lastRun } from '../support/contents.ts';
+import { textWith } from '../support/matching.ts';
+import { reports, runNight, smallWorld } from '../support/night.ts';
+import { openScenario, slice, type Scenario } from '../support/scenario.ts';
+
+let scenario: Scenario;
+
+const FIRST = new Date('2026-05-20T02:30:00Z');
+/** 8 days after 23 May ended. */
+const LATER = new Date('2026-06-01T02:30:00Z');
+
+const daily = slice({
+  name: 'daily',
+  dimensions: ['day', 'app_token', 'os_name'],
+  metrics: ['installs', 'cost'],
+  datePeriod: { first: { day: day('2026-05-01') }, last: { daysAgo: 1 } },
+});
+const settled = { start: day('2026-05-10'), end: day('2026-05-14') };
+const inSettled = "(from daily where day >= '2026-05-10' and day < '2026-05-14')";
+const nothing: Fault = { kind: 'status', status: 204, body: 'empty' };
+
+beforeEach(async () => {
+  scenario = await openScenario([daily], { simulator: { world: smallWorld } });
+  await runNight(scenario, FIRST);
+  scenario.simulator.asked.reset();
+});
+afterEach(() => scenario.close());
+
+const script = (times: number, fault: Fault): void => {
+  scenario.simulator.script({ match: reports(), times, fault });
+};
+const backfill = (acceptLoss = false): ReturnType<typeof runNight> =>
+  runNight(scenario, LATER, { request: { command: 'backfill', slices: ['daily'], forced: settled, acceptLoss } });
+
+/** Only a share of the rows, the totals with them. */
+const kept =
+  (share: number): ReportMutation =>
+  (document) => {
+    const rows = Array.isArray(document['rows']) ? document['rows'] : [];
+    return { ...document, rows: rows.slice(0, Math.floor(rows.length * share)), totals: {} };
+  };
+
+test.each<[string, Fault]>([
+  ['204', nothing],
+  ['no rows under 200', { kind: 'report', mutate: kept(0) }],
+  ['45 % of the rows', { kind: 'report', mutate: kept(0.45) }],
+])(
+  '%s for 4 days that ended 18 days ago is asked for twice, then the old rows stay, with exit code 65',
+  async (_, fault) => {
+    const before = await contentOf(scenario, inSettled);
+    script(Infinity, fault);
+    const summary = await backfill();
+
+    expect(scenario.simulator.asked.counts.report).toBe(2);
+    expect(summary.failures).toMatchObject([
+      {
+        code: 'DATA_SHRUNK',
+        window: '2026-05-10:2026-05-13',
+        message: textWith(`${before.length} were loaded before`),
+        hint: textWith('ripen backfill --slice daily --from 2026-05-10 --to 2026-05-13 --accept-loss'),
+      },
+    ]);
+    expect(await lastRun(scenario)).toEqual({ status: 'failed', exit_code: 65 });
+    expect(await contentOf(scenario, inSettled)).toEqual(before);
+  },
+);
+
+test('204 once for a settled window is a hiccup: the second answer is loaded', async () => {
+  const before = await contentOf(scenario, `(select * exclude (_load_id) ${inSettled.slice(1)}`);
+  script(1, nothing);
+  const summary = await backfill();
+  expect(summary).toMatchObject({ status: 'succeeded', failures: [] });
+  expect((await contentOf(scenario, inSettled)).length).toBe(before.length);
+  expect(await column(scenario, `select distinct _load_id ${inSettled.slice(1, -1)}`)).toEqual(['2']);
+});
+
+test('55 % of the rows of a settled window are loaded: late rejections take some', async () => {
+  script(Infinity, { kind: 'report', mutate: kept(0.55) });
+  const before = (await contentOf(scenario, inSettled)).length;
+  expect((await backfill()).failures).toEqual([]);
+  expect((await contentOf(scenario, inSettled)).length).toBe(Math.floor(before * 0.55));
+});
+
+test('--accept-loss takes 0 rows for a settled window after 1 request, and leaves the other days alone', async () => {
+  const others = "(from daily where day < '2026-05-10' or day >= '2026-05-14')";
+  const before = await contentOf(scenario, others);
+  script(Infinity, nothing);
+  const summary = await backfill(true);
+
+  expect(summary).toMatchObject({ status: 'succeeded', failures: [] });
+  expect(scenario.simulator.asked.counts.report).toBe(1);
+  expect(await contentOf(scenario, inSettled)).toEqual([]);
+  expect(await contentOf(scenario, others)).toEqual(before);
+  expect(await column(scenario, "select rows from ripen.periods where start_day = '2026-05-10'")).toEqual(['0']);
+});

@@ -1,0 +1,185 @@
+/** Faults, row 34, and what else may never be sent twice: ad spend, and links created. */
+
+import { afterEach, describe, expect, test } from 'vitest';
+import {
+  type Connection,
+  connectTo,
+  failureFrom,
+  json,
+  type Reply,
+  type Script,
+  type ScriptedServer,
+  startScriptedServer,
+} from '../support/scripted-server.ts';
+
+const line = { costId: 'cost-id-0001', costType: 'cpi', costCurrency: 'EUR', costAmount: '1.50', tag: 'a b&c+d' };
+const link = {
+  name: 'N',
+  token: 'abc123',
+  label: 'N',
+  level: 1,
+  archived: false,
+  has_subtrackers: false,
+  partner_id: 3,
+};
+const created = json({ data: { items: [link] } });
+let server: ScriptedServer;
+let connection: Connection;
+
+afterEach(async () => {
+  await connection.service.close();
+  await server.close();
+});
+
+async function serve(script: Script, requestTimeoutMs = 5000): Promise<void> {
+  server = await startScriptedServer(script);
+  connection = connectTo(server.origin, { requestTimeoutMs });
+}
+
+const spend = () => connection.service.submitSpend(line, connection.signal);
+const create = () => connection.service.createLink('4zb92bmajmrd', 'N', null, connection.signal);
+const update = () => connection.service.updateLink('4zb92bmajmrd', 'abc123', { partnerId: '174' }, connection.signal);
+
+describe('row 34: ad spend', () => {
+  test('is sent form-encoded with the cost headers and without the token', async () => {
+    await serve(() => ({ status: 200 }));
+    expect(await spend()).toEqual({ outcome: 'accepted' });
+    const [request] = server.received;
+    expect(request).toMatchObject({
+      method: 'POST',
+      target: '/cost',
+      body: 'cost_type=cpi&cost_currency=EUR&cost_id=cost-id-0001&cost_amount=1.50&tag=a+b%26c%2Bd',
+    });
+    expect(request?.headers).toMatchObject({
+      authorization: 'Partner cost-key-marked',
+      'content-type': 'application/x-www-form-urlencoded',
+    });
+  });
+
+  test.each([400, 403])('answered %i is rejected with the words of the service', async (status) => {
+    await serve(() => ({ status, body: '{"message":"currency not known"}' }));
+    expect(await spend()).toEqual({ outcome: 'rejected', status, reason: 'currency not known' });
+    expect(server.received).toHaveLength(1);
+  });
+
+  test('answered 401 stops this line and every later one, but not the reports', async () => {
+    await serve((request) => (request.path === '/cost' ? { status: 401 } : json({ apps: [] })));
+    expect((await failureFrom(spend())).code).toBe('CREDENTIALS_REFUSED');
+    expect((await failureFrom(spend())).code).toBe('CREDENTIALS_REFUSED');
+    expect(server.received).toHaveLength(1);
+    expect(await connection.service.filtersData({ filters: ['apps'] }, connection.signal)).toEqual([]);
+  });
+
+  const lost: readonly [string, Reply | 'hang'][] = [
+    ['a connection lost after sending', { status: 0 }],
+    ['no answer within the deadline', 'hang'],
+    ['500', { status: 500 }],
+    ['502', { status: 502 }],
+    ['504', { status: 504 }],
+    ['200 with a web page', { status: 200, headers: { 'content-type': 'text/html' }, body: '<h1>Sign in</h1>' }],
+  ];
+  test.each(lost)('%s leaves the outcome unknown and is not sent again', async (_, reply) => {
+    await serve(() => reply, 300);
+    expect(await spend()).toMatchObject({ outcome: 'unknown' });
+    expect(server.received).toHaveLength(1);
+  });
+
+  test.each([429, 503])('answered %i, and so certainly not accepted, is sent again', async (status) => {
+    await serve((_, count) => (count <= 2 ? { status, body: 'later' } : { status: 200 }));
+    expect(await spend()).toEqual({ outcome: 'accepted' });
+    expect(server.received).toHaveLength(3);
+  });
+
+  test('that found no connection is tried 6 times and then certainly not sent', async () => {
+    await serve(() => ({}));
+    await server.close();
+    expect(await failureFrom(spend())).toMatchObject({ code: 'SOURCE_UNAVAILABLE', facts: { attempts: 6 } });
+  });
+
+  test('aborted on the wire is unknown, aborted before is not sent', async () => {
+    await serve(() => 'hang');
+    const controller = new AbortController();
+    const sent = connection.service.submitSpend(line, controller.signal);
+    setTimeout(() => controller.abort(new Error('SIGTERM')), 60);
+    expect(await sent).toMatchObject({ outcome: 'unknown' });
+    await expect(connection.service.submitSpend(line, controller.signal)).rejects.toThrow('SIGTERM');
+    expect(server.received).toHaveLength(1);
+  });
+
+  test('a body cut after 200 is still accepted: the status has said so', async () => {
+    await serve(() => ({ status: 200, body: 'thank you', cutAfter: 3 }));
+    expect(await spend()).toEqual({ outcome: 'accepted' });
+  });
+});
+
+describe('creating a link', () => {
+  test('returns it', async () => {
+    await serve(() => created);
+    expect(await create()).toMatchObject({ token: 'abc123', partnerId: '3', level: 1, url: null });
+    expect(server.received[0]).toMatchObject({
+      method: 'POST',
+      target: '/public/v1/apps/4zb92bmajmrd/trackers',
+      body: '{"name":"N"}',
+    });
+  });
+
+  const unknown: readonly [string, Reply | 'hang'][] = [
+    ['a connection lost after sending', { status: 0 }],
+    ['no answer within the deadline', 'hang'],
+    ['503', { status: 503 }],
+    ['an answer cut in the middle', { ...created, cutAfter: 20 }],
+    ['an answer without a link', json({ data: { items: [] } })],
+  ];
+  test.each(unknown)('%s: sent once, SOURCE_UNAVAILABLE, outcome unknown', async (_, reply) => {
+    await serve(() => reply, 300);
+    const failure = await failureFrom(create());
+    expect(failure).toMatchObject({ code: 'SOURCE_UNAVAILABLE', facts: { outcome: 'unknown' } });
+    expect(failure.message).toMatch(/^It is unknown whether the link "N" was created: the request /);
+    expect(server.received).toHaveLength(1);
+  });
+
+  test('429: sent once, SOURCE_OVERLOADED, certainly not created', async () => {
+    await serve(() => ({ status: 429 }));
+    expect(await failureFrom(create())).toMatchObject({ code: 'SOURCE_OVERLOADED', facts: { outcome: 'not created' } });
+    expect(server.received).toHaveLength(1);
+  });
+
+  test('400: SOURCE_REFUSED in the words of the service', async () => {
+    await serve(() => ({ status: 400, body: '{"error":{"message":"name is taken"}}' }));
+    expect((await failureFrom(create())).message).toContain('was answered 400: name is taken');
+  });
+
+  test('under a token that would leave its path is refused unsent', async () => {
+    await serve(() => created);
+    const failure = await failureFrom(connection.service.createLink('../x', 'N', null, connection.signal));
+    expect(failure.code).toBe('USAGE_INVALID');
+    expect(server.received).toHaveLength(0);
+  });
+});
+
+describe('updating a link', () => {
+  test('is repeated after a lost connection and a 502, and sends the partner id as the integer it is', async () => {
+    await serve((_, count) => [{ status: 0 }, { status: 502 }][count - 1] ?? created);
+    expect(await update()).toMatchObject({ token: 'abc123' });
+    expect(server.received.map(({ method, body }) => [method, body])).toEqual([
+      ['PATCH', '{"partner_id":174}'],
+      ['PATCH', '{"partner_id":174}'],
+      ['PATCH', '{"partner_id":174}'],
+    ]);
+  });
+
+  test('keeps every digit of a partner id beyond 2^53, and sends false as false', async () => {
+    await serve(() => created);
+    const change = { partnerId: '9007199254740993', costDataEnabled: false };
+    await connection.service.updateLink('4zb92bmajmrd', 'abc123', change, connection.signal);
+    expect(server.received[0]?.body).toBe('{"partner_id":9007199254740993,"cost_data_enabled":false}');
+  });
+
+  test('refuses a partner id that is no integer, unsent', async () => {
+    await serve(() => created);
+    const change = { partnerId: '1,"x":1' };
+    const updating = connection.service.updateLink('4zb92bmajmrd', 'abc123', change, connection.signal);
+    expect((await failureFrom(updating)).code).toBe('USAGE_INVALID');
+    expect(server.received).toHaveLength(0);
+  });
+});

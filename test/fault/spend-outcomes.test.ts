@@ -1,0 +1,219 @@
+/** Faults, row 34: what becomes of lines whose call is refused, lost, or answered strangely. */
+
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import * as z from 'zod';
+
+import { sendSpend } from '../../src/spend/send-spend.ts';
+import { count } from '../../src/warehouse/shapes.ts';
+import {
+  type Connection,
+  connectTo,
+  type Received,
+  type Reply,
+  type Script,
+  type ScriptedServer,
+  startScriptedServer,
+} from '../support/scripted-server.ts';
+import { csvOf, goodLine, NOW, openDesk, type SpendDesk } from '../support/spend-desk.ts';
+
+let desk: SpendDesk;
+let server: ScriptedServer;
+let connection: Connection;
+/** What the server answers at the moment. */
+let reply: (request: Received, costId: string) => ReturnType<Script>;
+
+beforeEach(async () => {
+  desk = await openDesk();
+  reply = () => ({ status: 200 });
+  server = await startScriptedServer((request) => reply(request, costIdOf(request)));
+  connection = connectTo(server.origin, { requestTimeoutMs: 2000 });
+});
+
+afterEach(async () => {
+  await connection.service.close();
+  await server.close();
+  await desk.close();
+});
+
+const costIdOf = ({ body }: Received): string => new URLSearchParams(body).get('cost_id') ?? '';
+const received = (): string[] => server.received.map(costIdOf);
+const ids = (count: number): string[] =>
+  Array.from({ length: count }, (_, index) => `sender-${String(index + 1).padStart(6, '0')}`);
+const fileOf = async (costIds: readonly string[]): Promise<string> =>
+  desk.write('f.csv', csvOf(costIds.map((costId) => ({ ...goodLine, cost_id: costId }))));
+const send = async (file: string, change: object = {}, signal?: AbortSignal) =>
+  desk.send(file, connection.service, change, signal);
+const codes = ({ failures }: { readonly failures: readonly { readonly code: string }[] }): string[] =>
+  failures.map(({ code }) => code);
+
+/** A new connection: what a run refused must not outlast it. */
+async function reconnect(): Promise<void> {
+  await connection.service.close();
+  connection = connectTo(server.origin, { requestTimeoutMs: 2000 });
+}
+
+describe('an outcome that nobody knows', () => {
+  const strange: readonly [string, Reply][] = [
+    ['whose connection is lost after sending', { status: 0 }],
+    ['answered 500', { status: 500 }],
+    ['answered 504', { status: 504 }],
+    ['answered 520, of which nothing is documented', { status: 520 }],
+    ['answered 202, which is no refusal', { status: 202 }],
+    ['answered 200 with a web page', { status: 200, headers: { 'content-type': 'text/html' }, body: '<p>Sign in' }],
+  ];
+
+  test.each(strange)('of a line %s is unknown, and only resent when told', async (_what, answer) => {
+    const [one = '', two = ''] = ids(2);
+    const file = await fileOf([one, two]);
+    reply = (_request, costId) => (costId === one ? answer : { status: 200 });
+    const first = await send(file);
+    expect(first).toMatchObject({ sent: 2, accepted: 1, unknown: 1 });
+    expect(codes(first)).toEqual(['SPEND_UNKNOWN']);
+    expect(await desk.ledger()).toMatchObject([{ outcome: 'unknown' }, { outcome: 'accepted' }]);
+
+    reply = () => ({ status: 200 });
+    const second = await send(file);
+    expect(second).toMatchObject({ sent: 0, unknown: 1, already_accepted: 1 });
+    expect(codes(second)).toEqual(['SPEND_UNKNOWN']);
+    expect(received()).toHaveLength(2);
+
+    expect(await send(file, { resendUnknown: true })).toMatchObject({ sent: 1, accepted: 1, unknown: 0, failures: [] });
+    expect(received().toSorted()).toEqual([one, one, two]);
+  });
+
+  test('stays unknown when the line is sent again and rejected, as the first sending may have been accepted', async () => {
+    const file = await fileOf(ids(1));
+    reply = () => ({ status: 0 });
+    await send(file);
+    reply = () => ({ status: 400, body: '{"message":"cost_id is known"}' });
+    expect(await send(file, { resendUnknown: true })).toMatchObject({ refused: 0, unknown: 1 });
+    const [row] = await desk.ledger();
+    expect([row?.outcome, row?.reason]).toEqual(['unknown', expect.stringContaining('400 cost_id is known')]);
+    expect(await send(file)).toMatchObject({ sent: 0, unknown: 1 });
+  });
+
+  test('20 times in a row stops the sending: 100 lines are not left in doubt', async () => {
+    reply = () => ({ status: 200, headers: { 'content-type': 'text/html' }, body: '<p>Sign in' });
+    const summary = await send(await fileOf(ids(100)));
+    expect(summary.unknown).toBeGreaterThanOrEqual(20);
+    expect(summary.unknown).toBeLessThan(28);
+    expect(codes(summary)).toEqual(['SPEND_UNKNOWN']);
+    expect(summary.failures[0]?.message).toContain('20 lines in a row');
+    expect(await desk.ledger()).toHaveLength(summary.unknown);
+  });
+});
+
+describe('a line the service rejects', () => {
+  test.each([400, 403, 422])(
+    'with %i is told beside the bad lines, and sent again once it is mended',
+    async (status) => {
+      const [one = '', two = ''] = ids(2);
+      const file = await fileOf([one, two, 'short']);
+      reply = (_request, costId) => (costId === two ? { status, body: '{"message":"not yours"}' } : { status: 200 });
+      const summary = await send(file);
+      expect(summary).toMatchObject({ rejected: 1, sent: 2, accepted: 1, refused: 1 });
+      expect(codes(summary)).toEqual(['SPEND_REJECTED']);
+      expect((await desk.rejects(file))?.map(({ line, reasons }) => [line, reasons])).toEqual([
+        [3, [`the service: ${status} not yours`]],
+        [4, ['cost_id had 5 characters, not 12 to 256']],
+      ]);
+      expect(await desk.ledger()).toMatchObject([{ outcome: 'accepted' }, { outcome: 'rejected', status }]);
+
+      reply = () => ({ status: 200 });
+      const mended = await desk.write('f.csv', csvOf([{ ...goodLine, cost_id: two, cost_amount: '7' }]));
+      expect(await send(mended)).toMatchObject({ accepted: 1, rejects_file: null, failures: [] });
+      expect(received().filter((costId) => costId === two)).toHaveLength(2);
+    },
+  );
+});
+
+describe('what stops everything', () => {
+  test('401: at most the lines in hand are tried, nothing is recorded of them, and the next run sends the rest', async () => {
+    const all = ids(60);
+    const file = await fileOf(all);
+    reply = () => (server.received.length > 20 ? { status: 401 } : { status: 200 });
+    const summary = await send(file);
+    expect(summary).toMatchObject({ accepted: 20, sent: 20, to_send: 60, unknown: 0, refused: 0 });
+    expect(codes(summary)).toEqual(['CREDENTIALS_REFUSED']);
+    expect(received().length).toBeLessThanOrEqual(28);
+    expect(await desk.ledger()).toHaveLength(20);
+
+    reply = () => ({ status: 200 });
+    const before = received().slice(0, 20);
+    await reconnect();
+    expect(await send(file)).toMatchObject({ accepted: 40, already_accepted: 20, failures: [] });
+    const later = server.received.slice(-40).map(costIdOf);
+    expect([...before, ...later].toSorted()).toEqual(all);
+  });
+
+  test('503 for ever: nothing was taken, so nothing is unknown and all is sent later', async () => {
+    const file = await fileOf(ids(5));
+    reply = () => ({ status: 503 });
+    const summary = await send(file);
+    expect(summary).toMatchObject({ sent: 0, unknown: 0, to_send: 5 });
+    expect(codes(summary)).toEqual(['SOURCE_UNAVAILABLE']);
+    expect(await desk.ledger()).toEqual([]);
+    reply = () => ({ status: 200 });
+    await reconnect();
+    expect(await send(file)).toMatchObject({ accepted: 5, failures: [] });
+  });
+
+  test('503 after a rejection leaves the rejection standing', async () => {
+    const file = await fileOf(ids(1));
+    reply = () => ({ status: 400, body: 'no' });
+    await send(file);
+    reply = () => ({ status: 503 });
+    await send(file);
+    expect(await desk.ledger()).toMatchObject([{ outcome: 'rejected', status: 400, reason: 'no' }]);
+  });
+
+  test('no address of the ad spend API: nothing is recorded', async () => {
+    await connection.service.close();
+    connection = connectTo(server.origin, { costUrl: null });
+    const summary = await send(await fileOf(ids(3)));
+    expect(codes(summary)).toEqual(['CONFIG_INVALID']);
+    expect([received(), await desk.ledger()]).toEqual([[], []]);
+  });
+
+  test('a signal: lines on the wire are waited for and recorded, no other one goes out', async () => {
+    const stopping = new AbortController();
+    const all = ids(60);
+    const file = await fileOf(all);
+    reply = () => {
+      if (server.received.length === 20) stopping.abort();
+      return { status: 200, afterMs: 20 };
+    };
+    const summary = await send(file, {}, stopping.signal);
+    expect(summary).toMatchObject({ unknown: 0, refused: 0, failures: [] });
+    expect(summary.accepted).toBe(received().length);
+    expect(summary.accepted).toBeLessThanOrEqual(28);
+    expect(await desk.ledger()).toHaveLength(summary.accepted);
+    expect(await send(file)).toMatchObject({ accepted: 60 - summary.accepted, already_accepted: summary.accepted });
+    expect(received().toSorted()).toEqual(all);
+  });
+
+  test('a signal before the first line sends nothing', async () => {
+    expect(await send(await fileOf(ids(3)), {}, AbortSignal.abort())).toMatchObject({ sent: 0, to_send: 3 });
+    expect(received()).toEqual([]);
+  });
+});
+
+test('a line is recorded as being sent before its call, and no more than 8 at once', async () => {
+  const file = await fileOf(ids(40));
+  const row = z.object({ lines: count, mine: count });
+  const seen: z.infer<typeof row>[] = [];
+  await desk.inWarehouse(async (warehouse) => {
+    reply = (_request, costId) => (response) => {
+      const sql = `select count(*) as lines, count(*) filter (where cost_id = $1) as mine
+        from ripen.spend where outcome = 'sending'`;
+      void warehouse.rows(sql, [costId], row).then((found) => {
+        seen.push(...found);
+        return response.end();
+      });
+    };
+    const request = { file, dryRun: false, resendUnknown: false, now: NOW };
+    await sendSpend(request, warehouse, connection.service, () => {}, connection.signal);
+  });
+  expect(seen.map(({ mine }) => mine)).toEqual(Array.from({ length: 40 }, () => 1));
+  expect(Math.max(...seen.map(({ lines }) => lines))).toBeLessThanOrEqual(8);
+});

@@ -1,0 +1,117 @@
+/** Reports that are too heavy: split by days until they fit, remembered, and at last failed alone. */
+
+import { afterEach, expect, test } from 'vitest';
+
+import { day } from '../../src/model/calendar.ts';
+import { column, contentOf, lastRun, storedAndTrue } from '../support/contents.ts';
+import { askedReports, daysOf, holds, reports, runNight, smallWorld } from '../support/night.ts';
+import { openScenario, slice, type Scenario } from '../support/scenario.ts';
+
+let scenario: Scenario;
+
+afterEach(() => scenario.close());
+
+const NOW = new Date('2026-06-01T02:30:00Z');
+const NEXT = new Date('2026-06-02T02:30:00Z');
+const DAYS = '2026-05-12:2026-05-31';
+
+const daily = slice({
+  name: 'daily',
+  dimensions: ['day', 'app_token', 'os_name'],
+  metrics: ['installs', 'cost', 'ecpi'],
+  datePeriod: { first: { daysAgo: 20 }, last: { daysAgo: 1 } },
+  refresh: 'nightly',
+});
+/** 4 rows a day: 5 days fit. */
+const MAX_ROWS = 20;
+
+const tooHeavy = (): (() => void) =>
+  scenario.simulator.script({ match: reports(), times: Infinity, fault: { kind: 'too_heavy', maxRows: MAX_ROWS } });
+
+test('504 for more than 20 rows splits 20 days into windows of 5, whose sum equals an undisturbed load', async () => {
+  scenario = await openScenario([daily], { simulator: { world: smallWorld } });
+  tooHeavy();
+  const summary = await runNight(scenario, NOW);
+
+  expect(summary).toMatchObject({ status: 'succeeded', failures: [] });
+  expect(summary.slices[0]?.windows).toEqual({ planned: 4, loaded: 4, failed: 0 });
+  const split = askedReports(scenario).filter(({ status }) => status === 504);
+  expect(split.map(({ period }) => daysOf(period))).toEqual([20, 10, 10]);
+  const { stored, truth } = await storedAndTrue(scenario, daily, DAYS, NOW);
+  expect(stored).toEqual(truth);
+
+  const content = '(select * exclude (_load_id) from daily)';
+  const disturbed = await contentOf(scenario, content);
+  await scenario.close();
+  scenario = await openScenario([daily], { simulator: { world: smallWorld } });
+  await runNight(scenario, NOW);
+  expect(askedReports(scenario).length).toBe(1);
+  expect(await contentOf(scenario, content)).toEqual(disturbed);
+});
+
+test('the next run asks for no more than the 5 days that were light enough, and meets no 504', async () => {
+  scenario = await openScenario([daily], { simulator: { world: smallWorld } });
+  tooHeavy();
+  await runNight(scenario, NOW);
+  scenario.simulator.asked.reset();
+  await runNight(scenario, NEXT);
+
+  const asked = askedReports(scenario);
+  expect(asked.map(({ status }) => status)).not.toContain(504);
+  expect(Math.max(...asked.map(({ period }) => daysOf(period)))).toBe(5);
+});
+
+test('a time-out is taken as too heavy: 8 days that hang are asked for in halves of 4', async () => {
+  const short = slice({ ...daily, datePeriod: { first: { daysAgo: 8 }, last: { daysAgo: 1 } } });
+  scenario = await openScenario([short], { simulator: { world: smallWorld } });
+  scenario.simulator.script({
+    match: reports({ date_period: (period) => daysOf(period) > 4 }),
+    times: Infinity,
+    fault: { kind: 'silence' },
+  });
+  const summary = await runNight(scenario, NOW, { service: { requestTimeoutMs: 1500 } });
+  expect(summary.failures).toEqual([]);
+  expect(askedReports(scenario).map(({ period }) => daysOf(period))).toEqual([8, 4, 4]);
+});
+
+test('1 day of 20 that stays too heavy fails alone with exit code 75; its old rows stay and the 19 others are new', async () => {
+  scenario = await openScenario([daily], { simulator: { world: smallWorld } });
+  await runNight(scenario, NOW);
+  const heavy = "day = '2026-05-20'";
+  const before = await contentOf(scenario, `(from daily where ${heavy})`);
+  scenario.simulator.script({
+    match: reports({ date_period: holds('2026-05-20') }),
+    times: Infinity,
+    fault: { kind: 'status', status: 504 },
+  });
+  const forced = { start: day('2026-05-12'), end: day('2026-06-01') };
+  const summary = await runNight(scenario, NEXT, { request: { command: 'backfill', forced } });
+
+  expect(summary.failures).toMatchObject([
+    { code: 'SOURCE_TOO_HEAVY', slice: 'daily', window: '2026-05-20:2026-05-20' },
+  ]);
+  expect(summary.failures.length).toBe(1);
+  expect(summary.status).toBe('partial');
+  expect(await lastRun(scenario)).toEqual({ status: 'partial', exit_code: 75 });
+  expect(await contentOf(scenario, `(from daily where ${heavy})`)).toEqual(before);
+  expect(await column(scenario, 'select count(distinct day) from daily where _load_id > 1')).toEqual(['19']);
+});
+
+test('a month is never cut: one that is too heavy for days is not asked for in parts of it', async () => {
+  const monthly = slice({
+    name: 'monthly',
+    dimensions: ['month', 'app_token'],
+    metrics: ['installs'],
+    datePeriod: { first: { day: day('2026-04-01') }, last: { day: day('2026-05-31') } },
+  });
+  scenario = await openScenario([monthly], { simulator: { world: smallWorld } });
+  scenario.simulator.script({
+    match: reports({ date_period: (period) => daysOf(period) > 31 }),
+    times: Infinity,
+    fault: { kind: 'status', status: 504 },
+  });
+  const summary = await runNight(scenario, NOW);
+  expect(summary.failures).toEqual([]);
+  const periods = askedReports(scenario).map(({ period }) => period);
+  expect(periods).toEqual(expect.arrayContaining(['2026-04-01:2026-04-30', '2026-05-01:2026-05-31']));
+});

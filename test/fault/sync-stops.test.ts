@@ -1,0 +1,170 @@
+/** Runs that end before their work does: the token reset, the deadline passed, a signal. What was committed stays. */
+
+import { afterEach, beforeEach, expect, test } from 'vitest';
+
+import { day } from '../../src/model/calendar.ts';
+import { column, contentOf, lastRun, query, storedAndTrue } from '../support/contents.ts';
+import { textWith } from '../support/matching.ts';
+import { askedReports, holds, reports, runNight, smallWorld } from '../support/night.ts';
+import { openScenario, slice, type Scenario } from '../support/scenario.ts';
+
+let scenario: Scenario;
+
+const NOW = new Date('2026-06-01T02:30:00Z');
+const NEXT = new Date('2026-06-02T02:30:00Z');
+
+/** 20 windows of 7 days: hours are asked for a week at a time before anything is known of a slice. */
+const hourly = slice({
+  name: 'hourly',
+  dimensions: ['hour', 'os_name'],
+  metrics: ['installs', 'cost'],
+  datePeriod: { first: { day: day('2026-01-12') }, last: { day: day('2026-05-31') } },
+});
+const DAYS = '2026-01-12:2026-05-31';
+const FIRST_WEEK = '2026-01-12:2026-01-18';
+
+beforeEach(async () => {
+  scenario = await openScenario([hourly], { simulator: { world: { ...smallWorld, rowsPerDay: 8 } } });
+});
+afterEach(() => scenario.close());
+
+/** Every load of the ledger has exactly its rows in the table, and no row is without a load. */
+async function expectWholeLoads(): Promise<void> {
+  expect(
+    await query(
+      scenario,
+      `select l.load_id, l.rows_loaded, count(h._load_id) as rows
+       from ripen.loads as l full join hourly as h on h._load_id = l.load_id
+       group by all having rows is distinct from l.rows_loaded`,
+    ),
+  ).toEqual([]);
+}
+
+test('a token reset after 8 of 20 windows keeps what was committed, fails once, and is not used more than 3 times again', async () => {
+  scenario.simulator.script({ match: reports(), times: Infinity, fault: { kind: 'revoked_token', afterRequests: 8 } });
+  const summary = await runNight(scenario, NOW, { service: { maxConcurrency: 3 } });
+
+  expect(summary.status).toBe('partial');
+  expect(summary.failures).toMatchObject([{ code: 'CREDENTIALS_REFUSED', slice: null, window: null }]);
+  expect(summary.failures.length).toBe(1);
+  const statuses = askedReports(scenario).map(({ status }) => status);
+  expect(statuses.filter((status) => status === 401).length).toBeLessThanOrEqual(3);
+  expect(statuses.length).toBeLessThanOrEqual(11);
+  expect(Number((await column(scenario, 'select count(*) from ripen.loads'))[0])).toBeGreaterThan(0);
+  await expectWholeLoads();
+  expect(await lastRun(scenario)).toEqual({ status: 'partial', exit_code: 78 });
+});
+
+test('after a token was reset mid-run, the next run with a good one asks only for the missing windows and completes', async () => {
+  const restore = scenario.simulator.script({
+    match: reports(),
+    times: Infinity,
+    fault: { kind: 'revoked_token', afterRequests: 8 },
+  });
+  await runNight(scenario, NOW, { service: { maxConcurrency: 1 } });
+  restore();
+  const loaded = Number((await column(scenario, 'select count(*) from ripen.periods'))[0]);
+  const summary = await runNight(scenario, NOW);
+
+  expect(summary.failures).toEqual([]);
+  expect(Object.values(summary.slices[0]?.periods ?? {}).reduce((sum, count) => sum + count, 0)).toBe(140 - loaded);
+  const { stored, truth } = await storedAndTrue(scenario, hourly, DAYS, NOW);
+  expect(stored).toEqual(truth);
+});
+
+test('a token reset while a loaded slice is refreshed deletes nothing: every row of the night before is still there', async () => {
+  await runNight(scenario, NOW);
+  const before = await contentOf(scenario, 'hourly');
+  scenario.simulator.script({ match: reports(), times: Infinity, fault: { kind: 'revoked_token', afterRequests: 0 } });
+  const forced = { start: day('2026-01-12'), end: day('2026-06-01') };
+  const summary = await runNight(scenario, NEXT, { request: { command: 'backfill', forced } });
+
+  expect(summary.failures).toMatchObject([{ code: 'CREDENTIALS_REFUSED' }]);
+  expect(await contentOf(scenario, 'hourly')).toEqual(before);
+});
+
+test('a deadline that passes while 19 of 20 windows hang keeps the 1 that came and says so', async () => {
+  scenario.simulator.script({
+    match: reports({ date_period: (period) => period !== FIRST_WEEK }),
+    times: Infinity,
+    fault: { kind: 'silence' },
+  });
+  const summary = await runNight(scenario, NOW, { request: { deadlineMs: 2500 } });
+
+  expect(summary.failures).toMatchObject([
+    { code: 'DEADLINE_PASSED', slice: null, message: textWith('2.5 s'), hint: textWith('Run again') },
+  ]);
+  expect(summary.failures.length).toBe(1);
+  expect(await lastRun(scenario)).toEqual({ status: 'partial', exit_code: 75 });
+  const { stored, truth } = await storedAndTrue(scenario, hourly, FIRST_WEEK, NOW);
+  expect(stored).toEqual(truth);
+});
+
+test('a signal after the first window starts nothing new, keeps whole windows only, and the ledger says interrupted', async () => {
+  const stop = new AbortController();
+  let askedAtStop = 0;
+  const summary = await runNight(scenario, NOW, {
+    service: { maxConcurrency: 2 },
+    signal: stop.signal,
+    onEvent: ({ type }) => {
+      if (type !== 'window_loaded' || stop.signal.aborted) return;
+      stop.abort();
+      askedAtStop = scenario.simulator.asked.counts.report;
+    },
+  });
+
+  expect(summary).toMatchObject({ status: 'interrupted', failures: [] });
+  expect(scenario.simulator.asked.counts.report).toBeLessThanOrEqual(askedAtStop + 2);
+  expect(await column(scenario, 'select status from ripen.runs')).toEqual(['interrupted']);
+  await expectWholeLoads();
+  await runNight(scenario, NOW);
+  const { stored, truth } = await storedAndTrue(scenario, hourly, DAYS, NOW);
+  expect(stored).toEqual(truth);
+});
+
+test('403 for 1 slice of 3 fails that one alone', async () => {
+  const narrow = (name: string): ReturnType<typeof slice> =>
+    slice({
+      name,
+      dimensions: ['day', 'app_token'],
+      metrics: ['installs'],
+      datePeriod: { first: { daysAgo: 5 }, last: { daysAgo: 1 } },
+      parameters: { os_name__not_in: name },
+    });
+  scenario.simulator.script({
+    match: reports(),
+    times: Infinity,
+    fault: { kind: 'forbidden', queryContains: 'os_name__not_in=second' },
+  });
+  const slices = ['first', 'second', 'third'].map((name) => narrow(name));
+  const summary = await runNight(scenario, NOW, { slices });
+
+  expect(summary.failures).toMatchObject([
+    { code: 'ACCESS_FORBIDDEN', slice: 'second', message: textWith('Not permitted') },
+  ]);
+  expect(summary.failures.length).toBe(1);
+  expect(await lastRun(scenario)).toEqual({ status: 'partial', exit_code: 78 });
+  for (const each of slices.filter(({ name }) => name !== 'second')) {
+    const { stored, truth } = await storedAndTrue(scenario, each, '2026-05-27:2026-05-31', NOW);
+    expect(stored).toEqual(truth);
+  }
+});
+
+test('503 for ever on 1 window of 20 costs 6 tries, fails that window alone with exit code 75, and the next run loads it', async () => {
+  const restore = scenario.simulator.script({
+    match: reports({ date_period: holds('2026-03-04') }),
+    times: Infinity,
+    fault: { kind: 'status', status: 503 },
+  });
+  const summary = await runNight(scenario, NOW);
+  restore();
+
+  expect(summary.failures).toMatchObject([{ code: 'SOURCE_UNAVAILABLE', window: '2026-03-02:2026-03-08' }]);
+  expect(askedReports(scenario).filter(({ status }) => status === 503).length).toBe(6);
+  expect(summary.slices[0]?.windows).toEqual({ planned: 20, loaded: 19, failed: 1 });
+  expect(await lastRun(scenario)).toEqual({ status: 'partial', exit_code: 75 });
+  const next = await runNight(scenario, NOW);
+  expect(next.slices[0]?.periods).toMatchObject({ missing: 7, new: 0 });
+  const { stored, truth } = await storedAndTrue(scenario, hourly, DAYS, NOW);
+  expect(stored).toEqual(truth);
+});

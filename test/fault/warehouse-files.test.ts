@@ -1,0 +1,144 @@
+/** Files that are no warehouse of this program: said before the first request, and left byte for byte as they are. */
+
+import { createHash } from 'node:crypto';
+import { mkdir, readFile, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { DuckDBInstance } from '@duckdb/node-api';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+
+import type { FailureCode } from '../../src/errors.ts';
+import { day } from '../../src/model/calendar.ts';
+import { textWith } from '../support/matching.ts';
+import { runNight, smallWorld } from '../support/night.ts';
+import { openScenario, slice, type Scenario } from '../support/scenario.ts';
+import { failureFrom } from '../support/scripted-server.ts';
+
+let scenario: Scenario;
+
+const NOW = new Date('2026-06-01T02:30:00Z');
+
+const daily = slice({
+  name: 'daily',
+  dimensions: ['day', 'app_token'],
+  metrics: ['installs'],
+  datePeriod: { first: { day: day('2026-05-28') }, last: { day: day('2026-05-31') } },
+});
+
+beforeEach(async () => {
+  scenario = await openScenario([daily], { simulator: { world: smallWorld } });
+});
+afterEach(() => scenario.close());
+
+/** Runs statements in a DuckDB file and closes it, its log folded in. */
+async function inDatabase(path: string, ...statements: readonly string[]): Promise<void> {
+  const instance = await DuckDBInstance.create(path);
+  const connection = await instance.connect();
+  for (const sql of statements) await connection.run(sql);
+  connection.closeSync();
+  instance.closeSync();
+}
+
+interface Refusal {
+  readonly code: string;
+  readonly kind: string;
+  readonly message: string;
+  readonly requests: number;
+  readonly isUntouched: boolean;
+}
+
+/** What a sync of the scenario's warehouse is refused with, and whether it left the service and the file alone. */
+async function refusal(): Promise<Refusal> {
+  const { warehouse } = scenario.config;
+  const before = await digestOf(warehouse);
+  scenario.simulator.asked.reset();
+  const { code, kind, message } = await failureFrom(runNight(scenario, NOW));
+  const isUntouched = (await digestOf(warehouse)) === before;
+  return { code, kind, message, requests: scenario.simulator.asked.requests.length, isUntouched };
+}
+
+const refusedAs = (code: FailureCode, says: string): unknown => ({
+  code,
+  kind: 'storage',
+  message: textWith(says),
+  requests: 0,
+  isUntouched: true,
+});
+
+async function digestOf(path: string): Promise<string> {
+  const bytes = await readFile(path).catch(() => '');
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+test('a text file in the place of the warehouse is refused as foreign', async () => {
+  await writeFile(scenario.config.warehouse, 'day,installs\n2026-05-31,12\n'.repeat(500));
+  expect(await refusal()).toEqual(refusedAs('WAREHOUSE_FOREIGN', scenario.config.warehouse));
+});
+
+test('an SQLite file in the place of the warehouse is refused, and no extension is fetched for it', async () => {
+  await writeFile(scenario.config.warehouse, Buffer.concat([Buffer.from('SQLite format 3\0'), Buffer.alloc(8192)]));
+  expect(await refusal()).toEqual(refusedAs('WAREHOUSE_FOREIGN', scenario.config.warehouse));
+});
+
+test("somebody else's DuckDB database is refused as foreign", async () => {
+  await inDatabase(scenario.config.warehouse, 'create table budget (day date)');
+  expect(await refusal()).toEqual(refusedAs('WAREHOUSE_FOREIGN', "not ripen's"));
+});
+
+test("a DuckDB database with nothing but somebody else's view is refused as foreign", async () => {
+  await inDatabase(scenario.config.warehouse, 'create view budget as select 1 as amount');
+  expect(await refusal()).toEqual(refusedAs('WAREHOUSE_FOREIGN', "not ripen's"));
+});
+
+test.each([
+  ['cut in half', async (path: string) => truncate(path, (await readFile(path)).length / 2)],
+  ['with its first 12 kB overwritten', (path: string) => overwrite(path, 0, 12_288)],
+  ['with both headers overwritten', (path: string) => overwrite(path, 4096, 12_288)],
+  ['with everything behind the headers overwritten', (path: string) => overwrite(path, 12_288, Infinity)],
+])('a warehouse %s is refused as what cannot be read', async (_, spoil) => {
+  await runNight(scenario, NOW);
+  await spoil(scenario.config.warehouse);
+  const failure = await failureFrom(runNight(scenario, NOW));
+  expect(failure.kind).toBe('storage');
+  expect(failure.message).toContain(scenario.config.warehouse);
+});
+
+async function overwrite(path: string, from: number, to: number): Promise<void> {
+  const bytes = await readFile(path);
+  bytes.fill(0xa5, from, Math.min(to, bytes.length));
+  await writeFile(path, bytes);
+}
+
+test('a warehouse of version 99 is refused with both versions, and is not migrated back', async () => {
+  await runNight(scenario, NOW);
+  await inDatabase(scenario.config.warehouse, "insert into ripen.migrations values (99, '0099_later', now())");
+  expect(await refusal()).toEqual(refusedAs('WAREHOUSE_NEWER', 'version 99; this program knows'));
+});
+
+test('a stray .wal without its database is refused, as DuckDB would replay it', async () => {
+  await writeFile(`${scenario.config.warehouse}.wal`, 'whatever');
+  expect(await refusal()).toEqual(refusedAs('WAREHOUSE_FOREIGN', '.wal'));
+});
+
+test('a warehouse in a place that cannot be is found before the first request', async () => {
+  const file = join(scenario.directory, 'file');
+  await writeFile(file, '');
+  const warehouse = join(file, 'warehouse.duckdb');
+  const failure = await failureFrom(scenario.night(NOW, { warehouse }));
+  expect(failure).toMatchObject({ code: 'STORAGE_FAILED', kind: 'storage' });
+  expect(failure.message).toContain(warehouse);
+  expect(scenario.simulator.asked.requests).toEqual([]);
+});
+
+test('a directory in the place of the warehouse is found before the first request', async () => {
+  await mkdir(scenario.config.warehouse);
+  const failure = await failureFrom(runNight(scenario, NOW));
+  expect(failure).toMatchObject({ kind: 'storage' });
+  expect(failure.message).toContain(scenario.config.warehouse);
+  expect(scenario.simulator.asked.requests).toEqual([]);
+});
+
+test('a warehouse 3 directories deep that do not exist yet is made', async () => {
+  const warehouse = join(scenario.directory, 'a', 'b', 'c', 'warehouse.duckdb');
+  expect((await scenario.night(NOW, { warehouse })).status).toBe('succeeded');
+});

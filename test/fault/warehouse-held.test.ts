@@ -1,0 +1,98 @@
+/** The warehouse is open elsewhere: the run names the holder, waits as long as it was told, and loses no request. */
+
+import { afterEach, beforeEach, expect, test } from 'vitest';
+
+import { column } from '../support/contents.ts';
+import { hold, type Holder } from '../support/holder.ts';
+import { runNight, smallWorld } from '../support/night.ts';
+import { openScenario, slice, type Scenario } from '../support/scenario.ts';
+import { failureFrom } from '../support/scripted-server.ts';
+
+let scenario: Scenario;
+let holder: Holder | null = null;
+
+const NOW = new Date('2026-06-01T02:30:00Z');
+const NEXT = new Date('2026-06-02T02:30:00Z');
+
+const daily = slice({
+  name: 'daily',
+  dimensions: ['day', 'app_token'],
+  metrics: ['installs'],
+  datePeriod: { first: { daysAgo: 5 }, last: { daysAgo: 1 } },
+});
+
+beforeEach(async () => {
+  scenario = await openScenario([daily], { simulator: { world: smallWorld } });
+  await runNight(scenario, NOW);
+  scenario.simulator.asked.reset();
+});
+afterEach(async () => {
+  await holder?.release();
+  holder = null;
+  await scenario.close();
+});
+
+test.each(['READ_ONLY', 'READ_WRITE'] as const)(
+  'a warehouse another process holds %s is refused at once with --lock-wait 0, naming its process, after 0 requests',
+  async (mode) => {
+    holder = await hold(scenario.config.warehouse, mode);
+    const failure = await failureFrom(runNight(scenario, NEXT));
+
+    expect(failure).toMatchObject({ code: 'WAREHOUSE_LOCKED', kind: 'unavailable' });
+    expect(failure.message).toContain(`process ${holder.pid}`);
+    expect(scenario.simulator.asked.requests).toEqual([]);
+  },
+);
+
+test('a run waits for a holder that lets go within --lock-wait, says whom it waits for, and then loads everything', async () => {
+  holder = await hold(scenario.config.warehouse, 'READ_WRITE');
+  const held = holder;
+  const summary = await runNight(scenario, NEXT, {
+    request: { lockWaitMs: 30_000 },
+    onEvent: ({ type }) => type === 'lock_waiting' && void held.release(),
+  });
+
+  expect(summary.failures).toEqual([]);
+  const waits = scenario.events.filter(({ type }) => type === 'lock_waiting');
+  expect(waits).toMatchObject([{ waitMs: 30_000 }]);
+  expect(JSON.stringify(waits)).toContain(String(held.pid));
+  expect(await column(scenario, 'select count(*) from ripen.runs')).toEqual(['2']);
+});
+
+test('a signal ends the wait for a held warehouse, long before its 60 s are over', async () => {
+  holder = await hold(scenario.config.warehouse, 'READ_WRITE');
+  const stop = new AbortController();
+  const outcome = await runNight(scenario, NEXT, {
+    request: { lockWaitMs: 60_000 },
+    signal: stop.signal,
+    onEvent: ({ type }) => type === 'lock_waiting' && stop.abort(),
+  }).catch((error: unknown) => error);
+  expect(outcome).toMatchObject({ name: 'AbortError' });
+  expect(scenario.simulator.asked.requests).toEqual([]);
+});
+
+test('of 2 runs started at once in one process, 1 loads and 1 is refused; the ledger has 1 more run', async () => {
+  const outcomes = await Promise.allSettled([runNight(scenario, NEXT), runNight(scenario, NEXT)]);
+
+  const refused = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as unknown] : []));
+  expect(refused).toMatchObject([{ code: 'WAREHOUSE_LOCKED', facts: { holder: 'this process' } }]);
+  expect(await column(scenario, 'select status from ripen.runs order by started_at')).toEqual([
+    'succeeded',
+    'succeeded',
+  ]);
+});
+
+test('of 2 runs started at once in one process that wait for each other, both load', async () => {
+  const request = { lockWaitMs: 30_000 };
+  const summaries = await Promise.all([runNight(scenario, NEXT, { request }), runNight(scenario, NEXT, { request })]);
+  expect(summaries.map(({ status }) => status)).toEqual(['succeeded', 'succeeded']);
+  expect(await column(scenario, 'select count(*) from ripen.runs')).toEqual(['3']);
+});
+
+test('a warehouse refused once can be opened once its holder is gone', async () => {
+  holder = await hold(scenario.config.warehouse, 'READ_ONLY');
+  await failureFrom(runNight(scenario, NEXT));
+  await holder.release();
+  holder = null;
+  expect((await runNight(scenario, NEXT)).status).toBe('succeeded');
+});

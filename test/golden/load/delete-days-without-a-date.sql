@@ -1,0 +1,1 @@
+delete from main."daily" where true

@@ -1,0 +1,13 @@
+create or replace temp table typed as
+select
+    s.window_no,
+    case when regexp_full_match(s."day", '[0-9]{4}-[0-9]{2}-[0-9]{2}') then try_cast(s."day" as DATE) end as "day",
+    s."app ""quoted""" as "app ""quoted""",
+    s."order" as "order",
+    case when s."o'brien said ""hi""_events" is null or trim(s."o'brien said ""hi""_events") = '' then null else cast(split_part(s."o'brien said ""hi""_events", '.', 1) as BIGINT)::BIGINT end as "o'brien said ""hi""_events",
+    case when s."my event_revenue" is null or trim(s."my event_revenue") = '' then null else cast(s."my event_revenue" as DECIMAL(18,6))::DECIMAL(18,6) end as "my event_revenue",
+    case when s."value" is null or trim(s."value") = '' then null else cast(s."value" as DOUBLE)::DOUBLE end as "value",
+    s.attr_dependency,
+    s."_extra"
+from staged as s
+where true 

@@ -1,0 +1,63 @@
+import { afterEach, expect, test } from 'vitest';
+
+import { refreshLinks } from '../../src/links/refresh-links.ts';
+import { openLinksScene, storedTree, trueTree, type LinksScene } from '../support/links-scene.ts';
+
+let scene: LinksScene;
+
+afterEach(() => scene.close());
+
+const firstNight = '2026-06-01T02:30:00Z';
+const secondNight = '2026-06-02T02:30:00Z';
+
+async function catalogOf(tokens: readonly string[]): Promise<void> {
+  await scene.warehouse.run('delete from ripen.catalog');
+  for (const token of tokens) {
+    await scene.warehouse.run(
+      `insert into ripen.catalog values ('apps', $1, '', '', '', '', '', timestamp '2026-06-01')`,
+      [token],
+    );
+  }
+}
+
+const warnings = (): Promise<readonly Readonly<Record<string, unknown>>[]> =>
+  scene.rows('select code, message from ripen.warnings');
+
+test('all apps are those of the catalog and of loaded rows; an app nothing names any more is left as it is, and said', async () => {
+  scene = await openLinksScene({ world: { apps: 3, links: 90 } });
+  const [first = '', second = '', third = ''] = scene.simulator.world.apps.map(({ token }) => token);
+  await catalogOf([first, second]);
+  await scene.warehouse.run(`create table loaded as
+    select unnest(['${third}', 'unknown', '', 'zzzzzzzzzzzz']) as app_token, '{}'::json as attr_dependency`);
+  await scene.warehouse.run(
+    `insert into ripen.slice_tables (slice, fingerprint, table_name, state, created_at)
+     values ('loaded', 'f', 'main."loaded"', 'live', now())`,
+  );
+  const all = { apps: 'all', maxLevel: 4 } as const;
+  expect(await refreshLinks(scene.run(firstNight), all)).toEqual({ rows: 90, removed: 0, failures: [] });
+  expect(await storedTree(scene)).toEqual(trueTree(scene));
+  const told = await warnings();
+  expect(told.map(({ code }) => code)).toEqual(['LINKS_APP_UNKNOWN']);
+  expect(String(told[0]?.['message'])).toContain('zzzzzzzzzzzz');
+
+  await catalogOf([second]);
+  await scene.warehouse.run('delete from loaded');
+  const before = await storedTree(scene);
+  scene.simulator.links.remove(scene.simulator.links.list(first, null)[0]?.item.token ?? '');
+  const result = await refreshLinks(scene.run(secondNight), all);
+  expect(result).toEqual({ rows: 90, removed: 0, failures: [] });
+  expect(await storedTree(scene)).toEqual(before);
+  const left = (await warnings()).find(({ code }) => code === 'LINKS_APPS_LEFT');
+  expect(String(left?.['message'])).toContain([first, third].toSorted().join(', '));
+});
+
+test('an app the configuration names and the service does not know is a failure that names it', async () => {
+  scene = await openLinksScene({ world: { apps: 1, links: 10 } });
+  const known = scene.simulator.world.apps[0]?.token ?? '';
+  const result = await refreshLinks(scene.run(firstNight), { apps: ['zzzzzzzzzzzz', known, known], maxLevel: 4 });
+  expect(result.rows).toBe(10);
+  expect(result.failures.map(({ code, facts }) => [code, facts['app_token']])).toEqual([
+    ['SOURCE_MISSING', 'zzzzzzzzzzzz'],
+  ]);
+  expect(result.failures[0]?.message).toMatch(/^The links of the app zzzzzzzzzzzz stayed as they were: /);
+});

@@ -1,0 +1,59 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { afterEach, expect, test } from 'vitest';
+
+import { linksCreate } from '../../src/commands/links-create.ts';
+import { linksUpdate } from '../../src/commands/links-update.ts';
+import { openWarehouse } from '../../src/warehouse/warehouse.ts';
+import { openScenario, type Scenario } from '../support/scenario.ts';
+import { recordedShell, type RecordedShell } from '../unit/cli-recorded-shell.ts';
+
+let scenario: Scenario;
+
+afterEach(() => scenario.close());
+
+async function opened(): Promise<{ readonly shell: RecordedShell; readonly app: string }> {
+  scenario = await openScenario([], { simulator: { token: 'simulator-token', world: { apps: 1, links: 20 } } });
+  const { directory, simulator } = scenario;
+  const shell = recordedShell({ directory });
+  const { url } = simulator;
+  await writeFile(
+    join(directory, 'ripen.yaml'),
+    `service: {base_url: "${url}", reports_url: "${url}", token: simulator-token}
+warehouse: warehouse.duckdb
+slices:
+  - {name: daily, dimensions: [day], metrics: [installs], date_period: "2026-01-01:yesterday"}
+`,
+  );
+  return { shell, app: simulator.world.apps[0]?.token ?? '' };
+}
+
+const globals = { config: undefined, asOf: undefined, log: 'text', quiet: true, json: true, lockWait: '0s' } as const;
+
+test('links create and links update print the link as JSON, and make no warehouse where there is none', async () => {
+  const { shell, app } = await opened();
+  expect(await linksCreate({ ...globals, app, name: 'Fresh', parent: undefined }, shell)).toBe(0);
+  const created: unknown = JSON.parse(shell.printed.at(-1) ?? '');
+  expect(created).toMatchObject({ link: { label: 'Fresh', level: 1 }, stored: false });
+  const link = scenario.simulator.links.list(app, null).at(-1)?.item.token ?? '';
+  await linksUpdate({ ...globals, app, link, partner: undefined, costData: 'true' }, shell);
+  expect(scenario.simulator.links.find(link)?.costDataEnabled).toBe(true);
+  const emit = (): void => {};
+  await expect(openWarehouse(scenario.config.warehouse, { mode: 'read', lockWaitMs: 0, emit })).rejects.toThrow(
+    'did not exist',
+  );
+});
+
+test('links create prints a table without control characters, and sends nothing while the warehouse is held', async () => {
+  const { shell, app } = await opened();
+  const request = { mode: 'write', lockWaitMs: 0, emit: () => {} } as const;
+  const held = await openWarehouse(scenario.config.warehouse, request);
+  const args = { ...globals, json: false, app, name: 'Held', parent: undefined };
+  await expect(linksCreate(args, shell)).rejects.toMatchObject({ code: 'WAREHOUSE_LOCKED' });
+  expect(scenario.simulator.asked.requests).toEqual([]);
+  await held.close();
+  await linksCreate(args, shell);
+  expect(shell.printed.at(-1)).toMatch(/^field {2,}value\ntoken {2,}\S+\nname {2,}Held\n/);
+  expect(shell.printed.at(-1)).toMatch(/Not stored: the next crawl of the app will bring it\.$/);
+});

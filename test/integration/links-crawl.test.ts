@@ -1,0 +1,139 @@
+import { afterEach, describe, expect, test } from 'vitest';
+
+import { refreshLinks } from '../../src/links/refresh-links.ts';
+import { changedTokens, openLinksScene, storedTree, trueTree, type LinksScene } from '../support/links-scene.ts';
+import type { PagingStyle } from '../../src/simulator/paging.ts';
+
+let scene: LinksScene;
+
+afterEach(() => scene.close());
+
+const firstNight = '2026-06-01T02:30:00Z';
+const secondNight = '2026-06-02T02:30:00Z';
+const thirdNight = '2026-06-03T02:30:00Z';
+
+/** Pages of 50 that listing the whole tree takes: one per app at least, and those of each link with sub-links. */
+function pagesNeeded({ simulator }: LinksScene): number {
+  const { links, world } = simulator;
+  const below = (app: string, parent: string | null): number => {
+    const children = links.list(app, parent);
+    const own = parent === null ? Math.max(1, Math.ceil(children.length / 50)) : Math.ceil(children.length / 50);
+    return children.reduce((sum, { item }) => sum + below(app, item.token), own);
+  };
+  return world.apps.reduce((sum, app) => sum + below(app.token, null), 0);
+}
+
+test('10 000 links of 6 apps in 4 levels are stored exactly, then changed ones only get new versions', async () => {
+  scene = await openLinksScene({ world: { apps: 6, partners: 12, links: 10_000 } });
+  const { links, asked, world } = scene.simulator;
+
+  const first = await scene.crawl(firstNight);
+  expect(first).toEqual({ rows: 10_000, removed: 0, failures: [] });
+  const before = trueTree(scene);
+  expect(before).toHaveLength(10_000);
+  expect(await storedTree(scene)).toEqual(before);
+  expect(asked.counts.links + asked.counts.children).toBe(pagesNeeded(scene));
+
+  asked.reset();
+  expect(await scene.crawl(firstNight)).toEqual({ rows: 10_000, removed: 0, failures: [] });
+  expect(asked.counts.links + asked.counts.children).toBe(0);
+
+  const app = world.apps[0]?.token ?? '';
+  const [renamed, archived, moved, removed] = links.list(app, null).map(({ item }) => item.token);
+  links.rename(renamed ?? '', 'Renamed "network"; --');
+  links.archive(archived ?? '');
+  links.change(moved ?? '', { partnerId: world.partners[3]?.id ?? 0, costDataEnabled: true });
+  const gone = trueTree(scene).filter((link) => link['root_token'] === removed);
+  links.remove(removed ?? '');
+  const grown = { name: 'Grown', partnerId: 1, children: [{ name: 'c', children: [{ name: 'a' }, { name: 'b' }] }] };
+  links.add(app, null, grown);
+  const after = trueTree(scene);
+  const changed = changedTokens(before, after);
+
+  const ofOneApp = { apps: [app], maxLevel: 4 };
+  const second = await refreshLinks(scene.run(secondNight), ofOneApp);
+  expect(second).toEqual({ rows: after.length, removed: gone.length, failures: [] });
+  expect(await storedTree(scene)).toEqual(after);
+  const versions = await scene.rows(
+    `select
+         count(*) filter (where valid_to is null) as current,
+         count(*) filter (where valid_to = timestamp '2026-06-02 02:30:00') as closed,
+         count(*) filter (where valid_from = timestamp '2026-06-02 02:30:00') as opened,
+         count(*) as all_versions
+     from main.links_history`,
+  );
+  const opened = after.filter((link) => changed.has(String(link['token']))).length;
+  const closed = before.filter((link) => changed.has(String(link['token']))).length;
+  expect(closed).toBeLessThan(2000);
+  expect(versions).toEqual([
+    {
+      current: String(after.length),
+      closed: String(closed),
+      opened: String(opened),
+      all_versions: String(before.length + opened),
+    },
+  ]);
+
+  await refreshLinks(scene.run(thirdNight), ofOneApp);
+  expect(await scene.rows('select count(*) as n from main.links_history')).toEqual([
+    { n: String(before.length + opened) },
+  ]);
+});
+
+describe('a list of 130 networks and 60 sub-links is stored whole', () => {
+  const styles: readonly Partial<PagingStyle>[] = [
+    { v2: false, shortPages: true },
+    { v2Next: 'after', v2End: 'absent', shortPages: true },
+    { v2Next: 'cursor', v2End: 'empty' },
+  ];
+  test.for(styles)('with paging %o', async (paging) => {
+    scene = await openLinksScene({ world: { apps: 2, links: 40 }, paging });
+    const { links, world } = scene.simulator;
+    const app = world.apps[1]?.token ?? '';
+    const parent = links.add(app, null, { name: 'parent' });
+    for (let index = 0; index < 130; index += 1) links.add(app, null, { name: `network ${index}` });
+    for (let index = 0; index < 60; index += 1) links.add(app, parent.token, { name: `campaign ${index}` });
+    const result = await scene.crawl(firstNight);
+    expect(result).toEqual({ rows: 231, removed: 0, failures: [] });
+    expect(await storedTree(scene)).toEqual(trueTree(scene));
+  });
+});
+
+test('max_level 2 asks nothing below campaigns, and raising it to 4 at the same instant crawls again', async () => {
+  scene = await openLinksScene({ world: { apps: 2, links: 200 } });
+  await scene.crawl(firstNight, 2);
+  expect(await storedTree(scene)).toEqual(trueTree(scene, 2));
+  const withCampaigns = trueTree(scene, 1).filter((link) => link['has_subtrackers']).length;
+  expect(scene.simulator.asked.counts.children).toBe(withCampaigns);
+  await scene.crawl(firstNight, 4);
+  expect(await storedTree(scene)).toEqual(trueTree(scene));
+});
+
+test('hostile names and URLs are stored byte for byte; half a surrogate pair becomes U+FFFD', async () => {
+  scene = await openLinksScene({ world: { apps: 1, links: 0 } });
+  const { links, world } = scene.simulator;
+  const app = world.apps[0]?.token ?? '';
+  const names = ["'; drop table main.links; --", 'a\u0000b', 'x::y', ' ', '\u202Ertl', '$1', '"}]', 'ﬁ 🚀', '\\u0041'];
+  for (const name of names) links.add(app, null, { name, children: [{ name }] });
+  await scene.crawl(firstNight);
+  expect(await storedTree(scene)).toEqual(trueTree(scene));
+  links.add(app, null, { name: 'half \uD83D pair' });
+  expect(await scene.crawl(secondNight)).toMatchObject({ failures: [] });
+  expect(await scene.rows(`select label from main.links where label like 'half%'`)).toEqual([
+    { label: 'half \uFFFD pair' },
+  ]);
+});
+
+test('a version that is replaced at the instant it began leaves no empty interval, and an older night changes nothing', async () => {
+  scene = await openLinksScene({ world: { apps: 1, links: 10 } });
+  const { links, world } = scene.simulator;
+  const [link] = links.list(world.apps[0]?.token ?? '', null).map(({ item }) => item.token);
+  await scene.crawl(secondNight, 3);
+  links.rename(link ?? '', 'second name');
+  await scene.crawl(secondNight, 4);
+  const history = `select valid_from, valid_to from main.links_history where token = '${link}'`;
+  expect(await scene.rows(history)).toEqual([{ valid_from: '2026-06-02 02:30:00', valid_to: null }]);
+  scene.simulator.asked.reset();
+  await scene.crawl(firstNight);
+  expect(scene.simulator.asked.counts.links).toBe(0);
+});

@@ -1,0 +1,138 @@
+import { afterEach, expect, test } from 'vitest';
+import * as z from 'zod';
+
+import { refreshJoins } from '../../src/links/joins.ts';
+import { refreshLinks } from '../../src/links/refresh-links.ts';
+import { completePartners, refreshPartners } from '../../src/links/refresh-partners.ts';
+import { connect } from '../../src/service/connect.ts';
+import type { Simulator } from '../../src/simulator/simulator.ts';
+import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts';
+import { httpService, openScenario, slice, type Scenario } from '../support/scenario.ts';
+
+let scenario: Scenario;
+
+afterEach(() => scenario.close());
+
+const asOf = new Date('2026-06-01T02:30:00Z');
+const days = { first: { daysAgo: 6 }, last: { daysAgo: 1 } };
+const metrics = ['installs', 'clicks'];
+const labels = ['network', 'campaign', 'adgroup', 'creative'];
+
+const whole = slice({ name: 'whole', dimensions: ['day', 'app_token', ...labels], metrics, datePeriod: days });
+const campaigns = slice({
+  name: 'campaigns',
+  dimensions: ['week', 'app_token', 'partner_name', 'network', 'campaign'],
+  metrics,
+  datePeriod: days,
+});
+const partnersOnly = slice({
+  name: 'partners_only',
+  dimensions: ['day', 'partner_id', 'partner_name'],
+  metrics,
+  datePeriod: days,
+});
+const countries = slice({ name: 'countries', dimensions: ['day', 'country_code'], metrics, datePeriod: days });
+
+const row = z.record(z.string(), z.unknown());
+
+/** Crawls and joins in the warehouse of the scenario, then lets a test look. */
+async function joined(look: (warehouse: Warehouse) => Promise<void>): Promise<void> {
+  const emit = (): void => {};
+  const service = connect(httpService(scenario.simulator), emit);
+  const warehouse = await openWarehouse(scenario.config.warehouse, { mode: 'write', lockWaitMs: 0, emit });
+  try {
+    const run = { warehouse, service, runId: 'run', asOf, emit, signal: new AbortController().signal };
+    await refreshPartners(run);
+    expect((await refreshLinks(run, { apps: 'all', maxLevel: 4 })).failures).toEqual([]);
+    await refreshJoins(warehouse);
+    await look(warehouse);
+  } finally {
+    await warehouse.close();
+    await service.close();
+  }
+}
+
+/** The token of the link at the end of a path of labels, each followed by its siblings' separator. */
+function pathTokens({ world }: Simulator): Map<string, string> {
+  const paths = new Map<string, readonly string[]>();
+  const tokens = new Map<string, string>();
+  for (const link of world.links) {
+    const above = link.parentToken === null ? [link.appToken] : (paths.get(link.parentToken) ?? []);
+    const path = [...above, link.label];
+    paths.set(link.token, path);
+    tokens.set(JSON.stringify(path), link.token);
+  }
+  return tokens;
+}
+
+test('every attributed row of a simulated week finds the one link the simulator took it from; organic ones find none', async () => {
+  scenario = await openScenario([whole, campaigns, partnersOnly, countries], {
+    simulator: { world: { apps: 4, partners: 8, links: 400, rowsPerDay: 300 } },
+  });
+  expect((await scenario.night(asOf)).failures).toEqual([]);
+  await joined(async (warehouse) => {
+    const tokens = pathTokens(scenario.simulator);
+    const expected = (found: Readonly<Record<string, unknown>>, names: readonly string[]): string | null => {
+      const path = names.map((name) => String(found[name]));
+      while (path.length > 0) {
+        const token = tokens.get(JSON.stringify([found['app_token'], ...path]));
+        if (token !== undefined) return token;
+        if (path.pop() !== 'unknown') return null;
+      }
+      return null;
+    };
+    for (const [view, names] of [
+      ['whole', labels],
+      ['campaigns', labels.slice(0, 2)],
+    ] as const) {
+      const rows = await warehouse.rows(`select * from ${view}_links`, [], row);
+      const [stored] = await warehouse.rows(
+        `select count(*)::integer as n from ${view}`,
+        [],
+        z.object({ n: z.number() }),
+      );
+      expect(rows).toHaveLength(stored?.n ?? 0);
+      expect(rows.length).toBeGreaterThan(100);
+      for (const found of rows) {
+        const isAttributed = found['network'] !== 'Organic' && found['network'] !== 'Expired Attributions';
+        expect([found, found['link_token']]).toEqual([found, expected(found, names)]);
+        expect(found['is_matched']).toBe(isAttributed);
+      }
+    }
+    const levels = await warehouse.rows('select distinct link_level as n from whole_links order by 1', [], row);
+    expect(levels.map(({ n }) => n)).toEqual([1, 2, 3, 4, null]);
+    const shares = await warehouse.rows(
+      `select distinct network from ripen.unmatched_rows where slice = 'whole' and unmatched_rows > 0 order by 1`,
+      [],
+      row,
+    );
+    expect(shares.map(({ network }) => network)).toEqual(['Expired Attributions', 'Organic']);
+  });
+});
+
+test('every row of a slice that names partners finds its partner, by column or by attr_dependency, organic too', async () => {
+  scenario = await openScenario([campaigns, partnersOnly, countries]);
+  await scenario.night(asOf);
+  await joined(async (warehouse) => {
+    for (const view of ['campaigns', 'partners_only']) {
+      const rows = await warehouse.rows(`select partner_name, matched_partner_name from ${view}_links`, [], row);
+      expect(rows.length).toBeGreaterThan(20);
+      for (const found of rows) expect(found['matched_partner_name']).toBe(found['partner_name']);
+    }
+    const unlisted = await warehouse.rows(
+      'select partner_id, display_name, supports_cost_data from main.partners where not is_listed order by partner_id',
+      [],
+      row,
+    );
+    expect(unlisted).toContainEqual({ partner_id: '-300', display_name: 'Organic', supports_cost_data: null });
+    const views = await warehouse.rows(
+      `select view_name from duckdb_views() where view_name like '%links' order by view_name`,
+      [],
+      row,
+    );
+    expect(views.map(({ view_name }) => view_name)).toEqual(['campaigns_links', 'partners_only_links']);
+    const before = await warehouse.rows('select * from main.partners_history order by all', [], row);
+    await completePartners({ warehouse, asOf: new Date('2026-06-05T00:00:00Z') });
+    expect(await warehouse.rows('select * from main.partners_history order by all', [], row)).toEqual(before);
+  });
+});

@@ -1,0 +1,240 @@
+/** What happens to a slice's table when its configuration changes: metrics are columns, anything else is a new meaning. */
+
+import { afterEach, expect, test } from 'vitest';
+
+import { day } from '../../src/model/calendar.ts';
+import { column, contentOf, lastRun, query, storedAndTrue } from '../support/contents.ts';
+import { textWith } from '../support/matching.ts';
+import { askedReports, daysOf, reports, runNight, smallWorld } from '../support/night.ts';
+import { openScenario, slice, type Scenario } from '../support/scenario.ts';
+
+let scenario: Scenario;
+
+afterEach(() => scenario.close());
+
+const NOW = new Date('2026-06-01T02:30:00Z');
+const DAYS = '2026-05-12:2026-05-31';
+const simulator = { world: smallWorld };
+
+const given = {
+  name: 'daily',
+  dimensions: ['day', 'app_token', 'os_name'],
+  metrics: ['installs', 'cost'],
+  datePeriod: { first: { daysAgo: 20 }, last: { daysAgo: 1 } },
+} as const;
+const daily = slice(given);
+const wider = slice({ ...given, metrics: ['installs', 'clicks', 'cost'] });
+const filtered = slice({ ...given, parameters: { os_name__in: 'ios' } });
+
+/** Makes windows of more than 5 days too heavy, so that a run of 20 days takes several. */
+const smallWindows = (): (() => void) =>
+  scenario.simulator.script({
+    match: reports({ date_period: (period) => daysOf(period) > 5 }),
+    times: Infinity,
+    fault: { kind: 'status', status: 504 },
+  });
+
+/** Runs until the first window is loaded. */
+async function runAborted(slices: Parameters<typeof runNight>[2]): Promise<void> {
+  const stop = new AbortController();
+  const summary = await runNight(scenario, NOW, {
+    ...slices,
+    service: { maxConcurrency: 1 },
+    signal: stop.signal,
+    onEvent: ({ type }) => type === 'window_loaded' && stop.abort(),
+  });
+  expect(summary).toMatchObject({ status: 'interrupted', failures: [] });
+  expect(await lastRun(scenario)).toMatchObject({ status: 'interrupted' });
+}
+
+const columnsOf = (table: string): Promise<string[]> => column(scenario, `select column_name from (describe ${table})`);
+
+/** Tables and views of both schemas, those of the catalog and the ledger left out. */
+const sliceObjects = (): Promise<string[]> =>
+  column(
+    scenario,
+    `select table_schema || '.' || table_name from information_schema.tables
+     where table_name like '%daily%' and table_catalog = current_database() order by all`,
+  );
+
+test('an added metric stands in configured order, leaves old values readable, and has each of 20 periods fetched once', async () => {
+  scenario = await openScenario([daily], { simulator });
+  const restore = smallWindows();
+  await runNight(scenario, NOW);
+  restore();
+  const before = await contentOf(scenario, '(select day, app_token, os_name, installs, cost, _load_id from daily)');
+
+  await runAborted({ slices: [wider] });
+  expect(await columnsOf('daily')).toEqual([
+    'day',
+    'app_token',
+    'os_name',
+    'installs',
+    'clicks',
+    'cost',
+    'attr_dependency',
+    '_extra',
+    '_load_id',
+  ]);
+  const old = new Set(before);
+  const meanwhile = await contentOf(scenario, '(select day, app_token, os_name, installs, cost, _load_id from daily)');
+  expect(meanwhile.filter((row) => old.has(row)).length).toBeGreaterThan(before.length / 2);
+  expect(meanwhile.length).toBe(before.length);
+  expect(Number((await column(scenario, 'select count(distinct day) from daily where clicks is not null'))[0])).toBe(5);
+
+  scenario.simulator.asked.reset();
+  const resumed = await runNight(scenario, NOW, { slices: [wider] });
+  expect(resumed.slices[0]?.periods).toMatchObject({ 'metric added': 15, new: 0 });
+  expect(askedReports(scenario).reduce((sum, { period }) => sum + daysOf(period), 0)).toBe(15);
+  const { stored, truth } = await storedAndTrue(scenario, wider, DAYS, NOW);
+  expect(stored).toEqual(truth);
+  expect(await column(scenario, 'select distinct reasons::varchar from ripen.loads where len(metrics) = 3')).toEqual([
+    '[metric added]',
+  ]);
+  expect(await column(scenario, 'select count(*) from ripen.restatements')).toEqual(['0']);
+  expect((await runNight(scenario, NOW, { slices: [wider] })).service.requests).toBe(0);
+});
+
+test('a removed metric takes its column with it and has nothing requested', async () => {
+  scenario = await openScenario([wider], { simulator });
+  await runNight(scenario, NOW);
+  scenario.simulator.asked.reset();
+  await runNight(scenario, NOW, { slices: [daily] });
+
+  expect(scenario.simulator.asked.counts.report).toBe(0);
+  for (const table of ['daily', 'daily_final']) {
+    expect(await columnsOf(table)).toEqual([
+      'day',
+      'app_token',
+      'os_name',
+      'installs',
+      'cost',
+      'attr_dependency',
+      '_extra',
+      '_load_id',
+    ]);
+  }
+  const { stored, truth } = await storedAndTrue(scenario, daily, DAYS, NOW);
+  expect(stored).toEqual(truth);
+  expect(
+    await column(scenario, "select name || ' ' || change from ripen.schema_changes where name is not null"),
+  ).toEqual(['clicks column removed']);
+});
+
+test('a metric that was removed and comes back is fetched again for each of its 20 periods, not left NULL', async () => {
+  scenario = await openScenario([wider], { simulator });
+  await runNight(scenario, NOW);
+  await runNight(scenario, NOW, { slices: [daily] });
+  const summary = await runNight(scenario, NOW, { slices: [wider] });
+
+  expect(summary.slices[0]?.periods).toMatchObject({ 'metric added': 20 });
+  const { stored, truth } = await storedAndTrue(scenario, wider, DAYS, NOW);
+  expect(stored).toEqual(truth);
+});
+
+test('metrics and dimensions in another order are columns in another order, and nothing is requested', async () => {
+  scenario = await openScenario([daily], { simulator });
+  await runNight(scenario, NOW);
+  scenario.simulator.asked.reset();
+  const turned = slice({ ...given, dimensions: ['os_name', 'day', 'app_token'], metrics: ['cost', 'installs'] });
+  await runNight(scenario, NOW, { slices: [turned] });
+
+  expect(scenario.simulator.asked.counts.report).toBe(0);
+  expect((await columnsOf('daily')).slice(0, 5)).toEqual(['os_name', 'day', 'app_token', 'cost', 'installs']);
+  const { stored, truth } = await storedAndTrue(scenario, turned, DAYS, NOW);
+  expect(stored).toEqual(truth);
+});
+
+test('a changed filter builds a new table beside the old one, which stays byte for byte until the new one is complete', async () => {
+  scenario = await openScenario([daily], { simulator });
+  const restore = smallWindows();
+  await runNight(scenario, NOW);
+  const before = await contentOf(scenario, 'daily');
+  const finalBefore = await contentOf(scenario, 'daily_final');
+  expect(await sliceObjects()).toEqual(['main.daily', 'main.daily_final']);
+
+  await runAborted({ slices: [filtered] });
+  restore();
+  expect(await contentOf(scenario, 'daily')).toEqual(before);
+  expect(await contentOf(scenario, 'daily_final')).toEqual(finalBefore);
+  expect(await column(scenario, 'select state from ripen.slice_tables order by state')).toEqual(['building', 'live']);
+
+  const summary = await runNight(scenario, NOW, { slices: [filtered] });
+  expect(summary.failures).toEqual([]);
+  expect(
+    Object.entries(summary.slices[0]?.periods ?? {})
+      .filter(([, count]) => count > 0)
+      .map(([reason]) => reason),
+  ).toEqual(['meaning changed']);
+  const { stored, truth } = await storedAndTrue(scenario, filtered, DAYS, NOW);
+  expect(stored).toEqual(truth);
+  expect(stored.length).toBeLessThan(before.length);
+  expect(await sliceObjects()).toEqual(['main.daily', 'main.daily_final']);
+  expect(await query(scenario, 'select state, table_name from ripen.slice_tables')).toEqual([
+    { state: 'live', table_name: 'main."daily"' },
+  ]);
+  expect(await column(scenario, 'select count(distinct fingerprint) from ripen.periods')).toEqual(['1']);
+  expect((await runNight(scenario, NOW, { slices: [filtered] })).service.requests).toBe(0);
+});
+
+test('after a swap the table, the view and every column are commented for the new meaning, and the view shows its cells', async () => {
+  scenario = await openScenario([daily], { simulator });
+  await runNight(scenario, NOW);
+  await runNight(scenario, NOW, { slices: [filtered] });
+
+  expect(await column(scenario, "select comment from duckdb_tables() where table_name = 'daily'")).toEqual([
+    textWith('os_name__in=ios'),
+  ]);
+  expect(await column(scenario, "select comment from duckdb_views() where view_name = 'daily_final'")).toEqual([
+    textWith('os_name__in=ios'),
+  ]);
+  expect(
+    await column(
+      scenario,
+      "select column_name from duckdb_columns() where table_name in ('daily', 'daily_final') and schema_name = 'main' and comment is null",
+    ),
+  ).toEqual([]);
+  const old = "day < '2026-05-20'";
+  expect(await contentOf(scenario, `(select day, app_token, installs from daily_final where ${old})`)).toEqual(
+    await contentOf(scenario, `(select day, app_token, installs from daily where ${old})`),
+  );
+});
+
+test('a meaning that is changed back half-way drops the half-built table and requests nothing', async () => {
+  scenario = await openScenario([daily], { simulator });
+  const restore = smallWindows();
+  await runNight(scenario, NOW);
+  const before = await contentOf(scenario, 'daily');
+  await runAborted({ slices: [filtered] });
+  restore();
+  scenario.simulator.asked.reset();
+  await runNight(scenario, NOW);
+
+  expect(scenario.simulator.asked.counts.report).toBe(0);
+  expect(await contentOf(scenario, 'daily')).toEqual(before);
+  expect(await sliceObjects()).toEqual(['main.daily', 'main.daily_final']);
+  expect(await column(scenario, 'select count(*) from ripen.periods')).toEqual(['20']);
+});
+
+test('a backfill of 2 days under a new meaning does not put a table of 2 days in the place of one of 20', async () => {
+  scenario = await openScenario([daily], { simulator });
+  await runNight(scenario, NOW);
+  const before = await contentOf(scenario, 'daily');
+  const forced = { start: day('2026-05-20'), end: day('2026-05-22') };
+  await runNight(scenario, NOW, { slices: [filtered], request: { command: 'backfill', forced } });
+
+  expect(await contentOf(scenario, 'daily')).toEqual(before);
+  await runNight(scenario, NOW, { slices: [filtered] });
+  const { stored, truth } = await storedAndTrue(scenario, filtered, DAYS, NOW);
+  expect(stored).toEqual(truth);
+});
+
+test('a changed filter on a slice without a date dimension is swapped in by the same run', async () => {
+  const whole = { ...given, name: 'daily', dimensions: ['app_token', 'os_name'] };
+  scenario = await openScenario([slice(whole)], { simulator });
+  await runNight(scenario, NOW);
+  const narrow = slice({ ...whole, parameters: { os_name__in: 'ios' } });
+  await runNight(scenario, NOW, { slices: [narrow] });
+  const { stored, truth } = await storedAndTrue(scenario, narrow, DAYS, NOW);
+  expect(stored).toEqual(truth);
+});

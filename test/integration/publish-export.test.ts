@@ -1,0 +1,143 @@
+import { readdirSync } from 'node:fs';
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import { Writable } from 'node:stream';
+
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+
+import { day } from '../../src/model/calendar.ts';
+import { exportSlice, type Exported, type ExportRequest } from '../../src/publish/export.ts';
+import { ask, openSample, reloadDay, rowsOf, type Sample } from '../support/sample-warehouse.ts';
+
+let sample: Sample;
+
+beforeEach(async () => {
+  sample = await openSample(4, 5);
+});
+afterEach(async () => sample.close());
+
+const nowhere = new Writable();
+
+function exportTo(name: string, change: Partial<ExportRequest> = {}, stream = nowhere): Promise<Exported> {
+  const output = name === '-' ? '-' : sample.path(name);
+  const request = { slice: 'network_daily', output, format: null, from: null, to: null, finalOnly: false, ...change };
+  return exportSlice(sample.warehouse, request, stream);
+}
+
+describe('an export', () => {
+  test.each(['rows.parquet', 'rows.csv'])('to %s holds the 20 rows exactly, whole and private', async (name) => {
+    expect(await exportTo(name)).toMatchObject({ rows: 20 });
+    const path = sample.path(name);
+    const exact = `sum(installs::hugeint)::varchar as installs, sum(revenue::varchar::decimal(38,10))::varchar as revenue,
+        count(distinct network)::integer as networks, min(day::date)::varchar as first`;
+    const reader = name === 'rows.csv' ? `read_csv('${path}', all_varchar = true)` : `'${path}'`;
+    expect(await ask(':memory:', `select ${exact} from ${reader}`)).toEqual(
+      await rowsOf(sample.warehouse, `select ${exact} from network_daily`),
+    );
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+    expect(readdirSync(sample.directory).filter((file) => file.includes('unfinished'))).toEqual([]);
+  });
+
+  test('to rows.ndjson writes 20 lines with every digit of long numbers', async () => {
+    await exportTo('rows.ndjson');
+    const text = await readFile(sample.path('rows.ndjson'), 'utf8');
+    expect(text.trimEnd().split('\n')).toHaveLength(20);
+    expect(text).toContain('"revenue":123456789012345678.0000000001,');
+    expect(text).toContain('"installs":9007199254740993,');
+  });
+
+  test('is the same to the byte after a reload that changed nothing', async () => {
+    await exportTo('before.csv');
+    await reloadDay(sample.warehouse, '2026-01-02');
+    await exportTo('after.csv');
+    expect(await readFile(sample.path('after.csv'), 'utf8')).toBe(await readFile(sample.path('before.csv'), 'utf8'));
+  });
+
+  test('from the 2nd to the 3rd holds those 2 days of 4, both included', async () => {
+    await exportTo('rows.parquet', { from: day('2026-01-02'), to: day('2026-01-03') });
+    expect(
+      await ask(
+        ':memory:',
+        `select min(day)::varchar as a, max(day)::varchar as b, count(*)::integer as n from '${sample.path('rows.parquet')}'`,
+      ),
+    ).toEqual([{ a: '2026-01-02', b: '2026-01-03', n: 10 }]);
+  });
+
+  test('of final values alone has NULL in the 10 cells that are not', async () => {
+    await exportTo('rows.parquet', { finalOnly: true });
+    expect(
+      await ask(
+        ':memory:',
+        `select count(*)::integer as n, count(installs)::integer as final from '${sample.path('rows.parquet')}'`,
+      ),
+    ).toEqual([{ n: 20, final: 10 }]);
+  });
+
+  test('to - writes the same bytes to the stream, in the format given', async () => {
+    const chunks: Buffer[] = [];
+    const stream = new Writable({
+      write(chunk: Buffer, _encoding, done) {
+        chunks.push(chunk);
+        done();
+      },
+    });
+    await exportTo('rows.csv');
+    expect(await exportTo('-', { format: 'csv' }, stream)).toMatchObject({ rows: 20, output: '-' });
+    expect(Buffer.concat(chunks).toString()).toBe(await readFile(sample.path('rows.csv'), 'utf8'));
+    expect(stream.writableEnded).toBe(false);
+  });
+
+  test('to a stream that is closed early is no failure', async () => {
+    const closed = new Writable({
+      write(_chunk, _encoding, done) {
+        done(Object.assign(new Error('write EPIPE'), { code: 'EPIPE', syscall: 'write' }));
+      },
+    });
+    expect(await exportTo('-', { format: 'ndjson' }, closed)).toMatchObject({ rows: 20 });
+  });
+});
+
+describe('a CSV', () => {
+  test('defuses the 6 beginnings of a formula in text, leaves negative numbers, NULL and empty text as they are', async () => {
+    await sample.warehouse.run('delete from network_daily');
+    await sample.warehouse.run(
+      `insert into network_daily
+       select DATE '2026-01-01', '', unnest(['=1+1', '+1', '-1', '@a', e'\\tx', e'\\rx', 'a=1', '']), -1, -0.5, null, -1.5, '{}', null, 1`,
+    );
+    await exportTo('rows.csv');
+    const read = await ask(
+      ':memory:',
+      `select network, installs, cost, revenue is null as missing from read_csv('${sample.path('rows.csv')}', all_varchar = true) order by network`,
+    );
+    expect(new Set(read.map(({ network }) => network ?? ''))).toEqual(
+      new Set(["'=1+1", "'+1", '-1', "'@a", "'\tx", "'\rx", 'a=1', '']),
+    );
+    expect(read[0]).toMatchObject({ installs: '-1', cost: '-0.500000', missing: true });
+    expect(await readFile(sample.path('rows.csv'), 'utf8')).toContain('2026-01-01,"","",-1,-0.500000,,-1.5,{},');
+  });
+
+  test('leaves formulas alone in Parquet, which no spreadsheet runs', async () => {
+    await sample.warehouse.run(`update network_daily set network = '=1+1'`);
+    await exportTo('rows.parquet');
+    expect(await ask(':memory:', `select distinct network from '${sample.path('rows.parquet')}'`)).toEqual([
+      { network: '=1+1' },
+    ]);
+  });
+});
+
+describe('exporting refuses', () => {
+  test.each([
+    ['an extension it does not know', 'rows.xlsx', {}],
+    ['a stream without a format', '-', {}],
+    ['a slice that was never loaded', 'rows.csv', { slice: 'nobody' }],
+    ['days of a table without a date', 'rows.csv', { slice: 'apps', from: day('2026-01-01') }],
+  ])('%s, and writes nothing', async (_what, name, change) => {
+    await expect(exportTo(name, change)).rejects.toMatchObject({ code: 'USAGE_INVALID' });
+    expect(readdirSync(sample.directory).filter((file) => file.startsWith('rows'))).toEqual([]);
+  });
+
+  test('a directory that is not there, as STORAGE_FAILED, and keeps the file of before where it is', async () => {
+    await writeFile(sample.path('rows.csv'), 'old');
+    await expect(exportTo('nowhere/rows.csv')).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
+    expect(await readFile(sample.path('rows.csv'), 'utf8')).toBe('old');
+  });
+});

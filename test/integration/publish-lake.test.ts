@@ -1,0 +1,302 @@
+import { mkdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import * as z from 'zod';
+
+import { ask, daily, hourly, openSample, reloadDay, rowsOf, whole, type Sample } from '../support/sample-warehouse.ts';
+
+const manifestShape = z.object({
+  files: z.array(z.object({ path: z.string(), rows: z.number(), sums: z.record(z.string(), z.string().nullable()) })),
+});
+
+const DAYS = 12;
+const dayFile = (day: string): string => `network_daily/day=${day}/data.parquet`;
+
+let sample: Sample;
+let root: string;
+
+const open = async (days: number): Promise<void> => {
+  sample = await openSample(days, 20);
+  root = sample.path('lake');
+};
+
+beforeEach(async () => open(DAYS));
+afterEach(async () => sample.close());
+
+const publishLake = async (slices = [daily]): Promise<number> => {
+  const [published] = await sample.publish([{ kind: 'parquet', path: root, mode: 0o640 }], slices);
+  return published?.files_written ?? -1;
+};
+
+const filesIn = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
+    .sort();
+
+const parquetIn = (folder: string): string[] => filesIn(folder).filter((path) => path.endsWith('.parquet'));
+
+const readManifest = async (): Promise<z.infer<typeof manifestShape>> =>
+  manifestShape.parse(JSON.parse(await readFile(join(root, '_manifest.json'), 'utf8')));
+
+const inLake = (sql: string): Promise<Record<string, unknown>[]> => ask(':memory:', sql);
+const everything = `select * exclude (_load_id) from network_daily order by all`;
+
+describe('a lake', () => {
+  test('of 12 days gets 12 files and the dimension tables, and nothing that is unfinished', async () => {
+    await publishLake();
+    const files = filesIn(root);
+    expect(files.filter((path) => path.startsWith('network_daily/'))).toHaveLength(DAYS);
+    expect(files).toContain('apps/data.parquet');
+    expect(files).toContain('catalog.duckdb');
+    expect(files.filter((path) => path.includes('unfinished'))).toEqual([]);
+    expect((await stat(join(root, dayFile('2026-01-01')))).mode & 0o777).toBe(0o640);
+  });
+
+  test('reads back exactly through its catalog, every type and every comment, from another working directory', async () => {
+    await publishLake();
+    const before = process.cwd();
+    process.chdir('/');
+    try {
+      const catalog = join(root, 'catalog.duckdb');
+      expect(await ask(catalog, everything.replace('exclude (_load_id) ', ''))).toEqual(
+        await rowsOf(sample.warehouse, everything),
+      );
+      expect(
+        await ask(
+          catalog,
+          `select column_name || ' ' || data_type as c from duckdb_columns()
+          where table_name = 'network_daily' order by column_index`,
+        ),
+      ).toEqual(
+        [
+          'day DATE',
+          'app_token VARCHAR',
+          'network VARCHAR',
+          'installs BIGINT',
+          'cost DECIMAL(18,6)',
+          'revenue DECIMAL(38,10)',
+          'ecpi DOUBLE',
+          'attr_dependency VARCHAR',
+          '_extra VARCHAR',
+        ].map((c) => ({ c })),
+      );
+      const [comment] = await ask(catalog, `select comment from duckdb_columns() where column_name = 'cost'`);
+      expect(comment?.['comment']).toContain('money in USD');
+      expect(await ask(catalog, 'select count(*)::integer as n from duckdb_tables()')).toEqual([{ n: 0 }]);
+    } finally {
+      process.chdir(before);
+    }
+  });
+
+  test('states the day once: as DATE from the path with hive partitioning on, in no file with it off', async () => {
+    await publishLake();
+    const files = `'${root}/network_daily/*/data.parquet'`;
+    const columns = (hive: boolean): Promise<Record<string, unknown>[]> =>
+      inLake(`select column_name as name, column_type as type
+              from (describe from read_parquet(${files}, hive_partitioning = ${hive}))`);
+    expect(await columns(true)).toContainEqual({ name: 'day', type: 'DATE' });
+    expect((await columns(false)).map(({ name }) => name)).not.toContain('day');
+    expect(await inLake(`select count(*)::integer as n from ${files} where day = DATE '2026-01-09'`)).toEqual([
+      { n: 20 },
+    ]);
+  });
+
+  test('states rows and exact sums of 38 digits in its manifest, equal to the warehouse', async () => {
+    await publishLake();
+    const stated = (await readManifest()).files.filter(({ path }) => path.startsWith('network_daily/'));
+    const expected = await rowsOf(
+      sample.warehouse,
+      `select 'network_daily/day=' || day || '/data.parquet' as path, count(*)::integer as rows,
+           {'installs': sum(installs)::varchar, 'cost': sum(cost)::varchar, 'revenue': sum(revenue)::varchar} as sums
+       from network_daily group by day order by day`,
+    );
+    expect(stated).toEqual(expected);
+    const [sum] = await inLake(`select sum(revenue)::varchar as revenue from '${join(root, dayFile('2026-01-07'))}'`);
+    expect(stated[6]?.sums['revenue']).toBe(sum?.['revenue']);
+  });
+});
+
+describe('the next publish', () => {
+  test('writes no file when nothing changed, and does not touch the manifest', async () => {
+    expect(await publishLake()).toBeGreaterThan(DAYS);
+    const before = await stat(join(root, '_manifest.json'));
+    expect(await publishLake()).toBe(0);
+    expect((await stat(join(root, '_manifest.json'))).ino).toBe(before.ino);
+  });
+
+  test('writes no file after a reload that brought the same rows in another order under a new load', async () => {
+    await publishLake();
+    await reloadDay(sample.warehouse, '2026-01-05');
+    expect(await publishLake()).toBe(0);
+  });
+
+  test.each([
+    [
+      'one cell grows',
+      `update network_daily set installs = installs + 1 where day = DATE '2026-01-05' and network like '%"3%'`,
+    ],
+    [
+      'two rows swap a value',
+      `update network_daily set installs = case installs
+        when 9007199254741073 then 9007199254741074 when 9007199254741074 then 9007199254741073 end
+        where installs in (9007199254741073, 9007199254741074)`,
+    ],
+    ['a row comes twice', `insert into network_daily from network_daily where installs = 9007199254741073`],
+    ['NULL becomes an empty object', `update network_daily set _extra = '{}' where installs = 9007199254741073`],
+  ])('writes one file of 60 when %s on one day', async (_what, change) => {
+    await sample.close();
+    await open(60);
+    await publishLake();
+    await sample.warehouse.run(change);
+    expect(await publishLake()).toBe(1);
+    expect(await ask(join(root, 'catalog.duckdb'), 'select * from network_daily order by all')).toEqual(
+      await rowsOf(sample.warehouse, everything),
+    );
+  });
+
+  test('writes one file when two rows swap the value of their last column, which a weaker hash would miss', async () => {
+    const swap = (first: string, second: string): Promise<number> =>
+      sample.warehouse.run(
+        `update network_daily set _extra = case installs when 9007199254741013 then '${first}' else '${second}' end
+         where installs in (9007199254741013, 9007199254741014)`,
+      );
+    await swap('{"a":1}', '{"a":2}');
+    await publishLake();
+    await swap('{"a":2}', '{"a":1}');
+    expect(await publishLake()).toBe(1);
+  });
+
+  test('removes the file and the directory of a day restated to nothing', async () => {
+    await publishLake();
+    await sample.warehouse.run(`delete from network_daily where day = DATE '2026-01-05'`);
+    expect(await publishLake()).toBe(0);
+    expect(existsSync(join(root, 'network_daily/day=2026-01-05'))).toBe(false);
+    expect((await readManifest()).files.map(({ path }) => path)).not.toContain(dayFile('2026-01-05'));
+  });
+
+  test('makes a deleted, a truncated and a never finished file again', async () => {
+    await publishLake();
+    await rm(join(root, dayFile('2026-01-05')));
+    await writeFile(join(root, dayFile('2026-01-06')), 'PAR1');
+    await writeFile(join(root, `${dayFile('2026-01-07')}.ripen-unfinished`), 'torn');
+    await writeFile(join(root, '_unfinished.json'), JSON.stringify([dayFile('2026-01-08')]));
+    expect(await publishLake()).toBe(3);
+    expect(filesIn(root).filter((path) => path.includes('unfinished'))).toEqual([]);
+    expect(await publishLake()).toBe(0);
+  });
+
+  test.each(['_manifest.json', 'catalog.duckdb'])('makes %s again when it is gone', async (name) => {
+    await publishLake();
+    await rm(join(root, name));
+    await publishLake();
+    expect(existsSync(join(root, name))).toBe(true);
+  });
+
+  test('writes everything again after the lake was emptied, or its manifest holds nonsense', async () => {
+    const all = await publishLake();
+    await writeFile(join(root, '_manifest.json'), '{"files":[{"path":');
+    expect(await publishLake()).toBe(all);
+    await rm(root, { recursive: true });
+    expect(await publishLake()).toBe(all);
+  });
+
+  test('rewrites the catalog after the lake was moved, and no file', async () => {
+    await publishLake();
+    await rename(root, sample.path('moved'));
+    root = sample.path('moved');
+    expect(await publishLake()).toBe(0);
+    expect(await ask(join(root, 'catalog.duckdb'), 'select count(*)::integer as n from network_daily')).toEqual([
+      { n: DAYS * 20 },
+    ]);
+  });
+
+  test('gives all 12 files a new column at once, so that every engine sees one schema', async () => {
+    await publishLake();
+    await sample.warehouse.run('alter table network_daily add column clicks BIGINT');
+    expect(await publishLake()).toBe(DAYS);
+    expect(
+      await ask(join(root, 'catalog.duckdb'), 'select count(*)::integer as n from network_daily where clicks is null'),
+    ).toEqual([{ n: DAYS * 20 }]);
+  });
+
+  test('leaves the files of a slice that is no longer configured, and states them no longer', async () => {
+    await publishLake();
+    expect(await publishLake([])).toBe(0);
+    expect(existsSync(join(root, dayFile('2026-01-05')))).toBe(true);
+    expect((await readManifest()).files.map(({ path }) => path)).not.toContain(dayFile('2026-01-05'));
+  });
+});
+
+describe('the layout', () => {
+  test('keeps hours by day with the hour in the file, and a slice without a date in one file, empty or not', async () => {
+    await sample.warehouse.run(`create table app_hourly as
+        select TIMESTAMP '2026-01-01' + to_hours(r::integer) as "hour", 'app' as app_token, r as installs from range(50) as t(r)`);
+    await sample.warehouse.run('create table app_totals (app_token VARCHAR, installs BIGINT)');
+    await publishLake([hourly, whole]);
+    expect(parquetIn(join(root, 'app_hourly'))).toEqual(
+      ['01', '02', '03'].map((day) => `day=2026-01-${day}/data.parquet`),
+    );
+    expect(parquetIn(join(root, 'app_totals'))).toEqual(['data.parquet']);
+    const catalog = join(root, 'catalog.duckdb');
+    expect(await ask(catalog, `select min("hour")::varchar as first, count(*)::integer as n from app_hourly`)).toEqual([
+      { first: '2026-01-01 00:00:00', n: 50 },
+    ]);
+    expect(await ask(catalog, 'select count(*)::integer as n from app_totals')).toEqual([{ n: 0 }]);
+  });
+
+  test('a view over a divided slice without a row is there and empty', async () => {
+    await sample.warehouse.run('delete from network_daily');
+    await publishLake();
+    expect(await ask(join(root, 'catalog.duckdb'), 'select count(day)::integer as n from network_daily')).toEqual([
+      { n: 0 },
+    ]);
+  });
+
+  test('files of the grain a slice had before are gone when the new ones are there', async () => {
+    await sample.close();
+    await open(60);
+    await publishLake();
+    await sample.warehouse.run(`create or replace table network_daily as
+        select date_trunc('month', day)::date as month, sum(installs)::decimal(38,0) as installs from network_daily group by 1`);
+    expect(await publishLake()).toBe(3);
+    expect(parquetIn(join(root, 'network_daily'))).toEqual(
+      ['01', '02', '03'].map((month) => `month=2026-${month}-01/data.parquet`),
+    );
+  });
+
+  test('a path with brackets, a star and an apostrophe is a path', async () => {
+    root = sample.path("la[k]e*'s");
+    await publishLake();
+    expect(await ask(join(root, 'catalog.duckdb'), 'select count(*)::integer as n from network_daily')).toEqual([
+      { n: DAYS * 20 },
+    ]);
+  });
+});
+
+describe('publishing refuses', () => {
+  test('an address of an object store, which this version cannot write', async () => {
+    await expect(sample.publish([{ kind: 'parquet', path: 's3://bucket/lake', mode: 0o644 }])).rejects.toMatchObject({
+      code: 'USAGE_INVALID',
+    });
+  });
+
+  test('to replace a catalog.duckdb that holds a table, and touches nothing', async () => {
+    await mkdir(root);
+    await sample.warehouse.run(`attach '${join(root, 'catalog.duckdb')}' as other`);
+    await sample.warehouse.run('create table other.mine as select 1 as a');
+    await sample.warehouse.run('detach other');
+    await expect(publishLake()).rejects.toMatchObject({ code: 'WAREHOUSE_FOREIGN' });
+    expect(filesIn(root)).toEqual(['catalog.duckdb']);
+  });
+
+  test('to follow a symbolic link out of the lake', async () => {
+    await mkdir(root);
+    await mkdir(sample.path('elsewhere'));
+    await symlink(sample.path('elsewhere'), join(root, 'network_daily'));
+    await expect(publishLake()).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
+    expect(filesIn(sample.path('elsewhere'))).toEqual([]);
+  });
+});

@@ -1,0 +1,232 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readdirSync } from 'node:fs';
+import { link, stat, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+
+import { contentsOf } from '../../src/publish/contents.ts';
+import { withDatabase } from '../../src/publish/other-database.ts';
+import { openWarehouse } from '../../src/warehouse/warehouse.ts';
+import { ask, openSample, rowsOf, type Sample } from '../support/sample-warehouse.ts';
+
+let sample: Sample;
+let target: string;
+
+beforeEach(async () => {
+  sample = await openSample(3, 20);
+  target = sample.path('analytics.duckdb');
+});
+afterEach(async () => sample.close());
+
+const publishSnapshot = async (): Promise<void> => {
+  await sample.publish([{ kind: 'duckdb', path: target, mode: 0o640 }]);
+};
+
+const unfinished = (): string[] => readdirSync(sample.directory).filter((name) => name.includes('.ripen-'));
+
+const INSTALLS = 'select sum(installs)::varchar as n from network_daily';
+
+const addInstall = async (): Promise<void> => {
+  await sample.warehouse.run('update network_daily set installs = installs + 1');
+};
+
+interface Session {
+  /** `open`, or why it could not be opened. */
+  readonly said: string;
+  /** The rows of a query as JSON text. */
+  ask(sql: string): Promise<string>;
+  end(): Promise<void>;
+}
+
+/** Another process that opens a database, runs statements, then answers queries until it is killed. */
+async function openElsewhere(path: string, access: string, ...statements: string[]): Promise<Session> {
+  const program = `
+    const { DuckDBInstance } = require(process.argv[1]);
+    const open = async () => {
+      const instance = await DuckDBInstance.create(process.argv[2], { access_mode: process.argv[3] });
+      const connection = await instance.connect();
+      for (const sql of process.argv.slice(4)) await connection.run(sql);
+      process.stdin.on('data', async (sql) => {
+        const reader = await connection.runAndReadAll(String(sql));
+        process.stdout.write(JSON.stringify(reader.getRowObjectsJson()));
+      });
+    };
+    open().then(() => 'open', String).then((said) => process.stdout.write(said));
+    process.stdin.resume().on('end', () => process.exit());`;
+  const duckdb = createRequire(import.meta.url).resolve('@duckdb/node-api');
+  const child = spawn(process.execPath, ['-e', program, '--', duckdb, path, access, ...statements], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const answer = async (): Promise<string> => {
+    const chunks: unknown[] = await once(child.stdout, 'data');
+    return String(chunks[0]);
+  };
+  return {
+    said: await answer(),
+    ask(sql) {
+      child.stdin.write(sql);
+      return answer();
+    },
+    async end() {
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    },
+  };
+}
+
+describe('a snapshot', () => {
+  test('equals the warehouse in every table, view and comment, rejected rows and ledger included', async () => {
+    await publishSnapshot();
+    expect(await withDatabase(target, 'READ_ONLY', contentsOf)).toEqual(await contentsOf(sample.warehouse));
+    expect(await ask(target, 'select reason from ripen.rejected_rows')).toEqual([{ reason: 'not a number' }]);
+    expect((await stat(target)).mode & 0o777).toBe(0o640);
+    expect(unfinished()).toEqual([]);
+  });
+
+  test('opens as a warehouse does, for reading', async () => {
+    await publishSnapshot();
+    const opened = await openWarehouse(target, { mode: 'read', lockWaitMs: 0, emit: () => {} });
+    expect(await rowsOf(opened, INSTALLS)).toEqual(await rowsOf(sample.warehouse, INSTALLS));
+    await opened.close();
+  });
+
+  test('leaves the lock of the warehouse with this process', async () => {
+    await publishSnapshot();
+    const other = await openElsewhere(sample.warehouse.path, 'READ_WRITE');
+    await other.end();
+    expect(other.said).toContain('Could not set lock');
+  });
+
+  test('a reader process that reads a column only after a new snapshot took the place finds the rows of the old one', async () => {
+    await publishSnapshot();
+    const before = await rowsOf(sample.warehouse, INSTALLS);
+    const reader = await openElsewhere(target, 'READ_ONLY');
+    const { ino } = await stat(target);
+    await addInstall();
+    await publishSnapshot();
+    // Old blocks may survive in a file that was overwritten; only another file proves that none was.
+    expect((await stat(target)).ino).not.toBe(ino);
+    const read = await reader.ask(INSTALLS);
+    await reader.end();
+    expect(JSON.parse(read)).toEqual(before);
+    expect(await ask(target, INSTALLS)).toEqual(await rowsOf(sample.warehouse, INSTALLS));
+    expect(await ask(target, INSTALLS)).not.toEqual(before);
+  });
+
+  test.each(['READ_ONLY', 'READ_WRITE'])(
+    'is replaced while another process holds the old one open %s',
+    async (access) => {
+      await publishSnapshot();
+      const analyst = await openElsewhere(target, access);
+      await addInstall();
+      await publishSnapshot();
+      await analyst.end();
+      expect(analyst.said).toBe('open');
+      expect(await ask(target, INSTALLS)).toEqual(await rowsOf(sample.warehouse, INSTALLS));
+      expect(unfinished()).toEqual([]);
+    },
+  );
+
+  test('removes what a killed run left beside the target', async () => {
+    await writeFile(`${target}.ripen-unfinished`, 'torn');
+    await writeFile(`${target}.ripen-unfinished.wal`, 'torn');
+    await publishSnapshot();
+    expect(unfinished()).toEqual([]);
+  });
+
+  test('of a warehouse that is more than half free blocks is compacted, and loses no comment, view or sequence', async () => {
+    await sample.warehouse.run('create table ripen.bulk as select random() as a, random() as b from range(1000000)');
+    await sample.warehouse.run('checkpoint');
+    await sample.warehouse.run('drop table ripen.bulk');
+    await publishSnapshot();
+    expect((await stat(target)).size).toBeLessThan((await stat(sample.warehouse.path)).size / 2);
+    expect(await withDatabase(target, 'READ_ONLY', contentsOf)).toEqual(await contentsOf(sample.warehouse));
+    const sequence = `select last_value::varchar as n from duckdb_sequences()`;
+    expect(await ask(target, sequence)).toEqual([{ n: '61' }]);
+  });
+});
+
+describe('publishing refuses', () => {
+  const refusal = (code: string): Promise<void> => expect(publishSnapshot()).rejects.toMatchObject({ code });
+  const foreignTable = async (path: string): Promise<void> => {
+    await withDatabase(path, 'READ_WRITE', (database) => database.run('create table mine as select 42 as answer'));
+  };
+
+  test('a database without a ledger that holds a table, and leaves it as it was', async () => {
+    await foreignTable(target);
+    const before = await stat(target);
+    await refusal('WAREHOUSE_FOREIGN');
+    expect((await stat(target)).mtimeMs).toBe(before.mtimeMs);
+    expect(await ask(target, 'select answer from mine')).toEqual([{ answer: 42 }]);
+    expect(unfinished()).toEqual([]);
+  });
+
+  test('a snapshot of its own to which an analyst added a table', async () => {
+    await publishSnapshot();
+    await foreignTable(target);
+    await expect(publishSnapshot()).rejects.toThrow('main.mine');
+    expect(await ask(target, 'select answer from mine')).toEqual([{ answer: 42 }]);
+  });
+
+  test('a foreign database that another process holds open for writing', async () => {
+    await foreignTable(target);
+    const analyst = await openElsewhere(target, 'READ_WRITE');
+    await refusal('WAREHOUSE_FOREIGN');
+    await analyst.end();
+    expect(unfinished()).toEqual([]);
+  });
+
+  test('a file that is no database', async () => {
+    await writeFile(target, 'x'.repeat(20_000));
+    await refusal('WAREHOUSE_FOREIGN');
+    expect((await stat(target)).size).toBe(20_000);
+  });
+
+  test('a target with a write-ahead log beside it, stray or of a session that is writing', async () => {
+    await publishSnapshot();
+    const analyst = await openElsewhere(target, 'READ_WRITE', 'update network_daily set installs = 0');
+    await refusal('WAREHOUSE_FOREIGN');
+    await analyst.end();
+    await refusal('WAREHOUSE_FOREIGN');
+    expect(existsSync(`${target}.wal`)).toBe(true);
+  });
+
+  test.each(['path', 'hard link'])('the warehouse itself as its target, by %s', async (how) => {
+    target = how === 'path' ? sample.warehouse.path : sample.path('alias.duckdb');
+    if (how === 'hard link') await link(sample.warehouse.path, target);
+    await refusal('USAGE_INVALID');
+    const other = await openElsewhere(sample.warehouse.path, 'READ_WRITE');
+    await other.end();
+    expect(other.said).toContain('Could not set lock');
+  });
+});
+
+describe('several targets', () => {
+  test('a snapshot that is refused does not keep the lake behind it back, and is thrown', async () => {
+    await writeFile(target, 'x'.repeat(20_000));
+    const publishing = sample.publish([
+      { kind: 'duckdb', path: target, mode: 0o644 },
+      { kind: 'parquet', path: sample.path('lake'), mode: 0o644 },
+    ]);
+    await expect(publishing).rejects.toMatchObject({ code: 'WAREHOUSE_FOREIGN' });
+    expect(existsSync(sample.path('lake/_manifest.json'))).toBe(true);
+    expect(sample.events.filter(({ type }) => type === 'published')).toMatchObject([
+      { kind: 'parquet', filesWritten: 8 },
+    ]);
+  });
+
+  test('an interruption is no failure of a target: its reason is thrown and nothing is replaced', async () => {
+    const reason = new Error('SIGTERM');
+    const targets = [{ kind: 'duckdb', path: target, mode: 0o644 }] as const;
+    await expect(sample.publish(targets, [], AbortSignal.abort(reason))).rejects.toBe(reason);
+    expect(existsSync(target)).toBe(false);
+  });
+
+  test('a directory that cannot be written is STORAGE_FAILED', async () => {
+    await writeFile(sample.path('file'), '');
+    const targets = [{ kind: 'duckdb', path: sample.path('file/a.duckdb'), mode: 0o644 }] as const;
+    await expect(sample.publish(targets)).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
+  });
+});

@@ -1,0 +1,173 @@
+/** Nights in a row: what is asked for again, what changes, and what does not. */
+
+import { afterEach, expect, test } from 'vitest';
+
+import { day } from '../../src/model/calendar.ts';
+import { column, contentOf, query, stateOf, storedAndTrue } from '../support/contents.ts';
+import { askedReports, reports, runNight, smallWorld } from '../support/night.ts';
+import { openScenario, slice, type Scenario } from '../support/scenario.ts';
+import { storedRows } from '../support/truth.ts';
+
+let scenario: Scenario;
+
+afterEach(() => scenario.close());
+
+const FIRST = new Date('2026-06-01T02:30:00Z');
+const SECOND = new Date('2026-06-02T02:30:00Z');
+const simulator = { world: smallWorld };
+
+const metrics = ['installs', 'clicks', 'cost', 'ecpi', 'all_revenue_total_d7'];
+const daily = slice({
+  name: 'daily',
+  dimensions: ['day', 'app_token', 'network', 'os_name'],
+  metrics,
+  datePeriod: { first: { daysAgo: 20 }, last: { daysAgo: 1 } },
+  refresh: 'nightly',
+});
+
+test('rows that vanished upstream between two nights are gone after the second, and every row is as the service has it', async () => {
+  const fine = slice({
+    ...daily,
+    name: 'fine',
+    dimensions: ['day', 'app_token', 'network', 'os_name', 'country_code'],
+  });
+  scenario = await openScenario([fine], { simulator: { world: { ...smallWorld, rowsPerDay: 100 } } });
+  await runNight(scenario, FIRST);
+  const before = await scenario.inWarehouse((warehouse) => storedRows(warehouse, fine));
+  await runNight(scenario, SECOND);
+
+  const { stored, truth } = await storedAndTrue(scenario, fine, '2026-05-12:2026-06-01', SECOND);
+  const keyOf = (row: string): string => row.split('",').slice(0, 5).join();
+  const keys = new Set(truth.map(keyOf));
+  expect(before.filter((row) => !keys.has(keyOf(row))).length, 'rows that vanished').toBeGreaterThan(0);
+  expect(stored).toEqual(truth);
+});
+
+test('a second sync at the same instant makes 0 report requests and changes nothing', async () => {
+  scenario = await openScenario([daily], { simulator });
+  await runNight(scenario, FIRST);
+  const before = await stateOf(scenario, 'daily');
+  scenario.simulator.asked.reset();
+  const summary = await runNight(scenario, FIRST);
+
+  expect(scenario.simulator.asked.counts).toMatchObject({ report: 0, filters_data: 0 });
+  expect(summary).toMatchObject({ status: 'succeeded', failures: [], service: { requests: 0 } });
+  expect(await stateOf(scenario, 'daily')).toEqual(before);
+});
+
+test('a day that the service empties while it is young ends up with 0 rows, not with its old ones', async () => {
+  scenario = await openScenario([daily], { simulator });
+  await runNight(scenario, FIRST);
+  scenario.simulator.script({ match: reports(), times: 1, fault: { kind: 'status', status: 204, body: 'empty' } });
+  const forced = { start: day('2026-05-31'), end: day('2026-06-01') };
+  const summary = await runNight(scenario, SECOND, { request: { command: 'backfill', forced } });
+
+  expect(summary.failures).toEqual([]);
+  expect(await column(scenario, "select count(*) from daily where day = '2026-05-31'")).toEqual(['0']);
+  expect(await column(scenario, "select rows from ripen.periods where start_day = '2026-05-31'")).toEqual(['0']);
+});
+
+test('a slice whose first answer is 204 is an empty table, and its 3 periods are not asked for again', async () => {
+  const empty = slice({
+    name: 'empty',
+    dimensions: ['day', 'app_token'],
+    metrics,
+    datePeriod: { first: { day: day('2021-03-01') }, last: { day: day('2021-03-03') } },
+  });
+  scenario = await openScenario([empty], { simulator });
+  expect((await runNight(scenario, FIRST)).failures).toEqual([]);
+  expect(askedReports(scenario).map(({ status }) => status)).toEqual([204]);
+  expect(await column(scenario, 'select count(*) from empty')).toEqual(['0']);
+  expect(await column(scenario, 'select rows from ripen.periods')).toEqual(['0', '0', '0']);
+  await runNight(scenario, SECOND);
+  expect(scenario.simulator.asked.counts.report).toBe(1);
+});
+
+test('restatements are exactly the totals that differ between two snapshots, metric by metric and day by day', async () => {
+  scenario = await openScenario([daily], { simulator });
+  const snapshot = (): Promise<Record<string, unknown>[]> =>
+    query(
+      scenario,
+      'select day, sum(installs) as installs, sum(clicks) as clicks, sum(cost) as cost, sum(all_revenue_total_d7) as all_revenue_total_d7 from daily group by day',
+    );
+  await runNight(scenario, FIRST);
+  const before = new Map((await snapshot()).map((row) => [row['day'], row]));
+  const summary = await runNight(scenario, SECOND);
+  const after = new Map((await snapshot()).map((row) => [row['day'], row]));
+
+  const moved: string[] = [];
+  const number = (value: unknown): string =>
+    value === null || value === undefined ? 'null' : Number(value).toFixed(6);
+  for (const [period, was] of before) {
+    for (const metric of ['installs', 'clicks', 'cost', 'all_revenue_total_d7']) {
+      const [from, to] = [number(was[metric]), number(after.get(period)?.[metric])];
+      if (from !== to) moved.push(`${String(period)} ${metric} ${from} ${to}`);
+    }
+  }
+  const recorded = (await query(scenario, 'select period, metric, before, after, seen_at from ripen.restatements')).map(
+    (row) => `${String(row['period'])} ${String(row['metric'])} ${number(row['before'])} ${number(row['after'])}`,
+  );
+  expect(moved.length).toBeGreaterThan(10);
+  expect(recorded.sort()).toEqual(moved.sort());
+  expect(summary.slices[0]?.restated_periods).toBe(new Set(moved.map((line) => line.slice(0, 10))).size);
+});
+
+test('a backfill of 3 days asks for exactly those days and leaves the load of every other day alone', async () => {
+  scenario = await openScenario([daily], { simulator });
+  await runNight(scenario, FIRST);
+  const outside = "day < '2026-05-20' or day >= '2026-05-23'";
+  const before = await contentOf(scenario, `(from daily where ${outside})`);
+  scenario.simulator.asked.reset();
+  const forced = { start: day('2026-05-20'), end: day('2026-05-23') };
+  const summary = await runNight(scenario, SECOND, { request: { command: 'backfill', slices: ['daily'], forced } });
+
+  expect(askedReports(scenario).map(({ period }) => period)).toEqual(['2026-05-20:2026-05-22']);
+  expect(summary.slices[0]).toMatchObject({ periods: { forced: 3 }, windows: { planned: 1, loaded: 1, failed: 0 } });
+  expect(await contentOf(scenario, `(from daily where ${outside})`)).toEqual(before);
+  expect(await column(scenario, `select distinct _load_id from daily where not (${outside})`)).toEqual(['2']);
+  expect(await column(scenario, 'select reasons::varchar from ripen.loads where load_id = 2')).toEqual(['[forced]']);
+});
+
+test('a backfill of 3 days of a monthly slice replaces the whole month by the whole month', async () => {
+  const monthly = slice({
+    name: 'monthly',
+    dimensions: ['month', 'app_token', 'os_name'],
+    metrics,
+    datePeriod: { first: { day: day('2026-03-01') }, last: { daysAgo: 1 } },
+  });
+  scenario = await openScenario([monthly], { simulator });
+  await runNight(scenario, FIRST);
+  scenario.simulator.asked.reset();
+  const forced = { start: day('2026-04-10'), end: day('2026-04-13') };
+  await runNight(scenario, FIRST, { request: { command: 'backfill', forced } });
+
+  expect(askedReports(scenario).map(({ period }) => period)).toEqual(['2026-04-01:2026-04-30']);
+  const { stored, truth } = await storedAndTrue(scenario, monthly, '2026-03-01:2026-05-31', FIRST);
+  expect(stored).toEqual(truth);
+});
+
+test('a slice without a date dimension is replaced whole when its 10 days move on, and by a backfill of 1 of them', async () => {
+  const whole = slice({
+    name: 'whole',
+    dimensions: ['app_token', 'network'],
+    metrics,
+    datePeriod: { first: { daysAgo: 10 }, last: { daysAgo: 1 } },
+  });
+  scenario = await openScenario([whole], { simulator });
+  await runNight(scenario, FIRST);
+  scenario.simulator.asked.reset();
+  await runNight(scenario, SECOND);
+  expect(askedReports(scenario).map(({ period }) => period)).toEqual(['2026-05-23:2026-06-01']);
+  const second = await storedAndTrue(scenario, whole, '2026-05-23:2026-06-01', SECOND);
+  expect(second.stored).toEqual(second.truth);
+  expect(await column(scenario, 'select start_day from ripen.periods')).toEqual(['2026-05-23']);
+
+  const forced = { start: day('2026-05-25'), end: day('2026-05-26') };
+  await runNight(scenario, SECOND, { request: { command: 'backfill', forced } });
+  expect(askedReports(scenario).map(({ period }) => period)).toEqual([
+    '2026-05-23:2026-06-01',
+    '2026-05-23:2026-06-01',
+  ]);
+  const third = await storedAndTrue(scenario, whole, '2026-05-23:2026-06-01', SECOND);
+  expect(third.stored).toEqual(third.truth);
+});

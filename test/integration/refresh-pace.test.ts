@@ -1,0 +1,53 @@
+/** How many report calls are in flight: as many as allowed, never one more. */
+
+import { afterEach, expect, test } from 'vitest';
+
+import { day } from '../../src/model/calendar.ts';
+import type { Slice } from '../../src/model/slice.ts';
+import { storedAndTrue } from '../support/contents.ts';
+import { askedReports, runNight } from '../support/night.ts';
+import { openScenario, slice, type Scenario } from '../support/scenario.ts';
+
+let scenario: Scenario;
+
+afterEach(() => scenario.close());
+
+const NOW = new Date('2026-06-01T02:30:00Z');
+const world = { apps: 1, partners: 1, links: 4, rowsPerDay: 4 };
+
+/** Windows of a week each. */
+const hourly = (name: string, first: string, parameters: Record<string, string> = {}): Slice =>
+  slice({
+    name,
+    dimensions: ['hour'],
+    metrics: ['installs'],
+    datePeriod: { first: { day: day(first) }, last: { day: day('2026-05-31') } },
+    parameters,
+  });
+
+test.each([
+  [7, '2025-10-06', 34],
+  [50, '2025-01-06', 73],
+])(
+  'with max_concurrency %d there are never more calls in flight, and never fewer while there are windows',
+  async (maxConcurrency, first, windows) => {
+    scenario = await openScenario([hourly('one', first)], { simulator: { world, answerDelayMs: 100 } });
+    const summary = await runNight(scenario, NOW, { service: { maxConcurrency } });
+
+    expect(summary.failures).toEqual([]);
+    expect(askedReports(scenario).map(({ status }) => status)).toEqual(Array.from({ length: windows }, () => 200));
+    expect(scenario.simulator.asked.peak).toBe(maxConcurrency);
+    expect(summary.service).toMatchObject({ peak_concurrency: maxConcurrency, retries: 0 });
+  },
+);
+
+test('3 slices at once share the 7 calls, and each ends up equal to the truth', async () => {
+  const slices = ['one', 'two', 'three'].map((name) => hourly(name, '2026-03-02', { os_name__not_in: name }));
+  scenario = await openScenario(slices, { simulator: { world, answerDelayMs: 50 } });
+  await runNight(scenario, NOW, { service: { maxConcurrency: 7 } });
+  expect(scenario.simulator.asked.peak).toBe(7);
+  for (const each of slices) {
+    const { stored, truth } = await storedAndTrue(scenario, each, '2026-03-02:2026-05-31', NOW);
+    expect(stored).toEqual(truth);
+  }
+});

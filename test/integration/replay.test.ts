@@ -1,0 +1,320 @@
+/** Replays of what nights archived: the same rows, the same finality, without a request. */
+
+import { mkdtemp, rename, rm, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { tmpdir } from 'node:os';
+
+import { afterEach, describe, expect, test } from 'vitest';
+
+import { day } from '../../src/model/calendar.ts';
+import { nullRows } from '../../src/simulator/mutations.ts';
+import {
+  archived,
+  archiveFiles,
+  archiveOf,
+  DAY_MS,
+  entriesOf,
+  loadedState,
+  loseWarehouse,
+  replayInto,
+} from '../support/archive-scene.ts';
+import { column, contentOf, lastRun, query, stateOf } from '../support/contents.ts';
+import { textWith } from '../support/matching.ts';
+import { reports, smallWorld } from '../support/night.ts';
+import { openScenario, slice, TOKEN, type Scenario } from '../support/scenario.ts';
+
+let scenario: Scenario;
+
+afterEach(() => scenario.close());
+
+const FIRST = new Date('2026-06-01T02:30:00Z');
+const SECOND = new Date('2026-06-02T02:30:00Z');
+const THIRD = new Date('2026-06-03T02:30:00Z');
+const simulator = { world: { ...smallWorld, apps: 1, rowsPerDay: 12 } };
+
+const daily = slice({
+  name: 'daily',
+  dimensions: ['day', 'app_token', 'network', 'os_name'],
+  metrics: ['installs', 'clicks', 'cost', 'ecpi', 'all_revenue_total_d7'],
+  datePeriod: { first: { daysAgo: 9 }, last: { daysAgo: 1 } },
+});
+const small = slice({ ...daily, dimensions: ['day', 'app_token'], metrics: ['installs', 'cost'] });
+
+describe('a lost warehouse', () => {
+  test('of 4 grains and 3 nights is the same rows and periods after a replay, without a request', async () => {
+    const weekly = slice({
+      ...daily,
+      name: 'weekly',
+      grain: 'week',
+      dimensions: ['week', 'partner_id', 'partner_name'],
+    });
+    const whole = slice({ ...daily, name: 'whole', grain: null, dimensions: ['app_token', 'os_name'] });
+    const hourly = slice({ ...small, name: 'hourly', grain: 'hour', dimensions: ['hour', 'app_token'] });
+    scenario = await openScenario([daily, weekly, whole, hourly], { simulator });
+    for (const night of [FIRST, SECOND, THIRD]) expect((await scenario.night(night, archived)).failures).toEqual([]);
+    const names = ['daily', 'weekly', 'whole', 'hourly'];
+    const before = await loadedState(scenario, names);
+    expect(before.map((part) => part.length > 0)).not.toContain(false);
+    await loseWarehouse(scenario);
+    scenario.simulator.asked.reset();
+    const summary = await replayInto(scenario);
+
+    expect(summary).toMatchObject({ status: 'succeeded', failures: [], service: { requests: 0, bytes: 0 } });
+    expect(summary.slices.map(({ name }) => name)).toEqual(names);
+    for (const { windows, requests } of summary.slices) {
+      expect(windows).toEqual({ planned: windows.loaded, loaded: windows.loaded, failed: 0 });
+      expect(requests).toBe(0);
+    }
+    // A report without a date is replaced whole each night: only the third answer counts.
+    expect(summary.slices.map(({ windows }) => windows.loaded)[2]).toBe(1);
+    expect(scenario.simulator.asked.requests).toEqual([]);
+    expect(await loadedState(scenario, names)).toEqual(before);
+    expect(await lastRun(scenario)).toEqual({ status: 'succeeded', exit_code: 0 });
+    expect(await column(scenario, 'select distinct command from ripen.runs')).toEqual(['replay']);
+  });
+
+  test('that came back by a replay is synced on as if it had never been lost', async () => {
+    scenario = await openScenario([small], { simulator });
+    for (const night of [FIRST, SECOND]) await scenario.night(night, archived);
+    const kept = `${scenario.config.warehouse}.kept`;
+    await rename(scenario.config.warehouse, kept);
+    await replayInto(scenario);
+    const onReplayed = await scenario.night(THIRD);
+    const replayed = await loadedState(scenario, ['daily']);
+    await rename(kept, scenario.config.warehouse);
+    const onKept = await scenario.night(THIRD);
+
+    expect(onReplayed.slices).toEqual(onKept.slices);
+    expect(replayed).toEqual(await loadedState(scenario, ['daily']));
+  });
+
+  test('gets back a day that was divided into parts, from all of them together', async () => {
+    const wide = slice({
+      ...daily,
+      name: 'wide',
+      dimensions: ['day', 'app_token', 'network', 'os_name', 'country_code'],
+      datePeriod: { first: { daysAgo: 2 }, last: { daysAgo: 1 } },
+    });
+    scenario = await openScenario([wide], { simulator: { world: { ...smallWorld, rowsPerDay: 100 } } });
+    const fault = { kind: 'too_heavy', maxRows: 30 } as const;
+    scenario.simulator.script({ match: reports(), times: Infinity, fault });
+    await scenario.night(FIRST, archived);
+    const parts = await query(scenario, 'select parts::varchar as parts from ripen.slice_tables');
+    const before = await loadedState(scenario, ['wide']);
+    const files = await archiveFiles(scenario);
+    expect(files.filter(({ path }) => path.endsWith('.json.gz')).length).toBeGreaterThan(4);
+    await loseWarehouse(scenario);
+
+    expect((await replayInto(scenario)).failures).toEqual([]);
+    expect(await loadedState(scenario, ['wide'])).toEqual(before);
+    expect(await query(scenario, 'select parts::varchar as parts from ripen.slice_tables')).toEqual(parts);
+  });
+
+  test('gets back 3 days that the service answered with 204 as 3 loaded days without rows', async () => {
+    const empty = slice({
+      ...small,
+      name: 'empty',
+      datePeriod: { first: { day: day('2021-03-01') }, last: { day: day('2021-03-03') } },
+    });
+    scenario = await openScenario([empty], { simulator });
+    await scenario.night(FIRST, archived);
+    await loseWarehouse(scenario);
+    const summary = await replayInto(scenario);
+
+    expect(summary).toMatchObject({ failures: [], slices: [{ windows: { loaded: 1 }, rows: { loaded: 0 } }] });
+    expect(await column(scenario, 'select rows from ripen.periods')).toEqual(['0', '0', '0']);
+  });
+
+  test('gets back a loss that was accepted, although an older answer had the rows', async () => {
+    scenario = await openScenario([small], { simulator });
+    await scenario.night(FIRST, archived);
+    scenario.simulator.script({ match: reports(), times: 1, fault: { kind: 'status', status: 204, body: 'empty' } });
+    const forced = { start: day('2026-05-23'), end: day('2026-05-25') };
+    await scenario.night(SECOND, archived, { command: 'backfill', forced, acceptLoss: true });
+    const before = await loadedState(scenario, ['daily']);
+    await loseWarehouse(scenario);
+
+    expect((await replayInto(scenario)).failures).toEqual([]);
+    expect(await loadedState(scenario, ['daily'])).toEqual(before);
+    expect(await column(scenario, "select count(*) from daily where day < '2026-05-25'")).toEqual(['0']);
+  });
+
+  test('is published from, and a new one that got nothing is not', async () => {
+    scenario = await openScenario([small], { simulator });
+    const lake = join(scenario.directory, 'lake');
+    const publish = [{ kind: 'parquet', path: lake, mode: 0o644 }] as const;
+    await scenario.night(FIRST, archived);
+    await loseWarehouse(scenario);
+    const summary = await replayInto(scenario, { publish });
+    expect(summary.published).toMatchObject([{ kind: 'parquet', path: lake }]);
+    const written = await stat(join(lake, '_manifest.json'));
+
+    await loseWarehouse(scenario);
+    await rm(join(archiveOf(scenario), 'daily'), { recursive: true });
+    expect(await replayInto(scenario, { publish })).toMatchObject({ published: [], slices: [] });
+    expect(await column(scenario, 'select code from ripen.warnings')).toEqual(['REPLAY_EMPTY']);
+    expect((await stat(join(lake, '_manifest.json'))).ino).toBe(written.ino);
+  });
+});
+
+describe('a replay', () => {
+  test('finds nothing final that was not when it was fetched, however late it runs', async () => {
+    scenario = await openScenario([small], { simulator });
+    const before = Date.now();
+    // Without an as-of instant, so that the clock of the fetch has to be kept.
+    await scenario.night(new Date(), archived, { asOf: null });
+    const state = await loadedState(scenario, ['daily']);
+    await loseWarehouse(scenario);
+    await replayInto(scenario);
+
+    expect(await loadedState(scenario, ['daily'])).toEqual(state);
+    const [fetched] = await column(scenario, 'select max(fetched_at) from ripen.periods');
+    expect(Date.parse(`${fetched ?? ''}Z`)).toBeGreaterThanOrEqual(before);
+    expect(
+      await column(
+        scenario,
+        'select distinct requested_at = fetched_at from ripen.periods join ripen.loads using (load_id)',
+      ),
+    ).toEqual(['true']);
+  });
+
+  test('into the warehouse it came from brings what is missing back and undoes no later fetch', async () => {
+    scenario = await openScenario([small], { simulator });
+    for (const night of [FIRST, SECOND]) await scenario.night(night, archived);
+    const before = await contentOf(scenario, '(select * exclude ("_load_id") from daily)');
+    const periods = await contentOf(scenario, '(select * exclude (load_id) from ripen.periods)');
+    scenario.events.length = 0;
+    const summary = await replayInto(scenario);
+
+    expect(summary).toMatchObject({ status: 'succeeded', failures: [], slices: [{ restated_periods: 0 }] });
+    expect(await contentOf(scenario, '(select * exclude ("_load_id") from daily)')).toEqual(before);
+    expect(await contentOf(scenario, '(select * exclude (load_id) from ripen.periods)')).toEqual(periods);
+    expect(scenario.events).toContainEqual({
+      type: 'warning',
+      code: 'REPLAY_SKIPPED',
+      slice: 'daily',
+      window: null,
+      message: textWith('held periods that the warehouse holds from a later fetch'),
+    });
+  });
+
+  test('of a night before the archive was turned off is skipped where the warehouse is newer, and says so', async () => {
+    scenario = await openScenario([slice({ ...small, refresh: 'nightly' })], { simulator });
+    await scenario.night(FIRST, archived);
+    await scenario.night(SECOND);
+    const before = await stateOf(scenario, 'daily');
+    const summary = await replayInto(scenario);
+
+    expect(summary).toMatchObject({ failures: [], slices: [{ windows: { planned: 0, loaded: 0 } }] });
+    expect(await stateOf(scenario, 'daily')).toEqual(before);
+    expect(await column(scenario, "select message from ripen.warnings where code = 'REPLAY_SKIPPED'")).toEqual([
+      textWith(
+        '1 archived answers held periods that the warehouse holds from a later fetch, and were skipped: 2026-05-23:2026-05-31.',
+      ),
+    ]);
+  });
+
+  test('leaves out answers of another meaning and names them', async () => {
+    scenario = await openScenario([small], { simulator });
+    await scenario.night(FIRST, archived);
+    await loseWarehouse(scenario);
+    const slices = [slice({ ...small, parameters: { os_name__in: 'ios' } })];
+    const summary = await replayInto(scenario, { slices });
+
+    expect(summary).toMatchObject({ status: 'succeeded', slices: [] });
+    expect(await column(scenario, 'select message from ripen.warnings')).toEqual([
+      textWith('carried another meaning than the slice has now, and were skipped: 2026-05-23:2026-05-31.'),
+    ]);
+  });
+
+  test('fills what was asked for then, and leaves a metric added since to the next sync', async () => {
+    scenario = await openScenario([small], { simulator });
+    await scenario.night(FIRST, archived);
+    await loseWarehouse(scenario);
+    const slices = [slice({ ...small, metrics: ['cost', 'clicks'] })];
+    expect((await replayInto(scenario, { slices })).failures).toEqual([]);
+
+    const [sums] = await query(scenario, 'select sum(cost) > 0 as cost, count(clicks) as clicks from daily');
+    expect(sums).toEqual({ cost: true, clicks: '0' });
+    expect(await column(scenario, 'select count(_extra) from daily')).toEqual(['0']);
+    expect(await scenario.night(SECOND, { slices })).toMatchObject({
+      slices: [{ periods: { 'metric added': 8, new: 1 } }],
+    });
+    expect(await column(scenario, 'select count(clicks) > 0 from daily')).toEqual(['true']);
+  });
+
+  test('of one named slice leaves the others alone', async () => {
+    scenario = await openScenario([small, slice({ ...small, name: 'other' })], { simulator });
+    await scenario.night(FIRST, archived);
+    await loseWarehouse(scenario);
+
+    expect((await replayInto(scenario, {}, { slices: ['other'] })).slices.map(({ name }) => name)).toEqual(['other']);
+    await expect(replayInto(scenario, {}, { slices: ['third'] })).rejects.toMatchObject({ code: 'USAGE_INVALID' });
+  });
+});
+
+describe('the archive', () => {
+  test('holds private files, no token, and nothing that did not load', async () => {
+    scenario = await openScenario([small], { simulator });
+    scenario.simulator.script({ match: reports(), times: 1, fault: { kind: 'report', mutate: nullRows() } });
+    await scenario.night(FIRST, archived);
+    await scenario.night(SECOND, archived);
+    const files = await archiveFiles(scenario);
+
+    expect(files.filter(({ path }) => path.endsWith('window.json')).length).toBe(
+      Number((await column(scenario, 'select count(*) from ripen.loads'))[0]),
+    );
+    expect(new Set(files.map(({ mode }) => mode))).toEqual(new Set(['600']));
+    expect(files.filter(({ text }) => text.includes(TOKEN))).toEqual([]);
+    expect(files.some(({ text }) => text.includes('"rows":'))).toBe(true);
+    for (const entry of await entriesOf(scenario, 'daily')) {
+      expect(((await stat(entry)).mode & 0o777).toString(8)).toBe('700');
+      expect(basename(entry)).toMatch(/^\d{8}T\d{9}Z\.2026-0\d-\d\d_2026-0\d-\d\d\.1$/);
+    }
+  });
+
+  test('is not made unless configured', async () => {
+    scenario = await openScenario([small], { simulator });
+    await scenario.night(FIRST);
+    await expect(stat(archiveOf(scenario))).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+
+  test('forgets what was asked for 31 days ago at the end of a run, keeps what was 29 days ago', async () => {
+    scenario = await openScenario([small], { simulator });
+    for (const night of [FIRST, SECOND]) await scenario.night(night, archived);
+    const [first = '', second = ''] = await entriesOf(scenario, 'daily');
+    const aged = async (entry: string, days: number): Promise<string> => {
+      const stamp = new Date(Date.now() - days * DAY_MS).toISOString().replaceAll(/[-:.]/g, '');
+      const name = join(dirname(entry), `${stamp}${basename(entry).slice(stamp.length)}`);
+      await rename(entry, name);
+      return name;
+    };
+    await aged(first, 31);
+    const kept = await aged(second, 29);
+    await scenario.night(new Date(), archived, { asOf: null, slices: [] });
+
+    const left = await entriesOf(scenario, 'daily');
+    expect(left[0]).toBe(kept);
+    expect(left).not.toContain(first);
+  });
+
+  test('belongs to its warehouse path: moved beside another one, it is replayed there', async () => {
+    scenario = await openScenario([small], { simulator });
+    await scenario.night(FIRST, archived);
+    const elsewhere = await mkdtemp(join(tmpdir(), 'ripen-elsewhere-'));
+    try {
+      const warehouse = join(elsewhere, 'other.duckdb');
+      await rename(archiveOf(scenario), `${warehouse}.archive`);
+      expect(await replayInto(scenario, { warehouse })).toMatchObject({
+        status: 'succeeded',
+        slices: [{ name: 'daily' }],
+      });
+      await expect(replayInto(scenario)).rejects.toMatchObject({
+        code: 'STORAGE_FAILED',
+        message: textWith('did not exist'),
+      });
+    } finally {
+      await rm(elsewhere, { recursive: true });
+    }
+  });
+});

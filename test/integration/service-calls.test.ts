@@ -1,0 +1,278 @@
+/** What goes over the wire when all is well. */
+
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { afterAll, afterEach, describe, expect, test } from 'vitest';
+import type { HttpService } from '../../src/config/config.ts';
+import { Secret } from '../../src/config/secret.ts';
+import type { Link } from '../../src/model/link.ts';
+import {
+  type Connection,
+  connectTo,
+  failureFrom,
+  json,
+  markedToken,
+  type Script,
+  type ScriptedServer,
+  startScriptedServer,
+} from '../support/scripted-server.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'ripen-service-'));
+const saveAs = join(directory, 'report');
+let server: ScriptedServer;
+let connection: Connection;
+
+afterEach(async () => {
+  await connection.service.close();
+  await server.close();
+  rmSync(saveAs, { force: true });
+});
+
+afterAll(() => rmSync(directory, { recursive: true }));
+
+async function serve(script: Script, overrides: Partial<HttpService> = {}): Promise<void> {
+  server = await startScriptedServer(script);
+  connection = connectTo(server.origin, overrides);
+}
+
+function fixture(name: string): string {
+  return readFileSync(new URL(`../fixtures/service/${name}`, import.meta.url), 'utf8');
+}
+
+/** A fixture whose paging link leads to this server. */
+function page(name: string, next: string | null): string {
+  return fixture(name).replace(/"next": "[^"]*"/, `"next": ${JSON.stringify(next)}`);
+}
+
+async function linksOf(parent: string | null): Promise<Link[]> {
+  const links: Link[] = [];
+  for await (const found of connection.service.links('gwzpeepw8uf8', parent, connection.signal)) links.push(...found);
+  return links;
+}
+
+describe('a report', () => {
+  test('is asked for with every value encoded, ISO dates and the headers of the account', async () => {
+    const headers = { 'X-Account': new Secret('account-7') };
+    await serve(() => json({ rows: [] }), { headers });
+    const parameters = { dimensions: 'day,app', utc_offset: '+05:30', app__in: 'a b&c=ü', format_dates: 'true' };
+    await connection.service.report(parameters, saveAs, connection.signal);
+    const [request] = server.received;
+    expect(request?.target).toBe(
+      '/reports-service/report?dimensions=day,app&utc_offset=%2B05:30&app__in=a%20b%26c%3D%C3%BC&format_dates=false',
+    );
+    expect(request?.headers).toMatchObject({
+      authorization: `Bearer ${markedToken}`,
+      'x-account': 'account-7',
+      'accept-encoding': 'gzip',
+    });
+    expect(request?.headers['user-agent']).toMatch(/^ripen\/\d+\.\d+\.\d+/);
+  });
+
+  test('under an address with a path keeps the path', async () => {
+    server = await startScriptedServer(() => json({ rows: [] }));
+    connection = connectTo(server.origin, { reportsUrl: `${server.origin}/gateway/` });
+    await connection.service.report({}, saveAs, connection.signal);
+    expect(server.received[0]?.path).toBe('/gateway/reports-service/report');
+  });
+
+  test('in gzip is saved as it came, measured plain and hashed, for the owner only', async () => {
+    const document = { rows: Array.from({ length: 5000 }, (_, row) => ({ row, cost: 0.1234567890123456 })) };
+    await serve(() => json(document, { gzip: true }));
+    const saved = await connection.service.report({}, saveAs, connection.signal);
+    const file = readFileSync(saveAs);
+    expect(JSON.parse(gunzipSync(file).toString('utf8'))).toEqual(document);
+    expect(saved).toEqual({
+      path: saveAs,
+      encoding: 'gzip',
+      bytes: file.length,
+      plainBytes: JSON.stringify(document).length,
+      sha256: createHash('sha256').update(file).digest('hex'),
+      longNumbers: true,
+    });
+    expect(statSync(saveAs).mode & 0o777).toBe(0o600);
+    expect(connection.service.statistics()).toEqual({
+      requests: 1,
+      retries: 0,
+      peakConcurrency: 1,
+      bytes: file.length,
+    });
+  });
+
+  test('without compression is saved as it came and overwrites what lay there', async () => {
+    await serve((_, count) => json({ rows: count === 1 ? [1, 2, 3] : [] }));
+    await connection.service.report({}, saveAs, connection.signal);
+    const saved = await connection.service.report({}, saveAs, connection.signal);
+    expect(saved).toMatchObject({ encoding: 'identity', bytes: 11, plainBytes: 11, longNumbers: false });
+    expect(readFileSync(saveAs, 'utf8')).toBe('{"rows":[]}');
+  });
+
+  test('that is empty (204) is null', async () => {
+    await serve(() => ({ status: 204 }));
+    expect(await connection.service.report({}, saveAs, connection.signal)).toBeNull();
+  });
+
+  test('is one of at most 7 in flight where 7 are allowed, whatever else is asked', async () => {
+    await serve(() => json({ rows: [], apps: [] }, { afterMs: 5 }), { maxConcurrency: 7 });
+    const { service, signal } = connection;
+    await Promise.all(
+      Array.from({ length: 40 }, (_, index) =>
+        index % 2 === 0
+          ? service.report({}, join(directory, String(index)), signal)
+          : service.filtersData({ filters: ['apps'] }, signal),
+      ),
+    );
+    expect(server.peak()).toBe(7);
+    expect(service.statistics().peakConcurrency).toBe(7);
+  });
+});
+
+describe('filters-data', () => {
+  test.each(['v1', 'v2'])('is read from the %s example, missing fields as empty', async (version) => {
+    await serve(() => json({}, { body: fixture(`filters_data.example.${version}.json`) }));
+    const catalog = await connection.service.filtersData(
+      { filters: ['overview_metrics', 'cost_metrics'], section: 'cost', contains: { cost_metrics: 'net+' } },
+      connection.signal,
+    );
+    expect(server.received[0]?.target).toBe(
+      '/reports-service/filters_data?required_filters=overview_metrics,cost_metrics&section=cost&cost_metrics__contains=net%2B',
+    );
+    const ecpi = catalog.find(({ id }) => id === 'ecpi_all');
+    expect(ecpi).toMatchObject({
+      filter: 'overview_metrics',
+      section: 'Cost',
+    });
+    expect(ecpi?.shortName).toMatch(/^eCPI/);
+    expect(catalog.find(({ id }) => id === 'network_cost')).toMatchObject({ filter: 'cost_metrics', shortName: '' });
+  });
+
+  test('takes ids of any scalar type as text, ignores unknown keys and knows an absent filter as empty', async () => {
+    const body = '{"apps":[{"id":9007199254740993,"x":1},{"id":true,"name":null},{"name":"nameless"}],"more":5}';
+    await serve(() => json({}, { body }));
+    const catalog = await connection.service.filtersData({ filters: ['apps', 'networks'] }, connection.signal);
+    expect(catalog.map(({ id }) => id)).toEqual(['9007199254740993', 'true']);
+  });
+
+  test('with 20 000 characters of search words is asked in several calls below 6100 characters', async () => {
+    await serve((request) => {
+      const names = (request.query.get('required_filters') ?? '').split(',');
+      return json(Object.fromEntries(names.map((name) => [name, [{ id: `${name}-1` }]])));
+    });
+    const filters = ['apps', 'networks', 'partners', 'countries', 'currencies'] as const;
+    const contains = Object.fromEntries(filters.map((name) => [name, 'x'.repeat(4000)]));
+    const catalog = await connection.service.filtersData({ filters, contains }, connection.signal);
+    expect(catalog.map(({ id }) => id)).toEqual(filters.map((name) => `${name}-1`));
+    expect(server.received).toHaveLength(5);
+    expect(Math.max(...server.received.map(({ target }) => target.length))).toBeLessThan(6100);
+  });
+
+  test('whose items are no list is SOURCE_GARBLED', async () => {
+    await serve(() => json({ apps: { id: 1 } }));
+    const asked = connection.service.filtersData({ filters: ['apps'] }, connection.signal);
+    expect((await failureFrom(asked)).message).toContain('expected a list of filter items');
+  });
+});
+
+describe('links', () => {
+  test('are read from v2 pages with the campaign token, next followed by path and query', async () => {
+    await serve((request) => {
+      const isLast = request.query.has('cursor');
+      return json(
+        {},
+        { body: page('trackers.v2.page.json', isLast ? '' : `${server.origin}${request.path}?cursor=a%2Bb&limit=1`) },
+      );
+    });
+    const links = await linksOf(null);
+    expect(links).toHaveLength(2);
+    expect(links[0]).toMatchObject({ token: 'abc123', level: 1, partnerId: '3', hasSubtrackers: false });
+    expect(links[0]?.clickUrl).toContain('deeplink=http%3A%2F%2Fa.b%2Fc%3Fd%3D1%26e%3D%%MACROS%%');
+    expect(server.received.map(({ target }) => target)).toEqual([
+      '/public/v2/apps/gwzpeepw8uf8/trackers',
+      '/public/v2/apps/gwzpeepw8uf8/trackers?cursor=a%2Bb&limit=1',
+    ]);
+    expect(server.received[0]?.headers.authorization).toBe(`Token token=${markedToken}`);
+  });
+
+  test('fall back to v1 where v2 answers 404, once per connection', async () => {
+    await serve((request) =>
+      request.path.startsWith('/public/v2') ? { status: 404 } : json({}, { body: page('children.v1.page.json', null) }),
+    );
+    expect((await linksOf('abc123')).map(({ partnerId, level }) => [partnerId, level])).toEqual([[null, 2]]);
+    await linksOf(null);
+    expect(server.received.map(({ path }) => path)).toEqual([
+      '/public/v2/apps/gwzpeepw8uf8/trackers/abc123/children',
+      '/public/v1/apps/gwzpeepw8uf8/trackers/abc123/children',
+      '/public/v1/apps/gwzpeepw8uf8/trackers',
+    ]);
+  });
+
+  test('of an app that neither version knows are SOURCE_MISSING, and v2 stays the first to be asked', async () => {
+    await serve(() => ({ status: 404 }));
+    expect((await failureFrom(linksOf(null))).code).toBe('SOURCE_MISSING');
+    await failureFrom(linksOf(null));
+    expect(server.received.map(({ path }) => path.slice(0, 10))).toEqual([
+      '/public/v2',
+      '/public/v1',
+      '/public/v2',
+      '/public/v1',
+    ]);
+  });
+
+  test('have numbers and flags sent as strings read as what they are', async () => {
+    const item = { name: 'A::B', token: 't1', level: '2', archived: 'true', partner_id: '9007199254740993' };
+    await serve(() => json({ data: { items: [item] } }));
+    expect(await linksOf('abc123')).toEqual([
+      {
+        token: 't1',
+        name: 'A::B',
+        label: '',
+        level: 2,
+        archived: true,
+        hasSubtrackers: true,
+        partnerId: '9007199254740993',
+        costDataEnabled: false,
+        url: null,
+        clickUrl: null,
+        impressionUrl: null,
+      },
+    ]);
+  });
+});
+
+describe('the certificate of the service', () => {
+  const key = join(directory, 'key.pem');
+  const cert = join(directory, 'cert.pem');
+  const selfSigned = (): boolean => {
+    const subject = ['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1'];
+    const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
+    try {
+      execFileSync('openssl', ['req', '-x509', ...kind, '-keyout', key, '-out', cert, ...subject], { stdio: 'ignore' });
+      return true;
+    } catch {
+      return false;
+    }
+  };
+
+  test.skipIf(!selfSigned())(
+    'is trusted by its own authority file, and without one refused at the first try',
+    async () => {
+      const pem = { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') };
+      server = await startScriptedServer(() => json({ rows: [] }), pem);
+      const stranger = connectTo(server.origin);
+      const failure = await failureFrom(stranger.service.report({}, saveAs, stranger.signal));
+      expect(failure).toMatchObject({ code: 'SOURCE_UNAVAILABLE', facts: { attempts: 1 } });
+      expect(failure.hint).toContain('ca_file');
+      await stranger.service.close();
+      connection = connectTo(server.origin, { caFile: cert });
+      expect(await connection.service.report({}, saveAs, connection.signal)).not.toBeNull();
+    },
+  );
+
+  test('from a file that is not there is CONFIG_INVALID', async () => {
+    await serve(() => ({}));
+    expect(() => connectTo(server.origin, { caFile: join(directory, 'none.pem') })).toThrow('could not be read');
+  });
+});

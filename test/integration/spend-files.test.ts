@@ -1,0 +1,272 @@
+/** Every form a spend file comes in, read exactly. */
+
+import { mkdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+
+import type { Failure } from '../../src/errors.ts';
+import { csvOf, goodLine, ndjsonOf, openDesk, type SpendDesk } from '../support/spend-desk.ts';
+import {
+  type Connection,
+  connectTo,
+  failureFrom,
+  type ScriptedServer,
+  startScriptedServer,
+} from '../support/scripted-server.ts';
+
+let desk: SpendDesk;
+let server: ScriptedServer;
+let connection: Connection;
+
+beforeEach(async () => {
+  desk = await openDesk();
+  server = await startScriptedServer(() => ({ status: 200 }));
+  connection = connectTo(server.origin);
+});
+
+afterEach(async () => {
+  await connection.service.close();
+  await server.close();
+  await desk.close();
+});
+
+/** What reached the service, in the order of the Cost IDs. */
+const sent = (): Record<string, string>[] =>
+  server.received
+    .map(({ body }) => Object.fromEntries(new URLSearchParams(body)))
+    .toSorted((one, other) => ((one['cost_id'] ?? '') < (other['cost_id'] ?? '') ? -1 : 1));
+const sentAmounts = (): Record<string, string> =>
+  Object.fromEntries(sent().map((fields) => [fields['cost_id'] ?? '', fields['cost_amount'] ?? '']));
+const send = async (file: string) => desk.send(file, connection.service);
+const line = (number: number, change: object = {}) => ({
+  ...goodLine,
+  cost_id: `sender-${String(number).padStart(6, '0')}`,
+  ...change,
+});
+const refused = async (file: string): Promise<Failure> => failureFrom(send(file));
+const warnings = () => desk.events.flatMap((event) => (event.type === 'warning' ? [event.message] : []));
+
+describe('CSV', () => {
+  test('with a byte order mark, CRLF, blank lines and quoted line breaks is read, each line under its own number', async () => {
+    const head = 'cost_id,cost_type,cost_currency,cost_amount,tag';
+    const file = await desk.write(
+      'f.csv',
+      `\uFEFF${head}\r\n\r\nsender-000001,cpc,USD,0.10,"two\r\nlines"\r\nshort,cpc,USD,1,x\r\nsender-000002,cpi,EUR,12345678901234567890.000000000000000001,"a ""b"", c"`,
+    );
+    expect(await send(file)).toMatchObject({ lines: 3, valid: 2, rejected: 1, accepted: 2 });
+    expect(sent()).toEqual([
+      { cost_id: 'sender-000001', cost_type: 'cpc', cost_currency: 'USD', cost_amount: '0.10', tag: 'two\r\nlines' },
+      {
+        cost_id: 'sender-000002',
+        cost_type: 'cpi',
+        cost_currency: 'EUR',
+        cost_amount: '12345678901234567890.000000000000000001',
+        tag: 'a "b", c',
+      },
+    ]);
+    expect(await desk.rejects(file)).toEqual([
+      {
+        line: 5,
+        reasons: ['cost_id had 5 characters, not 12 to 256'],
+        cost_id: 'short',
+        cost_type: 'cpc',
+        cost_currency: 'USD',
+        cost_amount: '1',
+        tag: 'x',
+      },
+    ]);
+  });
+
+  test('lines with 4 or 7 values under 5 columns, and ones with bad quotes, are rejected alone', async () => {
+    const file = await desk.write(
+      'f.csv',
+      `${csvOf([line(1)])}sender-000002,cpc,USD,1\nsender-000003,cpc,USD,1,t,u,v\nsender-000004,cpc,USD,1,"t"t\n${csvOf([line(5)]).split('\n')[1]}\n"open,\n`,
+    );
+    expect(await send(file)).toMatchObject({ lines: 6, valid: 2, rejected: 4, accepted: 2 });
+    expect((await desk.rejects(file))?.map(({ line: at, reasons }) => [at, reasons[0]])).toEqual([
+      [3, 'the line had 4 values for 5 columns'],
+      [4, 'the line had 7 values for 5 columns'],
+      [5, 'a value went on after its closing quote'],
+      [7, 'the line had 1 values for 5 columns'],
+    ]);
+    expect((await desk.rejects(file))?.[1]).toMatchObject({ tag: 't', surplus: ['u', 'v'] });
+  });
+
+  test('a value that is not UTF-8 is rejected, its neighbours are sent', async () => {
+    const [head, one] = csvOf([line(1)]).split('\n');
+    const bad = Buffer.concat([Buffer.from(`${head}\n${one}\nsender-000002,cpc,USD,1,caf`), Buffer.from([0xe9, 0x0a])]);
+    const file = await desk.write('f.csv', bad);
+    expect(await send(file)).toMatchObject({ valid: 1, rejected: 1 });
+    expect((await desk.rejects(file))?.[0]?.reasons).toEqual(['tag was not UTF-8']);
+  });
+
+  test.each([
+    ['Cost_ID', 'it had "Cost_ID" for cost_id'],
+    [' cost_id', 'it had " cost_id" for cost_id'],
+    ['costid', 'it had no cost_id (is it "costid"?)'],
+    ['id', 'it had no cost_id.'],
+    ['tag,cost_id', 'it had "tag" twice'],
+  ])('whose first column is %j is refused as a whole: %s', async (name, said) => {
+    const file = await desk.write('f.csv', csvOf([line(1)]).replace('cost_id', name));
+    const failure = await refused(file);
+    expect([failure.code, failure.message]).toEqual(['SPEND_REJECTED', expect.stringContaining(said)]);
+    expect([sent(), await desk.rejects(file), await desk.ledger()]).toEqual([[], null, []]);
+  });
+
+  test('separated by semicolons is refused with the names of all 5 columns', async () => {
+    const failure = await refused(await desk.write('f.csv', csvOf([line(1)]).replaceAll(',', ';')));
+    expect(failure.message).toMatch(/no cost_id.*no cost_type.*no cost_currency.*no cost_amount.*no tag/);
+    expect(failure.hint).toContain('commas');
+  });
+
+  test('columns that are not sent are warned of once, with the nearest name', async () => {
+    await send(await desk.write('f.csv', csvOf([line(1, { engagedat: '' }), line(2, { engagedat: '' })])));
+    expect(warnings()).toEqual([expect.stringMatching(/a column "engagedat", which is not sent.*engaged_at/)]);
+  });
+
+  test('of 0 bytes has no header; one of 0 lines under a header is done with a warning', async () => {
+    expect((await refused(await desk.write('f.csv', ''))).message).toContain('it had no header');
+    const file = await desk.write('g.csv', csvOf([line(1)]).split('\n')[0] ?? '');
+    expect(await send(file)).toMatchObject({ lines: 0, sent: 0, rejects_file: null, failures: [] });
+    expect(warnings()).toEqual([expect.stringContaining('held no line')]);
+  });
+
+  test('a quote that swallows more than 1 MiB is refused with the line it begins on', async () => {
+    const file = await desk.write('f.csv', `${csvOf([line(1)])}"${'x\n'.repeat(600_000)}`);
+    expect((await refused(file)).message).toContain('Line 3 ');
+    expect(sent()).toEqual([]);
+  });
+});
+
+describe('newline-delimited JSON', () => {
+  test('bare numbers keep their digits: 25-digit amounts, trailing zeros and ids beyond 2^53', async () => {
+    const file = await desk.write(
+      'f.ndjson',
+      [
+        '\uFEFF{"cost_id": 900719925474099312345, "cost_type":"cpc","cost_currency":"USD","cost_amount": 0.1234567890123456789012345 ,"tag":"t"}',
+        '',
+        '{"cost_id":"sender-000002","cost_type":"cpc","cost_currency":"USD","cost_amount":1.50,"tag":"\\"cost_amount\\":9, 9"}\r',
+        '{"cost_id":"sender-000003","cost_type":"cpc","cost_currency":"USD","cost_amount":"2.00","tag":"a\u2028b"}',
+      ].join('\n'),
+    );
+    expect(await send(file)).toMatchObject({ lines: 3, accepted: 3, failures: [] });
+    expect(sentAmounts()).toEqual({
+      '900719925474099312345': '0.1234567890123456789012345',
+      'sender-000002': '1.50',
+      'sender-000003': '2.00',
+    });
+    expect(sent().map((fields) => fields['tag'])).toEqual(['t', '"cost_amount":9, 9', 'a\u2028b']);
+  });
+
+  test('what is no object, a bare 1e-7 and a list in place of a text are rejected under their line numbers', async () => {
+    const file = await desk.write(
+      'f.ndjson',
+      `${ndjsonOf([line(1)])}\nnot json\n[1]\n{"cost_amount":01}\n${ndjsonOf([line(2)]).replace('"0.25"', '1e-7')}${ndjsonOf([line(3, { tag: ['x'] }), line(4, { tag: null })])}`,
+    );
+    expect(await send(file)).toMatchObject({ lines: 7, valid: 1, rejected: 6 });
+    const rejects = await desk.rejects(file);
+    expect(rejects?.map(({ line: at }) => at)).toEqual([3, 4, 5, 6, 7, 8]);
+    expect(rejects?.map(({ reasons }) => reasons[0])).toEqual([
+      'the line was no JSON object',
+      'the line was no JSON object',
+      'the line was no JSON object',
+      expect.stringContaining('cost_amount was no plain number'),
+      'tag was neither a text nor a number',
+      'tag was empty',
+    ]);
+    expect(rejects?.[0]).toMatchObject({ raw: 'not json' });
+    expect(rejects?.[3]).toMatchObject({ cost_amount: '1e-7' });
+  });
+
+  test('a key in wrong case refuses the file, as its values would be overlooked', async () => {
+    const failure = await refused(await desk.write('f.ndjson', ndjsonOf([line(1), line(2, { Tag: 'x' })])));
+    expect(failure.message).toMatch(/line 2 of .*"Tag" for tag/);
+    expect(sent()).toEqual([]);
+  });
+});
+
+describe('Parquet', () => {
+  const columns = `'sender-' || lpad(i::varchar, 6, '0') as cost_id, 'cpi' as cost_type, 'EUR' as cost_currency, 't' as tag`;
+  const copied = async (select: string, name = 'f.parquet'): Promise<string> => {
+    const file = join(desk.directory, name);
+    await desk.inWarehouse(async (warehouse) => warehouse.run(`copy (${select}) to '${file}' (format parquet)`));
+    return file;
+  };
+
+  test('2,500 rows of DECIMAL(38,18) amounts are read with every digit', async () => {
+    // Every amount but the last is negative, and so in the rejects file.
+    const file = await copied(
+      `select ${columns}, (case when i < 2500 then '-' else '' end || i || '.000000000000000001')::decimal(38, 18) as cost_amount
+       from range(1, 2501) as r(i)`,
+    );
+    expect(await send(file)).toMatchObject({ lines: 2500, accepted: 1, rejected: 2499 });
+    expect(sentAmounts()).toEqual({ 'sender-002500': '2500.000000000000000001' });
+    const rejects = (await desk.rejects(file)) ?? [];
+    expect(rejects.map(({ line: at, ...given }) => [at, given['cost_amount']])).toEqual(
+      Array.from({ length: 2499 }, (_, index) => [index + 1, `-${index + 1}.000000000000000001`]),
+    );
+  });
+
+  test('an instant with zone, a date and integers are read as their text; an instant without zone is rejected', async () => {
+    const file = await copied(
+      `select ${columns}, 3 as cost_amount, timestamptz '2026-02-14 10:00:00+02' as engaged_at from range(1, 2) as r(i)`,
+    );
+    expect(await send(file)).toMatchObject({ accepted: 1, rejected: 0 });
+    const naive = await copied(
+      `select ${columns}, 3 as cost_amount, timestamp '2026-02-14 10:00:00' as engaged_at from range(2, 3) as r(i)`,
+    );
+    expect(await send(naive)).toMatchObject({ accepted: 0, rejected: 1 });
+  });
+
+  test('a path with the marks of a pattern is a path: f[1].parquet is not f1.parquet', async () => {
+    await copied(`select ${columns}, 1 as cost_amount from range(1, 2) as r(i)`, 'f1.parquet');
+    const file = await copied(`select ${columns}, 2 as cost_amount from range(2, 3) as r(i)`, 'f[1].parquet');
+    expect(await send(file)).toMatchObject({ lines: 1, accepted: 1 });
+    expect(sentAmounts()).toEqual({ 'sender-000002': '2' });
+  });
+
+  test('a DOUBLE amount is refused as a whole: it was rounded before', async () => {
+    const failure = await refused(await copied(`select ${columns}, 0.1::double as cost_amount from range(3) as r(i)`));
+    expect([failure.code, failure.message]).toEqual(['SPEND_REJECTED', expect.stringContaining('cost_amount DOUBLE')]);
+    expect(sent()).toEqual([]);
+  });
+
+  test('a file that is no Parquet is named, and is no bug', async () => {
+    const failure = await refused(await desk.write('f.parquet', 'PAR0 nonsense'));
+    expect([failure.code, failure.message]).toEqual(['SPEND_REJECTED', expect.stringContaining('as Parquet')]);
+  });
+});
+
+describe('the path', () => {
+  test('an unknown extension, a missing file and a directory are usage errors', async () => {
+    await mkdir(join(desk.directory, 'd.csv'));
+    const codes: string[] = [];
+    for (const file of [
+      await desk.write('f.tsv', ''),
+      ...['none.csv', 'd.csv'].map((name) => join(desk.directory, name)),
+    ]) {
+      codes.push((await refused(file)).code);
+    }
+    expect(codes).toEqual(['USAGE_INVALID', 'USAGE_INVALID', 'USAGE_INVALID']);
+  });
+
+  test('the rejects file is private, and vanishes when nothing is rejected any more', async () => {
+    const file = await desk.write('f.csv', csvOf([line(1, { tag: '' })]));
+    const { rejects_file: path } = await send(file);
+    expect(path).toBe(`${file}.rejects.ndjson`);
+    expect((await stat(`${file}.rejects.ndjson`)).mode & 0o777).toBe(0o600);
+    await desk.write('f.csv', csvOf([line(1)]));
+    expect(await send(file)).toMatchObject({ rejects_file: null, accepted: 1 });
+    expect(await desk.rejects(file)).toBeNull();
+  });
+
+  test('a rejects file can be mended and sent as it is, without a warning', async () => {
+    const file = await desk.write('f.csv', csvOf([line(1, { cost_amount: '1,5' })]));
+    const { rejects_file: path } = await send(file);
+    const [reject] = (await desk.rejects(file)) ?? [];
+    await desk.write('f.csv.rejects.ndjson', ndjsonOf([{ ...reject, cost_amount: '1.5' }]));
+    expect(await send(path ?? '')).toMatchObject({ lines: 1, accepted: 1 });
+    expect(warnings()).toEqual([]);
+  });
+});

@@ -1,0 +1,68 @@
+import { afterEach, expect, test } from 'vitest';
+import * as z from 'zod';
+
+import { openScenario, slice, type Scenario } from '../support/scenario.ts';
+
+let scenario: Scenario;
+
+afterEach(() => scenario.close());
+
+const daily = slice({
+  name: 'network_daily',
+  dimensions: ['day', 'app_token', 'network'],
+  metrics: ['installs', 'clicks', 'cost', 'ecpi', 'all_revenue_total_d7'],
+});
+
+test('the second of two nights asks for 11 of 31 days and says why: 1 new, 7 maturing, 3 that became final', async () => {
+  scenario = await openScenario([daily]);
+  const first = await scenario.night(new Date('2026-06-01T02:30:00Z'));
+  expect(first).toMatchObject({ status: 'succeeded', failures: [], slices: [{ periods: { new: 30 } }] });
+  const second = await scenario.night(new Date('2026-06-02T02:30:00Z'));
+  expect(second).toMatchObject({ status: 'succeeded', failures: [] });
+  const [loaded] = second.slices;
+  // Ages 2, 3, 4, 5, 7, 10 and 14 are milestones; installs settle at 8, the day-7 cohort at 9, spend at 15.
+  expect(loaded?.periods).toEqual({ new: 1, missing: 0, maturing: 7, 'became final': 3 });
+  expect(loaded?.windows).toEqual({ planned: 3, loaded: 3, failed: 0 });
+  expect(loaded?.restated_periods).toBeGreaterThan(5);
+});
+
+test.each([7, 50])(
+  '60 windows are asked for with at most %i calls at once, as the service counts them',
+  async (cap) => {
+    const hourly = slice({
+      name: 'hourly',
+      dimensions: ['hour', 'app_token'],
+      metrics: ['installs'],
+      datePeriod: { first: { daysAgo: 420 }, last: { daysAgo: 1 } },
+    });
+    scenario = await openScenario([hourly], { simulator: { answerDelayMs: 60 }, service: { maxConcurrency: cap } });
+    const summary = await scenario.night(new Date('2026-06-01T02:30:00Z'));
+    expect(summary.slices[0]?.windows).toEqual({ planned: 60, loaded: 60, failed: 0 });
+    expect(scenario.simulator.asked.peak).toBeLessThanOrEqual(cap);
+    expect(scenario.simulator.asked.peak).toBeGreaterThan(cap / 2);
+    expect(summary.service.peak_concurrency).toBeLessThanOrEqual(cap);
+  },
+);
+
+test('two runs of one process on one warehouse: the second is told who holds it, and asks for nothing', async () => {
+  scenario = await openScenario([daily], { simulator: { answerDelayMs: 100 } });
+  const at = new Date('2026-06-01T02:30:00Z');
+  const [one, two] = await Promise.allSettled([scenario.night(at), scenario.night(at)]);
+  expect(one).toMatchObject({ status: 'fulfilled', value: { status: 'succeeded' } });
+  expect(two).toMatchObject({ status: 'rejected', reason: { code: 'WAREHOUSE_LOCKED' } });
+});
+
+test('an error object in the place of the catalog wipes nothing: the stored one serves, with a warning', async () => {
+  scenario = await openScenario([daily]);
+  await scenario.night(new Date('2026-06-01T02:30:00Z'));
+  const match = ({ path }: { readonly path: string }): boolean => path.endsWith('/filters_data');
+  scenario.simulator.script({ match, times: Infinity, fault: { kind: 'status', status: 200, body: 'error' } });
+  const summary = await scenario.night(new Date('2026-06-02T02:30:00Z'));
+  expect(summary).toMatchObject({ status: 'succeeded', failures: [] });
+  expect(scenario.events).toContainEqual(expect.objectContaining({ type: 'warning', code: 'CATALOG_STALE' }));
+  const counted = z.object({ metrics: z.coerce.number() });
+  const [kept] = await scenario.inWarehouse((warehouse) =>
+    warehouse.rows('select count(*) as metrics from main.metrics', [], counted),
+  );
+  expect(kept?.metrics).toBeGreaterThan(1000);
+});

@@ -1,0 +1,224 @@
+/**
+ * What is stored is what was stated, to the last digit: random texts through the statements of a load, on a real DuckDB.
+ * A failure prints the seed and the path to replay it with.
+ */
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import * as fc from 'fast-check';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import * as z from 'zod';
+
+import { resolveOddTexts } from '../../src/load/odd-texts.ts';
+import type { Columns } from '../../src/load/slice-columns.ts';
+import { oddTexts, rejectedRows, typeRows } from '../../src/load/typing-sql.ts';
+import { capacityOf, parseColumnType, type ColumnType } from '../../src/model/column-type.ts';
+import { digitsOf, formatDecimal, parseDecimal } from '../../src/model/decimal.ts';
+import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts';
+
+let directory = '';
+let warehouse: Warehouse;
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'ripen-typing-'));
+  warehouse = await openWarehouse(join(directory, 'w.duckdb'), { mode: 'write', lockWaitMs: 0, emit: () => {} });
+});
+
+afterAll(async () => {
+  await warehouse.close();
+  await rm(directory, { recursive: true });
+});
+
+const everyType = ['BIGINT', 'DECIMAL(18,6)', 'DOUBLE', 'DECIMAL(5,2)', 'DECIMAL(38,10)', 'DECIMAL(18,0)'];
+
+function typeOf(text: string): ColumnType {
+  const type = parseColumnType(text);
+  if (type === null) throw new RangeError(`${text} is no type.`);
+  return type;
+}
+
+const quoted = (name: string): string => `"${name}"`;
+const fromJson = (shape: string): string => `select unnest(from_json($1::json, '[${shape}]'), recursive := true)`;
+
+type Stored = Readonly<Record<string, string | null>>;
+
+/** Each text in each type, by the steps of a load: what was stored, or `rejected`. */
+async function store(texts: readonly string[], typeTexts: readonly string[]): Promise<readonly Stored[]> {
+  const columns: Columns = {
+    dimensions: ['no'],
+    metrics: typeTexts.map((id) => ({ id, type: typeOf(id), additive: true })),
+    extra: [],
+  };
+  const objects = texts.flatMap((text, no) =>
+    typeTexts.map((type, at) => ({ no: String(no * typeTexts.length + at), [type]: text })),
+  );
+  const shape = `{"no":"VARCHAR",${typeTexts.map((type) => `"${type}":"VARCHAR"`).join(',')}}`;
+  await warehouse.run(
+    `create or replace temp table staged as
+     select 1 as window_no, r.*, '{}'::json as attr_dependency, null::json as "_extra" from (${fromJson(shape)}) as r`,
+    [JSON.stringify(objects)],
+  );
+  const odd = await warehouse.rows(oddTexts(columns), [], z.object({ metric: z.string(), text: z.string() }));
+  const types = new Map(columns.metrics.map(({ id, type }) => [id, type]));
+  const { plain, notNumbers, widened } = resolveOddTexts(odd, types);
+  const metrics = columns.metrics.map((each) => ({ ...each, type: widened.get(each.id) ?? each.type }));
+  const wide: Columns = { ...columns, metrics };
+  for (const [table, column, found] of [
+    ['plain_texts', 'plain', plain] as const,
+    ['not_numbers', 'reason', notNumbers] as const,
+  ]) {
+    await warehouse.run(
+      `create or replace temp table ${table} as ${fromJson(`{"metric":"VARCHAR","text":"VARCHAR","${column}":"VARCHAR"}`)}`,
+      [JSON.stringify(found)],
+    );
+  }
+  const rejecting = new Set(notNumbers.map(({ metric }) => metric));
+  await warehouse.run(typeRows(wide, new Set(plain.map(({ metric }) => metric)), rejecting));
+  const stored = await warehouse.rows(
+    `select "no", coalesce(${typeTexts.map((type) => `${quoted(type)}::varchar`).join(', ')}) as value from typed`,
+    [],
+    z.object({ no: z.string(), value: z.string().nullable() }),
+  );
+  const values = new Map(stored.map(({ no, value }) => [Number(no), value]));
+  const setAside =
+    rejecting.size === 0
+      ? []
+      : await warehouse.rows(
+          rejectedRows(wide, rejecting),
+          [],
+          z.object({ row: z.string().transform((row) => rejectedRow.parse(JSON.parse(row))) }),
+        );
+  for (const { row } of setAside) values.set(Number(row.no), values.has(Number(row.no)) ? 'both' : 'rejected');
+  return texts.map((_, no) =>
+    Object.fromEntries(typeTexts.map((type, at) => [type, values.get(no * typeTexts.length + at) ?? null])),
+  );
+}
+
+const rejectedRow = z.object({ no: z.string() });
+
+/** What a text must become in a column, in one comparable form. */
+function expectedIn(typeText: string, text: string, stored: string | null): string | null {
+  if (text.replaceAll(' ', '') === '') return null;
+  const decimal = parseDecimal(text);
+  if (decimal === null) return 'rejected';
+  if (typeText === 'DOUBLE') return Number.isFinite(Number(text)) ? `double ${Number(text)}` : 'rejected';
+  const holds = capacityOf(typeOf(typeText));
+  const { whole, fraction } = digitsOf(decimal);
+  // A number that fits its column is stored; another one may take more digits than any column has.
+  const mayBeRejected = whole > holds.whole || fraction > holds.fraction;
+  return mayBeRejected && stored === 'rejected' ? 'rejected' : formatDecimal(decimal);
+}
+
+function foundIn(typeText: string, stored: string | null): string | null {
+  if (stored === null || stored === 'rejected') return stored;
+  if (typeText === 'DOUBLE') return `double ${Number(stored)}`;
+  const decimal = parseDecimal(stored);
+  return decimal === null ? stored : formatDecimal(decimal);
+}
+
+async function comparison(
+  texts: readonly string[],
+  typeTexts: readonly string[] = everyType,
+): Promise<{ readonly found: unknown; readonly expected: unknown }> {
+  const stored = await store(texts, typeTexts);
+  const each = (side: (type: string, text: string, value: string | null) => string | null): unknown[] =>
+    texts.map((text, index) => [
+      text,
+      ...typeTexts.map((type) => `${type}: ${side(type, text, stored[index]?.[type] ?? null)}`),
+    ]);
+  return { found: each((type, _, value) => foundIn(type, value)), expected: each(expectedIn) };
+}
+
+test.each(
+  [
+    [
+      '0',
+      '-0',
+      '0.0',
+      '00',
+      '10.0',
+      '5.',
+      '.5',
+      '-.5',
+      '+5',
+      '+.5',
+      '5.e1',
+      '1e2',
+      '1E2',
+      '1e+2',
+      '-1.5e-2',
+      '7.5',
+      '1e-7',
+    ],
+    ['9007199254740993', '999999999999999999', '9223372036854775807', '-9223372036854775808', '9223372036854775808'],
+    ['0.1', '0.1234567890', '123456789012.123456', '-123456789012.123456', '1234567890123.5', '0.12345678901234567'],
+    ['', ' ', '  ', ' 7', '7 ', ' 7.5 ', '1.000000000000', '1.0000001', '007', '000000000000000000000000007'],
+    ['NaN', 'nan', 'Infinity', '-inf', '1,234.5', '1_000', '0x10', '1e400', '-1e400', 'abc', '1 2', '--1', '1e', '١'],
+    ['1e308', '1.7976931348623157e308', '5e-324', '1e-400', '9'.repeat(300), '9'.repeat(309)],
+    ['1e22', '123456789012345678901234567890', '0.000000000000000001', '0.9', '1.5', '99.99', '9.5'],
+  ].map((texts) => [texts]),
+)('%j are stored exactly, as NULL where blank, or set aside, in 6 types', async (texts) => {
+  const { found, expected } = await comparison(texts);
+  expect(found).toEqual(expected);
+});
+
+test.each([
+  ['BIGINT', ['7.5', '999999999999999999', '1234567890123']],
+  ['BIGINT', ['1e-7', '9007199254740993', '1234567890123', '12']],
+  ['DECIMAL(18,0)', ['0.001', '9007199254740993', '999999999999999999']],
+  ['DECIMAL(18,2)', ['0.001', '1234567890123456.78', '1234567890123456']],
+])('in a %s column that widens for one of %j, the ordinary long ones stay what they were', async (type, texts) => {
+  const { found, expected } = await comparison(texts, [type]);
+  expect(found).toEqual(expected);
+});
+
+test('a number of 300 digits with an exponent of 99 is set aside, and the batch is not lost', async () => {
+  const { found, expected } = await comparison([`${'9'.repeat(300)}e99`, '7'], ['DOUBLE']);
+  expect(found).toEqual(expected);
+});
+
+test.each(['DECIMAL(18,18)', 'DECIMAL(6,6)'])(
+  'a whole number in a %s column, which has no digit before the point, is stored or set aside',
+  async (type) => {
+    const { found, expected } = await comparison(['0.5', '0', '1', '1.0', '9'], [type]);
+    expect(found).toEqual(expected);
+  },
+);
+
+const digits = (minLength: number, maxLength: number): fc.Arbitrary<string> =>
+  fc.string({ unit: fc.constantFrom(...Array.from('0123456789')), minLength, maxLength });
+
+const text = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc
+      .tuple(fc.constantFrom('', '-'), digits(1, 12), digits(0, 6))
+      .map(([sign, whole, part]) => `${sign}${whole}${part === '' ? '' : `.${part}`}`),
+  },
+  {
+    weight: 3,
+    arbitrary: fc
+      .tuple(
+        fc.constantFrom('', '-', '+'),
+        digits(0, 20),
+        digits(0, 20),
+        fc.constantFrom('', 'e0', 'e-3', 'E5', 'e+2'),
+        fc.constantFrom('', ' '),
+      )
+      .map(([sign, whole, part, power, blank]) => `${blank}${sign}${whole}.${part}${power}${blank}`),
+  },
+  { weight: 1, arbitrary: fc.double({ noNaN: true, noDefaultInfinity: true }).map(String) },
+  { weight: 1, arbitrary: fc.constantFrom('', ' ', 'NaN', 'n/a', '1,5', '0x1', '1e999', '-') },
+);
+
+test('any texts are stored as stated, as the nearest double in a DOUBLE, or set aside with their row', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(text, { minLength: 1, maxLength: 40 }), async (texts) => {
+      const { found, expected } = await comparison(texts);
+      expect(found).toEqual(expected);
+    }),
+    { numRuns: 25 },
+  );
+});

@@ -1,0 +1,214 @@
+/** Laws of maturity: what a period waits for, and when. A failure prints the seed and the path to replay it with. */
+
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+
+import {
+  addDays,
+  day,
+  MS_PER_DAY,
+  parseUtcOffset,
+  type Bucket,
+  bucketOf,
+  type UtcOffset,
+} from '../../src/model/calendar.ts';
+import { BIGINT } from '../../src/model/column-type.ts';
+import type { LoadedPeriod } from '../../src/model/ledger.ts';
+import { dueReason, finalAt, isFinal, nextRefreshAt, stateOf } from '../../src/model/maturity.ts';
+import type { Metric } from '../../src/model/metric.ts';
+import { ageOf, endOf, type Period } from '../../src/model/period.ts';
+import type { Refresh, Slice } from '../../src/model/slice.ts';
+
+const HOUR_MS = 3_600_000;
+const runs = { numRuns: 2000 };
+
+type Settling = Pick<Slice, 'utcOffset' | 'settleMs' | 'lifetimeMs' | 'refresh'>;
+
+const metrics = fc
+  .uniqueArray(fc.option(fc.integer({ min: 0, max: 400 }), { nil: null }), { minLength: 1, maxLength: 4 })
+  .map((horizons) =>
+    horizons.map((days, index): Metric => ({
+      id: `metric_${index}`,
+      family: 'other',
+      horizonMs: days === null ? null : days * MS_PER_DAY,
+      cohortMs: null,
+      additive: true,
+      type: BIGINT,
+    })),
+  );
+
+const offsets = fc
+  .tuple(fc.constantFrom('+', '-'), fc.integer({ min: 0, max: 28 }))
+  .map(([sign, halves]): UtcOffset => {
+    const text = `${sign}${String(Math.floor(halves / 2)).padStart(2, '0')}:${halves % 2 === 0 ? '00' : '30'}`;
+    const parsed = parseUtcOffset(text);
+    if (parsed === null) throw new RangeError(`${text} is no offset.`);
+    return parsed;
+  });
+
+const ages = fc.uniqueArray(fc.integer({ min: 1, max: 60 }), { maxLength: 6 });
+
+const settlings = (refresh: fc.Arbitrary<Refresh>): fc.Arbitrary<Settling> =>
+  fc.record({
+    utcOffset: offsets,
+    settleMs: fc.constantFrom(0, HOUR_MS, 6 * HOUR_MS),
+    lifetimeMs: fc.integer({ min: 1, max: 200 }).map((days) => days * MS_PER_DAY),
+    refresh,
+  });
+
+const anyRefresh = fc.oneof<fc.Arbitrary<Refresh>[]>(fc.constant('milestones'), fc.constant('nightly'), ages);
+const byAge = fc.oneof<fc.Arbitrary<Refresh>[]>(fc.constant('milestones'), ages);
+
+const periods = fc
+  .tuple(
+    fc.nat(1500),
+    fc.constantFrom<Bucket[]>('day', 'week', 'month', 'quarter', 'year'),
+    fc.constantFrom(0 as const, 1 as const),
+  )
+  .map(([after, kind, weekStartsOn]): Period => {
+    const bucket = bucketOf(addDays(day('2023-01-01'), after), kind, weekStartsOn);
+    return { bucket, asked: bucket };
+  });
+
+function loadedAt(of: Period, having: readonly Metric[], fetchedAt: Date): LoadedPeriod {
+  return { bucket: of.bucket, asked: of.asked, fetchedAt, metrics: having.map(({ id }) => id), rows: 1, rejected: 0 };
+}
+
+/** An instant from a year before a period's end to a year and more after it, often right at an edge. */
+const sinceEnd = fc.oneof(
+  fc.integer({ min: -365 * 24 * 60, max: 500 * 24 * 60 }).map((minutes) => minutes * 60_000),
+  fc
+    .tuple(fc.integer({ min: -3, max: 60 }), fc.integer({ min: -1, max: 1 }))
+    .map(([days, ms]) => days * MS_PER_DAY + ms),
+);
+
+test('at its next refresh a period is due', () => {
+  fc.assert(
+    fc.property(periods, metrics, settlings(anyRefresh), sinceEnd, (period, having, slice, since) => {
+      const fetchedAt = new Date(endOf(period, slice.utcOffset).getTime() + since);
+      const next = nextRefreshAt(period, having, slice, fetchedAt);
+      fc.pre(next !== null);
+      expect(next.getTime()).toBeGreaterThan(fetchedAt.getTime());
+      expect(dueReason(period, loadedAt(period, having, fetchedAt), having, slice, next)).not.toBeNull();
+    }),
+    runs,
+  );
+});
+
+test('by milestones or ages, a period that is over is due at no instant before its next refresh', () => {
+  fc.assert(
+    fc.property(
+      periods,
+      metrics,
+      settlings(byAge),
+      sinceEnd,
+      fc.double({ min: 0, max: 1, noNaN: true }),
+      (period, having, slice, since, part) => {
+        const fetchedAt = new Date(endOf(period, slice.utcOffset).getTime() + Math.abs(since));
+        const next = nextRefreshAt(period, having, slice, fetchedAt);
+        fc.pre(next !== null);
+        const loaded = loadedAt(period, having, fetchedAt);
+        const between = fetchedAt.getTime() + Math.floor((next.getTime() - 1 - fetchedAt.getTime()) * part);
+        expect(dueReason(period, loaded, having, slice, new Date(between))).toBeNull();
+        expect(dueReason(period, loaded, having, slice, new Date(next.getTime() - 1))).toBeNull();
+      },
+    ),
+    runs,
+  );
+});
+
+test('a period with nothing more to expect is due at no later instant', () => {
+  fc.assert(
+    fc.property(
+      periods,
+      metrics,
+      settlings(anyRefresh),
+      sinceEnd,
+      fc.nat(4000),
+      (period, having, slice, since, days) => {
+        const fetchedAt = new Date(endOf(period, slice.utcOffset).getTime() + since);
+        fc.pre(nextRefreshAt(period, having, slice, fetchedAt) === null);
+        const later = new Date(fetchedAt.getTime() + days * MS_PER_DAY + 1);
+        expect(dueReason(period, loadedAt(period, having, fetchedAt), having, slice, later)).toBeNull();
+      },
+    ),
+    runs,
+  );
+});
+
+test('a period that became due stays due until it is fetched', () => {
+  fc.assert(
+    fc.property(
+      periods,
+      metrics,
+      settlings(anyRefresh),
+      sinceEnd,
+      fc.nat(4000),
+      fc.nat(4000),
+      (period, having, slice, since, first, second) => {
+        const fetchedAt = new Date(endOf(period, slice.utcOffset).getTime() + since);
+        const loaded = loadedAt(period, having, fetchedAt);
+        const early = new Date(fetchedAt.getTime() + first * HOUR_MS);
+        const late = new Date(early.getTime() + second * HOUR_MS);
+        const [before, after] = [early, late].map((asOf) => dueReason(period, loaded, having, slice, asOf));
+        expect(before !== null && after === null).toBe(false);
+      },
+    ),
+    runs,
+  );
+});
+
+test('a fetch at the instant of the plan settles it: nothing is due twice at one instant', () => {
+  fc.assert(
+    fc.property(periods, metrics, settlings(anyRefresh), sinceEnd, (period, having, slice, since) => {
+      const asOf = new Date(endOf(period, slice.utcOffset).getTime() + since);
+      expect(dueReason(period, loadedAt(period, having, asOf), having, slice, asOf)).toBeNull();
+    }),
+    runs,
+  );
+});
+
+test('a period is final exactly when each of its cells is, and a later fetch never makes it less so', () => {
+  const order = ['open', 'maturing', 'final'];
+  fc.assert(
+    fc.property(
+      periods,
+      metrics,
+      settlings(anyRefresh),
+      sinceEnd,
+      fc.nat(4000),
+      (period, having, slice, since, hours) => {
+        const fetchedAt = new Date(endOf(period, slice.utcOffset).getTime() + since);
+        const later = new Date(fetchedAt.getTime() + hours * HOUR_MS);
+        const state = stateOf(period, having, slice, fetchedAt);
+        expect(state === 'final').toBe(having.every((metric) => isFinal(period, metric, slice, fetchedAt)));
+        expect(order.indexOf(stateOf(period, having, slice, later))).toBeGreaterThanOrEqual(order.indexOf(state));
+      },
+    ),
+    runs,
+  );
+});
+
+test('a metric becomes final its horizon and the settling time after the period ends, in the offset of the slice', () => {
+  fc.assert(
+    fc.property(periods, metrics, settlings(anyRefresh), (period, having, slice) => {
+      const signed = (slice.utcOffset.startsWith('-') ? -1 : 1) * Number(slice.utcOffset.slice(1, 3));
+      const halves = (slice.utcOffset.startsWith('-') ? -1 : 1) * Number(slice.utcOffset.slice(4));
+      const midnight = Date.parse(`${period.bucket.end}T00:00:00Z`) - signed * HOUR_MS - halves * 60_000;
+      const expected = having.map(({ horizonMs }) =>
+        horizonMs === null ? null : new Date(midnight + horizonMs + slice.settleMs),
+      );
+      expect(having.map((metric) => finalAt(period, metric, slice))).toEqual(expected);
+    }),
+    runs,
+  );
+});
+
+test('a period is 1 day old when it is over, and a day older every 24 hours', () => {
+  fc.assert(
+    fc.property(periods, offsets, fc.nat(800), fc.nat(MS_PER_DAY - 1), (period, offset, days, ms) => {
+      const at = new Date(endOf(period, offset).getTime() + days * MS_PER_DAY + ms);
+      expect(ageOf(period, at, offset)).toBe(days + 1);
+    }),
+  );
+});

@@ -1,0 +1,71 @@
+/**
+ * Kills a run of the command line from within, right before one of its steps.
+ *
+ * Hides how: a module that Node loads before the command line, which numbers the statements it runs and the files it
+ * makes, puts in place or removes.
+ */
+
+import { readFile, writeFile } from 'node:fs/promises';
+
+import * as z from 'zod';
+
+const duckdb = new URL('../../node_modules/@duckdb/node-api/lib/index.js', import.meta.url).href;
+
+const HOOK = `
+import fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+import duckdb from ${JSON.stringify(duckdb)};
+
+const { KILL_BEFORE_STEP, STEPS_FILE } = process.env;
+
+// Before what only looks there is nothing to be killed in the middle of.
+const looks = /^(select|with|set|begin|from)\\b/;
+const kinds = [];
+
+function number(target, method, kindOf) {
+  const original = target[method];
+  target[method] = function (...given) {
+    const kind = kindOf(given);
+    if (!looks.test(kind)) kinds.push(kind);
+    if (String(kinds.length) === KILL_BEFORE_STEP) process.kill(process.pid, 'SIGKILL');
+    return original.apply(this, given);
+  };
+}
+
+// The first words without comments: what is done to which table, whatever the window.
+function kindOfStatement([sql]) {
+  const words = sql.replaceAll(/^\\s*--.*$/gm, ' ').trim().split(/[\\s(]+/);
+  return words.slice(0, words[0] === 'comment' ? 2 : 3).join(' ');
+}
+
+// The process that copies a database inherits the environment.
+if (process.argv[1]?.endsWith('cli.js')) {
+  number(duckdb.DuckDBConnection.prototype, 'run', kindOfStatement);
+  for (const method of ['chmod', 'mkdir', 'rename', 'rm', 'rmdir', 'writeFile']) {
+    number(fs.promises, method, () => method);
+  }
+  syncBuiltinESMExports();
+  if (STEPS_FILE !== undefined) process.on('exit', () => fs.writeFileSync(STEPS_FILE, JSON.stringify(kinds)));
+}
+`;
+
+export interface KillHook {
+  /** The environment under which a run tells the kinds of its steps when it ends. */
+  readonly recording: Readonly<Record<string, string>>;
+  /** The environment under which a run is killed by SIGKILL right before a step, numbered from 1. */
+  killingBefore(step: number): Readonly<Record<string, string>>;
+  /** The kinds of the steps of the last recorded run, in order. */
+  recorded(): Promise<string[]>;
+}
+
+/** Writes the hook's files under names that begin with a path. */
+export async function writeKillHook(path: string): Promise<KillHook> {
+  const [module, stepsFile] = [`${path}-hook.mjs`, `${path}-steps.json`];
+  await writeFile(module, HOOK);
+  const loading = { NODE_OPTIONS: `--import file://${module}` };
+  return {
+    recording: { ...loading, STEPS_FILE: stepsFile },
+    killingBefore: (step) => ({ ...loading, KILL_BEFORE_STEP: String(step) }),
+    recorded: async () => z.array(z.string()).parse(JSON.parse(await readFile(stepsFile, 'utf8'))),
+  };
+}

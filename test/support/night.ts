@@ -1,0 +1,105 @@
+/**
+ * One run of an open scenario with everything a fault test wants to reach: the signal, events as they come, and waits
+ * between tries that take no time.
+ */
+
+import type { HttpService } from '../../src/config/config.ts';
+import type { RunEvent } from '../../src/events.ts';
+import type { Slice } from '../../src/model/slice.ts';
+import type { SyncRequest } from '../../src/run.ts';
+import { realClock } from '../../src/service/clock.ts';
+import { connect } from '../../src/service/connect.ts';
+import type { FaultedRequest } from '../../src/simulator/faults.ts';
+import type { WorldOptions } from '../../src/simulator/world/world.ts';
+import type { SyncSummary } from '../../src/sync-summary.ts';
+import { sync } from '../../src/sync.ts';
+import { httpService, type Scenario } from './scenario.ts';
+import { swiftClock } from './scripted-server.ts';
+
+/** Some ten rows a day by app and system: enough to lose one, few enough to read. */
+export const smallWorld: Partial<WorldOptions> = { apps: 2, partners: 3, links: 12, rowsPerDay: 24 };
+
+export interface Circumstances {
+  readonly slices?: readonly Slice[];
+  readonly service?: Partial<HttpService>;
+  readonly request?: Partial<SyncRequest>;
+  readonly signal?: AbortSignal;
+  readonly onEvent?: (event: RunEvent) => void;
+}
+
+/**
+ * Syncs at an instant, which is also the simulated one; `now` plans for the clock as a run without `--as-of` does, and
+ * waits in real time.
+ */
+export async function runNight(
+  scenario: Scenario,
+  asOf: Date | 'now',
+  { slices, service: settings, request, signal, onEvent }: Circumstances = {},
+): Promise<SyncSummary> {
+  const { simulator, config, events } = scenario;
+  simulator.setNow(asOf === 'now' ? new Date() : asOf);
+  const emit = (event: RunEvent): void => {
+    events.push(event);
+    onEvent?.(event);
+  };
+  const service = connect(httpService(simulator, settings), emit, asOf === 'now' ? realClock : swiftClock());
+  try {
+    return await sync(
+      { ...config, slices: slices ?? config.slices },
+      service,
+      {
+        command: 'sync',
+        asOf: asOf === 'now' ? null : asOf,
+        slices: null,
+        forced: null,
+        acceptLoss: false,
+        lockWaitMs: 0,
+        deadlineMs: null,
+        ...request,
+      },
+      emit,
+      signal ?? AbortSignal.timeout(60_000),
+    );
+  } finally {
+    await service.close();
+  }
+}
+
+/** Matches report requests, or with conditions only those whose parameters are, or satisfy, what is given. */
+export function reports(
+  conditions: Readonly<Record<string, string | ((value: string) => boolean)>> = {},
+): (request: FaultedRequest) => boolean {
+  return ({ path, query }) =>
+    path.endsWith('/report') &&
+    Object.entries(conditions).every(([name, wanted]) => {
+      const value = query.get(name);
+      return value !== null && (typeof wanted === 'string' ? value === wanted : wanted(value));
+    });
+}
+
+/** Whether a `date_period` holds a day. */
+export function holds(day: string): (datePeriod: string) => boolean {
+  return (datePeriod) => datePeriod.slice(0, 10) <= day && day <= datePeriod.slice(11);
+}
+
+/** How many days a `date_period` holds. */
+export function daysOf(datePeriod: string): number {
+  const [first = '', last = ''] = datePeriod.split(':');
+  return (Date.parse(last) - Date.parse(first)) / 86_400_000 + 1;
+}
+
+export interface AskedReport {
+  readonly period: string;
+  readonly status: number | null;
+  readonly query: URLSearchParams;
+}
+
+/** The report requests so far, in the order they came. */
+export function askedReports({ simulator }: Scenario): AskedReport[] {
+  return simulator.asked.requests
+    .filter(({ path }) => path.endsWith('/report'))
+    .map(({ query, status }) => {
+      const parameters = new URLSearchParams(query);
+      return { period: parameters.get('date_period') ?? '', status, query: parameters };
+    });
+}

@@ -1,0 +1,170 @@
+/** A warehouse as loads leave it, filled by plain SQL: any number of days, exact values, comments, a ledger; no service. */
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { DuckDBInstance } from '@duckdb/node-api';
+import * as z from 'zod';
+
+import type { PublishTarget } from '../../src/config/config.ts';
+import type { RunEvent } from '../../src/events.ts';
+import type { Slice } from '../../src/model/slice.ts';
+import { publish, type Published } from '../../src/publish/publish.ts';
+import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts';
+import { slice } from './scenario.ts';
+
+export const daily = slice({ name: 'network_daily', dimensions: ['day', 'app_token', 'network'], metrics: [] });
+export const hourly = slice({ name: 'app_hourly', dimensions: ['hour', 'app_token'], metrics: [] });
+export const whole = slice({ name: 'app_totals', dimensions: ['app_token'], metrics: [] });
+
+export interface Sample {
+  readonly directory: string;
+  /** Open for writing in this process, but while it is lent. */
+  readonly warehouse: Warehouse;
+  readonly events: RunEvent[];
+  path(name: string): string;
+  /** Publishes the given slices, by default the daily one. */
+  publish(
+    targets: readonly PublishTarget[],
+    slices?: readonly Slice[],
+    signal?: AbortSignal,
+  ): Promise<readonly Published[]>;
+  /** Closes the warehouse, so that another process can open it, and opens it again. */
+  lend(work: () => Promise<void>): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** The first of the sample's days. */
+export const FIRST_DAY = '2026-01-01';
+
+/** Opens a warehouse of so many days with so many rows each, in a temporary directory. */
+export async function openSample(days: number, rowsPerDay: number): Promise<Sample> {
+  const directory = await mkdtemp(join(tmpdir(), 'ripen-publish-'));
+  const events: RunEvent[] = [];
+  const emit = (event: RunEvent): void => {
+    events.push(event);
+  };
+  const open = (): Promise<Warehouse> =>
+    openWarehouse(join(directory, 'warehouse.duckdb'), { mode: 'write', lockWaitMs: LOCK_WAIT_MS, emit });
+  let warehouse = await open();
+  for (const sql of declarations) await warehouse.run(sql);
+  await loadDays(warehouse, days, rowsPerDay);
+  return {
+    directory,
+    get warehouse() {
+      return warehouse;
+    },
+    events,
+    path: (name) => join(directory, name),
+    async publish(targets, slices = [daily], signal = new AbortController().signal) {
+      const { published, failures } = await publish({ publish: targets, slices }, warehouse, emit, signal);
+      const [first] = failures;
+      if (first !== undefined) throw first;
+      return published;
+    },
+    async lend(work) {
+      await warehouse.close();
+      await work();
+      warehouse = await open();
+    },
+    async close() {
+      await warehouse.close();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A killed process gives its lock back a moment after it is gone. */
+const LOCK_WAIT_MS = 5000;
+
+const declarations = [
+  `create table main.network_daily (
+       day DATE, app_token VARCHAR, network VARCHAR, installs BIGINT, cost DECIMAL(18,6), revenue DECIMAL(38,10),
+       ecpi DOUBLE, attr_dependency JSON, _extra JSON, _load_id BIGINT)`,
+  `comment on table main.network_daily is 'Report slice network_daily: it''s one row per day'`,
+  `comment on column main.network_daily.cost is 'Cost: what was spent (money in USD; final 14 days after the period).'`,
+  `insert into ripen.slice_tables by name
+   select 'network_daily' as slice, 'f1' as fingerprint, 'main."network_daily"' as table_name, 'live' as state,
+       now()::timestamp as created_at`,
+  `create view main.network_daily_final as
+   select s.day, s.app_token, s.network, case when p.whole then s.installs end as installs, s._load_id
+   from main.network_daily as s
+   left join ripen.periods as p on p.slice = 'network_daily' and p.fingerprint = 'f1' and p.start_day = s.day`,
+  `comment on view main.network_daily_final is 'Cells that are not final are NULL.'`,
+  `comment on column main.network_daily_final.installs is 'Installs'`,
+  `create or replace table main.apps (app_token VARCHAR, app VARCHAR, description VARCHAR)`,
+  `comment on table main.apps is 'Apps the account can see'`,
+  `insert into main.apps values ('app0', 'One', ''), ('app1', 'Two', null)`,
+  `insert into ripen.rejected_rows by name
+   select 'run' as run_id, 'network_daily' as slice, DATE '2026-01-01' as start_day, DATE '2026-01-02' as end_day,
+       'not a number' as reason, '{"cost":"1,2"}' as row, now()::timestamp as seen_at`,
+];
+
+/** Values with digits a double would lose, and quotes and separators in the texts. */
+async function loadDays(warehouse: Warehouse, days: number, rowsPerDay: number): Promise<void> {
+  await warehouse.run(
+    `insert into main.network_daily
+     select
+         DATE '${FIRST_DAY}' + (r // ${rowsPerDay})::integer,
+         'app' || r % 3,
+         'net, "' || r % ${rowsPerDay} || '''s"',
+         9007199254740993 + r,
+         (r::decimal(18,6) + 0.000001)::decimal(18,6),
+         123456789012345678.0000000001::decimal(38,10) + r,
+         r / 7,
+         case when r % 5 = 0 then '{"partner":"9007199254740993"}' else '{}' end,
+         null,
+         nextval('ripen.load_ids')
+     from range(${days * rowsPerDay}) as t(r)`,
+  );
+  await warehouse.run(
+    `insert into ripen.loads by name
+     select max(_load_id) as load_id, 'run' as run_id, 'network_daily' as slice, 'f1' as fingerprint,
+         DATE '${FIRST_DAY}' as start_day, DATE '${FIRST_DAY}' + ${days} as end_day, ['never loaded'] as reasons,
+         '{}' as parameters, ['installs'] as metrics, 1 as requests, 1 as bytes, count(*) as rows_fetched,
+         count(*) as rows_loaded, 0 as rows_rejected, 'proven' as verdict, '{}' as proof,
+         now()::timestamp as requested_at, now()::timestamp as received_at, now()::timestamp as loaded_at
+     from main.network_daily`,
+  );
+  await warehouse.run(
+    `insert into ripen.periods by name
+     select 'network_daily' as slice, 'f1' as fingerprint, day as start_day, day + 1 as end_day, day as asked_start,
+         day + 1 as asked_end, max(_load_id) as load_id, now()::timestamp as fetched_at, day + 1 as ends_at,
+         day < DATE '2026-01-03' as whole, count(*) as rows, 0 as rejected, 'final' as state
+     from main.network_daily
+     group by day`,
+  );
+}
+
+/** Deletes a day and inserts the same rows under a new load, as a load does that changed nothing. */
+export async function reloadDay(warehouse: Warehouse, day: string): Promise<void> {
+  await warehouse.run(
+    `create or replace temp table again as select * from main.network_daily where day = DATE '${day}'`,
+  );
+  await warehouse.run(`delete from main.network_daily where day = DATE '${day}'`);
+  await warehouse.run(
+    `insert into main.network_daily
+     select * replace (nextval('ripen.load_ids') as _load_id) from again order by network desc, app_token desc`,
+  );
+  await warehouse.run('drop table again');
+}
+
+const row = z.record(z.string(), z.unknown());
+
+/** Opens a database as an analyst in this process would and asks it one thing. */
+export async function ask(path: string, sql: string): Promise<Record<string, unknown>[]> {
+  const instance = await DuckDBInstance.create(path, path === ':memory:' ? {} : { access_mode: 'READ_ONLY' });
+  const connection = await instance.connect();
+  try {
+    const reader = await connection.runAndReadAll(sql);
+    return z.array(row).parse(reader.getRowObjectsJson());
+  } finally {
+    connection.closeSync();
+    instance.closeSync();
+  }
+}
+
+export async function rowsOf(warehouse: Warehouse, sql: string): Promise<Record<string, unknown>[]> {
+  return warehouse.rows(sql, [], row);
+}

@@ -1,0 +1,137 @@
+/** A whole installation in a temporary folder: simulator, configuration, warehouse. */
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import type { Config, HttpService } from '../../src/config/config.ts';
+import { Secret } from '../../src/config/secret.ts';
+import type { RunEvent } from '../../src/events.ts';
+import { UTC, type UtcOffset } from '../../src/model/calendar.ts';
+import { dateDimensions } from '../../src/model/dimension.ts';
+import type { Slice } from '../../src/model/slice.ts';
+import type { SyncRequest } from '../../src/run.ts';
+import { connect } from '../../src/service/connect.ts';
+import { startSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts';
+import type { SyncSummary } from '../../src/sync-summary.ts';
+import { sync } from '../../src/sync.ts';
+import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts';
+
+export interface Scenario {
+  readonly simulator: Simulator;
+  readonly config: Config;
+  readonly directory: string;
+  readonly events: RunEvent[];
+  /** Syncs at an instant, which is also the simulated one. */
+  night(asOf: Date, change?: Partial<Config>, request?: Partial<SyncRequest>): Promise<SyncSummary>;
+  inWarehouse<T>(use: (warehouse: Warehouse) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+export const TOKEN = 'marked-token-5e1f';
+
+export function httpService(simulator: Pick<Simulator, 'url'>, change: Partial<HttpService> = {}): HttpService {
+  return {
+    kind: 'http',
+    baseUrl: simulator.url,
+    reportsUrl: simulator.url,
+    costUrl: simulator.url,
+    token: new Secret(TOKEN),
+    headers: {},
+    costHeaders: {},
+    caFile: null,
+    maxConcurrency: 50,
+    maxStartsPerSecond: 1000,
+    campaignConcurrency: 8,
+    requestTimeoutMs: 30_000,
+    maxResponseBytes: 200_000_000,
+    ...change,
+  };
+}
+
+/** A slice with everything a test does not care about filled in. */
+export function slice(given: Partial<Slice> & Pick<Slice, 'name' | 'dimensions' | 'metrics'>): Slice {
+  const utcOffset: UtcOffset = given.utcOffset ?? UTC;
+  return {
+    grain: dateDimensions.find((name) => given.dimensions.includes(name)) ?? null,
+    datePeriod: { first: { daysAgo: 30 }, last: { daysAgo: 1 } },
+    utcOffset,
+    refresh: 'milestones',
+    horizons: [],
+    settleMs: 3_600_000,
+    lifetimeMs: 120 * 86_400_000,
+    types: {},
+    maxRejects: 0,
+    ...given,
+    parameters: { attribution_type: 'all', utc_offset: utcOffset, ...given.parameters },
+  };
+}
+
+export async function openScenario(
+  slices: readonly Slice[],
+  options: { readonly simulator?: Partial<SimulatorOptions>; readonly service?: Partial<HttpService> } = {},
+): Promise<Scenario> {
+  const directory = await mkdtemp(join(tmpdir(), 'ripen-'));
+  const simulator = await startSimulator({ token: TOKEN, ...options.simulator });
+  const config: Config = {
+    file: join(directory, 'ripen.yaml'),
+    service: httpService(simulator, options.service),
+    warehouse: join(directory, 'warehouse.duckdb'),
+    publish: [],
+    archiveMs: null,
+    partners: false,
+    links: null,
+    slices,
+    leftToService: {},
+  };
+  const events: RunEvent[] = [];
+  return {
+    simulator,
+    config,
+    directory,
+    events,
+    async night(asOf, change = {}, request = {}) {
+      simulator.setNow(asOf);
+      const changed = { ...config, ...change };
+      const service = connect(changed.service.kind === 'http' ? changed.service : httpService(simulator), (event) =>
+        events.push(event),
+      );
+      try {
+        const defaults = {
+          command: 'sync',
+          asOf,
+          slices: null,
+          forced: null,
+          acceptLoss: false,
+          lockWaitMs: 0,
+          deadlineMs: null,
+        } as const;
+        return await sync(
+          changed,
+          service,
+          { ...defaults, ...request },
+          (event) => events.push(event),
+          AbortSignal.timeout(60_000),
+        );
+      } finally {
+        await service.close();
+      }
+    },
+    async inWarehouse(use) {
+      const warehouse = await openWarehouse(config.warehouse, {
+        mode: 'read',
+        lockWaitMs: 0,
+        emit: (event) => events.push(event),
+      });
+      try {
+        return await use(warehouse);
+      } finally {
+        await warehouse.close();
+      }
+    },
+    async close() {
+      await simulator.close();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}

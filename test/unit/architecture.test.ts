@@ -1,0 +1,307 @@
+/** Holds the table of DESIGN §2: which room imports which, where each power lives, how files are named and how long. */
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, dirname, posix } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import { describe, expect, test } from 'vitest';
+import * as z from 'zod';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** From the lowest to the highest: a room imports what stands above it in this list, and itself; never a neighbour. */
+const levels: readonly (readonly string[])[] = [
+  // The service and the ledger both say which program spoke, so the version stands below them all.
+  ['errors', 'version'],
+  ['events'],
+  ['model'],
+  ['config'],
+  ['service', 'spool', 'warehouse'],
+  // Links go from the campaign API to their tables by themselves, beside the way of the reports.
+  ['plan', 'extract', 'load', 'links', 'publish', 'spend', 'status'],
+  // The files beside sync.ts, which alone know the order of the stages.
+  ['pipeline'],
+  ['commands'],
+  ['cli', 'index'],
+];
+
+/** The simulator is a peer of the real service: it shares the nouns, and only who starts it may know it. */
+const simulator = { mayImport: ['errors', 'model', 'simulator'], importedBy: ['commands', 'index', 'simulator'] };
+
+/** What the table above does not allow, with the reason; each is an import of types only. */
+const typeOnlyImports: readonly { from: string; to: string; because: string }[] = [
+  { from: 'spool', to: 'service', because: 'a spooled answer is a saved body, as the service handed it over' },
+];
+
+/** Outside packages and powerful built-ins, and the only rooms or files that may touch them. */
+const homes: Record<string, readonly string[]> = {
+  undici: ['src/service/'],
+  '@duckdb/node-api': ['src/warehouse/', 'src/publish/'],
+  yaml: ['src/config/'],
+  yargs: ['src/cli.ts', 'src/commands/'],
+  'date-fns': ['src/model/calendar.ts'],
+  '@date-fns/utc': ['src/model/calendar.ts'],
+  'node:http': ['src/simulator/'],
+  'node:https': [],
+  'node:net': [],
+  'node:worker_threads': [],
+};
+
+/** Files that touch `process`, and what of it; everything else gets argv, environment, streams and signals handed. */
+const processUses: readonly { file: RegExp; what: RegExp }[] = [
+  { file: /^src\/cli\.ts$/, what: /./ },
+  { file: /^src\/commands\//, what: /./ },
+  // The ledger of runs says which process wrote it.
+  { file: /^src\/warehouse\/runs\.ts$/, what: /^process\.pid$/ },
+  // The same Node copies the file, in a process of its own.
+  { file: /^src\/publish\/copy\.ts$/, what: /^process\.execPath$/ },
+];
+
+/** Rooms whose functions depend on their arguments alone: no clock, no chance, no file, no socket. */
+const pureRooms = new Set(['model', 'plan']);
+/** Built-ins that compute and touch nothing. */
+const pureBuiltins = new Set(['node:crypto']);
+
+const MAX_LINES = 300;
+const MAX_TEST_LINES = 500;
+const SYNC_LINES = 120;
+
+const forbiddenWords = /^(managers?|helpers?|utils?|common|misc|data|info|types|constants|interfaces|lib)$/;
+/** `filters_data` is the service's own name of an endpoint. */
+const namesOfTheService = new Set(['filters-data.ts']);
+
+interface SourceFile {
+  /** From the repository's root, with forward slashes. */
+  readonly path: string;
+  readonly text: string;
+  /** Without comments, which may speak of anything. */
+  readonly code: string;
+  readonly imports: readonly Import[];
+}
+
+interface Import {
+  readonly specifier: string;
+  readonly isTypeOnly: boolean;
+}
+
+function filesUnder(folder: string): string[] {
+  return readdirSync(`${root}/${folder}`, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .map((entry) => posix.join(entry.parentPath.slice(root.length).replaceAll('\\', '/'), entry.name))
+    .map((path) => path.replace(/^\//, ''))
+    .sort();
+}
+
+const withoutComments = (text: string): string => text.replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '');
+
+function importsOf(code: string): Import[] {
+  const found = code.matchAll(/\b(?:(import|export)\s+(type\s)?(?:[^'";]*?\sfrom\s+)?|import\(\s*)(['"])([^'"\n]+)\3/g);
+  return [...found].map(([, , type, , specifier = '']) => ({ specifier, isTypeOnly: type !== undefined }));
+}
+
+function sourceFile(path: string): SourceFile {
+  const text = readFileSync(`${root}/${path}`, 'utf8');
+  const code = withoutComments(text);
+  return { path, text, code, imports: importsOf(code) };
+}
+
+const sources = filesUnder('src').map(sourceFile);
+const tests = filesUnder('test').map(sourceFile);
+
+const ownRoots = new Set(['errors', 'events', 'version', 'cli', 'index']);
+
+/** The folder of `src` a file lies in; a file beside the folders stands for itself, or belongs to the pipeline. */
+function roomOf(path: string): string {
+  const [, first = '', ...deeper] = path.split('/');
+  if (deeper.length > 0) return first;
+  const name = basename(first, '.ts');
+  return ownRoots.has(name) ? name : 'pipeline';
+}
+
+const levelOf = (room: string): number => levels.findIndex((rooms) => rooms.includes(room));
+
+function isAllowed(from: string, to: string, isTypeOnly: boolean): boolean {
+  if (from === to) return true;
+  if (to === 'simulator') return simulator.importedBy.includes(from);
+  if (from === 'simulator') return simulator.mayImport.includes(to);
+  if (levelOf(to) < levelOf(from)) return true;
+  return isTypeOnly && typeOnlyImports.some((known) => known.from === from && known.to === to);
+}
+
+const isOwn = ({ specifier }: Import): boolean => specifier.startsWith('.');
+const targetOf = (path: string, { specifier }: Import): string => posix.join(dirname(path), specifier);
+const packageOf = (specifier: string): string =>
+  /^(?:node:[^/]+|@[^/]+\/[^/]+|[^/]+)/.exec(specifier)?.[0] ?? specifier;
+
+const linesOf = ({ text }: SourceFile): number => text.split('\n').length - 1;
+
+describe('the reader of imports', () => {
+  test('sees the 7 forms of an import, knows which 2 are erased, and is not fooled by words', () => {
+    const code = [
+      `import { a } from './a.ts';`,
+      `import type { B } from './b.ts';`,
+      `import {\n  c,\n  d,\n} from "./c.ts";`,
+      `import './d.ts';`,
+      `export { e } from './e.ts';`,
+      `export type { F } from './f.ts';`,
+      `const g = await import('./g.ts');`,
+      `const said = 'nothing to import here'; const quoted = \`from './no.ts'\`;`,
+    ].join('\n');
+    expect(importsOf(code)).toEqual([
+      { specifier: './a.ts', isTypeOnly: false },
+      { specifier: './b.ts', isTypeOnly: true },
+      { specifier: './c.ts', isTypeOnly: false },
+      { specifier: './d.ts', isTypeOnly: false },
+      { specifier: './e.ts', isTypeOnly: false },
+      { specifier: './f.ts', isTypeOnly: true },
+      { specifier: './g.ts', isTypeOnly: false },
+    ]);
+  });
+
+  test('finds in each file as many imports as there are lines that end in one', () => {
+    const counted = sources.map(({ path, code, imports }) => ({
+      path,
+      missed: [...code.matchAll(/(?:\sfrom\s+'[^']+';$|\bimport\('[^']+'\))/gm)].length - imports.length,
+    }));
+    expect(counted.filter(({ missed }) => missed > 0)).toEqual([]);
+    expect(sources.length).toBeGreaterThan(100);
+  });
+});
+
+describe('imports', () => {
+  test('go downward only, and no stage imports another', () => {
+    const wrong = sources.flatMap(({ path, imports }) =>
+      imports
+        .filter(isOwn)
+        .filter((each) => !isAllowed(roomOf(path), roomOf(targetOf(path, each)), each.isTypeOnly))
+        .map((each) => `${path} imports ${targetOf(path, each)}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  test('every folder of src is a room of the table', () => {
+    const known = new Set([...levels.flat(), 'simulator']);
+    const strange = [...new Set(sources.map(({ path }) => roomOf(path)))].filter((room) => !known.has(room));
+    expect(strange).toEqual([]);
+  });
+
+  test('name existing files of src with their ending', () => {
+    const paths = new Set(sources.map(({ path }) => path));
+    const dangling = sources.flatMap(({ path, imports }) =>
+      imports
+        .filter(isOwn)
+        .filter((each) => !paths.has(targetOf(path, each)))
+        .map((each) => `${path} imports ${each.specifier}`),
+    );
+    expect(dangling).toEqual([]);
+  });
+
+  test.each(typeOnlyImports)('the exception for $from is still needed: it reads the types of $to', ({ from, to }) => {
+    const uses = sources.filter(
+      ({ path, imports }) =>
+        roomOf(path) === from && imports.some((each) => isOwn(each) && roomOf(targetOf(path, each)) === to),
+    );
+    expect(uses.length).toBeGreaterThan(0);
+  });
+});
+
+describe('powers', () => {
+  test.each(Object.entries(homes))('%s is imported only in %j', (name, allowed) => {
+    const users = sources.filter(({ imports }) => imports.some(({ specifier }) => packageOf(specifier) === name));
+    expect(users.map(({ path }) => path).filter((path) => !allowed.some((home) => path.startsWith(home)))).toEqual([]);
+    expect(users.length > 0, 'a home that nobody uses is a line too many').toBe(allowed.length > 0);
+  });
+
+  test('exactly the declared dependencies are imported, built-ins under node:', () => {
+    const manifest = z
+      .object({ dependencies: z.record(z.string(), z.string()) })
+      .parse(JSON.parse(readFileSync(`${root}/package.json`, 'utf8')));
+    const outside = sources
+      .flatMap(({ imports }) => imports)
+      .filter((each) => !isOwn(each))
+      .map(({ specifier }) => packageOf(specifier));
+    const packages = [...new Set(outside)].filter((name) => !name.startsWith('node:')).sort();
+    expect(packages).toEqual(Object.keys(manifest.dependencies).sort());
+  });
+
+  test('process is touched by the shell, and by two files that need its id and its program', () => {
+    const wrong = sources.flatMap(({ path, code }) =>
+      [...code.replaceAll(/`[^`$]*`/g, '').matchAll(/\bprocess(?:\.\w+|\[)/g)]
+        .map(([use]) => use)
+        .filter((use) => !processUses.some(({ file, what }) => file.test(path) && what.test(use)))
+        .map((use) => `${path}: ${use}`),
+    );
+    expect(wrong).toEqual([]);
+    expect(importsNamed(sources, 'node:process')).toEqual([]);
+  });
+
+  test('nobody writes to the console', () => {
+    expect(sources.filter(({ code }) => /\bconsole\s*[.[]/.test(code)).map(({ path }) => path)).toEqual([]);
+  });
+
+  test('model and plan read no clock, no chance, no file and no socket', () => {
+    const pure = sources.filter(({ path }) => pureRooms.has(roomOf(path)));
+    const impure = pure.flatMap(({ path, code, imports }) => [
+      ...imports
+        .filter(({ specifier }) => specifier.startsWith('node:') && !pureBuiltins.has(specifier))
+        .map(({ specifier }) => `${path} imports ${specifier}`),
+      ...[...code.matchAll(/\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\bperformance\b|\basync\b|\bfetch\(/g)].map(
+        ([use]) => `${path}: ${use}`,
+      ),
+    ]);
+    expect(pure.length).toBeGreaterThan(10);
+    expect(impure).toEqual([]);
+  });
+
+  test('instants are taken apart in the zone of the host nowhere', () => {
+    const local =
+      /\.(?:get|set)(?:FullYear|Month|Date|Day|Hours|Minutes)\(|\.to(?:LocaleDate|LocaleTime|Date|Time)String\(/;
+    expect(sources.filter(({ code }) => local.test(code)).map(({ path }) => path)).toEqual([]);
+  });
+});
+
+function importsNamed(files: readonly SourceFile[], name: string): string[] {
+  return files.filter(({ imports }) => imports.some(({ specifier }) => specifier === name)).map(({ path }) => path);
+}
+
+describe('files', () => {
+  test(`hold at most ${MAX_LINES} lines in src and ${MAX_TEST_LINES} in test, and sync.ts fewer than ${SYNC_LINES}`, () => {
+    const long = [
+      ...sources.filter((file) => linesOf(file) > MAX_LINES),
+      ...tests.filter((file) => linesOf(file) > MAX_TEST_LINES),
+      ...sources.filter((file) => file.path === 'src/sync.ts' && linesOf(file) >= SYNC_LINES),
+    ];
+    expect(long.map((file) => `${file.path}: ${linesOf(file)}`)).toEqual([]);
+    expect(sources.some(({ path }) => path === 'src/sync.ts')).toBe(true);
+  });
+
+  test('are named in kebab-case after a noun, without a word that says nothing', () => {
+    const names = [...sources, ...tests].map(({ path }) => path);
+    const wrong = names.filter((path) => {
+      const name = basename(path);
+      const words = name.replace(/(\.(test|bench))?\.ts$/, '').split('-');
+      if (namesOfTheService.has(name)) return false;
+      return (
+        !/^[a-z0-9]+(-[a-z0-9]+)*(\.(test|bench))?\.ts$/.test(name) || words.some((word) => forbiddenWords.test(word))
+      );
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  test('of src begin with a docstring that says what they hide and promise', () => {
+    const silent = sources.filter(({ text }) => !/^(#!.*\n+)?\/\*\*\s/.test(text));
+    expect(silent.map(({ path }) => path)).toEqual([]);
+  });
+
+  test('export by name, never by default, and pass nothing on wholesale', () => {
+    const wrong = sources.filter(({ code }) => /\bexport\s+default\b|\bas\s+default\b|\bexport\s+\*/.test(code));
+    expect(wrong.map(({ path }) => path)).toEqual([]);
+    expect(sources.map(({ path }) => path).filter((path) => basename(path) === 'index.ts')).toEqual(['src/index.ts']);
+  });
+
+  test('leave no unfinished word behind, and ask no checker to look away', () => {
+    const marks = /\b(TODO|FIXME|HACK)\b|@ts-(ignore|nocheck|expect-error)|(eslint|oxlint)-disable/;
+    const others = tests.filter(({ path }) => path !== 'test/unit/architecture.test.ts');
+    expect([...sources, ...others].filter(({ text }) => marks.test(text)).map(({ path }) => path)).toEqual([]);
+  });
+});

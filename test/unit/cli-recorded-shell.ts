@@ -1,0 +1,37 @@
+/** A shell that remembers what was written, with a clock that moves only when told. */
+
+import { PassThrough } from 'node:stream';
+
+import type { Shell } from '../../src/commands/shell.ts';
+
+export interface RecordedShell extends Shell {
+  readonly printed: string[];
+  readonly told: string[];
+  readonly painted: string[];
+  advance(ms: number): void;
+}
+
+export function recordedShell(options: Partial<Pick<Shell, 'isTerminal' | 'directory'>> = {}): RecordedShell {
+  const printed: string[] = [];
+  const told: string[] = [];
+  const painted: string[] = [];
+  let at = Date.parse('2026-02-14T02:30:00Z');
+  return {
+    environment: {},
+    directory: options.directory ?? '/nowhere',
+    signal: new AbortController().signal,
+    isTerminal: options.isTerminal ?? false,
+    columns: () => 60,
+    now: () => new Date(at),
+    stdout: new PassThrough(),
+    print: (text) => printed.push(text),
+    tell: (text) => told.push(text),
+    paint: (text) => painted.push(text),
+    printed,
+    told,
+    painted,
+    advance: (ms) => {
+      at += ms;
+    },
+  };
+}

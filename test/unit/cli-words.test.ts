@@ -1,0 +1,155 @@
+import { describe, expect, test } from 'vitest';
+
+import { parseCommandLine } from '../../src/commands/command-line.ts';
+import { asOfInstant, dayRange, durationOf, instantOf } from '../../src/commands/instant.ts';
+import { twoNightsBefore } from '../../src/commands/demo.ts';
+import { Failure } from '../../src/errors.ts';
+
+const VERSION = '1.2.3';
+
+async function refused(...argv: string[]): Promise<Failure> {
+  try {
+    await parseCommandLine(argv, VERSION);
+  } catch (thrown) {
+    if (thrown instanceof Failure) return thrown;
+    throw thrown;
+  }
+  throw new Error(`${argv.join(' ')} was accepted`);
+}
+
+async function printed(...argv: string[]): Promise<string> {
+  const asked = await parseCommandLine(argv, VERSION);
+  if (asked.kind !== 'text') throw new Error('a command was chosen');
+  return asked.text;
+}
+
+const commands = [
+  ['init'],
+  ['check'],
+  ['plan'],
+  ['sync'],
+  ['backfill'],
+  ['status'],
+  ['publish'],
+  ['catalog'],
+  ['partners'],
+  ['links', 'list'],
+  ['simulator'],
+  ['demo'],
+];
+
+describe('help', () => {
+  test.each(commands)('%s %s fits a screen of 24 lines and 80 columns, and ends with an example', async (...words) => {
+    const lines = (await printed(...words, '--help')).split('\n');
+    expect(lines.length).toBeLessThanOrEqual(24);
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80);
+    const examples = lines.slice(lines.indexOf('Examples:'));
+    expect(examples.length).toBeGreaterThan(1);
+    expect(examples[1]).toContain(`ripen ${words.join(' ')}`);
+  });
+
+  test('of ripen itself names every command', async () => {
+    const text = await printed('--help');
+    for (const [command] of commands) expect(text).toContain(`ripen ${command}`);
+  });
+
+  test('offers no way to give a token', async () => {
+    for (const words of commands) expect(await printed(...words, '--help')).not.toMatch(/--\S*(token|secret|password)/);
+  });
+
+  test('--version prints the version and nothing else', async () => {
+    expect(await printed('--version')).toBe(VERSION);
+  });
+
+  test('completion prints a script, and its words begin as typed', async () => {
+    expect(await printed('completion')).toContain(
+      'complete -o bashdefault -o default -F _ripen_yargs_completions ripen',
+    );
+    expect(await printed('--get-yargs-completions', 'ripen', 's')).toContain('sync');
+  });
+});
+
+describe('the command line', () => {
+  test.each([
+    [['snyc'], '`sync`'],
+    [['backfil', '--slice', 'a'], '`backfill`'],
+    [['sync', '--slise', 'a'], '`--slice`'],
+    [['sync', '--lockwait', '1s'], '`--lock-wait`'],
+    [['status', '--jsn'], '`--json`'],
+    [['links', 'lst', '--app', 'a'], '`list`'],
+  ])('%j is refused, and the nearest name is %s', async (argv, meant) => {
+    const failure = await refused(...argv);
+    expect(failure).toMatchObject({ code: 'USAGE_INVALID', kind: 'usage' });
+    expect(failure.hint).toContain(meant);
+  });
+
+  test.each([
+    [[], 'no command'],
+    [['sync', 'extra'], 'extra'],
+    [['links'], 'links needs a command'],
+    [['sync', '--config'], 'config'],
+    [['sync', '--log', 'xml'], 'xml'],
+    [['backfill', '--slice', 'a'], 'from, to'],
+    [['links', 'list'], 'app'],
+  ])('%j is refused with its reason, %s', async (argv, reason) => {
+    expect((await refused(...argv)).message).toContain(reason);
+  });
+
+  test('the value of an unknown option is never repeated', async () => {
+    const failure = await refused('sync', '--token', 'abcdef-secret');
+    expect(`${failure.message} ${failure.hint}`).not.toContain('abcdef-secret');
+  });
+
+  test('a command is chosen, not carried out', async () => {
+    const asked = await parseCommandLine(['sync', '--log', 'json'], VERSION);
+    expect(asked).toMatchObject({ kind: 'act', log: 'json' });
+  });
+});
+
+describe('an instant on the command line', () => {
+  const now = new Date('2026-02-14T12:00:00Z');
+
+  test.each([
+    ['2026-02-14T02:30:00Z', '2026-02-14T02:30:00.000Z'],
+    ['2026-02-14T02:30Z', '2026-02-14T02:30:00.000Z'],
+    ['2026-02-14T02:30:00.5+05:30', '2026-02-13T21:00:00.500Z'],
+  ])('%s is %s', (text, instant) => {
+    expect(instantOf(text, '--as-of').toISOString()).toBe(instant);
+  });
+
+  test.each(['2026-02-14', '2026-02-14T02:30:00', '2026-02-30T02:30:00Z', '2026-02-14T24:00:00Z', 'now', ''])(
+    '"%s" is refused with USAGE_INVALID',
+    (text) => {
+      expect(() => instantOf(text, '--as-of')).toThrow(expect.objectContaining({ code: 'USAGE_INVALID' }));
+    },
+  );
+
+  test('one later than the clock by a second is AS_OF_IN_FUTURE; the clock itself is not', () => {
+    expect(() => asOfInstant('2026-02-14T12:00:01Z', now)).toThrow(
+      expect.objectContaining({ code: 'AS_OF_IN_FUTURE' }),
+    );
+    expect(asOfInstant('2026-02-14T12:00:00Z', now)).toStrictEqual(now);
+    expect(asOfInstant(undefined, now)).toBeNull();
+  });
+
+  test('durations have a unit', () => {
+    expect(durationOf('90m', '--deadline')).toBe(5_400_000);
+    expect(() => durationOf('90', '--deadline')).toThrow('--deadline was "90"');
+  });
+
+  test('--from and --to are both inclusive, and in that order', () => {
+    expect(dayRange('2026-01-01', '2026-01-31')).toStrictEqual({ start: '2026-01-01', end: '2026-02-01' });
+    expect(() => dayRange('2026-01-02', '2026-01-01')).toThrow('later than --to');
+    expect(() => dayRange('2026-1-2', '2026-01-03')).toThrow('--from');
+  });
+});
+
+describe('the two nights of the tour', () => {
+  test.each([
+    ['2026-02-14T12:00:00Z', '2026-02-13T02:30:00.000Z', '2026-02-14T02:30:00.000Z'],
+    ['2026-02-14T02:30:30Z', '2026-02-12T02:30:00.000Z', '2026-02-13T02:30:00.000Z'],
+    ['2026-03-01T00:00:00Z', '2026-02-27T02:30:00.000Z', '2026-02-28T02:30:00.000Z'],
+  ])('at %s they are %s and %s', (now, first, second) => {
+    expect(twoNightsBefore(new Date(now)).map((night) => night.toISOString())).toStrictEqual([first, second]);
+  });
+});

@@ -1,0 +1,218 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { inspect } from 'node:util';
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
+
+import { configJsonSchema, parseConfig, readConfig } from '../../src/config/read-config.ts';
+import { scrub } from '../../src/config/secret.ts';
+import { asFailure, type Failure } from '../../src/errors.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const SECRETS = { RIPEN_TOKEN: 'marked-token-4711', COST_KEY: 'marked-cost-key-4711', RIPEN_ACCOUNT: 'marked-account' };
+const HTTP = 'base_url: https://c.example.com, reports_url: https://r.example.com';
+
+let directory = '';
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'ripen-config-'));
+});
+afterAll(() => rm(directory, { recursive: true }));
+
+const failureOf = (promise: Promise<unknown>): Promise<Failure> =>
+  promise.then(() => expect.unreachable('nothing was thrown'), asFailure);
+
+describe('finding the file', () => {
+  test('without --config ./ripen.yaml is read, and a missing one is named with the way out', async () => {
+    const missing = await failureOf(readConfig({ directory, environment: {} }));
+    expect(missing.code).toBe('CONFIG_MISSING');
+    expect(missing.message).toContain(`${join(directory, 'ripen.yaml')} (ENOENT)`);
+    expect(missing.hint).toContain('ripen init');
+    await writeFile(join(directory, 'ripen.yaml'), 'service: simulator');
+    const config = await readConfig({ directory, environment: {} });
+    expect(config.file).toBe(join(directory, 'ripen.yaml'));
+    await rm(join(directory, 'ripen.yaml'));
+  });
+
+  test('with --config that file alone is tried, and a directory is no file', async () => {
+    const missing = await failureOf(readConfig({ file: 'other.yaml', directory, environment: {} }));
+    expect(missing.code).toBe('CONFIG_MISSING');
+    expect(missing.message).toContain(`${join(directory, 'other.yaml')} (ENOENT)`);
+    const unreadable = await failureOf(readConfig({ file: '.', directory, environment: {} }));
+    expect(unreadable.message).toContain('(EISDIR)');
+  });
+
+  test('a file with a byte order mark and Windows line ends is read', async () => {
+    await writeFile(join(directory, 'bom.yaml'), '\uFEFFservice: simulator\r\npartners: false\r\n');
+    const config = await readConfig({ file: 'bom.yaml', directory, environment: {} });
+    expect(config.partners).toBe(false);
+  });
+});
+
+describe('secrets', () => {
+  test('a token file is read from beside the configuration and trimmed', async () => {
+    await writeFile(join(directory, 'token'), '  marked-file-token\n');
+    const { service } = parseConfig(`service: { ${HTTP}, token_file: token }`, {
+      file: join(directory, 'ripen.yaml'),
+      directory: '/',
+      environment: {},
+    });
+    expect(service.kind === 'http' && service.token.reveal()).toBe('marked-file-token');
+  });
+
+  test.each([
+    ['missing', null, 'could not be read (ENOENT)'],
+    ['empty', '\n', 'is empty or holds more than a token'],
+    ['two', 'marked-one\nmarked-two', 'is empty or holds more than a token'],
+  ])('a token file that is %s is a problem at its line', async (name, content, words) => {
+    if (content !== null) await writeFile(join(directory, name), content);
+    const read = () =>
+      parseConfig(`service:\n  { ${HTTP}, token_file: ${name} }`, {
+        file: join(directory, 'ripen.yaml'),
+        directory,
+        environment: {},
+      });
+    expect(read).toThrow(words);
+    expect(read).toThrow(/^ripen\.yaml:2:86: service\.token_file: /);
+    expect(read).not.toThrow('marked');
+  });
+
+  test('no form of printing a configuration shows one, and every one is scrubbed from text', async () => {
+    const config = await readConfig({ file: join(ROOT, 'config/example.yaml'), directory, environment: SECRETS });
+    const printed = `${JSON.stringify(config)} ${inspect(config, { depth: null, showHidden: true })}`;
+    expect(printed).not.toContain('marked');
+    for (const secret of Object.values(SECRETS)) expect(scrub(`a ${secret} b`)).toBe('a *** b');
+    expect(config.service.kind === 'http' && config.service.costHeaders['Authorization']?.reveal()).toBe(
+      `Partner ${SECRETS.COST_KEY}`,
+    );
+  });
+});
+
+describe('a configuration', () => {
+  test('is frozen to its depth', () => {
+    const config = parseConfig(
+      'service: simulator\nlinks: { apps: [abc123def456] }\npublish: [{ duckdb: a }]\nslices: [{ name: a, dimensions: [day], metrics: [b], date_period: "today:today", horizons: { b: 1d } }]',
+      { file: 'ripen.yaml', directory, environment: {} },
+    );
+    const isFrozen = (value: unknown): boolean =>
+      typeof value !== 'object' || value === null || (Object.isFrozen(value) && Object.values(value).every(isFrozen));
+    expect(isFrozen(config)).toBe(true);
+  });
+
+  test('resolves paths against its own directory, addresses not at all', () => {
+    const config = parseConfig(
+      'service: simulator\nwarehouse: ../w.duckdb\npublish: [{ parquet: /lake }, { parquet: "s3://bucket/a" }, { duckdb: d, mode: 0600 }]',
+      { file: '/etc/ripen/ripen.yaml', directory: '/somewhere', environment: {} },
+    );
+    expect(config).toMatchObject({
+      file: '/etc/ripen/ripen.yaml',
+      warehouse: '/etc/w.duckdb',
+      publish: [
+        { kind: 'parquet', path: '/lake', mode: 0o644 },
+        { kind: 'parquet', path: 's3://bucket/a', mode: 0o644 },
+        { kind: 'duckdb', path: '/etc/ripen/d', mode: 0o600 },
+      ],
+    });
+  });
+
+  test('has every default of a service that states only what it must', () => {
+    const config = parseConfig(
+      `service: { base_url: http://127.0.0.1:8080/x/, reports_url: "http://[::1]:1", token: t }`,
+      {
+        file: '/somewhere/ripen.yaml',
+        directory: '/somewhere',
+        environment: {},
+      },
+    );
+    expect(config).toMatchObject({
+      service: {
+        baseUrl: 'http://127.0.0.1:8080/x',
+        reportsUrl: 'http://[::1]:1',
+        costUrl: null,
+        caFile: null,
+        maxConcurrency: 50,
+        maxStartsPerSecond: 50,
+        campaignConcurrency: 8,
+        requestTimeoutMs: 1_000_000,
+        maxResponseBytes: 2 * 1024 ** 3,
+      },
+      warehouse: '/somewhere/data/warehouse.duckdb',
+      publish: [],
+      archiveMs: null,
+      partners: true,
+      links: null,
+      slices: [],
+    });
+  });
+
+  test.each([
+    ['500MB', 500_000_000],
+    ['1.5KiB', 1536],
+    [4096, 4096],
+  ])('caps answers at %s, which is %i bytes', (size, bytes) => {
+    const { service } = parseConfig(`service: { ${HTTP}, token: t, max_response_bytes: ${size} }`, {
+      file: 'ripen.yaml',
+      directory,
+      environment: {},
+    });
+    expect(service).toMatchObject({ maxResponseBytes: bytes });
+  });
+});
+
+const properties = z.record(z.string(), z.unknown());
+
+/** Name and schema of every setting a JSON Schema knows, at any depth. */
+function settingsIn(schema: unknown): [string, unknown][] {
+  if (Array.isArray(schema)) return schema.flatMap(settingsIn);
+  const node = properties.safeParse(schema);
+  if (!node.success) return [];
+  const named = properties.safeParse(node.data['properties']);
+  return [...(named.success ? Object.entries(named.data) : []), ...Object.values(node.data).flatMap(settingsIn)];
+}
+
+describe('the files that come with ripen', () => {
+  test('config/ripen.schema.json is what the settings generate', async () => {
+    const text = await readFile(join(ROOT, 'config/ripen.schema.json'), 'utf8');
+    expect(text).toBe(`${JSON.stringify(configJsonSchema(), null, 2)}\n`);
+  });
+
+  test('an editor accepts the example with its variables', async () => {
+    const example: unknown = parse(await readFile(join(ROOT, 'config/example.yaml'), 'utf8'));
+    const schema = z.fromJSONSchema({ ...configJsonSchema() });
+    expect(schema.safeParse(example).error?.issues ?? []).toEqual([]);
+    expect(schema.safeParse({ service: 'simulator', partnrs: true }).success).toBe(false);
+    expect(schema.safeParse({ service: 'simulator', archive: '30 days' }).success).toBe(false);
+  });
+
+  test('every setting in the schema has a description', () => {
+    const isDescribed = (schema: unknown): boolean => properties.parse(schema)['description'] !== undefined;
+    const undescribed = settingsIn(configJsonSchema()).filter(([, schema]) => !isDescribed(schema));
+    expect(undescribed.map(([name]) => name)).toEqual([]);
+  });
+
+  test('config/example.yaml shows every setting there is', async () => {
+    const text = await readFile(join(ROOT, 'config/example.yaml'), 'utf8');
+    const names = new Set(settingsIn(configJsonSchema()).map(([name]) => name));
+    expect(names.size).toBeGreaterThan(50);
+    expect([...names].filter((name) => !new RegExp(`\\b${name}:`).test(text))).toEqual([]);
+  });
+
+  test('config/demo.yaml simulates, writes to ./data and declares an hourly, a daily and a monthly slice', async () => {
+    const config = await readConfig({ file: 'config/demo.yaml', directory: ROOT, environment: {} });
+    const dataDirectory = join(ROOT, 'data');
+    expect(config.warehouse).toBe(join(dataDirectory, 'warehouse.duckdb'));
+    expect(config.publish.map(({ path }) => path)).toEqual([
+      join(dataDirectory, 'analytics.duckdb'),
+      join(dataDirectory, 'lake'),
+    ]);
+    expect(config.slices.map(({ name, grain }) => [name, grain])).toEqual([
+      ['network_daily', 'day'],
+      ['app_hourly', 'hour'],
+      ['campaign_monthly', 'month'],
+    ]);
+    expect(config.service).toMatchObject({ kind: 'simulator', seed: 1 });
+  });
+});

@@ -1,0 +1,197 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { z } from 'zod';
+
+import { parseConfig } from '../../src/config/read-config.ts';
+import { dimensionFilters, dimensions, metricFilters } from '../../src/model/dimension.ts';
+import type { Slice } from '../../src/model/slice.ts';
+
+const REQUIRED = { name: 'daily', dimensions: ['day'], metrics: ['installs'], date_period: '-7d:yesterday' };
+
+const ALWAYS_SENT = {
+  attribution_source: 'dynamic',
+  attribution_type: 'all',
+  cohort_maturity: 'immature',
+  sandbox: 'false',
+  utc_offset: '+00:00',
+};
+
+function configOf(slice: object, defaults: object = {}) {
+  const text = stringify({ service: 'simulator', defaults, slices: [{ ...REQUIRED, ...slice }] });
+  return parseConfig(text, { file: '/somewhere/ripen.yaml', directory: '/somewhere', environment: {} });
+}
+
+function sliceOf(slice: object, defaults: object = {}): Slice {
+  const [built] = configOf(slice, defaults).slices;
+  if (built === undefined) throw new Error('no slice');
+  return built;
+}
+
+describe('report parameters', () => {
+  test('the five with a documented default are always stated, the four without are left and listed', () => {
+    const config = configOf({});
+    expect(config.slices[0]?.parameters).toEqual(ALWAYS_SENT);
+    expect(config.leftToService).toEqual({
+      daily: ['ad_spend_mode', 'currency', 'iap_revenue_mode', 'reattributed'],
+    });
+  });
+
+  test.each([
+    ['cohort_maturity', 'mature', 'mature'],
+    ['utc_offset', '-03:30', '-03:30'],
+    ['attribution_type', 'click', 'click'],
+    ['attribution_source', 'first', 'first'],
+    ['reattributed', 'all', 'all'],
+    ['reattributed', false, 'false'],
+    ['iap_revenue_mode', 'GROSS_70', 'GROSS_70'],
+    ['ad_revenue_sources', ['one', 'two'], 'one,two'],
+    ['os_names', ['ios', 'a-new-one'], 'ios,a-new-one'],
+    ['ad_spend_mode', 'a-new-one', 'a-new-one'],
+    ['sandbox', true, 'true'],
+    ['sort', ['-installs', 'day'], '-installs,day'],
+    ['index', ['app', 'country'], 'app,country'],
+    ['period_over_period', 'previous_week', 'previous_week'],
+    ['currency', 'USD', 'USD'],
+    ['limit', 1000, '1000'],
+  ])('%s set to %j goes on the wire as %j, from a slice and from the defaults', (name, value, wire) => {
+    expect(sliceOf({ [name]: value }).parameters).toEqual({ ...ALWAYS_SENT, [name]: wire });
+    expect(sliceOf({}, { [name]: value }).parameters).toEqual({ ...ALWAYS_SENT, [name]: wire });
+    expect(configOf({ [name]: value }).leftToService['daily']).not.toContain(name);
+  });
+
+  test('all 34 dimensions take all 8 suffixes, a metric all 6', () => {
+    const texts = dimensions.flatMap((name) => dimensionFilters.map((suffix) => `${name}__${suffix}: x`));
+    const numbers = metricFilters.map((suffix) => `dulci_purchase_d7_s2s__${suffix}: 1.5`);
+    const filters = z.record(z.string(), z.unknown()).parse(parse([...texts, ...numbers].join('\n')));
+    const { parameters } = sliceOf({ filters });
+    expect(Object.keys(parameters)).toHaveLength(34 * 8 + 6 + 5);
+    expect(parameters).toMatchObject({ country_code__not_in: 'x', dulci_purchase_d7_s2s__ne: '1.5' });
+  });
+
+  test('a text that is contained may hold a comma, as it is no list', () => {
+    expect(sliceOf({ filters: { campaign__contains: 'a,b' } }).parameters['campaign__contains']).toBe('a,b');
+  });
+
+  test('extra parameters are passed on as text', () => {
+    const { parameters } = sliceOf({ extra_parameters: { one: 1, flag: true, list: ['a', 2], text: 'x,y' } });
+    expect(parameters).toMatchObject({ one: '1', flag: 'true', list: 'a,2', text: 'x,y' });
+  });
+
+  test('a slice wins over the defaults, parameter by parameter and filter by filter', () => {
+    const { parameters, utcOffset } = sliceOf(
+      { utc_offset: '+05:30', filters: { os_name__in: ['ios'] } },
+      { utc_offset: '+01:00', currency: 'EUR', filters: { os_name__in: ['android'], installs__gte: 1 } },
+    );
+    expect(utcOffset).toBe('+05:30');
+    expect(parameters).toEqual({
+      ...ALWAYS_SENT,
+      utc_offset: '+05:30',
+      currency: 'EUR',
+      os_name__in: 'ios',
+      installs__gte: '1',
+    });
+  });
+
+  test('parameters are sorted by name', () => {
+    const names = Object.keys(sliceOf({ os_names: ['ios'], currency: 'USD', filters: { app__in: ['x'] } }).parameters);
+    expect(names).toEqual(names.toSorted());
+  });
+});
+
+describe('a slice', () => {
+  test.each([
+    [['app', 'month', 'day'], 'day'],
+    [['day', 'hour'], 'hour'],
+    [['year', 'quarter'], 'quarter'],
+    [['app'], null],
+  ])('of %j has the grain %s', (names, grain) => {
+    expect(sliceOf({ dimensions: names }).grain).toBe(grain);
+  });
+
+  test.each([
+    ['2026-01-01:2026-01-01', { day: '2026-01-01' }, { day: '2026-01-01' }],
+    ['-10d:-3d', { daysAgo: 10 }, { daysAgo: 3 }],
+    ['yesterday:today', { daysAgo: 1 }, { daysAgo: 0 }],
+    ['2026-01-01:-0d', { day: '2026-01-01' }, { daysAgo: 0 }],
+  ])('with the date period %s has both its ends', (text, first, last) => {
+    expect(sliceOf({ date_period: text }).datePeriod).toEqual({ first, last });
+  });
+
+  test('keeps its own horizons before those of the defaults, and settle and lifetime apart', () => {
+    const slice = sliceOf(
+      { horizons: { b: '2d', 'a_*': '1d', lifetime: '90d' } },
+      { horizons: { settle: '2h', b: '9d', 'z_*': '3d', lifetime: '10d' } },
+    );
+    const day = 86_400_000;
+    expect(slice.horizons).toEqual([
+      { pattern: 'b', horizonMs: 2 * day },
+      { pattern: 'a_*', horizonMs: day },
+      { pattern: 'b', horizonMs: 9 * day },
+      { pattern: 'z_*', horizonMs: 3 * day },
+    ]);
+    expect(slice).toMatchObject({ settleMs: 7_200_000, lifetimeMs: 90 * day });
+  });
+
+  test('settles in 1h, lives 120d, is refreshed at milestones and tolerates 0 rejects unless it says otherwise', () => {
+    expect(sliceOf({})).toMatchObject({
+      settleMs: 3_600_000,
+      lifetimeMs: 120 * 86_400_000,
+      refresh: 'milestones',
+      maxRejects: 0,
+      types: {},
+      horizons: [],
+    });
+    expect(sliceOf({ refresh: [1, 2, 30] }, { refresh: 'nightly', max_rejects: 5 })).toMatchObject({
+      refresh: [1, 2, 30],
+      maxRejects: 5,
+    });
+  });
+
+  test('has its column types normalised', () => {
+    expect(sliceOf({ types: { installs: 'decimal(18, 6)' } }).types).toEqual({ installs: 'DECIMAL(18,6)' });
+  });
+});
+
+const word = fc.stringMatching(/^[A-Za-z0-9_:.#$%&*{}'"|>!@ -]{1,12}$/);
+
+/** What stands for itself in a value is written `$$`. */
+function withDollarsDoubled(slice: object): object {
+  const printed: unknown = JSON.parse(JSON.stringify(slice).replaceAll('$', '$$$$'));
+  return z.record(z.string(), z.unknown()).parse(printed);
+}
+
+const wordList = fc.array(word, { minLength: 1, maxLength: 4 });
+
+describe('print, then parse', () => {
+  test('any valid slice keeps its dimensions and parameters', () => {
+    const slices = fc.record(
+      {
+        dimensions: fc.uniqueArray(fc.constantFrom(...dimensions), { minLength: 1, maxLength: 6 }),
+        os_names: wordList,
+        sort: wordList,
+        currency: word,
+        sandbox: fc.boolean(),
+        limit: fc.integer({ min: 1, max: 1e9 }),
+        cohort_maturity: fc.constantFrom('mature', 'immature'),
+        filters: fc.dictionary(
+          fc.tuple(fc.constantFrom(...dimensions), fc.constantFrom('in', 'not_in')).map((parts) => parts.join('__')),
+          wordList,
+        ),
+        extra_parameters: fc.dictionary(fc.stringMatching(/^x[a-z_]{0,8}[a-z]$/), word),
+      },
+      { requiredKeys: ['dimensions'] },
+    );
+    fc.assert(
+      fc.property(slices, (slice) => {
+        const printed = withDollarsDoubled(slice);
+        const { dimensions: _, filters = {}, extra_parameters: extra = {}, ...named } = slice;
+        const stated = Object.entries({ ...named, ...filters, ...extra }).map(([name, value]) => [name, String(value)]);
+        const built = sliceOf(printed);
+        expect(built.parameters).toEqual({ ...ALWAYS_SENT, ...Object.fromEntries(stated) });
+        expect(built.dimensions).toEqual(slice.dimensions);
+      }),
+      { numRuns: 200, seed: 20_260_101 },
+    );
+  });
+});

@@ -1,0 +1,219 @@
+import { readFileSync } from 'node:fs';
+
+import { describe, expect, test } from 'vitest';
+
+import { parseConfig } from '../../src/config/read-config.ts';
+import { Failure } from '../../src/errors.ts';
+
+const SERVICE = `service: { base_url: "https://c.example.com", reports_url: "https://r.example.com", token: t0ken-value }\n`;
+const SLICE = `  - { name: daily, dimensions: [day], metrics: [installs], date_period: "-7d:yesterday" `;
+
+/** The lines of the failure a text causes; none when it is valid. */
+function problemsOf(text: string, environment: Record<string, string> = {}): string[] {
+  try {
+    parseConfig(text, { file: 'ripen.yaml', directory: '/work', environment });
+    return [];
+  } catch (thrown) {
+    if (!(thrown instanceof Failure) || thrown.code !== 'CONFIG_INVALID') throw thrown;
+    return thrown.message.split('\n');
+  }
+}
+
+/** Problems of a simulated service's file with these lines besides. */
+const problemsWith = (lines: string): string[] => problemsOf(`service: simulator\n${lines}\n`);
+
+/** Problems of one slice with these settings besides. */
+const problemsOfSlice = (settings: string): string[] => problemsWith(`slices:\n${SLICE}, ${settings} }`);
+
+describe('problems', () => {
+  test('a file with ten different mistakes is told all ten at once, each with its line and column', () => {
+    const text = readFileSync(new URL('../fixtures/config/ten-mistakes.yaml', import.meta.url), 'utf8');
+    const problems = problemsOf(text, { RIPEN_TOKEN: 'hidden-token' });
+    expect(problems.map((line) => line.split(': ').slice(0, 2).join(' '))).toEqual([
+      'ripen.yaml:3:16 service.reports_url',
+      'ripen.yaml:4:3 service.tokn',
+      'ripen.yaml:5:12 warehouse',
+      'ripen.yaml:6:10 archive',
+      'ripen.yaml:9:23 slices[0].dimensions[1]',
+      'ripen.yaml:10:25 slices[0].metrics[1]',
+      'ripen.yaml:11:18 slices[0].date_period',
+      'ripen.yaml:13:7 slices[0].filters.country_code__inn',
+      'ripen.yaml:14:14 slices[0].types.instals',
+      'ripen.yaml:15:23 slices[0].attribution_type',
+    ]);
+    expect(problems).toContain(
+      'ripen.yaml:15:23: slices[0].attribution_type: "clicks" is not allowed; must be one of all, click, impression; did you mean click?',
+    );
+    expect(problems[1]).toMatch(/did you mean token\?$/);
+    expect(problems[7]).toMatch(/did you mean country_code__in\?$/);
+    expect(problems[8]).toMatch(/did you mean installs\?$/);
+  });
+
+  test('the failure counts its problems and exits as a usage error', () => {
+    const parse = () => parseConfig('service: 1\nx: 1', { file: 'ripen.yaml', directory: '/work', environment: {} });
+    expect(parse).toThrow(
+      expect.objectContaining({ code: 'CONFIG_INVALID', kind: 'usage', facts: { file: 'ripen.yaml', problems: 2 } }),
+    );
+  });
+
+  test.each([
+    ['service: simulatr', '1:10', 'did you mean simulator?'],
+    ['slices: []', '1:1', 'service: is missing; must be simulator or a mapping'],
+    ['', '1:1', 'is empty; must be a mapping'],
+    ['just text', '1:1', 'is text; must be a mapping'],
+    [`${SERVICE}partnrs: true`, '2:1', 'partnrs: is not a known key'],
+    ['service: simulator\npublish:\n  - duckdb: a.duckdb\n    parquet: lake', '3:5', 'names two destinations'],
+    ['service: simulator\npublish: [{}]', '2:11', 'names no destination'],
+    ['service: simulator\npublish: [{ duckdb: s3://b/x }]', '2:21', 'must be a path of this machine'],
+    ['service: simulator\npublish: [{ parquet: gs://b/x }]', '2:22', 'must be a directory or s3://bucket/prefix'],
+    ['service: simulator\nwarehouse: a.db\npublish: [{ duckdb: ./a.db }]', '3:21', 'is the path of the warehouse'],
+    ['service: simulator\npublish: [{ parquet: a }, { parquet: a/ }]', '2:38', 'is the path of another destination'],
+    ['service: simulator\npublish: [{ duckdb: a, mode: 644 }]', '2:30', 'must be octal text such as "0644"'],
+    ['service: simulator\nlinks: { apps: [short] }', '2:17', 'is not an app token'],
+    ['service: simulator\nlinks: { apps: all, max_level: 5 }', '2:32', '5 is too large; must be at most 4'],
+    ['service: simulator\nlinks: true', '2:8', 'must be false or a mapping'],
+    ['service: simulator\nslices: {}', '2:9', 'is a mapping; must be a list'],
+    ['service: { simulator: { now: 2026-02-30T00:00:00Z } }', '1:30', 'is not an instant'],
+  ])('%j is refused at %s: %s', (text, position, words) => {
+    const problems = problemsOf(text);
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toContain(`ripen.yaml:${position}: `);
+    expect(problems[0]).toContain(words);
+  });
+
+  test.each([
+    ['base_url: example.com', 'is not an address'],
+    ['base_url: http://campaign.example.com', 'is plain http'],
+    ['base_url: http://127.0.0.1.example.com', 'is plain http'],
+    ['base_url: https://user:s3cret-word@campaign.example.com', 'holds credentials'],
+    ['base_url: https://campaign.example.com/?a=s3cret-word', 'holds a query'],
+    ['base_url: https://campaign.example.com/#s3cret-word', 'holds a query or a fragment'],
+    ['base_url: https://campaign.example.com, token: "s3cret-word s3cret-word"', 'holds whitespace'],
+    ['base_url: https://campaign.example.com, token: "s3cret-word\\n"', 'holds whitespace'],
+    ['base_url: https://campaign.example.com, token: ""', 'is empty'],
+    [
+      'base_url: https://campaign.example.com, headers: { authorization: s3cret-word }',
+      'is a header ripen sets itself',
+    ],
+    ['base_url: https://campaign.example.com, headers: { "a b": s3cret-word }', 'is not a header name'],
+    ['base_url: https://campaign.example.com, headers: { a: "s3cret-word\\r\\nb: c" }', 'holds control characters'],
+    ['base_url: https://campaign.example.com, headers: s3cret-word', 'is text; must be a mapping'],
+    ['base_url: https://campaign.example.com, request_timeout: 1000', 'is a number; must be a number and a unit'],
+    ['base_url: https://campaign.example.com, request_timeout: 0s', 'must be 1s to 1d'],
+    ['base_url: https://campaign.example.com, max_concurrency: 0', 'must be at least 1'],
+    ['base_url: https://campaign.example.com, max_concurrency: 1.5', 'must be a whole number, 1 to 50'],
+    ['base_url: https://campaign.example.com, max_response_bytes: 5XB', 'must be bytes, or text such as 500MB'],
+    ['base_url: https://campaign.example.com, token: t0ken, token_file: f', 'is stated besides token'],
+  ])('the service setting %j is refused (%s) without repeating what it holds', (settings, words) => {
+    const token = settings.includes('token') ? '' : ', token: t0ken';
+    const problems = problemsOf(`service: { reports_url: https://r.example.com, ${settings}${token} }`);
+    expect(problems.filter((line) => line.includes(words))).toHaveLength(1);
+    expect(problems.join()).not.toContain('s3cret-word');
+  });
+
+  test('a service without a token is told once, at the service', () => {
+    expect(problemsOf('service: { base_url: https://c.example.com, reports_url: https://r.example.com }')).toEqual([
+      'ripen.yaml:1:1: service.token: is missing; must be stated here or in token_file',
+    ]);
+  });
+
+  test('switched-off certificate checking in the environment is refused', () => {
+    expect(problemsOf(SERVICE, { NODE_TLS_REJECT_UNAUTHORIZED: '0' })).toHaveLength(1);
+    expect(problemsOf(SERVICE, { NODE_TLS_REJECT_UNAUTHORIZED: '1' })).toEqual([]);
+  });
+
+  test.each([
+    ['dimensions: [day], x_y: 1', 'x_y: is not a known key'],
+    ['cohort_maturity: maturee', 'did you mean mature?'],
+    ['attribution_source: last', 'must be one of dynamic, first'],
+    ['utc_offset: "05:30"', 'is not an offset from UTC'],
+    ['os_names: ios', 'is text; must be a list'],
+    ['os_names: []', 'is an empty list'],
+    ['os_names: ["ios,android"]', 'holds a comma'],
+    ['sandbox: yes', 'must be true or false'],
+    ['index: [contry]', 'did you mean country?'],
+    ['limit: 0', 'must be at least 1'],
+    ['currency:', 'is empty; must be text'],
+    ['refresh: nightli', 'did you mean nightly?'],
+    ['refresh: [7, 2]', 'is not ascending'],
+    ['refresh: [0, 2]', '0 is too small'],
+    ['horizons: { "a_*": 1w }', 'is not a duration'],
+    ['horizons: { settle: 1 }', 'must be a number and a unit'],
+    ['types: { installs: VARCHAR }', 'must be BIGINT, DOUBLE or DECIMAL(p,s)'],
+    ['types: { installs: "DECIMAL(39,2)" }', 'is not a column type'],
+    ['types: { installs: "DECIMAL(5,6)" }', 'is not a column type'],
+    ['types: { instals: BIGINT }', 'is not a metric of this slice'],
+    ['max_rejects: -1', 'must be at least 0'],
+    ['extra_parameters: { currency: USD }', 'restates a parameter with a name of its own'],
+    ['extra_parameters: { metrics: a }', 'restates metrics'],
+    ['extra_parameters: { format_dates: true }', 'restates format_dates'],
+    ['extra_parameters: { day__in: [a] }', 'restates a filter'],
+    ['extra_parameters: { "a&b": 1 }', 'is not a parameter name'],
+    ['filters: { contry_code__in: [DE] }', 'did you mean country_code__in?'],
+    ['filters: { installs__gtee: 1 }', 'did you mean installs__gte?'],
+    ['filters: { os_name__gt: 1 }', 'has the suffix "gt"'],
+    ['filters: { os_name: ios }', 'must be <dimension>__<suffix>'],
+    ['filters: { os_name__in: [] }', 'is an empty list'],
+    ['filters: { os_name__in: ["a,b"] }', 'holds a comma'],
+    ['filters: { os_name__in: "a,b" }', 'holds a comma; must be a list'],
+    ['filters: { os_name__contains: [a, b] }', 'contains takes one text'],
+    ['filters: { installs__gte: [1] }', 'gte takes one number'],
+    ['filters: { os_name__in: [true] }', 'must be text or a number'],
+  ])('the slice setting %j is one problem: %s', (settings, words) => {
+    const isRepeated = settings.startsWith('dimensions');
+    const problems = problemsOfSlice(isRepeated ? settings.slice(settings.indexOf(', ') + 2) : settings);
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toContain(words);
+  });
+
+  test.each([
+    ['name: Daily', 'is not a slice name'],
+    ['name: daily_final', 'is a name ripen uses itself'],
+    ['name: ripen_daily', 'is a name ripen uses itself'],
+    ['name: links_history', 'is a name ripen uses itself'],
+    ['name: 7', 'must be'],
+    ['dimensions: []', 'is an empty list'],
+    ['dimensions: [day, day]', 'repeats a dimension'],
+    ['dimensions: [dy]', 'did you mean day?'],
+    ['metrics: []', 'is an empty list'],
+    ['metrics: [installs, installs]', 'repeats a metric'],
+    ['metrics: [installs, Installs]', 'differs only in letter case'],
+    ['metrics: [Country]', 'is the name of a dimension'],
+    ['metrics: [_load_id]', 'is a column ripen adds itself'],
+    ['metrics: [ATTR_DEPENDENCY]', 'is a column ripen adds itself'],
+    ['metrics: ["a,b"]', 'is not a metric name'],
+    ['metrics: [""]', 'is not a metric name'],
+    ['date_period: "2026-02-30:yesterday"', 'is not a date period'],
+    ['date_period: yesterday', 'is not a date period'],
+    ['date_period: this_month:today', 'is not a date period'],
+    ['date_period: "2026-02-02:2026-02-01"', 'ends before it starts'],
+    ['date_period: "today:-3d"', 'ends before it starts'],
+  ])('a slice with %j is one problem: %s', (setting, words) => {
+    const required = ['name: daily', 'dimensions: [day]', 'metrics: [installs]', 'date_period: "-7d:yesterday"'];
+    const key = setting.split(':')[0] ?? '';
+    const lines = required.map((line) => (line.startsWith(key) ? setting : line));
+    const problems = problemsWith(`slices:\n  - ${lines.join('\n    ')}`);
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toContain(words);
+  });
+
+  test('a slice name stated twice is told at the second, even beside an unknown key', () => {
+    const problems = problemsWith(`slices:\n${SLICE}, oops: 1 }\n${SLICE}}`);
+    expect(problems).toHaveLength(2);
+    expect(problems[1]).toContain('ripen.yaml:4:13: slices[1].name: repeats a slice name');
+  });
+
+  test('a required key that was misspelt is one problem, not two', () => {
+    const problems = problemsWith(
+      'slices:\n  - { name: a, dimensions: [day], metrcs: [b], date_period: "today:today" }',
+    );
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toContain('ripen.yaml:3:35: slices[0].metrcs: is not a known key');
+  });
+
+  test('the file is named relative to the working directory, and in full outside it', () => {
+    const parse = (file: string) => () => parseConfig('service: 1', { file, directory: '/work', environment: {} });
+    expect(parse('conf/a.yaml')).toThrow(/^conf\/a\.yaml:1:10: /);
+    expect(parse('/etc/a.yaml')).toThrow(/^\/etc\/a\.yaml:1:10: /);
+  });
+});

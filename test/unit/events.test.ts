@@ -1,0 +1,210 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+
+import { jsonEventLine } from '../../src/commands/progress/json-lines.ts';
+import { textEventLine } from '../../src/commands/progress/lines.ts';
+import { openProgress } from '../../src/commands/progress/progress.ts';
+import { sentenceOf } from '../../src/commands/progress/sentence.ts';
+import { emptyTally, statusLine, tallied } from '../../src/commands/progress/tally.ts';
+import type { RunEvent } from '../../src/events.ts';
+import { recordedShell } from './cli-recorded-shell.ts';
+
+type ByType = { readonly [Type in RunEvent['type']]: Extract<RunEvent, { type: Type }> };
+
+const window = { slice: 'network_daily', window: '2026-01-03:2026-01-09' } as const;
+
+/** One of each; a new kind of event does not compile until it is here. */
+const events: ByType = {
+  run_started: { type: 'run_started', runId: 'r1', command: 'sync', asOf: '2026-02-14T02:30:00.000Z' },
+  lock_waiting: { type: 'lock_waiting', warehouse: '/w.duckdb', holder: 'node (process 7)', waitMs: 60_000 },
+  slice_planned: { type: 'slice_planned', slice: 'network_daily', windows: 3, periods: 15 },
+  request_retried: { type: 'request_retried', endpoint: 'report', attempt: 2, because: '503', waitMs: 1200 },
+  concurrency_changed: { type: 'concurrency_changed', from: 50, to: 25, because: '429' },
+  breaker_opened: { type: 'breaker_opened', waitMs: 30_000 },
+  breaker_closed: { type: 'breaker_closed' },
+  window_fetched: { type: 'window_fetched', ...window, bytes: 1536, ms: 340 },
+  window_loaded: { type: 'window_loaded', ...window, rows: 18_234, restatedPeriods: 6 },
+  window_split: { type: 'window_split', ...window, into: 2, because: 'SOURCE_TOO_HEAVY' },
+  window_asked_again: { type: 'window_asked_again', ...window, because: 'it would have emptied the window' },
+  failed: { type: 'failed', code: 'SOURCE_TIMEOUT', ...window, message: 'no answer in 1000 s', hint: 'Try again.' },
+  warning: { type: 'warning', code: 'CLOCK_OFF', slice: null, window: null, message: 'the clock was 6 minutes behind' },
+  catalog_loaded: { type: 'catalog_loaded', items: 6170 },
+  partners_loaded: { type: 'partners_loaded', rows: 1 },
+  links_loaded: { type: 'links_loaded', app: 'abc123def456', rows: 340, requests: 12 },
+  published: { type: 'published', kind: 'parquet', path: '/lake', ms: 65_000, filesWritten: 15 },
+  run_finished: { type: 'run_finished', runId: 'r1', status: 'partial', ms: 3_780_000 },
+};
+
+const at = new Date('2026-02-14T02:30:00.123Z');
+
+describe('an event as a sentence', () => {
+  test.each([
+    ['run_started', 'sync started as of 2026-02-14T02:30:00.000Z (run r1)'],
+    ['lock_waiting', 'waiting up to 1m for /w.duckdb, held by node (process 7)'],
+    ['slice_planned', 'network_daily: 15 periods due in 3 windows'],
+    ['request_retried', 'report: attempt 2 ended with 503, next in 1.2 s'],
+    ['concurrency_changed', 'simultaneous calls: 50 → 25, because of 429'],
+    ['breaker_opened', 'the service keeps failing: nothing is sent for 30 s'],
+    ['breaker_closed', 'the service answers again'],
+    ['window_fetched', 'network_daily 2026-01-03:2026-01-09: fetched 1.5 KiB in 340 ms'],
+    ['window_loaded', 'network_daily 2026-01-03:2026-01-09: loaded 18,234 rows, 6 periods restated'],
+    ['window_split', 'network_daily 2026-01-03:2026-01-09: split into 2, because of SOURCE_TOO_HEAVY'],
+    [
+      'window_asked_again',
+      'network_daily 2026-01-03:2026-01-09: asked again, because of it would have emptied the window',
+    ],
+    ['failed', 'failed: network_daily 2026-01-03:2026-01-09: SOURCE_TIMEOUT: no answer in 1000 s'],
+    ['warning', 'warning: CLOCK_OFF: the clock was 6 minutes behind'],
+    ['catalog_loaded', 'catalog: 6,170 items'],
+    ['partners_loaded', 'partners: 1 row'],
+    ['links_loaded', 'links of abc123def456: 340 rows in 12 requests'],
+    ['published', 'published parquet /lake: 15 files in 1 min 05 s'],
+    ['run_finished', 'run r1 partial after 1 h 03 min'],
+  ] as const)('%s', (type, sentence) => {
+    expect(sentenceOf(events[type])).toBe(sentence);
+  });
+
+  test('a message with line breaks and colours of the service becomes one plain line', () => {
+    const message = 'bad\u001b[31m\u202e news\r\n2026-02-14 everything is fine\u0007';
+    expect(sentenceOf({ ...events.warning, message })).toBe(
+      'warning: CLOCK_OFF: bad[31m news 2026-02-14 everything is fine',
+    );
+  });
+});
+
+describe('an event as a line of a log', () => {
+  test('text begins with the instant', () => {
+    expect(textEventLine(events.breaker_closed, at)).toBe('2026-02-14T02:30:00.123Z the service answers again');
+  });
+
+  test.each(Object.values(events))('JSON of $type is one line and reads back with its fields', (event) => {
+    const line = jsonEventLine(event, at);
+    expect(line).not.toContain('\n');
+    expect(JSON.parse(line)).toStrictEqual({ at: '2026-02-14T02:30:00.123Z', ...event });
+  });
+
+  test('JSON escapes the control characters that JSON allows bare', () => {
+    const line = jsonEventLine({ ...events.warning, message: 'a\u009b31m\u202eb' }, at);
+    expect(line).toContain(String.raw`a\u009b31m\u202eb`);
+    expect(JSON.parse(line)).toMatchObject({ message: 'a\u009b31m\u202eb' });
+  });
+});
+
+describe('the tally of a run', () => {
+  const after = (...happened: readonly RunEvent[]) => happened.reduce(tallied, emptyTally);
+
+  test('counts slices, windows, rows, retries and failures', () => {
+    const tally = after(...Object.values(events));
+    expect(tally).toMatchObject({
+      slices: 1,
+      windowsPlanned: 4,
+      windowsDone: 1,
+      windowsFailed: 1,
+      rows: 18_234,
+      retries: 1,
+      limit: 25,
+    });
+  });
+
+  test('a failure of no window is not counted as a window', () => {
+    expect(after({ ...events.failed, window: null }).windowsFailed).toBe(0);
+  });
+
+  test('a new run begins at zero', () => {
+    expect(after(events.window_loaded, events.run_started).windowsDone).toBe(0);
+  });
+
+  test('the status line says what there is to say', () => {
+    const tally = after(events.run_started, events.slice_planned, events.window_loaded, events.request_retried);
+    expect(statusLine(tally, 65_000, 200)).toBe('sync 1 min 05 s · 1 slice · 1/3 windows · 18,234 rows · 1 retried');
+  });
+
+  test('more windows done than planned never reads as 2/1', () => {
+    const tally = after({ ...events.slice_planned, windows: 1 }, events.window_loaded, events.window_loaded);
+    expect(statusLine(tally, 0, 200)).toContain('2/2 windows');
+  });
+
+  test('the status line leaves the last of 20 columns free', () => {
+    expect(statusLine(after(...Object.values(events)), 0, 20)).toHaveLength(19);
+  });
+});
+
+describe('who listens', () => {
+  const text = { log: 'text', quiet: false } as const;
+
+  test('--quiet silences every event in text', () => {
+    const shell = recordedShell();
+    const progress = openProgress({ ...text, quiet: true }, shell);
+    for (const event of Object.values(events)) progress.emit(event);
+    expect([...shell.told, ...shell.painted]).toStrictEqual([]);
+  });
+
+  test('--quiet leaves failures in JSON lines, 1 of 18 events', () => {
+    const shell = recordedShell();
+    const progress = openProgress({ log: 'json', quiet: true }, shell);
+    for (const event of Object.values(events)) progress.emit(event);
+    expect(shell.told.map((line) => /"type":"(\w+)"/.exec(line)?.[1])).toStrictEqual(['failed']);
+  });
+
+  test('without a terminal every event is one line', () => {
+    const shell = recordedShell();
+    const progress = openProgress(text, shell);
+    for (const event of Object.values(events)) progress.emit(event);
+    expect(shell.told).toHaveLength(Object.keys(events).length);
+    expect(shell.painted).toStrictEqual([]);
+  });
+
+  test('JSON lines are never painted over, terminal or not', () => {
+    const shell = recordedShell({ isTerminal: true });
+    openProgress({ log: 'json', quiet: false }, shell).emit(events.catalog_loaded);
+    expect(shell.told).toHaveLength(1);
+    expect(shell.painted).toStrictEqual([]);
+  });
+});
+
+describe('the status line of a terminal', () => {
+  beforeEach(() => {
+    vi.useFakeTimers();
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  /** Lets time pass for the shell's clock and the timers alike. */
+  function pass(shell: ReturnType<typeof recordedShell>, ms: number): void {
+    shell.advance(ms);
+    vi.advanceTimersByTime(ms);
+  }
+
+  test('1000 events within a tenth of a second are painted at most twice', () => {
+    const shell = recordedShell({ isTerminal: true });
+    const progress = openProgress({ log: 'text', quiet: false }, shell);
+    for (let count = 0; count < 1000; count += 1) {
+      progress.emit(events.window_loaded);
+      if (count % 10 === 0) pass(shell, 1);
+    }
+    expect(shell.painted.length).toBeGreaterThan(0);
+    expect(shell.painted.length).toBeLessThanOrEqual(2);
+    progress.close();
+  });
+
+  test('a warning stays above the line, a loaded window does not', () => {
+    const shell = recordedShell({ isTerminal: true });
+    const progress = openProgress({ log: 'text', quiet: false }, shell);
+    progress.emit(events.window_loaded);
+    progress.emit(events.warning);
+    expect(shell.told).toStrictEqual(['warning: CLOCK_OFF: the clock was 6 minutes behind']);
+    progress.close();
+  });
+
+  test('the elapsed time moves on while nothing happens, and closing erases the line', () => {
+    const shell = recordedShell({ isTerminal: true });
+    const progress = openProgress({ log: 'text', quiet: false }, shell);
+    for (let second = 0; second < 12; second += 1) pass(shell, 1000);
+    expect(shell.painted.at(-1)).toContain('ripen 1');
+    progress.close();
+    const { length } = shell.painted;
+    expect(shell.painted.at(-1)).toBe('\r\u001b[2K');
+    pass(shell, 5000);
+    expect(shell.painted).toHaveLength(length);
+  });
+});

@@ -1,0 +1,227 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import * as z from 'zod';
+
+import { refreshJoins } from '../../src/links/joins.ts';
+import { identifier } from '../../src/warehouse/quoting.ts';
+import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts';
+
+let directory: string;
+let warehouse: Warehouse;
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'ripen-'));
+  warehouse = await openWarehouse(join(directory, 'w.duckdb'), { mode: 'write', lockWaitMs: 0, emit: () => {} });
+});
+
+afterAll(async () => {
+  await warehouse.close();
+  await rm(directory, { recursive: true, force: true });
+});
+
+beforeEach(async () => {
+  const tables = ['main.links_history', 'main.partners', 'ripen.link_crawls', 'ripen.slice_tables'];
+  for (const table of tables) await warehouse.run(`delete from ${table}`);
+});
+
+const APP = 'abc123def456';
+
+/** A version of a link, by the labels of its path; its partner is 7. */
+async function version(token: string, path: readonly string[], from: string, to: string | null = null): Promise<void> {
+  await warehouse.run(
+    `insert into main.links_history
+     values ($1, '${APP}', null, $1, $2, $3, $4, false, false, null, '7', false, null, null, null, $5, $6, $7, $8, $9::timestamp, $10::timestamp)`,
+    [
+      token,
+      path.length,
+      path.join('::'),
+      path.at(-1) ?? '',
+      path[0] ?? '',
+      path[1] ?? null,
+      path[2] ?? null,
+      path[3] ?? null,
+      from,
+      to,
+    ],
+  );
+}
+
+async function crawled(maxLevel = 4): Promise<void> {
+  await warehouse.run(
+    `insert into ripen.link_crawls values ('${APP}', timestamp '2026-06-01', ${maxLevel}, 1, 0, 1, 'run')`,
+  );
+}
+
+type Fact = Readonly<Record<string, string | null>>;
+
+/** A live slice of one fact, and the token its view finds for it. */
+async function tokenOf(fact: Fact, name = 's'): Promise<unknown> {
+  const columns = { app_token: APP, ...fact, attr_dependency: fact['attr_dependency'] ?? '{}' };
+  const types: Readonly<Record<string, string>> = {
+    day: 'date',
+    week: 'date',
+    month: 'date',
+    quarter: 'date',
+    hour: 'timestamp',
+    attr_dependency: 'json',
+  };
+  const selected = Object.keys(columns).map(
+    (key, at) => `$${at + 1}::${types[key] ?? 'varchar'} as ${identifier(key)}`,
+  );
+  const table = identifier(name);
+  await warehouse.run(
+    `create or replace table ${table} as select ${selected.join(', ')}, 1::bigint as _load_id`,
+    Object.values(columns),
+  );
+  await warehouse.run(`delete from ripen.slice_tables where slice = $1`, [name]);
+  await warehouse.run(
+    `insert into ripen.slice_tables (slice, fingerprint, table_name, state, created_at) values ($1, 'f', $2, 'live', now())`,
+    [name, `main.${table}`],
+  );
+  await refreshJoins(warehouse);
+  const rows = await warehouse.rows(
+    `select link_token, is_matched from ${identifier(`${name}_links`)}`,
+    [],
+    z.object({ link_token: z.string().nullable(), is_matched: z.boolean() }),
+  );
+  expect(rows).toHaveLength(1);
+  expect(rows[0]?.is_matched).toBe(rows[0]?.link_token !== null);
+  return rows[0]?.link_token;
+}
+
+describe('names', () => {
+  beforeEach(async () => {
+    await crawled();
+    await version('net', ['N'], '2026-01-01');
+    await version('sale', ['N', 'Sale'], '2026-01-01');
+    await version('brand', ['N', 'Brand (77)'], '2026-01-01');
+    await version('brand2', ['N', 'Brand (78)'], '2026-01-01');
+    await version('ad', ['N', 'Sale', 'Women'], '2026-01-01');
+    await version('video', ['N', 'Sale', 'Women', 'Video'], '2026-01-01');
+    await version('twin1', ['N', 'Twin'], '2026-01-01');
+    await version('twin2', ['N', 'Twin'], '2026-01-01');
+    await version('nameless', ['N', ''], '2026-01-01');
+  });
+
+  const id = (campaign: string): string => JSON.stringify({ campaign_id_network: campaign });
+  const cases: readonly (readonly [string, Fact, string | null])[] = [
+    ['the network alone is its link', { network: 'N' }, 'net'],
+    ['the deepest level with a name is the link', { network: 'N', campaign: 'Sale' }, 'sale'],
+    ['an unknown campaign means the network itself', { network: 'N', campaign: 'unknown' }, 'net'],
+    ['all four levels', { network: 'N', campaign: 'Sale', adgroup: 'Women', creative: 'Video' }, 'video'],
+    ['the leaf may be an ad group', { network: 'N', campaign: 'Sale', adgroup: 'Women', creative: 'unknown' }, 'ad'],
+    ['an empty label is a label where a link has it', { network: 'N', campaign: '' }, 'nameless'],
+    ['a label nobody has stays unmatched', { network: 'N', campaign: 'Sales' }, null],
+    ['case and blanks count', { network: 'N', campaign: 'sale ' }, null],
+    [
+      'a known campaign with an unknown ad group name stays unmatched',
+      { network: 'N', campaign: 'Sale', adgroup: 'X' },
+      null,
+    ],
+    ['a level left out of the slice does not matter', { network: 'N', adgroup: 'Women' }, 'ad'],
+    ['two links with one path stay unmatched', { network: 'N', campaign: 'Twin' }, null],
+    ['organic rows have no link', { network: 'Organic', campaign: 'unknown' }, null],
+    ['an id after the reported name is dropped', { network: 'N', campaign: 'Sale (123)' }, 'sale'],
+    ['also when the row confirms it', { network: 'N', campaign: 'Sale (123)', attr_dependency: id('123') }, 'sale'],
+    ['not when the row has another id', { network: 'N', campaign: 'Sale (123)', attr_dependency: id('99') }, null],
+    [
+      'an id after the label is dropped for the row that has it',
+      { network: 'N', campaign: 'Brand', attr_dependency: id('78') },
+      'brand2',
+    ],
+    ['an id after the label is not dropped without', { network: 'N', campaign: 'Brand' }, null],
+    [
+      'an id as a list of one counts',
+      { network: 'N', campaign: 'Brand', attr_dependency: '{"campaign_id_network":["77"]}' },
+      'brand',
+    ],
+    ['an id as its own column counts', { network: 'N', campaign: 'Brand', campaign_id_network: '77' }, 'brand'],
+    ['a number in brackets is compared as it is', { network: 'N', campaign: 'Brand (79)' }, null],
+    ['another app has other links', { app_token: 'zzz123def456', network: 'N' }, null],
+    ['a row without app or network has none', { app_token: null, network: 'N' }, null],
+  ];
+  test.for(cases)('%s', async ([, fact, token]) => {
+    expect(await tokenOf({ day: '2026-03-01', ...fact })).toBe(token);
+  });
+
+  test('the view names path and partner, and unmatched rows are counted by network', async () => {
+    await tokenOf({ day: '2026-03-01', network: 'N', campaign: 'Sale' });
+    await warehouse.run(`insert into main.partners values ('7', 'Seven', true, true), ('9', 'Nine', true, true)`);
+    await warehouse.run(`insert into s values ('${APP}', '2026-03-01', 'Organic', 'unknown', '{"partner_id":"9"}', 1)`);
+    await refreshJoins(warehouse);
+    const shape = z.record(z.string(), z.unknown());
+    const joined = `select link_level, link_name, network_name, campaign_name, adgroup_name, matched_partner_name, is_matched
+                    from s_links order by network`;
+    expect(await warehouse.rows(joined, [], shape)).toEqual([
+      {
+        link_level: 2,
+        link_name: 'N::Sale',
+        network_name: 'N',
+        campaign_name: 'Sale',
+        adgroup_name: null,
+        matched_partner_name: 'Seven',
+        is_matched: true,
+      },
+      expect.objectContaining({ link_name: null, is_matched: false }),
+    ]);
+    const unmatched =
+      'select network, rows, unmatched_rows, unmatched_share from ripen.unmatched_rows order by network';
+    expect(await warehouse.rows(unmatched, [], shape)).toEqual([
+      { network: 'N', rows: '1', unmatched_rows: '0', unmatched_share: 0 },
+      { network: 'Organic', rows: '1', unmatched_rows: '1', unmatched_share: 1 },
+    ]);
+  });
+});
+
+describe('versions', () => {
+  beforeEach(async () => {
+    await crawled();
+    await version('a', ['Old'], '2026-03-01 02:30', '2026-04-01 02:30');
+    await version('a', ['New'], '2026-04-01 02:30');
+    await version('b', ['Old'], '2026-05-01 02:30');
+  });
+
+  const cases: readonly (readonly [string, Fact, string | null])[] = [
+    ['a renamed link keeps its old name on days it had it', { day: '2026-03-15', network: 'Old' }, 'a'],
+    ['its new name counts from then on', { day: '2026-04-15', network: 'New' }, 'a'],
+    ['another link may take over the name', { day: '2026-05-02', network: 'Old' }, 'b'],
+    ['before the first crawl the nearest version counts', { day: '2025-01-01', network: 'Old' }, 'a'],
+    ['the first day of a new name, seen by the crawl of the next', { day: '2026-03-31', network: 'New' }, 'a'],
+    ['in between the nearer version counts', { day: '2026-04-29', network: 'Old' }, 'b'],
+    ['an hour is judged by its day', { hour: '2026-03-15 13:00:00', network: 'Old' }, 'a'],
+    ['a week the newer one had the name in is its own', { week: '2026-04-27', network: 'Old' }, 'b'],
+    ['a quarter the name was taken over in stays unmatched', { quarter: '2026-04-01', network: 'Old' }, null],
+    ['without a date the last version counts', { network: 'Old' }, 'b'],
+  ];
+  test.for(cases)('%s', async ([, fact, token]) => {
+    expect(await tokenOf(fact)).toBe(token);
+  });
+
+  test('two links that had one name in the same month leave its row unmatched', async () => {
+    await version('c', ['Old'], '2026-03-10', '2026-03-20');
+    expect(await tokenOf({ month: '2026-03-01', network: 'Old' }, 'm')).toBe(null);
+  });
+});
+
+test('below max_level 2 nothing was crawled, so a named ad group belongs to its campaign', async () => {
+  await crawled(2);
+  await version('sale', ['N', 'Sale'], '2026-01-01');
+  await version('net', ['N'], '2026-01-01');
+  expect(await tokenOf({ day: '2026-03-01', network: 'N', campaign: 'Sale', adgroup: 'Women' })).toBe('sale');
+  expect(await tokenOf({ day: '2026-03-01', network: 'N', campaign: 'Other', adgroup: 'Women' })).toBe(null);
+});
+
+test('a slice named like the view of another keeps its table, and views follow a changed table', async () => {
+  await crawled();
+  await version('net', ['N'], '2026-01-01');
+  expect(await tokenOf({ day: '2026-03-01', network: 'N' }, 'x_links')).toBe('net');
+  await warehouse.run(`create table x as from x_links`);
+  await warehouse.run(
+    `insert into ripen.slice_tables (slice, fingerprint, table_name, state, created_at) values ('x', 'f', 'main."x"', 'live', now())`,
+  );
+  expect(await refreshJoins(warehouse)).toEqual(['x_links_links']);
+  expect(await tokenOf({ day: '2026-03-01', network: 'N', country: 'DE' }, 'x_links')).toBe('net');
+});

@@ -1,0 +1,61 @@
+import { describe, expect, test } from 'vitest';
+
+import { asFailure, exitCodeOf, exitCodes, Failure, failureCodes, type FailureCode } from '../../src/errors.ts';
+
+const failed = (code: FailureCode): Failure => new Failure(code, `${code} happened.`);
+
+describe('a failure', () => {
+  test('carries code, kind, facts, hint and cause, and has none of the optional ones unless given', () => {
+    const cause = new Error('socket closed');
+    const full = new Failure('SOURCE_TIMEOUT', 'No answer came in 1000 s.', {
+      facts: { seconds: 1000 },
+      hint: 'Wait.',
+      cause,
+    });
+    expect(full).toMatchObject({
+      name: 'Failure',
+      code: 'SOURCE_TIMEOUT',
+      kind: 'unavailable',
+      message: 'No answer came in 1000 s.',
+      facts: { seconds: 1000 },
+      hint: 'Wait.',
+    });
+    expect(full.cause).toBe(cause);
+    const bare = failed('BUG');
+    expect([bare.facts, bare.hint, 'cause' in bare]).toEqual([{}, null, false]);
+  });
+
+  test('each of the codes has a kind, and each kind one of the 5 exit codes of sysexits', () => {
+    expect(exitCodes).toEqual({ bug: 70, usage: 78, storage: 74, contract: 65, unavailable: 75 });
+    expect(new Set(Object.values(failureCodes))).toEqual(new Set(Object.keys(exitCodes)));
+    expect(Object.keys(failureCodes)).toEqual(Object.keys(failureCodes).toSorted());
+  });
+
+  test.each<[readonly FailureCode[], number]>([
+    [[], 0],
+    [['BUG'], 70],
+    [['CONFIG_INVALID'], 78],
+    [['STORAGE_FAILED'], 74],
+    [['DATA_REJECTED'], 65],
+    [['SOURCE_TIMEOUT'], 75],
+    [['SOURCE_TIMEOUT', 'DATA_REJECTED'], 65],
+    [['DATA_REJECTED', 'SOURCE_TIMEOUT'], 65],
+    [['SOURCE_TIMEOUT', 'DATA_REJECTED', 'STORAGE_FAILED'], 74],
+    [['STORAGE_FAILED', 'CREDENTIALS_REFUSED', 'DATA_REJECTED'], 78],
+    [['CREDENTIALS_REFUSED', 'BUG', 'STORAGE_FAILED'], 70],
+    [['SOURCE_TIMEOUT', 'SOURCE_OVERLOADED'], 75],
+  ])('%j together exit with %i, that of the gravest', (codes, exitCode) => {
+    expect(exitCodeOf(codes.map(failed))).toBe(exitCode);
+  });
+
+  test('what was thrown unforeseen becomes BUG with its cause, and a failure stays itself', () => {
+    const known = failed('DATA_SHRUNK');
+    expect(asFailure(known)).toBe(known);
+    const error = new TypeError('x is undefined');
+    expect(asFailure(error)).toMatchObject({ code: 'BUG', kind: 'bug' });
+    expect(asFailure(error).cause).toBe(error);
+    expect(asFailure(error).message).toContain('x is undefined');
+    expect(asFailure('a text').message).toContain('a text');
+    expect(asFailure(null).code).toBe('BUG');
+  });
+});

@@ -1,0 +1,328 @@
+/** When a cell is final and when a period is due, as tables of instants. All days are January 2026 unless said. */
+
+import { describe, expect, test } from 'vitest';
+
+import { addDays, day, MS_PER_DAY, parseUtcOffset, UTC, type UtcOffset } from '../../src/model/calendar.ts';
+import { BIGINT } from '../../src/model/column-type.ts';
+import type { LoadedPeriod } from '../../src/model/ledger.ts';
+import { dueReason, finalAt, isFinal, milestoneAges, nextRefreshAt, stateOf } from '../../src/model/maturity.ts';
+import type { Metric } from '../../src/model/metric.ts';
+import type { Period } from '../../src/model/period.ts';
+import type { Refresh } from '../../src/model/slice.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** A metric final this many days after its period; null: never. */
+function metric(days: number | null, id = `settles_${days}`): Metric {
+  return {
+    id,
+    family: 'other',
+    horizonMs: days === null ? null : days * MS_PER_DAY,
+    cohortMs: null,
+    additive: true,
+    type: BIGINT,
+  };
+}
+
+function period(start: string, end: string, asked: readonly [string, string] = [start, end]): Period {
+  return { bucket: { start: day(start), end: day(end) }, asked: { start: day(asked[0]), end: day(asked[1]) } };
+}
+
+function settling(refresh: Refresh = 'milestones', utcOffset: UtcOffset = UTC): Parameters<typeof finalAt>[2] {
+  return { utcOffset, settleMs: HOUR_MS, lifetimeMs: 30 * MS_PER_DAY, refresh };
+}
+
+/** `11 02:30` is 2026-01-11T02:30Z; days beyond 31 run on into February. */
+function at(text: string): Date {
+  const [days = '', clock = '00:00'] = text.split(' ');
+  const [clockText, ms = '0'] = clock.split('+');
+  return new Date(Date.parse(`${addDays(day('2025-12-31'), Number(days))}T${clockText}:00Z`) + Number(ms));
+}
+
+function loaded(
+  of: Period,
+  metrics: readonly Metric[],
+  fetchedAt: Date,
+  change: Partial<LoadedPeriod> = {},
+): LoadedPeriod {
+  return {
+    bucket: of.bucket,
+    asked: of.asked,
+    fetchedAt,
+    metrics: metrics.map(({ id }) => id),
+    rows: 10,
+    rejected: 0,
+    ...change,
+  };
+}
+
+/** The 10th: over at 11 00:00, age 1 on the 11th. */
+const tenth = period('2026-01-10', '2026-01-11');
+
+interface Case {
+  readonly settles?: readonly (number | null)[];
+  readonly refresh?: Refresh;
+  readonly fetched: string;
+  readonly asOf: string;
+  readonly due: string | null;
+}
+
+function reasonOf({ settles = [7], refresh = 'milestones', fetched, asOf }: Case): string | null {
+  const metrics = settles.map((days) => metric(days));
+  return dueReason(tenth, loaded(tenth, metrics, at(fetched)), metrics, settling(refresh), at(asOf));
+}
+
+describe('a period of the 10th that is loaded', () => {
+  test.each<Case>([
+    { fetched: '10 12:00', asOf: '10 18:00', due: 'open' },
+    { fetched: '10 23:59', asOf: '11 00:00', due: 'open' },
+    // Fetched while it ran: due as soon as it is over, at whatever age.
+    { fetched: '10 12:00', asOf: '16 00:00', due: 'open' },
+    { fetched: '10 12:00', asOf: '300 00:00', due: 'open' },
+    // Fetched ahead, as a date period may reach to today and a backfill beyond.
+    { fetched: '09 12:00', asOf: '10 12:00', due: 'open' },
+    { fetched: '11 00:00', asOf: '11 00:01', due: null },
+  ])('is $due at $asOf when fetched at $fetched: it was not over', (given) => {
+    expect(reasonOf(given)).toBe(given.due);
+  });
+
+  test.each<Case>([
+    { fetched: '11 02:00', asOf: '11 23:59', due: null },
+    { fetched: '11 23:59', asOf: '12 00:00', due: 'maturing' },
+    { fetched: '12 02:00', asOf: '13 02:00', due: 'maturing' },
+    { fetched: '13 02:00', asOf: '14 02:00', due: 'maturing' },
+    { fetched: '14 02:00', asOf: '15 02:00', due: 'maturing' },
+    // Between the milestones 5 and 7, 7 and 10, 10 and 14 nothing is due.
+    { settles: [100], fetched: '15 02:00', asOf: '16 23:59', due: null },
+    { settles: [100], fetched: '15 02:00', asOf: '17 00:00', due: 'maturing' },
+    { settles: [100], fetched: '17 02:00', asOf: '19 23:59', due: null },
+    { settles: [100], fetched: '17 02:00', asOf: '20 00:00', due: 'maturing' },
+    { settles: [100], fetched: '20 02:00', asOf: '23 23:59', due: null },
+    { settles: [100], fetched: '20 02:00', asOf: '24 00:00', due: 'maturing' },
+    // After 14 days only finality counts.
+    { settles: [100], fetched: '24 02:00', asOf: '110 00:00', due: null },
+    { settles: [100], fetched: '24 02:00', asOf: '111 00:59', due: null },
+    { settles: [100], fetched: '24 02:00', asOf: '111 01:00', due: 'became final' },
+  ])('is $due at $asOf when fetched at $fetched, by milestones', (given) => {
+    expect(reasonOf(given)).toBe(given.due);
+  });
+
+  test.each<Case>([
+    // Nights of age 3 and 5 were skipped; the next run makes them up once.
+    { settles: [100], fetched: '12 02:00', asOf: '16 02:00', due: 'maturing' },
+    { settles: [100], fetched: '16 02:00', asOf: '16 20:00', due: null },
+    { settles: [100], fetched: '11 02:00', asOf: '60 02:00', due: 'maturing' },
+    { settles: [100], fetched: '60 02:00', asOf: '61 02:00', due: null },
+  ])('is $due at $asOf when fetched at $fetched: what skipped nights missed is made up', (given) => {
+    expect(reasonOf(given)).toBe(given.due);
+  });
+
+  test.each<Case>([
+    // 7 days after the end and 1 hour to settle: 18 01:00.
+    { fetched: '17 02:00', asOf: '18 00:59', due: null },
+    { fetched: '17 02:00', asOf: '18 01:00', due: 'became final' },
+    { fetched: '18 00:59', asOf: '18 01:00', due: 'became final' },
+    { fetched: '18 01:00', asOf: '18 01:00+1', due: null },
+    { fetched: '18 01:00', asOf: '300 00:00', due: null },
+    // A metric among several: each becomes final once.
+    { settles: [2, 7], fetched: '11 02:00', asOf: '13 01:00', due: 'became final' },
+    { settles: [2, 7], fetched: '13 01:00', asOf: '13 20:00', due: null },
+    { settles: [2, 7], fetched: '13 01:00', asOf: '18 01:00', due: 'became final' },
+    { settles: [2, 7], fetched: '18 01:00', asOf: '300 00:00', due: null },
+    // Finality is named before a milestone that falls on the same day.
+    { settles: [4, 7], fetched: '14 02:00', asOf: '15 02:00', due: 'became final' },
+    { settles: [0], fetched: '11 00:30', asOf: '11 00:59', due: null },
+    { settles: [0], fetched: '11 00:30', asOf: '11 01:00', due: 'became final' },
+  ])('is $due at $asOf when fetched at $fetched and its metrics settle in $settles days', (given) => {
+    expect(reasonOf(given)).toBe(given.due);
+  });
+
+  test.each<Case>([
+    // Its lifetime of 30 days and the hour to settle end at 41 01:00 (10 February); it is still not final then.
+    { settles: [null], fetched: '20 02:00', asOf: '24 02:00', due: 'maturing' },
+    { settles: [null], fetched: '24 02:00', asOf: '41 00:59', due: null },
+    { settles: [null], fetched: '24 02:00', asOf: '41 01:00', due: 'maturing' },
+    { settles: [null], fetched: '41 01:00', asOf: '300 00:00', due: null },
+    { settles: [null], refresh: 'nightly', fetched: '40 02:00', asOf: '41 02:00', due: 'maturing' },
+    { settles: [null], refresh: 'nightly', fetched: '41 02:00', asOf: '42 02:00', due: null },
+    { settles: [7, null], fetched: '18 01:00', asOf: '20 02:00', due: 'maturing' },
+    { settles: [60, null], fetched: '41 01:00', asOf: '71 01:00', due: 'became final' },
+  ])('is $due at $asOf when fetched at $fetched and some metric of $settles never settles', (given) => {
+    expect(reasonOf(given)).toBe(given.due);
+  });
+
+  test.each<Case>([
+    { settles: [100], refresh: 'nightly', fetched: '11 02:00', asOf: '11 02:00+1', due: 'maturing' },
+    { settles: [100], refresh: 'nightly', fetched: '50 02:00', asOf: '51 02:00', due: 'maturing' },
+    { settles: [7], refresh: 'nightly', fetched: '17 02:00', asOf: '18 02:00', due: 'became final' },
+    { settles: [7], refresh: 'nightly', fetched: '18 02:00', asOf: '19 02:00', due: null },
+    { settles: [100], refresh: [1, 30], fetched: '11 02:00', asOf: '39 23:59', due: null },
+    { settles: [100], refresh: [1, 30], fetched: '11 02:00', asOf: '40 00:00', due: 'maturing' },
+    { settles: [100], refresh: [30, 1], fetched: '11 02:00', asOf: '40 00:00', due: 'maturing' },
+    { settles: [100], refresh: [1, 30], fetched: '40 00:00', asOf: '110 00:00', due: null },
+    { settles: [100], refresh: [1, 30], fetched: '40 00:00', asOf: '111 01:00', due: 'became final' },
+    { settles: [7], refresh: [], fetched: '11 02:00', asOf: '18 00:59', due: null },
+    { settles: [7], refresh: [], fetched: '11 02:00', asOf: '18 01:00', due: 'became final' },
+    // An age after every horizon asks for nothing more.
+    { settles: [7], refresh: [30], fetched: '18 01:00', asOf: '50 00:00', due: null },
+  ])('is $due at $asOf when fetched at $fetched and refreshed by $refresh', (given) => {
+    expect(reasonOf(given)).toBe(given.due);
+  });
+
+  test.each<Case>([
+    { fetched: '11 02:00', asOf: '11 02:00', due: null },
+    { fetched: '10 12:00', asOf: '10 12:00', due: null },
+    { fetched: '12 02:00', asOf: '11 02:00', due: null },
+    { refresh: 'nightly', fetched: '11 02:00', asOf: '11 02:00', due: null },
+  ])('is not due at $asOf when fetched at $fetched: planning looks at nothing newer than itself', (given) => {
+    expect(reasonOf(given)).toBe(given.due);
+  });
+});
+
+describe('a change of the metrics', () => {
+  const [old, added] = [metric(7, 'old'), metric(7, 'added')];
+
+  test('one more makes even a final period due, and one planned for an instant before its fetch', () => {
+    const final = loaded(tenth, [old], at('100'));
+    expect(dueReason(tenth, final, [old, added], settling(), at('200'))).toBe('metric added');
+    expect(dueReason(tenth, final, [old, added], settling(), at('50'))).toBe('metric added');
+  });
+
+  test('one less, or another order, makes none due', () => {
+    const final = loaded(tenth, [old, added], at('100'));
+    expect(dueReason(tenth, final, [old], settling(), at('200'))).toBeNull();
+    expect(dueReason(tenth, final, [added, old], settling(), at('200'))).toBeNull();
+  });
+});
+
+describe('a period with rejected rows', () => {
+  test('is due at every later instant, also when everything is final, and not at its own', () => {
+    const partial = loaded(tenth, [metric(7)], at('100'), { rejected: 2 });
+    expect(dueReason(tenth, partial, [metric(7)], settling(), at('100'))).toBeNull();
+    expect(dueReason(tenth, partial, [metric(7)], settling(), at('100 00:01'))).toBe('missing');
+  });
+});
+
+describe('a bucket that the date period cuts', () => {
+  const whole = period('2026-01-05', '2026-01-12');
+  const begun = period('2026-01-05', '2026-01-12', ['2026-01-05', '2026-01-09']);
+  const late = period('2026-01-05', '2026-01-12', ['2026-01-07', '2026-01-12']);
+  const metrics = [metric(7)];
+
+  test('is maturing however late it is fetched, and a whole one is final', () => {
+    const longAfter = at('300');
+    expect([whole, begun, late].map((of) => stateOf(of, metrics, settling(), longAfter))).toEqual([
+      'final',
+      'maturing',
+      'maturing',
+    ]);
+    expect([whole, begun, late].map((of) => isFinal(of, metric(7), settling(), longAfter))).toEqual([
+      true,
+      false,
+      false,
+    ]);
+  });
+
+  test('is missing days once more of it is asked for after it ended, even when its values had settled', () => {
+    expect(dueReason(whole, loaded(begun, metrics, at('12 02:00')), metrics, settling(), at('12 02:01'))).toBe(
+      'missing',
+    );
+    expect(dueReason(whole, loaded(late, metrics, at('300')), metrics, settling(), at('301'))).toBe('missing');
+  });
+
+  test('grows while it runs: it is open each night', () => {
+    const more = period('2026-01-05', '2026-01-12', ['2026-01-05', '2026-01-10']);
+    expect(dueReason(more, loaded(begun, metrics, at('09 02:00')), metrics, settling(), at('10 02:00'))).toBe('open');
+  });
+
+  test('is left alone when a refetch would lose days that were loaded, also for a new metric', () => {
+    const wholeLoaded = loaded(whole, metrics, at('12 02:00'));
+    expect(dueReason(late, wholeLoaded, metrics, settling(), at('20'))).toBeNull();
+    expect(dueReason(begun, wholeLoaded, metrics, settling(), at('20'))).toBeNull();
+    expect(dueReason(late, wholeLoaded, [...metrics, metric(9)], settling(), at('20'))).toBeNull();
+  });
+
+  test('that stays cut is refreshed until its values settle, and then left', () => {
+    const kept = loaded(late, metrics, at('12 02:00'));
+    expect(dueReason(late, kept, metrics, settling(), at('13 02:00'))).toBe('maturing');
+    expect(dueReason(late, kept, metrics, settling(), at('19 01:00'))).toBe('became final');
+    expect(dueReason(late, { ...kept, fetchedAt: at('19 01:00') }, metrics, settling(), at('300'))).toBeNull();
+    expect(nextRefreshAt(late, metrics, settling(), at('19 01:00'))).toBeNull();
+  });
+});
+
+function offset(text: string): UtcOffset {
+  const parsed = parseUtcOffset(text);
+  if (parsed === null) throw new RangeError(`${text} is no offset.`);
+  return parsed;
+}
+
+describe('finality', () => {
+  test.each([
+    ['+00:00', 7, '2026-01-18T01:00:00.000Z'],
+    ['+05:30', 7, '2026-01-17T19:30:00.000Z'],
+    ['-03:30', 7, '2026-01-18T04:30:00.000Z'],
+    ['+14:00', 0, '2026-01-10T11:00:00.000Z'],
+    ['-14:00', 0, '2026-01-11T15:00:00.000Z'],
+    ['+00:00', 42, '2026-02-22T01:00:00.000Z'],
+  ])(
+    'at %s a metric of %i days is final at %s: end of the period, horizon and an hour to settle',
+    (zone, days, expected) => {
+      const slice = settling('milestones', offset(zone));
+      const instant = new Date(expected);
+      expect(finalAt(tenth, metric(days), slice)?.toISOString()).toBe(expected);
+      expect(isFinal(tenth, metric(days), slice, instant)).toBe(true);
+      expect(isFinal(tenth, metric(days), slice, new Date(instant.getTime() - 1))).toBe(false);
+    },
+  );
+
+  test('counts from the end of a month or week, not from its days', () => {
+    const month = period('2026-01-01', '2026-02-01');
+    expect(finalAt(month, metric(7), settling())?.toISOString()).toBe('2026-02-08T01:00:00.000Z');
+  });
+
+  test('never comes for a value that may change for ever', () => {
+    expect(finalAt(tenth, metric(null), settling())).toBeNull();
+    expect(isFinal(tenth, metric(null), settling(), at('3000'))).toBe(false);
+  });
+
+  test.each([
+    [[7], '10 12:00', 'open'],
+    [[7], '10 23:59', 'open'],
+    [[7], '11 00:00', 'maturing'],
+    [[7], '18 00:59', 'maturing'],
+    [[7], '18 01:00', 'final'],
+    [[7, 14], '18 01:00', 'maturing'],
+    [[7, 14], '25 01:00', 'final'],
+    [[7, null], '300 00:00', 'maturing'],
+  ] as const)('a period with metrics of %j days fetched at %s is %s', (settles, fetched, state) => {
+    const metrics = settles.map((days) => metric(days));
+    expect(stateOf(tenth, metrics, settling(), at(fetched))).toBe(state);
+  });
+});
+
+describe('the next refresh', () => {
+  test.each([
+    ['milestones', [7], '10 12:00', '11'],
+    ['milestones', [7], '11 02:00', '12'],
+    ['milestones', [7], '12 02:00', '13'],
+    ['milestones', [7], '15 02:00', '17'],
+    ['milestones', [7], '17 02:00', '18 01:00'],
+    ['milestones', [7], '18 01:00', null],
+    ['milestones', [100], '24 02:00', '111 01:00'],
+    ['milestones', [null], '24 02:00', '41 01:00'],
+    ['milestones', [null], '41 01:00', null],
+    ['nightly', [7], '12 02:00', '13 02:00'],
+    ['nightly', [7], '18 01:00', null],
+    [[30], [100], '11 02:00', '40'],
+    [[30], [100], '40', '111 01:00'],
+  ] as const)('by %j, settling in %j days, after a fetch at %s comes at %s', (refresh, settles, fetched, expected) => {
+    const metrics = settles.map((days) => metric(days));
+    const next = nextRefreshAt(tenth, metrics, settling(refresh), at(fetched));
+    expect(next).toEqual(expected === null ? null : at(expected));
+  });
+
+  test('milestones are the 8 ages 1, 2, 3, 4, 5, 7, 10 and 14', () => {
+    expect(milestoneAges).toEqual([1, 2, 3, 4, 5, 7, 10, 14]);
+  });
+});

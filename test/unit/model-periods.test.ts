@@ -1,0 +1,266 @@
+/** Periods, windows and fingerprints: how a date period becomes buckets, requests and a meaning. */
+
+import { afterAll, describe, expect, test } from 'vitest';
+
+import {
+  day,
+  parseUtcOffset,
+  UTC,
+  type Day,
+  type DayInterval,
+  type UtcOffset,
+  type WeekStart,
+} from '../../src/model/calendar.ts';
+import type { DateDimension } from '../../src/model/dimension.ts';
+import { fingerprintOf } from '../../src/model/fingerprint.ts';
+import { partFilters, type Part } from '../../src/model/part.ts';
+import { ageOf, endOf, isWhole, periodsOf, resolveDatePeriod } from '../../src/model/period.ts';
+import type { DateBound } from '../../src/model/slice.ts';
+import { labelOf, reportParameters, windowOf, type DuePeriod } from '../../src/model/window.ts';
+import { slice } from '../support/scenario.ts';
+
+function offset(text: string): UtcOffset {
+  const parsed = parseUtcOffset(text);
+  if (parsed === null) throw new RangeError(`${text} is no offset.`);
+  return parsed;
+}
+
+const interval = (start: string, end: string): DayInterval => ({ start: day(start), end: day(end) });
+
+/** `2026-01-01:2026-02-01` without an ellipsis for a whole bucket, `bucket asked` for one that is cut. */
+const written = (of: { readonly bucket: DayInterval; readonly asked: DayInterval }): string =>
+  isWhole({ ...of })
+    ? `${of.bucket.start}:${of.bucket.end}`
+    : `${of.bucket.start}:${of.bucket.end} asked ${of.asked.start}:${of.asked.end}`;
+
+describe('the periods of an interval', () => {
+  const cases: readonly [DateDimension | null, WeekStart, string, string, readonly string[]][] = [
+    ['day', 1, '2024-02-28', '2024-03-02', ['2024-02-28:2024-02-29', '2024-02-29:2024-03-01', '2024-03-01:2024-03-02']],
+    ['hour', 1, '2026-01-31', '2026-02-02', ['2026-01-31:2026-02-01', '2026-02-01:2026-02-02']],
+    [
+      'week',
+      1,
+      '2026-01-01',
+      '2026-01-15',
+      [
+        '2025-12-29:2026-01-05 asked 2026-01-01:2026-01-05',
+        '2026-01-05:2026-01-12',
+        '2026-01-12:2026-01-19 asked 2026-01-12:2026-01-15',
+      ],
+    ],
+    [
+      'week',
+      0,
+      '2026-01-04',
+      '2026-01-19',
+      ['2026-01-04:2026-01-11', '2026-01-11:2026-01-18', '2026-01-18:2026-01-25 asked 2026-01-18:2026-01-19'],
+    ],
+    ['week', 1, '2026-01-06', '2026-01-07', ['2026-01-05:2026-01-12 asked 2026-01-06:2026-01-07']],
+    [
+      'month',
+      1,
+      '2026-01-15',
+      '2026-03-02',
+      [
+        '2026-01-01:2026-02-01 asked 2026-01-15:2026-02-01',
+        '2026-02-01:2026-03-01',
+        '2026-03-01:2026-04-01 asked 2026-03-01:2026-03-02',
+      ],
+    ],
+    ['quarter', 1, '2025-10-01', '2026-04-01', ['2025-10-01:2026-01-01', '2026-01-01:2026-04-01']],
+    ['year', 1, '2024-12-31', '2025-01-01', ['2024-01-01:2025-01-01 asked 2024-12-31:2025-01-01']],
+    [null, 1, '2026-01-06', '2026-02-07', ['2026-01-06:2026-02-07']],
+    ['day', 1, '2026-01-06', '2026-01-06', []],
+  ];
+
+  test.each(cases)('by %s (weeks from %i) of [%s, %s) are %j', (grain, weekStartsOn, start, end, expected) => {
+    expect(periodsOf(interval(start, end), grain, weekStartsOn).map(written)).toEqual(expected);
+  });
+});
+
+describe('a date period', () => {
+  const on = (text: string): DateBound => ({ day: day(text) });
+  const ago = (daysAgo: number): DateBound => ({ daysAgo });
+
+  test.each<[DateBound, DateBound, string, string, readonly [string, string] | null]>([
+    [on('2026-01-01'), ago(1), '2026-01-10T02:00:00Z', '+00:00', ['2026-01-01', '2026-01-10']],
+    [on('2026-01-01'), ago(0), '2026-01-10T02:00:00Z', '+00:00', ['2026-01-01', '2026-01-11']],
+    [ago(3), ago(1), '2026-03-01T00:00:00Z', '+00:00', ['2026-02-26', '2026-03-01']],
+    [ago(3), ago(1), '2026-02-28T23:59:59Z', '+00:00', ['2026-02-25', '2026-02-28']],
+    // Half an hour before midnight in the slice's offset, and half an hour after.
+    [ago(0), ago(0), '2026-02-28T18:00:00Z', '+05:30', ['2026-02-28', '2026-03-01']],
+    [ago(0), ago(0), '2026-02-28T18:30:00Z', '+05:30', ['2026-03-01', '2026-03-02']],
+    [ago(0), ago(0), '2026-03-01T03:00:00Z', '-03:30', ['2026-02-28', '2026-03-01']],
+    [on('2026-01-01'), on('2026-01-01'), '2020-01-01T00:00:00Z', '+00:00', ['2026-01-01', '2026-01-02']],
+    // Nothing yet: the period begins after its own end.
+    [on('2026-01-10'), ago(1), '2026-01-10T02:00:00Z', '+00:00', null],
+    [on('2026-01-10'), ago(1), '2026-01-11T00:00:00Z', '+00:00', ['2026-01-10', '2026-01-11']],
+    [ago(0), ago(1), '2026-01-10T02:00:00Z', '+00:00', null],
+    [ago(1), ago(2), '2026-01-10T02:00:00Z', '+00:00', null],
+  ])('from %j to %j at %s in %s covers %j', (first, last, asOf, zone, expected) => {
+    const resolved = resolveDatePeriod({ first, last }, new Date(asOf), offset(zone));
+    expect(resolved).toEqual(expected === null ? null : interval(...expected));
+  });
+});
+
+describe('a period', () => {
+  const january = { bucket: interval('2026-01-01', '2026-02-01'), asked: interval('2026-01-01', '2026-02-01') };
+
+  test.each([
+    ['+00:00', '2026-02-01T00:00:00.000Z'],
+    ['+05:30', '2026-01-31T18:30:00.000Z'],
+    ['-14:00', '2026-02-01T14:00:00.000Z'],
+  ])('at %s is over at %s', (zone, expected) => {
+    expect(endOf(january, offset(zone)).toISOString()).toBe(expected);
+  });
+
+  test.each([
+    ['+00:00', '2026-01-31T23:59:59Z', 0],
+    ['+00:00', '2026-02-01T00:00:00Z', 1],
+    ['+00:00', '2026-01-01T00:00:00Z', -30],
+    ['+05:30', '2026-01-31T18:30:00Z', 1],
+    ['-03:30', '2026-02-01T03:29:59Z', 0],
+    ['+00:00', '2026-02-14T12:00:00Z', 14],
+  ])('at %s on %s is %i days old, counted from its last day', (zone, at, age) => {
+    expect(ageOf(january, new Date(at), offset(zone))).toBe(age);
+  });
+});
+
+const daily = slice({
+  name: 'daily',
+  dimensions: ['week', 'app_token', 'os_name'],
+  metrics: ['installs', 'cost'],
+  parameters: { attribution_type: 'all', os_name__in: 'ios,android' },
+});
+const weeks = periodsOf(interval('2026-01-01', '2026-01-15'), 'week', 1).map((period): DuePeriod => ({
+  period,
+  reason: 'new',
+}));
+
+describe('a window', () => {
+  test('asks for days inside the date period, and replaces the whole buckets that hold them', () => {
+    const window = windowOf(daily, 'f', weeks);
+    expect(window).toMatchObject({
+      asked: interval('2026-01-01', '2026-01-15'),
+      replaced: interval('2025-12-29', '2026-01-19'),
+      attempt: 0,
+    });
+    expect(labelOf(window)).toBe('2026-01-01:2026-01-14');
+    expect(() => windowOf(daily, 'f', [])).toThrow(RangeError);
+  });
+
+  test('sends the slice as configured, with dimensions, metrics and both days inclusive', () => {
+    expect(reportParameters(windowOf(daily, 'f', weeks.slice(1, 2)))).toEqual({
+      attribution_type: 'all',
+      utc_offset: '+00:00',
+      os_name__in: 'ios,android',
+      dimensions: 'week,app_token,os_name',
+      metrics: 'installs,cost',
+      date_period: '2026-01-05:2026-01-11',
+    });
+  });
+
+  test.each<[Part, Record<string, string>]>([
+    [{}, { os_name__in: 'ios,android' }],
+    [{ app_token: { in: ['a', 'b'], notIn: [] } }, { os_name__in: 'ios,android', app_token__in: 'a,b' }],
+    [{ app_token: { in: null, notIn: ['a', 'b'] } }, { os_name__in: 'ios,android', app_token__not_in: 'a,b' }],
+    // The slice's own list is narrowed, never widened.
+    [{ os_name: { in: ['ios', 'windows'], notIn: [] } }, { os_name__in: 'ios' }],
+    [{ os_name: { in: null, notIn: ['ios'] } }, { os_name__in: 'ios,android', os_name__not_in: 'ios' }],
+  ])('narrowed to %j filters by %j', (part, filters) => {
+    const {
+      dimensions: _,
+      metrics: __,
+      date_period: ___,
+      ...sent
+    } = reportParameters(windowOf(daily, 'f', weeks), part);
+    expect(sent).toEqual({ attribution_type: 'all', utc_offset: '+00:00', ...filters });
+  });
+
+  test('keeps what the slice excludes when a part excludes more', () => {
+    const excluding = { parameters: { network__not_in: 'x,y' } };
+    expect(partFilters(excluding, { network: { in: null, notIn: ['z', 'x'] } })).toEqual({ network__not_in: 'x,y,z' });
+  });
+});
+
+describe('the fingerprint of a slice', () => {
+  const own = fingerprintOf(daily);
+
+  test('is 16 hexadecimal digits, and known: a change of it would rebuild every table', () => {
+    expect(own).toMatch(/^[0-9a-f]{16}$/);
+    expect(fingerprintOf({ dimensions: ['day'], parameters: { utc_offset: '+00:00' } })).toBe('6e027f498e872c76');
+  });
+
+  test('does not change with metrics, dates, refresh, types or tolerance, nor with the order of names', () => {
+    const { dimensions, parameters } = daily;
+    const same = slice({
+      ...daily,
+      metrics: ['clicks'],
+      dimensions: dimensions.toReversed(),
+      parameters: Object.fromEntries(Object.entries(parameters).toReversed()),
+      refresh: 'nightly',
+      types: { clicks: 'DOUBLE' },
+      maxRejects: 5,
+      settleMs: 0,
+      datePeriod: { first: { daysAgo: 9 }, last: { daysAgo: 2 } },
+    });
+    expect(fingerprintOf(same)).toBe(own);
+  });
+
+  test.each([
+    ['a dimension more', { dimensions: [...daily.dimensions, 'network'] }],
+    ['a dimension less', { dimensions: daily.dimensions.slice(1) }],
+    ['a parameter changed', { parameters: { ...daily.parameters, attribution_type: 'click' } }],
+    ['a filter changed', { parameters: { ...daily.parameters, os_name__in: 'ios' } }],
+    ['a filter more', { parameters: { ...daily.parameters, country__in: 'de' } }],
+    ['another offset', { parameters: { ...daily.parameters, utc_offset: '+05:30' } }],
+    ['a value that moved to another name', { dimensions: ['a,b'], parameters: {} }],
+  ])('changes with %s', (_, change) => {
+    expect(fingerprintOf({ ...daily, ...change })).not.toBe(own);
+  });
+
+  test('keeps apart what only looks alike when joined', () => {
+    const prints = [
+      { dimensions: ['a', 'b'], parameters: {} },
+      { dimensions: ['a,b'], parameters: {} },
+      { dimensions: ['a'], parameters: { b: '' } },
+      { dimensions: [], parameters: { a: 'b' } },
+      { dimensions: [], parameters: { a: 'b', c: 'd' } },
+      { dimensions: [], parameters: { a: 'b,c,d' } },
+    ].map(fingerprintOf);
+    expect(new Set(prints).size).toBe(prints.length);
+  });
+});
+
+describe('on hosts in 4 time zones', () => {
+  const before = process.env['TZ'];
+
+  afterAll(() => {
+    if (before === undefined) delete process.env['TZ'];
+    else process.env['TZ'] = before;
+  });
+
+  test('periods, ends and ages are the same', () => {
+    const computed = ['UTC', 'Pacific/Apia', 'America/Sao_Paulo', 'Asia/Kathmandu'].map((zone) => {
+      process.env['TZ'] = zone;
+      const grains: readonly (DateDimension | null)[] = ['hour', 'day', 'week', 'month', 'quarter', 'year', null];
+      const years: readonly DayInterval[] = [
+        interval('2011-11-15', '2012-01-20'),
+        interval('2018-10-20', '2018-11-25'),
+      ];
+      const at = new Date('2018-11-04T02:30:00Z');
+      const ends: Day[] = [];
+      const lines = years.flatMap((of) =>
+        grains.flatMap((grain) =>
+          periodsOf(of, grain, 0).map((each) => {
+            ends.push(each.bucket.end);
+            return `${written(each)} ${endOf(each, UTC).toISOString()} ${ageOf(each, at, offset('-03:00'))}`;
+          }),
+        ),
+      );
+      return [new Date(2018, 10, 4, 12).toISOString(), lines.join('\n')] as const;
+    });
+    expect(new Set(computed.map(([localNoon]) => localNoon)).size).toBe(4);
+    expect(new Set(computed.map(([, lines]) => lines)).size).toBe(1);
+  });
+});

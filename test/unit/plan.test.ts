@@ -1,0 +1,310 @@
+/** What a run asks for, and why: reasons, sizes and week starts as tables. The laws are in test/property/plan.test.ts. */
+
+import { describe, expect, test } from 'vitest';
+
+import { addDays, day, MS_PER_DAY, type DayInterval, type WeekStart } from '../../src/model/calendar.ts';
+import { BIGINT } from '../../src/model/column-type.ts';
+import { fingerprintOf } from '../../src/model/fingerprint.ts';
+import { emptyLedger, type LoadedPeriod, type SliceLedger, type SliceTable } from '../../src/model/ledger.ts';
+import type { Metric } from '../../src/model/metric.ts';
+import type { Slice } from '../../src/model/slice.ts';
+import { labelOf } from '../../src/model/window.ts';
+import { isComplete, planSlice } from '../../src/plan/plan.ts';
+import { rowsPerDay, windowDays } from '../../src/plan/sizing.ts';
+import { slice } from '../support/scenario.ts';
+
+const daily = slice({
+  name: 'daily',
+  dimensions: ['day', 'app'],
+  metrics: ['installs'],
+  datePeriod: { first: { day: day('2026-01-01') }, last: { daysAgo: 1 } },
+});
+
+const metricsOf = ({ metrics }: Slice): Metric[] =>
+  metrics.map((id) => ({
+    id,
+    family: 'other',
+    horizonMs: 7 * MS_PER_DAY,
+    cohortMs: null,
+    additive: true,
+    type: BIGINT,
+  }));
+
+const interval = (start: string, end: string): DayInterval => ({ start: day(start), end: day(end) });
+
+function loaded(bucket: DayInterval, change: Partial<LoadedPeriod> = {}): LoadedPeriod {
+  return {
+    bucket,
+    asked: bucket,
+    fetchedAt: new Date('2026-06-01T02:30:00Z'),
+    metrics: ['installs'],
+    rows: 100,
+    rejected: 0,
+    ...change,
+  };
+}
+
+/** Single days, loaded long after they were final unless said otherwise. */
+const daysLoaded = (days: readonly string[], change: Partial<LoadedPeriod> = {}): LoadedPeriod[] =>
+  days.map((start) => loaded({ start: day(start), end: addDays(day(start), 1) }, change));
+
+function table(periods: readonly LoadedPeriod[], change: Partial<SliceTable> = {}): SliceTable {
+  return {
+    fingerprint: fingerprintOf(daily),
+    tableName: 'main."daily"',
+    state: 'live',
+    weekStartsOn: null,
+    maxDays: null,
+    parts: null,
+    periods: new Map(periods.map((period) => [period.bucket.start, period])),
+    ...change,
+  };
+}
+
+const livingIn = (live: SliceTable): SliceLedger => ({ live, building: null });
+
+function planned(of: Slice, ledger: SliceLedger, asOf: string, forced: DayInterval | null = null): readonly string[] {
+  const plan = planSlice({ slice: of, metrics: metricsOf(of), ledger, asOf: new Date(asOf), forced });
+  return plan.windows.map((window) => {
+    const reasons = [...new Set(window.periods.map(({ reason }) => reason))].join(', ');
+    return `${labelOf(window)} ${reasons}`;
+  });
+}
+
+const JUNE = '2026-06-02T02:30:00Z';
+const january = { ...daily, datePeriod: { first: { day: day('2026-01-01') }, last: { day: day('2026-01-05') } } };
+
+describe('the reasons of a plan', () => {
+  test('before the first load every period is new', () => {
+    expect(planned(january, emptyLedger, JUNE)).toEqual(['2026-01-01:2026-01-05 new']);
+  });
+
+  test('before the date period begins nothing is asked for', () => {
+    expect(planned(daily, emptyLedger, '2025-12-31T02:30:00Z')).toEqual([]);
+    expect(planned(daily, emptyLedger, '2026-01-01T02:30:00Z')).toEqual([]);
+    expect(planned(daily, emptyLedger, '2026-01-02T02:30:00Z')).toEqual(['2026-01-01:2026-01-01 new']);
+  });
+
+  test('a hole before what is loaded is missing, what comes after it is new, and both stand apart', () => {
+    const ledger = livingIn(table(daysLoaded(['2026-01-02', '2026-01-04'])));
+    expect(planned(january, ledger, JUNE)).toEqual([
+      '2026-01-01:2026-01-01 missing',
+      '2026-01-03:2026-01-03 missing',
+      '2026-01-05:2026-01-05 new',
+    ]);
+  });
+
+  test('final periods are asked for no more, and rejected rows or an added metric bring them back', () => {
+    const days = ['2026-01-01', '2026-01-02', '2026-01-03', '2026-01-04', '2026-01-05'];
+    expect(planned(january, livingIn(table(daysLoaded(days))), JUNE)).toEqual([]);
+    const [first = loaded(interval('2026-01-01', '2026-01-02')), ...others] = daysLoaded(days);
+    const partial = [...others, { ...first, rejected: 1 }];
+    expect(planned(january, livingIn(table(partial)), JUNE)).toEqual(['2026-01-01:2026-01-01 missing']);
+    const more = { ...january, metrics: ['installs', 'clicks'] };
+    expect(planned(more, livingIn(table(daysLoaded(days))), JUNE)).toEqual(['2026-01-01:2026-01-05 metric added']);
+  });
+
+  test('one window may hold periods for several reasons', () => {
+    const ledger = livingIn(
+      table(daysLoaded(['2026-01-01', '2026-01-03'], { fetchedAt: new Date('2026-01-05T02:30:00Z') })),
+    );
+    const plan = planSlice({ slice: january, metrics: metricsOf(january), ledger, asOf: new Date(JUNE), forced: null });
+    expect(plan.windows.map(({ periods }) => periods.map(({ reason }) => reason))).toEqual([
+      ['became final', 'missing', 'became final', 'new', 'new'],
+    ]);
+  });
+
+  test('a changed meaning asks for everything again, beside the live table, and goes on where it was cut', () => {
+    const changed = { ...january, parameters: { ...january.parameters, attribution_type: 'click' } };
+    const live = table(daysLoaded(['2026-01-01', '2026-01-02', '2026-01-03', '2026-01-04', '2026-01-05']));
+    expect(planned(changed, livingIn(live), JUNE)).toEqual(['2026-01-01:2026-01-05 meaning changed']);
+    const building = table(daysLoaded(['2026-01-01', '2026-01-03']), {
+      state: 'building',
+      fingerprint: fingerprintOf(changed),
+    });
+    expect(planned(changed, { live, building }, JUNE)).toEqual([
+      '2026-01-02:2026-01-02 meaning changed',
+      '2026-01-04:2026-01-05 meaning changed',
+    ]);
+  });
+
+  test('a meaning changed back is planned for the live table, whatever is being built', () => {
+    const live = table(daysLoaded(['2026-01-01', '2026-01-02', '2026-01-03', '2026-01-04', '2026-01-05']));
+    const building = table([], { state: 'building', fingerprint: 'another' });
+    expect(planned(january, { live, building }, JUNE)).toEqual([]);
+  });
+});
+
+describe('a slice without a date dimension', () => {
+  const total = slice({ ...daily, name: 'total', dimensions: ['app'], grain: null });
+  const rolling: Slice = { ...total, datePeriod: { first: { daysAgo: 10 }, last: { daysAgo: 1 } } };
+  const fingerprint = fingerprintOf(total);
+
+  test('is one window of the whole date period, longer than any other may be', () => {
+    expect(planned(total, emptyLedger, '2027-12-31T00:00:00Z')).toEqual(['2026-01-01:2027-12-30 new']);
+  });
+
+  test('is asked for again when its days moved, and left alone while they did not', () => {
+    const held = table([loaded(interval('2026-05-22', '2026-06-01'))], { fingerprint });
+    expect(planned(rolling, livingIn(held), '2026-06-01T20:00:00Z')).toEqual([]);
+    expect(planned(rolling, livingIn(held), JUNE)).toEqual(['2026-05-23:2026-06-01 new']);
+    const grown = table([loaded(interval('2026-01-01', '2026-06-01'))], { fingerprint });
+    expect(planned(total, livingIn(grown), JUNE)).toEqual(['2026-01-01:2026-06-01 new']);
+  });
+
+  test('is backfilled whole, and only by days it covers', () => {
+    const held = livingIn(table([loaded(interval('2026-05-23', '2026-06-02'))], { fingerprint }));
+    expect(planned(rolling, held, JUNE, interval('2026-05-25', '2026-05-26'))).toEqual([
+      '2026-05-23:2026-06-01 forced',
+    ]);
+    expect(planned(rolling, held, JUNE, interval('2026-01-25', '2026-01-26'))).toEqual([]);
+  });
+});
+
+describe('a backfill', () => {
+  const weekly = slice({ ...daily, name: 'weekly', dimensions: ['week', 'app'], grain: 'week' });
+
+  test('asks for days outside the date period, final ones too', () => {
+    const ledger = livingIn(table(daysLoaded(['2026-01-01', '2026-01-02'])));
+    expect(planned(january, ledger, JUNE, interval('2025-12-31', '2026-01-03'))).toEqual([
+      '2025-12-31:2026-01-02 forced',
+    ]);
+  });
+
+  test('of one day of a week takes the whole week that the date period covers, and what was loaded of it', () => {
+    expect(planned(weekly, emptyLedger, JUNE, interval('2026-01-07', '2026-01-08'))).toEqual([
+      '2026-01-05:2026-01-11 forced',
+    ]);
+    expect(planned(weekly, emptyLedger, JUNE, interval('2026-01-03', '2026-01-04'))).toEqual([
+      '2026-01-01:2026-01-04 forced',
+    ]);
+    const held = table([loaded(interval('2025-12-29', '2026-01-05'))], { fingerprint: fingerprintOf(weekly) });
+    expect(planned(weekly, livingIn(held), JUNE, interval('2026-01-03', '2026-01-04'))).toEqual([
+      '2025-12-29:2026-01-04 forced',
+    ]);
+  });
+});
+
+describe('weeks', () => {
+  const weekly = slice({
+    ...daily,
+    name: 'weekly',
+    dimensions: ['week', 'app'],
+    grain: 'week',
+    datePeriod: { first: { day: day('2026-01-04') }, last: { day: day('2026-01-17') } },
+  });
+
+  test.each<[WeekStart | null, readonly string[]]>([
+    [null, ['2026-01-04', '2026-01-05', '2026-01-12']],
+    [1, ['2026-01-04', '2026-01-05', '2026-01-12']],
+    [0, ['2026-01-04', '2026-01-11']],
+  ])('that begin on weekday %j as learned are asked for from %j on', (weekStartsOn, starts) => {
+    const known = table([], { fingerprint: fingerprintOf(weekly), weekStartsOn });
+    const plan = planSlice({
+      slice: weekly,
+      metrics: metricsOf(weekly),
+      ledger: livingIn(known),
+      asOf: new Date(JUNE),
+      forced: null,
+    });
+    expect(plan.periods.map(({ asked }) => asked.start)).toEqual(starts);
+  });
+
+  test('of a changed meaning begin as those of the live table do', () => {
+    const changed = { ...weekly, parameters: { attribution_type: 'click' } };
+    const known = table([], { fingerprint: fingerprintOf(weekly), weekStartsOn: 0 });
+    const plan = planSlice({
+      slice: changed,
+      metrics: metricsOf(changed),
+      ledger: livingIn(known),
+      asOf: new Date(JUNE),
+      forced: null,
+    });
+    expect(plan.weekStartsOn).toBe(0);
+  });
+});
+
+describe('the size of a window', () => {
+  const hourly = slice({ ...daily, name: 'hourly', dimensions: ['hour', 'app'], grain: 'hour' });
+  const withRows = (rows: number, change: Partial<SliceTable> = {}): SliceTable =>
+    table(daysLoaded(['2026-01-01', '2026-01-02'], { rows }), change);
+
+  test.each<[string, SliceTable | null, number]>([
+    ['nothing known', null, 31],
+    ['only empty days', withRows(0), 31],
+    ['1 row a day', withRows(1), 366],
+    ['1000 rows a day', withRows(1000), 50],
+    ['49999 rows a day', withRows(49_999), 1],
+    ['50001 rows a day', withRows(50_001), 1],
+    ['3000000 rows a day', withRows(3_000_000), 1],
+    ['1000 rows a day, 10 days were too many', withRows(1000, { maxDays: 10 }), 10],
+    ['1000 rows a day, 100 days were too many', withRows(1000, { maxDays: 100 }), 50],
+    ['nothing loaded, 3 days were too many', table([], { maxDays: 3 }), 3],
+  ])('with %s is %i days', (_, known, expected) => {
+    expect(windowDays(daily, known)).toBe(expected);
+  });
+
+  test('of hours begins with 7 days', () => {
+    expect(windowDays(hourly, null)).toBe(7);
+    expect(planned({ ...hourly, datePeriod: january.datePeriod }, emptyLedger, JUNE)).toEqual([
+      '2026-01-01:2026-01-05 new',
+    ]);
+  });
+
+  test('counts rows a day over the days that had any', () => {
+    expect(rowsPerDay(null)).toBeNull();
+    expect(rowsPerDay(table([]))).toBeNull();
+    const days = [
+      ...daysLoaded(['2026-01-01'], { rows: 90 }),
+      ...daysLoaded(['2026-01-02'], { rows: 0 }),
+      ...daysLoaded(['2026-01-03'], { rows: 10 }),
+    ];
+    expect(rowsPerDay(table(days))).toBe(50);
+    expect(rowsPerDay(table([loaded(interval('2026-01-01', '2026-02-01'), { rows: 310 })]))).toBe(10);
+  });
+
+  test('of 31 days cuts 100 days into 31, 31, 31 and 7', () => {
+    const hundred = { ...daily, datePeriod: { first: { day: day('2026-01-01') }, last: { day: day('2026-04-10') } } };
+    expect(planned(hundred, emptyLedger, JUNE)).toEqual([
+      '2026-01-01:2026-01-31 new',
+      '2026-02-01:2026-03-03 new',
+      '2026-03-04:2026-04-03 new',
+      '2026-04-04:2026-04-10 new',
+    ]);
+  });
+
+  test('never cuts a month, however few days fit', () => {
+    const monthly = slice({ ...daily, name: 'monthly', dimensions: ['month', 'app'], grain: 'month' });
+    const known = table([], { fingerprint: fingerprintOf(monthly), maxDays: 3 });
+    const spring = { ...monthly, datePeriod: { first: { day: day('2026-01-15') }, last: { day: day('2026-03-02') } } };
+    expect(planned(spring, livingIn(known), JUNE)).toEqual([
+      '2026-01-15:2026-01-31 new',
+      '2026-02-01:2026-02-28 new',
+      '2026-03-01:2026-03-02 new',
+    ]);
+  });
+
+  test('a window is asked for in the parts that earlier ones had to be divided into', () => {
+    const parts = [{ app: { in: ['a'], notIn: [] } }, { app: { in: null, notIn: ['a'] } }];
+    const ledger = livingIn(table([], { parts }));
+    const plan = planSlice({ slice: january, metrics: metricsOf(january), ledger, asOf: new Date(JUNE), forced: null });
+    expect(plan.windows.map((window) => window.parts)).toEqual([parts]);
+  });
+});
+
+describe('completeness of a table that is built', () => {
+  const plan = (periods: readonly LoadedPeriod[]): boolean => {
+    const ledger = livingIn(table(periods));
+    return isComplete(
+      planSlice({ slice: january, metrics: metricsOf(january), ledger, asOf: new Date(JUNE), forced: null }),
+    );
+  };
+  const days = ['2026-01-01', '2026-01-02', '2026-01-03', '2026-01-04', '2026-01-05'];
+
+  test('needs every period, with every metric', () => {
+    expect(plan(daysLoaded(days))).toBe(true);
+    expect(plan(daysLoaded(days.slice(1)))).toBe(false);
+    expect(plan([...daysLoaded(days.slice(1)), ...daysLoaded(['2026-01-01'], { metrics: ['clicks'] })])).toBe(false);
+    expect(plan(daysLoaded([...days, '2026-01-06']))).toBe(true);
+  });
+});

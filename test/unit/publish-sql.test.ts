@@ -1,0 +1,94 @@
+import { describe, expect, test } from 'vitest';
+
+import { day } from '../../src/model/calendar.ts';
+import { exportStatement, formatOf } from '../../src/publish/export-sql.ts';
+import { catalogStatements, copyPeriod, summarizePeriods } from '../../src/publish/lake-sql.ts';
+import { plainType, type LakeTable } from '../../src/publish/lake-table.ts';
+
+const hours: LakeTable = {
+  name: 'app_hourly',
+  comment: "an app's hours",
+  columns: [
+    { name: 'hour', type: 'TIMESTAMP', comment: null },
+    { name: 'app "x"', type: 'VARCHAR', comment: 'App' },
+    { name: 'installs', type: 'BIGINT', comment: null },
+  ],
+  grain: 'hour',
+  key: 'day',
+  summed: ['installs'],
+};
+
+describe('types in the lake', () => {
+  test.each([
+    ['BIGINT', 'BIGINT'],
+    ['DECIMAL(38,12)', 'DECIMAL(38,12)'],
+    ['DATE', 'DATE'],
+    ['TIMESTAMP', 'TIMESTAMP'],
+    ['HUGEINT', 'DECIMAL(38,0)'],
+    ['JSON', 'VARCHAR'],
+    ['VARCHAR[]', 'VARCHAR'],
+    ['UBIGINT', 'VARCHAR'],
+  ])('%s is kept as %s', (type, plain) => {
+    expect(plainType(type)).toBe(plain);
+  });
+});
+
+describe('statements of the lake', () => {
+  test('the rows of a day of hours are chosen by the bare column, half-open', () => {
+    expect(copyPeriod(hours, day('2026-02-28'), "/l'ake/x")).toBe(`copy (
+select
+    cast("hour" as TIMESTAMP) as "hour",
+    cast("app ""x""" as VARCHAR) as "app ""x""",
+    cast("installs" as BIGINT) as "installs"
+from main."app_hourly"
+where "hour" >= TIMESTAMP '2026-02-28' and "hour" < TIMESTAMP '2026-03-01'
+) to '/l''ake/x' (format parquet, compression zstd)`);
+  });
+
+  test('hours are summed up by day', () => {
+    expect(summarizePeriods(hours)).toBe(`select
+    cast("hour" as DATE)::varchar as period,
+    count(*)::varchar as rows,
+    coalesce(sum(hash(hash("hour", "app ""x""", "installs"))), 0)::varchar as content,
+    [sum("installs")::varchar]::varchar[] as sums
+from main."app_hourly"
+group by cast("hour" as DATE)
+order by cast("hour" as DATE)`);
+  });
+
+  test('a view reads its files, or is empty when there are none, and both say what they hold', () => {
+    const [view = '', ...comments] = catalogStatements('/la*ke', [hours], new Set([hours]));
+    expect(view).toContain(`from read_parquet('/la[*]ke/app_hourly/day=*/data.parquet', hive_partitioning = true`);
+    expect(comments).toEqual([
+      `comment on view main."app_hourly" is 'an app''s hours'`,
+      `comment on column main."app_hourly"."app ""x""" is 'App'`,
+    ]);
+    expect(catalogStatements('/lake', [hours], new Set())[0]).toContain('where false');
+  });
+});
+
+describe('statements of an export', () => {
+  test.each([
+    ['a.csv', 'csv'],
+    ['a.b.PARQUET', 'parquet'],
+    ['a.jsonl', 'ndjson'],
+    ['a.xlsx', null],
+    ['csv', null],
+  ])('%s is written as %s', (path, format) => {
+    expect(formatOf(path)).toBe(format);
+  });
+
+  test('only text is defused, and only in CSV; a heading too', () => {
+    const columns = [
+      { name: 'day', type: 'DATE' },
+      { name: '=name', type: 'VARCHAR' },
+      { name: 'cost', type: 'DECIMAL(18,6)' },
+    ];
+    const days = { from: null, to: day('2026-01-31') };
+    const csv = exportStatement('x', columns, days, { path: '/o.csv', format: 'csv' });
+    expect(csv.match(/regexp_matches/g)).toHaveLength(1);
+    expect(csv).toContain(`as "'=name"`);
+    expect(csv).toContain(`where s."day" < DATE '2026-02-01'\norder by s."day", s."=name", 1`);
+    expect(exportStatement('x', columns, days, { path: '/o', format: 'ndjson' })).not.toContain('regexp_matches');
+  });
+});

@@ -1,0 +1,78 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+import { expect, test } from 'vitest';
+import * as z from 'zod';
+
+import { parseConfig } from '../../src/config/read-config.ts';
+import { exitCodes } from '../../src/errors.ts';
+import { commandNames } from '../../src/commands/verbs.ts';
+
+const figuresShape = z.object({
+  ripen_rows: z.number(),
+  lookback_rows: z.number(),
+  immature_rows: z.number(),
+  lookback_frozen_cells: z.number(),
+  wrong_final_cells: z.number(),
+});
+const measurements = z.object({
+  sections: z.object({ maturity: z.object({ figures: figuresShape }) }),
+});
+
+const root = new URL('../../', import.meta.url);
+const readme = readFileSync(new URL('README.md', root), 'utf8');
+const blocks = [...readme.matchAll(/```(\w+)\n([\s\S]*?)```/g)].map(([, language = '', text = '']) => ({
+  language,
+  text,
+}));
+
+test('the configuration on the front page parses as it stands', () => {
+  const yaml = blocks.find(({ language }) => language === 'yaml')?.text ?? '';
+  const config = parseConfig(yaml, {
+    file: 'ripen.yaml',
+    directory: '/somewhere',
+    environment: { RIPEN_TOKEN: 'a-token' },
+  });
+  expect(config.slices.map(({ name }) => name)).toEqual(['network_daily']);
+});
+
+test('every command that can be given is on the front page', () => {
+  for (const name of commandNames.filter((command) => command !== 'completion')) {
+    expect(readme, name).toMatch(new RegExp(`\`ripen (links |spend )?${name}\\b`));
+  }
+});
+
+test('every exit code stands in the table', () => {
+  for (const code of Object.values(exitCodes)) expect(readme).toMatch(new RegExp(`^\\| ${code} +\\|`, 'm'));
+});
+
+test('the figures on the front page are those the bench measured last', () => {
+  const measured = measurements.parse(JSON.parse(readFileSync(new URL('docs/benchmarks.json', root), 'utf8')));
+  const { figures } = measured.sections.maturity;
+  const grouped = (count: number): string => count.toLocaleString('en-US');
+  for (const rows of [
+    figures.ripen_rows,
+    figures.lookback_rows,
+    figures.immature_rows,
+    figures.lookback_frozen_cells,
+  ]) {
+    expect(readme).toContain(grouped(rows));
+  }
+  expect(figures.wrong_final_cells).toBe(0);
+});
+
+test('every file the documents link to is there', () => {
+  const documents = [
+    'README.md',
+    ...readdirSync(new URL('docs/', root))
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => `docs/${name}`),
+  ];
+  for (const document of documents) {
+    const text = readFileSync(new URL(document, root), 'utf8');
+    for (const [, target = ''] of text.matchAll(/\]\((?!https?:)([^)#]+)\)/g)) {
+      expect(() => readFileSync(new URL(target, new URL(document, root))), `${document} → ${target}`).not.toThrow(
+        /ENOENT/,
+      );
+    }
+  }
+});

@@ -1,0 +1,38 @@
+import { describe, expect, test } from 'vitest';
+import { verdictOn } from '../../src/service/verdict.ts';
+
+const table = [
+  [200, 'answer'],
+  [201, 'answer'],
+  [204, 'empty'],
+  [301, 'redirected'],
+  [302, 'redirected'],
+  [303, 'redirected'],
+  [307, 'redirected'],
+  [308, 'redirected'],
+  [400, 'refused'],
+  [401, 'credentials'],
+  [403, 'forbidden'],
+  [404, 'missing'],
+  [408, 'faulty'],
+  [410, 'missing'],
+  [422, 'refused'],
+  [429, 'later'],
+  [500, 'faulty'],
+  [502, 'faulty'],
+  [503, 'unavailable'],
+  [504, 'too heavy'],
+] as const;
+
+describe('the verdict on a status', () => {
+  test.each(table)('%i is judged as "%s"', (status, verdict) => {
+    expect(verdictOn(status)).toBe(verdict);
+  });
+
+  test('each of the 480 statuses that are not listed halts as unexpected', () => {
+    const listed = new Set<number>(table.map(([status]) => status));
+    const others = Array.from({ length: 500 }, (_, index) => index + 100).filter((status) => !listed.has(status));
+    expect(others).toHaveLength(480);
+    expect(new Set(others.map((status) => verdictOn(status)))).toEqual(new Set(['unexpected']));
+  });
+});

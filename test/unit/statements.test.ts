@@ -1,0 +1,217 @@
+/** Every fixed statement against a freshly migrated warehouse, and the comments analysts read beside the numbers. */
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import { DuckDBInstance, type DuckDBConnection } from '@duckdb/node-api';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import * as z from 'zod';
+
+import { readConfig } from '../../src/config/read-config.ts';
+import { replaceCatalog } from '../../src/load/catalog-tables.ts';
+import { prepareTable } from '../../src/load/slice-table.ts';
+import type { CatalogItem } from '../../src/model/catalog.ts';
+import { identifier, literal } from '../../src/warehouse/quoting.ts';
+import { migrations, statement } from '../../src/warehouse/statements.ts';
+import { openWarehouse } from '../../src/warehouse/warehouse.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** `load/record_load` and the like, without the migrations. */
+const names = readdirSync(join(root, 'sql'), { recursive: true, encoding: 'utf8' })
+  .map((path) => path.replaceAll('\\', '/'))
+  .filter((path) => path.endsWith('.sql') && !path.startsWith('migrations/'))
+  .map((path) => path.replace(/\.sql$/, ''))
+  .sort();
+
+/** The temporary tables a statement says it reads, as the load makes them. */
+const temporaryTables: Record<string, string> = {
+  'load/record_periods': 'create temp table after_totals (period date, "row count" bigint)',
+};
+
+const item = (filter: string, id: string): CatalogItem => ({
+  filter,
+  id,
+  name: `Name of ${id}`,
+  shortName: '',
+  section: 'Conversion',
+  formatting: 'integer',
+  description: '',
+});
+
+let directory = '';
+let instance: DuckDBInstance;
+let connection: DuckDBConnection;
+
+/** A warehouse as after the first night: migrated, with a catalog and the tables of the demo's slices. */
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'ripen-statements-'));
+  const path = join(directory, 'warehouse.duckdb');
+  const warehouse = await openWarehouse(path, { mode: 'write', lockWaitMs: 0, emit: () => {} });
+  const catalog = [item('overview_metrics', 'installs'), item('dimensions', 'day'), item('apps', 'a1b2c3d4e5f6')];
+  await replaceCatalog(warehouse, catalog, 'run', new Date('2026-02-14T02:30:00Z'));
+  const config = await readConfig({ file: join(root, 'config/demo.yaml'), directory: root, environment: {} });
+  for (const slice of config.slices) await prepareTable(warehouse, slice, catalog, 'run');
+  await warehouse.close();
+  instance = await DuckDBInstance.create(path);
+  connection = await instance.connect();
+});
+
+afterAll(async () => {
+  connection.closeSync();
+  instance.closeSync();
+  await rm(directory, { recursive: true });
+});
+
+async function rowsOf<T>(sql: string, shape: z.ZodType<T>): Promise<T[]> {
+  const reader = await connection.runAndReadAll(sql);
+  return z.array(shape).parse(reader.getRowObjectsJson());
+}
+
+/** The lines of the leading comment, and what follows it. */
+function partsOf(name: string): { readonly header: string; readonly body: string } {
+  const text = statement(name);
+  const header = /^(?:--.*\n)*/.exec(text)?.[0] ?? '';
+  return { header, body: text.slice(header.length) };
+}
+
+const parametersIn = (text: string): string[] => [
+  ...new Set([...text.matchAll(/\$\d+/g)].map(([parameter]) => parameter)),
+];
+
+describe('the fixed statements', () => {
+  test('are found in the folders that say when they run', () => {
+    expect([...new Set(names.map((name) => name.split('/')[0]))]).toEqual(
+      expect.arrayContaining(['ledger', 'load', 'status']),
+    );
+    expect(names.length).toBeGreaterThanOrEqual(10);
+  });
+
+  test.each(names)('%s prepares against a freshly migrated warehouse, and is one statement', async (name) => {
+    const temporary = temporaryTables[name];
+    if (temporary !== undefined) await connection.run(temporary);
+    const extracted = await connection.extractStatements(statement(name));
+    expect(extracted.count).toBe(1);
+    const prepared = await connection.prepare(statement(name));
+    expect(prepared.parameterCount).toBe(parametersIn(partsOf(name).body).length);
+    prepared.destroySync();
+  });
+
+  test.each(names)('%s is headed by its reason and names exactly the parameters it binds', (name) => {
+    const { header, body } = partsOf(name);
+    expect(header).toMatch(/^-- [A-Z](?:.|\n)+[.?]/);
+    expect(parametersIn(header).sort()).toEqual(parametersIn(body).sort());
+  });
+
+  test.each(names)('%s is written in lower case, four spaces deep, without tabs or a semicolon', (name) => {
+    const { body } = partsOf(name);
+    const code = body.replaceAll(/'[^']*'|"[^"]*"/g, '');
+    expect(code).not.toMatch(/\b(SELECT|FROM|WHERE|JOIN|INSERT|DELETE|GROUP BY|ORDER BY|CREATE|UPDATE)\b/);
+    expect(body).not.toMatch(/\t|;/);
+    expect(body.split('\n').filter((line) => (/^ */.exec(line)?.[0].length ?? 0) % 4 !== 0)).toEqual([]);
+  });
+
+  test.each(names.filter((name) => /^(examples|status)\//.test(name)))(
+    '%s returns columns it names, never *',
+    (name) => {
+      expect(partsOf(name).body).not.toMatch(/select\s+(distinct\s+)?(\w+\.)?\*/);
+    },
+  );
+
+  test('are all used: a file nobody reads is no statement', () => {
+    const code = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
+      .filter((path) => path.endsWith('.ts'))
+      .map((path) => readFileSync(join(root, 'src', path), 'utf8'))
+      .join('\n');
+    const unused = names.filter((name) => !name.startsWith('examples/') && !code.includes(`'${name}'`));
+    expect(unused).toEqual([]);
+  });
+
+  test('a name without a file is an error that names it', () => {
+    expect(() => statement('load/no_such_statement')).toThrow(/no_such_statement/);
+  });
+});
+
+describe('the migrations', () => {
+  test('are numbered from 1 without a gap, and each falls into statements without a semicolon', async () => {
+    const steps = migrations();
+    expect(steps.map(({ version }) => version)).toEqual(steps.map((_, index) => index + 1));
+    for (const { statements } of steps) {
+      expect(statements.filter((sql) => /;\s*$/.test(sql))).toEqual([]);
+      const counts = await Promise.all(
+        statements.map(async (sql) => {
+          const { count } = await connection.extractStatements(sql);
+          return count;
+        }),
+      );
+      expect(new Set(counts)).toEqual(new Set([1]));
+    }
+  });
+});
+
+const commented = z.object({ object: z.string(), comment: z.string().nullable() });
+
+/** The comment statement that is missing, ready to be written. */
+const missing = (rows: readonly z.infer<typeof commented>[], kind: string): string[] =>
+  rows.filter(({ comment }) => (comment ?? '').trim() === '').map(({ object }) => `comment on ${kind} ${object} is …`);
+
+describe('the comments', () => {
+  test('every table and view of main and ripen carries one', async () => {
+    const rows = await rowsOf(
+      `select schema_name || '.' || table_name as object, comment from duckdb_tables()
+       where schema_name in ('main', 'ripen') and not temporary
+       union all
+       select schema_name || '.' || view_name, comment from duckdb_views()
+       where schema_name in ('main', 'ripen') and not internal
+       order by object`,
+      commented,
+    );
+    expect(rows.length).toBeGreaterThan(15);
+    expect(missing(rows, 'table')).toEqual([]);
+  });
+
+  test.each(['main', 'ripen'])('every column of schema %s carries one', async (schema) => {
+    const rows = await rowsOf(
+      `select schema_name || '.' || table_name || '.' || column_name as object, comment
+       from duckdb_columns()
+       where schema_name = '${schema}' and not internal
+           and table_name not in (select table_name from duckdb_tables() where temporary)
+       order by object`,
+      commented,
+    );
+    expect(rows.length).toBeGreaterThan(15);
+    expect(missing(rows, 'column')).toEqual([]);
+  });
+});
+
+describe('quoting', () => {
+  const hostile = [
+    'plain',
+    'two words',
+    `it's`,
+    `say "hi"`,
+    `"`,
+    `'`,
+    `''; drop table runs; --`,
+    'back\\slash',
+    'select',
+    'hour',
+    'ünïcødé 統計',
+    'a\nb',
+    '$1',
+    '',
+  ];
+
+  test.each(hostile)('the text %j reads back as it was', async (text) => {
+    const [row] = await rowsOf(`select ${literal(text)} as text`, z.object({ text: z.string() }));
+    expect(row).toEqual({ text });
+  });
+
+  test.each(hostile.filter((text) => text !== ''))('the name %j names one column', async (name) => {
+    const rows = await rowsOf(`select 1 as ${identifier(name)}`, z.record(z.string(), z.number()));
+    expect(rows).toEqual([{ [name]: 1 }]);
+  });
+});
