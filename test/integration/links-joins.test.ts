@@ -31,7 +31,7 @@ const partnersOnly = slice({
   metrics,
   datePeriod: days,
 });
-const countries = slice({ name: 'countries', dimensions: ['day', 'country_code'], metrics, datePeriod: days });
+const byCountry = slice({ name: 'by_country', dimensions: ['day', 'country_code'], metrics, datePeriod: days });
 
 const row = z.record(z.string(), z.unknown());
 
@@ -66,7 +66,7 @@ function pathTokens({ world }: Simulator): Map<string, string> {
 }
 
 test('every attributed row of a simulated week finds the one link the simulator took it from; organic ones find none', async () => {
-  scenario = await openScenario([whole, campaigns, partnersOnly, countries], {
+  scenario = await openScenario([whole, campaigns, partnersOnly, byCountry], {
     simulator: { world: { apps: 4, partners: 8, links: 400, rowsPerDay: 300 } },
   });
   expect((await scenario.night(asOf)).failures).toEqual([]);
@@ -111,7 +111,7 @@ test('every attributed row of a simulated week finds the one link the simulator 
 });
 
 test('every row of a slice that names partners finds its partner, by column or by attr_dependency, organic too', async () => {
-  scenario = await openScenario([campaigns, partnersOnly, countries]);
+  scenario = await openScenario([campaigns, partnersOnly, byCountry]);
   await scenario.night(asOf);
   await joined(async (warehouse) => {
     for (const view of ['campaigns', 'partners_only']) {
