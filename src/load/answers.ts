@@ -11,7 +11,7 @@ import * as z from 'zod';
 import type { Spooled } from '../spool/spool.ts';
 import { count } from '../warehouse/shapes.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { inspectAnswers } from './staging-sql.ts';
+import { inspectDocuments, noDocuments, readDocuments } from './staging-sql.ts';
 
 /** One spooled answer after inspection. */
 export interface Answer {
@@ -56,27 +56,44 @@ export function objectSizeFor(spooled: readonly Spooled[]): number {
   return Math.min(MOST_OBJECT_SIZE, Math.max(LEAST_OBJECT_SIZE, Math.ceil(Math.max(0, ...sizes) * OBJECT_SIZE_SLACK)));
 }
 
-/** Every file's answer, or what is broken about it. A file that cannot be parsed does not disturb the others. */
+/**
+ * Reads every file into `documents` and says what it holds, or what is broken about it. A file that cannot be parsed does
+ * not disturb the others.
+ */
 export async function inspect(
   warehouse: Warehouse,
   paths: readonly string[],
   objectSize: number,
 ): Promise<(Answer | BrokenAnswer)[]> {
-  if (paths.length === 0) return [];
-  try {
-    const rows = await warehouse.rows(inspectAnswers(paths, objectSize), [], document);
-    return paths.map((path) =>
+  await warehouse.run(noDocuments);
+  const broken = await read(warehouse, paths, objectSize);
+  const found = await warehouse.rows(inspectDocuments, [], document);
+  return paths.map(
+    (path) =>
+      broken.get(path) ??
       answerOf(
         path,
-        rows.filter(({ filename }) => filename === path),
+        found.filter(({ filename }) => filename === path),
       ),
-    );
+  );
+}
+
+/** Fills `documents`, by one statement or, if that fails, file by file; returns the files that cannot be parsed. */
+async function read(
+  warehouse: Warehouse,
+  paths: readonly string[],
+  objectSize: number,
+): Promise<Map<string, BrokenAnswer>> {
+  const [only] = paths;
+  if (only === undefined) return new Map();
+  try {
+    await warehouse.run(readDocuments(paths, objectSize));
+    return new Map();
   } catch (error) {
-    const [only] = paths;
-    if (paths.length === 1 && only !== undefined) return [{ path: only, because: firstLine(error) }];
-    const each: (Answer | BrokenAnswer)[] = [];
-    for (const path of paths) each.push(...(await inspect(warehouse, [path], objectSize)));
-    return each;
+    if (paths.length === 1) return new Map([[only, { path: only, because: firstLine(error) }]]);
+    const broken = new Map<string, BrokenAnswer>();
+    for (const path of paths) for (const each of await read(warehouse, [path], objectSize)) broken.set(...each);
+    return broken;
   }
 }
 
@@ -92,6 +109,8 @@ function answerOf(path: string, documents: readonly DocumentRow[]): Answer | Bro
   if (documents.length > 1) return { path, because: `it held ${documents.length} documents` };
   if (found.row_count === null) return { path, because: 'it held no rows' };
   const keySets = z.array(z.array(z.string())).parse(JSON.parse(found.key_sets ?? '[]'));
+  const twice = keySets.flatMap((keys) => keys.filter((key, at) => keys.indexOf(key) < at)).at(0);
+  if (twice !== undefined) return { path, because: `a row of it stated ${JSON.stringify(twice)} twice` };
   const [first = [], ...others] = keySets;
   return {
     path,

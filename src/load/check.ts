@@ -4,14 +4,14 @@ import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
 import type { WeekStart } from '../model/calendar.ts';
-import { isDateDimension } from '../model/dimension.ts';
 import { labelOf, type Window } from '../model/window.ts';
 import { count } from '../warehouse/shapes.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { MetricSum } from './proof.ts';
-import { rowsOutside, sumMetrics } from './replacing-sql.ts';
+import { additiveOf, rowsOutside, sumMetrics, windowsOutOfOrder } from './replacing-sql.ts';
+import type { MetricColumn } from './slice-columns.ts';
 import type { Target } from './target.ts';
-import { badLabels, duplicateKeys } from './typing-sql.ts';
+import { badLabels, countUndated, duplicateKeys } from './typing-sql.ts';
 
 export const subjectOf = (window: Window): string => `slice ${window.slice.name}, ${labelOf(window)}`;
 
@@ -25,12 +25,10 @@ const duplicateRow = z.object({
   found: z.string(),
 });
 const sumRow = z.object({
-  metric: z.string(),
-  sum: z.string().nullable(),
-  distinct_sum: z.string().nullable(),
-  magnitude: z.number(),
+  window_no: z.number(),
+  sums: z.array(z.string().nullable()),
+  magnitudes: z.array(z.number().nullable()),
 });
-const weekdayRow = z.object({ weekday: z.number() });
 
 /** Windows whose dates are not what was asked for. */
 export async function checkDates(
@@ -39,9 +37,10 @@ export async function checkDates(
   windows: ReadonlyMap<number, Window>,
 ): Promise<Map<number, Failure>> {
   const failures = new Map<number, Failure>();
-  const labels = target.columns.dimensions.some(isDateDimension)
-    ? await warehouse.rows(badLabels(target.columns), [], labelRow)
-    : [];
+  const undated = countUndated(target.columns);
+  const [found] = undated === null ? [] : await warehouse.rows(undated, [], z.object({ rows: count }));
+  const isWrong = found !== undefined && found.rows > 0;
+  const labels = isWrong ? await warehouse.rows(badLabels(target.columns), [], labelRow) : [];
   for (const { window_no, dimension, label } of labels) {
     const window = windows.get(window_no);
     if (window === undefined) continue;
@@ -77,17 +76,23 @@ export async function checkDates(
   return failures;
 }
 
-/** The weekday whole weeks begin with in the staged labels; null when they do not agree or there are none. */
-export async function weekStartOf(warehouse: Warehouse, windowNo: number): Promise<WeekStart | null> {
+/** By window, the weekday whole weeks begin with in the staged labels; left out where they do not agree or there are none. */
+export async function weekStartsOf(warehouse: Warehouse): Promise<Map<number, WeekStart>> {
   const rows = await warehouse.rows(
-    `select distinct dayofweek(cast(left(week, 10) as DATE)) as weekday
-     from staged
-     where window_no = $1 and cast(right(week, 10) as DATE) - cast(left(week, 10) as DATE) = 6`,
-    [windowNo],
-    z.object({ weekday: count }).pipe(weekdayRow),
+    `select window_no, min(weekday) as weekday
+     from (
+         select window_no, dayofweek(try_cast(left(week, 10) as DATE)) as weekday
+         from staged
+         where try_cast(right(week, 10) as DATE) - try_cast(left(week, 10) as DATE) = 6
+     )
+     group by window_no
+     having min(weekday) = max(weekday)`,
+    [],
+    z.object({ window_no: z.number(), weekday: count }),
   );
-  const [only, ...others] = rows.map(({ weekday }) => weekday);
-  return others.length === 0 && (only === 0 || only === 1) ? only : null;
+  return new Map(
+    rows.flatMap(({ window_no, weekday }) => (weekday === 0 || weekday === 1 ? [[window_no, weekday]] : [])),
+  );
 }
 
 export interface Duplicates {
@@ -125,15 +130,57 @@ export async function checkKeys(
   return { conflicts, copies };
 }
 
-/** Exact sums of a window's additive metrics. */
-export async function sumsOf(warehouse: Warehouse, target: Target, windowNo: number): Promise<MetricSum[]> {
-  const sql = sumMetrics(target.columns, windowNo);
-  const rows = sql === null ? [] : await warehouse.rows(sql, [], sumRow);
-  return rows.map((row) => ({
-    metric: row.metric,
-    sum: row.sum,
-    distinctSum: row.distinct_sum,
-    magnitude: row.magnitude,
-    isCount: target.columns.metrics.find(({ id }) => id === row.metric)?.type.kind === 'BIGINT',
-  }));
+/**
+ * By window, the exact sums of its additive metrics, of no rows too. Those over distinct rows are looked for only in
+ * `repeating` windows, where identical rows occur.
+ */
+export async function sumsOf(
+  warehouse: Warehouse,
+  target: Target,
+  windows: Iterable<number>,
+  repeating: ReadonlySet<number>,
+): Promise<Map<number, readonly MetricSum[]>> {
+  const sums = new Map<number, readonly MetricSum[]>();
+  const found = await readSums(warehouse, target, 'every row');
+  for (const windowNo of windows) {
+    const all = found.get(windowNo) ?? additiveOf(target.columns).map((metric) => sumOf(metric, null, 0));
+    const single = repeating.has(windowNo) ? await readSums(warehouse, target, windowNo) : found;
+    const distinct = single.get(windowNo) ?? all;
+    sums.set(
+      windowNo,
+      all.map((sum, at) => ({ ...sum, distinctSum: distinct[at]?.sum ?? null })),
+    );
+  }
+  return sums;
+}
+
+/** The windows whose rows did not come in the order of their dates. */
+export async function outOfOrder(warehouse: Warehouse, { slice }: Target): Promise<ReadonlySet<number>> {
+  if (slice.grain === null) return new Set();
+  const rows = await warehouse.rows(windowsOutOfOrder(slice.grain), [], z.object({ window_no: z.number() }));
+  return new Set(rows.map(({ window_no: windowNo }) => windowNo));
+}
+
+type RowSum = Omit<MetricSum, 'distinctSum'>;
+
+const sumOf = ({ id, type }: MetricColumn, sum: string | null, magnitude: number): RowSum => ({
+  metric: id,
+  sum,
+  magnitude,
+  isCount: type.kind === 'BIGINT',
+});
+
+async function readSums(
+  warehouse: Warehouse,
+  { columns }: Target,
+  of: 'every row' | number,
+): Promise<Map<number, RowSum[]>> {
+  const additive = additiveOf(columns);
+  const rows = additive.length === 0 ? [] : await warehouse.rows(sumMetrics(columns, of), [], sumRow);
+  return new Map(
+    rows.map(({ window_no: windowNo, sums, magnitudes }) => [
+      windowNo,
+      additive.map((metric, at) => sumOf(metric, sums[at] ?? null, magnitudes[at] ?? 0)),
+    ]),
+  );
 }

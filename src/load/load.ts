@@ -7,13 +7,13 @@
  */
 
 import { Failure } from '../errors.ts';
-import type { Day } from '../model/calendar.ts';
+import type { Day, WeekStart } from '../model/calendar.ts';
 import type { Spooled } from '../spool/spool.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { inspect, objectSizeFor, type Answer, type BrokenAnswer } from './answers.ts';
-import { checkDates, checkKeys, subjectOf, sumsOf, weekStartOf } from './check.ts';
+import { checkDates, checkKeys, outOfOrder, subjectOf, sumsOf, weekStartsOf } from './check.ts';
 import { judgeAnswers } from './judge-answers.ts';
-import { addTotals, compareTotals } from './proof.ts';
+import { addTotals, compareTotals, type MetricSum } from './proof.ts';
 import type { LoadResult, LoadWarning, Sound } from './load-result.ts';
 import { replaceWindow } from './replace.ts';
 import { isShrinking } from './shrinking.ts';
@@ -49,23 +49,31 @@ export async function load(
     else sound.push({ spooled, windowNo: sound.length, ...verdict });
   }
   if (sound.length === 0) return { results, target: request.target };
-  const staged = await stageBatch(warehouse, sound, { target: request.target, objectSize, runId: request.runId });
+  const staged = await stageBatch(warehouse, sound, { target: request.target, runId: request.runId });
   const checked = { ...request, target: staged.target };
   const windows = new Map(sound.map(({ windowNo, spooled }) => [windowNo, spooled.window]));
   const badDates = staged.isEmpty ? new Map<number, Failure>() : await checkDates(warehouse, staged.target, windows);
   const { conflicts, copies } = await checkKeys(warehouse, staged.target, windows);
+  const sums = await sumsOf(warehouse, staged.target, windows.keys(), new Set(copies.keys()));
+  const weekStarts = await weekStartsIn(sound, checked);
+  const unordered = staged.isEmpty ? new Set<number>() : await outOfOrder(warehouse, staged.target);
   for (const each of sound) {
-    const failure = staged.failures.get(each.windowNo) ?? badDates.get(each.windowNo) ?? conflicts.get(each.windowNo);
+    const { windowNo } = each;
+    const failure = staged.failures.get(windowNo) ?? badDates.get(windowNo) ?? conflicts.get(windowNo);
+    const weekStartsOn = weekStarts.get(windowNo);
     const found = {
-      rejectedDays: staged.rejected.get(each.windowNo) ?? [],
-      copies: copies.get(each.windowNo) ?? 0,
+      rejectedDays: staged.rejected.get(windowNo) ?? [],
+      copies: copies.get(windowNo) ?? 0,
+      sums: sums.get(windowNo) ?? [],
+      isOrdered: !unordered.has(windowNo),
     };
-    results.push(
-      (await weekStartResult(each, checked, badDates.has(each.windowNo))) ??
-        (failure === undefined
-          ? await loadWindow(each, checked, found)
-          : { kind: 'failed', window: each.spooled.window, failure }),
-    );
+    if (weekStartsOn !== undefined) {
+      results.push({ kind: 'week start', window: each.spooled.window, weekStartsOn });
+    } else if (failure !== undefined) {
+      results.push({ kind: 'failed', window: each.spooled.window, failure });
+    } else {
+      results.push(await loadWindow(each, checked, found));
+    }
   }
   return { results, target: staged.target };
 }
@@ -83,18 +91,25 @@ function answersOf(
   return spooled.answers.map(({ body }) => (body === null ? null : (inspected.get(body.path) ?? null)));
 }
 
-async function weekStartResult(sound: Sound, request: LoadRequest, hasBadDates: boolean): Promise<LoadResult | null> {
-  const { window } = sound.spooled;
-  if (window.slice.grain !== 'week') return null;
-  const weekStartsOn =
-    hasBadDates || sound.answers.length > 0 ? await weekStartOf(request.warehouse, sound.windowNo) : null;
-  const assumed = new Date(`${window.replaced.start}T00:00:00Z`).getUTCDay();
-  return weekStartsOn === null || weekStartsOn === assumed ? null : { kind: 'week start', window, weekStartsOn };
+/** The windows whose labels show that the service begins weeks on another day than was assumed. */
+async function weekStartsIn(
+  sound: readonly Sound[],
+  { warehouse, target }: LoadRequest,
+): Promise<ReadonlyMap<number, WeekStart>> {
+  if (target.slice.grain !== 'week' || sound.every(({ answers }) => answers.length === 0)) return new Map();
+  const found = await weekStartsOf(warehouse);
+  for (const { windowNo, spooled } of sound) {
+    const assumed = new Date(`${spooled.window.replaced.start}T00:00:00Z`).getUTCDay();
+    if (found.get(windowNo) === assumed) found.delete(windowNo);
+  }
+  return found;
 }
 
 interface Found {
   readonly rejectedDays: readonly (Day | null)[];
   readonly copies: number;
+  readonly sums: readonly MetricSum[];
+  readonly isOrdered: boolean;
 }
 
 async function loadWindow(sound: Sound, request: LoadRequest, found: Found): Promise<LoadResult> {
@@ -103,8 +118,11 @@ async function loadWindow(sound: Sound, request: LoadRequest, found: Found): Pro
   const { window } = spooled;
   const rejected = found.rejectedDays.length;
   const fetched = answers.reduce((sum, answer) => sum + answer.rowCount, 0);
-  const sums = await sumsOf(warehouse, target, windowNo);
-  const proof = compareTotals(sums, addTotals(answers.filter(saysSomething).map(({ totals }) => totals)), fetched);
+  const proof = compareTotals(
+    found.sums,
+    addTotals(answers.filter(saysSomething).map(({ totals }) => totals)),
+    fetched,
+  );
   const wrong = proof.find(({ agrees }) => !agrees);
   if (wrong !== undefined && found.rejectedDays.length === 0) {
     const message = `${subjectOf(window)}: the rows' ${wrong.metric} added up to ${wrong.sum}, the service's total was ${wrong.total}.`;
@@ -133,6 +151,7 @@ async function loadWindow(sound: Sound, request: LoadRequest, found: Found): Pro
       fetched,
       rejectedDays: found.rejectedDays,
       collapse: found.copies > 0,
+      isOrdered: found.isOrdered,
       verdict,
       proof,
       fetchedAt,

@@ -16,6 +16,29 @@ export interface Resolution {
   readonly widened: ReadonlyMap<string, ColumnType>;
 }
 
+/** The most digits before and after the point among the plain odd texts of a metric; null without any. */
+export interface OddDigits {
+  readonly metric: string;
+  readonly whole: number | null;
+  readonly fraction: number | null;
+}
+
+/** The types of metrics that one wider type holds all plain odd texts of; the others are decided text by text. */
+export function widenForDigits(
+  found: readonly OddDigits[],
+  types: ReadonlyMap<string, ColumnType>,
+): ReadonlyMap<string, ColumnType> {
+  const widened = new Map<string, ColumnType>();
+  for (const { metric, whole, fraction } of found) {
+    const type = types.get(metric);
+    if (type === undefined) throw new RangeError(`No type for metric ${metric}.`);
+    if (whole === null || fraction === null) continue;
+    const wider = widen(type, { whole, fraction });
+    if (wider !== null) widened.set(metric, wider);
+  }
+  return widened;
+}
+
 /**
  * Decides every odd text: a number that fits, a number that widens its column, or no number at all. Nothing is rounded:
  * a number that no type of the warehouse holds exactly is refused with its reason.

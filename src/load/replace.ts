@@ -2,9 +2,10 @@
 
 import * as z from 'zod';
 
-import type { Day } from '../model/calendar.ts';
+import type { Day, DayInterval } from '../model/calendar.ts';
 import { isWhole, endOf, type Period } from '../model/period.ts';
 import { nextRefreshAt, stateOf } from '../model/maturity.ts';
+import type { Slice } from '../model/slice.ts';
 import { reportParameters } from '../model/window.ts';
 import type { Spooled } from '../spool/spool.ts';
 import { count, timestamp } from '../warehouse/shapes.ts';
@@ -24,6 +25,8 @@ export interface Proven {
   readonly rejectedDays: readonly (Day | null)[];
   /** Whether identical rows occur, of which one is kept. */
   readonly collapse: boolean;
+  /** Whether the rows came in the order of their dates. */
+  readonly isOrdered: boolean;
   readonly verdict: 'proven' | 'unverifiable';
   readonly proof: readonly Comparison[];
   /** The instant that counts as the fetch in every finality decision. */
@@ -36,7 +39,7 @@ export interface Replaced {
 }
 
 const loadIdRow = z.object({ load_id: z.string() });
-const restatedRow = z.object({ periods: count });
+const periodCountRow = z.object({ periods: count });
 
 /** Makes a window's rows visible, atomically. */
 export async function replaceWindow(
@@ -52,12 +55,16 @@ export async function replaceWindow(
   const loadId = next.load_id;
   const replaced = window.replaced;
   return warehouse.transact(async () => {
-    await warehouse.run(totalPeriods('before_totals', table, columns, slice.grain, replaced));
+    // Nothing of a window that was never loaded can be restated.
+    const isKnown = await wasLoaded(warehouse, target, replaced);
+    if (isKnown) await warehouse.run(totalPeriods('before_totals', table, columns, slice.grain, replaced));
     await warehouse.run(deleteDays(table, slice.grain, replaced));
-    const { windowNo, collapse } = proven;
-    const rows = await warehouse.run(insertRows(table, columns, slice.grain, { windowNo, loadId, collapse }));
+    const { windowNo, collapse, isOrdered } = proven;
+    const rows = await warehouse.run(
+      insertRows(table, columns, slice.grain, { windowNo, loadId, collapse, isOrdered }),
+    );
     await warehouse.run(totalPeriods('after_totals', table, columns, slice.grain, replaced));
-    const restatements = recordRestatements(columns);
+    const restatements = isKnown ? recordRestatements(columns) : null;
     if (restatements !== null) {
       await warehouse.run(restatements, [slice.name, fingerprint, timestamp(proven.fetchedAt), loadId]);
     }
@@ -65,10 +72,27 @@ export async function replaceWindow(
     const [restated] = await warehouse.rows(
       'select count(distinct period) as periods from ripen.restatements where load_id = $1::bigint',
       [loadId],
-      restatedRow,
+      periodCountRow,
     );
     return { rows, restatedPeriods: restated?.periods ?? 0 };
   });
+}
+
+/** Whether the ledger knows any period of the days. */
+async function wasLoaded(warehouse: Warehouse, { slice, fingerprint }: Target, days: DayInterval): Promise<boolean> {
+  const { where, bounds } = periodsOf(slice, days);
+  const [found] = await warehouse.rows(
+    `select count(*) as periods from ripen.periods where slice = $1 and fingerprint = $2 and ${where}`,
+    [slice.name, fingerprint, ...bounds],
+    periodCountRow,
+  );
+  return found !== undefined && found.periods > 0;
+}
+
+/** The ledger's periods of some days. A report without a date dimension has one, whatever days the last one covered. */
+function periodsOf(slice: Slice, days: DayInterval): { readonly where: string; readonly bounds: readonly string[] } {
+  if (slice.grain === null) return { where: 'true', bounds: [] };
+  return { where: 'start_day >= $3::date and start_day < $4::date', bounds: [days.start, days.end] };
 }
 
 async function recordLedger(
@@ -101,10 +125,8 @@ async function recordLedger(
     timestamp(spooled.requestedAt),
     timestamp(spooled.receivedAt),
   ]);
-  // A report without a date dimension has one period, whatever days the last one covered.
-  const days = slice.grain === null ? 'true' : 'start_day >= $3::date and start_day < $4::date';
-  const bounds = slice.grain === null ? [] : [window.replaced.start, window.replaced.end];
-  await warehouse.run(`delete from ripen.periods where slice = $1 and fingerprint = $2 and ${days}`, [
+  const { where, bounds } = periodsOf(slice, window.replaced);
+  await warehouse.run(`delete from ripen.periods where slice = $1 and fingerprint = $2 and ${where}`, [
     slice.name,
     fingerprint,
     ...bounds,

@@ -35,24 +35,42 @@ export function deleteDays(table: string, grain: DateDimension | null, days: Day
   return `delete from ${table} where ${insideDays(grain, days)}`;
 }
 
-/** Copies a window's typed rows into the slice's table, laid out by date; `collapse` keeps one of identical rows. */
-export function insertRows(
-  table: string,
-  columns: Columns,
-  grain: DateDimension | null,
-  from: { readonly windowNo: number; readonly loadId: string; readonly collapse: boolean },
-): string {
+/** The rows of `typed` a window gets, and how. */
+export interface Inserted {
+  readonly windowNo: number;
+  readonly loadId: string;
+  /** Keeps one of identical rows. */
+  readonly collapse: boolean;
+  /** Whether the rows came in the order of their dates, as most answers do; sorting them again is most of an insertion. */
+  readonly isOrdered: boolean;
+}
+
+/** Copies a window's typed rows into the slice's table, laid out by date. */
+export function insertRows(table: string, columns: Columns, grain: DateDimension | null, from: Inserted): string {
   const names = [...columns.dimensions, ...columns.metrics.map(({ id }) => id), 'attr_dependency', '_extra'];
   const selected = names.map(identifier).join(', ');
   // Over the key, as keys that came unasked may differ in rows that are identical otherwise.
   const one = `distinct on (${[...columns.dimensions, 'attr_dependency'].map(identifier).join(', ')}) `;
+  const isLaidOut = from.isOrdered && !from.collapse;
   return `insert into ${table} (${selected}, "_load_id")
 select ${from.collapse ? one : ''}${selected}, ${from.loadId}
 from typed
-where window_no = ${from.windowNo}${grain === null ? '' : `\norder by ${identifier(grain)}`}`;
+where window_no = ${from.windowNo}${grain === null || isLaidOut ? '' : `\norder by ${identifier(grain)}`}`;
 }
 
-const summable = (columns: Columns): MetricColumn[] => columns.metrics.filter(({ additive }) => additive);
+/** The windows of `typed` whose rows did not come in the order of their dates. */
+export function windowsOutOfOrder(grain: DateDimension): string {
+  return `select distinct window_no
+from (
+    select window_no, ${identifier(grain)} as date_here, lag(window_no) over () as last_no,
+        lag(${identifier(grain)}) over () as date_before
+    from typed
+)
+where window_no = last_no and date_here < date_before`;
+}
+
+/** The metrics whose values add up over rows, in configured order. */
+export const additiveOf = (columns: Columns): MetricColumn[] => columns.metrics.filter(({ additive }) => additive);
 
 /** Per period of a window: its rows and the totals of its additive metrics, as table `name`. */
 export function totalPeriods(
@@ -62,7 +80,7 @@ export function totalPeriods(
   grain: DateDimension | null,
   days: DayInterval,
 ): string {
-  const sums = summable(columns).map(({ id }) => `,\n    sum(${identifier(id)}) as ${identifier(id)}`);
+  const sums = additiveOf(columns).map(({ id }) => `,\n    sum(${identifier(id)}) as ${identifier(id)}`);
   return `create or replace temp table ${name} as
 select
     ${periodOf(grain, days)} as period,
@@ -77,7 +95,7 @@ group by 1`;
  * recorded as NULL. Parameters: $1 slice, $2 fingerprint, $3 seen_at, $4 load_id.
  */
 export function recordRestatements(columns: Columns): string | null {
-  const parts = summable(columns).map(
+  const parts = additiveOf(columns).map(
     ({ id, type }) => `select
     period,
     ${literal(id)} as metric,
@@ -104,22 +122,23 @@ function differs(type: ColumnType, before: string, after: string): string {
   return `${isOther} and not coalesce(abs(${before} - ${after}) <= 1e-9 * greatest(abs(${before}), abs(${after})), false)`;
 }
 
-/** Sums over a window's typed rows, exactly, before and after identical rows collapsed; one row per additive metric. */
-export function sumMetrics(columns: Columns, windowNo: number): string | null {
-  const key = [...columns.dimensions.map(identifier), 'attr_dependency'].join(', ');
-  const metrics = summable(columns);
-  if (metrics.length === 0) return null;
-  const names = metrics.map(({ id }) => identifier(id)).join(', ');
-  const parts = metrics.map(
-    ({ id }) => `select
-    ${literal(id)} as metric,
-    (select sum(${identifier(id)})::varchar from mine) as sum,
-    (select sum(${identifier(id)})::varchar from single) as distinct_sum,
-    (select coalesce(sum(abs(${identifier(id)}::double)), 0) from mine) as magnitude`,
-  );
-  return `with mine as materialized (select * from typed where window_no = ${windowNo}),
-single as (select distinct ${key}, ${names} from mine)
-${parts.join('\nunion all\n')}`;
+/**
+ * Per window of `typed` the exact sums and the sums of magnitudes of its additive metrics, as lists in configured order: of
+ * every row of every window, or of the distinct rows of one.
+ */
+export function sumMetrics(columns: Columns, of: 'every row' | number): string {
+  const metrics = additiveOf(columns).map(({ id }) => identifier(id));
+  const key = [...columns.dimensions.map(identifier), 'attr_dependency'];
+  const from =
+    of === 'every row'
+      ? 'typed'
+      : `(select distinct window_no, ${[...key, ...metrics].join(', ')} from typed where window_no = ${of})`;
+  return `select
+    window_no,
+    [${metrics.map((name) => `sum(${name})::varchar`).join(', ')}] as sums,
+    [${metrics.map((name) => `sum(abs(${name}::double))`).join(', ')}] as magnitudes
+from ${from}
+group by window_no`;
 }
 
 /** Windows that hold a row outside their days, with one such date. `windows` holds window_no, start_day, end_day. */

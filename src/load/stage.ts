@@ -9,11 +9,11 @@ import { dayShape } from '../warehouse/shapes.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { subjectOf } from './check.ts';
 import type { Sound } from './load-result.ts';
-import { resolveOddTexts } from './odd-texts.ts';
+import { hasOddTexts, resolveTexts } from './resolve-texts.ts';
 import { widenColumns } from './slice-table.ts';
+import { stagedRows } from './staging-sql.ts';
 import type { Target } from './target.ts';
-import { stageRows } from './staging-sql.ts';
-import { oddTexts, rejectedRows, typeRows } from './typing-sql.ts';
+import { rejectedRows, typeRows } from './typing-sql.ts';
 
 export interface Staged {
   /** With the columns as wide as the batch needs them. */
@@ -26,7 +26,6 @@ export interface Staged {
   readonly rejected: ReadonlyMap<number, readonly (Day | null)[]>;
 }
 
-const oddRow = z.object({ metric: z.string(), text: z.string() });
 const rejectRow = z.object({ window_no: z.number(), day: dayShape.nullable(), reason: z.string(), row: z.string() });
 
 /** Reasons named in one message; the others are in `ripen.rejected_rows`. */
@@ -35,7 +34,7 @@ const EXAMPLES = 3;
 export async function stageBatch(
   warehouse: Warehouse,
   sound: readonly Sound[],
-  how: { readonly target: Target; readonly objectSize: number; readonly runId: string },
+  how: { readonly target: Target; readonly runId: string },
 ): Promise<Staged> {
   const columns = { ...how.target.columns, extra: [...new Set(sound.flatMap(({ extra }) => extra))] };
   await nameAnswers(warehouse, sound);
@@ -46,23 +45,17 @@ export async function stageBatch(
 select 0 as window_no, * exclude ("_load_id") from ${how.target.table} limit 0`);
     return { target: how.target, isEmpty: true, failures: new Map(), rejected: new Map() };
   }
-  await warehouse.run(stageRows(paths, how.objectSize, columns));
-  const types = new Map(columns.metrics.map(({ id, type }) => [id, type]));
-  const resolution = resolveOddTexts(await warehouse.rows(oddTexts(columns), [], oddRow), types);
+  await warehouse.run(stagedRows(columns));
+  await warehouse.run(typeRows(columns, new Set(), new Set()));
+  if (!(await hasOddTexts(warehouse))) {
+    return { target: how.target, isEmpty: false, failures: new Map(), rejected: new Map() };
+  }
+  const resolution = await resolveTexts(warehouse, columns);
   const target = await widenColumns(warehouse, how.target, resolution.widened, how.runId);
-  await fillTable(
-    warehouse,
-    'plain_texts',
-    resolution.plain.map(({ metric, text, plain }) => [metric, text, plain]),
-  );
-  await fillTable(
-    warehouse,
-    'not_numbers',
-    resolution.notNumbers.map(({ metric, text, reason }) => [metric, text, reason]),
-  );
-  const odd = new Set(resolution.plain.map(({ metric }) => metric));
+  const unusual = new Set(resolution.plain.map(({ metric }) => metric));
   const rejecting = new Set(resolution.notNumbers.map(({ metric }) => metric));
-  await warehouse.run(typeRows(target.columns, odd, rejecting));
+  await warehouse.run(typeRows({ ...target.columns, extra: columns.extra }, unusual, rejecting));
+  if (await hasOddTexts(warehouse)) throw new RangeError('A text was neither cast nor rejected.');
   const rejects =
     rejecting.size === 0 ? [] : await warehouse.rows(rejectedRows(target.columns, rejecting), [], rejectRow);
   return { target, isEmpty: false, ...(await setAside(warehouse, sound, rejects, how.runId)) };
@@ -84,20 +77,6 @@ async function nameAnswers(warehouse: Warehouse, sound: readonly Sound[]): Promi
     `create or replace temp table windows as
      select unnest(from_json($1::json, '[{"window_no":"INTEGER","start_day":"DATE","end_day":"DATE"}]'), recursive := true)`,
     [JSON.stringify(windows)],
-  );
-}
-
-async function fillTable(
-  warehouse: Warehouse,
-  table: 'plain_texts' | 'not_numbers',
-  rows: readonly (readonly [string, string, string])[],
-): Promise<void> {
-  const third = table === 'plain_texts' ? 'plain' : 'reason';
-  const objects = rows.map(([metric, text, last]) => ({ metric, text, [third]: last }));
-  await warehouse.run(
-    `create or replace temp table ${table} as
-     select unnest(from_json($1::json, '[{"metric":"VARCHAR","text":"VARCHAR","${third}":"VARCHAR"}]'), recursive := true)`,
-    [JSON.stringify(objects)],
   );
 }
 

@@ -1,10 +1,10 @@
 /**
  * Statements that read spooled answers. Pure: names in, SQL out.
  *
- * `answers` holds one row per spooled file (path, window_no); `staged` gets the rows as text, as they came.
+ * `answers` holds one row per spooled file (path, window_no); the view `staged` gives the rows as text, as they came.
  */
 
-import { identifier, literal } from '../warehouse/quoting.ts';
+import { literal } from '../warehouse/quoting.ts';
 import type { Columns } from './slice-columns.ts';
 
 /**
@@ -17,51 +17,61 @@ function readJson(paths: readonly string[], maxBytes: number, columns: string): 
         maximum_object_size = ${maxBytes}, columns = {${columns}})`;
 }
 
-/** One row per document of the files: what stands beside the rows, how many there are, and which keys they have. */
-export function inspectAnswers(paths: readonly string[], maxBytes: number): string {
+/**
+ * `documents`: one row per document of the files, with its rows as JSON and what stands beside them. Files are parsed here,
+ * once; everything that follows reads the table.
+ */
+export function readDocuments(paths: readonly string[], maxBytes: number): string {
   const columns = `rows: 'JSON[]', totals: 'JSON', warnings: 'JSON', data_warnings: 'JSON', pagination: 'JSON'`;
-  return `select
-    filename,
-    len(rows) as row_count,
-    to_json(list_distinct(list_transform(rows, lambda r: json_keys(r))))::varchar as key_sets,
-    totals::varchar as totals,
-    warnings::varchar as warnings,
-    data_warnings::varchar as data_warnings,
-    pagination::varchar as pagination
+  return `insert into documents
+select filename, rows, totals::varchar, warnings::varchar, data_warnings::varchar, pagination::varchar
 from ${readJson(paths, maxBytes, columns)}`;
 }
 
-/** Fills `staged`: every row of the files as text, beside the number of its window. */
-export function stageRows(paths: readonly string[], maxBytes: number, columns: Columns): string {
+/** An empty `documents`. */
+export const noDocuments = `create or replace temp table documents (
+    filename VARCHAR,
+    rows JSON[],
+    totals VARCHAR,
+    warnings VARCHAR,
+    data_warnings VARCHAR,
+    pagination VARCHAR
+)`;
+
+/** What stands beside the rows of each document, how many rows there are, and which keys they have. */
+export const inspectDocuments = `select
+    filename,
+    len(rows) as row_count,
+    to_json(list_distinct(list_transform(rows, lambda r: json_keys(r))))::varchar as key_sets,
+    totals,
+    warnings,
+    data_warnings,
+    pagination
+from documents`;
+
+/** The view `staged`: every row of the documents as text, beside the number of its window. */
+export function stagedRows(columns: Columns): string {
   const requested = [...columns.dimensions, ...columns.metrics.map(({ id }) => id)];
-  const fields = [...requested.map((name) => `${identifier(name)} VARCHAR`), 'attr_dependency JSON'].join(', ');
-  if (columns.extra.length === 0) {
-    return `create or replace temp table staged as
-select a.window_no, null::JSON as "_extra", unnest(s.r)
-from (
-    select filename, unnest(rows) as r
-    from ${readJson(paths, maxBytes, `rows: ${literal(`STRUCT(${fields})[]`)}`)}
-) as s
-join answers as a on a.path = s.filename`;
-  }
   const shape = JSON.stringify({
     ...Object.fromEntries(requested.map((name) => [name, 'VARCHAR'])),
     attr_dependency: 'JSON',
   });
-  const extras = columns.extra.map(
-    (key) => `{'key': ${literal(key)}, 'value': json_extract(s.r, ${literal(jsonPath(key))})}`,
-  );
-  return `create or replace temp table staged as
+  return `create or replace temp view staged as
 select
-    a.window_no,
-    to_json(map_from_entries(list_filter([${extras.join(', ')}], lambda e: e.value is not null)))
-        as "_extra",
-    unnest(json_transform(s.r, ${literal(shape)}))
+    window_no,
+    ${extraKeys(columns.extra)} as "_extra",
+    unnest(json_transform(r, ${literal(shape)}))
 from (
-    select filename, unnest(rows) as r
-    from ${readJson(paths, maxBytes, `rows: 'JSON[]'`)}
-) as s
-join answers as a on a.path = s.filename`;
+    select a.window_no, unnest(d.rows) as r
+    from documents as d
+    join answers as a on a.path = d.filename
+)`;
+}
+
+function extraKeys(keys: readonly string[]): string {
+  if (keys.length === 0) return 'null::JSON';
+  const entries = keys.map((key) => `{'key': ${literal(key)}, 'value': json_extract(r, ${literal(jsonPath(key))})}`);
+  return `to_json(map_from_entries(list_filter([${entries.join(', ')}], lambda e: e.value is not null)))`;
 }
 
 function jsonPath(key: string): string {

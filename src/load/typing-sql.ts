@@ -2,8 +2,8 @@
  * Statements that turn text into a slice's types, exactly or not at all. Pure: names and types in, SQL out.
  *
  * A cast alone rounds in silence (`'1.5'::BIGINT` is 2), so a text is cast only when a full-match form says the cast is
- * exact. `staged` holds rows as text, `typed` gets them in their types; `plain_texts` and `not_numbers` say what became
- * of texts in an unusual form.
+ * exact; other texts are odd. `staged` gives rows as text, `typed` gets them in their types, with `_odd` where a text was
+ * not cast; `plain_texts` and `not_numbers` say what became of texts in an unusual form.
  */
 
 import { capacityOf, FAST_DIGITS, formatColumnType, type ColumnType } from '../model/column-type.ts';
@@ -13,52 +13,76 @@ import type { Columns, MetricColumn } from './slice-columns.ts';
 
 const list = (parts: readonly string[]): string => parts.join(',\n    ');
 
-const blank = (column: string): string => `${column} is null or trim(${column}) = ''`;
-
-/** Text that casts exactly and fast: digits within what 18 digits hold of the type. */
-function fastForm(type: ColumnType): string {
-  if (type.kind === 'DOUBLE') return String.raw`[-+]?[0-9]{1,200}(\.[0-9]*)?([eE][-+]?[0-9]{1,2})?`;
-  const scale = fastScale(type);
-  const whole = Math.min(FAST_DIGITS - scale, capacityOf(type).whole);
-  return (
-    (whole === 0 ? '-?0' : String.raw`-?[0-9]{1,${whole}}`) +
-    (scale === 0 ? String.raw`(\.0*)?` : String.raw`(\.[0-9]{0,${scale}}0*)?`)
-  );
+/** Digits before and after the point of the texts that cast exactly and fast to a type. */
+function fastDigits(type: ColumnType): { readonly whole: number; readonly fraction: number } {
+  const { whole, fraction } = capacityOf(type);
+  return { whole: Math.min(FAST_DIGITS, whole), fraction: Math.min(FAST_DIGITS, fraction) };
 }
 
-/** Fraction digits of the fast path; the value is cast to the column's own type afterwards, which is free. */
-function fastScale(type: ColumnType): number {
-  return type.kind === 'DECIMAL' ? Math.min(type.scale, 6) : 0;
+/** The form of the texts that cast exactly and fast to a type. */
+function fastForm(type: ColumnType): string {
+  if (type.kind === 'DOUBLE') return String.raw`[-+]?[0-9]{1,200}(\.[0-9]*)?([eE][-+]?[0-9]{1,2})?`;
+  const { whole, fraction } = fastDigits(type);
+  return (whole === 0 ? '-?0' : String.raw`-?[0-9]{1,${whole}}`) + String.raw`(\.[0-9]{0,${fraction}}0*)?`;
+}
+
+/** Digits and a point, few enough of each for a column of some type to hold them all. */
+const PLAIN_NUMBER = String.raw`-?[0-9]{1,${FAST_DIGITS}}(\.[0-9]{0,${FAST_DIGITS}}0*)?`;
+
+/** A text of the fast form in its type. */
+function fastCast(column: string, type: ColumnType): string {
+  if (type.kind !== 'DECIMAL' || type.width <= FAST_DIGITS) return `cast(${column} as ${formatColumnType(type)})`;
+  const sqlType = formatColumnType(type);
+  const { fraction } = fastDigits(type);
+  const whole = `cast(split_part(${column}, '.', 1) as DECIMAL(${FAST_DIGITS},0))::${sqlType}`;
+  if (fraction === 0) return whole;
+  // Text to a decimal of more than 18 digits is two hundred times slower than to two narrow ones.
+  const tail = `concat(if(starts_with(${column}, '-'), '-0.', '0.'), split_part(${column}, '.', 2))`;
+  return `cast(${whole} + cast(${tail} as DECIMAL(${FAST_DIGITS},${fraction}))::${sqlType} as ${sqlType})`;
+}
+
+const isFast = (column: string, type: ColumnType): string => `regexp_full_match(${column}, ${literal(fastForm(type))})`;
+
+/** Whether a text says something that the fast cast does not take. */
+const isOdd = (column: string, type: ColumnType): string => `not ${isFast(column, type)} and trim(${column}) <> ''`;
+
+/** Whether `typed` holds a text that was not cast. */
+export const anyOdd = 'select count(*) as rows from typed where "_odd"';
+
+/**
+ * One row: for each exact metric, by its position, the most digits before (`w0`) and after (`f0`) the point among its odd
+ * texts that are plain numbers; NULL where there are none. NULL for the whole when no metric is exact.
+ */
+export function oddDigits(columns: Columns): string | null {
+  const most = columns.metrics.flatMap(({ id, type }, at) => {
+    if (type.kind === 'DOUBLE') return [];
+    const column = identifier(id);
+    const odd = `${isOdd(column, type)} and regexp_full_match(${column}, ${literal(PLAIN_NUMBER)})`;
+    return [
+      `max(length(ltrim(split_part(${column}, '.', 1), '-0'))) filter (where ${odd}) as w${at}`,
+      `max(length(rtrim(split_part(${column}, '.', 2), '0'))) filter (where ${odd}) as f${at}`,
+    ];
+  });
+  return most.length === 0 ? null : `select\n    ${list(most)}\nfrom staged`;
 }
 
 /** Per metric the distinct texts that the fast cast does not take: most are numbers in an unusual form. */
 export function oddTexts(columns: Columns): string {
+  const conditions = columns.metrics.map(({ id, type }) => isOdd(identifier(id), type));
   const parts = columns.metrics.map(
     ({ id, type }) => `select
     ${literal(id)} as metric,
     ${identifier(id)} as text
-from staged
-where not (${blank(identifier(id))}) and not regexp_full_match(${identifier(id)}, ${literal(fastForm(type))})
+from odd
+where ${isOdd(identifier(id), type)}
 group by all`,
   );
-  return parts.join('\nunion all\n');
-}
-
-/** A metric's text in the column's type; texts found odd are looked up in `plain_texts`. */
-function castMetric(metric: MetricColumn, odd: ReadonlySet<string>): string {
-  const column = `s.${identifier(metric.id)}`;
-  const type = formatColumnType(metric.type);
-  const fastType = metric.type.kind === 'DECIMAL' ? `DECIMAL(${FAST_DIGITS},${fastScale(metric.type)})` : type;
-  const text = metric.type.kind === 'BIGINT' ? `split_part(${column}, '.', 1)` : column;
-  const fast = `cast(${text} as ${fastType})::${type}`;
-  if (!odd.has(metric.id)) return `case when ${blank(column)} then null else ${fast} end`;
-  // Only the few odd values take the wide cast, which is two hundred times slower than the narrow one; among them, when
-  // the column has just been widened, long ones that the narrower type took as they were.
-  return `case
-        when ${blank(column)} then null
-        when regexp_full_match(${column}, ${literal(fastForm(metric.type))}) then ${fast}
-        else cast(coalesce(map_extract_value(o.${identifier(metric.id)}, ${column}), ${column}) as ${type})
-    end`;
+  return `with odd as materialized (
+    select ${columns.metrics.map(({ id }) => identifier(id)).join(', ')}
+    from staged
+    where (${conditions.join(')\n        or (')})
+)
+${parts.join('\nunion all\n')}`;
 }
 
 /** Labels of the date dimensions and how they become dates; an unknown form becomes NULL, which `badLabels` finds. */
@@ -88,29 +112,58 @@ function castDimension(name: string): string {
   return `case when regexp_full_match(${column}, ${literal(form)}) then ${cast(column)} end`;
 }
 
+/** A text as it came, in a column whose name no metric can have: theirs hold no comma. */
+const rawColumn = (at: number): string => identifier(`text,${at}`);
+
+/** A metric's text in the column's type; one that is not cast becomes NULL, which `_odd` tells from a blank one. */
+function castMetric({ id, type }: MetricColumn, at: number, isUnusual: boolean): string {
+  const column = `s.${identifier(id)}`;
+  const otherwise = isUnusual ? `\n            else cast(p${at}.plain as ${formatColumnType(type)})` : '';
+  return `case
+            when ${isFast(column, type)} then ${fastCast(column, type)}${otherwise}
+        end as ${identifier(id)}`;
+}
+
 /**
- * Fills `typed` from `staged`: the slice's columns in their types, beside `window_no`. Rows that hold a text of
- * `not_numbers` are left out. `odd` names the metrics with entries in `plain_texts`.
+ * Fills `typed` from `staged`: the slice's columns in their types, beside `window_no` and `_odd`. Rows that hold a text of
+ * `not_numbers` are left out. `unusual` names the metrics with entries in `plain_texts`.
  */
-export function typeRows(columns: Columns, odd: ReadonlySet<string>, rejecting: ReadonlySet<string>): string {
-  const dimensions = columns.dimensions.map((name) => `${castDimension(name)} as ${identifier(name)}`);
-  const metrics = columns.metrics.map((metric) => `${castMetric(metric, odd)} as ${identifier(metric.id)}`);
-  const lookups = [...odd].map(
-    (id) =>
-      `(select map_from_entries(list({'key': text, 'value': plain})) from plain_texts where metric = ${literal(id)}) as ${identifier(id)}`,
+export function typeRows(columns: Columns, unusual: ReadonlySet<string>, rejecting: ReadonlySet<string>): string {
+  const { metrics } = columns;
+  const names = [...columns.dimensions, ...metrics.map(({ id }) => id), 'attr_dependency', '_extra'].map(identifier);
+  const cast = [
+    ...columns.dimensions.map((name) => `${castDimension(name)} as ${identifier(name)}`),
+    ...metrics.map((metric, at) => castMetric(metric, at, unusual.has(metric.id))),
+    ...metrics.map(({ id }, at) => `s.${identifier(id)} as ${rawColumn(at)}`),
+  ];
+  const odd = metrics.map(
+    ({ id }, at) => `(${identifier(id)} is null and ${rawColumn(at)} is not null and trim(${rawColumn(at)}) <> '')`,
   );
-  const reject = [...rejecting].map(
+  const joins = metrics.flatMap(({ id }, at) =>
+    unusual.has(id)
+      ? [
+          `\n    left join plain_texts as p${at} on p${at}.metric = ${literal(id)} and p${at}.text = s.${identifier(id)}`,
+        ]
+      : [],
+  );
+  const rejects = [...rejecting].map(
     (id) =>
-      `and (s.${identifier(id)} is null or s.${identifier(id)} not in (select text from not_numbers where metric = ${literal(id)}))`,
+      `\n        and (s.${identifier(id)} is null or s.${identifier(id)} not in (select text from not_numbers where metric = ${literal(id)}))`,
   );
   return `create or replace temp table typed as
 select
-    s.window_no,
-    ${list([...dimensions, ...metrics])},
-    s.attr_dependency,
-    s."_extra"
-from staged as s${lookups.length === 0 ? '' : `\ncross join (select ${lookups.join(', ')}) as o`}
-where true ${reject.join(' ')}`;
+    window_no,
+    ${list(names)},
+    ${odd.length === 0 ? 'false' : odd.join('\n        or ')} as "_odd"
+from (
+    select
+        s.window_no,
+        ${cast.join(',\n        ')},
+        s.attr_dependency,
+        s."_extra"
+    from staged as s${joins.join('')}
+    where true${rejects.join('')}
+)`;
 }
 
 /** The rows that hold a text that is not a number, with the day they belong to and the reason. */
@@ -129,6 +182,13 @@ from staged as s
 join not_numbers as n on n.metric = ${literal(id)} and n.text = s.${identifier(id)}`,
   );
   return parts.join('\nunion all\n');
+}
+
+/** How many rows of `typed` have a date label that is no date; null for a slice without dates. */
+export function countUndated(columns: Columns): string | null {
+  const dates = columns.dimensions.filter(isDateDimension);
+  if (dates.length === 0) return null;
+  return `select count(*) as rows from typed where ${dates.map((name) => `${identifier(name)} is null`).join(' or ')}`;
 }
 
 /** Date labels that are not of the documented ISO form, or name a day that does not exist: one example per dimension and window. */

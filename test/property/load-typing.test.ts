@@ -11,9 +11,9 @@ import * as fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
 
-import { resolveOddTexts } from '../../src/load/odd-texts.ts';
+import { hasOddTexts, resolveTexts } from '../../src/load/resolve-texts.ts';
 import type { Columns } from '../../src/load/slice-columns.ts';
-import { oddTexts, rejectedRows, typeRows } from '../../src/load/typing-sql.ts';
+import { rejectedRows, typeRows } from '../../src/load/typing-sql.ts';
 import { capacityOf, parseColumnType, type ColumnType } from '../../src/model/column-type.ts';
 import { digitsOf, formatDecimal, parseDecimal } from '../../src/model/decimal.ts';
 import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts';
@@ -60,22 +60,13 @@ async function store(texts: readonly string[], typeTexts: readonly string[]): Pr
      select 1 as window_no, r.*, '{}'::json as attr_dependency, null::json as "_extra" from (${fromJson(shape)}) as r`,
     [JSON.stringify(objects)],
   );
-  const odd = await warehouse.rows(oddTexts(columns), [], z.object({ metric: z.string(), text: z.string() }));
-  const types = new Map(columns.metrics.map(({ id, type }) => [id, type]));
-  const { plain, notNumbers, widened } = resolveOddTexts(odd, types);
+  await warehouse.run(typeRows(columns, new Set(), new Set()));
+  const { plain, notNumbers, widened } = await resolveTexts(warehouse, columns);
   const metrics = columns.metrics.map((each) => ({ ...each, type: widened.get(each.id) ?? each.type }));
   const wide: Columns = { ...columns, metrics };
-  for (const [table, column, found] of [
-    ['plain_texts', 'plain', plain] as const,
-    ['not_numbers', 'reason', notNumbers] as const,
-  ]) {
-    await warehouse.run(
-      `create or replace temp table ${table} as ${fromJson(`{"metric":"VARCHAR","text":"VARCHAR","${column}":"VARCHAR"}`)}`,
-      [JSON.stringify(found)],
-    );
-  }
   const rejecting = new Set(notNumbers.map(({ metric }) => metric));
   await warehouse.run(typeRows(wide, new Set(plain.map(({ metric }) => metric)), rejecting));
+  expect(await hasOddTexts(warehouse)).toBe(false);
   const stored = await warehouse.rows(
     `select "no", coalesce(${typeTexts.map((type) => `${quoted(type)}::varchar`).join(', ')}) as value from typed`,
     [],

@@ -13,6 +13,7 @@ import * as z from 'zod';
 import { finalView } from '../../src/load/describing.ts';
 import { resolveOddTexts } from '../../src/load/odd-texts.ts';
 import {
+  additiveOf,
   deleteDays,
   insertRows,
   periodOf,
@@ -21,13 +22,22 @@ import {
   sinceDay,
   sumMetrics,
   totalPeriods,
+  windowsOutOfOrder,
 } from '../../src/load/replacing-sql.ts';
 import { createTable, tableColumns, type Columns } from '../../src/load/slice-columns.ts';
-import { inspectAnswers, stageRows } from '../../src/load/staging-sql.ts';
+import { inspectDocuments, noDocuments, readDocuments, stagedRows } from '../../src/load/staging-sql.ts';
 import type { Target } from '../../src/load/target.ts';
-import { badLabels, duplicateKeys, oddTexts, rejectedRows, typeRows } from '../../src/load/typing-sql.ts';
+import {
+  badLabels,
+  countUndated,
+  duplicateKeys,
+  oddDigits,
+  oddTexts,
+  rejectedRows,
+  typeRows,
+} from '../../src/load/typing-sql.ts';
 import { day, MS_PER_DAY } from '../../src/model/calendar.ts';
-import { BIGINT, DOUBLE, MONEY } from '../../src/model/column-type.ts';
+import { BIGINT, DOUBLE, MONEY, parseColumnType } from '../../src/model/column-type.ts';
 import type { DateDimension } from '../../src/model/dimension.ts';
 import type { Metric } from '../../src/model/metric.ts';
 import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts';
@@ -50,6 +60,14 @@ const columns: Columns = {
   extra: [],
 };
 const withExtra: Columns = { ...columns, extra: [EXTRA, 'plain'] };
+const wide: Columns = {
+  ...columns,
+  metrics: ['DECIMAL(38,0)', 'DECIMAL(30,12)', 'DECIMAL(38,26)'].map((text) => ({
+    id: text,
+    type: parseColumnType(text) ?? MONEY,
+    additive: true,
+  })),
+};
 const grains: readonly (DateDimension | null)[] = ['hour', 'day', 'week', 'month', 'quarter', 'year'];
 const everyDate: Columns = { ...columns, dimensions: grains.flatMap((grain) => grain ?? []) };
 const days = { start: day('2026-01-05'), end: day('2026-01-08') };
@@ -83,23 +101,40 @@ const path = `/spool/it's here.json`;
 
 const statements: Record<string, string> = {
   'create-table': createTable(TABLE, columns),
-  'inspect-answers': inspectAnswers([path, '/spool/b.json.gz'], 16_777_216),
-  'stage-rows': stageRows([path], 16_777_216, columns),
-  'stage-rows-with-extra-keys': stageRows([path], 16_777_216, withExtra),
+  'read-documents': readDocuments([path, '/spool/b.json.gz'], 16_777_216),
+  'inspect-documents': inspectDocuments,
+  'staged-rows': stagedRows(columns),
+  'staged-rows-with-extra-keys': stagedRows(withExtra),
+  'odd-digits': oddDigits(columns) ?? '',
   'odd-texts': oddTexts(columns),
   'type-rows': typeRows(columns, new Set(), new Set()),
   'type-rows-with-odd-and-rejected-texts': typeRows(columns, odd, rejecting),
+  'type-rows-of-wide-columns': typeRows(wide, new Set(), new Set()),
   'type-rows-of-every-date': typeRows(everyDate, new Set(), new Set()),
   'rejected-rows': rejectedRows(columns, rejecting),
   'bad-labels': badLabels(everyDate),
+  'count-undated': countUndated(everyDate) ?? '',
   'duplicate-keys': duplicateKeys(columns),
   'rows-outside': rowsOutside('day'),
-  'sum-metrics': sumMetrics(columns, 3) ?? '',
+  'sum-metrics': sumMetrics(columns, 'every row'),
+  'sum-metrics-of-distinct-rows': sumMetrics(columns, 3),
   'delete-days': deleteDays(TABLE, 'day', days),
   'delete-days-of-hours': deleteDays(TABLE, 'hour', days),
   'delete-days-without-a-date': deleteDays(TABLE, null, days),
-  'insert-rows': insertRows(TABLE, columns, 'day', { windowNo: 3, loadId: '42', collapse: false }),
-  'insert-rows-collapsed': insertRows(TABLE, columns, null, { windowNo: 3, loadId: '42', collapse: true }),
+  'insert-rows': insertRows(TABLE, columns, 'day', { windowNo: 3, loadId: '42', collapse: false, isOrdered: false }),
+  'insert-rows-in-order': insertRows(TABLE, columns, 'day', {
+    windowNo: 3,
+    loadId: '42',
+    collapse: false,
+    isOrdered: true,
+  }),
+  'windows-out-of-order': windowsOutOfOrder('day'),
+  'insert-rows-collapsed': insertRows(TABLE, columns, null, {
+    windowNo: 3,
+    loadId: '42',
+    collapse: true,
+    isOrdered: true,
+  }),
   'total-periods': totalPeriods('before_totals', TABLE, columns, 'day', days),
   'total-periods-of-hours': totalPeriods('after_totals', TABLE, columns, 'hour', days),
   'record-restatements': recordRestatements(columns) ?? '',
@@ -120,9 +155,9 @@ describe('the generated statement', () => {
     expect(periodOf(null, days)).toBe(`DATE '2026-01-05'`);
   });
 
-  test('of sums and restatements does not exist for a slice in which nothing adds up', () => {
+  test('of restatements does not exist for a slice in which nothing adds up', () => {
     const none = { ...columns, metrics: columns.metrics.filter(({ additive }) => !additive) };
-    expect([recordRestatements(none), sumMetrics(none, 1)]).toEqual([null, null]);
+    expect([recordRestatements(none), additiveOf(none)]).toEqual([null, []]);
   });
 });
 
@@ -197,7 +232,9 @@ describe('run one after the other on a warehouse', () => {
   const all = (sql: string): Promise<Record<string, unknown>[]> => warehouse.rows(sql, [], anyRow);
 
   test('an answer is inspected: 6 rows, 5 key sets, its totals', async () => {
-    const [found] = await all(inspectAnswers([file], 16_777_216));
+    await warehouse.run(noDocuments);
+    await warehouse.run(readDocuments([file], 16_777_216));
+    const [found] = await all(inspectDocuments);
     expect(found).toMatchObject({
       row_count: '6',
       totals: `{${JSON.stringify(COUNT)}:1008}`,
@@ -208,12 +245,12 @@ describe('run one after the other on a warehouse', () => {
   });
 
   test('rows are staged as text, with the keys that came unasked', async () => {
-    await warehouse.run(stageRows([file], 16_777_216, columns));
+    await warehouse.run(stagedRows(columns));
     expect(await all(`select count(*)::integer as n, count("_extra")::integer as extra from staged`)).toEqual([
       { n: 6, extra: 0 },
     ]);
-    await warehouse.run(stageRows([file], 16_777_216, withExtra));
-    const staged = await all('select * exclude (attr_dependency) from staged order by rowid limit 2');
+    await warehouse.run(stagedRows(withExtra));
+    const staged = await all('select * exclude (attr_dependency) from staged limit 2');
     expect(staged.map(({ _extra, ...others }) => [parsed(_extra), others])).toEqual([
       [
         { [EXTRA]: 'x' },
@@ -267,14 +304,17 @@ describe('run one after the other on a warehouse', () => {
       order: '',
       attr_dependency: {},
     });
-    const sums = await all(sumMetrics(columns, 3) ?? '');
+    const shape = z.object({ window_no: z.number(), sums: z.array(z.string()), magnitudes: z.array(z.number()) });
+    const [sums] = await warehouse.rows(sumMetrics(columns, 'every row'), [], shape);
+    expect(sums).toMatchObject({ window_no: 3, sums: ['1008', '24691357803.546912'] });
     // Magnitudes are added up in floating point, in any order.
-    expect(
-      sums.map((sum) => [sum['metric'], sum['sum'], sum['distinct_sum'], Math.round(Number(sum['magnitude']))]),
-    ).toEqual([
-      [COUNT, '1008', '1008', 1008],
-      [AMOUNT, '24691357803.546912', '12345678902.423456', 24_691_357_804],
-    ]);
+    expect(sums?.magnitudes.map(Math.round)).toEqual([1008, 24_691_357_804]);
+    const [distinct] = await warehouse.rows(sumMetrics(columns, 3), [], shape);
+    expect(distinct?.sums).toEqual(['1008', '12345678902.423456']);
+    expect(await all(windowsOutOfOrder('day'))).toEqual([]);
+    await warehouse.run('create temp table backwards as select * from typed order by "day" desc');
+    expect(await all(windowsOutOfOrder('day').replace('from typed', 'from backwards'))).toEqual([{ window_no: 3 }]);
+    expect(await all(countUndated(columns) ?? '')).toEqual([{ rows: '0' }]);
   });
 
   test('the window is replaced, its restatements recorded, and a second time nothing is restated', async () => {
@@ -287,7 +327,7 @@ describe('run one after the other on a warehouse', () => {
       await warehouse.run(totalPeriods('before_totals', TABLE, columns, 'day', days));
       await warehouse.run(deleteDays(TABLE, 'day', days));
       const inserted = await warehouse.run(
-        insertRows(TABLE, columns, 'day', { windowNo: 3, loadId: '42', collapse: true }),
+        insertRows(TABLE, columns, 'day', { windowNo: 3, loadId: '42', collapse: true, isOrdered: true }),
       );
       await warehouse.run(totalPeriods('after_totals', TABLE, columns, 'day', days));
       await warehouse.run(recordRestatements(columns) ?? '', ['daily', 'f', '2026-01-20 02:30:00', '42']);

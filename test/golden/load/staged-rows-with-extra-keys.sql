@@ -1,0 +1,10 @@
+create or replace temp view staged as
+select
+    window_no,
+    to_json(map_from_entries(list_filter([{'key': 'new "key" isn''t\plain', 'value': json_extract(r, '$."new \"key\" isn''t\\plain"')}, {'key': 'plain', 'value': json_extract(r, '$."plain"')}], lambda e: e.value is not null))) as "_extra",
+    unnest(json_transform(r, '{"day":"VARCHAR","app \"quoted\"":"VARCHAR","order":"VARCHAR","o''brien said \"hi\"_events":"VARCHAR","my event_revenue":"VARCHAR","value":"VARCHAR","attr_dependency":"JSON"}'))
+from (
+    select a.window_no, unnest(d.rows) as r
+    from documents as d
+    join answers as a on a.path = d.filename
+)

@@ -1,0 +1,7 @@
+select distinct window_no
+from (
+    select window_no, "day" as date_here, lag(window_no) over () as last_no,
+        lag("day") over () as date_before
+    from typed
+)
+where window_no = last_no and date_here < date_before
