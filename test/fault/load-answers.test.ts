@@ -118,6 +118,29 @@ const failing: readonly {
     requests: 3,
   },
   {
+    name: 'a row that states one key twice',
+    fault: json(
+      '{"rows":[{"day":"2026-05-28","app_token":"a","os_name":"ios","installs":"1","installs":"2","cost":"1","ecpi":"1","attr_dependency":{}}]}',
+    ),
+    code: 'DATA_MALFORMED',
+    says: '"installs" twice',
+    requests: 3,
+  },
+  {
+    name: 'a row that is null',
+    fault: json('{"rows":[null]}'),
+    code: 'DATA_MALFORMED',
+    says: 'lacked the requested dimension day',
+    requests: 1,
+  },
+  {
+    name: 'no rows beside a total of 5 installs',
+    fault: json('{"rows":[],"totals":{"installs":5.0}}'),
+    code: 'DATA_INCOMPLETE',
+    says: "the service's total was",
+    requests: SPLIT,
+  },
+  {
     name: 'two documents in one body',
     fault: { kind: 'garbled', edit: 'two_documents' },
     code: 'DATA_MALFORMED',
