@@ -17,7 +17,7 @@ const second = '2026-02-15T01:30:00Z';
 const metrics = ['installs', 'cost'];
 const slices = [
   { name: 'daily', dimensions: ['day', 'os_name'], metrics, date_period: '-9d:today' },
-  { name: 'western', dimensions: ['hour'], metrics, date_period: '-2d:yesterday', utc_offset: '-03:00' },
+  { name: 'western', dimensions: ['hour'], metrics, date_period: '-2d:yesterday', utc_offset: '-04:00' },
   { name: 'eastern', dimensions: ['hour'], metrics, date_period: '-2d:today', utc_offset: '+14:00' },
   { name: 'weekly', dimensions: ['week'], metrics, date_period: '-30d:yesterday', utc_offset: '+05:30' },
   { name: 'monthly', dimensions: ['month'], metrics, date_period: '-60d:yesterday' },

@@ -31,6 +31,8 @@ export interface Running {
   untilLine(count: number): Promise<void>;
   /** Resolves once stderr holds the words; rejects with all it said when it ended without. */
   until(words: string): Promise<void>;
+  /** What stderr holds so far. */
+  said(): string;
   kill(signal: NodeJS.Signals): void;
   readonly ended: Promise<Ended>;
 }
@@ -118,6 +120,7 @@ export function startProcess(
       if (!err.includes(words))
         throw new Error(`the process ended with ${child.exitCode} and never said "${words}": ${err}`);
     },
+    said: () => err,
     kill: (signal) => void child.kill(signal),
     ended,
   };
