@@ -6,21 +6,17 @@
  */
 
 import { UTCDate, utc } from '@date-fns/utc';
-import {
-  addDays as addDaysTo,
-  differenceInCalendarDays,
-  format,
-  isValid,
-  parse,
-  startOfMonth,
-  startOfQuarter,
-  startOfWeek,
-  startOfYear,
-  addMonths,
-  addQuarters,
-  addWeeks,
-  addYears,
-} from 'date-fns';
+// One function a module: the whole of date-fns would take a third of the time a command needs to start.
+import { addDays as addDaysTo } from 'date-fns/addDays';
+import { addMonths } from 'date-fns/addMonths';
+import { addQuarters } from 'date-fns/addQuarters';
+import { addWeeks } from 'date-fns/addWeeks';
+import { addYears } from 'date-fns/addYears';
+import { differenceInCalendarDays } from 'date-fns/differenceInCalendarDays';
+import { startOfMonth } from 'date-fns/startOfMonth';
+import { startOfQuarter } from 'date-fns/startOfQuarter';
+import { startOfWeek } from 'date-fns/startOfWeek';
+import { startOfYear } from 'date-fns/startOfYear';
 
 declare const dayBrand: unique symbol;
 declare const offsetBrand: unique symbol;
@@ -49,7 +45,9 @@ export function parseDay(text: string): Day | null {
 
 function isDay(text: string): text is Day {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
-  return isValid(parse(text, 'yyyy-MM-dd', new UTCDate(0), { in: utc }));
+  const at = new Date(`${text}T00:00:00Z`);
+  // A 30 February is refused, or read as a day of March.
+  return !Number.isNaN(at.getTime()) && at.toISOString().startsWith(text);
 }
 
 /** The day written as `YYYY-MM-DD`; throws a RangeError for anything else. For text the program itself wrote. */
@@ -82,7 +80,7 @@ function offsetMs(offset: UtcOffset): number {
 }
 
 const asDate = (of: Day): UTCDate => new UTCDate(`${of}T00:00:00Z`);
-const asDay = (of: Date): Day => day(format(of, 'yyyy-MM-dd', { in: utc }));
+const asDay = (of: Date): Day => day(of.toISOString().slice(0, 10));
 
 export function addDays(to: Day, count: number): Day {
   return asDay(addDaysTo(asDate(to), count));
