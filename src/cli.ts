@@ -27,6 +27,8 @@ const USUAL_COLUMNS = 80;
 const PRIVATE_UMASK = 0o077;
 
 process.umask(PRIVATE_UMASK);
+// The S3 client warns of this Node on every run; which Node a version of ripen needs is stated in its package.
+process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true';
 
 const stopping = new AbortController();
 let stoppedBy: keyof typeof signalExitCodes | null = null;
@@ -38,6 +40,7 @@ const shell: Shell = {
   signal: stopping.signal,
   isTerminal: process.stderr.isTTY && process.env['TERM'] !== 'dumb',
   columns: () => process.stderr.columns ?? USUAL_COLUMNS,
+  resultColumns: () => (process.stdout.isTTY ? (process.stdout.columns ?? USUAL_COLUMNS) : null),
   now: () => new Date(),
   stdout: process.stdout,
   // Scrubbed last: a secret with a control character in it is whole again once that is gone.

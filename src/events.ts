@@ -22,6 +22,8 @@ export type RunEvent =
   | { readonly type: 'concurrency_changed'; readonly from: number; readonly to: number; readonly because: string }
   | { readonly type: 'breaker_opened'; readonly waitMs: number }
   | { readonly type: 'breaker_closed' }
+  /** A window was put to the service, which may still make it wait for its turn. */
+  | { readonly type: 'window_asked'; readonly slice: string; readonly window: string; readonly requests: number }
   | {
       readonly type: 'window_fetched';
       readonly slice: string;
@@ -62,6 +64,8 @@ export type RunEvent =
   | { readonly type: 'catalog_loaded'; readonly items: number }
   | { readonly type: 'partners_loaded'; readonly rows: number }
   | { readonly type: 'links_loaded'; readonly app: string; readonly rows: number; readonly requests: number }
+  /** So many of the lines of ad spend that were due have an outcome. */
+  | { readonly type: 'spend_settled'; readonly settled: number; readonly due: number }
   | {
       readonly type: 'published';
       readonly kind: string;

@@ -7,7 +7,7 @@
 
 import type { Config } from './config/config.ts';
 import type { Emit } from './events.ts';
-import type { CatalogItem } from './model/catalog.ts';
+import type { CatalogItem, CatalogSection } from './model/catalog.ts';
 import type { DayInterval } from './model/calendar.ts';
 import type { PlanReport } from './plan-report.ts';
 import type { Publication } from './publish/publish.ts';
@@ -18,7 +18,7 @@ import type { Finding } from './commands/finding.ts';
 
 export type { Config } from './config/config.ts';
 export type { Emit, RunEvent } from './events.ts';
-export type { CatalogItem } from './model/catalog.ts';
+export type { CatalogItem, CatalogSection } from './model/catalog.ts';
 export type { DayInterval } from './model/calendar.ts';
 export type { PlanReport } from './plan-report.ts';
 export type { Publication, Published } from './publish/publish.ts';
@@ -109,6 +109,12 @@ export async function status(config: Config, options: Circumstances = {}): Promi
   return statusOf(config, options.asOf ?? new Date(), options.lockWaitMs ?? LOCK_WAIT_MS, options.emit ?? silent);
 }
 
+/** A status report as one HTML page with pictures that needs nothing else. */
+export async function statusPage(report: StatusReport): Promise<string> {
+  const { statusPage: page } = await import('./commands/status-page/page.ts');
+  return page(report);
+}
+
 /** Everything about the configuration, the service and the disk that would stop or mislead a sync; writes nothing. */
 export async function check(config: Config, options: Circumstances = {}): Promise<readonly Finding[]> {
   const { findingsOf } = await import('./commands/check.ts');
@@ -126,15 +132,15 @@ export async function publish(config: Config, options: Circumstances = {}): Prom
   );
 }
 
-/** What filters-data lists: every item, or those whose id or names hold a word. */
+/** What filters-data lists: every item, or those whose id or names hold a word; with a section its metrics alone. */
 export async function catalog(
   config: Config,
-  options: Circumstances & { readonly word?: string } = {},
+  options: Circumstances & { readonly word?: string; readonly section?: CatalogSection } = {},
 ): Promise<readonly CatalogItem[]> {
   const { listedItems } = await import('./commands/catalog.ts');
   const { withService } = await import('./commands/open.ts');
-  const { asOf = new Date(), emit = silent, signal = never() } = options;
-  return withService(config, asOf, emit, async (service) => listedItems(service, options.word ?? '', signal));
+  const { asOf = new Date(), emit = silent, signal = never(), word = '', section = null } = options;
+  return withService(config, asOf, emit, async (service) => listedItems(service, { word, section }, emit, signal));
 }
 
 /** Serves the whole service interface on loopback until it is closed. */

@@ -4,7 +4,7 @@ import type { Config } from './config/config.ts';
 import type { Emit } from './events.ts';
 import { readCatalog } from './load/catalog-tables.ts';
 import { daysBetween, lastDay } from './model/calendar.ts';
-import { emptyLedger } from './model/ledger.ts';
+import { emptyLedger, type SliceTable } from './model/ledger.ts';
 import { metricsOf } from './model/metric.ts';
 import { stateOf } from './model/maturity.ts';
 import type { Period } from './model/period.ts';
@@ -22,14 +22,18 @@ export interface PlannedWindow {
   readonly periods: number;
   readonly reasons: Readonly<Partial<Record<DueReason, number>>>;
   readonly requests: number;
+  /** What the periods held when they were last loaded; those that never were as an average day; null before the first. */
+  readonly rows_expected: number | null;
 }
 
 export interface PlannedSlice {
   readonly name: string;
   readonly windows: readonly PlannedWindow[];
   readonly requests: number;
-  /** From the rows a day that earlier loads brought; null before the first. */
+  /** Of all windows; null before the first load. */
   readonly rows_expected: number | null;
+  /** Rows that refetching every unfinal period would bring; null before the first load. */
+  readonly refetch_all_rows: number | null;
   /** Periods of which some cell is not final. */
   readonly unfinal_periods: number;
   /** Unfinal periods that are not asked for. */
@@ -40,9 +44,12 @@ export interface PlanReport {
   readonly as_of: string;
   readonly slices: readonly PlannedSlice[];
   readonly requests: number;
+  /** Of the slices that were loaded before, as is what follows. */
   readonly rows_expected: number;
   /** Rows that refetching every unfinal period would bring. */
   readonly refetch_all_rows: number;
+  /** How many fewer the plan asks for; 0 when it asks for more, as after a metric was added. */
+  readonly saved_rows: number;
 }
 
 export interface PlanRequest {
@@ -57,15 +64,16 @@ export interface PlanRequest {
 export async function explainPlan(config: Config, request: PlanRequest): Promise<PlanReport> {
   const slices = chosenSlices(config, request.slices);
   const plans = await planFrom(config, slices, request);
-  const reports = plans.map((plan) => describePlan(plan));
-  const sum = (pick: (report: (typeof reports)[number]) => number): number =>
-    reports.reduce((total, each) => total + pick(each), 0);
+  const planned = plans.map((plan) => describePlan(plan));
+  const rowsExpected = sumOf(planned.map((slice) => slice.rows_expected ?? 0));
+  const refetchAllRows = sumOf(planned.map((slice) => slice.refetch_all_rows ?? 0));
   return {
     as_of: request.asOf.toISOString(),
-    slices: reports.map(({ planned }) => planned),
-    requests: sum(({ planned }) => planned.requests),
-    rows_expected: Math.round(sum(({ planned }) => planned.rows_expected ?? 0)),
-    refetch_all_rows: Math.round(sum(({ refetchAllRows }) => refetchAllRows)),
+    slices: planned,
+    requests: sumOf(planned.map((slice) => slice.requests)),
+    rows_expected: rowsExpected,
+    refetch_all_rows: refetchAllRows,
+    saved_rows: Math.max(0, refetchAllRows - rowsExpected),
   };
 }
 
@@ -98,28 +106,49 @@ async function openIfPresent(config: Config, request: PlanRequest): Promise<Ware
   return openWarehouse(config.warehouse, { mode: 'read', lockWaitMs, emit, signal });
 }
 
-function describePlan(plan: Planned): { readonly planned: PlannedSlice; readonly refetchAllRows: number } {
-  const perDay = rowsPerDay(plan.table);
-  const windows = plan.windows.map((window) => describeWindow(window));
-  const days = plan.windows.reduce((sum, { asked }) => sum + daysBetween(asked.start, asked.end), 0);
-  const unfinalDays = plan.unfinal.reduce((sum, { asked }) => sum + daysBetween(asked.start, asked.end), 0);
+function describePlan(plan: Planned): PlannedSlice {
+  const windows = plan.windows.map((window) => describeWindow(window, plan.table));
   const due = new Set(plan.windows.flatMap(({ periods }) => periods.map(({ period }) => period.bucket.start)));
+  const isLoaded = rowsPerDay(plan.table) !== null;
   return {
-    planned: {
-      name: plan.slice.name,
-      windows,
-      requests: windows.reduce((sum, window) => sum + window.requests, 0),
-      rows_expected: perDay === null ? null : Math.round(perDay * days),
-      unfinal_periods: plan.unfinal.length,
-      saved_periods: plan.unfinal.filter(({ bucket }) => !due.has(bucket.start)).length,
-    },
-    refetchAllRows: (perDay ?? 0) * unfinalDays,
+    name: plan.slice.name,
+    windows,
+    requests: sumOf(windows.map((window) => window.requests)),
+    rows_expected: isLoaded ? sumOf(windows.map((window) => window.rows_expected ?? 0)) : null,
+    refetch_all_rows: expectedRows(plan.unfinal, plan.table),
+    unfinal_periods: plan.unfinal.length,
+    saved_periods: plan.unfinal.filter(({ bucket }) => !due.has(bucket.start)).length,
   };
 }
 
-function describeWindow(window: Window): PlannedWindow {
+function describeWindow(window: Window, table: SliceTable | null): PlannedWindow {
   const reasons: Partial<Record<DueReason, number>> = {};
   for (const { reason } of window.periods) reasons[reason] = (reasons[reason] ?? 0) + 1;
-  const { asked, periods } = window;
-  return { first_day: asked.start, last_day: lastDay(asked), periods: periods.length, reasons, requests: 1 };
+  const { asked, periods, parts } = window;
+  return {
+    first_day: asked.start,
+    last_day: lastDay(asked),
+    periods: periods.length,
+    reasons,
+    requests: parts.length,
+    rows_expected: expectedRows(
+      periods.map(({ period }) => period),
+      table,
+    ),
+  };
+}
+
+/** The rows periods held when they were last loaded, or as many days as they have usually hold; null before the first. */
+function expectedRows(periods: readonly Period[], table: SliceTable | null): number | null {
+  const perDay = rowsPerDay(table);
+  if (perDay === null) return null;
+  const rows = periods.map(({ bucket, asked }) => {
+    const held = table?.periods.get(bucket.start)?.rows ?? 0;
+    return held > 0 ? held : perDay * daysBetween(asked.start, asked.end);
+  });
+  return Math.round(sumOf(rows));
+}
+
+function sumOf(numbers: readonly number[]): number {
+  return numbers.reduce((sum, each) => sum + each, 0);
 }

@@ -15,7 +15,7 @@ const FRESH_MS = 20 * 3_600_000;
 
 export interface CatalogRun {
   readonly warehouse: Warehouse;
-  readonly service: Service;
+  readonly service: Pick<Service, 'filtersData'>;
   readonly slices: readonly Slice[];
   readonly asOf: Date;
   readonly runId: string;
@@ -24,8 +24,9 @@ export interface CatalogRun {
 }
 
 /**
- * The catalog to plan with. When filters-data cannot be had, an older one serves with a warning; without an older one
- * the failure is thrown, as types and horizons would be guesses.
+ * The catalog to plan with. A list that filters-data does not answer stays as it was, with a warning. When filters-data
+ * cannot be had, an older catalog serves with a warning; without one the failure is thrown, as types and horizons would
+ * be guesses.
  */
 export async function refreshCatalog({
   warehouse,
@@ -43,9 +44,12 @@ export async function refreshCatalog({
   // A metric the service itself does not list would otherwise be looked for at every run.
   if (ageMs === 0 || (ageMs < FRESH_MS && !isMissing)) return stored;
   try {
-    const catalog = await service.filtersData({ filters: catalogFilters }, signal);
+    const { items, absent } = await service.filtersData({ filters: catalogFilters }, signal);
+    // A list that was not answered is no empty list: what it held is kept.
+    const catalog = [...items, ...stored.filter(({ filter }) => absent.some((name) => name === filter))];
     if (!catalog.some(isMetricItem)) throw nothingListed();
     await replaceCatalog(warehouse, catalog, runId, asOf);
+    if (absent.length > 0) await warnOf('CATALOG_LIST_ABSENT', absentLists(absent), { warehouse, runId, emit });
     emit({ type: 'catalog_loaded', items: catalog.length });
     return catalog;
   } catch (error) {
@@ -54,13 +58,25 @@ export async function refreshCatalog({
       stored.length > 0 && failure.kind !== 'storage' && failure.code !== 'CREDENTIALS_REFUSED' && !signal.aborted;
     if (!isOptional) throw failure;
     const message = `The catalog could not be refreshed; the one of ${seenAt?.toISOString()} was used: ${failure.message}`;
-    await recordWarning(warehouse, { runId, slice: null, days: null, code: 'CATALOG_STALE', message });
-    emit({ type: 'warning', code: 'CATALOG_STALE', slice: null, window: null, message });
+    await warnOf('CATALOG_STALE', message, { warehouse, runId, emit });
     return stored;
   }
 }
 
-/** An error object reads as a catalog of nothing, which would wipe the stored one. */
+async function warnOf(
+  code: string,
+  message: string,
+  { warehouse, runId, emit }: Pick<CatalogRun, 'warehouse' | 'runId' | 'emit'>,
+): Promise<void> {
+  await recordWarning(warehouse, { runId, slice: null, days: null, code, message });
+  emit({ type: 'warning', code, slice: null, window: null, message });
+}
+
+function absentLists(absent: readonly string[]): string {
+  return `filters-data did not answer for ${absent.join(', ')}; what it listed there before was kept.`;
+}
+
+/** Lists that are all empty would wipe the stored catalog, and no slice could be typed by them. */
 function nothingListed(): Failure {
   return new Failure('SOURCE_GARBLED', 'GET /reports-service/filters_data was answered without a single metric.', {
     hint: 'Run again later; the stored catalog is kept.',

@@ -6,8 +6,7 @@
  */
 
 import type { Config } from './config/config.ts';
-import type { Failure } from './errors.ts';
-import { extract, type Missed } from './extract/extract.ts';
+import { extract, type Asking, type Missed, type PartAnswers } from './extract/extract.ts';
 import type { LoadRequest } from './load/load.ts';
 import { readKnownValues } from './load/known-values.ts';
 import type { LoadResult } from './load/load-result.ts';
@@ -15,7 +14,7 @@ import type { Target } from './load/target.ts';
 import { daysBetween } from './model/calendar.ts';
 import type { Slice } from './model/slice.ts';
 import { labelOf, type Window } from './model/window.ts';
-import { MOST_UNPROVEN_PARTS, splitByDimension, splitByPeriods } from './plan/split.ts';
+import { MOST_UNPROVEN_PARTS, splitByPeriods, splitParts } from './plan/split.ts';
 import { archiveLoaded } from './run-archive.ts';
 import type { Service } from './service/service.ts';
 import type { Spool, Spooled } from './spool/spool.ts';
@@ -39,8 +38,11 @@ export interface WindowRun extends Omit<LoadRequest, 'target'>, Outcomes {
 /** How often an unusable answer is asked for again. */
 const MOST_REPEATS = 2;
 
+const nothing: PartAnswers = new Map();
+const afresh = (window: Window): Asking => ({ window, answered: nothing });
+
 export async function runWindows(windows: readonly Window[], run: WindowRun): Promise<void> {
-  const queue = [...windows];
+  const queue = windows.map(afresh);
   const sizes = new WindowSizes();
   const stop = new AbortController();
   const signal = AbortSignal.any([run.signal, stop.signal]);
@@ -48,7 +50,7 @@ export async function runWindows(windows: readonly Window[], run: WindowRun): Pr
   try {
     for await (const batch of extract(queue, { ...run, signal })) {
       for (const miss of batch.missed) await afterMiss(miss, queue, tracked, stop);
-      for (const { window, requests } of batch.spooled) run.record.asked(window.slice, requests);
+      for (const { slice, requests } of batch.asked) run.record.asked(slice, requests);
       run.checkClock();
       const results = await loadCurrent(batch.spooled, run);
       for (const result of results) await afterLoad(result, queue, tracked);
@@ -98,27 +100,23 @@ async function loadCurrent(batch: readonly Spooled[], run: WindowRun): Promise<r
   return loaded.results;
 }
 
-async function afterMiss(
-  { window, failure, partNo }: Missed,
-  queue: Window[],
-  run: TrackedRun,
-  stop: AbortController,
-): Promise<void> {
+async function afterMiss(missed: Missed, queue: Asking[], run: TrackedRun, stop: AbortController): Promise<void> {
   if (run.signal.aborted) return;
+  const { window, failure, heavy } = missed;
   if (failure.code === 'CREDENTIALS_REFUSED') {
     queue.length = 0;
     stop.abort(failure);
     run.record.fail(failure);
   } else if (stop.signal.aborted) {
     return;
-  } else if (failure.code === 'SOURCE_TOO_HEAVY' || failure.code === 'SOURCE_TIMEOUT') {
-    await split(window, partNo, failure, queue, run);
+  } else if (heavy.length > 0) {
+    await split(missed, queue, run);
   } else {
     recordFailed(failure, window, run);
   }
 }
 
-async function afterLoad(result: LoadResult, queue: Window[], run: TrackedRun): Promise<void> {
+async function afterLoad(result: LoadResult, queue: Asking[], run: TrackedRun): Promise<void> {
   const { window } = result;
   const where = { slice: window.slice.name, window: labelOf(window) };
   switch (result.kind) {
@@ -133,20 +131,21 @@ async function afterLoad(result: LoadResult, queue: Window[], run: TrackedRun): 
         return;
       }
       run.emit({ type: 'window_asked_again', ...where, because: result.failure.message });
-      queue.push({ ...window, attempt: window.attempt + 1 });
+      queue.push(afresh({ ...window, attempt: window.attempt + 1 }));
       return;
     }
     case 'split': {
-      await split(window, result.partNo, result.failure, queue, run);
+      const heavy = window.parts.slice(result.partNo, result.partNo + 1);
+      await split({ window, failure: result.failure, heavy, answered: nothing }, queue, run);
       return;
     }
     case 'week start': {
       await learnWeekStart(run.warehouse, window.slice.name, window.fingerprint, result.weekStartsOn);
-      const gone = queue.filter((other) => other.slice === window.slice);
-      const kept = queue.filter((other) => other.slice !== window.slice);
+      const gone = queue.filter((other) => other.window.slice === window.slice);
+      const kept = queue.filter((other) => other.window.slice !== window.slice);
       const come = await run.replan(window.slice);
       run.record.replan(window.slice, gone.length + 1, come.length);
-      queue.splice(0, queue.length, ...kept, ...come);
+      queue.splice(0, queue.length, ...kept, ...come.map(afresh));
       const message = `The service begins weeks on ${result.weekStartsOn === 0 ? 'Sunday' : 'Monday'}; the windows were aligned anew.`;
       await warn({ code: 'WEEK_START', message }, window, run);
       return;
@@ -158,16 +157,10 @@ async function afterLoad(result: LoadResult, queue: Window[], run: TrackedRun): 
 }
 
 /**
- * Puts a window's halves into the queue, or the window in more parts, and remembers what was too heavy; fails a window
- * that cannot be divided.
+ * Puts a window's halves into the queue, or the window in more parts, of which those that were answered are not asked for
+ * again; remembers what was too heavy; fails a window that cannot be divided.
  */
-async function split(
-  window: Window,
-  partNo: number,
-  failure: Failure,
-  queue: Window[],
-  run: TrackedRun,
-): Promise<void> {
+async function split({ window, failure, heavy, answered }: Missed, queue: Asking[], run: TrackedRun): Promise<void> {
   const { slice, fingerprint } = window;
   run.sizes.tooHeavy(window);
   const where = { slice: slice.name, window: labelOf(window), because: failure.message };
@@ -177,17 +170,19 @@ async function split(
     await learnMaxDays(run.warehouse, slice.name, fingerprint, days);
     run.record.replan(slice, 1, halves.length);
     run.emit({ type: 'window_split', ...where, into: halves.length });
-    queue.push(...halves);
+    queue.push(...halves.map(afresh));
+    await run.spool.discard({ answers: [...answered.values()] });
     return;
   }
   const target = run.targets.get(slice.name);
   const known = target === undefined ? new Map<string, never>() : await readKnownValues(run.warehouse, target);
   const mostParts = failure.code === 'DATA_INCOMPLETE' ? MOST_UNPROVEN_PARTS : undefined;
-  const divided = splitByDimension(window, partNo, known, mostParts);
+  const divided = splitParts(window, heavy, known, mostParts);
   if (divided === null) {
     recordFailed(failure, window, run);
+    await run.spool.discard({ answers: [...answered.values()] });
     return;
   }
   run.emit({ type: 'window_split', ...where, into: divided.parts.length });
-  queue.push(divided);
+  queue.push({ window: divided, answered });
 }

@@ -12,6 +12,7 @@ import { checkAsOf, chosenSlices, deadlineFailure } from './run-guards.ts';
 import { RunRecord } from './run-record.ts';
 import type { ServiceStatistics } from './service/service.ts';
 import type { SyncSummary } from './sync-summary.ts';
+import { refuseUnwritablePlaces } from './unwritable-places.ts';
 import { finishRun, startRun } from './warehouse/runs.ts';
 import { openWarehouse, type Warehouse } from './warehouse/warehouse.ts';
 
@@ -55,8 +56,8 @@ export interface RunStages {
 
 /**
  * Holds the warehouse for the stages and returns the summary, with every failure in it and what `statistics` says of the
- * wire at the end. Throws only what kept the run from starting: a held or foreign warehouse, an as-of instant in the
- * future, an unknown slice.
+ * wire at the end. Throws only what kept the run from starting: a held or foreign warehouse, a destination that could not
+ * be written, an as-of instant in the future, an unknown slice.
  */
 export async function runStages(
   stages: RunStages,
@@ -67,6 +68,7 @@ export async function runStages(
   const startedAt = new Date();
   checkAsOf(request.asOf, startedAt);
   const slices = chosenSlices(config, request.slices);
+  await refuseUnwritablePlaces(config);
   const { command, deadlineMs, lockWaitMs } = request;
   const runId = randomUUID();
   const asOf = request.asOf ?? startedAt;
@@ -83,19 +85,33 @@ export async function runStages(
     if (!signal.aborted) await recordingFailure(record, signal, stages.publish({ ...run, signal }));
     if (signal.aborted) record.interrupt();
     const finishedAt = new Date();
-    const summary = record.summary(finishedAt, statistics());
-    const { status } = summary;
-    await finishRun(warehouse, {
-      runId,
-      finishedAt,
-      status,
-      exitCode: signal.aborted ? null : record.exitCode,
-      summary: scrub(JSON.stringify(summary)),
-    });
-    emit({ type: 'run_finished', runId, status, ms: finishedAt.getTime() - startedAt.getTime() });
+    const summary = await finish(run, finishedAt, statistics, signal.aborted);
+    emit({ type: 'run_finished', runId, status: summary.status, ms: finishedAt.getTime() - startedAt.getTime() });
     return summary;
   } finally {
     await warehouse.close();
+  }
+}
+
+/** The summary, kept in the ledger too; a ledger that can no longer be written is a failure of the run like any other. */
+async function finish(
+  { warehouse, record, runId }: Run,
+  finishedAt: Date,
+  statistics: () => ServiceStatistics,
+  isInterrupted: boolean,
+): Promise<SyncSummary> {
+  const summary = record.summary(finishedAt, statistics());
+  const { status } = summary;
+  const exitCode = isInterrupted ? null : record.exitCode;
+  try {
+    await finishRun(warehouse, { runId, finishedAt, status, exitCode, summary: scrub(JSON.stringify(summary)) });
+    return summary;
+  } catch (error) {
+    const failure = asFailure(error);
+    // A disk or database that failed the run fails its entry as well, and is told already.
+    const isTold = record.failures.some(({ kind }) => kind === 'storage' && failure.kind === kind);
+    if (!isTold) record.fail(failure);
+    return record.summary(finishedAt, statistics());
   }
 }
 

@@ -1,5 +1,7 @@
 import { defineConfig } from 'vitest/config';
 
+import { FaultsReporter } from './faults-reporter.ts';
+
 export default defineConfig({
   test: {
     root: new URL('../..', import.meta.url).pathname,
@@ -8,5 +10,6 @@ export default defineConfig({
     hookTimeout: 60_000,
     pool: 'forks',
     maxWorkers: 2,
+    reporters: ['default', new FaultsReporter()],
   },
 });

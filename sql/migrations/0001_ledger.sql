@@ -159,7 +159,7 @@ create table ripen.schema_changes (
     seen_at timestamp not null
 );
 
-comment on table ripen.schema_changes is 'Columns that were added, removed or widened, tables that were swapped, catalog items that came or went';
+comment on table ripen.schema_changes is 'Columns that were added, removed or widened, tables that were swapped, catalog items that came, went or changed';
 
 create table ripen.catalog (
     filter varchar not null,

@@ -73,8 +73,8 @@ comment on column ripen.schema_changes.run_id is 'The run that made or met it';
 comment on column ripen.schema_changes.object is 'Name of the slice, or catalog';
 comment on column ripen.schema_changes.name is 'Column or item, null when the whole object is concerned';
 comment on column ripen.schema_changes.change is 'What happened';
-comment on column ripen.schema_changes.before is 'Type or fingerprint before';
-comment on column ripen.schema_changes.after is 'Type or fingerprint after';
+comment on column ripen.schema_changes.before is 'Type, fingerprint or text before';
+comment on column ripen.schema_changes.after is 'Type, fingerprint or text after';
 comment on column ripen.schema_changes.seen_at is 'When (UTC)';
 
 comment on column ripen.catalog.filter is 'The filter name it was listed under';

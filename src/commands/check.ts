@@ -3,6 +3,8 @@
 import type { Config } from '../config/config.ts';
 import { exitCodeOf } from '../errors.ts';
 import type { Emit } from '../events.ts';
+import type { CatalogFilter } from '../model/catalog.ts';
+import type { Service } from '../service/service.ts';
 import { placeFindings } from './check-places.ts';
 import { checkedFilters, sliceFindings } from './check-slice.ts';
 import { failuresAmong, findingOf, findingsText, type Finding } from './finding.ts';
@@ -31,15 +33,45 @@ export async function findingsOf(config: Config, at: Date, emit: Emit, signal: A
 }
 
 async function serviceFindings(config: Config, at: Date, emit: Emit, signal: AbortSignal): Promise<Finding[]> {
+  return orFinding(signal, () =>
+    withService(config, at, emit, async (service) => {
+      const found = await orFinding(signal, () => reportFindings(config, service, signal));
+      // One token opens both; that it does not is told once.
+      const isRefused = found.some(({ code }) => code === 'CREDENTIALS_REFUSED');
+      if (isRefused || (!config.partners && config.links === null)) return found;
+      return [...found, ...(await orFinding(signal, () => campaignFindings(service, signal)))];
+    }),
+  );
+}
+
+async function reportFindings(config: Config, service: Service, signal: AbortSignal): Promise<Finding[]> {
+  const { items, absent } = await service.filtersData({ filters: checkedFilters }, signal);
+  return [...absent.map(absentFinding), ...config.slices.flatMap((slice) => sliceFindings(slice, items))];
+}
+
+/** The campaign API lies at an address of its own; its shortest list shows whether it answers. */
+async function campaignFindings(service: Service, signal: AbortSignal): Promise<Finding[]> {
+  await service.partners(signal).next();
+  return [];
+}
+
+async function orFinding(signal: AbortSignal, find: () => Promise<Finding[]>): Promise<Finding[]> {
   try {
-    return await withService(config, at, emit, async (service) => {
-      const catalog = await service.filtersData({ filters: checkedFilters }, signal);
-      return config.slices.flatMap((slice) => sliceFindings(slice, catalog));
-    });
+    return await find();
   } catch (thrown) {
     signal.throwIfAborted();
     return [findingOf(thrown)];
   }
+}
+
+function absentFinding(filter: CatalogFilter): Finding {
+  return {
+    severity: 'warning',
+    code: null,
+    slice: null,
+    message: `filters-data did not answer for ${filter}; no slice was held against that list`,
+    hint: null,
+  };
 }
 
 function leftToService(config: Config): Finding[] {

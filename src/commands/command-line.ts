@@ -7,7 +7,7 @@
 import { nearest } from '../config/nearest.ts';
 import { Failure } from '../errors.ts';
 import type { Act } from './shell.ts';
-import { commandNames, declareCommands } from './verbs.ts';
+import { commandNames, declareCommands, type Chooser, type HelpAsked } from './verbs.ts';
 
 /** Text to print, or a command to carry out and the form its failures are to have. */
 export type Asked =
@@ -19,7 +19,7 @@ export async function parseCommandLine(argv: readonly string[], version: string)
   const chosen: { act: Act | null } = { act: null };
   const offered = ['help', 'version'];
   let output = '';
-  const cli = declareCommands(version, {
+  const chooser: Chooser = {
     choose: (act) => {
       chosen.act = act;
     },
@@ -27,7 +27,8 @@ export async function parseCommandLine(argv: readonly string[], version: string)
       offered.push(...Object.keys(options));
       return options;
     },
-  });
+  };
+  const cli = declareCommands(version, chooser, helpAsked(argv));
   try {
     const parsed = await cli.parseAsync([...argv], {}, (_error, _parsed, printed) => {
       if (printed !== '') output = printed;
@@ -37,6 +38,11 @@ export async function parseCommandLine(argv: readonly string[], version: string)
   } catch (error) {
     throw usageFailure(error instanceof Error ? error.message : String(error), argv, offered);
   }
+}
+
+function helpAsked(argv: readonly string[]): HelpAsked {
+  if (!argv.includes('--help')) return 'none';
+  return argv.some((word) => commandNames.includes(word)) ? 'command' : 'overview';
 }
 
 /** yargs names what it refused only in its message, `Unknown argument: slise` (its own words, locale `en`). */

@@ -5,8 +5,11 @@ import * as z from 'zod';
 import { openWarehouse } from '../warehouse/warehouse.ts';
 import { tableText } from './table.ts';
 
-/** Which networks earned back what they cost within 30 days of the install, counting only what can no longer change. */
-export const DEMO_QUESTION = `select
+export const DEMO_QUESTION =
+  'Which networks earned back within 30 days of the install what they cost?\nOnly what can no longer change counts.';
+
+/** The question in SQL; the final view leaves out what may still change. */
+export const DEMO_QUERY = `select
     network,
     sum(installs) as installs,
     round(sum(cost), 2) as cost,
@@ -25,13 +28,20 @@ const answerRow = z.record(z.string(), z.union([z.string(), z.number(), z.null()
 export async function demoAnswer(copy: string): Promise<string> {
   const opened = await openWarehouse(copy, { mode: 'read', lockWaitMs: 0, emit: () => {} });
   try {
-    const rows = await opened.rows(DEMO_QUESTION, [], answerRow);
+    const rows = await opened.rows(DEMO_QUERY, [], answerRow);
     const names = Object.keys(rows.at(0) ?? {});
     return tableText(
       names.map((title, index) => ({ title, align: index === 0 ? 'left' : 'right' })),
-      rows.map((row) => names.map((name) => String(row[name] ?? ''))),
+      rows.map((row) => names.map((name, index) => (index === 0 ? String(row[name] ?? '') : figureText(row[name])))),
     );
   } finally {
     await opened.close();
   }
+}
+
+/** A number of the answer with commas, its decimals as the query rounded them. */
+function figureText(figure: string | number | null | undefined): string {
+  const [whole = '', decimals] = String(figure ?? '').split('.');
+  const grouped = whole.replaceAll(/(?<=\d)(?=(?:\d{3})+$)/g, ',');
+  return decimals === undefined ? grouped : `${grouped}.${decimals}`;
 }

@@ -4,26 +4,29 @@
  */
 
 import { existsSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import type { Config } from '../config/config.ts';
 import { exitCodeOf, Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import { MS_PER_DAY } from '../model/calendar.ts';
-import type { StatusReport } from '../status/status-report.ts';
+import { explainPlan } from '../plan-report.ts';
+import { groupedFailures } from '../status/failure-groups.ts';
 import { sync } from '../sync.ts';
 import type { SyncSummary } from '../sync-summary.ts';
-import { demoAnswer, DEMO_QUESTION } from './demo-question.ts';
+import { demoAnswer, DEMO_QUERY, DEMO_QUESTION } from './demo-question.ts';
 import { failuresOf, failuresText } from './failure-text.ts';
-import { elapsedText } from './measure.ts';
-import { connected, openConfig, startWorld } from './open.ts';
-import { indented } from './table.ts';
-import { openProgress } from './progress/progress.ts';
+import { elapsedText, minuteText } from './measure.ts';
+import { connected, openConfig, startWorld, type SimulatedWorld } from './open.ts';
+import { planText } from './plan.ts';
 import { jsonLine } from './printable.ts';
+import { openProgress } from './progress/progress.ts';
 import type { GlobalArguments, Shell } from './shell.ts';
-import { statusOf } from './status.ts';
+import { statusOf, writePage } from './status.ts';
 import { statusText } from './status-text.ts';
 import { summaryText } from './summary-text.ts';
+import { indented, tableText } from './table.ts';
 
 const demoConfig = fileURLToPath(new URL('../../config/demo.yaml', import.meta.url));
 
@@ -31,28 +34,46 @@ const NIGHT = { hour: 2, minute: 30 } as const;
 /** A night that has only just begun could be later than the clock of the machine that reads it. */
 const MARGIN_MS = 60_000;
 const LOCK_WAIT_MS = 60_000;
+const USUAL_COLUMNS = 80;
+const INDENT = 2;
+
+/** What every part of the tour needs: where it looks, whom it tells, and what it shows. */
+interface Tour {
+  readonly config: Config;
+  readonly shell: Shell;
+  readonly emit: Emit;
+  /** Prints a heading and what stands below it. */
+  readonly show: (heading: string, ...texts: readonly string[]) => void;
+  /** A path as somebody in the working directory would type it. */
+  readonly typed: (path: string) => string;
+}
 
 /** Runs the tour; resolves to the exit code of the gravest failure of its nights. */
 export async function demo(args: GlobalArguments, shell: Shell): Promise<number> {
   const startedAt = shell.now();
   const config = await openConfig({ config: args.config ?? demoConfig }, shell);
   const progress = openProgress(args, shell);
-  const say = (text: string): void => {
-    if (!args.json) shell.print(`${text}\n`);
+  const print = (text: string): void => {
+    if (args.json) return;
+    progress.makeRoom();
+    shell.print(text);
+  };
+  const tour: Tour = {
+    config,
+    shell,
+    emit: progress.emit,
+    show: (heading, ...texts) => {
+      print(`== ${heading}\n\n${texts.map((text) => `${indented(text)}\n`).join('\n')}`);
+    },
+    typed: (path) => typedPath(path, shell.directory),
   };
   try {
     const nights = twoNightsBefore(startedAt);
-    const summaries = await runNights(
-      config,
-      await nightsLeft(config, nights, progress.emit, say),
-      shell,
-      progress.emit,
-      say,
-    );
+    const summaries = await runNights(tour, nights, await nightsLeft(tour, nights, print));
     const failures = summaries.flatMap((summary) => summary.failures);
-    if (failures.length > 0) shell.tell(failuresText(failures));
-    else if (!shell.signal.aborted) await showResult(config, nights[1], progress.emit, say);
-    say(`The tour took ${elapsedText(shell.now().getTime() - startedAt.getTime())}.`);
+    if (failures.length > 0) shell.tell(failuresText(groupedFailures(failures)));
+    else if (!shell.signal.aborted && !args.json) await showResult(tour, nights[1]);
+    print(`The tour took ${elapsedText(shell.now().getTime() - startedAt.getTime())}.`);
     if (args.json) shell.print(jsonLine({ nights: summaries }));
     return exitCodeOf(failuresOf(failures));
   } finally {
@@ -68,30 +89,34 @@ export function twoNightsBefore(now: Date): readonly [Date, Date] {
   return [new Date(second - MS_PER_DAY), new Date(second)];
 }
 
+/** Inside a directory a path from there, elsewhere the whole path. */
+function typedPath(path: string, directory: string): string {
+  const inside = relative(directory, path);
+  return inside === '' || inside.startsWith('..') ? path : inside;
+}
+
 /** Time only goes on: a night that an earlier tour has loaded, or gone past, is not run again. */
 async function nightsLeft(
-  config: Config,
+  { config, emit, typed }: Tour,
   nights: readonly Date[],
-  emit: Emit,
-  say: (text: string) => void,
+  print: (text: string) => void,
 ): Promise<readonly Date[]> {
-  if (!existsSync(config.warehouse)) return nights;
+  const folder = `${typed(dirname(config.warehouse))}/`;
+  if (!existsSync(config.warehouse)) {
+    print(`Two nights against a service simulated on this machine, into ${folder}.\n`);
+    return nights;
+  }
   const { runs } = await statusOf(config, new Date(), LOCK_WAIT_MS, emit);
   const newest = Math.max(0, ...runs.map((run) => Date.parse(run.as_of)));
   const left = nights.filter((night) => night.getTime() > newest);
   const rest = left.length === 0 ? 'both nights are in it already' : 'it is continued';
-  say(`${config.warehouse} is there from an earlier tour: ${rest}. Delete it to begin anew.`);
+  print(`${folder} is there from an earlier tour: ${rest}. Delete it to begin anew.\n`);
   return left;
 }
 
-async function runNights(
-  config: Config,
-  nights: readonly Date[],
-  shell: Shell,
-  emit: Emit,
-  say: (text: string) => void,
-): Promise<SyncSummary[]> {
-  const [first] = nights;
+async function runNights(tour: Tour, nights: readonly Date[], left: readonly Date[]): Promise<SyncSummary[]> {
+  const { config, shell } = tour;
+  const [first] = left;
   if (first === undefined) return [];
   if (config.service.kind !== 'simulator') {
     throw new Failure('USAGE_INVALID', `The tour was given ${config.file}, which names a real service.`, {
@@ -101,19 +126,40 @@ async function runNights(
   const world = await startWorld(config.service, first);
   try {
     const summaries: SyncSummary[] = [];
-    for (const night of nights) {
+    for (const night of left) {
       if (shell.signal.aborted) break;
-      world.setNow(night);
-      const summary = await connected(world.service, emit, async (service) =>
-        sync(config, service, nightly(night), emit, shell.signal),
-      );
-      say(`== The night of ${night.toISOString()}\n\n${indented(summaryText(summary))}`);
-      summaries.push(summary);
+      const ordinal = night === nights[0] ? 'first' : 'second';
+      summaries.push(await runNight(tour, world, night, ordinal));
     }
     return summaries;
   } finally {
     await world.close();
   }
+}
+
+/** Syncs as of one night. Before the second, what is due is shown with its reasons. */
+async function runNight(
+  { config, shell, emit, show, typed }: Tour,
+  world: SimulatedWorld,
+  night: Date,
+  ordinal: 'first' | 'second',
+): Promise<SyncSummary> {
+  const at = minuteText(night.toISOString());
+  const { signal } = shell;
+  world.setNow(night);
+  if (ordinal === 'second') {
+    const asked = { asOf: night, slices: null, lockWaitMs: LOCK_WAIT_MS, emit, signal };
+    show(`The second night, ${at}: what is due, and why`, planText(await explainPlan(config, asked)));
+  }
+  const summary = await connected(world.service, emit, async (service) =>
+    sync(config, service, nightly(night), emit, signal),
+  );
+  const published = summary.published.map((copy) => ({ ...copy, path: typed(copy.path) }));
+  show(
+    ordinal === 'first' ? `The first night, ${at}: everything is new` : 'The second night: what came of it',
+    summaryText({ ...summary, published }),
+  );
+  return summary;
 }
 
 function nightly(asOf: Date): Parameters<typeof sync>[2] {
@@ -128,11 +174,23 @@ function nightly(asOf: Date): Parameters<typeof sync>[2] {
   };
 }
 
-/** What the warehouse now holds, and what an analyst gets out of its published copy. */
-async function showResult(config: Config, night: Date, emit: Emit, say: (text: string) => void): Promise<void> {
-  const report: StatusReport = await statusOf(config, night, LOCK_WAIT_MS, emit);
-  say(`== What is final, what moved\n\n${indented(statusText(report))}`);
+/** What the warehouse now holds, what an analyst gets out of its published copy, and where to look further. */
+async function showResult({ config, shell, emit, show, typed }: Tour, night: Date): Promise<void> {
+  const report = await statusOf(config, night, LOCK_WAIT_MS, emit);
+  const shown = { ...report, warehouse: typed(report.warehouse) };
+  show('What is final, what moved', statusText(shown, (shell.resultColumns() ?? USUAL_COLUMNS) - INDENT));
   const copy = config.publish.find((target) => target.kind === 'duckdb');
-  if (copy === undefined) return;
-  say(`== An analyst asks ${copy.path}\n\n${indented(DEMO_QUESTION)}\n\n${indented(await demoAnswer(copy.path))}`);
+  if (copy !== undefined) {
+    show(`An analyst asks ${typed(copy.path)}`, DEMO_QUESTION, DEMO_QUERY, await demoAnswer(copy.path));
+  }
+  const page = join(dirname(config.warehouse), 'status.html');
+  await writePage(page, report);
+  const file = typed(config.file);
+  const places = [
+    [typed(page), 'the same as a page with pictures'],
+    [`npx ripen status --config ${file}`, 'the status once more'],
+    [`npx ripen plan --config ${file}`, 'what the next night would ask for'],
+    ...(copy === undefined ? [] : [[`duckdb ${typed(copy.path)}`, 'the copy for analysts']]),
+  ];
+  show('Look around', tableText([{ title: 'where' }, { title: 'what' }], places));
 }

@@ -3,6 +3,7 @@
 import { createLink, type LinkWriting, type WrittenLink } from '../links/write-link.ts';
 import { warehouseExists } from '../warehouse/warehouse.ts';
 import { asOfInstant, durationOf } from './instant.ts';
+import { levelName, linkFields } from './links-list.ts';
 import { openConfig, simulatedNow, withService, withWarehouse } from './open.ts';
 import { jsonLine } from './printable.ts';
 import { openProgress } from './progress/progress.ts';
@@ -45,7 +46,9 @@ export async function writeLink(
   const written = await writing.finally(() => {
     progress.close();
   });
-  shell.print(args.json ? jsonLine({ link: written.link, stored: written.isStored }) : writtenText(written));
+  shell.print(
+    args.json ? jsonLine({ link: linkFields(written.link), stored: written.isStored }) : writtenText(written),
+  );
   return 0;
 }
 
@@ -53,7 +56,7 @@ function writtenText({ link, isStored }: WrittenLink): string {
   const rows = [
     ['token', link.token],
     ['name', link.name],
-    ['level', String(link.level)],
+    ['level', levelName(link.level)],
     ['partner', link.partnerId ?? ''],
     ['cost data', link.costDataEnabled ? 'yes' : 'no'],
     ['url', link.url ?? ''],

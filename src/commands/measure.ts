@@ -5,6 +5,12 @@ const byteUnits = ['B', 'KiB', 'MiB', 'GiB', 'TiB'] as const;
 const MS_PER_SECOND = 1000;
 const SECONDS_PER_MINUTE = 60;
 const MINUTES_PER_HOUR = 60;
+/** From here on decimals are noise. */
+const BIG_AMOUNT = 1000;
+/** Of an amount below one. */
+const SMALL_AMOUNT_DIGITS = 3;
+/** A change tenfold or more has no use for decimals. */
+const BIG_PERCENT = 1000;
 
 /** `512 B`, `1.2 KiB`, `34 MiB`: one decimal below ten, none above. */
 export function bytesText(bytes: number): string {
@@ -37,6 +43,47 @@ export function countText(count: number, noun: string): string {
 /** The number with a comma between groups of three digits. */
 export function groupedText(count: number): string {
   return count.toLocaleString('en-US');
+}
+
+/**
+ * `14,074`, `-937.5`, `0.0043`: no decimals from a thousand on, two from one on, three digits below; `signed` puts a
+ * plus before what is above zero.
+ */
+export function amountText(amount: number, sign: 'plain' | 'signed' = 'plain'): string {
+  const size = Math.abs(amount);
+  const text = amount.toLocaleString('en-US', {
+    signDisplay: sign === 'signed' ? 'exceptZero' : 'auto',
+    ...(size !== 0 && size < 1
+      ? { maximumSignificantDigits: SMALL_AMOUNT_DIGITS }
+      : { maximumFractionDigits: size < BIG_AMOUNT ? 2 : 0 }),
+  });
+  return text === '-0' ? '0' : text;
+}
+
+/** `12.4 %` of a whole, `0 %` of nothing; 100 % and 0 % are only said of all and of none. */
+export function percentText(part: number, whole: number, sign: 'plain' | 'signed' = 'plain'): string {
+  const share = whole === 0 ? 0 : part / whole;
+  const percent = 100 * share;
+  const rounded = Math.abs(percent) >= BIG_PERCENT ? Math.round(percent) : Math.round(percent * 10) / 10;
+  const plus = sign === 'signed' && percent > 0 ? '+' : '';
+  if (rounded === 0 && percent !== 0) return `${percent < 0 ? '−' : ''}<0.1 %`;
+  if (sign === 'plain' && rounded === 100 && percent < 100) return '>99.9 %';
+  return `${plus}${groupedText(rounded)} %`;
+}
+
+/** `2026-02-14 02:30 UTC` of an ISO instant. */
+export function minuteText(instant: string): string {
+  return `${clockText(instant)} UTC`;
+}
+
+/** `2026-02-14 02:30` of an ISO instant, where the zone is told beside it. */
+export function clockText(instant: string): string {
+  return `${instant.slice(0, 10)} ${instant.slice(11, 16)}`;
+}
+
+/** The first group of a run's id, which tells runs apart. */
+export function runText(runId: string): string {
+  return runId.split('-')[0] ?? runId;
 }
 
 function twoDigits(count: number): string {

@@ -12,11 +12,20 @@ export async function partners(args: GlobalArguments, shell: Shell): Promise<num
     name: 'partners',
     ask: async (service, signal) => allPages(service.partners(signal)),
     asText: partnersText,
+    asFields: (partner) => ({
+      id: partner.id,
+      display_name: partner.displayName,
+      supports_cost_data: partner.supportsCostData,
+    }),
   });
 }
 
-function partnersText(found: readonly Partner[]): string {
+function partnersText(found: readonly Partner[], terminal: number | null): string {
   const rows = found.map((partner) => [partner.id, partner.displayName, partner.supportsCostData ? 'yes' : 'no']);
-  const columns = [{ title: 'id', align: 'right' }, { title: 'partner' }, { title: 'cost data' }] as const;
-  return `${tableText(columns, rows)}\n${countText(found.length, 'partner')}`;
+  const columns = [
+    { title: 'id', align: 'right' },
+    { title: 'partner', shrinks: true },
+    { title: 'cost data' },
+  ] as const;
+  return `${tableText(columns, rows, terminal)}\n${countText(found.length, 'partner')}`;
 }

@@ -2,7 +2,7 @@
 
 import { explainPlan, type PlannedSlice, type PlanReport } from '../plan-report.ts';
 import { asOfInstant, durationOf } from './instant.ts';
-import { countText, groupedText } from './measure.ts';
+import { countText, groupedText, minuteText, percentText } from './measure.ts';
 import { namedSlices } from './named-slices.ts';
 import { openConfig, simulatedNow } from './open.ts';
 import { jsonLine } from './printable.ts';
@@ -37,43 +37,63 @@ export async function plan(args: PlanArguments, shell: Shell): Promise<number> {
 
 /** The windows with their reasons, and what the plan saves; pure. */
 export function planText(report: PlanReport): string {
-  const saved = report.refetch_all_rows - report.rows_expected;
+  const unknown = report.slices.filter((slice) => slice.requests > 0 && slice.rows_expected === null).length;
   return [
     ...report.slices.flatMap((slice) => [...sliceLines(slice), '']),
-    `as of ${report.as_of}: ${countText(report.requests, 'request')}${report.rows_expected > 0 ? `, ${expected(report.rows_expected)}` : ''}`,
-    ...(saved > 0
+    `as of ${minuteText(report.as_of)}: ${countText(report.requests, 'request')}${totalText(report.rows_expected, unknown)}`,
+    ...(report.saved_rows > 0
       ? [
-          `refetching everything immature would ask for about ${countText(report.refetch_all_rows, 'row')}; the plan saves ${groupedText(saved)} of them`,
+          `everything immature would be about ${countText(report.refetch_all_rows, 'row')}: ${percentText(report.saved_rows, report.refetch_all_rows)} of them are saved`,
         ]
       : []),
   ].join('\n');
 }
 
+function totalText(rows: number, unknown: number): string {
+  const known = rows > 0 ? `, ${expected(rows)}` : '';
+  if (unknown === 0) return known;
+  return `${known}${known === '' ? ', ' : ' and '}those of ${countText(unknown, 'slice')} never loaded`;
+}
+
 function sliceLines(slice: PlannedSlice): string[] {
-  const unfinal = `${countText(slice.unfinal_periods, 'period')} not final, ${groupedText(slice.saved_periods)} of them not due`;
-  if (slice.windows.length === 0) return [`${slice.name}: nothing due (${unfinal})`];
+  if (slice.windows.length === 0) return [`${slice.name}: nothing due`, ...unfinalLines(slice)];
+  // Only windows that had to be divided before take more than one.
+  const hasParts = slice.requests > slice.windows.length;
   const rows = slice.windows.map((window) => [
     window.first_day === window.last_day ? window.first_day : `${window.first_day} … ${window.last_day}`,
     groupedText(window.periods),
-    groupedText(window.requests),
+    ...(hasParts ? [groupedText(window.requests)] : []),
+    window.rows_expected === null ? '?' : groupedText(window.rows_expected),
     reasonsText(window.reasons),
   ]);
   return [
-    `${slice.name}: ${countText(slice.windows.length, 'window')}, ${countText(slice.requests, 'request')}, ${expected(slice.rows_expected)} (${unfinal})`,
+    `${slice.name}: ${countText(slice.windows.length, 'window')}, ${countText(slice.requests, 'request')}, ${expected(slice.rows_expected)}`,
     indented(
       tableText(
         [
           { title: 'window' },
           { title: 'periods', align: 'right' },
-          { title: 'requests', align: 'right' },
+          ...(hasParts ? ([{ title: 'requests', align: 'right' }] as const) : []),
+          { title: 'rows', align: 'right' },
           { title: 'why' },
         ],
         rows,
       ),
     ),
+    ...unfinalLines(slice),
+  ];
+}
+
+function unfinalLines(slice: PlannedSlice): string[] {
+  if (slice.unfinal_periods === 0) return ['  every period is final'];
+  if (slice.saved_periods === 0) return [];
+  return [
+    indented(
+      `${countText(slice.unfinal_periods, 'period')} not final, ${groupedText(slice.saved_periods)} of them not due`,
+    ),
   ];
 }
 
 function expected(rows: number | null): string {
-  return rows === null ? 'never loaded' : `about ${countText(rows, 'row')}`;
+  return rows === null ? 'never loaded before' : `about ${countText(rows, 'row')}`;
 }

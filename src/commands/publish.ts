@@ -1,10 +1,19 @@
-/** `ripen publish`: the readable copies, brought up to the warehouse. */
+/** `ripen publish`: the readable copies, brought up to the warehouse, or described for who reads them. */
 
+import { resolve } from 'node:path';
+
+import type { Config } from '../config/config.ts';
 import { exitCodeOf } from '../errors.ts';
+import { dbtCopy } from '../publish/dbt/copy.ts';
+import { sourcesYaml } from '../publish/dbt/sources-yaml.ts';
+import type { Engine } from '../publish/ddl/ddl.ts';
+import { lakesDdl } from '../publish/ddl/lakes.ts';
 import { publish as publishCopies } from '../publish/publish.ts';
+import { replaceText } from '../publish/replacement.ts';
+import { reportText } from '../publish/report.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
 import { failureLines } from './failure-text.ts';
 import { durationOf } from './instant.ts';
-import { countText } from './measure.ts';
 import { openConfig, withWarehouse } from './open.ts';
 import { jsonLine } from './printable.ts';
 import { openProgress } from './progress/progress.ts';
@@ -12,26 +21,54 @@ import type { GlobalArguments, Shell } from './shell.ts';
 
 export interface PublishArguments extends GlobalArguments {
   readonly lockWait: string;
+  readonly ddl: Engine | undefined;
+  /** A file, or `-` or nothing for stdout. */
+  readonly dbt: string | undefined;
 }
 
-/** Publishes to every configured target and prints what was written. */
+/** What is made for others' repositories is theirs to share. */
+const GENERATED_MODE = 0o644;
+
+/** Publishes to every configured target and says what that took; with `--ddl` or `--dbt` describes them instead. */
 export async function publish(args: PublishArguments, shell: Shell): Promise<number> {
   const lockWaitMs = durationOf(args.lockWait, '--lock-wait');
   const config = await openConfig(args, shell);
   const progress = openProgress(args, shell);
   const { emit } = progress;
-  const { published, failures } = await withWarehouse(
-    config.warehouse,
-    { mode: 'write', lockWaitMs, emit, signal: shell.signal },
-    async (warehouse) => publishCopies(config, warehouse, emit, shell.signal),
-  ).finally(() => {
-    progress.close();
-  });
+  const open = async <T>(mode: 'read' | 'write', use: (warehouse: Warehouse) => Promise<T>): Promise<T> =>
+    withWarehouse(config.warehouse, { mode, lockWaitMs, emit, signal: shell.signal }, use).finally(() => {
+      progress.close();
+    });
+  const description = describing(args, config);
+  if (description !== null) return tell(await open('read', description), args.dbt, shell);
+  const { published, failures } = await open('write', async (warehouse) =>
+    publishCopies(config, warehouse, emit, shell.signal),
+  );
   for (const failure of failures) shell.tell(failureLines(failure, args.log, shell.now()));
-  if (args.json) shell.print(jsonLine({ published }));
-  else if (published.length + failures.length === 0) shell.print('No publish target is configured.');
-  for (const copy of args.json ? [] : published) {
-    shell.print(`${copy.kind} ${copy.path}: ${countText(copy.files_written, 'file')} written`);
-  }
+  if (args.json) {
+    const told = failures.map(({ code, message, hint }) => ({ code, message, hint }));
+    shell.print(jsonLine({ published, failures: told }));
+  } else if (published.length + failures.length === 0) shell.print('No publish target is configured.');
+  for (const copy of args.json ? [] : published) shell.print(`${copy.kind} ${copy.path}: ${reportText(copy)}`);
   return exitCodeOf(failures);
+}
+
+function describing(
+  { ddl, dbt }: PublishArguments,
+  config: Config,
+): ((warehouse: Warehouse) => Promise<string>) | null {
+  if (ddl !== undefined) return async (warehouse) => lakesDdl(ddl, config, warehouse);
+  if (dbt !== undefined) return async (warehouse) => sourcesYaml(await dbtCopy(config, warehouse));
+  return null;
+}
+
+async function tell(text: string, file: string | undefined, shell: Shell): Promise<number> {
+  if (file === undefined || file === '' || file === '-') {
+    shell.print(text.trimEnd());
+    return 0;
+  }
+  const path = resolve(shell.directory, file);
+  await replaceText(path, text, GENERATED_MODE);
+  shell.print(`${path} written`);
+  return 0;
 }

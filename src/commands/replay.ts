@@ -2,6 +2,7 @@
 
 import { exitCodeOf } from '../errors.ts';
 import { replay as replayArchive } from '../replay.ts';
+import { groupedFailures } from '../status/failure-groups.ts';
 import { failuresOf, failuresText } from './failure-text.ts';
 import { asOfInstant, durationOf } from './instant.ts';
 import { namedSlices } from './named-slices.ts';
@@ -32,7 +33,7 @@ export async function replay(args: ReplayArguments, shell: Shell): Promise<numbe
     .finally(() => {
       progress.close();
     });
-  if (args.log === 'text' && summary.failures.length > 0) shell.tell(failuresText(summary.failures));
+  if (args.log === 'text' && summary.failures.length > 0) shell.tell(failuresText(groupedFailures(summary.failures)));
   shell.print(args.json ? jsonLine(summary) : summaryText(summary));
   return exitCodeOf(failuresOf(summary.failures));
 }

@@ -5,6 +5,7 @@ import { exitCodeOf } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import type { FailureSummary } from '../sync-summary.ts';
 import type { SyncRequest } from '../run.ts';
+import { groupedFailures } from '../status/failure-groups.ts';
 import { sync } from '../sync.ts';
 import { failuresOf, failuresText } from './failure-text.ts';
 import { asOfInstant } from './instant.ts';
@@ -40,7 +41,7 @@ export async function carryOut(
   }).finally(() => {
     progress.close();
   });
-  if (args.log === 'text' && summary.failures.length > 0) shell.tell(failuresText(summary.failures));
+  if (args.log === 'text' && summary.failures.length > 0) shell.tell(failuresText(groupedFailures(summary.failures)));
   shell.print(args.json ? jsonLine(summary) : summaryText(summary));
   return exitCodeOf(failuresOf(summary.failures));
 }

@@ -14,8 +14,10 @@ export interface Shell {
   readonly signal: AbortSignal;
   /** Whether stderr is a terminal that can be repainted. */
   readonly isTerminal: boolean;
-  /** Columns of the terminal; of a usual one where there is none. */
+  /** Columns of the terminal stderr goes to; of a usual one where there is none. */
   columns(): number;
+  /** Columns of the terminal stdout goes to; null where it goes to a file or a program, which gets texts uncut. */
+  resultColumns(): number | null;
   now(): Date;
   /** Writes lines to stdout: results, and nothing else. */
   print(text: string): void;

@@ -15,12 +15,24 @@ export interface SimulatorArguments extends GlobalArguments {
 
 /** What the simulator takes as its token: any text would do, and no secret is better than one that looks like it. */
 const TOKEN = 'simulator-token';
+/** The same for the ad spend API. */
+const COST_CREDENTIAL = 'Partner simulator';
 
 /** Prints the address and a configuration to reach it with, and serves until the first signal. */
 export async function simulator(args: SimulatorArguments, shell: Shell): Promise<number> {
   const now = args.now === undefined ? null : instantOf(args.now, '--now');
-  const running = await startSimulator({ port: args.port, world: { seed: args.seed }, now, token: TOKEN });
-  shell.print(args.json ? jsonLine({ url: running.url, token: TOKEN }) : servingText(running.url));
+  const running = await startSimulator({
+    port: args.port,
+    world: { seed: args.seed },
+    now,
+    token: TOKEN,
+    costCredential: COST_CREDENTIAL,
+  });
+  shell.print(
+    args.json
+      ? jsonLine({ url: running.url, token: TOKEN, cost_credential: COST_CREDENTIAL })
+      : servingText(running.url),
+  );
   if (!shell.signal.aborted) await once(shell.signal, 'abort');
   await running.close();
   return 0;
@@ -34,6 +46,7 @@ service:
   reports_url: ${url}
   cost_url: ${url}
   token: \${RIPEN_TOKEN}
+  cost_headers: { Authorization: "\${RIPEN_COST_CREDENTIAL}" }
 
-export RIPEN_TOKEN=${TOKEN}`;
+export RIPEN_TOKEN=${TOKEN} RIPEN_COST_CREDENTIAL='${COST_CREDENTIAL}'`;
 }

@@ -4,7 +4,8 @@ import { resolve } from 'node:path';
 
 import { exitCodeOf, Failure } from '../errors.ts';
 import { sendSpend } from '../spend/send-spend.ts';
-import type { SpendSummary } from '../spend/spend-summary.ts';
+import type { RunEvent } from '../events.ts';
+import type { SpendFailure, SpendSummary } from '../spend/spend-summary.ts';
 import { failuresText } from './failure-text.ts';
 import { asOfInstant, durationOf } from './instant.ts';
 import { countText, groupedText } from './measure.ts';
@@ -33,7 +34,8 @@ export async function spendSend(args: SpendSendArguments, shell: Shell): Promise
   const summary = await withWarehouse(config.warehouse, opening, async (warehouse) =>
     withService(config, now, emit, async (service) => {
       const done = await sendSpend(request, warehouse, service, emit, shell.signal);
-      for (const failure of done.failures) emit({ type: 'failed', slice: null, window: null, ...failure });
+      // As text they follow with their hints; a log of events has to hold them.
+      if (args.log === 'json') for (const failure of done.failures) emit(failedEvent(failure));
       return done;
     }),
   ).finally(() => {
@@ -42,6 +44,10 @@ export async function spendSend(args: SpendSendArguments, shell: Shell): Promise
   if (args.log === 'text' && summary.failures.length > 0) shell.tell(failuresText(summary.failures));
   shell.print(args.json ? jsonLine(summary) : spendText(summary, dryRun));
   return exitCodeOf(summary.failures.map(({ code, message }) => new Failure(code, message)));
+}
+
+function failedEvent(failure: SpendFailure): RunEvent {
+  return { type: 'failed', slice: null, window: null, ...failure };
 }
 
 /** What became of the lines, for people. */

@@ -1,89 +1,149 @@
 /** A status report for people; pure. */
 
-import { pictureMarks, pictureOf } from '../status/picture.ts';
-import type { RunStatus, SliceStatus, StatusReport } from '../status/status-report.ts';
-import { countText, groupedText } from './measure.ts';
+import type { Health, RunStatus, SliceStatus, StatusReport } from '../status/status-report.ts';
+import { finalityLines, legendText } from './finality-text.ts';
+import {
+  amountText,
+  clockText,
+  countText,
+  elapsedText,
+  groupedText,
+  minuteText,
+  percentText,
+  runText,
+} from './measure.ts';
 import { oneLine } from './printable.ts';
 import { indented, tableText } from './table.ts';
 
-/** Room for two months of days on a usual terminal. */
-const PICTURE_COLUMNS = 62;
+/** Where the text goes to a file or a program. */
+const USUAL_COLUMNS = 80;
+/** Wider lines of marks are hard to follow to their label. */
+const MOST_COLUMNS = 120;
 /** More would bury the slices; `--json` has them all. */
 const SHOWN = 5;
+const INDENT = 2;
 
-/** The first group of a UUID tells runs apart. */
-const RUN_ID_SHOWN = 8;
-
-/** Slices with their pictures, then the last runs and what was odd in the newest. */
-export function statusText(report: StatusReport): string {
+/** Whether all is well, the slices with their pictures, the last runs, and what was odd in the newest. */
+export function statusText(report: StatusReport, terminal: number | null = null): string {
+  const columns = Math.min(terminal ?? USUAL_COLUMNS, MOST_COLUMNS);
   return [
-    `${report.warehouse} as of ${report.as_of}`,
+    ...healthLines(report.health),
+    `${report.warehouse}, as of ${minuteText(report.as_of)}`,
     '',
-    ...report.slices.flatMap((slice) => [...sliceLines(slice), '']),
-    `${pictureMarks.final} final  ${pictureMarks.maturing} maturing  ${pictureMarks.open} open  ${pictureMarks.missing} missing`,
-    '',
-    ...(report.runs.length === 0 ? ['no runs yet'] : [runsTable(report.runs)]),
+    ...report.slices.flatMap((slice) => [...sliceLines(slice, report.as_of, columns, terminal), '']),
+    ...legend(report.slices),
+    ...(report.runs.length === 0 ? ['no runs yet'] : [runsTable(report.runs.slice(0, SHOWN), terminal)]),
     ...oddities(report),
   ].join('\n');
 }
 
-function sliceLines(slice: SliceStatus): string[] {
-  const { periods } = slice;
-  const first = slice.ages.at(0)?.first_day;
-  const last = slice.ages.at(-1)?.last_day;
-  const counts = `${periods.final} final, ${periods.maturing} maturing, ${periods.open} open, ${periods.missing} missing`;
+function healthLines({ headline, findings }: Health): string[] {
+  const lines = findings.flatMap(({ message, hint }) => [
+    `  ${oneLine(message)}`,
+    ...(hint === null ? [] : [`    hint: ${oneLine(hint)}`]),
+  ]);
+  return [oneLine(headline), ...lines, ''];
+}
+
+function legend(slices: readonly SliceStatus[]): string[] {
+  const text = legendText(slices);
+  return text === '' ? [] : [text, ''];
+}
+
+function sliceLines(slice: SliceStatus, asOf: string, columns: number, terminal: number | null): string[] {
   return [
-    slice.newest_fetch_at === null
-      ? `${slice.name}: never loaded, ${countText(periods.expected, 'period')} to load`
-      : `${slice.name}: ${countText(slice.rows, 'row')}, newest period ${slice.newest_period ?? 'none with rows'}, fetched ${toSeconds(slice.newest_fetch_at)}`,
-    `  ${pictureOf(slice.ages, PICTURE_COLUMNS)}`,
-    `  ${first === undefined || last === undefined ? 'no period yet' : `${first} … ${last}: ${counts}`}`,
-    ...(slice.building_periods === null
-      ? []
-      : [
-          `  its meaning changed: ${countText(slice.building_periods, 'period')} of the new table loaded, the old one is served`,
-        ]),
-    ...restatedLines(slice),
+    slice.name,
+    ...indentedLines([
+      coverageText(slice),
+      ...(slice.newest_fetch_at === null ? [] : [freshnessText(slice, asOf)]),
+      ...buildingLines(slice),
+      ...finalityLines(slice, columns - INDENT),
+      ...restatedLines(slice, terminal === null ? null : terminal - INDENT),
+    ]),
   ];
 }
 
-function restatedLines(slice: SliceStatus): string[] {
-  if (slice.restated.length === 0) return [];
-  const shown = slice.restated
+/** `120 of 120 periods loaded, 24,685 rows; 88 % of 1,200 cells final`. */
+function coverageText({ periods, rows, cells, newest_fetch_at: fetchedAt }: SliceStatus): string {
+  if (periods.expected === 0) return 'its date period has not begun';
+  if (fetchedAt === null) return `never loaded; ${countText(periods.expected, 'period')} to load`;
+  const share = percentText(cells.final, cells.expected);
+  return `${groupedText(periods.loaded)} of ${countText(periods.expected, 'period')} loaded, ${countText(rows, 'row')}; ${share} of ${countText(cells.expected, 'cell')} final`;
+}
+
+function freshnessText(slice: SliceStatus, asOf: string): string {
+  const { newest_period: newest, newest_fetch_at: fetchedAt, next_refresh_at: next } = slice;
+  return [
+    newest === null ? 'no period has rows' : `rows up to ${newest}`,
+    fetchedAt === null ? 'never fetched' : `fetched ${minuteText(fetchedAt)}`,
+    dueText(next, asOf),
+  ].join(', ');
+}
+
+/** `due 2026-02-15 00:00` (UTC, as the instant before it), or that something is due by now. */
+function dueText(next: string | null, asOf: string): string {
+  if (next === null) return 'nothing more expected';
+  return next <= asOf ? 'due now' : `due ${clockText(next)}`;
+}
+
+function buildingLines({ building_periods: building }: SliceStatus): string[] {
+  if (building === null) return [];
+  return [`its meaning changed: ${countText(building, 'period')} of the new table loaded, the old one is served`];
+}
+
+function restatedLines({ restated }: SliceStatus, terminal: number | null): string[] {
+  if (restated.length === 0) return [];
+  const rows = restated
     .slice(0, SHOWN)
-    .map((moved) => `${oneLine(moved.metric)} ${signed(moved.change)} in ${countText(moved.periods, 'period')}`);
-  const more = slice.restated.length - shown.length;
-  return [`  restated in 7 days: ${[...shown, ...(more > 0 ? [`${more} more`] : [])].join('; ')}`];
+    .map(({ metric, periods, first_values: first, before, change }) => [
+      metric,
+      groupedText(periods),
+      amountText(change, 'signed'),
+      first > 0 || before === null || before === 0 ? '' : percentText(change, before, 'signed'),
+    ]);
+  const table = tableText(
+    [
+      { title: 'restated in 7 days', shrinks: true },
+      { title: 'periods', align: 'right' },
+      { title: 'change', align: 'right' },
+      { title: '', align: 'right' },
+    ],
+    rows,
+    terminal,
+  );
+  const more = restated.length - rows.length;
+  return [...table.split('\n'), ...(more > 0 ? [`and ${countText(more, 'metric')} more; see --json`] : [])];
 }
 
-/** An ISO instant without its milliseconds. */
-function toSeconds(at: string): string {
-  return at.replace(/\.\d+Z$/, 'Z');
-}
-
-function signed(change: number): string {
-  return `${change > 0 ? '+' : ''}${groupedText(change)}`;
-}
-
-function runsTable(runs: readonly RunStatus[]): string {
+function runsTable(runs: readonly RunStatus[], terminal: number | null): string {
   return tableText(
     [
       { title: 'run' },
       { title: 'command' },
       { title: 'as of' },
-      { title: 'started' },
-      { title: 'status' },
-      { title: 'exit', align: 'right' },
+      { title: 'took', align: 'right' },
+      { title: 'rows', align: 'right' },
+      { title: 'requests', align: 'right' },
+      { title: 'status', shrinks: true },
     ],
     runs.map((run) => [
-      run.run_id.slice(0, RUN_ID_SHOWN),
+      runText(run.run_id),
       run.command,
-      toSeconds(run.as_of),
-      toSeconds(run.started_at),
-      run.status,
-      run.exit_code === null ? '' : String(run.exit_code),
+      minuteText(run.as_of),
+      run.finished_at === null ? '' : elapsedText(Date.parse(run.finished_at) - Date.parse(run.started_at)),
+      run.rows_loaded === null ? '' : groupedText(run.rows_loaded),
+      run.requests === null ? '' : groupedText(run.requests),
+      runStatusText(run),
     ]),
+    terminal,
   );
+}
+
+/** `partial, 2 failures (exit 75)`. */
+function runStatusText({ status, failures, exit_code: exitCode, finished_at: finishedAt }: RunStatus): string {
+  const what = finishedAt === null ? 'did not finish' : status;
+  const failed = failures.length === 0 ? '' : `, ${countText(failures.length, 'failure')}`;
+  return `${what}${failed}${exitCode === null || exitCode === 0 ? '' : ` (exit ${exitCode})`}`;
 }
 
 function oddities(report: StatusReport): string[] {
@@ -102,4 +162,8 @@ function section(title: string, lines: readonly string[]): string[] {
   const more = lines.length - SHOWN;
   const shown = [...lines.slice(0, SHOWN), ...(more > 0 ? [`and ${more} more; see --json`] : [])];
   return ['', `${title}:`, indented(shown.join('\n'))];
+}
+
+function indentedLines(lines: readonly string[]): string[] {
+  return lines.map((line) => indented(line));
 }

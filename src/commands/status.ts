@@ -1,9 +1,12 @@
 /** `ripen status`: what is fresh, what is final, what moved. */
 
 import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
 
 import type { Config } from '../config/config.ts';
+import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
+import { removeUnfinished, replaceText } from '../publish/replacement.ts';
 import { readStatus } from '../status/status.ts';
 import type { StatusReport } from '../status/status-report.ts';
 import { asOfInstant, durationOf } from './instant.ts';
@@ -14,10 +17,15 @@ import type { GlobalArguments, Shell } from './shell.ts';
 import { statusText } from './status-text.ts';
 
 export interface StatusArguments extends GlobalArguments {
+  /** Where to write the page; none without it. */
+  readonly html: string | undefined;
   readonly lockWait: string;
 }
 
-/** Prints the status report; a warehouse that does not exist yet is an empty one. */
+/** The page may hold what a business earns; whoever wants to share it can. */
+const PRIVATE_MODE = 0o600;
+
+/** Prints the status report, or writes it as a page; a warehouse that does not exist yet is an empty one. */
 export async function status(args: StatusArguments, shell: Shell): Promise<number> {
   const lockWaitMs = durationOf(args.lockWait, '--lock-wait');
   const config = await openConfig(args, shell);
@@ -26,8 +34,27 @@ export async function status(args: StatusArguments, shell: Shell): Promise<numbe
   const report = await statusOf(config, asOf, lockWaitMs, progress.emit).finally(() => {
     progress.close();
   });
-  shell.print(args.json ? jsonLine(report) : statusText(report));
+  if (args.html !== undefined) await writePage(resolve(shell.directory, args.html), report);
+  if (args.json) shell.print(jsonLine(report));
+  else if (args.html === undefined) shell.print(statusText(report, shell.resultColumns()));
+  else shell.print(`${report.health.headline}\nwritten to ${args.html}`);
   return 0;
+}
+
+/** Writes the report as a page, whole or not at all. Throws `STORAGE_FAILED`. */
+export async function writePage(path: string, report: StatusReport): Promise<void> {
+  // Loaded only here: nobody else pays for the drawing.
+  const { statusPage } = await import('./status-page/page.ts');
+  try {
+    await replaceText(path, statusPage(report), PRIVATE_MODE);
+  } catch (error) {
+    await removeUnfinished(path);
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Failure('STORAGE_FAILED', `The page ${path} could not be written: ${reason}`, {
+      hint: 'Name a file in a directory that exists and may be written to.',
+      cause: error,
+    });
+  }
 }
 
 /** The status report of a configuration's warehouse. Throws `WAREHOUSE_LOCKED` while a run holds it after the wait. */

@@ -1,7 +1,7 @@
 /** A run's summary for people; pure. */
 
 import type { SliceSummary, SyncSummary } from '../sync-summary.ts';
-import { bytesText, countText, elapsedText, groupedText } from './measure.ts';
+import { bytesText, countText, elapsedText, groupedText, minuteText, runText } from './measure.ts';
 import { tableText } from './table.ts';
 
 /** What was loaded per slice, what else was, and how the run ended. */
@@ -14,17 +14,18 @@ export function summaryText(summary: SyncSummary): string {
     ...summary.published.map(
       (copy) => `published ${copy.kind} ${copy.path} (${countText(copy.files_written, 'file')})`,
     ),
-    `${summary.status} as of ${summary.as_of} in ${elapsedText(ms)}${failedText(summary.failures.length)} (run ${summary.run_id})`,
+    `${summary.status} in ${elapsedText(ms)}${failedText(summary.failures.length)}, as of ${minuteText(summary.as_of)} (run ${runText(summary.run_id)})`,
   ].join('\n');
 }
 
 function slicesTable(slices: readonly SliceSummary[]): string {
+  const hasRejects = slices.some((slice) => slice.rows.rejected > 0);
   return tableText(
     [
       { title: 'slice' },
       { title: 'windows', align: 'right' },
       { title: 'rows', align: 'right' },
-      { title: 'rejected', align: 'right' },
+      ...(hasRejects ? ([{ title: 'rejected', align: 'right' }] as const) : []),
       { title: 'restated', align: 'right' },
       { title: 'periods' },
     ],
@@ -32,7 +33,7 @@ function slicesTable(slices: readonly SliceSummary[]): string {
       slice.name,
       `${slice.windows.loaded}/${slice.windows.planned}`,
       groupedText(slice.rows.loaded),
-      groupedText(slice.rows.rejected),
+      ...(hasRejects ? [groupedText(slice.rows.rejected)] : []),
       groupedText(slice.restated_periods),
       reasonsText(slice.periods),
     ]),

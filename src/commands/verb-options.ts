@@ -2,6 +2,8 @@
 
 import type { Options } from 'yargs';
 
+import { catalogSections } from '../model/catalog.ts';
+
 export const globalOptions = {
   config: { type: 'string', requiresArg: true, describe: 'Configuration file; else ./ripen.yaml' },
   'as-of': { type: 'string', requiresArg: true, describe: 'Instant to plan for, with its offset' },
@@ -28,7 +30,23 @@ export const backfillOptions = {
   'accept-loss': { type: 'boolean', default: false, describe: 'Load even if most rows would vanish' },
   'lock-wait': lockWait,
 } as const;
-export const waitOptions = { 'lock-wait': lockWait } as const;
+export const statusOptions = {
+  html: { ...text, describe: 'Write one page with pictures to this file' },
+  'lock-wait': lockWait,
+} as const;
+export const publishOptions = {
+  ddl: {
+    choices: ['clickhouse', 'trino', 'spark', 'athena', 'duckdb'],
+    requiresArg: true,
+    conflicts: 'dbt',
+    describe: 'Only print how an engine reads the lake',
+  },
+  dbt: { type: 'string', describe: 'Only write sources.yml for dbt to this file, or -' },
+  'lock-wait': lockWait,
+} as const;
+export const catalogOptions = {
+  section: { choices: catalogSections, requiresArg: true, describe: 'Only metrics of this section' },
+} as const;
 export const linksOptions = {
   app: { ...needed, describe: 'App token' },
   parent: { ...text, describe: 'Token of the link whose sub-links to list' },
@@ -49,12 +67,12 @@ export const linksUpdateOptions = {
 export const spendOptions = {
   file: { ...needed, describe: 'Lines to send: .csv, .ndjson or .parquet' },
   'dry-run': { type: 'boolean', default: false, describe: 'Judge the lines, send nothing' },
-  'resend-unknown': { type: 'boolean', default: false, describe: 'Send lines again whose outcome is unknown' },
+  'resend-unknown': { type: 'boolean', default: false, describe: 'Send unknown outcomes again' },
   'lock-wait': lockWait,
 } as const;
 export const exportOptions = {
   slice: { ...needed, describe: 'The slice' },
-  output: { ...needed, describe: 'A file, .parquet, .csv or .ndjson, or - for stdout' },
+  output: { ...needed, describe: 'A file by extension, or -' },
   format: { ...text, describe: 'parquet, csv or ndjson [the extension]' },
   from: { ...text, describe: 'First day, YYYY-MM-DD' },
   to: { ...text, describe: 'Last day, YYYY-MM-DD' },

@@ -9,16 +9,18 @@ import yargs, { type Argv, type InferredOptionTypes, type Options } from 'yargs'
 import type { Act } from './shell.ts';
 import {
   backfillOptions,
+  catalogOptions,
   exportOptions,
   globalOptions,
   linksCreateOptions,
   linksOptions,
   linksUpdateOptions,
   planOptions,
+  publishOptions,
   simulatorOptions,
   spendOptions,
+  statusOptions,
   syncOptions,
-  waitOptions,
 } from './verb-options.ts';
 
 export const commandNames = [
@@ -53,18 +55,30 @@ export interface Chooser {
 
 const HELP_COLUMNS = 80;
 
-/** The parser with every command declared. */
-export function declareCommands(version: string, chooser: Chooser): Argv<InferredOptionTypes<typeof globalOptions>> {
-  return yargs()
+/** What `ripen --help` lists: all commands, without the options they share, which would not fit a screen with them. */
+const overview = `ripen <command> [options]; \`ripen <command> --help\` shows the options
+
+Pulls reports into a warehouse and refreshes every cohort until it is final.`;
+
+/** What kind of help was asked for: none, that of `ripen` itself, or that of a command. */
+export type HelpAsked = 'none' | 'overview' | 'command';
+
+/** The parser with every command declared; for the `overview` the options that every command takes are not listed. */
+export function declareCommands(
+  version: string,
+  chooser: Chooser,
+  help: HelpAsked,
+): Argv<InferredOptionTypes<typeof globalOptions>> {
+  const cli = yargs()
     .scriptName('ripen')
     .locale('en')
     .exitProcess(false)
     .fail(false)
     .parserConfiguration({ 'duplicate-arguments-array': false, 'parse-positional-numbers': false })
     .wrap(HELP_COLUMNS)
-    .usage('ripen <command> [options]\n\nPulls reports into a warehouse and refreshes every cohort until it is final.')
+    .usage(overview)
     .options(chooser.offer(globalOptions))
-    .group([...Object.keys(globalOptions), 'help', 'version'], 'For every command:')
+    .group(Object.keys(globalOptions), 'For every command:')
     .command(
       'init [dir]',
       'Write a first ripen.yaml, .env.example, editor schema',
@@ -124,7 +138,9 @@ export function declareCommands(version: string, chooser: Chooser): Argv<Inferre
       'status',
       'Show what is fresh, final, restated, and last runs',
       (cli) =>
-        cli.options(chooser.offer(waitOptions)).example('ripen status --json', 'with the age and state of each period'),
+        cli
+          .options(chooser.offer(statusOptions))
+          .example('ripen status --html status.html', 'the same as a page with pictures'),
       (args) => {
         chooser.choose(async (shell) => (await import('./status.ts')).status(args, shell));
       },
@@ -143,7 +159,11 @@ export function declareCommands(version: string, chooser: Chooser): Argv<Inferre
     .command(
       'publish',
       'Bring the published copies up to the warehouse',
-      (cli) => cli.options(chooser.offer(waitOptions)).example('ripen publish', 'rewrites only what changed'),
+      (cli) =>
+        cli
+          .options(chooser.offer(publishOptions))
+          .example('ripen publish', 'rewrites only what changed')
+          .example('ripen publish --ddl trino', 'the statements to read the lake with'),
       (args) => {
         chooser.choose(async (shell) => (await import('./publish.ts')).publish(args, shell));
       },
@@ -164,6 +184,7 @@ export function declareCommands(version: string, chooser: Chooser): Argv<Inferre
       'Search the metrics, dimensions, apps … there are',
       (cli) =>
         cli
+          .options(chooser.offer(catalogOptions))
           .example('ripen catalog revenue', 'every item with the word in its id or names')
           .positional('word', { type: 'string', describe: 'Part of an id or a name, in any case' }),
       (args) => {
@@ -249,9 +270,19 @@ export function declareCommands(version: string, chooser: Chooser): Argv<Inferre
         chooser.choose(async (shell) => (await import('./demo.ts')).demo(args, shell));
       },
     )
-    .completion('completion', 'Print a script for shell completion')
+    .command(
+      'completion',
+      'Print a script for shell completion',
+      (cli) => cli.example('ripen completion >> ~/.bashrc', 'or >> ~/.zshrc'),
+      () => {},
+    )
+    // Of the same name yargs prints its script before anything else, even when asked for help.
+    .completion(help === 'none' ? 'completion' : 'completion-script', false)
     .example('ripen init && ripen check && ripen sync', 'the first night')
     .version(version)
     .strict()
     .demandCommand(1, 'no command was given');
+  const hidden = ['help', 'version', ...(help === 'overview' ? Object.keys(globalOptions) : [])];
+  for (const option of hidden) cli.hide(option);
+  return cli;
 }

@@ -41,9 +41,27 @@ export interface SimulatorService {
   readonly maxConcurrency: number;
 }
 
+/** Where an object store is and how it is asked; null is left to the environment. */
+export interface ObjectStore {
+  readonly bucket: string;
+  /** Without slashes around it; empty for the whole bucket. */
+  readonly prefix: string;
+  readonly endpoint: string | null;
+  readonly region: string | null;
+  /** Whether the bucket is named in the path rather than in the host. */
+  readonly pathStyle: boolean;
+}
+
 export type PublishTarget =
   | { readonly kind: 'duckdb'; readonly path: string; readonly mode: number }
-  | { readonly kind: 'parquet'; readonly path: string; readonly mode: number };
+  | {
+      readonly kind: 'parquet';
+      /** An absolute directory, or `s3://bucket/prefix`. */
+      readonly path: string;
+      readonly mode: number;
+      /** For `s3://`. */
+      readonly store?: ObjectStore;
+    };
 
 export interface Links {
   readonly apps: 'all' | readonly string[];

@@ -16,6 +16,7 @@ import type { Config, PublishTarget } from './config.ts';
 import { deepFrozen } from './deep-frozen.ts';
 import type { Environment } from './environment-variables.ts';
 import { valueAt } from './plain-values.ts';
+import { bucketAndPrefix } from './publish-settings.ts';
 import { pathOf, schemaFindings } from './schema-findings.ts';
 import { readTokenFile, settingFindings } from './setting-checks.ts';
 import { placeName } from './settings-reader.ts';
@@ -143,5 +144,9 @@ function buildTarget(target: Settings['publish'][number], base: string): Publish
   const { duckdb, parquet, mode } = target;
   if (duckdb !== undefined) return [{ kind: 'duckdb', path: resolve(base, duckdb), mode }];
   if (parquet === undefined) return [];
-  return [{ kind: 'parquet', path: parquet.includes('://') ? parquet : resolve(base, parquet), mode }];
+  const place = bucketAndPrefix(parquet);
+  if (place === null) return [{ kind: 'parquet', path: resolve(base, parquet), mode }];
+  const { endpoint = null, region = null, path_style: pathStyle = endpoint !== null } = target;
+  const path = `s3://${place.bucket}${place.prefix === '' ? '' : `/${place.prefix}`}`;
+  return [{ kind: 'parquet', path, mode, store: { ...place, endpoint, region, pathStyle } }];
 }

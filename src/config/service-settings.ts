@@ -10,7 +10,8 @@ const MAX_SIMULTANEOUS = 50;
 const MS_PER_SECOND = 1000;
 const MS_PER_DAY = 86_400_000;
 
-const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
+/** Whether a URL's host is this machine, where plain http shows nothing to anybody. */
+export const isLoopback = (host: string): boolean => /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(host);
 
 const AN_ADDRESS = 'must be an address such as https://reports.example.com';
 
@@ -29,7 +30,7 @@ function urlProblem(value: string): string | null {
   if (url === null || !/^https?:\/\//i.test(value)) {
     return `is not an address; ${AN_ADDRESS}`;
   }
-  if (url.protocol === 'http:' && !LOOPBACK.test(url.hostname)) {
+  if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
     return 'is plain http, which would show the token to the network; must be https (http for loopback hosts only)';
   }
   if (url.username !== '' || url.password !== '') return 'holds credentials; must not, they belong in token or headers';

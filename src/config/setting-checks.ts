@@ -3,10 +3,11 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 
-import type { Finding } from './config-problems.ts';
+import type { Finding, SettingPath } from './config-problems.ts';
 import type { Environment } from './environment-variables.ts';
 import { nearest } from './nearest.ts';
 import { isMapping, itemsOf } from './plain-values.ts';
+import { storeKeys } from './publish-settings.ts';
 
 /** Everything the settings' root says, slices apart, that does not go together. */
 export function settingFindings(root: unknown, base: string, environment: Environment): Finding[] {
@@ -47,15 +48,26 @@ function publishFindings(root: Readonly<Record<string, unknown>>, base: string):
     }
     const destination = target[kind];
     if (typeof destination !== 'string') return [];
+    const misplaced = misplacedFindings(target, ['publish', index], destination.startsWith('s3://'));
     const place = placeOf(destination, base);
     const holder = taken.get(place);
     taken.set(place, 'another destination');
-    if (holder === undefined) return [];
-    return [{ path: ['publish', index, kind], at: 'value', text: `is the path of ${holder}; must be one of its own` }];
+    if (holder === undefined) return misplaced;
+    const text = `is the path of ${holder}; must be one of its own`;
+    return misplaced.concat({ path: ['publish', index, kind], at: 'value', text });
   });
 }
 
-const placeOf = (path: string, base: string): string => (path.includes('://') ? path : resolve(base, path));
+/** Settings of a target that mean nothing for its kind: those of an object store elsewhere, and its file rights. */
+function misplacedFindings(target: Readonly<Record<string, unknown>>, path: SettingPath, isStore: boolean): Finding[] {
+  const wrong = isStore ? 'is for files; an object store has no file rights' : 'is for s3://bucket/prefix alone';
+  return (isStore ? ['mode'] : storeKeys)
+    .filter((key) => Object.hasOwn(target, key))
+    .map((key) => ({ path: [...path, key], at: 'key', text: `${wrong}; leave it out` }));
+}
+
+const placeOf = (path: string, base: string): string =>
+  path.includes('://') ? path.replace(/\/+$/, '') : resolve(base, path);
 
 /** The token of `service.token_file`, trimmed; null when there is none to read, and what is wrong with it if anything. */
 export function readTokenFile(

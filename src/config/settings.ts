@@ -3,29 +3,10 @@
 import { z } from 'zod';
 
 import { parseDuration } from '../model/duration.ts';
+import { localPath, publishTarget } from './publish-settings.ts';
 import { serviceSettings } from './service-settings.ts';
-import { fileMode, text, understood, wholeNumber } from './setting-kinds.ts';
+import { understood, wholeNumber } from './setting-kinds.ts';
 import { defaultsSettings, sliceSettings } from './slice-settings.ts';
-
-/** Readable by everyone, as published copies are for others. */
-const PUBLISHED_MODE = '0644';
-
-const localPath = text.refine((path) => !path.includes('://'), {
-  error: 'is an address; must be a path of this machine',
-});
-
-const lakePath = text.refine(
-  (path) => !path.includes('://') || /^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](?:\/|$)/.test(path),
-  {
-    error: 'is not a lake; must be a directory or s3://bucket/prefix',
-  },
-);
-
-const publishTarget = z.strictObject({
-  duckdb: localPath.optional().describe('Path of a DuckDB snapshot for readers, replaced atomically.'),
-  parquet: lakePath.optional().describe('Directory of a Parquet lake, or s3://bucket/prefix.'),
-  mode: fileMode.prefault(PUBLISHED_MODE).describe('File rights of what is published, octal text. "0644".'),
-});
 
 /** observed, app_token: 12 characters by rule, 10 in some examples. */
 const appToken = z.string().regex(/^(?:[A-Za-z0-9]{12}|[A-Za-z0-9]{10})$/, {

@@ -2,22 +2,13 @@
 
 import { z } from 'zod';
 
+import { catalogTables } from '../model/catalog.ts';
 import { dimensions } from '../model/dimension.ts';
 import { reportShape } from './report-settings.ts';
 import { choice, columnType, datePeriod, duration, isPrintable, wholeNumber } from './setting-kinds.ts';
 
-/** Names of tables and views that are ripen's own. */
-const takenNames = [
-  'partners',
-  'links',
-  'partners_history',
-  'links_history',
-  'apps',
-  'metrics',
-  'dimensions',
-  'countries',
-  'currencies',
-] as const;
+/** Names of tables that are ripen's own. */
+const takenNames = ['partners', 'links', 'partners_history', 'links_history', ...catalogTables] as const;
 
 /** Columns of a slice's table besides its dimensions and metrics. */
 const ownColumns = ['attr_dependency', '_extra', '_load_id'] as const;

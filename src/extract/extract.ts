@@ -4,7 +4,7 @@
  * Asks for many windows at once (the service's pace decides how many are on the wire), saves each answer to the spool,
  * and hands out what is ready in batches, as one statement over many files loads fastest. Windows may be added to the
  * queue between batches: split ones, or ones to be asked for again. What fails comes out as a failure beside its
- * window; nothing here throws for one window.
+ * window, with the parts of it that were answered; nothing here throws for one window.
  */
 
 import { rm } from 'node:fs/promises';
@@ -12,27 +12,47 @@ import { rm } from 'node:fs/promises';
 import { asFailure, Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import type { Part } from '../model/part.ts';
+import type { Slice } from '../model/slice.ts';
 import { labelOf, reportParameters, type Window } from '../model/window.ts';
 import type { SavedBody, Service } from '../service/service.ts';
 import { quoteLongNumbers } from '../spool/long-numbers.ts';
 import type { Spool, Spooled, SpooledAnswer } from '../spool/spool.ts';
 
+/** The answer to one part of a window. */
+export interface PartAnswer extends SpooledAnswer {
+  readonly requestedAt: Date;
+  readonly receivedAt: Date;
+}
+
+/** By part of one window, the very value that stands in the window: a part that was divided since is another. */
+export type PartAnswers = ReadonlyMap<Part, PartAnswer>;
+
+/** A window to ask for. */
+export interface Asking {
+  readonly window: Window;
+  /** What this run was answered already; only the other parts are asked for. */
+  readonly answered: PartAnswers;
+}
+
 export interface Missed {
   readonly window: Window;
   readonly failure: Failure;
-  /** Which of the window's parts failed first. */
-  readonly partNo: number;
+  /** The parts that were too heavy; empty when something else failed, and then nothing is answered either. */
+  readonly heavy: readonly Part[];
+  readonly answered: PartAnswers;
 }
 
 export interface Batch {
   /** Of one slice each, in the order they arrived. */
   readonly spooled: readonly Spooled[];
   readonly missed: readonly Missed[];
+  /** Reports asked for since the last batch, whatever became of them; a slice may occur more than once. */
+  readonly asked: readonly { readonly slice: Slice; readonly requests: number }[];
 }
 
 export interface Extraction {
-  readonly service: Service;
-  readonly spool: Spool;
+  readonly service: Pick<Service, 'report'>;
+  readonly spool: Pick<Spool, 'pathFor' | 'keep' | 'discard'>;
   /** Windows asked for at the same time; the service's own pace may allow fewer. */
   readonly maxConcurrency: number;
   readonly emit: Emit;
@@ -49,17 +69,22 @@ const MAX_DOCUMENT_BYTES = 60_000_000;
 const MAX_WAITING = 80;
 
 /** Answers to the queue's windows until the queue is empty and nothing is under way. Takes windows off the queue. */
-export async function* extract(queue: Window[], extraction: Extraction): AsyncGenerator<Batch, void> {
+export async function* extract(queue: Asking[], extraction: Extraction): AsyncGenerator<Batch, void> {
   const underWay = new Set<Promise<void>>();
   const spooled: Spooled[] = [];
   const missed: Missed[] = [];
-  const settle = async (window: Window): Promise<void> => {
-    const answer = await fetchWindow(window, extraction);
+  const asked: Batch['asked'][number][] = [];
+  const settle = async (asking: Asking): Promise<void> => {
+    const { window, answered } = asking;
+    const requests = window.parts.length - answered.size;
+    extraction.emit({ type: 'window_asked', slice: window.slice.name, window: labelOf(window), requests });
+    const answer = await fetchWindow(asking, extraction);
+    asked.push({ slice: window.slice, requests });
     if ('failure' in answer) missed.push(answer);
     else spooled.push(answer);
   };
-  const start = (window: Window): void => {
-    const task = settle(window).finally(() => underWay.delete(task));
+  const start = (asking: Asking): void => {
+    const task = settle(asking).finally(() => underWay.delete(task));
     underWay.add(task);
   };
   for (;;) {
@@ -69,7 +94,7 @@ export async function* extract(queue: Window[], extraction: Extraction): AsyncGe
       start(next);
     }
     if (spooled.length > 0 || missed.length > 0) {
-      yield { spooled: takeOfOneSlice(spooled), missed: missed.splice(0) };
+      yield { spooled: takeOfOneSlice(spooled), missed: missed.splice(0), asked: asked.splice(0) };
       continue;
     }
     if (underWay.size === 0) return;
@@ -97,27 +122,48 @@ function plainBytesOf({ answers }: Spooled): number {
   return answers.reduce((sum, { body }) => sum + (body?.plainBytes ?? 0), 0);
 }
 
-/** All parts of a window, or the first failure; the parts still under way are then given up. */
-async function fetchWindow(window: Window, extraction: Extraction): Promise<Spooled | Missed> {
-  const requestedAt = new Date();
+/**
+ * All parts of a window, or its failure. One that is too heavy leaves the others to be answered, as they are wanted
+ * whatever it is divided into; any other failure gives them up.
+ */
+async function fetchWindow({ window, answered }: Asking, extraction: Extraction): Promise<Spooled | Missed> {
   const giveUp = new AbortController();
   const signal = AbortSignal.any([extraction.signal, giveUp.signal]);
-  const failures: Missed[] = [];
-  const answers = await Promise.all(
-    window.parts.map(async (part, partNo) => {
+  const answers = new Map(answered);
+  const failures = new Map<Part, Failure>();
+  await Promise.all(
+    window.parts.map(async (part) => {
+      if (answered.has(part)) return;
       try {
-        return await fetchPart(window, part, { ...extraction, signal });
+        answers.set(part, await fetchPart(window, part, { ...extraction, signal }));
       } catch (error) {
-        failures.push({ window, failure: asFailure(error), partNo });
-        giveUp.abort(error);
-        return { body: null };
+        if (giveUp.signal.aborted) return;
+        const failure = asFailure(error);
+        failures.set(part, failure);
+        if (!isTooHeavy(failure)) giveUp.abort(error);
       }
     }),
   );
-  const [failed] = failures;
-  if (failed !== undefined) return failed;
-  const receivedAt = new Date();
-  extraction.emit({
+  const other = [...failures.values()].find((failure) => !isTooHeavy(failure));
+  if (other !== undefined) {
+    await extraction.spool.discard({ answers: [...answers.values()] });
+    return { window, failure: other, heavy: [], answered: new Map() };
+  }
+  const [first] = failures.values();
+  if (first !== undefined) return { window, failure: first, heavy: [...failures.keys()], answered: answers };
+  return spooledOf(window, answers, extraction.emit);
+}
+
+function isTooHeavy({ code }: Failure): boolean {
+  return code === 'SOURCE_TOO_HEAVY' || code === 'SOURCE_TIMEOUT';
+}
+
+/** A window all of whose parts were answered; asked for when the first of them was, which finality is judged by. */
+function spooledOf(window: Window, answered: PartAnswers, emit: Emit): Spooled {
+  const answers = window.parts.flatMap((part) => answered.get(part) ?? []);
+  const requestedAt = new Date(Math.min(...answers.map(({ requestedAt }) => requestedAt.getTime())));
+  const receivedAt = new Date(Math.max(...answers.map(({ receivedAt }) => receivedAt.getTime())));
+  emit({
     type: 'window_fetched',
     slice: window.slice.name,
     window: labelOf(window),
@@ -127,11 +173,13 @@ async function fetchWindow(window: Window, extraction: Extraction): Promise<Spoo
   return { window, answers, requests: answers.length, requestedAt, receivedAt };
 }
 
-async function fetchPart(window: Window, part: Part, { service, spool, signal }: Extraction): Promise<SpooledAnswer> {
+async function fetchPart(window: Window, part: Part, { service, spool, signal }: Extraction): Promise<PartAnswer> {
+  const requestedAt = new Date();
   const saved = await service.report(reportParameters(window, part), spool.pathFor(window), signal);
   if (saved !== null && saved.plainBytes > MAX_DOCUMENT_BYTES) throw await tooLarge(window, saved);
   const kept = saved === null ? null : await spool.keep(saved);
-  return { body: kept?.longNumbers === true ? await quoteLongNumbers(kept) : kept };
+  const body = kept?.longNumbers === true ? await quoteLongNumbers(kept) : kept;
+  return { body, requestedAt, receivedAt: new Date() };
 }
 
 /** The failure of an answer that is whole but too large to be parsed in bounded memory: a smaller question is asked. */

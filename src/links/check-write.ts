@@ -7,15 +7,18 @@ import { Failure } from '../errors.ts';
 import type { LinkChange } from '../service/service.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
+const APP_TOKEN = /^[A-Za-z0-9]+$/;
 /** service-interface: "exactly 12 alphanumeric characters"; some of its examples have 10 (observed). */
-const APP_TOKEN = /^(?:[A-Za-z0-9]{12}|[A-Za-z0-9]{10})$/;
 const USUAL_LENGTH = 12;
 const INTEGER = /^-?(?:0|[1-9]\d{0,29})$/;
 
-/** Throws `USAGE_INVALID` for what is no app token; returns a warning for one of an unusual length, else null. */
+/**
+ * Throws `USAGE_INVALID` for what holds more than letters and digits; returns a warning for a token of an unusual length,
+ * on which the service has the last word, else null.
+ */
 export function checkAppToken(token: string): string | null {
   if (!APP_TOKEN.test(token)) {
-    throw new Failure('USAGE_INVALID', `The app token ${JSON.stringify(token)} was not 12 letters and digits.`, {
+    throw new Failure('USAGE_INVALID', `The app token ${JSON.stringify(token)} was not made of letters and digits.`, {
       facts: { app_token: token },
       hint: 'Take the token from `ripen catalog`.',
     });
@@ -51,7 +54,7 @@ export async function checkChange(change: LinkChange, warehouse: Warehouse | nul
   const partners = warehouse === null ? [] : await warehouse.rows(sql, [], partnerRow);
   const byName = new Map(partners.map((partner) => [partner.display_name, partner.partner_id]));
   if (!INTEGER.test(partnerId)) {
-    const name = nearest(partnerId, byName.keys());
+    const name = nearest(partnerId, byName.keys()) ?? onlyHolding(partnerId, [...byName.keys()]);
     throw new Failure('USAGE_INVALID', `The partner id ${JSON.stringify(partnerId)} was no integer.`, {
       facts: { partner_id: partnerId },
       hint: name === null ? 'Take the id from `ripen partners`.' : `Give ${byName.get(name)}, the id of ${name}.`,
@@ -62,4 +65,10 @@ export async function checkChange(change: LinkChange, warehouse: Warehouse | nul
   const meant = partners.find((partner) => partner.partner_id === nearest(partnerId, ids));
   const suggestion = meant === undefined ? '' : `; the nearest is ${meant.partner_id} (${meant.display_name})`;
   return `The partner id ${partnerId} is not in the stored list of ${partners.length} partners${suggestion}.`;
+}
+
+/** The one name that holds a text, whatever its case; null for none or several. */
+function onlyHolding(part: string, names: readonly string[]): string | null {
+  const [first, ...others] = names.filter((name) => name.toLowerCase().includes(part.toLowerCase()));
+  return others.length === 0 ? (first ?? null) : null;
 }

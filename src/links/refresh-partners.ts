@@ -13,7 +13,7 @@ import { count, instant, timestamp } from '../warehouse/shapes.ts';
 import { statement } from '../warehouse/statements.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { namesPartners, readLiveSlices, rowIdSql, type LiveSlice } from './live-slices.ts';
-import { storable } from './storable.ts';
+import { storable } from '../warehouse/storable.ts';
 
 export interface PartnersRun {
   readonly warehouse: Warehouse;

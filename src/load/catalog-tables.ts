@@ -2,12 +2,18 @@
 
 import * as z from 'zod';
 
-import type { Catalog, CatalogItem } from '../model/catalog.ts';
+import { Failure } from '../errors.ts';
+import { MS_PER_DAY } from '../model/calendar.ts';
+import { catalogTables, type Catalog, type CatalogItem } from '../model/catalog.ts';
 import { formatColumnType } from '../model/column-type.ts';
 import { metricItems, metricOf } from '../model/metric.ts';
-import { recordSchemaChange } from '../warehouse/runs.ts';
+import { identifier } from '../warehouse/quoting.ts';
 import { instant, timestamp } from '../warehouse/shapes.ts';
+import { statement } from '../warehouse/statements.ts';
+import { storable } from '../warehouse/storable.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
+import { catalogChanges } from './catalog-changes.ts';
+import { CATALOG_ENDING, catalogComments, createCatalogTable } from './catalog-schema.ts';
 
 const itemRow = z.object({
   filter: z.string(),
@@ -47,112 +53,76 @@ export async function catalogSeenAt(warehouse: Warehouse): Promise<Date | null> 
   return row?.seen_at ?? null;
 }
 
-const itemShape =
-  '[{"filter":"VARCHAR","id":"VARCHAR","name":"VARCHAR","short_name":"VARCHAR","section":"VARCHAR","formatting":"VARCHAR","description":"VARCHAR"}]';
+const foreignRow = z.object({ name: z.string(), kind: z.string() });
 
-/** Replaces the catalog and the tables made of it, in one transaction; items that came or went are schema changes. */
+/**
+ * Replaces the catalog and the tables made of it, in one transaction; what came, went or changed is recorded as schema
+ * changes. Throws `WAREHOUSE_FOREIGN`, with nothing changed, when a table or view that is not the catalog's has a name it
+ * needs.
+ */
 export async function replaceCatalog(
   warehouse: Warehouse,
   catalog: Catalog,
   runId: string,
   seenAt: Date,
 ): Promise<void> {
+  await refuseForeign(warehouse);
   const before = await readCatalog(warehouse);
-  const rows = catalog.map(({ shortName, ...item }) => ({ ...item, short_name: shortName }));
+  const items = catalog.map((item) => storableItem(item));
+  const rows = items.map(({ shortName, ...item }) => ({ ...item, short_name: shortName }));
+  const changes = before.length === 0 ? [] : catalogChanges(before, items);
   await warehouse.transact(async () => {
     await warehouse.run('delete from ripen.catalog');
-    await warehouse.run(
-      `insert into ripen.catalog
-       select i.*, $2::timestamp
-       from (select unnest(from_json($1::json, '${itemShape}'), recursive := true)) as i`,
-      [JSON.stringify(rows), timestamp(seenAt)],
-    );
-    await replaceMetrics(warehouse, catalog);
-    await warehouse.run(
-      `create or replace table main.dimensions as
-       select distinct id, name, section, description from ripen.catalog where filter = 'dimensions' order by id`,
-    );
-    await warehouse.run(
-      `create or replace table main.apps as
-       select distinct id as app_token, name as app, description from ripen.catalog where filter = 'apps' order by id`,
-    );
-    for (const list of ['countries', 'currencies']) {
-      await warehouse.run(
-        `create or replace table main.${list} as
-         select distinct id, name from ripen.catalog where filter = '${list}' order by id`,
-      );
+    await warehouse.run(statement('catalog/insert_items'), [JSON.stringify(rows), timestamp(seenAt)]);
+    for (const name of catalogTables) {
+      const parameters = name === 'metrics' ? [JSON.stringify(knownMetrics(items))] : [];
+      await warehouse.run(createCatalogTable(name), parameters);
+      for (const comment of catalogComments(name)) await warehouse.run(comment);
     }
-    for (const [object, text] of tableComments) await warehouse.run(`comment on ${object} is '${text}'`);
-    if (before.length > 0) await recordChanges(warehouse, before, catalog, runId);
+    if (changes.length > 0) {
+      await warehouse.run(statement('catalog/record_changes'), [JSON.stringify(changes), runId]);
+    }
   });
 }
 
-async function replaceMetrics(warehouse: Warehouse, catalog: Catalog): Promise<void> {
-  const items = metricItems(catalog);
-  const known = [...items.values()].map((item) => {
+/** A slice may have had the name before it was reserved, and its rows are not the catalog's to throw away. */
+async function refuseForeign(warehouse: Warehouse): Promise<void> {
+  const parameters = [JSON.stringify(catalogTables), CATALOG_ENDING];
+  const foreign = await warehouse.rows(statement('catalog/foreign_objects'), parameters, foreignRow);
+  const [first] = foreign;
+  if (first === undefined) return;
+  const names = foreign.map(({ name, kind }) => `main.${name} (${kind})`).join(', ');
+  const kind = first.kind === 'a view' ? 'view' : 'table';
+  throw new Failure('WAREHOUSE_FOREIGN', `The warehouse held what the catalog's tables need the names of: ${names}.`, {
+    facts: { warehouse: warehouse.path, names },
+    hint: `Rename it in DuckDB, as in: alter ${kind} main.${identifier(first.name)} rename to ${identifier(`${first.name}_before`)}`,
+  });
+}
+
+function storableItem(item: CatalogItem): CatalogItem {
+  return {
+    filter: item.filter,
+    id: storable(item.id),
+    name: storable(item.name),
+    shortName: storable(item.shortName),
+    section: storable(item.section),
+    formatting: storable(item.formatting),
+    description: storable(item.description),
+  };
+}
+
+/** How ripen reads each metric of the catalog, and from which of the lists that hold it. */
+function knownMetrics(catalog: Catalog): object[] {
+  return [...metricItems(catalog).values()].map((item) => {
     // The item alone decides, so that thousands of metrics do not each search the whole catalog.
     const metric = metricOf(item.id, [item]);
     return {
+      filter: item.filter,
       id: item.id,
       family: metric.family,
-      horizon_days: metric.horizonMs === null ? null : metric.horizonMs / 86_400_000,
+      horizon_days: metric.horizonMs === null ? null : metric.horizonMs / MS_PER_DAY,
       additive: metric.additive,
       type: formatColumnType(metric.type),
     };
   });
-  await warehouse.run(
-    `create or replace table main.metrics as
-     with known as (
-         select unnest(from_json($1::json, '[{"id":"VARCHAR","family":"VARCHAR","horizon_days":"DOUBLE","additive":"BOOLEAN","type":"VARCHAR"}]'), recursive := true)
-     ),
-     items as (
-         select distinct on (id) id, name, short_name, section, formatting, description, filter
-         from ripen.catalog
-         where id in (select id from known)
-         order by id, filter
-     )
-     select i.id, i.name, i.short_name, i.section, i.formatting, i.description, k.family, k.horizon_days, k.additive, k.type
-     from items as i
-     join known as k on k.id = i.id
-     order by i.id`,
-    [JSON.stringify(known)],
-  );
-}
-
-const tableComments: readonly (readonly [string, string])[] = [
-  ['table main.metrics', 'Metrics a report can request, from filters-data, with how their values settle'],
-  ['column main.metrics.family', 'Which horizon rule applies'],
-  ['column main.metrics.horizon_days', 'Days after a period ends until the value is final; NULL means never'],
-  ['column main.metrics.additive', 'Whether values add up over rows'],
-  ['column main.metrics.type', 'SQL type of its columns unless a slice says otherwise'],
-  ['column main.metrics.id', 'What to use in requests'],
-  ['column main.metrics.name', 'Readable name'],
-  ['column main.metrics.short_name', 'Abbreviated name, may be empty'],
-  ['column main.metrics.section', 'Section the service puts it in'],
-  ['column main.metrics.formatting', 'integer, money, decimal, percent and others'],
-  ['column main.metrics.description', 'What it means, as the service says it'],
-  ['table main.dimensions', 'Dimensions a report can be grouped by, from filters-data'],
-  ['column main.dimensions.id', 'What to use in requests'],
-  ['column main.dimensions.name', 'Readable name'],
-  ['column main.dimensions.section', 'Section the service puts it in'],
-  ['column main.dimensions.description', 'What it means, as the service says it'],
-  ['table main.apps', 'Apps the account can see, from filters-data'],
-  ['column main.apps.app_token', 'Id of the app in the service'],
-  ['column main.apps.app', 'Name of the app'],
-  ['column main.apps.description', 'What the service says of it'],
-  ['table main.countries', 'Countries, from filters-data'],
-  ['column main.countries.id', 'What filters and the dimension country_code use'],
-  ['column main.countries.name', 'Readable name'],
-  ['table main.currencies', 'Currencies, from filters-data'],
-  ['column main.currencies.id', 'What the parameter currency takes'],
-  ['column main.currencies.name', 'Readable name'],
-];
-
-async function recordChanges(warehouse: Warehouse, before: Catalog, after: Catalog, runId: string): Promise<void> {
-  const key = (item: CatalogItem): string => `${item.filter} ${item.id}`;
-  const [had, has] = [new Set(before.map(key)), new Set(after.map(key))];
-  const change = (name: string, what: string): Promise<void> =>
-    recordSchemaChange(warehouse, { runId, object: 'catalog', name, change: what, before: null, after: null });
-  for (const name of has) if (!had.has(name)) await change(name, 'item appeared');
-  for (const name of had) if (!has.has(name)) await change(name, 'item vanished');
 }

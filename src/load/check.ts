@@ -148,7 +148,10 @@ export async function sumsOf(
     const distinct = single.get(windowNo) ?? all;
     sums.set(
       windowNo,
-      all.map((sum, at) => ({ ...sum, distinctSum: distinct[at]?.sum ?? null })),
+      all.map(({ metric, sum, magnitude, isCount }, at) => {
+        const distinctSum = distinct[at]?.sum ?? null;
+        return { metric, sum, distinctSum, magnitude, isCount };
+      }),
     );
   }
   return sums;

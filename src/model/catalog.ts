@@ -45,6 +45,40 @@ export const metricFilterNames = [
   'etl_metrics',
 ] as const satisfies readonly CatalogFilter[];
 
+/** The lists of things: each is a table under its own name, its ids being values that report rows or filters carry. */
+export const valueFilterNames = [
+  'apps_network',
+  'countries',
+  'currencies',
+  'os_names',
+  'networks',
+  'ad_revenue_sources',
+  'store_type',
+] as const satisfies readonly CatalogFilter[];
+
+/** The lists of what one parameter or field may say: together they are the table `report_options`. */
+export const optionFilterNames = [
+  'cohort_maturity',
+  'iap_revenue_mode',
+  'attribution_type',
+  'attribution_source',
+  'attribution_status',
+  'ad_spend_mode',
+  'utc_offset',
+  'attributes',
+  'index',
+  'period_over_period',
+  'cohort_metric_names',
+  'full_cohort_periods',
+  'skad_time_adjustment',
+] as const satisfies readonly CatalogFilter[];
+
+/**
+ * The tables of schema `main` that are made of the catalog. The list `partners` has none: the campaign API's list, which
+ * says more, has that name, and `ripen.catalog` keeps this one.
+ */
+export const catalogTables = ['metrics', 'dimensions', 'apps', ...valueFilterNames, 'report_options'] as const;
+
 /** Sections filters-data can be limited to. */
 export const catalogSections = [
   'conversion',
@@ -57,6 +91,8 @@ export const catalogSections = [
   'installs',
   'conversion_values',
 ] as const;
+
+export type CatalogSection = (typeof catalogSections)[number];
 
 /** One filter item; every field but `id` may be empty. */
 export interface CatalogItem {

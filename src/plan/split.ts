@@ -50,6 +50,20 @@ export function splitByDimension(
   };
 }
 
+/** The window with some of its parts divided so; null when one of them cannot be, or there are none. */
+export function splitParts(
+  window: Window,
+  parts: readonly Part[],
+  known: KnownValues,
+  mostParts: number = MOST_PARTS,
+): Window | null {
+  if (parts.length === 0) return null;
+  return parts.reduce<Window | null>(
+    (divided, part) => divided && splitByDimension(divided, divided.parts.indexOf(part), known, mostParts),
+    window,
+  );
+}
+
 interface Division {
   readonly dimension: string;
   readonly chosen: readonly string[];

@@ -87,7 +87,7 @@ export async function exportSlice(warehouse: Warehouse, request: ExportRequest, 
 }
 
 async function columnsOf(warehouse: Warehouse, relation: string): Promise<ExportColumn[]> {
-  const rows = await warehouse.rows(statement('publish/columns'), [relation], columnRow);
+  const rows = await warehouse.rows(statement('publish/columns'), ['main', relation], columnRow);
   return rows.map((row) => ({ name: row.column_name, type: row.data_type })).filter(({ name }) => name !== '_load_id');
 }
 

@@ -2,12 +2,11 @@
 
 import { addDays, type Day } from '../model/calendar.ts';
 import { identifier, literal } from '../warehouse/quoting.ts';
-import { fileColumns, selectList, type LakeTable } from './lake-table.ts';
+import { finalRows } from './final-rows.ts';
+import { fileColumns, selectList, type LakeColumn, type LakeTable } from './lake-table.ts';
 
 /** DuckDB reads these as wildcards, with no escape but brackets. */
 const globText = (path: string): string => path.replaceAll(/[*?[]/g, '[$&]');
-
-const tableName = (table: LakeTable): string => `main.${identifier(table.name)}`;
 
 /**
  * Per period, in order: first day (null: not divided), rows, content, and the sums in the order of `summed`.
@@ -22,7 +21,7 @@ export function summarizePeriods(table: LakeTable): string {
   const measures = `count(*)::varchar as rows,
     coalesce(sum(hash(hash(${names}))), 0)::varchar as content,
     [${sums}]::varchar[] as sums
-from ${tableName(table)}`;
+from ${table.source}`;
   if (table.grain === null) return `select\n    null::varchar as period,\n    ${measures}`;
   const period = `cast(${identifier(table.grain)} as DATE)`;
   return `select\n    ${period}::varchar as period,\n    ${measures}\ngroup by ${period}\norder by ${period}`;
@@ -33,7 +32,7 @@ export function copyPeriod(table: LakeTable, period: Day | null, path: string): 
   return `copy (
 select
     ${selectList(fileColumns(table))}
-from ${tableName(table)}
+from ${table.source}
 where ${insidePeriod(table, period)}
 ) to ${literal(path)} (format parquet, compression zstd)`;
 }
@@ -46,33 +45,57 @@ function insidePeriod({ grain }: LakeTable, period: Day | null): string {
   return `${column} >= TIMESTAMP ${literal(period)} and ${column} < TIMESTAMP ${literal(addDays(period, 1))}`;
 }
 
-/** The views of the catalog and their comments, one statement each; `root` is the lake's absolute path, `filled` the tables with files. */
-export function catalogStatements(
-  root: string,
-  tables: readonly LakeTable[],
-  filled: ReadonlySet<LakeTable>,
-): string[] {
-  return tables.flatMap((table) => {
-    const view = tableName(table);
-    return [
-      `create view ${view} as\nselect\n    ${selectList(table.columns)}\nfrom ${filled.has(table) ? filesOf(root, table) : noRows(table)}`,
-      ...(table.comment === null ? [] : [`comment on view ${view} is ${literal(table.comment)}`]),
-      ...table.columns.flatMap(({ name, comment }) =>
-        comment === null ? [] : [`comment on column ${view}.${identifier(name)} is ${literal(comment)}`],
-      ),
-    ];
+/** The views of a catalog and their comments, one statement each, from the files of each table, absolute; none or empty. */
+export function catalogStatements(files: ReadonlyMap<LakeTable, readonly string[]>): string[] {
+  const plain = [...files].map(([table, paths]) => {
+    const from = paths.length === 0 ? noRows(table) : filesFrom(`[${paths.map(fileText).join(', ')}]`, table);
+    return catalogView(table, 'main', from);
   });
+  const final = [...files.keys()].filter(({ metrics }) => metrics.length > 0).map(finalView);
+  return [...plain, ...final].flat();
+}
+
+/** The view over one table of a lake, whatever files there are when it is asked, and its comments. */
+export function lakeView(root: string, table: LakeTable, schema: string): string[] {
+  const { name, key } = table;
+  const folder = `${globText(`${root}/${name}`)}${key === null ? '' : `/${key}=*`}`;
+  return catalogView(table, schema, filesFrom(literal(`${folder}/data.parquet`), table));
+}
+
+function finalView(table: LakeTable): string[] {
+  const inMain = (name: string): string => `main.${identifier(name)}`;
+  const view = inMain(`${table.name}_final`);
+  const comment = `${table.comment ?? ''} Cells that are not final are NULL.`.trim();
+  const rows = finalRows(table, { column: identifier, table: inMain, text: literal });
+  return [`create or replace view ${view} as\n${rows}`, ...commentsOn(view, comment, table.columns)];
+}
+
+function catalogView(table: LakeTable, schema: string, from: string): string[] {
+  const view = `${identifier(schema)}.${identifier(table.name)}`;
+  return [
+    `create or replace view ${view} as\nselect\n    ${selectList(table.columns)}\nfrom ${from}`,
+    ...commentsOn(view, table.comment, table.columns),
+  ];
+}
+
+function commentsOn(view: string, comment: string | null, columns: readonly LakeColumn[]): string[] {
+  return [
+    ...(comment === null ? [] : [`comment on view ${view} is ${literal(comment)}`]),
+    ...columns.flatMap(({ name, comment: words }) =>
+      words === null ? [] : [`comment on column ${view}.${identifier(name)} is ${literal(words)}`],
+    ),
+  ];
 }
 
 /** DuckDB resolves a relative path against the reader's directory, not the catalog's: paths are absolute. */
-function filesOf(root: string, { name, key }: LakeTable): string {
-  const folder = globText(`${root}/${name}`);
-  if (key === null) return `read_parquet(${literal(`${folder}/data.parquet`)}, hive_partitioning = false)`;
-  const files = literal(`${folder}/${key}=*/data.parquet`);
+const fileText = (path: string): string => literal(globText(path));
+
+function filesFrom(files: string, { key }: LakeTable): string {
+  if (key === null) return `read_parquet(${files}, hive_partitioning = false)`;
   return `read_parquet(${files}, hive_partitioning = true, hive_types = {${identifier(key)}: DATE})`;
 }
 
-/** A glob without files is an error to DuckDB. */
+/** No files are an error to DuckDB. */
 function noRows({ columns }: LakeTable): string {
   const nulls = columns.map(({ name, type }) => `cast(null as ${type}) as ${identifier(name)}`);
   return `(select ${nulls.join(', ')} where false)`;

@@ -2,25 +2,27 @@
 
 import * as z from 'zod';
 
-import { dateDimensions, type DateDimension } from '../model/dimension.ts';
-import { identifier } from '../warehouse/quoting.ts';
+import { catalogTables } from '../model/catalog.ts';
+import { dateDimensions, dimensions, type DateDimension } from '../model/dimension.ts';
+import { identifier, literal } from '../warehouse/quoting.ts';
 import { statement } from '../warehouse/statements.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { tablesOf } from './contents.ts';
 
-/** Tables beside the slices, where they exist; one file each. */
-const dimensionTables = [
-  'apps',
-  'dimensions',
-  'links',
-  'links_history',
-  'metrics',
-  'partners',
-  'partners_history',
-] as const;
+/** Tables beside the slices, where they exist; one file each, sorted. */
+export const dimensionTables = [...catalogTables, 'links', 'links_history', 'partners', 'partners_history'].toSorted();
 
-/** A load gives every row a new one even if nothing else changed; the lake holds what a row says, not who brought it. */
-const UNPUBLISHED_COLUMN = '_load_id';
+/** What the ledger says of cells; no slice can have the name. */
+export const FINALITY = 'ripen_finality';
+
+/**
+ * A load gives every row a new `_load_id`, and every period a new `fetched_at`, even if nothing else changed; the lake
+ * holds what a row says, not who brought it when.
+ */
+const unpublishedColumns = new Set(['_load_id', 'fetched_at']);
+
+/** Columns of a slice besides its dimensions and metrics. */
+const ownColumns = new Set(['attr_dependency', '_extra', '_load_id']);
 
 export interface LakeColumn {
   readonly name: string;
@@ -39,20 +41,22 @@ export interface LakeTable {
   readonly key: string | null;
   /** Columns whose exact sums the manifest states. */
   readonly summed: readonly string[];
+  /** The columns of a slice that its final view shows only where they are final; empty for other tables. */
+  readonly metrics: readonly string[];
+  /** What stands after `from` in a query of the warehouse. */
+  readonly source: string;
 }
 
 const columnRow = z.object({ column_name: z.string(), data_type: z.string(), comment: z.string().nullable() });
 
-/** The tables to publish, slices first; slices that were never loaded are left out. */
+/** The tables to publish, slices first, what they say of final cells last; slices that were never loaded are left out. */
 export async function lakeTables(warehouse: Warehouse, slices: readonly string[]): Promise<LakeTable[]> {
   const existing = (await tablesOf(warehouse)).filter((table) => table.schema_name === 'main');
   const tables: LakeTable[] = [];
   for (const name of new Set([...slices, ...dimensionTables])) {
     const found = existing.find((table) => table.table_name === name);
     if (found === undefined) continue;
-    const columns = (await warehouse.rows(statement('publish/columns'), [name], columnRow))
-      .filter((column) => column.column_name !== UNPUBLISHED_COLUMN)
-      .map((column) => ({ name: column.column_name, type: plainType(column.data_type), comment: column.comment }));
+    const columns = await columnsOf(warehouse, 'main', name);
     const isSlice = slices.includes(name);
     const grain = isSlice ? grainOf(columns) : null;
     tables.push({
@@ -62,9 +66,40 @@ export async function lakeTables(warehouse: Warehouse, slices: readonly string[]
       grain,
       key: grain === 'hour' ? 'day' : grain,
       summed: isSlice ? columns.filter(({ type }) => /^(BIGINT$|DECIMAL)/.test(type)).map((column) => column.name) : [],
+      metrics: isSlice ? columns.map((column) => column.name).filter(isMetric) : [],
+      source: `main.${identifier(name)}`,
     });
   }
-  return tables;
+  return [...tables, await finalityTable(warehouse, slices)];
+}
+
+async function columnsOf(warehouse: Warehouse, schema: string, name: string): Promise<LakeColumn[]> {
+  const found = await warehouse.rows(statement('publish/columns'), [schema, name], columnRow);
+  return found
+    .filter(({ column_name: column }) => !unpublishedColumns.has(column))
+    .map((column) => ({ name: column.column_name, type: plainType(column.data_type), comment: column.comment }));
+}
+
+/** Which cells are final, of the slices published; sorted, so that an engine finds those of one slice together. */
+async function finalityTable(warehouse: Warehouse, slices: readonly string[]): Promise<LakeTable> {
+  const columns = await columnsOf(warehouse, 'ripen', 'finality');
+  const names = columns.map(({ name }) => identifier(name)).join(', ');
+  const published = slices.length === 0 ? 'false' : `slice in (${slices.map(literal).join(', ')})`;
+  return {
+    name: FINALITY,
+    comment: 'Per slice, period and metric: whether the stored value is final',
+    columns,
+    grain: null,
+    key: null,
+    summed: [],
+    metrics: [],
+    source: `(select ${names} from ripen.finality where ${published} order by slice, metric, period)`,
+  };
+}
+
+/** Whether a slice's column is a metric, from its name: dimensions are a closed set, and no metric may have their names. */
+export function isMetric(column: string): boolean {
+  return !dimensions.some((name) => name === column) && !ownColumns.has(column);
 }
 
 /** The live table decides, not the configuration: while a new meaning is being built it still has the old dimensions. */

@@ -1,168 +1,172 @@
 /**
  * The lake: the slices as Parquet files, one per period, and the dimension tables beside them.
  *
- * Only files whose content changed are replaced, each by one rename. The order makes a kill harmless: a journal names
- * what is about to change; files that should be gone go first, so that no reader ever meets two versions of a period;
- * then the new ones, the catalog, and last the manifest. Files of slices that are no longer configured are not touched,
- * and no longer stated in the manifest.
+ * Only files whose content changed are replaced, each whole. The order makes a kill harmless: a journal names what is
+ * about to change; files that should be gone go first, so that no reader ever meets two versions of a period; then the
+ * new ones, the catalog, and last the manifest. Files of slices that are no longer configured are not touched, and no
+ * longer stated in the manifest.
  */
-
-import { dirname, join } from 'node:path';
 
 import type { PublishTarget } from '../config/config.ts';
 import { Failure } from '../errors.ts';
 import type { Slice } from '../model/slice.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
+import { openLanes } from './lanes.ts';
 import { CATALOG, catalogContent, replaceCatalog } from './lake-catalog.ts';
-import { bytesOf, sweep, wantedFiles, type WantedFile } from './lake-files.ts';
-import { catalogStatements, copyPeriod } from './lake-sql.ts';
-import { lakeTables, type LakeTable } from './lake-table.ts';
-import {
-  beginReplacing,
-  finishReplacing,
-  readManifest,
-  type KnownLake,
-  type LakeFile,
-  type Manifest,
-} from './manifest.ts';
+import type { WantedFile } from './lake-files.ts';
+import { copyPeriod } from './lake-sql.ts';
+import type { LakeStore, StoredFile } from './lake-store.ts';
+import { FINALITY } from './lake-table.ts';
+import { keepVersions, retireVersions, versionPath, VERSIONS } from './lake-versions.ts';
+import { findWork, type Work } from './lake-work.ts';
+import { openLocalLake, storedFile } from './local-lake.ts';
+import { beginReplacing, finishReplacing, MANIFEST, readManifest, type KnownLake, type Manifest } from './manifest.ts';
 import { refuseForeign, strangersInCatalog } from './occupant.ts';
-import {
-  makeDirectory,
-  makeInnerDirectory,
-  putInPlace,
-  removeUnfinished,
-  syncDirectory,
-  unfinishedPath,
-} from './replacement.ts';
+import { countReasons, type CopyReport } from './report.ts';
+import { openS3Lake } from './s3-lake.ts';
 
 type Lake = Extract<PublishTarget, { kind: 'parquet' }>;
 
-/** Brings a lake up to the warehouse; returns how many Parquet files were written. */
+/** Brings a lake up to the warehouse and says what that took; a lake that is up to date is not written to at all. */
 export async function publishLake(
   slices: readonly Slice[],
   warehouse: Warehouse,
   lake: Lake,
   signal: AbortSignal,
-): Promise<number> {
-  const root = lake.path;
-  if (root.includes('://')) {
-    throw new Failure('USAGE_INVALID', `The lake ${root} was not published: this version writes to local disks only.`, {
-      hint: 'Publish to a local directory and copy it to the store.',
-    });
-  }
-  await makeDirectory(root, lake.mode);
-  await refuseForeign(join(root, CATALOG), warehouse.path, strangersInCatalog, signal);
-  const known = await readManifest(root);
-  const work = await findWork(slices, warehouse, root, known);
-  if (work.changing.length > 0) await beginReplacing(root, work.changing, lake.mode);
-  for (const table of work.tables) {
-    await makeInnerDirectory(join(root, table.name), lake.mode);
-    await sweep(root, table, new Set(work.files.map(({ path }) => path)));
-  }
-  await writeFiles(warehouse, lake, work.stale, signal);
-  for (const { name } of work.tables) await syncDirectory(join(root, name));
-  if (work.changing.includes(CATALOG)) await replaceCatalog(join(root, CATALOG), work.statements, lake.mode);
-  await syncDirectory(root);
-  await finishReplacing(root, known, await statedBy(root, work), lake.mode);
-  return work.stale.length;
-}
-
-/** What a lake should hold, and what of it has to be written. */
-interface Work {
-  readonly tables: readonly LakeTable[];
-  readonly files: readonly WantedFile[];
-  readonly stale: readonly WantedFile[];
-  readonly statements: readonly string[];
-  /** Paths of everything that is going to be replaced, the catalog too. */
-  readonly changing: readonly string[];
-}
-
-async function findWork(slices: readonly Slice[], warehouse: Warehouse, root: string, known: KnownLake): Promise<Work> {
-  const names = slices.map(({ name }) => name);
-  const tables = await lakeTables(warehouse, names);
-  const files: WantedFile[] = [];
-  for (const table of tables) files.push(...(await wantedFiles(warehouse, table)));
-  const stale: WantedFile[] = [];
-  for (const file of files) if (!(await isCurrent(root, known, file))) stale.push(file);
-  const statements = catalogStatements(root, tables, new Set(files.map(({ table }) => table)));
-  const catalog = { path: CATALOG, content: catalogContent(statements) };
-  const changing = [...stale, ...((await isCurrent(root, known, catalog)) ? [] : [catalog])].map(({ path }) => path);
-  return { tables, files, stale, statements, changing };
-}
-
-async function statedBy(root: string, { files, statements }: Work): Promise<Manifest> {
-  const stated: LakeFile[] = [];
-  for (const { path, rows, sums, content } of files) {
-    stated.push({ path, rows, sums, bytes: await writtenBytes(root, path), content });
-  }
-  const bytes = await writtenBytes(root, CATALOG);
-  return { files: stated, catalog: { path: CATALOG, bytes, content: catalogContent(statements) } };
-}
-
-/** Whether a file is there as it was written, from the content it should have. */
-async function isCurrent(
-  root: string,
-  known: KnownLake,
-  wanted: { readonly path: string; readonly content: string },
-): Promise<boolean> {
-  const entry = known.entries.get(wanted.path);
-  return entry?.content === wanted.content && entry.bytes === (await bytesOf(join(root, wanted.path)));
-}
-
-/** One query at a time; a file is made durable while the next is being written, which halves the time. */
-async function writeFiles(
-  warehouse: Warehouse,
-  lake: Lake,
-  files: readonly WantedFile[],
-  signal: AbortSignal,
-): Promise<void> {
-  let placing = Promise.resolve();
+): Promise<CopyReport> {
+  const store = await openLake(lake, warehouse, signal);
   try {
-    for (const file of files) {
-      signal.throwIfAborted();
-      await writeUnfinished(warehouse, lake, file);
-      await placing;
-      placing = place(lake, file);
-      // It is awaited after the next file; without this a failure before that would end the process.
-      placing.catch(() => null);
-    }
-    await placing;
+    if (store.catalog !== null) await refuseForeign(store.catalog, warehouse.path, strangersInCatalog, signal);
+    const known = await readManifest(store);
+    const work = await findWork(slices, warehouse, store, known);
+    return await carryOut(work, { warehouse, lake, store, known, signal });
   } finally {
-    await Promise.allSettled([placing]);
+    await store.close();
   }
 }
 
-async function writeUnfinished(warehouse: Warehouse, lake: Lake, file: WantedFile): Promise<void> {
-  const target = join(lake.path, file.path);
-  await makeInnerDirectory(dirname(target), lake.mode);
+async function openLake({ path, mode, store }: Lake, warehouse: Warehouse, signal: AbortSignal): Promise<LakeStore> {
+  if (store !== undefined) return openS3Lake(path, store, warehouse.path, signal);
+  return openLocalLake(path, mode);
+}
+
+/** What carrying out works on. */
+interface Place {
+  readonly warehouse: Warehouse;
+  readonly lake: Lake;
+  readonly store: LakeStore;
+  readonly known: KnownLake;
+  readonly signal: AbortSignal;
+}
+
+async function carryOut(work: Work, place: Place): Promise<CopyReport> {
+  const { store, known, signal } = place;
+  const stale = [...work.stale.keys()];
+  const changing = [...stale.map(({ path }) => path), ...(work.isCatalogStale ? [CATALOG] : [])];
+  if (changing.length > 0) await beginReplacing(store, changing);
+  for (const { name } of work.tables) await store.prepare(name);
+  await inLanes(store, work.gone, signal, async (path) => store.remove(path));
+  for (const { name } of work.tables) await store.settle(name);
+  const isFinality = ({ table }: WantedFile): boolean => table.name === FINALITY;
+  const cells = await writeFiles(
+    stale.filter((file) => !isFinality(file)),
+    place,
+  );
+  // After the cells it speaks of: what is called final was stored as such before.
+  const finality = await writeFiles(stale.filter(isFinality), place);
+  for (const { name } of work.tables) await store.settle(name);
+  const placed = new Map([...cells, ...finality]);
+  const { versionsMade, ...ofCatalog } = await refreshCatalog(work, placed, place);
+  await store.settle('');
+  const stated = { files: work.files.map((file) => asStated(file, placed, work.stored)), ...ofCatalog };
+  const hasStated = await finishReplacing(store, known, stated, changing.length > 0);
+  const also = [
+    ...(versionsMade > 0 ? [VERSIONS] : []),
+    ...(work.isCatalogStale ? [CATALOG] : []),
+    ...(hasStated ? [MANIFEST] : []),
+  ];
+  return {
+    files_written: work.stale.size,
+    files_removed: work.gone.length,
+    because: countReasons(work.stale.values()),
+    also_written: also,
+  };
+}
+
+function asStated(
+  { path, rows, sums, content }: WantedFile,
+  placed: ReadonlyMap<string, StoredFile>,
+  stored: ReadonlyMap<string, StoredFile>,
+): Manifest['files'][number] {
+  const { bytes, etag } = placed.get(path) ?? stored.get(path) ?? { bytes: 0, etag: null };
+  return { path, rows, sums, bytes, content, ...(etag === null ? {} : { etag }) };
+}
+
+/** Brings a local lake's catalog and the versions it reads up to the files; returns what the manifest states of them. */
+async function refreshCatalog(
+  work: Work,
+  rewritten: ReadonlyMap<string, StoredFile>,
+  { store, lake, known }: Place,
+): Promise<Omit<Manifest, 'files'> & { readonly versionsMade: number }> {
+  if (store.catalog === null) return { versionsMade: 0 };
+  const made = await keepVersions(store.root, lake.mode, work.files, rewritten);
+  if (work.isCatalogStale) await replaceCatalog(store.catalog, work.statements, lake.mode);
+  const current = new Set(work.files.map(({ path, content }) => versionPath(path, content)));
+  const isOldNews = known.retired.length === 0 && !work.isCatalogStale;
+  const retired = isOldNews ? [] : await retireVersions(store.root, current, known.retired, Date.now());
+  const bytes = (await storedFile(store.catalog))?.bytes ?? 0;
+  return {
+    versionsMade: made - rewritten.size,
+    catalog: { path: CATALOG, bytes, content: catalogContent(work.statements) },
+    ...(retired.length === 0 ? {} : { retired }),
+  };
+}
+
+/** One query at a time; files are put in place while the next is being written. Returns them as they lie there. */
+async function writeFiles(files: readonly WantedFile[], place: Place): Promise<ReadonlyMap<string, StoredFile>> {
+  const { store, signal } = place;
+  const placed = new Map<string, StoredFile>();
+  const put = async ({ path }: WantedFile): Promise<void> => {
+    placed.set(path, await store.place(path));
+  };
   try {
-    const rows = await warehouse.run(copyPeriod(file.table, file.period, unfinishedPath(target)));
-    if (rows === file.rows) return;
-    throw new Failure('STORAGE_FAILED', `The file ${target} got ${rows} rows where the period had ${file.rows}.`, {
-      facts: { written: rows, expected: file.rows },
-      hint: 'Run `ripen publish` again; the old file is still served.',
-    });
+    await inLanes(store, files, signal, put, async (file) => writeDraft(file, place));
+    return placed;
   } catch (error) {
-    await removeUnfinished(target);
+    for (const { path } of files) if (!placed.has(path)) await store.discard(path);
     throw error;
   }
 }
 
-async function place(lake: Lake, file: WantedFile): Promise<void> {
-  const target = join(lake.path, file.path);
-  try {
-    await putInPlace(target, lake.mode);
-    await syncDirectory(dirname(target));
-  } catch (error) {
-    await removeUnfinished(target);
-    throw error;
-  }
-}
-
-async function writtenBytes(root: string, path: string): Promise<number> {
-  const bytes = await bytesOf(join(root, path));
-  if (bytes !== null) return bytes;
-  throw new Failure('STORAGE_FAILED', `The file ${join(root, path)} vanished while the lake was being published.`, {
-    hint: 'Run `ripen publish` again; it makes what is missing.',
+async function writeDraft(file: WantedFile, { warehouse, store }: Place): Promise<void> {
+  const rows = await warehouse.run(copyPeriod(file.table, file.period, await store.draft(file.path)));
+  if (rows === file.rows) return;
+  throw new Failure('STORAGE_FAILED', `The file ${file.path} got ${rows} rows where the period had ${file.rows}.`, {
+    facts: { written: rows, expected: file.rows },
+    hint: 'Run `ripen publish` again; the old file is still served.',
   });
+}
+
+/**
+ * Acts on every item, as many at once as the store takes; what has to be done alone `before` each is done in order.
+ * After a failure nothing more is begun and what was begun is waited for.
+ */
+async function inLanes<T>(
+  store: LakeStore,
+  items: readonly T[],
+  signal: AbortSignal,
+  act: (item: T) => Promise<void>,
+  before: (item: T) => Promise<void> = async () => {},
+): Promise<void> {
+  const lanes = openLanes(store.atOnce);
+  try {
+    for (const item of items) {
+      signal.throwIfAborted();
+      await before(item);
+      await lanes.begin(async () => act(item));
+    }
+    await lanes.finish();
+  } finally {
+    await lanes.settle();
+  }
 }

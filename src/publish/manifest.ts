@@ -7,14 +7,12 @@
  * underscore, which the engines pass over.
  */
 
-import { readFile, rm } from 'node:fs/promises';
-import { join } from 'node:path';
-
 import * as z from 'zod';
 
-import { replaceText, syncDirectory } from './replacement.ts';
+import type { LakeStore } from './lake-store.ts';
+import type { RetiredVersion } from './lake-versions.ts';
 
-const MANIFEST = '_manifest.json';
+export const MANIFEST = '_manifest.json';
 const JOURNAL = '_unfinished.json';
 
 const lakeFile = z.object({
@@ -26,54 +24,74 @@ const lakeFile = z.object({
   bytes: z.number(),
   /** Equal for equal rows of equal columns. */
   content: z.string(),
+  /** What the store called the file when it took it. */
+  etag: z.string().optional(),
 });
 
 const manifest = z.object({
   files: z.array(lakeFile),
-  /** The views beside the files. */
-  catalog: z.object({ path: z.string(), bytes: z.number(), content: z.string() }),
+  /** The views beside the files, on a local disk. */
+  catalog: z.object({ path: z.string(), bytes: z.number(), content: z.string() }).optional(),
+  /** Versions that only older catalogs read. */
+  retired: z.array(z.object({ path: z.string(), since: z.string() })).optional(),
 });
 
 export type LakeFile = z.infer<typeof lakeFile>;
 export type Manifest = z.infer<typeof manifest>;
 
-/** What is known of a lake: the manifest's text and its entries but for those being replaced, by path. */
+/** What a lake says of itself. */
 export interface KnownLake {
+  /** The manifest as it stands there; null without one. */
   readonly text: string | null;
-  readonly entries: ReadonlyMap<string, { readonly bytes: number; readonly content: string }>;
+  readonly hasJournal: boolean;
+  /** What the manifest states, by path. */
+  readonly entries: ReadonlyMap<string, Pick<LakeFile, 'bytes' | 'content' | 'etag'>>;
+  readonly retired: readonly RetiredVersion[];
+  /** Whether a killed publish may have left a file in any state, whatever the manifest states. */
+  isUnfinished(path: string): boolean;
 }
 
-/** Reads what a lake says of itself; a manifest or journal that cannot be understood says nothing. */
-export async function readManifest(root: string): Promise<KnownLake> {
-  const text = await readIfThere(join(root, MANIFEST));
-  const journal = await readIfThere(join(root, JOURNAL));
+/** Reads what a lake says of itself; a manifest that cannot be understood states nothing, such a journal doubts all. */
+export async function readManifest(store: LakeStore): Promise<KnownLake> {
+  const text = await store.read(MANIFEST);
+  const journal = await store.read(JOURNAL);
   const stated = parsed(manifest, text);
-  const unfinished = journal === null ? [] : parsed(z.array(z.string()), journal);
-  if (stated === null || unfinished === null) return { text, entries: new Map() };
-  const entries = new Map([...stated.files, stated.catalog].map((entry) => [entry.path, entry]));
-  for (const path of unfinished) entries.delete(path);
-  return { text, entries };
+  const listed = journal === null ? [] : parsed(z.array(z.string()), journal);
+  const unfinished = listed === null ? null : new Set(listed);
+  const entries = [...(stated?.files ?? []), ...(stated?.catalog === undefined ? [] : [stated.catalog])];
+  return {
+    text,
+    hasJournal: journal !== null,
+    entries: new Map(entries.map((entry) => [entry.path, entry])),
+    retired: stated?.retired ?? [],
+    isUnfinished: (path) => unfinished === null || unfinished.has(path),
+  };
 }
 
 /** Declares files unknown, before the first of them is replaced. */
-export async function beginReplacing(root: string, paths: readonly string[], mode: number): Promise<void> {
-  await replaceText(join(root, JOURNAL), `${JSON.stringify(paths)}\n`, mode);
+export async function beginReplacing(store: LakeStore, paths: readonly string[]): Promise<void> {
+  await store.replaceText(JOURNAL, `${JSON.stringify(paths)}\n`);
 }
 
-/** States what the lake holds, after the last file is in place; writes nothing when it says so already. */
-export async function finishReplacing(root: string, known: KnownLake, stated: Manifest, mode: number): Promise<void> {
+/**
+ * States what the lake holds, after the last file is in place; writes nothing when it says so already. Returns whether
+ * it wrote.
+ */
+export async function finishReplacing(
+  store: LakeStore,
+  known: KnownLake,
+  stated: Manifest,
+  hasBegun: boolean,
+): Promise<boolean> {
   const files = stated.files.map((file) => JSON.stringify(file)).join(',\n');
-  const text = `{"files":[\n${files}\n],\n"catalog":${JSON.stringify(stated.catalog)}}\n`;
-  if (text !== known.text) await replaceText(join(root, MANIFEST), text, mode);
-  await rm(join(root, JOURNAL), { force: true });
-  await syncDirectory(root);
-}
-
-async function readIfThere(path: string): Promise<string | null> {
-  return readFile(path, 'utf8').catch((error: unknown) => {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
-    throw error;
-  });
+  const catalog = stated.catalog === undefined ? '' : `,\n"catalog":${JSON.stringify(stated.catalog)}`;
+  const retired = stated.retired === undefined ? '' : `,\n"retired":${JSON.stringify(stated.retired)}`;
+  const text = `{"files":[\n${files}\n]${catalog}${retired}}\n`;
+  if (text !== known.text) await store.replaceText(MANIFEST, text);
+  if (!hasBegun && !known.hasJournal) return text !== known.text;
+  await store.remove(JOURNAL);
+  await store.settle('');
+  return text !== known.text;
 }
 
 function parsed<T>(shape: z.ZodType<T>, text: string | null): T | null {

@@ -11,13 +11,13 @@ import type { Emit } from '../events.ts';
 import type { Slice } from '../model/slice.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { publishLake } from './lake.ts';
+import type { CopyReport } from './report.ts';
 import { publishSnapshot } from './snapshot.ts';
 
-export interface Published {
+/** A copy that is up to the warehouse now, and what that took. */
+export interface Published extends CopyReport {
   readonly kind: 'duckdb' | 'parquet';
   readonly path: string;
-  /** Files readers query that were replaced; 0 when the copy was up to date. */
-  readonly files_written: number;
 }
 
 export interface Publication {
@@ -42,10 +42,11 @@ export async function publish(
     signal.throwIfAborted();
     const startedAt = performance.now();
     try {
-      const filesWritten = await publishTarget(config.slices, warehouse, target, signal);
+      const report = await publishTarget(config.slices, warehouse, target, signal);
       const { kind, path } = target;
-      published.push({ kind, path, files_written: filesWritten });
-      emit({ type: 'published', kind, path, ms: Math.round(performance.now() - startedAt), filesWritten });
+      const ms = Math.round(performance.now() - startedAt);
+      published.push({ kind, path, ...report });
+      emit({ type: 'published', kind, path, ms, filesWritten: report.files_written });
     } catch (error) {
       signal.throwIfAborted();
       failures.push(asPublishFailure(target, error));
@@ -59,10 +60,9 @@ async function publishTarget(
   warehouse: Warehouse,
   target: PublishTarget,
   signal: AbortSignal,
-): Promise<number> {
+): Promise<CopyReport> {
   if (target.kind === 'parquet') return publishLake(slices, warehouse, target, signal);
-  await publishSnapshot(warehouse, target, signal);
-  return 1;
+  return publishSnapshot(warehouse, target, signal);
 }
 
 /** Errors of the file system and of DuckDB about it become `STORAGE_FAILED`; a bug is rethrown. */

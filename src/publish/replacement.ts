@@ -38,7 +38,13 @@ export async function syncDirectory(path: string): Promise<void> {
   await sync(path);
 }
 
-async function sync(path: string): Promise<void> {
+/** The code of an error of the file system, such as `ENOENT`; null for any other. */
+export function codeOf(error: unknown): string | null {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null;
+}
+
+/** Makes the content of a file, or the entries of a directory, durable. */
+export async function sync(path: string): Promise<void> {
   const opened = await open(path, 'r');
   try {
     await opened.sync();

@@ -5,7 +5,7 @@
  * file keeps its view; a new one gets the new file. A killed run leaves the old snapshot and one unfinished file.
  */
 
-import { statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
@@ -22,6 +22,7 @@ import { copyDatabase } from './copy.ts';
 import { refuseForeign, strangersInSnapshot } from './occupant.ts';
 import { withDatabase } from './other-database.ts';
 import { makeDirectory, putInPlace, removeUnfinished, syncDirectory, unfinishedPath } from './replacement.ts';
+import type { CopyReport, Reason } from './report.ts';
 
 /** Above it the file is rewritten; a nightly delete and insert stays at 1.02 to 1.6 (measured). */
 const MOST_BLOAT = 1.5;
@@ -30,12 +31,12 @@ const LEAST_COMPACTED_BYTES = 8 * 1024 * 1024;
 
 const sizeRow = z.object({ file_bytes: count, used_bytes: count });
 
-/** Replaces the snapshot. Throws `WAREHOUSE_FOREIGN` and touches nothing when the target is not ripen's. */
+/** Replaces the snapshot and says why. Throws `WAREHOUSE_FOREIGN` and touches nothing when the target is not ripen's. */
 export async function publishSnapshot(
   warehouse: Warehouse,
   target: Extract<PublishTarget, { kind: 'duckdb' }>,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<CopyReport> {
   const { path, mode } = target;
   const compactPath = `${path}.compact`;
   const clear = async (): Promise<void> => {
@@ -43,6 +44,7 @@ export async function publishSnapshot(
     await removeUnfinished(compactPath);
   };
   await makeDirectory(dirname(path), mode);
+  const reason = reasonFor(path);
   await clear();
   const known = new Set((await tablesOf(warehouse)).map((table) => `${table.schema_name}.${table.table_name}`));
   await refuseForeign(path, warehouse.path, strangersInSnapshot(known), signal);
@@ -59,9 +61,15 @@ export async function publishSnapshot(
     signal.throwIfAborted();
     await putInPlace(path, mode);
     await syncDirectory(dirname(path));
+    return { files_written: 1, files_removed: 0, because: { [reason]: 1 }, also_written: [] };
   } finally {
     await clear();
   }
+}
+
+function reasonFor(path: string): Reason {
+  if (existsSync(unfinishedPath(path))) return 'unfinished';
+  return existsSync(path) ? 'replaced' : 'new';
 }
 
 /** What is committed must be in the file itself, as its log is not copied. `stat` does not disturb the lock. */

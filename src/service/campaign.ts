@@ -10,11 +10,14 @@ import { pages } from './paging.ts';
 import type { Reader } from './retry.ts';
 import type { LinkChange } from './service.ts';
 import { Setback } from './setback.ts';
+import { verdictOn } from './verdict.ts';
 
 /** service-interface: "alphanumeric"; its length is 12 by rule and 10 in some examples. */
 const TOKEN = /^[A-Za-z0-9]{1,64}$/;
 const INTEGER = /^-?(?:0|[1-9]\d{0,29})$/;
 const JSON_TYPE = 'application/json';
+/** A 4xx says that the request was not carried out, whichever it is (RFC 9110). */
+const [FIRST_REFUSAL, LAST_REFUSAL] = [400, 499];
 
 export class CampaignApi {
   readonly #channel: Channel;
@@ -58,7 +61,8 @@ export class CampaignApi {
     try {
       return await this.#channel.send(target, sending, signal, readLink);
     } catch (error) {
-      throw error instanceof Setback ? notCreated(error, name) : error;
+      if (error instanceof Setback) throw notCreated(error, name);
+      throw error instanceof Failure && isUndecided(error) ? undecided(error, name) : error;
     }
   }
 
@@ -103,6 +107,23 @@ function changeJson({ partnerId, costDataEnabled }: LinkChange): string {
   return `{${fields.join(',')}}`;
 }
 
+/** Whether an answer leaves open what was done: one that is no refusal, or that nobody foresaw of a failing server. */
+function isUndecided({ facts: { status } }: Failure): boolean {
+  if (typeof status !== 'number' || verdictOn(status) !== 'unexpected') return false;
+  return status < FIRST_REFUSAL || status > LAST_REFUSAL;
+}
+
+const LOOK_FIRST = 'List the links before creating it again: a second one would be a duplicate.';
+
+function undecided({ message, facts, cause }: Failure, name: string): Failure {
+  const subject = `It is unknown whether the link ${JSON.stringify(name)} was created`;
+  return new Failure('SOURCE_UNAVAILABLE', `${subject}: ${message}`, {
+    facts: { ...facts, outcome: 'unknown', name },
+    hint: LOOK_FIRST,
+    cause,
+  });
+}
+
 /** Setbacks of a write by which it cannot have had an effect. */
 const HARMLESS = new Set(['unsent', 'untrusted', 'overload']);
 
@@ -113,10 +134,7 @@ function notCreated(setback: Setback, name: string): Failure {
   const verb = outcome === 'unknown' ? 'was' : 'was not';
   return new Failure(code, `${subject} ${JSON.stringify(name)} ${verb} created: the request ${setback.message}`, {
     facts: { outcome, name, status: setback.status, because: setback.because },
-    hint:
-      outcome === 'unknown'
-        ? 'List the links before creating it again: a second one would be a duplicate.'
-        : 'Create it again later.',
+    hint: outcome === 'unknown' ? LOOK_FIRST : 'Create it again later.',
     cause: setback,
   });
 }

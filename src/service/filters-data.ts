@@ -1,14 +1,17 @@
 /** The catalog from filters-data, asked in as many calls as its URLs need and read tolerantly. */
 
 import { z } from 'zod';
-import type { Catalog, CatalogFilter, CatalogItem } from '../model/catalog.ts';
+import type { CatalogFilter, CatalogItem } from '../model/catalog.ts';
 import { encodeQuery } from './ask.ts';
 import type { Channel } from './channel.ts';
 import { readJson } from './json-answer.ts';
-import type { FiltersDataRequest } from './service.ts';
+import type { FiltersData, FiltersDataRequest } from './service.ts';
+import { firstWords } from './words.ts';
 
 /** Usual limits of proxies begin at 8 KiB for the whole request line (observed: long URLs). */
 const MAX_QUERY_CHARACTERS = 6000;
+/** Of an answer that is not what was asked for: room is left for the words around it. */
+const MAX_SAID_CHARACTERS = 140;
 
 const text = z.unknown().transform((value) => {
   if (typeof value === 'string') return value;
@@ -22,29 +25,49 @@ const item = z
 const answerSchema = z.record(z.string(), z.unknown());
 const itemsSchema = z.array(item);
 
-/** Asks for filter items and returns those with an id, in the order asked for; a filter that is not answered has none. */
+/**
+ * Asks for filter items and returns those with an id, in the order asked for. An answer with none of the lists asked for,
+ * an error object under 200 say, is `SOURCE_GARBLED`; 204 leaves them all absent.
+ */
 export async function askFiltersData(
   channel: Channel,
   request: FiltersDataRequest,
   signal: AbortSignal,
-): Promise<Catalog> {
-  const catalog: CatalogItem[] = [];
+): Promise<FiltersData> {
+  const items: CatalogItem[] = [];
+  const absent: CatalogFilter[] = [];
   for (const query of queries(request)) {
     const target = channel.targetOf(`/reports-service/filters_data${encodeQuery(query.parameters)}`);
-    const schema = answerSchema.transform((answer, context) =>
-      query.filters.flatMap((filter) => {
-        const items = itemsSchema.safeParse(answer[filter] ?? []);
-        if (items.success) return items.data.map((found) => itemOf(filter, found));
-        context.addIssue({ code: 'custom', path: [filter], message: 'expected a list of filter items' });
-        return [];
-      }),
+    const lists = await channel.get(target, signal, async (answer, verdict) =>
+      verdict === 'empty' ? new Map<CatalogFilter, CatalogItem[]>() : readJson(answer, listsSchema(query.filters)),
     );
-    const items = await channel.get(target, signal, async (answer, verdict) =>
-      verdict === 'empty' ? [] : readJson(answer, schema),
-    );
-    catalog.push(...items.filter(({ id }) => id !== ''));
+    items.push(...[...lists.values()].flat().filter(({ id }) => id !== ''));
+    absent.push(...query.filters.filter((filter) => !lists.has(filter)));
   }
-  return catalog;
+  return { items, absent };
+}
+
+/** The lists of an answer, by filter name, in the order asked for. */
+function listsSchema(filters: readonly CatalogFilter[]) {
+  return answerSchema.transform((answer, context) => {
+    const lists = new Map<CatalogFilter, CatalogItem[]>();
+    for (const filter of filters) {
+      const said = answer[filter] ?? null;
+      if (said === null) continue;
+      const found = itemsSchema.safeParse(said);
+      if (found.success) {
+        lists.set(
+          filter,
+          found.data.map((each) => itemOf(filter, each)),
+        );
+      } else context.addIssue({ code: 'custom', path: [filter], message: 'expected a list of filter items' });
+    }
+    if (lists.size === 0 && context.issues.length === 0) {
+      const said = firstWords(JSON.stringify(answer), MAX_SAID_CHARACTERS);
+      context.addIssue({ code: 'custom', message: `none of the lists asked for was in ${said}` });
+    }
+    return lists;
+  });
 }
 
 function itemOf(filter: CatalogFilter, found: z.output<typeof item>): CatalogItem {

@@ -23,7 +23,10 @@ const setbacks: Readonly<Record<Setbacks, SetbackKind>> = {
 };
 
 const refusals: Readonly<Record<Refusals, { readonly code: FailureCode; readonly hint: string }>> = {
-  refused: { code: 'SOURCE_REFUSED', hint: 'Correct what the service names; `ripen check` finds unknown names.' },
+  refused: {
+    code: 'SOURCE_REFUSED',
+    hint: 'Correct what the service names; of a slice `ripen check` finds every unknown name.',
+  },
   credentials: { code: 'CREDENTIALS_REFUSED', hint: 'Check the credentials: a token that was reset is void at once.' },
   forbidden: { code: 'ACCESS_FORBIDDEN', hint: 'Ask for access to what was requested, or leave it out.' },
   missing: {

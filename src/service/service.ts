@@ -6,7 +6,7 @@
  * either returns what the service completely said or throws one `Failure`.
  */
 
-import type { Catalog, CatalogFilter } from '../model/catalog.ts';
+import type { Catalog, CatalogFilter, CatalogSection } from '../model/catalog.ts';
 import type { Link, Partner } from '../model/link.ts';
 
 /** A body that was received completely and saved. */
@@ -26,9 +26,16 @@ export interface SavedBody {
 
 export interface FiltersDataRequest {
   readonly filters: readonly CatalogFilter[];
-  readonly section?: string;
+  readonly section?: CatalogSection;
   /** Full or partial match on id and name, by filter name. */
   readonly contains?: Readonly<Record<string, string>>;
+}
+
+export interface FiltersData {
+  /** Every item that was listed, list by list in the order asked for. */
+  readonly items: Catalog;
+  /** Lists that were asked for and not answered; one that was answered empty is not among them. */
+  readonly absent: readonly CatalogFilter[];
 }
 
 export interface LinkChange {
@@ -45,7 +52,7 @@ export interface SpendLine {
   readonly tag: string;
 }
 
-/** What became of a line: `unknown` when the connection was lost after the request may have been received. */
+/** What became of a line: `unknown` when the request may have been received and no answer says what it led to. */
 export type SpendOutcome =
   | { readonly outcome: 'accepted' }
   | { readonly outcome: 'rejected'; readonly status: number; readonly reason: string }
@@ -68,7 +75,8 @@ export interface Service {
    * that passed: a smaller question may succeed.
    */
   report(parameters: Readonly<Record<string, string>>, saveAs: string, signal: AbortSignal): Promise<SavedBody | null>;
-  filtersData(request: FiltersDataRequest, signal: AbortSignal): Promise<Catalog>;
+  /** Asks for lists of filter items; throws `SOURCE_GARBLED` when none of them was answered. */
+  filtersData(request: FiltersDataRequest, signal: AbortSignal): Promise<FiltersData>;
   /** Pages of the partner list, each non-empty. */
   partners(signal: AbortSignal): AsyncGenerator<readonly Partner[], void>;
   /** Pages of an app's network links, or with `parent` of that link's sub-links. v2 first, v1 where v2 is absent. */
@@ -76,6 +84,7 @@ export interface Service {
   /** Creates a link, or with `parent` a sub-link. Never repeated: an unknown outcome is a `SOURCE_UNAVAILABLE` whose facts hold `outcome: 'unknown'`. */
   createLink(appToken: string, name: string, parent: string | null, signal: AbortSignal): Promise<Link>;
   updateLink(appToken: string, token: string, change: LinkChange, signal: AbortSignal): Promise<Link>;
+  /** Submits a line; what it throws says that the line was certainly not accepted. */
   submitSpend(line: SpendLine, signal: AbortSignal): Promise<SpendOutcome>;
   statistics(): ServiceStatistics;
   /** The service's clock minus this machine's, from the `Date` header of the newest answer; null before the first. */

@@ -3,17 +3,24 @@
 import { Failure } from '../errors.ts';
 import { readHead } from './body-text.ts';
 import type { Channel } from './channel.ts';
+import type { Answer } from './exchange.ts';
 import type { SpendLine, SpendOutcome } from './service.ts';
 import { Setback, type SetbackKind } from './setback.ts';
+import { verdictOn } from './verdict.ts';
+import { firstWords } from './words.ts';
 
 /** After these nothing was accepted: nothing was sent, or the service said that it did not take it. */
 const REPEATS = ['unsent', 'overload', 'unavailable'] as const satisfies readonly SetbackKind[];
+/** What the interface says of a line by its status (service-interface: Errors). */
+const ACCEPTED = 200;
+const rejections: ReadonlySet<number> = new Set([400, 403]);
 const HEAD_BYTES = 4096;
 
 /**
- * Submits a line. Throws for what is no property of the line: `CREDENTIALS_REFUSED`, `SOURCE_MISSING`,
- * `SOURCE_REDIRECTED`, and `SOURCE_UNAVAILABLE` or `SOURCE_OVERLOADED` when it was certainly not accepted. A line
- * aborted on the wire is `unknown`, one aborted before throws the signal's reason.
+ * Submits a line. A status the interface does not give this endpoint leaves the outcome `unknown`. Throws for what is no
+ * property of the line: `CREDENTIALS_REFUSED`, `SOURCE_MISSING`, `SOURCE_REDIRECTED`, and `SOURCE_UNAVAILABLE` or
+ * `SOURCE_OVERLOADED` when it was certainly not accepted. A line aborted on the wire is `unknown`, one aborted before
+ * throws the signal's reason.
  */
 export async function submitSpend(channel: Channel, line: SpendLine, signal: AbortSignal): Promise<SpendOutcome> {
   const form = new URLSearchParams({
@@ -26,20 +33,29 @@ export async function submitSpend(channel: Channel, line: SpendLine, signal: Abo
   const contentType = 'application/x-www-form-urlencoded';
   const sending = { method: 'POST', contentType, body: form.toString(), repeats: REPEATS } as const;
   try {
-    return await channel.send(channel.targetOf('/cost'), sending, signal, async (answer): Promise<SpendOutcome> => {
-      // Read so that the connection can serve the next line; what a success says is not shown.
-      await readHead(answer, HEAD_BYTES);
-      // A sign-in page answers 200, too, and accepts nothing.
-      const isPage = /html/i.test(answer.header('content-type') ?? '');
-      return isPage
-        ? { outcome: 'unknown', reason: `was answered ${answer.status} with a web page` }
-        : { outcome: 'accepted' };
+    return await channel.send(channel.targetOf('/cost'), sending, signal, async (answer) => {
+      // Read so that the connection can serve the next line.
+      const said = firstWords(await readHead(answer, HEAD_BYTES));
+      return answer.status === ACCEPTED ? outcomeOfSuccess(answer) : undocumented(answer.status, said);
     });
   } catch (error) {
     if (error instanceof Setback) return unknownOutcome(error);
-    if (error instanceof Failure) return rejection(error);
+    if (error instanceof Failure) return outcomeOfFailure(error);
     throw error;
   }
+}
+
+/** What a success says is not shown, but a sign-in page answers 200, too, and accepts nothing. */
+function outcomeOfSuccess(answer: Answer): SpendOutcome {
+  const isPage = /html/i.test(answer.header('content-type') ?? '');
+  return isPage
+    ? { outcome: 'unknown', reason: `was answered ${answer.status} with a web page` }
+    : { outcome: 'accepted' };
+}
+
+function undocumented(status: number, said: string): SpendOutcome {
+  const words = said === '' ? '' : `: ${said}`;
+  return { outcome: 'unknown', reason: `was answered ${status}, of which the interface says nothing${words}` };
 }
 
 /** Of what call() leaves as a bare setback, only a distrusted connection certainly sent nothing. */
@@ -52,10 +68,22 @@ function unknownOutcome(setback: Setback): SpendOutcome {
   });
 }
 
-function rejection(failure: Failure): SpendOutcome {
-  const { said, status } = failure.facts;
-  const isRejection = failure.code === 'SOURCE_REFUSED' || failure.code === 'ACCESS_FORBIDDEN';
-  if (!isRejection || typeof status !== 'number') throw failure;
-  const reason = typeof said === 'string' && said !== '' ? said : `the service answered ${status} without a reason`;
-  return { outcome: 'rejected', status, reason };
+function outcomeOfFailure(failure: Failure): SpendOutcome {
+  const { status } = failure.facts;
+  if (failure.code === 'CREDENTIALS_REFUSED') throw credentialRefused(failure);
+  if (typeof status !== 'number') throw failure;
+  const said = typeof failure.facts['said'] === 'string' ? failure.facts['said'] : '';
+  if (rejections.has(status)) {
+    return { outcome: 'rejected', status, reason: said === '' ? 'without a reason' : said };
+  }
+  const verdict = verdictOn(status);
+  // The others say of any line that nothing was taken: no such address, a redirect, the credential, overload.
+  if (verdict === 'unexpected' || verdict === 'refused') return undocumented(status, said);
+  throw failure;
+}
+
+/** This API has a credential of its own: a hint about the token would lead astray. */
+function credentialRefused({ code, message, facts, cause }: Failure): Failure {
+  const hint = 'Set service.cost_headers to the credential of the ad spend API.';
+  return new Failure(code, message, { facts, hint, cause });
 }

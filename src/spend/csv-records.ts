@@ -38,6 +38,8 @@ function underHeader(header: readonly string[], { line, fields, defect }: CsvRec
   const surplus: [string, unknown][] = fields.length > header.length ? [['surplus', fields.slice(header.length)]] : [];
   const given = Object.fromEntries([...named, ...surplus]);
   const wrongCount =
-    fields.length === header.length ? [] : [`the line had ${fields.length} values for ${header.length} columns`];
+    fields.length === header.length
+      ? []
+      : [`the line had ${fields.length} ${fields.length === 1 ? 'value' : 'values'} for ${header.length} columns`];
   return { line, given, defects: defect === null ? wrongCount : [...wrongCount, defect] };
 }

@@ -32,7 +32,7 @@ export interface JudgedLine {
   readonly values: Readonly<Record<SpendColumn, string>>;
   /** Equal for lines that would send the same: an amount counts by its value, `1.50` being `1.5`. */
   readonly content: string;
-  /** Every rule it breaks, in the order of the columns. */
+  /** Every rule it breaks, in the order of the columns; of a line without a form of its own only what broke that. */
   readonly reasons: readonly string[];
   /** Why it is too late or too early to send it; of no concern to a line that was accepted in time. */
   readonly untimely: string | null;
@@ -49,8 +49,18 @@ export function judgeLine({ line, given, defects }: SpendRecord, now: Date): Jud
     engaged_at: textOf(given['engaged_at']),
   };
   const engagement = engagementOf(values.engaged_at);
-  const reasons = [
-    ...defects,
+  // Of a line that fell apart the values are not the ones that were meant.
+  const reasons = defects.length > 0 ? defects : brokenRules(given, values, engagement);
+  const untimely = engagement === null ? null : timeReason(engagement, now);
+  return { line, values, content: contentOf(values), reasons, untimely };
+}
+
+function brokenRules(
+  given: SpendRecord['given'],
+  values: JudgedLine['values'],
+  engagement: Engagement | null,
+): string[] {
+  return [
     ...spendColumns.flatMap((column) => formOf(column, given[column]) ?? []),
     ...(values.cost_id === '' ? [] : costIdReasons(values.cost_id)),
     ...reasonIf(
@@ -68,8 +78,6 @@ export function judgeLine({ line, given, defects }: SpendRecord, now: Date): Jud
       'engaged_at was neither an ISO 8601 instant with its zone nor a date',
     ),
   ];
-  const untimely = engagement === null ? null : timeReason(engagement, now);
-  return { line, values, content: contentOf(values), reasons, untimely };
 }
 
 /** Whether a cost type is one the service's interface names. */

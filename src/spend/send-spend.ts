@@ -57,7 +57,8 @@ export async function sendSpend(
     const staged = await stageLines(warehouse, records, { now, resendUnknown, emit, signal });
     if (staged.lines === 0) warnOfNothing(file, emit);
     const localRejects = await writeRejects(file, rejectedPages(warehouse, startedAt));
-    const submitted = dryRun ? nothingSubmitted : await submitLines(new SpendLedger(warehouse, file), service, signal);
+    const lines = { ledger: new SpendLedger(warehouse, file), service, due: staged.due, emit };
+    const submitted = dryRun ? nothingSubmitted : await submitLines(lines, signal);
     const rejectsFile =
       submitted.refused === 0 ? localRejects : await writeRejects(file, rejectedPages(warehouse, startedAt));
     const counts = {

@@ -43,17 +43,25 @@ export function failuresOf(
 }
 
 function rejectedFailure(file: string, counts: Omit<SpendSummary, 'failures'>): Failure | null {
-  const { lines, rejected, refused, rejects_file: rejectsFile } = counts;
+  const { lines, rejected, refused, sent, rejects_file: rejectsFile } = counts;
   if (rejected + refused === 0) return null;
-  const message = `${rejected} of ${lines} lines of ${file} broke a rule and were not sent, ${refused} were rejected by the service.`;
+  const parts = [
+    ...(rejected === 0
+      ? []
+      : [`${rejected} of ${lines} lines of ${file} broke a rule and ${rejected === 1 ? 'was' : 'were'} not sent`]),
+    ...(refused === 0 ? [] : [`the service rejected ${refused} of the ${sent} lines of ${file} that were sent`]),
+  ];
+  const message = `${capitalized(parts.join('; '))}.`;
   return new Failure('SPEND_REJECTED', message, {
     hint: `Mend the lines in ${rejectsFile ?? 'the rejects file'}, where each stands with its reasons, and send that file.`,
   });
 }
 
+const capitalized = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+
 function unknownFailure(file: string, { unknown }: Omit<SpendSummary, 'failures'>): Failure | null {
   if (unknown === 0) return null;
-  const message = `Whether ${unknown} lines of ${file} were accepted is unknown: their connection or their run ended before the answer.`;
+  const message = `Whether ${unknown} lines of ${file} were accepted is unknown: no answer came that says so.`;
   return new Failure('SPEND_UNKNOWN', message, {
     hint: 'Ask the service operator, or send them again with --resend-unknown if counting one twice is better than not at all.',
   });

@@ -18,17 +18,14 @@ export interface Submission {
   readonly error: unknown;
 }
 
-const MIN_REJECTING_STATUS = 400;
-const OVERLOADED = 429;
-const UNAVAILABLE = 503;
-
-/** Failures that say of every line that it was not, and would not be, received. */
+/** Failures that say of every line that it was not, and would not be, received (`Service.submitSpend`). */
 const notReceived: ReadonlySet<FailureCode> = new Set([
   'CONFIG_INVALID',
   'CREDENTIALS_REFUSED',
   'SOURCE_MISSING',
   'SOURCE_OVERLOADED',
   'SOURCE_REDIRECTED',
+  'SOURCE_UNAVAILABLE',
 ]);
 
 export const unsent: Settled = { outcome: 'unsent', status: null, reason: null };
@@ -49,29 +46,16 @@ export async function submitLine(
     return rejection(line, answer.status, answer.reason);
   } catch (error) {
     if (signal.aborted && error === signal.reason) return { settled: unsent, wasAnswered: false, error: null };
-    if (isNotReceived(error)) return { settled: unsent, wasAnswered: true, error };
+    if (error instanceof Failure && notReceived.has(error.code)) return { settled: unsent, wasAnswered: true, error };
     const reason = error instanceof Error ? error.message : String(error);
     return { settled: doubt(reason), wasAnswered: false, error: error instanceof Failure ? null : error };
   }
 }
 
 function rejection({ outcome_before: before }: DueLine, status: number, reason: string): Submission {
-  if (status < MIN_REJECTING_STATUS) {
-    // Not documented, and no refusal: 202, say, may well mean that it was taken.
-    return { settled: doubt(`was answered ${status}: ${reason}`), wasAnswered: false, error: null };
-  }
   const settled =
     before === 'unknown'
       ? doubt(`sent again and rejected (${status} ${reason}); the outcome of the first sending stays unknown`)
       : ({ outcome: 'rejected', status, reason } as const);
   return { settled, wasAnswered: true, error: null };
-}
-
-function isNotReceived(error: unknown): boolean {
-  if (!(error instanceof Failure)) return false;
-  if (notReceived.has(error.code)) return true;
-  const { status } = error.facts;
-  // Another status of a server's failing, 520 say, does not tell how far the request came.
-  const wasTurnedAway = typeof status !== 'number' || status === UNAVAILABLE || status === OVERLOADED;
-  return error.code === 'SOURCE_UNAVAILABLE' && wasTurnedAway;
 }

@@ -6,6 +6,7 @@
  */
 
 import { asFailure, Failure } from '../errors.ts';
+import type { Emit } from '../events.ts';
 import type { Service } from '../service/service.ts';
 import type { SpendLedger } from './spend-ledger.ts';
 import type { DueLine } from './staging.ts';
@@ -15,6 +16,8 @@ import { submitLine, unsent, type Settled } from './submit-line.ts';
 const WORKERS = 8;
 /** After a stop, lines on the wire may still be answered; then they are given up as unknown. */
 const GRACE_MS = 10_000;
+/** Often enough to watch, and no flood of lines in a log. */
+const TIMES_TOLD = 20;
 /** Whatever answers like this does it to every line, and each would be left in doubt. */
 const MAX_UNANSWERED_IN_A_ROW = 20;
 
@@ -27,13 +30,17 @@ export interface Submitted {
   readonly failure: Failure | null;
 }
 
-/** Sends every due line. Never throws: what stopped it is in the result. */
-export async function submitLines(
-  ledger: SpendLedger,
-  service: Pick<Service, 'submitSpend'>,
-  signal: AbortSignal,
-): Promise<Submitted> {
-  const sending = new Sending(ledger, service);
+export interface LinesToSubmit {
+  readonly ledger: SpendLedger;
+  readonly service: Pick<Service, 'submitSpend'>;
+  /** How many there are. */
+  readonly due: number;
+  readonly emit: Emit;
+}
+
+/** Sends every due line and tells how far it got. Never throws: what stopped it is in the result. */
+export async function submitLines(lines: LinesToSubmit, signal: AbortSignal): Promise<Submitted> {
+  const sending = new Sending(lines);
   const stop = (): void => sending.stop();
   if (signal.aborted) stop();
   signal.addEventListener('abort', stop, { once: true });
@@ -45,8 +52,7 @@ export async function submitLines(
 }
 
 class Sending {
-  readonly #ledger: SpendLedger;
-  readonly #service: Pick<Service, 'submitSpend'>;
+  readonly #lines: LinesToSubmit;
   /** Aborts what is on the wire. */
   readonly #wire = new AbortController();
   readonly #counts = { accepted: 0, rejected: 0, unknown: 0, unsent: 0 };
@@ -54,9 +60,8 @@ class Sending {
   #unansweredInARow = 0;
   #failure: Failure | null = null;
 
-  constructor(ledger: SpendLedger, service: Pick<Service, 'submitSpend'>) {
-    this.#ledger = ledger;
-    this.#service = service;
+  constructor(lines: LinesToSubmit) {
+    this.#lines = lines;
   }
 
   /** Lets nothing new go out, and gives up what is still unanswered after the grace. */
@@ -77,19 +82,29 @@ class Sending {
   }
 
   async #work(): Promise<void> {
+    const { ledger } = this.#lines;
     let done: { readonly line: DueLine; readonly settled: Settled } | null = null;
     for (;;) {
-      const next: DueLine | null = this.#isStopping ? null : await this.#ledger.take();
-      await this.#ledger.record({ done, next });
-      if (done !== null) this.#counts[done.settled.outcome] += 1;
+      const next: DueLine | null = this.#isStopping ? null : await ledger.take();
+      await ledger.record({ done, next });
+      if (done !== null) this.#count(done.settled.outcome);
       if (next === null) return;
       done = { line: next, settled: await this.#submit(next) };
     }
   }
 
+  #count(outcome: Settled['outcome']): void {
+    const { due, emit } = this.#lines;
+    this.#counts[outcome] += 1;
+    if (outcome === 'unsent') return;
+    const { accepted, rejected, unknown } = this.#counts;
+    const settled = accepted + rejected + unknown;
+    if (settled === due || settled % Math.ceil(due / TIMES_TOLD) === 0) emit({ type: 'spend_settled', settled, due });
+  }
+
   async #submit(line: DueLine): Promise<Settled> {
     if (this.#isStopping) return unsent;
-    const { settled, wasAnswered, error } = await submitLine(this.#service, line, this.#wire.signal);
+    const { settled, wasAnswered, error } = await submitLine(this.#lines.service, line, this.#wire.signal);
     if (error !== null) this.#fail(error);
     this.#unansweredInARow = wasAnswered ? 0 : this.#unansweredInARow + 1;
     if (this.#unansweredInARow === MAX_UNANSWERED_IN_A_ROW) this.#fail(endlessDoubt());

@@ -33,17 +33,18 @@ export interface Spool {
   pathFor(window: Window): string;
   /** The saved body under a name that says its encoding; DuckDB goes by the ending. */
   keep(body: SavedBody): Promise<SavedBody>;
-  discard(spooled: Spooled): Promise<void>;
-  /** Removes everything. */
+  /** Removes answers that nobody needs any more. */
+  discard(spooled: Pick<Spooled, 'answers'>): Promise<void>;
+  /** Removes what can be removed, at the end of a run; the next one clears the rest, and complains when it cannot. */
   clear(): void;
 }
 
 /** Opens the spool beside a warehouse, emptied: what an earlier run left there was never loaded. */
 export function openSpool(warehousePath: string): Spool {
   const root = `${warehousePath}.spool`;
-  const clear = (): void => rmSync(root, { recursive: true, force: true });
+  const removeAll = (): void => rmSync(root, { recursive: true, force: true });
   try {
-    clear();
+    removeAll();
     mkdirSync(root, { recursive: true, mode: 0o700 });
   } catch (error) {
     throw new Failure('STORAGE_FAILED', `The spool ${root} could not be made: ${String(error)}`, {
@@ -66,6 +67,12 @@ export function openSpool(warehousePath: string): Spool {
       const paths = spooled.answers.flatMap(({ body }) => (body === null ? [] : [body.path]));
       await Promise.all(paths.map((path) => rm(path, { force: true })));
     },
-    clear,
+    clear() {
+      try {
+        removeAll();
+      } catch {
+        // What ended the run is worth more than this: thrown from here it would take its place.
+      }
+    },
   };
 }

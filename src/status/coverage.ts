@@ -1,6 +1,6 @@
 /** The periods a slice is to have, held against those it has; pure. */
 
-import { lastDay, type Day, type WeekStart } from '../model/calendar.ts';
+import { addDays, dayAt, lastDay, startOfDayAt, type Day, type WeekStart } from '../model/calendar.ts';
 import { ageOf, periodsOf, resolveDatePeriod } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
 import type { PeriodStatus } from './status-report.ts';
@@ -16,30 +16,52 @@ export interface HeldPeriod {
   readonly next_refresh_at: Date | null;
 }
 
+/** A period, and the first day of its calendar bucket, under which the ledger has it. */
+export interface Expected {
+  readonly start: Day;
+  readonly status: PeriodStatus;
+}
+
 /** Weeks begin on Monday until the service's labels say otherwise. */
 const DEFAULT_WEEK_START: WeekStart = 1;
 
 /** Every period of the slice's date period at an instant, in order; empty when the date period covers no day yet. */
-export function periodStatuses(
+export function expectedPeriods(
   slice: Slice,
   held: readonly HeldPeriod[],
   weekStartsOn: WeekStart | null,
   asOf: Date,
-): PeriodStatus[] {
+): Expected[] {
   const interval = resolveDatePeriod(slice.datePeriod, asOf, slice.utcOffset);
   if (interval === null) return [];
   const byStart = new Map(held.map((period) => [period.start_day, period]));
   return periodsOf(interval, slice.grain, weekStartsOn ?? DEFAULT_WEEK_START).map((period) => {
     const found = byStart.get(period.bucket.start);
     return {
-      first_day: period.asked.start,
-      last_day: lastDay(period.asked),
-      age_days: ageOf(period, asOf, slice.utcOffset),
-      state: found?.state ?? 'missing',
-      fetched_at: found?.fetched_at.toISOString() ?? null,
-      rows: found?.rows ?? null,
-      rejected: found?.rejected ?? null,
-      next_refresh_at: found?.next_refresh_at?.toISOString() ?? null,
+      start: period.bucket.start,
+      status: {
+        first_day: period.asked.start,
+        last_day: lastDay(period.asked),
+        age_days: ageOf(period, asOf, slice.utcOffset),
+        state: found?.state ?? 'missing',
+        fetched_at: found?.fetched_at.toISOString() ?? null,
+        rows: found?.rows ?? null,
+        rejected: found?.rejected ?? null,
+        next_refresh_at: found?.next_refresh_at?.toISOString() ?? null,
+      },
     };
   });
+}
+
+/**
+ * From when on something is due: at once while a period is missing, or not over and not just fetched; else when the
+ * first period expects something, or the date period moves on to another day. Null when nothing is expected any more.
+ */
+export function nextRefreshAt(slice: Slice, periods: readonly PeriodStatus[], asOf: Date): string | null {
+  const now = asOf.toISOString();
+  if (periods.some(({ state, fetched_at: at }) => at === null || (state === 'open' && at < now))) return now;
+  const tomorrow = startOfDayAt(addDays(dayAt(asOf, slice.utcOffset), 1), slice.utcOffset);
+  const moves = 'daysAgo' in slice.datePeriod.last ? [tomorrow.toISOString()] : [];
+  const expected = periods.map((period) => period.next_refresh_at).filter((at) => at !== null);
+  return [...expected, ...moves].toSorted().at(0) ?? null;
 }

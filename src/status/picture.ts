@@ -1,16 +1,32 @@
-/** A slice's finality as one line of characters; pure. */
+/** A slice's finality as a picture of characters: a line per metric, a mark per period; pure. */
 
-import type { PeriodState, PeriodStatus } from './status-report.ts';
+import type { CellState, MetricStatus } from './status-report.ts';
 
-export const pictureMarks: Readonly<Record<PeriodState, string>> = {
+/** From ink to nothing as there is less to rely on; what wants a look is a letter or a sign. */
+export const pictureMarks: Readonly<Record<CellState, string>> = {
   final: '█',
   maturing: '▒',
   open: '░',
+  rejected: '!',
+  'not loaded': '?',
   missing: '·',
 };
 
-/** One mark a period, oldest first, at most `columns` wide; `…` stands for older periods that do not fit. */
-export function pictureOf(periods: readonly PeriodStatus[], columns: number): string {
-  const marks = periods.map((period) => pictureMarks[period.state]);
-  return marks.length <= columns ? marks.join('') : `…${marks.slice(marks.length - columns + 1).join('')}`;
+export interface PictureLine {
+  /** Metrics that stand alike in every period, in configured order. */
+  readonly metrics: readonly string[];
+  /** One mark a period, oldest first. */
+  readonly marks: string;
+}
+
+/** The lines in the order of their first metrics: forty metrics have five or six ways to ripen. */
+export function pictureOf(metrics: readonly MetricStatus[]): PictureLine[] {
+  const byMarks = new Map<string, string[]>();
+  for (const { metric, spans } of metrics) {
+    const marks = spans.map(({ state, periods }) => pictureMarks[state].repeat(periods)).join('');
+    const alike = byMarks.get(marks);
+    if (alike === undefined) byMarks.set(marks, [metric]);
+    else alike.push(metric);
+  }
+  return [...byMarks].map(([marks, alike]) => ({ metrics: alike, marks }));
 }

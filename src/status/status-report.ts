@@ -4,6 +4,14 @@ export const periodStates = ['missing', 'open', 'maturing', 'final'] as const;
 
 export type PeriodState = (typeof periodStates)[number];
 
+/**
+ * How a cell (period × metric) stands. `rejected`: rows of the period could not be stored; `not loaded`: the metric
+ * came to the slice after the period was last fetched; `missing`: the period was never loaded.
+ */
+export const cellStates = ['final', 'maturing', 'open', 'rejected', 'not loaded', 'missing'] as const;
+
+export type CellState = (typeof cellStates)[number];
+
 export interface PeriodStatus {
   readonly first_day: string;
   readonly last_day: string;
@@ -18,11 +26,51 @@ export interface PeriodStatus {
   readonly next_refresh_at: string | null;
 }
 
+/** Neighbouring periods in which a metric stands alike; both days included. */
+export interface CellSpan {
+  readonly state: CellState;
+  readonly first_day: string;
+  readonly last_day: string;
+  readonly periods: number;
+}
+
+/** The finality of one metric over every period of the date period. */
+export interface MetricStatus {
+  readonly metric: string;
+  /** The rule its horizon comes from; null before the metric was first loaded. */
+  readonly family: string | null;
+  /** How long after a period ends the value may change; null where it never becomes final, or is not known yet. */
+  readonly horizon_days: number | null;
+  readonly cells: Readonly<Record<CellState, number>>;
+  /** In order, without a gap. */
+  readonly spans: readonly CellSpan[];
+}
+
 export interface RestatedMetric {
   readonly metric: string;
   readonly periods: number;
+  /** Of those periods the ones that had no value before; with any, the change is not one of what was there. */
+  readonly first_values: number;
   readonly oldest_period: string;
-  /** Of the metric's total over those periods. */
+  /** The metric's total over those periods before the first change; null when none had a value. */
+  readonly before: number | null;
+  readonly after: number | null;
+  readonly change: number;
+}
+
+/** What the loads of one day (UTC) found changed. */
+export interface RestatedNight {
+  readonly seen_day: string;
+  /** In alphabetical order. */
+  readonly metrics: readonly { readonly metric: string; readonly periods: number; readonly change: number }[];
+}
+
+/** One total of one period that changed. */
+export interface Mover {
+  readonly metric: string;
+  readonly period: string;
+  readonly before: number | null;
+  readonly after: number | null;
   readonly change: number;
 }
 
@@ -31,15 +79,34 @@ export interface SliceStatus {
   /** First day of the newest period that holds rows. */
   readonly newest_period: string | null;
   readonly newest_fetch_at: string | null;
+  /** From when on a sync finds something due; null when nothing is expected any more. */
+  readonly next_refresh_at: string | null;
   readonly rows: number;
   /** Of the date period: how many there are to load, and how they stand. */
   readonly periods: Readonly<Record<PeriodState, number>> & { readonly expected: number; readonly loaded: number };
+  /** Cells of the date period: periods times metrics. */
+  readonly cells: Readonly<Record<CellState, number>> & { readonly expected: number };
   /** Periods of the table being built because the slice's meaning changed; null when none is. */
   readonly building_periods: number | null;
   /** Over the last 7 days, most often restated first. */
   readonly restated: readonly RestatedMetric[];
+  /** Over the last 7 days, the 10 totals that moved most, measured against what they were. */
+  readonly movers: readonly Mover[];
+  /** Over the last 30 days, oldest first; days on which nothing moved are left out. */
+  readonly restated_nights: readonly RestatedNight[];
+  /** In configured order. */
+  readonly metrics: readonly MetricStatus[];
   /** Every period of the date period, in order. */
   readonly ages: readonly PeriodStatus[];
+}
+
+export interface RunFailure {
+  readonly code: string;
+  readonly slice: string | null;
+  /** `2026-01-03:2026-01-09`, both inclusive. */
+  readonly window: string | null;
+  readonly message: string;
+  readonly hint: string | null;
 }
 
 export interface RunStatus {
@@ -47,9 +114,15 @@ export interface RunStatus {
   readonly command: string;
   readonly as_of: string;
   readonly started_at: string;
+  /** Null for a run that was killed, as is everything below but the status, which is `running`. */
   readonly finished_at: string | null;
   readonly status: string;
+  /** Null, too, for a run that a signal stopped. */
   readonly exit_code: number | null;
+  readonly rows_loaded: number | null;
+  readonly requests: number | null;
+  readonly retries: number | null;
+  readonly failures: readonly RunFailure[];
 }
 
 /** Of the newest run. */
@@ -69,12 +142,26 @@ export interface RejectedRows {
   readonly rows: number;
 }
 
+/** Whether all is well, worst first: `failed` wants somebody now, `watch` can wait for the day, `well` needs nobody. */
+export const healthStates = ['failed', 'watch', 'well'] as const;
+
+export type HealthState = (typeof healthStates)[number];
+
+export interface Health {
+  readonly state: HealthState;
+  /** One sentence. */
+  readonly headline: string;
+  /** What is wrong and what to do about it; empty when all is well. */
+  readonly findings: readonly { readonly message: string; readonly hint: string | null }[];
+}
+
 export interface StatusReport {
   readonly as_of: string;
   readonly warehouse: string;
+  readonly health: Health;
   /** In configured order. */
   readonly slices: readonly SliceStatus[];
-  /** Newest first. */
+  /** The newest 14, newest first. */
   readonly runs: readonly RunStatus[];
   readonly warnings: readonly RunWarning[];
   readonly rejected_rows: readonly RejectedRows[];

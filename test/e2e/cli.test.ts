@@ -93,7 +93,7 @@ describe('what loads at once', () => {
     const { code, err } = await ended(start(['sync', '--help'], {}, ['--import', register]));
     expect(code).toBe(0);
     expect(err).toContain('node_modules/yargs/');
-    expect(err).not.toMatch(/duckdb|undici|\/zod\/|\/simulator\/|date-fns/);
+    expect(err).not.toMatch(/duckdb|undici|\/zod\/|\/simulator\/|date-fns|echarts/);
   });
 
   test('--version is the version of package.json', async () => {
@@ -315,10 +315,21 @@ test('the tour runs 2 nights, says what the second fetched again, and runs neith
   await configure(SMALL);
   const first = await ripen('demo', '--config', 'ripen.yaml');
   expect(first.code).toBe(0);
-  expect(first.out.match(/== The night of/g)).toHaveLength(2);
-  expect(first.out).toMatch(/9 new[\s\S]*1 new, \d+ maturing/);
+  expect(
+    first.out.match(/^== .*$/gm)?.map((heading) => heading.replaceAll(/[\d-]{10} 02:30 UTC/g, 'AT')),
+  ).toStrictEqual([
+    '== The first night, AT: everything is new',
+    '== The second night, AT: what is due, and why',
+    '== The second night: what came of it',
+    '== What is final, what moved',
+    '== Look around',
+  ]);
+  expect(first.out).toMatch(
+    /9 new[\s\S]*what is due, and why\n\n {2}daily: .*\n[\s\S]*maturing, 1 new[\s\S]*1 new, \d+ maturing/,
+  );
+  expect(await readFile(join(directory, 'status.html'), 'utf8')).toContain('All is well.');
   const second = await ripen('demo', '--config', 'ripen.yaml');
   expect(second.code).toBe(0);
   expect(second.out).toContain('both nights are in it already');
-  expect(second.out).not.toContain('== The night of');
+  expect(second.out).not.toContain('night,');
 });

@@ -9,6 +9,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdir, open, rm, statfs } from 'node:fs/promises';
 
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import * as z from 'zod';
 
 import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import { contentsOf, differences, everythingIn } from '../support/installation-contents.ts';
@@ -37,6 +38,12 @@ const settings = {
     },
   ],
 };
+
+const summaryShape = z.object({
+  status: z.string(),
+  slices: z.tuple([z.object({ windows: z.object({ loaded: z.number() }) })]),
+  failures: z.array(z.object({ code: z.string() })).nonempty(),
+});
 
 let simulators: readonly Simulator[] = [];
 let undisturbed: Record<string, string> = {};
@@ -79,7 +86,7 @@ function mountSmallDisk(path: string): string | null {
 }
 
 function sync(installation: Installation, hour: number): Promise<Ended> {
-  return installation.run(['sync', '--as-of', hours[hour] ?? ''], { SERVICE: simulators[hour]?.url ?? '' });
+  return installation.run(['sync', '--json', '--as-of', hours[hour] ?? ''], { SERVICE: simulators[hour]?.url ?? '' });
 }
 
 async function synced(installation: Installation, hour: number): Promise<void> {
@@ -97,14 +104,27 @@ async function fillBut(installation: Installation, freeBytes: number): Promise<v
   await file.close();
 }
 
+/** How a run sums itself up; null for one that could not be entered in the ledger, and so did not begin. */
+function toldBy(out: string): { status: string; loaded: number; codes: readonly string[] } | null {
+  if (out === '') return null;
+  const { status, slices, failures } = summaryShape.parse(JSON.parse(out));
+  return { status, loaded: slices[0].windows.loaded, codes: [...new Set(failures.map(({ code }) => code))] };
+}
+
+const notBegun = null;
+/** Also when the database itself failed amid the run, and can no longer be written. */
+const nothingLoaded = { status: 'failed', loaded: 0, codes: ['STORAGE_FAILED'] };
+const allLoaded = { status: 'partial', loaded: 1, codes: ['STORAGE_FAILED'] };
+
 test.for([
-  [0, 'the entry of the run', 'Failed to commit'],
-  [128, 'an answer', 'An answer could not be saved'],
-  [1024, 'the checkpoint', 'Failed to create checkpoint'],
-  [5120, 'the snapshot', 'could not be copied'],
+  [0, 'the entry of the run', 'Failed to commit', notBegun],
+  [128, 'an answer', 'An answer could not be saved', nothingLoaded],
+  [400, 'the commit of a load', 'Failed to commit', nothingLoaded],
+  [1024, 'the checkpoint', 'Failed to create checkpoint', allLoaded],
+  [5120, 'the snapshot', 'could not be copied', allLoaded],
 ] as const)(
   'a disk with %i KiB left, too few for %s: exit code 74, the old snapshot served; with room again the next run completes',
-  async ([freeKib, , says], { skip }) => {
+  async ([freeKib, , says, summary], { skip }) => {
     const installation = await installed();
     const whyNot = mountSmallDisk(installation.path('data'));
     if (whyNot !== null) skip(`no small file system could be mounted: ${whyNot}`);
@@ -114,10 +134,11 @@ test.for([
     const files = await installation.files();
 
     await fillBut(installation, freeKib * KIB);
-    const { code, err } = await sync(installation, 1);
+    const { code, err, out } = await sync(installation, 1);
     expect(err).toContain(says);
     expect(err).toContain('STORAGE_FAILED');
     expect(code).toBe(74);
+    expect(toldBy(out)).toStrictEqual(summary);
     expect(differences(before, await contentsOf(snapshot))).toStrictEqual([]);
     const besides = (await installation.files()).filter((file) => !files.includes(file));
     // The log is the warehouse's own: what a checkpoint could not move is still in it.

@@ -8,6 +8,9 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import { cli, openInstallation, serviceAt, startProcess, TOKEN, type Installation } from '../support/installation.ts';
 
+/** For a test that starts a dozen processes, one after the other, on a busy machine. */
+const MANY_PROCESSES_MS = 180_000;
+
 const AS_OF = ['--as-of', '2026-02-14T02:30:00Z'];
 
 let simulator: Simulator;
@@ -61,6 +64,36 @@ describe('the wire', () => {
     await installation.configure(withService({ base_url, reports_url, cost_url }));
     expect((await refused()).match(/is plain http/g)).toHaveLength(hosts.length);
   });
+});
+
+describe('what is sent to the service', () => {
+  test(
+    'is GET alone in a sync, a backfill, a check, and every command that shows or publishes',
+    async () => {
+      const publish = [{ duckdb: 'out/snapshot.duckdb' }, { parquet: 'out/lake' }];
+      await installation.configure(settings({ publish, partners: true, links: { apps: 'all' }, archive: '30d' }));
+      const app = simulator.world.apps[0]?.token ?? '';
+      const commands = [
+        ['sync', ...AS_OF],
+        ['backfill', '--slice', 'daily', '--from', '2026-02-11', '--to', '2026-02-12', ...AS_OF],
+        ['check', ...AS_OF],
+        ['plan', ...AS_OF],
+        ['status', ...AS_OF],
+        ['replay'],
+        ['publish'],
+        ['export', '--slice', 'daily', '--output', 'daily.csv'],
+        ['catalog'],
+        ['partners'],
+        ['links', 'list', '--app', app],
+      ];
+      for (const argv of commands) expect([argv[0], (await installation.run(argv)).code]).toStrictEqual([argv[0], 0]);
+      const { requests } = simulator.asked;
+      expect(requests.length).toBeGreaterThan(10);
+      expect([...new Set(requests.map(({ method }) => method))]).toStrictEqual(['GET']);
+      expect(requests.map(({ path, query }) => path + query).join()).not.toContain(encodeURIComponent(TOKEN));
+    },
+    MANY_PROCESSES_MS,
+  );
 });
 
 describe('the command line', () => {

@@ -3,7 +3,8 @@
  * have; then every byte that was written is searched for it.
  */
 
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -13,6 +14,10 @@ import { replacedValue } from '../../src/simulator/mutations.ts';
 import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import { valuesIn } from '../support/installation-contents.ts';
 import { openInstallation, serviceAt, TOKEN, type Ended, type Installation } from '../support/installation.ts';
+import { writeKillHook } from '../support/kill-hook.ts';
+
+/** For a test that starts many processes, one after the other, on a busy machine. */
+const MANY_PROCESSES_MS = 180_000;
 
 const COST_KEY = 'c0st+mark3d/key==';
 
@@ -49,13 +54,23 @@ const faults: Readonly<Record<string, { readonly fault: Fault; readonly times?: 
   status_403: { fault: status(403) },
   status_404: { fault: status(404, { body: 'message' }) },
   status_418: { fault: status(418, { body: 'error' }) },
+  status_429: { fault: status(429), times: 1 },
+  status_500: { fault: status(500, { body: 'text' }), times: 1 },
+  status_502: { fault: status(502, { body: 'html' }), times: 1 },
   status_503: { fault: status(503), times: 1 },
+  status_504: { fault: status(504, { body: 'message' }) },
+  redirect: { fault: { kind: 'redirect', origin: `https://${TOKEN.replaceAll(/[^a-z0-9]/g, '')}.example.com` } },
   page_200: { fault: said(200, `<html><title>${ECHO}</title>${ECHO}</html>`, 'text/html') },
   long_200: { fault: said(200, `${'x'.repeat(195)}${ECHO}`, 'text/plain') },
   broken_200: { fault: said(200, `{"rows": ["${ECHO}"], `, 'application/json'), times: 1 },
   error_200: { fault: said(200, JSON.stringify({ error: ECHO }), 'application/json') },
   other_200: { fault: said(200, JSON.stringify({ rows: ECHO, totals: ECHO }), 'application/json') },
   reset: { fault: { kind: 'reset' }, times: 1 },
+  wrong_type: { fault: { kind: 'content_type', contentType: `text/html; token=${TOKEN}` } },
+  wrong_length: { fault: { kind: 'wrong_length', by: 7 }, times: 1 },
+  two_documents: { fault: { kind: 'garbled', edit: 'two_documents' } },
+  wrong_bytes: { fault: { kind: 'corrupt_gzip', where: 'middle' }, times: 1 },
+  too_heavy: { fault: { kind: 'too_heavy', maxRows: 0 } },
   cut: { fault: { kind: 'cut', afterBytes: 'half', framing: 'chunked' }, times: 1 },
   no_number: { fault: { kind: 'report', mutate: replacedValue(0, 'installs', ECHO) } },
   odd_day: { fault: { kind: 'report', mutate: replacedValue(0, 'day', ECHO) } },
@@ -107,6 +122,15 @@ const sync = (...more: string[]): Promise<Ended> => run('sync', '--as-of', '2026
 const befall = (fault: Fault, match: FaultRule['match'] = () => true, times = Infinity): (() => void) =>
   simulator.script({ match, times, fault });
 
+/** What is named befalls the reports of the slices that are named so, `times` instead of as often as usual. */
+function befallReports(names: readonly string[], times?: number): void {
+  for (const [index, name] of names.entries()) {
+    const chosen = faults[name];
+    if (chosen === undefined) throw new Error(`no fault is named ${name}`);
+    befall(chosen.fault, ({ query }) => query.get('date_period') === datePeriodOf(index), times ?? chosen.times);
+  }
+}
+
 /** Where a marked secret occurs: in what was said, in the bytes of every file, in what databases and archives unpack to. */
 async function marksIn(...ended: readonly Ended[]): Promise<string[]> {
   const texts = new Map<string, string>(
@@ -132,22 +156,23 @@ const around = (text: string, mark: string): string => {
 };
 
 describe('a token the service says back', () => {
-  test('in 20 faults of reports is in no byte written: output, ledger, snapshot, lake', async () => {
-    const names = Object.keys(faults);
-    await installation.configure(settings(names));
-    for (const [index, name] of names.entries()) {
-      const { fault, times } = faults[name] ?? {};
-      if (fault === undefined) continue;
-      befall(fault, ({ query }) => query.get('date_period') === datePeriodOf(index), times);
-    }
-    const [text, json] = [await sync(), await sync('--log', 'json', '--json')];
-    const told = await Promise.all([run('status', '--json'), run('plan', '--json'), run('publish')]);
-    expect([text.code, json.code]).toStrictEqual([78, 78]);
-    for (const name of ['plain_400', 'status_403', 'page_200', 'no_number', 'odd_day'])
-      expect(text.err).toContain(name);
-    expect(text.err).toContain('you sent *** or *** or ***, and the key *** or *** or ***');
-    expect(await marksIn(text, json, ...told)).toStrictEqual([]);
-  });
+  test(
+    'in 30 faults of reports is in no byte written: output, ledger, archive, snapshot, lake',
+    async () => {
+      const names = Object.keys(faults);
+      expect(names).toHaveLength(30);
+      await installation.configure(settings(names, '30d'));
+      befallReports(names);
+      const [text, json] = [await sync(), await sync('--log', 'json', '--json')];
+      const told = await Promise.all([run('status', '--json'), run('plan', '--json'), run('publish')]);
+      expect([text.code, json.code]).toStrictEqual([78, 78]);
+      for (const name of ['plain_400', 'status_403', 'page_200', 'no_number', 'odd_day'])
+        expect(text.err).toContain(name);
+      expect(text.err).toContain('you sent *** or *** or ***, and the key *** or *** or ***');
+      expect(await marksIn(text, json, ...told)).toStrictEqual([]);
+    },
+    MANY_PROCESSES_MS,
+  );
 
   test('in an answer that is loaded is not in the archive either', async () => {
     await installation.configure(settings(['debug'], '30d'));
@@ -157,6 +182,29 @@ describe('a token the service says back', () => {
     expect((await installation.files()).filter((file) => file.includes('.archive/'))).not.toStrictEqual([]);
     expect(await marksIn(ended)).toStrictEqual([]);
   });
+
+  test(
+    'is in no file that a run leaves which is killed amid its faults, be it 1, 2, 3 or 4 fifths through',
+    async () => {
+      const names = ['plain_400', 'status_403', 'page_200', 'no_number', 'status_503', 'cut'];
+      await installation.configure(settings(names, '30d'));
+      befallReports(names, 1);
+      const hook = await writeKillHook(join(installation.directory, 'hook'));
+      const start = (environment: Readonly<Record<string, string>>): Promise<Ended> =>
+        installation.run(['sync', '--as-of', '2026-02-14T02:30:00Z'], { COST_KEY, ...environment });
+      expect((await start(hook.recording)).code).toBe(78);
+      const steps = (await hook.recorded()).length;
+      for (const fifths of [1, 2, 3, 4]) {
+        await rm(installation.path('data'), { recursive: true });
+        befallReports(names, 1);
+        const killed = await start(hook.killingBefore(Math.round((steps * fifths) / 5)));
+        expect(killed.code).toBeNull();
+        expect((await installation.files()).length).toBeGreaterThan(2);
+        expect(await marksIn(killed)).toStrictEqual([]);
+      }
+    },
+    MANY_PROCESSES_MS,
+  );
 
   test.each([
     ['401 with words', status(401)],

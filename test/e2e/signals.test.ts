@@ -113,7 +113,7 @@ describe('a signal in the middle, while a request hangs', () => {
     running.kill('SIGINT');
     const { code, out } = await running.ended;
     expect(code).toBe(130);
-    expect(out).toMatch(/days_of_2026_01 +1\/1 [^]*days_of_2026_02 +0\/1 [^]*\ninterrupted as of/);
+    expect(out).toMatch(/days_of_2026_01 +1\/1 [^]*days_of_2026_02 +0\/1 [^]*\ninterrupted in .*, as of/);
   });
 
   test('a second signal ends it at once, without a summary, and the next run completes what is missing', async () => {

@@ -3,7 +3,8 @@ import { afterEach, expect, test } from 'vitest';
 import { refreshLinks } from '../../src/links/refresh-links.ts';
 import type { Fault } from '../../src/simulator/faults.ts';
 import type { Link } from '../../src/model/link.ts';
-import { openLinksScene, storedTree, trueTree, type LinksScene } from '../support/links-scene.ts';
+import type { WorldOptions } from '../../src/simulator/world/world.ts';
+import { openLinksScene, storedTree, trueTree, type LinksScene, type StoredLink } from '../support/links-scene.ts';
 
 let scene: LinksScene;
 
@@ -13,19 +14,22 @@ const firstNight = '2026-06-01T02:30:00Z';
 const secondNight = '2026-06-02T02:30:00Z';
 const refused: Fault = { kind: 'status', status: 400, message: 'no such page' };
 
-/** Crawls once, then removes a network, adds one and renames one in every app; returns the apps' tokens. */
-async function crawledAndChanged(): Promise<readonly [string, string]> {
-  scene = await openLinksScene({ world: { apps: 2, links: 160 } });
+/** Crawls once, then removes a network, adds one and renames one in every app; returns the first two apps' tokens. */
+async function crawledAndChanged(
+  world: Partial<WorldOptions> = { apps: 2, links: 160 },
+): Promise<readonly [string, string]> {
+  scene = await openLinksScene({ world });
   await scene.crawl(firstNight);
-  const { links, world } = scene.simulator;
-  for (const { token } of world.apps) {
+  const { links } = scene.simulator;
+  for (const { token } of scene.simulator.world.apps) {
     const [first, second] = links.list(token, null).map(({ item }) => item.token);
     links.remove(first ?? '');
     links.rename(second ?? '', 'renamed');
     links.add(token, null, { name: 'new', children: [{ name: 'below' }] });
   }
   scene.simulator.asked.reset();
-  return [world.apps[0]?.token ?? '', world.apps[1]?.token ?? ''];
+  const [first = '', second = ''] = scene.simulator.world.apps.map(({ token }) => token);
+  return [first, second];
 }
 
 const ofApp = (app: string) => (link: Readonly<Record<string, unknown>>) => link['app_token'] === app;
@@ -57,6 +61,40 @@ test('one failed page of many leaves its app as it was and nothing closed; the o
   expect(await storedTree(scene)).toEqual(trueTree(scene));
   expect(scene.simulator.asked.requests.every(({ path }) => path.includes(broken))).toBe(true);
 });
+
+test(
+  'of 6 apps, 12 partners and 10 000 links a crawl that fails half-way through 1 app closes nothing of it; the next is whole',
+  { timeout: 240_000 },
+  async () => {
+    const [broken] = await crawledAndChanged({ apps: 6, partners: 12, links: 10_000 });
+    const before = await storedTree(scene);
+    const versions = `select * from main.links_history where app_token = '${broken}' order by all`;
+    const history = await scene.rows(versions);
+    const { links } = scene.simulator;
+    const half = before.filter((link) => ofApp(broken)(link) && link['has_subtrackers'] === true).length / 2;
+    let children = 0;
+    const stop = scene.simulator.script({
+      match: ({ path }) => path.includes(broken) && path.endsWith('/children') && (children += 1) > half,
+      times: 1,
+      fault: refused,
+    });
+    const { failures } = await scene.crawl(secondNight);
+    expect(failures.map(({ code, facts }) => [code, facts['app_token']])).toEqual([['SOURCE_REFUSED', broken]]);
+    expect(children).toBeGreaterThan(half);
+    const isWhole = (link: StoredLink): boolean => !ofApp(broken)(link);
+    const [stored, truth] = [await storedTree(scene), trueTree(scene)];
+    expect(stored.filter(ofApp(broken))).toEqual(before.filter(ofApp(broken)));
+    expect(await scene.rows(versions)).toEqual(history);
+    expect(stored.filter(isWhole)).toEqual(truth.filter(isWhole));
+
+    stop();
+    links.archive(links.list(broken, null).at(-1)?.item.token ?? '');
+    expect((await scene.crawl('2026-06-03T02:30:00Z')).failures).toEqual([]);
+    const after = trueTree(scene);
+    expect(after.length).toBeGreaterThan(9000);
+    expect(await storedTree(scene)).toEqual(after);
+  },
+);
 
 test('a link that vanished during the crawl makes it start over once, and the result is whole', async () => {
   const [app] = await crawledAndChanged();

@@ -79,15 +79,24 @@ test('a lost answer to a creation that took place is looked up: one POST, the li
   expect((await storedTree(scene)).map(({ token }) => token)).toContain(link.token);
 });
 
-test('a lost answer to a creation that did not take place is reported as not created, and not sent again', async () => {
-  const { writing, app } = await crawledScene();
-  const before = await storedTree(scene);
-  onPost({ kind: 'reset' });
-  const failure = await failureFrom(createLink(writing, { appToken: app, name: 'Lost', parent: null }));
-  expect([failure.code, failure.facts['outcome']]).toEqual(['SOURCE_UNAVAILABLE', 'not created']);
-  expect(scene.simulator.asked.counts.create_link).toBe(1);
-  expect(await storedTree(scene)).toEqual(before);
-});
+const openEnds: readonly [string, Fault][] = [
+  ['a lost answer', { kind: 'reset' }],
+  ['an answer of 202, of which nothing is documented,', { kind: 'status', status: 202 }],
+  ['an answer of 520, of which nothing is documented,', { kind: 'status', status: 520 }],
+];
+
+test.each(openEnds)(
+  '%s to a creation that did not take place is looked up: not created, not sent again',
+  async (_, fault) => {
+    const { writing, app } = await crawledScene();
+    const before = await storedTree(scene);
+    onPost(fault);
+    const failure = await failureFrom(createLink(writing, { appToken: app, name: 'Lost', parent: null }));
+    expect([failure.code, failure.facts['outcome']]).toEqual(['SOURCE_UNAVAILABLE', 'not created']);
+    expect(scene.simulator.asked.counts.create_link).toBe(1);
+    expect(await storedTree(scene)).toEqual(before);
+  },
+);
 
 test('a lost answer that cannot be looked up either stays unknown', async () => {
   const { writing, app } = await crawledScene();
@@ -106,7 +115,7 @@ test('a lost answer that cannot be looked up either stays unknown', async () => 
 test('what is wrong before the call is never sent', async () => {
   const { writing, app, network } = await crawledScene();
   const wrong = [
-    () => createLink(writing, { appToken: 'short', name: 'x', parent: null }),
+    () => createLink(writing, { appToken: 'not-a-token!', name: 'x', parent: null }),
     () => createLink(writing, { appToken: app, name: ' \u00A0', parent: null }),
     () => createLink(writing, { appToken: app, name: 'a\u0007b', parent: null }),
     () => createLink(writing, { appToken: app, name: 'x', parent: '../partners' }),
@@ -130,7 +139,7 @@ test('a parent the service does not know is its answer, before any POST; a refus
   expect(await storedTree(scene)).toEqual(before);
 });
 
-test('an id that is not in the stored partner list warns with the nearest, a name fails with its id, 10 characters warn', async () => {
+test('an id that is not in the stored partner list warns with the nearest, a name or a part of it fails with its id', async () => {
   const { writing, app, network } = await crawledScene();
   const insert = `insert into main.partners values ('1741', 'Kumo', true, true), ('-300', 'Organic', null, false)`;
   await scene.warehouse.run(insert);
@@ -140,9 +149,25 @@ test('an id that is not in the stored partner list warns with the nearest, a nam
   expect(told).toEqual(['The partner id 1742 is not in the stored list of 1 partners; the nearest is 1741 (Kumo).']);
   const named = await failureFrom(updateLink(writing, app, network, { partnerId: 'kuma' }));
   expect(named.hint).toBe('Give 1741, the id of Kumo.');
-  await failureFrom(createLink(writing, { appToken: 'abcdefghij', name: 'x', parent: null }));
-  expect(warnings()).toContain('APP_TOKEN_UNUSUAL');
+  await scene.warehouse.run(`insert into main.partners values ('1750', 'Halcyon Social', true, true)`);
+  const partly = await failureFrom(updateLink(writing, app, network, { partnerId: 'halcyon' }));
+  expect(partly.hint).toBe('Give 1750, the id of Halcyon Social.');
 });
+
+test.each([
+  ['abcdefghij', 10],
+  ['short', 5],
+])(
+  'an app token such as %s, of %i characters instead of 12, warns and is asked for all the same',
+  async (token, length) => {
+    const { writing } = await crawledScene();
+    const failure = await failureFrom(createLink(writing, { appToken: token, name: 'x', parent: null }));
+    expect([failure.code, failure.facts['status']]).toEqual(['SOURCE_REFUSED', 422]);
+    expect(warnings()).toEqual(['APP_TOKEN_UNUSUAL']);
+    const told = scene.events.flatMap((event) => (event.type === 'warning' ? [event.message] : []));
+    expect(told).toEqual([`The app token ${token} had ${length} characters instead of 12.`]);
+  },
+);
 
 test('nothing is stored for an app that was never crawled, nor without a warehouse', async () => {
   const { writing, app } = await crawledScene();

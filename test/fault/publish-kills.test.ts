@@ -1,34 +1,25 @@
-import { execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { existsSync, readdirSync, symlinkSync } from 'node:fs';
-import { cp, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 
 import { contentsOf } from '../../src/publish/contents.ts';
 import { withDatabase } from '../../src/publish/other-database.ts';
+import { randomFrom } from '../support/kill-moments.ts';
+import { CREDENTIALS, startObjectStore } from '../support/object-store.ts';
+import { compilePublisher, type Publisher } from '../support/publisher.ts';
 import { ask, openSample, rowsOf, type Sample } from '../support/sample-warehouse.ts';
 
-const repository = fileURLToPath(new URL('../..', import.meta.url));
 const DAYS = 30;
 
-let built: string;
+let publisher: Publisher;
 let sample: Sample;
 
-/** Node 20 runs no TypeScript, and a process that is to be killed cannot be this one: the sources are compiled aside. */
 beforeAll(async () => {
-  built = await mkdtemp(join(tmpdir(), 'ripen-built-'));
-  for (const name of ['sql', 'node_modules']) symlinkSync(join(repository, name), join(built, name));
-  await cp(join(repository, 'package.json'), join(built, 'package.json'));
-  const compiler = join(repository, 'node_modules/typescript/bin/tsc');
-  const project = join(repository, 'config/tooling/tsconfig.build.json');
-  execFileSync(process.execPath, [compiler, '-p', project, '--noCheck', '--outDir', join(built, 'dist')]);
+  publisher = await compilePublisher();
 });
-afterAll(async () => rm(built, { recursive: true, force: true }));
+afterAll(async () => publisher.remove());
 
 beforeEach(async () => {
   sample = await openSample(DAYS, 20);
@@ -40,29 +31,10 @@ const targets = (): Parameters<Sample['publish']>[0] => [
   { kind: 'duckdb', path: sample.path('analytics.duckdb'), mode: 0o644 },
 ];
 
-/** Publishes in a process of its own and kills it, with no chance to tidy up, as soon as the moment has come. */
+/** Kills as soon as the moment has come, which must be before the publisher is done. */
 async function publishAndKill(moment: () => boolean): Promise<void> {
-  const program = `
-    import { openWarehouse } from '${built}/dist/warehouse/warehouse.js';
-    import { publish } from '${built}/dist/publish/publish.js';
-    const emit = () => {};
-    const warehouse = await openWarehouse(process.argv[1], { mode: 'write', lockWaitMs: 0, emit });
-    const slices = [{ name: 'network_daily' }];
-    await publish({ publish: JSON.parse(process.argv[2]), slices }, warehouse, emit, new AbortController().signal);
-    await warehouse.close();`;
-  const wanted = JSON.stringify(targets());
-  await sample.lend(async () => {
-    const child = spawn(
-      process.execPath,
-      ['--input-type=module', '-e', program, '--', sample.path('warehouse.duckdb'), wanted],
-      { stdio: 'inherit' },
-    );
-    const gone = once(child, 'exit');
-    while (child.exitCode === null && !moment()) await sleep(1);
-    child.kill('SIGKILL');
-    await gone;
-    expect(child.signalCode, 'the process finished before the moment came').toBe('SIGKILL');
-  });
+  const wasKilled = await publisher.publishAndKill(sample, targets(), moment);
+  expect(wasKilled, 'the process finished before the moment came').toBe(true);
 }
 
 const filesIn = (folder: string): string[] =>
@@ -77,12 +49,14 @@ const lakeFiles = (): string[] =>
 
 /** What a reader finds of each day, wherever the files stand: never a torn file, never two versions of one day. */
 async function installsInLake(): Promise<Record<string, unknown>[]> {
-  const files = lakeFiles();
-  if (files.length === 0) return [];
+  return lakeFiles().length === 0 ? [] : installsIn(sample.path('lake'));
+}
+
+function installsIn(lake: string): Promise<Record<string, unknown>[]> {
   return ask(
     ':memory:',
     `select day::varchar as day, count(*)::integer as rows, sum(installs)::varchar as installs
-     from read_parquet('${sample.path('lake')}/network_daily/*/data.parquet') group by day order by day`,
+     from read_parquet('${lake}/network_daily/*/data.parquet') group by day order by day`,
   );
 }
 
@@ -131,4 +105,81 @@ test.each([0, 25])(
     for (const day of await installsInLake()) expect([...before, ...after]).toContainEqual(day);
     await expectComplete();
   },
+);
+
+/** How many times a publisher is killed on the same copies; `npm run test:publisher` kills it 50 times. */
+const KILLS = Number(process.env['RIPEN_PUBLISH_KILLS'] ?? '3');
+
+test(
+  `a publisher killed ${KILLS} times, by turns in lake, snapshot and bucket, leaves whole files and at last completes`,
+  async () => {
+    for (const [name, value] of Object.entries(CREDENTIALS)) vi.stubEnv(name, value);
+    const store = await startObjectStore();
+    onTestFinished(async () => {
+      vi.unstubAllEnvs();
+      await store.close();
+    });
+    const everywhere = [...targets(), store.lake('lake')];
+    await sample.publish(everywhere);
+    const days = new Set<string>();
+    const states = new Set<string>();
+    const remember = async (): Promise<void> => {
+      for (const day of await installsInWarehouse()) days.add(JSON.stringify(day));
+      states.add(JSON.stringify(await contentsOf(sample.warehouse)));
+    };
+    await remember();
+    const unfinishedSnapshot = sample.path('analytics.duckdb.ripen-unfinished');
+    const moments = [
+      (count: number) => {
+        const before = new Set(lakeFiles().map((path) => statSync(path).ino));
+        return () => lakeFiles().filter((path) => !before.has(statSync(path).ino)).length >= count;
+      },
+      (count: number) => {
+        let seenAt = Infinity;
+        return () => {
+          if (seenAt === Infinity && existsSync(unfinishedSnapshot)) seenAt = Date.now();
+          return Date.now() - seenAt >= count;
+        };
+      },
+      (count: number) => {
+        store.requests.length = 0;
+        return () => store.requests.filter(({ method }) => method === 'PUT').length >= count;
+      },
+    ];
+    const random = randomFrom(20_260_101);
+    const left = { lakes: 0, snapshots: 0, buckets: 0 };
+    let kills = 0;
+    while (kills < KILLS) {
+      await sample.warehouse.run('update network_daily set installs = installs + 1');
+      await sample.warehouse.run(`insert into ripen.warnings by name
+        select 'run' as run_id, 'w' as code, 'kill ${kills}' as message, now()::timestamp as seen_at`);
+      await remember();
+      const moment = moments[kills % moments.length]?.(Math.ceil(random() * (DAYS - 1))) ?? (() => true);
+      if (!(await publisher.publishAndKill(sample, everywhere, moment))) continue;
+      kills += 1;
+      const copy = sample.path(`bucket-${kills}`);
+      await store.download('lake', copy);
+      for (const lake of [sample.path('lake'), copy]) {
+        const found = await installsIn(lake);
+        expect(found).toHaveLength(DAYS);
+        expect(found.filter((day) => !days.has(JSON.stringify(day)))).toEqual([]);
+      }
+      await rm(copy, { recursive: true });
+      const snapshot = await withDatabase(sample.path('analytics.duckdb'), 'READ_ONLY', contentsOf);
+      expect(states.has(JSON.stringify(snapshot))).toBe(true);
+      if (existsSync(sample.path('lake/_unfinished.json'))) left.lakes += 1;
+      if (existsSync(unfinishedSnapshot)) left.snapshots += 1;
+      if ((await store.objects()).has('lake/_unfinished.json')) left.buckets += 1;
+    }
+    process.stdout.write(`After ${KILLS} kills unfinished: ${JSON.stringify(left)}\n`);
+    expect(left.lakes).toBeGreaterThan(0);
+    expect(left.buckets).toBeGreaterThan(0);
+    await expectComplete();
+    await sample.publish(everywhere);
+    const complete = sample.path('bucket-complete');
+    await store.download('lake', complete);
+    expect(await installsIn(complete)).toEqual(await installsInWarehouse());
+    expect((await sample.publish(everywhere)).map((copy) => copy.because)).toEqual([{}, { replaced: 1 }, {}]);
+  },
+  60_000 + KILLS * 20_000,
 );

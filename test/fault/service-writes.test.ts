@@ -64,10 +64,14 @@ describe('row 34: ad spend', () => {
 
   test('answered 401 stops this line and every later one, but not the reports', async () => {
     await serve((request) => (request.path === '/cost' ? { status: 401 } : json({ apps: [] })));
-    expect((await failureFrom(spend())).code).toBe('CREDENTIALS_REFUSED');
-    expect((await failureFrom(spend())).code).toBe('CREDENTIALS_REFUSED');
+    for (const _ of ['this', 'later']) {
+      const failure = await failureFrom(spend());
+      expect(failure).toMatchObject({ code: 'CREDENTIALS_REFUSED', facts: { status: 401 } });
+      expect(failure.hint).toBe('Set service.cost_headers to the credential of the ad spend API.');
+    }
     expect(server.received).toHaveLength(1);
-    expect(await connection.service.filtersData({ filters: ['apps'] }, connection.signal)).toEqual([]);
+    const asked = connection.service.filtersData({ filters: ['apps'] }, connection.signal);
+    expect(await asked).toEqual({ items: [], absent: [] });
   });
 
   const lost: readonly [string, Reply | 'hang'][] = [
@@ -76,12 +80,39 @@ describe('row 34: ad spend', () => {
     ['500', { status: 500 }],
     ['502', { status: 502 }],
     ['504', { status: 504 }],
+    ['201', { status: 201 }],
+    ['202', { status: 202 }],
+    ['204', { status: 204 }],
+    ['408', { status: 408 }],
+    ['409', { status: 409 }],
+    ['418', { status: 418 }],
+    ['422', { status: 422 }],
+    ['501', { status: 501 }],
+    ['520', { status: 520 }],
     ['200 with a web page', { status: 200, headers: { 'content-type': 'text/html' }, body: '<h1>Sign in</h1>' }],
   ];
   test.each(lost)('%s leaves the outcome unknown and is not sent again', async (_, reply) => {
     await serve(() => reply, 300);
     expect(await spend()).toMatchObject({ outcome: 'unknown' });
     expect(server.received).toHaveLength(1);
+  });
+
+  test.each([
+    [302, 'SOURCE_REDIRECTED'],
+    [404, 'SOURCE_MISSING'],
+    [410, 'SOURCE_MISSING'],
+  ])('answered %i came to no ad spend API at all: %s, sent once and not accepted', async (status, code) => {
+    await serve(() => ({ status }));
+    expect(await failureFrom(spend())).toMatchObject({ code, facts: { status } });
+    expect(server.received).toHaveLength(1);
+  });
+
+  test('answered with a status nobody documented tells the words of the service beside the doubt', async () => {
+    await serve(() => ({ status: 422, body: '{"message":"cost_id is known"}' }));
+    expect(await spend()).toEqual({
+      outcome: 'unknown',
+      reason: 'was answered 422, of which the interface says nothing: cost_id is known',
+    });
   });
 
   test.each([429, 503])('answered %i, and so certainly not accepted, is sent again', async (status) => {

@@ -1,6 +1,6 @@
 /** Runs that end before their work does: the token reset, the deadline passed, a signal. What was committed stays. */
 
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import { column, contentOf, lastRun, query, storedAndTrue } from '../support/contents.ts';
@@ -26,7 +26,18 @@ const FIRST_WEEK = '2026-01-12:2026-01-18';
 beforeEach(async () => {
   scenario = await openScenario([hourly], { simulator: { world: { ...smallWorld, rowsPerDay: 8 } } });
 });
-afterEach(() => scenario.close());
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await scenario.close();
+});
+
+/** A deadline of so many milliseconds that passes when it is told to, however fast the machine is. */
+function passingDeadline(ms: number): AbortController {
+  const deadline = new AbortController();
+  const timeout = AbortSignal.timeout.bind(AbortSignal);
+  vi.spyOn(AbortSignal, 'timeout').mockImplementation((given) => (given === ms ? deadline.signal : timeout(given)));
+  return deadline;
+}
 
 /** Every load of the ledger has exactly its rows in the table, and no row is without a load. */
 async function expectWholeLoads(): Promise<void> {
@@ -89,7 +100,13 @@ test('a deadline that passes while 19 of 20 windows hang keeps the 1 that came a
     times: Infinity,
     fault: { kind: 'silence' },
   });
-  const summary = await runNight(scenario, NOW, { request: { deadlineMs: 2500 } });
+  const deadline = passingDeadline(2500);
+  const summary = await runNight(scenario, NOW, {
+    request: { deadlineMs: 2500 },
+    onEvent: ({ type }) => {
+      if (type === 'window_loaded') deadline.abort();
+    },
+  });
 
   expect(summary.failures).toMatchObject([
     { code: 'DEADLINE_PASSED', slice: null, message: textWith('2.5 s'), hint: textWith('Run again') },

@@ -1,8 +1,7 @@
 /** Files that are no warehouse of this program: said before the first request, and left byte for byte as they are. */
 
 import { createHash } from 'node:crypto';
-import { mkdir, readFile, truncate, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readFile, truncate, writeFile } from 'node:fs/promises';
 
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -118,27 +117,4 @@ test('a warehouse of version 99 is refused with both versions, and is not migrat
 test('a stray .wal without its database is refused, as DuckDB would replay it', async () => {
   await writeFile(`${scenario.config.warehouse}.wal`, 'whatever');
   expect(await refusal()).toEqual(refusedAs('WAREHOUSE_FOREIGN', '.wal'));
-});
-
-test('a warehouse in a place that cannot be is found before the first request', async () => {
-  const file = join(scenario.directory, 'file');
-  await writeFile(file, '');
-  const warehouse = join(file, 'warehouse.duckdb');
-  const failure = await failureFrom(scenario.night(NOW, { warehouse }));
-  expect(failure).toMatchObject({ code: 'STORAGE_FAILED', kind: 'storage' });
-  expect(failure.message).toContain(warehouse);
-  expect(scenario.simulator.asked.requests).toEqual([]);
-});
-
-test('a directory in the place of the warehouse is found before the first request', async () => {
-  await mkdir(scenario.config.warehouse);
-  const failure = await failureFrom(runNight(scenario, NOW));
-  expect(failure).toMatchObject({ kind: 'storage' });
-  expect(failure.message).toContain(scenario.config.warehouse);
-  expect(scenario.simulator.asked.requests).toEqual([]);
-});
-
-test('a warehouse 3 directories deep that do not exist yet is made', async () => {
-  const warehouse = join(scenario.directory, 'a', 'b', 'c', 'warehouse.duckdb');
-  expect((await scenario.night(NOW, { warehouse })).status).toBe('succeeded');
 });

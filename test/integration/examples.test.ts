@@ -3,6 +3,7 @@ import { readdirSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
 
+import { readStatus } from '../../src/status/status.ts';
 import { statement } from '../../src/warehouse/statements.ts';
 import { openScenario, slice, type Scenario } from '../support/scenario.ts';
 
@@ -63,4 +64,27 @@ test('finality cell by cell agrees with the final view, for every metric and day
   );
   expect(cells.length).toBeGreaterThan(daily.metrics.length);
   for (const { metric, is_final: isFinal, cells: shown } of cells) expect(shown > 0, metric).toBe(isFinal);
+});
+
+test('the status tells of each metric as many final days as the ledger has, and the rest as maturing', async () => {
+  const asOf = new Date('2026-06-02T02:30:00Z');
+  const counts = z.object({ metric: z.string(), days: z.coerce.number() });
+  const { report, final } = await scenario.inWarehouse(async (warehouse) => ({
+    report: await readStatus(scenario.config, warehouse, asOf),
+    final: await warehouse.rows(
+      `select metric, count(*) filter (where is_final)::varchar as days from ripen.finality
+       where period between date '2026-04-13' and date '2026-06-01' group by metric`,
+      [],
+      counts,
+    ),
+  }));
+  const [status] = report.slices;
+  expect(status?.metrics.map(({ metric }) => metric)).toStrictEqual(daily.metrics);
+  for (const { metric, cells } of status?.metrics ?? []) {
+    const days = final.find((each) => each.metric === metric)?.days;
+    expect([metric, cells.final, cells.maturing]).toStrictEqual([metric, days, 50 - (days ?? 0)]);
+  }
+  expect(status?.restated.length).toBeGreaterThan(5);
+  expect(report.runs).toMatchObject([{ retries: 0, failures: [] }, { status: 'succeeded' }]);
+  expect(report.health.state).toBe('well');
 });

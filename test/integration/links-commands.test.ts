@@ -3,6 +3,8 @@ import { join } from 'node:path';
 
 import { afterEach, expect, test } from 'vitest';
 
+import { linksList } from '../../src/commands/links-list.ts';
+import { partners } from '../../src/commands/partners.ts';
 import { linksCreate } from '../../src/commands/links-create.ts';
 import { linksUpdate } from '../../src/commands/links-update.ts';
 import { openWarehouse } from '../../src/warehouse/warehouse.ts';
@@ -56,4 +58,40 @@ test('links create prints a table without control characters, and sends nothing 
   await linksCreate(args, shell);
   expect(shell.printed.at(-1)).toMatch(/^field {2,}value\ntoken {2,}\S+\nname {2,}Held\n/);
   expect(shell.printed.at(-1)).toMatch(/Not stored: the next crawl of the app will bring it\.$/);
+});
+
+test('links list and partners print JSON under the names the service has for fields, ids as text', async () => {
+  const { shell, app } = await opened();
+  const { links, world } = scenario.simulator;
+  await partners(globals, shell);
+  expect(JSON.parse(shell.printed.at(-1) ?? '')).toEqual({
+    partners: world.partners.map(({ id, display_name, supports_cost_data }) => ({
+      id: String(id),
+      display_name,
+      supports_cost_data,
+    })),
+  });
+  await linksList({ ...globals, app, parent: undefined }, shell);
+  expect(JSON.parse(shell.printed.at(-1) ?? '')).toEqual({
+    links: links.list(app, null).map(({ item }) => ({
+      name: item.name,
+      token: item.token,
+      label: item.label,
+      level: 1,
+      archived: item.archived,
+      has_subtrackers: links.list(app, item.token).length > 0,
+      partner_id: item.partnerId === null ? null : String(item.partnerId),
+      cost_data_enabled: item.costDataEnabled,
+      url: item.url,
+      click_url: item.clickUrl,
+      impression_url: item.impressionUrl,
+    })),
+  });
+});
+
+test('an app token that is not 12 characters long is warned of and asked for all the same', async () => {
+  const { shell } = await opened();
+  const asking = linksList({ ...globals, quiet: false, app: 'shorttoken1', parent: undefined }, shell);
+  await expect(asking).rejects.toMatchObject({ code: 'SOURCE_REFUSED' });
+  expect(shell.told.join('\n')).toContain('The app token shorttoken1 had 11 characters instead of 12.');
 });

@@ -23,62 +23,66 @@ function pagesNeeded({ simulator }: LinksScene): number {
   return world.apps.reduce((sum, app) => sum + below(app.token, null), 0);
 }
 
-test('10 000 links of 6 apps in 4 levels are stored exactly, then changed ones only get new versions', async () => {
-  scene = await openLinksScene({ world: { apps: 6, partners: 12, links: 10_000 } });
-  const { links, asked, world } = scene.simulator;
+test(
+  '10 000 links of 6 apps in 4 levels are stored exactly, then changed ones only get new versions',
+  { timeout: 240_000 },
+  async () => {
+    scene = await openLinksScene({ world: { apps: 6, partners: 12, links: 10_000 } });
+    const { links, asked, world } = scene.simulator;
 
-  const first = await scene.crawl(firstNight);
-  expect(first).toEqual({ rows: 10_000, removed: 0, failures: [] });
-  const before = trueTree(scene);
-  expect(before).toHaveLength(10_000);
-  expect(await storedTree(scene)).toEqual(before);
-  expect(asked.counts.links + asked.counts.children).toBe(pagesNeeded(scene));
+    const first = await scene.crawl(firstNight);
+    expect(first).toEqual({ rows: 10_000, removed: 0, failures: [] });
+    const before = trueTree(scene);
+    expect(before).toHaveLength(10_000);
+    expect(await storedTree(scene)).toEqual(before);
+    expect(asked.counts.links + asked.counts.children).toBe(pagesNeeded(scene));
 
-  asked.reset();
-  expect(await scene.crawl(firstNight)).toEqual({ rows: 10_000, removed: 0, failures: [] });
-  expect(asked.counts.links + asked.counts.children).toBe(0);
+    asked.reset();
+    expect(await scene.crawl(firstNight)).toEqual({ rows: 10_000, removed: 0, failures: [] });
+    expect(asked.counts.links + asked.counts.children).toBe(0);
 
-  const app = world.apps[0]?.token ?? '';
-  const [renamed, archived, moved, removed] = links.list(app, null).map(({ item }) => item.token);
-  links.rename(renamed ?? '', 'Renamed "network"; --');
-  links.archive(archived ?? '');
-  links.change(moved ?? '', { partnerId: world.partners[3]?.id ?? 0, costDataEnabled: true });
-  const gone = trueTree(scene).filter((link) => link['root_token'] === removed);
-  links.remove(removed ?? '');
-  const grown = { name: 'Grown', partnerId: 1, children: [{ name: 'c', children: [{ name: 'a' }, { name: 'b' }] }] };
-  links.add(app, null, grown);
-  const after = trueTree(scene);
-  const changed = changedTokens(before, after);
+    const app = world.apps[0]?.token ?? '';
+    const [renamed, archived, moved, removed] = links.list(app, null).map(({ item }) => item.token);
+    links.rename(renamed ?? '', 'Renamed "network"; --');
+    links.archive(archived ?? '');
+    links.change(moved ?? '', { partnerId: world.partners[3]?.id ?? 0, costDataEnabled: true });
+    const gone = trueTree(scene).filter((link) => link['root_token'] === removed);
+    links.remove(removed ?? '');
+    const grown = { name: 'Grown', partnerId: 1, children: [{ name: 'c', children: [{ name: 'a' }, { name: 'b' }] }] };
+    links.add(app, null, grown);
+    const after = trueTree(scene);
+    const changed = changedTokens(before, after);
 
-  const ofOneApp = { apps: [app], maxLevel: 4 };
-  const second = await refreshLinks(scene.run(secondNight), ofOneApp);
-  expect(second).toEqual({ rows: after.length, removed: gone.length, failures: [] });
-  expect(await storedTree(scene)).toEqual(after);
-  const versions = await scene.rows(
-    `select
+    const ofOneApp = { apps: [app], maxLevel: 4 };
+    const second = await refreshLinks(scene.run(secondNight), ofOneApp);
+    expect(second).toEqual({ rows: after.length, removed: gone.length, failures: [] });
+    expect(await storedTree(scene)).toEqual(after);
+    const versions = await scene.rows(
+      `select
          count(*) filter (where valid_to is null) as current,
          count(*) filter (where valid_to = timestamp '2026-06-02 02:30:00') as closed,
          count(*) filter (where valid_from = timestamp '2026-06-02 02:30:00') as opened,
          count(*) as all_versions
      from main.links_history`,
-  );
-  const opened = after.filter((link) => changed.has(String(link['token']))).length;
-  const closed = before.filter((link) => changed.has(String(link['token']))).length;
-  expect(closed).toBeLessThan(2000);
-  expect(versions).toEqual([
-    {
-      current: String(after.length),
-      closed: String(closed),
-      opened: String(opened),
-      all_versions: String(before.length + opened),
-    },
-  ]);
+    );
+    const opened = after.filter((link) => changed.has(String(link['token']))).length;
+    const closed = before.filter((link) => changed.has(String(link['token']))).length;
+    expect(closed).toBeLessThan(2000);
+    expect(versions).toEqual([
+      {
+        current: String(after.length),
+        closed: String(closed),
+        opened: String(opened),
+        all_versions: String(before.length + opened),
+      },
+    ]);
 
-  await refreshLinks(scene.run(thirdNight), ofOneApp);
-  expect(await scene.rows('select count(*) as n from main.links_history')).toEqual([
-    { n: String(before.length + opened) },
-  ]);
-});
+    await refreshLinks(scene.run(thirdNight), ofOneApp);
+    expect(await scene.rows('select count(*) as n from main.links_history')).toEqual([
+      { n: String(before.length + opened) },
+    ]);
+  },
+);
 
 describe('a list of 130 networks and 60 sub-links is stored whole', () => {
   const styles: readonly Partial<PagingStyle>[] = [

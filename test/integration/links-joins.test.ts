@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+
 import { afterEach, expect, test } from 'vitest';
 import * as z from 'zod';
 
@@ -50,6 +52,12 @@ async function joined(look: (warehouse: Warehouse) => Promise<void>): Promise<vo
     await warehouse.close();
     await service.close();
   }
+}
+
+/** The queries on a page of the documentation. */
+function queriesOf(page: string): readonly string[] {
+  const text = readFileSync(new URL(`../../docs/${page}.md`, import.meta.url), 'utf8');
+  return [...text.matchAll(/```sql\n([^`]*)```/g)].map(([, sql = '']) => sql);
 }
 
 /** The token of the link at the end of a path of labels, each followed by its siblings' separator. */
@@ -107,6 +115,10 @@ test('every attributed row of a simulated week finds the one link the simulator 
       row,
     );
     expect(shares.map(({ network }) => network)).toEqual(['Expired Attributions', 'Organic']);
+    const [installs = '', unmatched = ''] = queriesOf('joining').map((sql) => sql.replaceAll('network_daily', 'whole'));
+    expect((await warehouse.rows(installs, [], row)).length).toBeGreaterThan(50);
+    const lost = (await warehouse.rows(unmatched, [], row)).filter((found) => found['unmatched_share'] === 1);
+    expect(lost.map(({ network }) => String(network)).toSorted()).toEqual(['Expired Attributions', 'Organic']);
   });
 });
 

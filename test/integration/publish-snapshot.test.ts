@@ -213,7 +213,7 @@ describe('several targets', () => {
     await expect(publishing).rejects.toMatchObject({ code: 'WAREHOUSE_FOREIGN' });
     expect(existsSync(sample.path('lake/_manifest.json'))).toBe(true);
     expect(sample.events.filter(({ type }) => type === 'published')).toMatchObject([
-      { kind: 'parquet', filesWritten: 8 },
+      { kind: 'parquet', path: sample.path('lake') },
     ]);
   });
 

@@ -125,7 +125,8 @@ describe('a report', () => {
           : service.filtersData({ filters: ['apps'] }, signal),
       ),
     );
-    expect(server.peak()).toBe(7);
+    // The server may see a call end before the next one comes.
+    expect(server.peak()).toBeLessThanOrEqual(7);
     expect(service.statistics().peakConcurrency).toBe(7);
   });
 });
@@ -133,7 +134,7 @@ describe('a report', () => {
 describe('filters-data', () => {
   test.each(['v1', 'v2'])('is read from the %s example, missing fields as empty', async (version) => {
     await serve(() => json({}, { body: fixture(`filters_data.example.${version}.json`) }));
-    const catalog = await connection.service.filtersData(
+    const { items: catalog } = await connection.service.filtersData(
       { filters: ['overview_metrics', 'cost_metrics'], section: 'cost', contains: { cost_metrics: 'net+' } },
       connection.signal,
     );
@@ -149,11 +150,45 @@ describe('filters-data', () => {
     expect(catalog.find(({ id }) => id === 'network_cost')).toMatchObject({ filter: 'cost_metrics', shortName: '' });
   });
 
-  test('takes ids of any scalar type as text, ignores unknown keys and knows an absent filter as empty', async () => {
+  test('takes ids of any scalar type as text, ignores unknown keys and drops items without an id', async () => {
     const body = '{"apps":[{"id":9007199254740993,"x":1},{"id":true,"name":null},{"name":"nameless"}],"more":5}';
     await serve(() => json({}, { body }));
-    const catalog = await connection.service.filtersData({ filters: ['apps', 'networks'] }, connection.signal);
-    expect(catalog.map(({ id }) => id)).toEqual(['9007199254740993', 'true']);
+    const { items, absent } = await connection.service.filtersData({ filters: ['apps'] }, connection.signal);
+    expect(items.map(({ id }) => id)).toEqual(['9007199254740993', 'true']);
+    expect(absent).toEqual([]);
+  });
+
+  test('tells a list that is absent or null from one that is empty', async () => {
+    await serve(() => json({ apps: [{ id: 'a' }], networks: [], countries: null }));
+    const filters = ['apps', 'networks', 'countries', 'currencies'] as const;
+    const answer = await connection.service.filtersData({ filters }, connection.signal);
+    expect(answer).toMatchObject({ items: [{ filter: 'apps', id: 'a' }], absent: ['countries', 'currencies'] });
+  });
+
+  test.each([
+    [
+      'an error object',
+      '{"error":"catalog is being built"}',
+      'none of the lists asked for was in {"error":"catalog is',
+    ],
+    ['an empty object', '{}', 'none of the lists asked for was in {}'],
+    ['another list', '{"networks":[]}', 'none of the lists asked for was in {"networks":[]}'],
+    ['a bare list', '[{"id":"a"}]', 'expected record, received array'],
+    ['a word', '"maintenance"', 'expected record, received string'],
+  ])(
+    'answered 200 with %s is asked for once more, then SOURCE_GARBLED with its first words',
+    async (_, body, words) => {
+      await serve(() => json({}, { body }));
+      const failure = await failureFrom(connection.service.filtersData({ filters: ['apps'] }, connection.signal));
+      expect(failure).toMatchObject({ code: 'SOURCE_GARBLED', facts: { attempts: 2, status: 200 } });
+      expect(failure.message).toContain(words);
+    },
+  );
+
+  test('answered 204 leaves every list absent, none empty', async () => {
+    await serve(() => ({ status: 204 }));
+    const answer = await connection.service.filtersData({ filters: ['apps', 'networks'] }, connection.signal);
+    expect(answer).toEqual({ items: [], absent: ['apps', 'networks'] });
   });
 
   test('with 20 000 characters of search words is asked in several calls below 6100 characters', async () => {
@@ -163,8 +198,8 @@ describe('filters-data', () => {
     });
     const filters = ['apps', 'networks', 'partners', 'countries', 'currencies'] as const;
     const contains = Object.fromEntries(filters.map((name) => [name, 'x'.repeat(4000)]));
-    const catalog = await connection.service.filtersData({ filters, contains }, connection.signal);
-    expect(catalog.map(({ id }) => id)).toEqual(filters.map((name) => `${name}-1`));
+    const { items } = await connection.service.filtersData({ filters, contains }, connection.signal);
+    expect(items.map(({ id }) => id)).toEqual(filters.map((name) => `${name}-1`));
     expect(server.received).toHaveLength(5);
     expect(Math.max(...server.received.map(({ target }) => target.length))).toBeLessThan(6100);
   });

@@ -84,11 +84,12 @@ describe('CSV', () => {
       `${csvOf([line(1)])}sender-000002,cpc,USD,1\nsender-000003,cpc,USD,1,t,u,v\nsender-000004,cpc,USD,1,"t"t\n${csvOf([line(5)]).split('\n')[1]}\n"open,\n`,
     );
     expect(await send(file)).toMatchObject({ lines: 6, valid: 2, rejected: 4, accepted: 2 });
-    expect((await desk.rejects(file))?.map(({ line: at, reasons }) => [at, reasons[0]])).toEqual([
+    expect((await desk.rejects(file))?.map(({ line: at, reasons }) => [at, reasons.join('; ')])).toEqual([
+      // What the values of a line that fell apart would break besides is not told.
       [3, 'the line had 4 values for 5 columns'],
       [4, 'the line had 7 values for 5 columns'],
       [5, 'a value went on after its closing quote'],
-      [7, 'the line had 1 values for 5 columns'],
+      [7, 'the line had 1 value for 5 columns; a quote was never closed: all that follows it was read as one value'],
     ]);
     expect((await desk.rejects(file))?.[1]).toMatchObject({ tag: 't', surplus: ['u', 'v'] });
   });
@@ -175,7 +176,7 @@ describe('newline-delimited JSON', () => {
       'tag was neither a text nor a number',
       'tag was empty',
     ]);
-    expect(rejects?.[0]).toMatchObject({ raw: 'not json' });
+    expect(rejects?.[0]).toMatchObject({ raw: 'not json', reasons: [expect.any(String)] });
     expect(rejects?.[3]).toMatchObject({ cost_amount: '1e-7' });
   });
 

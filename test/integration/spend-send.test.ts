@@ -56,6 +56,14 @@ describe('a file', () => {
     expect((await desk.rejects(file))?.map(({ line: at }) => at)).toEqual([3, 4]);
   });
 
+  test('of 90 lines tells 18 times how far it got, every 5 lines, the last time that all are settled', async () => {
+    const lines = Array.from({ length: 90 }, (_, index) => line(String(index).padStart(6, '0')));
+    await desk.send(await desk.write('f.csv', csvOf([...lines, line('x')])), service);
+    const told = desk.events.flatMap((event) => (event.type === 'spend_settled' ? [event] : []));
+    expect(told.map(({ settled }) => settled)).toEqual(Array.from({ length: 18 }, (_, index) => (index + 1) * 5));
+    expect(new Set(told.map(({ due }) => due))).toEqual(new Set([90]));
+  });
+
   test('with equal copies sends the first; with different ones none, and names the first line', async () => {
     const lines = [
       line('equal-1'),
@@ -185,7 +193,12 @@ slices: [{ name: s, dimensions: [day], metrics: [installs], date_period: "2026-0
     expect(shell.printed.join('\n')).toContain('would send 1; nothing was sent and nothing recorded');
     expect(await spendSend(args, shell)).toBe(65);
     expect(shell.printed.join('\n')).toContain('sent 1: 1 accepted, 0 rejected by the service');
-    expect(shell.told.join('\n')).toMatch(/SPEND_REJECTED: 1 of 2 lines of f\.csv broke a rule/);
+    expect(shell.told.at(-1)).toMatch(
+      /^SPEND_REJECTED: 1 of 2 lines of f\.csv broke a rule and was not sent\.\n {2}hint: /,
+    );
+    const logged = recordedShell({ directory: desk.directory });
+    expect(await spendSend({ ...args, log: 'json' }, logged)).toBe(65);
+    expect(logged.told.map((text): unknown => JSON.parse(text))).toMatchObject([{ code: 'SPEND_REJECTED' }]);
     expect(await spendSend({ ...args, file: 'g.csv', json: true }, shell)).toBe(0);
     expect(JSON.parse(shell.printed.at(-1) ?? '')).toMatchObject({ lines: 1, accepted: 1, failures: [] });
     expect(accepted()).toEqual({ 'sender-000001': 1, 'sender-000002': 1 });

@@ -1,8 +1,8 @@
 /**
  * Kills a run of the command line from within, right before one of its steps.
  *
- * Hides how: a module that Node loads before the command line, which numbers the statements it runs and the files it
- * makes, puts in place or removes.
+ * Hides how: a module that Node loads before the command line, which numbers the statements it runs and what it does to
+ * files: makes, writes, makes durable, puts in place or removes them.
  */
 
 import { readFile, writeFile } from 'node:fs/promises';
@@ -40,8 +40,11 @@ function kindOfStatement([sql]) {
 
 // The process that copies a database inherits the environment.
 if (process.argv[1]?.endsWith('cli.js')) {
+  const handle = await fs.promises.open(process.argv[1]);
+  for (const method of ['write', 'sync']) number(Object.getPrototypeOf(handle), method, () => method);
+  await handle.close();
   number(duckdb.DuckDBConnection.prototype, 'run', kindOfStatement);
-  for (const method of ['chmod', 'mkdir', 'rename', 'rm', 'rmdir', 'writeFile']) {
+  for (const method of ['chmod', 'mkdir', 'open', 'rename', 'rm', 'rmdir', 'writeFile']) {
     number(fs.promises, method, () => method);
   }
   syncBuiltinESMExports();

@@ -44,8 +44,8 @@ export function momentText(moment: Moment): string {
     : `before its step ${moment.step}, "${moment.kind}"`;
 }
 
-/** Mulberry32: small, and the same everywhere. */
-function randomFrom(seed: number): () => number {
+/** Numbers in [0, 1) that a seed fixes. Mulberry32: small, and the same everywhere. */
+export function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {
     state = (state + 0x6d_2b_79_f5) | 0;

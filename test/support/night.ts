@@ -7,7 +7,7 @@ import type { HttpService } from '../../src/config/config.ts';
 import type { RunEvent } from '../../src/events.ts';
 import type { Slice } from '../../src/model/slice.ts';
 import type { SyncRequest } from '../../src/run.ts';
-import { realClock } from '../../src/service/clock.ts';
+import { realClock, type Clock } from '../../src/service/clock.ts';
 import { connect } from '../../src/service/connect.ts';
 import type { FaultedRequest } from '../../src/simulator/faults.ts';
 import type { WorldOptions } from '../../src/simulator/world/world.ts';
@@ -24,6 +24,8 @@ export interface Circumstances {
   readonly service?: Partial<HttpService>;
   readonly request?: Partial<SyncRequest>;
   readonly signal?: AbortSignal;
+  /** In place of one whose waits take no time, or of the real one. */
+  readonly clock?: Clock;
   readonly onEvent?: (event: RunEvent) => void;
 }
 
@@ -34,7 +36,7 @@ export interface Circumstances {
 export async function runNight(
   scenario: Scenario,
   asOf: Date | 'now',
-  { slices, service: settings, request, signal, onEvent }: Circumstances = {},
+  { slices, service: settings, request, signal, clock, onEvent }: Circumstances = {},
 ): Promise<SyncSummary> {
   const { simulator, config, events } = scenario;
   simulator.setNow(asOf === 'now' ? new Date() : asOf);
@@ -42,7 +44,8 @@ export async function runNight(
     events.push(event);
     onEvent?.(event);
   };
-  const service = connect(httpService(simulator, settings), emit, asOf === 'now' ? realClock : swiftClock());
+  const usual = asOf === 'now' ? realClock : swiftClock();
+  const service = connect(httpService(simulator, settings), emit, clock ?? usual);
   try {
     return await sync(
       { ...config, slices: slices ?? config.slices },

@@ -87,6 +87,9 @@ const declarations = [
   `insert into ripen.slice_tables by name
    select 'network_daily' as slice, 'f1' as fingerprint, 'main."network_daily"' as table_name, 'live' as state,
        now()::timestamp as created_at`,
+  `insert into ripen.slice_metrics by name
+   select 'network_daily' as slice, 'installs' as metric, 0 as position, 'BIGINT' as type, 'other' as family,
+       true as additive, 604800 as horizon_seconds, 3600 as settle_seconds`,
   `create view main.network_daily_final as
    select s.day, s.app_token, s.network, case when p.whole then s.installs end as installs, s._load_id
    from main.network_daily as s
@@ -115,8 +118,8 @@ async function loadDays(warehouse: Warehouse, days: number, rowsPerDay: number):
          r / 7,
          case when r % 5 = 0 then '{"partner":"9007199254740993"}' else '{}' end,
          null,
-         nextval('ripen.load_ids')
-     from range(${days * rowsPerDay}) as t(r)`,
+         l.load_id
+     from range(${days * rowsPerDay}) as t(r), (select nextval('ripen.load_ids') as load_id) as l`,
   );
   await warehouse.run(
     `insert into ripen.loads by name
@@ -130,7 +133,7 @@ async function loadDays(warehouse: Warehouse, days: number, rowsPerDay: number):
   await warehouse.run(
     `insert into ripen.periods by name
      select 'network_daily' as slice, 'f1' as fingerprint, day as start_day, day + 1 as end_day, day as asked_start,
-         day + 1 as asked_end, max(_load_id) as load_id, now()::timestamp as fetched_at, day + 1 as ends_at,
+         day + 1 as asked_end, (select max(load_id) from ripen.loads) as load_id, now()::timestamp as fetched_at, day + 1 as ends_at,
          day < DATE '2026-01-03' as whole, count(*) as rows, 0 as rejected, 'final' as state
      from main.network_daily
      group by day`,

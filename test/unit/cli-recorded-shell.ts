@@ -22,6 +22,7 @@ export function recordedShell(options: Partial<Pick<Shell, 'isTerminal' | 'direc
     signal: new AbortController().signal,
     isTerminal: options.isTerminal ?? false,
     columns: () => 60,
+    resultColumns: () => null,
     now: () => new Date(at),
     stdout: new PassThrough(),
     print: (text) => printed.push(text),

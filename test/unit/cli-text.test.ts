@@ -2,11 +2,12 @@ import { describe, expect, test } from 'vitest';
 
 import { failureLines, failuresText } from '../../src/commands/failure-text.ts';
 import { findingsText, type Finding } from '../../src/commands/finding.ts';
-import { bytesText, countText, elapsedText } from '../../src/commands/measure.ts';
+import { amountText, bytesText, countText, elapsedText, percentText } from '../../src/commands/measure.ts';
 import { planText } from '../../src/commands/plan.ts';
 import { jsonLine, oneLine, printable } from '../../src/commands/printable.ts';
 import { summaryText } from '../../src/commands/summary-text.ts';
 import { tableText } from '../../src/commands/table.ts';
+import { textWidth } from '../../src/commands/text-width.ts';
 import { asFailure, Failure } from '../../src/errors.ts';
 import type { SyncSummary } from '../../src/sync-summary.ts';
 
@@ -42,24 +43,64 @@ test.each([
   [elapsedText(3_600_000), '1 h 00 min'],
   [countText(1, 'row'), '1 row'],
   [countText(1204, 'row'), '1,204 rows'],
+  [amountText(-937.456), '-937.46'],
+  [amountText(0), '0'],
+  [amountText(0.001_234_5), '0.00123'],
+  [amountText(122_446.43, 'signed'), '+122,446'],
+  [amountText(-0.5, 'signed'), '-0.5'],
+  [percentText(1, 3), '33.3 %'],
+  [percentText(1199, 1200), '99.9 %'],
+  [percentText(99_999, 100_000), '>99.9 %'],
+  [percentText(1, 100_000), '<0.1 %'],
+  [percentText(0, 0), '0 %'],
+  [percentText(-5, 100, 'signed'), '-5 %'],
+  [percentText(90, 9, 'signed'), '+1,000 %'],
 ])('a measure reads %s', (text, expected) => {
   expect(text).toBe(expected);
 });
 
 describe('a table', () => {
-  test('aligns by characters, numbers to the right', () => {
-    const text = tableText(
-      [{ title: 'name' }, { title: 'rows', align: 'right' }],
-      [
-        ['Kumo 雲', '7'],
-        ['🎯', '1,204'],
-      ],
-    );
-    expect(text).toBe('name     rows\nKumo 雲      7\n🎯       1,204');
+  const columns = [{ title: 'name' }, { title: 'rows', align: 'right' }] as const;
+
+  test('aligns by the columns a terminal gives: wide characters, emoji old and new, flags, combining marks', () => {
+    const names = ['Kumo 雲', '🎯', '👩‍👩‍👧‍👦', '🫠', '🇫🇷', 'e\u0301te\u0301', 'ᄀ'];
+    const lines = tableText(
+      columns,
+      names.map((name) => [name, '7']),
+    ).split('\n');
+    expect(lines.map(textWidth)).toStrictEqual(lines.map(() => 13));
+    expect(lines[1]).toBe('Kumo 雲     7');
+  });
+
+  test('numbers stand to the right', () => {
+    expect(
+      tableText(columns, [
+        ['a', '7'],
+        ['b', '1,204'],
+      ]),
+    ).toBe('name   rows\na         7\nb     1,204');
   });
 
   test('a cell with a line break stays one line', () => {
     expect(tableText([{ title: 'a' }], [['x\ny']])).toBe('a\nx y');
+  });
+
+  test('for a file every cell is whole; for a narrow terminal the one that may be cut is, between characters', () => {
+    const rows = [['a long name of 雲雲雲', 'abc123def456']];
+    const shrinking = [{ title: 'name', shrinks: true }, { title: 'token' }];
+    expect(tableText(shrinking, rows).split('\n')[1]).toBe('a long name of 雲雲雲  abc123def456');
+    expect(tableText(shrinking, rows, 30).split('\n')[1]).toBe('a long name of…   abc123def456');
+    expect(tableText(shrinking, rows, 33).split('\n')[1]).toBe('a long name of 雲…   abc123def456');
+  });
+
+  test('of two cells that may be cut the wider is, and none below 8 columns', () => {
+    const both = [
+      { title: 'a', shrinks: true },
+      { title: 'b', shrinks: true },
+    ];
+    const rows = [['x'.repeat(30), 'y'.repeat(12)]];
+    expect(tableText(both, rows, 26).split('\n')[1]).toBe(`${'x'.repeat(11)}…  ${'y'.repeat(12)}`);
+    expect(tableText(both, rows, 5).split('\n')[1]).toBe(`${'x'.repeat(7)}…  ${'y'.repeat(7)}…`);
   });
 });
 
@@ -135,49 +176,116 @@ test('a summary shows windows, rows, reasons and how the run ended', () => {
       'partners: 12 rows; links: 340 rows, 0 no longer listed',
       'service: 31 requests, 2 retried, at most 14 at once, 1.1 MiB',
       'published parquet /lake (15 files)',
-      'partial as of 2026-02-14T02:30:00.000Z in 1 min 05 s with 1 failure (run r1)',
+      'partial in 1 min 05 s with 1 failure, as of 2026-02-14 02:30 UTC (run r1)',
     ].join('\n'),
   );
 });
 
-test('a plan shows each window with its reasons, and what it saves', () => {
-  const text = planText({
+test('a summary without rejected rows has no column for them', () => {
+  const slice = {
+    name: 'daily',
+    windows: { planned: 1, loaded: 1, failed: 0 },
+    requests: 1,
+    rows: { fetched: 5, loaded: 5, rejected: 0 },
+    periods: {},
+    restated_periods: 0,
+  };
+  const text = summaryText({
+    run_id: 'r1',
+    status: 'succeeded',
     as_of: '2026-02-14T02:30:00.000Z',
-    slices: [
-      {
-        name: 'network_daily',
-        windows: [
-          {
-            first_day: '2026-02-12',
-            last_day: '2026-02-13',
-            periods: 2,
-            reasons: { new: 1, maturing: 1 },
-            requests: 1,
-          },
-          { first_day: '2026-01-03', last_day: '2026-01-03', periods: 1, reasons: { 'became final': 1 }, requests: 1 },
-        ],
-        requests: 2,
-        rows_expected: 600,
-        unfinal_periods: 31,
-        saved_periods: 28,
-      },
-      { name: 'idle', windows: [], requests: 0, rows_expected: 0, unfinal_periods: 0, saved_periods: 0 },
-    ],
+    started_at: '2026-02-14T02:30:00.000Z',
+    finished_at: '2026-02-14T02:31:05.000Z',
+    slices: [slice],
+    partners: { rows: 0 },
+    links: { rows: 0, removed: 0 },
+    service: { requests: 1, retries: 0, peak_concurrency: 1, bytes: 0 },
+    published: [],
+    failures: [],
+  });
+  expect(text.split('\n').slice(0, 2)).toStrictEqual([
+    'slice  windows  rows  restated  periods',
+    'daily      1/1     5         0  nothing due',
+  ]);
+});
+
+describe('a plan', () => {
+  const window = {
+    first_day: '2026-02-12',
+    last_day: '2026-02-13',
+    periods: 2,
+    reasons: { new: 1, maturing: 1 },
+    requests: 1,
+    rows_expected: 400,
+  };
+  const single = {
+    first_day: '2026-01-03',
+    last_day: '2026-01-03',
+    periods: 1,
+    reasons: { 'became final': 1 },
+    requests: 1,
+    rows_expected: 200,
+  };
+  const slice = {
+    name: 'network_daily',
+    windows: [window, single],
     requests: 2,
     rows_expected: 600,
     refetch_all_rows: 6200,
+    unfinal_periods: 31,
+    saved_periods: 28,
+  };
+  const idle = {
+    name: 'idle',
+    windows: [],
+    requests: 0,
+    rows_expected: 0,
+    refetch_all_rows: 0,
+    unfinal_periods: 0,
+    saved_periods: 0,
+  };
+  const totals = {
+    as_of: '2026-02-14T02:30:00.000Z',
+    requests: 2,
+    rows_expected: 600,
+    refetch_all_rows: 6200,
+    saved_rows: 5600,
+  };
+
+  test('shows each window with its reasons and rows, and what it saves', () => {
+    expect(planText({ ...totals, slices: [slice, idle] }).split('\n')).toStrictEqual([
+      'network_daily: 2 windows, 2 requests, about 600 rows',
+      '  window                   periods  rows  why',
+      '  2026-02-12 … 2026-02-13        2   400  1 new, 1 maturing',
+      '  2026-01-03                     1   200  1 became final',
+      '  31 periods not final, 28 of them not due',
+      '',
+      'idle: nothing due',
+      '  every period is final',
+      '',
+      'as of 2026-02-14 02:30 UTC: 2 requests, about 600 rows',
+      'everything immature would be about 6,200 rows: 90.3 % of them are saved',
+    ]);
   });
-  expect(text).toBe(
-    [
-      'network_daily: 2 windows, 2 requests, about 600 rows (31 periods not final, 28 of them not due)',
-      '  window                   periods  requests  why',
-      '  2026-02-12 … 2026-02-13        2         1  1 new, 1 maturing',
-      '  2026-01-03                     1         1  1 became final',
-      '',
-      'idle: nothing due (0 periods not final, 0 of them not due)',
-      '',
-      'as of 2026-02-14T02:30:00.000Z: 2 requests, about 600 rows',
-      'refetching everything immature would ask for about 6,200 rows; the plan saves 5,600 of them',
-    ].join('\n'),
-  );
+
+  test('shows the requests of each window once one of them takes 4', () => {
+    const heavy = { ...slice, windows: [{ ...window, requests: 4 }, single], requests: 5 };
+    expect(planText({ ...totals, requests: 5, slices: [heavy] })).toContain(
+      '  window                   periods  requests  rows  why\n  2026-02-12 … 2026-02-13        2         4   400  1 new',
+    );
+  });
+
+  test('pretends no number of rows for a slice that was never loaded', () => {
+    const never = {
+      ...slice,
+      requests: 1,
+      rows_expected: null,
+      refetch_all_rows: null,
+      windows: [{ ...window, rows_expected: null }],
+    };
+    const text = planText({ ...totals, rows_expected: 0, refetch_all_rows: 0, saved_rows: 0, slices: [never] });
+    expect(text).toContain('network_daily: 1 window, 1 request, never loaded before\n');
+    expect(text).toMatch(/2 {5}\? {2}1 new/);
+    expect(text).toMatch(/: 2 requests, those of 1 slice never loaded$/);
+  });
 });

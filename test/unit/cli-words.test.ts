@@ -30,12 +30,20 @@ const commands = [
   ['sync'],
   ['backfill'],
   ['status'],
+  ['replay'],
   ['publish'],
+  ['export'],
   ['catalog'],
   ['partners'],
+  ['links'],
   ['links', 'list'],
+  ['links', 'create'],
+  ['links', 'update'],
+  ['spend'],
+  ['spend', 'send'],
   ['simulator'],
   ['demo'],
+  ['completion'],
 ];
 
 describe('help', () => {
@@ -48,8 +56,12 @@ describe('help', () => {
     expect(examples[1]).toContain(`ripen ${words.join(' ')}`);
   });
 
-  test('of ripen itself names every command', async () => {
+  test('of ripen itself names every command, on a screen of 24 lines and 80 columns that ends with an example', async () => {
     const text = await printed('--help');
+    const lines = text.split('\n');
+    expect(lines.length).toBeLessThanOrEqual(24);
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80);
+    expect(lines.at(-1)).toContain('ripen init');
     for (const [command] of commands) expect(text).toContain(`ripen ${command}`);
   });
 
@@ -65,7 +77,14 @@ describe('help', () => {
     expect(await printed('completion')).toContain(
       'complete -o bashdefault -o default -F _ripen_yargs_completions ripen',
     );
-    expect(await printed('--get-yargs-completions', 'ripen', 's')).toContain('sync');
+    expect((await printed('--get-yargs-completions', 'ripen', 's')).split('\n')).toContain('sync');
+    const options = (await printed('--get-yargs-completions', 'ripen', 'status', '--')).split('\n');
+    expect(options).toStrictEqual(expect.arrayContaining(['--html', '--config', '--as-of']));
+    expect((await printed('--get-yargs-completions', 'ripen', 'links', '')).split('\n')).toStrictEqual([
+      'list',
+      'create',
+      'update',
+    ]);
   });
 });
 

@@ -171,6 +171,8 @@ describe('problems', () => {
     ['name: daily_final', 'is a name ripen uses itself'],
     ['name: ripen_daily', 'is a name ripen uses itself'],
     ['name: links_history', 'is a name ripen uses itself'],
+    ['name: networks', 'is a name ripen uses itself'],
+    ['name: report_options', 'is a name ripen uses itself'],
     ['name: 7', 'must be'],
     ['dimensions: []', 'is an empty list'],
     ['dimensions: [day, day]', 'repeats a dimension'],

@@ -4,7 +4,9 @@ import { jsonEventLine } from '../../src/commands/progress/json-lines.ts';
 import { textEventLine } from '../../src/commands/progress/lines.ts';
 import { openProgress } from '../../src/commands/progress/progress.ts';
 import { sentenceOf } from '../../src/commands/progress/sentence.ts';
-import { emptyTally, statusLine, tallied } from '../../src/commands/progress/tally.ts';
+import { statusLine } from '../../src/commands/progress/status-line.ts';
+import { emptyTally, tallied, type Tally } from '../../src/commands/progress/tally.ts';
+import { textWidth } from '../../src/commands/text-width.ts';
 import type { RunEvent } from '../../src/events.ts';
 import { recordedShell } from './cli-recorded-shell.ts';
 
@@ -21,6 +23,7 @@ const events: ByType = {
   concurrency_changed: { type: 'concurrency_changed', from: 50, to: 25, because: '429' },
   breaker_opened: { type: 'breaker_opened', waitMs: 30_000 },
   breaker_closed: { type: 'breaker_closed' },
+  window_asked: { type: 'window_asked', ...window, requests: 2 },
   window_fetched: { type: 'window_fetched', ...window, bytes: 1536, ms: 340 },
   window_loaded: { type: 'window_loaded', ...window, rows: 18_234, restatedPeriods: 6 },
   window_split: { type: 'window_split', ...window, into: 2, because: 'SOURCE_TOO_HEAVY' },
@@ -30,6 +33,7 @@ const events: ByType = {
   catalog_loaded: { type: 'catalog_loaded', items: 6170 },
   partners_loaded: { type: 'partners_loaded', rows: 1 },
   links_loaded: { type: 'links_loaded', app: 'abc123def456', rows: 340, requests: 12 },
+  spend_settled: { type: 'spend_settled', settled: 1200, due: 4800 },
   published: { type: 'published', kind: 'parquet', path: '/lake', ms: 65_000, filesWritten: 15 },
   run_finished: { type: 'run_finished', runId: 'r1', status: 'partial', ms: 3_780_000 },
 };
@@ -45,6 +49,7 @@ describe('an event as a sentence', () => {
     ['concurrency_changed', 'simultaneous calls: 50 → 25, because of 429'],
     ['breaker_opened', 'the service keeps failing: nothing is sent for 30 s'],
     ['breaker_closed', 'the service answers again'],
+    ['window_asked', 'network_daily 2026-01-03:2026-01-09: asked for in 2 requests'],
     ['window_fetched', 'network_daily 2026-01-03:2026-01-09: fetched 1.5 KiB in 340 ms'],
     ['window_loaded', 'network_daily 2026-01-03:2026-01-09: loaded 18,234 rows, 6 periods restated'],
     ['window_split', 'network_daily 2026-01-03:2026-01-09: split into 2, because of SOURCE_TOO_HEAVY'],
@@ -57,6 +62,7 @@ describe('an event as a sentence', () => {
     ['catalog_loaded', 'catalog: 6,170 items'],
     ['partners_loaded', 'partners: 1 row'],
     ['links_loaded', 'links of abc123def456: 340 rows in 12 requests'],
+    ['spend_settled', 'ad spend: 1,200 of 4,800 lines'],
     ['published', 'published parquet /lake: 15 files in 1 min 05 s'],
     ['run_finished', 'run r1 partial after 1 h 03 min'],
   ] as const)('%s', (type, sentence) => {
@@ -89,14 +95,20 @@ describe('an event as a line of a log', () => {
   });
 });
 
-describe('the tally of a run', () => {
-  const after = (...happened: readonly RunEvent[]) => happened.reduce(tallied, emptyTally);
+/** The tally after these events, each a second after the one before, the first at 0. */
+const after = (...happened: readonly RunEvent[]): Tally =>
+  happened.reduce((tally, event, index) => tallied(tally, event, index * 1000), emptyTally);
 
+const asked = (days: string): RunEvent => ({ ...events.window_asked, window: days });
+const fetched = (days: string): RunEvent => ({ ...events.window_fetched, window: days });
+
+describe('the tally of a run', () => {
   test('counts slices, windows, rows, retries and failures', () => {
     const tally = after(...Object.values(events));
     expect(tally).toMatchObject({
       slices: 1,
       windowsPlanned: 4,
+      windowsFetched: 1,
       windowsDone: 1,
       windowsFailed: 1,
       rows: 18_234,
@@ -109,13 +121,71 @@ describe('the tally of a run', () => {
     expect(after({ ...events.failed, window: null }).windowsFailed).toBe(0);
   });
 
-  test('a new run begins at zero', () => {
-    expect(after(events.window_loaded, events.run_started).windowsDone).toBe(0);
+  test('a new run begins at zero, at its own time', () => {
+    expect(after(events.window_loaded, events.run_started)).toMatchObject({ windowsDone: 0, startedMs: 1000 });
   });
 
-  test('the status line says what there is to say', () => {
-    const tally = after(events.run_started, events.slice_planned, events.window_loaded, events.request_retried);
-    expect(statusLine(tally, 65_000, 200)).toBe('sync 1 min 05 s · 1 slice · 1/3 windows · 18,234 rows · 1 retried');
+  test.each([
+    ['fetched', fetched('b')],
+    ['split', { ...events.window_split, window: 'b' }],
+    ['failed', { ...events.failed, window: 'b' }],
+  ] as const)('of 3 windows in flight the one that was %s is no longer', (_, event) => {
+    const tally = after(asked('a'), asked('b'), asked('c'), event);
+    expect([...tally.inFlight]).toStrictEqual([
+      ['network_daily a', 0],
+      ['network_daily c', 2000],
+    ]);
+  });
+
+  test('after the last window only publishing is left, after a failed one too', () => {
+    const planned = { ...events.slice_planned, windows: 2 };
+    expect(after(planned, events.window_loaded).doing).toBe('');
+    expect(after(planned, events.window_loaded, events.failed).doing).toBe('publishing');
+  });
+});
+
+describe('the status line', () => {
+  test('says how far the run is, what is in flight and how much was loaded', () => {
+    const tally = after(
+      events.run_started,
+      { ...events.slice_planned, windows: 4 },
+      asked('a'),
+      asked('b'),
+      asked('c'),
+      fetched('a'),
+      events.window_loaded,
+      events.request_retried,
+    );
+    expect(statusLine(tally, 4500, 200)).toBe(
+      'sync 4.5 s · ██░░░░░░░░ · 1/4 windows · 2 in flight · 18,234 rows · 1 retried',
+    );
+  });
+
+  test.each([
+    [4999, ''],
+    [5000, 'about 10 s left'],
+    [11_000, 'about 30 s left'],
+    [32_000, 'about 1 min 30 s left'],
+  ])('a quarter done after %i ms, of which 2 s were not windows, it says "%s"', (nowMs, left) => {
+    const tally = after(
+      events.run_started,
+      { ...events.slice_planned, windows: 4 },
+      asked('a'),
+      fetched('a'),
+      events.window_loaded,
+    );
+    expect(/about .* left/.exec(statusLine(tally, nowMs, 200))?.[0] ?? '').toBe(left);
+  });
+
+  test('a twentieth done tells nothing about the rest', () => {
+    const tally = after({ ...events.slice_planned, windows: 20 }, asked('a'), fetched('a'), events.window_loaded);
+    expect(statusLine(tally, 60_000, 200)).not.toContain('left');
+  });
+
+  test('names the window that is longest in flight, from 10 s on', () => {
+    const tally = after(asked('a'), asked('b'), fetched('a'));
+    expect(statusLine(tally, 10_999, 200)).not.toContain('network_daily');
+    expect(statusLine(tally, 11_000, 200)).toContain('network_daily b for 10 s');
   });
 
   test('more windows done than planned never reads as 2/1', () => {
@@ -123,8 +193,21 @@ describe('the tally of a run', () => {
     expect(statusLine(tally, 0, 200)).toContain('2/2 windows');
   });
 
-  test('the status line leaves the last of 20 columns free', () => {
-    expect(statusLine(after(...Object.values(events)), 0, 20)).toHaveLength(19);
+  test('in 40 columns leaves out what matters least, and cuts nothing', () => {
+    const tally = after(events.run_started, { ...events.slice_planned, windows: 40 }, asked('a'), events.window_loaded);
+    expect(statusLine(tally, 3000, 40)).toBe('sync 3.0 s · 1/40 windows · 1 in flight');
+  });
+
+  test('as wide as the terminal it would wrap, so a part is left out', () => {
+    const tally = after(events.run_started, events.slice_planned, events.window_loaded);
+    const columns = textWidth(statusLine(tally, 3000, 200));
+    expect(textWidth(statusLine(tally, 3000, columns + 1))).toBe(columns);
+    expect(textWidth(statusLine(tally, 3000, columns))).toBeLessThan(columns);
+  });
+
+  test.each([10, 20, 40, 80])('leaves the last of %i columns free', (columns) => {
+    const wide = { ...events.links_loaded, app: '雲'.repeat(30) };
+    expect(textWidth(statusLine(after(...Object.values(events), wide), 0, columns))).toBeLessThan(columns);
   });
 });
 
@@ -138,7 +221,7 @@ describe('who listens', () => {
     expect([...shell.told, ...shell.painted]).toStrictEqual([]);
   });
 
-  test('--quiet leaves failures in JSON lines, 1 of 18 events', () => {
+  test('--quiet leaves failures in JSON lines, 1 of 20 events', () => {
     const shell = recordedShell();
     const progress = openProgress({ log: 'json', quiet: true }, shell);
     for (const event of Object.values(events)) progress.emit(event);
@@ -193,6 +276,40 @@ describe('the status line of a terminal', () => {
     progress.emit(events.window_loaded);
     progress.emit(events.warning);
     expect(shell.told).toStrictEqual(['warning: CLOCK_OFF: the clock was 6 minutes behind']);
+    progress.close();
+  });
+
+  test('the same failure of 3 windows is told once, that of another slice too', () => {
+    const shell = recordedShell({ isTerminal: true });
+    const progress = openProgress({ log: 'text', quiet: false }, shell);
+    for (const days of ['a', 'b', 'c']) progress.emit({ ...events.failed, window: days });
+    progress.emit({ ...events.failed, slice: 'app_hourly' });
+    expect(shell.told).toStrictEqual([
+      'failed: network_daily a: SOURCE_TIMEOUT: no answer in 1000 s',
+      'failed: app_hourly 2026-01-03:2026-01-09: SOURCE_TIMEOUT: no answer in 1000 s',
+    ]);
+    progress.close();
+  });
+
+  test('a signal says that the run is stopping, above the line', () => {
+    const stop = new AbortController();
+    const shell = { ...recordedShell({ isTerminal: true }), signal: stop.signal };
+    const progress = openProgress({ log: 'text', quiet: false }, shell);
+    stop.abort();
+    expect(shell.told).toStrictEqual(['stopping once what is under way has ended; Ctrl-C again ends at once']);
+    progress.close();
+  });
+
+  test('room for a result is an empty line, painted over again a tenth of a second later', () => {
+    const shell = recordedShell({ isTerminal: true });
+    const progress = openProgress({ log: 'text', quiet: false }, shell);
+    progress.emit(events.run_started);
+    pass(shell, 200);
+    progress.makeRoom();
+    expect(shell.painted.at(-1)).toBe('\r\u001b[2K');
+    progress.emit(events.window_loaded);
+    pass(shell, 200);
+    expect(shell.painted.at(-1)).toContain('1/1 window');
     progress.close();
   });
 

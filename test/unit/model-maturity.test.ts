@@ -312,8 +312,10 @@ describe('the next refresh', () => {
     ['milestones', [100], '24 02:00', '111 01:00'],
     ['milestones', [null], '24 02:00', '41 01:00'],
     ['milestones', [null], '41 01:00', null],
+    ['nightly', [7], '10 12:00', '11'],
     ['nightly', [7], '12 02:00', '13 02:00'],
     ['nightly', [7], '18 01:00', null],
+    [[30], [100], '10 12:00', '11'],
     [[30], [100], '11 02:00', '40'],
     [[30], [100], '40', '111 01:00'],
   ] as const)('by %j, settling in %j days, after a fetch at %s comes at %s', (refresh, settles, fetched, expected) => {

@@ -16,7 +16,11 @@ const hours: LakeTable = {
   grain: 'hour',
   key: 'day',
   summed: ['installs'],
+  metrics: ['installs'],
+  source: 'main."app_hourly"',
 };
+
+const plain: LakeTable = { ...hours, metrics: [] };
 
 describe('types in the lake', () => {
   test.each([
@@ -56,14 +60,38 @@ group by cast("hour" as DATE)
 order by cast("hour" as DATE)`);
   });
 
-  test('a view reads its files, or is empty when there are none, and both say what they hold', () => {
-    const [view = '', ...comments] = catalogStatements('/la*ke', [hours], new Set([hours]));
-    expect(view).toContain(`from read_parquet('/la[*]ke/app_hourly/day=*/data.parquet', hive_partitioning = true`);
-    expect(comments).toEqual([
-      `comment on view main."app_hourly" is 'an app''s hours'`,
-      `comment on column main."app_hourly"."app ""x""" is 'App'`,
+  test('the final view of a slice shows a cell where the finality of its day says so', () => {
+    const final = catalogStatements(new Map([[hours, ['/lake/a.parquet']]])).filter((sql) => sql.includes('_final"'));
+    expect(final).toEqual([
+      `create or replace view main."app_hourly_final" as
+select
+    s."hour",
+    s."app ""x""",
+    case when f.m0 = 1 then s."installs" end as "installs"
+from main."app_hourly" as s
+left join (
+    select
+        "period",
+        max(case when "metric" = 'installs' then 1 end) as m0
+    from main."ripen_finality"
+    where "slice" = 'app_hourly' and "is_final"
+    group by "period"
+) as f on f."period" = cast(s."hour" as date)`,
+      `comment on view main."app_hourly_final" is 'an app''s hours Cells that are not final are NULL.'`,
+      `comment on column main."app_hourly_final"."app ""x""" is 'App'`,
     ]);
-    expect(catalogStatements('/lake', [hours], new Set())[0]).toContain('where false');
+  });
+
+  test('a view reads its files, or is empty when there are none, and both say what they hold', () => {
+    const [view = '', ...comments] = catalogStatements(new Map([[plain, ['/la*ke/1.parquet', "/la*ke/2'.parquet"]]]));
+    expect(view).toContain(
+      `from read_parquet(['/la[*]ke/1.parquet', '/la[*]ke/2''.parquet'], hive_partitioning = true`,
+    );
+    expect(comments).toEqual([
+      `comment on view "main"."app_hourly" is 'an app''s hours'`,
+      `comment on column "main"."app_hourly"."app ""x""" is 'App'`,
+    ]);
+    expect(catalogStatements(new Map([[plain, []]]))[0]).toContain('where false');
   });
 });
 

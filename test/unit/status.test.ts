@@ -7,9 +7,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { statusText } from '../../src/commands/status-text.ts';
 import type { Config } from '../../src/config/config.ts';
 import { parseConfig } from '../../src/config/read-config.ts';
-import { pictureOf } from '../../src/status/picture.ts';
 import { readStatus } from '../../src/status/status.ts';
-import type { PeriodState, PeriodStatus, StatusReport } from '../../src/status/status-report.ts';
+import type { StatusReport } from '../../src/status/status-report.ts';
 import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts';
 
 const AS_OF = new Date('2026-02-14T02:30:00Z');
@@ -63,6 +62,43 @@ async function holdPeriod(
   );
 }
 
+async function restate(
+  period: string,
+  metric: string,
+  before: number | null,
+  after: number,
+  seenAt: string,
+  load: number,
+): Promise<void> {
+  await warehouse.run(
+    'insert into ripen.restatements values ($1, $2::date, $3, $4::decimal(38, 9), $5::decimal(38, 9), $6::timestamp, $7)',
+    ['daily', period, metric, before, after, seenAt, load],
+  );
+}
+
+/** A load that brought these metrics, under the id that `holdPeriod` gives. */
+async function holdLoad(metrics: readonly string[]): Promise<void> {
+  await warehouse.run(
+    `insert into ripen.loads by name
+     select 1 as load_id, 'run1' as run_id, 'daily' as slice, 'live' as fingerprint, date '2026-02-10' as start_day,
+         date '2026-02-14' as end_day, []::varchar[] as reasons, '{}'::json as parameters,
+         string_split($1, ',') as metrics, 1 as requests, 1 as bytes, 1 as rows_fetched, 1 as rows_loaded,
+         0 as rows_rejected, 'proven' as verdict, '{}'::json as proof, timestamp '2026-02-13 02:30:00' as requested_at,
+         timestamp '2026-02-13 02:30:00' as received_at, timestamp '2026-02-13 02:30:00' as loaded_at`,
+    [metrics.join(',')],
+  );
+}
+
+/** A metric of the slice `daily`; null for a horizon that never ends. */
+async function holdMetric(metric: string, position: number, horizonDays: number | null): Promise<void> {
+  await warehouse.run(
+    `insert into ripen.slice_metrics by name
+     select 'daily' as slice, $1 as metric, $2::integer as position, 'BIGINT' as type, 'cohort' as family,
+         true as additive, $3::bigint as horizon_seconds, 3600 as settle_seconds`,
+    [metric, position, horizonDays === null ? null : horizonDays * 86_400],
+  );
+}
+
 async function statusOfOne(config: Config): Promise<StatusReport['slices'][number]> {
   const [slice] = (await readStatus(config, warehouse, AS_OF)).slices;
   if (slice === undefined) throw new Error('no slice was configured');
@@ -92,7 +128,6 @@ describe('the status of a slice', () => {
     const slice = await statusOfOne(daily);
     expect(slice.periods).toStrictEqual({ expected: 4, loaded: 3, missing: 1, open: 1, maturing: 1, final: 1 });
     expect(slice).toMatchObject({ rows: 50, newest_period: '2026-02-12', newest_fetch_at: '2026-02-13T02:30:00.000Z' });
-    expect(pictureOf(slice.ages, 10)).toBe('█·▒░');
     expect(slice.ages[1]).toStrictEqual({
       first_day: '2026-02-11',
       last_day: '2026-02-11',
@@ -133,15 +168,150 @@ describe('the status of a slice', () => {
       ['2026-02-10', 'cost', 1.5, 1.25, '2026-02-08 02:30:00'],
       ['2026-02-10', 'clicks', 1, 2, '2026-02-06 02:30:00'],
     ] as const) {
-      await warehouse.run(
-        'insert into ripen.restatements values ($1, $2::date, $3, $4::decimal(38, 9), $5::decimal(38, 9), $6::timestamp, 1)',
-        ['daily', period, metric, before, after, seenAt],
-      );
+      await restate(period, metric, before, after, seenAt, 1);
     }
     expect((await statusOfOne(daily)).restated).toStrictEqual([
-      { metric: 'installs', periods: 2, oldest_period: '2026-02-10', change: 1 },
-      { metric: 'cost', periods: 1, oldest_period: '2026-02-10', change: -0.25 },
+      {
+        metric: 'installs',
+        periods: 2,
+        first_values: 0,
+        oldest_period: '2026-02-10',
+        before: 20,
+        after: 21,
+        change: 1,
+      },
+      {
+        metric: 'cost',
+        periods: 1,
+        first_values: 0,
+        oldest_period: '2026-02-10',
+        before: 1.5,
+        after: 1.25,
+        change: -0.25,
+      },
     ]);
+  });
+
+  test('a total that moved twice counts from its first value to its last, one that moved back does not count', async () => {
+    await restate('2026-02-10', 'installs', 10, 15, '2026-02-12 02:30:00', 1);
+    await restate('2026-02-10', 'installs', 15, 12, '2026-02-13 02:30:00', 2);
+    await restate('2026-02-11', 'clicks', 5, 6, '2026-02-12 02:30:00', 1);
+    await restate('2026-02-11', 'clicks', 6, 5, '2026-02-13 02:30:00', 2);
+    const slice = await statusOfOne(daily);
+    expect(slice.restated).toMatchObject([{ metric: 'installs', periods: 1, before: 10, after: 12, change: 2 }]);
+    expect(slice.movers).toStrictEqual([
+      { metric: 'installs', period: '2026-02-10', before: 10, after: 12, change: 2 },
+    ]);
+  });
+
+  test('the movers are the 10 of 12 that moved most by what they were, those that were nothing last', async () => {
+    for (let day = 1; day <= 11; day += 1) {
+      await restate(`2026-01-${String(day).padStart(2, '0')}`, 'cost', 100, 100 + day, '2026-02-13 02:30:00', 1);
+    }
+    await restate('2026-01-20', 'cost', null, 1_000_000, '2026-02-13 02:30:00', 1);
+    const slice = await statusOfOne(daily);
+    expect(slice.movers.map(({ change }) => change)).toStrictEqual([11, 10, 9, 8, 7, 6, 5, 4, 3, 2]);
+    expect(slice.restated).toMatchObject([{ periods: 12, first_values: 1 }]);
+  });
+
+  test('restatements of 30 days are told night by night, quiet nights left out', async () => {
+    await restate('2026-02-10', 'installs', 10, 11, '2026-02-12 02:30:00', 1);
+    await restate('2026-02-11', 'installs', 10, 14, '2026-02-12 02:40:00', 1);
+    await restate('2026-01-11', 'cost', 10, 9, '2026-01-16 02:30:00', 1);
+    await restate('2026-01-11', 'cost', 10, 9, '2026-01-10 02:30:00', 1);
+    expect((await statusOfOne(daily)).restated_nights).toStrictEqual([
+      { seen_day: '2026-01-16', metrics: [{ metric: 'cost', periods: 1, change: -1 }] },
+      { seen_day: '2026-02-12', metrics: [{ metric: 'installs', periods: 2, change: 5 }] },
+    ]);
+  });
+});
+
+describe('the finality of a slice, cell by cell', () => {
+  const four = configOf(
+    '  - { name: daily, dimensions: [day], metrics: [installs, revenue_d7, added], date_period: "2026-02-10:2026-02-14" }\n',
+  );
+
+  test('each of the 6 states is told apart, neighbours that stand alike as one stretch', async () => {
+    await holdTable('daily', 'live');
+    await holdLoad(['installs', 'revenue_d7']);
+    await holdMetric('installs', 0, 0);
+    await holdMetric('revenue_d7', 1, 8);
+    await holdMetric('added', 2, null);
+    await holdPeriod('daily', ['2026-02-10', '2026-02-11'], 'maturing');
+    await holdPeriod('daily', ['2026-02-11', '2026-02-12'], 'maturing');
+    await holdPeriod('daily', ['2026-02-12', '2026-02-13'], 'maturing');
+    await warehouse.run("update ripen.periods set rejected = 3 where start_day = date '2026-02-11'");
+    await holdPeriod('daily', ['2026-02-13', '2026-02-14'], 'open');
+    const { metrics, cells } = await statusOfOne(four);
+    const spans = metrics.map(({ metric, spans: all }) => [
+      metric,
+      all.map(({ state, periods }) => `${periods} ${state}`),
+    ]);
+    expect(spans).toStrictEqual([
+      ['installs', ['1 final', '1 rejected', '1 final', '1 open', '1 missing']],
+      ['revenue_d7', ['1 maturing', '1 rejected', '1 maturing', '1 open', '1 missing']],
+      ['added', ['1 not loaded', '1 rejected', '2 not loaded', '1 missing']],
+    ]);
+    expect(metrics[2]?.spans[2]).toStrictEqual({
+      state: 'not loaded',
+      first_day: '2026-02-12',
+      last_day: '2026-02-13',
+      periods: 2,
+    });
+    expect(metrics.map(({ horizon_days: days }) => days)).toStrictEqual([0, 8, null]);
+    expect(cells).toStrictEqual({
+      expected: 15,
+      final: 2,
+      maturing: 2,
+      open: 2,
+      rejected: 3,
+      'not loaded': 3,
+      missing: 3,
+    });
+  });
+
+  test('a metric the ledger does not know yet is not loaded in 1 period and missing in the other 4', async () => {
+    await holdTable('daily', 'live');
+    await holdLoad([]);
+    await holdPeriod('daily', ['2026-02-10', '2026-02-11'], 'final');
+    const { metrics } = await statusOfOne(four);
+    expect(metrics[2]).toMatchObject({ family: null, cells: { 'not loaded': 1, missing: 4 } });
+  });
+
+  test('a week the date period cut in the middle is found under the day its bucket begins', async () => {
+    const weekly = configOf(
+      '  - { name: daily, dimensions: [week], metrics: [installs], date_period: "2026-02-04:2026-02-15" }\n',
+    );
+    await holdTable('daily', 'live', 1);
+    await holdLoad(['installs']);
+    await holdMetric('installs', 0, 0);
+    await holdPeriod('daily', ['2026-02-02', '2026-02-09'], 'maturing');
+    await warehouse.run('update ripen.periods set whole = false');
+    const { metrics } = await statusOfOne(weekly);
+    expect(metrics[0]?.spans).toMatchObject([
+      { state: 'maturing', first_day: '2026-02-04', last_day: '2026-02-08' },
+      { state: 'missing', first_day: '2026-02-09', last_day: '2026-02-15' },
+    ]);
+  });
+});
+
+describe('what is due next', () => {
+  test('while a period is missing, or not over, it is due now', async () => {
+    await holdTable('daily', 'live');
+    for (const day of [10, 11, 12]) await holdPeriod('daily', [`2026-02-${day}`, `2026-02-${day + 1}`], 'final');
+    expect((await statusOfOne(daily)).next_refresh_at).toBe(AS_OF.toISOString());
+    await holdPeriod('daily', ['2026-02-13', '2026-02-14'], 'open');
+    expect((await statusOfOne(daily)).next_refresh_at).toBe(AS_OF.toISOString());
+  });
+
+  test('of final periods up to yesterday it is the day that begins at midnight; of a fixed date period nothing', async () => {
+    await holdTable('daily', 'live');
+    for (const day of [10, 11, 12, 13]) await holdPeriod('daily', [`2026-02-${day}`, `2026-02-${day + 1}`], 'final');
+    expect((await statusOfOne(daily)).next_refresh_at).toBe('2026-02-15T00:00:00.000Z');
+    const fixed = configOf(
+      '  - { name: daily, dimensions: [day], metrics: [installs], date_period: "2026-02-10:2026-02-13" }\n',
+    );
+    expect((await statusOfOne(fixed)).next_refresh_at).toBeNull();
   });
 });
 
@@ -155,21 +325,24 @@ describe('the runs', () => {
     );
   }
 
-  test('are the newest 5, with the warnings and rejected rows of the newest alone', async () => {
-    for (const day of [1, 2, 3, 4, 5, 6]) await holdRun(`run${day}`, `2026-02-0${day} 02:30:00`, 'succeeded');
-    const seen = "timestamp '2026-02-06 02:31:00'";
+  test('are the newest 14 of 16, with the warnings and rejected rows of the newest alone', async () => {
+    for (let day = 1; day <= 16; day += 1) {
+      await holdRun(`run${day}`, `2026-02-${String(day).padStart(2, '0')} 02:30:00`, 'succeeded');
+    }
+    const seen = "timestamp '2026-02-16 02:31:00'";
     await warehouse.run(
-      `insert into ripen.warnings values ('run6', 'daily', '2026-02-10', '2026-02-12', 'ODD', 'w', ${seen})`,
+      `insert into ripen.warnings values ('run16', 'daily', '2026-02-10', '2026-02-12', 'ODD', 'w', ${seen})`,
     );
-    await warehouse.run(`insert into ripen.warnings values ('run5', null, null, null, 'OLD', 'w', ${seen})`);
+    await warehouse.run(`insert into ripen.warnings values ('run15', null, null, null, 'OLD', 'w', ${seen})`);
     for (const row of ['1', '2']) {
       await warehouse.run(
-        `insert into ripen.rejected_rows values ('run6', 'daily', '2026-02-10', '2026-02-12', 'not a number', $1::json, ${seen})`,
+        `insert into ripen.rejected_rows values ('run16', 'daily', '2026-02-10', '2026-02-12', 'not a number', $1::json, ${seen})`,
         [row],
       );
     }
     const report = await readStatus(daily, warehouse, AS_OF);
-    expect(report.runs.map((run) => run.run_id)).toStrictEqual(['run6', 'run5', 'run4', 'run3', 'run2']);
+    expect(report.runs).toHaveLength(14);
+    expect([report.runs[0]?.run_id, report.runs[13]?.run_id]).toStrictEqual(['run16', 'run3']);
     expect(report.warnings).toStrictEqual([
       { slice: 'daily', window: '2026-02-10:2026-02-11', code: 'ODD', message: 'w' },
     ]);
@@ -178,26 +351,26 @@ describe('the runs', () => {
     ]);
     expect(statusText(report)).toContain('daily 2026-02-10:2026-02-11: 2 rows: not a number');
   });
-});
 
-describe('the picture', () => {
-  const periods = (...states: readonly PeriodState[]): PeriodStatus[] =>
-    states.map((state) => ({
-      first_day: '2026-02-10',
-      last_day: '2026-02-10',
-      age_days: 1,
-      state,
-      fetched_at: null,
-      rows: null,
-      rejected: null,
-      next_refresh_at: null,
-    }));
-
-  test('shows one mark a period, oldest first', () => {
-    expect(pictureOf(periods('final', 'maturing', 'open', 'missing'), 4)).toBe('█▒░·');
+  test('tell rows, requests, retries and failures of their summaries; one that was killed has none', async () => {
+    await holdRun('run1', '2026-02-12 02:30:00', 'running');
+    await holdRun('run2', '2026-02-13 02:30:00', 'partial');
+    const failure = { code: 'SOURCE_TIMEOUT', slice: 'daily', window: null, message: 'm', hint: 'h' };
+    const summary = {
+      slices: [{ rows: { loaded: 7 } }, { rows: { loaded: 3 } }],
+      service: { requests: 31, retries: 2 },
+      failures: [failure],
+    };
+    await warehouse.run("update ripen.runs set summary = $1::json where run_id = 'run2'", [JSON.stringify(summary)]);
+    expect((await readStatus(daily, warehouse, AS_OF)).runs).toMatchObject([
+      { run_id: 'run2', rows_loaded: 10, requests: 31, retries: 2, failures: [failure] },
+      { run_id: 'run1', rows_loaded: null, requests: null, retries: null, failures: [], finished_at: null },
+    ]);
   });
 
-  test('of 5 periods in 4 columns leaves out the oldest 2, and says so', () => {
-    expect(pictureOf(periods('missing', 'missing', 'final', 'maturing', 'open'), 4)).toBe('…█▒░');
+  test('with a summary of another shape are still told', async () => {
+    await holdRun('run1', '2026-02-13 02:30:00', 'succeeded');
+    await warehouse.run(`update ripen.runs set summary = '{"service":7}'::json`);
+    expect((await readStatus(daily, warehouse, AS_OF)).runs).toMatchObject([{ status: 'succeeded', requests: null }]);
   });
 });

@@ -15,15 +15,17 @@ export function openProgress(options: Pick<GlobalArguments, 'log' | 'quiet'>, sh
       emit(event) {
         if (!options.quiet || event.type === 'failed') shell.tell(jsonEventLine(event, shell.now()));
       },
+      makeRoom() {},
       close() {},
     };
   }
-  if (options.quiet) return { emit() {}, close() {} };
+  if (options.quiet) return { emit() {}, makeRoom() {}, close() {} };
   if (shell.isTerminal) return terminalProgress(shell);
   return {
     emit(event) {
       shell.tell(textEventLine(event, shell.now()));
     },
+    makeRoom() {},
     close() {},
   };
 }

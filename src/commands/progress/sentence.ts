@@ -2,7 +2,7 @@
 
 import { formatDuration } from '../../model/duration.ts';
 import type { RunEvent } from '../../events.ts';
-import { bytesText, countText, elapsedText } from '../measure.ts';
+import { bytesText, countText, elapsedText, groupedText } from '../measure.ts';
 import { oneLine } from '../printable.ts';
 
 /** What happened, on one line, without a final stop. Outside text in it is made printable. */
@@ -26,6 +26,8 @@ function rawSentence(event: RunEvent): string {
       return `the service keeps failing: nothing is sent for ${elapsedText(event.waitMs)}`;
     case 'breaker_closed':
       return 'the service answers again';
+    case 'window_asked':
+      return `${event.slice} ${event.window}: asked for in ${countText(event.requests, 'request')}`;
     case 'window_fetched':
       return `${event.slice} ${event.window}: fetched ${bytesText(event.bytes)} in ${elapsedText(event.ms)}`;
     case 'window_loaded':
@@ -44,6 +46,8 @@ function rawSentence(event: RunEvent): string {
       return `partners: ${countText(event.rows, 'row')}`;
     case 'links_loaded':
       return `links of ${event.app}: ${countText(event.rows, 'row')} in ${countText(event.requests, 'request')}`;
+    case 'spend_settled':
+      return `ad spend: ${groupedText(event.settled)} of ${countText(event.due, 'line')}`;
     case 'published':
       return `published ${event.kind} ${event.path}: ${countText(event.filesWritten, 'file')} in ${elapsedText(event.ms)}`;
     case 'run_finished':

@@ -82,7 +82,7 @@ export async function fillWarehouse({ path, days: count, rowsPerDay }: Filling):
         fetched,
         rejectedDays: [],
         collapse: false,
-      isOrdered: true,
+        isOrdered: true,
         verdict: 'unverifiable',
         proof: [],
       } as const;

@@ -1,0 +1,23 @@
+-- Puts what filters-data listed in the place of what it listed before, which was deleted.
+-- $1 the items (JSON list), $2 when they were fetched
+-- Returns nothing.
+insert into ripen.catalog
+select
+    i.filter,
+    i.id,
+    i.name,
+    i.short_name,
+    i.section,
+    i.formatting,
+    i.description,
+    $2::timestamp as seen_at
+from (
+    select
+        unnest(
+            from_json(
+                $1::json,
+                '[{"filter":"VARCHAR","id":"VARCHAR","name":"VARCHAR","short_name":"VARCHAR","section":"VARCHAR","formatting":"VARCHAR","description":"VARCHAR"}]'
+            ),
+            recursive := true
+        )
+) as i

@@ -1,0 +1,52 @@
+-- How final what is held of one slice is, metric by metric, in stretches of neighbouring periods that stand alike.
+-- $1 slice
+-- Returns one row per stretch, ordered by metric and day: the metric's family and horizon (null: never final), the state,
+-- the start days of the first and last period, and how many periods there are. What makes a whole period stand apart
+-- (open, rejected rows) wins over the metric's own state.
+with cells as (
+    select
+        m.position,
+        m.metric,
+        m.family,
+        m.horizon_seconds,
+        p.start_day,
+        case
+            when p.rejected > 0 then 'rejected'
+            when not list_contains(l.metrics, m.metric) then 'not loaded'
+            when p.state = 'open' then 'open'
+            when f.is_final then 'final'
+            else 'maturing'
+        end as state
+    from ripen.periods as p
+    join ripen.slice_tables as t on t.slice = p.slice and t.fingerprint = p.fingerprint and t.state = 'live'
+    join ripen.loads as l on l.load_id = p.load_id
+    join ripen.slice_metrics as m on m.slice = p.slice
+    left join ripen.finality as f on f.slice = p.slice and f.period = p.start_day and f.metric = m.metric
+    where p.slice = $1
+),
+
+-- Two running numbers, one over all periods and one over those of a state, keep their distance within a stretch.
+stretches as (
+    select
+        position,
+        metric,
+        family,
+        horizon_seconds,
+        start_day,
+        state,
+        row_number() over (partition by metric order by start_day)
+        - row_number() over (partition by metric, state order by start_day) as stretch
+    from cells
+)
+
+select
+    metric,
+    family,
+    horizon_seconds,
+    state,
+    min(start_day) as first_day,
+    max(start_day) as last_day,
+    count(*) as periods
+from stretches
+group by position, metric, family, horizon_seconds, state, stretch
+order by position, metric, first_day

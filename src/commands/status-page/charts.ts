@@ -1,0 +1,108 @@
+/**
+ * Bars and areas as SVG, drawn by ECharts without a browser; the only place that knows it.
+ *
+ * What comes out loads nothing and carries no style of its own: colours are the page's variables, so that light and
+ * dark are the page's choice, and a policy that allows the page's one style sheet alone is kept.
+ */
+
+import { BarChart, LineChart } from 'echarts/charts';
+import { GridComponent } from 'echarts/components';
+import { init, use, type EChartsCoreOption } from 'echarts/core';
+import { SVGRenderer } from 'echarts/renderers';
+
+import { html, Markup } from './html.ts';
+
+/** In the units of the picture, which is scaled to its place: two stand beside each other, and one fills a phone. */
+const WIDTH = 480;
+const HEIGHT = 190;
+/** What room is left for; letters are a little smaller (the style sheet), as fonts differ in width. */
+const FONT_SIZE = 13;
+
+use([BarChart, LineChart, GridComponent, SVGRenderer]);
+
+export interface Series {
+  /** One of the page's colours, such as `--series-1`; or one a value. */
+  readonly colour: string | readonly string[];
+  readonly values: readonly number[];
+}
+
+/** A value a label, as a filled line of steps. */
+export function areaChart(title: string, labels: readonly string[], series: Series): Markup {
+  const colour = colourOf(series, 0);
+  return drawn(title, {
+    ...frame(labels, false),
+    series: [
+      {
+        type: 'line',
+        step: 'middle',
+        symbol: 'none',
+        silent: true,
+        lineStyle: { color: colour, width: 1 },
+        areaStyle: { color: colour, opacity: 0.35 },
+        data: [...series.values],
+      },
+    ],
+  });
+}
+
+/** Bars a label, those of several series on top of each other; what their colours mean, a legend says. */
+export function barChart(title: string, labels: readonly string[], all: readonly Series[]): Markup {
+  return drawn(title, {
+    ...frame(labels, true),
+    series: all.map((series) => ({
+      type: 'bar',
+      stack: 'all',
+      silent: true,
+      barCategoryGap: '25%',
+      itemStyle: { color: colourOf(series, 0) },
+      data: series.values.map((value, index) => ({ value, itemStyle: { color: colourOf(series, index) } })),
+    })),
+  });
+}
+
+function colourOf({ colour }: Series, index: number): string {
+  return `var(${typeof colour === 'string' ? colour : (colour[index] ?? '--ink')})`;
+}
+
+/** Axes and grid; bars want a gap at both ends, a line none. */
+function frame(labels: readonly string[], gap: boolean): EChartsCoreOption {
+  const axisLabel = { color: 'var(--muted)', fontSize: FONT_SIZE, hideOverlap: true };
+  const line = { lineStyle: { color: 'var(--line)' } };
+  return {
+    animation: false,
+    grid: { left: 4, right: 20, top: 10, bottom: 4, outerBoundsMode: 'same' },
+    xAxis: {
+      type: 'category',
+      data: [...labels],
+      boundaryGap: gap,
+      axisLabel,
+      axisLine: line,
+      axisTick: { ...line, alignWithLabel: true },
+    },
+    yAxis: { type: 'value', axisLabel, splitLine: line, splitNumber: 3, minInterval: 1 },
+  };
+}
+
+function drawn(title: string, option: EChartsCoreOption): Markup {
+  const chart = init(null, null, { renderer: 'svg', ssr: true, width: WIDTH, height: HEIGHT });
+  chart.setOption(option);
+  const svg = chart.renderToSVGString({ useViewBox: true });
+  chart.dispose();
+  return html`<div class="chart" role="img" aria-label="${title}">${new Markup(bare(svg))}</div>`;
+}
+
+/**
+ * The drawing without what only a live chart needs: its style sheet, its fonts, the clip of an opening animation, and
+ * the marks it finds its parts by. Text in it is escaped, quotes too (ECharts, `encodeHTML`), so what looks like an
+ * attribute is one.
+ */
+function bare(svg: string): string {
+  return svg
+    .replaceAll(/<(style|defs)\b[^>]*>[\s\S]*?<\/\1>/g, '')
+    .replaceAll(
+      / (?:style|class|clip-path|ecmeta_\w+|pointer-events|xmlns(?::xlink)?|baseProfile|version)="[^"]*"/g,
+      '',
+    )
+    .replace(/^<svg width="\d+" height="\d+"/, '<svg aria-hidden="true"')
+    .replaceAll(/\n\s*/g, '');
+}

@@ -1,0 +1,178 @@
+/**
+ * The finality of a slice as a picture, periods × metrics: one strip a metric, drawn as the stretches in which it
+ * stands alike.
+ *
+ * Own, where the charts are a library's: a year of forty metrics is 14 600 cells but some 200 stretches, which keeps
+ * the page small, lets every stretch say its days, and fits any width without scaling a letter.
+ */
+
+import {
+  cellStates,
+  type CellSpan,
+  type CellState,
+  type MetricStatus,
+  type PeriodStatus,
+  type SliceStatus,
+} from '../../status/status-report.ts';
+import { countText, percentText } from '../measure.ts';
+import { html, name, nothing, type Markup } from './html.ts';
+import { legend } from './legend.ts';
+
+/** Of all metrics of a slice; some 150 bytes each. */
+const MOST_SPANS = 2000;
+/** Names of months stay readable at the width of a phone. */
+const MOST_TICKS = 12;
+
+export const cellWords: Readonly<Record<CellState, string>> = {
+  final: 'final',
+  maturing: 'maturing',
+  open: 'not over yet',
+  rejected: 'rows rejected',
+  'not loaded': 'metric not loaded yet',
+  missing: 'never loaded',
+};
+
+const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'] as const;
+
+/** The picture with its legend and, where periods were drawn together, a word about it; nothing without a period. */
+export function finalityMap(slice: SliceStatus): Markup {
+  const total = slice.ages.length;
+  if (total === 0 || slice.metrics.length === 0) return nothing;
+  const { metrics, together } = drawable(slice);
+  const ticks = ticksOf(slice);
+  return html`<figure class="map">
+    <figcaption>
+      Finality: ${countText(total, 'period')} × ${countText(metrics.length, 'metric')}, ${spanText(slice)}
+    </figcaption>
+    ${stateLegend(slice)}
+    <table role="table">
+      <thead role="rowgroup">
+        <tr role="row">
+          <th role="columnheader" scope="col">metric</th>
+          <th role="columnheader" scope="col" class="axis">
+            <span class="unseen">periods</span><svg aria-hidden="true">${ticks.map(tickMarkup)}</svg>
+          </th>
+          <th role="columnheader" scope="col" class="number">final</th>
+        </tr>
+      </thead>
+      <tbody role="rowgroup">
+        ${metrics.map((metric) => metricRow(metric, total))}
+      </tbody>
+    </table>
+    ${together === 1 ? nothing : html`<p class="note">${together} neighbouring periods are drawn as one, as the one that is least final.</p>`}
+  </figure>`;
+}
+
+/** The states that occur, with their shares of the cells. */
+function stateLegend({ cells }: SliceStatus): Markup {
+  return legend(
+    cellStates
+      .filter((state) => cells[state] > 0)
+      .map((state) => ({
+        fill: classOf(state),
+        word: cellWords[state],
+        figure: percentText(cells[state], cells.expected),
+      })),
+  );
+}
+
+function metricRow(metric: MetricStatus, total: number): Markup {
+  let from = 0;
+  const stretches = metric.spans.map((span) => {
+    const drawn = html`<rect
+      x="${percent(from, total)}"
+      width="${percent(span.periods, total)}"
+      height="100%"
+      class="${classOf(span.state)}"
+      ><title>${stretchText(metric, span)}</title></rect
+    >`;
+    from += span.periods;
+    return drawn;
+  });
+  const label = metric.spans.map((span) => `${cellWords[span.state]} ${daysText(span)}`).join('; ');
+  return html`<tr role="row">
+    <th role="rowheader" scope="row">${name(metric.metric)} <small>${horizonText(metric)}</small></th>
+    <td role="cell"><svg class="strip" role="img" aria-label="${label}">${stretches}</svg></td>
+    <td role="cell" class="number">${percentText(metric.cells.final, total)}</td>
+  </tr> `;
+}
+
+/** `final 14 days after`, of a period's end. */
+function horizonText({ family, horizon_days: days }: MetricStatus): string {
+  if (family === null) return '';
+  return days === null ? 'never final' : `final after ${countText(days, 'day')}`;
+}
+
+function stretchText({ metric }: MetricStatus, span: CellSpan): string {
+  return `${metric}: ${cellWords[span.state]}, ${daysText(span)} (${countText(span.periods, 'period')})`;
+}
+
+function daysText({ first_day: first, last_day: last }: CellSpan): string {
+  return first === last ? first : `${first} … ${last}`;
+}
+
+function spanText({ ages }: SliceStatus): string {
+  const [first, last] = [ages.at(0), ages.at(-1)];
+  return first === undefined || last === undefined ? '' : `${first.first_day} … ${last.last_day}`;
+}
+
+const classOf = (state: CellState): string => state.replaceAll(' ', '-');
+
+/** Four decimals are a tenth of a pixel on the widest screen. */
+const percent = (part: number, whole: number): string => `${Number(((100 * part) / whole).toFixed(4))}%`;
+
+interface Tick {
+  readonly at: string;
+  readonly label: string;
+}
+
+/** Where months begin, so many of them as have room; January says its year. */
+function ticksOf({ ages }: SliceStatus): Tick[] {
+  const begins = ages
+    .map(({ first_day: day }, index) => ({ month: day.slice(0, 7), index }))
+    .filter(({ month, index }) => index > 0 && month !== ages[index - 1]?.first_day.slice(0, 7));
+  const step = Math.ceil(begins.length / MOST_TICKS);
+  return begins
+    .filter((_, place) => place % Math.max(1, step) === 0)
+    .map(({ month, index }) => {
+      const [year = '', number = '01'] = month.split('-');
+      return { at: percent(index, ages.length), label: number === '01' ? year : (months[Number(number) - 1] ?? '') };
+    });
+}
+
+function tickMarkup({ at, label }: Tick): Markup {
+  return html`<line x1="${at}" x2="${at}" y1="12" y2="100%" /><text x="${at}" y="10">${label}</text>`;
+}
+
+/** The metrics with few enough stretches to draw, neighbouring periods drawn together where there were too many. */
+function drawable({ metrics, ages }: SliceStatus): { metrics: readonly MetricStatus[]; together: number } {
+  let together = 1;
+  let drawn = metrics;
+  while (drawn.reduce((sum, { spans }) => sum + spans.length, 0) > MOST_SPANS && together < ages.length) {
+    together *= 2;
+    drawn = metrics.map((metric) => ({ ...metric, spans: coarseSpans(metric.spans, ages, together) }));
+  }
+  return { metrics: drawn, together };
+}
+
+/** The stretches of a metric with every `together` periods as one, which stands as the one that is least final. */
+export function coarseSpans(
+  spans: readonly CellSpan[],
+  periods: readonly Pick<PeriodStatus, 'first_day' | 'last_day'>[],
+  together: number,
+): CellSpan[] {
+  const states = spans.flatMap(({ state, periods: count }) => Array.from({ length: count }, () => state));
+  const merged: CellSpan[] = [];
+  for (let from = 0; from < states.length; from += together) {
+    const group = states.slice(from, from + together);
+    const state = cellStates.findLast((each) => group.includes(each)) ?? 'missing';
+    const lastDay = periods[from + group.length - 1]?.last_day ?? '';
+    const before = merged.at(-1);
+    if (before?.state === state) {
+      merged.splice(-1, 1, { ...before, last_day: lastDay, periods: before.periods + group.length });
+    } else {
+      merged.push({ state, first_day: periods[from]?.first_day ?? '', last_day: lastDay, periods: group.length });
+    }
+  }
+  return merged;
+}

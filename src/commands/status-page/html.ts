@@ -1,0 +1,55 @@
+/**
+ * HTML in which outside text stays text: whatever is put into a template is escaped, unless it is markup of our own.
+ *
+ * Slice names, metrics, paths and the service's own words all end up on the page.
+ */
+
+import { scrub } from '../../config/secret.ts';
+import { oneLine } from '../printable.ts';
+
+/** HTML that may stand on the page as it is. */
+export class Markup {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+/** Of the source, where it is for its reader; a browser takes it for one blank, as it does a line feed. */
+const INDENTATION = /\n\s+/g;
+
+type Content = string | number | Markup | readonly Markup[];
+
+const escapes: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+/** The text as HTML, inside an element or a quoted attribute: without control characters, on one line, scrubbed. */
+export function escaped(text: string): string {
+  return scrub(oneLine(text)).replaceAll(/[&<>"']/g, (mark) => escapes[mark] ?? '');
+}
+
+/** A template whose values are escaped; markup, and lists of markup, are put in as they are. */
+export function html(strings: TemplateStringsArray, ...values: readonly Content[]): Markup {
+  const [first = '', ...rest] = strings.map((string) => string.replaceAll(INDENTATION, '\n'));
+  return new Markup(rest.reduce((text, string, index) => text + contentText(values[index]) + string, first));
+}
+
+function contentText(content: Content | undefined): string {
+  if (content === undefined) return '';
+  if (content instanceof Markup) return content.text;
+  if (typeof content === 'number') return String(content);
+  return typeof content === 'string' ? escaped(content) : content.map(({ text }) => text).join('');
+}
+
+/** A name in which a line may break after an underscore. */
+export function name(text: string): Markup {
+  return new Markup(escaped(text).replaceAll('_', '_<wbr>'));
+}
+
+export const nothing = new Markup('');

@@ -1,0 +1,116 @@
+/**
+ * The style sheet of the status page. The colours are told apart by their lightness alone, and stay apart under every
+ * colour blindness (Okabe and Ito's palette): blue from dark to light as there is less to rely on, orange and red for
+ * what wants a look.
+ */
+
+export const pageStyle = `
+:root {
+  --paper: #ffffff; --ink: #1c2530; --muted: #5b6672; --line: #dfe4ea; --card: #f6f8fa; --link: #0b5c96;
+  --final: #0b5c96; --maturing: #7fb8dd; --open: #d5e8f5; --rejected: #b3400a; --gap: #e69f00; --ground: #fff4dc;
+  --well: #0b6e4f; --warn: #a35f00; --bad: #b3261e; --well-ground: #e8f5f0; --warn-ground: #fff6e5; --bad-ground: #fdecea;
+  --series-1: #0072b2; --series-2: #e69f00; --series-3: #009e73; --series-4: #cc79a7; --series-5: #8a939c;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --paper: #12171d; --ink: #e6ebf0; --muted: #9aa6b2; --line: #2c353f; --card: #1a2129; --link: #7cc4f5;
+    --final: #5ab0ec; --maturing: #2b6796; --open: #1f3c55; --rejected: #ff7a45; --gap: #e6a117; --ground: #33270c;
+    --well: #5fd0a5; --warn: #f0b848; --bad: #ff8a80; --well-ground: #12271f; --warn-ground: #2b2210; --bad-ground: #311917;
+    --series-1: #56b4e9; --series-2: #e69f00; --series-3: #2fc296; --series-4: #e39ac0; --series-5: #8a939c;
+  }
+}
+* { box-sizing: border-box; }
+body { margin: 0; background: var(--paper); color: var(--ink); font: 15px/1.45 system-ui, sans-serif; }
+main { max-width: 1120px; margin: 0 auto; padding: 24px 20px 48px; }
+h1 { font-size: 22px; margin: 0; }
+h2 { font-size: 18px; margin: 40px 0 8px; padding-top: 16px; border-top: 1px solid var(--line); overflow-wrap: anywhere; }
+a { color: var(--link); }
+code { font: 13px ui-monospace, monospace; overflow-wrap: anywhere; }
+.note, figcaption, caption, summary, small { color: var(--muted); }
+.note { margin: 4px 0; overflow-wrap: anywhere; }
+figure { margin: 16px 0; min-width: 0; }
+figcaption, caption { font-size: 14px; text-align: left; margin-bottom: 6px; }
+table { border-collapse: collapse; width: 100%; font-size: 14px; font-variant-numeric: tabular-nums; }
+th, td { text-align: left; padding: 5px 14px 5px 0; vertical-align: top; white-space: nowrap; }
+th:last-child, td:last-child { padding-right: 0; }
+thead th { color: var(--muted); font-weight: 500; border-bottom: 1px solid var(--line); }
+tbody th { font-weight: 500; }
+tbody tr + tr > * { border-top: 1px solid var(--line); }
+.number { text-align: right; }
+.scroll { overflow-x: auto; }
+.side-by-side { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 8px 32px; }
+.unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
+
+.health { margin: 16px 0 20px; padding: 12px 16px; border-radius: 8px; border-left: 5px solid; }
+.health p { margin: 0; font-size: 17px; font-weight: 600; }
+.health ul { margin: 8px 0 0; padding-left: 22px; }
+.health li { margin: 6px 0; overflow-wrap: anywhere; }
+.health.well { background: var(--well-ground); border-color: var(--well); }
+.health.watch { background: var(--warn-ground); border-color: var(--warn); }
+.health.failed { background: var(--bad-ground); border-color: var(--bad); }
+.sign { display: inline-block; width: 26px; font-weight: 700; }
+.well .sign, .state.well { color: var(--well); }
+.watch .sign, .state.watch { color: var(--warn); }
+.failed .sign, .state.failed { color: var(--bad); }
+.state { font-weight: 600; }
+.hint { display: block; color: var(--muted); }
+.hint::before { content: "→ "; }
+.odd td { white-space: normal; overflow-wrap: anywhere; }
+.failures td { border-top: 0; padding-top: 0; white-space: normal; }
+.failures ul { margin: 0; padding-left: 18px; overflow-wrap: anywhere; }
+
+.final { fill: var(--final); } .maturing { fill: var(--maturing); } .open { fill: var(--open); }
+.rejected { fill: var(--rejected); } .missing { fill: url(#hatch-missing); } .not-loaded { fill: url(#hatch-not-loaded); }
+.series-1 { fill: var(--series-1); } .series-2 { fill: var(--series-2); } .series-3 { fill: var(--series-3); }
+.series-4 { fill: var(--series-4); } .series-5 { fill: var(--series-5); }
+.ground { fill: var(--ground); } .stroke { fill: var(--gap); }
+.bar { width: 90px; height: 10px; margin-right: 8px; border-radius: 2px; }
+.legend { display: flex; flex-wrap: wrap; gap: 4px 18px; list-style: none; margin: 0 0 8px; padding: 0; font-size: 14px; }
+.legend b { font-weight: 500; color: var(--muted); }
+.swatch { width: 14px; height: 14px; margin-right: 6px; vertical-align: -2px; border-radius: 2px; }
+.map table { table-layout: fixed; }
+.map th:first-child { width: 290px; white-space: normal; overflow-wrap: anywhere; }
+.map th.number { width: 72px; }
+.map thead th { vertical-align: bottom; }
+.map tbody tr > * { border: 0; padding-top: 2px; padding-bottom: 2px; }
+.map small { font-size: 12px; margin-left: 6px; white-space: nowrap; }
+.strip { display: block; width: 100%; height: 18px; }
+.axis svg { display: block; width: 100%; height: 18px; overflow: visible; }
+.axis line { stroke: var(--line); } .axis text { font-size: 11px; fill: var(--muted); text-anchor: middle; }
+.chart svg { display: block; width: 100%; height: auto; }
+.chart text { font: 12px system-ui, sans-serif; }
+.side-by-side figure { display: flex; flex-direction: column; }
+.side-by-side .chart { margin-top: auto; }
+.side-by-side table { font-size: 13px; }
+.side-by-side th, .side-by-side td { padding-right: 10px; }
+.durations { max-width: 540px; }
+details { margin-top: 12px; }
+summary { cursor: pointer; font-size: 14px; }
+.amounts tbody th { white-space: normal; overflow-wrap: break-word; }
+
+@media (max-width: 760px) {
+  main { padding: 16px 12px 32px; }
+  .side-by-side { grid-template-columns: minmax(0, 1fr); }
+  .map thead th:first-child, .map thead th.number { display: none; }
+  .map thead, .map tbody { display: block; }
+  .map tr { display: grid; grid-template-columns: 1fr auto; }
+  .map th.axis, .map td:nth-child(2) { grid-column: 1 / -1; grid-row: 2; padding-right: 0; }
+  .map th:first-child { width: auto; padding-bottom: 0; }
+  .map table { display: block; }
+  .chart text { font-size: 13px; }
+  .amounts tr > :nth-child(3) { display: none; }
+  .side-by-side .amounts th, .side-by-side .amounts td { padding-right: 6px; }
+  .runs tr > :nth-child(2), .runs tr > :nth-child(n + 5) { display: none; }
+  .runs th, .runs td { white-space: normal; }
+  .odd thead { display: none; }
+  .odd tr, .odd td, .odd th { display: block; border: 0; padding: 2px 0; }
+  .odd tr { padding: 8px 0; border-top: 1px solid var(--line); }
+  .overview, .overview tbody { display: block; }
+  .overview thead { display: none; }
+  .overview tr { display: grid; grid-template-columns: 1fr 1fr; padding: 8px 0; border-top: 1px solid var(--line); }
+  .overview tr > * { border: 0; padding: 2px 8px 2px 0; white-space: normal; text-align: left; }
+  .overview th { grid-column: 1 / -1; font-size: 16px; }
+  .overview td::before { content: attr(data-title); display: block; color: var(--muted); font-size: 12px; }
+}
+@media print { .scroll { overflow: visible; } details { display: none; } }
+`;

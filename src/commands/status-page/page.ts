@@ -1,0 +1,67 @@
+/**
+ * The status page: one HTML file with pictures that needs nothing else. It runs no script, loads nothing, and its
+ * policy lets a browser do neither.
+ */
+
+import { createHash } from 'node:crypto';
+
+import type { StatusReport } from '../../status/status-report.ts';
+import { minuteText } from '../measure.ts';
+import { html, Markup } from './html.ts';
+import { healthBanner, overview } from './overview.ts';
+import { pageStyle } from './page-style.ts';
+import { odditiesSection, runsSection } from './runs-section.ts';
+import { sliceSection } from './slice-section.ts';
+
+/** Only the page's own style sheet, known by its hash; a `style` attribute would be refused, so there is none. */
+const policy = [
+  "default-src 'none'",
+  `style-src 'sha256-${createHash('sha256').update(pageStyle).digest('base64')}'`,
+  "base-uri 'none'",
+  "form-action 'none'",
+].join('; ');
+
+/** The report as a page; the same report gives the same page. */
+export function statusPage(report: StatusReport): string {
+  return html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta http-equiv="Content-Security-Policy" content="${policy}" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <meta name="referrer" content="no-referrer" />
+        <title>ripen status, ${minuteText(report.as_of)}</title>
+        ${style}
+      </head>
+      <body>
+        ${patterns}
+        <main>
+          <header>
+            <h1>ripen status</h1>
+            <p class="note">${report.warehouse}, as of ${minuteText(report.as_of)}</p>
+          </header>
+          ${healthBanner(report.health)} ${overview(report)}
+          ${report.slices.map((slice) => sliceSection(slice, report.as_of))} ${runsSection(report.runs)}
+          ${odditiesSection(report)}
+        </main>
+      </body>
+    </html>`.text.concat('\n');
+}
+
+/** Whole, as its hash is that of every character between the tags. */
+const style = new Markup(`<style>${pageStyle}</style>`);
+
+/** Hatching for what wants a look, so that it stands out without colour too. */
+const patterns = html`<svg class="unseen" aria-hidden="true">
+  <defs>
+    <pattern id="hatch-missing" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+      <rect width="6" height="6" class="ground" />
+      <rect width="2" height="6" class="stroke" />
+    </pattern>
+    <pattern id="hatch-not-loaded" width="6" height="6" patternUnits="userSpaceOnUse">
+      <rect width="6" height="6" class="ground" />
+      <circle cx="3" cy="3" r="1.2" class="stroke" />
+    </pattern>
+  </defs>
+</svg>`;

@@ -1,0 +1,150 @@
+/** The last runs on the status page, and what was odd in the newest; pure. */
+
+import type { RunStatus, StatusReport } from '../../status/status-report.ts';
+import { countText, elapsedText, groupedText, minuteText, runText } from '../measure.ts';
+import { barChart } from './charts.ts';
+import { html, nothing, type Markup } from './html.ts';
+
+const MS_PER_SECOND = 1000;
+const MS_PER_MINUTE = 60_000;
+/** From here on minutes are easier to read. */
+const SECONDS_UNTIL_MS = 300_000;
+
+/** How long the runs took, as bars, and each run with its failures. */
+export function runsSection(runs: readonly RunStatus[]): Markup {
+  if (runs.length === 0) return nothing;
+  return html`<section aria-labelledby="runs">
+    <h2 id="runs">Last runs</h2>
+    ${durations(runs)}
+    <div class="scroll">
+      <table class="runs">
+        <thead>
+          <tr>
+            <th scope="col">as of</th>
+            <th scope="col">command</th>
+            <th scope="col">status</th>
+            <th scope="col" class="number">took</th>
+            <th scope="col" class="number">rows</th>
+            <th scope="col" class="number">requests</th>
+            <th scope="col" class="number">retries</th>
+            <th scope="col">run</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${runs.map(runRows)}
+        </tbody>
+      </table>
+    </div>
+  </section> `;
+}
+
+function durations(runs: readonly RunStatus[]): Markup {
+  const ended = runs.filter((run) => run.finished_at !== null).toReversed();
+  if (ended.length < 2) return nothing;
+  const longestMs = Math.max(...ended.map(durationMs));
+  const [unit, unitMs] = longestMs > SECONDS_UNTIL_MS ? ['Minutes', MS_PER_MINUTE] : ['Seconds', MS_PER_SECOND];
+  const title = `${unit} the last ${ended.length} runs took, at most ${elapsedText(longestMs)}`;
+  const values = ended.map((run) => Number((durationMs(run) / unitMs).toFixed(1)));
+  const series = { colour: ended.map(({ status }) => colours[status] ?? '--bad'), values };
+  const labels = ended.map((run) => run.as_of.slice(5, 10));
+  return html`<figure class="durations">
+    <figcaption>${title}</figcaption>
+    ${barChart(title, labels, [series])}
+  </figure>`;
+}
+
+/** Of the bars, by the status of the run; any other is bad. */
+const colours: Readonly<Record<string, string>> = {
+  succeeded: '--series-1',
+  partial: '--warn',
+  interrupted: '--warn',
+};
+
+function durationMs({ started_at: start, finished_at: end }: RunStatus): number {
+  return end === null ? 0 : Date.parse(end) - Date.parse(start);
+}
+
+function runRows(run: RunStatus): Markup {
+  const failures = run.failures.map(
+    ({ code, slice, window, message, hint }) =>
+      html`<li>
+        <code>${code}</code> ${[slice, window].filter((word) => word !== null).join(' ')}
+        ${message}${hint === null ? nothing : html`<span class="hint">${hint}</span>`}
+      </li>`,
+  );
+  return html`<tr>
+      <th scope="row">${minuteText(run.as_of)}</th>
+      <td>${run.command}</td>
+      <td>${statusMark(run)}</td>
+      <td class="number">${run.finished_at === null ? '' : elapsedText(durationMs(run))}</td>
+      <td class="number">${countOrNone(run.rows_loaded)}</td>
+      <td class="number">${countOrNone(run.requests)}</td>
+      <td class="number">${countOrNone(run.retries)}</td>
+      <td><code>${runText(run.run_id)}</code></td>
+    </tr>
+    ${
+      failures.length === 0
+        ? nothing
+        : html`<tr class="failures">
+            <td colspan="8">
+              <ul>
+                ${failures}
+              </ul>
+            </td>
+          </tr> `
+    }`;
+}
+
+function statusMark({ status, finished_at: finishedAt, exit_code: exitCode }: RunStatus): Markup {
+  const word = finishedAt === null ? 'did not finish' : status;
+  const state = word === 'succeeded' ? 'well' : word === 'partial' || word === 'interrupted' ? 'watch' : 'failed';
+  const exit = exitCode === null || exitCode === 0 ? nothing : html` (exit ${exitCode})`;
+  return html`<span class="state ${state}">${word}</span>${exit}`;
+}
+
+function countOrNone(count: number | null): string {
+  return count === null ? '' : groupedText(count);
+}
+
+/** Warnings and rejected rows of the newest run; nothing when there were none. */
+export function odditiesSection({ warnings, rejected_rows: rejected }: StatusReport): Markup {
+  if (warnings.length + rejected.length === 0) return nothing;
+  const rows = [
+    ...warnings.map(
+      ({ code, slice, window, message }) =>
+        html`<tr>
+          <th scope="row"><code>${code}</code></th>
+          <td>${slice ?? ''}</td>
+          <td>${window ?? ''}</td>
+          <td>${message}</td>
+        </tr> `,
+    ),
+    ...rejected.map(
+      ({ slice, window, reason, rows: count }) =>
+        html`<tr>
+          <th scope="row">rejected</th>
+          <td>${slice}</td>
+          <td>${window}</td>
+          <td>${countText(count, 'row')}: ${reason}</td>
+        </tr> `,
+    ),
+  ];
+  return html`<section aria-labelledby="odd">
+    <h2 id="odd">What was odd in the last run</h2>
+    <div class="scroll">
+      <table class="odd">
+        <thead>
+          <tr>
+            <th scope="col">code</th>
+            <th scope="col">slice</th>
+            <th scope="col">window</th>
+            <th scope="col">what</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${rows}
+        </tbody>
+      </table>
+    </div>
+  </section> `;
+}

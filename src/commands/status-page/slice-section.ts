@@ -1,0 +1,94 @@
+/** One slice on the status page: its finality, its rows, what moved, its periods; pure. */
+
+import type { PeriodStatus, SliceStatus } from '../../status/status-report.ts';
+import { countText, groupedText, minuteText } from '../measure.ts';
+import { areaChart, barChart } from './charts.ts';
+import { cellWords, finalityMap } from './finality-map.ts';
+import { html, nothing, type Markup } from './html.ts';
+import { restatedChart, restatedTables } from './restated-section.ts';
+
+/** Two months of days; the JSON form has them all. */
+const MOST_PERIODS_LISTED = 62;
+/** More points than the drawing has pixels. */
+const MOST_POINTS = 480;
+
+/** The section with its pictures; one sentence for a slice that was never loaded. */
+export function sliceSection(slice: SliceStatus, asOf: string): Markup {
+  return html`<section aria-labelledby="slice-${slice.name}">
+    <h2 id="slice-${slice.name}">${slice.name}</h2>
+    ${building(slice)} ${slice.newest_fetch_at === null ? html`<p class="note">It was never loaded.</p>` : nothing}
+    ${finalityMap(slice)} ${slice.newest_fetch_at === null ? nothing : loaded(slice, asOf)} ${periodsList(slice.ages)}
+  </section> `;
+}
+
+function loaded(slice: SliceStatus, asOf: string): Markup {
+  return html`<div class="side-by-side">${rowsChart(slice)} ${restatedChart(slice, asOf)}</div>
+    ${restatedTables(slice)}`;
+}
+
+function building({ building_periods: building }: SliceStatus): Markup {
+  if (building === null) return nothing;
+  return html`<p class="note">
+    Its meaning changed: ${countText(building, 'period')} of the new table loaded, the old one is served.
+  </p>`;
+}
+
+function rowsChart({ ages }: SliceStatus): Markup {
+  const together = Math.ceil(ages.length / MOST_POINTS);
+  const groups = Array.from({ length: Math.ceil(ages.length / together) }, (_, index) =>
+    ages.slice(index * together, (index + 1) * together),
+  );
+  const rows = groups.map((group) => group.reduce((sum, period) => sum + (period.rows ?? 0), 0));
+  const labels = groups.map((group) => (group.at(0)?.first_day ?? '').slice(5));
+  const title = `Rows per ${together === 1 ? 'period' : `${together} periods`}: ${groupedText(Math.min(...rows))} to ${groupedText(Math.max(...rows))}`;
+  const series = { colour: '--series-1', values: rows };
+  // A line through five points says less than five bars.
+  const chart = rows.length > 40 ? areaChart(title, labels, series) : barChart(title, labels, [series]);
+  return html`<figure>
+    <figcaption>${title}</figcaption>
+    ${chart}
+  </figure>`;
+}
+
+function periodsList(ages: readonly PeriodStatus[]): Markup {
+  if (ages.length === 0) return nothing;
+  const listed = ages.slice(-MOST_PERIODS_LISTED).toReversed();
+  const rows = listed.map(
+    (period) =>
+      html`<tr>
+        <th scope="row">${daysText(period)}</th>
+        <td class="number">${period.age_days <= 0 ? '' : countText(period.age_days, 'day')}</td>
+        <td>${cellWords[period.state]}</td>
+        <td class="number">${period.rows === null ? '' : groupedText(period.rows)}</td>
+        <td class="number">${period.rejected === null || period.rejected === 0 ? '' : groupedText(period.rejected)}</td>
+        <td>${period.fetched_at === null ? '' : minuteText(period.fetched_at)}</td>
+        <td>${period.next_refresh_at === null ? '' : minuteText(period.next_refresh_at)}</td>
+      </tr> `,
+  );
+  const title = listed.length < ages.length ? `The newest ${listed.length} periods` : 'Every period';
+  return html`<details>
+    <summary>${title}: age, state, rows</summary>
+    <div class="scroll">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">period</th>
+            <th scope="col" class="number">age</th>
+            <th scope="col">state</th>
+            <th scope="col" class="number">rows</th>
+            <th scope="col" class="number">rejected</th>
+            <th scope="col">fetched</th>
+            <th scope="col">next refresh</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${rows}
+        </tbody>
+      </table>
+    </div>
+  </details>`;
+}
+
+function daysText({ first_day: first, last_day: last }: PeriodStatus): string {
+  return first === last ? first : `${first} … ${last}`;
+}

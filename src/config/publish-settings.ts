@@ -1,0 +1,64 @@
+/** The settings of a publish target: where a copy for readers goes. What does not go together is checked apart. */
+
+import { z } from 'zod';
+
+import { isLoopback } from './service-settings.ts';
+import { fileMode, isPrintable, text } from './setting-kinds.ts';
+
+/** Readable by everyone, as published copies are for others. */
+const PUBLISHED_MODE = '0644';
+
+/** A path of this machine. */
+export const localPath = text.refine((path) => !path.includes('://'), {
+  error: 'is an address; must be a path of this machine',
+});
+
+/** Bucket and prefix; names of buckets are those S3 allows. */
+const BUCKET = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/+(.*))?$/;
+
+const lakePath = text.refine((path) => !path.includes('://') || bucketAndPrefix(path) !== null, {
+  error: 'is not a lake; must be a directory or s3://bucket/prefix',
+});
+
+/** What an `s3://` address names, the prefix without slashes around it; null when it is none. */
+export function bucketAndPrefix(address: string): { readonly bucket: string; readonly prefix: string } | null {
+  const [, bucket, rest = ''] = BUCKET.exec(address) ?? [];
+  const prefix = rest.replace(/\/+$/, '');
+  const isPlain = !prefix.split('/').some((step, index) => step === '.' || step === '..' || (step === '' && index > 0));
+  return bucket === undefined || !isPlain ? null : { bucket, prefix };
+}
+
+const AN_ENDPOINT = 'must be an address such as https://minio.example.com';
+
+const endpoint = z
+  .string({ error: AN_ENDPOINT })
+  .meta({ format: 'uri' })
+  .transform((value, context) => {
+    const wrong = endpointProblem(value);
+    if (wrong !== null) context.addIssue({ code: 'custom', message: wrong });
+    return value.replace(/\/+$/, '');
+  });
+
+function endpointProblem(value: string): string | null {
+  const url = isPrintable(value) && !/\s/.test(value) && URL.canParse(value) ? new URL(value) : null;
+  if (url === null || !/^https?:\/\//i.test(value)) return `is not an address; ${AN_ENDPOINT}`;
+  if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
+    return 'is plain http, which would show the data to the network; must be https (http for loopback hosts only)';
+  }
+  if (url.username !== '' || url.password !== '') return 'holds credentials; must not, the environment does';
+  return /[?#]/.test(value) ? 'holds a query or a fragment; must be an origin and at most a path' : null;
+}
+
+const region = z.string().regex(/^[A-Za-z0-9-]{1,63}$/, { error: 'is not a region; must be a name such as us-east-1' });
+
+/** Keys that say how to reach an object store, and mean nothing elsewhere. */
+export const storeKeys = ['endpoint', 'region', 'path_style'] as const;
+
+export const publishTarget = z.strictObject({
+  duckdb: localPath.optional().describe('Path of a DuckDB snapshot for readers, replaced atomically.'),
+  parquet: lakePath.optional().describe('Directory of a Parquet lake, or s3://bucket/prefix.'),
+  mode: fileMode.prefault(PUBLISHED_MODE).describe('File rights of what is published, octal text. "0644".'),
+  endpoint: endpoint.optional().describe("Address of an S3-compatible store; the environment's, else Amazon's."),
+  region: region.optional().describe("Region of the bucket; the environment's, or us-east-1 under an endpoint."),
+  path_style: z.boolean().optional().describe('Whether the bucket is named in the path; true with endpoint.'),
+});

@@ -1,0 +1,171 @@
+/** The published copy dbt is to read, described from the warehouse: the snapshot, or else the catalog of a local lake. */
+
+import { basename, join } from 'node:path';
+
+import * as z from 'zod';
+
+import type { Config } from '../../config/config.ts';
+import { Failure } from '../../errors.ts';
+import type { DateDimension } from '../../model/dimension.ts';
+import type { Slice } from '../../model/slice.ts';
+import { identifier, literal } from '../../warehouse/quoting.ts';
+import { statement } from '../../warehouse/statements.ts';
+import type { Warehouse } from '../../warehouse/warehouse.ts';
+import { schemaName } from '../ddl/ddl.ts';
+import { CATALOG } from '../lake-catalog.ts';
+import { dimensionTables, FINALITY, isMetric, lakeTables, type LakeColumn } from '../lake-table.ts';
+import type { DbtCopy, DbtSource, DbtTable, Freshness, Rule } from './source.ts';
+
+/** A night may start late or take long; two in a row may not. */
+const LOADED_WARN_HOURS = 36;
+const LOADED_ERROR_HOURS = 60;
+/** The newest day is yesterday's, counted from its first hour. */
+const NEWEST_DAY_HOURS = 24;
+
+/** What the ledger tells analysts; the rest of it is bookkeeping. */
+const ledgerTables = ['finality', 'loads', 'periods', 'restatements', 'runs'];
+
+const LEDGER = 'ripen_ledger';
+
+const relationRow = z.object({ name: z.string(), comment: z.string().nullable() });
+const columnRow = z.object({ column_name: z.string(), data_type: z.string(), comment: z.string().nullable() });
+
+/** Describes the first snapshot, else the first local lake; `USAGE_INVALID` when neither is configured. */
+export async function dbtCopy(
+  { publish, slices }: Pick<Config, 'publish' | 'slices'>,
+  warehouse: Warehouse,
+): Promise<DbtCopy> {
+  const snapshot = publish.find(({ kind }) => kind === 'duckdb');
+  if (snapshot !== undefined) return ofSnapshot(snapshot.path, slices, warehouse);
+  const lake = publish.find((target) => target.kind === 'parquet' && target.store === undefined);
+  if (lake !== undefined) return ofLake(lake.path, slices, warehouse);
+  throw new Failure(
+    'USAGE_INVALID',
+    'No copy that dbt could read was configured: neither a snapshot nor a local lake.',
+    {
+      hint: 'Add a duckdb target to publish.',
+    },
+  );
+}
+
+async function ofSnapshot(path: string, slices: readonly Slice[], warehouse: Warehouse): Promise<DbtCopy> {
+  const database = schemaName(basename(path, '.duckdb'), new Set());
+  const main = await relationsOf(warehouse, 'main');
+  const ledger = await relationsOf(warehouse, 'ripen');
+  const ofSlices = slices.flatMap((slice) => [
+    ...chosen(main, [slice.name]).map((table) =>
+      ruled(table, [...sliceRules(slice, table), ...loadRules], loadedLately(slice, database)),
+    ),
+    ...chosen(main, [`${slice.name}_final`, `${slice.name}_links`]),
+  ]);
+  const dimensions = chosen(main, dimensionTables).map((table) => ruled(table, dimensionRules[table.name]));
+  const bookkeeping = chosen(ledger, ledgerTables).map((table) => ruled(table, ledgerRules[table.name]));
+  return { path, database, sources: [reports([...ofSlices, ...dimensions]), ledgerSource(bookkeeping)] };
+}
+
+async function ofLake(path: string, slices: readonly Slice[], warehouse: Warehouse): Promise<DbtCopy> {
+  const database = basename(CATALOG, '.duckdb');
+  const names = slices.map(({ name }) => name);
+  const tables = (await lakeTables(warehouse, names)).flatMap(({ name, comment, columns, grain }): DbtTable[] => {
+    const slice = slices.find((each) => each.name === name);
+    const table = { name, comment, columns, freshness: null };
+    if (slice === undefined)
+      return [{ ...table, rules: name === FINALITY ? finalityRules : (dimensionRules[name] ?? []) }];
+    const final = { ...table, name: `${name}_final`, comment: finalComment(comment), rules: [] };
+    return [{ ...table, rules: sliceRules(slice, table), freshness: newestDay(slice, grain, database) }, final];
+  });
+  return { path: join(path, CATALOG), database, sources: [reports(tables)] };
+}
+
+const finalComment = (comment: string | null): string => `${comment ?? ''} Cells that are not final are NULL.`.trim();
+
+const reports = (tables: readonly DbtTable[]): DbtSource => ({
+  name: 'ripen',
+  comment: 'Attribution reports, one table per slice, with partners, links and the catalog of metrics.',
+  schema: 'main',
+  tables,
+});
+
+const ledgerSource = (tables: readonly DbtTable[]): DbtSource => ({
+  name: LEDGER,
+  comment: 'What was asked, what was loaded, what moved, and which cells are final.',
+  schema: 'ripen',
+  tables,
+});
+
+/** The tables and views of a schema, with every column as it is. */
+async function relationsOf(warehouse: Warehouse, schema: string): Promise<DbtTable[]> {
+  const found = await warehouse.rows(statement('publish/relations'), [schema], relationRow);
+  const described: DbtTable[] = [];
+  for (const { name, comment } of found) {
+    const columns = await warehouse.rows(statement('publish/columns'), [schema, name], columnRow);
+    described.push({ name, comment, columns: columns.map(asColumn), rules: [], freshness: null });
+  }
+  return described;
+}
+
+const asColumn = ({ column_name: name, data_type: type, comment }: z.infer<typeof columnRow>): LakeColumn => ({
+  name,
+  type,
+  comment,
+});
+
+const chosen = (tables: readonly DbtTable[], names: readonly string[]): DbtTable[] =>
+  names.flatMap((name) => tables.find((table) => table.name === name) ?? []);
+
+function ruled(table: DbtTable, rules: readonly Rule[] = [], freshness: Freshness | null = null): DbtTable {
+  return { ...table, rules, freshness };
+}
+
+/** A row is told apart by its dimensions and what the service attached to it; its period is always there. */
+function sliceRules({ grain }: Slice, { columns }: Pick<DbtTable, 'columns'>): Rule[] {
+  const names = columns.map(({ name }) => name);
+  const key = names.filter((name) => !isMetric(name) && !name.startsWith('_'));
+  const period = grain !== null && names.includes(grain) ? [{ kind: 'not_null', column: grain } as const] : [];
+  return [...period, { kind: 'unique_row', columns: key }];
+}
+
+const loadRules: readonly Rule[] = [
+  { kind: 'not_null', column: '_load_id' },
+  { kind: 'relationships', column: '_load_id', source: LEDGER, table: 'loads', field: 'load_id' },
+];
+
+const finalityRules: readonly Rule[] = [{ kind: 'unique_row', columns: ['slice', 'period', 'metric'] }];
+
+const idRules = (column: string): Rule[] => [
+  { kind: 'not_null', column },
+  { kind: 'unique', column },
+];
+
+const dimensionRules: Readonly<Record<string, readonly Rule[]>> = {
+  partners: idRules('partner_id'),
+  links: idRules('token'),
+};
+
+const ledgerRules: Readonly<Record<string, readonly Rule[]>> = {
+  finality: finalityRules,
+  loads: [...idRules('load_id'), { kind: 'accepted_values', column: 'verdict', values: ['proven', 'unverifiable'] }],
+  periods: [{ kind: 'accepted_values', column: 'state', values: ['open', 'maturing', 'final'] }],
+};
+
+/** Every night loads at least the newest day of a slice whose end moves; one whose end is fixed rests at last. */
+const isLive = ({ datePeriod }: Slice): boolean => 'daysAgo' in datePeriod.last;
+
+function loadedLately(slice: Slice, database: string): Freshness | null {
+  if (!isLive(slice)) return null;
+  return {
+    query: `select max(loaded_at) from ${identifier(database)}.ripen.loads where slice = ${literal(slice.name)}`,
+    warnAfterHours: LOADED_WARN_HOURS,
+    errorAfterHours: LOADED_ERROR_HOURS,
+  };
+}
+
+/** A lake does not say when it was loaded; the newest day it holds says the same. */
+function newestDay(slice: Slice, grain: DateDimension | null, database: string): Freshness | null {
+  if (!isLive(slice) || (grain !== 'day' && grain !== 'hour')) return null;
+  return {
+    query: `select max(${identifier(grain)})::date::timestamp from ${identifier(database)}.main.${identifier(slice.name)}`,
+    warnAfterHours: NEWEST_DAY_HOURS + LOADED_WARN_HOURS,
+    errorAfterHours: NEWEST_DAY_HOURS + LOADED_ERROR_HOURS,
+  };
+}

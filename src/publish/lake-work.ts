@@ -1,0 +1,79 @@
+/** What a lake should hold, what it holds, and so what has to be done. */
+
+import { join } from 'node:path';
+
+import type { Slice } from '../model/slice.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
+import { CATALOG, catalogContent } from './lake-catalog.ts';
+import { wantedFiles, type WantedFile } from './lake-files.ts';
+import { catalogStatements } from './lake-sql.ts';
+import type { LakeStore, StoredFile } from './lake-store.ts';
+import { lakeTables, type LakeTable } from './lake-table.ts';
+import { versionPath } from './lake-versions.ts';
+import { storedFile } from './local-lake.ts';
+import type { KnownLake } from './manifest.ts';
+import type { Reason } from './report.ts';
+
+export interface Work {
+  readonly tables: readonly LakeTable[];
+  readonly files: readonly WantedFile[];
+  readonly stored: ReadonlyMap<string, StoredFile>;
+  /** The files to write, with the reason for each. */
+  readonly stale: ReadonlyMap<WantedFile, Reason>;
+  /** Files of periods that are gone. */
+  readonly gone: readonly string[];
+  /** The statements of the catalog; empty for a lake without one. */
+  readonly statements: readonly string[];
+  readonly isCatalogStale: boolean;
+}
+
+/** Compares the warehouse with a lake; writes nothing. */
+export async function findWork(
+  slices: readonly Slice[],
+  warehouse: Warehouse,
+  store: LakeStore,
+  known: KnownLake,
+): Promise<Work> {
+  const names = slices.map(({ name }) => name);
+  const tables = await lakeTables(warehouse, names);
+  const files: WantedFile[] = [];
+  const stored = new Map<string, StoredFile>();
+  for (const table of tables) {
+    files.push(...(await wantedFiles(warehouse, table)));
+    for (const [path, file] of await store.files(table.name)) stored.set(path, file);
+  }
+  const stale = new Map<WantedFile, Reason>();
+  for (const file of files) {
+    const reason = staleBecause(file, stored.get(file.path) ?? null, known);
+    if (reason !== null) stale.set(file, reason);
+  }
+  const wanted = new Set(files.map(({ path }) => path));
+  const gone = [...stored.keys()].filter((path) => !wanted.has(path));
+  const work = { tables, files, stored, stale, gone };
+  if (store.catalog === null) return { ...work, statements: [], isCatalogStale: false };
+  const statements = statementsFor(tables, files, store.root);
+  const catalog = { path: CATALOG, content: catalogContent(statements) };
+  const isCatalogStale = staleBecause(catalog, await storedFile(store.catalog), known) !== null;
+  return { ...work, statements, isCatalogStale };
+}
+
+function statementsFor(tables: readonly LakeTable[], files: readonly WantedFile[], root: string): string[] {
+  const paths = new Map(tables.map((table): [LakeTable, string[]] => [table, []]));
+  for (const { table, path, content } of files) paths.get(table)?.push(join(root, versionPath(path, content)));
+  return catalogStatements(paths);
+}
+
+/** Why a file has to be written, from the content it should have; null when it lies there as it was written. */
+function staleBecause(
+  wanted: { readonly path: string; readonly content: string },
+  stored: StoredFile | null,
+  known: KnownLake,
+): Reason | null {
+  const entry = known.entries.get(wanted.path);
+  if (known.isUnfinished(wanted.path)) return 'unfinished';
+  if (entry === undefined) return stored === null ? 'new' : 'unstated';
+  if (stored === null) return 'missing';
+  if (entry.content !== wanted.content) return 'changed';
+  const isOther = entry.etag !== undefined && stored.etag !== null && entry.etag !== stored.etag;
+  return isOther || entry.bytes !== stored.bytes ? 'damaged' : null;
+}

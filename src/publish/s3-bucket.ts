@@ -1,0 +1,254 @@
+/**
+ * A bucket of an S3-compatible store; the one place that touches the AWS SDK, an optional dependency that is loaded when
+ * a lake lies in a store and never before.
+ *
+ * Hides the SDK, its credentials and its errors. Every call is tried again with growing pauses as long as the trouble
+ * may pass; what is left is a `Failure`. Nothing is asked over plain http but on loopback, wherever the address came from.
+ */
+
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { pipeline } from 'node:stream/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
+import * as z from 'zod';
+
+import type { ObjectStore } from '../config/config.ts';
+import { Secret } from '../config/secret.ts';
+import { isLoopback } from '../config/service-settings.ts';
+import { Failure } from '../errors.ts';
+import { waitMs } from '../service/backoff.ts';
+import type { StoredFile } from './lake-store.ts';
+import { isForeseen, isPassing, refusalOf, storeFailure } from './s3-refusal.ts';
+
+export interface Bucket {
+  /** Every object whose key begins so, by key. */
+  list(prefix: string): Promise<ReadonlyMap<string, StoredFile>>;
+  /** The text of an object; null when there is none. */
+  read(key: string): Promise<string | null>;
+  /** Puts a file of this machine, or a text, in the place of an object; readers meet the old one or the new. */
+  put(key: string, content: { readonly file: string } | { readonly text: string }): Promise<StoredFile>;
+  /** Removes an object, if it is there. */
+  remove(key: string): Promise<void>;
+  close(): void;
+}
+
+/** 5 GiB, the most a single PUT may carry (S3); a larger object would have to be put in parts. */
+const MOST_BYTES = 5 * 1024 ** 3;
+/** Waits of at most 1, 2, 4 and 8 seconds lie between them. */
+const MOST_TRIES = 5;
+/** A store that takes no connection, or does not say a word, is as good as gone. */
+const CONNECTION_TIMEOUT_MS = 10_000;
+const IDLE_TIMEOUT_MS = 60_000;
+/** The largest object at 5 MB/s. */
+const REQUEST_TIMEOUT_MS = 1_000_000;
+/** Where stores without regions of their own sign for (MinIO, Ceph, R2). */
+const USUAL_REGION = 'us-east-1';
+
+/**
+ * Opens a bucket with the credentials of the environment. Throws `USAGE_INVALID` without the SDK, without credentials or
+ * without a region; asks the store nothing.
+ */
+export async function openBucket(store: ObjectStore, signal: AbortSignal): Promise<Bucket> {
+  const sdk = await loadSdk(store);
+  const client = await connectedClient(sdk.S3Client, store);
+  const Bucket = store.bucket;
+  const asking = async <T>(what: string, send: () => Promise<T>): Promise<T> =>
+    persistently(`${what} in ${Bucket}`, send, signal);
+  const options = { abortSignal: signal };
+  return {
+    async list(prefix) {
+      const found = new Map<string, StoredFile>();
+      let next: string | undefined;
+      do {
+        const page = await asking(`list ${prefix}`, () =>
+          client.send(new sdk.ListObjectsV2Command({ Bucket, Prefix: prefix, ContinuationToken: next }), options),
+        );
+        for (const { Key, Size, ETag } of page.Contents ?? []) {
+          if (Key !== undefined) found.set(Key, { bytes: Size ?? 0, etag: ETag ?? null });
+        }
+        next = page.IsTruncated === true ? page.NextContinuationToken : undefined;
+      } while (next !== undefined);
+      return found;
+    },
+    async read(key) {
+      return asking(`give ${key}`, async () => {
+        try {
+          const { Body } = await client.send(new sdk.GetObjectCommand({ Bucket, Key: key }), options);
+          return (await Body?.transformToString()) ?? '';
+        } catch (error) {
+          if (refusalOf(error).name === 'NoSuchKey') return null;
+          throw error;
+        }
+      });
+    },
+    async put(key, content) {
+      const sent = 'text' in content ? ofText(content.text) : await ofFile(content.file);
+      if (sent.bytes > MOST_BYTES) {
+        throw new Failure('STORAGE_FAILED', `The file ${key} had ${sent.bytes} bytes; a store takes ${MOST_BYTES}.`, {
+          facts: { key, bytes: sent.bytes, most: MOST_BYTES },
+          hint: 'Give the slice a finer grain, so that its periods are smaller.',
+        });
+      }
+      return asking(`take ${key}`, async () => {
+        const body = sent.open();
+        try {
+          const put = new sdk.PutObjectCommand({
+            Bucket,
+            Key: key,
+            Body: body,
+            ContentLength: sent.bytes,
+            ContentMD5: sent.md5,
+            ContentType: sent.type,
+          });
+          return { bytes: sent.bytes, etag: (await client.send(put, options)).ETag ?? null };
+        } finally {
+          if (typeof body !== 'string') body.destroy();
+        }
+      });
+    },
+    async remove(key) {
+      await asking(`remove ${key}`, () => client.send(new sdk.DeleteObjectCommand({ Bucket, Key: key }), options));
+    },
+    close() {
+      client.destroy();
+    },
+  };
+}
+
+async function loadSdk({ bucket }: ObjectStore) {
+  try {
+    return await import('@aws-sdk/client-s3');
+  } catch (cause) {
+    throw new Failure('USAGE_INVALID', `The lake s3://${bucket} was not opened: @aws-sdk/client-s3 is not installed.`, {
+      hint: 'Install it beside ripen: npm install @aws-sdk/client-s3',
+      cause,
+    });
+  }
+}
+
+async function connectedClient(Client: typeof S3Client, store: ObjectStore): Promise<S3Client> {
+  const { bucket, endpoint, pathStyle } = store;
+  const open = (region: string | null): S3Client => {
+    const client = new Client({ ...clientSettings, forcePathStyle: pathStyle, ...optional({ endpoint, region }) });
+    client.middlewareStack.add(
+      (next) => async (args) => {
+        refusePlainHttp(args.request, bucket);
+        return next(args);
+      },
+      { step: 'finalizeRequest', name: 'refusePlainHttp' },
+    );
+    return client;
+  };
+  const client = open(store.region);
+  if (!(await hasRegion(client))) {
+    client.destroy();
+    if (endpoint !== null) return guarded(open(USUAL_REGION), bucket);
+    throw new Failure('USAGE_INVALID', `The lake s3://${bucket} was not opened: no region was stated.`, {
+      hint: 'Set region beside the target, or AWS_REGION.',
+    });
+  }
+  return guarded(client, bucket);
+}
+
+const ignore = (): void => {};
+
+const clientSettings = {
+  // Whatever it has to say comes as an error too; without a logger it writes to the console.
+  logger: { debug: ignore, info: ignore, warn: ignore, error: ignore },
+  // Trying again is done around the whole call: the SDK does not send a stream a second time.
+  maxAttempts: 1,
+  // Older and compatible stores do not know the newer checksums; each PUT carries its MD5 instead.
+  requestChecksumCalculation: 'WHEN_REQUIRED',
+  responseChecksumValidation: 'WHEN_REQUIRED',
+  requestHandler: {
+    connectionTimeout: CONNECTION_TIMEOUT_MS,
+    socketTimeout: IDLE_TIMEOUT_MS,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    throwOnRequestTimeout: true,
+  },
+} as const satisfies S3ClientConfig;
+
+/** What is stated; the SDK looks for the rest in the environment. */
+function optional({ endpoint, region }: { readonly endpoint: string | null; readonly region: string | null }) {
+  return { ...(endpoint === null ? {} : { endpoint }), ...(region === null ? {} : { region }) };
+}
+
+async function hasRegion(client: S3Client): Promise<boolean> {
+  return client.config.region().then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Lets the sinks know the credentials, so that they never show them. */
+async function guarded(client: S3Client, bucket: string): Promise<S3Client> {
+  try {
+    const { secretAccessKey, sessionToken } = await client.config.credentials();
+    for (const value of [secretAccessKey, sessionToken ?? '']) markSecret(value);
+    return client;
+  } catch (cause) {
+    client.destroy();
+    throw new Failure('USAGE_INVALID', `The lake s3://${bucket} was not opened: no credentials were found.`, {
+      hint: 'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, or give the machine a role.',
+      cause,
+    });
+  }
+}
+
+function markSecret(value: string): Secret {
+  return new Secret(value);
+}
+
+const wireAddress = z.object({ protocol: z.string(), hostname: z.string() });
+
+/** The address may also come from the environment or a profile, where nothing checked it. */
+function refusePlainHttp(request: unknown, bucket: string): void {
+  const { protocol, hostname } = wireAddress.parse(request);
+  if (protocol === 'https:' || isLoopback(hostname)) return;
+  throw new Failure('USAGE_INVALID', `The lake s3://${bucket} was not asked for over plain http from ${hostname}.`, {
+    hint: 'Give an https endpoint, in the configuration or in AWS_ENDPOINT_URL_S3.',
+  });
+}
+
+interface Sent {
+  readonly bytes: number;
+  readonly md5: string;
+  readonly type: string;
+  open(): string | ReturnType<typeof createReadStream>;
+}
+
+function ofText(text: string): Sent {
+  const md5 = createHash('md5').update(text).digest('base64');
+  return { bytes: Buffer.byteLength(text), md5, type: 'application/json', open: () => text };
+}
+
+async function ofFile(path: string): Promise<Sent> {
+  const hash = createHash('md5');
+  await pipeline(createReadStream(path), hash);
+  return {
+    bytes: (await stat(path)).size,
+    md5: hash.digest('base64'),
+    type: 'application/vnd.apache.parquet',
+    open: () => createReadStream(path),
+  };
+}
+
+/** Sends until the store takes it, refuses it for good, or has not taken it `MOST_TRIES` times. */
+async function persistently<T>(what: string, send: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await send();
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof Failure) throw error;
+      const refusal = refusalOf(error);
+      if (!isForeseen(refusal)) throw error;
+      if (!isPassing(refusal) || tries === MOST_TRIES) throw storeFailure(what, refusal, tries, error);
+      const pauseMs = waitMs({ tries, askedMs: null, isOverload: true, random: Math.random() });
+      await sleep(pauseMs, undefined, { signal });
+    }
+  }
+}

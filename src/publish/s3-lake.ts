@@ -1,0 +1,61 @@
+/** A lake in a bucket: files are written beside the warehouse first, then each put in its key's place by one PUT. */
+
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import type { ObjectStore } from '../config/config.ts';
+import { isFilePath, type LakeStore, type StoredFile } from './lake-store.ts';
+import { openBucket } from './s3-bucket.ts';
+
+/** Enough to hide the store's latency; each holds one file open and one small buffer. */
+const UPLOADS_AT_ONCE = 8;
+
+/** Opens a lake in a bucket. Throws as `openBucket` does; asks the store nothing. */
+export async function openS3Lake(
+  root: string,
+  store: ObjectStore,
+  warehousePath: string,
+  signal: AbortSignal,
+): Promise<LakeStore> {
+  const bucket = await openBucket(store, signal);
+  const drafts = `${warehousePath}.drafts`;
+  const clear = async (): Promise<void> => rm(drafts, { recursive: true, force: true });
+  // What a killed run left there was never put in place.
+  await clear();
+  await mkdir(drafts, { recursive: true, mode: 0o700 });
+  const keyOf = (path: string): string => (store.prefix === '' ? path : `${store.prefix}/${path}`);
+  const draftOf = (path: string): string => join(drafts, path.replaceAll('/', '.'));
+  return {
+    root,
+    catalog: null,
+    atOnce: UPLOADS_AT_ONCE,
+    async files(table) {
+      const found = new Map<string, StoredFile>();
+      const start = keyOf('').length;
+      for (const [key, file] of await bucket.list(keyOf(`${table}/`))) {
+        const path = key.slice(start);
+        if (isFilePath(path, table)) found.set(path, file);
+      }
+      return found;
+    },
+    read: async (path) => bucket.read(keyOf(path)),
+    async replaceText(path, text) {
+      await bucket.put(keyOf(path), { text });
+    },
+    async prepare() {},
+    draft: async (path) => draftOf(path),
+    async place(path) {
+      const placed = await bucket.put(keyOf(path), { file: draftOf(path) });
+      await rm(draftOf(path), { force: true });
+      return placed;
+    },
+    discard: async (path) => rm(draftOf(path), { force: true }),
+    remove: async (path) => bucket.remove(keyOf(path)),
+    // A store answers a PUT or a DELETE once it lasts.
+    async settle() {},
+    async close() {
+      bucket.close();
+      await clear();
+    },
+  };
+}

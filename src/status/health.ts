@@ -1,0 +1,122 @@
+/** Whether all is well, and if not, what to do: a judgement on a status report; pure. */
+
+import { MS_PER_DAY } from '../model/calendar.ts';
+import { groupedFailures } from './failure-groups.ts';
+import type { Health, HealthState, RunStatus, StatusReport } from './status-report.ts';
+
+/** A nightly job that is later than this has missed a night. */
+const LATE_MS = 1.5 * MS_PER_DAY;
+/** A period this old should have been loaded by the night before last. */
+const MISSING_AGE_DAYS = 2;
+/** Enough to see what went wrong; the run's own list has the rest. */
+const MOST_FAILURES = 5;
+
+interface Finding {
+  readonly state: Exclude<HealthState, 'well'>;
+  readonly message: string;
+  readonly hint: string | null;
+}
+
+/** Judges the newest run, how long ago it was, and what is missing; the gravest finding decides the state. */
+export function healthOf(report: Omit<StatusReport, 'health'>): Health {
+  const [newest] = report.runs;
+  const findings = [
+    ...(newest === undefined ? [neverLoaded] : [...runFindings(newest), ...lateFindings(newest, report.as_of)]),
+    ...(newest === undefined ? [] : missingFindings(report)),
+    ...rejectedFindings(report),
+  ];
+  const state = findings.some((finding) => finding.state === 'failed')
+    ? 'failed'
+    : findings.length > 0
+      ? 'watch'
+      : 'well';
+  return {
+    state,
+    headline: headlineOf(state, newest),
+    findings: findings.map(({ message, hint }) => ({ message, hint })),
+  };
+}
+
+const neverLoaded: Finding = {
+  state: 'watch',
+  message: 'Nothing was loaded yet.',
+  hint: 'Run `ripen sync`.',
+};
+
+function headlineOf(state: HealthState, newest: RunStatus | undefined): string {
+  if (newest === undefined) return 'There is no run yet.';
+  const run = `The last ${newest.command}, as of ${minuteOf(newest.as_of)}, ${ended(newest)}`;
+  if (state === 'well') return `All is well. ${run}.`;
+  return `${run}${state === 'watch' && newest.status === 'succeeded' ? ', but something wants a look' : ''}.`;
+}
+
+function ended({ status, failures }: RunStatus): string {
+  switch (status) {
+    case 'succeeded':
+      return 'succeeded';
+    case 'partial':
+      return `loaded only a part: ${failures.length} ${failures.length === 1 ? 'failure' : 'failures'}`;
+    case 'interrupted':
+      return 'was interrupted';
+    case 'running':
+      return 'did not finish';
+    default:
+      return 'failed';
+  }
+}
+
+function runFindings(run: RunStatus): Finding[] {
+  const groups = groupedFailures(run.failures);
+  const shown = groups.slice(0, MOST_FAILURES).map(({ code, message, hint }): Finding => {
+    return { state: 'failed', message: `${code}: ${message}`, hint };
+  });
+  const more = groups.length - shown.length;
+  const rest: Finding[] = more > 0 ? [{ state: 'failed', message: `${more} more failed.`, hint: null }] : [];
+  if (run.status === 'running') {
+    return [{ state: 'failed', message: 'The process was killed, or its machine stopped.', hint: RUN_AGAIN }];
+  }
+  if (run.status === 'interrupted') {
+    return [...shown, ...rest, { state: 'watch', message: 'A signal stopped the run.', hint: RUN_AGAIN }];
+  }
+  return [...shown, ...rest];
+}
+
+const RUN_AGAIN = 'Run `ripen sync` again; what was loaded is kept.';
+
+function lateFindings(run: RunStatus, asOf: string): Finding[] {
+  const agoMs = Date.parse(asOf) - Date.parse(run.as_of);
+  if (agoMs <= LATE_MS) return [];
+  const days = Math.floor(agoMs / MS_PER_DAY);
+  const message = `No run for ${days} ${days === 1 ? 'day' : 'days'}: the last was as of ${minuteOf(run.as_of)}.`;
+  return [{ state: 'watch', message, hint: 'See whether the nightly job is still scheduled.' }];
+}
+
+function missingFindings({ slices }: Pick<StatusReport, 'slices'>): Finding[] {
+  return slices.flatMap((slice): Finding[] => {
+    const missing = slice.ages.filter(({ state, age_days: age }) => state === 'missing' && age >= MISSING_AGE_DAYS);
+    const [oldest] = missing;
+    if (oldest === undefined) return [];
+    const message =
+      missing.length === 1
+        ? `${slice.name}: 1 period was never loaded: ${oldest.first_day}.`
+        : `${slice.name}: ${missing.length} periods were never loaded, the oldest from ${oldest.first_day} on.`;
+    return [{ state: 'watch', message, hint: `Run \`ripen sync --slice ${slice.name}\`.` }];
+  });
+}
+
+function rejectedFindings({ rejected_rows: rejected }: Pick<StatusReport, 'rejected_rows'>): Finding[] {
+  const rows = rejected.reduce((sum, each) => sum + each.rows, 0);
+  if (rows === 0) return [];
+  return [
+    {
+      state: 'watch',
+      message: `${rows} ${rows === 1 ? 'row' : 'rows'} of the last run could not be stored exactly.`,
+      hint: 'See `select * from ripen.rejected_rows` for the rows and the reasons.',
+    },
+  ];
+}
+
+/** `2026-02-14 02:30 UTC`. */
+function minuteOf(instant: string): string {
+  return `${instant.slice(0, 10)} ${instant.slice(11, 16)} UTC`;
+}

@@ -1,0 +1,119 @@
+/** FAULTS 27: places a run could not write to, found before the first request; and what is no obstacle. */
+
+import { spawnSync } from 'node:child_process';
+import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+
+import { placeFindings } from '../../src/commands/check-places.ts';
+import type { Config } from '../../src/config/config.ts';
+import type { Failure } from '../../src/errors.ts';
+import { day } from '../../src/model/calendar.ts';
+import { smallWorld } from '../support/night.ts';
+import { openScenario, slice, type Scenario } from '../support/scenario.ts';
+import { failureFrom } from '../support/scripted-server.ts';
+
+const NOW = new Date('2026-06-01T02:30:00Z');
+
+const daily = slice({
+  name: 'daily',
+  dimensions: ['day', 'app_token'],
+  metrics: ['installs'],
+  datePeriod: { first: { day: day('2026-05-28') }, last: { day: day('2026-05-31') } },
+});
+
+let scenario: Scenario;
+const mounted: string[] = [];
+
+beforeEach(async () => {
+  scenario = await openScenario([daily], { simulator: { world: smallWorld } });
+});
+afterEach(async () => {
+  for (const path of mounted.splice(0)) spawnSync('umount', ['--lazy', path]);
+  await scenario.close();
+});
+
+const inside = (...names: string[]): string => join(scenario.directory, ...names);
+const snapshotAt = (path: string): Config['publish'][number] => ({ kind: 'duckdb', path, mode: 0o644 });
+const lakeAt = (path: string): Config['publish'][number] => ({ kind: 'parquet', path, mode: 0o644 });
+
+/** The failure of a sync that asked for nothing and made nothing. */
+async function refusal(change: Partial<Config>): Promise<Failure> {
+  const before = await readdir(scenario.directory);
+  const failure = await failureFrom(scenario.night(NOW, change));
+  expect(scenario.simulator.asked.requests).toEqual([]);
+  expect(await readdir(scenario.directory)).toEqual(before);
+  return failure;
+}
+
+/** The messages of what `check` finds wrong with the same places. */
+async function found(change: Partial<Config>): Promise<string[]> {
+  const findings = await placeFindings({ ...scenario.config, ...change });
+  return findings.filter(({ code }) => code === 'STORAGE_FAILED').map(({ message }) => message);
+}
+
+describe('found before the first request, by a sync as by check', () => {
+  test('a warehouse below a file', async () => {
+    await writeFile(inside('file'), '');
+    const warehouse = inside('file', 'warehouse.duckdb');
+    const { code, message } = await refusal({ warehouse });
+    expect([code, message]).toEqual([
+      'STORAGE_FAILED',
+      `The warehouse ${warehouse} could not be written: ${inside('file')} (not a directory)`,
+    ]);
+    expect(await found({ warehouse })).toContain(message);
+  });
+
+  test('a directory in the place of the warehouse', async () => {
+    await mkdir(scenario.config.warehouse);
+    const { kind, message } = await refusal({});
+    expect([kind, message]).toEqual(['storage', expect.stringContaining(scenario.config.warehouse)]);
+  });
+
+  test('a snapshot and a lake that cannot be, both told at once', async () => {
+    await writeFile(inside('file'), '');
+    await mkdir(inside('snapshot.duckdb'));
+    const publish = [
+      snapshotAt(inside('snapshot.duckdb')),
+      lakeAt(inside('file', 'lake')),
+      snapshotAt(inside('a.duckdb')),
+    ];
+    const { code, message } = await refusal({ publish });
+    const each = [
+      `The duckdb ${inside('snapshot.duckdb')} could not be written: ${scenario.directory} (a directory in the place of the file)`,
+      `The parquet ${inside('file', 'lake')} could not be written: ${inside('file')} (not a directory)`,
+    ];
+    expect([code, message]).toEqual(['STORAGE_FAILED', each.join('; ')]);
+    expect(await found({ publish })).toEqual(each);
+  });
+
+  test('a disk that is mounted read-only, for each of the three', async ({ skip }) => {
+    await mkdir(inside('disk'));
+    const { status, stderr, error } = spawnSync('mount', ['-t', 'tmpfs', '-o', 'ro', 'tmpfs', inside('disk')], {
+      encoding: 'utf8',
+    });
+    if (status !== 0) skip(`no read-only file system could be mounted: ${error?.message ?? stderr.trim()}`);
+    mounted.push(inside('disk'));
+    const warehouse = inside('disk', 'warehouse.duckdb');
+    const publish = [snapshotAt(inside('disk', 'snapshot.duckdb')), lakeAt(inside('disk', 'new', 'lake'))];
+    const { message } = await refusal({ warehouse, publish });
+    expect(message.match(/\(EROFS\)/g)).toHaveLength(3);
+  });
+});
+
+describe('no obstacle', () => {
+  test('directories that do not exist yet, 3 deep, are made', async () => {
+    const warehouse = inside('a', 'b', 'c', 'warehouse.duckdb');
+    const publish = [snapshotAt(inside('d', 'e', 'f', 'snapshot.duckdb')), lakeAt(inside('g', 'h', 'i'))];
+    expect(await scenario.night(NOW, { warehouse, publish })).toMatchObject({ status: 'succeeded', failures: [] });
+  });
+
+  test('a snapshot that nobody may write, as another is put in its place', async () => {
+    const publish = [{ ...snapshotAt(inside('snapshot.duckdb')), mode: 0o444 }];
+    await scenario.night(NOW, { publish });
+    await chmod(inside('snapshot.duckdb'), 0o444);
+    expect(await found({ publish })).toEqual([]);
+    expect(await scenario.night(NOW, { publish })).toMatchObject({ failures: [] });
+  });
+});

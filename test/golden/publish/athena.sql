@@ -1,0 +1,119 @@
+-- How Amazon Athena reads the lake s3://example-bucket/mobile/lake; made by `ripen publish --ddl athena`.
+-- Not run by the tests; written after the documentation of Athena engine version 3.
+-- Run each statement by itself, as Athena takes one at a time.
+-- Comments of columns are cut at 255 bytes, the most the Glue catalog takes.
+-- Run msck repair table again after a publish that made periods.
+-- Make and run the statements again after a slice or its columns changed.
+
+create database if not exists `lake`;
+
+drop table if exists `lake`.`order`;
+
+create external table `lake`.`order` (
+    `app_token` string,
+    `cost` decimal(18,6) comment 'cost: ',
+    `index` bigint comment 'index: éééééééééééééééééééééééééééééé',
+    `value` double comment 'value: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
+    `name` boolean comment 'name: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
+    `label` decimal(38,10) comment 'label: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
+    `level` int comment 'level: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
+    `o'brien "x" ``y`` \z events` bigint comment 'o\'brien "x" `y` \\z events: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé',
+    `_extra` string
+)
+comment 'It\'s a "slice";\n-- one row per \\day\\'
+partitioned by (`day` date comment 'The day\'s date')
+stored as parquet
+location 's3://example-bucket/mobile/lake/order/';
+
+msck repair table `lake`.`order`;
+
+drop table if exists `lake`.`by_hour`;
+
+create external table `lake`.`by_hour` (
+    `hour` timestamp comment 'Hour',
+    `year` date comment 'Year',
+    `cost` decimal(18,6) comment 'Cost'
+)
+comment ''
+partitioned by (`day` date comment 'The day the rows are filed under.')
+stored as parquet
+location 's3://example-bucket/mobile/lake/by_hour/';
+
+msck repair table `lake`.`by_hour`;
+
+drop table if exists `lake`.`undated`;
+
+create external table `lake`.`undated` (
+    `app_token` string,
+    `value` bigint comment 'Value'
+)
+comment 'All days in one'
+stored as parquet
+location 's3://example-bucket/mobile/lake/undated/';
+
+drop table if exists `lake`.`ripen_finality`;
+
+create external table `lake`.`ripen_finality` (
+    `slice` string,
+    `period` date,
+    `metric` string,
+    `is_final` boolean
+)
+comment 'Whether a cell is final'
+stored as parquet
+location 's3://example-bucket/mobile/lake/ripen_finality/';
+
+create or replace view "lake"."order_final" as
+select
+    s."day",
+    s."app_token",
+    case when f.m0 = 1 then s."cost" end as "cost",
+    case when f.m1 = 1 then s."index" end as "index",
+    case when f.m2 = 1 then s."value" end as "value",
+    case when f.m3 = 1 then s."name" end as "name",
+    case when f.m4 = 1 then s."label" end as "label",
+    case when f.m5 = 1 then s."level" end as "level",
+    case when f.m6 = 1 then s."o'brien ""x"" `y` \z events" end as "o'brien ""x"" `y` \z events",
+    s."_extra"
+from "lake"."order" as s
+left join (
+    select
+        "period",
+        max(case when "metric" = 'cost' then 1 end) as m0,
+        max(case when "metric" = 'index' then 1 end) as m1,
+        max(case when "metric" = 'value' then 1 end) as m2,
+        max(case when "metric" = 'name' then 1 end) as m3,
+        max(case when "metric" = 'label' then 1 end) as m4,
+        max(case when "metric" = 'level' then 1 end) as m5,
+        max(case when "metric" = 'o''brien "x" `y` \z events' then 1 end) as m6
+    from "lake"."ripen_finality"
+    where "slice" = 'order' and "is_final"
+    group by "period"
+) as f on f."period" = cast(s."day" as date);
+
+create or replace view "lake"."by_hour_final" as
+select
+    s."hour",
+    s."year",
+    case when f.m0 = 1 then s."cost" end as "cost"
+from "lake"."by_hour" as s
+left join (
+    select
+        "period",
+        max(case when "metric" = 'cost' then 1 end) as m0
+    from "lake"."ripen_finality"
+    where "slice" = 'by_hour' and "is_final"
+    group by "period"
+) as f on f."period" = cast(s."hour" as date);
+
+create or replace view "lake"."undated_final" as
+select
+    s."app_token",
+    case when f.m0 = 1 then s."value" end as "value"
+from "lake"."undated" as s
+cross join (
+    select
+        max(case when "metric" = 'value' then 1 end) as m0
+    from "lake"."ripen_finality"
+    where "slice" = 'undated' and "is_final"
+) as f;

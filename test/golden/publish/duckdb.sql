@@ -1,0 +1,137 @@
+-- How DuckDB reads the lake s3://example-bucket/mobile/lake; made by `ripen publish --ddl duckdb`.
+-- Run by the tests from disk (npm test); not from S3, as its extension is not in the registry.
+-- The secret takes the credentials of the environment; a view is made where the files are there.
+-- Make and run the statements again after a slice or its columns changed.
+
+install httpfs;
+
+load httpfs;
+
+install aws;
+
+load aws;
+
+create or replace secret (type s3, provider credential_chain, region 'eu-central-1', endpoint 'minio.example.com:9000', use_ssl true, url_style 'path');
+
+create schema if not exists "lake";
+
+create or replace view "lake"."order" as
+select
+    cast("day" as DATE) as "day",
+    cast("app_token" as VARCHAR) as "app_token",
+    cast("cost" as DECIMAL(18,6)) as "cost",
+    cast("index" as BIGINT) as "index",
+    cast("value" as DOUBLE) as "value",
+    cast("name" as BOOLEAN) as "name",
+    cast("label" as DECIMAL(38,10)) as "label",
+    cast("level" as INTEGER) as "level",
+    cast("o'brien ""x"" `y` \z events" as BIGINT) as "o'brien ""x"" `y` \z events",
+    cast("_extra" as VARCHAR) as "_extra"
+from read_parquet('s3://example-bucket/mobile/lake/order/day=*/data.parquet', hive_partitioning = true, hive_types = {"day": DATE});
+
+comment on view "lake"."order" is 'It''s a "slice";
+-- one row per \day\';
+
+comment on column "lake"."order"."day" is 'The day''s date';
+
+comment on column "lake"."order"."cost" is 'cost: ';
+
+comment on column "lake"."order"."index" is 'index: éééééééééééééééééééééééééééééé';
+
+comment on column "lake"."order"."value" is 'value: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
+
+comment on column "lake"."order"."name" is 'name: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
+
+comment on column "lake"."order"."label" is 'label: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
+
+comment on column "lake"."order"."level" is 'level: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
+
+comment on column "lake"."order"."o'brien ""x"" `y` \z events" is 'o''brien "x" `y` \z events: éééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééééé';
+
+create or replace view "lake"."by_hour" as
+select
+    cast("hour" as TIMESTAMP) as "hour",
+    cast("year" as DATE) as "year",
+    cast("cost" as DECIMAL(18,6)) as "cost"
+from read_parquet('s3://example-bucket/mobile/lake/by_hour/day=*/data.parquet', hive_partitioning = true, hive_types = {"day": DATE});
+
+comment on column "lake"."by_hour"."hour" is 'Hour';
+
+comment on column "lake"."by_hour"."year" is 'Year';
+
+comment on column "lake"."by_hour"."cost" is 'Cost';
+
+create or replace view "lake"."undated" as
+select
+    cast("app_token" as VARCHAR) as "app_token",
+    cast("value" as BIGINT) as "value"
+from read_parquet('s3://example-bucket/mobile/lake/undated/data.parquet', hive_partitioning = false);
+
+comment on view "lake"."undated" is 'All days in one';
+
+comment on column "lake"."undated"."value" is 'Value';
+
+create or replace view "lake"."ripen_finality" as
+select
+    cast("slice" as VARCHAR) as "slice",
+    cast("period" as DATE) as "period",
+    cast("metric" as VARCHAR) as "metric",
+    cast("is_final" as BOOLEAN) as "is_final"
+from read_parquet('s3://example-bucket/mobile/lake/ripen_finality/data.parquet', hive_partitioning = false);
+
+comment on view "lake"."ripen_finality" is 'Whether a cell is final';
+
+create or replace view "lake"."order_final" as
+select
+    s."day",
+    s."app_token",
+    case when f.m0 = 1 then s."cost" end as "cost",
+    case when f.m1 = 1 then s."index" end as "index",
+    case when f.m2 = 1 then s."value" end as "value",
+    case when f.m3 = 1 then s."name" end as "name",
+    case when f.m4 = 1 then s."label" end as "label",
+    case when f.m5 = 1 then s."level" end as "level",
+    case when f.m6 = 1 then s."o'brien ""x"" `y` \z events" end as "o'brien ""x"" `y` \z events",
+    s."_extra"
+from "lake"."order" as s
+left join (
+    select
+        "period",
+        max(case when "metric" = 'cost' then 1 end) as m0,
+        max(case when "metric" = 'index' then 1 end) as m1,
+        max(case when "metric" = 'value' then 1 end) as m2,
+        max(case when "metric" = 'name' then 1 end) as m3,
+        max(case when "metric" = 'label' then 1 end) as m4,
+        max(case when "metric" = 'level' then 1 end) as m5,
+        max(case when "metric" = 'o''brien "x" `y` \z events' then 1 end) as m6
+    from "lake"."ripen_finality"
+    where "slice" = 'order' and "is_final"
+    group by "period"
+) as f on f."period" = cast(s."day" as date);
+
+create or replace view "lake"."by_hour_final" as
+select
+    s."hour",
+    s."year",
+    case when f.m0 = 1 then s."cost" end as "cost"
+from "lake"."by_hour" as s
+left join (
+    select
+        "period",
+        max(case when "metric" = 'cost' then 1 end) as m0
+    from "lake"."ripen_finality"
+    where "slice" = 'by_hour' and "is_final"
+    group by "period"
+) as f on f."period" = cast(s."hour" as date);
+
+create or replace view "lake"."undated_final" as
+select
+    s."app_token",
+    case when f.m0 = 1 then s."value" end as "value"
+from "lake"."undated" as s
+cross join (
+    select
+        max(case when "metric" = 'value' then 1 end) as m0
+    from "lake"."ripen_finality"
+    where "slice" = 'undated' and "is_final"
+) as f;

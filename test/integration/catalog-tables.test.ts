@@ -1,0 +1,227 @@
+/** The catalog in the warehouse: its tables, what changes between runs, and names that were somebody's before. */
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import * as z from 'zod';
+
+import { readCatalog, replaceCatalog } from '../../src/load/catalog-tables.ts';
+import { catalogFilters, catalogTables, type CatalogItem } from '../../src/model/catalog.ts';
+import type { FiltersData, Service } from '../../src/service/service.ts';
+import { refreshCatalog } from '../../src/refresh-catalog.ts';
+import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts';
+import { failureFrom } from '../support/scripted-server.ts';
+import { openScenario, slice } from '../support/scenario.ts';
+
+const firstNight = new Date('2026-06-01T02:30:00Z');
+const secondNight = new Date('2026-06-02T02:30:00Z');
+
+let directory: string;
+let warehouse: Warehouse;
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'ripen-'));
+  const path = join(directory, 'warehouse.duckdb');
+  warehouse = await openWarehouse(path, { mode: 'write', lockWaitMs: 0, emit: () => {} });
+});
+
+afterEach(async () => {
+  await warehouse.close();
+  await rm(directory, { recursive: true, force: true });
+});
+
+const item = (filter: string, id: string, change: Partial<CatalogItem> = {}): CatalogItem => ({
+  filter,
+  id,
+  name: `Name of ${id}`,
+  shortName: '',
+  section: '',
+  formatting: 'integer',
+  description: '',
+  ...change,
+});
+
+/** One item of every list, its id telling which. */
+const everyList: readonly CatalogItem[] = catalogFilters.map((filter) => item(filter, `${filter}_id`));
+
+const rows = (sql: string): Promise<readonly Readonly<Record<string, unknown>>[]> =>
+  warehouse.rows(sql, [], z.record(z.string(), z.unknown()));
+const idsIn = async (table: string, column = 'id'): Promise<unknown[]> =>
+  (await rows(`select ${column} as id from main.${table} order by all`)).map(({ id }) => id);
+
+describe('of the 29 lists of filters-data', () => {
+  beforeEach(() => replaceCatalog(warehouse, everyList, 'run', firstNight));
+
+  test('6 are metrics, 9 a table of their own, 13 report_options, and partners is kept in ripen.catalog alone', async () => {
+    expect(await idsIn('metrics')).toEqual([
+      'cohort_metrics_id',
+      'cost_metrics_id',
+      'etl_metrics_id',
+      'event_metrics_id',
+      'overview_metrics_id',
+      'skad_metrics_id',
+    ]);
+    expect(await idsIn('dimensions')).toEqual(['dimensions_id']);
+    expect(await idsIn('apps', 'app_token')).toEqual(['apps_id']);
+    const lists = ['apps_network', 'countries', 'currencies', 'os_names', 'networks', 'ad_revenue_sources'];
+    for (const list of [...lists, 'store_type']) expect(await idsIn(list)).toEqual([`${list}_id`]);
+    expect(await rows('select parameter, id, name, description from main.report_options limit 1')).toEqual([
+      { parameter: 'ad_spend_mode', id: 'ad_spend_mode_id', name: 'Name of ad_spend_mode_id', description: '' },
+    ]);
+    expect(await idsIn('report_options', 'parameter')).toEqual([
+      'ad_spend_mode',
+      'attributes',
+      'attribution_source',
+      'attribution_status',
+      'attribution_type',
+      'cohort_maturity',
+      'cohort_metric_names',
+      'full_cohort_periods',
+      'iap_revenue_mode',
+      'index',
+      'period_over_period',
+      'skad_time_adjustment',
+      'utc_offset',
+    ]);
+    expect(await idsIn('partners', 'partner_id')).toEqual([]);
+    expect(await rows(`select id from ripen.catalog where filter = 'partners'`)).toEqual([{ id: 'partners_id' }]);
+  });
+
+  test('every table and each of its columns says what it holds', async () => {
+    const silent = await rows(
+      `select table_name || '.' || column_name as "column" from duckdb_columns()
+       where schema_name = 'main' and table_name in (${catalogTables.map((name) => `'${name}'`).join(', ')})
+           and coalesce(comment, '') = ''`,
+    );
+    expect(silent).toEqual([]);
+  });
+
+  test('an id that a list holds twice is one row, under the name that comes first', async () => {
+    const twice = [item('networks', 'N', { name: 'B' }), item('networks', 'N', { name: 'A' })];
+    await replaceCatalog(warehouse, [...everyList, ...twice], 'run', secondNight);
+    expect(await rows(`select id, name from main.networks where id = 'N'`)).toEqual([{ id: 'N', name: 'A' }]);
+  });
+});
+
+test('a metric in 2 lists is read, and named, as the more specific of them says', async () => {
+  const lists = [item('cohort_metrics', 'x', { name: 'As cohort' }), item('event_metrics', 'x', { name: 'As event' })];
+  await replaceCatalog(warehouse, lists, 'run', firstNight);
+  expect(await rows('select id, name from main.metrics')).toEqual([{ id: 'x', name: 'As event' }]);
+});
+
+test('hostile names are kept byte for byte; half a surrogate pair becomes U+FFFD', async () => {
+  const names = ["'; drop table main.apps; --", '"}]', '$1', 'a\u0000b', 'ﬁ 🚀', '\\u0041'];
+  const items = names.map((name) => item('networks', name, { name }));
+  await replaceCatalog(warehouse, [...items, item('networks', 'half', { name: 'half \uD83D' })], 'run', firstNight);
+  const kept = await rows('select id, name from main.networks');
+  const wanted = [...names.map((name) => ({ id: name, name })), { id: 'half', name: 'half \uFFFD' }];
+  const byId = (one: Readonly<Record<string, unknown>>): string => String(one['id']);
+  expect(new Map(kept.map((row) => [byId(row), row]))).toEqual(new Map(wanted.map((row) => [byId(row), row])));
+});
+
+test('what came, went and changed its name or formatting between 2 runs is recorded as schema changes of the second', async () => {
+  await replaceCatalog(warehouse, everyList, 'first', firstNight);
+  expect(await rows('select * from ripen.schema_changes')).toEqual([]);
+  const renamed = item('overview_metrics', 'overview_metrics_id', { name: "It's new", formatting: 'money_precise' });
+  const others = everyList.filter(({ filter }) => filter !== 'countries' && filter !== 'overview_metrics');
+  await replaceCatalog(warehouse, [...others, renamed, item('store_type', 'aptoide')], 'second', secondNight);
+  expect(
+    await rows('select run_id, object, name, change, before, after from ripen.schema_changes order by all'),
+  ).toEqual(
+    [
+      ['countries countries_id', 'item vanished', null, null],
+      ['overview_metrics overview_metrics_id', 'formatting changed', 'integer', 'money_precise'],
+      ['overview_metrics overview_metrics_id', 'name changed', 'Name of overview_metrics_id', "It's new"],
+      ['store_type aptoide', 'item appeared', null, null],
+    ].map(([name, change, before, after]) => ({ run_id: 'second', object: 'catalog', name, change, before, after })),
+  );
+});
+
+describe('a name that was somebody else’s before', () => {
+  test.each([
+    ["a slice's table", 'create table main.networks as select 1 as installs', true],
+    ['a table', 'create table main."Networks" as select 1 as installs', false],
+    ['a view', 'create view main.networks as select 1 as installs', false],
+  ])('%s keeps its rows: WAREHOUSE_FOREIGN names it, and nothing changed', async (kind, sql, isSlice) => {
+    await warehouse.run(sql);
+    if (isSlice) {
+      await warehouse.run(
+        `insert into ripen.slice_tables (slice, fingerprint, table_name, state, created_at)
+         values ('networks', 'f', 'main."networks"', 'live', now())`,
+      );
+    }
+    const failure = await failureFrom(replaceCatalog(warehouse, everyList, 'run', firstNight));
+    expect(failure.code).toBe('WAREHOUSE_FOREIGN');
+    expect(failure.message.toLowerCase()).toContain(`: main.networks (${kind}).`);
+    expect(await rows('select installs from main.networks')).toEqual([{ installs: 1 }]);
+    expect(await readCatalog(warehouse)).toEqual([]);
+
+    // What the hint says to do does help.
+    await warehouse.run(/alter .*/.exec(failure.hint ?? '')?.[0] ?? '');
+    await replaceCatalog(warehouse, everyList, 'run', firstNight);
+    expect(await idsIn('networks')).toEqual(['networks_id']);
+  });
+
+  test('a sync ends with exit code 74 and that failure, having asked for no report', async () => {
+    const daily = slice({ name: 'daily', dimensions: ['day'], metrics: ['installs'] });
+    const scenario = await openScenario([daily]);
+    try {
+      const path = scenario.config.warehouse;
+      const before = await openWarehouse(path, { mode: 'write', lockWaitMs: 0, emit: () => {} });
+      await before.run('create table main.os_names as select 1 as installs');
+      await before.close();
+      const summary = await scenario.night(firstNight);
+      expect(summary).toMatchObject({ status: 'failed', failures: [{ code: 'WAREHOUSE_FOREIGN' }] });
+      expect(scenario.simulator.asked.counts.report).toBe(0);
+    } finally {
+      await scenario.close();
+    }
+  });
+});
+
+describe('a list that filters-data does not answer', () => {
+  const answering = (answer: FiltersData): Pick<Service, 'filtersData'> => ({
+    filtersData: () => Promise.resolve(answer),
+  });
+
+  async function refreshed(answer: FiltersData, asOf: Date): Promise<readonly string[]> {
+    const codes: string[] = [];
+    await refreshCatalog({
+      warehouse,
+      service: answering(answer),
+      slices: [],
+      asOf,
+      runId: 'run',
+      emit: (event) => void (event.type === 'warning' && codes.push(`${event.code}: ${event.message}`)),
+      signal: new AbortController().signal,
+    });
+    return codes;
+  }
+
+  const without = (filter: string): CatalogItem[] => everyList.filter((each) => each.filter !== filter);
+
+  test('keeps what it held, with a warning that is recorded, too; one answered empty is emptied', async () => {
+    expect(await refreshed({ items: everyList, absent: [] }, firstNight)).toEqual([]);
+    const told = await refreshed({ items: without('networks'), absent: ['networks'] }, secondNight);
+    expect(told).toEqual([
+      'CATALOG_LIST_ABSENT: filters-data did not answer for networks; what it listed there before was kept.',
+    ]);
+    expect(await rows('select code from ripen.warnings')).toEqual([{ code: 'CATALOG_LIST_ABSENT' }]);
+    expect(await idsIn('networks')).toEqual(['networks_id']);
+    expect(await rows('select * from ripen.schema_changes')).toEqual([]);
+
+    await refreshed({ items: without('networks'), absent: [] }, new Date('2026-06-03T02:30:00Z'));
+    expect(await idsIn('networks')).toEqual([]);
+    expect(await rows('select name, change from ripen.schema_changes')).toEqual([
+      { name: 'networks networks_id', change: 'item vanished' },
+    ]);
+  });
+
+  test('leaves the first night without it: an empty table, and the warning', async () => {
+    const told = await refreshed({ items: without('store_type'), absent: ['store_type'] }, firstNight);
+    expect(told).toHaveLength(1);
+    expect(await idsIn('store_type')).toEqual([]);
+  });
+});

@@ -1,0 +1,258 @@
+/** GET reports-service/report and filters_data: every parameter from the configuration to the wire, every status. */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { stringify } from 'yaml';
+import * as z from 'zod';
+
+import type { Config } from '../../src/config/config.ts';
+import { parseConfig } from '../../src/config/read-config.ts';
+import { sync } from '../../src/sync.ts';
+import { openWarehouse } from '../../src/warehouse/warehouse.ts';
+import {
+  type Connection,
+  connectTo,
+  failureFrom,
+  json,
+  markedToken,
+  type Received,
+  type Reply,
+  type ScriptedServer,
+  startScriptedServer,
+} from '../support/scripted-server.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'ripen-interface-'));
+
+afterAll(() => rmSync(directory, { recursive: true }));
+
+/** Syncs slices against a server, as their configuration is written, into a warehouse of a name. */
+async function synced(
+  { origin }: ScriptedServer,
+  { service, signal }: Connection,
+  warehouse: string,
+  slices: readonly object[],
+): Promise<Config> {
+  const settings = {
+    service: { base_url: origin, reports_url: origin, token: markedToken },
+    warehouse,
+    partners: false,
+  };
+  const text = stringify({ ...settings, slices }).replaceAll('$', '$$$$');
+  const config = parseConfig(text, { file: join(directory, 'ripen.yaml'), directory, environment: {} });
+  const request = {
+    command: 'sync',
+    asOf: new Date('2026-02-10T00:00:00Z'),
+    slices: null,
+    forced: null,
+    acceptLoss: false,
+    lockWaitMs: 0,
+    deadlineMs: null,
+  } as const;
+  const summary = await sync(config, service, request, () => {}, signal);
+  expect(summary.failures).toEqual([]);
+  return config;
+}
+
+/** Answers filters-data with nothing but these metrics. */
+function listing({ query }: Received, ids: readonly string[]): Reply {
+  const names = (query.get('required_filters') ?? '').split(',');
+  const items = ids.map((id) => ({ id, formatting: id === 'cost' ? 'money' : 'integer' }));
+  return json(Object.fromEntries(names.map((name) => [name, name === 'overview_metrics' ? items : []])));
+}
+
+/** Name, what the configuration says, what goes on the wire. */
+const parameters = [
+  ['cohort_maturity', 'mature', 'mature'],
+  ['utc_offset', '+05:30', '+05:30'],
+  ['attribution_type', 'impression', 'impression'],
+  ['attribution_source', 'first', 'first'],
+  ['reattributed', false, 'false'],
+  ['iap_revenue_mode', 'GROSS_70', 'GROSS_70'],
+  ['ad_revenue_sources', ['one', 'two'], 'one,two'],
+  ['os_names', ['ios', 'android'], 'ios,android'],
+  ['ad_spend_mode', 'network', 'network'],
+  ['sandbox', true, 'true'],
+  ['sort', ['-installs', 'day'], '-installs,day'],
+  ['index', ['app_token'], 'app_token'],
+  ['period_over_period', 'previous_week', 'previous_week'],
+  ['currency', 'EUR', 'EUR'],
+] as const;
+
+const filters = [
+  ['os_name__in', ['ios', 'a b&c'], 'ios,a b&c'],
+  ['os_name__not_in', ['ios'], 'ios'],
+  ['app__contains', 'x,y', 'x,y'],
+  ['app__exclude', 'x=y', 'x=y'],
+  ['campaign__starts_with', '+%', '+%'],
+  ['campaign__not_starts_with', '#', '#'],
+  ['network__ends_with', 'ü', 'ü'],
+  ['network__not_ends_with', '"', '"'],
+  ['installs__lt', 1, '1'],
+  ['installs__lte', 2.5, '2.5'],
+  ['installs__gt', 0, '0'],
+  ['installs__gte', -1, '-1'],
+  ['installs__eq', 7, '7'],
+  ['installs__ne', '9007199254740993', '9007199254740993'],
+] as const;
+
+describe('a slice', () => {
+  let server: ScriptedServer;
+  let connection: Connection;
+
+  /** One sync of one slice for each of these, and one that says nothing: 204 is a valid answer to all of them. */
+  beforeAll(async () => {
+    server = await startScriptedServer((request) =>
+      request.path.endsWith('/filters_data') ? listing(request, ['installs', 'clicks']) : { status: 204 },
+    );
+    connection = connectTo(server.origin);
+    const said = [{}, ...parameters.map(([name, value]) => ({ [name]: value }))];
+    const filtered = filters.map(([name, value]) => ({ filters: { [name]: value } }));
+    const common = {
+      dimensions: ['day', 'app_token'],
+      metrics: ['installs', 'clicks'],
+      date_period: '2026-02-01:2026-02-03',
+    };
+    const slices = [...said, ...filtered].map((words, index) =>
+      Object.assign({ name: `slice_${index}` }, common, words),
+    );
+    await synced(server, connection, 'parameters.duckdb', slices);
+  });
+
+  afterAll(async () => {
+    await connection.service.close();
+    await server.close();
+  });
+
+  const reports = (): readonly URLSearchParams[] =>
+    server.received.filter(({ path }) => path === '/reports-service/report').map(({ query }) => query);
+
+  test('sends dimensions, metrics, date_period with both its days, and format_dates=false, each once', () => {
+    expect(reports()).toHaveLength(1 + parameters.length + filters.length);
+    for (const query of reports()) {
+      expect(query.getAll('dimensions')).toEqual(['day,app_token']);
+      expect(query.getAll('metrics')).toEqual(['installs,clicks']);
+      expect(query.getAll('date_period')).toEqual(['2026-02-01:2026-02-03']);
+      expect(query.getAll('format_dates')).toEqual(['false']);
+    }
+  });
+
+  test('that says nothing sends the 5 parameters with a default of ours, and no other', () => {
+    expect([...(reports()[0]?.keys() ?? [])].toSorted()).toEqual([
+      'attribution_source',
+      'attribution_type',
+      'cohort_maturity',
+      'date_period',
+      'dimensions',
+      'format_dates',
+      'metrics',
+      'sandbox',
+      'utc_offset',
+    ]);
+  });
+
+  test.each(parameters)('that sets %s to %j sends %j, once, and no other slice does', (name, _, wire) => {
+    const sending = reports().filter((query) => query.get(name) === wire);
+    expect(sending.map((query) => query.getAll(name))).toEqual([[wire]]);
+  });
+
+  test.each(filters)('with the filter %s: %j sends %j, once, and no other slice does', (name, _, wire) => {
+    const sending = reports().filter((query) => query.has(name));
+    expect(sending.map((query) => query.getAll(name))).toEqual([[wire]]);
+  });
+
+  test('asks for filters_data in one call before all reports, under the same Bearer token', () => {
+    const [first, ...others] = server.received;
+    expect(first?.path).toBe('/reports-service/filters_data');
+    expect(others.every(({ path }) => path === '/reports-service/report')).toBe(true);
+    expect(new Set(server.received.map(({ headers }) => headers.authorization))).toEqual(
+      new Set([`Bearer ${markedToken}`]),
+    );
+  });
+});
+
+describe('an answer', () => {
+  test('of 200 has its rows stored with their attr_dependency, is proven by its totals, and its warnings are kept', async () => {
+    const rows = [
+      { attr_dependency: {}, day: '2026-02-01', app: 'A', installs: '3', cost: '1.25' },
+      { attr_dependency: { partner_id: '-300', ids: ['1', '2'] }, day: '2026-02-01', app: '', installs: 4, cost: null },
+    ];
+    const totals = { installs: 7.0, cost: 1.25 };
+    const answer = { rows, totals, warnings: ['Cost of today is an estimate'], pagination: null, unasked: 1 };
+    const server = await startScriptedServer((request) =>
+      request.path.endsWith('/filters_data') ? listing(request, ['installs', 'cost']) : json(answer),
+    );
+    const connection = connectTo(server.origin);
+    const daily = { name: 'daily', dimensions: ['day', 'app'], metrics: ['installs', 'cost'] };
+    try {
+      const days = { date_period: '2026-02-01:2026-02-01' };
+      const { warehouse: path } = await synced(server, connection, 'answer.duckdb', [{ ...daily, ...days }]);
+      const warehouse = await openWarehouse(path, { mode: 'read', lockWaitMs: 0, emit: () => {} });
+      const found = async (sql: string) => warehouse.rows(sql, [], z.record(z.string(), z.unknown()));
+      const columns = 'attr_dependency, day, app, installs, cost';
+      expect(await found(`select ${columns} from main.daily order by installs`)).toEqual([
+        { attr_dependency: '{}', day: '2026-02-01', app: 'A', installs: '3', cost: '1.250000' },
+        {
+          attr_dependency: '{"partner_id":"-300","ids":["1","2"]}',
+          day: '2026-02-01',
+          app: '',
+          installs: '4',
+          cost: null,
+        },
+      ]);
+      expect(await found('select verdict, rows_fetched from ripen.loads')).toEqual([
+        { verdict: 'proven', rows_fetched: '2' },
+      ]);
+      expect((await found('select message from ripen.warnings')).map(({ message }) => message)).toEqual([
+        expect.stringContaining('Cost of today is an estimate'),
+      ]);
+      await warehouse.close();
+    } finally {
+      await connection.service.close();
+      await server.close();
+    }
+  });
+});
+
+/** Status, failure, tries: what the interface lists for both endpoints of the reports API. */
+const refusals = [
+  [400, 'SOURCE_REFUSED', 1, 1],
+  [401, 'CREDENTIALS_REFUSED', 1, 1],
+  [403, 'ACCESS_FORBIDDEN', 1, 1],
+  [429, 'SOURCE_OVERLOADED', 6, 6],
+  [503, 'SOURCE_UNAVAILABLE', 6, 6],
+  [504, 'SOURCE_TOO_HEAVY', 1, 3],
+] as const;
+
+describe('the reports API', () => {
+  let server: ScriptedServer;
+  let connection: Connection;
+
+  async function answering(status: number): Promise<void> {
+    server = await startScriptedServer(() => ({ status, body: '{"message":"because of this"}' }));
+    connection = connectTo(server.origin);
+  }
+
+  afterEach(async () => {
+    await connection.service.close();
+    await server.close();
+  });
+
+  test.each(refusals)('answers %i to a report: %s, in its own words, after %i calls', async (status, code, tries) => {
+    await answering(status);
+    const failure = await failureFrom(connection.service.report({}, join(directory, 'report'), connection.signal));
+    expect([failure.code, failure.facts['status']]).toEqual([code, status]);
+    expect(failure.message).toContain('because of this');
+    expect(server.received).toHaveLength(tries);
+  });
+
+  test.each(refusals)('answers %i to filters_data: %s', async (status, code, _, tries) => {
+    await answering(status);
+    const failure = await failureFrom(connection.service.filtersData({ filters: ['apps'] }, connection.signal));
+    expect([failure.code, failure.facts['status']]).toEqual([code, status]);
+    expect(failure.message).toContain('because of this');
+    expect(server.received).toHaveLength(tries);
+  });
+});

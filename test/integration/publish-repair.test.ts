@@ -1,0 +1,111 @@
+/** `ripen publish` alone: brings back whatever a crash, a hand or a lost disk left wrong, and says what it did. */
+
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { afterEach, beforeEach, expect, test } from 'vitest';
+
+import { publish } from '../../src/commands/publish.ts';
+import { ask, openSample, rowsOf, type Sample } from '../support/sample-warehouse.ts';
+import { recordedShell } from '../unit/cli-recorded-shell.ts';
+
+let sample: Sample;
+
+beforeEach(async () => {
+  sample = await openSample(12, 20);
+  await writeFile(
+    join(sample.directory, 'ripen.yaml'),
+    `service: simulator
+warehouse: warehouse.duckdb
+publish: [{ duckdb: analytics.duckdb }, { parquet: lake }]
+slices:
+  - { name: network_daily, dimensions: [day, app_token, network], metrics: [installs], date_period: "2026-01-01:yesterday" }
+`,
+  );
+});
+afterEach(async () => sample.close());
+
+/** Runs the command and returns what it printed, without the directory. */
+async function ripenPublish(json = false): Promise<{ readonly exitCode: number; readonly printed: string }> {
+  const shell = recordedShell({ directory: sample.directory });
+  const args = { config: undefined, asOf: undefined, log: 'text', quiet: true, lockWait: '5s', json } as const;
+  let exitCode = -1;
+  await sample.lend(async () => {
+    exitCode = await publish({ ...args, ddl: undefined, dbt: undefined }, shell);
+  });
+  const printed = [...shell.printed, ...shell.told].join('\n').replaceAll(`${sample.directory}/`, '');
+  return { exitCode, printed };
+}
+
+const lakeFile = (day: string): string => sample.path(`lake/network_daily/day=${day}/data.parquet`);
+const everything = 'select * exclude (_load_id) from network_daily order by all';
+
+async function expectBothCurrent(): Promise<void> {
+  const rows = await rowsOf(sample.warehouse, everything);
+  expect(await ask(sample.path('analytics.duckdb'), everything)).toEqual(rows);
+  expect(await ask(sample.path('lake/catalog.duckdb'), everything.replace(' exclude (_load_id)', ''))).toEqual(rows);
+}
+
+test('publishes what was loaded before a crash, and says that one file changed', async () => {
+  const first = await ripenPublish();
+  expect(first.printed).toMatch(
+    /^duckdb analytics\.duckdb: 1 file written \(1 new\)\nparquet lake: (\d+) files written \(\1 new\); catalog\.duckdb and _manifest\.json too$/,
+  );
+  await sample.warehouse.run(`update network_daily set installs = installs + 1 where day = DATE '2026-01-05'`);
+  expect(await ripenPublish()).toEqual({
+    exitCode: 0,
+    printed:
+      'duckdb analytics.duckdb: 1 file written (1 replaced)\nparquet lake: 1 file written (1 changed); catalog.duckdb and _manifest.json too',
+  });
+  await expectBothCurrent();
+  expect((await ripenPublish()).printed).toContain('parquet lake: up to date');
+});
+
+test('makes deleted, torn and unfinished copies again, removes a vanished day, and says so of each', async () => {
+  await ripenPublish();
+  await rm(sample.path('analytics.duckdb'));
+  await rm(lakeFile('2026-01-02'));
+  await writeFile(lakeFile('2026-01-03'), 'PAR1');
+  await writeFile(sample.path('lake/_unfinished.json'), '["network_daily/day=2026-01-04/data.parquet"]');
+  await writeFile(`${lakeFile('2026-01-04')}.ripen-unfinished`, 'half');
+  await sample.warehouse.run(`delete from network_daily where day = DATE '2026-01-12'`);
+  expect(await ripenPublish()).toEqual({
+    exitCode: 0,
+    printed:
+      'duckdb analytics.duckdb: 1 file written (1 new)\n' +
+      'parquet lake: 3 files written (1 missing, 1 damaged, 1 unfinished), 1 removed; catalog.duckdb and _manifest.json too',
+  });
+  await expectBothCurrent();
+});
+
+test('says the same as JSON, with what failed beside it and the exit code 74', async () => {
+  await ripenPublish();
+  await rm(lakeFile('2026-01-02'));
+  await rm(sample.path('lake/catalog.duckdb'));
+  await rm(sample.path('analytics.duckdb'));
+  await writeFile(sample.path('analytics.duckdb'), 'somebody else’s'.repeat(1000));
+  const { exitCode, printed } = await ripenPublish(true);
+  expect(exitCode).toBe(74);
+  expect(JSON.parse(printed.split('\n')[0] ?? '')).toEqual({
+    published: [
+      {
+        kind: 'parquet',
+        path: 'lake',
+        files_written: 1,
+        files_removed: 0,
+        because: { missing: 1 },
+        also_written: ['catalog.duckdb'],
+      },
+    ],
+    failures: [expect.objectContaining({ code: 'WAREHOUSE_FOREIGN' })],
+  });
+});
+
+test('writes a lost lake whole, and after its manifest was lost again, as nothing says how it was written', async () => {
+  await ripenPublish();
+  await rm(sample.path('lake'), { recursive: true });
+  expect((await ripenPublish()).printed).toMatch(/parquet lake: (\d+) files written \(\1 new\); catalog/);
+  await rm(sample.path('lake/_manifest.json'));
+  expect((await ripenPublish()).printed).toMatch(/parquet lake: (\d+) files written \(\1 unstated\); catalog/);
+  await expectBothCurrent();
+});

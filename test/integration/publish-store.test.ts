@@ -1,0 +1,308 @@
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import * as z from 'zod';
+
+import { publish } from '../../src/publish/publish.ts';
+import { CREDENTIALS, refusal, startObjectStore, type RunningStore } from '../support/object-store.ts';
+import { ask, daily, openSample, reloadDay, rowsOf, type Sample } from '../support/sample-warehouse.ts';
+
+const DAYS = 12;
+const PREFIX = 'mobile/lake';
+const dayKey = (day: string): string => `${PREFIX}/network_daily/day=${day}/data.parquet`;
+
+let sample: Sample;
+let store: RunningStore;
+
+beforeEach(async () => {
+  for (const [name, value] of Object.entries(CREDENTIALS)) vi.stubEnv(name, value);
+  vi.stubEnv('AWS_REGION', undefined);
+  vi.stubEnv('AWS_EC2_METADATA_DISABLED', 'true');
+  sample = await openSample(DAYS, 20);
+  store = await startObjectStore();
+});
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  await store.close();
+  await sample.close();
+});
+
+const publishLake = async (): Promise<Awaited<ReturnType<Sample['publish']>>[number]> => {
+  const [published] = await sample.publish([store.lake(PREFIX)]);
+  if (published === undefined) throw new Error('nothing was published');
+  return published;
+};
+
+const writes = (): string[] =>
+  store.requests
+    .filter(({ method }) => method === 'PUT' || method === 'DELETE')
+    .map(({ method, key }) => `${method} ${key.replace(`${PREFIX}/`, '')}`);
+
+const writesOf = async (work: () => Promise<unknown>): Promise<string[]> => {
+  store.requests.length = 0;
+  await work();
+  return writes();
+};
+
+const everything = 'select * exclude (_load_id) from network_daily order by all';
+
+/** What any engine finds in the bucket. */
+async function rowsInStore(): Promise<Record<string, unknown>[]> {
+  const copy = sample.path(`copy-${Math.random()}`);
+  await store.download(PREFIX, copy);
+  return ask(
+    ':memory:',
+    `select * replace (day::date as day) from read_parquet('${copy}/network_daily/*/data.parquet') order by all`,
+  );
+}
+
+const inOrder = (rows: Record<string, unknown>[]): Record<string, unknown>[] =>
+  rows
+    .map((row) => Object.fromEntries(Object.entries(row).sort(([one], [other]) => (one < other ? -1 : 1))))
+    .sort((one, other) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1));
+
+const expectComplete = async (): Promise<void> => {
+  expect(inOrder(await rowsInStore())).toEqual(inOrder(await rowsOf(sample.warehouse, everything)));
+};
+
+describe('a lake in a bucket', () => {
+  test('of 12 days gets its files, at most 8 at once, and the manifest last, each stated with its digest', async () => {
+    const published = await publishLake();
+    expect(published).toMatchObject({ path: `s3://example-bucket/${PREFIX}`, files_removed: 0 });
+    expect(published.because).toEqual({ new: published.files_written });
+    const keys = [...(await store.objects()).keys()];
+    expect(keys.filter((key) => key.startsWith(`${PREFIX}/network_daily/`))).toHaveLength(DAYS);
+    expect(keys).toContain(`${PREFIX}/apps/data.parquet`);
+    expect(keys).toHaveLength(published.files_written + 1);
+    const done = writes();
+    expect(done.at(0)).toBe('PUT _unfinished.json');
+    // What is final is stated after the cells it speaks of.
+    expect(done.slice(-3)).toEqual([
+      'PUT ripen_finality/data.parquet',
+      'PUT _manifest.json',
+      'DELETE _unfinished.json',
+    ]);
+    expect(store.peak).toBeGreaterThan(1);
+    expect(store.peak).toBeLessThanOrEqual(8);
+    const objects = await store.objects();
+    for (const { method, key, md5 } of store.requests.filter(
+      (each) => each.method === 'PUT' && objects.has(each.key),
+    )) {
+      const bytes = objects.get(key) ?? '';
+      expect(`${method} ${md5}`).toBe(`PUT ${createHash('md5').update(bytes).digest('base64')}`);
+    }
+  });
+
+  test('holds the rows of the warehouse exactly, and leaves no draft on this machine', async () => {
+    await publishLake();
+    await expectComplete();
+    expect(existsSync(sample.path('warehouse.duckdb.drafts'))).toBe(false);
+  });
+
+  test('states rows and sums in its manifest', async () => {
+    await publishLake();
+    const text = (await store.objects()).get(`${PREFIX}/_manifest.json`)?.toString() ?? '';
+    const shape = z.object({ files: z.array(z.object({ path: z.string(), rows: z.number(), etag: z.string() })) });
+    const { files } = shape.parse(JSON.parse(text));
+    expect(files.filter(({ path }) => path.startsWith('network_daily/')).map(({ rows }) => rows)).toEqual(
+      Array.from({ length: DAYS }, () => 20),
+    );
+  });
+
+  test('of a whole bucket has no prefix, and its keys no slash before them', async () => {
+    const target = store.lake('');
+    await sample.publish([{ ...target, path: 's3://example-bucket' }]);
+    expect([...(await store.objects()).keys()]).toContain('apps/data.parquet');
+  });
+});
+
+describe('the next publish', () => {
+  test('puts and removes nothing when nothing changed, nor after a reload that brought the same rows', async () => {
+    await publishLake();
+    expect(await writesOf(publishLake)).toEqual([]);
+    await reloadDay(sample.warehouse, '2026-01-05');
+    expect(await writesOf(publishLake)).toEqual([]);
+  });
+
+  test('puts one file when one day changed, between journal and manifest', async () => {
+    await publishLake();
+    await sample.warehouse.run(`update network_daily set installs = installs + 1 where day = DATE '2026-01-05'`);
+    expect(await writesOf(publishLake)).toEqual([
+      'PUT _unfinished.json',
+      'PUT network_daily/day=2026-01-05/data.parquet',
+      'PUT _manifest.json',
+      'DELETE _unfinished.json',
+    ]);
+    await expectComplete();
+  });
+
+  test('removes the key of a day restated to nothing before it puts another', async () => {
+    await publishLake();
+    await sample.warehouse.run(`delete from network_daily where day = DATE '2026-01-05'`);
+    await sample.warehouse.run(`update network_daily set installs = installs + 1 where day = DATE '2026-01-06'`);
+    const done = await writesOf(publishLake);
+    expect(done.slice(1, 3)).toEqual([
+      'DELETE network_daily/day=2026-01-05/data.parquet',
+      'PUT network_daily/day=2026-01-06/data.parquet',
+    ]);
+    await expectComplete();
+  });
+
+  test('makes a deleted key and keys with other content of the same or another size again, and says so', async () => {
+    await publishLake();
+    const same = 'x'.repeat((await store.objects()).get(dayKey('2026-01-07'))?.length ?? 0);
+    await store.tamper(dayKey('2026-01-05'), null);
+    await store.tamper(dayKey('2026-01-06'), 'PAR1');
+    await store.tamper(dayKey('2026-01-07'), same);
+    expect(await publishLake()).toMatchObject({ files_written: 3, because: { missing: 1, damaged: 2 } });
+    await expectComplete();
+    expect((await publishLake()).files_written).toBe(0);
+  });
+
+  test('leaves keys that are not the lake alone', async () => {
+    const foreign = ['network_daily/notes.txt', 'network_daily/day=2026-01-05/part-0.parquet', 'other/data.parquet'];
+    await publishLake();
+    for (const path of foreign) await store.tamper(`${PREFIX}/${path}`, 'mine');
+    const before = [...(await store.objects()).keys()];
+    expect((await publishLake()).files_removed).toBe(0);
+    expect([...(await store.objects()).keys()]).toEqual(before);
+    expect(before).toContain(`${PREFIX}/other/data.parquet`);
+  });
+});
+
+describe('a store that', () => {
+  test('says 503 to every first try is asked again', async () => {
+    const seen = new Set<string>();
+    store.refuse = ({ method, key }) => {
+      const name = `${method} ${key}`;
+      if (seen.has(name)) return null;
+      seen.add(name);
+      return method === 'PUT' && key.includes('day=2026-01-0') ? refusal(503, 'SlowDown') : null;
+    };
+    expect(Object.keys((await publishLake()).because)).toEqual(['new']);
+    await expectComplete();
+  });
+
+  test('says 503 in the HTML of a proxy, and stays so, is STORAGE_FAILED after 5 tries; the next run completes', async () => {
+    const key = dayKey('2026-01-03');
+    store.refuse = (request) =>
+      request.method === 'PUT' && request.key === key ? { status: 503, body: '<html>busy</html>' } : null;
+    const failure = await publishLake().catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: 'STORAGE_FAILED', facts: { status: 503, tries: 5 } });
+    expect(String(failure)).toMatch(/The store did not take .*day=2026-01-03.*503.*5 tries/);
+    expect(store.requests.filter((request) => request.key === key)).toHaveLength(5);
+    expect([...(await store.objects()).keys()]).not.toContain(`${PREFIX}/_manifest.json`);
+    store.refuse = () => null;
+    await publishLake();
+    await expectComplete();
+    expect(await writesOf(publishLake)).toEqual([]);
+  });
+
+  test('says 403 to one key is STORAGE_FAILED at once, the manifest untouched, every key whole, the rest redone', async () => {
+    await publishLake();
+    const before = await rowsInStore();
+    const stated = (await store.objects()).get(`${PREFIX}/_manifest.json`);
+    await sample.warehouse.run('update network_daily set installs = installs + 1');
+    const key = dayKey('2026-01-06');
+    store.refuse = (request) =>
+      request.method === 'PUT' && request.key === key ? refusal(403, 'AccessDenied', 'Access Denied') : null;
+    store.requests.length = 0;
+    const run = publish(
+      { publish: [store.lake(PREFIX)], slices: [daily] },
+      sample.warehouse,
+      () => {},
+      new AbortController().signal,
+    );
+    const { published, failures } = await run;
+    expect(published).toEqual([]);
+    expect(failures).toMatchObject([{ code: 'STORAGE_FAILED', kind: 'storage', facts: { status: 403, tries: 1 } }]);
+    expect(store.requests.filter((request) => request.key === key)).toHaveLength(1);
+    expect((await store.objects()).get(`${PREFIX}/_manifest.json`)).toEqual(stated);
+    const after = await rowsOf(sample.warehouse, everything);
+    const whole = inOrder([...before, ...after]);
+    for (const row of inOrder(await rowsInStore())) expect(whole).toContainEqual(row);
+    store.refuse = () => null;
+    expect((await publishLake()).because).toMatchObject({ unfinished: DAYS });
+    await expectComplete();
+  });
+
+  test('closes a connection in the middle is asked again', async () => {
+    let left = 2;
+    store.refuse = (request) => {
+      if (request.method !== 'PUT' || left === 0) return null;
+      left -= 1;
+      return { status: 0, body: '' };
+    };
+    await publishLake();
+    await expectComplete();
+  });
+
+  test('has no such bucket says so at once', async () => {
+    const target = store.lake(PREFIX);
+    if (target.store === undefined) throw new Error('no store');
+    const other = { ...target, store: { ...target.store, bucket: 'nobody-made-it' } };
+    await expect(sample.publish([other])).rejects.toMatchObject({
+      code: 'STORAGE_FAILED',
+      hint: 'Make the bucket, or correct its name.',
+    });
+  });
+});
+
+test('a publish that is told to stop after 4 files begins no other, leaves no draft, and the next one completes it', async () => {
+  const stopping = new AbortController();
+  store.refuse = ({ method, key }) => {
+    if (method === 'PUT' && key === dayKey('2026-01-04')) stopping.abort(new Error('told to stop'));
+    return null;
+  };
+  await expect(sample.publish([store.lake(PREFIX)], [daily], stopping.signal)).rejects.toThrow('told to stop');
+  expect(existsSync(sample.path('warehouse.duckdb.drafts'))).toBe(false);
+  const keys = [...(await store.objects()).keys()];
+  expect(keys).not.toContain(dayKey('2026-01-12'));
+  expect(keys).not.toContain(`${PREFIX}/_manifest.json`);
+  await publishLake();
+  await expectComplete();
+});
+
+describe('publishing to a bucket refuses', () => {
+  test('credentials the store does not know, without showing them', async () => {
+    vi.stubEnv('AWS_ACCESS_KEY_ID', 'someoneelse');
+    vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'marked-secret-key-0123456789');
+    const failure = await publishLake().catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: 'STORAGE_FAILED', hint: 'Correct the credentials in the environment.' });
+    expect(JSON.stringify([failure, String(failure)])).not.toContain('marked-secret');
+  });
+
+  test('to go without credentials, before it asks the store anything', async () => {
+    vi.stubEnv('AWS_ACCESS_KEY_ID', undefined);
+    vi.stubEnv('AWS_SECRET_ACCESS_KEY', undefined);
+    vi.stubEnv('HOME', sample.directory);
+    await expect(publishLake()).rejects.toMatchObject({ code: 'USAGE_INVALID', message: /no credentials/ });
+    expect(store.requests).toEqual([]);
+  });
+
+  test('to go without a region where no endpoint is stated', async () => {
+    const target = store.lake(PREFIX);
+    if (target.store === undefined) throw new Error('no store');
+    const amazon = { ...target, store: { ...target.store, endpoint: null } };
+    vi.stubEnv('HOME', sample.directory);
+    await expect(sample.publish([amazon])).rejects.toMatchObject({ code: 'USAGE_INVALID', message: /no region/ });
+  });
+
+  test('plain http to another machine, when the environment names it', async () => {
+    const target = store.lake(PREFIX);
+    if (target.store === undefined) throw new Error('no store');
+    const elsewhere = { ...target, store: { ...target.store, endpoint: null, region: 'us-east-1' } };
+    vi.stubEnv('AWS_ENDPOINT_URL_S3', 'http://store.example.com');
+    await expect(sample.publish([elsewhere])).rejects.toMatchObject({ code: 'USAGE_INVALID', message: /plain http/ });
+  });
+
+  test('nothing when the environment names the endpoint and the region', async () => {
+    const target = store.lake(PREFIX);
+    if (target.store === undefined) throw new Error('no store');
+    vi.stubEnv('AWS_ENDPOINT_URL_S3', store.url);
+    vi.stubEnv('AWS_REGION', 'eu-central-1');
+    await sample.publish([{ ...target, store: { ...target.store, endpoint: null } }]);
+    await expectComplete();
+  });
+});

@@ -1,0 +1,302 @@
+/** ClickHouse reads the lake from disk and from S3, by the statements ripen prints, and answers as the warehouse does. */
+
+import { statSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+
+import type { Config, PublishTarget } from '../../src/config/config.ts';
+import { day } from '../../src/model/calendar.ts';
+import type { Slice } from '../../src/model/slice.ts';
+import { lakeDdl } from '../../src/publish/ddl/ddl.ts';
+import { lakesDdl } from '../../src/publish/ddl/lakes.ts';
+import { openClickHouse, type ClickHouse } from '../support/clickhouse.ts';
+import { query } from '../support/contents.ts';
+import { smallWorld } from '../support/night.ts';
+import { CREDENTIALS, startObjectStore, type RunningStore } from '../support/object-store.ts';
+import { compilePublisher, type Publisher } from '../support/publisher.ts';
+import { daily, openSample, rowsOf, type Sample } from '../support/sample-warehouse.ts';
+import { openScenario, slice, type Scenario } from '../support/scenario.ts';
+import { onDisk } from '../support/trouble-lake.ts';
+
+const metrics = [
+  'installs',
+  'clicks',
+  'impressions',
+  'sessions',
+  'reattributions',
+  'uninstalls',
+  'organic_installs',
+  'paid_installs',
+  'paid_impressions',
+  'ctr',
+  'click_conversion_rate',
+  'installs_per_mile',
+  'organic_install_rate',
+  'daus',
+  'waus',
+  'maus',
+  'cost',
+  'adjust_cost',
+  'install_cost',
+  'click_cost',
+  'impression_cost',
+  'event_cost',
+  'ecpi',
+  'ecpi_all',
+  'ecpm',
+  'revenue',
+  'ad_revenue',
+  'all_revenue',
+  'revenue_events',
+  'arpdau',
+  'network_cost',
+  'network_installs',
+  'network_clicks',
+  'network_impressions',
+  'network_cost_diff',
+  'network_installs_diff',
+  'network_ecpi',
+  'ecpi_network',
+  'network_ecpc',
+  'skad_installs',
+  'conversion_value_total',
+  'cohort_size_d0',
+  'all_revenue_total_d7',
+  'roas_d7',
+  'cohort_size',
+];
+
+const slices = [
+  slice({
+    name: 'by_day',
+    dimensions: ['day', 'app_token', 'network', 'country_code'],
+    metrics,
+    datePeriod: { first: { day: day('2026-03-10') }, last: { daysAgo: 1 } },
+  }),
+  slice({
+    name: 'by_hour',
+    dimensions: ['hour', 'os_name'],
+    metrics: ['installs', 'cost', 'ecpi'],
+    datePeriod: { first: { day: day('2026-03-20') }, last: { daysAgo: 1 } },
+  }),
+  slice({
+    name: 'by_month',
+    dimensions: ['month', 'app_token'],
+    metrics: ['installs', 'revenue'],
+    datePeriod: { first: { day: day('2026-01-01') }, last: { daysAgo: 1 } },
+  }),
+  slice({
+    name: 'undated',
+    dimensions: ['app_token'],
+    metrics: ['installs', 'cost'],
+    datePeriod: { first: { day: day('2026-02-01') }, last: { day: day('2026-02-28') } },
+  }),
+];
+/** Beside the slices. */
+const others = ['apps', 'metrics', 'dimensions', 'partners', 'partners_history', 'links', 'links_history'];
+
+let clickhouse: ClickHouse;
+let store: RunningStore;
+let publisher: Publisher;
+
+beforeAll(async () => {
+  // The library reads the environment of the process, once.
+  Object.assign(process.env, CREDENTIALS, { AWS_EC2_METADATA_DISABLED: 'true' });
+  clickhouse = openClickHouse();
+  publisher = await compilePublisher();
+});
+afterAll(async () => {
+  clickhouse.close();
+  await publisher.remove();
+});
+beforeEach(async () => {
+  store = await startObjectStore();
+});
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  await store.close();
+});
+
+type Row = Record<string, string | null>;
+
+/** A row with its columns in order, instants without a fraction that is zero. */
+function plain(row: Readonly<Record<string, unknown>>): Row {
+  const cells = Object.entries(row).sort(([one], [other]) => (one < other ? -1 : 1));
+  return Object.fromEntries(cells.map(([name, value]) => [name, textOf(value)]));
+}
+
+function textOf(value: unknown): string | null {
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return value === null ? null : text.replace(/(:\d\d)\.0+$/, '$1');
+}
+
+const sorted = (rows: readonly Readonly<Record<string, unknown>>[]): Row[] =>
+  rows.map(plain).sort((one, other) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1));
+
+test('the installed engine is the one the statements name', async () => {
+  const [found] = await clickhouse.rows('select version() as version');
+  const engine = /^\d+\.\d+/.exec(found?.['version'] ?? '')?.[0];
+  expect(lakeDdl('clickhouse', onDisk)).toContain(`in chDB ${clickhouse.version}, which is ClickHouse ${engine},`);
+});
+
+describe.each(['disk', 'S3'])('a lake of two nights on %s', (place) => {
+  let scenario: Scenario;
+  let target: PublishTarget;
+
+  const ddl = async (config: Pick<Config, 'slices'>): Promise<string> =>
+    scenario.inWarehouse(async (warehouse) =>
+      lakesDdl('clickhouse', { publish: [target], slices: config.slices }, warehouse),
+    );
+  const night = async (asOf: string, chosen: readonly Slice[] = slices): Promise<void> => {
+    const change = { slices: chosen, publish: [target], partners: true, links: { apps: 'all', maxLevel: 4 } } as const;
+    expect(await scenario.night(new Date(asOf), change)).toMatchObject({ status: 'succeeded', failures: [] });
+  };
+
+  beforeEach(async () => {
+    scenario = await openScenario(slices, { simulator: { world: smallWorld } });
+    const root = join(scenario.directory, 'lake');
+    await mkdir(root);
+    target = place === 'S3' ? store.lake('lake') : { kind: 'parquet', path: root, mode: 0o644 };
+    await night('2026-04-01T06:00:00Z');
+    await night('2026-04-02T06:00:00Z');
+    await clickhouse.runAll(`drop database if exists lake;\n${await ddl({ slices })}`);
+  });
+  afterEach(async () => scenario.close());
+
+  test('sums up to the warehouse for every metric and period, exactly, and a DOUBLE to the cent', async () => {
+    for (const { name, metrics: columns, dimensions, grain } of slices) {
+      const types = await query(
+        scenario,
+        `select column_name as name, data_type as type from duckdb_columns() where table_name = '${name}'`,
+      );
+      const period = grain === null ? `''` : `cast("${grain}" as varchar)`;
+      const ofClickHouse = grain === null ? `''` : `toString(\`${grain}\`)`;
+      expect(dimensions.length).toBeGreaterThan(0);
+      for (const metric of columns) {
+        const isDouble = types.find((column) => column['name'] === metric)?.['type'] === 'DOUBLE';
+        const inWarehouse = await query(
+          scenario,
+          `select ${period} as period, ${isDouble ? `round(sum("${metric}"), 2)` : `sum("${metric}")`} as total
+           from ${name} group by 1`,
+        );
+        const inLake = await clickhouse.rows(
+          `select ${ofClickHouse} as period, ${isDouble ? `round(sum(\`${metric}\`), 2)` : `sum(\`${metric}\`)`} as total
+           from lake.${name} group by 1`,
+        );
+        expect(sorted(inLake), `${name}.${metric}`).toEqual(sorted(inWarehouse));
+      }
+    }
+  });
+
+  test('holds every row of every table as the warehouse does, and its final views the final cells', async () => {
+    const tables = [...slices.flatMap(({ name }) => [name, `${name}_final`]), ...others];
+    let rows = 0;
+    for (const name of tables) {
+      const isSlice = !others.includes(name);
+      const inWarehouse = await query(scenario, `select ${isSlice ? '* exclude (_load_id)' : '*'} from ${name}`);
+      const hasDay = name.startsWith('by_hour') && !name.endsWith('_final');
+      const inLake = await clickhouse.rows(`select * ${hasDay ? 'except (day)' : ''} from lake.${name}`);
+      expect(sorted(inLake), name).toEqual(sorted(inWarehouse));
+      rows += inLake.length;
+    }
+    expect(rows).toBeGreaterThan(1000);
+    const [final] = await clickhouse.rows(
+      'select count(installs) as shown, count(cohort_size) as never, count() as all from lake.by_day_final',
+    );
+    expect(Number(final?.['shown'])).toBeGreaterThan(0);
+    expect(Number(final?.['shown'])).toBeLessThan(Number(final?.['all']));
+    expect(final?.['never']).toBe('0');
+  });
+
+  test('states the comment of every column', async () => {
+    const inWarehouse = await query(
+      scenario,
+      `select column_name as name, coalesce(comment, '') as comment from duckdb_columns()
+       where table_name = 'by_day' and column_name <> '_load_id'`,
+    );
+    const inLake = await clickhouse.rows(
+      `select name, comment from system.columns where database = 'lake' and table = 'by_day'`,
+    );
+    expect(sorted(inLake)).toEqual(sorted(inWarehouse));
+  });
+
+  test('with a metric added later shows it, and the statements of before go on working', async () => {
+    const [first, ...rest] = slices;
+    if (first === undefined) throw new Error('no slice');
+    const grown = [{ ...first, metrics: [...first.metrics, 'cohort_size_d1'] }, ...rest];
+    const before = await clickhouse.rows('select * from lake.by_day');
+    await night('2026-04-03T06:00:00Z', grown);
+    const still = await clickhouse.rows('select count() as n, sum(installs) as installs from lake.by_day');
+    const [now] = await query(scenario, 'select count(*) as n, sum(installs) as installs from by_day');
+    expect(sorted(still)).toEqual(sorted([now ?? {}]));
+    expect(before.length).toBeLessThan(Number(now?.['n']));
+    await clickhouse.runAll(await ddl({ slices: grown }));
+    expect(sorted(await clickhouse.rows('select * from lake.by_day'))).toEqual(
+      sorted(await query(scenario, 'select * exclude (_load_id) from by_day')),
+    );
+  });
+
+  test('is asked for the files of one day alone when one day is asked for', async () => {
+    store.requests.length = 0;
+    await clickhouse.rows(`select sum(installs) as n from lake.by_day where day = '2026-03-15'`);
+    const read = store.requests.filter(({ method, key }) => method === 'GET' && key.endsWith('.parquet'));
+    const days = new Set(read.map(({ key }) => key));
+    expect([...days]).toEqual(place === 'S3' ? ['lake/by_day/day=2026-03-15/data.parquet'] : []);
+  });
+});
+
+describe.each(['disk', 'S3'])('a publisher to %s killed between files, a column being added', (place) => {
+  let sample: Sample;
+  let target: Extract<PublishTarget, { kind: 'parquet' }>;
+
+  beforeEach(async () => {
+    sample = await openSample(30, 20);
+    target = place === 'S3' ? store.lake('lake') : { kind: 'parquet', path: sample.path('lake'), mode: 0o644 };
+  });
+  afterEach(async () => sample.close());
+
+  const perDay = `select cast(day as varchar) as day, count(*) as n, sum(installs) as installs, sum(cost) as cost, sum(added) as added
+    from network_daily group by 1`;
+  const inWarehouse = async (): Promise<Row[]> => sorted(await rowsOf(sample.warehouse, perDay));
+  const inLake = async (): Promise<Row[]> =>
+    sorted(
+      await clickhouse.rows(
+        perDay.replace('cast(day as varchar)', 'toString(day)').replace('network_daily', 'lake.network_daily'),
+      ),
+    );
+  const describeLake = async (): Promise<void> =>
+    clickhouse.runAll(
+      `drop database if exists lake;\n${await lakesDdl('clickhouse', { publish: [target], slices: [daily] }, sample.warehouse)}`,
+    );
+
+  test.each([3, 15, 27])(
+    'after %i of 30 files leaves every day whole, old or new; the next publish completes it',
+    async (files) => {
+      await sample.publish([target]);
+      await sample.warehouse.run('alter table network_daily add column added BIGINT');
+      const before = await inWarehouse();
+      await sample.warehouse.run(
+        'update network_daily set added = installs, installs = installs + 1, cost = cost + 0.01',
+      );
+      const after = await inWarehouse();
+      await describeLake();
+      expect(await inLake()).toEqual(before);
+      const begunAt = place === 'S3' ? 0 : statSync(join(target.path, '_manifest.json')).mtimeMs;
+      const isWritten = ({ day: date }: Row): boolean =>
+        statSync(join(target.path, `network_daily/day=${date}/data.parquet`)).mtimeMs > begunAt;
+      const isPut = ({ day: date }: Row): boolean =>
+        store.requests.some(({ method, key }) => method === 'PUT' && key.includes(`/day=${date}/`));
+      store.requests.length = 0;
+      const enough = (): boolean => before.filter(place === 'S3' ? isPut : isWritten).length >= files;
+      expect(await publisher.publishAndKill(sample, [target], enough)).toBe(true);
+      const both = [...before, ...after];
+      const found = await inLake();
+      expect(found).toHaveLength(30);
+      for (const row of found) expect(both).toContainEqual(row);
+      await sample.publish([target]);
+      expect(await inLake()).toEqual(after);
+    },
+  );
+});

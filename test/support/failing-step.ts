@@ -1,0 +1,83 @@
+/**
+ * The steps of this process on databases and files, numbered, some of which fail as on a disk that is full.
+ *
+ * Hides how: DuckDB's connection and Node's file functions are replaced while steps are counted. What fails is not begun:
+ * no part of a write is made, and a commit that fails has not committed.
+ */
+
+import syncFiles from 'node:fs';
+import files from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
+import { fileURLToPath } from 'node:url';
+
+import { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+
+export interface Steps {
+  /** What each step so far does, in order: the first words of a statement, or the name of a function. */
+  readonly kinds: readonly string[];
+  /** Puts everything back; nothing is counted any more. */
+  stop(): void;
+}
+
+/** Numbers steps from 1 until stopped; those for which `fails` says so throw or reject. */
+export async function countSteps(fails: (step: number) => boolean = () => false): Promise<Steps> {
+  const kinds: string[] = [];
+  const restore: (() => void)[] = [];
+  const watch = (
+    target: object,
+    method: string,
+    failureOf: (kind: string) => Error,
+    kindOf: (given: readonly unknown[]) => string = () => method,
+  ): void => {
+    const original: unknown = Reflect.get(target, method);
+    if (typeof original !== 'function') throw new TypeError(`${method} is no function`);
+    const isAsync = !method.endsWith('Sync');
+    Reflect.set(target, method, function counted(this: unknown, ...given: unknown[]): unknown {
+      const kind = kindOf(given);
+      kinds.push(kind);
+      if (!fails(kinds.length)) {
+        const outcome: unknown = Reflect.apply(original, this, given);
+        return outcome;
+      }
+      if (isAsync) return Promise.reject(failureOf(kind));
+      throw failureOf(kind);
+    });
+    restore.push(() => Reflect.set(target, method, original));
+  };
+
+  const handle = await files.open(fileURLToPath(import.meta.url));
+  const handles: unknown = Object.getPrototypeOf(handle);
+  if (typeof handles !== 'object' || handles === null) throw new TypeError('file handles have no common prototype');
+  await handle.close();
+  watch(DuckDBInstance, 'create', databaseFull);
+  watch(DuckDBConnection.prototype, 'run', databaseFull, kindOfStatement);
+  for (const method of ['write', 'sync']) watch(handles, method, fileFull);
+  for (const method of ['open', 'writeFile', 'mkdir', 'chmod', 'rename', 'rm', 'rmdir']) watch(files, method, fileFull);
+  for (const method of ['mkdirSync', 'rmSync']) watch(syncFiles, method, fileFull);
+  syncBuiltinESMExports();
+  return {
+    kinds,
+    stop() {
+      for (const each of restore) each();
+      syncBuiltinESMExports();
+    },
+  };
+}
+
+/** What is done to which table, whatever the window: a statement's first words, without comments. */
+function kindOfStatement([sql]: readonly unknown[]): string {
+  const words = String(sql)
+    .replaceAll(/^\s*--.*$/gm, ' ')
+    .trim()
+    .split(/[\s(]+/);
+  return words.slice(0, words[0] === 'comment' ? 2 : 3).join(' ');
+}
+
+/** As DuckDB words it. */
+function databaseFull(kind: string): Error {
+  return new Error(`IO Error: Could not write file "${kind}": No space left on device`);
+}
+
+function fileFull(kind: string): Error {
+  return Object.assign(new Error(`ENOSPC: no space left on device, ${kind}`), { code: 'ENOSPC', syscall: kind });
+}

@@ -1,0 +1,119 @@
+/** A status report to render: what a test does not care about filled in, finality laid out as it ripens. */
+
+import { addDays, day } from '../../src/model/calendar.ts';
+import { metricStatuses, summedCells, type HeldStretch } from '../../src/status/cells.ts';
+import { healthOf } from '../../src/status/health.ts';
+import type { PeriodStatus, RunStatus, SliceStatus, StatusReport } from '../../src/status/status-report.ts';
+
+export const AS_OF = '2026-02-14T03:00:00.000Z';
+const FIRST_DAY = day('2025-02-14');
+
+/** A metric and after how many days its values are final. */
+export interface SampleMetric {
+  readonly metric: string;
+  readonly horizonDays: number;
+}
+
+/** A slice of so many days up to yesterday, loaded this night; the days counted in `missing` from the oldest, 0, were not. */
+export function sampleSlice(given: {
+  readonly name?: string;
+  readonly days: number;
+  readonly metrics: readonly SampleMetric[];
+  readonly missing?: readonly number[];
+  readonly change?: Partial<SliceStatus>;
+}): SliceStatus {
+  const missing = new Set(given.missing);
+  const ages = Array.from({ length: given.days }, (_, index): PeriodStatus => {
+    const of = addDays(FIRST_DAY, 365 - given.days + index);
+    const isMissing = missing.has(index);
+    const age = given.days - index;
+    const isFinal = given.metrics.every(({ horizonDays }) => age > horizonDays);
+    return {
+      first_day: of,
+      last_day: of,
+      age_days: age,
+      state: isMissing ? 'missing' : isFinal ? 'final' : 'maturing',
+      fetched_at: isMissing ? null : AS_OF,
+      rows: isMissing ? null : 1000 + index,
+      rejected: isMissing ? null : 0,
+      next_refresh_at: isMissing || isFinal ? null : '2026-02-15T00:00:00.000Z',
+    };
+  });
+  const starts = ages.map(({ first_day: start }) => start);
+  const held = given.metrics.flatMap((metric) => stretchesOf(metric, starts));
+  const metrics = metricStatuses(
+    given.metrics.map(({ metric }) => metric),
+    ages,
+    starts,
+    held,
+  );
+  const standing = (state: PeriodStatus['state']): number => ages.filter((each) => each.state === state).length;
+  return {
+    name: given.name ?? 'daily',
+    newest_period: starts.at(-1) ?? null,
+    newest_fetch_at: AS_OF,
+    next_refresh_at: '2026-02-15T00:00:00.000Z',
+    rows: ages.reduce((sum, { rows }) => sum + (rows ?? 0), 0),
+    periods: {
+      expected: ages.length,
+      loaded: ages.length - standing('missing'),
+      missing: standing('missing'),
+      open: 0,
+      maturing: standing('maturing'),
+      final: standing('final'),
+    },
+    cells: summedCells(metrics),
+    building_periods: null,
+    restated: [],
+    movers: [],
+    restated_nights: [],
+    metrics,
+    ages,
+    ...given.change,
+  };
+}
+
+function stretchesOf({ metric, horizonDays }: SampleMetric, starts: readonly string[]): HeldStretch[] {
+  const settled = Math.max(0, starts.length - horizonDays);
+  const common = { metric, family: 'cohort', horizon_seconds: horizonDays * 86_400 };
+  const [first, lastFinal, firstMaturing, last] = [starts[0], starts[settled - 1], starts[settled], starts.at(-1)];
+  return [
+    ...(first === undefined || lastFinal === undefined
+      ? []
+      : [{ ...common, state: 'final' as const, first_day: first, last_day: lastFinal }]),
+    ...(firstMaturing === undefined || last === undefined
+      ? []
+      : [{ ...common, state: 'maturing' as const, first_day: firstMaturing, last_day: last }]),
+  ];
+}
+
+export function sampleRun(change: Partial<RunStatus> = {}): RunStatus {
+  return {
+    run_id: '3d1769f9-5e94-4c4a-ba11-ee25684952fb',
+    command: 'sync',
+    as_of: '2026-02-14T02:30:00.000Z',
+    started_at: '2026-02-14T02:30:00.000Z',
+    finished_at: '2026-02-14T02:31:05.000Z',
+    status: 'succeeded',
+    exit_code: 0,
+    rows_loaded: 3494,
+    requests: 65,
+    retries: 2,
+    failures: [],
+    ...change,
+  };
+}
+
+/** A report of these slices, judged as the reader of the ledger judges it. */
+export function sampleReport(slices: readonly SliceStatus[], change: Partial<StatusReport> = {}): StatusReport {
+  const report = {
+    as_of: AS_OF,
+    warehouse: '/srv/warehouse.duckdb',
+    slices,
+    runs: [sampleRun()],
+    warnings: [],
+    rejected_rows: [],
+    ...change,
+  };
+  return { health: healthOf(report), ...report };
+}

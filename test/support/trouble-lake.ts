@@ -1,0 +1,104 @@
+/** Tables of a lake whose names and comments would break careless SQL: by day, by hour and without a date. */
+
+import type { DescribedLake } from '../../src/publish/ddl/dialect.ts';
+import { FINALITY, type LakeTable } from '../../src/publish/lake-table.ts';
+
+/** The service's names that are trouble as bare words somewhere. */
+export const troubleNames = [
+  'hour',
+  'day',
+  'week',
+  'month',
+  'year',
+  'quarter',
+  'cost',
+  'index',
+  'value',
+  'name',
+  'label',
+  'level',
+] as const;
+
+const metrics = ['cost', 'index', 'value', 'name', 'label', 'level', `o'brien "x" \`y\` \\z events`];
+
+const daily: LakeTable = {
+  name: 'order',
+  comment: `It's a "slice";\n-- one row per \\day\\`,
+  columns: [
+    { name: 'day', type: 'DATE', comment: "The day's date" },
+    { name: 'app_token', type: 'VARCHAR', comment: null },
+    ...metrics.map((name, place) => ({
+      name,
+      type: ['DECIMAL(18,6)', 'BIGINT', 'DOUBLE', 'BOOLEAN', 'DECIMAL(38,10)', 'INTEGER', 'BIGINT'][place] ?? 'BIGINT',
+      comment: `${name}: ${'é'.repeat(place * 30)}`,
+    })),
+    { name: '_extra', type: 'VARCHAR', comment: null },
+  ],
+  grain: 'day',
+  key: 'day',
+  summed: ['cost', 'index'],
+  metrics,
+  source: 'main."order"',
+};
+
+const hourly: LakeTable = {
+  name: 'by_hour',
+  comment: null,
+  columns: [
+    { name: 'hour', type: 'TIMESTAMP', comment: 'Hour' },
+    { name: 'year', type: 'DATE', comment: 'Year' },
+    { name: 'cost', type: 'DECIMAL(18,6)', comment: 'Cost' },
+  ],
+  grain: 'hour',
+  key: 'day',
+  summed: ['cost'],
+  metrics: ['cost'],
+  source: 'main."by_hour"',
+};
+
+const undated: LakeTable = {
+  name: 'undated',
+  comment: 'All days in one',
+  columns: [
+    { name: 'app_token', type: 'VARCHAR', comment: null },
+    { name: 'value', type: 'BIGINT', comment: 'Value' },
+  ],
+  grain: null,
+  key: null,
+  summed: ['value'],
+  metrics: ['value'],
+  source: 'main."undated"',
+};
+
+const finality: LakeTable = {
+  name: FINALITY,
+  comment: 'Whether a cell is final',
+  columns: [
+    { name: 'slice', type: 'VARCHAR', comment: null },
+    { name: 'period', type: 'DATE', comment: null },
+    { name: 'metric', type: 'VARCHAR', comment: null },
+    { name: 'is_final', type: 'BOOLEAN', comment: null },
+  ],
+  grain: null,
+  key: null,
+  summed: [],
+  metrics: [],
+  source: 'ripen.finality',
+};
+
+export const troubleTables: readonly LakeTable[] = [daily, hourly, undated, finality];
+
+export const inBucket: DescribedLake = {
+  root: 's3://example-bucket/mobile/lake',
+  store: {
+    bucket: 'example-bucket',
+    prefix: 'mobile/lake',
+    endpoint: 'https://minio.example.com:9000',
+    region: 'eu-central-1',
+    pathStyle: true,
+  },
+  schema: 'lake',
+  tables: troubleTables,
+};
+
+export const onDisk: DescribedLake = { root: '/srv/lake', store: null, schema: 'lake', tables: troubleTables };

@@ -1,0 +1,247 @@
+import { createHash } from 'node:crypto';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+
+import { status } from '../../src/commands/status.ts';
+import { coarseSpans } from '../../src/commands/status-page/finality-map.ts';
+import { statusPage } from '../../src/commands/status-page/page.ts';
+import { Secret } from '../../src/config/secret.ts';
+import { addDays, day } from '../../src/model/calendar.ts';
+import type { SliceStatus, StatusReport } from '../../src/status/status-report.ts';
+import { sampleReport, sampleRun, sampleSlice } from '../support/status-sample.ts';
+import { recordedShell } from './cli-recorded-shell.ts';
+
+/** A report in which this text stands wherever a text from outside can. */
+function reportOf(text: string): StatusReport {
+  const failure = { code: text, slice: text, window: text, message: text, hint: text };
+  return sampleReport([movedSlice(text, text)], {
+    warehouse: text,
+    runs: [
+      sampleRun({ run_id: text, command: text, status: text, exit_code: 75, failures: [failure] }),
+      sampleRun({ run_id: text, failures: [failure] }),
+    ],
+    warnings: [{ slice: text, window: text, code: text, message: text }],
+    rejected_rows: [{ slice: text, window: text, reason: text, rows: 3 }],
+  });
+}
+
+/** A slice of 50 days in which 7 metrics were restated in each of 2 nights. */
+function movedSlice(name: string, metric: string): SliceStatus {
+  const names = Array.from({ length: 7 }, (_, index) => `${metric}${index}`);
+  const metrics = names.map((each) => ({ metric: each, periods: 4, change: -10 }));
+  return sampleSlice({
+    name,
+    days: 50,
+    metrics: names.map((each, index) => ({ metric: each, horizonDays: 5 * index })),
+    missing: [3],
+    change: {
+      building_periods: 2,
+      restated: names.map((each) => ({
+        metric: each,
+        periods: 4,
+        first_values: 0,
+        oldest_period: '2026-02-01',
+        before: 4000,
+        after: 3990,
+        change: -10,
+      })),
+      movers: names.map((each) => ({ metric: each, period: '2026-02-01', before: null, after: 7, change: 7 })),
+      restated_nights: ['2026-02-12', '2026-02-14'].map((seenDay) => ({ seen_day: seenDay, metrics })),
+    },
+  });
+}
+
+const tagsOf = (page: string): string[] => [...page.matchAll(/<(\/?[a-z][a-z0-9]*)/gi)].map(([, tag = '']) => tag);
+const attributesOf = (page: string): string[] =>
+  [...page.replaceAll(/"[^"]*"/g, '""').matchAll(/<[a-z][^<>]*>/gi)].flatMap(([tag]) =>
+    [...tag.matchAll(/\s([a-z:-]+)=/gi)].map(([, name = '']) => name),
+  );
+
+describe('the page', () => {
+  const page = statusPage(reportOf('plain'));
+
+  test('loads nothing: it has no script, no frame, no address, and its links lead into itself', () => {
+    expect(tagsOf(page).filter((tag) => /^(script|iframe|object|embed|img|link|base|form)$/i.test(tag))).toStrictEqual(
+      [],
+    );
+    expect(page).not.toMatch(/https?:|\/\/[a-z]|\ssrc=|@import|data:/i);
+    expect([...page.matchAll(/href="([^"]*)"/g)].map(([, to]) => to)).toStrictEqual(['#slice-plain']);
+    expect([...page.matchAll(/url\(([^)]*)\)/g)].map(([, to]) => to)).toStrictEqual([
+      '#hatch-missing',
+      '#hatch-not-loaded',
+    ]);
+  });
+
+  test('lets a browser load nothing but its one style sheet, by its hash, and so has no style attribute', () => {
+    const [, style = ''] = /<style>([\s\S]*?)<\/style>/.exec(page) ?? [];
+    const hash = createHash('sha256').update(style).digest('base64');
+    expect(page).toContain(
+      `content="default-src &#39;none&#39;; style-src &#39;sha256-${hash}&#39;; base-uri &#39;none&#39;; form-action &#39;none&#39;"`,
+    );
+    expect(page.match(/<style/g)).toHaveLength(1);
+    expect(attributesOf(page).filter((name) => /^(style|on.*)$/i.test(name))).toStrictEqual([]);
+  });
+
+  test('is the same for the same report', () => {
+    expect(statusPage(reportOf('plain'))).toBe(page);
+  });
+
+  test.each([
+    '</title></style></svg><script>alert(1)</script>',
+    '" onload="alert(1)" x="',
+    "' style='color:red' ",
+    '&lt;b&gt; &amp; <b>',
+    ']]><!-- --><style>*{display:none}</style>',
+  ])('has the same tags and attributes whatever the names are: %s', (name) => {
+    const hostile = statusPage(reportOf(name));
+    expect(tagsOf(hostile.replaceAll('<wbr>', ''))).toStrictEqual(tagsOf(page.replaceAll('<wbr>', '')));
+    expect(attributesOf(hostile)).toStrictEqual(attributesOf(page));
+  });
+
+  test('strips control characters and marks of direction, and scrubs secrets', () => {
+    const secret = new Secret('marked-token-<&>-0815');
+    const hostile = statusPage(reportOf(`a\u0007b\u202ec\u0000d ${secret.reveal()}`));
+    expect(hostile).not.toMatch(/(?!\n)\p{Cc}|\p{Bidi_Control}/u);
+    expect(hostile).toContain('abcd ***');
+    expect(hostile).not.toContain('0815');
+  });
+
+  test('says first whether all is well, and what failed with its remedy', () => {
+    const failed = statusPage(
+      sampleReport([], {
+        runs: [
+          sampleRun({
+            status: 'failed',
+            exit_code: 78,
+            failures: [
+              { code: 'CREDENTIALS_REFUSED', slice: null, window: null, message: '401', hint: 'Renew the token.' },
+            ],
+          }),
+        ],
+      }),
+    );
+    const text = failed.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
+    expect(text).toMatch(
+      /ripen status \S+, as of 2026-02-14 03:00 UTC ✕ The last sync, as of 2026-02-14 02:30 UTC, failed. CREDENTIALS_REFUSED: 401 Renew the token./,
+    );
+  });
+});
+
+describe('the picture of finality', () => {
+  const metrics = Array.from({ length: 40 }, (_, index) => ({
+    metric: `metric_${index}`,
+    horizonDays: 3 * (index % 7),
+  }));
+
+  test('draws 365 days of 40 metrics as 74 stretches that fill their strips, each saying its days', () => {
+    const page = statusPage(sampleReport([sampleSlice({ days: 365, metrics })]));
+    const strips = [...page.matchAll(/<svg class="strip"[\s\S]*?<\/svg>/g)].map(([strip]) => strip);
+    expect(strips).toHaveLength(40);
+    for (const strip of strips) {
+      const widths = [...strip.matchAll(/\swidth="([\d.]+)%"/g)].map(([, width]) => Number(width));
+      expect(widths.reduce((sum, width) => sum + width, 0)).toBeCloseTo(100, 2);
+    }
+    expect(strips.join('').match(/<rect/g)).toHaveLength(74);
+    expect(page).toContain('<title>metric_1: maturing, 2026-02-11 … 2026-02-13 (3 periods)</title>');
+  });
+
+  test('of a year of 40 metrics takes less than 150 kB, and of 3 years with a hole every other day less than 1 MB', () => {
+    expect(statusPage(sampleReport([sampleSlice({ days: 365, metrics })])).length).toBeLessThan(150_000);
+    const missing = Array.from({ length: 548 }, (_, index) => 2 * index);
+    const page = statusPage(sampleReport([sampleSlice({ days: 1096, metrics, missing })]));
+    expect(page.length).toBeLessThan(1_000_000);
+    expect(page).toMatch(/<p class="note">\d+ neighbouring periods are drawn as one, as the one that is least final/);
+  });
+
+  test('periods drawn together stand as the one that is least final, with the days they span', () => {
+    const periods = Array.from({ length: 5 }, (_, index) => {
+      const of = addDays(day('2026-02-01'), index);
+      return { first_day: of, last_day: of };
+    });
+    const spans = [
+      { state: 'final', first_day: '2026-02-01', last_day: '2026-02-03', periods: 3 },
+      { state: 'missing', first_day: '2026-02-04', last_day: '2026-02-04', periods: 1 },
+      { state: 'maturing', first_day: '2026-02-05', last_day: '2026-02-05', periods: 1 },
+    ] as const;
+    expect(coarseSpans(spans, periods, 2)).toStrictEqual([
+      { state: 'final', first_day: '2026-02-01', last_day: '2026-02-02', periods: 2 },
+      { state: 'missing', first_day: '2026-02-03', last_day: '2026-02-04', periods: 2 },
+      { state: 'maturing', first_day: '2026-02-05', last_day: '2026-02-05', periods: 1 },
+    ]);
+  });
+});
+
+describe('the charts', () => {
+  test('7 restated metrics are 5 colours, the last for all others, with how often each moved', () => {
+    const page = statusPage(sampleReport([movedSlice('daily', 'm')]));
+    const text = page.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
+    expect(text).toContain('56 totals restated in 2 of the last 30 days');
+    expect(text).toMatch(/m0 8 m1 8 m2 8 m3 8 other metrics 24/);
+  });
+
+  test('a slice that was never loaded has none', () => {
+    const never = sampleSlice({
+      days: 3,
+      missing: [0, 1, 2],
+      metrics: [{ metric: 'installs', horizonDays: 7 }],
+      change: { newest_fetch_at: null },
+    });
+    expect(statusPage(sampleReport([never]))).not.toContain('class="chart"');
+  });
+});
+
+describe('ripen status --html', () => {
+  let directory = '';
+
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'ripen-page-'));
+    await writeFile(
+      join(directory, 'ripen.yaml'),
+      'service: simulator\nwarehouse: w.duckdb\nslices:\n  - { name: daily, dimensions: [day], metrics: [installs], date_period: "-9d:yesterday" }\n',
+    );
+  });
+
+  afterEach(async () => {
+    await rm(directory, { recursive: true });
+  });
+
+  const options = {
+    config: undefined,
+    asOf: undefined,
+    log: 'text',
+    quiet: true,
+    json: false,
+    lockWait: '0s',
+  } as const;
+
+  test('puts the page whole in the place of an older one, for its owner alone, and prints where it is', async () => {
+    const page = join(directory, 'status.html');
+    await writeFile(page, 'old');
+    const shell = recordedShell({ directory });
+    expect(await status({ ...options, html: 'status.html' }, shell)).toBe(0);
+    expect(await readFile(page, 'utf8')).toMatch(/^<!doctype html>[\s\S]*<\/html>\n$/);
+    expect((await stat(page)).mode & 0o777).toBe(0o600);
+    expect(shell.printed).toStrictEqual(['There is no run yet.\nwritten to status.html']);
+    expect((await readdir(directory)).sort()).toStrictEqual(['ripen.yaml', 'status.html']);
+  });
+
+  test('with --json prints the report, too', async () => {
+    const shell = recordedShell({ directory });
+    await status({ ...options, json: true, html: 'status.html' }, shell);
+    expect(JSON.parse(shell.printed[0] ?? '')).toMatchObject({ health: { state: 'watch' } });
+    expect(await readdir(directory)).toContain('status.html');
+  });
+
+  test.each(['nowhere/status.html', 'folder'])(
+    'to %s, where no file can be, is STORAGE_FAILED, and leaves nothing',
+    async (path) => {
+      const shell = recordedShell({ directory });
+      await mkdir(join(directory, 'folder'));
+      await expect(status({ ...options, html: path }, shell)).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
+      expect((await readdir(directory)).sort()).toStrictEqual(['folder', 'ripen.yaml']);
+    },
+  );
+});

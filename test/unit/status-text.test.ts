@@ -1,0 +1,216 @@
+import { describe, expect, test } from 'vitest';
+
+import { finalityLines } from '../../src/commands/finality-text.ts';
+import { statusText } from '../../src/commands/status-text.ts';
+import { textWidth } from '../../src/commands/text-width.ts';
+import { groupedFailures } from '../../src/status/failure-groups.ts';
+import type { RunFailure } from '../../src/status/status-report.ts';
+import { sampleReport, sampleRun, sampleSlice } from '../support/status-sample.ts';
+
+const timeOut: RunFailure = {
+  code: 'SOURCE_TIMEOUT',
+  slice: 'daily',
+  window: '2026-02-01:2026-02-07',
+  message: 'no answer in 1000 s',
+  hint: 'Raise service.request_timeout.',
+};
+
+const three = sampleSlice({
+  days: 20,
+  missing: [4],
+  metrics: [
+    { metric: 'installs', horizonDays: 3 },
+    { metric: 'revenue_total_d7', horizonDays: 8 },
+    { metric: 'clicks', horizonDays: 3 },
+  ],
+});
+
+describe('the finality of a slice as a picture', () => {
+  test('has a line for each group of metrics that ripen alike, 2 for 3 metrics, a mark a day', () => {
+    expect(finalityLines(three, 78)).toStrictEqual([
+      '                  2026-01-25 (20 days) … 2026-02-13 (1 day)',
+      'installs, clicks  ████·████████████▒▒▒',
+      'revenue_total_d7  ████·███████▒▒▒▒▒▒▒▒',
+    ]);
+  });
+
+  test('of 20 days in 24 columns shows the newest 14, and says what the older 6 are', () => {
+    expect(finalityLines(three, 24)).toStrictEqual([
+      '          2026-02-13',
+      'inst… +1  ███████████▒▒▒',
+      'revenue…  ██████▒▒▒▒▒▒▒▒',
+      'before that 6 periods, 5 final, 1 missing',
+    ]);
+  });
+
+  test.each([40, 80, 120])('is never wider than %i columns, whatever the names', (columns) => {
+    const wide = sampleSlice({
+      days: 365,
+      metrics: [
+        { metric: 'コホート_revenue_of_an_event_with_a_very_long_name_d30', horizonDays: 31 },
+        { metric: 'b', horizonDays: 7 },
+        ...Array.from({ length: 30 }, (_, index) => ({ metric: `metric_${index}`, horizonDays: 14 })),
+      ],
+    });
+    const [days = '', ...lines] = finalityLines(wide, columns);
+    expect(Math.max(...[days, ...lines.slice(0, -1)].map(textWidth))).toBeLessThanOrEqual(columns);
+    expect(lines).toHaveLength(4);
+    expect(lines[2]).toMatch(/^metric_0\S* (?:metric_1 )?\+\d+ +█+▒{14}$/);
+  });
+
+  test('of a slice without a period has no line', () => {
+    expect(finalityLines(sampleSlice({ days: 0, metrics: [] }), 80)).toStrictEqual([]);
+  });
+});
+
+describe('the status as text', () => {
+  const report = sampleReport([
+    {
+      ...three,
+      restated: [
+        {
+          metric: 'cost',
+          periods: 10,
+          first_values: 0,
+          oldest_period: '2026-02-01',
+          before: 200,
+          after: 215.5,
+          change: 15.5,
+        },
+        {
+          metric: 'revenue_total_d7',
+          periods: 2,
+          first_values: 2,
+          oldest_period: '2026-02-01',
+          before: null,
+          after: 9,
+          change: 9,
+        },
+      ],
+    },
+  ]);
+
+  test('reads so in 80 columns', () => {
+    expect(statusText(report).split('\n')).toStrictEqual([
+      'The last sync, as of 2026-02-14 02:30 UTC, succeeded, but something wants a look.',
+      '  daily: 1 period was never loaded: 2026-01-29.',
+      '    hint: Run `ripen sync --slice daily`.',
+      '',
+      '/srv/warehouse.duckdb, as of 2026-02-14 03:00 UTC',
+      '',
+      'daily',
+      '  19 of 20 periods loaded, 19,186 rows; 71.7 % of 60 cells final',
+      '  rows up to 2026-02-13, fetched 2026-02-14 03:00 UTC, due 2026-02-15 00:00',
+      '                    2026-01-25 (20 days) … 2026-02-13 (1 day)',
+      '  installs, clicks  ████·████████████▒▒▒',
+      '  revenue_total_d7  ████·███████▒▒▒▒▒▒▒▒',
+      '  restated in 7 days  periods  change',
+      '  cost                     10   +15.5  +7.8 %',
+      '  revenue_total_d7          2      +9',
+      '',
+      '█ final  ▒ maturing  · missing',
+      '',
+      'run       command  as of                       took   rows  requests  status',
+      '3d1769f9  sync     2026-02-14 02:30 UTC  1 min 05 s  3,494        65  succeeded',
+    ]);
+  });
+
+  test('a slice that was never loaded says how many periods there are to load, and pretends no fetch', () => {
+    const never = sampleSlice({
+      days: 3,
+      missing: [0, 1, 2],
+      metrics: [{ metric: 'installs', horizonDays: 7 }],
+      change: { newest_fetch_at: null, newest_period: null },
+    });
+    const text = statusText(sampleReport([never], { runs: [] }));
+    expect(text).toContain('  never loaded; 3 periods to load\n');
+    expect(text).toMatch(/^There is no run yet\.\n {2}Nothing was loaded yet\.\n {4}hint: Run `ripen sync`\./);
+    expect(text).not.toContain('fetched');
+  });
+});
+
+describe('whether all is well', () => {
+  const sound = sampleSlice({ days: 5, metrics: [{ metric: 'installs', horizonDays: 7 }] });
+
+  test('a run that succeeded this night, and nothing missing, is well', () => {
+    expect(sampleReport([sound]).health).toStrictEqual({
+      state: 'well',
+      headline: 'All is well. The last sync, as of 2026-02-14 02:30 UTC, succeeded.',
+      findings: [],
+    });
+  });
+
+  test('1 failed window is failed, with its cause and its remedy', () => {
+    const runs = [sampleRun({ status: 'partial', exit_code: 75, failures: [timeOut] })];
+    expect(sampleReport([sound], { runs }).health).toStrictEqual({
+      state: 'failed',
+      headline: 'The last sync, as of 2026-02-14 02:30 UTC, loaded only a part: 1 failure.',
+      findings: [
+        {
+          message: 'SOURCE_TIMEOUT: daily 2026-02-01:2026-02-07: no answer in 1000 s',
+          hint: 'Raise service.request_timeout.',
+        },
+      ],
+    });
+  });
+
+  test('a run that was killed is failed, and running again is the remedy', () => {
+    const runs = [sampleRun({ status: 'running', finished_at: null, exit_code: null })];
+    const { state, headline, findings } = sampleReport([sound], { runs }).health;
+    expect([state, headline]).toStrictEqual(['failed', 'The last sync, as of 2026-02-14 02:30 UTC, did not finish.']);
+    expect(findings[0]?.hint).toContain('ripen sync');
+  });
+
+  test.each([
+    ['2026-02-15T14:30:00.000Z', 'well'],
+    ['2026-02-15T14:31:00.000Z', 'watch'],
+  ])('a run 36 hours ago is still well, a minute later a night was missed: %s', (asOf, state) => {
+    expect(sampleReport([sound], { as_of: asOf }).health.state).toBe(state);
+  });
+
+  test("yesterday missing is well before the night's run, the day before missing is not", () => {
+    const health = (index: number): string =>
+      sampleReport([sampleSlice({ days: 5, missing: [index], metrics: [] })]).health.state;
+    expect([health(4), health(3)]).toStrictEqual(['well', 'watch']);
+  });
+
+  test('rows that could not be stored want a look', () => {
+    const rejected = [{ slice: 'daily', window: '2026-02-10:2026-02-11', reason: 'not a number', rows: 3 }];
+    const { state, findings } = sampleReport([sound], { rejected_rows: rejected }).health;
+    expect([state, findings[0]?.message]).toStrictEqual([
+      'watch',
+      '3 rows of the last run could not be stored exactly.',
+    ]);
+  });
+
+  test('of 7 different failures 5 are shown, and that there are 2 more', () => {
+    const failures = Array.from({ length: 7 }, (_, index) => ({ ...timeOut, message: `reason ${index}` }));
+    const { findings } = sampleReport([sound], { runs: [sampleRun({ status: 'failed', failures })] }).health;
+    expect(findings.map(({ message }) => message).at(-1)).toBe('2 more failed.');
+    expect(findings).toHaveLength(6);
+  });
+});
+
+describe('failures that say the same', () => {
+  test('of 3 windows of a slice are one, which names the first and the last day', () => {
+    const windows = ['2026-02-08:2026-02-14', '2026-02-01:2026-02-07', '2026-01-25:2026-01-31'];
+    const { code, slice, message, hint } = timeOut;
+    expect(groupedFailures(windows.map((window) => ({ code, slice, window, message, hint })))).toMatchObject([
+      { message: 'daily, 3 windows from 2026-01-25 to 2026-02-14: no answer in 1000 s' },
+    ]);
+  });
+
+  test('of 2 slices stay 2, and a message that names its slice is not told twice where it was', () => {
+    const named = { ...timeOut, slice: 'hourly', message: 'slice hourly, 2026-02-01: 504' };
+    expect(groupedFailures([timeOut, named]).map(({ message }) => message)).toStrictEqual([
+      'daily 2026-02-01:2026-02-07: no answer in 1000 s',
+      'slice hourly, 2026-02-01: 504',
+    ]);
+  });
+
+  test('of the whole run keeps its words', () => {
+    expect(groupedFailures([{ ...timeOut, slice: null, window: null }])).toMatchObject([
+      { message: 'no answer in 1000 s' },
+    ]);
+  });
+});
