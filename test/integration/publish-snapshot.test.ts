@@ -143,8 +143,9 @@ describe('a snapshot', () => {
     await publishSnapshot();
     expect((await stat(target)).size).toBeLessThan((await stat(sample.warehouse.path)).size / 2);
     expect(await withDatabase(target, 'READ_ONLY', contentsOf)).toEqual(await contentsOf(sample.warehouse));
+    // The one load of the sample took 1; a sequence that nobody has asked yet tells what it will give first.
     const sequence = `select last_value::varchar as n from duckdb_sequences()`;
-    expect(await ask(target, sequence)).toEqual([{ n: '61' }]);
+    expect(await ask(target, sequence)).toEqual([{ n: '2' }]);
   });
 });
 
