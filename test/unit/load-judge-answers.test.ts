@@ -6,6 +6,7 @@ import { saysTruncated, type Answer, type BrokenAnswer } from '../../src/load/an
 import { judgeAnswers } from '../../src/load/judge-answers.ts';
 import { day } from '../../src/model/calendar.ts';
 import { windowOf, type Window } from '../../src/model/window.ts';
+import { textWith } from '../support/matching.ts';
 import { slice } from '../support/scenario.ts';
 
 function windowWith(parameters: Record<string, string> = {}): Window {
@@ -120,6 +121,44 @@ describe('an answer', () => {
     expect(found).toBe(verdict);
     expect(message).toMatch(says ?? /^/);
     expect(verdict === 'sound' || message.startsWith('slice daily, 2026-01-03:2026-01-03: ')).toBe(true);
+  });
+
+  test('with nothing odd about it is sound without a warning', () => {
+    const whole = answer();
+    expect(judgeAnswers(windowWith(), [whole])).toEqual({ answers: [whole], warnings: [], extra: [], heaviest: 0 });
+  });
+
+  test('that is no report says what is wrong with it, and to run again', () => {
+    const judged = judgeAnswers(windowWith(), [broken]);
+    expect('failure' in judged && judged.failure).toMatchObject({
+      message: 'slice daily, 2026-01-03:2026-01-03: the answer was not one whole report: it held no rows.',
+      hint: 'Run again later; nothing was loaded.',
+    });
+  });
+
+  test.each([
+    [['app'], 'dimension app', 'app'],
+    [['app', 'day'], 'dimension day, app', 'day, app'],
+    [['cost'], 'metric cost', 'cost'],
+    [['cost', 'app'], 'dimension app and metric cost', 'app, cost'],
+  ])('that lacks %j names just these, as words and as a fact, and says where to look', (names, words, missing) => {
+    const left = lacking(...names);
+    const judged = judgeAnswers(windowWith(), [answer({ keys: left, commonKeys: left })]);
+    expect('failure' in judged && judged.failure).toMatchObject({
+      message: `slice daily, 2026-01-03:2026-01-03: the rows lacked the requested ${words}.`,
+      facts: { missing },
+      hint: textWith('Run `ripen check`'),
+    });
+  });
+
+  test('that is not complete says how many rows it had, and what may help', () => {
+    const judged = judgeAnswers(windowWith({ limit: '3' }), [answer()]);
+    expect('failure' in judged && judged.failure).toMatchObject({
+      message:
+        'slice daily, 2026-01-03:2026-01-03: the answer was not complete: the answer had 3 rows, as many as the limit that was sent.',
+      facts: { rows: 3 },
+      hint: 'Remove `limit`, or drop a dimension from the slice; nothing was loaded.',
+    });
   });
 
   test('that must be split says which of 3 parts was the trouble', () => {

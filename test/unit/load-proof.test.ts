@@ -37,7 +37,19 @@ describe('a count', () => {
   );
 });
 
+test('a metric without a value is compared as 0, and said to have added up to 0', () => {
+  const [compared] = compareTotals([sumOf(null)], new Map([['m', '0.0']]), 3);
+  expect(compared).toEqual({ metric: 'm', sum: '0', total: '0.0', agrees: true });
+});
+
 describe('money', () => {
+  test('may differ by the last place of a sum for each row that was added, and by no more', () => {
+    const sum = sumOf('4503599627370498', { magnitude: 2 ** 52 });
+    expect(agrees(sum, '4503599627370496', 2)).toBe(true);
+    expect(agrees(sum, '4503599627370496', 1)).toBe(false);
+    expect(agrees(sum, '4503599627370495', 2)).toBe(false);
+  });
+
   const cents = Array.from({ length: 1000 }, (_, index) => ((index * 7919) % 99_999) + 1);
   const exact = (values: readonly number[]): string => {
     const sum = values.reduce((total, value) => total + value, 0);

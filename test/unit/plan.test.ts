@@ -158,6 +158,8 @@ describe('a slice without a date dimension', () => {
       '2026-05-23:2026-06-01 forced',
     ]);
     expect(planned(rolling, held, JUNE, interval('2026-01-25', '2026-01-26'))).toEqual([]);
+    expect(planned(rolling, held, JUNE, interval('2026-05-22', '2026-05-23'))).toEqual([]);
+    expect(planned(rolling, held, JUNE, interval('2026-06-02', '2026-06-03'))).toEqual([]);
   });
 });
 
@@ -306,5 +308,10 @@ describe('completeness of a table that is built', () => {
     expect(plan(daysLoaded(days.slice(1)))).toBe(false);
     expect(plan([...daysLoaded(days.slice(1)), ...daysLoaded(['2026-01-01'], { metrics: ['clicks'] })])).toBe(false);
     expect(plan(daysLoaded([...days, '2026-01-06']))).toBe(true);
+  });
+
+  test('is not given before there is a table', () => {
+    const request = { slice: january, metrics: metricsOf(january), asOf: new Date(JUNE), forced: null };
+    expect(isComplete(planSlice({ ...request, ledger: emptyLedger }))).toBe(false);
   });
 });
