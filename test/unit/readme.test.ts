@@ -14,8 +14,14 @@ const figuresShape = z.object({
   lookback_frozen_cells: z.number(),
   wrong_final_cells: z.number(),
 });
+const loadShape = z.object({ rows_per_second: z.number(), times_the_limit_cpu: z.number(), peak_mib: z.number() });
+const backfillShape = z.object({ sent_mib: z.number(), peak_mib: z.number() });
 const measurements = z.object({
-  sections: z.object({ maturity: z.object({ figures: figuresShape }) }),
+  sections: z.object({
+    maturity: z.object({ figures: figuresShape }),
+    load: z.object({ figures: loadShape }),
+    backfill: z.object({ figures: backfillShape }),
+  }),
 });
 
 const root = new URL('../../', import.meta.url);
@@ -47,13 +53,19 @@ test('every exit code stands in the table', () => {
 
 test('the figures on the front page are those the bench measured last', () => {
   const measured = measurements.parse(JSON.parse(readFileSync(new URL('docs/benchmarks.json', root), 'utf8')));
-  const { figures } = measured.sections.maturity;
+  const { maturity, load, backfill } = measured.sections;
+  const { figures } = maturity;
   const grouped = (count: number): string => count.toLocaleString('en-US');
   for (const rows of [
     figures.ripen_rows,
     figures.lookback_rows,
     figures.immature_rows,
     figures.lookback_frozen_cells,
+    load.figures.rows_per_second,
+    load.figures.times_the_limit_cpu,
+    load.figures.peak_mib,
+    backfill.figures.sent_mib,
+    backfill.figures.peak_mib,
   ]) {
     expect(readme).toContain(grouped(rows));
   }
