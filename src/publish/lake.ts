@@ -78,7 +78,10 @@ async function carryOut(work: Work, place: Place): Promise<CopyReport> {
   const placed = new Map([...cells, ...finality]);
   const { versionsMade, ...ofCatalog } = await refreshCatalog(work, placed, place);
   await store.settle('');
-  const stated = { files: work.files.map((file) => asStated(file, placed, work.stored)), ...ofCatalog };
+  const stated = {
+    files: work.files.map((file) => asStated(file, placed.get(file.path) ?? work.stored.get(file.path), store)),
+    ...ofCatalog,
+  };
   const hasStated = await finishReplacing(store, known, stated, changing.length > 0);
   const also = [
     ...(versionsMade > 0 ? [VERSIONS] : []),
@@ -95,11 +98,12 @@ async function carryOut(work: Work, place: Place): Promise<CopyReport> {
 
 function asStated(
   { path, rows, sums, content }: WantedFile,
-  placed: ReadonlyMap<string, StoredFile>,
-  stored: ReadonlyMap<string, StoredFile>,
+  file: StoredFile | undefined,
+  { catalog }: LakeStore,
 ): Manifest['files'][number] {
-  const { bytes, etag } = placed.get(path) ?? stored.get(path) ?? { bytes: 0, etag: null };
-  return { path, rows, sums, bytes, content, ...(etag === null ? {} : { etag }) };
+  const { bytes, etag } = file ?? { bytes: 0, etag: null };
+  const version = catalog === null ? {} : { version: versionPath(path, content) };
+  return { path, rows, sums, bytes, content, ...version, ...(etag === null ? {} : { etag }) };
 }
 
 /** Brings a local lake's catalog and the versions it reads up to the files; returns what the manifest states of them. */

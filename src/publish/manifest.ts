@@ -1,7 +1,8 @@
 /**
  * What a lake holds, as stated in the lake itself: `_manifest.json`.
  *
- * Readers find each file's rows and exact sums there; the next publish finds which content each file was written from.
+ * Readers find each file's rows and exact sums there, and on a local disk the version to read for one state of the whole
+ * lake; the next publish finds which content each file was written from.
  * While files are being replaced, `_unfinished.json` lists them: until it is gone nothing is believed of those. So a
  * lake that was killed, emptied or restored from elsewhere is repaired, not trusted. Both names begin with an
  * underscore, which the engines pass over.
@@ -24,6 +25,8 @@ const lakeFile = z.object({
   bytes: z.number(),
   /** Equal for equal rows of equal columns. */
   content: z.string(),
+  /** The same rows under a path that is never replaced, on a local disk; kept for 3 days after the file was. */
+  version: z.string().optional(),
   /** What the store called the file when it took it. */
   etag: z.string().optional(),
 });

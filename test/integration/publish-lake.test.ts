@@ -1,6 +1,7 @@
 import { mkdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -12,6 +13,7 @@ const manifestShape = z.object({
   files: z.array(z.object({ path: z.string(), rows: z.number(), sums: z.record(z.string(), z.string().nullable()) })),
 });
 
+const DOCS = fileURLToPath(new URL('../../docs/lake.md', import.meta.url));
 const DAYS = 12;
 const dayFile = (day: string): string => `network_daily/day=${day}/data.parquet`;
 
@@ -308,6 +310,33 @@ describe('the catalog', () => {
     expect(await ask(join(root, 'catalog.duckdb'), 'select count(*)::integer as n from network_daily')).toEqual([
       { n: DAYS * 20 },
     ]);
+  });
+});
+
+describe('a manifest', () => {
+  test('read as docs/lake.md says gives the state it was written for, while files are replaced and gone', async () => {
+    const [, documented = ''] =
+      /```sql\n(-- DuckDB, without the catalog[^]*?)```/.exec(await readFile(DOCS, 'utf8')) ?? [];
+    const [list = '', select = ''] = documented.replaceAll("'data/lake/", `'${root}/`).split(/;\n/);
+    await publishLake();
+    const before = await ask(':memory:', select, [list]);
+    expect(before).toEqual(
+      await rowsOf(
+        sample.warehouse,
+        `select day, sum(installs) as installs
+          from network_daily group by day order by day`,
+      ),
+    );
+    const manifest = await readFile(join(root, '_manifest.json'));
+    await sample.warehouse.run(`update network_daily set installs = installs + 1 where day = DATE '2026-01-05'`);
+    await sample.warehouse.run(`delete from network_daily where day = DATE '2026-01-06'`);
+    await publishLake();
+    const after = await ask(':memory:', select, [list]);
+    expect(after).not.toEqual(before);
+    expect(after).toHaveLength(DAYS - 1);
+    // As it stands until the last file of a publish is in place, and after one was killed.
+    await writeFile(join(root, '_manifest.json'), manifest);
+    expect(await ask(':memory:', select, [list])).toEqual(before);
   });
 });
 

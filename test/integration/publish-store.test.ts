@@ -100,7 +100,7 @@ describe('a lake in a bucket', () => {
     expect(existsSync(sample.path('warehouse.duckdb.drafts'))).toBe(false);
   });
 
-  test('states rows and sums in its manifest', async () => {
+  test('states rows and sums in its manifest, and no versions, as it keeps none', async () => {
     await publishLake();
     const text = (await store.objects()).get(`${PREFIX}/_manifest.json`)?.toString() ?? '';
     const shape = z.object({ files: z.array(z.object({ path: z.string(), rows: z.number(), etag: z.string() })) });
@@ -108,6 +108,7 @@ describe('a lake in a bucket', () => {
     expect(files.filter(({ path }) => path.startsWith('network_daily/')).map(({ rows }) => rows)).toEqual(
       Array.from({ length: DAYS }, () => 20),
     );
+    expect(text).not.toContain('version');
   });
 
   test('of a whole bucket has no prefix, and its keys no slash before them', async () => {

@@ -15,6 +15,8 @@ export interface Question {
   readonly name: string;
   /** A DuckDB file to open, or `:memory:`. */
   readonly database: string;
+  /** Said first in every session; what it answers is nobody's business. */
+  readonly preparation?: string;
   /** Asked one after the other in the same session; each gives one row or many. */
   readonly queries: readonly string[];
   /** Whether a session that failed is asked once more, as one that met a file being replaced may be. */
@@ -46,12 +48,13 @@ process.stdin.resume().on('end', () => { stopped = true; });
 const sessions = {}, answers = {}, errors = [], askedAgain = [];
 for (const { name } of questions) { sessions[name] = 0; answers[name] = new Set(); }
 const settings = { threads: '1', memory_limit: '128MB' };
-async function ask({ name, database, queries }) {
+async function ask({ name, database, preparation, queries }) {
   const access = database === ':memory:' ? {} : { access_mode: 'READ_ONLY' };
   const instance = await DuckDBInstance.create(database, { ...settings, ...access });
   try {
     const connection = await instance.connect();
     try {
+      if (preparation !== undefined) await connection.run(preparation);
       const said = [];
       for (const sql of queries) said.push((await connection.runAndReadAll(sql)).getRowObjectsJson());
       answers[name].add(JSON.stringify(said));

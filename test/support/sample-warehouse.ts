@@ -156,10 +156,15 @@ export async function reloadDay(warehouse: Warehouse, day: string): Promise<void
 const row = z.record(z.string(), z.unknown());
 
 /** Opens a database as an analyst in this process would and asks it one thing. */
-export async function ask(path: string, sql: string): Promise<Record<string, unknown>[]> {
+export async function ask(
+  path: string,
+  sql: string,
+  preparations: readonly string[] = [],
+): Promise<Record<string, unknown>[]> {
   const instance = await DuckDBInstance.create(path, path === ':memory:' ? {} : { access_mode: 'READ_ONLY' });
   const connection = await instance.connect();
   try {
+    for (const preparation of preparations) await connection.run(preparation);
     const reader = await connection.runAndReadAll(sql);
     return z.array(row).parse(reader.getRowObjectsJson());
   } finally {
