@@ -9,6 +9,8 @@ import type { Config } from './config/config.ts';
 import type { Emit } from './events.ts';
 import { prepareTable, swapTables } from './load/slice-table.ts';
 import type { Target } from './load/target.ts';
+import type { Slice } from './model/slice.ts';
+import type { Window } from './model/window.ts';
 import { isComplete, planSlice, type SlicePlan } from './plan/plan.ts';
 import { publish } from './publish/publish.ts';
 import { refreshCatalog } from './refresh-catalog.ts';
@@ -18,7 +20,7 @@ import { clockCheck } from './run-guards.ts';
 import { runStages, type Run, type SyncRequest } from './run.ts';
 import { runWindows } from './run-windows.ts';
 import type { Service } from './service/service.ts';
-import { openSpool } from './spool/spool.ts';
+import { openSpool, type Spool } from './spool/spool.ts';
 import type { SyncSummary } from './sync-summary.ts';
 import { readSliceLedger } from './warehouse/ledger.ts';
 import { recordPlan } from './window-outcome.ts';
@@ -31,7 +33,16 @@ export async function sync(
   emit: Emit,
   signal: AbortSignal,
 ): Promise<SyncSummary> {
-  const stages = { refresh: async (run: Run) => refresh({ ...run, request, service }), publish: publishAll };
+  const refreshAll = async (run: Run): Promise<void> => {
+    // Also when nothing turns out to be due: what a killed run left there takes room, and nobody else removes it.
+    const spool = openSpool(run.warehouse.path);
+    try {
+      await refresh({ ...run, request, service, spool });
+    } finally {
+      spool.clear();
+    }
+  };
+  const stages = { refresh: refreshAll, publish: publishAll };
   return runStages(stages, { config, request, emit, signal }, () => service.statistics());
 }
 
@@ -39,6 +50,7 @@ export async function sync(
 interface SyncRun extends Run {
   readonly request: SyncRequest;
   readonly service: Service;
+  readonly spool: Spool;
 }
 
 async function refresh(run: SyncRun): Promise<void> {
@@ -84,28 +96,13 @@ async function loadWindows(
   checkClock: () => void,
 ): Promise<void> {
   const windows = plans.flatMap((plan) => plan.windows);
-  if (windows.length === 0) return;
-  const spool = openSpool(run.warehouse.path);
-  try {
-    await runWindows(windows, {
-      ...run,
-      spool,
-      targets,
-      checkClock,
-      asOf: run.request.asOf,
-      acceptLoss: run.request.acceptLoss,
-      maxConcurrency: run.config.service.maxConcurrency,
-      replan: async (slice) => {
-        const plan = await planTargets(
-          run,
-          [...targets.values()].filter((target) => target.slice === slice),
-        );
-        return plan.flatMap((each) => each.windows);
-      },
-    });
-  } finally {
-    spool.clear();
-  }
+  const replan = async (slice: Slice): Promise<Window[]> => {
+    const ofSlice = [...targets.values()].filter((target) => target.slice === slice);
+    return (await planTargets(run, ofSlice)).flatMap((plan) => plan.windows);
+  };
+  const { asOf, acceptLoss } = run.request;
+  const { maxConcurrency } = run.config.service;
+  await runWindows(windows, { ...run, targets, checkClock, asOf, acceptLoss, maxConcurrency, replan });
 }
 
 /** Publishes what is committed, also after failures: the copies then hold what could be loaded. */

@@ -1,3 +1,7 @@
+import { existsSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
 import { afterEach, expect, test } from 'vitest';
 import * as z from 'zod';
 
@@ -35,7 +39,7 @@ test.each([7, 50])(
       metrics: ['installs'],
       datePeriod: { first: { daysAgo: 420 }, last: { daysAgo: 1 } },
     });
-    scenario = await openScenario([hourly], { simulator: { answerDelayMs: 60 }, service: { maxConcurrency: cap } });
+    scenario = await openScenario([hourly], { simulator: { answerDelayMs: 500 }, service: { maxConcurrency: cap } });
     const summary = await scenario.night(new Date('2026-06-01T02:30:00Z'));
     expect(summary.slices[0]?.windows).toEqual({ planned: 60, loaded: 60, failed: 0 });
     expect(scenario.simulator.asked.peak).toBeLessThanOrEqual(cap);
@@ -65,4 +69,16 @@ test('an error object in the place of the catalog wipes nothing: the stored one 
     warehouse.rows('select count(*) as metrics from main.metrics', [], counted),
   );
   expect(kept?.metrics).toBeGreaterThan(1000);
+});
+
+test('what a killed run left in the spool is gone after the next one, though nothing is due', async () => {
+  scenario = await openScenario([daily]);
+  const at = new Date('2026-06-01T02:30:00Z');
+  await scenario.night(at);
+  const spool = `${scenario.config.warehouse}.spool`;
+  await mkdir(spool);
+  await writeFile(join(spool, 'network_daily.2026-05-01_2026-06-01.5.json.gz'), 'loaded before the kill');
+  const again = await scenario.night(at);
+  expect(again).toMatchObject({ status: 'succeeded', slices: [{ windows: { planned: 0, loaded: 0, failed: 0 } }] });
+  expect(existsSync(spool)).toBe(false);
 });
