@@ -1,9 +1,10 @@
-/** The places on disk a run would write to, looked at without writing. */
+/** The places a run would write to, on disk and in object stores, looked at without writing. */
 
 import { stat } from 'node:fs/promises';
 
-import type { Config } from '../config/config.ts';
+import type { Config, PublishTarget } from '../config/config.ts';
 import { asFailure } from '../errors.ts';
+import { askBucket } from '../publish/s3-lake.ts';
 import { unwritablePlaces } from '../unwritable-places.ts';
 import { findingOf, type Finding } from './finding.ts';
 import { withWarehouse } from './open.ts';
@@ -11,10 +12,25 @@ import { withWarehouse } from './open.ts';
 /** A check does not wait for a nightly run. */
 const NO_WAIT_MS = 0;
 
-/** Destinations that could not be written, and a warehouse that could not be used. */
-export async function placeFindings(config: Config): Promise<Finding[]> {
-  const unwritable = await unwritablePlaces(config);
-  return [...unwritable.map(findingOf), ...(await warehouseFindings(config.warehouse))];
+/** Destinations that could not be written or do not answer, and a warehouse that could not be used. */
+export async function placeFindings(config: Config, signal: AbortSignal): Promise<Finding[]> {
+  const [unwritable, warehouse, ...buckets] = await Promise.all([
+    unwritablePlaces(config),
+    warehouseFindings(config.warehouse),
+    ...config.publish.map(async (target) => bucketFindings(target, signal)),
+  ]);
+  return [...unwritable.map(findingOf), ...warehouse, ...buckets.flat()];
+}
+
+async function bucketFindings(target: PublishTarget, signal: AbortSignal): Promise<Finding[]> {
+  if (target.kind !== 'parquet' || target.store === undefined) return [];
+  try {
+    await askBucket(target.store, signal);
+    return [];
+  } catch (thrown) {
+    signal.throwIfAborted();
+    return [findingOf(thrown)];
+  }
 }
 
 async function warehouseFindings(path: string): Promise<Finding[]> {

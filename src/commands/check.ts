@@ -28,7 +28,10 @@ export async function check(args: GlobalArguments, shell: Shell): Promise<number
 
 /** Everything wrong or odd about a readable configuration: places, service, token and every slice. */
 export async function findingsOf(config: Config, at: Date, emit: Emit, signal: AbortSignal): Promise<Finding[]> {
-  const [places, service] = await Promise.all([placeFindings(config), serviceFindings(config, at, emit, signal)]);
+  const [places, service] = await Promise.all([
+    placeFindings(config, signal),
+    serviceFindings(config, at, emit, signal),
+  ]);
   return [...places, ...service, ...leftToService(config)];
 }
 

@@ -5,10 +5,28 @@ import { join } from 'node:path';
 
 import type { ObjectStore } from '../config/config.ts';
 import { isFilePath, type LakeStore, type StoredFile } from './lake-store.ts';
+import { MANIFEST } from './manifest.ts';
 import { openBucket } from './s3-bucket.ts';
 
 /** Enough to hide the store's latency; each holds one file open and one small buffer. */
 const UPLOADS_AT_ONCE = 8;
+
+/**
+ * Resolves when a bucket answers to the credentials of the environment; writes nothing, so that rights to write stay
+ * unknown. Throws as `openBucket` does, and `STORAGE_FAILED`.
+ */
+export async function askBucket(store: ObjectStore, signal: AbortSignal): Promise<void> {
+  const bucket = await openBucket(store, signal);
+  try {
+    await bucket.list(keyIn(store, MANIFEST));
+  } finally {
+    bucket.close();
+  }
+}
+
+function keyIn({ prefix }: ObjectStore, path: string): string {
+  return prefix === '' ? path : `${prefix}/${path}`;
+}
 
 /** Opens a lake in a bucket. Throws as `openBucket` does; asks the store nothing. */
 export async function openS3Lake(
@@ -23,7 +41,7 @@ export async function openS3Lake(
   // What a killed run left there was never put in place.
   await clear();
   await mkdir(drafts, { recursive: true, mode: 0o700 });
-  const keyOf = (path: string): string => (store.prefix === '' ? path : `${store.prefix}/${path}`);
+  const keyOf = (path: string): string => keyIn(store, path);
   const draftOf = (path: string): string => join(drafts, path.replaceAll('/', '.'));
   return {
     root,

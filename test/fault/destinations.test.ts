@@ -4,13 +4,14 @@ import { spawnSync } from 'node:child_process';
 import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 import { placeFindings } from '../../src/commands/check-places.ts';
-import type { Config } from '../../src/config/config.ts';
+import type { Config, ObjectStore } from '../../src/config/config.ts';
 import type { Failure } from '../../src/errors.ts';
 import { day } from '../../src/model/calendar.ts';
 import { smallWorld } from '../support/night.ts';
+import { CREDENTIALS, startObjectStore, type RunningStore } from '../support/object-store.ts';
 import { openScenario, slice, type Scenario } from '../support/scenario.ts';
 import { failureFrom } from '../support/scripted-server.ts';
 
@@ -49,8 +50,8 @@ async function refusal(change: Partial<Config>): Promise<Failure> {
 
 /** The messages of what `check` finds wrong with the same places. */
 async function found(change: Partial<Config>): Promise<string[]> {
-  const findings = await placeFindings({ ...scenario.config, ...change });
-  return findings.filter(({ code }) => code === 'STORAGE_FAILED').map(({ message }) => message);
+  const findings = await placeFindings({ ...scenario.config, ...change }, new AbortController().signal);
+  return findings.filter(({ code }) => code !== null).map(({ message }) => message);
 }
 
 describe('found before the first request, by a sync as by check', () => {
@@ -117,3 +118,40 @@ describe('no obstacle', () => {
     expect(await scenario.night(NOW, { publish })).toMatchObject({ failures: [] });
   });
 });
+
+describe('a lake in a bucket is looked for by check, with a listing and nothing else', () => {
+  let store: RunningStore;
+
+  beforeEach(async () => {
+    for (const [name, value] of Object.entries(CREDENTIALS)) vi.stubEnv(name, value);
+    store = await startObjectStore();
+  });
+  afterEach(async () => {
+    vi.unstubAllEnvs();
+    await store.close();
+  });
+
+  test('and one that answers is no finding', async () => {
+    expect(await found({ publish: [store.lake('mobile')] })).toEqual([]);
+    expect(store.requests.map(({ method, key }) => [method, key])).toEqual([['GET', '']]);
+    expect(await readdir(scenario.directory)).toEqual([]);
+  });
+
+  test('and 2 that do not are told at once: no such bucket, credentials it does not know', async () => {
+    const lake = store.lake('mobile');
+    const elsewhere = { ...lake, store: { ...objectStoreOf(lake), bucket: 'no-such-bucket' } };
+    expect(await found({ publish: [elsewhere] })).toEqual([
+      expect.stringContaining('The store did not list mobile/_manifest.json in no-such-bucket (404 NoSuchBucket'),
+    ]);
+    vi.stubEnv('AWS_ACCESS_KEY_ID', 'UNKNOWN');
+    vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'a-secret-of-a-test');
+    const refused = await found({ publish: [lake, snapshotAt(inside('a.duckdb'))] });
+    expect(refused).toEqual([expect.stringMatching(/in example-bucket \(403 /)]);
+    expect(refused.join()).not.toContain('a-secret-of-a-test');
+  });
+});
+
+function objectStoreOf(target: Config['publish'][number]): ObjectStore {
+  if (target.kind === 'duckdb' || target.store === undefined) throw new Error('not in a bucket');
+  return target.store;
+}
