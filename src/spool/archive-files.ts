@@ -4,16 +4,16 @@
  * Hides permissions, durability and compression. Every error of the file system comes out as `STORAGE_FAILED`.
  */
 
-import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { lstat, mkdir, open, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { PassThrough, Transform } from 'node:stream';
+import { PassThrough } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { constants, createGunzip, createGzip } from 'node:zlib';
 
 import { Failure } from '../errors.ts';
 import type { SavedBody } from '../service/service.ts';
+import { Measuring, type Measured } from './measuring.ts';
 import { Scrubbing } from './scrubbing.ts';
 
 /** Private: reports are the account's business. */
@@ -23,43 +23,24 @@ const DIRECTORY_MODE = 0o700;
 /** Whole documents are compressed while the service waits for the next request; smaller is not worth the time. */
 const GZIP = { level: constants.Z_BEST_SPEED };
 
-/** What a compressed copy of an answer is checked by. */
-export interface CompressedFile {
-  /** Of the file's bytes, hexadecimal. */
-  readonly sha256: string;
-  readonly bytes: number;
-}
-
 /** A gzip copy of a body, without secrets, at a path where nothing is; durable but for its directory. */
-export async function compressBody(body: SavedBody, to: string): Promise<CompressedFile> {
-  const hash = createHash('sha256');
-  let bytes = 0;
-  const measure = new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      hash.update(chunk);
-      bytes += chunk.length;
-      done(null, chunk);
-    },
-  });
+export async function compressBody(body: SavedBody, to: string): Promise<Measured> {
   const decoding = body.encoding === 'gzip' ? createGunzip() : new PassThrough();
+  const measuring = new Measuring();
   const sink = createWriteStream(to, { flags: 'wx', mode: FILE_MODE });
-  await pipeline(createReadStream(body.path), decoding, new Scrubbing(), createGzip(GZIP), measure, sink);
+  await pipeline(createReadStream(body.path), decoding, new Scrubbing(), createGzip(GZIP), measuring, sink);
   await syncPath(to);
-  return { sha256: hash.digest('hex'), bytes };
+  return measuring.measured();
 }
 
 /** SHA-256 and size of a file as it lies there; null when it is missing or no file. */
-export async function measureFile(path: string): Promise<CompressedFile | null> {
+export async function measureFile(path: string): Promise<Measured | null> {
   const found = await lstat(path).catch(nullWhenMissing);
   if (found?.isFile() !== true) return null;
-  const hash = createHash('sha256');
-  let bytes = 0;
-  const source: AsyncIterable<Buffer> = createReadStream(path);
-  for await (const chunk of source) {
-    hash.update(chunk);
-    bytes += chunk.length;
-  }
-  return { sha256: hash.digest('hex'), bytes };
+  const measuring = new Measuring();
+  measuring.resume();
+  await pipeline(createReadStream(path), measuring);
+  return measuring.measured();
 }
 
 /** Writes a text whole or not at all, durably, in the place of what was there. */

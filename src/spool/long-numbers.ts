@@ -6,7 +6,6 @@
  * exactly. The answer is rewritten in one pass, with memory that does not grow with it.
  */
 
-import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { Transform, type TransformCallback } from 'node:stream';
@@ -14,6 +13,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 
 import type { SavedBody } from '../service/service.ts';
+import { Measuring } from './measuring.ts';
 
 /** Significant digits every double carries. */
 const SAFE_DIGITS = 15;
@@ -84,21 +84,13 @@ export class LongNumberQuoter extends Transform {
 export async function quoteLongNumbers(body: SavedBody): Promise<SavedBody> {
   const path = body.path.replace(/\.gz$/, '');
   const rewritten = `${path}.part`;
-  const hash = createHash('sha256');
-  let bytes = 0;
-  const measure = new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      hash.update(chunk);
-      bytes += chunk.length;
-      done(null, chunk);
-    },
-  });
   const source = createReadStream(body.path);
   const sink = createWriteStream(rewritten, { mode: 0o600 });
-  const quoter = new LongNumberQuoter();
-  if (body.encoding === 'gzip') await pipeline(source, createGunzip(), quoter, measure, sink);
-  else await pipeline(source, quoter, measure, sink);
+  const [quoter, measuring] = [new LongNumberQuoter(), new Measuring()];
+  if (body.encoding === 'gzip') await pipeline(source, createGunzip(), quoter, measuring, sink);
+  else await pipeline(source, quoter, measuring, sink);
   await rename(rewritten, path);
   if (path !== body.path) await rm(body.path);
-  return { path, encoding: 'identity', bytes, plainBytes: bytes, sha256: hash.digest('hex'), longNumbers: false };
+  const { sha256, bytes } = measuring.measured();
+  return { path, encoding: 'identity', bytes, plainBytes: bytes, sha256, longNumbers: false };
 }
