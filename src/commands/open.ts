@@ -9,7 +9,6 @@ import { readConfig } from '../config/read-config.ts';
 import { Secret } from '../config/secret.ts';
 import type { Config, HttpService, SimulatorService } from '../config/config.ts';
 import type { Emit } from '../events.ts';
-import { connect } from '../service/connect.ts';
 import type { Service } from '../service/service.ts';
 import { openWarehouse, type OpenRequest, type Warehouse } from '../warehouse/warehouse.ts';
 import type { Shell } from './shell.ts';
@@ -110,6 +109,8 @@ export async function connected<T>(
   emit: Emit,
   use: (service: Service) => Promise<T>,
 ): Promise<T> {
+  // Loaded only here: what works on disk alone, as plan and status do, starts without the wire.
+  const { connect } = await import('../service/connect.ts');
   const service = connect(address, emit);
   try {
     return await use(service);
