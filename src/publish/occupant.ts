@@ -23,6 +23,9 @@ export type Strangers = (database: Database) => Promise<string[]>;
 /** A copy taken while another process writes a checkpoint can be torn; the next one is whole. */
 const MOST_PROBES = 3;
 
+/** How DuckDB begins when the system would not give it the file, whatever is in it: permissions, too many open files. */
+const KEPT_OUT = 'IO Error: Cannot open file';
+
 /** The tables of a snapshot that are neither the ledger nor its slices nor in the warehouse; all, without a ledger. */
 export function strangersInSnapshot(known: ReadonlySet<string>): Strangers {
   return async (database) => {
@@ -43,7 +46,7 @@ export const strangersInCatalog: Strangers = async (database) => {
 /**
  * Throws unless the target is free or ripen's own: `WAREHOUSE_FOREIGN` for another's tables, a file that is no DuckDB
  * database, or a write-ahead log beside it, which DuckDB would replay into what takes its place; `USAGE_INVALID` for
- * the warehouse itself.
+ * the warehouse itself; the error of the file system, or DuckDB's about it, when nobody could look.
  */
 export async function refuseForeign(
   target: string,
@@ -82,6 +85,7 @@ async function tablesStrangeIn(target: string, strangers: Strangers, signal: Abo
   try {
     return await withDatabase(target, 'READ_ONLY', strangers);
   } catch (error) {
+    if (messageOf(error).startsWith(KEPT_OUT)) throw error;
     if (!messageOf(error).includes('Could not set lock')) throw foreign(target, messageOf(error), error);
   }
   for (let probe = 1; ; probe += 1) {

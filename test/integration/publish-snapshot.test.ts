@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync } from 'node:fs';
-import { link, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, link, stat, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -10,6 +10,9 @@ import { contentsOf } from '../../src/publish/contents.ts';
 import { withDatabase } from '../../src/publish/other-database.ts';
 import { openWarehouse } from '../../src/warehouse/warehouse.ts';
 import { ask, openSample, rowsOf, type Sample } from '../support/sample-warehouse.ts';
+
+/** The system's user without rights. */
+const NOBODY = 65_534;
 
 let sample: Sample;
 let target: string;
@@ -229,5 +232,21 @@ describe('several targets', () => {
     await writeFile(sample.path('file'), '');
     const targets = [{ kind: 'duckdb', path: sample.path('file/a.duckdb'), mode: 0o644 }] as const;
     await expect(sample.publish(targets)).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
+  });
+
+  test('a snapshot this user may not read is STORAGE_FAILED, not foreign, and stays', async () => {
+    await publishSnapshot();
+    const before = await stat(target);
+    const directory = sample.path('.');
+    await chmod(target, 0o000);
+    const user = process.geteuid?.() ?? NOBODY;
+    // Root may read everything, and so has to be somebody else for a while.
+    if (user === 0) {
+      await chown(directory, NOBODY, NOBODY);
+      process.seteuid?.(NOBODY);
+    }
+    const publishing = publishSnapshot().finally(() => process.seteuid?.(user));
+    await expect(publishing).rejects.toMatchObject({ code: 'STORAGE_FAILED', message: /Permission denied/ });
+    expect((await stat(target)).ino).toBe(before.ino);
   });
 });
