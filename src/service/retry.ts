@@ -6,7 +6,7 @@
  */
 
 import type { Dispatcher } from 'undici';
-import { Failure } from '../errors.ts';
+import { type Facts, Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import { type Ask, endpointOf } from './ask.ts';
 import { waitMs } from './backoff.ts';
@@ -16,7 +16,7 @@ import { judge } from './judge.ts';
 import { type Lane, turn } from './lane.ts';
 import { linkSignals } from './linked-signal.ts';
 import type { RetryBudget } from './retry-budget.ts';
-import { failureOf, MAX_TRIES, policies, Setback, type SetbackKind } from './setback.ts';
+import { MAX_TRIES, policies, Setback, type SetbackKind } from './setback.ts';
 import type { Tally } from './tally.ts';
 
 /** What all calls of a connection share. */
@@ -125,4 +125,22 @@ async function pause(
     waitMs: ms,
   });
   await wire.clock.sleep(ms, waiting);
+}
+
+/** The failure that a call's last setback amounts to; `afterword` says why there was no other try, or is empty. */
+function failureOf(setback: Setback, ask: Ask, tries: number, afterword = '', facts: Facts = {}): Failure {
+  const { code, hint } = policies[setback.setback];
+  const count = tries === 1 ? '' : ` (try ${tries})`;
+  return new Failure(code, `${endpointOf(ask)} ${setback.message}${count}${afterword}`, {
+    facts: {
+      origin: ask.origin,
+      endpoint: endpointOf(ask),
+      status: setback.status,
+      attempts: tries,
+      because: setback.because,
+      ...facts,
+    },
+    hint,
+    cause: setback,
+  });
 }

@@ -4,8 +4,7 @@
  * Never leaves the folder: `retry.ts` turns the last setback of a call into a `Failure`.
  */
 
-import { type Facts, Failure, type FailureCode } from '../errors.ts';
-import { type Ask, endpointOf } from './ask.ts';
+import type { FailureCode } from '../errors.ts';
 import type { Sign } from './breaker.ts';
 
 export const setbackKinds = [
@@ -112,22 +111,4 @@ export class Setback extends Error {
     this.status = circumstances.status ?? null;
     this.retryAfterMs = circumstances.retryAfterMs ?? null;
   }
-}
-
-/** The failure that a call's last setback amounts to; `afterword` says why there was no other try, or is empty. */
-export function failureOf(setback: Setback, ask: Ask, tries: number, afterword = '', facts: Facts = {}): Failure {
-  const { code, hint } = policies[setback.setback];
-  const count = tries === 1 ? '' : ` (try ${tries})`;
-  return new Failure(code, `${endpointOf(ask)} ${setback.message}${count}${afterword}`, {
-    facts: {
-      origin: ask.origin,
-      endpoint: endpointOf(ask),
-      status: setback.status,
-      attempts: tries,
-      because: setback.because,
-      ...facts,
-    },
-    hint,
-    cause: setback,
-  });
 }
