@@ -31,7 +31,7 @@ export function judgeAnswers(
       message: `Rows carried keys that were not asked for, kept in _extra: ${extra.join(', ')}.`,
     });
   }
-  const sizes = answers.map((answer) => (answer === null || 'because' in answer ? 0 : answer.rowCount));
+  const sizes = answers.map((answer) => (answer !== null && 'rowCount' in answer ? answer.rowCount : 0));
   return { answers: sound, warnings, extra, heaviest: sizes.indexOf(Math.max(...sizes)) };
 }
 

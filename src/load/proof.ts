@@ -37,9 +37,9 @@ export function compareTotals(
   return sums.flatMap((metric) => {
     const total = totals.get(metric.metric);
     if (total === undefined || parseDecimal(total) === null) return [];
-    const candidates = [metric.sum ?? '0', metric.distinctSum ?? '0'];
-    const agrees = candidates.some((sum) => isSame(sum, total, metric, rowCount));
-    return [{ metric: metric.metric, sum: metric.sum ?? '0', total, agrees }];
+    const sum = metric.sum ?? '0';
+    const agrees = [sum, metric.distinctSum ?? sum].some((each) => isSame(each, total, metric, rowCount));
+    return [{ metric: metric.metric, sum, total, agrees }];
   });
 }
 

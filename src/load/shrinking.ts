@@ -32,7 +32,7 @@ export async function isShrinking(
     z.object({ rows: count }),
   );
   const before = held?.rows ?? 0;
-  if (before === 0 || rows >= before * LEAST_SHARE) return null;
+  if (rows >= before * LEAST_SHARE) return null;
   const { start } = window.asked;
   const last = labelOf(window).slice(start.length + 1);
   return new Failure(

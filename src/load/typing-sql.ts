@@ -154,7 +154,7 @@ export function typeRows(columns: Columns, unusual: ReadonlySet<string>, rejecti
 select
     window_no,
     ${list(names)},
-    ${odd.length === 0 ? 'false' : odd.join('\n        or ')} as "_odd"
+    ${odd.join('\n        or ')} as "_odd"
 from (
     select
         s.window_no,

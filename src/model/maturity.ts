@@ -41,7 +41,7 @@ function settlingAt(period: Period, metric: Metric, slice: Settling): Date {
 }
 
 function ages(slice: Settling): readonly number[] {
-  return slice.refresh === 'nightly' || slice.refresh === 'milestones' ? milestoneAges : slice.refresh;
+  return typeof slice.refresh === 'string' ? milestoneAges : slice.refresh;
 }
 
 /** Whether the days asked for now are fewer than the loaded ones: a refetch would then lose some. */
@@ -65,20 +65,15 @@ export function dueReason(
   if (metrics.some((metric) => !loaded.metrics.includes(metric.id))) return 'metric added';
   const { fetchedAt } = loaded;
   if (fetchedAt >= asOf) return null;
-  const endAt = endOf(period, slice.utcOffset);
-  if (asOf < endAt || fetchedAt < endAt) return 'open';
+  if (fetchedAt < endOf(period, slice.utcOffset)) return 'open';
   if (lacksDays(period, loaded) || loaded.rejected > 0) return 'missing';
-  const settling = metrics.map((metric) => settlingAt(period, metric, slice));
-  if (settling.every((at) => at <= fetchedAt)) return null;
-  if (metrics.some((metric) => becameFinal(finalAt(period, metric, slice), fetchedAt, asOf))) return 'became final';
-  if (settling.some((at) => fetchedAt < at && at <= asOf)) return 'maturing';
-  if (slice.refresh === 'nightly') return 'maturing';
+  const settling = metrics.map((metric) => ({ metric, at: settlingAt(period, metric, slice) }));
+  if (settling.every(({ at }) => at <= fetchedAt)) return null;
+  const settled = settling.filter(({ at }) => fetchedAt < at && at <= asOf);
+  if (settled.some(({ metric }) => metric.horizonMs !== null)) return 'became final';
+  if (settled.length > 0 || slice.refresh === 'nightly') return 'maturing';
   const [before, now] = [ageOf(period, fetchedAt, slice.utcOffset), ageOf(period, asOf, slice.utcOffset)];
   return ages(slice).some((age) => before < age && age <= now) ? 'maturing' : null;
-}
-
-function becameFinal(at: Date | null, fetchedAt: Date, asOf: Date): boolean {
-  return at !== null && fetchedAt < at && at <= asOf;
 }
 
 /**

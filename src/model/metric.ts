@@ -116,7 +116,7 @@ function isAdditive(id: string, item: CatalogItem | null): boolean {
 }
 
 function typeOf(id: string, item: CatalogItem | null, additive: boolean): ColumnType {
-  const formatting = item?.formatting ?? (countForm.test(id) ? 'integer' : moneyForm.test(id) ? 'money' : 'decimal');
+  const formatting = item?.formatting ?? (countForm.test(id) ? 'integer' : 'decimal');
   if (formatting === 'integer') return additive ? BIGINT : DOUBLE;
   if (formatting.startsWith('money') || (formatting === 'decimal' && moneyForm.test(id)))
     return additive ? MONEY : DOUBLE;

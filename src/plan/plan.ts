@@ -98,7 +98,8 @@ export function isComplete({ slice, periods, table }: SlicePlan): boolean {
 
 function reasonFor(period: Period, request: PlanRequest, table: SliceTable | null): DueReason | null {
   const loaded = table?.periods.get(period.bucket.start);
-  if (loaded !== undefined && (request.slice.grain !== null || loaded.bucket.end === period.bucket.end)) {
+  // The bucket of a slice without a date dimension is its date period, which may have grown since.
+  if (loaded?.bucket.end === period.bucket.end) {
     return dueReason(period, loaded, request.metrics, request.slice, request.asOf);
   }
   if (request.ledger.live !== null && table?.state !== 'live') return 'meaning changed';
@@ -110,17 +111,23 @@ function isBehindNewest(period: Period, table: SliceTable | null): boolean {
   return [...(table?.periods.keys() ?? [])].some((start) => start > period.bucket.start);
 }
 
-function groupIntoWindows(due: readonly DuePeriod[], maxDays: number): DuePeriod[][] {
-  const groups: DuePeriod[][] = [];
+type Group = [DuePeriod, ...DuePeriod[]];
+
+function groupIntoWindows(due: readonly DuePeriod[], maxDays: number): Group[] {
+  const groups: Group[] = [];
   for (const next of due) {
     const group = groups.at(-1);
-    const [first, last] = [group?.at(0), group?.at(-1)];
-    const fits =
-      first !== undefined &&
-      last?.period.asked.end === next.period.asked.start &&
-      daysBetween(first.period.asked.start, next.period.asked.end) <= maxDays;
-    if (group !== undefined && fits) group.push(next);
+    if (group !== undefined && fits(group, next, maxDays)) group.push(next);
     else groups.push([next]);
   }
   return groups;
+}
+
+function fits(group: Group, next: DuePeriod, maxDays: number): boolean {
+  const [first] = group;
+  const last = group.at(-1) ?? first;
+  return (
+    last.period.asked.end === next.period.asked.start &&
+    daysBetween(first.period.asked.start, next.period.asked.end) <= maxDays
+  );
 }

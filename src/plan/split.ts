@@ -13,7 +13,7 @@ export function splitByPeriods(window: Window): readonly [Window, Window] | null
   return [half(window.periods.slice(0, middle)), half(window.periods.slice(middle))];
 }
 
-/** A value of a dimension and how many rows it is known to have; 1 where only the catalog knows it. */
+/** A value of a dimension and how many rows it is known to have, at least 1; 1 where only the catalog knows it. */
 export interface KnownValue {
   readonly value: string;
   readonly rows: number;
@@ -101,10 +101,11 @@ function divideValues(slice: Slice, part: Part, dimension: string, values: reado
   const chosen: string[] = [];
   const room = MOST_VALUE_CHARACTERS - encodedLength(valuesIn(part));
   let rows = 0;
+  // Never all of them: with the last one it is the whole, which is more than half.
   for (const next of left) {
     const isHalf = rows + next.rows > total / 2 && chosen.length > 0;
     const isLong = encodedLength([...chosen, next.value]) > room;
-    if (isHalf || isLong || chosen.length === left.length - 1) break;
+    if (isHalf || isLong) break;
     chosen.push(next.value);
     rows += next.rows;
   }

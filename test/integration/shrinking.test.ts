@@ -11,7 +11,7 @@ import type { Target } from '../../src/load/target.ts';
 import { addDays, day, parseUtcOffset, UTC, type UtcOffset } from '../../src/model/calendar.ts';
 import { windowOf, type Window } from '../../src/model/window.ts';
 import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts';
-import { slice } from '../support/scenario.ts';
+import { slice } from '../support/slice.ts';
 
 let directory = '';
 let warehouse: Warehouse;

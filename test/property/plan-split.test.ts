@@ -7,7 +7,7 @@ import { day } from '../../src/model/calendar.ts';
 import { partFilters, type Part } from '../../src/model/part.ts';
 import { windowOf, type Window } from '../../src/model/window.ts';
 import { splitByDimension, splitByPeriods, type KnownValues } from '../../src/plan/split.ts';
-import { slice } from '../support/scenario.ts';
+import { slice } from '../support/slice.ts';
 
 const dimensions = ['network', 'os_name'] as const;
 

@@ -27,7 +27,7 @@ import type { Window } from '../../src/model/window.ts';
 import { isComplete, planSlice, type SlicePlan } from '../../src/plan/plan.ts';
 import { windowDays } from '../../src/plan/sizing.ts';
 import { splitByPeriods } from '../../src/plan/split.ts';
-import { slice } from '../support/scenario.ts';
+import { slice } from '../support/slice.ts';
 
 const runs = { numRuns: 60 };
 const HOUR_MS = 3_600_000;

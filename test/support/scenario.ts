@@ -7,8 +7,6 @@ import { join } from 'node:path';
 import type { Config, HttpService } from '../../src/config/config.ts';
 import { Secret } from '../../src/config/secret.ts';
 import type { RunEvent } from '../../src/events.ts';
-import { UTC, type UtcOffset } from '../../src/model/calendar.ts';
-import { dateDimensions } from '../../src/model/dimension.ts';
 import type { Slice } from '../../src/model/slice.ts';
 import type { SyncRequest } from '../../src/run.ts';
 import { connect } from '../../src/service/connect.ts';
@@ -16,6 +14,8 @@ import { startSimulator, type Simulator, type SimulatorOptions } from '../../src
 import type { SyncSummary } from '../../src/sync-summary.ts';
 import { sync } from '../../src/sync.ts';
 import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts';
+
+export { slice } from './slice.ts';
 
 export interface Scenario {
   readonly simulator: Simulator;
@@ -46,24 +46,6 @@ export function httpService(simulator: Pick<Simulator, 'url'>, change: Partial<H
     requestTimeoutMs: 30_000,
     maxResponseBytes: 200_000_000,
     ...change,
-  };
-}
-
-/** A slice with everything a test does not care about filled in. */
-export function slice(given: Partial<Slice> & Pick<Slice, 'name' | 'dimensions' | 'metrics'>): Slice {
-  const utcOffset: UtcOffset = given.utcOffset ?? UTC;
-  return {
-    grain: dateDimensions.find((name) => given.dimensions.includes(name)) ?? null,
-    datePeriod: { first: { daysAgo: 30 }, last: { daysAgo: 1 } },
-    utcOffset,
-    refresh: 'milestones',
-    horizons: [],
-    settleMs: 3_600_000,
-    lifetimeMs: 120 * 86_400_000,
-    types: {},
-    maxRejects: 0,
-    ...given,
-    parameters: { attribution_type: 'all', utc_offset: utcOffset, ...given.parameters },
   };
 }
 

@@ -7,7 +7,7 @@ import { judgeAnswers } from '../../src/load/judge-answers.ts';
 import { day } from '../../src/model/calendar.ts';
 import { windowOf, type Window } from '../../src/model/window.ts';
 import { textWith } from '../support/matching.ts';
-import { slice } from '../support/scenario.ts';
+import { slice } from '../support/slice.ts';
 
 function windowWith(parameters: Record<string, string> = {}): Window {
   const declared = slice({ name: 'daily', dimensions: ['day', 'app'], metrics: ['installs', 'cost'], parameters });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
 import { formatColumnType, parseColumnType } from '../../src/model/column-type.ts';
-import { resolveOddTexts } from '../../src/load/odd-texts.ts';
+import { resolveOddTexts, widenForDigits } from '../../src/load/odd-texts.ts';
 
 /** What becomes of texts of one metric: their plain forms, the reasons of those refused, and the column's new type. */
 function resolved(
@@ -149,5 +149,30 @@ describe('numbers in an unusual form', () => {
 
   test('a metric without a type is a bug, and is named', () => {
     expect(() => resolveOddTexts([{ metric: 'stranger', text: '1' }], new Map())).toThrow(/stranger/);
+  });
+});
+
+describe('plain numbers that are known by their digits', () => {
+  test.each([
+    ['BIGINT', 19, 0, 'DECIMAL(19,0)'],
+    ['BIGINT', 1, 2, 'DECIMAL(21,2)'],
+    ['DECIMAL(18,6)', 13, 7, 'DECIMAL(20,7)'],
+    ['DECIMAL(18,6)', 12, 6, 'DECIMAL(18,6)'],
+    // Beyond 38 digits together, though each text may fit by itself: they are decided one by one.
+    ['DECIMAL(18,6)', 18, 18, 'DECIMAL(36,18)'],
+    ['DECIMAL(30,6)', 18, 18, null],
+    // None was found.
+    ['BIGINT', null, null, null],
+    ['BIGINT', null, 7, null],
+    ['BIGINT', 30, null, null],
+  ])('in a %s column, of up to %j digits before the point and %j after it, make it %j', (text, whole, fraction, to) => {
+    const type = parseColumnType(text);
+    if (type === null) throw new RangeError(`${text} is no type.`);
+    const widened = widenForDigits([{ metric: 'm', whole, fraction }], new Map([['m', type]])).get('m');
+    expect(widened === undefined ? null : formatColumnType(widened)).toBe(to);
+  });
+
+  test('of a metric without a type are a bug, and it is named', () => {
+    expect(() => widenForDigits([{ metric: 'stranger', whole: 1, fraction: 0 }], new Map())).toThrow(/stranger/);
   });
 });

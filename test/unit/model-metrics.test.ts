@@ -13,7 +13,7 @@ import { MS_PER_DAY } from '../../src/model/calendar.ts';
 import { metricFilterNames, type Catalog, type CatalogItem } from '../../src/model/catalog.ts';
 import { formatColumnType } from '../../src/model/column-type.ts';
 import { catalogItemOf, globMatches, isMetricItem, metricOf, metricsOf } from '../../src/model/metric.ts';
-import { slice } from '../support/scenario.ts';
+import { slice } from '../support/slice.ts';
 
 const COLUMNS = ['template', 'section', 'formatting', 'family', 'frequency', 'additivity', 'formula'] as const;
 

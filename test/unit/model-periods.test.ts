@@ -17,7 +17,7 @@ import { partFilters, type Part } from '../../src/model/part.ts';
 import { ageOf, endOf, isWhole, periodsOf, resolveDatePeriod } from '../../src/model/period.ts';
 import type { DateBound } from '../../src/model/slice.ts';
 import { labelOf, reportParameters, windowOf, type DuePeriod } from '../../src/model/window.ts';
-import { slice } from '../support/scenario.ts';
+import { slice } from '../support/slice.ts';
 
 function offset(text: string): UtcOffset {
   const parsed = parseUtcOffset(text);

@@ -12,7 +12,7 @@ import {
   splitParts,
   type KnownValues,
 } from '../../src/plan/split.ts';
-import { slice } from '../support/scenario.ts';
+import { slice } from '../support/slice.ts';
 
 function windowOfDays(days: number, parameters: Record<string, string> = {}, parts?: readonly Part[]): Window {
   const declared = slice({ name: 'a', dimensions: ['day', 'network', 'os_name'], metrics: ['installs'], parameters });

@@ -11,7 +11,7 @@ import type { Slice } from '../../src/model/slice.ts';
 import { labelOf } from '../../src/model/window.ts';
 import { isComplete, planSlice } from '../../src/plan/plan.ts';
 import { rowsPerDay, windowDays } from '../../src/plan/sizing.ts';
-import { slice } from '../support/scenario.ts';
+import { slice } from '../support/slice.ts';
 
 const daily = slice({
   name: 'daily',
@@ -231,18 +231,18 @@ describe('the size of a window', () => {
   const withRows = (rows: number, change: Partial<SliceTable> = {}): SliceTable =>
     table(daysLoaded(['2026-01-01', '2026-01-02'], { rows }), change);
 
-  test.each<[string, SliceTable | null, number]>([
-    ['nothing known', null, 31],
-    ['only empty days', withRows(0), 31],
-    ['1 row a day', withRows(1), 366],
-    ['1000 rows a day', withRows(1000), 50],
-    ['49999 rows a day', withRows(49_999), 1],
-    ['50001 rows a day', withRows(50_001), 1],
-    ['3000000 rows a day', withRows(3_000_000), 1],
-    ['1000 rows a day, 10 days were too many', withRows(1000, { maxDays: 10 }), 10],
-    ['1000 rows a day, 100 days were too many', withRows(1000, { maxDays: 100 }), 50],
-    ['nothing loaded, 3 days were too many', table([], { maxDays: 3 }), 3],
-  ])('with %s is %i days', (_, known, expected) => {
+  test.each<[string, number, SliceTable | null]>([
+    ['nothing known', 31, null],
+    ['only empty days', 31, withRows(0)],
+    ['1 row a day', 366, withRows(1)],
+    ['1000 rows a day', 50, withRows(1000)],
+    ['49999 rows a day', 1, withRows(49_999)],
+    ['50001 rows a day', 1, withRows(50_001)],
+    ['3000000 rows a day', 1, withRows(3_000_000)],
+    ['1000 rows a day, 10 days were too many', 10, withRows(1000, { maxDays: 10 })],
+    ['1000 rows a day, 100 days were too many', 50, withRows(1000, { maxDays: 100 })],
+    ['nothing loaded, 3 days were too many', 3, table([], { maxDays: 3 })],
+  ])('with %s is %i days', (_, expected, known) => {
     expect(windowDays(daily, known)).toBe(expected);
   });
 
@@ -308,6 +308,17 @@ describe('completeness of a table that is built', () => {
     expect(plan(daysLoaded(days.slice(1)))).toBe(false);
     expect(plan([...daysLoaded(days.slice(1)), ...daysLoaded(['2026-01-01'], { metrics: ['clicks'] })])).toBe(false);
     expect(plan(daysLoaded([...days, '2026-01-06']))).toBe(true);
+  });
+
+  test('needs each of 2 metrics in every period', () => {
+    const both = { ...january, metrics: ['installs', 'clicks'] };
+    const complete = (...metrics: string[]): boolean => {
+      const ledger = livingIn(table(daysLoaded(days, { metrics })));
+      return isComplete(
+        planSlice({ slice: both, metrics: metricsOf(both), ledger, asOf: new Date(JUNE), forced: null }),
+      );
+    };
+    expect([complete('installs', 'clicks'), complete('installs'), complete('clicks')]).toEqual([true, false, false]);
   });
 
   test('is not given before there is a table', () => {

@@ -1,0 +1,300 @@
+/** The generated statements of a load, for one slice whose names would break careless SQL, on a real warehouse. */
+
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import * as z from 'zod';
+
+import { finalView } from '../../src/load/describing.ts';
+import { resolveOddTexts } from '../../src/load/odd-texts.ts';
+import {
+  deleteDays,
+  insertRows,
+  recordRestatements,
+  rowsOutside,
+  sumMetrics,
+  totalPeriods,
+  windowsOutOfOrder,
+} from '../../src/load/replacing-sql.ts';
+import { createTable, tableColumns } from '../../src/load/slice-columns.ts';
+import { inspectDocuments, noDocuments, readDocuments, stagedRows } from '../../src/load/staging-sql.ts';
+import { badLabels, countUndated, duplicateKeys, oddTexts, rejectedRows, typeRows } from '../../src/load/typing-sql.ts';
+import { BIGINT } from '../../src/model/column-type.ts';
+import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts';
+import {
+  AMOUNT,
+  columns,
+  COUNT,
+  days,
+  everyDate,
+  EXTRA,
+  QUOTED,
+  RATIO,
+  TABLE,
+  target,
+  withExtra,
+} from '../support/quoted-names.ts';
+
+const rows = [
+  {
+    day: '2026-01-05',
+    [QUOTED]: 'a',
+    order: '',
+    [COUNT]: '7',
+    [AMOUNT]: '0.1',
+    [RATIO]: '0.25',
+    attr_dependency: { id: '9' },
+    [EXTRA]: 'x',
+  },
+  {
+    day: '2026-01-05',
+    [QUOTED]: 'b',
+    order: null,
+    [COUNT]: '1e3',
+    [AMOUNT]: '0.2',
+    [RATIO]: '',
+    attr_dependency: {},
+    plain: 5,
+  },
+  {
+    day: '2026-01-06',
+    [QUOTED]: 'a',
+    order: '',
+    [COUNT]: null,
+    [AMOUNT]: '12345678901.123456',
+    [RATIO]: '1e-7',
+    attr_dependency: {},
+  },
+  {
+    day: '2026-01-06',
+    [QUOTED]: 'a',
+    order: '',
+    [COUNT]: null,
+    [AMOUNT]: '12345678901.123456',
+    [RATIO]: '1e-7',
+    attr_dependency: {},
+  },
+  { day: '2026-01-07', [QUOTED]: 'c', order: 'x', [COUNT]: 'NaN', [AMOUNT]: '1', [RATIO]: '1', attr_dependency: {} },
+  { day: '2026-01-08', [QUOTED]: 'd', order: 'x', [COUNT]: '1', [AMOUNT]: '1', [RATIO]: '1', attr_dependency: {} },
+];
+
+const anyRow = z.record(z.string(), z.unknown());
+
+const parsed = (json: unknown): unknown => JSON.parse(z.string().parse(json));
+
+describe('run one after the other on a warehouse', () => {
+  let directory = '';
+  let file = '';
+  let warehouse: Warehouse;
+
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), `ripen-it's-`));
+    file = join(directory, 'answer "1".json');
+    await writeFile(file, JSON.stringify({ rows, totals: { [COUNT]: 1008 }, warnings: [], pagination: null }));
+    warehouse = await openWarehouse(join(directory, 'w.duckdb'), { mode: 'write', lockWaitMs: 0, emit: () => {} });
+    await warehouse.run('create temp table answers as select $1 as path, 3::integer as window_no', [file]);
+    await warehouse.run(
+      `create temp table windows as select 3::integer as window_no, date '2026-01-05' as start_day, date '2026-01-08' as end_day`,
+    );
+  });
+
+  afterAll(async () => {
+    await warehouse.close();
+    await rm(directory, { recursive: true });
+  });
+
+  const all = (sql: string): Promise<Record<string, unknown>[]> => warehouse.rows(sql, [], anyRow);
+
+  test('an answer is inspected: 6 rows, 5 key sets, its totals', async () => {
+    await warehouse.run(noDocuments);
+    await warehouse.run(readDocuments([file], 16_777_216));
+    const [found] = await all(inspectDocuments);
+    expect(found).toMatchObject({
+      row_count: '6',
+      totals: `{${JSON.stringify(COUNT)}:1008}`,
+      warnings: '[]',
+      pagination: null,
+    });
+    expect(String(found?.['key_sets'])).toContain(JSON.stringify(EXTRA));
+  });
+
+  test('rows are staged as text, with the keys that came unasked', async () => {
+    await warehouse.run(stagedRows(columns));
+    expect(await all(`select count(*)::integer as n, count("_extra")::integer as extra from staged`)).toEqual([
+      { n: 6, extra: 0 },
+    ]);
+    await warehouse.run(stagedRows(withExtra));
+    const staged = await all('select * exclude (attr_dependency) from staged limit 2');
+    expect(staged.map(({ _extra, ...others }) => [parsed(_extra), others])).toEqual([
+      [
+        { [EXTRA]: 'x' },
+        { window_no: 3, day: '2026-01-05', [QUOTED]: 'a', order: '', [COUNT]: '7', [AMOUNT]: '0.1', [RATIO]: '0.25' },
+      ],
+      [
+        { plain: 5 },
+        { window_no: 3, day: '2026-01-05', [QUOTED]: 'b', order: null, [COUNT]: '1e3', [AMOUNT]: '0.2', [RATIO]: '' },
+      ],
+    ]);
+  });
+
+  test('texts in an unusual form are found, and typed exactly or set aside with their row', async () => {
+    const texts = await warehouse.rows(oddTexts(columns), [], z.object({ metric: z.string(), text: z.string() }));
+    expect(new Set(texts.map(({ metric: id, text }) => `${id}: ${text}`))).toEqual(
+      new Set([`${COUNT}: 1e3`, `${COUNT}: NaN`]),
+    );
+    const { plain, notNumbers } = resolveOddTexts(texts, new Map([[COUNT, BIGINT]]));
+    await warehouse.run('create temp table plain_texts (metric varchar, text varchar, plain varchar)');
+    await warehouse.run('create temp table not_numbers (metric varchar, text varchar, reason varchar)');
+    for (const each of plain)
+      await warehouse.run('insert into plain_texts values ($1, $2, $3)', [each.metric, each.text, each.plain]);
+    for (const each of notNumbers)
+      await warehouse.run('insert into not_numbers values ($1, $2, $3)', [each.metric, each.text, each.reason]);
+    await warehouse.run(typeRows(columns, new Set([COUNT]), new Set([COUNT])));
+    const [rejected] = await all(rejectedRows(columns, new Set([COUNT])));
+    expect(rejected).toMatchObject({ window_no: 3, reason: `${COUNT}: not a number: NaN` });
+    expect(parsed(rejected?.['row'])).toEqual(rows[4]);
+    const typed = await all(
+      `select "day", "app ""quoted""" as app, "order", columns(c -> c in (${[COUNT, AMOUNT, RATIO].map((id) => `'${id.replaceAll("'", "''")}'`).join(', ')}))::varchar
+       from typed order by "day", app, "order" nulls last`,
+    );
+    expect(typed).toEqual([
+      { day: '2026-01-05', app: 'a', order: '', [COUNT]: '7', [AMOUNT]: '0.100000', [RATIO]: '0.25' },
+      { day: '2026-01-05', app: 'b', order: null, [COUNT]: '1000', [AMOUNT]: '0.200000', [RATIO]: null },
+      { day: '2026-01-06', app: 'a', order: '', [COUNT]: null, [AMOUNT]: '12345678901.123456', [RATIO]: '1e-07' },
+      { day: '2026-01-06', app: 'a', order: '', [COUNT]: null, [AMOUNT]: '12345678901.123456', [RATIO]: '1e-07' },
+      { day: '2026-01-08', app: 'd', order: 'x', [COUNT]: '1', [AMOUNT]: '1.000000', [RATIO]: '1.0' },
+    ]);
+  });
+
+  test('the checks see 1 row outside the window, 1 key twice, no bad label, and exact sums', async () => {
+    expect(await all(rowsOutside('day'))).toEqual([{ window_no: 3, rows: '1', example: '2026-01-08' }]);
+    expect(await all(badLabels(columns))).toEqual([]);
+    const [twice, ...others] = await all(duplicateKeys(columns));
+    expect(others).toEqual([]);
+    expect(twice).toMatchObject({ window_no: 3, copies: '2', versions: '1' });
+    expect(parsed(twice?.['key'])).toEqual({
+      day: '2026-01-06',
+      [QUOTED]: 'a',
+      order: '',
+      attr_dependency: {},
+    });
+    const shape = z.object({ window_no: z.number(), sums: z.array(z.string()), magnitudes: z.array(z.number()) });
+    const [sums] = await warehouse.rows(sumMetrics(columns, 'every row'), [], shape);
+    expect(sums).toMatchObject({ window_no: 3, sums: ['1008', '24691357803.546912'] });
+    // Magnitudes are added up in floating point, in any order.
+    expect(sums?.magnitudes.map(Math.round)).toEqual([1008, 24_691_357_804]);
+    const [distinct] = await warehouse.rows(sumMetrics(columns, 3), [], shape);
+    expect(distinct?.sums).toEqual(['1008', '12345678902.423456']);
+    expect(await all(windowsOutOfOrder('day'))).toEqual([]);
+    await warehouse.run('create temp table backwards as select * from typed order by "day" desc');
+    expect(await all(windowsOutOfOrder('day').replace('from typed', 'from backwards'))).toEqual([{ window_no: 3 }]);
+    expect(await all(countUndated(columns) ?? '')).toEqual([{ rows: '0' }]);
+  });
+
+  test('the window is replaced, its restatements recorded, and a second time nothing is restated', async () => {
+    await warehouse.run(createTable(TABLE, columns));
+    expect((await all(`describe ${TABLE}`)).map((column) => [column['column_name'], column['column_type']])).toEqual(
+      tableColumns(columns).map(({ name, type }) => [name, type]),
+    );
+    await warehouse.run(`delete from typed where "day" >= DATE '2026-01-08'`);
+    const replace = async (): Promise<number> => {
+      await warehouse.run(totalPeriods('before_totals', TABLE, columns, 'day', days));
+      await warehouse.run(deleteDays(TABLE, 'day', days));
+      const inserted = await warehouse.run(
+        insertRows(TABLE, columns, 'day', { windowNo: 3, loadId: '42', collapse: true, isOrdered: true }),
+      );
+      await warehouse.run(totalPeriods('after_totals', TABLE, columns, 'day', days));
+      await warehouse.run(recordRestatements(columns) ?? '', ['daily', 'f', '2026-01-20 02:30:00', '42']);
+      return inserted;
+    };
+    const restated = (): Promise<Record<string, unknown>[]> =>
+      all('select period, metric, before, after from ripen.restatements order by period, metric');
+    expect(await replace()).toBe(3);
+    expect(await restated()).toEqual([]);
+    await warehouse.run(
+      `insert into ripen.periods by name
+       select 'daily' as slice, 'f' as fingerprint, d::date as start_day, d::date + 1 as end_day, d::date as asked_start,
+           d::date + 1 as asked_end, 42 as load_id, timestamp '2026-01-20 02:30:00' as fetched_at,
+           d::timestamp + interval 1 day as ends_at, true as whole, 1 as rows, 0 as rejected, 'maturing' as state
+       from (values ('2026-01-05'), ('2026-01-06')) as v (d)`,
+    );
+    await warehouse.run(
+      `insert into ripen.loads by name
+       select 42 as load_id, 'r' as run_id, 'daily' as slice, 'f' as fingerprint, date '2026-01-05' as start_day,
+           date '2026-01-08' as end_day, ['new'] as reasons, '{}' as parameters, [$1, $2] as metrics, 1 as requests,
+           1 as bytes, 3 as rows_fetched, 3 as rows_loaded, 0 as rows_rejected, 'proven' as verdict, '[]' as proof,
+           now()::timestamp as requested_at, now()::timestamp as received_at, now()::timestamp as loaded_at`,
+      [COUNT, AMOUNT],
+    );
+    expect(await replace()).toBe(3);
+    expect(await restated()).toEqual([]);
+    await warehouse.run(
+      `update typed set "my event_revenue" = 0.25 where "app ""quoted""" = 'a' and "day" = DATE '2026-01-05'`,
+    );
+    expect(await replace()).toBe(3);
+    expect(await restated()).toEqual([
+      { period: '2026-01-05', metric: AMOUNT, before: '0.300000000000', after: '0.450000000000' },
+    ]);
+  });
+
+  test('the view shows a cell once its own horizon had passed at the fetch, and never one that is never final', async () => {
+    await warehouse.run(finalView(target));
+    const cells = await all(
+      `select "day", count("${COUNT.replaceAll('"', '""')}")::integer as counts, count("my event_revenue")::integer as amounts,
+           count("value")::integer as ratios, count("app ""quoted""")::integer as apps
+       from daily_final group by all order by "day"`,
+    );
+    // Fetched on the 20th at 02:30: the 5th ended 14 days and 2.5 hours before, the 6th 13 days.
+    expect(cells).toEqual([
+      { day: '2026-01-05', counts: 2, amounts: 2, ratios: 0, apps: 2 },
+      { day: '2026-01-06', counts: 0, amounts: 0, ratios: 0, apps: 1 },
+    ]);
+  });
+});
+
+describe('the labels of dates', () => {
+  test('become the first day of their bucket, and one that is none is shown as it came', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'ripen-labels-'));
+    const warehouse = await openWarehouse(join(directory, 'w.duckdb'), {
+      mode: 'write',
+      lockWaitMs: 0,
+      emit: () => {},
+    });
+    const names = everyDate.dimensions.map((name) => `"${name}"`);
+    const fill = async (labels: readonly (string | null)[]): Promise<void> => {
+      await warehouse.run(
+        `create or replace temp table staged as
+         select 1 as window_no, ${names.map((name, index) => `$${index + 1}::varchar as ${name}`).join(', ')},
+             ${everyDate.metrics.map(({ id }) => `null::varchar as "${id.replaceAll('"', '""')}"`).join(', ')},
+             '{}'::json as attr_dependency, null::json as "_extra"`,
+        labels,
+      );
+      await warehouse.run(typeRows(everyDate, new Set(), new Set()));
+    };
+    try {
+      await fill(['2026-02-28T23:30:00', '2024-02-29', '2025-12-28 - 2026-01-03', '2026-02', 'Q4 2025', '2026']);
+      expect(await warehouse.rows(`select ${names.join(', ')} from typed`, [], anyRow)).toEqual([
+        {
+          hour: '2026-02-28 23:30:00',
+          day: '2024-02-29',
+          week: '2025-12-28',
+          month: '2026-02-01',
+          quarter: '2025-10-01',
+          year: '2026-01-01',
+        },
+      ]);
+      expect(await warehouse.rows(badLabels(everyDate), [], anyRow)).toEqual([]);
+      const bad = ['2026-02-28 23:30', '2026-02-30', '2026-01-05', '2026-13', 'Q5 2026', null];
+      await fill(bad);
+      const found = await warehouse.rows(badLabels(everyDate), [], anyRow);
+      expect(found.map(({ dimension, label }) => [dimension, label])).toEqual(
+        everyDate.dimensions.map((name, index) => [name, bad[index] ?? 'null']),
+      );
+    } finally {
+      await warehouse.close();
+      await rm(directory, { recursive: true });
+    }
+  });
+});

@@ -1,0 +1,55 @@
+/**
+ * What the mutation run changes, and the fast tests that have to notice: of each room its own, so that a mutant costs a
+ * second. Whatever those miss, slower tests may still see: a score is a lower bound.
+ */
+
+export interface Room {
+  readonly name: string;
+  readonly mutate: readonly string[];
+  readonly tests: readonly string[];
+  /** Mutants that may survive; `docs/mutation.md` says of each why. */
+  readonly survivors: number;
+}
+
+export const rooms: readonly Room[] = [
+  {
+    name: 'planning',
+    mutate: ['src/plan/*.ts'],
+    tests: ['test/unit/plan.test.ts', 'test/unit/plan-split.test.ts', 'test/property/plan*.test.ts'],
+    survivors: 4,
+  },
+  {
+    name: 'verdicts',
+    mutate: ['src/service/verdict.ts', 'src/service/judge.ts'],
+    tests: ['test/unit/service-verdict.test.ts', 'test/unit/service-judge.test.ts'],
+    survivors: 4,
+  },
+  {
+    name: 'proofs',
+    mutate: ['src/load/judge-answers.ts', 'src/load/proof.ts', 'src/load/shrinking.ts'],
+    tests: [
+      'test/unit/load-judge-answers.test.ts',
+      'test/unit/load-proof.test.ts',
+      'test/integration/shrinking.test.ts',
+    ],
+    survivors: 2,
+  },
+  {
+    name: 'typing',
+    mutate: ['src/load/typing-sql.ts', 'src/load/odd-texts.ts', 'src/model/decimal.ts', 'src/model/column-type.ts'],
+    tests: ['test/unit/load-sql.test.ts', 'test/unit/load-odd-texts.test.ts', 'test/unit/model-numbers.test.ts'],
+    survivors: 1,
+  },
+  {
+    name: 'maturity',
+    mutate: ['src/model/maturity.ts', 'src/model/metric.ts'],
+    tests: ['test/unit/model-ma*.test.ts', 'test/unit/model-met*.test.ts', 'test/property/model-maturity.test.ts'],
+    survivors: 3,
+  },
+  {
+    name: 'ledger',
+    mutate: ['src/warehouse/ledger.ts'],
+    tests: ['test/integration/ledger.test.ts'],
+    survivors: 0,
+  },
+];

@@ -1,0 +1,49 @@
+/** A slice whose names would break careless SQL: quotes, blanks, key words. */
+
+import type { Columns } from '../../src/load/slice-columns.ts';
+import type { Target } from '../../src/load/target.ts';
+import { day, MS_PER_DAY } from '../../src/model/calendar.ts';
+import { BIGINT, DOUBLE, MONEY } from '../../src/model/column-type.ts';
+import type { DateDimension } from '../../src/model/dimension.ts';
+import type { Metric } from '../../src/model/metric.ts';
+import { slice } from './slice.ts';
+
+export const TABLE = 'main."daily"';
+export const QUOTED = 'app "quoted"';
+export const COUNT = `o'brien said "hi"_events`;
+export const AMOUNT = 'my event_revenue';
+export const RATIO = 'value';
+export const EXTRA = `new "key" isn't\\plain`;
+
+export const columns: Columns = {
+  dimensions: ['day', QUOTED, 'order'],
+  metrics: [
+    { id: COUNT, type: BIGINT, additive: true },
+    { id: AMOUNT, type: MONEY, additive: true },
+    { id: RATIO, type: DOUBLE, additive: false },
+  ],
+  extra: [],
+};
+export const withExtra: Columns = { ...columns, extra: [EXTRA, 'plain'] };
+const grains: readonly (DateDimension | null)[] = ['hour', 'day', 'week', 'month', 'quarter', 'year'];
+export const everyDate: Columns = { ...columns, dimensions: grains.flatMap((grain) => grain ?? []) };
+export const days = { start: day('2026-01-05'), end: day('2026-01-08') };
+
+const metric = (id: string, horizonDays: number | null): Metric => ({
+  id,
+  family: 'other',
+  horizonMs: horizonDays === null ? null : horizonDays * MS_PER_DAY,
+  cohortMs: null,
+  additive: true,
+  type: BIGINT,
+});
+
+export const target: Target = {
+  slice: slice({ name: 'daily', dimensions: columns.dimensions, metrics: columns.metrics.map(({ id }) => id) }),
+  fingerprint: 'f',
+  metrics: [metric(COUNT, 7), metric(AMOUNT, 14), metric(RATIO, null)],
+  state: 'live',
+  table: TABLE,
+  columns,
+  catalog: [],
+};
