@@ -14,7 +14,8 @@ import { planSlice, type SlicePlan } from './plan/plan.ts';
 import { rowsPerDay } from './plan/sizing.ts';
 import { chosenSlices } from './run-guards.ts';
 import { readSliceLedger } from './warehouse/ledger.ts';
-import { openWarehouse, warehouseExists, type Warehouse } from './warehouse/warehouse.ts';
+import { openWarehouse, warehouseExists } from './warehouse/opening.ts';
+import type { Warehouse } from './warehouse/warehouse.ts';
 
 export interface PlannedWindow {
   readonly first_day: string;

@@ -14,7 +14,8 @@ import type { ServiceStatistics } from './service/service.ts';
 import type { SyncSummary } from './sync-summary.ts';
 import { refuseUnwritablePlaces } from './unwritable-places.ts';
 import { finishRun, startRun } from './warehouse/runs.ts';
-import { openWarehouse, type Warehouse } from './warehouse/warehouse.ts';
+import { openWarehouse } from './warehouse/opening.ts';
+import type { Warehouse } from './warehouse/warehouse.ts';
 
 export interface RunRequest {
   readonly command: 'sync' | 'backfill' | 'replay';

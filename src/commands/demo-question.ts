@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 
-import { openWarehouse } from '../warehouse/warehouse.ts';
+import { openWarehouse } from '../warehouse/opening.ts';
 import { tableText } from './table.ts';
 
 export const DEMO_QUESTION =

@@ -1,7 +1,7 @@
 /** `ripen links create`: a new network link or sub-link. */
 
 import { createLink, type LinkWriting, type WrittenLink } from '../links/write-link.ts';
-import { warehouseExists } from '../warehouse/warehouse.ts';
+import { warehouseExists } from '../warehouse/opening.ts';
 import { asOfInstant, durationOf } from './instant.ts';
 import { levelName, linkFields } from './links-list.ts';
 import { openConfig, simulatedNow, withService, withWarehouse } from './open.ts';

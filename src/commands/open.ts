@@ -10,7 +10,8 @@ import { Secret } from '../config/secret.ts';
 import type { Config, HttpService, SimulatorService } from '../config/config.ts';
 import type { Emit } from '../events.ts';
 import type { Service } from '../service/service.ts';
-import { openWarehouse, type OpenRequest, type Warehouse } from '../warehouse/warehouse.ts';
+import { openWarehouse, type OpenRequest } from '../warehouse/opening.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Shell } from './shell.ts';
 
 /** Enough for every report of a simulated world, and far below what the real service may need. */

@@ -1,25 +1,19 @@
 /**
- * The warehouse: ripen's own DuckDB file.
+ * An open warehouse: what can be asked of ripen's own DuckDB file.
  *
- * Hides opening, the lock, migrations and the connection. DuckDB's lock belongs to the process and is given back by the
- * kernel when the process dies; it is the run lock. Nobody in this process opens, reads or copies the file in any
- * other way while it is open: closing any second handle would drop the lock.
+ * Hides the connection. Nobody in this process opens, reads or copies the file in any other way while it is open: closing
+ * any second handle would drop the lock.
  */
 
-import { existsSync, mkdirSync, statSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
-import { dirname, resolve } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-
-import { DuckDBInstance, type DuckDBConnection } from '@duckdb/node-api';
+import type { DuckDBConnection } from '@duckdb/node-api';
 import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
-import type { Emit } from '../events.ts';
-import { migrate } from './migrate.ts';
 
+/** What can be bound to a parameter of a statement. */
 export type Bindable = string | number | boolean | null;
 
+/** Work on one file, over one connection: statements run one after the other. */
 export interface Warehouse {
   readonly path: string;
   /** Rows as JSON values in the given shape: BIGINT, DECIMAL, DATE and TIMESTAMP arrive as text. For small results. */
@@ -31,143 +25,8 @@ export interface Warehouse {
   close(): Promise<void>;
 }
 
-export interface OpenRequest {
-  readonly mode: 'write' | 'read';
-  /** How long to wait for another process to let go. */
-  readonly lockWaitMs: number;
-  readonly emit: Emit;
-  readonly signal?: AbortSignal;
-}
-
-/** Enough for one 60 MB document; a process stays below a gigabyte with it. */
-const MEMORY_LIMIT = '400MB';
-/** The log is worked in at the end; doing so every few windows takes most of a long backfill's commits. */
-const CHECKPOINT_THRESHOLD = '1GB';
-/** Every thread that parses holds a document; more would not fit the memory limit. */
-const MOST_THREADS = 4;
-/** How often a locked warehouse is tried again. */
-const LOCK_POLL_MS = 250;
-
-/** A second instance in one process is not refused by DuckDB and diverges. */
-const openPaths = new Set<string>();
-
-/**
- * Opens the warehouse; in `write` mode creates and migrates it. Throws `WAREHOUSE_LOCKED` after the wait,
- * `WAREHOUSE_FOREIGN` for a file that is not a warehouse (any DuckDB database without ripen's ledger, or a corrupt
- * one), `WAREHOUSE_NEWER` for one of a later version, `STORAGE_FAILED` when the path cannot be used.
- */
-export async function openWarehouse(path: string, request: OpenRequest): Promise<Warehouse> {
-  const file = resolve(path);
-  const exists = warehouseExists(file);
-  if (request.mode === 'read' && !exists) {
-    throw new Failure('STORAGE_FAILED', `The warehouse ${file} did not exist.`, { hint: 'Run `ripen sync` first.' });
-  }
-  refuseStrayLog(file, exists);
-  if (request.mode === 'write') makeDirectory(file);
-  const instance = await acquire(file, request);
-  try {
-    const connection = await instance.connect();
-    const warehouse = wrap(file, instance, connection);
-    await migrate(warehouse, { mayChange: request.mode === 'write', isNew: !exists });
-    return warehouse;
-  } catch (error) {
-    instance.closeSync();
-    openPaths.delete(file);
-    throw error;
-  }
-}
-
-/** Whether a file lies at the path that is not empty; an empty one is a warehouse nobody began to write. */
-export function warehouseExists(path: string): boolean {
-  return existsSync(path) && statSync(path).size > 0;
-}
-
-function makeDirectory(file: string): void {
-  try {
-    mkdirSync(dirname(file), { recursive: true });
-  } catch (error) {
-    throw storageFailure(`The directory of the warehouse ${file} could not be made`, error);
-  }
-}
-
-/** A log without its database is somebody else's: DuckDB would replay it into the new file. */
-function refuseStrayLog(file: string, exists: boolean): void {
-  if (exists || !existsSync(`${file}.wal`)) return;
-  throw new Failure('WAREHOUSE_FOREIGN', `A write-ahead log lay at ${file}.wal without its database.`, {
-    hint: 'Move the .wal file away, or put its database back beside it.',
-  });
-}
-
-async function acquire(file: string, request: OpenRequest): Promise<DuckDBInstance> {
-  const giveUpAt = Date.now() + request.lockWaitMs;
-  for (let told = false; ; told = true) {
-    const attempt = await claim(file, request.mode);
-    if (!('holder' in attempt)) return attempt.instance;
-    if (Date.now() >= giveUpAt) {
-      throw new Failure('WAREHOUSE_LOCKED', `The warehouse ${file} was held by ${attempt.holder}.`, {
-        facts: { warehouse: file, holder: attempt.holder, waited_ms: request.lockWaitMs },
-        hint: 'Wait for the other run, or close the session that has the file open; analysts should open a published copy.',
-      });
-    }
-    if (!told)
-      request.emit({ type: 'lock_waiting', warehouse: file, holder: attempt.holder, waitMs: request.lockWaitMs });
-    await sleep(
-      Math.min(LOCK_POLL_MS, request.lockWaitMs),
-      undefined,
-      request.signal ? { signal: request.signal } : {},
-    );
-  }
-}
-
-/** Opens a path nobody in this process has open; it is taken before the first wait, so that two cannot both find it free. */
-async function claim(file: string, mode: 'write' | 'read'): Promise<{ instance: DuckDBInstance } | { holder: string }> {
-  if (openPaths.has(file)) return { holder: 'this process' };
-  openPaths.add(file);
-  let isOpen = false;
-  try {
-    const attempt = await tryOpen(file, mode);
-    isOpen = 'instance' in attempt;
-    return attempt;
-  } finally {
-    if (!isOpen) openPaths.delete(file);
-  }
-}
-
-async function tryOpen(
-  file: string,
-  mode: 'write' | 'read',
-): Promise<{ instance: DuckDBInstance } | { holder: string }> {
-  try {
-    const instance = await DuckDBInstance.create(file, {
-      access_mode: mode === 'write' ? 'READ_WRITE' : 'READ_ONLY',
-      memory_limit: MEMORY_LIMIT,
-      checkpoint_threshold: CHECKPOINT_THRESHOLD,
-      threads: String(Math.min(MOST_THREADS, availableParallelism())),
-      temp_directory: `${file}.tmp`,
-      autoinstall_known_extensions: 'false',
-    });
-    return { instance };
-  } catch (error) {
-    const text = error instanceof Error ? error.message : String(error);
-    const holder = /held in (.+?) \(PID (\d+)\)/.exec(text);
-    if (holder !== null) return { holder: `${holder[1]} (process ${holder[2]})` };
-    if (/Could not set lock/.test(text)) return { holder: 'another process' };
-    // For a file of another engine DuckDB asks for the extension that reads it.
-    if (
-      /not a valid DuckDB database|corrupt|checksum|deserializ|version number|storage version|is an existing extension/i.test(
-        text,
-      )
-    ) {
-      throw new Failure('WAREHOUSE_FOREIGN', `The file ${file} could not be read as a DuckDB warehouse: ${text}`, {
-        hint: 'Point `warehouse` at another path, or restore the file from a copy.',
-        cause: error,
-      });
-    }
-    throw storageFailure(`The warehouse ${file} could not be opened`, error);
-  }
-}
-
-function wrap(file: string, instance: DuckDBInstance, connection: DuckDBConnection): Warehouse {
+/** The warehouse in a file over its one connection; `letGo` closes what the connection came from. */
+export function warehouseOn(file: string, connection: DuckDBConnection, letGo: () => void): Warehouse {
   const run = async (sql: string, parameters: readonly Bindable[] = []): Promise<number> => {
     const result = await asStorage(connection.run(sql, [...parameters]));
     return result.rowsChanged;
@@ -193,8 +52,7 @@ function wrap(file: string, instance: DuckDBInstance, connection: DuckDBConnecti
     },
     async close() {
       connection.closeSync();
-      instance.closeSync();
-      openPaths.delete(file);
+      letGo();
       await Promise.resolve();
     },
   };
@@ -212,7 +70,8 @@ async function asStorage<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-function storageFailure(what: string, error: unknown): Failure {
+/** An error of the disk or of DuckDB about it, told as one. */
+export function storageFailure(what: string, error: unknown): Failure {
   const text = error instanceof Error ? error.message : String(error);
   return new Failure('STORAGE_FAILED', `${what}: ${text}`, {
     hint: 'Check free space and permissions of the directory; what was committed is kept.',

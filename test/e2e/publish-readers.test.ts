@@ -8,7 +8,8 @@ import { addDays, day } from '../../src/model/calendar.ts';
 import { startAnalysts, type Question } from '../support/analysts.ts';
 import { query } from '../support/contents.ts';
 import { smallWorld } from '../support/night.ts';
-import { openScenario, slice } from '../support/scenario.ts';
+import { openScenario } from '../support/scenario.ts';
+import { slice } from '../support/slice.ts';
 
 /** Analysts, and nights; `npm run test:readers` lets 100 read through 10. */
 const READERS = Number(process.env['RIPEN_READERS'] ?? '12');

@@ -5,7 +5,7 @@ import { basename, dirname, join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
-import { warehouseExists } from '../../src/warehouse/warehouse.ts';
+import { warehouseExists } from '../../src/warehouse/opening.ts';
 import {
   archived,
   archiveOf,
@@ -18,7 +18,8 @@ import {
 import { column, lastRun } from '../support/contents.ts';
 import { textWith } from '../support/matching.ts';
 import { smallWorld } from '../support/night.ts';
-import { openScenario, slice, type Scenario } from '../support/scenario.ts';
+import { openScenario, type Scenario } from '../support/scenario.ts';
+import { slice } from '../support/slice.ts';
 
 const FIRST = new Date('2026-06-01T02:30:00Z');
 const SECOND = new Date('2026-06-02T02:30:00Z');

@@ -12,7 +12,8 @@ import type { Failure } from '../../src/errors.ts';
 import { day } from '../../src/model/calendar.ts';
 import { smallWorld } from '../support/night.ts';
 import { CREDENTIALS, startObjectStore, type RunningStore } from '../support/object-store.ts';
-import { openScenario, slice, type Scenario } from '../support/scenario.ts';
+import { openScenario, type Scenario } from '../support/scenario.ts';
+import { slice } from '../support/slice.ts';
 import { failureFrom } from '../support/scripted-server.ts';
 
 const NOW = new Date('2026-06-01T02:30:00Z');

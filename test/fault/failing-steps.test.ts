@@ -25,6 +25,8 @@ const DRAWN = 8;
 const SEED = Number(process.env['RIPEN_STEPS_SEED'] ?? 1);
 /** Far more than two nights and their comparison take. */
 const MS_PER_STEP = 30_000;
+/** The long form takes an hour: it says where it is. */
+const TOLD_EVERY = 50;
 /** More than there are. */
 const MOST_STEPS = 1000;
 
@@ -148,7 +150,11 @@ describe(`steps ${EVERY ? 'of every number' : `drawn from seed ${SEED}`}`, () =>
     'whichever step fails, the night tells a failure of the disk, serves an old or a new snapshot, and the next run completes it',
     async () => {
       const wrong: string[] = [];
-      for (const failing of chosen()) wrong.push(...(await aftermath(failing)));
+      const all = chosen();
+      for (const [index, failing] of all.entries()) {
+        if (index > 0 && index % TOLD_EVERY === 0) process.stdout.write(`${index} of ${all.length} failing steps\n`);
+        wrong.push(...(await aftermath(failing)));
+      }
       expect(wrong).toEqual([]);
       expect(steps.length).toBeGreaterThan(100);
     },

@@ -24,7 +24,8 @@ import type { SyncSummary } from '../../src/sync-summary.ts';
 import { column, contentOf, lastRun, query, storedAndTrue } from '../support/contents.ts';
 import { textWith } from '../support/matching.ts';
 import { askedReports, daysOf, reports, runNight, smallWorld } from '../support/night.ts';
-import { openScenario, slice, type Scenario } from '../support/scenario.ts';
+import { openScenario, type Scenario } from '../support/scenario.ts';
+import { slice } from '../support/slice.ts';
 
 const NOW = new Date('2026-06-01T02:30:00Z');
 const DAYS = '2026-05-28:2026-05-31';

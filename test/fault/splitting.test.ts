@@ -4,7 +4,8 @@ import * as z from 'zod';
 import type { RunEvent } from '../../src/events.ts';
 import { column } from '../support/contents.ts';
 import { askedReports } from '../support/night.ts';
-import { openScenario, slice, type Scenario } from '../support/scenario.ts';
+import { openScenario, type Scenario } from '../support/scenario.ts';
+import { slice } from '../support/slice.ts';
 import { storedRows, truthRows } from '../support/truth.ts';
 
 let scenario: Scenario;

@@ -16,7 +16,8 @@ import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts
 import type { WorldOptions } from '../../src/simulator/world/world.ts';
 import { column, storedAndTrue } from '../support/contents.ts';
 import { reports, runNight } from '../support/night.ts';
-import { openScenario, slice, TOKEN, type Scenario } from '../support/scenario.ts';
+import { openScenario, TOKEN, type Scenario } from '../support/scenario.ts';
+import { slice } from '../support/slice.ts';
 
 const SEED = Number(process.env['RIPEN_CHAOS_SEED'] ?? 1);
 

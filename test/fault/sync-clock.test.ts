@@ -8,10 +8,11 @@ import { promisify } from 'node:util';
 
 import { afterEach, expect, test } from 'vitest';
 
-import { openWarehouse } from '../../src/warehouse/warehouse.ts';
+import { openWarehouse } from '../../src/warehouse/opening.ts';
 import { column, contentOf, lastRun, type Readable } from '../support/contents.ts';
 import { runNight, smallWorld } from '../support/night.ts';
-import { openScenario, slice, TOKEN, type Scenario } from '../support/scenario.ts';
+import { openScenario, TOKEN, type Scenario } from '../support/scenario.ts';
+import { slice } from '../support/slice.ts';
 
 let scenario: Scenario;
 

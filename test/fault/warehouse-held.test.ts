@@ -5,7 +5,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { column } from '../support/contents.ts';
 import { hold, type Holder } from '../support/holder.ts';
 import { runNight, smallWorld } from '../support/night.ts';
-import { openScenario, slice, type Scenario } from '../support/scenario.ts';
+import { openScenario, type Scenario } from '../support/scenario.ts';
+import { slice } from '../support/slice.ts';
 import { failureFrom } from '../support/scripted-server.ts';
 
 let scenario: Scenario;

@@ -11,9 +11,11 @@ import { readCatalog, replaceCatalog } from '../../src/load/catalog-tables.ts';
 import { catalogFilters, catalogTables, type CatalogItem } from '../../src/model/catalog.ts';
 import type { FiltersData, Service } from '../../src/service/service.ts';
 import { refreshCatalog } from '../../src/refresh-catalog.ts';
-import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts';
+import { openWarehouse } from '../../src/warehouse/opening.ts';
+import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 import { failureFrom } from '../support/scripted-server.ts';
-import { openScenario, slice } from '../support/scenario.ts';
+import { openScenario } from '../support/scenario.ts';
+import { slice } from '../support/slice.ts';
 
 const firstNight = new Date('2026-06-01T02:30:00Z');
 const secondNight = new Date('2026-06-02T02:30:00Z');

@@ -4,7 +4,8 @@ import { parseUtcOffset } from '../../src/model/calendar.ts';
 import { dimensionFilters, metricFilters } from '../../src/model/dimension.ts';
 import type { Slice } from '../../src/model/slice.ts';
 import { createWorld } from '../../src/simulator/world/world.ts';
-import { openScenario, slice, type Scenario } from '../support/scenario.ts';
+import { openScenario, type Scenario } from '../support/scenario.ts';
+import { slice } from '../support/slice.ts';
 import { storedRows, truthRows } from '../support/truth.ts';
 
 let scenario: Scenario;

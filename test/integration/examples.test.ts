@@ -5,7 +5,8 @@ import * as z from 'zod';
 
 import { readStatus } from '../../src/status/status.ts';
 import { statement } from '../../src/warehouse/statements.ts';
-import { openScenario, slice, type Scenario } from '../support/scenario.ts';
+import { openScenario, type Scenario } from '../support/scenario.ts';
+import { slice } from '../support/slice.ts';
 
 const examples = readdirSync(new URL('../../sql/examples/', import.meta.url)).map((file) => file.replace(/\.sql$/, ''));
 

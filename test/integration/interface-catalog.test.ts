@@ -14,7 +14,8 @@ import { catalogFilters, catalogSections } from '../../src/model/catalog.ts';
 import { connect } from '../../src/service/connect.ts';
 import type { Service } from '../../src/service/service.ts';
 import type { Simulator } from '../../src/simulator/simulator.ts';
-import { httpService, openScenario, slice, TOKEN, type Scenario } from '../support/scenario.ts';
+import { httpService, openScenario, TOKEN, type Scenario } from '../support/scenario.ts';
+import { slice } from '../support/slice.ts';
 import { recordedShell } from '../unit/cli-recorded-shell.ts';
 
 const night = new Date('2026-06-01T02:30:00Z');

@@ -11,7 +11,7 @@ import * as z from 'zod';
 import type { Config } from '../../src/config/config.ts';
 import { parseConfig } from '../../src/config/read-config.ts';
 import { sync } from '../../src/sync.ts';
-import { openWarehouse } from '../../src/warehouse/warehouse.ts';
+import { openWarehouse } from '../../src/warehouse/opening.ts';
 import {
   type Connection,
   connectTo,

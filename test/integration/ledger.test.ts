@@ -9,7 +9,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { day } from '../../src/model/calendar.ts';
 import { emptyLedger, type LoadedPeriod, type SliceTable } from '../../src/model/ledger.ts';
 import { learnMaxDays, learnParts, learnWeekStart, readSliceLedger, relaxMaxDays } from '../../src/warehouse/ledger.ts';
-import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts';
+import { openWarehouse } from '../../src/warehouse/opening.ts';
+import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 
 let directory = '';
 let warehouse: Warehouse;

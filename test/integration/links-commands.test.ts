@@ -7,7 +7,7 @@ import { linksList } from '../../src/commands/links-list.ts';
 import { partners } from '../../src/commands/partners.ts';
 import { linksCreate } from '../../src/commands/links-create.ts';
 import { linksUpdate } from '../../src/commands/links-update.ts';
-import { openWarehouse } from '../../src/warehouse/warehouse.ts';
+import { openWarehouse } from '../../src/warehouse/opening.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { recordedShell, type RecordedShell } from '../unit/cli-recorded-shell.ts';
 

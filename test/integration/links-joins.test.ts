@@ -8,8 +8,10 @@ import { refreshLinks } from '../../src/links/refresh-links.ts';
 import { completePartners, refreshPartners } from '../../src/links/refresh-partners.ts';
 import { connect } from '../../src/service/connect.ts';
 import type { Simulator } from '../../src/simulator/simulator.ts';
-import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts';
-import { httpService, openScenario, slice, type Scenario } from '../support/scenario.ts';
+import { openWarehouse } from '../../src/warehouse/opening.ts';
+import type { Warehouse } from '../../src/warehouse/warehouse.ts';
+import { httpService, openScenario, type Scenario } from '../support/scenario.ts';
+import { slice } from '../support/slice.ts';
 
 let scenario: Scenario;
 

@@ -22,7 +22,8 @@ import { createTable, tableColumns } from '../../src/load/slice-columns.ts';
 import { inspectDocuments, noDocuments, readDocuments, stagedRows } from '../../src/load/staging-sql.ts';
 import { badLabels, countUndated, duplicateKeys, oddTexts, rejectedRows, typeRows } from '../../src/load/typing-sql.ts';
 import { BIGINT } from '../../src/model/column-type.ts';
-import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts';
+import { openWarehouse } from '../../src/warehouse/opening.ts';
+import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 import {
   AMOUNT,
   columns,

@@ -2,8 +2,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { explainPlan, type PlanReport } from '../../src/plan-report.ts';
-import { openWarehouse } from '../../src/warehouse/warehouse.ts';
-import { openScenario, slice, type Scenario } from '../support/scenario.ts';
+import { openWarehouse } from '../../src/warehouse/opening.ts';
+import { openScenario, type Scenario } from '../support/scenario.ts';
+import { slice } from '../support/slice.ts';
 
 const daily = slice({
   name: 'daily',

@@ -11,7 +11,8 @@ import type { Published } from '../../src/publish/publish.ts';
 import { query } from '../support/contents.ts';
 import { smallWorld } from '../support/night.ts';
 import { ask, openSample } from '../support/sample-warehouse.ts';
-import { openScenario, slice } from '../support/scenario.ts';
+import { openScenario } from '../support/scenario.ts';
+import { slice } from '../support/slice.ts';
 
 const metrics = ['installs', 'cost', 'ecpi', 'all_revenue_total_d10', 'cohort_size'];
 /** Until the day before each night. */

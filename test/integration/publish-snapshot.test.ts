@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { contentsOf } from '../../src/publish/contents.ts';
 import { withDatabase } from '../../src/publish/other-database.ts';
-import { openWarehouse } from '../../src/warehouse/warehouse.ts';
+import { openWarehouse } from '../../src/warehouse/opening.ts';
 import { ask, openSample, rowsOf, type Sample } from '../support/sample-warehouse.ts';
 
 /** The system's user without rights. */

@@ -5,7 +5,8 @@ import { afterEach, expect, test } from 'vitest';
 import { day, parseUtcOffset, UTC } from '../../src/model/calendar.ts';
 import { column, query } from '../support/contents.ts';
 import { runNight, smallWorld } from '../support/night.ts';
-import { openScenario, slice, type Scenario } from '../support/scenario.ts';
+import { openScenario, type Scenario } from '../support/scenario.ts';
+import { slice } from '../support/slice.ts';
 
 let scenario: Scenario;
 

@@ -5,7 +5,8 @@ import { afterEach, expect, test } from 'vitest';
 import { day } from '../../src/model/calendar.ts';
 import { column, contentOf, query, stateOf, storedAndTrue } from '../support/contents.ts';
 import { askedReports, reports, runNight, smallWorld } from '../support/night.ts';
-import { openScenario, slice, type Scenario } from '../support/scenario.ts';
+import { openScenario, type Scenario } from '../support/scenario.ts';
+import { slice } from '../support/slice.ts';
 import { storedRows } from '../support/truth.ts';
 
 let scenario: Scenario;

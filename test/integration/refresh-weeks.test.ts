@@ -4,7 +4,8 @@ import { afterEach, expect, test } from 'vitest';
 
 import { column, storedAndTrue } from '../support/contents.ts';
 import { askedReports, runNight, smallWorld } from '../support/night.ts';
-import { openScenario, slice, type Scenario } from '../support/scenario.ts';
+import { openScenario, type Scenario } from '../support/scenario.ts';
+import { slice } from '../support/slice.ts';
 
 let scenario: Scenario;
 

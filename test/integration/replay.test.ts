@@ -21,7 +21,8 @@ import {
 import { column, contentOf, lastRun, query, stateOf } from '../support/contents.ts';
 import { textWith } from '../support/matching.ts';
 import { reports, smallWorld } from '../support/night.ts';
-import { openScenario, slice, TOKEN, type Scenario } from '../support/scenario.ts';
+import { openScenario, TOKEN, type Scenario } from '../support/scenario.ts';
+import { slice } from '../support/slice.ts';
 
 let scenario: Scenario;
 

@@ -10,7 +10,8 @@ import { isShrinking } from '../../src/load/shrinking.ts';
 import type { Target } from '../../src/load/target.ts';
 import { addDays, day, parseUtcOffset, UTC, type UtcOffset } from '../../src/model/calendar.ts';
 import { windowOf, type Window } from '../../src/model/window.ts';
-import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts';
+import { openWarehouse } from '../../src/warehouse/opening.ts';
+import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 import { slice } from '../support/slice.ts';
 
 let directory = '';

@@ -17,7 +17,8 @@ import { smallWorld } from '../support/night.ts';
 import { CREDENTIALS, startObjectStore, type RunningStore } from '../support/object-store.ts';
 import { compilePublisher, type Publisher } from '../support/publisher.ts';
 import { daily, openSample, rowsOf, type Sample } from '../support/sample-warehouse.ts';
-import { openScenario, slice, type Scenario } from '../support/scenario.ts';
+import { openScenario, type Scenario } from '../support/scenario.ts';
+import { slice } from '../support/slice.ts';
 import { onDisk } from '../support/trouble-lake.ts';
 
 const metrics = [

@@ -16,7 +16,8 @@ import type { Columns } from '../../src/load/slice-columns.ts';
 import { rejectedRows, typeRows } from '../../src/load/typing-sql.ts';
 import { capacityOf, parseColumnType, type ColumnType } from '../../src/model/column-type.ts';
 import { digitsOf, formatDecimal, parseDecimal } from '../../src/model/decimal.ts';
-import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts';
+import { openWarehouse } from '../../src/warehouse/opening.ts';
+import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 
 let directory = '';
 let warehouse: Warehouse;

@@ -2,12 +2,13 @@
 
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 
 import * as z from 'zod';
 
-const folder = new URL('../../node_modules/.cache/ripen-lake/', import.meta.url);
-const fromThere = createRequire(new URL('index.js', folder));
+import { chdbFolder } from '../../config/tooling/install-chdb.ts';
+
+const fromThere = createRequire(join(chdbFolder, 'index.js'));
 
 export interface ClickHouse {
   /** Version of the package. */
@@ -49,7 +50,7 @@ export function openClickHouse(): ClickHouse {
   const Session: unknown = z.object({ Session: z.unknown() }).parse(chdb).Session;
   if (!isSessionClass(Session)) throw new Error('chdb has no sessions');
   const session = new Session();
-  const manifest = readFileSync(fileURLToPath(new URL('node_modules/chdb/package.json', folder)), 'utf8');
+  const manifest = readFileSync(join(chdbFolder, 'node_modules/chdb/package.json'), 'utf8');
   return {
     version: z.object({ version: z.string() }).parse(JSON.parse(manifest)).version,
     async runAll(statements) {

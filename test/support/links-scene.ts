@@ -12,7 +12,8 @@ import { refreshLinks, type LinksRun, type RefreshedLinks } from '../../src/link
 import { connect } from '../../src/service/connect.ts';
 import type { Service } from '../../src/service/service.ts';
 import { startSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts';
-import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts';
+import { openWarehouse } from '../../src/warehouse/opening.ts';
+import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 import { httpService, TOKEN } from './scenario.ts';
 
 export interface LinksScene {

@@ -11,8 +11,9 @@ import type { PublishTarget } from '../../src/config/config.ts';
 import type { RunEvent } from '../../src/events.ts';
 import type { Slice } from '../../src/model/slice.ts';
 import { publish, type Published } from '../../src/publish/publish.ts';
-import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts';
-import { slice } from './scenario.ts';
+import { openWarehouse } from '../../src/warehouse/opening.ts';
+import type { Warehouse } from '../../src/warehouse/warehouse.ts';
+import { slice } from './slice.ts';
 
 export const daily = slice({ name: 'network_daily', dimensions: ['day', 'app_token', 'network'], metrics: [] });
 export const hourly = slice({ name: 'app_hourly', dimensions: ['hour', 'app_token'], metrics: [] });

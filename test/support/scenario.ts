@@ -13,9 +13,8 @@ import { connect } from '../../src/service/connect.ts';
 import { startSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts';
 import type { SyncSummary } from '../../src/sync-summary.ts';
 import { sync } from '../../src/sync.ts';
-import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts';
-
-export { slice } from './slice.ts';
+import { openWarehouse } from '../../src/warehouse/opening.ts';
+import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 
 export interface Scenario {
   readonly simulator: Simulator;

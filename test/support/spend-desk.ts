@@ -12,7 +12,8 @@ import type { Service } from '../../src/service/service.ts';
 import { rejectsPath } from '../../src/spend/rejects-file.ts';
 import { sendSpend, type SpendRequest } from '../../src/spend/send-spend.ts';
 import type { SpendSummary } from '../../src/spend/spend-summary.ts';
-import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts';
+import { openWarehouse } from '../../src/warehouse/opening.ts';
+import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 
 export const NOW = new Date('2026-02-14T12:00:00Z');
 

@@ -7,7 +7,7 @@ import type { SliceTable } from '../../src/model/ledger.ts';
 import { periodsOf } from '../../src/model/period.ts';
 import { windowOf } from '../../src/model/window.ts';
 import { isOutdated, newestWindows, type ArchivedWindow } from '../../src/spool/archive-choice.ts';
-import { slice } from '../support/scenario.ts';
+import { slice } from '../support/slice.ts';
 
 const daily = slice({ name: 'daily', dimensions: ['day'], metrics: ['installs'] });
 const undated = slice({ name: 'undated', dimensions: ['os_name'], metrics: ['installs'] });

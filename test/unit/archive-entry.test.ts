@@ -14,7 +14,7 @@ import {
   sidecarText,
 } from '../../src/spool/archive-entry.ts';
 import type { Spooled } from '../../src/spool/spool.ts';
-import { slice } from '../support/scenario.ts';
+import { slice } from '../support/slice.ts';
 
 const bucket = { start: day('2026-05-30'), end: day('2026-05-31') };
 const parts = [{ os_name: { in: ['ios'], notIn: [] } }, { os_name: { in: null, notIn: ['ios'] } }];

@@ -8,7 +8,7 @@ import { day } from '../../src/model/calendar.ts';
 import type { Part } from '../../src/model/part.ts';
 import { windowOf, type Window } from '../../src/model/window.ts';
 import type { SavedBody } from '../../src/service/service.ts';
-import { slice } from '../support/scenario.ts';
+import { slice } from '../support/slice.ts';
 
 const asPart = (...apps: string[]): Part => ({ app_token: { in: apps, notIn: [] } });
 const rest: Part = { app_token: { in: null, notIn: ['a', 'b'] } };

@@ -7,7 +7,8 @@ import * as z from 'zod';
 
 import { refreshJoins } from '../../src/links/joins.ts';
 import { identifier } from '../../src/warehouse/quoting.ts';
-import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts';
+import { openWarehouse } from '../../src/warehouse/opening.ts';
+import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 
 let directory: string;
 let warehouse: Warehouse;

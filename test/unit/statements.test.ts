@@ -16,7 +16,7 @@ import { prepareTable } from '../../src/load/slice-table.ts';
 import type { CatalogItem } from '../../src/model/catalog.ts';
 import { identifier, literal } from '../../src/warehouse/quoting.ts';
 import { migrations, statement } from '../../src/warehouse/statements.ts';
-import { openWarehouse } from '../../src/warehouse/warehouse.ts';
+import { openWarehouse } from '../../src/warehouse/opening.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 

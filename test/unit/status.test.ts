@@ -9,7 +9,8 @@ import type { Config } from '../../src/config/config.ts';
 import { parseConfig } from '../../src/config/read-config.ts';
 import { readStatus } from '../../src/status/status.ts';
 import type { StatusReport } from '../../src/status/status-report.ts';
-import { openWarehouse, type Warehouse } from '../../src/warehouse/warehouse.ts';
+import { openWarehouse } from '../../src/warehouse/opening.ts';
+import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 
 const AS_OF = new Date('2026-02-14T02:30:00Z');
 

@@ -5,7 +5,7 @@ import { catalogFilters, type Catalog } from '../../../src/model/catalog.ts';
 import { metricsOf } from '../../../src/model/metric.ts';
 import type { Slice } from '../../../src/model/slice.ts';
 import { createWorld, type World, type WorldOptions } from '../../../src/simulator/world/world.ts';
-import { slice } from '../../support/scenario.ts';
+import { slice } from '../../support/slice.ts';
 import type { Setting } from './pass-nights.ts';
 import { askWorld } from './reported-rows.ts';
 import { runNights } from './run-nights.ts';

@@ -7,8 +7,9 @@ import { addDays, day, daysBetween, startOfDayAt, type DayInterval } from '../..
 import { emptyLedger } from '../../../src/model/ledger.ts';
 import type { Slice } from '../../../src/model/slice.ts';
 import { planSlice } from '../../../src/plan/plan.ts';
-import { openWarehouse, type Warehouse } from '../../../src/warehouse/warehouse.ts';
-import { slice } from '../../support/scenario.ts';
+import { openWarehouse } from '../../../src/warehouse/opening.ts';
+import type { Warehouse } from '../../../src/warehouse/warehouse.ts';
+import { slice } from '../../support/slice.ts';
 
 const FIRST_DAY = day('2020-01-01');
 const RUN_ID = 'bench';
