@@ -131,9 +131,14 @@ function withLoaded(
   }
   const { fingerprint, weekStartsOn } = plan;
   const table: SliceTable = { fingerprint, tableName: 't', state, weekStartsOn, maxDays: null, parts: null, periods };
-  if (state === 'live') return { live: table, building: null };
-  const isSwapped = isComplete({ ...plan, table });
-  return isSwapped ? { live: { ...table, state: 'live' }, building: null } : { ...ledger, building: table };
+  return state === 'live' ? { live: table, building: null } : { ...ledger, building: table };
+}
+
+/** The ledger after a run, which ends by swapping a new table that is complete, also where nothing was left to load. */
+function swapped(ledger: SliceLedger, plan: SlicePlan): SliceLedger {
+  const { building: table } = ledger;
+  const isDone = table?.fingerprint === plan.fingerprint && isComplete({ ...plan, table });
+  return isDone && table !== null ? { live: { ...table, state: 'live' }, building: null } : ledger;
 }
 
 interface Lived {
@@ -147,7 +152,8 @@ function live(of: Slice, series: readonly Night[], from: Lived = { ledger: empty
     const asOf = new Date(before.getTime() + afterHours * HOUR_MS);
     const plan = planAt(of, ledger, asOf);
     const loaded = plan.windows.filter((_, index) => loads[index % loads.length]);
-    return { ledger: loaded.length === 0 ? ledger : withLoaded(ledger, plan, loaded, asOf, rows), asOf };
+    const after = loaded.length === 0 ? ledger : withLoaded(ledger, plan, loaded, asOf, rows);
+    return { ledger: swapped(after, plan), asOf };
   }, from);
 }
 
