@@ -239,3 +239,29 @@ test('a changed filter on a slice without a date dimension is swapped in by the 
   const { stored, truth } = await storedAndTrue(scenario, narrow, DAYS, NOW);
   expect(stored).toEqual(truth);
 });
+
+test('a new table is swapped in once the days it still lacks have left the date period, with nothing left to ask for', async () => {
+  const closing = { ...given, datePeriod: { first: { daysAgo: 20 }, last: { day: day('2026-05-16') } } } as const;
+  const [before, after] = [slice(closing), slice({ ...closing, parameters: { os_name__in: 'ios' } })];
+  scenario = await openScenario([before], { simulator });
+  await runNight(scenario, NOW);
+  scenario.simulator.script({
+    match: reports({ date_period: (period) => daysOf(period) > 1 }),
+    times: Infinity,
+    fault: { kind: 'status', status: 504 },
+  });
+  scenario.simulator.script({
+    match: reports({ date_period: (period) => !period.startsWith('2026-05-16') }),
+    times: Infinity,
+    fault: { kind: 'status', status: 400 },
+  });
+  const first = await runNight(scenario, NOW, { slices: [after] });
+  expect(first.slices[0]?.windows).toMatchObject({ loaded: 1 });
+  expect(await column(scenario, 'select state from ripen.slice_tables order by state')).toEqual(['building', 'live']);
+  const later = new Date('2026-06-05T02:30:00Z');
+  const last = await runNight(scenario, later, { slices: [after] });
+  expect(last).toMatchObject({ status: 'succeeded', slices: [{ requests: 0, windows: { planned: 0 } }] });
+  expect(await column(scenario, 'select state from ripen.slice_tables')).toEqual(['live']);
+  const { stored, truth } = await storedAndTrue(scenario, after, '2026-05-16:2026-05-16', later);
+  expect(stored).toEqual(truth);
+});
