@@ -35,7 +35,7 @@ const program = (root: string): string => `
 import { Secret } from '${root}dist/config/secret.js';
 import { connect } from '${root}dist/service/connect.js';
 import { sendSpend } from '${root}dist/spend/send-spend.js';
-import { openWarehouse } from '${root}dist/warehouse/warehouse.js';
+import { openWarehouse } from '${root}dist/warehouse/opening.js';
 const [directory, url, resend] = process.argv.slice(1);
 const emit = () => {};
 const costHeaders = { Authorization: new Secret('Partner simulator') };

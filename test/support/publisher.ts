@@ -25,7 +25,7 @@ export interface Publisher {
 }
 
 const PROGRAM = (built: string): string => `
-  import { openWarehouse } from '${built}/dist/warehouse/warehouse.js';
+  import { openWarehouse } from '${built}/dist/warehouse/opening.js';
   import { publish } from '${built}/dist/publish/publish.js';
   const emit = () => {};
   const warehouse = await openWarehouse(process.argv[1], { mode: 'write', lockWaitMs: 0, emit });
