@@ -25,7 +25,7 @@ const DRAWN = 8;
 const SEED = Number(process.env['RIPEN_STEPS_SEED'] ?? 1);
 /** Far more than two nights and their comparison take. */
 const MS_PER_STEP = 30_000;
-/** The long form takes an hour: it says where it is. */
+/** The long form takes hours: it says where it is. */
 const TOLD_EVERY = 50;
 /** More than there are. */
 const MOST_STEPS = 1000;
