@@ -16,7 +16,7 @@ import { judge } from './judge.ts';
 import { type Lane, turn } from './lane.ts';
 import { linkSignals } from './linked-signal.ts';
 import type { RetryBudget } from './retry-budget.ts';
-import { MAX_TRIES, policies, Setback, type SetbackKind } from './setback.ts';
+import { FAILED_TRIES, policies, Setback, type SetbackKind } from './setback.ts';
 import type { Tally } from './tally.ts';
 
 /** What all calls of a connection share. */
@@ -48,9 +48,8 @@ export async function call<T>(wire: Wire, lane: Lane, ask: Ask, signal: AbortSig
         return await attempt(wire, lane, ask, tries, onWire.signal, waiting.signal, read);
       } catch (error) {
         if (!(error instanceof Setback)) throw error;
-        const ofItsKind = (seen.get(error.setback) ?? 0) + 1;
-        seen.set(error.setback, ofItsKind);
-        await pause(wire, ask, error, tries, ofItsKind, waiting.signal);
+        seen.set(error.setback, (seen.get(error.setback) ?? 0) + 1);
+        await pause(wire, ask, error, tries, seen, waiting.signal);
       }
     }
   } finally {
@@ -101,12 +100,14 @@ async function pause(
   ask: Ask,
   setback: Setback,
   tries: number,
-  ofItsKind: number,
+  seen: ReadonlyMap<SetbackKind, number>,
   waiting: AbortSignal,
 ): Promise<void> {
   if (ask.repeats !== 'all' && !ask.repeats.includes(setback.setback)) throw setback;
-  const policy = policies[setback.setback];
-  if (tries >= MAX_TRIES || ofItsKind >= (policy.tries ?? ask.triesWhenSlow)) throw failureOf(setback, ask, tries);
+  const failed = tries - (seen.get('overload') ?? 0);
+  const ofItsKind = seen.get(setback.setback) ?? 0;
+  const allowed = policies[setback.setback].tries ?? ask.triesWhenSlow;
+  if (failed >= FAILED_TRIES || ofItsKind >= allowed) throw failureOf(setback, ask, tries);
   if (!wire.budget.take()) {
     const retries = wire.budget.spent;
     throw failureOf(setback, ask, tries, `; the run's budget of ${retries} retries was used up`, { retries });

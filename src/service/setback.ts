@@ -43,14 +43,19 @@ interface Policy {
   readonly hint: string;
 }
 
-/** Tries of one call at most, whatever befalls it. */
-export const MAX_TRIES = 6;
+/** Tries of one call that may fail, in whatever ways; being turned away by 429 is not failing. */
+export const FAILED_TRIES = 6;
+/**
+ * Tries of one call that may be turned away: more, as each lowers the concurrency until there is room again. They take four
+ * to five minutes, unless the service asks for longer.
+ */
+const TURNED_AWAY_TRIES = 12;
 const AGAIN_LATER = 'Run again later; what was loaded stays.';
 const LOOK_AT_ADDRESS = 'Check what answers at the configured address: a proxy or a sign-in page may stand before it.';
 
 export const policies: Readonly<Record<SetbackKind, Policy>> = {
   unsent: {
-    tries: MAX_TRIES,
+    tries: FAILED_TRIES,
     code: 'SOURCE_UNAVAILABLE',
     sign: 'outage',
     hint: 'Check the address in the service section and the network, then run again.',
@@ -61,17 +66,17 @@ export const policies: Readonly<Record<SetbackKind, Policy>> = {
     sign: 'unclear',
     hint: 'Name the certificate authority of the address in service.ca_file.',
   },
-  unanswered: { tries: MAX_TRIES, code: 'SOURCE_UNAVAILABLE', sign: 'outage', hint: AGAIN_LATER },
-  unavailable: { tries: MAX_TRIES, code: 'SOURCE_UNAVAILABLE', sign: 'outage', hint: AGAIN_LATER },
-  faulty: { tries: MAX_TRIES, code: 'SOURCE_UNAVAILABLE', sign: 'outage', hint: AGAIN_LATER },
+  unanswered: { tries: FAILED_TRIES, code: 'SOURCE_UNAVAILABLE', sign: 'outage', hint: AGAIN_LATER },
+  unavailable: { tries: FAILED_TRIES, code: 'SOURCE_UNAVAILABLE', sign: 'outage', hint: AGAIN_LATER },
+  faulty: { tries: FAILED_TRIES, code: 'SOURCE_UNAVAILABLE', sign: 'outage', hint: AGAIN_LATER },
   overload: {
-    tries: MAX_TRIES,
+    tries: TURNED_AWAY_TRIES,
     code: 'SOURCE_OVERLOADED',
     sign: 'alive',
     hint: 'Keep other jobs off the account while this one runs, or lower service.max_concurrency.',
   },
-  cut: { tries: MAX_TRIES, code: 'SOURCE_UNAVAILABLE', sign: 'alive', hint: AGAIN_LATER },
-  truncated: { tries: MAX_TRIES, code: 'SOURCE_GARBLED', sign: 'alive', hint: AGAIN_LATER },
+  cut: { tries: FAILED_TRIES, code: 'SOURCE_UNAVAILABLE', sign: 'alive', hint: AGAIN_LATER },
+  truncated: { tries: FAILED_TRIES, code: 'SOURCE_GARBLED', sign: 'alive', hint: AGAIN_LATER },
   garbled: { tries: 2, code: 'SOURCE_GARBLED', sign: 'alive', hint: LOOK_AT_ADDRESS },
   'too heavy': {
     tries: null,

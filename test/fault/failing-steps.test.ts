@@ -2,8 +2,8 @@
  * FAULTS 23, at every step: the n-th statement or file operation of a night fails, once or like all that follow it, and
  * the night is run once more.
  *
- * A few steps of kinds as different as can be are drawn; `RIPEN_FAILING_STEPS=all` is the long form, `RIPEN_STEPS_SEED`
- * draws others.
+ * A few steps of kinds as different as can be are drawn; `RIPEN_STEPS_SEED` draws others. The long form fails every one:
+ * `RIPEN_FAILING_STEPS=1/2` one half of them, so that as many processes as there are cores can share them.
  */
 
 import { cp, rm } from 'node:fs/promises';
@@ -20,7 +20,7 @@ import { contentsOf, differences, everythingIn } from '../support/installation-c
 import { openInstallation, serviceAt, TOKEN, type Installation } from '../support/installation.ts';
 import { drawSteps } from '../support/kill-moments.ts';
 
-const EVERY = process.env['RIPEN_FAILING_STEPS'] === 'all';
+const PART = process.env['RIPEN_FAILING_STEPS']?.split('/').map(Number) ?? null;
 const DRAWN = 8;
 const SEED = Number(process.env['RIPEN_STEPS_SEED'] ?? 1);
 /** Far more than two nights and their comparison take. */
@@ -109,9 +109,11 @@ async function state(): Promise<Record<string, string>> {
   return { ...everything, files: files.join('\n') };
 }
 
+const modes = ['once', 'from there on'] as const;
+
 interface Failing {
   readonly step: number;
-  readonly mode: 'once' | 'from there on';
+  readonly mode: (typeof modes)[number];
 }
 
 /** What is wrong after a night with a failing step, and after the next one; empty when nothing is. */
@@ -138,14 +140,25 @@ async function aftermath({ step, mode }: Failing): Promise<string[]> {
 
 function chosen(): Failing[] {
   const all = [...steps.keys()].map((index) => index + 1);
-  if (EVERY) return all.flatMap((step) => [{ step, mode: 'once' } as const, { step, mode: 'from there on' } as const]);
+  if (PART !== null)
+    return partOf(
+      all.flatMap((step) => modes.map((mode) => ({ step, mode }))),
+      PART,
+    );
   const timeline = { linesAtMs: [], ms: 0, steps };
   return drawSteps(DRAWN, timeline, SEED).flatMap((moment, index) =>
     'step' in moment ? [{ step: moment.step, mode: index % 2 === 0 ? 'once' : 'from there on' } as const] : [],
   );
 }
 
-describe(`steps ${EVERY ? 'of every number' : `drawn from seed ${SEED}`}`, () => {
+/** The i-th of n parts, every n-th of all. */
+function partOf(all: readonly Failing[], [i, n]: readonly number[]): Failing[] {
+  if (i === undefined || n === undefined || !(i >= 1 && i <= n))
+    throw new Error('RIPEN_FAILING_STEPS is one part: 1/2');
+  return all.filter((_, index) => index % n === i - 1);
+}
+
+describe(`steps ${PART === null ? `drawn from seed ${SEED}` : `of every number, part ${PART.join(' of ')}`}`, () => {
   test(
     'whichever step fails, the night tells a failure of the disk, serves an old or a new snapshot, and the next run completes it',
     async () => {
@@ -158,6 +171,6 @@ describe(`steps ${EVERY ? 'of every number' : `drawn from seed ${SEED}`}`, () =>
       expect(wrong).toEqual([]);
       expect(steps.length).toBeGreaterThan(100);
     },
-    (EVERY ? 2 * MOST_STEPS : DRAWN) * MS_PER_STEP,
+    (PART === null ? DRAWN : modes.length * MOST_STEPS) * MS_PER_STEP,
   );
 });

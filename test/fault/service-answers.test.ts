@@ -99,11 +99,27 @@ describe('row 2: a storm of 429', () => {
     expect(service.statistics().peakConcurrency).toBe(10);
   });
 
-  test('that never ends stops a call after 6 tries as SOURCE_OVERLOADED', async () => {
-    await serve(() => ({ status: 429 }));
+  test('that never ends stops a call after 12 tries and some five minutes as SOURCE_OVERLOADED', async () => {
+    const { clock } = await serve(() => ({ status: 429 }));
     const failure = await failureFrom(ask());
-    expect(failure).toMatchObject({ code: 'SOURCE_OVERLOADED', facts: { status: 429, attempts: 6 } });
-    expect(server.received).toHaveLength(6);
+    expect(failure).toMatchObject({ code: 'SOURCE_OVERLOADED', facts: { status: 429, attempts: 12 } });
+    expect(server.received).toHaveLength(12);
+    const waitedMs = clock.slept.reduce((sum, ms) => sum + ms, 0);
+    expect(waitedMs).toBeGreaterThan(4 * 60_000);
+    expect(waitedMs).toBeLessThan(6 * 60_000);
+  });
+
+  test('does not count against the tries that may fail: 8 times 429 among 5 times 503, then an answer', async () => {
+    const statuses = [429, 429, 503, 429, 503, 429, 429, 503, 429, 503, 429, 503, 429];
+    await serve(after(...statuses.map((status) => ({ status }))));
+    expect(await ask()).not.toBeNull();
+    expect(server.received).toHaveLength(14);
+  });
+
+  test('does not add to the tries that may fail either: a sixth 503 ends a call that was turned away 3 times', async () => {
+    await serve(after(...[429, 503, 429, 503, 429, 503, 503, 503, 503].map((status) => ({ status }))));
+    const failure = await failureFrom(ask());
+    expect(failure).toMatchObject({ code: 'SOURCE_UNAVAILABLE', facts: { status: 503, attempts: 9 } });
   });
 
   test('that never ends costs 60 calls no more than the budget of 40 retries', async () => {
@@ -119,7 +135,7 @@ describe('row 2: a storm of 429', () => {
       maxConcurrency: 1,
     });
     for (let count = 0; count < 10; count += 1) await ask();
-    for (let count = 0; count < 4; count += 1) await failureFrom(ask());
+    for (let count = 0; count < 2; count += 1) await failureFrom(ask());
     expect(service.statistics().retries).toBe(17);
   });
 });
