@@ -1,9 +1,10 @@
 /**
  * Stops asking a service that is down, and finds out when it is back.
  *
- * Opens after consecutive outages (connection failures, 5xx), lets one probe through when its wait is over, closes with
- * the first sign of life, and gives up for good when several probes in a row found nothing: the run then ends with what
- * it has, and the next one starts afresh.
+ * Opens after consecutive outages (connection failures, 5xx), lets one probe through when its wait is over, closes when
+ * that one met a sign of life, and gives up for good when several probes in a row found nothing: the run then ends with
+ * what it has, and the next one starts afresh. Calls that began before it opened say how the service was then: a service
+ * that is being restarted may still finish some answers while it takes no new calls.
  */
 
 import type { Emit } from '../events.ts';
@@ -39,7 +40,7 @@ export class Breaker {
   #failedProbes = 0;
   #isProbing = false;
   #lastOutage = '';
-  /** Tells a wait that ended from one whose breaker has closed meanwhile. */
+  /** Tells what began before the breaker opened from what began since. */
   #openings = 0;
 
   constructor(origin: string, clock: Clock, life: AbortSignal, emit: Emit) {
@@ -60,10 +61,11 @@ export class Breaker {
     if (!this.#isPassable()) return null;
     const isProbe = this.#state === 'half open';
     if (isProbe) this.#isProbing = true;
+    const opening = this.#openings;
     let isSettled = false;
     return {
       settle: (sign, because) => {
-        if (isSettled) return;
+        if (isSettled || opening !== this.#openings) return;
         isSettled = true;
         if (isProbe) this.#isProbing = false;
         if (sign === 'alive') this.#close();
@@ -81,7 +83,7 @@ export class Breaker {
   #close(): void {
     this.#outages = 0;
     this.#failedProbes = 0;
-    if (this.#state === 'closed' || this.#state === 'given up') return;
+    if (this.#state === 'closed') return;
     this.#state = 'closed';
     this.#emit({ type: 'breaker_closed' });
     this.#line.admitAll();
@@ -89,24 +91,23 @@ export class Breaker {
 
   #countOutage(isProbe: boolean, because: string): void {
     this.#lastOutage = because;
-    if (isProbe && this.#state === 'half open') {
-      this.#failedProbes += 1;
-      if (this.#failedProbes < PROBES_TO_GIVE_UP) {
-        void this.#open();
-        return;
-      }
-      this.#state = 'given up';
-      this.#line.admitAll();
-    } else if (this.#state === 'closed') {
+    if (!isProbe) {
       this.#outages += 1;
       if (this.#outages >= OUTAGES_TO_OPEN) void this.#open();
+      return;
     }
+    this.#failedProbes += 1;
+    if (this.#failedProbes < PROBES_TO_GIVE_UP) {
+      void this.#open();
+      return;
+    }
+    this.#state = 'given up';
+    this.#line.admitAll();
   }
 
   async #open(): Promise<void> {
     this.#state = 'open';
     this.#openings += 1;
-    const opening = this.#openings;
     const waitMs = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** this.#failedProbes);
     this.#emit({ type: 'breaker_opened', waitMs });
     try {
@@ -114,7 +115,6 @@ export class Breaker {
     } catch {
       return; // The connection was closed.
     }
-    if (this.#state !== 'open' || opening !== this.#openings) return;
     this.#state = 'half open';
     this.#line.admitAll();
   }

@@ -63,6 +63,29 @@ describe('the breaker', () => {
     expect(events.at(-1)).toEqual({ type: 'breaker_closed' });
   });
 
+  test('stays open for answers to calls that began before it opened, and closes for the probe alone', async () => {
+    const early = [passage(), passage()];
+    fail(8);
+    early[0]?.settle('alive', '');
+    expect(breaker.pass()).toBeNull();
+    await halfOpen();
+    const probe = passage();
+    early[1]?.settle('alive', '');
+    expect(breaker.pass()).toBeNull();
+    probe.settle('alive', '');
+    expect(breaker.pass()).not.toBeNull();
+    expect(events.map(({ type }) => type)).toEqual(['breaker_opened', 'breaker_closed']);
+  });
+
+  test('does not open again for outages of calls that began before it opened', async () => {
+    const early = Array.from({ length: 8 }, passage);
+    fail(8);
+    await halfOpen();
+    passage().settle('alive', '');
+    for (const call of early) call.settle('outage', 'ECONNRESET');
+    expect(breaker.pass()).not.toBeNull();
+  });
+
   test('gives the probe to somebody else when it ended for a reason of its own', async () => {
     fail(8);
     await halfOpen();
