@@ -7,8 +7,6 @@
  * window, with the parts of it that were answered; nothing here throws for one window.
  */
 
-import { rm } from 'node:fs/promises';
-
 import { asFailure, Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import type { Part } from '../model/part.ts';
@@ -78,7 +76,9 @@ export async function* extract(queue: Asking[], extraction: Extraction): AsyncGe
     const { window, answered } = asking;
     const requests = window.parts.length - answered.size;
     extraction.emit({ type: 'window_asked', slice: window.slice.name, window: labelOf(window), requests });
-    const answer = await fetchWindow(asking, extraction);
+    const answer = await fetchWindow(asking, extraction).catch((error: unknown): Missed => {
+      return { window, failure: asFailure(error), heavy: [], answered: new Map() };
+    });
     asked.push({ slice: window.slice, requests });
     if ('failure' in answer) missed.push(answer);
     else spooled.push(answer);
@@ -176,15 +176,15 @@ function spooledOf(window: Window, answered: PartAnswers, emit: Emit): Spooled {
 async function fetchPart(window: Window, part: Part, { service, spool, signal }: Extraction): Promise<PartAnswer> {
   const requestedAt = new Date();
   const saved = await service.report(reportParameters(window, part), spool.pathFor(window), signal);
-  if (saved !== null && saved.plainBytes > MAX_DOCUMENT_BYTES) throw await tooLarge(window, saved);
+  if (saved !== null && saved.plainBytes > MAX_DOCUMENT_BYTES) throw await tooLarge(window, saved, spool);
   const kept = saved === null ? null : await spool.keep(saved);
   const body = kept?.longNumbers === true ? await quoteLongNumbers(kept) : kept;
   return { body, requestedAt, receivedAt: new Date() };
 }
 
 /** The failure of an answer that is whole but too large to be parsed in bounded memory: a smaller question is asked. */
-async function tooLarge(window: Window, saved: SavedBody): Promise<Failure> {
-  await rm(saved.path, { force: true });
+async function tooLarge(window: Window, saved: SavedBody, spool: Extraction['spool']): Promise<Failure> {
+  await spool.discard({ answers: [{ body: saved }] });
   const megabytes = Math.round(saved.plainBytes / 1_000_000);
   const message = `slice ${window.slice.name}, ${labelOf(window)}: the answer had ${megabytes} MB, more than the ${MAX_DOCUMENT_BYTES / 1_000_000} MB that are parsed at once.`;
   return new Failure('SOURCE_TOO_HEAVY', message, {

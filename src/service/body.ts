@@ -1,7 +1,8 @@
 /**
  * A large body on its way to disk: saved as it came, decoded on the side only to be measured.
  *
- * Promises: memory does not grow with the body; what is returned is complete; after a failure no file is left behind.
+ * Promises: memory does not grow with the body; what is returned is complete; after a failure no file is left behind,
+ * as long as the disk can remove one.
  */
 
 import { createHash, type Hash } from 'node:crypto';
@@ -36,7 +37,8 @@ export async function saveBody(answer: Answer, path: string, maxPlainBytes: numb
     }
     expectObject(answer, gauge);
   } catch (error) {
-    await rm(path, { force: true });
+    // What ended the saving is worth more than a disk that does not let go of the rest.
+    await rm(path, { force: true }).catch(() => {});
     throw error;
   }
   return {

@@ -11,7 +11,8 @@ import * as z from 'zod';
 import type { Catalog } from '../model/catalog.ts';
 import { archiveRoot } from './archive.ts';
 import { documentText, parseDocument, type Damage } from './archive-document.ts';
-import { makePrivateDirectory, nullWhenMissing, onDisk, writeDurably } from './archive-files.ts';
+import { makePrivateDirectory, nullWhenMissing, writeDurably } from './archive-files.ts';
+import { onDisk } from './on-disk.ts';
 
 /** No slice can be named so: their folders have no dot. */
 const CATALOG = 'catalog.json';
@@ -40,7 +41,7 @@ export interface SeenCatalog {
 /** Keeps a catalog in the place of the one before. Throws `STORAGE_FAILED`. */
 export async function keepCatalog(warehousePath: string, catalog: SeenCatalog): Promise<void> {
   const root = archiveRoot(warehousePath);
-  await onDisk(root, async () => {
+  await onDisk('archive', root, async () => {
     await makePrivateDirectory(root);
     await writeDurably(join(root, CATALOG), documentText(catalog));
   });
@@ -49,7 +50,7 @@ export async function keepCatalog(warehousePath: string, catalog: SeenCatalog): 
 /** The kept catalog, or what is wrong with it; null when there is none. Throws `STORAGE_FAILED`. */
 export async function readKeptCatalog(warehousePath: string): Promise<SeenCatalog | Damage | null> {
   const path = join(archiveRoot(warehousePath), CATALOG);
-  return onDisk(path, async () => {
+  return onDisk('archive', path, async () => {
     const text = await readFile(path, 'utf8').catch(nullWhenMissing);
     if (text === null) return null;
     const found = parseDocument(text, catalogShape, 'the catalog');

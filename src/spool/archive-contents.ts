@@ -12,7 +12,8 @@ import { archiveRoot, removeUnfinished } from './archive.ts';
 import { newestWindows, type ArchivedWindow } from './archive-choice.ts';
 import type { Damage, Flaw } from './archive-document.ts';
 import { bodyName, parseEntryName, parseSidecar, SIDECAR, type ArchiveEntry } from './archive-entry.ts';
-import { measureFile, nullWhenMissing, onDisk } from './archive-files.ts';
+import { measureFile, nullWhenMissing } from './archive-files.ts';
+import { onDisk } from './on-disk.ts';
 import type { Spooled } from './spool.ts';
 
 export interface ArchiveContents {
@@ -26,7 +27,7 @@ const SET_ASIDE = '.corrupt';
 /** What there is of a slice, unfinished entries removed, what was set aside left out. Throws `STORAGE_FAILED`. */
 export async function readArchive(warehousePath: string, slice: string): Promise<ArchiveContents> {
   const folder = join(archiveRoot(warehousePath), slice);
-  return onDisk(folder, async () => {
+  return onDisk('archive', folder, async () => {
     const windows: ArchivedWindow[] = [];
     const damages: Damage[] = [];
     if ((await readdir(folder).catch(nullWhenMissing)) === null) return { windows, damages };
@@ -55,7 +56,7 @@ async function readEntry(path: string, slice: string): Promise<ArchiveEntry | Fl
 
 /** What is wrong with an entry's bodies; null when every byte is as it was written. */
 async function damageOf({ path, entry }: ArchivedWindow): Promise<Damage | null> {
-  return onDisk(path, async () => {
+  return onDisk('archive', path, async () => {
     for (const [partNo, body] of entry.bodies.entries()) {
       if (body === null) continue;
       const name = bodyName(partNo);
@@ -97,7 +98,7 @@ export async function intactWindows(windows: readonly ArchivedWindow[], slice: S
 
 /** Renames what cannot be loaded, so that it is met only once; returns its new path. Throws `STORAGE_FAILED`. */
 export async function setAside(path: string): Promise<string> {
-  return onDisk(path, async () => {
+  return onDisk('archive', path, async () => {
     const aside = `${path}${SET_ASIDE}`;
     await rename(path, aside);
     return aside;

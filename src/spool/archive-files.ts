@@ -1,7 +1,7 @@
 /**
  * The archive's files: written so that a crash leaves whole ones or none, read so that a changed byte is noticed.
  *
- * Hides permissions, durability and compression. Every error of the file system comes out as `STORAGE_FAILED`.
+ * Hides permissions, durability and compression; errors of the file system come out as they are.
  */
 
 import { createReadStream, createWriteStream } from 'node:fs';
@@ -95,18 +95,4 @@ export function nullWhenMissing(error: unknown): null {
 
 function hasCode(error: unknown, code: string): boolean {
   return error instanceof Error && 'code' in error && error.code === code;
-}
-
-/** What the work returns; an error of the file system becomes `STORAGE_FAILED` about the path. */
-export async function onDisk<T>(path: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof Error && 'syscall' in error)) throw error;
-    throw new Failure('STORAGE_FAILED', `The archive at ${path} could not be used: ${error.message}`, {
-      facts: { path },
-      hint: 'Check free space and permissions of the archive beside the warehouse.',
-      cause: error,
-    });
-  }
 }

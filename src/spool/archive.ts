@@ -23,11 +23,11 @@ import {
   makeNewDirectory,
   makePrivateDirectory,
   nullWhenMissing,
-  onDisk,
   refuseLink,
   syncPath,
   writeDurably,
 } from './archive-files.ts';
+import { onDisk } from './on-disk.ts';
 import type { Spooled } from './spool.ts';
 
 /** Where the archive of a warehouse lies. */
@@ -43,7 +43,7 @@ export function archiveExists(warehousePath: string): boolean {
 /** Keeps a loaded window's answer; `asOf` stood for its fetch. Throws `STORAGE_FAILED` and leaves nothing behind then. */
 export async function keepWindow(warehousePath: string, spooled: Spooled, asOf: Date | null): Promise<void> {
   const folder = join(archiveRoot(warehousePath), spooled.window.slice.name);
-  await onDisk(folder, async () => {
+  await onDisk('archive', folder, async () => {
     await makePrivateDirectory(folder);
     await refuseLink(folder);
     const entry = await newEntry(folder, entryStem(spooled.window, spooled.requestedAt));
@@ -73,7 +73,7 @@ async function newEntry(folder: string, stem: string): Promise<string> {
 /** Removes the entries that were asked for before an instant, and unfinished ones. Throws `STORAGE_FAILED`. */
 export async function removeEntriesBefore(warehousePath: string, before: Date): Promise<void> {
   const root = archiveRoot(warehousePath);
-  await onDisk(root, async () => {
+  await onDisk('archive', root, async () => {
     const slices = (await readdir(root, { withFileTypes: true }).catch(nullWhenMissing)) ?? [];
     for (const slice of slices) {
       if (!slice.isDirectory()) continue;

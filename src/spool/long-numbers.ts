@@ -14,6 +14,7 @@ import { createGunzip } from 'node:zlib';
 
 import type { SavedBody } from '../service/service.ts';
 import { Measuring } from './measuring.ts';
+import { onDisk } from './on-disk.ts';
 
 /** Significant digits every double carries. */
 const SAFE_DIGITS = 15;
@@ -80,16 +81,20 @@ export class LongNumberQuoter extends Transform {
   }
 }
 
-/** The same answer with its long numbers in quotes, in place of the old file, uncompressed. */
+/** The same answer with its long numbers in quotes, in place of the old file, uncompressed. Throws `STORAGE_FAILED`. */
 export async function quoteLongNumbers(body: SavedBody): Promise<SavedBody> {
+  return onDisk('spool', body.path, async () => rewritten(body));
+}
+
+async function rewritten(body: SavedBody): Promise<SavedBody> {
   const path = body.path.replace(/\.gz$/, '');
-  const rewritten = `${path}.part`;
+  const unfinished = `${path}.part`;
   const source = createReadStream(body.path);
-  const sink = createWriteStream(rewritten, { mode: 0o600 });
+  const sink = createWriteStream(unfinished, { mode: 0o600 });
   const [quoter, measuring] = [new LongNumberQuoter(), new Measuring()];
   if (body.encoding === 'gzip') await pipeline(source, createGunzip(), quoter, measuring, sink);
   else await pipeline(source, quoter, measuring, sink);
-  await rename(rewritten, path);
+  await rename(unfinished, path);
   if (path !== body.path) await rm(body.path);
   const { sha256, bytes } = measuring.measured();
   return { path, encoding: 'identity', bytes, plainBytes: bytes, sha256, longNumbers: false };

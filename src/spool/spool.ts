@@ -12,6 +12,7 @@ import { join } from 'node:path';
 import { Failure } from '../errors.ts';
 import { labelOf, type Window } from '../model/window.ts';
 import type { SavedBody } from '../service/service.ts';
+import { onDisk } from './on-disk.ts';
 
 /** One answer to one report request; null body: the service said there is nothing (204). */
 export interface SpooledAnswer {
@@ -28,6 +29,7 @@ export interface Spooled {
   readonly receivedAt: Date;
 }
 
+/** Doors that return promises throw `STORAGE_FAILED` when the disk refuses. */
 export interface Spool {
   /** A fresh path for a window's answer. */
   pathFor(window: Window): string;
@@ -60,12 +62,12 @@ export function openSpool(warehousePath: string): Spool {
     },
     async keep(body) {
       const path = `${body.path}.json${body.encoding === 'gzip' ? '.gz' : ''}`;
-      await rename(body.path, path);
+      await onDisk('spool', path, async () => rename(body.path, path));
       return { ...body, path };
     },
     async discard(spooled) {
       const paths = spooled.answers.flatMap(({ body }) => (body === null ? [] : [body.path]));
-      await Promise.all(paths.map((path) => rm(path, { force: true })));
+      await Promise.all(paths.map(async (path) => onDisk('spool', path, async () => rm(path, { force: true }))));
     },
     clear() {
       try {

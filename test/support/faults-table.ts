@@ -208,7 +208,7 @@ export const faultRows: readonly FaultRow[] = [
     ],
     [
       STEPS,
-      'whichever step fails, the night tells a failure of the disk, serves an old or a new snapshot, and the next run completes it',
+      'whichever step fails, the night tells a failure of the disk, serves each slice old or new, and the next run completes it',
     ],
   ]),
   row(24, 'a warehouse that is open elsewhere, two runs at once', 'names the holder, waits up to --lock-wait; 75', [

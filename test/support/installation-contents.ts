@@ -18,6 +18,7 @@ const STATE_OF_LEDGER = new Set(['ripen.periods', 'ripen.restatements', 'ripen.s
 const relationRow = z.object({ name: z.string(), columns: z.array(z.object({ name: z.string(), type: z.string() })) });
 const manifestShape = z.object({
   files: z.array(z.object({ path: z.string(), rows: z.number(), sums: z.unknown(), content: z.string() })),
+  retired: z.array(z.object({ path: z.string() })).default([]),
 });
 
 /** The rows of a query, in any readable database, as JSON values. Nobody else may have the file open for writing. */
@@ -85,8 +86,18 @@ async function reading<T>(path: string, use: (connection: DuckDBConnection) => P
 
 /** What a lake's manifest states of its files: paths, rows, exact sums and content. */
 export async function manifestOf(lake: string): Promise<string> {
-  const { files } = manifestShape.parse(JSON.parse(await readFile(join(lake, '_manifest.json'), 'utf8')));
+  const { files } = await readManifest(lake);
   return files.map((file) => JSON.stringify(file)).join('\n');
+}
+
+/** The versions that a lake keeps for readers of an older state alone, relative to it. */
+export async function retiredVersions(lake: string): Promise<ReadonlySet<string>> {
+  const { retired } = await readManifest(lake);
+  return new Set(retired.map(({ path }) => path));
+}
+
+async function readManifest(lake: string): Promise<z.infer<typeof manifestShape>> {
+  return manifestShape.parse(JSON.parse(await readFile(join(lake, '_manifest.json'), 'utf8')));
 }
 
 /**
