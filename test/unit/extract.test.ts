@@ -35,8 +35,15 @@ interface Told {
   readonly discarded: readonly string[];
 }
 
-/** Extracts from a service that fails some reports, by their filter; the others are answered in files of that name. */
-async function extracted(asking: Asking, failing: Readonly<Record<string, FailureCode>>): Promise<Told> {
+/**
+ * Extracts from a service that fails some reports, by their filter; the others are answered in files of that name, which
+ * the disk may refuse to remove.
+ */
+async function extracted(
+  asking: Asking,
+  failing: Readonly<Record<string, FailureCode>>,
+  onDiscard: () => void = () => {},
+): Promise<Told> {
   const [asked, discarded]: [string[], string[]] = [[], []];
   const report = async (parameters: Readonly<Record<string, string>>, _: string, signal: AbortSignal) => {
     const filter = parameters['app_token__in'] ?? `not ${parameters['app_token__not_in'] ?? ''}`;
@@ -55,6 +62,7 @@ async function extracted(asking: Asking, failing: Readonly<Record<string, Failur
     }: {
       readonly answers: readonly { readonly body: { readonly path: string } | null }[];
     }) => {
+      onDiscard();
       discarded.push(...answers.map(({ body }) => body?.path ?? ''));
     },
   };
@@ -115,4 +123,15 @@ test('a part that is refused gives the others up, and what was answered of them 
   expect(missed).toMatchObject({ failure: { code: 'SOURCE_REFUSED' }, heavy: [] });
   expect(missed?.answered.size).toBe(0);
   expect(discarded).toEqual(['b']);
+});
+
+test('a disk that does not remove what was answered is the failure of that window, and of nothing else', async () => {
+  const window = windowIn(asPart('a'), rest);
+  const answered = new Map([[rest, { body: bodyAt('rest'), requestedAt: new Date(0), receivedAt: new Date(0) }]]);
+  const { batches } = await extracted({ window, answered }, { a: 'SOURCE_REFUSED' }, () => {
+    throw new Failure('STORAGE_FAILED', 'The spool could not be used.');
+  });
+  const [missed] = batches.flatMap((batch) => batch.missed);
+  expect(missed).toMatchObject({ window, failure: { code: 'STORAGE_FAILED' }, heavy: [] });
+  expect(batches.flatMap(({ asked }) => asked)).toEqual([{ slice: declared, requests: 2 - answered.size }]);
 });
