@@ -25,7 +25,7 @@ const DRAWN = 8;
 const SEED = Number(process.env['RIPEN_STEPS_SEED'] ?? 1);
 /** Far more than two nights and their comparison take. */
 const MS_PER_STEP = 30_000;
-/** The long form takes hours: it says where it is. */
+/** The long form takes hours: it says where it is, and what is wrong as soon as it is found. */
 const TOLD_EVERY = 50;
 /** More than there are. */
 const MOST_STEPS = 1000;
@@ -197,7 +197,9 @@ describe(`steps ${PART === null ? `drawn from seed ${SEED}` : `of every number, 
       const all = chosen();
       for (const [index, failing] of all.entries()) {
         if (index > 0 && index % TOLD_EVERY === 0) process.stdout.write(`${index} of ${all.length} failing steps\n`);
-        wrong.push(...(await aftermath(failing)));
+        const found = await aftermath(failing);
+        if (PART !== null) for (const each of found) process.stdout.write(`${each}\n`);
+        wrong.push(...found);
       }
       expect(wrong).toEqual([]);
       expect(steps.length).toBeGreaterThan(100);
