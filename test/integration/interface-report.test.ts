@@ -221,7 +221,7 @@ const refusals = [
   [400, 'SOURCE_REFUSED', 1, 1],
   [401, 'CREDENTIALS_REFUSED', 1, 1],
   [403, 'ACCESS_FORBIDDEN', 1, 1],
-  [429, 'SOURCE_OVERLOADED', 6, 6],
+  [429, 'SOURCE_OVERLOADED', 12, 12],
   [503, 'SOURCE_UNAVAILABLE', 6, 6],
   [504, 'SOURCE_TOO_HEAVY', 1, 3],
 ] as const;
