@@ -8,7 +8,7 @@
 
 const ROUNDS = 4;
 const SUCCESSES_PER_RETRY = 5;
-/** For a concurrency of one or two: three calls may use all their tries. */
+/** For a concurrency of one or two: three calls may fail all their tries. */
 const LEAST = 15;
 
 export class RetryBudget {
