@@ -34,7 +34,7 @@ slices:                                     # one table each
   - name: network_daily
     dimensions: [day, app_token, app, partner_id, partner_name, network, os_name, country_code]
     metrics: [installs, clicks, impressions, cost, all_revenue_total_d7, all_revenue_total_d30]
-    date_period: -60d:yesterday             # both ends inclusive; an ISO date, today, yesterday or -Nd
+    date_period: -60d:yesterday             # both ends inclusive; an ISO date, today, yesterday, month_start or -Nd
     # filters: { os_name__in: [ios, android], installs__gte: 1 }
     refresh: milestones                     # or nightly, or ages in days such as [1, 2, 7, 30]
 `;

@@ -40,6 +40,9 @@ export function buildSlice(
     settleMs: horizons.settle ?? SETTLE_MS,
     lifetimeMs: horizons.lifetime ?? LIFETIME_MS,
     types: settings.types ?? {},
+    additive: settings.additive ?? {},
+    completeness: settings.completeness ?? defaults.completeness ?? 'require',
+    retainDays: settings.retain ?? defaults.retain ?? null,
     maxRejects: settings.max_rejects ?? defaults.max_rejects ?? 0,
   };
   return { slice, leftToService: undocumentedDefaults.filter((name) => !Object.hasOwn(parameters, name)) };

@@ -17,7 +17,7 @@ function childrenOf(schema: z.core.$ZodType, step: string | number): z.core.$Zod
   if (schema instanceof z.ZodArray) return alternativesOf(schema.element);
   if (!(schema instanceof z.ZodObject)) return [];
   const shape: Readonly<Record<string, z.core.$ZodType>> = schema.shape;
-  const child = shape[step];
+  const child = Object.hasOwn(shape, step) ? shape[step] : undefined;
   return child === undefined ? [] : alternativesOf(child);
 }
 

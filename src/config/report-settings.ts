@@ -7,7 +7,7 @@ import { z } from 'zod';
 
 import { dimensionFilters, dimensions, metricFilters } from '../model/dimension.ts';
 import { suggestion } from './config-problems.ts';
-import { choice, listedText, text, utcOffset, wholeNumber } from './setting-kinds.ts';
+import { isServiceName, listedText, serviceName, text, utcOffset, wholeNumber } from './setting-kinds.ts';
 
 /** What a parameter can be set to before it becomes the text that goes on the wire. */
 export type ParameterValue = string | number | boolean | readonly (string | number)[];
@@ -19,14 +19,18 @@ const listedValue = z.union([listedText, z.number()], { error: 'must be text or 
 const filterValue = z.union([text, z.number(), z.array(listedValue).min(1)], { error: LIST_OR_TEXT });
 const extraValue = z.union([text, z.number(), z.boolean(), z.array(listedValue).min(1)], { error: LIST_OR_TEXT });
 
-/** Parameters with a name of their own. Sets that drift between the service's documents accept any text. */
+const sortKey = text.refine((value) => isServiceName(value.replace(/^-/, '')), {
+  error: 'is not a name to sort by; must be a metric or a dimension, with a leading - for descending order',
+});
+
+/** Parameters with a name of their own. Sets of values drift between the service's documents: any text is accepted. */
 const parameterShape = {
-  cohort_maturity: choice(['immature', 'mature'])
+  cohort_maturity: listedText
     .optional()
     .describe('Whether values of unfinished cohorts are fetched (immature, the default) or withheld (mature).'),
   utc_offset: utcOffset.optional().describe('The report\'s time zone, "+HH:MM"; knows no daylight saving. "+00:00".'),
-  attribution_type: choice(['all', 'click', 'impression']).optional().describe('The engagement credited. all.'),
-  attribution_source: choice(['dynamic', 'first']).optional().describe('Which attribution is reported. dynamic.'),
+  attribution_type: listedText.optional().describe('The engagement credited: all, click or impression. all.'),
+  attribution_source: listedText.optional().describe('Which attribution is reported: dynamic or first. dynamic.'),
   reattributed: z
     .union([listedText, z.boolean()], { error: 'must be text such as all, true or false' })
     .optional()
@@ -40,8 +44,8 @@ const parameterShape = {
     .optional()
     .describe("Source of ad spend: attribution, network or mixed. Left to the service's default unless set."),
   sandbox: z.boolean().optional().describe('Sandbox instead of production. false.'),
-  sort: textList.optional().describe('Metrics or dimensions to sort by; a leading - sorts descending.'),
-  index: z.array(choice(dimensions)).min(1).optional().describe('Dimensions that index the report.'),
+  sort: z.array(sortKey).min(1).optional().describe('Metrics or dimensions to sort by; a leading - sorts descending.'),
+  index: z.array(serviceName('dimension')).min(1).optional().describe('Dimensions that index the report.'),
   period_over_period: listedText.optional().describe('Period to compare with, such as previous_week.'),
   currency: listedText
     .optional()
@@ -50,6 +54,15 @@ const parameterShape = {
 } as const;
 
 export const parameterNames = z.object(parameterShape).keyof().options;
+
+/** The values the service's own document knows of a parameter; filters-data, where it answers, knows better. */
+export const documentedValues: ReadonlyMap<string, readonly string[]> = new Map([
+  ['ad_spend_mode', ['attribution', 'network', 'mixed']],
+  ['attribution_source', ['first', 'dynamic']],
+  ['attribution_type', ['all', 'click', 'impression']],
+  ['cohort_maturity', ['mature', 'immature']],
+  ['reattributed', ['all', 'true', 'false']],
+]);
 
 /** Documented defaults, and ripen's own where the service's is uncertain: always sent, never left to the service. */
 export const statedDefaults: Readonly<Record<string, string>> = {
@@ -130,12 +143,9 @@ function filterKeyProblem(key: string): string | null {
     );
     return `has the suffix ${JSON.stringify(suffix)}; allowed${isDimension ? ' for a dimension' : ''}: ${suffixes.join(', ')}${near}`;
   }
-  if (parsed.kind === 'metric' || isDimension) return null;
-  const near = suggestion(
-    key,
-    dimensions.map((known) => `${known}__${suffix}`),
-  );
-  return `filters by what is not a dimension; allowed: ${dimensions.join(', ')}${near}`;
+  return isServiceName(name)
+    ? null
+    : 'filters by what is no name; must be text without commas, control characters and blanks around it';
 }
 
 /** What is wrong with the key of an extra parameter; null when nothing is. */

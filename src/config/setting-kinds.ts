@@ -1,5 +1,5 @@
 /**
- * The kinds of value a setting can have: text, duration, date period …
+ * The kinds of value a setting can have: text, duration, size …
  *
  * Each is a zod schema whose message reads on from the value: `is not a duration; must be …`. What a kind turns its
  * text into is its output; what editors complete and check is its input.
@@ -10,7 +10,6 @@ import { z } from 'zod';
 import { parseDay, parseUtcOffset } from '../model/calendar.ts';
 import { formatColumnType, parseColumnType } from '../model/column-type.ts';
 import { parseDuration } from '../model/duration.ts';
-import type { DateBound, DatePeriod } from '../model/slice.ts';
 
 /**
  * A text that a function understands, as what it returns. Null from the function refuses it: with what is `wrong`,
@@ -27,13 +26,13 @@ export function understood<T>(parse: (text: string) => T | null, wrong: string, 
   });
 }
 
-/** Text of at least one character, none of them a control character (a line break is one). */
+/** Text of at least one character, none of them a control character (a line break is one) or half a surrogate pair. */
 export const text = z
   .string()
   .refine(isPrintable, { error: 'is empty or holds control characters; must be text on one line' });
 
 export function isPrintable(value: string): boolean {
-  return value !== '' && !/\p{Cc}/u.test(value);
+  return value !== '' && !/[\p{Cc}\p{Cs}]/u.test(value);
 }
 
 /** Text that can stand in a comma-separated list of the service, which has no escape for a comma. */
@@ -52,11 +51,26 @@ export const wholeNumber = (minimum: number, maximum?: number) => {
     .max(maximum);
 };
 
+/** A century: longer than any report reaches back, and short enough that a date it is counted from stays on the calendar. */
+export const MOST_DAYS = 36_600;
+const MS_PER_DAY = 86_400_000;
+
 export const duration = understood(
   parseDuration,
   'is not a duration',
   'must be a number and a unit s, m, h or d, such as 90m or 30d',
   /^\d+(\.\d+)?[smhd]$/,
+).refine((ms) => ms <= MOST_DAYS * MS_PER_DAY, { error: `is too long; must be at most ${MOST_DAYS}d` });
+
+/** A duration of whole days, as their number. */
+export const wholeDays = understood(
+  (value) => {
+    const days = (parseDuration(value) ?? 0) / MS_PER_DAY;
+    return Number.isInteger(days) && days >= 1 && days <= MOST_DAYS ? days : null;
+  },
+  'is not a number of whole days',
+  `must be whole days, 1d to ${MOST_DAYS}d, such as 400d`,
+  /^\d+[smhd]$/,
 );
 
 export const utcOffset = understood(
@@ -89,15 +103,19 @@ export const fileMode = understood(
   /^(0o?)?[0-7]{3}$/,
 );
 
+/** Between them, no horizon and no offset leads off the calendar. */
+const [FIRST_YEAR, LAST_YEAR] = [1970, 2999];
+
 /** An instant with its zone, `2026-03-01T06:00:00Z`. */
 export const instant = understood(
   (value) => {
     const isWhole = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2})$/.test(value);
     const at = new Date(value);
-    return isWhole && parseDay(value.slice(0, 10)) !== null && !Number.isNaN(at.getTime()) ? at : null;
+    const isKnown = isWhole && parseDay(value.slice(0, 10)) !== null && !Number.isNaN(at.getTime());
+    return isKnown && FIRST_YEAR <= at.getUTCFullYear() && at.getUTCFullYear() <= LAST_YEAR ? at : null;
   },
   'is not an instant',
-  'must be a date and time with a zone, such as 2026-03-01T06:00:00Z',
+  `must be a date and time with a zone, such as 2026-03-01T06:00:00Z, from ${FIRST_YEAR} to ${LAST_YEAR}`,
 );
 
 /** The SQL type of a metric's column, normalised. */
@@ -111,38 +129,12 @@ export const columnType = understood(
   /^(BIGINT|DOUBLE|DECIMAL\(\d{1,2}, ?\d{1,2}\))$/,
 );
 
-const A_PERIOD = 'must be <start>:<end>, both inclusive, each an ISO date, today, yesterday or -Nd';
-
-const BOUND = String.raw`\d{4}-\d{2}-\d{2}|today|yesterday|-\d+d`;
-
-/** `<start>:<end>`, both inclusive. */
-export const datePeriod = z
-  .string({ error: A_PERIOD })
-  .meta({ pattern: `^(${BOUND}):(${BOUND})$` })
-  .transform((value, context): DatePeriod => {
-    const [first = null, last = null, ...more] = value.split(':').map(parseBound);
-    if (first === null || last === null || more.length > 0) {
-      context.addIssue({ code: 'custom', message: `is not a date period; ${A_PERIOD}` });
-      return z.NEVER;
-    }
-    if (isReversed(first, last)) context.addIssue({ code: 'custom', message: `ends before it starts; ${A_PERIOD}` });
-    return { first, last };
+/** A name of the service's that can stand in its comma-separated lists and head a column. */
+export const serviceName = (noun: string) =>
+  z.string().refine(isServiceName, {
+    error: `is not a ${noun} name; must be text without commas, control characters and blanks around it`,
   });
 
-/** More days than any report reaches back; also keeps day arithmetic inside the calendar. */
-const MAX_DAYS_AGO = 36_600;
-
-function parseBound(value: string): DateBound | null {
-  if (value === 'today') return { daysAgo: 0 };
-  if (value === 'yesterday') return { daysAgo: 1 };
-  const count = /^-(\d{1,5})d$/.exec(value)?.[1];
-  if (count !== undefined) return Number(count) <= MAX_DAYS_AGO ? { daysAgo: Number(count) } : null;
-  const day = parseDay(value);
-  return day === null ? null : { day };
-}
-
-/** Known only when both ends are absolute or both relative. */
-function isReversed(first: DateBound, last: DateBound): boolean {
-  if ('day' in first) return 'day' in last && last.day < first.day;
-  return !('day' in last) && last.daysAgo > first.daysAgo;
+export function isServiceName(name: string): boolean {
+  return isPrintable(name) && name.trim() === name && !name.includes(',');
 }

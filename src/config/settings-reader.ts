@@ -77,7 +77,7 @@ export class SettingsReader {
       if (this.exhausted) break;
       const name = isScalar(key) ? (key.source ?? String(key.value)) : null;
       if (name === null || name === '__proto__') {
-        this.#refuse(path, 'holds a key that is not a plain word; keys are plain text');
+        this.#refuse(path, 'holds a key that no mapping can have, a list, a mapping or __proto__; keys are plain text');
         continue;
       }
       const place = [...path, name];

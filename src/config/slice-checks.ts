@@ -7,7 +7,7 @@
 
 import { suggestion, type Finding, type SettingPath } from './config-problems.ts';
 import { nearest } from './nearest.ts';
-import { isMapping, itemsOf } from './plain-values.ts';
+import { isMapping, itemsOf, valueAt } from './plain-values.ts';
 import { parseFilterKey } from './report-settings.ts';
 
 /** Everything the settings' root says of slices and their defaults that does not go together. */
@@ -19,7 +19,10 @@ export function sliceFindings(root: unknown): Finding[] {
     ...(isMapping(root['defaults']) ? filterFindings(root['defaults'], ['defaults']) : []),
     ...repeats(names, (index) => ['slices', index, 'name'], 'slice name'),
     ...slices.flatMap((slice, index) => columnFindings(slice, ['slices', index])),
-    ...slices.flatMap((slice, index) => typeFindings(slice, ['slices', index])),
+    ...slices.flatMap((slice, index) => derivedNameFindings(names, slice['name'], ['slices', index, 'name'])),
+    ...slices.flatMap((slice, index) =>
+      ['types', 'additive'].flatMap((key) => strayFindings(slice, ['slices', index, key])),
+    ),
     ...slices.flatMap((slice, index) => filterFindings(slice, ['slices', index])),
   ];
 }
@@ -27,9 +30,30 @@ export function sliceFindings(root: unknown): Finding[] {
 type Mapping = Readonly<Record<string, unknown>>;
 
 function columnFindings(slice: Mapping, path: SettingPath): Finding[] {
-  return ['dimensions', 'metrics'].flatMap((key) =>
-    repeats(itemsOf(slice[key]), (index) => [...path, key, index], key.slice(0, -1)),
+  const dimensions = new Set(textsOf(slice['dimensions']).map((name) => name.toLowerCase()));
+  return [
+    ...['dimensions', 'metrics'].flatMap((key) =>
+      repeats(itemsOf(slice[key]), (index) => [...path, key, index], key.slice(0, -1)),
+    ),
+    ...itemsOf(slice['metrics']).flatMap((metric, index): Finding[] => {
+      if (typeof metric !== 'string' || !dimensions.has(metric.toLowerCase())) return [];
+      const text = 'is a dimension of this slice too; a column is one or the other, whatever its letter case';
+      return [{ path: [...path, 'metrics', index], at: 'value', text }];
+    }),
+  ];
+}
+
+const textsOf = (list: unknown): string[] => itemsOf(list).filter((item) => typeof item === 'string');
+
+/** What ripen makes of a slice is named after it; another slice of such a name would stand in its place. */
+const derivedEndings = ['_cohorts', '_maturation', '_projected'] as const;
+
+function derivedNameFindings(names: readonly unknown[], name: unknown, path: SettingPath): Finding[] {
+  const origin = names.find(
+    (other) => typeof other === 'string' && derivedEndings.some((ending) => `${other}${ending}` === name),
   );
+  if (typeof origin !== 'string') return [];
+  return [{ path, at: 'value', text: `is a name ripen derives from slice ${origin} itself; must be another` }];
 }
 
 /** Texts that say again, but for letter case, what one before them says: columns and tables ignore case. */
@@ -47,15 +71,15 @@ function repeats(items: readonly unknown[], pathOf: (index: number) => SettingPa
   });
 }
 
-/** A type may wait for a metric the slice does not ask for yet; one whose name is nearly a metric's is a slip. */
-function typeFindings(slice: Mapping, path: SettingPath): Finding[] {
-  const types = slice['types'];
-  const metrics = itemsOf(slice['metrics']).filter((metric) => typeof metric === 'string');
-  if (!isMapping(types)) return [];
-  return Object.keys(types)
+/** What is stated by metric may wait for one the slice does not ask for yet; a name that is nearly a metric's is a slip. */
+function strayFindings(slice: Mapping, path: SettingPath): Finding[] {
+  const stated = valueAt(slice, path.slice(-1));
+  const metrics = textsOf(slice['metrics']);
+  if (!isMapping(stated)) return [];
+  return Object.keys(stated)
     .filter((name) => !metrics.includes(name) && nearest(name, metrics) !== null)
     .map((name) => ({
-      path: [...path, 'types', name],
+      path: [...path, name],
       at: 'key',
       text: `is not a metric of this slice; allowed: ${metrics.join(', ')}${suggestion(name, metrics)}`,
     }));

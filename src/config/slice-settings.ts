@@ -3,9 +3,10 @@
 import { z } from 'zod';
 
 import { catalogTables } from '../model/catalog.ts';
-import { dimensions } from '../model/dimension.ts';
+import { dateDimensions } from '../model/dimension.ts';
+import { datePeriod } from './date-period.ts';
 import { reportShape } from './report-settings.ts';
-import { choice, columnType, datePeriod, duration, isPrintable, wholeNumber } from './setting-kinds.ts';
+import { choice, columnType, duration, serviceName, wholeDays, wholeNumber } from './setting-kinds.ts';
 
 /** Names of tables that are ripen's own. */
 const takenNames = ['partners', 'links', 'partners_history', 'links_history', ...catalogTables] as const;
@@ -27,17 +28,23 @@ const sliceName = z
     },
   );
 
-const metricName = z
-  .string()
-  .refine((name) => isPrintable(name) && name.trim() === name && !name.includes(','), {
-    error: 'is not a metric name; must be text without commas, control characters and blanks around it',
-  })
-  .refine((name) => !dimensions.some((dimension) => dimension === name.toLowerCase()), {
-    error: 'is the name of a dimension; must be a metric',
-  })
-  .refine((name) => !ownColumns.some((column) => column === name.toLowerCase()), {
+/** A name of the service's as a column of the slice's table, where letter case does not tell two apart. */
+const columnName = (noun: string) =>
+  serviceName(noun).refine((name) => !ownColumns.some((column) => column === name.toLowerCase()), {
     error: `is a column ripen adds itself; must not be ${ownColumns.join(', ')}`,
   });
+
+const dateDimensionOf = (name: string): string | undefined =>
+  dateDimensions.find((known) => known === name.toLowerCase());
+
+/** Freshness is accounted by the date dimensions: one in other letters would pass for a text. */
+const dimensionName = columnName('dimension').refine((name) => (dateDimensionOf(name) ?? name) === name, {
+  error: `is a date dimension in other letters; must be written as ${dateDimensions.join(', ')}`,
+});
+
+const metricName = columnName('metric').refine((name) => dateDimensionOf(name) === undefined, {
+  error: 'is the name of a date dimension; must be a metric',
+});
 
 const AGES = 'must be nightly, milestones or an ascending list of ages in days, such as [1, 2, 7, 30]';
 
@@ -65,6 +72,10 @@ const upkeepShape = {
   max_rejects: wholeNumber(0)
     .optional()
     .describe('Rows of one window that may be rejected before the window is held. 0.'),
+  completeness: choice(['require', 'warn'])
+    .optional()
+    .describe('What becomes of a window that is not proven complete: it fails (require, the default), or is loaded.'),
+  retain: wholeDays.optional().describe('How long loaded periods are kept, in whole days such as 400d. For ever.'),
 } as const;
 
 /** What every slice takes over unless it states otherwise. */
@@ -73,15 +84,22 @@ export const defaultsSettings = z.strictObject({ ...reportShape, ...upkeepShape 
 /** A declared report. */
 export const sliceSettings = z.strictObject({
   name: sliceName.describe("The slice's name, and its table's."),
-  dimensions: z.array(choice(dimensions)).min(1).describe('What to group by.'),
+  dimensions: z.array(dimensionName).min(1).describe("What to group by; the service's names."),
   metrics: z.array(metricName).min(1).describe("What to measure; the service's names, `ripen catalog` lists them."),
-  date_period: datePeriod.describe('<start>:<end>, both inclusive; each an ISO date, today, yesterday or -Nd.'),
+  date_period: datePeriod.describe(
+    '<start>:<end>, both inclusive; each an ISO date, today, yesterday, month_start, week_start or -Nd. Or one word, ' +
+      'such as last_month.',
+  ),
   ...reportShape,
   ...upkeepShape,
   types: z
     .record(z.string(), columnType)
     .optional()
     .describe("Column types by metric, in place of the catalog's: BIGINT, DOUBLE or DECIMAL(p,s)."),
+  additive: z
+    .record(z.string(), z.boolean())
+    .optional()
+    .describe("Whether a metric's values add up over rows, where its name misleads, by metric."),
 });
 
 export type DefaultsSettings = z.output<typeof defaultsSettings>;

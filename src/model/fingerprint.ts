@@ -4,11 +4,24 @@ import { createHash } from 'node:crypto';
 
 import type { Slice } from './slice.ts';
 
+/** Only orders the rows of an answer. */
+const ORDERING = 'sort';
+
+/** Parameters that are lists, in which neither order nor repetition means anything; every `__in` and `__not_in` too. */
+const listParameters: ReadonlySet<string> = new Set(['ad_revenue_sources', 'attribution_types', 'index', 'os_names']);
+
+const isList = (name: string): boolean => listParameters.has(name) || /__(?:not_)?in$/.test(name);
+
 /**
- * Sixteen hexadecimal digits over dimensions, filters and parameters. Metrics, date period, refresh and types are left
- * out: they change which cells exist or how they are stored, not what a row means.
+ * Sixteen hexadecimal digits over dimensions, filters and parameters, those that are lists taken as sets. Metrics, date
+ * period, refresh and types are left out: they change which cells exist or how they are stored, not what a row means.
  */
 export function fingerprintOf(slice: Pick<Slice, 'dimensions' | 'parameters'>): string {
-  const meaning = [[...slice.dimensions].sort(), Object.entries(slice.parameters).sort(([a], [b]) => (a < b ? -1 : 1))];
+  const parameters = Object.entries(slice.parameters)
+    .filter(([name]) => name !== ORDERING)
+    .map(([name, value]): [string, string] => [name, isList(name) ? setText(value) : value]);
+  const meaning = [[...slice.dimensions].sort(), parameters.sort(([a], [b]) => (a < b ? -1 : 1))];
   return createHash('sha256').update(JSON.stringify(meaning)).digest('hex').slice(0, 16);
 }
+
+const setText = (list: string): string => [...new Set(list.split(','))].sort().join(',');

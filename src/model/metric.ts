@@ -144,7 +144,8 @@ export function metricsOf(slice: Slice, catalog: Catalog): Metric[] {
   return slice.metrics.map((id) => {
     const known = metricOf(id, catalog);
     const override = slice.horizons.find(({ pattern }) => globMatches(pattern, id));
-    const type = parseColumnType(slice.types[id] ?? '') ?? known.type;
+    const stated = Object.hasOwn(slice.types, id) ? slice.types[id] : undefined;
+    const type = parseColumnType(stated ?? '') ?? known.type;
     return { ...known, type, horizonMs: override?.horizonMs ?? known.horizonMs };
   });
 }

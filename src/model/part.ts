@@ -23,19 +23,23 @@ const anyValue: ValueSet = { in: null, notIn: [] };
 
 /** What a part already says of a dimension. */
 export function valuesOf(part: Part, dimension: string): ValueSet {
-  return part[dimension] ?? anyValue;
+  return (Object.hasOwn(part, dimension) ? part[dimension] : undefined) ?? anyValue;
 }
 
 const listOf = (text: string | undefined): readonly string[] => (text === undefined ? [] : text.split(','));
+
+/** What the slice itself says under a parameter's name, which may be any text. */
+const ownText = ({ parameters }: Pick<Slice, 'parameters'>, name: string): string | undefined =>
+  Object.hasOwn(parameters, name) ? parameters[name] : undefined;
 
 /** The filters to send for a part, on top of the slice's own, which keep their meaning. */
 export function partFilters(slice: Pick<Slice, 'parameters'>, part: Part): Record<string, string> {
   const filters: Record<string, string> = {};
   for (const [dimension, values] of Object.entries(part)) {
-    const own = slice.parameters[`${dimension}__in`];
+    const own = ownText(slice, `${dimension}__in`);
     const wanted = values.in?.filter((value) => own === undefined || listOf(own).includes(value));
     if (wanted !== undefined && wanted.length > 0) filters[`${dimension}__in`] = wanted.join(',');
-    const unwanted = [...new Set([...listOf(slice.parameters[`${dimension}__not_in`]), ...values.notIn])];
+    const unwanted = [...new Set([...listOf(ownText(slice, `${dimension}__not_in`)), ...values.notIn])];
     if (unwanted.length > 0) filters[`${dimension}__not_in`] = unwanted.join(',');
   }
   return filters;

@@ -2,6 +2,7 @@
 
 import {
   bucketOf,
+  day,
   dayAt,
   daysBetween,
   addDays,
@@ -37,13 +38,44 @@ export function ageOf(period: Period, at: Date, offset: UtcOffset): number {
   return daysBetween(period.bucket.end, dayAt(at, offset)) + 1;
 }
 
-/** The days a date period covers at an instant, or null when it covers none yet. */
-export function resolveDatePeriod(period: DatePeriod, asOf: Date, offset: UtcOffset): DayInterval | null {
+/** The first day whose week, and the last day whose end, is written with a year of four digits. */
+const FIRST_DAY = day('0001-01-01');
+const LAST_DAY = day('9999-12-30');
+
+/** Weeks begin on Monday until the service's labels say otherwise. */
+const DEFAULT_WEEK_START: WeekStart = 1;
+
+/**
+ * The days a date period covers at an instant, none later than the instant's own day, or null when it covers none: what
+ * has not begun is never asked for. Ends that lie outside the calendar are cut to it.
+ */
+export function resolveDatePeriod(
+  period: DatePeriod,
+  asOf: Date,
+  offset: UtcOffset,
+  weekStartsOn: WeekStart = DEFAULT_WEEK_START,
+): DayInterval | null {
   const today = dayAt(asOf, offset);
-  const resolve = (bound: DateBound): Day => ('day' in bound ? bound.day : addDays(today, -bound.daysAgo));
-  const interval = { start: resolve(period.first), end: addDays(resolve(period.last), 1) };
-  return interval.start < interval.end ? interval : null;
+  const first = resolveBound(period.first, today, weekStartsOn);
+  const last = resolveBound(period.last, today, weekStartsOn);
+  const asked = earliest(last, today, LAST_DAY);
+  return first > asked ? null : { start: first, end: addDays(asked, 1) };
 }
+
+function resolveBound(bound: DateBound, today: Day, weekStartsOn: WeekStart): Day {
+  if ('day' in bound) return bound.day < FIRST_DAY ? FIRST_DAY : bound.day;
+  if ('daysAgo' in bound) return daysEarlier(today, bound.daysAgo);
+  let { start } = bucketOf(today, bound.startOf, weekStartsOn);
+  for (let passed = 0; passed < bound.bucketsAgo; passed += 1) {
+    start = bucketOf(daysEarlier(start, 1), bound.startOf, weekStartsOn).start;
+  }
+  return daysEarlier(start, bound.daysBefore);
+}
+
+const earliest = (...days: [Day, ...Day[]]): Day => days.reduce((least, each) => (each < least ? each : least));
+
+const daysEarlier = (than: Day, count: number): Day =>
+  daysBetween(FIRST_DAY, than) <= count ? FIRST_DAY : addDays(than, -count);
 
 function bucketFor(grain: DateDimension): Bucket {
   return grain === 'hour' ? 'day' : grain;

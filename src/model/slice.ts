@@ -3,8 +3,14 @@
 import type { Day, UtcOffset } from './calendar.ts';
 import type { DateDimension } from './dimension.ts';
 
-/** One end of a date period: an absolute day, or days before the as-of day (`today` is 0, `yesterday` is 1). */
-export type DateBound = { readonly day: Day } | { readonly daysAgo: number };
+/**
+ * One end of a date period: an absolute day, days before the as-of day (`today` is 0, `yesterday` is 1), or days before
+ * the start of the calendar week or month that lies so many before the as-of day's own (`month_start` is 0 and 0).
+ */
+export type DateBound =
+  | { readonly day: Day }
+  | { readonly daysAgo: number }
+  | { readonly startOf: 'week' | 'month'; readonly bucketsAgo: number; readonly daysBefore: number };
 
 /** Both ends inclusive, as configured; resolved against the as-of instant in the slice's offset. */
 export interface DatePeriod {
@@ -14,6 +20,9 @@ export interface DatePeriod {
 
 /** When a maturing period is fetched again: every run, at ripen's milestone ages, or at these ages in days. */
 export type Refresh = 'nightly' | 'milestones' | readonly number[];
+
+/** What becomes of a window whose completeness could not be proven: it fails, or is loaded with a warning and stays due. */
+export type Completeness = 'require' | 'warn';
 
 export interface Slice {
   /** Also the table's name; lower-case letters, digits and underscores. */
@@ -34,6 +43,11 @@ export interface Slice {
   readonly lifetimeMs: number;
   /** SQL types by metric name, in place of the catalog's. */
   readonly types: Readonly<Record<string, string>>;
+  /** By metric name whether its values add up over rows, in place of what the catalog and the name say. */
+  readonly additive: Readonly<Record<string, boolean>>;
+  readonly completeness: Completeness;
+  /** How many days before the as-of day a loaded period is kept; null keeps all for ever. */
+  readonly retainDays: number | null;
   /** Rows of one window that may be rejected before the window is held. */
   readonly maxRejects: number;
 }

@@ -61,7 +61,7 @@ export function nextRefreshAt(slice: Slice, periods: readonly PeriodStatus[], as
   const now = asOf.toISOString();
   if (periods.some(({ state, fetched_at: at }) => at === null || (state === 'open' && at < now))) return now;
   const tomorrow = startOfDayAt(addDays(dayAt(asOf, slice.utcOffset), 1), slice.utcOffset);
-  const moves = 'daysAgo' in slice.datePeriod.last ? [tomorrow.toISOString()] : [];
+  const moves = 'day' in slice.datePeriod.last ? [] : [tomorrow.toISOString()];
   const expected = periods.map((period) => period.next_refresh_at).filter((at) => at !== null);
   return [...expected, ...moves].toSorted().at(0) ?? null;
 }

@@ -37,6 +37,9 @@ function slice(change: Partial<Slice>): Slice {
     lifetimeMs: 0,
     types: {},
     maxRejects: 0,
+    additive: {},
+    completeness: 'require',
+    retainDays: null,
     ...change,
   };
 }

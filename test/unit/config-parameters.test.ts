@@ -5,7 +5,8 @@ import { z } from 'zod';
 
 import { parseConfig } from '../../src/config/read-config.ts';
 import { dimensionFilters, dimensions, metricFilters } from '../../src/model/dimension.ts';
-import type { Slice } from '../../src/model/slice.ts';
+import { metricsOf } from '../../src/model/metric.ts';
+import type { DateBound, Slice } from '../../src/model/slice.ts';
 
 const REQUIRED = { name: 'daily', dimensions: ['day'], metrics: ['installs'], date_period: '-7d:yesterday' };
 
@@ -60,6 +61,32 @@ describe('report parameters', () => {
     expect(configOf({ [name]: value }).leftToService['daily']).not.toContain(name);
   });
 
+  test.each([
+    ['cohort_maturity', 'fully_mature'],
+    ['attribution_type', 'a-new-one'],
+    ['attribution_source', 'a-new-one'],
+    ['reattributed', 'a-new-one'],
+    ['iap_revenue_mode', 'a-new-one'],
+  ])('%s set to %j, which no document lists, is sent as written', (name, value) => {
+    expect(sliceOf({ [name]: value }).parameters[name]).toBe(value);
+  });
+
+  test('a dimension, filter, index and sort key that no document lists are sent as written', () => {
+    const { dimensions: names, parameters } = sliceOf({
+      dimensions: ['day', 'sdk_version', 'a dimension/with: signs'],
+      filters: { channel_id__in: ['1'], 'a b__contains': 'x' },
+      index: ['sdk_version'],
+      sort: ['-sdk_version', 'row count'],
+    });
+    expect(names).toEqual(['day', 'sdk_version', 'a dimension/with: signs']);
+    expect(parameters).toMatchObject({
+      channel_id__in: '1',
+      'a b__contains': 'x',
+      index: 'sdk_version',
+      sort: '-sdk_version,row count',
+    });
+  });
+
   test('all 34 dimensions take all 8 suffixes, a metric all 6', () => {
     const texts = dimensions.flatMap((name) => dimensionFilters.map((suffix) => `${name}__${suffix}: x`));
     const numbers = metricFilters.map((suffix) => `dulci_purchase_d7_s2s__${suffix}: 1.5`);
@@ -99,6 +126,12 @@ describe('report parameters', () => {
   });
 });
 
+const startOf = (bucket: 'week' | 'month', bucketsAgo: number, daysBefore: number): DateBound => ({
+  startOf: bucket,
+  bucketsAgo,
+  daysBefore,
+});
+
 describe('a slice', () => {
   test.each([
     [['app', 'month', 'day'], 'day'],
@@ -114,6 +147,17 @@ describe('a slice', () => {
     ['-10d:-3d', { daysAgo: 10 }, { daysAgo: 3 }],
     ['yesterday:today', { daysAgo: 1 }, { daysAgo: 0 }],
     ['2026-01-01:-0d', { day: '2026-01-01' }, { daysAgo: 0 }],
+    ['0000-01-01:9999-12-31', { day: '0000-01-01' }, { day: '9999-12-31' }],
+    ['month_start:yesterday', startOf('month', 0, 0), { daysAgo: 1 }],
+    ['week_start:today', startOf('week', 0, 0), { daysAgo: 0 }],
+    ['2026-01-01:month_start', { day: '2026-01-01' }, startOf('month', 0, 0)],
+    ['today', { daysAgo: 0 }, { daysAgo: 0 }],
+    ['yesterday', { daysAgo: 1 }, { daysAgo: 1 }],
+    ['this_week', startOf('week', 0, 0), { daysAgo: 0 }],
+    ['last_week', startOf('week', 1, 0), startOf('week', 0, 1)],
+    ['this_month', startOf('month', 0, 0), { daysAgo: 0 }],
+    ['last_month', startOf('month', 1, 0), startOf('month', 0, 1)],
+    ['this_month_until_yesterday', startOf('month', 0, 0), { daysAgo: 1 }],
   ])('with the date period %s has both its ends', (text, first, last) => {
     expect(sliceOf({ date_period: text }).datePeriod).toEqual({ first, last });
   });
@@ -140,12 +184,36 @@ describe('a slice', () => {
       refresh: 'milestones',
       maxRejects: 0,
       types: {},
+      additive: {},
+      completeness: 'require',
+      retainDays: null,
       horizons: [],
     });
     expect(sliceOf({ refresh: [1, 2, 30] }, { refresh: 'nightly', max_rejects: 5 })).toMatchObject({
       refresh: [1, 2, 30],
       maxRejects: 5,
     });
+  });
+
+  test('takes completeness and retain from the defaults unless it states its own; 48h are 2 days', () => {
+    const defaults = { completeness: 'warn', retain: '400d' };
+    expect(sliceOf({}, defaults)).toMatchObject({ completeness: 'warn', retainDays: 400 });
+    expect(sliceOf({ completeness: 'require', retain: '48h' }, defaults)).toMatchObject({
+      completeness: 'require',
+      retainDays: 2,
+    });
+  });
+
+  test('states by metric what adds up, also of a metric it does not ask for yet', () => {
+    const additive = { revenue_to_cost: false, 'row count': true, constructor: false };
+    expect(sliceOf({ additive }).additive).toEqual(additive);
+  });
+
+  test('may ask for metrics with the names constructor, __proto__, _odd, window_no, period and row count', () => {
+    const metrics = ['constructor', '__proto__', '_odd', 'window_no', 'period', 'row count'];
+    const built = sliceOf({ metrics, types: { constructor: 'DOUBLE' } });
+    expect(built.metrics).toEqual(metrics);
+    expect(metricsOf(built, []).map(({ id, type }) => [id, type.kind])).toEqual(metrics.map((id) => [id, 'DOUBLE']));
   });
 
   test('has its column types normalised', () => {
@@ -169,7 +237,7 @@ describe('print, then parse', () => {
       {
         dimensions: fc.uniqueArray(fc.constantFrom(...dimensions), { minLength: 1, maxLength: 6 }),
         os_names: wordList,
-        sort: wordList,
+        sort: wordList.map((names) => names.map((name) => `-${name.trim() || 'x'}`)),
         currency: word,
         sandbox: fc.boolean(),
         limit: fc.integer({ min: 1, max: 1e9 }),

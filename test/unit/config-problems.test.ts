@@ -39,10 +39,10 @@ describe('problems', () => {
       'ripen.yaml:11:18 slices[0].date_period',
       'ripen.yaml:13:7 slices[0].filters.country_code__inn',
       'ripen.yaml:14:14 slices[0].types.instals',
-      'ripen.yaml:15:23 slices[0].attribution_type',
+      'ripen.yaml:15:19 slices[0].completeness',
     ]);
     expect(problems).toContain(
-      'ripen.yaml:15:23: slices[0].attribution_type: "clicks" is not allowed; must be one of all, click, impression; did you mean click?',
+      'ripen.yaml:15:19: slices[0].completeness: "requir" is not allowed; must be one of require, warn; did you mean require?',
     );
     expect(problems[1]).toMatch(/did you mean token\?$/);
     expect(problems[7]).toMatch(/did you mean country_code__in\?$/);
@@ -124,14 +124,17 @@ describe('problems', () => {
 
   test.each([
     ['dimensions: [day], x_y: 1', 'x_y: is not a known key'],
-    ['cohort_maturity: maturee', 'did you mean mature?'],
-    ['attribution_source: last', 'must be one of dynamic, first'],
+    ['cohort_maturity: "mature,immature"', 'holds a comma'],
+    ['attribution_type:', 'is empty; must be text'],
     ['utc_offset: "05:30"', 'is not an offset from UTC'],
     ['os_names: ios', 'is text; must be a list'],
     ['os_names: []', 'is an empty list'],
     ['os_names: ["ios,android"]', 'holds a comma'],
     ['sandbox: yes', 'must be true or false'],
-    ['index: [contry]', 'did you mean country?'],
+    ['index: [" app"]', 'is not a dimension name'],
+    ['index: ["app,day"]', 'is not a dimension name'],
+    ['sort: ["- installs"]', 'is not a name to sort by'],
+    ['sort: ["-"]', 'is not a name to sort by'],
     ['limit: 0', 'must be at least 1'],
     ['currency:', 'is empty; must be text'],
     ['refresh: nightli', 'did you mean nightly?'],
@@ -144,12 +147,24 @@ describe('problems', () => {
     ['types: { installs: "DECIMAL(5,6)" }', 'is not a column type'],
     ['types: { instals: BIGINT }', 'is not a metric of this slice'],
     ['max_rejects: -1', 'must be at least 0'],
+    ['horizons: { "a_*": 36601d }', 'is too long; must be at most 36600d'],
+    ['additive: { installs: 1 }', 'must be true or false'],
+    ['additive: { instals: false }', 'is not a metric of this slice; allowed: installs; did you mean installs?'],
+    ['additive: { __proto__: false }', 'holds a key that no mapping can have'],
+    ['completeness: required', 'must be one of require, warn; did you mean require?'],
+    ['retain: 400', 'is a number; must be whole days, 1d to 36600d, such as 400d'],
+    ['retain: 0d', 'is not a number of whole days'],
+    ['retain: 36h', 'is not a number of whole days'],
+    ['retain: 1.5d', 'is not a number of whole days'],
+    ['retain: 36601d', 'is not a number of whole days'],
     ['extra_parameters: { currency: USD }', 'restates a parameter with a name of its own'],
     ['extra_parameters: { metrics: a }', 'restates metrics'],
     ['extra_parameters: { format_dates: true }', 'restates format_dates'],
     ['extra_parameters: { day__in: [a] }', 'restates a filter'],
     ['extra_parameters: { "a&b": 1 }', 'is not a parameter name'],
-    ['filters: { contry_code__in: [DE] }', 'did you mean country_code__in?'],
+    ['filters: { contry_code__inn: [DE] }', 'has the suffix "inn"; allowed: in, not_in'],
+    ['filters: { " sdk__in": [a] }', 'filters by what is no name'],
+    ['filters: { "a,b__in": [a] }', 'filters by what is no name'],
     ['filters: { installs__gtee: 1 }', 'did you mean installs__gte?'],
     ['filters: { os_name__gt: 1 }', 'has the suffix "gt"'],
     ['filters: { os_name: ios }', 'must be <dimension>__<suffix>'],
@@ -176,18 +191,28 @@ describe('problems', () => {
     ['name: 7', 'must be'],
     ['dimensions: []', 'is an empty list'],
     ['dimensions: [day, day]', 'repeats a dimension'],
-    ['dimensions: [dy]', 'did you mean day?'],
+    ['dimensions: [_extra]', 'is a column ripen adds itself'],
+    ['dimensions: ["app,day"]', 'is not a dimension name'],
+    ['dimensions: [" app"]', 'is not a dimension name'],
+    ['dimensions: ["a\\nb"]', 'is not a dimension name'],
+    ['dimensions: ["a\\ud800b"]', 'is not a dimension name'],
+    ['dimensions: [Day]', 'is a date dimension in other letters; must be written as hour, day'],
+    ['dimensions: [app, APP]', 'differs only in letter case'],
     ['metrics: []', 'is an empty list'],
     ['metrics: [installs, installs]', 'repeats a metric'],
     ['metrics: [installs, Installs]', 'differs only in letter case'],
-    ['metrics: [Country]', 'is the name of a dimension'],
+    ['metrics: [Week]', 'is the name of a date dimension'],
     ['metrics: [_load_id]', 'is a column ripen adds itself'],
     ['metrics: [ATTR_DEPENDENCY]', 'is a column ripen adds itself'],
     ['metrics: ["a,b"]', 'is not a metric name'],
     ['metrics: [""]', 'is not a metric name'],
     ['date_period: "2026-02-30:yesterday"', 'is not a date period'],
-    ['date_period: yesterday', 'is not a date period'],
+    ['date_period: this_mont', 'is not a date period; must be <start>:<end>'],
+    ['date_period: last_weak', 'did you mean last_week?'],
+    ['date_period: month_start', 'is not a date period'],
     ['date_period: this_month:today', 'is not a date period'],
+    ['date_period: "-36601d:today"', 'is not a date period'],
+    ['date_period: "2026-01-01:10000-01-01"', 'is not a date period'],
     ['date_period: "2026-02-02:2026-02-01"', 'ends before it starts'],
     ['date_period: "today:-3d"', 'ends before it starts'],
   ])('a slice with %j is one problem: %s', (setting, words) => {
@@ -198,6 +223,27 @@ describe('problems', () => {
     expect(problems).toHaveLength(1);
     expect(problems[0]).toContain(words);
   });
+
+  test('a name that is a dimension and, in other letters, a metric of one slice is told at the metric', () => {
+    const problems = problemsWith(
+      'slices:\n  - { name: a, dimensions: [day, Country], metrics: [installs, country], date_period: today }',
+    );
+    expect(problems).toEqual([
+      'ripen.yaml:3:64: slices[0].metrics[1]: is a dimension of this slice too; a column is one or the other, whatever its letter case',
+    ]);
+  });
+
+  test.each(['daily_cohorts', 'daily_maturation', 'daily_projected'])(
+    'a slice %s beside a slice daily would stand in the place of what is derived from it; alone it may be',
+    (name) => {
+      const other = SLICE.replace('daily', name);
+      const problems = problemsWith(`slices:\n${other} }\n${SLICE}}`);
+      expect(problems).toEqual([
+        'ripen.yaml:3:13: slices[0].name: is a name ripen derives from slice daily itself; must be another',
+      ]);
+      expect(problemsWith(`slices:\n${other} }`)).toEqual([]);
+    },
+  );
 
   test('a slice name stated twice is told at the second, even beside an unknown key', () => {
     const problems = problemsWith(`slices:\n${SLICE}, oops: 1 }\n${SLICE}}`);

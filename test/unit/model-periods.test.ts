@@ -1,5 +1,7 @@
 /** Periods, windows and fingerprints: how a date period becomes buckets, requests and a meaning. */
 
+import { createHash } from 'node:crypto';
+
 import { afterAll, describe, expect, test } from 'vitest';
 
 import {
@@ -13,7 +15,7 @@ import {
 } from '../../src/model/calendar.ts';
 import type { DateDimension } from '../../src/model/dimension.ts';
 import { fingerprintOf } from '../../src/model/fingerprint.ts';
-import { partFilters, type Part } from '../../src/model/part.ts';
+import { partFilters, valuesOf, type Part } from '../../src/model/part.ts';
 import { ageOf, endOf, isWhole, periodsOf, resolveDatePeriod } from '../../src/model/period.ts';
 import type { DateBound } from '../../src/model/slice.ts';
 import { labelOf, reportParameters, windowOf, type DuePeriod } from '../../src/model/window.ts';
@@ -81,6 +83,11 @@ describe('the periods of an interval', () => {
 describe('a date period', () => {
   const on = (text: string): DateBound => ({ day: day(text) });
   const ago = (daysAgo: number): DateBound => ({ daysAgo });
+  const startOf = (bucket: 'week' | 'month', bucketsAgo: number, daysBefore: number): DateBound => ({
+    startOf: bucket,
+    bucketsAgo,
+    daysBefore,
+  });
 
   test.each<[DateBound, DateBound, string, string, readonly [string, string] | null]>([
     [on('2026-01-01'), ago(1), '2026-01-10T02:00:00Z', '+00:00', ['2026-01-01', '2026-01-10']],
@@ -91,7 +98,26 @@ describe('a date period', () => {
     [ago(0), ago(0), '2026-02-28T18:00:00Z', '+05:30', ['2026-02-28', '2026-03-01']],
     [ago(0), ago(0), '2026-02-28T18:30:00Z', '+05:30', ['2026-03-01', '2026-03-02']],
     [ago(0), ago(0), '2026-03-01T03:00:00Z', '-03:30', ['2026-02-28', '2026-03-01']],
-    [on('2026-01-01'), on('2026-01-01'), '2020-01-01T00:00:00Z', '+00:00', ['2026-01-01', '2026-01-02']],
+    // What has not begun is not asked for.
+    [on('2026-01-01'), on('2026-01-01'), '2020-01-01T00:00:00Z', '+00:00', null],
+    [on('2026-01-01'), on('2026-12-31'), '2026-03-05T02:00:00Z', '+00:00', ['2026-01-01', '2026-03-06']],
+    [on('2026-01-01'), on('9999-12-31'), '2026-03-05T23:00:00Z', '+02:00', ['2026-01-01', '2026-03-07']],
+    [on('9999-12-31'), on('9999-12-31'), '2026-03-05T02:00:00Z', '+00:00', null],
+    [on('2026-03-06'), on('2026-03-09'), '2026-03-05T23:00:00Z', '-02:00', null],
+    // Ends outside the calendar are cut to it.
+    [on('0000-01-01'), on('0001-01-03'), '2026-03-05T02:00:00Z', '+00:00', ['0001-01-01', '0001-01-04']],
+    [ago(36_600), ago(0), '0050-01-01T00:00:00Z', '+00:00', ['0001-01-01', '0050-01-02']],
+    [startOf('month', 900, 40), ago(0), '0050-01-01T00:00:00Z', '+00:00', ['0001-01-01', '0050-01-02']],
+    [ago(1), on('9999-12-31'), '9999-12-31T12:00:00Z', '+00:00', ['9999-12-30', '9999-12-31']],
+    // Starts of calendar weeks and months, and days before them.
+    [startOf('month', 0, 0), ago(1), '2026-03-05T02:00:00Z', '+00:00', ['2026-03-01', '2026-03-05']],
+    [startOf('month', 0, 0), ago(1), '2026-03-01T02:00:00Z', '+00:00', null],
+    [startOf('month', 0, 0), ago(0), '2026-02-28T23:00:00Z', '+02:00', ['2026-03-01', '2026-03-02']],
+    [startOf('month', 1, 0), startOf('month', 0, 1), '2026-03-31T02:00:00Z', '+00:00', ['2026-02-01', '2026-03-01']],
+    [startOf('month', 1, 0), startOf('month', 0, 1), '2026-01-01T02:00:00Z', '+00:00', ['2025-12-01', '2026-01-01']],
+    [startOf('month', 13, 0), startOf('month', 12, 1), '2026-01-31T02:00:00Z', '+00:00', ['2024-12-01', '2025-01-01']],
+    [startOf('week', 1, 0), startOf('week', 0, 1), '2026-03-05T02:00:00Z', '+00:00', ['2026-02-23', '2026-03-02']],
+    [startOf('week', 0, 0), ago(0), '2026-03-02T02:00:00Z', '+00:00', ['2026-03-02', '2026-03-03']],
     // Nothing yet: the period begins after its own end.
     [on('2026-01-10'), ago(1), '2026-01-10T02:00:00Z', '+00:00', null],
     [on('2026-01-10'), ago(1), '2026-01-11T00:00:00Z', '+00:00', ['2026-01-10', '2026-01-11']],
@@ -101,6 +127,22 @@ describe('a date period', () => {
     const resolved = resolveDatePeriod({ first, last }, new Date(asOf), offset(zone));
     expect(resolved).toEqual(expected === null ? null : interval(...expected));
   });
+
+  test('of last week lies a day earlier where weeks begin on Sunday', () => {
+    const last = { first: startOf('week', 1, 0), last: startOf('week', 0, 1) };
+    expect(resolveDatePeriod(last, new Date('2026-03-05T02:00:00Z'), offset('+00:00'), 0)).toEqual(
+      interval('2026-02-22', '2026-03-01'),
+    );
+  });
+
+  test.each(['day', 'week', 'month', 'quarter', 'year'] as const)(
+    'from the first to the last day has %s buckets',
+    (grain) => {
+      const all = { first: on('0000-01-01'), last: on('9999-12-31') };
+      const whole = resolveDatePeriod(all, new Date('0003-01-05T00:00:00Z'), offset('+00:00'));
+      expect(periodsOf(whole ?? interval('2026-01-01', '2026-01-02'), grain, 0).at(0)?.asked.start).toBe('0001-01-01');
+    },
+  );
 });
 
 describe('a period', () => {
@@ -181,6 +223,11 @@ describe('a window', () => {
     const excluding = { parameters: { network__not_in: 'x,y' } };
     expect(partFilters(excluding, { network: { in: null, notIn: ['z', 'x'] } })).toEqual({ network__not_in: 'x,y,z' });
   });
+
+  test('says nothing yet of a dimension that is called as what every object has', () => {
+    expect(valuesOf({}, 'constructor')).toEqual({ in: null, notIn: [] });
+    expect(valuesOf({ constructor: { in: ['a'], notIn: [] } }, 'constructor')).toEqual({ in: ['a'], notIn: [] });
+  });
 });
 
 describe('the fingerprint of a slice', () => {
@@ -205,6 +252,35 @@ describe('the fingerprint of a slice', () => {
       datePeriod: { first: { daysAgo: 9 }, last: { daysAgo: 2 } },
     });
     expect(fingerprintOf(same)).toBe(own);
+  });
+
+  test.each([
+    ['os_name__in', 'android,ios', 'ios,android'],
+    ['country_code__not_in', 'AQ,BV', 'BV,AQ,BV'],
+    ['sdk_version__in', '1,2', '2,1'],
+    ['os_names', 'android,ios', 'ios,android'],
+    ['ad_revenue_sources', 'a,b', 'b,a'],
+    ['attribution_types', 'click,impression', 'impression,click'],
+    ['index', 'app,day', 'day,app'],
+  ])(
+    'does not change with the order of %s, %s or %s, and is the released one of the ordered list',
+    (name, one, other) => {
+      const ordered = fingerprintOf({ dimensions: ['day'], parameters: { [name]: one } });
+      const written = JSON.stringify([['day'], [[name, one]]]);
+      expect(ordered).toBe(createHash('sha256').update(written).digest('hex').slice(0, 16));
+      expect(fingerprintOf({ dimensions: ['day'], parameters: { [name]: other } })).toBe(ordered);
+      expect(fingerprintOf({ dimensions: ['day'], parameters: { [name]: `${one},c` } })).not.toBe(ordered);
+    },
+  );
+
+  test('does not change with sort, which orders an answer', () => {
+    const sorted = { ...daily.parameters, sort: '-installs' };
+    expect(fingerprintOf({ ...daily, parameters: sorted })).toBe(own);
+  });
+
+  test('changes with the order of words in a text that is no list', () => {
+    const print = (text: string) => fingerprintOf({ dimensions: ['day'], parameters: { campaign__contains: text } });
+    expect(print('a,b')).not.toBe(print('b,a'));
   });
 
   test.each([

@@ -291,7 +291,7 @@ describe('the finality of a slice, cell by cell', () => {
     const { metrics } = await statusOfOne(weekly);
     expect(metrics[0]?.spans).toMatchObject([
       { state: 'maturing', first_day: '2026-02-04', last_day: '2026-02-08' },
-      { state: 'missing', first_day: '2026-02-09', last_day: '2026-02-15' },
+      { state: 'missing', first_day: '2026-02-09', last_day: '2026-02-14' },
     ]);
   });
 });

@@ -149,7 +149,7 @@ const ledgerRules: Readonly<Record<string, readonly Rule[]>> = {
 };
 
 /** Every night loads at least the newest day of a slice whose end moves; one whose end is fixed rests at last. */
-const isLive = ({ datePeriod }: Slice): boolean => 'daysAgo' in datePeriod.last;
+const isLive = ({ datePeriod }: Slice): boolean => !('day' in datePeriod.last);
 
 function loadedLately(slice: Slice, database: string): Freshness | null {
   if (!isLive(slice)) return null;
