@@ -32,6 +32,7 @@ export const failureCodes = {
   DATA_REJECTED: 'contract',
   DATA_SHRUNK: 'contract',
   DEADLINE_PASSED: 'unavailable',
+  ENGINE_MEMORY: 'storage',
   SOURCE_ENDLESS_PAGES: 'contract',
   SOURCE_GARBLED: 'unavailable',
   SOURCE_MISSING: 'usage',

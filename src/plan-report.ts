@@ -5,7 +5,8 @@ import type { Emit } from './events.ts';
 import { readCatalog } from './load/catalog-tables.ts';
 import { daysBetween, lastDay } from './model/calendar.ts';
 import { emptyLedger, type SliceTable } from './model/ledger.ts';
-import { metricsOf } from './model/metric.ts';
+import { metricsOf, nothingRemembered } from './model/metric.ts';
+import { readRemembered } from './load/remembered.ts';
 import { stateOf } from './model/maturity.ts';
 import type { Period } from './model/period.ts';
 import type { Slice } from './model/slice.ts';
@@ -87,11 +88,12 @@ async function planFrom(config: Config, slices: readonly Slice[], request: PlanR
     const plans: Planned[] = [];
     for (const slice of slices) {
       const ledger = warehouse === null ? emptyLedger : await readSliceLedger(warehouse, slice.name);
-      const metrics = metricsOf(slice, catalog);
+      const remembered = warehouse === null ? nothingRemembered : await readRemembered(warehouse, slice.name);
+      const metrics = metricsOf(slice, catalog, remembered);
       const plan = planSlice({ slice, metrics, ledger, asOf: request.asOf, forced: null });
       const unfinal = plan.periods.filter((period) => {
         const loaded = plan.table?.periods.get(period.bucket.start);
-        return loaded === undefined || stateOf(period, metrics, slice, loaded.fetchedAt) !== 'final';
+        return loaded === undefined || stateOf(period, metrics, slice, loaded) !== 'final';
       });
       plans.push({ ...plan, unfinal });
     }

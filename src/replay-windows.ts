@@ -39,7 +39,10 @@ export async function replayWindows(
       { warehouse: run.warehouse, target: { ...target, slice: asked }, runId: run.runId, asOf, acceptLoss: true },
     );
     target = { ...outcome.target, slice };
-    for (const result of outcome.results) loaded += await afterLoad(result, run);
+    for (const result of outcome.results) {
+      const isLoaded = await afterLoad(result, target.fingerprint, run);
+      loaded += isLoaded ? 1 : 0;
+    }
   }
   return loaded;
 }
@@ -66,20 +69,20 @@ function batchesOf(windows: readonly ArchivedWindow[]): ReplayBatch[] {
   return batches;
 }
 
-/** Counts a window that was loaded as 1, any other as 0 and a failure: there is nobody to ask again. */
-async function afterLoad(result: LoadResult, run: ReplayedRun): Promise<number> {
+/** Says whether a window was loaded; any other is a failure, as there is nobody to ask again. */
+async function afterLoad(result: LoadResult, fingerprint: string, run: ReplayedRun): Promise<boolean> {
   const { window } = result;
   if (result.kind === 'loaded') {
     await recordLoaded(result, run);
-    if (window.slice.grain !== 'week') return 1;
+    if (window.slice.grain !== 'week') return true;
     const weekStartsOn = new Date(`${window.replaced.start}T00:00:00Z`).getUTCDay() === 0 ? 0 : 1;
-    await learnWeekStart(run.warehouse, window.slice.name, window.fingerprint, weekStartsOn);
-    return 1;
+    await learnWeekStart(run.warehouse, window.slice.name, fingerprint, weekStartsOn);
+    return true;
   }
   const failure =
     result.kind === 'week start'
       ? new Failure('DATA_MALFORMED', `The archived answer's weeks began on another day than it was loaded with.`)
       : result.failure;
   recordFailed(failure, window, run);
-  return 0;
+  return false;
 }

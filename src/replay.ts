@@ -15,6 +15,7 @@ import { prepareTable, swapTables } from './load/slice-table.ts';
 import type { Target } from './load/target.ts';
 import type { Catalog } from './model/catalog.ts';
 import { fingerprintOf } from './model/fingerprint.ts';
+import { carries } from './model/ledger.ts';
 import type { Slice } from './model/slice.ts';
 import { labelOf, type Window } from './model/window.ts';
 import { isComplete, planSlice, type SlicePlan } from './plan/plan.ts';
@@ -91,10 +92,13 @@ async function reloadSlice(slice: Slice, catalog: Catalog, run: Run): Promise<nu
   const { warehouse, runId } = run;
   const { windows, damages } = await readArchive(warehouse.path, slice.name);
   for (const damage of damages) await refuse(damage, slice.name, run);
-  const fingerprint = fingerprintOf(slice);
-  const others = windows.filter(({ entry }) => entry.fingerprint !== fingerprint);
+  const meaning = fingerprintOf(slice);
+  const ofSlice = windows.filter(({ entry }) => carries(entry.fingerprint, meaning));
+  // Weeks that the service began on another day are of another table than the newest ones.
+  const { fingerprint } = ofSlice.at(-1)?.entry ?? { fingerprint: meaning };
+  const mine = ofSlice.filter(({ entry }) => entry.fingerprint === fingerprint);
+  const others = windows.filter((window) => !mine.includes(window));
   await skip(others, slice, 'carried another meaning than the slice has now', run);
-  const mine = windows.filter(({ entry }) => entry.fingerprint === fingerprint);
   if (windows.length === 0) {
     await warn({ code: 'REPLAY_EMPTY', message: 'The archive held no answer that could be loaded.' }, slice.name, run);
   }
@@ -110,12 +114,13 @@ async function reloadSlice(slice: Slice, catalog: Catalog, run: Run): Promise<nu
     slice,
   );
   const windowOf = (archived: ArchivedWindow): Window => spooledFrom(archived, slice).window;
-  recordPlan({ ...plan, windows: [...chosen, ...broken.keys()].map(windowOf) }, run);
+  await recordPlan({ ...plan, heldNewer: 0, windows: [...chosen, ...broken.keys()].map(windowOf) }, run);
   for (const [archived, damage] of broken) await refuse(damage, windowOf(archived), run);
 
   const loaded = await replayWindows(chosen, target, run);
-  if (target.state === 'building' && isComplete(await planTarget(target, run))) {
-    await swapTables(warehouse, target, runId);
+  if (target.state === 'building') {
+    const { live } = await readSliceLedger(warehouse, slice.name);
+    if (isComplete(await planTarget(target, run), live)) await swapTables(warehouse, target, runId);
   }
   return loaded;
 }

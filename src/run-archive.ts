@@ -10,7 +10,7 @@ import { asFailure } from './errors.ts';
 import { catalogSeenAt } from './load/catalog-tables.ts';
 import type { LoadResult } from './load/load-result.ts';
 import type { Catalog } from './model/catalog.ts';
-import type { Window } from './model/window.ts';
+import type { DuePeriod, Window } from './model/window.ts';
 import { keepWindow, removeEntriesBefore } from './spool/archive.ts';
 import { keepCatalog } from './spool/archive-catalog.ts';
 import type { Spooled } from './spool/spool.ts';
@@ -37,8 +37,12 @@ export async function archiveLoaded(
 ): Promise<void> {
   const { config, warehouse, asOf } = run;
   if (config.archiveMs === null) return;
-  const loaded = new Set(results.filter(({ kind }) => kind === 'loaded').map(({ window }) => window));
-  for (const spooled of batch.filter(({ window }) => loaded.has(window))) {
+  const loaded = new Set(results.flatMap((result) => (result.kind === 'loaded' ? periodsIn(result.window) : [])));
+  for (const whole of batch) {
+    // Of an answer that was believed in part, the periods that were: its bodies hold more than is loaded again.
+    const periods = whole.window.periods.filter((due) => loaded.has(due));
+    if (periods.length === 0) continue;
+    const spooled = { ...whole, window: { ...whole.window, periods } };
     const what = 'The answer was loaded, but not archived';
     await orWarn(what, spooled.window, run, async () => keepWindow(warehouse.path, spooled, asOf));
   }
@@ -53,6 +57,8 @@ export async function expireArchive(at: Date, run: ArchivingRun): Promise<void> 
     removeEntriesBefore(warehouse.path, before),
   );
 }
+
+const periodsIn = ({ periods }: Window): readonly DuePeriod[] => periods;
 
 async function orWarn(what: string, window: Window | null, run: ArchivingRun, act: () => Promise<void>): Promise<void> {
   try {

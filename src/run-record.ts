@@ -17,6 +17,7 @@ interface SliceCounts {
   loadedRows: number;
   rejected: number;
   restated: number;
+  readonly empty: string[];
   readonly periods: Map<string, number>;
 }
 
@@ -65,6 +66,7 @@ export class RunRecord {
       readonly rows: number;
       readonly rejected: number;
       readonly restatedPeriods: number;
+      readonly empty: readonly string[];
     },
   ): void {
     const counts = this.#of(slice);
@@ -73,6 +75,7 @@ export class RunRecord {
     counts.loadedRows += rows.rows;
     counts.rejected += rows.rejected;
     counts.restated += rows.restatedPeriods;
+    for (const stretch of rows.empty) counts.empty.push(stretch);
   }
 
   /** Records a failure; one that concerns the whole run (credentials, deadline) is recorded once. */
@@ -144,6 +147,7 @@ export class RunRecord {
       loadedRows: 0,
       rejected: 0,
       restated: 0,
+      empty: [],
       periods: new Map<string, number>(),
     };
     this.#slices.set(slice.name, fresh);
@@ -165,5 +169,6 @@ function sliceSummary(name: string, counts: SliceCounts): SliceSummary {
       ...Object.fromEntries(counts.periods),
     },
     restated_periods: counts.restated,
+    empty_periods: counts.empty.toSorted(),
   };
 }

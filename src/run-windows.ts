@@ -6,19 +6,21 @@
  */
 
 import type { Config } from './config/config.ts';
+import { Failure } from './errors.ts';
 import { extract, type Asking, type Missed, type PartAnswers } from './extract/extract.ts';
 import type { LoadRequest } from './load/load.ts';
 import { readKnownValues } from './load/known-values.ts';
-import type { LoadResult } from './load/load-result.ts';
+import type { LoadResult, Shortfall } from './load/load-result.ts';
 import type { Target } from './load/target.ts';
-import { daysBetween } from './model/calendar.ts';
+import { daysBetween, type WeekStart } from './model/calendar.ts';
+import type { Part } from './model/part.ts';
 import type { Slice } from './model/slice.ts';
 import { labelOf, type Window } from './model/window.ts';
-import { MOST_UNPROVEN_PARTS, splitByPeriods, splitParts } from './plan/split.ts';
+import { splitByPeriods, splitParts } from './plan/split.ts';
 import { archiveLoaded } from './run-archive.ts';
 import type { Service } from './service/service.ts';
 import type { Spool, Spooled } from './spool/spool.ts';
-import { learnMaxDays, learnWeekStart, relaxMaxDays } from './warehouse/ledger.ts';
+import { learnMaxDays, relaxMaxDays } from './warehouse/ledger.ts';
 import { loadBatch, recordFailed, recordLoaded, warn, type Outcomes } from './window-outcome.ts';
 
 export interface WindowRun extends Omit<LoadRequest, 'target'>, Outcomes {
@@ -30,8 +32,8 @@ export interface WindowRun extends Omit<LoadRequest, 'target'>, Outcomes {
   readonly checkClock: () => void;
   /** By slice name; replaced as columns widen. */
   readonly targets: Map<string, Target>;
-  /** Plans a slice once more, after the service's week start was learned. */
-  readonly replan: (slice: Slice) => Promise<readonly Window[]>;
+  /** Takes up a slice once more, after it was learned on which day the service begins its weeks. */
+  readonly turnWeeks: (slice: Slice, weekStartsOn: WeekStart) => Promise<readonly Window[]>;
   readonly signal: AbortSignal;
 }
 
@@ -39,26 +41,30 @@ export interface WindowRun extends Omit<LoadRequest, 'target'>, Outcomes {
 const MOST_REPEATS = 2;
 
 const nothing: PartAnswers = new Map();
-const afresh = (window: Window): Asking => ({ window, answered: nothing });
+const afresh = (window: Window): Asking => ({ window, answered: nothing, whole: null });
 
+/** Asks for windows in their order. */
 export async function runWindows(windows: readonly Window[], run: WindowRun): Promise<void> {
   const queue = windows.map(afresh);
-  const sizes = new WindowSizes();
   const stop = new AbortController();
   const signal = AbortSignal.any([run.signal, stop.signal]);
-  const tracked = { ...run, sizes };
+  const tracked = { ...run, queue, sizes: new WindowSizes(), shortfalls: new Map<Part, Shortfall>() };
   try {
     for await (const batch of extract(queue, { ...run, signal })) {
-      for (const miss of batch.missed) await afterMiss(miss, queue, tracked, stop);
+      for (const miss of batch.missed) await afterMiss(miss, tracked, stop);
       for (const { slice, requests } of batch.asked) run.record.asked(slice, requests);
       run.checkClock();
       const results = await loadCurrent(batch.spooled, run);
-      for (const result of results) await afterLoad(result, queue, tracked);
+      const kept = new Set<Spooled['answers'][number]>();
+      for (const result of results) {
+        for (const answer of await afterLoad(result, batch.spooled, tracked)) kept.add(answer);
+      }
       await archiveLoaded(batch.spooled, results, run);
-      await Promise.all(batch.spooled.map((answer) => run.spool.discard(answer)));
+      const done = batch.spooled.flatMap(({ answers }) => answers.filter((answer) => !kept.has(answer)));
+      await run.spool.discard({ answers: done });
     }
     for (const { slice, fingerprint } of run.targets.values()) {
-      const days = sizes.lightDays(slice.name);
+      const days = tracked.sizes.lightDays(slice.name);
       if (days !== null) await relaxMaxDays(run.warehouse, slice.name, fingerprint, days);
     }
   } finally {
@@ -87,7 +93,12 @@ class WindowSizes {
   }
 }
 
-type TrackedRun = WindowRun & { readonly sizes: WindowSizes };
+interface TrackedRun extends WindowRun {
+  readonly queue: Asking[];
+  readonly sizes: WindowSizes;
+  /** By how much the part fell short that a part was divided from. */
+  readonly shortfalls: Map<Part, Shortfall>;
+}
 
 /** Loads a batch, but for windows of a meaning that is no longer the target's. */
 async function loadCurrent(batch: readonly Spooled[], run: WindowRun): Promise<readonly LoadResult[]> {
@@ -100,68 +111,137 @@ async function loadCurrent(batch: readonly Spooled[], run: WindowRun): Promise<r
   return loaded.results;
 }
 
-async function afterMiss(missed: Missed, queue: Asking[], run: TrackedRun, stop: AbortController): Promise<void> {
+async function afterMiss(missed: Missed, run: TrackedRun, stop: AbortController): Promise<void> {
   if (run.signal.aborted) return;
   const { window, failure, heavy } = missed;
   if (failure.code === 'CREDENTIALS_REFUSED') {
-    queue.length = 0;
+    run.queue.length = 0;
     stop.abort(failure);
     run.record.fail(failure);
   } else if (stop.signal.aborted) {
     return;
   } else if (heavy.length > 0) {
-    await split(missed, queue, run);
+    await split(missed, run);
   } else {
     recordFailed(failure, window, run);
   }
 }
 
-async function afterLoad(result: LoadResult, queue: Asking[], run: TrackedRun): Promise<void> {
+/** Acts on what became of a window; returns the answers that are still needed. */
+async function afterLoad(
+  result: LoadResult,
+  batch: readonly Spooled[],
+  run: TrackedRun,
+): Promise<readonly Spooled['answers'][number][]> {
   const { window } = result;
   const where = { slice: window.slice.name, window: labelOf(window) };
   switch (result.kind) {
     case 'loaded': {
       run.sizes.loaded(window);
       await recordLoaded(result, run);
-      return;
+      break;
     }
     case 'ask again': {
+      const isPart = !batch.some((spooled) => spooled.window === window);
+      if (isPart) run.record.replan(window.slice, 0, 1);
       if (window.attempt >= MOST_REPEATS) {
         recordFailed(result.failure, window, run);
-        return;
+        break;
       }
       run.emit({ type: 'window_asked_again', ...where, because: result.failure.message });
-      queue.push(afresh({ ...window, attempt: window.attempt + 1 }));
-      return;
+      run.queue.unshift(afresh({ ...window, attempt: window.attempt + 1 }));
+      break;
     }
     case 'split': {
-      const heavy = window.parts.slice(result.partNo, result.partNo + 1);
-      await split({ window, failure: result.failure, heavy, answered: nothing }, queue, run);
-      return;
+      const spooled = batch.find((each) => each.window === window);
+      const hopeless = window.periods.length > 1 ? null : withoutProgress(result.shortfalls, run);
+      if (spooled === undefined || hopeless !== null) {
+        recordFailed(hopeless === null ? result.failure : told(result.failure, hopeless), window, run);
+        break;
+      }
+      const answered = provenAnswers(spooled, result.shortfalls);
+      const heavy = [...result.shortfalls.keys()];
+      const isKept = await split(
+        { window, failure: result.failure, heavy, answered, whole: spooled.whole },
+        run,
+        result.shortfalls,
+      );
+      return isKept ? spooled.answers.filter((_, at) => answered.has(window.parts[at] ?? {})) : [];
     }
     case 'week start': {
-      await learnWeekStart(run.warehouse, window.slice.name, window.fingerprint, result.weekStartsOn);
-      const gone = queue.filter((other) => other.window.slice === window.slice);
-      const kept = queue.filter((other) => other.window.slice !== window.slice);
-      const come = await run.replan(window.slice);
-      run.record.replan(window.slice, gone.length + 1, come.length);
-      queue.splice(0, queue.length, ...kept, ...come.map(afresh));
-      const message = `The service begins weeks on ${result.weekStartsOn === 0 ? 'Sunday' : 'Monday'}; the windows were aligned anew.`;
-      await warn({ code: 'WEEK_START', message }, window, run);
-      return;
+      await afterWeekStart(window, result.weekStartsOn, run);
+      break;
     }
     case 'failed': {
+      if (!batch.some((spooled) => spooled.window === window)) run.record.replan(window.slice, 0, 1);
       recordFailed(result.failure, window, run);
     }
   }
+  return [];
+}
+
+/** The parts of a window that were shown to be complete, so that only the others are asked for again. */
+function provenAnswers(
+  { window, answers, requestedAt, receivedAt }: Spooled,
+  shortfalls: ReadonlyMap<Part, Shortfall>,
+): PartAnswers {
+  return new Map(
+    window.parts.flatMap((part, at) => {
+      const answer = answers[at];
+      return answer === undefined || shortfalls.has(part)
+        ? []
+        : [[part, { ...answer, requestedAt, receivedAt }] as const];
+    }),
+  );
+}
+
+/** Why dividing parts once more cannot help, as a clause: one of them is as far from its totals as what it was divided from. */
+function withoutProgress(shortfalls: ReadonlyMap<Part, Shortfall>, run: TrackedRun): string | null {
+  for (const [part, { rows, differences, isCut }] of shortfalls) {
+    const before = run.shortfalls.get(part);
+    if (before === undefined || isCut) continue;
+    const isNearer = [...differences].some(([metric, away]) => away < (before.differences.get(metric) ?? Infinity));
+    if (!isNearer && rows <= before.rows) return 'dividing it brought the sums no nearer to the totals';
+  }
+  return null;
+}
+
+function told(failure: Failure, because: string): Failure {
+  const { code, message, facts, hint, cause } = failure;
+  const text = `${message.replace(/\.$/, '')}; ${because}.`;
+  return new Failure(code, text, { facts, ...(hint === null ? {} : { hint }), cause });
+}
+
+async function afterWeekStart(window: Window, weekStartsOn: WeekStart, run: TrackedRun): Promise<void> {
+  const { slice } = window;
+  // Another window of the same batch may have said so already.
+  if (run.targets.get(slice.name)?.fingerprint !== window.fingerprint || isTurned(window, run)) return;
+  const gone = run.queue.filter((other) => other.window.slice === slice);
+  const kept = run.queue.filter((other) => other.window.slice !== slice);
+  const come = await run.turnWeeks(slice, weekStartsOn);
+  run.record.replan(slice, gone.length + 1, come.length);
+  run.queue.splice(0, run.queue.length, ...kept, ...come.map(afresh));
+  const message = `The service begins weeks on ${weekStartsOn === 0 ? 'Sunday' : 'Monday'}; the windows were aligned anew.`;
+  await warn({ code: 'WEEK_START', message }, window, run);
+}
+
+/** Whether the queue already holds windows of the slice that begin on another weekday. */
+function isTurned(window: Window, { queue }: TrackedRun): boolean {
+  const weekday = (each: Window): number => new Date(`${each.replaced.start}T00:00:00Z`).getUTCDay();
+  return queue.some(({ window: other }) => other.slice === window.slice && weekday(other) !== weekday(window));
 }
 
 /**
  * Puts a window's halves into the queue, or the window in more parts, of which those that were answered are not asked for
- * again; remembers what was too heavy; fails a window that cannot be divided.
+ * again; remembers what was too heavy; fails a window that cannot be divided. Says whether the answered parts are kept.
  */
-async function split({ window, failure, heavy, answered }: Missed, queue: Asking[], run: TrackedRun): Promise<void> {
+async function split(
+  { window, failure, heavy, answered, whole }: Missed,
+  run: TrackedRun,
+  shortfalls: ReadonlyMap<Part, Shortfall> = new Map(),
+): Promise<boolean> {
   const { slice, fingerprint } = window;
+  const isHeavy = failure.code !== 'DATA_INCOMPLETE';
   run.sizes.tooHeavy(window);
   const where = { slice: slice.name, window: labelOf(window), because: failure.message };
   const halves = splitByPeriods(window);
@@ -170,19 +250,36 @@ async function split({ window, failure, heavy, answered }: Missed, queue: Asking
     await learnMaxDays(run.warehouse, slice.name, fingerprint, days);
     run.record.replan(slice, 1, halves.length);
     run.emit({ type: 'window_split', ...where, into: halves.length });
-    queue.push(...halves.map(afresh));
-    await run.spool.discard({ answers: [...answered.values()] });
-    return;
+    // First what was asked for first: the newest.
+    run.queue.unshift(...halves.toReversed().map(afresh));
+    if (isHeavy) await run.spool.discard({ answers: [...answered.values()] });
+    return false;
   }
   const target = run.targets.get(slice.name);
   const known = target === undefined ? new Map<string, never>() : await readKnownValues(run.warehouse, target);
-  const mostParts = failure.code === 'DATA_INCOMPLETE' ? MOST_UNPROVEN_PARTS : undefined;
-  const divided = splitParts(window, heavy, known, mostParts);
+  const divided = splitParts(window, heavy, known);
   if (divided === null) {
     recordFailed(failure, window, run);
-    await run.spool.discard({ answers: [...answered.values()] });
-    return;
+    if (isHeavy) await run.spool.discard({ answers: [...answered.values()] });
+    return false;
+  }
+  for (const [part, children] of divisionsOf(window, divided)) {
+    const shortfall = shortfalls.get(part);
+    if (shortfall !== undefined) for (const child of children) run.shortfalls.set(child, shortfall);
   }
   run.emit({ type: 'window_split', ...where, into: divided.parts.length });
-  queue.push({ window: divided, answered });
+  run.queue.unshift({ window: divided, answered, whole });
+  return true;
+}
+
+/** By part that was divided, the two that stand in its place; every other part is the very same value as before. */
+function divisionsOf(before: Window, divided: Window): Map<Part, readonly Part[]> {
+  const divisions = new Map<Part, readonly Part[]>();
+  let at = 0;
+  for (const part of before.parts) {
+    const isSame = divided.parts[at] === part;
+    if (!isSame) divisions.set(part, divided.parts.slice(at, at + 2));
+    at += isSame ? 1 : 2;
+  }
+  return divisions;
 }

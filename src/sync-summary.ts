@@ -10,6 +10,8 @@ export interface SliceSummary {
   /** Periods by the reason they were due: `new`, `missing`, `open`, `maturing`, … */
   readonly periods: Readonly<Record<string, number>>;
   readonly restated_periods: number;
+  /** Stretches of periods that were loaded without rows, `first:last`, both inclusive. */
+  readonly empty_periods: readonly string[];
 }
 
 export interface FailureSummary {

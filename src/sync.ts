@@ -6,11 +6,15 @@
  */
 
 import type { Config } from './config/config.ts';
+import { asFailure } from './errors.ts';
 import type { Emit } from './events.ts';
-import { prepareTable, swapTables } from './load/slice-table.ts';
+import { prepareTable, swapTables, turnWeeks } from './load/slice-table.ts';
 import type { Target } from './load/target.ts';
+import type { WeekStart } from './model/calendar.ts';
+import type { Catalog } from './model/catalog.ts';
 import type { Slice } from './model/slice.ts';
 import type { Window } from './model/window.ts';
+import { inOrder } from './plan/order.ts';
 import { isComplete, planSlice, type SlicePlan } from './plan/plan.ts';
 import { publish } from './publish/publish.ts';
 import { refreshCatalog } from './refresh-catalog.ts';
@@ -23,7 +27,7 @@ import type { Service } from './service/service.ts';
 import { openSpool, type Spool } from './spool/spool.ts';
 import type { SyncSummary } from './sync-summary.ts';
 import { readSliceLedger } from './warehouse/ledger.ts';
-import { recordPlan } from './window-outcome.ts';
+import { recordFailed, recordPlan } from './window-outcome.ts';
 
 /** Refreshes what is due (or, for a backfill, what is asked for) and publishes. Throws as `runStages` does. */
 export async function sync(
@@ -61,22 +65,35 @@ async function refresh(run: SyncRun): Promise<void> {
 
   await refreshDimensions(run);
 
-  const targets = new Map<string, Target>();
-  for (const slice of run.slices) {
-    targets.set(slice.name, await prepareTable(run.warehouse, slice, catalog, run.runId));
-  }
+  const targets = await prepareTargets(run, catalog);
   const plans = await planTargets(run, [...targets.values()]);
-  for (const plan of plans) recordPlan(plan, run);
+  for (const plan of plans) await recordPlan(plan, run);
 
   await loadWindows(run, plans, targets, checkClock);
 
   for (const target of targets.values()) {
     if (target.state !== 'building') continue;
+    const { live } = await readSliceLedger(run.warehouse, target.slice.name);
     const [plan] = await planTargets(run, [target]);
-    if (plan !== undefined && isComplete(plan)) await swapTables(run.warehouse, target, run.runId);
+    if (plan !== undefined && isComplete(plan, live)) await swapTables(run.warehouse, target, run.runId);
   }
   await completeDimensions(run);
   await expireArchive(run.asOf, run);
+}
+
+/** The table of each slice; a slice whose table cannot be prepared fails by itself. Throws `STORAGE_FAILED`. */
+async function prepareTargets(run: SyncRun, catalog: Catalog): Promise<Map<string, Target>> {
+  const targets = new Map<string, Target>();
+  for (const slice of run.slices) {
+    try {
+      targets.set(slice.name, await prepareTable(run.warehouse, slice, catalog, run.runId));
+    } catch (error) {
+      const failure = asFailure(error);
+      if (failure.kind === 'storage' || failure.kind === 'bug') throw failure;
+      recordFailed(failure, slice.name, run);
+    }
+  }
+  return targets;
 }
 
 async function planTargets(run: SyncRun, targets: readonly Target[]): Promise<SlicePlan[]> {
@@ -95,14 +112,17 @@ async function loadWindows(
   targets: Map<string, Target>,
   checkClock: () => void,
 ): Promise<void> {
-  const windows = plans.flatMap((plan) => plan.windows);
-  const replan = async (slice: Slice): Promise<Window[]> => {
-    const ofSlice = [...targets.values()].filter((target) => target.slice === slice);
-    return (await planTargets(run, ofSlice)).flatMap((plan) => plan.windows);
+  const turn = async (slice: Slice, weekStartsOn: WeekStart): Promise<Window[]> => {
+    const target = targets.get(slice.name);
+    if (target === undefined) return [];
+    await turnWeeks(run.warehouse, target, weekStartsOn, run.runId);
+    const turned = await prepareTable(run.warehouse, slice, target.catalog, run.runId);
+    targets.set(slice.name, turned);
+    return inOrder(await planTargets(run, [turned]));
   };
   const { asOf, acceptLoss } = run.request;
   const { maxConcurrency } = run.config.service;
-  await runWindows(windows, { ...run, targets, checkClock, asOf, acceptLoss, maxConcurrency, replan });
+  await runWindows(inOrder(plans), { ...run, targets, checkClock, asOf, acceptLoss, maxConcurrency, turnWeeks: turn });
 }
 
 /** Publishes what is committed, also after failures: the copies then hold what could be loaded. */

@@ -1,10 +1,9 @@
 /** What becomes of a run's windows: planned, loaded or failed; counted in the run, recorded in the ledger, and told. */
 
-import { asFailure, type Failure } from './errors.ts';
+import { asFailure, Failure } from './errors.ts';
 import type { Emit } from './events.ts';
-import { load, type LoadRequest } from './load/load.ts';
+import { load, type Loaded, type LoadRequest } from './load/load.ts';
 import type { LoadResult, LoadWarning } from './load/load-result.ts';
-import type { Target } from './load/target.ts';
 import { labelOf, type Window } from './model/window.ts';
 import type { SlicePlan } from './plan/plan.ts';
 import type { RunRecord } from './run-record.ts';
@@ -21,31 +20,65 @@ export interface Outcomes {
   readonly emit: Emit;
 }
 
-type Loaded = Extract<LoadResult, { readonly kind: 'loaded' }>;
+type LoadedWindow = Extract<LoadResult, { readonly kind: 'loaded' }>;
 
-/** Counts and tells the windows a slice is to get. */
-export function recordPlan(plan: SlicePlan, { record, emit }: Pick<Outcomes, 'record' | 'emit'>): void {
+/** Counts and tells the windows a slice is to get, and what is left as it is because a later fetch brought it. */
+export async function recordPlan(plan: SlicePlan, outcomes: Outcomes): Promise<void> {
+  const { record, emit } = outcomes;
   record.plan(plan);
   const periods = plan.windows.reduce((sum, window) => sum + window.periods.length, 0);
+  if (plan.heldNewer > 0) {
+    const message = `${plan.heldNewer} periods are held from a fetch after the as-of instant, and were left as they are.`;
+    await warn({ code: 'AS_OF_OLDER', message }, plan.slice.name, outcomes);
+  }
   emit({ type: 'slice_planned', slice: plan.slice.name, windows: plan.windows.length, periods });
 }
 
-/** Loads a batch; an unforeseen failure of the batch becomes that of each of its windows. Throws `STORAGE_FAILED`. */
-export async function loadBatch(
-  batch: readonly Spooled[],
-  request: LoadRequest,
-): Promise<{ readonly results: readonly LoadResult[]; readonly target: Target }> {
+/**
+ * Loads a batch. Where the engine has too little memory for it, its windows go one by one, and one that is too large by
+ * itself is to be split; any other failure of the batch becomes that of each of its windows. Throws `STORAGE_FAILED`.
+ */
+export async function loadBatch(batch: readonly Spooled[], request: LoadRequest): Promise<Loaded> {
   try {
     return await load(batch, request);
   } catch (error) {
     const failure = asFailure(error);
     if (failure.code === 'STORAGE_FAILED') throw failure;
-    return { results: batch.map(({ window }) => ({ kind: 'failed', window, failure })), target: request.target };
+    if (failure.code !== 'ENGINE_MEMORY') {
+      return { results: batch.map(({ window }) => ({ kind: 'failed', window, failure })), target: request.target };
+    }
+    return batch.length === 1 ? { results: batch.map(tooLarge), target: request.target } : oneByOne(batch, request);
   }
 }
 
+async function oneByOne(batch: readonly Spooled[], request: LoadRequest): Promise<Loaded> {
+  const results: LoadResult[] = [];
+  let { target } = request;
+  for (const spooled of batch) {
+    const loaded = await loadBatch([spooled], { ...request, target });
+    results.push(...loaded.results);
+    ({ target } = loaded);
+  }
+  return { results, target };
+}
+
+/** A window whose answer the engine cannot hold: its largest part is to be asked for in smaller ones. */
+function tooLarge({ window, answers }: Spooled): LoadResult {
+  const bytes = answers.map(({ pages }) => pages.reduce((sum, page) => sum + page.plainBytes, 0));
+  const largest = Math.max(...bytes);
+  const part = window.parts[bytes.indexOf(largest)];
+  const megabytes = Math.round(largest / 1_000_000);
+  const message = `slice ${window.slice.name}, ${labelOf(window)}: an answer of ${megabytes} MB took more memory to load than the database has.`;
+  const failure = new Failure('SOURCE_TOO_HEAVY', message, {
+    facts: { bytes: largest },
+    hint: 'Give the slice fewer dimensions or metrics, or filter it, so that one period is smaller.',
+  });
+  const shortfall = { rows: 0, differences: new Map<string, number>(), isCut: true };
+  return { kind: 'split', window, failure, shortfalls: new Map(part === undefined ? [] : [[part, shortfall]]) };
+}
+
 /** Counts and tells a window that became visible, and remembers the parts it had to be asked for in. */
-export async function recordLoaded(result: Loaded, outcomes: Outcomes): Promise<void> {
+export async function recordLoaded(result: LoadedWindow, outcomes: Outcomes): Promise<void> {
   const { window, rows, restatedPeriods, warnings } = result;
   const { name } = window.slice;
   outcomes.record.load(window.slice, result);

@@ -9,6 +9,8 @@ select
     p.fetched_at,
     p.rows,
     p.rejected,
+    p.empty_runs,
+    p.verdict,
     to_json(l.metrics)::varchar as metrics
 from ripen.periods as p
 join ripen.loads as l on l.load_id = p.load_id

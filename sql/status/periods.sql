@@ -4,6 +4,8 @@
 select
     p.start_day,
     p.end_day,
+    p.asked_start,
+    p.asked_end,
     p.fetched_at,
     p.rows,
     p.rejected,

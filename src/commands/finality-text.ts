@@ -15,6 +15,8 @@ const legendWords: Readonly<Record<CellState, string>> = {
   final: 'final',
   maturing: 'maturing',
   open: 'not over yet',
+  cut: 'cut by the date period',
+  empty: 'no rows, to be confirmed',
   rejected: 'rows rejected',
   'not loaded': 'metric not loaded yet',
   missing: 'missing',
@@ -78,7 +80,7 @@ function daysLine(first: string, last: string, shown: number, room: number): str
 
 function olderText(slice: SliceStatus, hidden: number): string {
   const older = slice.ages.slice(0, hidden);
-  const counts = (['final', 'maturing', 'open', 'missing'] as const)
+  const counts = (['final', 'maturing', 'open', 'cut', 'empty', 'missing'] as const)
     .map((state) => ({ state, count: older.filter((period) => period.state === state).length }))
     .filter(({ count }) => count > 0);
   const [only] = counts;

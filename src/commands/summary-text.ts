@@ -4,11 +4,15 @@ import type { SliceSummary, SyncSummary } from '../sync-summary.ts';
 import { bytesText, countText, elapsedText, groupedText, minuteText, runText } from './measure.ts';
 import { tableText } from './table.ts';
 
+/** More stretches of empty periods are in `--json`. */
+const MOST_STRETCHES = 5;
+
 /** What was loaded per slice, what else was, and how the run ended. */
 export function summaryText(summary: SyncSummary): string {
   const ms = Date.parse(summary.finished_at) - Date.parse(summary.started_at);
   return [
     ...(summary.slices.length === 0 ? [] : [slicesTable(summary.slices), '']),
+    ...summary.slices.flatMap(emptyLine),
     `partners: ${countText(summary.partners.rows, 'row')}; links: ${countText(summary.links.rows, 'row')}, ${groupedText(summary.links.removed)} no longer listed`,
     serviceLine(summary.service),
     ...summary.published.map(
@@ -38,6 +42,14 @@ function slicesTable(slices: readonly SliceSummary[]): string {
       reasonsText(slice.periods),
     ]),
   );
+}
+
+/** Named, as a day without rows may be one whose rows were not there yet. */
+function emptyLine({ name, empty_periods: empty }: SliceSummary): string[] {
+  if (empty.length === 0) return [];
+  const shown = empty.slice(0, MOST_STRETCHES).join(', ');
+  const more = empty.length > MOST_STRETCHES ? ` and ${empty.length - MOST_STRETCHES} more` : '';
+  return [`${name}: no rows for ${shown}${more}`];
 }
 
 /** `1 new, 14 maturing`; `nothing due` when there were none. */

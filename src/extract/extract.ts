@@ -12,11 +12,13 @@ import type { Emit } from '../events.ts';
 import type { Part } from '../model/part.ts';
 import type { Slice } from '../model/slice.ts';
 import { labelOf, reportParameters, type Window } from '../model/window.ts';
+import { linkSignals } from '../service/linked-signal.ts';
 import type { SavedBody, Service } from '../service/service.ts';
 import { quoteLongNumbers } from '../spool/long-numbers.ts';
-import type { Spool, Spooled, SpooledAnswer } from '../spool/spool.ts';
+import type { Spool, Spooled, SpooledAnswer, WholeAnswer } from '../spool/spool.ts';
+import { askWhole, isComparable } from './whole.ts';
 
-/** The answer to one part of a window. */
+/** The answer to one part of a window, and when it was asked for. */
 export interface PartAnswer extends SpooledAnswer {
   readonly requestedAt: Date;
   readonly receivedAt: Date;
@@ -30,6 +32,8 @@ export interface Asking {
   readonly window: Window;
   /** What this run was answered already; only the other parts are asked for. */
   readonly answered: PartAnswers;
+  /** What the service states of the whole, where that was answered already. */
+  readonly whole: WholeAnswer | null;
 }
 
 export interface Missed {
@@ -38,6 +42,7 @@ export interface Missed {
   /** The parts that were too heavy; empty when something else failed, and then nothing is answered either. */
   readonly heavy: readonly Part[];
   readonly answered: PartAnswers;
+  readonly whole: WholeAnswer | null;
 }
 
 export interface Batch {
@@ -74,10 +79,10 @@ export async function* extract(queue: Asking[], extraction: Extraction): AsyncGe
   const asked: Batch['asked'][number][] = [];
   const settle = async (asking: Asking): Promise<void> => {
     const { window, answered } = asking;
-    const requests = window.parts.length - answered.size;
+    const requests = window.parts.length - answered.size + (isAskedWhole(asking) ? 1 : 0);
     extraction.emit({ type: 'window_asked', slice: window.slice.name, window: labelOf(window), requests });
     const answer = await fetchWindow(asking, extraction).catch((error: unknown): Missed => {
-      return { window, failure: asFailure(error), heavy: [], answered: new Map() };
+      return { window, failure: asFailure(error), heavy: [], answered: new Map(), whole: null };
     });
     asked.push({ slice: window.slice, requests });
     if ('failure' in answer) missed.push(answer);
@@ -102,6 +107,8 @@ export async function* extract(queue: Asking[], extraction: Extraction): AsyncGe
   }
 }
 
+const isAskedWhole = ({ window, whole }: Asking): boolean => whole === null && isComparable(window);
+
 /** The waiting answers of the slice that waited longest, at most a batch; the others stay. */
 function takeOfOneSlice(waiting: Spooled[]): Spooled[] {
   const name = waiting[0]?.window.slice.name;
@@ -119,39 +126,55 @@ function takeOfOneSlice(waiting: Spooled[]): Spooled[] {
 }
 
 function plainBytesOf({ answers }: Spooled): number {
-  return answers.reduce((sum, { body }) => sum + (body?.plainBytes ?? 0), 0);
+  return answers.flatMap(({ pages }) => pages).reduce((sum, page) => sum + page.plainBytes, 0);
 }
 
 /**
  * All parts of a window, or its failure. One that is too heavy leaves the others to be answered, as they are wanted
- * whatever it is divided into; any other failure gives them up.
+ * whatever it is divided into; any other failure gives them up. A window of several parts is asked for as a whole besides.
  */
-async function fetchWindow({ window, answered }: Asking, extraction: Extraction): Promise<Spooled | Missed> {
+async function fetchWindow(asking: Asking, extraction: Extraction): Promise<Spooled | Missed> {
+  const { window, answered } = asking;
   const giveUp = new AbortController();
-  const signal = AbortSignal.any([extraction.signal, giveUp.signal]);
+  const linked = linkSignals(extraction.signal, giveUp.signal);
+  const within = { ...extraction, signal: linked.signal };
   const answers = new Map(answered);
   const failures = new Map<Part, Failure>();
-  await Promise.all(
-    window.parts.map(async (part) => {
-      if (answered.has(part)) return;
-      try {
-        answers.set(part, await fetchPart(window, part, { ...extraction, signal }));
-      } catch (error) {
-        if (giveUp.signal.aborted) return;
-        const failure = asFailure(error);
-        failures.set(part, failure);
-        if (!isTooHeavy(failure)) giveUp.abort(error);
-      }
-    }),
-  );
+  let { whole } = asking;
+  const tried = async (part: Part | null, work: () => Promise<void>): Promise<void> => {
+    try {
+      await work();
+    } catch (error) {
+      if (giveUp.signal.aborted) return;
+      const failure = asFailure(error);
+      if (part !== null) failures.set(part, failure);
+      if (part === null || !isTooHeavy(failure)) giveUp.abort(error);
+    }
+  };
+  try {
+    await Promise.all([
+      ...window.parts.map(async (part) => {
+        if (answered.has(part)) return;
+        await tried(part, async () => {
+          answers.set(part, await fetchPart(window, part, within));
+        });
+      }),
+      tried(null, async () => {
+        whole ??= await askWhole(window, within);
+      }),
+    ]);
+  } finally {
+    linked.unlink();
+  }
   const other = [...failures.values()].find((failure) => !isTooHeavy(failure));
-  if (other !== undefined) {
+  const ended = other ?? (giveUp.signal.aborted ? asFailure(giveUp.signal.reason) : undefined);
+  if (ended !== undefined) {
     await extraction.spool.discard({ answers: [...answers.values()] });
-    return { window, failure: other, heavy: [], answered: new Map() };
+    return { window, failure: ended, heavy: [], answered: new Map(), whole: null };
   }
   const [first] = failures.values();
-  if (first !== undefined) return { window, failure: first, heavy: [...failures.keys()], answered: answers };
-  return spooledOf(window, answers, extraction.emit);
+  if (first !== undefined) return { window, failure: first, heavy: [...failures.keys()], answered: answers, whole };
+  return spooledOf(window, answers, whole, extraction.emit);
 }
 
 function isTooHeavy({ code }: Failure): boolean {
@@ -159,32 +182,41 @@ function isTooHeavy({ code }: Failure): boolean {
 }
 
 /** A window all of whose parts were answered; asked for when the first of them was, which finality is judged by. */
-function spooledOf(window: Window, answered: PartAnswers, emit: Emit): Spooled {
+function spooledOf(window: Window, answered: PartAnswers, whole: WholeAnswer | null, emit: Emit): Spooled {
   const answers = window.parts.flatMap((part) => answered.get(part) ?? []);
   const requestedAt = new Date(Math.min(...answers.map(({ requestedAt }) => requestedAt.getTime())));
   const receivedAt = new Date(Math.max(...answers.map(({ receivedAt }) => receivedAt.getTime())));
+  const pages = answers.flatMap((answer) => answer.pages);
   emit({
     type: 'window_fetched',
     slice: window.slice.name,
     window: labelOf(window),
-    bytes: answers.reduce((sum, { body }) => sum + (body?.bytes ?? 0), 0),
+    bytes: pages.reduce((sum, page) => sum + page.bytes, 0),
     ms: receivedAt.getTime() - requestedAt.getTime(),
   });
-  return { window, answers, requests: answers.length, requestedAt, receivedAt };
+  const requests = answers.reduce((sum, answer) => sum + Math.max(1, answer.pages.length), whole === null ? 0 : 1);
+  return { window, answers, whole, requests, requestedAt, receivedAt };
 }
 
+/** Every page of a part. What leads to further pages in a form that cannot be followed is left to the proof. */
 async function fetchPart(window: Window, part: Part, { service, spool, signal }: Extraction): Promise<PartAnswer> {
   const requestedAt = new Date();
-  const saved = await service.report(reportParameters(window, part), spool.pathFor(window), signal);
+  const pages: SavedBody[] = [];
+  const parameters = reportParameters(window, part);
+  const saved = await service.report(parameters, spool.pathFor(window), signal);
   if (saved !== null && saved.plainBytes > MAX_DOCUMENT_BYTES) throw await tooLarge(window, saved, spool);
-  const kept = saved === null ? null : await spool.keep(saved);
-  const body = kept?.longNumbers === true ? await quoteLongNumbers(kept) : kept;
-  return { body, requestedAt, receivedAt: new Date() };
+  if (saved !== null) pages.push(await keptPage(saved, spool));
+  return { pages, unfollowed: null, requestedAt, receivedAt: new Date() };
+}
+
+async function keptPage(saved: SavedBody, spool: Extraction['spool']): Promise<SavedBody> {
+  const kept = await spool.keep(saved);
+  return kept.longNumbers ? quoteLongNumbers(kept) : kept;
 }
 
 /** The failure of an answer that is whole but too large to be parsed in bounded memory: a smaller question is asked. */
 async function tooLarge(window: Window, saved: SavedBody, spool: Extraction['spool']): Promise<Failure> {
-  await spool.discard({ answers: [{ body: saved }] });
+  await spool.discard({ answers: [{ pages: [saved] }] });
   const megabytes = Math.round(saved.plainBytes / 1_000_000);
   const message = `slice ${window.slice.name}, ${labelOf(window)}: the answer had ${megabytes} MB, more than the ${MAX_DOCUMENT_BYTES / 1_000_000} MB that are parsed at once.`;
   return new Failure('SOURCE_TOO_HEAVY', message, {

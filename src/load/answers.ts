@@ -8,10 +8,11 @@
 
 import * as z from 'zod';
 
+import { scrub } from '../config/secret.ts';
 import type { Spooled } from '../spool/spool.ts';
 import { count } from '../warehouse/shapes.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { inspectDocuments, noDocuments, readDocuments } from './staging-sql.ts';
+import { besideRows, inspectDocuments, noDocuments, readDocuments } from './staging-sql.ts';
 
 /** One spooled answer after inspection. */
 export interface Answer {
@@ -24,7 +25,8 @@ export interface Answer {
   /** Total per metric as the service wrote it; empty when it sent none. */
   readonly totals: ReadonlyMap<string, string>;
   readonly warnings: readonly string[];
-  readonly isPaged: boolean;
+  /** What the answer says of further pages, parsed; null when it says nothing. */
+  readonly pagination: unknown;
 }
 
 /** What is wrong with a file: it is not one whole report document. */
@@ -37,10 +39,15 @@ const document = z.object({
   filename: z.string(),
   row_count: count.nullable(),
   key_sets: z.string().nullable(),
+  ...Object.fromEntries(besideRows.map((name) => [name, z.string().nullable()])),
   totals: z.string().nullable(),
   warnings: z.string().nullable(),
   data_warnings: z.string().nullable(),
   pagination: z.string().nullable(),
+  error: z.string().nullable(),
+  errors: z.string().nullable(),
+  error_code: z.string().nullable(),
+  detail: z.string().nullable(),
 });
 
 type DocumentRow = z.infer<typeof document>;
@@ -48,11 +55,13 @@ type DocumentRow = z.infer<typeof document>;
 /** DuckDB refuses documents above this unless told; the largest file sets it, with room for its own buffer. */
 const OBJECT_SIZE_SLACK = 1.1;
 const LEAST_OBJECT_SIZE = 16 * 1024 * 1024;
+/** Characters of an error's words that a message repeats. */
+const MOST_SAID = 200;
 /** A UINT32 on the engine's side. */
 const MOST_OBJECT_SIZE = 4_294_967_295;
 
 export function objectSizeFor(spooled: readonly Spooled[]): number {
-  const sizes = spooled.flatMap(({ answers }) => answers.map(({ body }) => body?.plainBytes ?? 0));
+  const sizes = spooled.flatMap(({ answers }) => answers.flatMap(({ pages }) => pages.map(({ plainBytes }) => plainBytes)));
   return Math.min(MOST_OBJECT_SIZE, Math.max(LEAST_OBJECT_SIZE, Math.ceil(Math.max(0, ...sizes) * OBJECT_SIZE_SLACK)));
 }
 
@@ -107,6 +116,8 @@ function answerOf(path: string, documents: readonly DocumentRow[]): Answer | Bro
   const [found] = documents;
   if (found === undefined) return { path, because: 'it was empty' };
   if (documents.length > 1) return { path, because: `it held ${documents.length} documents` };
+  const said = errorIn(found);
+  if (said !== null) return { path, because: `the service said ${said}` };
   if (found.row_count === null) return { path, because: 'it held no rows' };
   const keySets = z.array(z.array(z.string())).parse(JSON.parse(found.key_sets ?? '[]'));
   const twice = keySets.flatMap((keys) => keys.filter((key, at) => keys.indexOf(key) < at)).at(0);
@@ -119,11 +130,21 @@ function answerOf(path: string, documents: readonly DocumentRow[]): Answer | Bro
     commonKeys: new Set(first.filter((key) => others.every((keys) => keys.includes(key)))),
     totals: totalsOf(found.totals),
     warnings: [...textsOf(found.warnings), ...textsOf(found.data_warnings)],
-    isPaged: !isNothing(found.pagination),
+    pagination: isNothing(found.pagination) ? null : JSON.parse(found.pagination ?? 'null'),
   };
 }
 
-const isNothing = (json: string | null): boolean => json === null || ['null', '{}', '""', '[]'].includes(json);
+const isNothing = (json: string | null): boolean =>
+  json === null || ['null', '{}', '""', '[]', 'false', '0'].includes(json);
+
+/** Rows beside an error are what was there when it happened, not an answer. */
+function errorIn(found: DocumentRow): string | null {
+  for (const name of ['error', 'errors', 'error_code', 'detail'] as const) {
+    const said = found[name];
+    if (said !== null && !isNothing(said)) return `${name}: ${scrub(said).slice(0, MOST_SAID)}`;
+  }
+  return null;
+}
 
 /** Numbers keep the text they were written with, as far as the engine does. */
 function totalsOf(json: string | null): Map<string, string> {
@@ -143,7 +164,15 @@ function textsOf(json: string | null): string[] {
   return items.map((item) => (typeof item === 'string' ? item : JSON.stringify(item)));
 }
 
-/** Whether a warning says that rows are missing. */
-export function saysTruncated(warning: string): boolean {
-  return /limit|truncat|partial|incomplete|too many rows|not all/i.test(warning);
+/**
+ * Whether a warning speaks of the answer's rows being cut, and if it names the very number of rows that came: then no total
+ * can refute it, as that may be one of the cut rows. Names of metrics, which hold such words too, are passed over.
+ */
+export function saysCut(warning: string, rowCount: number): 'no' | 'words' | 'exactly these rows' {
+  const words = warning.replaceAll(/\w*_\w*/g, ' ');
+  const isOfRows = /\b(rows?|results?|records?|reports?|data|response|answer|output)\b/i.test(words);
+  const isCut = /\b(limit(ed)?|truncat\w*|cut|capped|partial(ly)?|incomplete|too many|not all|only the first)\b/i.test(words);
+  if (!isOfRows || !isCut) return 'no';
+  const numbers = [...words.matchAll(/\d[\d,.' ]*/g)].map(([text]) => Number(text.replaceAll(/\D/g, '')));
+  return rowCount > 0 && numbers.includes(rowCount) ? 'exactly these rows' : 'words';
 }

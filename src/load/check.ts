@@ -3,13 +3,14 @@
 import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
-import type { WeekStart } from '../model/calendar.ts';
+import type { Day, WeekStart } from '../model/calendar.ts';
 import { labelOf, type Window } from '../model/window.ts';
-import { count } from '../warehouse/shapes.ts';
+import { count, dayShape } from '../warehouse/shapes.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { MetricSum } from './proof.ts';
-import { additiveOf, rowsOutside, sumMetrics, windowsOutOfOrder } from './replacing-sql.ts';
+import { additiveOf, countPeriods, rowsOutside, sumMetrics, windowsOutOfOrder } from './replacing-sql.ts';
 import type { MetricColumn } from './slice-columns.ts';
+import { staging, WINDOW } from './staging-sql.ts';
 import type { Target } from './target.ts';
 import { badLabels, countUndated, duplicateKeys } from './typing-sql.ts';
 
@@ -26,8 +27,10 @@ const duplicateRow = z.object({
 });
 const sumRow = z.object({
   window_no: z.number(),
+  part_no: z.number(),
   sums: z.array(z.string().nullable()),
   magnitudes: z.array(z.number().nullable()),
+  non_zero: z.array(count),
 });
 
 /** Windows whose dates are not what was asked for. */
@@ -81,8 +84,8 @@ export async function weekStartsOf(warehouse: Warehouse): Promise<Map<number, We
   const rows = await warehouse.rows(
     `select window_no, min(weekday) as weekday
      from (
-         select window_no, dayofweek(try_cast(left(week, 10) as DATE)) as weekday
-         from staged
+         select ${WINDOW} as window_no, dayofweek(try_cast(left(week, 10) as DATE)) as weekday
+         from ${staging.staged}
          where try_cast(right(week, 10) as DATE) - try_cast(left(week, 10) as DATE) = 6
      )
      group by window_no
@@ -130,31 +133,55 @@ export async function checkKeys(
   return { conflicts, copies };
 }
 
+/** The exact sums of the additive metrics of each part of a window, of no rows too. */
+export type PartSums = readonly (readonly MetricSum[])[];
+
 /**
- * By window, the exact sums of its additive metrics, of no rows too. Those over distinct rows are looked for only in
- * `repeating` windows, where identical rows occur.
+ * By window, the sums of its parts. Those over distinct rows are looked for only in `repeating` windows, where identical
+ * rows occur.
  */
 export async function sumsOf(
   warehouse: Warehouse,
   target: Target,
-  windows: Iterable<number>,
+  windows: ReadonlyMap<number, Window>,
   repeating: ReadonlySet<number>,
-): Promise<Map<number, readonly MetricSum[]>> {
-  const sums = new Map<number, readonly MetricSum[]>();
+): Promise<Map<number, PartSums>> {
   const found = await readSums(warehouse, target, 'every row');
-  for (const windowNo of windows) {
-    const all = found.get(windowNo) ?? additiveOf(target.columns).map((metric) => sumOf(metric, null, 0));
+  const sums = new Map<number, PartSums>();
+  for (const [windowNo, window] of windows) {
     const single = repeating.has(windowNo) ? await readSums(warehouse, target, windowNo) : found;
-    const distinct = single.get(windowNo) ?? all;
     sums.set(
       windowNo,
-      all.map(({ metric, sum, magnitude, isCount }, at) => {
-        const distinctSum = distinct[at]?.sum ?? null;
-        return { metric, sum, distinctSum, magnitude, isCount };
+      window.parts.map((_, partNo) => {
+        const key = `${windowNo} ${partNo}`;
+        const all = found.get(key) ?? additiveOf(target.columns).map((metric) => sumOf(metric, null, 0, 0));
+        const distinct = single.get(key) ?? all;
+        return all.map((sum, at) => ({ ...sum, distinctSum: distinct[at]?.sum ?? null }));
       }),
     );
   }
   return sums;
+}
+
+const periodRow = z.object({ window_no: z.number(), start_day: dayShape, rows: count });
+
+/** Rows by window and first day of the period, as they came; a period without any is left out. */
+export async function periodRowsOf(
+  warehouse: Warehouse,
+  { slice }: Target,
+  windows: ReadonlyMap<number, Window>,
+): Promise<Map<number, Map<Day, number>>> {
+  const rows = new Map<number, Map<Day, number>>();
+  const [first] = windows.values();
+  if (first === undefined) return rows;
+  for (const each of await warehouse.rows(countPeriods(slice.grain, first.replaced.start), [], periodRow)) {
+    const ofWindow = rows.get(each.window_no) ?? new Map<Day, number>();
+    // A bucket is known by its first day; a report without a date dimension by whichever its window has.
+    const start = slice.grain === null ? windows.get(each.window_no)?.replaced.start : each.start_day;
+    ofWindow.set(start ?? each.start_day, each.rows);
+    rows.set(each.window_no, ofWindow);
+  }
+  return rows;
 }
 
 /** The windows whose rows did not come in the order of their dates. */
@@ -166,24 +193,31 @@ export async function outOfOrder(warehouse: Warehouse, { slice }: Target): Promi
 
 type RowSum = Omit<MetricSum, 'distinctSum'>;
 
-const sumOf = ({ id, type }: MetricColumn, sum: string | null, magnitude: number): RowSum => ({
+const sumOf = (
+  { id, type, isAssumed }: MetricColumn,
+  sum: string | null,
+  magnitude: number,
+  nonZero: number,
+): RowSum => ({
   metric: id,
   sum,
   magnitude,
+  nonZero,
   isCount: type.kind === 'BIGINT',
+  isAssumed,
 });
 
 async function readSums(
   warehouse: Warehouse,
   { columns }: Target,
   of: 'every row' | number,
-): Promise<Map<number, RowSum[]>> {
+): Promise<Map<string, RowSum[]>> {
   const additive = additiveOf(columns);
   const rows = additive.length === 0 ? [] : await warehouse.rows(sumMetrics(columns, of), [], sumRow);
   return new Map(
-    rows.map(({ window_no: windowNo, sums, magnitudes }) => [
-      windowNo,
-      additive.map((metric, at) => sumOf(metric, sums[at] ?? null, magnitudes[at] ?? 0)),
+    rows.map(({ window_no: windowNo, part_no: partNo, sums, magnitudes, non_zero: nonZero }) => [
+      `${windowNo} ${partNo}`,
+      additive.map((metric, at) => sumOf(metric, sums[at] ?? null, magnitudes[at] ?? 0, nonZero[at] ?? 0)),
     ]),
   );
 }

@@ -81,7 +81,7 @@ export function finalView({ slice, fingerprint, metrics, table }: Target): strin
   const cells = metrics.map(({ id, horizonMs }) => {
     if (horizonMs === null) return `case when false then s.${identifier(id)} end as ${identifier(id)}`;
     const seconds = (horizonMs + slice.settleMs) / 1000;
-    return `case when p.whole and p.rejected = 0 and p.fetched_at >= p.ends_at + to_seconds(${seconds}) then s.${identifier(id)} end as ${identifier(id)}`;
+    return `case when p.sound_at >= p.ends_at + to_seconds(${seconds}) then s.${identifier(id)} end as ${identifier(id)}`;
   });
   return `create or replace view main.${identifier(`${slice.name}_final`)} as
 select
@@ -98,15 +98,16 @@ async function recordMetrics(warehouse: Warehouse, { slice, metrics, columns }: 
     type: formatColumnType(columns.metrics[position]?.type ?? metric.type),
     family: metric.family,
     additive: metric.additive,
+    additivity: metric.additivity,
     horizon_seconds: metric.horizonMs === null ? null : metric.horizonMs / 1000,
   }));
   await warehouse.run('delete from ripen.slice_metrics where slice = $1', [slice.name]);
   await warehouse.run(
-    `insert into ripen.slice_metrics
-     select $1, m.metric, m.position, m.type, m.family, m.additive, m.horizon_seconds, $3::bigint
+    `insert into ripen.slice_metrics by name
+     select $1 as slice, m.*, $3::bigint as settle_seconds
      from (
-         select unnest(from_json($2::json, '[{"metric":"VARCHAR","position":"INTEGER","type":"VARCHAR","family":"VARCHAR","additive":"BOOLEAN","horizon_seconds":"BIGINT"}]')) as m
-     )`,
+         select unnest(from_json($2::json, '[{"metric":"VARCHAR","position":"INTEGER","type":"VARCHAR","family":"VARCHAR","additive":"BOOLEAN","additivity":"VARCHAR","horizon_seconds":"BIGINT"}]'), recursive := true)
+     ) as m`,
     [slice.name, JSON.stringify(rows), slice.settleMs / 1000],
   );
 }

@@ -1,38 +1,96 @@
-/** The verdict on a window's answers, from what inspection found. Pure. */
+/** The verdict on the form of a window's answers, from what inspection found. Pure. */
 
 import { Failure } from '../errors.ts';
 import type { Window } from '../model/window.ts';
-import { saysTruncated, type Answer, type BrokenAnswer } from './answers.ts';
+import type { Spooled } from '../spool/spool.ts';
+import { saysCut, type Answer, type BrokenAnswer } from './answers.ts';
 import { subjectOf } from './check.ts';
-import type { LoadResult, SoundAnswers } from './load-result.ts';
+import type { LoadResult, LoadWarning } from './load-result.ts';
 
-/** Sound answers with their warnings, or what is to be done instead of loading. Null, a part without content, is sound. */
-export function judgeAnswers(
-  window: Window,
-  answers: readonly (Answer | BrokenAnswer | null)[],
-): SoundAnswers | LoadResult {
+/** One part of a window, all its pages together. */
+export interface PartAnswer {
+  readonly rowCount: number;
+  /** Per page, as the service wrote them; a page that stated nothing is left out. */
+  readonly totals: readonly ReadonlyMap<string, string>[];
+  /** Why the rows may not be all there are; null when nothing says so. */
+  readonly doubt: Doubt | null;
+}
+
+export interface Doubt {
+  readonly because: string;
+  /** Whether sums that equal the totals show the rows to be all there are. */
+  readonly isRefutable: boolean;
+}
+
+/** Answers whose rows may be looked at. */
+export interface SoundAnswers {
+  /** The pages that came, of all parts. */
+  readonly paths: readonly { readonly path: string; readonly partNo: number }[];
+  readonly parts: readonly PartAnswer[];
+  readonly warnings: readonly LoadWarning[];
+  /** Keys that came unasked. */
+  readonly extra: readonly string[];
+}
+
+/** A window whose answers are sound, and its number in the batch. */
+export interface Sound extends SoundAnswers {
+  readonly spooled: Spooled;
+  readonly windowNo: number;
+}
+
+/** What inspection found for each page of each part, and why the pages of a part were not followed to their end. */
+export interface InspectedPart {
+  readonly pages: readonly (Answer | BrokenAnswer)[];
+  readonly unfollowed: string | null;
+}
+
+/** Sound answers with their warnings, or what is to be done instead of loading. A part without pages had no content. */
+export function judgeAnswers(window: Window, inspected: readonly InspectedPart[]): SoundAnswers | LoadResult {
   const sound: Answer[] = [];
-  for (const [partNo, answer] of answers.entries()) {
-    if (answer === null) continue;
-    if ('because' in answer) return brokenResult(window, answer);
-    const verdict = judgeAnswer(window, answer, partNo);
-    if (verdict !== null) return verdict;
-    sound.push(answer);
+  const paths: SoundAnswers['paths'][number][] = [];
+  const parts: PartAnswer[] = [];
+  for (const [partNo, { pages, unfollowed }] of inspected.entries()) {
+    const mine: Answer[] = [];
+    for (const page of pages) {
+      if ('because' in page) return brokenResult(window, page);
+      const failure = lackingKeys(window, page);
+      if (failure !== null) return { kind: 'failed', window, failure };
+      mine.push(page);
+      paths.push({ path: page.path, partNo });
+    }
+    sound.push(...mine);
+    parts.push(partOf(window, mine, unfollowed));
   }
   const asked = new Set([...window.slice.dimensions, ...window.slice.metrics, 'attr_dependency']);
   const extra = [...new Set(sound.flatMap(({ keys }) => [...keys].filter((key) => !asked.has(key))))].sort();
-  const warnings = [...new Set(sound.flatMap((answer) => answer.warnings))].map((message) => ({
+  return { paths, parts, extra, warnings: warningsOf(sound, extra, window) };
+}
+
+function warningsOf(sound: readonly Answer[], extra: readonly string[], window: Window): LoadWarning[] {
+  const warnings: LoadWarning[] = [...new Set(sound.flatMap((answer) => answer.warnings))].map((message) => ({
     code: 'SERVICE_WARNING',
     message: `The service warned: ${message}`,
   }));
   if (extra.length > 0) {
+    const names = extra.map((key) => (key === '' ? '""' : key)).join(', ');
     warnings.push({
       code: 'UNKNOWN_KEYS',
-      message: `Rows carried keys that were not asked for, kept in _extra: ${extra.join(', ')}.`,
+      message: `Rows carried keys that were not asked for, kept in _extra: ${names}.`,
     });
   }
-  const sizes = answers.map((answer) => (answer !== null && 'rowCount' in answer ? answer.rowCount : 0));
-  return { answers: sound, warnings, extra, heaviest: sizes.indexOf(Math.max(...sizes)) };
+  const lacking = lackedBySome(sound, window);
+  if (lacking.length > 0) {
+    warnings.push({
+      code: 'MISSING_KEYS',
+      message: `Some rows lacked a metric that was asked for, which is NULL there: ${lacking.join(', ')}.`,
+    });
+  }
+  return warnings;
+}
+
+function lackedBySome(sound: readonly Answer[], { slice }: Window): string[] {
+  const withRows = sound.filter(({ rowCount }) => rowCount > 0);
+  return slice.metrics.filter((name) => withRows.some(({ commonKeys }) => !commonKeys.has(name)));
 }
 
 function brokenResult(window: Window, answer: BrokenAnswer): LoadResult {
@@ -46,34 +104,39 @@ function brokenResult(window: Window, answer: BrokenAnswer): LoadResult {
   return { kind: 'ask again', window, failure };
 }
 
-function judgeAnswer(window: Window, answer: Answer, partNo: number): LoadResult | null {
-  const { dimensions, metrics, parameters } = window.slice;
+function lackingKeys(window: Window, answer: Answer): Failure | null {
+  const { dimensions, metrics } = window.slice;
   const lost = answer.rowCount === 0 ? [] : dimensions.filter((name) => !answer.commonKeys.has(name));
   const gone = answer.rowCount === 0 ? [] : metrics.filter((name) => !answer.keys.has(name));
-  if (lost.length > 0 || gone.length > 0) {
-    const what = [
-      ...(lost.length > 0 ? [`dimension ${lost.join(', ')}`] : []),
-      ...(gone.length > 0 ? [`metric ${gone.join(', ')}`] : []),
-    ].join(' and ');
-    const failure = new Failure('DATA_MALFORMED', `${subjectOf(window)}: the rows lacked the requested ${what}.`, {
-      facts: { missing: [...lost, ...gone].join(', ') },
-      hint: 'Run `ripen check` to see whether the service still knows the name, or take it out of the slice.',
-    });
-    return { kind: 'failed', window, failure };
-  }
-  const limit = Number(parameters['limit'] ?? Infinity);
-  const truncation = answer.warnings.find(saysTruncated);
-  const because = answer.isPaged
-    ? 'the answer was one page of several, in a form the interface does not document'
-    : truncation !== undefined
-      ? `the service warned: ${truncation}`
-      : answer.rowCount >= limit
-        ? `the answer had ${answer.rowCount} rows, as many as the limit that was sent`
-        : null;
-  if (because === null) return null;
-  const failure = new Failure('DATA_INCOMPLETE', `${subjectOf(window)}: the answer was not complete: ${because}.`, {
-    facts: { rows: answer.rowCount },
-    hint: 'Remove `limit`, or drop a dimension from the slice; nothing was loaded.',
+  if (lost.length === 0 && gone.length === 0) return null;
+  const what = [
+    ...(lost.length > 0 ? [`dimension ${lost.join(', ')}`] : []),
+    ...(gone.length > 0 ? [`metric ${gone.join(', ')}`] : []),
+  ].join(' and ');
+  return new Failure('DATA_MALFORMED', `${subjectOf(window)}: the rows lacked the requested ${what}.`, {
+    facts: { missing: [...lost, ...gone].join(', ') },
+    hint: 'Run `ripen check` to see whether the service still knows the name, or take it out of the slice.',
   });
-  return { kind: 'split', window, failure, partNo };
+}
+
+function partOf(window: Window, pages: readonly Answer[], unfollowed: string | null): PartAnswer {
+  const rowCount = pages.reduce((sum, page) => sum + page.rowCount, 0);
+  const totals = pages.filter((page) => page.rowCount > 0 || page.totals.size > 0).map((page) => page.totals);
+  return { rowCount, totals, doubt: doubtOf(window, pages, unfollowed, rowCount) };
+}
+
+function doubtOf(window: Window, pages: readonly Answer[], unfollowed: string | null, rowCount: number): Doubt | null {
+  if (unfollowed !== null) return { because: unfollowed, isRefutable: true };
+  const limit = Number(window.slice.parameters['limit'] ?? Infinity);
+  if (rowCount > 0 && rowCount >= limit) {
+    return {
+      because: `the answer had ${rowCount} rows, as many as the limit that was sent`,
+      isRefutable: false,
+    };
+  }
+  for (const warning of pages.flatMap((page) => page.warnings)) {
+    const said = saysCut(warning, rowCount);
+    if (said !== 'no') return { because: `the service warned: ${warning}`, isRefutable: said === 'words' };
+  }
+  return null;
 }

@@ -1,12 +1,11 @@
-/** What is known of a window on its way, and what becomes of it. */
+/** What becomes of a window. */
 
 import type { Failure } from '../errors.ts';
 import type { WeekStart } from '../model/calendar.ts';
+import type { Part } from '../model/part.ts';
 import type { Window } from '../model/window.ts';
-import type { Spooled } from '../spool/spool.ts';
-import type { Answer } from './answers.ts';
 
-/** What became of a window. */
+/** What became of a window, or of some neighbouring periods of one. */
 export type LoadResult =
   | {
       readonly kind: 'loaded';
@@ -15,34 +14,34 @@ export type LoadResult =
       readonly fetched: number;
       readonly rejected: number;
       readonly restatedPeriods: number;
+      /** Stretches of periods without rows, `first:last`. */
+      readonly empty: readonly string[];
       readonly warnings: readonly LoadWarning[];
     }
   /** Nothing was changed, and asking again would not help. */
   | { readonly kind: 'failed'; readonly window: Window; readonly failure: Failure }
-  /** The answer was unusable; another one may not be. */
+  /** The answer was unusable or is doubted; another one may not be. */
   | { readonly kind: 'ask again'; readonly window: Window; readonly failure: Failure }
-  /** The answer was not shown to be complete; smaller ones may be. */
-  | { readonly kind: 'split'; readonly window: Window; readonly failure: Failure; readonly partNo: number }
+  /** The parts of it that were not shown to be complete; smaller ones may be. */
+  | {
+      readonly kind: 'split';
+      readonly window: Window;
+      readonly failure: Failure;
+      readonly shortfalls: ReadonlyMap<Part, Shortfall>;
+    }
   /** The service begins its weeks with another day than was assumed. */
   | { readonly kind: 'week start'; readonly window: Window; readonly weekStartsOn: WeekStart };
+
+/** By how much a part's rows fell short of what the service stated, so that splitting it can be seen to help. */
+export interface Shortfall {
+  readonly rows: number;
+  /** How far each disagreeing metric's sum lay from its total. */
+  readonly differences: ReadonlyMap<string, number>;
+  /** Too heavy, or cut by a limit or in the service's own words: only smaller questions can help. */
+  readonly isCut: boolean;
+}
 
 export interface LoadWarning {
   readonly code: string;
   readonly message: string;
-}
-
-/** Answers that may be loaded, before their rows were looked at. */
-export interface SoundAnswers {
-  readonly answers: readonly Answer[];
-  readonly warnings: readonly LoadWarning[];
-  /** Keys that came unasked. */
-  readonly extra: readonly string[];
-  /** The part with the most rows. */
-  readonly heaviest: number;
-}
-
-/** A window whose answers are sound. */
-export interface Sound extends SoundAnswers {
-  readonly spooled: Spooled;
-  readonly windowNo: number;
 }

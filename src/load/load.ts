@@ -8,18 +8,25 @@
 
 import { Failure } from '../errors.ts';
 import type { Day, WeekStart } from '../model/calendar.ts';
+import type { CompletenessVerdict } from '../model/ledger.ts';
+import type { Part } from '../model/part.ts';
+import type { Window } from '../model/window.ts';
 import type { Spooled } from '../spool/spool.ts';
+import { recordRejects } from '../warehouse/rejects.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { inspect, objectSizeFor, type Answer, type BrokenAnswer } from './answers.ts';
-import { checkDates, checkKeys, outOfOrder, subjectOf, sumsOf, weekStartsOf } from './check.ts';
-import { judgeAnswers } from './judge-answers.ts';
-import { addTotals, compareTotals, type MetricSum } from './proof.ts';
-import type { LoadResult, LoadWarning, Sound } from './load-result.ts';
+import { checkDates, checkKeys, outOfOrder, periodRowsOf, subjectOf, sumsOf, weekStartsOf, type PartSums } from './check.ts';
+import { emptyStretches, lossFailure, sharesOf, type Known } from './guard.ts';
+import { judgeAnswers, type InspectedPart, type Sound } from './judge-answers.ts';
+import { knownPeriods } from './known-periods.ts';
+import type { LoadResult, LoadWarning, Shortfall } from './load-result.ts';
+import { differencesOf, type Comparison } from './proof.ts';
+import { provePart, proveWhole } from './prove.ts';
 import { replaceWindow } from './replace.ts';
-import { isShrinking } from './shrinking.ts';
+import { rememberAdditivity } from './remembered.ts';
+import { stageBatch, type Rejects, type Staged } from './stage.ts';
 import type { Target } from './target.ts';
 import { blankWithheld } from './withheld.ts';
-import { stageBatch } from './stage.ts';
 
 export interface LoadRequest {
   readonly warehouse: Warehouse;
@@ -27,76 +34,100 @@ export interface LoadRequest {
   readonly runId: string;
   /** Stands for the fetch instant in every finality decision; null: the instant each window was asked for. */
   readonly asOf: Date | null;
-  /** Replaces settled windows also when most of their rows are gone. */
+  /** Replaces settled periods also when most of their rows are gone. */
   readonly acceptLoss: boolean;
 }
 
-/** Loads what can be loaded of a batch; one result per window. The target may have wider columns afterwards. */
-export async function load(
-  batch: readonly Spooled[],
-  request: LoadRequest,
-): Promise<{ readonly results: readonly LoadResult[]; readonly target: Target }> {
+export interface Loaded {
+  /** One per window, or several where its periods met different fates. */
+  readonly results: readonly LoadResult[];
+  /** With the columns as wide, and the metrics as additive, as the answers have shown them. */
+  readonly target: Target;
+}
+
+/** Loads what can be loaded of a batch. Throws `SOURCE_TOO_HEAVY` when the engine has too little memory for it. */
+export async function load(batch: readonly Spooled[], request: LoadRequest): Promise<Loaded> {
   const { warehouse } = request;
-  const paths = batch.flatMap(({ answers }) => answers.flatMap(({ body }) => (body === null ? [] : [body.path])));
-  const objectSize = objectSizeFor(batch);
-  const inspected = new Map((await inspect(warehouse, paths, objectSize)).map((answer) => [answer.path, answer]));
+  const pages = batch.flatMap(({ answers }) => answers.flatMap((answer) => answer.pages));
+  const paths = pages.map(({ path }) => path);
+  const inspected = new Map(
+    (await inspect(warehouse, paths, objectSizeFor(batch))).map((answer) => [answer.path, answer]),
+  );
   const results: LoadResult[] = [];
   const sound: Sound[] = [];
   for (const spooled of batch) {
-    const answers = answersOf(spooled, inspected);
-    const verdict = judgeAnswers(spooled.window, answers);
+    const verdict = judgeAnswers(spooled.window, inspectedParts(spooled, inspected));
     if ('kind' in verdict) results.push(verdict);
     else sound.push({ spooled, windowNo: sound.length, ...verdict });
   }
-  if (sound.length === 0) return { results, target: request.target };
-  const staged = await stageBatch(warehouse, sound, { target: request.target, runId: request.runId });
-  const checked = { ...request, target: staged.target };
-  const windows = new Map(sound.map(({ windowNo, spooled }) => [windowNo, spooled.window]));
-  const badDates = staged.isEmpty ? new Map<number, Failure>() : await checkDates(warehouse, staged.target, windows);
-  const { conflicts, copies } = await checkKeys(warehouse, staged.target, windows);
-  const sums = await sumsOf(warehouse, staged.target, windows.keys(), new Set(copies.keys()));
-  const weekStarts = await weekStartsIn(sound, checked);
-  const unordered = staged.isEmpty ? new Set<number>() : await outOfOrder(warehouse, staged.target);
+  let { target } = request;
+  if (sound.length === 0) return { results, target };
+  const staged = await stageBatch(warehouse, sound, target);
+  const found = await findingsOf(sound, { ...target, columns: staged.columns }, staged, warehouse);
   for (const each of sound) {
-    const { windowNo } = each;
-    const failure = staged.failures.get(windowNo) ?? badDates.get(windowNo) ?? conflicts.get(windowNo);
-    const weekStartsOn = weekStarts.get(windowNo);
-    const found = {
-      rejectedDays: staged.rejected.get(windowNo) ?? [],
+    const outcome = await loadWindow(each, { ...request, target }, found.of(each), staged);
+    results.push(...outcome.results);
+    ({ target } = outcome);
+  }
+  return { results, target };
+}
+
+/** What inspection found for each part of a window, in order. */
+function inspectedParts(
+  { answers }: Spooled,
+  inspected: ReadonlyMap<string, Answer | BrokenAnswer>,
+): readonly InspectedPart[] {
+  return answers.map(({ pages, unfollowed }) => ({
+    pages: pages.flatMap(({ path }) => inspected.get(path) ?? []),
+    unfollowed,
+  }));
+}
+
+/** What the checks found of one window. */
+interface Found {
+  readonly weekStartsOn: WeekStart | undefined;
+  readonly failure: Failure | undefined;
+  readonly rejects: Rejects | undefined;
+  /** Surplus copies of identical rows. */
+  readonly copies: number;
+  readonly sums: PartSums;
+  readonly periodRows: ReadonlyMap<Day, number>;
+  readonly isOrdered: boolean;
+}
+
+async function findingsOf(
+  sound: readonly Sound[],
+  target: Target,
+  { isEmpty, rejects }: Staged,
+  warehouse: Warehouse,
+): Promise<{ readonly of: (each: Sound) => Found }> {
+  const windows = new Map(sound.map(({ windowNo, spooled }) => [windowNo, spooled.window]));
+  const badDates = isEmpty ? new Map<number, Failure>() : await checkDates(warehouse, target, windows);
+  const { conflicts, copies } = await checkKeys(warehouse, target, windows);
+  const sums = await sumsOf(warehouse, target, windows, new Set(copies.keys()));
+  const periodRows = await periodRowsOf(warehouse, target, windows);
+  const weekStarts = isEmpty ? new Map<number, WeekStart>() : await weekStartsIn(sound, target, warehouse);
+  const unordered = isEmpty ? new Set<number>() : await outOfOrder(warehouse, target);
+  return {
+    of: ({ windowNo }) => ({
+      weekStartsOn: weekStarts.get(windowNo),
+      failure: rejects.get(windowNo)?.failure ?? badDates.get(windowNo) ?? conflicts.get(windowNo),
+      rejects: rejects.get(windowNo),
       copies: copies.get(windowNo) ?? 0,
       sums: sums.get(windowNo) ?? [],
+      periodRows: periodRows.get(windowNo) ?? new Map<Day, number>(),
       isOrdered: !unordered.has(windowNo),
-    };
-    if (weekStartsOn !== undefined) {
-      results.push({ kind: 'week start', window: each.spooled.window, weekStartsOn });
-    } else if (failure !== undefined) {
-      results.push({ kind: 'failed', window: each.spooled.window, failure });
-    } else {
-      results.push(await loadWindow(each, checked, found));
-    }
-  }
-  return { results, target: staged.target };
-}
-
-/** An answer without rows and without totals states nothing to compare with. */
-function saysSomething(answer: Answer): boolean {
-  return answer.rowCount > 0 || answer.totals.size > 0;
-}
-
-/** What inspection found for each part of a window, in order; null for a part the service had nothing for. */
-function answersOf(
-  spooled: Spooled,
-  inspected: ReadonlyMap<string, Answer | BrokenAnswer>,
-): (Answer | BrokenAnswer | null)[] {
-  return spooled.answers.map(({ body }) => (body === null ? null : (inspected.get(body.path) ?? null)));
+    }),
+  };
 }
 
 /** The windows whose labels show that the service begins weeks on another day than was assumed. */
 async function weekStartsIn(
   sound: readonly Sound[],
-  { warehouse, target }: LoadRequest,
+  { slice }: Target,
+  warehouse: Warehouse,
 ): Promise<ReadonlyMap<number, WeekStart>> {
-  if (target.slice.grain !== 'week' || sound.every(({ answers }) => answers.length === 0)) return new Map();
+  if (slice.grain !== 'week') return new Map();
   const found = await weekStartsOf(warehouse);
   for (const { windowNo, spooled } of sound) {
     const assumed = new Date(`${spooled.window.replaced.start}T00:00:00Z`).getUTCDay();
@@ -105,80 +136,191 @@ async function weekStartsIn(
   return found;
 }
 
-interface Found {
-  readonly rejectedDays: readonly (Day | null)[];
-  readonly copies: number;
-  readonly sums: readonly MetricSum[];
-  readonly isOrdered: boolean;
+async function loadWindow(sound: Sound, request: LoadRequest, found: Found, staged: Staged): Promise<Loaded> {
+  const { warehouse, target, runId } = request;
+  const { window } = sound.spooled;
+  const { weekStartsOn, failure, rejects } = found;
+  if (weekStartsOn !== undefined) return { results: [{ kind: 'week start', window, weekStartsOn }], target };
+  if (failure !== undefined) {
+    await recordRejects(warehouse, rejects?.recorded ?? [], runId);
+    return { results: [{ kind: 'failed', window, failure }], target };
+  }
+  const proven = await proveWindow(sound, request, found);
+  if ('kind' in proven) return { results: [proven], target };
+  return replaceShares(sound, request, found, { ...proven, columns: staged.columns });
 }
 
-async function loadWindow(sound: Sound, request: LoadRequest, found: Found): Promise<LoadResult> {
-  const { warehouse, target, runId } = request;
-  const { spooled, windowNo, answers } = sound;
+interface ProvenWindow {
+  readonly verdict: CompletenessVerdict;
+  readonly comparisons: readonly Comparison[];
+  readonly notAdditive: readonly string[];
+  readonly addsUp: readonly string[];
+  readonly warnings: readonly LoadWarning[];
+}
+
+/** The verdict on a window's completeness, or what is to be done instead of loading it. */
+async function proveWindow(
+  sound: Sound,
+  { warehouse, target: { slice } }: LoadRequest,
+  { sums, rejects }: Found,
+): Promise<ProvenWindow | LoadResult> {
+  const { spooled, windowNo, parts } = sound;
   const { window } = spooled;
-  const rejected = found.rejectedDays.length;
-  const fetched = answers.reduce((sum, answer) => sum + answer.rowCount, 0);
-  const proof = compareTotals(
-    found.sums,
-    addTotals(answers.filter(saysSomething).map(({ totals }) => totals)),
-    fetched,
+  // Rows left out take their values out of every sum, so nothing can be compared.
+  if (rejects !== undefined) return { ...nothingProven, verdict: 'unverifiable' };
+  const proofs = await Promise.all(
+    parts.map(async (part, partNo) => provePart(warehouse, part, sums[partNo] ?? [], { windowNo, partNo })),
   );
-  const wrong = proof.find(({ agrees }) => !agrees);
-  if (wrong !== undefined && found.rejectedDays.length === 0) {
-    const message = `${subjectOf(window)}: the rows' ${wrong.metric} added up to ${wrong.sum}, the service's total was ${wrong.total}.`;
-    const facts = { metric: wrong.metric, sum: wrong.sum, total: wrong.total };
-    return {
-      kind: 'split',
-      window,
-      partNo: sound.heaviest,
-      failure: new Failure('DATA_INCOMPLETE', message, { facts, hint: 'Run again later; nothing was loaded.' }),
-    };
+  const shortfalls = new Map<Part, Shortfall>();
+  let first: string | null = null;
+  for (const [partNo, { against, doubt, comparisons }] of proofs.entries()) {
+    const part = window.parts[partNo];
+    if (part === undefined || (against === null && doubt === null)) continue;
+    first ??=
+      against === null
+        ? `the answer was not complete: ${doubt ?? ''}`
+        : `the rows' ${against.metric} added up to ${against.sum}, the service's total was ${against.total}`;
+    shortfalls.set(part, {
+      rows: parts[partNo]?.rowCount ?? 0,
+      differences: differencesOf(comparisons),
+      isCut: against === null,
+    });
   }
+  const whole = first === null && window.parts.length > 1 ? proveWhole(sums, proofs, spooled.whole) : null;
+  const because = first ?? whole;
+  const comparisons = proofs.flatMap((proof) => proof.comparisons);
+  if (because === null) {
+    const isUnverifiable = proofs.some(({ verdict }, at) => verdict === 'unverifiable' && (parts[at]?.rowCount ?? 0) > 0);
+    const verdict = isUnverifiable || comparisons.length === 0 ? 'unverifiable' : 'proven';
+    const [notAdditive, addsUp] = [
+      proofs.flatMap((proof) => proof.notAdditive),
+      proofs.flatMap((proof) => proof.addsUp),
+    ];
+    return { verdict, comparisons, notAdditive, addsUp, warnings: [] };
+  }
+  const message = `${subjectOf(window)}: ${because}.`;
+  if (slice.completeness === 'warn') {
+    const text = `The answer was loaded although it was not shown to be complete: ${because}.`;
+    return { ...nothingProven, verdict: 'unproven', comparisons, warnings: [{ code: 'UNPROVEN', message: text }] };
+  }
+  const failure = new Failure('DATA_INCOMPLETE', message, {
+    hint: 'Run again later; where it stays so, `additive: { name: false }` says which metric does not add up, and `completeness: warn` loads all the same.',
+  });
+  // The parts agree with their own totals and not with the whole's: dividing them further cannot help.
+  if (first === null) return { kind: 'failed', window, failure };
+  return { kind: 'split', window, failure, shortfalls };
+}
+
+const nothingProven: Omit<ProvenWindow, 'verdict'> = { comparisons: [], notAdditive: [], addsUp: [], warnings: [] };
+
+/** Replaces the periods whose answer is believed; the others are asked for again, or kept as they are held. */
+async function replaceShares(
+  sound: Sound,
+  request: LoadRequest,
+  found: Found,
+  proven: ProvenWindow & Pick<Staged, 'columns'>,
+): Promise<Loaded> {
+  const { warehouse, runId, acceptLoss } = request;
+  const { spooled, windowNo } = sound;
+  const { window } = spooled;
+  let { target } = request;
   const fetchedAt = request.asOf ?? spooled.requestedAt;
   await blankWithheld(warehouse, target, { window, windowNo, fetchedAt });
-  const shrinking = request.acceptLoss ? null : await isShrinking(warehouse, target, window, fetched, fetchedAt);
-  if (shrinking !== null) {
-    return { kind: window.attempt === 0 ? 'ask again' : 'failed', window, failure: shrinking };
+  const known: ReadonlyMap<Day, Known> = await knownPeriods(warehouse, target, window);
+  const counts = { come: found.periodRows, known };
+  const results: LoadResult[] = [];
+  const told = new Set<string>();
+  for (const share of sharesOf(window, counts, { fetchedAt, acceptLoss })) {
+    const { fate, window: mine } = share;
+    if (fate !== 'load') {
+      const failure = lossFailure(share, counts, subjectOf(mine));
+      results.push({ kind: fate === 'doubt' ? 'ask again' : 'failed', window: mine, failure });
+      continue;
+    }
+    const rejects = rejectsIn(mine, window, found.rejects);
+    const replaced = await replaceWindow(
+      warehouse,
+      target,
+      {
+        spooled: { ...spooled, window: mine },
+        windowNo,
+        columns: proven.columns,
+        rows: rowsIn(mine, found.periodRows),
+        rejects,
+        collapse: found.copies > 0,
+        isOrdered: found.isOrdered,
+        verdict: proven.verdict,
+        proof: proven.comparisons,
+        fetchedAt,
+        known,
+      },
+      runId,
+    );
+    ({ target } = replaced);
+    const empty = emptyStretches(mine, found.periodRows);
+    // What is odd about the whole answer is told with its first periods.
+    const warnings = [...(told.size === 0 ? warningsOf(sound, found, proven) : []), ...emptyWarning(empty)];
+    told.add(mine.asked.start);
+    results.push({
+      kind: 'loaded',
+      window: mine,
+      fetched: mine === window ? fetchedRows(sound) : rowsIn(mine, found.periodRows),
+      rows: replaced.rows,
+      rejected: rejects.days.length,
+      restatedPeriods: replaced.restatedPeriods,
+      empty,
+      warnings,
+    });
   }
-  // Rows left out take their values out of every sum, so nothing can be compared.
-  const verdict = proof.length === 0 || rejected > 0 ? 'unverifiable' : 'proven';
-  const replaced = await replaceWindow(
-    warehouse,
-    target,
-    {
-      spooled,
-      windowNo,
-      fetched,
-      rejectedDays: found.rejectedDays,
-      collapse: found.copies > 0,
-      isOrdered: found.isOrdered,
-      verdict,
-      proof,
-      fetchedAt,
-    },
-    runId,
-  );
-  return { kind: 'loaded', window, fetched, rejected, warnings: warningsOf(sound, found), ...replaced };
+  const learned = await rememberAdditivity(warehouse, target, proven, fetchedAt);
+  return { results, target: learned };
 }
 
-function warningsOf(sound: Sound, found: Found): LoadWarning[] {
+const fetchedRows = ({ parts }: Sound): number => parts.reduce((sum, { rowCount }) => sum + rowCount, 0);
+
+function rowsIn({ periods }: Window, rows: ReadonlyMap<Day, number>): number {
+  return periods.reduce((sum, { period }) => sum + (rows.get(period.bucket.start) ?? 0), 0);
+}
+
+/** The rejected rows of some periods of a window; one of which no day is known is told with the first of them. */
+function rejectsIn(mine: Window, window: Window, rejects: Rejects | undefined): Omit<Rejects, 'failure'> {
+  if (rejects === undefined || mine === window) return rejects ?? { recorded: [], days: [] };
+  const { start, end } = mine.replaced;
+  const isFirst = start === window.replaced.start;
+  const days = rejects.days.filter((day) => day === null || (day >= start && day < end));
+  return { days, recorded: isFirst ? rejects.recorded : [] };
+}
+
+function emptyWarning(stretches: readonly string[]): LoadWarning[] {
+  if (stretches.length === 0) return [];
+  const message = `The service had no rows for ${stretches.join(', ')}; loaded as empty, and final only once a later run's answer agrees.`;
+  return [{ code: 'EMPTY_PERIODS', message }];
+}
+
+function warningsOf(sound: Sound, { copies, rejects }: Found, { warnings, notAdditive }: ProvenWindow): LoadWarning[] {
+  const rejected = rejects?.days.length ?? 0;
   return [
     ...sound.warnings,
-    ...(found.copies === 0
+    ...warnings,
+    ...(copies === 0
       ? []
       : [
           {
             code: 'DUPLICATE_ROWS',
-            message: `${found.copies} identical rows came more than once; one of each was kept.`,
+            message: `${copies} identical rows came more than once; one of each was kept.`,
           },
         ]),
-    ...(found.rejectedDays.length === 0
+    ...(rejected === 0
       ? []
       : [
           {
             code: 'REJECTED_ROWS',
-            message: `${found.rejectedDays.length} rows could not be stored exactly; see ripen.rejected_rows.`,
+            message: `${rejected} rows could not be stored exactly; see ripen.rejected_rows.`,
           },
         ]),
+    ...[...new Set(notAdditive)].map((metric) => ({
+      code: 'NOT_ADDITIVE',
+      message: `The rows' ${metric} did not add up to the service's total while other metrics did: it is not additive here, and no longer summed.`,
+    })),
   ];
 }

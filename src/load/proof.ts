@@ -1,6 +1,12 @@
-/** The completeness proof: the rows' sums against the totals the service stated. Pure. */
+/**
+ * The completeness proof: the rows' sums against the totals the service stated. Pure.
+ *
+ * Strict about rows: a count that is documented to add up must agree exactly. Fair about arithmetic: money agrees within
+ * what the digits stated allow, and a metric that only seems to add up is no evidence against the others.
+ */
 
 import { parseDecimal } from '../model/decimal.ts';
+import type { CompletenessVerdict } from '../model/ledger.ts';
 
 export interface MetricSum {
   readonly metric: string;
@@ -10,8 +16,12 @@ export interface MetricSum {
   readonly distinctSum: string | null;
   /** Sum of the magnitudes, for the bound below. */
   readonly magnitude: number;
+  /** Values other than zero. */
+  readonly nonZero: number;
   /** Whether the metric is a count: counts must agree exactly. */
   readonly isCount: boolean;
+  /** Whether it is only assumed, from its name, that it adds up. */
+  readonly isAssumed: boolean;
 }
 
 export interface Comparison {
@@ -19,44 +29,154 @@ export interface Comparison {
   readonly sum: string;
   readonly total: string;
   readonly agrees: boolean;
+  readonly isAssumed: boolean;
+  readonly nonZero: number;
+}
+
+export interface Proof {
+  readonly verdict: CompletenessVerdict;
+  readonly comparisons: readonly Comparison[];
+  /** The comparison that speaks most plainly against the answer; null unless the verdict is `unproven`. */
+  readonly against: Comparison | null;
+  /** Assumed metrics that the answer shows not to add up, or to do so. */
+  readonly notAdditive: readonly string[];
+  readonly addsUp: readonly string[];
+}
+
+/** A total, and how far it may lie from the truth by the digits it is stated with. */
+export interface Total {
+  readonly text: string;
+  readonly slack: number;
+}
+
+export type Totals = ReadonlyMap<string, Total>;
+
+/** Totals as one answer states them; what is no number states nothing. */
+export function statedTotals(totals: ReadonlyMap<string, string>): Totals {
+  return new Map(
+    [...totals]
+      .filter(([, text]) => parseDecimal(text) !== null)
+      .map(([metric, text]) => [metric, { text, slack: halfUnit(fractionDigits(text)) }]),
+  );
 }
 
 /** Relative error of one floating-point addition. */
 const UNIT_ROUNDOFF = 2 ** -52;
+/** Fewer values may add up to a total by chance, or because there is but one. */
+const LEAST_VALUES = 5;
+/** Money is stated with at least so many digits, written out or not. */
+const LEAST_DIGITS = 2;
 
 /**
  * Compares every metric for which the service stated a total. Counts must agree exactly, up to 2^53. Totals of money, and
  * counts above that, are floating point on the service's side, so they may differ by what adding that many numbers can
- * round, and by no more: with a thousand rows and a million of money that is less than a millionth.
+ * round; and rows and total are each off by at most half a unit of their last digit. `digitsOf` says how many digits after
+ * the point the rows have; it is asked only where that can matter.
  */
-export function compareTotals(
+export async function compareTotals(
   sums: readonly MetricSum[],
-  totals: ReadonlyMap<string, string>,
+  totals: Totals,
   rowCount: number,
-): Comparison[] {
-  return sums.flatMap((metric) => {
+  digitsOf: (metric: string) => Promise<number>,
+): Promise<Comparison[]> {
+  const comparisons: Comparison[] = [];
+  for (const metric of sums) {
     const total = totals.get(metric.metric);
-    if (total === undefined || parseDecimal(total) === null) return [];
+    if (total === undefined) continue;
     const sum = metric.sum ?? '0';
-    const agrees = [sum, metric.distinctSum ?? sum].some((each) => isSame(each, total, metric, rowCount));
-    return [{ metric: metric.metric, sum, total, agrees }];
-  });
+    const agrees = await isSame([sum, metric.distinctSum ?? sum], total, metric, rowCount, digitsOf);
+    const { isAssumed, nonZero } = metric;
+    comparisons.push({ metric: metric.metric, sum, total: total.text, agrees, isAssumed, nonZero });
+  }
+  return comparisons;
 }
 
-function isSame(sum: string, total: string, metric: MetricSum, rowCount: number): boolean {
-  if (Number(sum) === Number(total)) return true;
-  if (metric.isCount && Math.abs(Number(total)) <= Number.MAX_SAFE_INTEGER) return false;
-  const tolerance = UNIT_ROUNDOFF * Math.max(rowCount, 1) * Math.max(metric.magnitude, Math.abs(Number(total)));
-  return Math.abs(Number(sum) - Number(total)) <= tolerance;
+async function isSame(
+  sums: readonly string[],
+  { text, slack }: Total,
+  metric: MetricSum,
+  rowCount: number,
+  digitsOf: (metric: string) => Promise<number>,
+): Promise<boolean> {
+  const total = Number(text);
+  const away = Math.min(...sums.map((sum) => Math.abs(Number(sum) - total)));
+  if (away === 0) return true;
+  if (metric.isCount && Math.abs(total) <= Number.MAX_SAFE_INTEGER) return false;
+  const rows = Math.max(rowCount, 1);
+  const floating = UNIT_ROUNDOFF * rows * Math.max(metric.magnitude, Math.abs(total));
+  if (away <= floating) return true;
+  // Rows are stated with two digits at least: what is farther away than that allows needs no closer look.
+  if (away > slack + rows * halfUnit(LEAST_DIGITS) + floating) return false;
+  const ofRows = rows * halfUnit(Math.max(LEAST_DIGITS, await digitsOf(metric.metric)));
+  return away <= slack + ofRows + floating;
 }
 
-/** The totals of several answers to one window, added; a metric that one of them lacks is left out. */
-export function addTotals(totals: readonly ReadonlyMap<string, string>[]): ReadonlyMap<string, string> {
+const halfUnit = (digits: number): number => 0.5 * 10 ** -digits;
+
+/** Digits after the point as written: `1.50` has two, `1e-3` three. */
+function fractionDigits(text: string): number {
+  const [mantissa = '', exponent = '0'] = text.trim().toLowerCase().split('e');
+  return Math.max(0, (mantissa.split('.')[1] ?? '').length - Number(exponent));
+}
+
+/** What comparisons show. A metric that is only assumed to add up counts where it agrees, and where all of them disagree. */
+export function proofOf(comparisons: readonly Comparison[]): Proof {
+  const certain = comparisons.filter(({ isAssumed }) => !isAssumed);
+  const assumed = comparisons.filter(({ isAssumed }) => isAssumed);
+  const says = ({ total, sum }: Comparison): boolean => Number(total) !== 0 || Number(sum) !== 0;
+  const isShown = (some: readonly Comparison[]): boolean => some.some((each) => each.agrees && says(each));
+  const wrong = certain.find(({ agrees }) => !agrees) ?? null;
+  const odd = assumed.filter(({ agrees }) => !agrees);
+  const isProvenByOthers = isShown(certain) || (certain.length === 0 && isShown(assumed));
+  const against = wrong ?? (isProvenByOthers ? null : (odd[0] ?? null));
+  const verdict = against !== null ? 'unproven' : comparisons.length === 0 ? 'unverifiable' : 'proven';
+  const isProven = verdict === 'proven';
+  return {
+    verdict,
+    comparisons,
+    against,
+    notAdditive: isProven ? odd.map(({ metric }) => metric) : [],
+    addsUp: isProven ? assumed.filter((each) => each.agrees && each.nonZero >= LEAST_VALUES).map(({ metric }) => metric) : [],
+  };
+}
+
+/** How far each metric that speaks against an answer lies from its total. */
+export function differencesOf(comparisons: readonly Comparison[]): ReadonlyMap<string, number> {
+  return new Map(
+    comparisons
+      .filter(({ agrees }) => !agrees)
+      .map(({ metric, sum, total }) => [metric, Math.abs(Number(sum) - Number(total))]),
+  );
+}
+
+/**
+ * The totals of the pages of one answer: stated once for all of them, or by each for its own rows. Both readings where they
+ * differ; a metric that one page lacks is left out.
+ */
+export function totalsOfPages(pages: readonly Totals[]): Totals[] {
+  const [first, ...others] = pages;
+  if (first === undefined) return [new Map()];
+  if (others.length === 0) return [first];
+  const isRepeated = [...first].every(([metric, { text }]) => others.every((other) => other.get(metric)?.text === text));
+  return isRepeated ? [first, addTotals(pages)] : [addTotals(pages)];
+}
+
+/** The totals of several answers, added; a metric that one of them lacks is left out. */
+export function addTotals(totals: readonly Totals[]): Totals {
   const [first, ...others] = totals;
   if (first === undefined) return new Map();
   if (others.length === 0) return first;
   const complete = [...first.keys()].filter((metric) => others.every((other) => other.has(metric)));
   return new Map(
-    complete.map((metric) => [metric, String(totals.reduce((sum, each) => sum + Number(each.get(metric)), 0))]),
+    complete.map((metric) => {
+      const all = totals.map((each) => each.get(metric) ?? { text: '0', slack: 0 });
+      return [
+        metric,
+        {
+          text: String(all.reduce((sum, { text }) => sum + Number(text), 0)),
+          slack: all.reduce((sum, { slack }) => sum + slack, 0),
+        },
+      ];
+    }),
   );
 }

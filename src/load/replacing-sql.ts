@@ -6,13 +6,14 @@
  */
 
 import type { Day, DayInterval } from '../model/calendar.ts';
-import type { ColumnType } from '../model/column-type.ts';
+import { formatColumnType, type ColumnType } from '../model/column-type.ts';
 import type { DateDimension } from '../model/dimension.ts';
 import { identifier, literal } from '../warehouse/quoting.ts';
 import type { Columns, MetricColumn } from './slice-columns.ts';
+import { PART, staging, WINDOW } from './staging-sql.ts';
 
 /** The rows of some days; every row for a report without a date dimension. */
-function insideDays(grain: DateDimension | null, days: DayInterval): string {
+export function insideDays(grain: DateDimension | null, days: DayInterval): string {
   if (grain === null) return 'true';
   const type = grain === 'hour' ? 'TIMESTAMP' : 'DATE';
   const column = identifier(grain);
@@ -25,9 +26,9 @@ export function sinceDay(grain: DateDimension | null, day: Day): string {
   return `${identifier(grain)} >= ${grain === 'hour' ? 'TIMESTAMP' : 'DATE'} ${literal(day)}`;
 }
 
-/** The first day of the period a row belongs to. */
-export function periodOf(grain: DateDimension | null, days: DayInterval): string {
-  if (grain === null) return `DATE ${literal(days.start)}`;
+/** The first day of the period a row belongs to; `start` for a report without a date dimension. */
+function periodOf(grain: DateDimension | null, start: Day): string {
+  if (grain === null) return `DATE ${literal(start)}`;
   return grain === 'hour' ? `cast(${identifier(grain)} as DATE)` : identifier(grain);
 }
 
@@ -38,6 +39,7 @@ export function deleteDays(table: string, grain: DateDimension | null, days: Day
 /** The rows of `typed` a window gets, and how. */
 export interface Inserted {
   readonly windowNo: number;
+  readonly days: DayInterval;
   readonly loadId: string;
   /** Keeps one of identical rows. */
   readonly collapse: boolean;
@@ -45,26 +47,47 @@ export interface Inserted {
   readonly isOrdered: boolean;
 }
 
-/** Copies a window's typed rows into the slice's table, laid out by date. */
+/**
+ * Copies a window's typed rows into the slice's table, laid out by date. `columns` are the table's own: a column of `typed`
+ * that is wider, which other windows of the batch need, is narrowed by a cast that is written out, never by the insert.
+ */
 export function insertRows(table: string, columns: Columns, grain: DateDimension | null, from: Inserted): string {
   const names = [...columns.dimensions, ...columns.metrics.map(({ id }) => id), 'attr_dependency', '_extra'];
-  const selected = names.map(identifier).join(', ');
+  const values = [
+    ...columns.dimensions.map(identifier),
+    ...columns.metrics.map(({ id, type }) => `cast(${identifier(id)} as ${formatColumnType(type)})`),
+    '"attr_dependency"',
+    '"_extra"',
+  ];
   // Over the key, as keys that came unasked may differ in rows that are identical otherwise.
   const one = `distinct on (${[...columns.dimensions, 'attr_dependency'].map(identifier).join(', ')}) `;
   const isLaidOut = from.isOrdered && !from.collapse;
-  return `insert into ${table} (${selected}, "_load_id")
-select ${from.collapse ? one : ''}${selected}, ${from.loadId}
-from typed
-where window_no = ${from.windowNo}${grain === null || isLaidOut ? '' : `\norder by ${identifier(grain)}`}`;
+  return `insert into ${table} (${names.map(identifier).join(', ')}, "_load_id")
+select ${from.collapse ? one : ''}${values.join(', ')}, ${from.loadId}
+from ${staging.typed}
+where ${WINDOW} = ${from.windowNo} and ${insideDays(grain, from.days)}${grain === null || isLaidOut ? '' : `\norder by ${identifier(grain)}`}`;
+}
+
+/** How many values of a window in `typed` each of these metrics has that a type does not hold exactly, as `m0`, `m1` …. */
+export function countUnfit(
+  metrics: readonly { readonly id: string; readonly type: ColumnType }[],
+  windowNo: number,
+  inDays: string,
+): string {
+  const unfit = metrics.map(
+    ({ id, type }, at) =>
+      `count(*) filter (where ${identifier(id)} is not null and try_cast(${identifier(id)} as ${formatColumnType(type)}) is distinct from ${identifier(id)}) as m${at}`,
+  );
+  return `select\n    ${unfit.join(',\n    ')}\nfrom ${staging.typed}\nwhere ${WINDOW} = ${windowNo} and ${inDays}`;
 }
 
 /** The windows of `typed` whose rows did not come in the order of their dates. */
 export function windowsOutOfOrder(grain: DateDimension): string {
   return `select distinct window_no
 from (
-    select window_no, ${identifier(grain)} as date_here, lag(window_no) over () as last_no,
+    select ${WINDOW} as window_no, ${identifier(grain)} as date_here, lag(${WINDOW}) over () as last_no,
         lag(${identifier(grain)}) over () as date_before
-    from typed
+    from ${staging.typed}
 )
 where window_no = last_no and date_here < date_before`;
 }
@@ -72,19 +95,19 @@ where window_no = last_no and date_here < date_before`;
 /** The metrics whose values add up over rows, in configured order. */
 export const additiveOf = (columns: Columns): MetricColumn[] => columns.metrics.filter(({ additive }) => additive);
 
-/** Per period of a window: its rows and the totals of its additive metrics, as table `name`. */
+/** Per period of a window: its rows (`n`) and the totals of its additive metrics (`s0`, `s1` …), as a table. */
 export function totalPeriods(
-  name: 'before_totals' | 'after_totals',
+  name: 'before' | 'after',
   table: string,
   columns: Columns,
   grain: DateDimension | null,
   days: DayInterval,
 ): string {
-  const sums = additiveOf(columns).map(({ id }) => `,\n    sum(${identifier(id)}) as ${identifier(id)}`);
-  return `create or replace temp table ${name} as
+  const sums = additiveOf(columns).map(({ id }, at) => `,\n    sum(${identifier(id)}) as s${at}`);
+  return `create or replace temp table ${staging[name]} as
 select
-    ${periodOf(grain, days)} as period,
-    count(*) as "row count"${sums.join('')}
+    ${periodOf(grain, days.start)} as p,
+    count(*) as n${sums.join('')}
 from ${table}
 where ${insideDays(grain, days)}
 group by 1`;
@@ -96,23 +119,23 @@ group by 1`;
  */
 export function recordRestatements(columns: Columns): string | null {
   const parts = additiveOf(columns).map(
-    ({ id, type }) => `select
-    period,
+    ({ id, type }, at) => `select
+    p,
     ${literal(id)} as metric,
-    try_cast(b.${identifier(id)} as DECIMAL(38, 12)) as before,
-    try_cast(a.${identifier(id)} as DECIMAL(38, 12)) as after
-from before_totals as b
-full join after_totals as a using (period)
-where ${differs(type, `b.${identifier(id)}`, `a.${identifier(id)}`)}`,
+    try_cast(b.s${at} as DECIMAL(38, 12)) as before,
+    try_cast(a.s${at} as DECIMAL(38, 12)) as after
+from ${staging.before} as b
+full join ${staging.after} as a using (p)
+where ${differs(type, `b.s${at}`, `a.s${at}`)}`,
   );
   if (parts.length === 0) return null;
   return `insert into ripen.restatements
-select $1, m.period, m.metric, m.before, m.after, $3::timestamp, $4::bigint
+select $1, m.p, m.metric, m.before, m.after, $3::timestamp, $4::bigint
 from (
 ${parts.join('\nunion all\n')}
 ) as m
-join ripen.periods as p on p.slice = $1 and p.fingerprint = $2 and p.start_day = m.period
-join ripen.loads as l on l.load_id = p.load_id and list_contains(l.metrics, m.metric)`;
+join ripen.periods as h on h.slice = $1 and h.fingerprint = $2 and h.start_day = m.p
+join ripen.loads as l on l.load_id = h.load_id and list_contains(l.metrics, m.metric)`;
 }
 
 /** Sums of doubles depend on the order of addition, which no value has to do with. */
@@ -123,30 +146,46 @@ function differs(type: ColumnType, before: string, after: string): string {
 }
 
 /**
- * Per window of `typed` the exact sums and the sums of magnitudes of its additive metrics, as lists in configured order: of
- * every row of every window, or of the distinct rows of one.
+ * Per window and part of `typed` the exact sums and the sums of magnitudes of its additive metrics, as lists in configured
+ * order: of every row of every window, or of the distinct rows of one.
  */
 export function sumMetrics(columns: Columns, of: 'every row' | number): string {
   const metrics = additiveOf(columns).map(({ id }) => identifier(id));
   const key = [...columns.dimensions.map(identifier), 'attr_dependency'];
   const from =
     of === 'every row'
-      ? 'typed'
-      : `(select distinct window_no, ${[...key, ...metrics].join(', ')} from typed where window_no = ${of})`;
+      ? staging.typed
+      : `(select distinct ${[WINDOW, PART, ...key, ...metrics].join(', ')} from ${staging.typed} where ${WINDOW} = ${of})`;
   return `select
-    window_no,
-    [${metrics.map((name) => `sum(${name})::varchar`).join(', ')}] as sums,
-    [${metrics.map((name) => `sum(abs(${name}::double))`).join(', ')}] as magnitudes
+    ${WINDOW} as window_no,
+    ${PART} as part_no,
+    [${metrics.map((name) => `sum(${name})::varchar`).join(', ')}]::varchar[] as sums,
+    [${metrics.map((name) => `sum(abs(${name}::double))`).join(', ')}]::double[] as magnitudes,
+    [${metrics.map((name) => `count(*) filter (where ${name} <> 0)`).join(', ')}]::varchar[] as non_zero
 from ${from}
-group by window_no`;
+group by ${WINDOW}, ${PART}`;
 }
 
-/** Windows that hold a row outside their days, with one such date. `windows` holds window_no, start_day, end_day. */
+/** The most digits after the point that a part's values of a metric have. */
+export function fractionDigits(metric: string, windowNo: number, partNo: number): string {
+  return `select max(length(rtrim(split_part(cast(${identifier(metric)} as VARCHAR), '.', 2), '0'))) as digits
+from ${staging.typed}
+where ${WINDOW} = ${windowNo} and ${PART} = ${partNo}`;
+}
+
+/** Rows per window and period of `typed`; `start` is the first day of a report without a date dimension. */
+export function countPeriods(grain: DateDimension | null, start: Day): string {
+  return `select ${WINDOW} as window_no, ${periodOf(grain, start)} as start_day, count(*) as rows
+from ${staging.typed}
+group by 1, 2`;
+}
+
+/** Windows that hold a row outside their days, with one such date. */
 export function rowsOutside(grain: DateDimension): string {
   const column = `t.${identifier(grain)}`;
-  return `select t.window_no, count(*) as rows, min(${column})::varchar as example
-from typed as t
-join windows as w using (window_no)
+  return `select t.${WINDOW} as window_no, count(*) as rows, min(${column})::varchar as example
+from ${staging.typed} as t
+join ${staging.windows} as w on w.window_no = t.${WINDOW}
 where ${column} < w.start_day or ${column} >= w.end_day
-group by t.window_no`;
+group by 1`;
 }

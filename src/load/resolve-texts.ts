@@ -6,6 +6,7 @@ import { count } from '../warehouse/shapes.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { resolveOddTexts, widenForDigits, type Resolution } from './odd-texts.ts';
 import type { Columns } from './slice-columns.ts';
+import { staging } from './staging-sql.ts';
 import { anyOdd, oddDigits, oddTexts } from './typing-sql.ts';
 
 const oddRow = z.object({ metric: z.string(), text: z.string() });
@@ -17,7 +18,7 @@ export async function hasOddTexts(warehouse: Warehouse): Promise<boolean> {
 }
 
 /**
- * Decides what becomes of the odd texts of `staged`, and fills `plain_texts` and `not_numbers`. Plain numbers, which may be
+ * Decides what becomes of the odd texts of `staged`, and fills `plainTexts` and `notNumbers`. Plain numbers, which may be
  * millions, are decided by their digits inside DuckDB; the few in an unusual form one by one.
  */
 export async function resolveTexts(warehouse: Warehouse, columns: Columns): Promise<Resolution> {
@@ -39,12 +40,12 @@ export async function resolveTexts(warehouse: Warehouse, columns: Columns): Prom
   );
   await fillTable(
     warehouse,
-    'plain_texts',
+    'plainTexts',
     resolution.plain.map(({ metric, text, plain }) => [metric, text, plain]),
   );
   await fillTable(
     warehouse,
-    'not_numbers',
+    'notNumbers',
     resolution.notNumbers.map(({ metric, text, reason }) => [metric, text, reason]),
   );
   return { ...resolution, widened: new Map([...byDigits, ...resolution.widened]) };
@@ -52,13 +53,13 @@ export async function resolveTexts(warehouse: Warehouse, columns: Columns): Prom
 
 async function fillTable(
   warehouse: Warehouse,
-  table: 'plain_texts' | 'not_numbers',
+  table: 'plainTexts' | 'notNumbers',
   rows: readonly (readonly [string, string, string])[],
 ): Promise<void> {
-  const third = table === 'plain_texts' ? 'plain' : 'reason';
+  const third = table === 'plainTexts' ? 'plain' : 'reason';
   const objects = rows.map(([metric, text, last]) => ({ metric, text, [third]: last }));
   await warehouse.run(
-    `create or replace temp table ${table} as
+    `create or replace temp table ${staging[table]} as
      select unnest(from_json($1::json, '[{"metric":"VARCHAR","text":"VARCHAR","${third}":"VARCHAR"}]'), recursive := true)`,
     [JSON.stringify(objects)],
   );

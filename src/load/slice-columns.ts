@@ -8,6 +8,8 @@ export interface MetricColumn {
   readonly id: string;
   readonly type: ColumnType;
   readonly additive: boolean;
+  /** Whether it is only assumed that its values add up. */
+  readonly isAssumed: boolean;
 }
 
 /** A slice's columns, in configured order. */

@@ -7,18 +7,24 @@
 
 import * as z from 'zod';
 
+import { Failure } from '../errors.ts';
+import type { WeekStart } from '../model/calendar.ts';
 import type { Catalog } from '../model/catalog.ts';
 import { capacityOf, formatColumnType, parseColumnType, widen, type ColumnType } from '../model/column-type.ts';
 import { fingerprintOf } from '../model/fingerprint.ts';
-import type { SliceLedger } from '../model/ledger.ts';
-import { metricsOf, type Metric } from '../model/metric.ts';
+import { isDateDimension } from '../model/dimension.ts';
+import { carries, fingerprintFromWeek, tableOf, type SliceLedger, type SliceTable } from '../model/ledger.ts';
+import { metricOf, metricsOf, type Metric } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
-import { readSliceLedger } from '../warehouse/ledger.ts';
+import { weekStartOf } from '../plan/plan.ts';
+import { learnWeekStart, readSliceLedger } from '../warehouse/ledger.ts';
 import { identifier } from '../warehouse/quoting.ts';
 import { recordSchemaChange } from '../warehouse/runs.ts';
+import { statement } from '../warehouse/statements.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { describeSlice } from './describing.ts';
 import { createTable, tableColumns, type Columns } from './slice-columns.ts';
+import { readRemembered, rememberHorizons } from './remembered.ts';
 import type { Target } from './target.ts';
 
 const columnRow = z.object({ column_name: z.string(), data_type: z.string() });
@@ -28,7 +34,9 @@ const buildingTable = (slice: string): string => `ripen.${identifier(`building_$
 
 /**
  * Makes or alters the table a slice's rows go to, so that it has exactly the configured columns in configured order; a
- * column that was widened stays wide. Removed metrics disappear, added ones are NULL until their periods are fetched.
+ * column that was widened stays wide, and one whose type the catalog or the configuration widened is altered here, before
+ * anything is inserted. Removed metrics disappear, added ones are NULL until their periods are fetched. Throws
+ * `CONFIG_INVALID` for a slice that lost its date dimension: its periods would have no place any more.
  */
 export async function prepareTable(
   warehouse: Warehouse,
@@ -36,54 +44,123 @@ export async function prepareTable(
   catalog: Catalog,
   runId: string,
 ): Promise<Target> {
-  const fingerprint = fingerprintOf(slice);
+  const meaning = fingerprintOf(slice);
   const ledger = await readSliceLedger(warehouse, slice.name);
-  const state = ledger.live === null || ledger.live.fingerprint === fingerprint ? 'live' : 'building';
+  await refuseUndated(warehouse, slice, ledger.live);
+  const known = tableOf(ledger, meaning);
+  const state = known?.state ?? (ledger.live === null ? 'live' : 'building');
+  const fingerprint = known?.fingerprint ?? meaning;
   const table = state === 'live' ? liveTable(slice.name) : buildingTable(slice.name);
-  const metrics = metricsOf(slice, catalog);
+  const remembered = await readRemembered(warehouse, slice.name);
+  const given = metricsOf(slice, catalog);
+  const metrics = metricsOf(slice, catalog, remembered);
   await warehouse.transact(async () => {
-    await dropStaleBuilding(warehouse, slice, ledger, fingerprint);
-    const isKnown = ledger[state]?.fingerprint === fingerprint;
-    if (!isKnown) {
-      await warehouse.run(createTable(table, columnsOf(slice, metrics, new Map())));
-      await warehouse.run(
-        `insert into ripen.slice_tables values ($1, $2, $3, $4, $5, null, null, now() at time zone 'UTC',
-             case when $4 = 'live' then now() at time zone 'UTC' end)`,
-        [slice.name, fingerprint, table, state, ledger.live?.weekStartsOn ?? null],
-      );
-      await recordSchemaChange(warehouse, {
-        runId,
-        object: slice.name,
-        name: null,
-        change: `${state} table made`,
-        before: null,
-        after: fingerprint,
-      });
-    }
+    await rememberHorizons(
+      warehouse,
+      slice.metrics.map((id) => metricOf(id, catalog)),
+      remembered,
+    );
+    if (ledger.building !== null && ledger.building !== known) await dropBuilding(warehouse, slice, ledger.building);
+    if (known !== null) return;
+    await warehouse.run(createTable(table, columnsOf(slice, given, new Map())));
+    await recordTable(warehouse, slice, { fingerprint, table, state, weekStartsOn: weekStartOf(ledger, meaning) }, runId);
   });
   const existing = await existingTypes(warehouse, table);
   const columns = columnsOf(slice, metrics, existing);
-  const wanted = tableColumns(columns).map(({ name }) => name);
-  if (wanted.join('\n') !== [...existing.keys()].join('\n')) {
+  const wanted = tableColumns(columns);
+  const base = { slice, fingerprint, metrics, state, table, catalog };
+  if (wanted.map(({ name }) => name).join('\n') !== [...existing.keys()].join('\n')) {
     await rebuildTable(warehouse, { slice, fingerprint, table, columns, existing, runId });
+    const target: Target = { ...base, columns };
+    await warehouse.transact(() => describeSlice(warehouse, target));
+    return target;
   }
-  const target: Target = { slice, fingerprint, metrics, state, table, columns, catalog };
-  await warehouse.transact(() => describeSlice(warehouse, target));
-  return target;
+  const asItIs: Target = { ...base, columns: columnsAsStored(columns, existing) };
+  const widened = new Map(
+    columns.metrics
+      .filter(({ id, type }) => formatColumnType(type) !== existing.get(id))
+      .map(({ id, type }) => [id, type]),
+  );
+  return warehouse.transact(async () => {
+    if (widened.size > 0) return alterColumns(warehouse, asItIs, widened, runId);
+    await describeSlice(warehouse, asItIs);
+    return asItIs;
+  });
 }
 
-/** A table that was being built for a meaning that is no longer wanted. */
-async function dropStaleBuilding(
+/** A report without a date has one period: the dated ones would have no place in its table, and be lost with the old one. */
+async function refuseUndated(warehouse: Warehouse, slice: Slice, live: SliceLedger['live']): Promise<void> {
+  if (slice.grain !== null || live === null || live.periods.size === 0) return;
+  const columns = await existingTypes(warehouse, liveTable(slice.name));
+  if (![...columns.keys()].some(isDateDimension)) return;
+  throw new Failure(
+    'CONFIG_INVALID',
+    `slice ${slice.name}: it has no date dimension any more, and its table holds ${live.periods.size} periods, which would be lost.`,
+    {
+      facts: { slice: slice.name, periods: live.periods.size },
+      hint: `Give the report without a date another name, or let the periods go with \`ripen drop --slice ${slice.name}\`.`,
+    },
+  );
+}
+
+async function recordTable(
   warehouse: Warehouse,
   slice: Slice,
-  ledger: SliceLedger,
-  fingerprint: string,
+  {
+    fingerprint,
+    table,
+    state,
+    weekStartsOn,
+  }: Pick<Target, 'fingerprint' | 'table' | 'state'> & { readonly weekStartsOn: WeekStart | null },
+  runId: string,
 ): Promise<void> {
-  if (ledger.building === null) return;
-  const isWanted = ledger.building.fingerprint === fingerprint && ledger.live?.fingerprint !== fingerprint;
-  if (isWanted) return;
+  await warehouse.run(statement('load/record_table'), [slice.name, fingerprint, table, state, weekStartsOn]);
+  await recordSchemaChange(warehouse, {
+    runId,
+    object: slice.name,
+    name: null,
+    change: `${state} table made`,
+    before: null,
+    after: fingerprint,
+  });
+}
+
+/** A table that was being built for a meaning that is no longer wanted, or for weeks that begin on another day again. */
+async function dropBuilding(warehouse: Warehouse, slice: Slice, { fingerprint }: SliceTable): Promise<void> {
   await warehouse.run(`drop table if exists ${buildingTable(slice.name)}`);
-  await forget(warehouse, slice.name, ledger.building.fingerprint);
+  await forget(warehouse, slice.name, fingerprint);
+}
+
+/**
+ * Takes the service's word that weeks begin on another day. A table that holds nothing yet just learns it; one that does
+ * holds weeks of another meaning, so a new one is built beside it. `prepareTable` has to be asked for the target then.
+ */
+export async function turnWeeks(
+  warehouse: Warehouse,
+  { slice, fingerprint }: Target,
+  weekStartsOn: WeekStart,
+  runId: string,
+): Promise<void> {
+  const meaning = fingerprintOf(slice);
+  const { live, building } = await readSliceLedger(warehouse, slice.name);
+  const table = [live, building].find((known) => known?.fingerprint === fingerprint) ?? null;
+  await warehouse.transact(async () => {
+    if (table === null || table.periods.size === 0) {
+      await learnWeekStart(warehouse, slice.name, fingerprint, weekStartsOn);
+      return;
+    }
+    if (building !== null) await dropBuilding(warehouse, slice, building);
+    if (live === null || (carries(live.fingerprint, meaning) && live.weekStartsOn === weekStartsOn)) return;
+    const columns = `(select * from ${liveTable(slice.name)} limit 0)`;
+    await warehouse.run(`create table ${buildingTable(slice.name)} as from ${columns}`);
+    const made = {
+      fingerprint: fingerprintFromWeek(meaning, weekStartsOn),
+      table: buildingTable(slice.name),
+      state: 'building',
+      weekStartsOn,
+    } as const;
+    await recordTable(warehouse, slice, made, runId);
+  });
 }
 
 async function forget(warehouse: Warehouse, slice: string, fingerprint: string): Promise<void> {
@@ -103,9 +180,22 @@ async function existingTypes(warehouse: Warehouse, table: string): Promise<Map<s
 function columnsOf(slice: Slice, metrics: readonly Metric[], existing: ReadonlyMap<string, string>): Columns {
   return {
     dimensions: slice.dimensions,
-    metrics: metrics.map(({ id, type, additive }) => ({ id, additive, type: keepWide(type, existing.get(id)) })),
+    metrics: metrics.map(({ id, type, additive, additivity }) => ({
+      id,
+      additive,
+      isAssumed: additivity === 'assumed',
+      type: keepWide(type, existing.get(id)),
+    })),
     extra: [],
   };
+}
+
+function columnsAsStored(columns: Columns, existing: ReadonlyMap<string, string>): Columns {
+  const metrics = columns.metrics.map((metric) => ({
+    ...metric,
+    type: parseColumnType(existing.get(metric.id) ?? '') ?? metric.type,
+  }));
+  return { ...columns, metrics };
 }
 
 /** The type a column has or gets: an existing column never narrows and never turns from exact to floating or back. */
@@ -170,8 +260,11 @@ async function rebuildTable(
   });
 }
 
-/** Widens metric columns, without loss, as recorded schema changes; returns the target with its new types. */
-export async function widenColumns(
+/**
+ * Widens metric columns, without loss, as recorded schema changes; returns the target with its new types. Inside the
+ * caller's transaction, before it touches any row.
+ */
+export async function alterColumns(
   warehouse: Warehouse,
   target: Target,
   widened: ReadonlyMap<string, ColumnType>,
@@ -180,22 +273,20 @@ export async function widenColumns(
   if (widened.size === 0) return target;
   const metrics = target.columns.metrics.map((metric) => ({ ...metric, type: widened.get(metric.id) ?? metric.type }));
   const wider: Target = { ...target, columns: { ...target.columns, metrics } };
-  await warehouse.transact(async () => {
-    for (const [id, type] of widened) {
-      const before = target.columns.metrics.find((metric) => metric.id === id)?.type;
-      const after = formatColumnType(type);
-      await warehouse.run(`alter table ${target.table} alter column ${identifier(id)} type ${after}`);
-      await recordSchemaChange(warehouse, {
-        runId,
-        object: target.slice.name,
-        name: id,
-        change: 'column widened',
-        before: before === undefined ? null : formatColumnType(before),
-        after,
-      });
-    }
-    await describeSlice(warehouse, wider);
-  });
+  for (const [id, type] of widened) {
+    const before = target.columns.metrics.find((metric) => metric.id === id)?.type;
+    const after = formatColumnType(type);
+    await warehouse.run(`alter table ${target.table} alter column ${identifier(id)} type ${after}`);
+    await recordSchemaChange(warehouse, {
+      runId,
+      object: target.slice.name,
+      name: id,
+      change: 'column widened',
+      before: before === undefined ? null : formatColumnType(before),
+      after,
+    });
+  }
+  await describeSlice(warehouse, wider);
   return wider;
 }
 

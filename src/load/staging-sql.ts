@@ -1,11 +1,36 @@
 /**
  * Statements that read spooled answers. Pure: names in, SQL out.
  *
- * `answers` holds one row per spooled file (path, window_no); the view `staged` gives the rows as text, as they came.
+ * What a batch is worked on in are temporary tables whose names hold a blank and columns whose names hold a comma: no
+ * slice, dimension or metric can be called so.
  */
 
 import { literal } from '../warehouse/quoting.ts';
 import type { Columns } from './slice-columns.ts';
+
+/** The temporary tables of a batch. */
+export const staging = {
+  /** One row per document of the files: its rows as JSON and what stands beside them. */
+  documents: 'temp."ripen documents"',
+  /** One row per spooled file: path, window_no, part_no. */
+  answers: 'temp."ripen answers"',
+  /** One row per window: window_no, start_day, end_day. */
+  windows: 'temp."ripen windows"',
+  /** A view: every row as text, as it came, beside WINDOW, PART and `_extra`. */
+  staged: 'temp."ripen staged"',
+  /** Every row in the types of the slice, beside WINDOW, PART and ODD. */
+  typed: 'temp."ripen typed"',
+  /** What became of texts in an unusual form: metric, text, plain. */
+  plainTexts: 'temp."ripen plain texts"',
+  /** Texts that are no numbers: metric, text, reason. */
+  notNumbers: 'temp."ripen not numbers"',
+  /** Totals per period before and after a window was replaced. */
+  before: 'temp."ripen before"',
+  after: 'temp."ripen after"',
+} as const;
+
+/** Number of the window in its batch, of the part in its window, and whether a text of the row was not cast. */
+export const [WINDOW, PART, ODD] = ['"window,"', '"part,"', '"odd,"'] as const;
 
 /**
  * `read_json` over documents. Records and format are stated because leaving them open makes DuckDB sniff the first file,
@@ -17,25 +42,31 @@ function readJson(paths: readonly string[], maxBytes: number, columns: string): 
         maximum_object_size = ${maxBytes}, columns = {${columns}})`;
 }
 
-/**
- * `documents`: one row per document of the files, with its rows as JSON and what stands beside them. Files are parsed here,
- * once; everything that follows reads the table.
- */
+/** What stands beside the rows of a document, as JSON. */
+export const besideRows = [
+  'totals',
+  'warnings',
+  'data_warnings',
+  'pagination',
+  'error',
+  'errors',
+  'error_code',
+  'detail',
+] as const;
+
+/** Fills `documents`. Files are parsed here, once; everything that follows reads the table. */
 export function readDocuments(paths: readonly string[], maxBytes: number): string {
-  const columns = `rows: 'JSON[]', totals: 'JSON', warnings: 'JSON', data_warnings: 'JSON', pagination: 'JSON'`;
-  return `insert into documents
-select filename, rows, totals::varchar, warnings::varchar, data_warnings::varchar, pagination::varchar
+  const columns = [`rows: 'JSON[]'`, ...besideRows.map((name) => `${name}: 'JSON'`)].join(', ');
+  return `insert into ${staging.documents}
+select filename, rows, ${besideRows.map((name) => `${name}::varchar`).join(', ')}
 from ${readJson(paths, maxBytes, columns)}`;
 }
 
 /** An empty `documents`. */
-export const noDocuments = `create or replace temp table documents (
+export const noDocuments = `create or replace temp table ${staging.documents} (
     filename VARCHAR,
     rows JSON[],
-    totals VARCHAR,
-    warnings VARCHAR,
-    data_warnings VARCHAR,
-    pagination VARCHAR
+    ${besideRows.map((name) => `${name} VARCHAR`).join(',\n    ')}
 )`;
 
 /** What stands beside the rows of each document, how many rows there are, and which keys they have. */
@@ -43,37 +74,35 @@ export const inspectDocuments = `select
     filename,
     len(rows) as row_count,
     to_json(list_distinct(list_transform(rows, lambda r: json_keys(r))))::varchar as key_sets,
-    totals,
-    warnings,
-    data_warnings,
-    pagination
-from documents`;
+    ${besideRows.join(',\n    ')}
+from ${staging.documents}`;
 
-/** The view `staged`: every row of the documents as text, beside the number of its window. */
+/** The view `staged`. */
 export function stagedRows(columns: Columns): string {
   const requested = [...columns.dimensions, ...columns.metrics.map(({ id }) => id)];
-  const shape = JSON.stringify({
-    ...Object.fromEntries(requested.map((name) => [name, 'VARCHAR'])),
-    attr_dependency: 'JSON',
-  });
-  return `create or replace temp view staged as
+  const shape = JSON.stringify(
+    Object.fromEntries([...requested.map((name) => [name, 'VARCHAR']), ['attr_dependency', 'JSON']]),
+  );
+  return `create or replace temp view ${staging.staged} as
 select
-    window_no,
+    window_no as ${WINDOW},
+    part_no as ${PART},
     ${extraKeys(columns.extra)} as "_extra",
     unnest(json_transform(r, ${literal(shape)}))
 from (
-    select a.window_no, unnest(d.rows) as r
-    from documents as d
-    join answers as a on a.path = d.filename
+    select a.window_no, a.part_no, unnest(d.rows) as r
+    from ${staging.documents} as d
+    join ${staging.answers} as a on a.path = d.filename
 )`;
 }
 
 function extraKeys(keys: readonly string[]): string {
   if (keys.length === 0) return 'null::JSON';
-  const entries = keys.map((key) => `{'key': ${literal(key)}, 'value': json_extract(r, ${literal(jsonPath(key))})}`);
+  const entries = keys.map((key) => `{'key': ${literal(key)}, 'value': json_extract(r, ${literal(jsonPointer(key))})}`);
   return `to_json(map_from_entries(list_filter([${entries.join(', ')}], lambda e: e.value is not null)))`;
 }
 
-function jsonPath(key: string): string {
-  return `$."${key.replaceAll('\\', String.raw`\\`).replaceAll('"', String.raw`\"`)}"`;
+/** A JSON pointer (RFC 6901), which names any key, the empty one too. */
+function jsonPointer(key: string): string {
+  return `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
 }

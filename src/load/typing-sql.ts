@@ -2,14 +2,15 @@
  * Statements that turn text into a slice's types, exactly or not at all. Pure: names and types in, SQL out.
  *
  * A cast alone rounds in silence (`'1.5'::BIGINT` is 2), so a text is cast only when a full-match form says the cast is
- * exact; other texts are odd. `staged` gives rows as text, `typed` gets them in their types, with `_odd` where a text was
- * not cast; `plain_texts` and `not_numbers` say what became of texts in an unusual form.
+ * exact; other texts are odd. `staged` gives rows as text, `typed` gets them in their types, with ODD where a text was not
+ * cast; `plainTexts` and `notNumbers` say what became of texts in an unusual form.
  */
 
 import { capacityOf, FAST_DIGITS, formatColumnType, type ColumnType } from '../model/column-type.ts';
 import { dateDimensions, isDateDimension, type DateDimension } from '../model/dimension.ts';
 import { identifier, literal } from '../warehouse/quoting.ts';
 import type { Columns, MetricColumn } from './slice-columns.ts';
+import { ODD, PART, staging, WINDOW } from './staging-sql.ts';
 
 const list = (parts: readonly string[]): string => parts.join(',\n    ');
 
@@ -47,7 +48,7 @@ const isFast = (column: string, type: ColumnType): string => `regexp_full_match(
 const isOdd = (column: string, type: ColumnType): string => `not ${isFast(column, type)} and trim(${column}) <> ''`;
 
 /** Whether `typed` holds a text that was not cast. */
-export const anyOdd = 'select count(*) as rows from typed where "_odd"';
+export const anyOdd = `select count(*) as rows from ${staging.typed} where ${ODD}`;
 
 /**
  * One row: for each exact metric, by its position, the most digits before (`w0`) and after (`f0`) the point among its odd
@@ -63,7 +64,7 @@ export function oddDigits(columns: Columns): string | null {
       `max(length(rtrim(split_part(${column}, '.', 2), '0'))) filter (where ${odd}) as f${at}`,
     ];
   });
-  return most.length === 0 ? null : `select\n    ${list(most)}\nfrom staged`;
+  return most.length === 0 ? null : `select\n    ${list(most)}\nfrom ${staging.staged}`;
 }
 
 /** Per metric the distinct texts that the fast cast does not take: most are numbers in an unusual form. */
@@ -79,7 +80,7 @@ group by all`,
   );
   return `with odd as materialized (
     select ${columns.metrics.map(({ id }) => identifier(id)).join(', ')}
-    from staged
+    from ${staging.staged}
     where (${conditions.join(')\n        or (')})
 )
 ${parts.join('\nunion all\n')}`;
@@ -125,8 +126,7 @@ function castMetric({ id, type }: MetricColumn, at: number, isUnusual: boolean):
 }
 
 /**
- * Fills `typed` from `staged`: the slice's columns in their types, beside `window_no` and `_odd`. Rows that hold a text of
- * `not_numbers` are left out. `unusual` names the metrics with entries in `plain_texts`.
+ * Fills `typed` from `staged`: the slice's columns in their types. Rows that hold a text of `notNumbers` are left out. `unusual` names the metrics with entries in `plainTexts`.
  */
 export function typeRows(columns: Columns, unusual: ReadonlySet<string>, rejecting: ReadonlySet<string>): string {
   const { metrics } = columns;
@@ -142,26 +142,28 @@ export function typeRows(columns: Columns, unusual: ReadonlySet<string>, rejecti
   const joins = metrics.flatMap(({ id }, at) =>
     unusual.has(id)
       ? [
-          `\n    left join plain_texts as p${at} on p${at}.metric = ${literal(id)} and p${at}.text = s.${identifier(id)}`,
+          `\n    left join ${staging.plainTexts} as p${at} on p${at}.metric = ${literal(id)} and p${at}.text = s.${identifier(id)}`,
         ]
       : [],
   );
   const rejects = [...rejecting].map(
     (id) =>
-      `\n        and (s.${identifier(id)} is null or s.${identifier(id)} not in (select text from not_numbers where metric = ${literal(id)}))`,
+      `\n        and (s.${identifier(id)} is null or s.${identifier(id)} not in (select text from ${staging.notNumbers} where metric = ${literal(id)}))`,
   );
-  return `create or replace temp table typed as
+  return `create or replace temp table ${staging.typed} as
 select
-    window_no,
+    ${WINDOW},
+    ${PART},
     ${list(names)},
-    ${odd.join('\n        or ')} as "_odd"
+    ${odd.join('\n        or ')} as ${ODD}
 from (
     select
-        s.window_no,
+        s.${WINDOW},
+        s.${PART},
         ${cast.join(',\n        ')},
         s.attr_dependency,
         s."_extra"
-    from staged as s${joins.join('')}
+    from ${staging.staged} as s${joins.join('')}
     where true${rejects.join('')}
 )`;
 }
@@ -174,12 +176,12 @@ export function rejectedRows(columns: Columns, rejecting: ReadonlySet<string>): 
   const row = `json_object(${requested.map((name) => `${literal(name)}, s.${identifier(name)}`).join(', ')})`;
   const parts = [...rejecting].map(
     (id) => `select
-    s.window_no,
+    s.${WINDOW} as window_no,
     ${day} as day,
     concat(${literal(`${id}: `)}, n.reason, ': ', s.${identifier(id)}) as reason,
     ${row} as "row"
-from staged as s
-join not_numbers as n on n.metric = ${literal(id)} and n.text = s.${identifier(id)}`,
+from ${staging.staged} as s
+join ${staging.notNumbers} as n on n.metric = ${literal(id)} and n.text = s.${identifier(id)}`,
   );
   return parts.join('\nunion all\n');
 }
@@ -188,19 +190,19 @@ join not_numbers as n on n.metric = ${literal(id)} and n.text = s.${identifier(i
 export function countUndated(columns: Columns): string | null {
   const dates = columns.dimensions.filter(isDateDimension);
   if (dates.length === 0) return null;
-  return `select count(*) as rows from typed where ${dates.map((name) => `${identifier(name)} is null`).join(' or ')}`;
+  return `select count(*) as rows from ${staging.typed} where ${dates.map((name) => `${identifier(name)} is null`).join(' or ')}`;
 }
 
 /** Date labels that are not of the documented ISO form, or name a day that does not exist: one example per dimension and window. */
 export function badLabels(columns: Columns): string {
   const parts = columns.dimensions.filter(isDateDimension).map(
     (name) => `select
-    s.window_no,
+    s.${WINDOW} as window_no,
     ${literal(name)} as dimension,
     coalesce(any_value(s.${identifier(name)}), 'null') as label
-from staged as s
+from ${staging.staged} as s
 where ${castDimension(name)} is null
-group by s.window_no`,
+group by s.${WINDOW}`,
   );
   return parts.join('\nunion all\n');
 }
@@ -211,18 +213,25 @@ export function duplicateKeys(columns: Columns): string {
   const key = names.map((name) => `${literal(name)}: ${identifier(name)}`).join(', ');
   const values = columns.metrics.map(({ id }) => `${literal(id)}: ${identifier(id)}`).join(', ');
   // Lists of values are built for repeated keys alone; for every key they would not fit the memory.
-  const digest = `hash(window_no, ${names.map(identifier).join(', ')})`;
+  const digest = `hash(${WINDOW}, ${names.map(identifier).join(', ')})`;
   return `with twice as materialized (
-    select ${digest} as digest from typed group by 1 having count(*) > 1
+    select ${digest} as digest from ${staging.typed} group by 1 having count(*) > 1
+),
+keyed as (
+    select
+        ${WINDOW} as window_no,
+        {${key}} as row_key,
+        {${values}} as row_values
+    from ${staging.typed}
+    where ${digest} in (select digest from twice)
 )
 select
     window_no,
     count(*) as copies,
-    count(distinct {${values}}) as versions,
-    to_json({${key}})::varchar as key,
-    to_json(list_distinct(list({${values}})))::varchar as found
-from typed
-where ${digest} in (select digest from twice)
-group by window_no, ${names.map(identifier).join(', ')}
+    count(distinct row_values) as versions,
+    to_json(row_key)::varchar as key,
+    to_json(list_distinct(list(row_values)))::varchar as found
+from keyed
+group by window_no, row_key
 having count(*) > 1`;
 }

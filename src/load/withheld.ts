@@ -10,16 +10,18 @@ import type { Window } from '../model/window.ts';
 import { identifier } from '../warehouse/quoting.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { sinceDay } from './replacing-sql.ts';
+import { staging, WINDOW } from './staging-sql.ts';
 import type { Target } from './target.ts';
 
-/** Turns the withheld zeros of a window in `typed` into NULL; does nothing for slices that ask for immature values. */
+/** Turns the withheld zeros of a window in `typed` into NULL; does nothing for slices that ask for immature values. Any other word
+ * for the parameter is taken to withhold, as `mature` does. */
 export async function blankWithheld(
   warehouse: Warehouse,
   target: Target,
   of: { readonly window: Window; readonly windowNo: number; readonly fetchedAt: Date },
 ): Promise<void> {
   const { slice } = target;
-  if (slice.parameters['cohort_maturity'] !== 'mature') return;
+  if ((slice.parameters['cohort_maturity'] ?? 'immature') === 'immature') return;
   for (const { id, cohortMs } of target.metrics) {
     if (cohortMs === null) continue;
     const incomplete = of.window.periods.find(
@@ -29,7 +31,7 @@ export async function blankWithheld(
     const column = identifier(id);
     const since = sinceDay(slice.grain, incomplete.period.bucket.start);
     await warehouse.run(
-      `update typed set ${column} = null where window_no = ${of.windowNo} and ${column} = 0 and ${since}`,
+      `update ${staging.typed} set ${column} = null where ${WINDOW} = ${of.windowNo} and ${column} = 0 and ${since}`,
     );
   }
 }

@@ -3,6 +3,14 @@
 import type { Part } from './part.ts';
 import type { Day, DayInterval, WeekStart } from './calendar.ts';
 
+/**
+ * What is known of an answer's completeness: `proven` by the service's totals, `unverifiable` where it stated none that add
+ * up, `unproven` where they disagreed and the slice loads all the same.
+ */
+export const verdicts = ['proven', 'unverifiable', 'unproven'] as const;
+
+export type CompletenessVerdict = (typeof verdicts)[number];
+
 /** A period that was loaded at least once. */
 export interface LoadedPeriod {
   readonly bucket: DayInterval;
@@ -13,10 +21,14 @@ export interface LoadedPeriod {
   readonly rows: number;
   /** Rows the load had to leave out. */
   readonly rejected: number;
+  /** Runs in a row whose answer had no rows for it; 0 while it has some. */
+  readonly emptyRuns: number;
+  readonly verdict: CompletenessVerdict;
 }
 
 /** One table that holds a slice under one meaning. */
 export interface SliceTable {
+  /** The slice's fingerprint, with an ending where the service began its weeks on another day since. */
   readonly fingerprint: string;
   readonly tableName: string;
   readonly state: 'live' | 'building';
@@ -36,3 +48,25 @@ export interface SliceLedger {
 }
 
 export const emptyLedger: SliceLedger = { live: null, building: null };
+
+/** The table that carries a meaning: the one being built where both do, as it has the weeks the service begins now. */
+export function tableOf({ live, building }: SliceLedger, fingerprint: string): SliceTable | null {
+  return [building, live].find((table) => table !== null && carries(table.fingerprint, fingerprint)) ?? null;
+}
+
+/** Whether rows under a table's fingerprint have a slice's meaning, whichever day their weeks begin on. */
+export function carries(ofTable: string, ofSlice: string): boolean {
+  return ofTable === ofSlice || ofTable.startsWith(`${ofSlice}.`);
+}
+
+/** The fingerprint of a table that is built because the service begins its weeks on another day than before. */
+export function fingerprintFromWeek(ofSlice: string, weekStartsOn: WeekStart): string {
+  return `${ofSlice}.w${weekStartsOn}`;
+}
+
+/** Every period a table holds that will be there once a meaning's own table is complete. */
+export function heldPeriods(ledger: SliceLedger, fingerprint: string): LoadedPeriod[] {
+  const mine = tableOf(ledger, fingerprint);
+  const tables = mine === ledger.live ? [ledger.live] : [ledger.live, mine];
+  return tables.flatMap((table) => [...(table?.periods.values() ?? [])]);
+}

@@ -10,11 +10,21 @@ import type { DueReason } from './window.ts';
 /** Ages in days at which a maturing period is fetched again, before only finality counts. */
 export const milestoneAges: readonly number[] = [1, 2, 3, 4, 5, 7, 10, 14];
 
-export const periodStates = ['open', 'maturing', 'final'] as const;
+/**
+ * How a loaded period stands: not over when it was fetched; some value may still change; none can; only some of its days
+ * were asked for; without rows, which no second run has confirmed yet.
+ */
+export const periodStates = ['open', 'maturing', 'final', 'cut', 'empty'] as const;
 
 export type PeriodState = (typeof periodStates)[number];
 
 type Settling = Pick<Slice, 'utcOffset' | 'settleMs' | 'lifetimeMs' | 'refresh'>;
+
+/** What finality asks of a load of a period. */
+export type Held = Pick<LoadedPeriod, 'fetchedAt' | 'rows' | 'rejected' | 'emptyRuns' | 'verdict'>;
+
+/** An empty answer is believed once so many runs in a row have met it. */
+export const RUNS_TO_BELIEVE_EMPTY = 2;
 
 /** The instant from which a fetched value of a whole period is final; null for a value that never is. */
 export function finalAt(period: Period, metric: Metric, slice: Settling): Date | null {
@@ -22,16 +32,30 @@ export function finalAt(period: Period, metric: Metric, slice: Settling): Date |
   return new Date(endOf(period, slice.utcOffset).getTime() + metric.horizonMs + slice.settleMs);
 }
 
-/** Whether a cell fetched at an instant is final. */
-export function isFinal(period: Period, metric: Metric, slice: Settling, fetchedAt: Date): boolean {
-  const at = finalAt(period, metric, slice);
-  return at !== null && isWhole(period) && at <= fetchedAt;
+/** Whether a period is held without rows and only one run has said so. */
+export function isDoubtfullyEmpty({ rows, emptyRuns }: Pick<Held, 'rows' | 'emptyRuns'>): boolean {
+  return rows === 0 && emptyRuns < RUNS_TO_BELIEVE_EMPTY;
 }
 
-/** The state of a period as fetched at an instant. */
-export function stateOf(period: Period, metrics: readonly Metric[], slice: Settling, fetchedAt: Date): PeriodState {
-  if (fetchedAt < endOf(period, slice.utcOffset)) return 'open';
-  return metrics.every((metric) => isFinal(period, metric, slice, fetchedAt)) ? 'final' : 'maturing';
+/** The instant that counts as a period's fetch in finality; null where nothing of what is held can be final. */
+export function soundAt(period: Period, held: Held): Date | null {
+  const isSound =
+    isWhole(period) && held.rejected === 0 && held.verdict !== 'unproven' && !isDoubtfullyEmpty(held);
+  return isSound ? held.fetchedAt : null;
+}
+
+/** Whether a cell is final as it is held. */
+export function isFinal(period: Period, metric: Metric, slice: Settling, held: Held): boolean {
+  const [at, fetchedAt] = [finalAt(period, metric, slice), soundAt(period, held)];
+  return at !== null && fetchedAt !== null && at <= fetchedAt;
+}
+
+/** How a period stands as it is held. */
+export function stateOf(period: Period, metrics: readonly Metric[], slice: Settling, held: Held): PeriodState {
+  if (held.fetchedAt < endOf(period, slice.utcOffset)) return 'open';
+  if (!isWhole(period)) return 'cut';
+  if (isDoubtfullyEmpty(held)) return 'empty';
+  return metrics.every((metric) => isFinal(period, metric, slice, held)) ? 'final' : 'maturing';
 }
 
 /** The instants at which a metric is worth one more look: when it becomes final, or when its lifetime is over. */
@@ -53,7 +77,7 @@ function lacksDays(period: Period, loaded: LoadedPeriod): boolean {
   return period.asked.start < loaded.asked.start || period.asked.end > loaded.asked.end;
 }
 
-/** Why a period that was loaded before is due at an instant, or null when it is not. */
+/** Why a period that was loaded before is due at an instant, or null when it is not; nothing fetched later is. */
 export function dueReason(
   period: Period,
   loaded: LoadedPeriod,
@@ -61,12 +85,14 @@ export function dueReason(
   slice: Settling,
   asOf: Date,
 ): DueReason | null {
-  if (wouldLoseDays(period, loaded)) return null;
-  if (metrics.some((metric) => !loaded.metrics.includes(metric.id))) return 'metric added';
   const { fetchedAt } = loaded;
+  if (fetchedAt > asOf || wouldLoseDays(period, loaded)) return null;
+  if (metrics.some((metric) => !loaded.metrics.includes(metric.id))) return 'metric added';
   if (fetchedAt >= asOf) return null;
   if (fetchedAt < endOf(period, slice.utcOffset)) return 'open';
   if (lacksDays(period, loaded) || loaded.rejected > 0) return 'missing';
+  if (loaded.verdict === 'unproven') return 'unproven';
+  if (isDoubtfullyEmpty(loaded)) return 'empty';
   const settling = metrics.map((metric) => ({ metric, at: settlingAt(period, metric, slice) }));
   if (settling.every(({ at }) => at <= fetchedAt)) return null;
   const settled = settling.filter(({ at }) => fetchedAt < at && at <= asOf);
@@ -77,17 +103,19 @@ export function dueReason(
 }
 
 /**
- * The instant from which something new can be expected after a fetch; null when nothing more is. Every run before that
- * refreshes open periods, and under `nightly` maturing ones, all the same.
+ * The instant from which something new can be expected of a period as it is held; null when nothing more is. Every run
+ * before that refreshes open periods, and under `nightly` maturing ones, all the same.
  */
 export function nextRefreshAt(
   period: Period,
   metrics: readonly Metric[],
   slice: Settling,
-  fetchedAt: Date,
+  held: Held,
 ): Date | null {
+  const { fetchedAt } = held;
   const endAt = endOf(period, slice.utcOffset);
   if (fetchedAt < endAt) return endAt;
+  if (held.rejected > 0 || held.verdict === 'unproven' || isDoubtfullyEmpty(held)) return fetchedAt;
   const settling = metrics.map((metric) => settlingAt(period, metric, slice)).filter((at) => at > fetchedAt);
   if (settling.length === 0) return null;
   if (slice.refresh === 'nightly') return new Date(fetchedAt.getTime() + MS_PER_DAY);

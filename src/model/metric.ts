@@ -16,6 +16,24 @@ export const metricFamilies = ['cohort', 'spend', 'conversion_value', 'lifetime'
 
 export type MetricFamily = (typeof metricFamilies)[number];
 
+/**
+ * How it is known whether a metric adds up: `stated` in the configuration, `documented` for the metric, `seen` in answers,
+ * or `assumed` from its name.
+ */
+export const additivities = ['stated', 'documented', 'seen', 'assumed'] as const;
+
+export type Additivity = (typeof additivities)[number];
+
+/** What the warehouse remembers of metrics, so that a catalog that changes overnight makes nothing final. */
+export interface RememberedMetrics {
+  /** The longest horizon the catalog ever gave, in milliseconds; null: never final. */
+  readonly horizons: ReadonlyMap<string, number | null>;
+  /** Whether the rows of the slice were seen to add up to totals. */
+  readonly addsUp: ReadonlyMap<string, boolean>;
+}
+
+export const nothingRemembered: RememberedMetrics = { horizons: new Map(), addsUp: new Map() };
+
 export interface Metric {
   readonly id: string;
   readonly family: MetricFamily;
@@ -25,6 +43,8 @@ export interface Metric {
   readonly cohortMs: number | null;
   /** Whether values add up over rows; ratios, averages and differences do not. */
   readonly additive: boolean;
+  /** How that is known; only what is more than an assumption is evidence against an answer. */
+  readonly additivity: Additivity;
   readonly type: ColumnType;
 }
 
@@ -46,6 +66,12 @@ const notAdditiveForm =
 const notAdditiveEventForm = /_(rate|cost)_cohort$|_per_[a-z_]+$/;
 const countForm =
   /^(skad_|skad_direct_)?conversion_(value_)?\d+$|_(payloads|qualifiers)$|^(installs|clicks|impressions|sessions|base_sessions|reattributions|reattribution_reinstalls|deattributions|uninstalls|events|revenue_events|renewals|subscriptions|gdpr_forgets|reinstalls)$|_(installs|clicks|impressions|events|users|sessions|reattributions|uninstalls|size)(_|$)|^(rejected|organic|paid|cohort_size|retained|deattributions|reattributions)_/;
+/** Metrics that are documented as counts or money of their own (observed: Metrics), which add up over rows. */
+const documentedForm =
+  /^(installs|clicks|impressions|sessions|base_sessions|reattributions|reattribution_reinstalls|deattributions|uninstalls|gdpr_forgets|renewals|subscriptions|revenue_events|(paid|organic)_installs|paid_impressions|cost|adjust_cost|(install|click|impression|event)_cost|revenue|ad_revenue|all_revenue|cohort_revenue|ad_impressions|network_(cost|installs|clicks|impressions)|skad_installs|(skad_|skad_direct_)?conversion_value_(\d+|total)|rejected_(installs|reattributions)_[a-z_]+(?<!_rate))$/;
+const documentedCohortForm =
+  /^(revenue|ad_revenue|all_revenue|revenue_events|sessions|installs|cohort_size|retained_users|paying_users|first_paying_users|uninstalls|reattributions|deattributions|time_spent|ad_impressions)(_total)?(_in_cohort)?_[dwm]\d{1,3}$/;
+const documentedEventForm = /_(events|revenue)$/;
 const moneyForm = /(^|_)(cost|revenue|ad_revenue|ad_spend|spend)(_|$)/;
 
 /** An item's standing among the lists that hold its id: the most specific list knows best what the metric is. */
@@ -115,6 +141,11 @@ function isAdditive(id: string, item: CatalogItem | null): boolean {
   return !(item?.filter === 'event_metrics' ? notAdditiveEventForm : notAdditiveForm).test(id);
 }
 
+function isDocumented(id: string, item: CatalogItem | null): boolean {
+  if (item?.filter === 'event_metrics') return documentedEventForm.test(id);
+  return documentedForm.test(id) || documentedCohortForm.test(id);
+}
+
 function typeOf(id: string, item: CatalogItem | null, additive: boolean): ColumnType {
   const formatting = item?.formatting ?? (countForm.test(id) ? 'integer' : 'decimal');
   if (formatting === 'integer') return additive ? BIGINT : DOUBLE;
@@ -133,21 +164,47 @@ export function metricOf(id: string, catalog: Catalog): Metric {
     id,
     family,
     additive,
+    additivity: additive && isDocumented(id, item) ? 'documented' : 'assumed',
     horizonMs: days === null ? null : days * MS_PER_DAY,
     cohortMs: cohort === null ? null : cohort * MS_PER_DAY,
     type: typeOf(id, item, additive),
   };
 }
 
-/** A slice's metrics in configured order, with its own horizons and types applied. */
-export function metricsOf(slice: Slice, catalog: Catalog): Metric[] {
+/** A slice's metrics in configured order, with what it states itself and what is remembered of them. */
+export function metricsOf(
+  slice: Slice,
+  catalog: Catalog,
+  remembered: RememberedMetrics = nothingRemembered,
+): Metric[] {
   return slice.metrics.map((id) => {
     const known = metricOf(id, catalog);
     const override = slice.horizons.find(({ pattern }) => globMatches(pattern, id));
-    const stated = Object.hasOwn(slice.types, id) ? slice.types[id] : undefined;
-    const type = parseColumnType(stated ?? '') ?? known.type;
-    return { ...known, type, horizonMs: override?.horizonMs ?? known.horizonMs };
+    const stated = Object.hasOwn(slice.types, id) ? parseColumnType(slice.types[id] ?? '') : null;
+    const horizonMs = longerHorizon(known.horizonMs, remembered.horizons.get(id));
+    return {
+      ...known,
+      ...additivityIn(slice, known, remembered),
+      type: stated ?? known.type,
+      horizonMs: override === undefined ? horizonMs : override.horizonMs,
+    };
   });
+}
+
+function additivityIn(
+  slice: Slice,
+  { id, additive, additivity }: Metric,
+  { addsUp }: RememberedMetrics,
+): Pick<Metric, 'additive' | 'additivity'> {
+  if (Object.hasOwn(slice.additive, id)) return { additive: slice.additive[id] === true, additivity: 'stated' };
+  const seen = additivity === 'assumed' && additive ? addsUp.get(id) : undefined;
+  return seen === undefined ? { additive, additivity } : { additive: seen, additivity: 'seen' };
+}
+
+/** Null is for ever, and so the longest; undefined is nothing known. */
+export function longerHorizon(one: number | null, other: number | null | undefined): number | null {
+  if (one === null || other === null) return null;
+  return Math.max(one, other ?? 0);
 }
 
 /** Whether a name matches a glob, in which `*` stands for any text and `?` for one character. */

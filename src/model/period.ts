@@ -43,7 +43,7 @@ const FIRST_DAY = day('0001-01-01');
 const LAST_DAY = day('9999-12-30');
 
 /** Weeks begin on Monday until the service's labels say otherwise. */
-const DEFAULT_WEEK_START: WeekStart = 1;
+export const DEFAULT_WEEK_START: WeekStart = 1;
 
 /**
  * The days a date period covers at an instant, none later than the instant's own day, or null when it covers none: what
@@ -77,7 +77,8 @@ const earliest = (...days: [Day, ...Day[]]): Day => days.reduce((least, each) =>
 const daysEarlier = (than: Day, count: number): Day =>
   daysBetween(FIRST_DAY, than) <= count ? FIRST_DAY : addDays(than, -count);
 
-function bucketFor(grain: DateDimension): Bucket {
+/** The bucket in which a grain's freshness is accounted. */
+export function bucketFor(grain: DateDimension): Bucket {
   return grain === 'hour' ? 'day' : grain;
 }
 

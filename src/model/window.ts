@@ -10,6 +10,8 @@ export const dueReasons = [
   'new',
   'missing',
   'open',
+  'empty',
+  'unproven',
   'maturing',
   'became final',
   'metric added',

@@ -24,23 +24,16 @@ export type KnownValues = ReadonlyMap<string, readonly KnownValue[]>;
 
 /** A window that still fails in this many parts is beyond what splitting can mend. */
 const MOST_PARTS = 64;
-/** An answer that is not proven in this many parts is wrong rather than large. */
-export const MOST_UNPROVEN_PARTS = 4;
 /** Proxies limit addresses to some 8 kB; the values a part names take at most this much of it, encoded. */
 const MOST_VALUE_CHARACTERS = 3000;
 
 /**
  * The window with one of its parts divided in two by a requested dimension; null when nothing known divides it within an
- * address, or when it is in `mostParts` already.
+ * address, or when it is in as many parts as can help.
  */
-export function splitByDimension(
-  window: Window,
-  partNo: number,
-  known: KnownValues,
-  mostParts: number = MOST_PARTS,
-): Window | null {
+export function splitByDimension(window: Window, partNo: number, known: KnownValues): Window | null {
   const part = window.parts[partNo];
-  if (part === undefined || window.parts.length >= mostParts) return null;
+  if (part === undefined || window.parts.length >= MOST_PARTS) return null;
   const halves = dividePart(window.slice, part, known);
   if (halves === null) return null;
   return {
@@ -51,15 +44,10 @@ export function splitByDimension(
 }
 
 /** The window with some of its parts divided so; null when one of them cannot be, or there are none. */
-export function splitParts(
-  window: Window,
-  parts: readonly Part[],
-  known: KnownValues,
-  mostParts: number = MOST_PARTS,
-): Window | null {
+export function splitParts(window: Window, parts: readonly Part[], known: KnownValues): Window | null {
   if (parts.length === 0) return null;
   return parts.reduce<Window | null>(
-    (divided, part) => divided && splitByDimension(divided, divided.parts.indexOf(part), known, mostParts),
+    (divided, part) => divided && splitByDimension(divided, divided.parts.indexOf(part), known),
     window,
   );
 }

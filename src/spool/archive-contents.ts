@@ -109,11 +109,17 @@ export async function setAside(path: string): Promise<string> {
 export function spooledFrom({ path, entry }: ArchivedWindow, slice: Slice): Spooled {
   const { fingerprint, metrics, asked, replaced, periods, parts, requests, requestedAt, receivedAt } = entry;
   return {
-    window: { slice: { ...slice, metrics }, fingerprint, asked, replaced, periods, parts, attempt: 0 },
-    answers: entry.bodies.map((body, partNo) => ({
-      // Long numbers were quoted before the answer was loaded, and it was kept as it was loaded.
-      body: body === null ? null : { ...body, path: join(path, bodyName(partNo)), longNumbers: false },
-    })),
+    // There is nobody to ask again: whatever was archived had been believed.
+    window: { slice: { ...slice, metrics }, fingerprint, asked, replaced, periods, parts, attempt: 1 },
+    answers: (entry.pages ?? parts.map(() => 1)).map((count, partNo, counts) => {
+      const first = counts.slice(0, partNo).reduce((sum, each) => sum + each, 0);
+      const pages = entry.bodies.slice(first, first + count).flatMap((body, at) =>
+        // Long numbers were quoted before the answer was loaded, and it was kept as it was loaded.
+        body === null ? [] : [{ ...body, path: join(path, bodyName(first + at)), longNumbers: false }],
+      );
+      return { pages, unfollowed: null };
+    }),
+    whole: null,
     requests,
     requestedAt,
     receivedAt,

@@ -46,8 +46,10 @@ const entryShape = z.object({
   receivedAt: instant,
   /** The instant that stood for the fetch; null: `requestedAt` did. */
   asOf: instant.nullable(),
-  /** One per part; null: the service said there is nothing (204). */
+  /** One per page of each part; null: the service said there is nothing (204). */
   bodies: z.array(bodyFile.nullable()),
+  /** How many of the bodies belong to each part, in order; one each where it is left out. */
+  pages: z.array(z.number()).optional(),
 });
 
 export type BodyFile = z.infer<typeof bodyFile>;
@@ -58,9 +60,9 @@ export function fetchedAtOf({ asOf, requestedAt }: Pick<ArchiveEntry, 'asOf' | '
   return asOf ?? requestedAt;
 }
 
-/** The sidecar of a window's answer; one body per part. */
+/** The sidecar of a window's answer; one body per page. */
 export function sidecarText(
-  { window, requests, requestedAt, receivedAt }: Spooled,
+  { window, answers, requests, requestedAt, receivedAt }: Spooled,
   asOf: Date | null,
   bodies: readonly (BodyFile | null)[],
 ): string {
@@ -78,13 +80,17 @@ export function sidecarText(
     receivedAt,
     asOf,
     bodies,
+    pages: answers.map(({ pages }) => Math.max(1, pages.length)),
   });
 }
 
 /** The entry of a sidecar, or what is wrong with it. */
 export function parseSidecar(text: string): ArchiveEntry | Flaw {
   const entry = parseDocument(text, entryShape, `its ${SIDECAR}`);
-  if ('because' in entry || entry.parts.length === entry.bodies.length) return entry;
+  if ('because' in entry) return entry;
+  const pages = entry.pages ?? entry.parts.map(() => 1);
+  const expected = pages.reduce((sum, each) => sum + each, 0);
+  if (pages.length === entry.parts.length && expected === entry.bodies.length) return entry;
   return { because: `it had ${entry.bodies.length} bodies for ${entry.parts.length} parts` };
 }
 
@@ -92,9 +98,9 @@ function scrubbed(parameters: Readonly<Record<string, string>>): Record<string, 
   return Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, scrub(value)]));
 }
 
-/** The file of a part's body inside its entry; the ending tells DuckDB how it is encoded. */
-export function bodyName(partNo: number): string {
-  return `part-${partNo + 1}.json.gz`;
+/** The file of a body inside its entry; the ending tells DuckDB how it is encoded. */
+export function bodyName(bodyNo: number): string {
+  return `part-${bodyNo + 1}.json.gz`;
 }
 
 /** The name of a window's entry, without its number. */

@@ -49,9 +49,12 @@ export async function keepWindow(warehousePath: string, spooled: Spooled, asOf: 
     const entry = await newEntry(folder, entryStem(spooled.window, spooled.requestedAt));
     try {
       const bodies: (BodyFile | null)[] = [];
-      for (const [partNo, { body }] of spooled.answers.entries()) {
-        const kept = body === null ? null : await compressBody(body, join(entry, bodyName(partNo)));
-        bodies.push(body === null || kept === null ? null : { ...kept, plainBytes: body.plainBytes, encoding: 'gzip' });
+      for (const { pages } of spooled.answers) {
+        for (const page of pages) {
+          const kept = await compressBody(page, join(entry, bodyName(bodies.length)));
+          bodies.push({ ...kept, plainBytes: page.plainBytes, encoding: 'gzip' });
+        }
+        if (pages.length === 0) bodies.push(null);
       }
       await writeDurably(join(entry, SIDECAR), sidecarText(spooled, asOf, bodies));
       await syncPath(folder);

@@ -14,16 +14,24 @@ import { labelOf, type Window } from '../model/window.ts';
 import type { SavedBody } from '../service/service.ts';
 import { onDisk } from './on-disk.ts';
 
-/** One answer to one report request; null body: the service said there is nothing (204). */
+/** The answer to one part of a window. */
 export interface SpooledAnswer {
-  readonly body: SavedBody | null;
+  /** In order; none: the service said there is nothing (204). */
+  readonly pages: readonly SavedBody[];
+  /** Why further pages were not followed, as a clause; null when there are none. */
+  readonly unfollowed: string | null;
 }
+
+/** What the service states of a divided window as a whole: its totals, or why they could not be had, as a clause. */
+export type WholeAnswer = { readonly totals: ReadonlyMap<string, string> } | { readonly because: string };
 
 /** A window's complete answer. */
 export interface Spooled {
   readonly window: Window;
   /** One per part of the window, in their order. */
   readonly answers: readonly SpooledAnswer[];
+  /** Null for a window of one part, and where the parts cannot be compared with it. */
+  readonly whole: WholeAnswer | null;
   readonly requests: number;
   readonly requestedAt: Date;
   readonly receivedAt: Date;
@@ -36,7 +44,7 @@ export interface Spool {
   /** The saved body under a name that says its encoding; DuckDB goes by the ending. */
   keep(body: SavedBody): Promise<SavedBody>;
   /** Removes answers that nobody needs any more. */
-  discard(spooled: Pick<Spooled, 'answers'>): Promise<void>;
+  discard(spooled: { readonly answers: readonly Pick<SpooledAnswer, 'pages'>[] }): Promise<void>;
   /** Removes what can be removed, at the end of a run; the next one clears the rest, and complains when it cannot. */
   clear(): void;
 }
@@ -66,7 +74,7 @@ export function openSpool(warehousePath: string): Spool {
       return { ...body, path };
     },
     async discard(spooled) {
-      const paths = spooled.answers.flatMap(({ body }) => (body === null ? [] : [body.path]));
+      const paths = spooled.answers.flatMap(({ pages }) => pages.map(({ path }) => path));
       await Promise.all(paths.map(async (path) => onDisk('spool', path, async () => rm(path, { force: true }))));
     },
     clear() {

@@ -1,6 +1,6 @@
 /** The finality of a slice, cell by cell: what the ledger holds, laid over the periods the slice is to have; pure. */
 
-import type { CellSpan, CellState, MetricStatus, PeriodStatus } from './status-report.ts';
+import { cellStates, type CellSpan, type CellState, type MetricStatus, type PeriodStatus } from './status-report.ts';
 
 /** Neighbouring held periods in which a metric stands alike, as the ledger has them. */
 export interface HeldStretch {
@@ -47,7 +47,7 @@ function cellState(period: PeriodStatus, start: string, stretches: readonly Held
 
 /** How many of the cells stand how. */
 export function countedCells(states: readonly CellState[]): Record<CellState, number> {
-  const counts = { final: 0, maturing: 0, open: 0, rejected: 0, 'not loaded': 0, missing: 0 };
+  const counts = { final: 0, maturing: 0, open: 0, cut: 0, empty: 0, rejected: 0, 'not loaded': 0, missing: 0 };
   for (const state of states) counts[state] += 1;
   return counts;
 }
@@ -71,13 +71,10 @@ function spansOf(periods: readonly PeriodStatus[], states: readonly CellState[])
 export function summedCells(metrics: readonly MetricStatus[]): Record<CellState, number> & { expected: number } {
   const sum = { ...countedCells([]), expected: 0 };
   for (const { cells } of metrics) {
-    sum.final += cells.final;
-    sum.maturing += cells.maturing;
-    sum.open += cells.open;
-    sum.rejected += cells.rejected;
-    sum['not loaded'] += cells['not loaded'];
-    sum.missing += cells.missing;
+    for (const state of cellStates) {
+      sum[state] += cells[state];
+      sum.expected += cells[state];
+    }
   }
-  sum.expected = sum.final + sum.maturing + sum.open + sum.rejected + sum['not loaded'] + sum.missing;
   return sum;
 }

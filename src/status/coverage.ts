@@ -1,7 +1,9 @@
 /** The periods a slice is to have, held against those it has; pure. */
 
 import { addDays, dayAt, lastDay, startOfDayAt, type Day, type WeekStart } from '../model/calendar.ts';
-import { ageOf, periodsOf, resolveDatePeriod } from '../model/period.ts';
+import { coveredPeriods } from '../model/coverage.ts';
+import type { PeriodState as LedgerState } from '../model/maturity.ts';
+import { ageOf, DEFAULT_WEEK_START } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
 import type { PeriodStatus } from './status-report.ts';
 
@@ -9,10 +11,12 @@ import type { PeriodStatus } from './status-report.ts';
 export interface HeldPeriod {
   readonly start_day: Day;
   readonly end_day: Day;
+  readonly asked_start: Day;
+  readonly asked_end: Day;
   readonly fetched_at: Date;
   readonly rows: number;
   readonly rejected: number;
-  readonly state: 'open' | 'maturing' | 'final';
+  readonly state: LedgerState;
   readonly next_refresh_at: Date | null;
 }
 
@@ -22,20 +26,16 @@ export interface Expected {
   readonly status: PeriodStatus;
 }
 
-/** Weeks begin on Monday until the service's labels say otherwise. */
-const DEFAULT_WEEK_START: WeekStart = 1;
-
-/** Every period of the slice's date period at an instant, in order; empty when the date period covers no day yet. */
+/** Every period of the slice's coverage at an instant, in order; empty when it covers no day yet. */
 export function expectedPeriods(
   slice: Slice,
   held: readonly HeldPeriod[],
   weekStartsOn: WeekStart | null,
   asOf: Date,
 ): Expected[] {
-  const interval = resolveDatePeriod(slice.datePeriod, asOf, slice.utcOffset);
-  if (interval === null) return [];
   const byStart = new Map(held.map((period) => [period.start_day, period]));
-  return periodsOf(interval, slice.grain, weekStartsOn ?? DEFAULT_WEEK_START).map((period) => {
+  const loaded = held.map((period) => ({ asked: { start: period.asked_start, end: period.asked_end } }));
+  return coveredPeriods(slice, loaded, asOf, weekStartsOn ?? DEFAULT_WEEK_START).map((period) => {
     const found = byStart.get(period.bucket.start);
     return {
       start: period.bucket.start,

@@ -7,6 +7,8 @@ export const pictureMarks: Readonly<Record<CellState, string>> = {
   final: '█',
   maturing: '▒',
   open: '░',
+  cut: '╌',
+  empty: '○',
   rejected: '!',
   'not loaded': '?',
   missing: '·',

@@ -1,14 +1,19 @@
 /** What `ripen status` reports, as `--json` prints it; the shape is public interface. */
 
-export const periodStates = ['missing', 'open', 'maturing', 'final'] as const;
+/**
+ * How a period stands. `cut`: only some of its days were asked for, as the date period begins or ends inside it; `empty`: it
+ * has no rows by one answer alone, which a later run has to confirm.
+ */
+export const periodStates = ['missing', 'open', 'maturing', 'final', 'cut', 'empty'] as const;
 
 export type PeriodState = (typeof periodStates)[number];
 
 /**
  * How a cell (period × metric) stands. `rejected`: rows of the period could not be stored; `not loaded`: the metric
- * came to the slice after the period was last fetched; `missing`: the period was never loaded.
+ * came to the slice after the period was last fetched; `missing`: the period was never loaded; `cut` and `empty` as of
+ * periods.
  */
-export const cellStates = ['final', 'maturing', 'open', 'rejected', 'not loaded', 'missing'] as const;
+export const cellStates = ['final', 'maturing', 'open', 'cut', 'empty', 'rejected', 'not loaded', 'missing'] as const;
 
 export type CellState = (typeof cellStates)[number];
 

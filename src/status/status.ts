@@ -7,6 +7,7 @@
 import * as z from 'zod';
 
 import type { Config } from '../config/config.ts';
+import { periodStates as ledgerStates } from '../model/maturity.ts';
 import type { Slice } from '../model/slice.ts';
 import { count, dayShape, instant } from '../warehouse/shapes.ts';
 import { statement } from '../warehouse/statements.ts';
@@ -21,10 +22,12 @@ import { cellStates, type SliceStatus, type StatusReport } from './status-report
 const heldPeriod = z.object({
   start_day: dayShape,
   end_day: dayShape,
+  asked_start: dayShape,
+  asked_end: dayShape,
   fetched_at: instant,
   rows: count,
   rejected: count,
-  state: z.enum(['open', 'maturing', 'final']),
+  state: z.enum(ledgerStates),
   next_refresh_at: instant.nullable(),
 });
 
@@ -102,6 +105,8 @@ function sliceStatus(slice: Slice, held: Held, asOf: Date): SliceStatus {
       open: standing('open'),
       maturing: standing('maturing'),
       final: standing('final'),
+      cut: standing('cut'),
+      empty: standing('empty'),
     },
     cells: summedCells(metrics),
     building_periods: held.table?.building_periods ?? null,

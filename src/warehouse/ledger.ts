@@ -4,7 +4,7 @@ import * as z from 'zod';
 
 import type { Day, WeekStart } from '../model/calendar.ts';
 import type { Part } from '../model/part.ts';
-import type { LoadedPeriod, SliceLedger, SliceTable } from '../model/ledger.ts';
+import { verdicts, type LoadedPeriod, type SliceLedger, type SliceTable } from '../model/ledger.ts';
 import { count, dayShape, instant } from './shapes.ts';
 import { statement } from './statements.ts';
 import type { Warehouse } from './warehouse.ts';
@@ -33,6 +33,8 @@ const periodRow = z.object({
   fetched_at: instant,
   rows: count,
   rejected: count,
+  empty_runs: count,
+  verdict: z.enum(verdicts),
   metrics: z.string().transform((text) => z.array(z.string()).parse(JSON.parse(text))),
 });
 
@@ -70,6 +72,8 @@ async function readPeriods(warehouse: Warehouse, slice: string, fingerprint: str
         metrics: row.metrics,
         rows: row.rows,
         rejected: row.rejected,
+        emptyRuns: row.empty_runs,
+        verdict: row.verdict,
       },
     ]),
   );

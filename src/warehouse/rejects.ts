@@ -2,6 +2,7 @@
 
 import { scrub } from '../config/secret.ts';
 import type { DayInterval } from '../model/calendar.ts';
+import { statement } from './statements.ts';
 import type { Warehouse } from './warehouse.ts';
 
 export interface Reject {
@@ -12,12 +13,15 @@ export interface Reject {
   readonly row: string;
 }
 
-/** Records rejected rows, without secrets the service said back; kept also when their window is held. */
+/** Records rejected rows, at once. Inside the caller's transaction where there is one. */
 export async function recordRejects(warehouse: Warehouse, rejects: readonly Reject[], runId: string): Promise<void> {
-  for (const { slice, days, reason, row } of rejects) {
-    await warehouse.run(
-      `insert into ripen.rejected_rows values ($1, $2, $3::date, $4::date, $5, $6::json, now() at time zone 'UTC')`,
-      [runId, slice, days.start, days.end, scrub(reason), scrub(row)],
-    );
-  }
+  if (rejects.length === 0) return;
+  const rows = rejects.map(({ slice, days, reason, row }) => ({
+    slice,
+    start_day: days.start,
+    end_day: days.end,
+    reason: scrub(reason),
+    row_text: row,
+  }));
+  await warehouse.run(statement('load/record_rejects'), [runId, JSON.stringify(rows)]);
 }

@@ -64,10 +64,20 @@ async function asStorage<T>(work: Promise<T>): Promise<T> {
     return await work;
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error);
-    if (/^(IO Error|FATAL Error|Out of Memory Error)|Could not write file|No space left/.test(text))
+    if (/^Out of Memory Error/.test(text)) throw outOfMemory(error);
+    if (/^(IO Error|FATAL Error)|Could not write file|No space left/.test(text))
       throw storageFailure('The database failed', error);
     throw error;
   }
+}
+
+/** Too much was asked of the engine at once; the disk has nothing to do with it. */
+function outOfMemory(error: unknown): Failure {
+  const text = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
+  return new Failure('ENGINE_MEMORY', `The database ran out of its memory: ${text}`, {
+    hint: 'Give the slice fewer dimensions or metrics, or filter it, so that one period is smaller.',
+    cause: error,
+  });
 }
 
 /** An error of the disk or of DuckDB about it, told as one. */

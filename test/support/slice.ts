@@ -16,10 +16,10 @@ export function slice(given: Partial<Slice> & Pick<Slice, 'name' | 'dimensions' 
     settleMs: 3_600_000,
     lifetimeMs: 120 * 86_400_000,
     types: {},
+    maxRejects: 0,
     additive: {},
     completeness: 'require',
     retainDays: null,
-    maxRejects: 0,
     ...given,
     parameters: { attribution_type: 'all', utc_offset: utcOffset, ...given.parameters },
   };

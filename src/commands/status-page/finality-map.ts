@@ -27,6 +27,8 @@ export const cellWords: Readonly<Record<CellState, string>> = {
   final: 'final',
   maturing: 'maturing',
   open: 'not over yet',
+  cut: 'cut by the date period',
+  empty: 'no rows, to be confirmed',
   rejected: 'rows rejected',
   'not loaded': 'metric not loaded yet',
   missing: 'never loaded',

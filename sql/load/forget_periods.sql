@@ -1,0 +1,8 @@
+-- Forgets the periods of the days a load replaces.
+-- $1 slice, $2 fingerprint, $3 first day, $4 day after the last; both null for a report without a date dimension
+-- Returns nothing.
+delete from ripen.periods
+where
+    slice = $1
+    and fingerprint = $2
+    and ($3::date is null or (start_day >= $3::date and start_day < $4::date))

@@ -1,0 +1,22 @@
+-- The rows of a window that could not be stored exactly, as they came: with the load where the rest is loaded, by themselves
+-- where the window is held.
+-- $1 run_id, $2 the rows (JSON list)
+insert into ripen.rejected_rows
+select
+    $1,
+    r.slice,
+    r.start_day,
+    r.end_day,
+    r.reason,
+    r.row_text::json,
+    now() at time zone 'UTC'
+from (
+    select
+        unnest(
+            from_json(
+                $2::json,
+                '[{"slice":"VARCHAR","start_day":"DATE","end_day":"DATE","reason":"VARCHAR","row_text":"VARCHAR"}]'
+            ),
+            recursive := true
+        )
+) as r

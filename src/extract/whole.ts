@@ -1,0 +1,79 @@
+/**
+ * What the service states of a window as a whole, when the window had to be divided by the values of dimensions.
+ *
+ * Parts that each agree with their own totals may still leave something out: a row whose value is missing is `in` no set and,
+ * where the service reads filters as SQL does, `not in` none either. So the totals are asked for once more without any of
+ * those dimensions, by the date alone, which is as light as a report can be.
+ */
+
+import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+
+import { asFailure } from '../errors.ts';
+import { isDateDimension, metricFilters } from '../model/dimension.ts';
+import { reportParameters, type Window } from '../model/window.ts';
+import { parseJson } from '../service/json-text.ts';
+import type { SavedBody, Service } from '../service/service.ts';
+import type { Spool, WholeAnswer } from '../spool/spool.ts';
+import { onDisk } from '../spool/on-disk.ts';
+
+/** A report needs a dimension, and every report can be grouped by the year. */
+const COARSEST = 'year';
+
+export interface AskingWhole {
+  readonly service: Pick<Service, 'report'>;
+  readonly spool: Pick<Spool, 'pathFor' | 'discard'>;
+  readonly signal: AbortSignal;
+}
+
+/** Whether a window is divided, and its parts can be held against the whole: a metric's filter looks at rows as grouped. */
+export function isComparable({ parts, slice }: Window): boolean {
+  return parts.length > 1 && !Object.keys(slice.parameters).some(filtersMetric);
+}
+
+const filtersMetric = (name: string): boolean => metricFilters.some((suffix) => name.endsWith(`__${suffix}`));
+
+/**
+ * The totals of the whole, or why they could not be had; null for a window that cannot be compared. Throws refused
+ * credentials, failures of the disk and the signal's reason.
+ */
+export async function askWhole(window: Window, { service, spool, signal }: AskingWhole): Promise<WholeAnswer | null> {
+  if (!isComparable(window)) return null;
+  const dates = window.slice.dimensions.filter(isDateDimension);
+  const dimensions = dates.length > 0 ? dates.join(',') : COARSEST;
+  const { sort, index, ...parameters }: Record<string, string> = { ...reportParameters(window), dimensions };
+  try {
+    const saved = await service.report(parameters, spool.pathFor(window), signal);
+    if (saved === null) return { totals: new Map() };
+    try {
+      return { totals: totalsIn(await readBody(saved)) };
+    } finally {
+      await spool.discard({ answers: [{ pages: [saved] }] });
+    }
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof SyntaxError) return { because: 'its answer was no whole JSON document' };
+    const failure = asFailure(error);
+    if (failure.kind === 'storage' || failure.kind === 'bug' || failure.code === 'CREDENTIALS_REFUSED') throw failure;
+    return { because: failure.message };
+  }
+}
+
+async function readBody({ path, encoding }: SavedBody): Promise<unknown> {
+  const bytes = await onDisk('spool', path, async () => readFile(path));
+  const plain = encoding === 'gzip' ? await promisify(gunzip)(bytes) : bytes;
+  return parseJson(plain.toString('utf8'));
+}
+
+/** Totals as texts; what is neither a number nor a text states nothing. */
+function totalsIn(document: unknown): ReadonlyMap<string, string> {
+  const totals: unknown =
+    typeof document === 'object' && document !== null && 'totals' in document ? document.totals : null;
+  if (typeof totals !== 'object' || totals === null) return new Map();
+  return new Map(
+    Object.entries(totals).flatMap(([metric, total]: [string, unknown]) =>
+      typeof total === 'number' || typeof total === 'string' ? [[metric, String(total)]] : [],
+    ),
+  );
+}

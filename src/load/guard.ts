@@ -1,0 +1,105 @@
+/**
+ * The guard of what is held: an answer that takes most of a settled period, or has nothing of one, is not believed at once.
+ * Judged period by period, so that one bad day costs itself alone. Pure.
+ */
+
+import { Failure } from '../errors.ts';
+import { addDays, lastDay, MS_PER_DAY, type Day } from '../model/calendar.ts';
+import type { LoadedPeriod } from '../model/ledger.ts';
+import { endOf, type Period } from '../model/period.ts';
+import { windowOf, type DuePeriod, type Window } from '../model/window.ts';
+
+/** Younger periods may lose rows to late rejections. */
+const SETTLED_AFTER_MS = 7 * MS_PER_DAY;
+/** A settled period keeps at least this share of its rows. */
+const LEAST_SHARE = 0.5;
+
+/** What the ledger holds of a period. */
+export type Known = Pick<LoadedPeriod, 'rows' | 'emptyRuns'>;
+
+/** Rows that came and what is held, by first day of the period. */
+export interface Counts {
+  readonly come: ReadonlyMap<Day, number>;
+  readonly known: ReadonlyMap<Day, Known>;
+}
+
+export interface Judging {
+  /** Stands for the fetch in every decision. */
+  readonly fetchedAt: Date;
+  /** Believes every answer. */
+  readonly acceptLoss: boolean;
+}
+
+/** Load it; ask for it once more, in a call of its own; or keep what is held. */
+export type Fate = 'load' | 'doubt' | 'refuse';
+
+/** The fate of a period; `isRepeated` says that this is the second answer for it. */
+function fateOf(period: Period, window: Window, { come, known }: Counts, how: Judging): Fate {
+  const [rows, before] = [come.get(period.bucket.start) ?? 0, known.get(period.bucket.start)];
+  const isRepeated = window.attempt > 0;
+  const sinceEndMs = how.fetchedAt.getTime() - endOf(period, window.slice.utcOffset).getTime();
+  if (how.acceptLoss || sinceEndMs < 0) return 'load';
+  const held = before?.rows ?? 0;
+  if (sinceEndMs > SETTLED_AFTER_MS && rows < held * LEAST_SHARE) return isRepeated ? 'refuse' : 'doubt';
+  // What an earlier run found empty is confirmed by this answer, in a call that is another one already.
+  const isNewlyEmpty = rows === 0 && (before === undefined || before.rows > 0);
+  return isNewlyEmpty && !isRepeated ? 'doubt' : 'load';
+}
+
+/** A run of neighbouring periods of a window with one fate, as a window of its own. */
+export interface Share {
+  readonly fate: Fate;
+  readonly window: Window;
+}
+
+/** A window's periods by their fate, in order; a window whose periods share one fate comes whole. */
+export function sharesOf(window: Window, counts: Counts, how: Judging): Share[] {
+  const groups: { fate: Fate; periods: DuePeriod[] }[] = [];
+  for (const due of window.periods) {
+    const fate = fateOf(due.period, window, counts, how);
+    const last = groups.at(-1);
+    const isNext = last?.periods.at(-1)?.period.asked.end === due.period.asked.start;
+    if (isNext && last?.fate === fate) last.periods.push(due);
+    else groups.push({ fate, periods: [due] });
+  }
+  return groups.map(({ fate, periods }) => ({
+    fate,
+    window:
+      periods.length === window.periods.length && isUnbroken(window)
+        ? window
+        : { ...windowOf(window.slice, window.fingerprint, periods, window.parts), attempt: window.attempt },
+  }));
+}
+
+/** Whether a window's periods are all of its days; of an archived one that was loaded in part they may not be. */
+function isUnbroken({ periods, asked }: Window): boolean {
+  return periods.every(({ period }, at) => period.asked.end === (periods[at + 1]?.period.asked.start ?? asked.end));
+}
+
+/** Why the periods of a share are doubted or refused, and how to accept the answer all the same. */
+export function lossFailure({ window }: Share, { come, known }: Counts, subject: string): Failure {
+  const starts = window.periods.map(({ period }) => period.bucket.start);
+  const rows = starts.reduce((sum, start) => sum + (come.get(start) ?? 0), 0);
+  const before = starts.reduce((sum, start) => sum + (known.get(start)?.rows ?? 0), 0);
+  const { start, end } = window.asked;
+  const message =
+    before === 0
+      ? `${subject}: the service answered without rows.`
+      : `${subject}: the service answered ${rows} rows where ${before} were loaded before.`;
+  return new Failure('DATA_SHRUNK', message, {
+    facts: { rows, before },
+    hint: `If that is right, run \`ripen backfill --slice ${window.slice.name} --from ${start} --to ${addDays(end, -1)} --accept-loss\`.`,
+  });
+}
+
+/** Stretches of a window's periods that are held without rows, as `first:last`, both inclusive. */
+export function emptyStretches(window: Window, come: ReadonlyMap<Day, number>): string[] {
+  const stretches: { start: Day; end: Day }[] = [];
+  for (const { period } of window.periods) {
+    if ((come.get(period.bucket.start) ?? 0) > 0) continue;
+    const last = stretches.at(-1);
+    if (last?.end === period.asked.start) last.end = period.asked.end;
+    else stretches.push({ ...period.asked });
+  }
+  return stretches.map((days) => `${days.start}:${lastDay(days)}`);
+}

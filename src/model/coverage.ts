@@ -1,0 +1,62 @@
+/**
+ * Coverage: the days a slice answers for.
+ *
+ * The date period says what to begin loading, never what to forget: a period that was loaded once stays covered until it
+ * is final, when a rolling date period has left it and when the configuration moved on. Pure.
+ */
+
+import { addDays, bucketOf, dayAt, type DayInterval, type WeekStart } from './calendar.ts';
+import type { LoadedPeriod } from './ledger.ts';
+import { bucketFor, periodsOf, resolveDatePeriod, type Period } from './period.ts';
+import type { Slice } from './slice.ts';
+
+type Covering = Pick<Slice, 'datePeriod' | 'grain' | 'retainDays' | 'utcOffset'>;
+
+/**
+ * The days from the first that was ever loaded, or the start of the date period where that is earlier, to the end of the
+ * date period or the last that was loaded, without days that have not begun and without what the slice lets go; null for
+ * none. Without a date dimension it is the date period alone, which is one period.
+ */
+export function coverageOf(
+  slice: Covering,
+  held: readonly Pick<LoadedPeriod, 'asked'>[],
+  asOf: Date,
+  weekStartsOn: WeekStart,
+): DayInterval | null {
+  const stated = resolveDatePeriod(slice.datePeriod, asOf, slice.utcOffset, weekStartsOn);
+  if (slice.grain === null) return stated;
+  const intervals = [...(stated === null ? [] : [stated]), ...held.map(({ asked }) => asked)];
+  const [first, ...others] = intervals;
+  if (first === undefined) return null;
+  const tomorrow = addDays(dayAt(asOf, slice.utcOffset), 1);
+  let { start, end } = first;
+  for (const other of others) {
+    if (other.start < start) start = other.start;
+    if (other.end > end) end = other.end;
+  }
+  if (end > tomorrow) end = tomorrow;
+  const kept = firstKeptDay(slice, asOf, weekStartsOn);
+  if (kept !== null && kept > start) start = kept;
+  return start < end ? { start, end } : null;
+}
+
+/** The first day of the oldest bucket that a slice keeps at an instant; null when it keeps all. */
+export function firstKeptDay(
+  { grain, retainDays, utcOffset }: Covering,
+  asOf: Date,
+  weekStartsOn: WeekStart,
+): DayInterval['start'] | null {
+  if (retainDays === null || grain === null) return null;
+  return bucketOf(addDays(dayAt(asOf, utcOffset), -retainDays), bucketFor(grain), weekStartsOn).start;
+}
+
+/** The periods of the coverage, in order; empty for none. */
+export function coveredPeriods(
+  slice: Covering,
+  held: readonly Pick<LoadedPeriod, 'asked'>[],
+  asOf: Date,
+  weekStartsOn: WeekStart,
+): Period[] {
+  const days = coverageOf(slice, held, asOf, weekStartsOn);
+  return days === null ? [] : periodsOf(days, slice.grain, weekStartsOn);
+}
