@@ -12,12 +12,12 @@ export interface Reject {
   readonly row: string;
 }
 
-/** Records rejected rows, without secrets the service said back; kept also when their window is held. */
+/** Records rejected rows, as they came; kept also when their window is held. */
 export async function recordRejects(warehouse: Warehouse, rejects: readonly Reject[], runId: string): Promise<void> {
   for (const { slice, days, reason, row } of rejects) {
     await warehouse.run(
       `insert into ripen.rejected_rows values ($1, $2, $3::date, $4::date, $5, $6::json, now() at time zone 'UTC')`,
-      [runId, slice, days.start, days.end, scrub(reason), scrub(row)],
+      [runId, slice, days.start, days.end, scrub(reason), row],
     );
   }
 }
