@@ -10,7 +10,7 @@ import { readFileSync } from 'node:fs';
 
 import { parseCommandLine } from './commands/command-line.ts';
 import { failureLines } from './commands/failure-text.ts';
-import { printable } from './commands/printable.ts';
+import { JsonLine, printable } from './commands/printable.ts';
 import type { Shell } from './commands/shell.ts';
 import { scrub } from './config/secret.ts';
 import { asFailure, exitCodeOf } from './errors.ts';
@@ -43,11 +43,15 @@ const shell: Shell = {
   resultColumns: () => (process.stdout.isTTY ? (process.stdout.columns ?? USUAL_COLUMNS) : null),
   now: () => new Date(),
   stdout: process.stdout,
-  // Scrubbed last: a secret with a control character in it is whole again once that is gone.
-  print: (text) => process.stdout.write(`${scrub(printable(text))}\n`),
-  tell: (text) => process.stderr.write(`${scrub(printable(text))}\n`),
+  print: (text) => process.stdout.write(`${safe(text)}\n`),
+  tell: (text) => process.stderr.write(`${safe(text)}\n`),
   paint: (text) => process.stderr.write(scrub(text)),
 };
+
+/** Scrubbed last: a secret with a control character in it is whole again once that is gone. */
+function safe(text: string | JsonLine): string {
+  return text instanceof JsonLine ? text.text : scrub(printable(text));
+}
 
 // A reader that has seen enough (`| head`) closes its end: what is left to write is lost, the load is not.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});

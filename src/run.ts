@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 
 import type { Config } from './config/config.ts';
-import { scrub } from './config/secret.ts';
+import { scrubbedJson } from './config/secret.ts';
 import { asFailure } from './errors.ts';
 import type { Emit } from './events.ts';
 import type { DayInterval } from './model/calendar.ts';
@@ -105,7 +105,7 @@ async function finish(
   const { status } = summary;
   const exitCode = isInterrupted ? null : record.exitCode;
   try {
-    await finishRun(warehouse, { runId, finishedAt, status, exitCode, summary: scrub(JSON.stringify(summary)) });
+    await finishRun(warehouse, { runId, finishedAt, status, exitCode, summary: scrubbedJson(summary) });
     return summary;
   } catch (error) {
     const failure = asFailure(error);

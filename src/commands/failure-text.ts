@@ -2,7 +2,7 @@
 
 import { exitCodes, failureCodes, Failure, type FailureCode, type FailureKind } from '../errors.ts';
 import type { FailureSummary } from '../sync-summary.ts';
-import { jsonLine, oneLine, printable } from './printable.ts';
+import { jsonLine, type JsonLine, oneLine, printable } from './printable.ts';
 
 /** What is needed to print a failure; a thrown one and one of a summary both have it. */
 export interface PrintedFailure {
@@ -44,7 +44,7 @@ export function failuresOf(summaries: readonly FailureSummary[]): Failure[] {
 }
 
 /** A failure that stopped a command, in the form events have; as JSON a bug carries its stack. */
-export function failureLines(failure: Failure, log: 'text' | 'json', at: Date): string {
+export function failureLines(failure: Failure, log: 'text' | 'json', at: Date): string | JsonLine {
   if (log === 'text') return failuresText([failure]);
   const { code, message, hint, facts, cause } = failure;
   const stack = code === 'BUG' && cause instanceof Error ? { stack: cause.stack ?? null } : {};

@@ -3,6 +3,8 @@
  * terminal, line breaks that forge a line of a log, or marks that turn the reading direction.
  */
 
+import { scrubbedJson } from '../config/secret.ts';
+
 /** Every control character but tab and line feed, and the marks that change the direction of text. */
 const unprintable = /(?![\t\n])\p{Cc}|\p{Bidi_Control}/gu;
 
@@ -16,10 +18,19 @@ export function oneLine(text: string): string {
   return printable(text.replaceAll(/\s+/g, ' ')).trim();
 }
 
-/** A value as JSON on one line, with the control characters that JSON allows bare escaped too. */
-export function jsonLine(value: unknown): string {
-  return JSON.stringify(value).replaceAll(
-    unprintable,
-    (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+/** A line that is safe to write as it is: to scrub it once more could take a number or a name of it apart. */
+export class JsonLine {
+  readonly text: string;
+
+  constructor(value: unknown) {
+    this.text = scrubbedJson(value).replaceAll(
+      unprintable,
+      (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    );
+  }
+}
+
+/** A value as JSON on one line, its texts scrubbed of secrets, with the control characters that JSON allows bare escaped too. */
+export function jsonLine(value: unknown): JsonLine {
+  return new JsonLine(value);
 }

@@ -6,6 +6,8 @@
 
 import type { Writable } from 'node:stream';
 
+import type { JsonLine } from './printable.ts';
+
 export interface Shell {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** The working directory, absolute. */
@@ -20,11 +22,11 @@ export interface Shell {
   resultColumns(): number | null;
   now(): Date;
   /** Writes lines to stdout: results, and nothing else. */
-  print(text: string): void;
+  print(text: string | JsonLine): void;
   /** For results that are rows rather than lines; closed early by a reader that has seen enough. */
   readonly stdout: Writable;
   /** Writes lines to stderr: progress, events, failures. */
-  tell(text: string): void;
+  tell(text: string | JsonLine): void;
   /** Writes to stderr as it is, control sequences included. */
   paint(text: string): void;
 }

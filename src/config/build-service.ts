@@ -28,7 +28,7 @@ function buildHttp(settings: HttpSettings, fileToken: string | null, base: strin
     reportsUrl: settings.reports_url,
     costUrl: settings.cost_url ?? null,
     token: new Secret(settings.token ?? fileToken ?? ''),
-    headers: secretsOf(settings.headers),
+    headers: headersOf(settings.headers),
     costHeaders: secretsOf(settings.cost_headers),
     caFile: settings.ca_file === undefined ? null : resolve(base, settings.ca_file),
     maxConcurrency: settings.max_concurrency,
@@ -52,5 +52,22 @@ function buildSimulator(options: SimulatorOptions): SimulatorService {
   };
 }
 
-const secretsOf = (headers: Readonly<Record<string, string>> = {}): Readonly<Record<string, Secret>> =>
-  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, new Secret(value)]));
+type StatedHeaders = Readonly<Record<string, string | { readonly secret: string }>>;
+
+/** Headers that carry a credential by their definition (RFC 9110), however they are stated. */
+const CREDENTIAL_HEADER = /^(?:proxy-)?authorization$/i;
+
+const secretOf = (value: string | { readonly secret: string }): Secret =>
+  new Secret(typeof value === 'string' ? value : value.secret);
+
+/** An account's number is no secret, and may occur in the data: only what is stated as one is. */
+const headersOf = (headers: StatedHeaders = {}): Readonly<Record<string, Secret | string>> =>
+  Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [
+      name,
+      typeof value === 'string' && !CREDENTIAL_HEADER.test(name) ? value : secretOf(value),
+    ]),
+  );
+
+const secretsOf = (headers: StatedHeaders = {}): Readonly<Record<string, Secret>> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, secretOf(value)]));

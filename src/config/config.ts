@@ -12,9 +12,9 @@ export interface HttpService {
   /** Ad spend; null when none is configured. */
   readonly costUrl: string | null;
   readonly token: Secret;
-  /** Extra headers on every call; values are secrets, as they may carry credentials. */
-  readonly headers: Readonly<Record<string, Secret>>;
-  /** Extra headers on ad spend calls only. */
+  /** Extra headers on every call. */
+  readonly headers: Readonly<Record<string, Secret | string>>;
+  /** Extra headers on ad spend calls only: its credential, in whatever form. */
   readonly costHeaders: Readonly<Record<string, Secret>>;
   /** A PEM file with the certificate authority to trust, besides the usual ones. */
   readonly caFile: string | null;

@@ -15,6 +15,7 @@ export function knownKeys(schema: z.core.$ZodType, path: SettingPath): string[] 
 
 function childrenOf(schema: z.core.$ZodType, step: string | number): z.core.$ZodType[] {
   if (schema instanceof z.ZodArray) return alternativesOf(schema.element);
+  if (schema instanceof z.ZodRecord) return alternativesOf(schema.valueType);
   if (!(schema instanceof z.ZodObject)) return [];
   const shape: Readonly<Record<string, z.core.$ZodType>> = schema.shape;
   const child = Object.hasOwn(shape, step) ? shape[step] : undefined;
@@ -24,6 +25,7 @@ function childrenOf(schema: z.core.$ZodType, step: string | number): z.core.$Zod
 /** The schemas a value may match once defaults and options are unwrapped. */
 function alternativesOf(schema: z.core.$ZodType): z.core.$ZodType[] {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault) return alternativesOf(schema.unwrap());
+  if (schema instanceof z.ZodPipe) return alternativesOf(schema.in);
   if (schema instanceof z.ZodUnion) return schema.options.flatMap(alternativesOf);
   return [schema];
 }

@@ -1,8 +1,9 @@
 /**
- * A credential that prints as `***`, and the scrubbing of text by value.
+ * A credential that prints as `***`, the scrubbing of text by value, and the search for one in an answer.
  *
- * Redaction by path misses messages, stacks and nested fields; so every secret registers its value here, and every
- * sink (terminal, log, ledger, archive) passes its text through `scrub`.
+ * Redaction by path misses messages, stacks and nested fields; so every secret registers its value here, and every text
+ * for people (terminal, log, ledger) passes through `scrub`. Data is never scrubbed: an answer that holds the credential
+ * it was asked with is refused instead.
  */
 
 import { inspect } from 'node:util';
@@ -13,19 +14,21 @@ const MIN_SCRUBBED_LENGTH = 6;
 /** What follows the scheme in a header's value, `Token token=…`: others may repeat it without the scheme. */
 const CREDENTIALS = /^\S+ +(?:\w+=)?"?([^"]*)"?$/;
 
-const scrubbed = new Set<string>();
+const BITS_PER_BYTE = 8;
+const BITS_PER_DIGIT = 6;
+
+const known = new Set<string>();
+/** Matches every known form; null before the first. */
+let pattern: RegExp | null = null;
 
 export class Secret {
   readonly #value: string;
 
   constructor(value: string) {
     this.#value = value;
-    for (const part of [value, CREDENTIALS.exec(value)?.[1] ?? '']) {
-      if (part.length < MIN_SCRUBBED_LENGTH) continue;
-      scrubbed.add(part);
-      scrubbed.add(encodeURIComponent(part));
-      scrubbed.add(Buffer.from(part).toString('base64'));
-    }
+    const before = known.size;
+    for (const form of formsOf(value)) known.add(form);
+    if (known.size > before) pattern = patternOf([...known]);
   }
 
   /** The value itself, for the header of a request and nothing else. */
@@ -46,14 +49,80 @@ export class Secret {
   }
 }
 
-/** The text with every known secret (plain, URL-encoded, base64) replaced by `***`. */
+/** The text with every known secret (plain, URL-encoded, JSON-escaped, base64, also inside longer base64) replaced by `***`. */
 export function scrub(text: string): string {
-  let clean = text;
-  for (const value of scrubbed) clean = clean.replaceAll(value, '***');
-  return clean;
+  return pattern === null ? text : text.replaceAll(pattern, '***');
 }
 
-/** Characters of the longest known secret, 0 without any: text is scrubbed piece by piece with so much overlap. */
-export function longestSecret(): number {
-  return Math.max(0, ...[...scrubbed].map((value) => value.length));
+/** A value as JSON, scrubbed in its texts before it is written: numbers, names and structure stay what they are. */
+export function scrubbedJson(value: unknown): string {
+  return JSON.stringify(value, (_name, inner: unknown) => (typeof inner === 'string' ? scrub(inner) : inner));
+}
+
+/** Looks for secrets in bytes that flow by, whatever chunks they come in. */
+export class SecretSearch {
+  readonly #forms: readonly Buffer[];
+  readonly #overlap: number;
+  /** The end of what came, in which a secret may have begun. */
+  #tail: Buffer = Buffer.alloc(0);
+
+  constructor(secrets: readonly Secret[]) {
+    const forms = secrets.flatMap((secret) => formsOf(secret.reveal()));
+    const shortest = [...new Set(forms)].filter(
+      (form) => !forms.some((other) => other !== form && form.includes(other)),
+    );
+    this.#forms = shortest.map((form) => Buffer.from(form));
+    this.#overlap = Math.max(0, ...this.#forms.map(({ length }) => length - 1));
+  }
+
+  /** Takes the next bytes; whether a form of a secret ends in them. */
+  finds(chunk: Buffer): boolean {
+    const border = Buffer.concat([this.#tail, chunk.subarray(0, this.#overlap)]);
+    this.#tail = Buffer.from(
+      chunk.length < this.#overlap ? border.subarray(-this.#overlap) : lastOf(chunk, this.#overlap),
+    );
+    return this.#forms.some((form) => chunk.includes(form) || border.includes(form));
+  }
+}
+
+const lastOf = (chunk: Buffer, count: number): Buffer => chunk.subarray(chunk.length - count);
+
+/** Every way in which a service may say a secret back, of what follows its scheme too; none of one that is too short. */
+function formsOf(value: string): string[] {
+  return [value, CREDENTIALS.exec(value)?.[1] ?? '']
+    .filter(({ length }) => length >= MIN_SCRUBBED_LENGTH)
+    .flatMap((part) => [[part], urlForms(part), jsonForms(part), base64Forms(part)].flat());
+}
+
+function urlForms(text: string): string[] {
+  const encoded = encodeURIComponent(text);
+  const lowerCase = encoded.replaceAll(/%[\dA-F]{2}/g, (escape) => escape.toLowerCase());
+  return [encoded, lowerCase, new URLSearchParams([['', text]]).toString().slice(1)];
+}
+
+function jsonForms(text: string): string[] {
+  const escaped = JSON.stringify(text).slice(1, -1);
+  return [escaped, escaped.replaceAll('/', String.raw`\/`)];
+}
+
+/** By itself, and the digits that depend on nothing else when it follows other bytes, such as its scheme or a user's name. */
+function base64Forms(text: string): string[] {
+  const inside = [0, 1, 2].map((bytesBefore) => {
+    const bytes = Buffer.concat([Buffer.alloc(bytesBefore), Buffer.from(text)]);
+    const first = Math.ceil((bytesBefore * BITS_PER_BYTE) / BITS_PER_DIGIT);
+    return bytes.toString('base64').slice(first, Math.floor((bytes.length * BITS_PER_BYTE) / BITS_PER_DIGIT));
+  });
+  const alone = Buffer.from(text).toString('base64');
+  return [alone, alone.replace(/=+$/, ''), ...inside].flatMap((form) => [
+    form,
+    form.replaceAll('+', '-').replaceAll('/', '_'),
+  ]);
+}
+
+/** The longest first: a form inside another must not leave the rest of it. */
+function patternOf(forms: string[]): RegExp {
+  const literals = forms
+    .sort((one, other) => other.length - one.length)
+    .map((form) => form.replaceAll(/[.*+?^${}()|[\]\\/-]/g, String.raw`\$&`));
+  return new RegExp(literals.join('|'), 'g');
 }

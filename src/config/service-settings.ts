@@ -44,6 +44,10 @@ const token = z.string().refine((value) => /^[\x21-\x7e]+$/.test(value), {
 /** Headers that would break the connection or replace the credential. */
 const ownHeaders = ['host', 'connection', 'content-length', 'content-type', 'transfer-encoding', 'accept-encoding'];
 
+const A_HEADER = 'must be text, or {secret: …} for what must not be shown';
+
+const headerValue = z.union([text, z.number()], { error: 'must be text' }).transform(String);
+
 const headersExcept = (refused: readonly string[]) =>
   z.record(
     z
@@ -52,7 +56,11 @@ const headersExcept = (refused: readonly string[]) =>
       .refine((name) => !refused.includes(name.toLowerCase()), {
         error: `is a header ripen sets itself; must not be ${refused.join(', ')}`,
       }),
-    z.union([text, z.number()], { error: 'must be text' }).transform(String),
+    z
+      .union([text, z.number(), z.strictObject({ secret: headerValue.describe('A value that is shown nowhere.') })], {
+        error: A_HEADER,
+      })
+      .transform((stated) => (typeof stated === 'object' ? stated : String(stated))),
   );
 
 /** The real service. Either `token` or `token_file` is stated; that is checked apart. */
@@ -64,7 +72,7 @@ export const httpSettings = z.strictObject({
   token_file: text.optional().describe('A file that holds the API token and nothing else; instead of token.'),
   headers: headersExcept([...ownHeaders, 'authorization'])
     .optional()
-    .describe('Extra headers on every call, such as an account selector.'),
+    .describe('Extra headers on every call, such as an account selector; {secret: …} for a value that is one.'),
   cost_headers: headersExcept(ownHeaders).optional().describe("The ad spend API's credential, whatever its form."),
   ca_file: text.optional().describe('PEM file with an authority to trust besides the usual ones.'),
   max_concurrency: wholeNumber(1, MAX_SIMULTANEOUS)

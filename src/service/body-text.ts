@@ -1,16 +1,22 @@
 /** Small bodies, read into memory under a cap. */
 
+import { type Secret, SecretSearch } from '../config/secret.ts';
 import { Failure } from '../errors.ts';
 import { decoded, encodingOf } from './decoded.ts';
 import type { Answer } from './exchange.ts';
 
-/** The whole body as text; throws `SOURCE_OVERSIZED` beyond `maxBytes` after decompression. */
-export async function readText(answer: Answer, maxBytes: number): Promise<string> {
+/**
+ * The whole body as text; throws `SOURCE_OVERSIZED` beyond `maxBytes` after decompression, `DATA_MALFORMED` when it
+ * holds one of the secrets.
+ */
+export async function readText(answer: Answer, maxBytes: number, secrets: readonly Secret[]): Promise<string> {
+  const search = new SecretSearch(secrets);
   const parts: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of decoded(answer.chunks, encodingOf(answer))) {
     bytes += chunk.length;
     if (bytes > maxBytes) throw oversized(maxBytes);
+    if (search.finds(chunk)) throw indiscreet(bytes);
     parts.push(chunk);
   }
   return Buffer.concat(parts).toString('utf8');
@@ -43,6 +49,18 @@ export function oversized(maxBytes: number): Failure {
     {
       facts: { maxBytes },
       hint: 'Ask for less at once, or raise service.max_response_bytes if such a size is to be expected.',
+    },
+  );
+}
+
+/** The failure of an answer that says a secret back, found after so many bytes: nothing of it may be kept. */
+export function indiscreet(bytes: number): Failure {
+  return new Failure(
+    'DATA_MALFORMED',
+    `The answer held the credential it was asked with, found within its first ${bytes} bytes, and was discarded`,
+    {
+      facts: { bytes },
+      hint: 'Reset the token and report it to the operator of the service; a header that is no secret is stated as plain text.',
     },
   );
 }

@@ -7,6 +7,7 @@
 
 import { createHash, type Hash } from 'node:crypto';
 import { type FileHandle, open, rm } from 'node:fs/promises';
+import type { Secret } from '../config/secret.ts';
 import { Failure } from '../errors.ts';
 import { decoded, encodingOf } from './decoded.ts';
 import type { Answer } from './exchange.ts';
@@ -19,13 +20,18 @@ import { firstWords } from './words.ts';
 const FILE_MODE = 0o600;
 
 /**
- * Saves the answer's body at a path, overwriting it. Throws `SOURCE_OVERSIZED` beyond `maxPlainBytes`, `STORAGE_FAILED`
- * when the disk refuses, and a `Setback` for a body that is no JSON object: `garbled`, or `truncated` when only its end
- * is missing.
+ * Saves the answer's body at a path, overwriting it. Throws `SOURCE_OVERSIZED` beyond `maxPlainBytes`, `DATA_MALFORMED`
+ * for a body that holds one of the secrets, `STORAGE_FAILED` when the disk refuses, and a `Setback` for a body that is no
+ * JSON object: `garbled`, or `truncated` when only its end is missing.
  */
-export async function saveBody(answer: Answer, path: string, maxPlainBytes: number): Promise<SavedBody> {
+export async function saveBody(
+  answer: Answer,
+  path: string,
+  maxPlainBytes: number,
+  secrets: readonly Secret[],
+): Promise<SavedBody> {
   const encoding = encodingOf(answer);
-  const gauge = new PlainGauge(maxPlainBytes);
+  const gauge = new PlainGauge(maxPlainBytes, secrets);
   const hash = createHash('sha256');
   const saved = { bytes: 0 };
   const file = await onDisk(path, () => open(path, 'w', FILE_MODE));

@@ -59,7 +59,7 @@ export class CampaignApi {
     const sending = { method: 'POST', contentType: JSON_TYPE, body: JSON.stringify(body), repeats: [] } as const;
     const target = this.#channel.targetOf(`/public/v1${linksPath(appToken)}`);
     try {
-      return await this.#channel.send(target, sending, signal, readLink);
+      return await this.#channel.send(target, sending, signal, this.#readLink);
     } catch (error) {
       if (error instanceof Setback) throw notCreated(error, name);
       throw error instanceof Failure && isUndecided(error) ? undecided(error, name) : error;
@@ -70,15 +70,15 @@ export class CampaignApi {
   async updateLink(appToken: string, token: string, change: LinkChange, signal: AbortSignal): Promise<Link> {
     const target = this.#channel.targetOf(`/public/v1${linksPath(appToken)}/${checkedToken('link', token)}`);
     const sending = { method: 'PATCH', contentType: JSON_TYPE, body: changeJson(change), repeats: 'all' } as const;
-    return this.#channel.send(target, sending, signal, readLink);
+    return this.#channel.send(target, sending, signal, this.#readLink);
   }
+
+  readonly #readLink: Reader<Link> = (answer) => readJson(answer, oneLink, this.#channel.secrets);
 
   #read<T extends z.ZodType>(target: string, schema: T, signal: AbortSignal): Promise<z.output<T>> {
-    return this.#channel.get(target, signal, (answer) => readJson(answer, schema));
+    return this.#channel.get(target, signal, (answer) => readJson(answer, schema, this.#channel.secrets));
   }
 }
-
-const readLink: Reader<Link> = (answer) => readJson(answer, oneLink);
 
 function linksPath(appToken: string): string {
   return `/apps/${checkedToken('app', appToken)}/trackers`;
@@ -107,8 +107,9 @@ function changeJson({ partnerId, costDataEnabled }: LinkChange): string {
   return `{${fields.join(',')}}`;
 }
 
-/** Whether an answer leaves open what was done: one that is no refusal, or that nobody foresaw of a failing server. */
-function isUndecided({ facts: { status } }: Failure): boolean {
+/** Whether an answer leaves open what was done: one that is no refusal, or that could not be read to its end. */
+function isUndecided({ code, facts: { status } }: Failure): boolean {
+  if (code === 'DATA_MALFORMED' || code === 'SOURCE_OVERSIZED') return true;
   if (typeof status !== 'number' || verdictOn(status) !== 'unexpected') return false;
   return status < FIRST_REFUSAL || status > LAST_REFUSAL;
 }

@@ -1,5 +1,6 @@
 /** One API of the service: its address, headers, lane and deadline; every call on it differs in the rest only. */
 
+import type { Secret } from '../config/secret.ts';
 import type { Ask } from './ask.ts';
 import type { Lane } from './lane.ts';
 import { call, type Reader, type Wire } from './retry.ts';
@@ -12,6 +13,8 @@ export interface ChannelSettings {
   /** Configured address; a path in it stands before every target. */
   readonly address: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** Those in the headers: no answer may hold one. */
+  readonly secrets: readonly Secret[];
   readonly deadlineMs: number;
 }
 
@@ -36,6 +39,11 @@ export class Channel {
     const { origin, pathname } = new URL(settings.address);
     this.origin = origin;
     this.#prefix = pathname.replace(/\/+$/, '');
+  }
+
+  /** What it is asked with and no answer may hold. */
+  get secrets(): readonly Secret[] {
+    return this.#settings.secrets;
   }
 
   /** The target of a path and query of the interface: the address's own path stands before it. */

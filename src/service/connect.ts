@@ -1,6 +1,7 @@
 /** Opens the wire: the one place where pool, lanes and channels are put together. */
 
 import type { HttpService } from '../config/config.ts';
+import { Secret } from '../config/secret.ts';
 import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import { Breaker } from './breaker.ts';
@@ -53,10 +54,12 @@ export function connect(config: HttpService, emit: Emit, clock: Clock = realCloc
   });
 
   const token = new Credential();
+  const secrets = secretsAmong([config.token, ...Object.values(config.headers)]);
   const reportsLane = lane(config.reportsUrl, maxConcurrency, token);
   const reports = new Channel(wire, reportsLane, {
     address: config.reportsUrl,
     headers: requestHeaders(config.headers, { authorization: `Bearer ${config.token.reveal()}` }),
+    secrets,
     deadlineMs: requestTimeoutMs,
   });
   const smallCallMs = Math.min(SMALL_CALL_MS, requestTimeoutMs);
@@ -64,6 +67,7 @@ export function connect(config: HttpService, emit: Emit, clock: Clock = realCloc
     new Channel(wire, lane(config.baseUrl, campaignConcurrency, token), {
       address: config.baseUrl,
       headers: requestHeaders(config.headers, { authorization: `Token token=${config.token.reveal()}` }),
+      secrets,
       deadlineMs: smallCallMs,
     }),
   );
@@ -73,6 +77,7 @@ export function connect(config: HttpService, emit: Emit, clock: Clock = realCloc
       : new Channel(wire, lane(config.costUrl, COST_CONCURRENCY, new Credential()), {
           address: config.costUrl,
           headers: requestHeaders(config.headers, config.costHeaders),
+          secrets: secretsAmong([...Object.values(config.headers), ...Object.values(config.costHeaders)]),
           deadlineMs: smallCallMs,
         });
 
@@ -95,6 +100,9 @@ export function connect(config: HttpService, emit: Emit, clock: Clock = realCloc
     },
   };
 }
+
+const secretsAmong = (values: readonly (Secret | string)[]): Secret[] =>
+  values.filter((value) => value instanceof Secret);
 
 function noCostAddress(): Failure {
   return new Failure('CONFIG_INVALID', 'No address of the ad spend API was configured', {

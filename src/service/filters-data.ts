@@ -39,7 +39,9 @@ export async function askFiltersData(
   for (const query of queries(request)) {
     const target = channel.targetOf(`/reports-service/filters_data${encodeQuery(query.parameters)}`);
     const lists = await channel.get(target, signal, async (answer, verdict) =>
-      verdict === 'empty' ? new Map<CatalogFilter, CatalogItem[]>() : readJson(answer, listsSchema(query.filters)),
+      verdict === 'empty'
+        ? new Map<CatalogFilter, CatalogItem[]>()
+        : readJson(answer, listsSchema(query.filters), channel.secrets),
     );
     items.push(...[...lists.values()].flat().filter(({ id }) => id !== ''));
     absent.push(...query.filters.filter((filter) => !lists.has(filter)));

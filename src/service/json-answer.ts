@@ -1,6 +1,7 @@
 /** Answers that have to be JSON: the check of their type, and small ones as checked values. */
 
 import { z } from 'zod';
+import type { Secret } from '../config/secret.ts';
 import { readHead, readText } from './body-text.ts';
 import type { Answer } from './exchange.ts';
 import { parseJson } from './json-text.ts';
@@ -21,12 +22,16 @@ export async function expectJson(answer: Answer): Promise<void> {
 }
 
 /**
- * The answer's JSON as the schema reads it; throws `SOURCE_OVERSIZED`, or a `truncated` or `garbled` setback when it is
+ * The answer's JSON as the schema reads it; throws `SOURCE_OVERSIZED`, `DATA_MALFORMED` for one that holds a secret, or a `truncated` or `garbled` setback when it is
  * no JSON or not what the schema expects.
  */
-export async function readJson<T extends z.ZodType>(answer: Answer, schema: T): Promise<z.output<T>> {
+export async function readJson<T extends z.ZodType>(
+  answer: Answer,
+  schema: T,
+  secrets: readonly Secret[],
+): Promise<z.output<T>> {
   await expectJson(answer);
-  const text = await readText(answer, MAX_JSON_BYTES);
+  const text = await readText(answer, MAX_JSON_BYTES, secrets);
   const { status } = answer;
   if (text.trim() === '') {
     throw new Setback('garbled', 'empty', `was answered ${status} with an empty body`, { status });

@@ -1,6 +1,10 @@
-/** What has to be known of a document that flows by: its size, its ends, and whether long numbers occur in it. */
+/**
+ * What has to be known of a document that flows by: its size, its ends, whether long numbers occur in it, and that no
+ * secret does.
+ */
 
-import { oversized } from './body-text.ts';
+import { type Secret, SecretSearch } from '../config/secret.ts';
+import { indiscreet, oversized } from './body-text.ts';
 
 /** Enough to show what came instead of a document. */
 const HEAD_BYTES = 1024;
@@ -16,6 +20,7 @@ const NUMBER_STARTS = ':,[';
 
 export class PlainGauge {
   readonly #maxBytes: number;
+  readonly #secrets: SecretSearch;
   readonly #head: Buffer[] = [];
   #headBytes = 0;
   #bytes = 0;
@@ -25,8 +30,9 @@ export class PlainGauge {
   /** The beginning of a number that the last chunk may have cut. */
   #carry = '';
 
-  constructor(maxBytes: number) {
+  constructor(maxBytes: number, secrets: readonly Secret[]) {
     this.#maxBytes = maxBytes;
+    this.#secrets = new SecretSearch(secrets);
   }
 
   get bytes(): number {
@@ -52,10 +58,11 @@ export class PlainGauge {
     return Buffer.concat(this.#head).toString('utf8');
   }
 
-  /** Takes the next plain bytes; throws `SOURCE_OVERSIZED` beyond the cap. */
+  /** Takes the next plain bytes; throws `SOURCE_OVERSIZED` beyond the cap, `DATA_MALFORMED` at the end of a secret. */
   see(chunk: Buffer): void {
     this.#bytes += chunk.length;
     if (this.#bytes > this.#maxBytes) throw oversized(this.#maxBytes);
+    if (this.#secrets.finds(chunk)) throw indiscreet(this.#bytes);
     if (this.#headBytes < HEAD_BYTES) {
       // A copy: a slice would keep the whole chunk in memory.
       const part = Buffer.from(chunk.subarray(0, HEAD_BYTES - this.#headBytes));

@@ -23,7 +23,7 @@ export function askReport(
   const read: Reader<SavedBody | null> = async (answer, verdict) => {
     if (verdict === 'empty') return null;
     await expectJson(answer);
-    return saveBody(answer, saveAs, maxBytes);
+    return saveBody(answer, saveAs, maxBytes, channel.secrets);
   };
   return channel.get(channel.targetOf(`/reports-service/report${query}`), signal, read, 1);
 }

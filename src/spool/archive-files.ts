@@ -14,7 +14,6 @@ import { constants, createGunzip, createGzip } from 'node:zlib';
 import { Failure } from '../errors.ts';
 import type { SavedBody } from '../service/service.ts';
 import { Measuring, type Measured } from './measuring.ts';
-import { Scrubbing } from './scrubbing.ts';
 
 /** Private: reports are the account's business. */
 const FILE_MODE = 0o600;
@@ -23,12 +22,12 @@ const DIRECTORY_MODE = 0o700;
 /** Whole documents are compressed while the service waits for the next request; smaller is not worth the time. */
 const GZIP = { level: constants.Z_BEST_SPEED };
 
-/** A gzip copy of a body, without secrets, at a path where nothing is; durable but for its directory. */
+/** A gzip copy of a body, byte for byte, at a path where nothing is; durable but for its directory. */
 export async function compressBody(body: SavedBody, to: string): Promise<Measured> {
   const decoding = body.encoding === 'gzip' ? createGunzip() : new PassThrough();
   const measuring = new Measuring();
   const sink = createWriteStream(to, { flags: 'wx', mode: FILE_MODE });
-  await pipeline(createReadStream(body.path), decoding, new Scrubbing(), createGzip(GZIP), measuring, sink);
+  await pipeline(createReadStream(body.path), decoding, createGzip(GZIP), measuring, sink);
   await syncPath(to);
   return measuring.measured();
 }

@@ -174,13 +174,23 @@ describe('a token the service says back', () => {
     MANY_PROCESSES_MS,
   );
 
-  test('in an answer that is loaded is not in the archive either', async () => {
-    await installation.configure(settings(['debug'], '30d'));
-    befall(faults['debug']?.fault ?? { kind: 'reset' }, ({ path }) => path.endsWith('/report'));
+  test('beside rows that could be loaded fails their window, with 65, and neither archive nor ledger has any of it', async () => {
+    await installation.configure(settings(['debug', 'daily'], '30d'));
+    befallReports(['debug']);
     const ended = await sync();
-    expect(ended.code).toBe(0);
-    expect((await installation.files()).filter((file) => file.includes('.archive/'))).not.toStrictEqual([]);
+    expect(ended.code).toBe(65);
+    expect(ended.err).toContain('DATA_MALFORMED: debug 2026-01-01:2026-01-01: The answer held the credential');
+    const archived = (await installation.files()).filter((file) => file.includes('.archive/'));
+    expect(new Set(archived.map((file) => file.split('/').at(2)))).toStrictEqual(new Set(['catalog.json', 'daily']));
     expect(await marksIn(ended)).toStrictEqual([]);
+  });
+
+  test('does not take JSON apart where a credential is a name of it: finished_at is what it was', async () => {
+    const service = { ...serviceAt(simulator.url), cost_headers: { Key: 'finished_at' } };
+    await installation.configure({ ...settings(['daily']), service });
+    const { out, err } = await sync('--json', '--log', 'json');
+    expect(JSON.parse(out)).toHaveProperty('finished_at');
+    for (const line of err.trim().split('\n')) expect(JSON.parse(line)).toHaveProperty('type');
   });
 
   test(

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 
 import { afterEach, describe, expect, test } from 'vitest';
 
+import { Secret } from '../../src/config/secret.ts';
 import { day } from '../../src/model/calendar.ts';
 import { nullRows } from '../../src/simulator/mutations.ts';
 import {
@@ -21,7 +22,7 @@ import {
 import { column, contentOf, lastRun, query, stateOf } from '../support/contents.ts';
 import { textWith } from '../support/matching.ts';
 import { reports, smallWorld } from '../support/night.ts';
-import { openScenario, TOKEN, type Scenario } from '../support/scenario.ts';
+import { httpService, openScenario, TOKEN, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
 let scenario: Scenario;
@@ -87,6 +88,20 @@ describe('a lost warehouse', () => {
 
     expect(onReplayed.slices).toEqual(onKept.slices);
     expect(replayed).toEqual(await loadedState(scenario, ['daily']));
+  });
+
+  test('is the same also where the credential of ad spend is a value of the data, and the archive keeps every byte', async () => {
+    scenario = await openScenario([small], { simulator });
+    const appToken = scenario.simulator.world.apps[0]?.token ?? '';
+    const service = httpService(scenario.simulator, { costHeaders: { 'X-Account': new Secret(appToken) } });
+    expect((await scenario.night(FIRST, { ...archived, service })).failures).toEqual([]);
+    const before = await loadedState(scenario, ['daily']);
+    const bodies = (await archiveFiles(scenario)).filter(({ path }) => path.endsWith('.json.gz'));
+    expect(bodies.map(({ text }) => text.includes(`"app_token":"${appToken}"`))).toEqual([true]);
+    await loseWarehouse(scenario);
+
+    expect((await replayInto(scenario)).failures).toEqual([]);
+    expect(await loadedState(scenario, ['daily'])).toEqual(before);
   });
 
   test('gets back a day that was divided into parts, from all of them together', async () => {

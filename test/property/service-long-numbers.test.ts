@@ -6,7 +6,7 @@ import { PlainGauge } from '../../src/service/plain-gauge.ts';
 /** A document cut at arbitrary places, down to single bytes. */
 function gaugeOf(document: string, cuts: readonly number[]): PlainGauge {
   const bytes = Buffer.from(document);
-  const gauge = new PlainGauge(1_000_000);
+  const gauge = new PlainGauge(1_000_000, []);
   const positions = [...new Set(cuts.map((cut) => cut % (bytes.length + 1)))].sort((a, b) => a - b);
   let from = 0;
   for (const to of [...positions, bytes.length]) {
@@ -74,7 +74,7 @@ test('size, first and last character do not depend on how a document is cut', ()
 });
 
 test('the cap is kept to the byte', () => {
-  const gauge = new PlainGauge(10);
+  const gauge = new PlainGauge(10, []);
   gauge.see(Buffer.from('0123456789'));
   expect(() => gauge.see(Buffer.from('x'))).toThrow(Failure);
 });

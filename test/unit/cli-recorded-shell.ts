@@ -2,6 +2,7 @@
 
 import { PassThrough } from 'node:stream';
 
+import { JsonLine } from '../../src/commands/printable.ts';
 import type { Shell } from '../../src/commands/shell.ts';
 
 export interface RecordedShell extends Shell {
@@ -25,8 +26,8 @@ export function recordedShell(options: Partial<Pick<Shell, 'isTerminal' | 'direc
     resultColumns: () => null,
     now: () => new Date(at),
     stdout: new PassThrough(),
-    print: (text) => printed.push(text),
-    tell: (text) => told.push(text),
+    print: (text) => printed.push(textOf(text)),
+    tell: (text) => told.push(textOf(text)),
     paint: (text) => painted.push(text),
     printed,
     told,
@@ -36,3 +37,6 @@ export function recordedShell(options: Partial<Pick<Shell, 'isTerminal' | 'direc
     },
   };
 }
+
+/** What a terminal gets to see of a line. */
+export const textOf = (text: string | JsonLine): string => (text instanceof JsonLine ? text.text : text);

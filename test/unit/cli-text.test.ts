@@ -10,6 +10,7 @@ import { tableText } from '../../src/commands/table.ts';
 import { textWidth } from '../../src/commands/text-width.ts';
 import { asFailure, Failure } from '../../src/errors.ts';
 import type { SyncSummary } from '../../src/sync-summary.ts';
+import { textOf } from './cli-recorded-shell.ts';
 
 describe('text from outside', () => {
   test('loses escapes, bells and marks of direction, and keeps every other character, line feeds and tabs too', () => {
@@ -26,8 +27,9 @@ describe('text from outside', () => {
 
   test('JSON keeps every character', () => {
     const value = { text: 'a\u0000\u007f\u009b\u202e\n"' };
-    expect(printable(jsonLine(value))).toBe(jsonLine(value));
-    expect(JSON.parse(jsonLine(value))).toStrictEqual(value);
+    const { text } = jsonLine(value);
+    expect(printable(text)).toBe(text);
+    expect(JSON.parse(text)).toStrictEqual(value);
   });
 });
 
@@ -125,10 +127,10 @@ describe('failures', () => {
 
   test('as JSON a bug carries its stack, a foreseen failure does not', () => {
     const at = new Date(0);
-    const bug = failureLines(asFailure(new TypeError('oops')), 'json', at);
+    const bug = textOf(failureLines(asFailure(new TypeError('oops')), 'json', at));
     expect(JSON.parse(bug)).toMatchObject({ type: 'failed', code: 'BUG' });
     expect(bug).toContain('"stack":"TypeError: oops');
-    expect(failureLines(new Failure('CONFIG_MISSING', 'no file'), 'json', at)).not.toContain('stack');
+    expect(textOf(failureLines(new Failure('CONFIG_MISSING', 'no file'), 'json', at))).not.toContain('stack');
   });
 });
 

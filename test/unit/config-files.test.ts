@@ -13,7 +13,7 @@ import { scrub } from '../../src/config/secret.ts';
 import { asFailure, type Failure } from '../../src/errors.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const SECRETS = { RIPEN_TOKEN: 'marked-token-4711', COST_KEY: 'marked-cost-key-4711', RIPEN_ACCOUNT: 'marked-account' };
+const SECRETS = { RIPEN_TOKEN: 'marked-token-4711', COST_KEY: 'marked-cost-key-4711' };
 const HTTP = 'base_url: https://c.example.com, reports_url: https://r.example.com';
 
 let directory = '';

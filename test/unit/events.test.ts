@@ -83,13 +83,13 @@ describe('an event as a line of a log', () => {
   });
 
   test.each(Object.values(events))('JSON of $type is one line and reads back with its fields', (event) => {
-    const line = jsonEventLine(event, at);
+    const { text: line } = jsonEventLine(event, at);
     expect(line).not.toContain('\n');
     expect(JSON.parse(line)).toStrictEqual({ at: '2026-02-14T02:30:00.123Z', ...event });
   });
 
   test('JSON escapes the control characters that JSON allows bare', () => {
-    const line = jsonEventLine({ ...events.warning, message: 'a\u009b31m\u202eb' }, at);
+    const { text: line } = jsonEventLine({ ...events.warning, message: 'a\u009b31m\u202eb' }, at);
     expect(line).toContain(String.raw`a\u009b31m\u202eb`);
     expect(JSON.parse(line)).toMatchObject({ message: 'a\u009b31m\u202eb' });
   });

@@ -1,0 +1,137 @@
+/** What a secret looks like in texts, in JSON and in answers, and what is none. */
+
+import { array, assert, constant, constantFrom, integer, oneof, property, string } from 'fast-check';
+import { describe, expect, test } from 'vitest';
+
+import { parseConfig } from '../../src/config/read-config.ts';
+import { scrub, scrubbedJson, Secret, SecretSearch } from '../../src/config/secret.ts';
+
+const VALUE = 'm4rk"ed/t+ken=';
+const secret = new Secret(VALUE);
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
+
+const forms = [
+  VALUE,
+  encodeURIComponent(VALUE),
+  encodeURIComponent(VALUE).replaceAll(/%../g, (escape) => escape.toLowerCase()),
+  JSON.stringify(VALUE).slice(1, -1),
+  JSON.stringify(VALUE)
+    .slice(1, -1)
+    .replaceAll('/', String.raw`\/`),
+  base64(VALUE),
+  base64(VALUE).replace(/=+$/, ''),
+  Buffer.from(VALUE).toString('base64url'),
+];
+
+describe('a secret in a text', () => {
+  test.each(forms)('is gone in the form %s', (form) => {
+    expect(scrub(`a ${form} b`)).toBe('a *** b');
+  });
+
+  test.each(['Bearer ', 'Token token=', 'user:', 'u:', 'us:'])('is gone from the base64 of it behind %j', (before) => {
+    const clean = scrub(base64(`${before}${VALUE}`));
+    expect(clean).toContain('***');
+    // At most the digits that its own first and last bytes share with a neighbour are left of it.
+    expect(clean.length).toBeLessThanOrEqual(base64(before).length + '***'.length + 4);
+  });
+
+  test('is gone whole where another secret is a part of it', () => {
+    const [inner, outer] = [new Secret('inner-part'), new Secret('the-inner-part-and-more')];
+    expect(scrub(`${outer.reveal()} ${inner.reveal()}`)).toBe('*** ***');
+  });
+
+  test('of a header is also known without its scheme', () => {
+    const header = new Secret('Partner cost-key-77aa');
+    expect(scrub(`${header.reveal()}, cost-key-77aa`)).toBe('***, ***');
+  });
+});
+
+describe('JSON', () => {
+  test('is scrubbed in its texts, and stays the JSON it was in numbers, names and structure', () => {
+    const digits = new Secret('76543210');
+    const value = { rows: 1_765_432_101, text: `said ${digits.reveal()}`, list: [VALUE, 'plain'], at: new Date(0) };
+    expect(JSON.parse(scrubbedJson({ ...value, '76543210': null }))).toEqual({
+      rows: 1_765_432_101,
+      text: 'said ***',
+      list: ['***', 'plain'],
+      at: '1970-01-01T00:00:00.000Z',
+      '76543210': null,
+    });
+  });
+});
+
+describe('a search', () => {
+  const found = (bytes: Buffer, size: number): boolean => {
+    const search = new SecretSearch([secret]);
+    const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) =>
+      bytes.subarray(index * size, (index + 1) * size),
+    );
+    // Every piece is taken: what is found once must not depend on stopping there.
+    return pieces.map((piece) => search.finds(piece)).includes(true);
+  };
+
+  test('finds a secret in each of its forms wherever it lies, in pieces of 1 to 40 bytes, and nothing else', () => {
+    assert(
+      property(
+        array(oneof(constantFrom(...forms), constant(VALUE.slice(0, -1)), string({ unit: 'grapheme' })), {
+          maxLength: 5,
+        }),
+        integer({ min: 1, max: 40 }),
+        (texts, size) => {
+          const whole = texts.join('|');
+          expect(found(Buffer.from(whole), size)).toBe(forms.some((form) => whole.includes(form)));
+        },
+      ),
+      { numRuns: 2000 },
+    );
+  });
+
+  test('finds a token in the base64 of a whole header', () => {
+    expect(found(Buffer.from(base64(`Bearer ${VALUE}`)), 7)).toBe(true);
+  });
+
+  test('of no secret, or of one of 5 characters, finds nothing', () => {
+    expect(new SecretSearch([]).finds(Buffer.from('anything'))).toBe(false);
+    expect(new SecretSearch([new Secret('short')]).finds(Buffer.from('short'))).toBe(false);
+  });
+});
+
+describe('a header of the service', () => {
+  const headersOf = (stated: string, also = '') => {
+    const { service } = parseConfig(
+      `service:\n  base_url: https://a.example.com\n  reports_url: https://a.example.com\n  token: the-token-itself\n  headers: ${stated}\n${also}`,
+      { file: '/etc/ripen.yaml', directory: '/etc', environment: { KEY: 'from-the-environment' } },
+    );
+    if (service.kind !== 'http') throw new Error('expected the real service');
+    return service;
+  };
+
+  test('is no secret, whatever it looks like, and its value stays in every text', () => {
+    const { headers } = headersOf('{ X-Account: "20260201", X-Trace: "${KEY}" }');
+    expect(headers).toEqual({ 'X-Account': '20260201', 'X-Trace': 'from-the-environment' });
+    expect(scrub('day 20260201 from-the-environment')).toBe('day 20260201 from-the-environment');
+  });
+
+  test.each(['{ X-Key: { secret: "${KEY}" } }', '{ proxy-authorization: "${KEY}" }'])(
+    'is one when it is stated or named as one: %s',
+    (stated) => {
+      const [value] = Object.values(headersOf(stated).headers);
+      expect(value).toBeInstanceOf(Secret);
+      expect(value instanceof Secret && value.reveal()).toBe('from-the-environment');
+    },
+  );
+
+  test('is one in cost_headers, in either form', () => {
+    const { costHeaders } = headersOf('{}', '  cost_headers: { X-Key: cost-one, X-Other: { secret: cost-two } }');
+    expect(Object.values(costHeaders).map((value) => value.reveal())).toEqual(['cost-one', 'cost-two']);
+  });
+
+  test.each([
+    ['{ X-Account: true }', 'is a truth value; must be text, or {secret: …}'],
+    ['{ X-Account: { secret: [a] } }', 'is a list; must be text'],
+    ['{ X-Key: { secret: "a\\nb" } }', 'holds control characters'],
+    ['{ X-Key: { secrets: abc } }', 'is not a known key; allowed: secret'],
+  ])('stated as %s is refused: %s', (stated, words) => {
+    expect(() => headersOf(stated)).toThrow(words);
+  });
+});
