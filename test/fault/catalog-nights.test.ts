@@ -27,7 +27,7 @@ const paid = slice({
 });
 const plain = slice({ name: 'plain', dimensions: ['day'], metrics: ['installs'], datePeriod });
 
-type Items = readonly Readonly<Record<string, string>>[];
+type Items = readonly Readonly<Record<string, unknown>>[];
 
 let scenario: Scenario;
 
@@ -47,7 +47,7 @@ function scriptListing(change: (lists: JsonDocument) => JsonDocument): void {
 }
 
 const itemsOf = (lists: JsonDocument, filter: string): Items => {
-  const shape = z.array(z.record(z.string(), z.string()));
+  const shape = z.array(z.record(z.string(), z.unknown()));
   return shape.parse(JSON.parse(JSON.stringify(lists[filter])));
 };
 
@@ -56,7 +56,10 @@ const without =
   (...ids: readonly string[]) =>
   (lists: JsonDocument): JsonDocument =>
     Object.fromEntries(
-      Object.keys(lists).map((filter) => [filter, itemsOf(lists, filter).filter(({ id }) => !ids.includes(id ?? ''))]),
+      Object.keys(lists).map((filter) => [
+        filter,
+        itemsOf(lists, filter).filter(({ id }) => !ids.some((gone) => gone === id)),
+      ]),
     );
 
 /** Also under `skad_metrics`, which knows better than `overview_metrics`: 42 days. */
