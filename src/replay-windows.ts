@@ -39,7 +39,7 @@ export async function replayWindows(
       { warehouse: run.warehouse, target: { ...target, slice: asked }, runId: run.runId, asOf, acceptLoss: true },
     );
     target = { ...outcome.target, slice };
-    for (const result of outcome.results) loaded += await afterLoad(result, run);
+    for (const result of outcome.results) if (await afterLoad(result, run)) loaded += 1;
   }
   return loaded;
 }
@@ -66,20 +66,20 @@ function batchesOf(windows: readonly ArchivedWindow[]): ReplayBatch[] {
   return batches;
 }
 
-/** Counts a window that was loaded as 1, any other as 0 and a failure: there is nobody to ask again. */
-async function afterLoad(result: LoadResult, run: ReplayedRun): Promise<number> {
+/** Whether a window was loaded; any other is recorded as a failure: there is nobody to ask again. */
+async function afterLoad(result: LoadResult, run: ReplayedRun): Promise<boolean> {
   const { window } = result;
   if (result.kind === 'loaded') {
     await recordLoaded(result, run);
-    if (window.slice.grain !== 'week') return 1;
+    if (window.slice.grain !== 'week') return true;
     const weekStartsOn = new Date(`${window.replaced.start}T00:00:00Z`).getUTCDay() === 0 ? 0 : 1;
     await learnWeekStart(run.warehouse, window.slice.name, window.fingerprint, weekStartsOn);
-    return 1;
+    return true;
   }
   const failure =
     result.kind === 'week start'
       ? new Failure('DATA_MALFORMED', `The archived answer's weeks began on another day than it was loaded with.`)
       : result.failure;
   recordFailed(failure, window, run);
-  return 0;
+  return false;
 }

@@ -55,7 +55,10 @@ export async function replay(
   let loaded = 0;
   const reload = async (run: Run): Promise<void> => {
     const catalog = await restoreCatalog(run);
-    for (const slice of run.slices) loaded += run.signal.aborted ? 0 : await reloadSlice(slice, catalog, run);
+    for (const slice of run.slices) {
+      const windows = run.signal.aborted ? 0 : await reloadSlice(slice, catalog, run);
+      loaded += windows;
+    }
     if (loaded > 0) await completeDimensions(run);
   };
   const publishLoaded = async ({ warehouse, record }: Run): Promise<void> => {
