@@ -1,10 +1,12 @@
 /** Brings the stored catalog up to the service's, when it is old or lacks a configured metric. */
 
+import type { Config } from './config/config.ts';
 import { asFailure, Failure } from './errors.ts';
 import type { Emit } from './events.ts';
+import type { Listing } from './load/catalog-held.ts';
 import { catalogSeenAt, readCatalog, replaceCatalog } from './load/catalog-tables.ts';
 import { catalogFilters, type Catalog } from './model/catalog.ts';
-import { catalogItemOf, isMetricItem } from './model/metric.ts';
+import { isMetricItem, metricItems } from './model/metric.ts';
 import type { Slice } from './model/slice.ts';
 import type { Service } from './service/service.ts';
 import { recordWarning } from './warehouse/runs.ts';
@@ -16,6 +18,8 @@ const FRESH_MS = 20 * 3_600_000;
 export interface CatalogRun {
   readonly warehouse: Warehouse;
   readonly service: Pick<Service, 'filtersData'>;
+  readonly config: Pick<Config, 'slices'>;
+  /** The chosen ones. */
   readonly slices: readonly Slice[];
   readonly asOf: Date;
   readonly runId: string;
@@ -24,43 +28,73 @@ export interface CatalogRun {
 }
 
 /**
- * The catalog to plan with. A list that filters-data does not answer stays as it was, with a warning. When filters-data
- * cannot be had, an older catalog serves with a warning; without one the failure is thrown, as types and horizons would
- * be guesses.
+ * The catalog to plan with. When filters-data cannot be had, or lists no metric at all, an older catalog serves with a
+ * warning; without one the failure is thrown, as types and horizons would be guesses.
  */
 export async function refreshCatalog({
   warehouse,
   service,
+  config,
   slices,
   asOf,
   runId,
   emit,
   signal,
 }: CatalogRun): Promise<Catalog> {
-  const stored = await readCatalog(warehouse);
   const seenAt = await catalogSeenAt(warehouse);
-  const ageMs = seenAt === null ? Infinity : Math.abs(asOf.getTime() - seenAt.getTime());
-  const isMissing = slices.some(({ metrics }) => metrics.some((id) => catalogItemOf(id, stored) === null));
-  // A metric the service itself does not list would otherwise be looked for at every run.
-  if (ageMs === 0 || (ageMs < FRESH_MS && !isMissing)) return stored;
+  const fresh = await freshCatalog(warehouse, slices, seenAt === null ? Infinity : Math.abs(+asOf - +seenAt));
+  if (fresh !== null) return fresh;
   try {
-    const { items, absent } = await service.filtersData({ filters: catalogFilters }, signal);
-    // A list that was not answered is no empty list: what it held is kept.
-    const catalog = [...items, ...stored.filter(({ filter }) => absent.some((name) => name === filter))];
-    if (!catalog.some(isMetricItem)) throw nothingListed();
-    await replaceCatalog(warehouse, catalog, runId, asOf);
-    if (absent.length > 0) await warnOf('CATALOG_LIST_ABSENT', absentLists(absent), { warehouse, runId, emit });
-    emit({ type: 'catalog_loaded', items: catalog.length });
-    return catalog;
+    const listing = await service.filtersData({ filters: catalogFilters }, signal);
+    if (!listing.items.some(isMetricItem)) throw nothingListed();
+    return await adoptCatalog(listing, asOf, { warehouse, config, runId, emit });
   } catch (error) {
     const failure = asFailure(error);
     const isOptional =
-      stored.length > 0 && failure.kind !== 'storage' && failure.code !== 'CREDENTIALS_REFUSED' && !signal.aborted;
+      seenAt !== null && failure.kind !== 'storage' && failure.code !== 'CREDENTIALS_REFUSED' && !signal.aborted;
     if (!isOptional) throw failure;
-    const message = `The catalog could not be refreshed; the one of ${seenAt?.toISOString()} was used: ${failure.message}`;
+    const message = `The catalog could not be refreshed; the one of ${seenAt.toISOString()} was used: ${failure.message}`;
     await warnOf('CATALOG_STALE', message, { warehouse, runId, emit });
-    return stored;
+    return readCatalog(warehouse);
   }
+}
+
+/** The stored catalog while it need not be asked for again; null when it is old or lacks a metric of the slices. */
+async function freshCatalog(warehouse: Warehouse, slices: readonly Slice[], ageMs: number): Promise<Catalog | null> {
+  if (ageMs >= FRESH_MS) return null;
+  const stored = await readCatalog(warehouse);
+  // A metric the service itself does not list would otherwise be looked for at every run of the same instant.
+  if (ageMs === 0) return stored;
+  const known = metricItems(stored);
+  return slices.every(({ metrics }) => metrics.every((id) => known.has(id))) ? stored : null;
+}
+
+/**
+ * Puts a listing in the place of the stored catalog and returns what is then stored. What it lacks of configured metrics,
+ * of all slices, and lists that it does not answer or has nothing in, stay as they were, with a warning each.
+ */
+export async function adoptCatalog(
+  listing: Listing,
+  seenAt: Date,
+  { warehouse, config, runId, emit }: Pick<CatalogRun, 'warehouse' | 'config' | 'runId' | 'emit'>,
+): Promise<Catalog> {
+  const configured = new Set(config.slices.flatMap(({ metrics }) => metrics));
+  const { catalog, emptied, held } = await replaceCatalog(warehouse, listing, configured, { runId, seenAt });
+  const warnings: readonly (readonly [code: string, names: readonly string[], said: string, kept: string])[] = [
+    ['CATALOG_LIST_ABSENT', listing.absent, 'filters-data did not answer for', 'what it listed there before was kept'],
+    ['CATALOG_LIST_EMPTY', emptied, 'filters-data listed nothing in', 'what it listed there before was kept'],
+    [
+      'CATALOG_METRIC_GONE',
+      held,
+      'filters-data left out what it said before of',
+      'configured metrics stayed as they were last seen',
+    ],
+  ];
+  for (const [code, names, said, kept] of warnings) {
+    if (names.length > 0) await warnOf(code, `${said} ${names.join(', ')}; ${kept}.`, { warehouse, runId, emit });
+  }
+  emit({ type: 'catalog_loaded', items: catalog.length });
+  return catalog;
 }
 
 async function warnOf(
@@ -72,11 +106,7 @@ async function warnOf(
   emit({ type: 'warning', code, slice: null, window: null, message });
 }
 
-function absentLists(absent: readonly string[]): string {
-  return `filters-data did not answer for ${absent.join(', ')}; what it listed there before was kept.`;
-}
-
-/** Lists that are all empty would wipe the stored catalog, and no slice could be typed by them. */
+/** No slice could be typed by lists that are all empty. */
 function nothingListed(): Failure {
   return new Failure('SOURCE_GARBLED', 'GET /reports-service/filters_data was answered without a single metric.', {
     hint: 'Run again later; the stored catalog is kept.',

@@ -10,7 +10,7 @@ import { basename } from 'node:path';
 import type { Config } from './config/config.ts';
 import { Failure } from './errors.ts';
 import type { Emit } from './events.ts';
-import { catalogSeenAt, readCatalog, replaceCatalog } from './load/catalog-tables.ts';
+import { catalogSeenAt, readCatalog } from './load/catalog-tables.ts';
 import { prepareTable, swapTables } from './load/slice-table.ts';
 import type { Target } from './load/target.ts';
 import type { Catalog } from './model/catalog.ts';
@@ -20,6 +20,7 @@ import type { Slice } from './model/slice.ts';
 import { labelOf, type Window } from './model/window.ts';
 import { isComplete, planSlice, type SlicePlan } from './plan/plan.ts';
 import { publish } from './publish/publish.ts';
+import { adoptCatalog } from './refresh-catalog.ts';
 import { completeDimensions } from './refresh-dimensions.ts';
 import { replayWindows } from './replay-windows.ts';
 import { runStages, type Run, type RunRequest } from './run.ts';
@@ -55,7 +56,10 @@ export async function replay(
   let loaded = 0;
   const reload = async (run: Run): Promise<void> => {
     const catalog = await restoreCatalog(run);
-    for (const slice of run.slices) loaded += run.signal.aborted ? 0 : await reloadSlice(slice, catalog, run);
+    for (const slice of run.slices) {
+      const windows = run.signal.aborted ? 0 : await reloadSlice(slice, catalog, run);
+      loaded += windows;
+    }
     if (loaded > 0) await completeDimensions(run);
   };
   const publishLoaded = async ({ warehouse, record }: Run): Promise<void> => {
@@ -69,17 +73,15 @@ export async function replay(
   );
 }
 
-/** The newer one of the warehouse's catalog and the archive's, which is then the warehouse's. */
+/** The newer one of the warehouse's catalog and the archive's, which is then taken over as a listing is. */
 async function restoreCatalog(run: Run): Promise<Catalog> {
-  const { warehouse, runId, emit } = run;
+  const { warehouse } = run;
   const kept = await readKeptCatalog(warehouse.path);
   const seenAt = await catalogSeenAt(warehouse);
   if (kept !== null && 'because' in kept) {
     await refuse(kept, null, run);
   } else if (kept !== null && (seenAt === null || kept.seenAt > seenAt)) {
-    await replaceCatalog(warehouse, kept.items, runId, kept.seenAt);
-    emit({ type: 'catalog_loaded', items: kept.items.length });
-    return kept.items;
+    return adoptCatalog({ items: kept.items, absent: [] }, kept.seenAt, run);
   }
   if (seenAt !== null) return readCatalog(warehouse);
   throw new Failure('STORAGE_FAILED', 'Neither the warehouse nor the archive held a catalog to type the values by.', {

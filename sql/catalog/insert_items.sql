@@ -1,4 +1,4 @@
--- Puts what filters-data listed in the place of what it listed before, which was deleted.
+-- Puts what filters-data listed, piece by piece, in the place of what it listed before, which was deleted.
 -- $1 the items (JSON list), $2 when they were fetched
 -- Returns nothing.
 insert into ripen.catalog
@@ -6,7 +6,7 @@ select
     i.filter,
     i.id,
     i.name,
-    i.short_name,
+    i."shortName" as short_name,
     i.section,
     i.formatting,
     i.description,
@@ -16,7 +16,7 @@ from (
         unnest(
             from_json(
                 $1::json,
-                '[{"filter":"VARCHAR","id":"VARCHAR","name":"VARCHAR","short_name":"VARCHAR","section":"VARCHAR","formatting":"VARCHAR","description":"VARCHAR"}]'
+                '[{"filter":"VARCHAR","id":"VARCHAR","name":"VARCHAR","shortName":"VARCHAR","section":"VARCHAR","formatting":"VARCHAR","description":"VARCHAR"}]'
             ),
             recursive := true
         )

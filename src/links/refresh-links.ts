@@ -66,7 +66,8 @@ export async function refreshLinks(run: LinksRun, links: Links): Promise<Refresh
   await eachInParallel(apps, APPS_AT_ONCE, async (app) => {
     run.signal.throwIfAborted();
     try {
-      removed += (await refreshApp(run, app.token, links.maxLevel, turn)).removed;
+      const replaced = await refreshApp(run, app.token, links.maxLevel, turn);
+      removed += replaced.removed;
     } catch (error) {
       run.signal.throwIfAborted();
       const failure = await judged(run, app, asFailure(error), turn);

@@ -22,9 +22,6 @@ const readableName = ['name', 'Readable name'] as const;
 const section = ['section', 'Section the service puts it in'] as const;
 const description = ['description', 'What it means, as the service says it'] as const;
 
-const KNOWN_SHAPE =
-  '[{"filter":"VARCHAR","id":"VARCHAR","family":"VARCHAR","horizon_days":"DOUBLE","additive":"BOOLEAN","type":"VARCHAR"}]';
-
 const metrics: Definition = {
   comment: 'Metrics a report can request, and how their values settle',
   columns: [
@@ -39,12 +36,11 @@ const metrics: Definition = {
     ['additive', 'Whether values add up over rows'],
     ['type', 'SQL type of its columns unless a slice says otherwise'],
   ],
-  select: `select distinct on (c.id)
-    c.id, c.name, c.short_name, c.section, c.formatting, c.description, k.family, k.horizon_days, k.additive, k.type
-from ripen.catalog as c
-join (select unnest(from_json($1::json, '${KNOWN_SHAPE}'), recursive := true)) as k
-    on k.filter = c.filter and k.id = c.id
-order by c.id, c.name`,
+  // Filled by `catalog/insert_metrics`, as half of it is ripen's own reading.
+  select: `select
+    '' as id, '' as name, '' as short_name, '' as section, '' as formatting, '' as description,
+    '' as family, 0::double as horizon_days, false as additive, '' as type
+limit 0`,
 };
 
 /** What a list holds, and where its ids occur. */
@@ -63,10 +59,10 @@ function listTable(filter: ValueFilter): Definition {
   return {
     comment: things,
     columns: [['id', id], readableName, description],
-    select: `select distinct on (id) id, name, description
+    select: `select id, name, description
 from ripen.catalog
 where filter = ${literal(filter)}
-order by id, name`,
+order by id`,
   };
 }
 
@@ -75,10 +71,10 @@ const definitions: Readonly<Record<CatalogTable, Definition>> = {
   dimensions: {
     comment: 'Dimensions a report can be grouped by',
     columns: [requestId, readableName, section, description],
-    select: `select distinct on (id) id, name, section, description
+    select: `select id, name, section, description
 from ripen.catalog
 where filter = 'dimensions'
-order by id, name`,
+order by id`,
   },
   apps: {
     comment: 'Apps the account can see',
@@ -87,10 +83,10 @@ order by id, name`,
       ['app', 'Name of the app'],
       ['description', 'What the service says of it'],
     ],
-    select: `select distinct on (id) id as app_token, name as app, description
+    select: `select id as app_token, name as app, description
 from ripen.catalog
 where filter = 'apps'
-order by id, name`,
+order by id`,
   },
   apps_network: listTable('apps_network'),
   countries: listTable('countries'),
@@ -107,24 +103,35 @@ order by id, name`,
       readableName,
       description,
     ],
-    select: `select distinct on (filter, id) filter as parameter, id, name, description
+    select: `select filter as parameter, id, name, description
 from ripen.catalog
 where filter in (${optionFilterNames.map((name) => literal(name)).join(', ')})
-order by filter, id, name`,
+order by filter, id`,
   },
 };
 
-/** The statement that makes a table; that of `metrics` takes ripen's own reading of them as `$1` (JSON list). */
+/** The statement that makes a table; `metrics` is empty at first. */
 export function createCatalogTable(name: CatalogTable): string {
   return `create or replace table main.${identifier(name)} as\n${definitions[name].select}`;
 }
 
+/** What a table (its column being empty) and its columns say. */
+export function catalogWords(
+  name: CatalogTable,
+): { readonly table: string; readonly column: string; readonly comment: string }[] {
+  const { comment, columns } = definitions[name];
+  return [
+    { table: name, column: '', comment: `${comment}${CATALOG_ENDING}` },
+    ...columns.map(([column, text]) => ({ table: name, column, comment: text })),
+  ];
+}
+
 /** The statements that comment a table and its columns. */
 export function catalogComments(name: CatalogTable): string[] {
-  const { comment, columns } = definitions[name];
   const table = `main.${identifier(name)}`;
-  return [
-    `comment on table ${table} is ${literal(`${comment}${CATALOG_ENDING}`)}`,
-    ...columns.map(([column, text]) => `comment on column ${table}.${identifier(column)} is ${literal(text)}`),
-  ];
+  return catalogWords(name).map(({ column, comment }) =>
+    column === ''
+      ? `comment on table ${table} is ${literal(comment)}`
+      : `comment on column ${table}.${identifier(column)} is ${literal(comment)}`,
+  );
 }

@@ -8,18 +8,19 @@ import { catalogTables, type Catalog, type CatalogItem } from '../model/catalog.
 import { formatColumnType } from '../model/column-type.ts';
 import { metricItems, metricOf } from '../model/metric.ts';
 import { identifier } from '../warehouse/quoting.ts';
-import { instant, timestamp } from '../warehouse/shapes.ts';
+import { count, instant, timestamp } from '../warehouse/shapes.ts';
 import { statement } from '../warehouse/statements.ts';
 import { storable } from '../warehouse/storable.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { catalogChanges } from './catalog-changes.ts';
-import { CATALOG_ENDING, catalogComments, createCatalogTable } from './catalog-schema.ts';
+import { nextCatalog, type Listing, type NextCatalog } from './catalog-held.ts';
+import { CATALOG_ENDING, catalogComments, catalogWords, createCatalogTable } from './catalog-schema.ts';
 
-const itemRow = z.object({
+const catalogItem = z.object({
   filter: z.string(),
   id: z.string(),
   name: z.string(),
-  short_name: z.string(),
+  shortName: z.string(),
   section: z.string(),
   formatting: z.string(),
   description: z.string(),
@@ -27,20 +28,12 @@ const itemRow = z.object({
 
 /** The catalog as last seen; empty before the first run. */
 export async function readCatalog(warehouse: Warehouse): Promise<Catalog> {
-  const rows = await warehouse.rows(
-    'select filter, id, name, short_name, section, formatting, description from ripen.catalog order by filter, id',
-    [],
-    itemRow,
-  );
-  return rows.map(({ filter, id, name, short_name: shortName, section, formatting, description }): CatalogItem => ({
-    filter,
-    id,
-    name,
-    shortName,
-    section,
-    formatting,
-    description,
-  }));
+  return readItems(warehouse, 'catalog/items', catalogItem);
+}
+
+async function readItems<T>(warehouse: Warehouse, name: string, shape: z.ZodType<T>): Promise<T[]> {
+  const row = z.object({ item: z.string() }).transform(({ item }) => shape.parse(JSON.parse(item)));
+  return warehouse.rows(statement(name), [], row);
 }
 
 /** When the catalog was last fetched; null before the first time. */
@@ -55,34 +48,64 @@ export async function catalogSeenAt(warehouse: Warehouse): Promise<Date | null> 
 
 const foreignRow = z.object({ name: z.string(), kind: z.string() });
 
+/** Some megabytes of JSON a statement, however long a list is. */
+const ROWS_PER_PIECE = 5000;
+
 /**
- * Replaces the catalog and the tables made of it, in one transaction; what came, went or changed is recorded as schema
- * changes. Throws `WAREHOUSE_FOREIGN`, with nothing changed, when a table or view that is not the catalog's has a name it
- * needs.
+ * Takes a listing over into the catalog and the tables made of it, as `nextCatalog` decides, in one transaction; what came,
+ * went or changed is recorded as schema changes. Of a catalog that changed in nothing only the instant is stored. Throws
+ * `WAREHOUSE_FOREIGN`, with nothing changed, when a table or view that is not the catalog's has a name it needs.
  */
 export async function replaceCatalog(
   warehouse: Warehouse,
-  catalog: Catalog,
-  runId: string,
-  seenAt: Date,
-): Promise<void> {
+  listing: Listing,
+  configured: ReadonlySet<string>,
+  { runId, seenAt }: { readonly runId: string; readonly seenAt: Date },
+): Promise<NextCatalog> {
   await refuseForeign(warehouse);
   const before = await readCatalog(warehouse);
-  const items = catalog.map((item) => storableItem(item));
-  const rows = items.map(({ shortName, ...item }) => ({ ...item, short_name: shortName }));
-  const changes = before.length === 0 ? [] : catalogChanges(before, items);
+  const items = listing.items.map((item) => storableItem(item));
+  const next = nextCatalog(before, { ...listing, items }, configured);
+  const metrics = metricRows(next.catalog);
+  const changes = catalogChanges(before, next.catalog);
+  const isSame = changes.length === 0 && before.length === next.catalog.length;
+  if (isSame && (await areTablesCurrent(warehouse, metrics))) {
+    await warehouse.run('update ripen.catalog set seen_at = $1::timestamp', [timestamp(seenAt)]);
+    return next;
+  }
   await warehouse.transact(async () => {
     await warehouse.run('delete from ripen.catalog');
-    await warehouse.run(statement('catalog/insert_items'), [JSON.stringify(rows), timestamp(seenAt)]);
+    await insertPieces(warehouse, 'catalog/insert_items', next.catalog, [timestamp(seenAt)]);
     for (const name of catalogTables) {
-      const parameters = name === 'metrics' ? [JSON.stringify(knownMetrics(items))] : [];
-      await warehouse.run(createCatalogTable(name), parameters);
+      await warehouse.run(createCatalogTable(name));
       for (const comment of catalogComments(name)) await warehouse.run(comment);
     }
-    if (changes.length > 0) {
-      await warehouse.run(statement('catalog/record_changes'), [JSON.stringify(changes), runId]);
-    }
+    await insertPieces(warehouse, 'catalog/insert_metrics', metrics, []);
+    if (before.length > 0) await insertPieces(warehouse, 'catalog/record_changes', changes, [runId]);
   });
+  return next;
+}
+
+/** Runs a statement of `sql/` on rows as its first parameter, piece by piece: memory holds the JSON of one piece. */
+async function insertPieces(
+  warehouse: Warehouse,
+  name: string,
+  rows: readonly object[],
+  parameters: readonly string[],
+): Promise<void> {
+  for (let from = 0; from < rows.length; from += ROWS_PER_PIECE) {
+    await warehouse.run(statement(name), [JSON.stringify(rows.slice(from, from + ROWS_PER_PIECE)), ...parameters]);
+  }
+}
+
+/** Whether the tables are there, say what they are to say, and read each metric as this version of the program does. */
+async function areTablesCurrent(warehouse: Warehouse, metrics: readonly MetricRow[]): Promise<boolean> {
+  const wanted = catalogTables.flatMap((name) => catalogWords(name));
+  const shape = z.object({ differences: count });
+  const [found] = await warehouse.rows(statement('catalog/table_differences'), [JSON.stringify(wanted)], shape);
+  if (found?.differences !== 0) return false;
+  const stored = await readItems(warehouse, 'catalog/metrics', metricRow);
+  return JSON.stringify(stored.sort(byId)) === JSON.stringify(metrics);
 }
 
 /** A slice may have had the name before it was reserved, and its rows are not the catalog's to throw away. */
@@ -111,18 +134,42 @@ function storableItem(item: CatalogItem): CatalogItem {
   };
 }
 
-/** How ripen reads each metric of the catalog, and from which of the lists that hold it. */
-function knownMetrics(catalog: Catalog): object[] {
-  return [...metricItems(catalog).values()].map((item) => {
+const metricRow = z.object({
+  id: z.string(),
+  name: z.string(),
+  short_name: z.string(),
+  section: z.string(),
+  formatting: z.string(),
+  description: z.string(),
+  family: z.string(),
+  horizon_days: z.number().nullable(),
+  additive: z.boolean(),
+  type: z.string(),
+});
+
+type MetricRow = z.infer<typeof metricRow>;
+
+/** The rows of `main.metrics` by id: what the list says that knows a metric best, and how ripen reads it. */
+function metricRows(catalog: Catalog): MetricRow[] {
+  const rows = [...metricItems(catalog).values()].map((item): MetricRow => {
     // The item alone decides, so that thousands of metrics do not each search the whole catalog.
-    const metric = metricOf(item.id, [item]);
+    const { id, family, horizonMs, additive, type } = metricOf(item.id, [item]);
     return {
-      filter: item.filter,
-      id: item.id,
-      family: metric.family,
-      horizon_days: metric.horizonMs === null ? null : metric.horizonMs / MS_PER_DAY,
-      additive: metric.additive,
-      type: formatColumnType(metric.type),
+      id,
+      name: item.name,
+      short_name: item.shortName,
+      section: item.section,
+      formatting: item.formatting,
+      description: item.description,
+      family,
+      horizon_days: horizonMs === null ? null : horizonMs / MS_PER_DAY,
+      additive,
+      type: formatColumnType(type),
     };
   });
+  return rows.sort(byId);
+}
+
+function byId(one: MetricRow, other: MetricRow): number {
+  return one.id < other.id ? -1 : 1;
 }

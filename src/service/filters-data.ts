@@ -43,8 +43,12 @@ export async function askFiltersData(
         ? new Map<CatalogFilter, CatalogItem[]>()
         : readJson(answer, listsSchema(query.filters), channel.secrets),
     );
-    items.push(...[...lists.values()].flat().filter(({ id }) => id !== ''));
-    absent.push(...query.filters.filter((filter) => !lists.has(filter)));
+    for (const filter of query.filters) {
+      const list = lists.get(filter);
+      if (list === undefined) absent.push(filter);
+      // One by one: a list may be longer than a call may have arguments.
+      for (const each of list ?? []) if (each.id !== '') items.push(each);
+    }
   }
   return { items, absent };
 }

@@ -48,13 +48,16 @@ const item = (filter: string, id: string, change: Partial<CatalogItem> = {}): Ca
 /** One item of every list, its id telling which. */
 const everyList: readonly CatalogItem[] = catalogFilters.map((filter) => item(filter, `${filter}_id`));
 
+const replace = (items: readonly CatalogItem[], runId: string, seenAt: Date): Promise<unknown> =>
+  replaceCatalog(warehouse, { items, absent: [] }, new Set(), { runId, seenAt });
+
 const rows = (sql: string): Promise<readonly Readonly<Record<string, unknown>>[]> =>
   warehouse.rows(sql, [], z.record(z.string(), z.unknown()));
 const idsIn = async (table: string, column = 'id'): Promise<unknown[]> =>
   (await rows(`select ${column} as id from main.${table} order by all`)).map(({ id }) => id);
 
 describe('of the 29 lists of filters-data', () => {
-  beforeEach(() => replaceCatalog(warehouse, everyList, 'run', firstNight));
+  beforeEach(() => replace(everyList, 'run', firstNight));
 
   test('6 are metrics, 9 a table of their own, 13 report_options, and partners is kept in ripen.catalog alone', async () => {
     expect(await idsIn('metrics')).toEqual([
@@ -102,21 +105,21 @@ describe('of the 29 lists of filters-data', () => {
 
   test('an id that a list holds twice is one row, under the name that comes first', async () => {
     const twice = [item('networks', 'N', { name: 'B' }), item('networks', 'N', { name: 'A' })];
-    await replaceCatalog(warehouse, [...everyList, ...twice], 'run', secondNight);
+    await replace([...everyList, ...twice], 'run', secondNight);
     expect(await rows(`select id, name from main.networks where id = 'N'`)).toEqual([{ id: 'N', name: 'A' }]);
   });
 });
 
 test('a metric in 2 lists is read, and named, as the more specific of them says', async () => {
   const lists = [item('cohort_metrics', 'x', { name: 'As cohort' }), item('event_metrics', 'x', { name: 'As event' })];
-  await replaceCatalog(warehouse, lists, 'run', firstNight);
+  await replace(lists, 'run', firstNight);
   expect(await rows('select id, name from main.metrics')).toEqual([{ id: 'x', name: 'As event' }]);
 });
 
 test('hostile names are kept byte for byte; half a surrogate pair becomes U+FFFD', async () => {
   const names = ["'; drop table main.apps; --", '"}]', '$1', 'a\u0000b', 'ﬁ 🚀', '\\u0041'];
   const items = names.map((name) => item('networks', name, { name }));
-  await replaceCatalog(warehouse, [...items, item('networks', 'half', { name: 'half \uD83D' })], 'run', firstNight);
+  await replace([...items, item('networks', 'half', { name: 'half \uD83D' })], 'run', firstNight);
   const kept = await rows('select id, name from main.networks');
   const wanted = [...names.map((name) => ({ id: name, name })), { id: 'half', name: 'half \uFFFD' }];
   const byId = (one: Readonly<Record<string, unknown>>): string => String(one['id']);
@@ -124,11 +127,12 @@ test('hostile names are kept byte for byte; half a surrogate pair becomes U+FFFD
 });
 
 test('what came, went and changed its name or formatting between 2 runs is recorded as schema changes of the second', async () => {
-  await replaceCatalog(warehouse, everyList, 'first', firstNight);
+  await replace([...everyList, item('countries', 'de')], 'first', firstNight);
   expect(await rows('select * from ripen.schema_changes')).toEqual([]);
   const renamed = item('overview_metrics', 'overview_metrics_id', { name: "It's new", formatting: 'money_precise' });
   const others = everyList.filter(({ filter }) => filter !== 'countries' && filter !== 'overview_metrics');
-  await replaceCatalog(warehouse, [...others, renamed, item('store_type', 'aptoide')], 'second', secondNight);
+  others.push(item('countries', 'de'));
+  await replace([...others, renamed, item('store_type', 'aptoide')], 'second', secondNight);
   expect(
     await rows('select run_id, object, name, change, before, after from ripen.schema_changes order by all'),
   ).toEqual(
@@ -139,6 +143,30 @@ test('what came, went and changed its name or formatting between 2 runs is recor
       ['store_type aptoide', 'item appeared', null, null],
     ].map(([name, change, before, after]) => ({ run_id: 'second', object: 'catalog', name, change, before, after })),
   );
+});
+
+test('a catalog that comes again as it was remakes no table; a lost table, comment or reading of a metric is made anew', async () => {
+  const made = async (): Promise<unknown> => (await rows(`select table_oid from duckdb_tables() order by 1`)).at(-1);
+  await replace(everyList, 'first', firstNight);
+  let last = await made();
+  await replace(everyList.toReversed(), 'second', secondNight);
+  expect(await made()).toEqual(last);
+  expect(await rows('select distinct seen_at from ripen.catalog')).toEqual([{ seen_at: '2026-06-02 02:30:00' }]);
+  for (const damage of [
+    'drop table main.store_type',
+    'comment on column main.networks.id is null',
+    'alter table main.apps add column more varchar',
+    'update main.metrics set horizon_days = 1',
+  ]) {
+    await warehouse.run(damage);
+    await replace(everyList, 'third', secondNight);
+    const next = await made();
+    expect(next).not.toEqual(last);
+    last = next;
+  }
+  expect(await idsIn('store_type')).toEqual(['store_type_id']);
+  expect(await rows('select id from main.metrics where horizon_days = 1')).toEqual([]);
+  expect(await rows('select * from ripen.schema_changes')).toEqual([]);
 });
 
 describe('a name that was somebody else’s before', () => {
@@ -154,7 +182,7 @@ describe('a name that was somebody else’s before', () => {
          values ('networks', 'f', 'main."networks"', 'live', now())`,
       );
     }
-    const failure = await failureFrom(replaceCatalog(warehouse, everyList, 'run', firstNight));
+    const failure = await failureFrom(replace(everyList, 'run', firstNight));
     expect(failure.code).toBe('WAREHOUSE_FOREIGN');
     expect(failure.message.toLowerCase()).toContain(`: main.networks (${kind}).`);
     expect(await rows('select installs from main.networks')).toEqual([{ installs: 1 }]);
@@ -162,7 +190,7 @@ describe('a name that was somebody else’s before', () => {
 
     // What the hint says to do does help.
     await warehouse.run(/alter .*/.exec(failure.hint ?? '')?.[0] ?? '');
-    await replaceCatalog(warehouse, everyList, 'run', firstNight);
+    await replace(everyList, 'run', firstNight);
     expect(await idsIn('networks')).toEqual(['networks_id']);
   });
 
@@ -193,6 +221,7 @@ describe('a list that filters-data does not answer', () => {
     await refreshCatalog({
       warehouse,
       service: answering(answer),
+      config: { slices: [] },
       slices: [],
       asOf,
       runId: 'run',
@@ -204,21 +233,21 @@ describe('a list that filters-data does not answer', () => {
 
   const without = (filter: string): CatalogItem[] => everyList.filter((each) => each.filter !== filter);
 
-  test('keeps what it held, with a warning that is recorded, too; one answered empty is emptied', async () => {
+  test('keeps what it held, with a warning that is recorded, too; so does one that is answered empty', async () => {
     expect(await refreshed({ items: everyList, absent: [] }, firstNight)).toEqual([]);
     const told = await refreshed({ items: without('networks'), absent: ['networks'] }, secondNight);
     expect(told).toEqual([
       'CATALOG_LIST_ABSENT: filters-data did not answer for networks; what it listed there before was kept.',
     ]);
-    expect(await rows('select code from ripen.warnings')).toEqual([{ code: 'CATALOG_LIST_ABSENT' }]);
+    expect(await refreshed({ items: without('networks'), absent: [] }, new Date('2026-06-03T02:30:00Z'))).toEqual([
+      'CATALOG_LIST_EMPTY: filters-data listed nothing in networks; what it listed there before was kept.',
+    ]);
+    expect(await rows('select code from ripen.warnings')).toEqual([
+      { code: 'CATALOG_LIST_ABSENT' },
+      { code: 'CATALOG_LIST_EMPTY' },
+    ]);
     expect(await idsIn('networks')).toEqual(['networks_id']);
     expect(await rows('select * from ripen.schema_changes')).toEqual([]);
-
-    await refreshed({ items: without('networks'), absent: [] }, new Date('2026-06-03T02:30:00Z'));
-    expect(await idsIn('networks')).toEqual([]);
-    expect(await rows('select name, change from ripen.schema_changes')).toEqual([
-      { name: 'networks networks_id', change: 'item vanished' },
-    ]);
   });
 
   test('leaves the first night without it: an empty table, and the warning', async () => {

@@ -23,6 +23,19 @@ function pagesNeeded({ simulator }: LinksScene): number {
   return world.apps.reduce((sum, app) => sum + below(app.token, null), 0);
 }
 
+test('of 6 apps crawled 4 at a time, each with another number of links removed, all of the removed ones are counted', async () => {
+  scene = await openLinksScene({ world: { apps: 6, partners: 6, links: 300 } });
+  const { links, world } = scene.simulator;
+  await scene.crawl(firstNight);
+  const before = trueTree(scene).length;
+  for (const [index, { token }] of world.apps.entries()) {
+    for (const { item } of links.list(token, null).slice(0, index + 1)) links.remove(item.token);
+  }
+  const left = trueTree(scene).length;
+  expect(before - left).toBeGreaterThanOrEqual(21);
+  expect(await scene.crawl(secondNight)).toEqual({ rows: left, removed: before - left, failures: [] });
+});
+
 test(
   '10 000 links of 6 apps in 4 levels are stored exactly, then changed ones only get new versions',
   { timeout: 240_000 },

@@ -52,7 +52,10 @@ beforeAll(async () => {
   const path = join(directory, 'warehouse.duckdb');
   const warehouse = await openWarehouse(path, { mode: 'write', lockWaitMs: 0, emit: () => {} });
   const catalog = [item('overview_metrics', 'installs'), item('dimensions', 'day'), item('apps', 'a1b2c3d4e5f6')];
-  await replaceCatalog(warehouse, catalog, 'run', new Date('2026-02-14T02:30:00Z'));
+  await replaceCatalog(warehouse, { items: catalog, absent: [] }, new Set(), {
+    runId: 'run',
+    seenAt: new Date('2026-02-14T02:30:00Z'),
+  });
   const config = await readConfig({ file: join(root, 'config/demo.yaml'), directory: root, environment: {} });
   for (const slice of config.slices) await prepareTable(warehouse, slice, catalog, 'run');
   await warehouse.close();

@@ -1,0 +1,234 @@
+/** Nights on which filters-data lists less than it did: what is known of a configured metric stays. */
+
+import { copyFile } from 'node:fs/promises';
+
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import * as z from 'zod';
+
+import { day } from '../../src/model/calendar.ts';
+import { replay } from '../../src/replay.ts';
+import type { JsonDocument } from '../../src/simulator/answer.ts';
+import { column, query } from '../support/contents.ts';
+import { runNight, smallWorld } from '../support/night.ts';
+import { openScenario, type Scenario } from '../support/scenario.ts';
+import { slice } from '../support/slice.ts';
+
+const firstNight = new Date('2026-06-01T02:30:00Z');
+const secondNight = new Date('2026-06-02T02:30:00Z');
+const thirdNight = new Date('2026-06-03T02:30:00Z');
+
+const datePeriod = { first: { day: day('2026-05-01') }, last: { daysAgo: 1 } } as const;
+/** Under `overview_metrics` the section Cost makes both of them spend: 14 days, where their names say 7. */
+const paid = slice({
+  name: 'paid',
+  dimensions: ['day', 'os_name'],
+  metrics: ['installs', 'paid_installs', 'paid_impressions'],
+  datePeriod,
+});
+const plain = slice({ name: 'plain', dimensions: ['day'], metrics: ['installs'], datePeriod });
+
+type Items = readonly Readonly<Record<string, unknown>>[];
+
+let scenario: Scenario;
+
+beforeEach(async () => {
+  scenario = await openScenario([paid, plain], { simulator: { world: smallWorld } });
+});
+
+afterEach(() => scenario.close());
+
+/** Changes the next answer of filters-data. */
+function scriptListing(change: (lists: JsonDocument) => JsonDocument): void {
+  scenario.simulator.script({
+    match: ({ path }) => path.endsWith('/filters_data'),
+    times: 1,
+    fault: { kind: 'report', mutate: change },
+  });
+}
+
+const itemsOf = (lists: JsonDocument, filter: string): Items => {
+  const shape = z.array(z.record(z.string(), z.unknown()));
+  return shape.parse(JSON.parse(JSON.stringify(lists[filter])));
+};
+
+/** Every list without some ids. */
+const without =
+  (...ids: readonly string[]) =>
+  (lists: JsonDocument): JsonDocument =>
+    Object.fromEntries(
+      Object.keys(lists).map((filter) => [
+        filter,
+        itemsOf(lists, filter).filter(({ id }) => !ids.some((gone) => gone === id)),
+      ]),
+    );
+
+/** Also under `skad_metrics`, which knows better than `overview_metrics`: 42 days. */
+const withConversionValue = (lists: JsonDocument): JsonDocument => ({
+  ...lists,
+  skad_metrics: [
+    ...itemsOf(lists, 'skad_metrics'),
+    { id: 'paid_installs', name: 'Paid installs', section: 'Conversion Values', formatting: 'integer' },
+  ],
+});
+
+const known = (): Promise<unknown> =>
+  query(
+    scenario,
+    `select metric, family, horizon_seconds / 86400 as days, type from ripen.slice_metrics
+     where slice = 'paid' and metric <> 'installs' order by metric`,
+  );
+const finalCells = (): Promise<string[]> => column(scenario, 'select count(paid_installs) from paid_final');
+const changes = (): Promise<unknown[]> =>
+  query(scenario, `select name, change from ripen.schema_changes where object = 'catalog' order by all`);
+const told = (code: string): string[] =>
+  scenario.events.flatMap((event) => (event.type === 'warning' && event.code === code ? [event.message] : []));
+
+test('a list that is empty for one night changes no horizon from 42 days and makes 0 cells final', async () => {
+  scriptListing(withConversionValue);
+  await runNight(scenario, firstNight);
+  const before = await known();
+  expect(before).toEqual([
+    { metric: 'paid_impressions', family: 'spend', days: 14, type: 'BIGINT' },
+    { metric: 'paid_installs', family: 'conversion_value', days: 42, type: 'BIGINT' },
+  ]);
+  expect(await finalCells()).toEqual(['0']);
+
+  scriptListing((lists) => ({ ...withConversionValue(lists), skad_metrics: [] }));
+  expect((await runNight(scenario, secondNight)).status).toBe('succeeded');
+  expect(await known()).toEqual(before);
+  expect(await finalCells()).toEqual(['0']);
+  expect(await changes()).toEqual([]);
+  expect(told('CATALOG_LIST_EMPTY')).toEqual([
+    'filters-data listed nothing in skad_metrics; what it listed there before was kept.',
+  ]);
+});
+
+test('a metric that leaves the more specific of its 2 lists, for ever, stays in both; every night tells it once', async () => {
+  scriptListing(withConversionValue);
+  await runNight(scenario, firstNight);
+  const before = await known();
+  for (const night of [secondNight, thirdNight]) {
+    // The simulator itself does not list it there.
+    await runNight(scenario, night);
+    expect(await known()).toEqual(before);
+  }
+  expect(await finalCells()).toEqual(['0']);
+  expect(await changes()).toEqual([]);
+  const message =
+    'filters-data left out what it said before of paid_installs; configured metrics stayed as they were last seen.';
+  expect(told('CATALOG_METRIC_GONE')).toEqual([message, message]);
+  expect(
+    await query(
+      scenario,
+      'select count(*)::integer as times, count(distinct run_id)::integer as runs from ripen.warnings',
+    ),
+  ).toEqual([{ times: 2, runs: 2 }]);
+});
+
+test('a run of another slice keeps the metrics of those it does not refresh; a metric nobody configured leaves', async () => {
+  await runNight(scenario, firstNight);
+  scriptListing(without('paid_installs', 'paid_impressions', 'clicks'));
+  await runNight(scenario, secondNight, { request: { slices: ['plain'] } });
+  expect(
+    await query(
+      scenario,
+      `select id, horizon_days from main.metrics where id in ('paid_installs', 'paid_impressions', 'clicks') order by id`,
+    ),
+  ).toEqual([
+    { id: 'paid_impressions', horizon_days: 14 },
+    { id: 'paid_installs', horizon_days: 14 },
+  ]);
+  expect(await changes()).toEqual([
+    { name: 'etl_metrics clicks', change: 'item vanished' },
+    { name: 'overview_metrics clicks', change: 'item vanished' },
+  ]);
+  expect(told('CATALOG_METRIC_GONE')).toEqual([
+    'filters-data left out what it said before of paid_impressions, paid_installs; configured metrics stayed as they were last seen.',
+  ]);
+});
+
+test('another formatting and section of a configured metric are taken over and recorded; blank ones are not', async () => {
+  await runNight(scenario, firstNight);
+  const restated =
+    (id: string, change: Readonly<Record<string, string>>) =>
+    (lists: JsonDocument): JsonDocument => ({
+      ...lists,
+      overview_metrics: itemsOf(lists, 'overview_metrics').map((item) =>
+        item['id'] === id ? Object.assign(item, change) : item,
+      ),
+    });
+  const [moved, blank] = [
+    restated('paid_installs', { formatting: 'decimal', section: 'Conversion' }),
+    restated('paid_impressions', { formatting: '', section: '' }),
+  ];
+  scriptListing((lists) => blank(moved(lists)));
+  await runNight(scenario, secondNight);
+  expect(await query(scenario, `select id, horizon_days, type from main.metrics where id like 'paid_im%'`)).toEqual([
+    { id: 'paid_impressions', horizon_days: 14, type: 'BIGINT' },
+  ]);
+  expect(await query(scenario, `select id, horizon_days, type from main.metrics where id = 'paid_installs'`)).toEqual([
+    { id: 'paid_installs', horizon_days: 7, type: 'DOUBLE' },
+  ]);
+  expect(await changes()).toEqual([
+    { name: 'overview_metrics paid_installs', change: 'formatting changed' },
+    { name: 'overview_metrics paid_installs', change: 'section changed' },
+  ]);
+  expect(told('CATALOG_METRIC_GONE')).toHaveLength(1);
+});
+
+test('29 empty lists on the first night fail the run before a report is asked for; on the second the stored ones serve', async () => {
+  const emptied = (lists: JsonDocument): JsonDocument =>
+    Object.fromEntries(Object.keys(lists).map((filter) => [filter, []]));
+  scriptListing(emptied);
+  const failed = await runNight(scenario, firstNight);
+  expect(failed).toMatchObject({ status: 'failed', failures: [{ code: 'SOURCE_GARBLED' }] });
+  expect(scenario.simulator.asked.counts.report).toBe(0);
+
+  await runNight(scenario, firstNight);
+  const before = await known();
+  scriptListing(emptied);
+  expect((await runNight(scenario, secondNight)).status).toBe('succeeded');
+  expect(told('CATALOG_STALE')).toHaveLength(1);
+  expect(await known()).toEqual(before);
+});
+
+test('an archived catalog that lacks a metric of the warehouse it is replayed into takes nothing from it', async () => {
+  const archiveMs = 30 * 86_400_000;
+  await scenario.night(firstNight, { archiveMs });
+  const before = await known();
+  const copy = `${scenario.config.warehouse}.copy`;
+  await copyFile(scenario.config.warehouse, copy);
+  // While nobody configures it, it may leave.
+  scriptListing(without('paid_installs'));
+  await scenario.night(secondNight, { archiveMs, slices: [plain] });
+  expect(await column(scenario, `select count(*) from main.metrics where id = 'paid_installs'`)).toEqual(['0']);
+
+  await copyFile(copy, scenario.config.warehouse);
+  const request = { asOf: thirdNight, slices: null, lockWaitMs: 0 };
+  const emit = (event: Scenario['events'][number]): void => void scenario.events.push(event);
+  const summary = await replay({ ...scenario.config, archiveMs }, request, emit, AbortSignal.timeout(60_000));
+  expect(summary.status).toBe('succeeded');
+  expect(await known()).toEqual(before);
+  expect(told('CATALOG_METRIC_GONE')).toHaveLength(1);
+});
+
+test('a catalog of 200 000 items is taken in, archived and, the next night, found to be the same', async () => {
+  const many = (filter: string): Items =>
+    Array.from({ length: 100_000 }, (_, index) => ({
+      id: `${filter}_${index}`,
+      name: `Name ${index}`,
+      formatting: 'integer',
+    }));
+  const added = { event_metrics: many('event'), networks: many('network') };
+  for (const night of [firstNight, secondNight]) {
+    scriptListing((lists) => ({ ...lists, ...added }));
+    const summary = await scenario.night(night, { archiveMs: 30 * 86_400_000 });
+    expect(summary).toMatchObject({ status: 'succeeded', failures: [] });
+  }
+  const counts = "select (select count(*) from main.networks) || ' ' || (select count(*) from main.metrics)";
+  const [networks, metrics] = (await column(scenario, counts)).join().split(' ').map(Number);
+  expect(networks).toBe(100_000);
+  expect(metrics).toBeGreaterThan(100_000);
+  expect(await changes()).toEqual([]);
+  expect(scenario.events.filter(({ type }) => type === 'warning')).toEqual([]);
+}, 120_000);
