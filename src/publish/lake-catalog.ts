@@ -1,6 +1,9 @@
 /** `catalog.duckdb` beside a lake: commented views over its files, always current, never locked by a load. */
 
 import { createHash } from 'node:crypto';
+import { copyFile, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 
 import { withDatabase } from './other-database.ts';
 import { putInPlace, removeUnfinished, unfinishedPath } from './replacement.ts';
@@ -12,16 +15,23 @@ export function catalogContent(statements: readonly string[]): string {
   return createHash('sha256').update(statements.join(';\n')).digest('hex').slice(0, 32);
 }
 
-/** Replaces the catalog by one made of these statements; every view is bound to the files, so they must be in place. */
+/**
+ * Replaces the catalog by one made of these statements; every view is bound to the files, so they must be in place. It is
+ * made in a folder of its own, as DuckDB looks for the log of a database below a folder with a `?` elsewhere (measured).
+ */
 export async function replaceCatalog(path: string, statements: readonly string[], mode: number): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'ripen-catalog-'));
   await removeUnfinished(path);
   try {
-    await withDatabase(unfinishedPath(path), 'READ_WRITE', async (database) => {
+    const made = join(folder, CATALOG);
+    await withDatabase(made, 'READ_WRITE', async (database) => {
       for (const sql of statements) await database.run(sql);
       await database.run('checkpoint');
     });
+    await copyFile(made, unfinishedPath(path));
     await putInPlace(path, mode);
   } finally {
     await removeUnfinished(path);
+    await rm(folder, { recursive: true, force: true });
   }
 }

@@ -48,8 +48,7 @@ function insidePeriod({ grain }: LakeTable, period: Day | null): string {
 /** The views of a catalog and their comments, one statement each, from the files of each table, absolute; none or empty. */
 export function catalogStatements(files: ReadonlyMap<LakeTable, readonly string[]>): string[] {
   const plain = [...files].map(([table, paths]) => {
-    const from = paths.length === 0 ? noRows(table) : filesFrom(`[${paths.map(fileText).join(', ')}]`, table);
-    return catalogView(table, 'main', from);
+    return catalogView(table, 'main', paths.length === 0 ? null : `[${paths.map(fileText).join(', ')}]`);
   });
   const final = [...files.keys()].filter(({ metrics }) => metrics.length > 0).map(finalView);
   return [...plain, ...final].flat();
@@ -59,7 +58,7 @@ export function catalogStatements(files: ReadonlyMap<LakeTable, readonly string[
 export function lakeView(root: string, table: LakeTable, schema: string): string[] {
   const { name, key } = table;
   const folder = `${globText(`${root}/${name}`)}${key === null ? '' : `/${key}=*`}`;
-  return catalogView(table, schema, filesFrom(literal(`${folder}/data.parquet`), table));
+  return catalogView(table, schema, literal(`${folder}/data.parquet`));
 }
 
 function finalView(table: LakeTable): string[] {
@@ -70,13 +69,38 @@ function finalView(table: LakeTable): string[] {
   return [`create or replace view ${view} as\n${rows}`, ...commentsOn(view, comment, table.columns)];
 }
 
-function catalogView(table: LakeTable, schema: string, from: string): string[] {
+/** `files` is what DuckDB is to read, as SQL; null for none, which would be an error to it. */
+function catalogView(table: LakeTable, schema: string, files: string | null): string[] {
   const view = `${identifier(schema)}.${identifier(table.name)}`;
-  return [
-    `create or replace view ${view} as\nselect\n    ${selectList(table.columns)}\nfrom ${from}`,
-    ...commentsOn(view, table.comment, table.columns),
-  ];
+  const rows = files === null ? noRows(table) : rowsOf(files, table);
+  return [`create or replace view ${view} as\n${rows}`, ...commentsOn(view, table.comment, table.columns)];
 }
+
+/**
+ * The rows of files, with the date that only their folders state. DuckDB takes `key=value` from every folder on the way,
+ * those above the lake too, and puts it before the columns of the file (measured), so the last folder alone is read. A
+ * query of one day opens one file, as with DuckDB's own partitions; in 400 files that takes 11 ms in place of 5.
+ */
+function rowsOf(files: string, { columns, key }: LakeTable): string {
+  const inFile = (column: LakeColumn): boolean => column.name !== key;
+  if (columns.every(inFile)) {
+    return `select\n    ${selectList(columns)}\nfrom read_parquet(${files}, hive_partitioning = false)`;
+  }
+  // A file is passed over by its path under this name alone; under another every file is opened.
+  const isTaken = columns.some(({ name }) => name.toLowerCase() === 'filename');
+  const path = isTaken ? OTHER_PATH_COLUMN : 'filename';
+  const date = `regexp_extract(${identifier(path)}, ${literal(`/${key ?? ''}=([^/]*)/[^/]*$`)}, 1)`;
+  const cells = columns.map((column) =>
+    inFile(column) ? selectList([column]) : `cast(${date} as ${column.type}) as ${identifier(column.name)}`,
+  );
+  const option = isTaken ? literal(path) : 'true';
+  return `select
+    ${cells.join(',\n    ')}
+from read_parquet(${files}, hive_partitioning = false, filename = ${option})`;
+}
+
+/** No column has a comma in its name, as the service's lists have no escape for one. */
+const OTHER_PATH_COLUMN = 'file,path';
 
 function commentsOn(view: string, comment: string | null, columns: readonly LakeColumn[]): string[] {
   return [
@@ -90,13 +114,7 @@ function commentsOn(view: string, comment: string | null, columns: readonly Lake
 /** DuckDB resolves a relative path against the reader's directory, not the catalog's: paths are absolute. */
 const fileText = (path: string): string => literal(globText(path));
 
-function filesFrom(files: string, { key }: LakeTable): string {
-  if (key === null) return `read_parquet(${files}, hive_partitioning = false)`;
-  return `read_parquet(${files}, hive_partitioning = true, hive_types = {${identifier(key)}: DATE})`;
-}
-
-/** No files are an error to DuckDB. */
 function noRows({ columns }: LakeTable): string {
   const nulls = columns.map(({ name, type }) => `cast(null as ${type}) as ${identifier(name)}`);
-  return `(select ${nulls.join(', ')} where false)`;
+  return `select\n    ${nulls.join(',\n    ')}\nwhere false`;
 }

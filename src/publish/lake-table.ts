@@ -3,7 +3,8 @@
 import * as z from 'zod';
 
 import { catalogTables } from '../model/catalog.ts';
-import { dateDimensions, dimensions, type DateDimension } from '../model/dimension.ts';
+import { parseColumnType } from '../model/column-type.ts';
+import { dateDimensions, type DateDimension } from '../model/dimension.ts';
 import { identifier, literal } from '../warehouse/quoting.ts';
 import { statement } from '../warehouse/statements.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -15,14 +16,11 @@ export const dimensionTables = [...catalogTables, 'links', 'links_history', 'par
 /** What the ledger says of cells; no slice can have the name. */
 export const FINALITY = 'ripen_finality';
 
-/**
- * A load gives every row a new `_load_id`, and every period a new `fetched_at`, even if nothing else changed; the lake
- * holds what a row says, not who brought it when.
- */
-const unpublishedColumns = new Set(['_load_id', 'fetched_at']);
+/** A load gives every row a new one, even if nothing else changed; the lake holds what a row says, not who brought it. */
+const LOAD_ID = '_load_id';
 
-/** Columns of a slice besides its dimensions and metrics. */
-const ownColumns = new Set(['attr_dependency', '_extra', '_load_id']);
+/** Every load gives a period a new one; a slice's metric may have the name. */
+const FETCHED_AT = 'fetched_at';
 
 export interface LakeColumn {
   readonly name: string;
@@ -56,7 +54,7 @@ export async function lakeTables(warehouse: Warehouse, slices: readonly string[]
   for (const name of new Set([...slices, ...dimensionTables])) {
     const found = existing.find((table) => table.table_name === name);
     if (found === undefined) continue;
-    const columns = await columnsOf(warehouse, 'main', name);
+    const columns = await columnsOf(warehouse, 'main', name, LOAD_ID);
     const isSlice = slices.includes(name);
     const grain = isSlice ? grainOf(columns) : null;
     tables.push({
@@ -66,23 +64,24 @@ export async function lakeTables(warehouse: Warehouse, slices: readonly string[]
       grain,
       key: grain === 'hour' ? 'day' : grain,
       summed: isSlice ? columns.filter(({ type }) => /^(BIGINT$|DECIMAL)/.test(type)).map((column) => column.name) : [],
-      metrics: isSlice ? columns.map((column) => column.name).filter(isMetric) : [],
+      metrics: isSlice ? columns.filter(isMetric).map((column) => column.name) : [],
       source: `main.${identifier(name)}`,
     });
   }
   return [...tables, await finalityTable(warehouse, slices)];
 }
 
-async function columnsOf(warehouse: Warehouse, schema: string, name: string): Promise<LakeColumn[]> {
+/** The columns of a table or view but one. */
+async function columnsOf(warehouse: Warehouse, schema: string, name: string, except: string): Promise<LakeColumn[]> {
   const found = await warehouse.rows(statement('publish/columns'), [schema, name], columnRow);
   return found
-    .filter(({ column_name: column }) => !unpublishedColumns.has(column))
+    .filter(({ column_name: column }) => column !== except)
     .map((column) => ({ name: column.column_name, type: plainType(column.data_type), comment: column.comment }));
 }
 
 /** Which cells are final, of the slices published; sorted, so that an engine finds those of one slice together. */
 async function finalityTable(warehouse: Warehouse, slices: readonly string[]): Promise<LakeTable> {
-  const columns = await columnsOf(warehouse, 'ripen', 'finality');
+  const columns = await columnsOf(warehouse, 'ripen', 'finality', FETCHED_AT);
   const names = columns.map(({ name }) => identifier(name)).join(', ');
   const published = slices.length === 0 ? 'false' : `slice in (${slices.map(literal).join(', ')})`;
   return {
@@ -97,9 +96,12 @@ async function finalityTable(warehouse: Warehouse, slices: readonly string[]): P
   };
 }
 
-/** Whether a slice's column is a metric, from its name: dimensions are a closed set, and no metric may have their names. */
-export function isMetric(column: string): boolean {
-  return !dimensions.some((name) => name === column) && !ownColumns.has(column);
+/**
+ * Whether a slice's column is a metric: those alone are numbers. The live table decides, as with the grain: a name says
+ * nothing, and the ledger already lists the metrics of a new meaning while it is being built.
+ */
+export function isMetric({ name, type }: Pick<LakeColumn, 'name' | 'type'>): boolean {
+  return name !== LOAD_ID && parseColumnType(type) !== null;
 }
 
 /** The live table decides, not the configuration: while a new meaning is being built it still has the old dimensions. */

@@ -38,20 +38,22 @@ export async function publish(
 ): Promise<Publication> {
   const published: Published[] = [];
   const failures: Failure[] = [];
-  for (const target of config.publish) {
-    signal.throwIfAborted();
-    const startedAt = performance.now();
-    try {
-      const report = await publishTarget(config.slices, warehouse, target, signal);
-      const { kind, path } = target;
-      const ms = Math.round(performance.now() - startedAt);
-      published.push({ kind, path, ...report });
-      emit({ type: 'published', kind, path, ms, filesWritten: report.files_written });
-    } catch (error) {
+  await warehouse.apart(async (session) => {
+    for (const target of config.publish) {
       signal.throwIfAborted();
-      failures.push(asPublishFailure(target, error));
+      const startedAt = performance.now();
+      try {
+        const report = await publishTarget(config.slices, session, target, signal);
+        const { kind, path } = target;
+        const ms = Math.round(performance.now() - startedAt);
+        published.push({ kind, path, ...report });
+        emit({ type: 'published', kind, path, ms, filesWritten: report.files_written });
+      } catch (error) {
+        signal.throwIfAborted();
+        failures.push(asPublishFailure(target, error));
+      }
     }
-  }
+  });
   return { published, failures };
 }
 

@@ -53,8 +53,7 @@ export async function openWarehouse(path: string, request: OpenRequest): Promise
   if (request.mode === 'write') makeDirectory(file);
   const instance = await acquire(file, request);
   try {
-    const connection = await instance.connect();
-    const warehouse = warehouseOn(file, connection, () => {
+    const warehouse = await warehouseOn(file, instance, () => {
       instance.closeSync();
       openPaths.delete(file);
     });

@@ -5,7 +5,7 @@
  * any second handle would drop the lock.
  */
 
-import type { DuckDBConnection } from '@duckdb/node-api';
+import type { DuckDBInstance } from '@duckdb/node-api';
 import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
@@ -13,7 +13,7 @@ import { Failure } from '../errors.ts';
 /** What can be bound to a parameter of a statement. */
 export type Bindable = string | number | boolean | null;
 
-/** Work on one file, over one connection: statements run one after the other. */
+/** Work on one file, over one session: statements run one after the other. */
 export interface Warehouse {
   readonly path: string;
   /** Rows as JSON values in the given shape: BIGINT, DECIMAL, DATE and TIMESTAMP arrive as text. For small results. */
@@ -22,11 +22,17 @@ export interface Warehouse {
   run(sql: string, parameters?: readonly Bindable[]): Promise<number>;
   /** Commits what `work` did, or rolls back and rethrows. Not nestable. */
   transact<T>(work: () => Promise<T>): Promise<T>;
+  /**
+   * Lends a second session, in which nothing of this one's is temporary: a temporary table stands before the table it is
+   * named after, also within views and under `main.` (measured). Sees what is committed.
+   */
+  apart<T>(work: (session: Warehouse) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
-/** The warehouse in a file over its one connection; `letGo` closes what the connection came from. */
-export function warehouseOn(file: string, connection: DuckDBConnection, letGo: () => void): Warehouse {
+/** The warehouse in an instance that holds its file; `letGo` closes the instance. */
+export async function warehouseOn(file: string, instance: DuckDBInstance, letGo: () => void): Promise<Warehouse> {
+  const connection = await instance.connect();
   const run = async (sql: string, parameters: readonly Bindable[] = []): Promise<number> => {
     const result = await asStorage(connection.run(sql, [...parameters]));
     return result.rowsChanged;
@@ -48,6 +54,14 @@ export function warehouseOn(file: string, connection: DuckDBConnection, letGo: (
         // The commit itself may have failed, and with it ended the transaction.
         await connection.run('rollback').catch(() => null);
         throw error;
+      }
+    },
+    async apart(work) {
+      const session = await warehouseOn(file, instance, () => {});
+      try {
+        return await work(session);
+      } finally {
+        await session.close();
       }
     },
     async close() {

@@ -157,9 +157,11 @@ describe.each(['disk', 'S3'])('a lake of two nights on %s', (place) => {
 
   beforeEach(async () => {
     scenario = await openScenario(slices, { simulator: { world: smallWorld } });
-    const root = join(scenario.directory, 'lake');
-    await mkdir(root);
-    target = place === 'S3' ? store.lake('lake') : { kind: 'parquet', path: root, mode: 0o644 };
+    // Names of columns above the lake are no values of it.
+    const above = 'installs=7/day=2020-01-01';
+    const root = join(scenario.directory, above, 'lake');
+    await mkdir(root, { recursive: true });
+    target = place === 'S3' ? store.lake(`${above}/lake`) : { kind: 'parquet', path: root, mode: 0o644 };
     await night('2026-04-01T06:00:00Z');
     await night('2026-04-02T06:00:00Z');
     await clickhouse.runAll(`drop database if exists lake;\n${await ddl({ slices })}`);
@@ -244,7 +246,9 @@ describe.each(['disk', 'S3'])('a lake of two nights on %s', (place) => {
     await clickhouse.rows(`select sum(installs) as n from lake.by_day where day = '2026-03-15'`);
     const read = store.requests.filter(({ method, key }) => method === 'GET' && key.endsWith('.parquet'));
     const days = new Set(read.map(({ key }) => key));
-    expect([...days]).toEqual(place === 'S3' ? ['lake/by_day/day=2026-03-15/data.parquet'] : []);
+    expect([...days]).toEqual(
+      place === 'S3' ? ['installs=7/day=2020-01-01/lake/by_day/day=2026-03-15/data.parquet'] : [],
+    );
   });
 });
 

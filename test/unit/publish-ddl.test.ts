@@ -75,6 +75,8 @@ describe('a lake', () => {
     ['s3://bucket/Mobile Lake/', 'mobile_lake'],
     ['s3://2024-bucket', 'lake_2024_bucket'],
     ['/', 'lake'],
+    ['/srv/🙂', 'lake'],
+    ['/srv/temp', 'lake_temp'],
   ])('at %s is the schema %s', (root, schema) => {
     expect(schemaName(root, new Set())).toBe(schema);
     expect(schemaName(root, new Set([schema]))).toBe(`${schema}_2`);

@@ -21,6 +21,7 @@ const hours: LakeTable = {
 };
 
 const plain: LakeTable = { ...hours, metrics: [] };
+const days: LakeTable = { ...plain, columns: [{ name: 'day', type: 'DATE', comment: null }], grain: 'day' };
 
 describe('types in the lake', () => {
   test.each([
@@ -85,13 +86,24 @@ left join (
   test('a view reads its files, or is empty when there are none, and both say what they hold', () => {
     const [view = '', ...comments] = catalogStatements(new Map([[plain, ['/la*ke/1.parquet', "/la*ke/2'.parquet"]]]));
     expect(view).toContain(
-      `from read_parquet(['/la[*]ke/1.parquet', '/la[*]ke/2''.parquet'], hive_partitioning = true`,
+      `from read_parquet(['/la[*]ke/1.parquet', '/la[*]ke/2''.parquet'], hive_partitioning = false)`,
     );
     expect(comments).toEqual([
       `comment on view "main"."app_hourly" is 'an app''s hours'`,
       `comment on column "main"."app_hourly"."app ""x""" is 'App'`,
     ]);
     expect(catalogStatements(new Map([[plain, []]]))[0]).toContain('where false');
+  });
+
+  test('the date of a row is that of the last folder, by a path no column can hide', () => {
+    const date = (path: string): string => `cast(regexp_extract("${path}", '/day=([^/]*)/[^/]*$', 1) as DATE) as "day"`;
+    const [view = ''] = catalogStatements(new Map([[days, ['/a/day=1/b.parquet']]]));
+    expect(view).toContain(date('filename'));
+    expect(view).toContain('hive_partitioning = false, filename = true)');
+    const hidden = { ...days, columns: [...days.columns, { name: 'FileName', type: 'BIGINT', comment: null }] };
+    const [other = ''] = catalogStatements(new Map([[hidden, ['/a/day=1/b.parquet']]]));
+    expect(other).toContain(date('file,path'));
+    expect(other).toContain(`filename = 'file,path')`);
   });
 });
 

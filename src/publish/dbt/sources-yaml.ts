@@ -63,7 +63,7 @@ function tableNode({ name, comment, columns, rules, freshness }: DbtTable): obje
     ...(freshness === null ? {} : { config: freshnessNode(freshness) }),
     ...tested(ofTable.map((rule) => ruleNode(rule, name))),
     columns: columns.map((column) => ({
-      name: column.name,
+      name: unrendered(column.name),
       ...described(column.comment),
       data_type: column.type.toLowerCase(),
       ...(isTrouble(column.name) ? { quote: true } : {}),
@@ -76,9 +76,10 @@ function tableNode({ name, comment, columns, rules, freshness }: DbtTable): obje
   };
 }
 
-/** dbt renders descriptions with Jinja, where braces begin a command. */
-const described = (comment: string | null): object =>
-  comment === null ? {} : { description: comment.replaceAll('{', '{{ "{" }}') };
+/** dbt renders texts with Jinja, where braces begin a command. */
+const unrendered = (text: string): string => text.replaceAll('{', '{{ "{" }}');
+
+const described = (comment: string | null): object => (comment === null ? {} : { description: unrendered(comment) });
 
 const tested = (tests: readonly unknown[]): object => (tests.length === 0 ? {} : { data_tests: tests });
 
@@ -100,6 +101,6 @@ function ruleNode(rule: Rule, table: string): unknown {
     const to = `source('${rule.source}', '${rule.table}')`;
     return { relationships: { arguments: { to, field: rule.field } } };
   }
-  const columnName = `row(${rule.columns.map(identifier).join(', ')})`;
+  const columnName = unrendered(`row(${rule.columns.map(identifier).join(', ')})`);
   return { unique: { name: `unique_row_of_${table}`, arguments: { column_name: columnName } } };
 }

@@ -32,9 +32,25 @@ function declared(table: LakeTable): readonly { readonly column: LakeColumn; rea
   });
 }
 
+/**
+ * Whether ClickHouse is to read the dates from the folders itself. It takes `key=value` from those above the lake too,
+ * and lets that go before the columns of the file (measured); so it does only where a column of the table hides the path.
+ */
+const isHive = ({ columns }: LakeTable): boolean => columns.some(({ name }) => name === '_path');
+
+/** A column as the view selects it: the one of the path from the last folder alone. */
+function selected(column: LakeColumn, table: LakeTable): string {
+  const name = quoted(column.name);
+  if (isHive(table) || column.name !== dividedColumns(table).inPath?.name) return name;
+  return `toDate(extract(_path, ${backslashed(`/${column.name}=([^/]*)/[^/]*$`)})) as ${name}`;
+}
+
 /** The table function that reads a table's files. */
 function source(table: LakeTable, lake: DescribedLake): string {
-  const structure = declared(table).map(({ column, type }) => `${quoted(column.name)} ${type}`);
+  const { inFiles } = dividedColumns(table);
+  const structure = declared(table)
+    .filter(({ column }) => isHive(table) || inFiles.includes(column))
+    .map(({ column, type }) => `${quoted(column.name)} ${type}`);
   const files = `${table.name}/${table.key === null ? '' : `${table.key}=*/`}data.parquet`;
   const given = `${backslashed(`${address(lake)}/${files}`)}, 'Parquet', ${backslashed(structure.join(', '))}`;
   return `${lake.store === null ? 'file' : 's3'}(${given})`;
@@ -67,7 +83,7 @@ export const clickhouse: Dialect = {
       ({ column: { name, comment }, type }) =>
         `    ${quoted(name)} ${type}${comment === null ? '' : ` comment ${backslashed(comment)}`}`,
     );
-    const names = declared(table).map(({ column }) => quoted(column.name));
+    const names = declared(table).map(({ column }) => selected(column, table));
     return [
       `create or replace view ${this.name(table.name, lake.schema)}
 (
@@ -76,7 +92,7 @@ ${columns.join(',\n')}
 as select
     ${names.join(',\n    ')}
 from ${source(table, lake)}
-settings use_hive_partitioning = 1
+settings use_hive_partitioning = ${isHive(table) ? 1 : 0}
 comment ${backslashed(table.comment ?? '')}`,
     ];
   },

@@ -43,14 +43,17 @@ function finalView(dialect: Dialect, table: DescribedLake['tables'][number], { s
   return `create or replace view ${name(`${table.name}_final`)} as\n${rows}`;
 }
 
+/** Schemas that DuckDB has already, or takes for a database of its own. */
+const takenByDuckdb = new Set(['information_schema', 'memory', 'pg_catalog', 'system', 'temp']);
+
 /** A name for the schema of a lake, from the last step of its path: small letters, digits and `_`, unlike those taken. */
 export function schemaName(root: string, taken: ReadonlySet<string>): string {
   const last = root.split('/').findLast((step) => step !== '') ?? '';
-  const plain = last
+  const word = last
     .toLowerCase()
     .replaceAll(/[^a-z0-9_]+/g, '_')
-    .replace(/^(?=\d|$)/, 'lake_')
     .replace(/_+$/, '');
+  const plain = /^(\d|$)/.test(word) || takenByDuckdb.has(word) ? `lake_${word}`.replace(/_$/, '') : word;
   for (let count = 1; ; count += 1) {
     const name = count === 1 ? plain : `${plain}_${count}`;
     if (!taken.has(name)) return name;

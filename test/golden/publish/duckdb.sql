@@ -17,7 +17,7 @@ create schema if not exists "lake";
 
 create or replace view "lake"."order" as
 select
-    cast("day" as DATE) as "day",
+    cast(regexp_extract("filename", '/day=([^/]*)/[^/]*$', 1) as DATE) as "day",
     cast("app_token" as VARCHAR) as "app_token",
     cast("cost" as DECIMAL(18,6)) as "cost",
     cast("index" as BIGINT) as "index",
@@ -27,7 +27,7 @@ select
     cast("level" as INTEGER) as "level",
     cast("o'brien ""x"" `y` \z events" as BIGINT) as "o'brien ""x"" `y` \z events",
     cast("_extra" as VARCHAR) as "_extra"
-from read_parquet('s3://example-bucket/mobile/lake/order/day=*/data.parquet', hive_partitioning = true, hive_types = {"day": DATE});
+from read_parquet('s3://example-bucket/mobile/lake/order/day=*/data.parquet', hive_partitioning = false, filename = true);
 
 comment on view "lake"."order" is 'It''s a "slice";
 -- one row per \day\';
@@ -53,7 +53,7 @@ select
     cast("hour" as TIMESTAMP) as "hour",
     cast("year" as DATE) as "year",
     cast("cost" as DECIMAL(18,6)) as "cost"
-from read_parquet('s3://example-bucket/mobile/lake/by_hour/day=*/data.parquet', hive_partitioning = true, hive_types = {"day": DATE});
+from read_parquet('s3://example-bucket/mobile/lake/by_hour/day=*/data.parquet', hive_partitioning = false);
 
 comment on column "lake"."by_hour"."hour" is 'Hour';
 
