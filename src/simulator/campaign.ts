@@ -8,7 +8,16 @@ import { randomUUID } from 'node:crypto';
 import { type Answer, documentAnswer, isDocument, type JsonDocument } from './answer.ts';
 import { errorAnswer } from './error-body.ts';
 import type { LinkChange, LinkStore } from './link-store.ts';
-import { type Page, type PagingStyle, type Positioned, pageOf, pageRequestOf, pagingV1, pagingV2 } from './paging.ts';
+import {
+  linksOf,
+  type Page,
+  type PagingStyle,
+  type Positioned,
+  pageOf,
+  pageRequestOf,
+  pagingV1,
+  pagingV2,
+} from './paging.ts';
 import type { Route } from './routes.ts';
 import type { World, WorldLink } from './world/world.ts';
 
@@ -48,7 +57,7 @@ function listPartners({ world, style }: Campaign, { address }: CampaignRequest):
   const list = world.partners.map((item, position) => ({ position, item }));
   return listAnswer(list, address, style, (page) => ({
     ...envelope('1'),
-    paging: pagingV1(page, `${address.origin}${address.pathname}`),
+    paging: pagingV1(page, linksOf(page, `${address.origin}${address.pathname}`)),
     items: page.items,
   }));
 }
@@ -58,8 +67,8 @@ function listLinks({ links, style }: Campaign, { route, address }: CampaignReque
   return listAnswer(links.list(route.appToken, parent), address, style, (page) => {
     const items = page.items.map((link) => linkItem(links, link, link.partnerId));
     return route.version === 'v2'
-      ? { paging: pagingV2(page, base, style), items }
-      : { ...envelope('1'), paging: pagingV1(page, base), items };
+      ? { paging: pagingV2(page, linksOf(page, base), style), items }
+      : { ...envelope('1'), paging: pagingV1(page, linksOf(page, base)), items };
   });
 }
 

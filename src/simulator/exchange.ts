@@ -133,7 +133,7 @@ function foreseen<Outcome>(outcome: () => Outcome): Outcome | Answer {
   }
 }
 
-function endpointAnswer(served: Served, { request, route, address, body }: Asking): Answer {
+function endpointAnswer(served: Served, { request, route, address, ordinal, body }: Asking): Answer {
   if (route.endpoint === 'unknown') {
     return route.otherMethod
       ? errorAnswer(405, 'error_message', 'Method not allowed')
@@ -143,8 +143,8 @@ function endpointAnswer(served: Served, { request, route, address, body }: Askin
   if (route.endpoint === 'cost') return served.spend.submit({ query: address.searchParams, contentType, body });
   const account = served.accountFor(request);
   if (account === null) return errorAnswer(403, 'error_code', 'Not permitted for this account');
-  if (route.endpoint === 'report') return answerReport(account.world, address.searchParams, served.now());
-  if (route.endpoint === 'filters_data') return answerFiltersData(account.world, address.searchParams);
+  if (route.endpoint === 'report') return answerReport(account.world, { address, ordinal, now: served.now() });
+  if (route.endpoint === 'filters_data') return answerFiltersData(account.world, address.searchParams, served.now());
   return answerCampaign({ ...account, style: served.style }, { route, address, contentType, body });
 }
 

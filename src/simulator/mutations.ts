@@ -135,7 +135,8 @@ function isReport(document: JsonDocument): boolean {
   return isList(document['rows']);
 }
 
-function rowsOf(document: JsonDocument): readonly JsonDocument[] {
+/** The rows of a report; none for any other document. */
+export function rowsOf(document: JsonDocument): readonly JsonDocument[] {
   const rows = document['rows'];
   return isList(rows) ? rows.filter((row) => isDocument(row)) : [];
 }
@@ -144,7 +145,8 @@ function rowIndex(report: JsonDocument, row: number): number {
   return Math.min(row, rowsOf(report).length - 1);
 }
 
-function withEachRow(report: JsonDocument, change: (row: JsonDocument) => JsonDocument): JsonDocument {
+/** Every row changed; a document without rows is returned as it is. */
+export function withEachRow(report: JsonDocument, change: (row: JsonDocument) => JsonDocument): JsonDocument {
   return isReport(report) ? { ...report, rows: rowsOf(report).map((row) => change(row)) } : report;
 }
 

@@ -45,7 +45,7 @@ export interface Page<Item> {
 const DEFAULT_LIMIT = 50;
 
 /** The position before every item. */
-const START = -1;
+export const START = -1;
 
 /** What a query asks for, or the name of the parameter that makes no sense. */
 export function pageRequestOf(query: URLSearchParams): PageRequest | 'limit' | 'cursor' {
@@ -80,22 +80,34 @@ export function pageOf<Item>(
   };
 }
 
-/** The v1 paging object; `address` is the list's URL without a query. */
-export function pagingV1<Item>(page: Page<Item>, address: string): JsonDocument {
+/** The address of the page that a paging parameter with a cursor leads to. */
+export type LinkTo = (parameter: string, cursor: string) => string;
+
+/** The links of a list; `address` is its URL without a query. */
+export function linksOf<Item>(page: Page<Item>, address: string): LinkTo {
+  return (parameter, cursor) => `${address}?${parameter}=${cursor}&limit=${page.limit}`;
+}
+
+/** The v1 paging object. */
+export function pagingV1<Item>(page: Page<Item>, linkTo: LinkTo): JsonDocument {
   return {
     page_size: String(page.limit),
     collection_size: String(page.items.length),
     total: String(page.total),
-    next: page.after === null ? null : `${address}?after=${page.after}&limit=${page.limit}`,
-    previous: page.before === null ? null : `${address}?before=${page.before}&limit=${page.limit}`,
+    next: page.after === null ? null : linkTo('after', page.after),
+    previous: page.before === null ? null : linkTo('before', page.before),
     cursors: { after: page.after, before: page.before },
   };
 }
 
-/** The v2 paging object; `address` is the list's URL without a query. */
-export function pagingV2<Item>(page: Page<Item>, address: string, style: PagingStyle): JsonDocument {
+/** The v2 paging object. */
+export function pagingV2<Item>(
+  page: Page<Item>,
+  linkTo: LinkTo,
+  style: Pick<PagingStyle, 'v2Next' | 'v2End'>,
+): JsonDocument {
   if (page.after !== null) {
-    return { cursor: page.after, next: `${address}?${style.v2Next}=${page.after}&limit=${page.limit}` };
+    return { cursor: page.after, next: linkTo(style.v2Next, page.after) };
   }
   if (style.v2End === 'absent') return {};
   return style.v2End === 'null' ? { cursor: null, next: null } : { cursor: '', next: '' };
@@ -126,8 +138,8 @@ export function withNextLink(document: JsonDocument, link: NextLink, address: UR
   return { ...document, data: { ...answered, paging: { ...paging, ...style, next: next.href } } };
 }
 
-/** Salt makes cursors of one position differ. */
-function encodeCursor(position: number, salt = 0): string {
+/** The cursor after a position; salt makes cursors of one position differ. */
+export function encodeCursor(position: number, salt = 0): string {
   return Buffer.from(`position ${position} ${salt}`).toString('base64url');
 }
 

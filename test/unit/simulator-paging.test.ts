@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import {
+  linksOf,
   pageOf,
   pageRequestOf,
   pagingV1,
@@ -65,7 +66,7 @@ describe('the paging object', () => {
 
   test('of v1 has its counts as strings and its cursor in next and in cursors', () => {
     const first = page(letters('abc'), 'limit=2');
-    expect(pagingV1(first, address)).toEqual({
+    expect(pagingV1(first, linksOf(first, address))).toEqual({
       page_size: '2',
       collection_size: '2',
       total: '3',
@@ -80,12 +81,13 @@ describe('the paging object', () => {
     ['absent', {}],
     ['empty', { cursor: '', next: '' }],
   ] as const)('of v2 ends with %s', (v2End, expected) => {
-    expect(pagingV2(page(letters('a'), ''), address, { ...style, v2End })).toEqual(expected);
+    const only = page(letters('a'), '');
+    expect(pagingV2(only, linksOf(only, address), { ...style, v2End })).toEqual(expected);
   });
 
   test('of v2 carries the cursor under the name chosen', () => {
     const first = page(letters('ab'), 'limit=1');
-    expect(pagingV2(first, address, { ...style, v2Next: 'after' })).toEqual({
+    expect(pagingV2(first, linksOf(first, address), { ...style, v2Next: 'after' })).toEqual({
       cursor: first.after,
       next: `${address}?after=${first.after}&limit=1`,
     });
@@ -94,10 +96,12 @@ describe('the paging object', () => {
 
 describe('a false next link', () => {
   const address = new URL('http://127.0.0.1:1/public/v1/partners?limit=1');
-  const last = { data: { paging: pagingV1(page(letters('a'), 'limit=1'), address.href), items: ['a'] } };
+  const only = page(letters('a'), 'limit=1');
+  const last = { data: { paging: pagingV1(only, linksOf(only, address.href)), items: ['a'] } };
 
   test('leads to the same page on another origin', () => {
-    const paging = pagingV1(page(letters('ab'), 'limit=1'), `${address.origin}${address.pathname}`);
+    const first = page(letters('ab'), 'limit=1');
+    const paging = pagingV1(first, linksOf(first, `${address.origin}${address.pathname}`));
     const changed = withNextLink(
       { data: { paging } },
       { to: 'other_origin', origin: 'https://evil.example.com' },

@@ -81,7 +81,8 @@ function textOf(dimension: DateDimension, of: Day, time: string, weekStartsOn: W
 const twoDigits = (value: number): string => String(value).padStart(2, '0');
 
 /** The buckets of a query's period, in order of time, without the hours that have not begun at its moment. */
-export function createBuckets(query: ReportQuery, weekStartsOn: WeekStart): Buckets {
+export function createBuckets(query: ReportQuery): Buckets {
+  const { weekStartsOn, isHidden } = query;
   const wanted = dateDimensions.filter((dimension) => query.dimensions.includes(dimension));
   const filters = query.filters.dimensions.filter((filter) => isDateDimension(filter.dimension));
   const hourly = wanted.includes('hour') || filters.some((filter) => filter.dimension === 'hour');
@@ -103,6 +104,7 @@ export function createBuckets(query: ReportQuery, weekStartsOn: WeekStart): Buck
   const texts = (day: Day, time: string): Partial<Record<DateDimension, DateText>> =>
     Object.fromEntries(wanted.map((dimension) => [dimension, textOf(dimension, day, time, weekStartsOn)]));
   const accepted = (day: Day, time: string): boolean =>
+    !isHidden(day) &&
     filters.every(
       ({ dimension, accepts }) =>
         !isDateDimension(dimension) || accepts(textOf(dimension, day, time, weekStartsOn).iso),

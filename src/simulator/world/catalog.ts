@@ -2,7 +2,7 @@
 
 import { catalogFilters, catalogSections } from '../../model/catalog.ts';
 import type { CatalogFilter } from '../../model/catalog.ts';
-import { dimensions, isDateDimension } from '../../model/dimension.ts';
+import { isDateDimension } from '../../model/dimension.ts';
 import { cohortFamilies } from './cohort-metrics.ts';
 import { cohortPeriods } from './cohorts.ts';
 import { countries } from './countries.ts';
@@ -10,7 +10,8 @@ import { currencies } from './currencies.ts';
 import type { WorldApp, WorldPartner } from './entities.ts';
 import type { Lanes } from './lanes.ts';
 import type { Metric, MetricFilterName } from './metric.ts';
-import { metrics } from './metrics.ts';
+import { movedLists } from './moving-catalog.ts';
+import type { Lists } from './moving-catalog.ts';
 import {
   adSpendModes,
   attributionSources,
@@ -20,7 +21,9 @@ import {
   revenueModes,
   revenueSources,
 } from './parameters.ts';
+import type { CatalogChange } from './quirks.ts';
 import { invalid, missing } from './refusal.ts';
+import type { Vocabulary } from './vocabulary.ts';
 
 /** service-interface: Filter item; `description` and `increase_is_negative` are in newer answers only. */
 export interface FilterItem {
@@ -37,6 +40,8 @@ export interface CatalogSource {
   readonly apps: readonly WorldApp[];
   readonly partners: readonly WorldPartner[];
   readonly lanes: Lanes;
+  readonly vocabulary: Vocabulary;
+  readonly changes: readonly CatalogChange[];
 }
 
 function choice(id: string, name = id): FilterItem {
@@ -70,8 +75,9 @@ function metricItem(metric: Metric): FilterItem {
   };
 }
 
-function listedUnder(filter: MetricFilterName): FilterItem[] {
-  return [...metrics.values()].filter((metric) => metric.filter === filter).map((metric) => metricItem(metric));
+function listedUnder(filter: MetricFilterName): Lister {
+  return ({ vocabulary }) =>
+    [...vocabulary.metrics.values()].filter((metric) => metric.filter === filter).map((metric) => metricItem(metric));
 }
 
 /** Offsets by the half hour, as the service accepts them. */
@@ -102,17 +108,17 @@ const listers: Readonly<Record<CatalogFilter, Lister>> = {
   apps: ({ apps }) => apps.map((app) => choice(app.token, app.name)),
   apps_network: ({ apps }) =>
     apps.map((app) => choice(`${app.os === 'ios' ? 'app_store' : 'google_play'}:${app.storeId}`, app.name)),
-  overview_metrics: () => listedUnder('overview_metrics'),
-  skad_metrics: () => listedUnder('skad_metrics'),
+  overview_metrics: listedUnder('overview_metrics'),
+  skad_metrics: listedUnder('skad_metrics'),
   cohort_maturity: () => choices(cohortMaturities),
-  cohort_metrics: () => listedUnder('cohort_metrics'),
-  event_metrics: () => listedUnder('event_metrics'),
-  cost_metrics: () => listedUnder('cost_metrics'),
-  etl_metrics: () =>
-    [...metrics.values()]
+  cohort_metrics: listedUnder('cohort_metrics'),
+  event_metrics: listedUnder('event_metrics'),
+  cost_metrics: listedUnder('cost_metrics'),
+  etl_metrics: ({ vocabulary }) =>
+    [...vocabulary.metrics.values()]
       .filter((metric) => metric.additive && metric.filter === 'overview_metrics')
       .map((metric) => metricItem(metric)),
-  dimensions: () => dimensions.map((dimension) => dimensionItem(dimension)),
+  dimensions: ({ vocabulary }) => vocabulary.dimensions.map((dimension) => dimensionItem(dimension)),
   countries: () => countries.map((country) => choice(country.code, country.name)),
   currencies: () => currencies.map((currency) => choice(currency.code, currency.name)),
   os_names: (source) => seen(source, 'os_name'),
@@ -129,7 +135,7 @@ const listers: Readonly<Record<CatalogFilter, Lister>> = {
   ad_spend_mode: () => choices(adSpendModes),
   utc_offset: () => utcOffsets(),
   attributes: () => choices(['tracker', 'fingerprint_attribution', 'match_type']),
-  index: () => dimensions.map((dimension) => dimensionItem(dimension)),
+  index: ({ vocabulary }) => vocabulary.dimensions.map((dimension) => dimensionItem(dimension)),
   period_over_period: () => choices(comparisonPeriods),
   cohort_metric_names: () => Object.entries(cohortFamilies).map(([id, name]) => choice(id, name)),
   full_cohort_periods: () => choices(cohortPeriods.map((period) => period.id)),
@@ -149,21 +155,29 @@ function parseSection(query: URLSearchParams): string | null {
   return section;
 }
 
+/** All lists as they have moved until an instant; null where none ever does. */
+function listsAt(now: Date, source: CatalogSource): Lists | null {
+  if (source.changes.length === 0) return null;
+  return movedLists(new Map(catalogFilters.map((filter) => [filter, listers[filter](source)])), source.changes, now);
+}
+
 /**
  * The items of each filter in `required_filters`, limited by `section` and `<filter>__contains` (id or name, whatever
- * the case). Throws RequestRefused where the service answers 400.
+ * the case), as they are listed at an instant. Throws RequestRefused where the service answers 400.
  */
 export function listFilterItems(
   query: URLSearchParams,
+  now: Date,
   source: CatalogSource,
 ): Readonly<Record<string, readonly FilterItem[]>> {
   const required = query.get('required_filters') ?? '';
   if (required === '') throw missing(['required_filters']);
   const section = parseSection(query);
+  const lists = listsAt(now, source);
   const answer = required.split(',').map((filter): [string, readonly FilterItem[]] => {
     if (!isFilter(filter)) throw invalid('required_filters', 'is not valid');
     const part = (query.get(`${filter}__contains`) ?? '').toLowerCase();
-    const items = listers[filter](source).filter(
+    const items = (lists?.get(filter) ?? listers[filter](source)).filter(
       (item) =>
         (section === null || sectionOf(item) === section) &&
         (item.id.toLowerCase().includes(part) || item.name.toLowerCase().includes(part)),

@@ -1,16 +1,15 @@
 /** Filters of dimensions and metrics (service-interface: Dimension filters, Metric filters). */
 
-import { dimensionFilters, dimensions, metricFilters } from '../../model/dimension.ts';
+import { dimensionFilters, metricFilters } from '../../model/dimension.ts';
 import { inUnits } from './metric.ts';
 import type { Metric } from './metric.ts';
-import { metrics } from './metrics.ts';
 import { invalid, unsupported } from './refusal.ts';
-
-export type Dimension = (typeof dimensions)[number];
+import type { Vocabulary } from './vocabulary.ts';
 
 export interface DimensionFilter {
-  readonly dimension: Dimension;
-  readonly accepts: (text: string) => boolean;
+  readonly dimension: string;
+  /** NULL passes no filter, as in SQL. */
+  readonly accepts: (text: string | null) => boolean;
 }
 
 export interface MetricFilter {
@@ -25,13 +24,8 @@ type MetricSuffix = (typeof metricFilters)[number];
 const isDimensionSuffix = (text: string): text is DimensionSuffix => dimensionFilters.some((known) => known === text);
 const isMetricSuffix = (text: string): text is MetricSuffix => metricFilters.some((known) => known === text);
 
-/** Whether the service has a dimension of that name. */
-export function isDimension(name: string): name is Dimension {
-  return dimensions.some((known) => known === name);
-}
-
 /** Lists match exactly, all else without regard to case. */
-function textTest(suffix: DimensionSuffix, value: string): (text: string) => boolean {
+function textTest(suffix: DimensionSuffix, value: string): DimensionFilter['accepts'] {
   const listed = new Set(value.split(','));
   const part = value.toLowerCase();
   const tests: Record<DimensionSuffix, (text: string) => boolean> = {
@@ -44,7 +38,7 @@ function textTest(suffix: DimensionSuffix, value: string): (text: string) => boo
     ends_with: (text) => text.toLowerCase().endsWith(part),
     not_ends_with: (text) => !text.toLowerCase().endsWith(part),
   };
-  return tests[suffix];
+  return (text) => text !== null && tests[suffix](text);
 }
 
 const comparisons: Readonly<Record<MetricSuffix, (value: number, limit: number) => boolean>> = {
@@ -65,7 +59,7 @@ export interface Filters {
  * The filters among a query's parameters, all of which a row must pass. A filter of an unknown dimension or metric is
  * refused with 400, so that it never widens a report in silence; a parameter without a known suffix is none.
  */
-export function parseFilters(query: URLSearchParams): Filters {
+export function parseFilters(query: URLSearchParams, vocabulary: Vocabulary): Filters {
   const byDimension: DimensionFilter[] = [];
   const byMetric: MetricFilter[] = [];
   for (const [parameter, value] of query) {
@@ -74,10 +68,10 @@ export function parseFilters(query: URLSearchParams): Filters {
     const suffix = parameter.slice(cut + 2);
     if (cut < 1) continue;
     if (isDimensionSuffix(suffix)) {
-      if (!isDimension(name)) throw unsupported('dimension', name, parameter);
+      if (!vocabulary.dimensions.includes(name)) throw unsupported('dimension', name, parameter);
       byDimension.push({ dimension: name, accepts: textTest(suffix, value) });
     } else if (isMetricSuffix(suffix)) {
-      const metric = metrics.get(name);
+      const metric = vocabulary.metrics.get(name);
       if (metric === undefined) throw unsupported('metric', name, parameter);
       byMetric.push(parseMetricFilter(metric, suffix, parameter, value));
     }

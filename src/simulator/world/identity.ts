@@ -4,18 +4,16 @@
  */
 
 import { isDateDimension } from '../../model/dimension.ts';
-import type { DateDimension } from '../../model/dimension.ts';
-import type { Dimension } from './filters.ts';
 import { choose, hashText } from './hash.ts';
 import type { Lane, LaneDimension, Lanes } from './lanes.ts';
 import type { ReportQuery } from './query.ts';
-
-export type TextDimension = Exclude<Dimension, DateDimension>;
+import type { Vocabulary } from './vocabulary.ts';
 
 export type Dependency = string | readonly string[] | Readonly<Record<string, readonly string[]>>;
 
 export interface Identity {
-  readonly texts: Readonly<Partial<Record<TextDimension, string>>>;
+  /** By text dimension; null where the service has no value. */
+  readonly texts: ReadonlyMap<string, string | null>;
   readonly attrDependency: Readonly<Record<string, Dependency>>;
   readonly seed: number;
 }
@@ -26,27 +24,25 @@ export interface Identities {
   readonly indexByLane: Int32Array;
 }
 
-const idsOfNamed: Readonly<Partial<Record<TextDimension, readonly LaneDimension[]>>> = {
-  campaign: ['campaign_id_network'],
-  campaign_network: ['campaign_id_network'],
-  adgroup: ['adgroup_id_network'],
-  adgroup_network: ['adgroup_id_network'],
-  creative: ['creative_id_network'],
-  creative_network: ['creative_id_network'],
-  partner_name: ['partner_id', 'partner'],
-  partner_id: ['partner_id', 'partner'],
-};
+const idsOfNamed: ReadonlyMap<string, readonly LaneDimension[]> = new Map([
+  ['campaign', ['campaign_id_network']],
+  ['campaign_network', ['campaign_id_network']],
+  ['adgroup', ['adgroup_id_network']],
+  ['adgroup_network', ['adgroup_id_network']],
+  ['creative', ['creative_id_network']],
+  ['creative_network', ['creative_id_network']],
+  ['partner_name', ['partner_id', 'partner']],
+  ['partner_id', ['partner_id', 'partner']],
+]);
 
 /** One identity in so many states its ids as lists. */
 const LISTS_EVERY = 40;
 
-const isText = (dimension: Dimension): dimension is TextDimension => !isDateDimension(dimension);
-
-/** A lane's text for a dimension, in a report's currency. */
-export function textOf(lane: Lane, dimension: TextDimension, query: ReportQuery): string {
+/** A lane's text for a dimension, in a report's currency; null where the service has no value. */
+function textOf(lane: Lane, dimension: string, query: ReportQuery, vocabulary: Vocabulary): string | null {
   if (dimension === 'currency') return query.currency.name;
   if (dimension === 'currency_code') return query.currency.code;
-  return lane.texts[dimension];
+  return vocabulary.textOf(lane, dimension);
 }
 
 function dependencyOf(
@@ -62,9 +58,9 @@ function dependencyOf(
 }
 
 /** The identities of the lanes that a query's filters leave, in the lanes' order. */
-function createIdentities(query: ReportQuery, lanes: Lanes): Identities {
-  const dimensions = query.dimensions.filter((dimension) => isText(dimension));
-  const ids = [...new Set(dimensions.flatMap((dimension) => idsOfNamed[dimension] ?? []))];
+function createIdentities(query: ReportQuery, lanes: Lanes, vocabulary: Vocabulary): Identities {
+  const dimensions = query.dimensions.filter((dimension) => !isDateDimension(dimension));
+  const ids = [...new Set(dimensions.flatMap((dimension) => idsOfNamed.get(dimension) ?? []))];
   const withChannel = dimensions.includes('channel');
   const hidden: readonly LaneDimension[] = withChannel ? [...ids, 'partner', 'partner_id'] : ids;
   const { osNames } = query;
@@ -75,12 +71,13 @@ function createIdentities(query: ReportQuery, lanes: Lanes): Identities {
   const accepts = (lane: Lane): boolean =>
     (osNames === null || osNames.has(lane.texts.os_name)) &&
     query.filters.dimensions.every(
-      (filter) => !isText(filter.dimension) || filter.accepts(textOf(lane, filter.dimension, query)),
+      ({ dimension, accepts: isAccepted }) =>
+        isDateDimension(dimension) || isAccepted(textOf(lane, dimension, query, vocabulary)),
     );
 
   for (const lane of lanes.all) {
     if (!accepts(lane)) continue;
-    const texts = dimensions.map((dimension) => textOf(lane, dimension, query));
+    const texts = dimensions.map((dimension) => textOf(lane, dimension, query, vocabulary));
     const key = JSON.stringify([texts, hidden.map((id) => lane.texts[id])]);
     let index = indexByKey.get(key);
     if (index === undefined) {
@@ -88,7 +85,7 @@ function createIdentities(query: ReportQuery, lanes: Lanes): Identities {
       indexByKey.set(key, index);
       const seed = hashText(key);
       all.push({
-        texts: Object.fromEntries(dimensions.map((dimension, position) => [dimension, texts[position] ?? ''])),
+        texts: new Map(dimensions.map((dimension, position) => [dimension, texts[position] ?? null])),
         attrDependency: dependencyOf(lane, ids, seed, withChannel),
         seed,
       });
@@ -101,15 +98,17 @@ function createIdentities(query: ReportQuery, lanes: Lanes): Identities {
 /** The identities by query, the latest ones kept: a nightly caller asks the same report for many days. */
 export class IdentityStore {
   readonly #lanes: Lanes;
+  readonly #vocabulary: Vocabulary;
   readonly #entries = new Map<string, Identities>();
 
-  constructor(lanes: Lanes) {
+  constructor(lanes: Lanes, vocabulary: Vocabulary) {
     this.#lanes = lanes;
+    this.#vocabulary = vocabulary;
   }
 
   of(query: ReportQuery): Identities {
     const maxEntries = 16;
-    const found = this.#entries.get(query.identityKey) ?? createIdentities(query, this.#lanes);
+    const found = this.#entries.get(query.identityKey) ?? createIdentities(query, this.#lanes, this.#vocabulary);
     this.#entries.delete(query.identityKey);
     this.#entries.set(query.identityKey, found);
     for (const oldest of this.#entries.keys()) {

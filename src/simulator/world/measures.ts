@@ -109,6 +109,7 @@ export function countsAdRevenue(atom: Atom, at: Moment): boolean {
 export const revenue: Measure = (atom, ageHours, at) => Math.round(grossRevenue(atom, ageHours, at) * at.revenueRate);
 export const adRevenue: Measure = (atom, ageHours, at) =>
   countsAdRevenue(atom, at) ? Math.round(grossAdRevenue(atom, ageHours, at) * at.revenueRate) : 0;
+export const allRevenue = sumOf(revenue, adRevenue);
 
 const attributedSpend = (atom: Atom): number => Math.floor(atom.installs * atom.lane.bidMicros);
 

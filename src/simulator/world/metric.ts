@@ -14,8 +14,8 @@ export interface Metric {
   readonly shortName: string;
   readonly section: string;
   readonly formatting: string;
-  /** The filter name it is listed under. */
-  readonly filter: MetricFilterName;
+  /** The filter name it is listed under; null for none. */
+  readonly filter: MetricFilterName | null;
   readonly description: string;
   readonly increaseIsNegative: boolean;
   readonly unit: Unit;

@@ -5,7 +5,7 @@
  */
 
 import { cohortMetrics, cohortEventMetrics, lifetimeMetrics } from './cohort-metrics.ts';
-import { CONVERSION_VALUES, conversionValue, conversionValueTotal, eventMeasures, sumOf } from './measures.ts';
+import { CONVERSION_VALUES, conversionValue, conversionValueTotal, eventMeasures } from './measures.ts';
 import * as measure from './measures.ts';
 import { apart, counted, dailyMean, money, price, ratio } from './metric.ts';
 import type { Metric } from './metric.ts';
@@ -23,7 +23,7 @@ const conversion = { section: 'Conversion', filter: 'overview_metrics' } as cons
 const revenue = { section: 'Revenue', filter: 'overview_metrics' } as const;
 const spend = { section: 'Cost', filter: 'overview_metrics', increaseIsNegative: true } as const;
 const network = { section: 'Cost', filter: 'cost_metrics' } as const;
-const allRevenue = sumOf(measure.revenue, measure.adRevenue);
+const { allRevenue } = measure;
 /** Weekly and monthly users per daily one. */
 const WEEKLY_REACH = 3.1;
 const MONTHLY_REACH = 7.4;

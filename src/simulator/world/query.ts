@@ -1,14 +1,13 @@
 /** A report's query, read and checked: what the service would refuse never gets further than here. */
 
 import { dayAt, parseDay, parseUtcOffset } from '../../model/calendar.ts';
-import type { DayInterval, UtcOffset, WeekStart } from '../../model/calendar.ts';
+import type { Day, DayInterval, UtcOffset, WeekStart } from '../../model/calendar.ts';
 import { defaultCurrency, findCurrency } from './currencies.ts';
 import type { Currency } from './currencies.ts';
-import { isDimension, parseFilters } from './filters.ts';
-import type { Dimension, Filters } from './filters.ts';
+import { parseFilters } from './filters.ts';
+import type { Filters } from './filters.ts';
 import type { Moment } from './measures.ts';
 import type { Metric } from './metric.ts';
-import { metrics } from './metrics.ts';
 import {
   adSpendModes,
   attributionSources,
@@ -22,6 +21,7 @@ import {
 } from './parameters.ts';
 import { resolvePeriod } from './period.ts';
 import { invalid, missing, unsupported } from './refusal.ts';
+import type { Vocabulary } from './vocabulary.ts';
 
 export interface SortKey {
   /** A requested dimension or metric. */
@@ -30,10 +30,13 @@ export interface SortKey {
 }
 
 export interface ReportQuery {
-  readonly dimensions: readonly Dimension[];
+  readonly dimensions: readonly string[];
   readonly metrics: readonly Metric[];
   readonly filters: Filters;
   readonly days: DayInterval;
+  readonly weekStartsOn: WeekStart;
+  /** Days that are to be left out. */
+  readonly isHidden: (day: Day) => boolean;
   readonly utcOffset: UtcOffset;
   readonly currency: Currency;
   /** Equal for queries that tell rows apart in the same way. */
@@ -70,14 +73,13 @@ function oneOf<T extends string>(query: URLSearchParams, parameter: string, allo
   return known;
 }
 
-function parseDimensions(query: URLSearchParams, parameter: string): Dimension[] {
-  return listOf(query, parameter).map((name) => {
-    if (!isDimension(name)) throw unsupported('dimension', name, parameter);
-    return name;
-  });
+function parseDimensions(query: URLSearchParams, parameter: string, known: readonly string[]): readonly string[] {
+  const names = listOf(query, parameter);
+  for (const name of names) if (!known.includes(name)) throw unsupported('dimension', name, parameter);
+  return names;
 }
 
-function parseMetrics(query: URLSearchParams): Metric[] {
+function parseMetrics(query: URLSearchParams, metrics: Vocabulary['metrics']): Metric[] {
   return listOf(query, 'metrics').map((name) => {
     const metric = metrics.get(name);
     if (metric === undefined) throw unsupported('metric', name, 'metrics');
@@ -128,27 +130,38 @@ function checkComparison(query: URLSearchParams): void {
   oneOf(query, 'period_over_period', comparisonPeriods, 'previous_period');
 }
 
+/** What a query is read by: the names the world knows, and what holds at the instant asked at. */
+export interface Understanding extends Pick<ReportQuery, 'weekStartsOn' | 'isHidden'> {
+  readonly vocabulary: Vocabulary;
+}
+
 /** A report query as the service understands it; throws RequestRefused where the service answers 400. */
-export function parseQuery(query: URLSearchParams, now: Date, weekStartsOn: WeekStart): ReportQuery {
+export function parseQuery(
+  query: URLSearchParams,
+  now: Date,
+  { vocabulary, weekStartsOn, isHidden }: Understanding,
+): ReportQuery {
   const absent = required.filter((parameter) => (query.get(parameter) ?? '') === '');
   if (absent.length > 0) throw missing(absent);
 
-  const dimensions = parseDimensions(query, 'dimensions');
-  const requested = parseMetrics(query);
+  const dimensions = parseDimensions(query, 'dimensions', vocabulary.dimensions);
+  const requested = parseMetrics(query, vocabulary.metrics);
   const utcOffset = parseOffset(query);
   const currency = parseCurrency(query);
   const revenueMode = oneOf(query, 'iap_revenue_mode', revenueModes, 'GROSS_100');
   const revenueShare = Number(revenueMode.replace('GROSS_', '')) / 100;
   const osNames = listOf(query, 'os_names');
   const filterTexts = [...query].filter(([parameter]) => parameter.includes('__'));
-  parseDimensions(query, 'index');
+  parseDimensions(query, 'index', vocabulary.dimensions);
   checkComparison(query);
 
   return {
     dimensions,
     metrics: requested,
-    filters: parseFilters(query),
+    filters: parseFilters(query, vocabulary),
     days: resolvePeriod(query.get('date_period') ?? '', dayAt(now, utcOffset), weekStartsOn),
+    weekStartsOn,
+    isHidden,
     utcOffset,
     currency,
     identityKey: JSON.stringify([dimensions, currency.code, osNames, filterTexts]),

@@ -5,7 +5,6 @@ import { isDateDimension } from '../../model/dimension.ts';
 import type { AtomStore } from './atoms.ts';
 import { createBuckets } from './buckets.ts';
 import type { Bucket } from './buckets.ts';
-import { isDimension } from './filters.ts';
 import { groupAtoms, measuresOf } from './grouping.ts';
 import type { Group } from './grouping.ts';
 import { hashText, mix } from './hash.ts';
@@ -15,6 +14,7 @@ import type { Metric } from './metric.ts';
 import type { ReportQuery } from './query.ts';
 import { writeValue, writeWithheld } from './value-text.ts';
 import type { Cell } from './value-text.ts';
+import type { Vocabulary } from './vocabulary.ts';
 
 /** `attr_dependency`, then one key per dimension and per metric, in the order requested. */
 export type ReportRow = Readonly<Record<string, Cell | Readonly<Record<string, Dependency>>>>;
@@ -40,7 +40,7 @@ export interface ReportSource {
   readonly identities: IdentityStore;
   readonly production: AtomStore;
   readonly sandbox: AtomStore;
-  readonly weekStartsOn: 0 | 1;
+  readonly vocabulary: Vocabulary;
   readonly envelope: 'warnings' | 'data_warnings';
 }
 
@@ -74,26 +74,27 @@ interface Line {
   readonly values: readonly { readonly column: Column; readonly value: number | null; readonly withheld: boolean }[];
 }
 
-function writeRow({ group, seed, values }: Line, query: ReportQuery): ReportRow {
-  const row: Record<string, ReportRow[string]> = { attr_dependency: group.identity.attrDependency };
+function writeRow({ group, seed, values }: Line, query: ReportQuery, vocabulary: Vocabulary): ReportRow {
+  // Not an object to be filled: `__proto__` may be the name of a metric.
+  const row: [string, ReportRow[string]][] = [['attr_dependency', group.identity.attrDependency]];
   for (const dimension of query.dimensions) {
     const date = isDateDimension(dimension) ? group.bucket.texts[dimension] : undefined;
-    const text = isDateDimension(dimension) ? undefined : group.identity.texts[dimension];
-    row[dimension] = (query.isoDates ? date?.iso : date?.local) ?? text ?? '';
+    const label = query.isoDates ? date?.iso : date?.local;
+    const text = label ?? group.identity.texts.get(dimension) ?? null;
+    if (text !== null || !vocabulary.leavesOut(dimension)) row.push([dimension, text]);
   }
   for (const { column, value, withheld } of values) {
     const cellSeed = mix(seed, column.seed);
-    row[column.metric.id] = withheld ? writeWithheld(cellSeed) : writeValue(column.metric, value, cellSeed);
+    row.push([column.metric.id, withheld ? writeWithheld(cellSeed) : writeValue(column.metric, value, cellSeed)]);
   }
-  return row;
+  return Object.fromEntries(row);
 }
 
 function sortKeyOf(line: Line, name: string): string | number {
   const cell = line.values.find(({ column }) => column.metric.id === name);
   if (cell !== undefined) return cell.value ?? Number.NEGATIVE_INFINITY;
-  if (!isDimension(name)) return '';
   if (isDateDimension(name)) return line.group.bucket.texts[name]?.iso ?? '';
-  return line.group.identity.texts[name] ?? '';
+  return line.group.identity.texts.get(name) ?? '';
 }
 
 function sortLines(lines: Line[], query: ReportQuery): void {
@@ -145,7 +146,7 @@ export function createReport(query: ReportQuery, source: ReportSource): Report |
   const columns = query.metrics.map((metric) => columnOf(metric));
   const tests = query.filters.metrics.map(({ metric, accepts }) => ({ column: columnOf(metric), accepts }));
 
-  const buckets = createBuckets(query, source.weekStartsOn);
+  const buckets = createBuckets(query);
   const atoms = query.sandbox ? source.sandbox : source.production;
   const groups = groupAtoms(query, atoms, buckets, source.identities.of(query), measures);
   const withheldBy = new Map(
@@ -172,6 +173,6 @@ export function createReport(query: ReportQuery, source: ReportSource): Report |
     shown.length < lines.length
       ? [`The report was limited to ${shown.length} rows; ${lines.length} rows matched the query.`]
       : [];
-  const rows = shown.map((line) => writeRow(line, query));
+  const rows = shown.map((line) => writeRow(line, query, source.vocabulary));
   return enclose({ rows, totals, pagination: null }, warnings, source, query);
 }

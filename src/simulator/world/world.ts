@@ -6,6 +6,7 @@
  * once a value's horizon has passed (observed: How numbers move), it is the same for ever.
  */
 
+import type { Day } from '../../model/calendar.ts';
 import { AtomStore } from './atoms.ts';
 import { listFilterItems } from './catalog.ts';
 import type { FilterItem } from './catalog.ts';
@@ -13,9 +14,12 @@ import { createApps, createLinks, createPartners } from './entities.ts';
 import type { WorldApp, WorldLink, WorldPartner } from './entities.ts';
 import { IdentityStore } from './identity.ts';
 import { createLanes } from './lanes.ts';
+import { noQuirks } from './quirks.ts';
+import type { Quirks } from './quirks.ts';
 import { parseQuery } from './query.ts';
 import { createReport } from './report.ts';
 import type { Report } from './report.ts';
+import { createVocabulary } from './vocabulary.ts';
 
 export { RequestRefused } from './refusal.ts';
 export type { FilterItem, Report, WorldApp, WorldLink, WorldPartner };
@@ -32,6 +36,8 @@ export interface WorldOptions {
   readonly weekStartsOn: 0 | 1;
   /** Which of the two report envelopes is answered (observed: Answers). */
   readonly envelope: 'warnings' | 'data_warnings';
+  /** How the world disagrees with what its caller expects; all off by default. */
+  readonly quirks: Partial<Quirks>;
 }
 
 export const defaultWorld: WorldOptions = {
@@ -42,18 +48,22 @@ export const defaultWorld: WorldOptions = {
   rowsPerDay: 150,
   weekStartsOn: 1,
   envelope: 'warnings',
+  quirks: {},
 };
 
 export interface World {
   readonly options: WorldOptions;
+  readonly quirks: Quirks;
   readonly partners: readonly WorldPartner[];
   readonly apps: readonly WorldApp[];
   /** Parents before their children. */
   readonly links: readonly WorldLink[];
   /** The report as the service answers it at `now`; null when nothing matched. Throws RequestRefused. */
   report(query: URLSearchParams, now: Date): Report | null;
-  /** The items of each required filter. Throws RequestRefused. */
-  filtersData(query: URLSearchParams): Readonly<Record<string, readonly FilterItem[]>>;
+  /** Whether a metric's rows add up to its total. */
+  isAdditive(metric: string): boolean;
+  /** The items of each required filter, as listed at `now` (default: before anything moved). Throws RequestRefused. */
+  filtersData(query: URLSearchParams, now?: Date): Readonly<Record<string, readonly FilterItem[]>>;
 }
 
 /** A world; two of the same options answer alike. */
@@ -64,19 +74,32 @@ export function createWorld(options: Partial<WorldOptions> = {}): World {
   const apps = createApps(seed, chosen.apps);
   const links = createLinks(seed, chosen.links, apps, partners);
   const lanes = createLanes(seed, chosen.rowsPerDay, apps, links, partners);
+  const quirks: Quirks = { ...noQuirks, ...chosen.quirks };
+  const vocabulary = createVocabulary(quirks);
   const source = {
-    identities: new IdentityStore(lanes),
+    identities: new IdentityStore(lanes, vocabulary),
     production: new AtomStore(seed, lanes, 'production'),
     sandbox: new AtomStore(seed, lanes, 'sandbox'),
-    weekStartsOn,
+    vocabulary,
     envelope,
   };
+  const catalog = { apps, partners, lanes, vocabulary, changes: quirks.catalog };
+  const { weeks, emptied } = quirks;
   return {
     options: chosen,
+    quirks,
     partners,
     apps,
     links,
-    report: (query, now) => createReport(parseQuery(query, now, weekStartsOn), source),
-    filtersData: (query) => listFilterItems(query, { apps, partners, lanes }),
+    report(query, now) {
+      const understanding = {
+        vocabulary,
+        weekStartsOn: weeks !== null && now >= weeks.from ? weeks.startOn : weekStartsOn,
+        isHidden: (day: Day) => emptied?.isEmpty(day, now) ?? false,
+      };
+      return createReport(parseQuery(query, now, understanding), source);
+    },
+    isAdditive: (metric) => vocabulary.metrics.get(metric)?.additive ?? false,
+    filtersData: (query, now = new Date(0)) => listFilterItems(query, now, catalog),
   };
 }
