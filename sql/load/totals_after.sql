@@ -3,4 +3,4 @@
 select
     p as start_day,
     n as rows
-from temp."ripen after"
+from "ripen after"

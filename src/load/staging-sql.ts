@@ -11,22 +11,22 @@ import type { Columns } from './slice-columns.ts';
 /** The temporary tables of a batch. */
 export const staging = {
   /** One row per document of the files: its rows as JSON and what stands beside them. */
-  documents: 'temp."ripen documents"',
+  documents: '"ripen documents"',
   /** One row per spooled file: path, window_no, part_no. */
-  answers: 'temp."ripen answers"',
+  answers: '"ripen answers"',
   /** One row per window: window_no, start_day, end_day. */
-  windows: 'temp."ripen windows"',
+  windows: '"ripen windows"',
   /** A view: every row as text, as it came, beside WINDOW, PART and `_extra`. */
-  staged: 'temp."ripen staged"',
+  staged: '"ripen staged"',
   /** Every row in the types of the slice, beside WINDOW, PART and ODD. */
-  typed: 'temp."ripen typed"',
+  typed: '"ripen typed"',
   /** What became of texts in an unusual form: metric, text, plain. */
-  plainTexts: 'temp."ripen plain texts"',
+  plainTexts: '"ripen plain texts"',
   /** Texts that are no numbers: metric, text, reason. */
-  notNumbers: 'temp."ripen not numbers"',
+  notNumbers: '"ripen not numbers"',
   /** Totals per period before and after a window was replaced. */
-  before: 'temp."ripen before"',
-  after: 'temp."ripen after"',
+  before: '"ripen before"',
+  after: '"ripen after"',
 } as const;
 
 /** Number of the window in its batch, of the part in its window, and whether a text of the row was not cast. */
