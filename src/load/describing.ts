@@ -1,10 +1,16 @@
 /** What analysts read beside the numbers: the `_final` view, comments on tables and columns, the metrics of a slice. */
 
+import * as z from 'zod';
+
 import { MS_PER_DAY } from '../model/calendar.ts';
 import { formatColumnType } from '../model/column-type.ts';
 import { isDateDimension } from '../model/dimension.ts';
+import { nextRefreshAt, stateOf } from '../model/maturity.ts';
 import { catalogItemOf, type Metric } from '../model/metric.ts';
+import { readPeriods } from '../warehouse/ledger.ts';
 import { identifier, literal } from '../warehouse/quoting.ts';
+import { timestamp } from '../warehouse/shapes.ts';
+import { statement } from '../warehouse/statements.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Target } from './target.ts';
 
@@ -91,7 +97,12 @@ left join ripen.periods as p
     on p.slice = ${literal(slice.name)} and p.fingerprint = ${literal(fingerprint)} and ${period}`;
 }
 
-async function recordMetrics(warehouse: Warehouse, { slice, metrics, columns }: Target): Promise<void> {
+/**
+ * Records a slice's metrics; where one ripens otherwise than before, every period is told anew how it stands, as nobody is
+ * asked for it again because of that.
+ */
+async function recordMetrics(warehouse: Warehouse, target: Target): Promise<void> {
+  const { slice, metrics, columns } = target;
   const rows = metrics.map((metric, position) => ({
     metric: metric.id,
     position,
@@ -101,13 +112,25 @@ async function recordMetrics(warehouse: Warehouse, { slice, metrics, columns }: 
     additivity: metric.additivity,
     horizon_seconds: metric.horizonMs === null ? null : metric.horizonMs / 1000,
   }));
+  const parameters = [slice.name, JSON.stringify(rows), slice.settleMs / 1000];
+  const [changed] = await warehouse.rows(statement('ledger/metrics_changed'), parameters, changedRow);
   await warehouse.run('delete from ripen.slice_metrics where slice = $1', [slice.name]);
-  await warehouse.run(
-    `insert into ripen.slice_metrics by name
-     select $1 as slice, m.*, $3::bigint as settle_seconds
-     from (
-         select unnest(from_json($2::json, '[{"metric":"VARCHAR","position":"INTEGER","type":"VARCHAR","family":"VARCHAR","additive":"BOOLEAN","additivity":"VARCHAR","horizon_seconds":"BIGINT"}]'), recursive := true)
-     ) as m`,
-    [slice.name, JSON.stringify(rows), slice.settleMs / 1000],
-  );
+  await warehouse.run(statement('ledger/record_metrics'), parameters);
+  if (changed?.is_changed === true) await recordStates(warehouse, target);
+}
+
+const changedRow = z.object({ is_changed: z.boolean() });
+
+async function recordStates(warehouse: Warehouse, { slice, metrics, fingerprint }: Target): Promise<void> {
+  const periods = await readPeriods(warehouse, slice.name, fingerprint);
+  if (periods.size === 0) return;
+  const states = [...periods.values()].map((held) => {
+    const next = nextRefreshAt(held, metrics, slice, held);
+    return {
+      start_day: held.bucket.start,
+      state: stateOf(held, metrics, slice, held),
+      next_refresh_at: next === null ? null : timestamp(next),
+    };
+  });
+  await warehouse.run(statement('ledger/record_states'), [slice.name, fingerprint, JSON.stringify(states)]);
 }

@@ -22,7 +22,7 @@ export function healthOf(report: Omit<StatusReport, 'health'>): Health {
   const [newest] = report.runs;
   const findings = [
     ...(newest === undefined ? [neverLoaded] : [...runFindings(newest), ...lateFindings(newest, report.as_of)]),
-    ...(newest === undefined ? [] : missingFindings(report)),
+    ...(newest === undefined ? [] : [...missingFindings(report), ...doubtfulFindings(report)]),
     ...rejectedFindings(report),
   ];
   const state = findings.some((finding) => finding.state === 'failed')
@@ -101,6 +101,18 @@ function missingFindings({ slices }: Pick<StatusReport, 'slices'>): Finding[] {
         ? `${slice.name}: 1 period was never loaded: ${oldest.first_day}.`
         : `${slice.name}: ${missing.length} periods were never loaded, the oldest from ${oldest.first_day} on.`;
     return [{ state: 'watch', message, hint: `Run \`ripen sync --slice ${slice.name}\`.` }];
+  });
+}
+
+/** Periods that are held, but not as something to rely on. */
+function doubtfulFindings({ slices, as_of: asOf }: Pick<StatusReport, 'slices' | 'as_of'>): Finding[] {
+  const overdueSince = new Date(Date.parse(asOf) - LATE_MS).toISOString();
+  return slices.flatMap((slice): Finding[] => {
+    const overdue = slice.ages.filter(({ next_refresh_at: next }) => next !== null && next < overdueSince);
+    const [oldest] = overdue;
+    if (oldest === undefined) return [];
+    const message = `${slice.name}: ${overdue.length} ${overdue.length === 1 ? 'period is' : 'periods are'} overdue for another fetch, the oldest ${oldest.first_day}.`;
+    return [{ state: 'watch', message, hint: `Run \`ripen sync --slice ${slice.name}\`; what then fails says why.` }];
   });
 }
 

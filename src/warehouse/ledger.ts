@@ -60,7 +60,8 @@ export async function readSliceLedger(warehouse: Warehouse, slice: string): Prom
   return { live: find('live'), building: find('building') };
 }
 
-async function readPeriods(warehouse: Warehouse, slice: string, fingerprint: string): Promise<Map<Day, LoadedPeriod>> {
+/** What is known of each period of one slice under one fingerprint, by first day of the bucket. */
+export async function readPeriods(warehouse: Warehouse, slice: string, fingerprint: string): Promise<Map<Day, LoadedPeriod>> {
   const rows = await warehouse.rows(statement('ledger/loaded_periods'), [slice, fingerprint], periodRow);
   return new Map(
     rows.map((row) => [

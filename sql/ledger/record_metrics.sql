@@ -1,0 +1,18 @@
+-- The metrics of a slice as now configured, in the place of what was deleted before.
+-- $1 slice, $2 the metrics (JSON list), $3 settle seconds
+-- Returns nothing.
+insert into ripen.slice_metrics by name
+select
+    $1 as slice,
+    m.*,
+    $3::bigint as settle_seconds
+from (
+    select
+        unnest(
+            from_json(
+                $2::json,
+                '[{"metric":"VARCHAR","position":"INTEGER","type":"VARCHAR","family":"VARCHAR","additive":"BOOLEAN","additivity":"VARCHAR","horizon_seconds":"BIGINT"}]'
+            ),
+            recursive := true
+        )
+) as m
