@@ -82,7 +82,8 @@ export function connect(config: HttpService, emit: Emit, clock: Clock = realCloc
         });
 
   return {
-    report: (parameters, saveAs, signal) => askReport(reports, parameters, saveAs, config.maxResponseBytes, signal),
+    report: (parameters, saveAs, signal, page) =>
+      askReport(reports, { parameters, page: page ?? null, saveAs, maxBytes: config.maxResponseBytes }, signal),
     filtersData: (request, signal) => askFiltersData(reports, request, signal),
     partners: (signal) => campaign.partners(signal),
     links: (appToken, parent, signal) => campaign.links(appToken, parent, signal),

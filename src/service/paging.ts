@@ -60,7 +60,14 @@ export async function* pages<T>({
 function nextTarget(paging: Paging, target: string, origin: string): string | null {
   const next = paging?.next;
   if (next === undefined) return afterTarget(paging?.cursors?.after ?? '', target, origin);
-  if (next === null || next.trim() === '') return null;
+  return next === null || next.trim() === '' ? null : pageTarget(next, target, origin);
+}
+
+/**
+ * Path and query of an address that a page at `target` named; throws `SOURCE_ENDLESS_PAGES` unless it is on the origin
+ * asked.
+ */
+export function pageTarget(next: string, target: string, origin: string): string {
   const base = new URL(target, origin).href;
   const url = URL.canParse(next, base) ? new URL(next, base) : null;
   if (url?.origin !== origin) {

@@ -8,6 +8,9 @@
 
 import type { Catalog, CatalogFilter, CatalogSection } from '../model/catalog.ts';
 import type { Link, Partner } from '../model/link.ts';
+import type { ReportPage } from './report-paging.ts';
+
+export { nextPageOf, type ReportPage } from './report-paging.ts';
 
 /** A body that was received completely and saved. */
 export interface SavedBody {
@@ -70,11 +73,17 @@ export interface ServiceStatistics {
 
 export interface Service {
   /**
-   * Asks for a report with exactly these query parameters and saves the body, undecoded, at a path (overwritten).
-   * Returns null for 204, the service's form of an empty report. Throws `SOURCE_TOO_HEAVY` for 504 and for a deadline
-   * that passed: a smaller question may succeed.
+   * Asks for a report with exactly these query parameters, or for a page of it, and saves the body, undecoded, at a path
+   * (overwritten). Returns null for 204, the service's form of an empty report. Throws `SOURCE_TOO_HEAVY` for 504 and
+   * `SOURCE_TIMEOUT` for a deadline that passed, after either of which a smaller question may succeed;
+   * `SOURCE_ENDLESS_PAGES` for a page on another origin; `DATA_MALFORMED` for a body that holds the credential.
    */
-  report(parameters: Readonly<Record<string, string>>, saveAs: string, signal: AbortSignal): Promise<SavedBody | null>;
+  report(
+    parameters: Readonly<Record<string, string>>,
+    saveAs: string,
+    signal: AbortSignal,
+    page?: ReportPage,
+  ): Promise<SavedBody | null>;
   /** Asks for lists of filter items; throws `SOURCE_GARBLED` when none of them was answered. */
   filtersData(request: FiltersDataRequest, signal: AbortSignal): Promise<FiltersData>;
   /** Pages of the partner list, each non-empty. */
