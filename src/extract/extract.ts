@@ -13,7 +13,7 @@ import type { Part } from '../model/part.ts';
 import type { Slice } from '../model/slice.ts';
 import { labelOf, reportParameters, type Window } from '../model/window.ts';
 import { linkSignals } from '../service/linked-signal.ts';
-import type { SavedBody, Service } from '../service/service.ts';
+import { nextPageOf, type ReportPage, type SavedBody, type Service } from '../service/service.ts';
 import { quoteLongNumbers } from '../spool/long-numbers.ts';
 import type { Spool, Spooled, SpooledAnswer, WholeAnswer } from '../spool/spool.ts';
 import { askWhole, isComparable } from './whole.ts';
@@ -198,15 +198,62 @@ function spooledOf(window: Window, answered: PartAnswers, whole: WholeAnswer | n
   return { window, answers, whole, requests, requestedAt, receivedAt };
 }
 
-/** Every page of a part. What leads to further pages in a form that cannot be followed is left to the proof. */
+/** More than any report has; a loop has as many as it likes. */
+const MAX_PAGES = 10_000;
+
+/**
+ * Every page of a part. Pages that cannot be followed, lead elsewhere or lead in a circle end it: whether the rows that came
+ * are all there are is then for the proof to say.
+ */
 async function fetchPart(window: Window, part: Part, { service, spool, signal }: Extraction): Promise<PartAnswer> {
   const requestedAt = new Date();
   const pages: SavedBody[] = [];
+  const asked = new Set<string>();
   const parameters = reportParameters(window, part);
-  const saved = await service.report(parameters, spool.pathFor(window), signal);
-  if (saved !== null && saved.plainBytes > MAX_DOCUMENT_BYTES) throw await tooLarge(window, saved, spool);
-  if (saved !== null) pages.push(await keptPage(saved, spool));
-  return { pages, unfollowed: null, requestedAt, receivedAt: new Date() };
+  let unfollowed: string | null = null;
+  let page: ReportPage | null = null;
+  do {
+    const saved = await askPage(page, async () =>
+      service.report(parameters, spool.pathFor(window), signal, page ?? undefined),
+    );
+    if (saved !== null && 'because' in saved) {
+      unfollowed = saved.because;
+      break;
+    }
+    if (saved === null) break;
+    if (saved.plainBytes > MAX_DOCUMENT_BYTES) throw await tooLarge(window, saved, spool);
+    pages.push(await keptPage(saved, spool));
+    page = nextOf(saved);
+    if (page === null) break;
+    const key = JSON.stringify(page);
+    if (asked.has(key) || asked.size >= MAX_PAGES) unfollowed = `its pages did not end after ${pages.length}`;
+    asked.add(key);
+  } while (unfollowed === null);
+  return { pages, unfollowed, requestedAt, receivedAt: new Date() };
+}
+
+/** A page, or why it could not be followed; the first one is no page that is followed. */
+async function askPage(
+  page: ReportPage | null,
+  ask: () => Promise<SavedBody | null>,
+): Promise<SavedBody | { readonly because: string } | null> {
+  try {
+    return await ask();
+  } catch (error) {
+    const failure = asFailure(error);
+    const isLost = failure.code === 'SOURCE_ENDLESS_PAGES' || failure.code === 'SOURCE_REFUSED';
+    if (page === null || !isLost) throw failure;
+    return { because: failure.message };
+  }
+}
+
+/** Where an answer goes on; what says so in a form that nobody knows is found again, and told, when it is loaded. */
+function nextOf({ pagination }: SavedBody): ReportPage | null {
+  try {
+    return nextPageOf(pagination ?? null);
+  } catch {
+    return null;
+  }
 }
 
 async function keptPage(saved: SavedBody, spool: Extraction['spool']): Promise<SavedBody> {

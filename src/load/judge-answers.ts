@@ -1,7 +1,8 @@
 /** The verdict on the form of a window's answers, from what inspection found. Pure. */
 
-import { Failure } from '../errors.ts';
+import { asFailure, Failure } from '../errors.ts';
 import type { Window } from '../model/window.ts';
+import { nextPageOf } from '../service/service.ts';
 import type { Spooled } from '../spool/spool.ts';
 import { saysCut, type Answer, type BrokenAnswer } from './answers.ts';
 import { subjectOf } from './check.ts';
@@ -127,6 +128,8 @@ function partOf(window: Window, pages: readonly Answer[], unfollowed: string | n
 
 function doubtOf(window: Window, pages: readonly Answer[], unfollowed: string | null, rowCount: number): Doubt | null {
   if (unfollowed !== null) return { because: unfollowed, isRefutable: true };
+  const further = furtherPage(pages.at(-1));
+  if (further !== null) return further;
   const limit = Number(window.slice.parameters['limit'] ?? Infinity);
   if (rowCount > 0 && rowCount >= limit) {
     return {
@@ -139,4 +142,15 @@ function doubtOf(window: Window, pages: readonly Answer[], unfollowed: string | 
     if (said !== 'no') return { because: `the service warned: ${warning}`, isRefutable: said === 'words' };
   }
   return null;
+}
+
+/** A page that nobody asked for although the last one names it, or names something that nobody understands. */
+function furtherPage(last: Answer | undefined): Doubt | null {
+  try {
+    return nextPageOf(last?.pagination ?? null) === null
+      ? null
+      : { because: 'the answer named a further page that was not asked for', isRefutable: false };
+  } catch (error) {
+    return { because: asFailure(error).message, isRefutable: true };
+  }
 }

@@ -2,6 +2,7 @@
 
 import type { Part } from './part.ts';
 import type { Day, DayInterval, WeekStart } from './calendar.ts';
+import { DEFAULT_WEEK_START } from './period.ts';
 
 /**
  * What is known of an answer's completeness: `proven` by the service's totals, `unverifiable` where it stated none that add
@@ -69,4 +70,9 @@ export function heldPeriods(ledger: SliceLedger, fingerprint: string): LoadedPer
   const mine = tableOf(ledger, fingerprint);
   const tables = mine === ledger.live ? [ledger.live] : [ledger.live, mine];
   return tables.flatMap((table) => [...(table?.periods.values() ?? [])]);
+}
+
+/** The weekday a slice's weeks begin with, as far as its tables have taught. */
+export function weekStartOf(ledger: SliceLedger, fingerprint: string): WeekStart {
+  return (tableOf(ledger, fingerprint) ?? ledger.live)?.weekStartsOn ?? DEFAULT_WEEK_START;
 }

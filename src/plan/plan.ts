@@ -9,10 +9,10 @@
 import { daysBetween, type DayInterval, type WeekStart } from '../model/calendar.ts';
 import { coveredPeriods } from '../model/coverage.ts';
 import { fingerprintOf } from '../model/fingerprint.ts';
-import { heldPeriods, tableOf, type LoadedPeriod, type SliceLedger, type SliceTable } from '../model/ledger.ts';
+import { heldPeriods, tableOf, weekStartOf, type LoadedPeriod, type SliceLedger, type SliceTable } from '../model/ledger.ts';
 import { dueReason, isDoubtfullyEmpty } from '../model/maturity.ts';
 import type { Metric } from '../model/metric.ts';
-import { DEFAULT_WEEK_START, periodsOf, type Period } from '../model/period.ts';
+import { periodsOf, type Period } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
 import { windowOf, type DuePeriod, type DueReason, type Window } from '../model/window.ts';
 import { windowDays } from './sizing.ts';
@@ -38,11 +38,6 @@ export interface PlanRequest {
   readonly asOf: Date;
   /** Plans exactly the periods that touch these days, whatever their state. */
   readonly forced: DayInterval | null;
-}
-
-/** The weekday a slice's weeks begin with, as far as its tables have taught. */
-export function weekStartOf(ledger: SliceLedger, fingerprint: string): WeekStart {
-  return (tableOf(ledger, fingerprint) ?? ledger.live)?.weekStartsOn ?? DEFAULT_WEEK_START;
 }
 
 /** The windows a run asks for, for one slice. */

@@ -54,6 +54,7 @@ export async function saveBody(
     plainBytes: gauge.bytes,
     sha256: hash.digest('hex'),
     longNumbers: gauge.hasLongNumbers,
+    pagination: gauge.pagination,
   };
 }
 

@@ -1,10 +1,11 @@
 /**
- * What has to be known of a document that flows by: its size, its ends, whether long numbers occur in it, and that no
- * secret does.
+ * What has to be known of a document that flows by: its size, its ends, whether it goes on, whether long numbers occur in
+ * it, and that no secret does.
  */
 
 import { type Secret, SecretSearch } from '../config/secret.ts';
 import { indiscreet, oversized } from './body-text.ts';
+import { PaginationScan } from './pagination-scan.ts';
 
 /** Enough to show what came instead of a document. */
 const HEAD_BYTES = 1024;
@@ -21,6 +22,7 @@ const NUMBER_STARTS = ':,[';
 export class PlainGauge {
   readonly #maxBytes: number;
   readonly #secrets: SecretSearch;
+  readonly #pages = new PaginationScan();
   readonly #head: Buffer[] = [];
   #headBytes = 0;
   #bytes = 0;
@@ -53,6 +55,11 @@ export class PlainGauge {
     return this.#hasLongNumbers;
   }
 
+  /** What the document says of further pages, parsed; null when it says nothing. */
+  get pagination(): unknown {
+    return this.#pages.found;
+  }
+
   /** The beginning of the document. */
   get head(): string {
     return Buffer.concat(this.#head).toString('utf8');
@@ -63,6 +70,7 @@ export class PlainGauge {
     this.#bytes += chunk.length;
     if (this.#bytes > this.#maxBytes) throw oversized(this.#maxBytes);
     if (this.#secrets.finds(chunk)) throw indiscreet(this.#bytes);
+    this.#pages.see(chunk);
     if (this.#headBytes < HEAD_BYTES) {
       // A copy: a slice would keep the whole chunk in memory.
       const part = Buffer.from(chunk.subarray(0, HEAD_BYTES - this.#headBytes));

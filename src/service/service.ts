@@ -25,6 +25,8 @@ export interface SavedBody {
   readonly sha256: string;
   /** Whether a bare JSON number occurs that may have more digits than a double carries. */
   readonly longNumbers: boolean;
+  /** What the answer says of further pages, parsed; null or left out when it says nothing. */
+  readonly pagination?: unknown;
 }
 
 export interface FiltersDataRequest {
