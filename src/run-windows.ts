@@ -48,7 +48,7 @@ export async function runWindows(windows: readonly Window[], run: WindowRun): Pr
   const queue = windows.map(afresh);
   const stop = new AbortController();
   const signal = AbortSignal.any([run.signal, stop.signal]);
-  const tracked = { ...run, queue, sizes: new WindowSizes(), shortfalls: new Map<Part, Shortfall>() };
+  const tracked = { ...run, queue, sizes: new WindowSizes(), divisions: new Map<Part, Division>() };
   try {
     for await (const batch of extract(queue, { ...run, signal })) {
       for (const miss of batch.missed) await afterMiss(miss, tracked, stop);
@@ -96,8 +96,14 @@ class WindowSizes {
 interface TrackedRun extends WindowRun {
   readonly queue: Asking[];
   readonly sizes: WindowSizes;
-  /** By how much the part fell short that a part was divided from. */
-  readonly shortfalls: Map<Part, Shortfall>;
+  /** By part, the division it came from. */
+  readonly divisions: Map<Part, Division>;
+}
+
+/** A part that fell short, and the two that took its place. */
+interface Division {
+  readonly shortfall: Shortfall;
+  readonly halves: readonly Part[];
 }
 
 /** Loads a batch, but for windows of a meaning that is no longer the target's. */
@@ -154,7 +160,7 @@ async function afterLoad(
     }
     case 'split': {
       const spooled = batch.find((each) => each.window === window);
-      const hopeless = window.periods.length > 1 ? null : withoutProgress(result.shortfalls, run);
+      const hopeless = window.periods.length > 1 ? null : withoutProgress(result, run);
       if (spooled === undefined || hopeless !== null) {
         recordFailed(hopeless === null ? result.failure : told(result.failure, hopeless), window, run);
         break;
@@ -164,7 +170,7 @@ async function afterLoad(
       const isKept = await split(
         { window, failure: result.failure, heavy, answered, whole: spooled.whole },
         run,
-        result.shortfalls,
+        result,
       );
       return isKept ? spooled.answers.filter((_, at) => answered.has(window.parts[at] ?? {})) : [];
     }
@@ -195,16 +201,26 @@ function provenAnswers(
   );
 }
 
-/** Why dividing parts once more cannot help, as a clause: one of them is as far from its totals as what it was divided from. */
-function withoutProgress(shortfalls: ReadonlyMap<Part, Shortfall>, run: TrackedRun): string | null {
-  for (const [part, { rows, differences, isCut }] of shortfalls) {
-    const before = run.shortfalls.get(part);
-    if (before === undefined || isCut) continue;
-    const isNearer = [...differences].some(([metric, away]) => away < (before.differences.get(metric) ?? Infinity));
-    if (!isNearer && rows <= before.rows) return 'dividing it brought the sums no nearer to the totals';
+/**
+ * Why dividing parts once more cannot help, as a clause: the halves of one of them brought no more rows than it had, and came
+ * no nearer to the totals.
+ */
+function withoutProgress({ shortfalls, rows }: Split, { divisions }: TrackedRun): string | null {
+  for (const [part, { isCut }] of shortfalls) {
+    const division = divisions.get(part);
+    if (division === undefined || isCut) continue;
+    const { shortfall, halves } = division;
+    const brought = halves.reduce((sum, half) => sum + (rows.get(half) ?? 0), 0);
+    const isNearer = [...shortfall.differences].some(([metric, before]) => {
+      const away = halves.reduce((sum, half) => sum + (shortfalls.get(half)?.differences.get(metric) ?? 0), 0);
+      return away < before;
+    });
+    if (!isNearer && brought <= shortfall.rows) return 'dividing it brought no more rows';
   }
   return null;
 }
+
+type Split = Extract<LoadResult, { readonly kind: 'split' }>;
 
 function told(failure: Failure, because: string): Failure {
   const { code, message, facts, hint, cause } = failure;
@@ -238,7 +254,7 @@ function isTurned(window: Window, { queue }: TrackedRun): boolean {
 async function split(
   { window, failure, heavy, answered, whole }: Missed,
   run: TrackedRun,
-  shortfalls: ReadonlyMap<Part, Shortfall> = new Map(),
+  seen: Pick<Split, 'shortfalls' | 'values'> = { shortfalls: new Map(), values: new Map() },
 ): Promise<boolean> {
   const { slice, fingerprint } = window;
   const isHeavy = failure.code !== 'DATA_INCOMPLETE';
@@ -256,16 +272,18 @@ async function split(
     return false;
   }
   const target = run.targets.get(slice.name);
-  const known = target === undefined ? new Map<string, never>() : await readKnownValues(run.warehouse, target);
+  const held = target === undefined ? new Map<string, never>() : await readKnownValues(run.warehouse, target);
+  const known = new Map([...held, ...seen.values]);
   const divided = splitParts(window, heavy, known);
   if (divided === null) {
     recordFailed(failure, window, run);
     if (isHeavy) await run.spool.discard({ answers: [...answered.values()] });
     return false;
   }
-  for (const [part, children] of divisionsOf(window, divided)) {
-    const shortfall = shortfalls.get(part);
-    if (shortfall !== undefined) for (const child of children) run.shortfalls.set(child, shortfall);
+  for (const [part, halves] of divisionsOf(window, divided)) {
+    const shortfall = seen.shortfalls.get(part);
+    if (shortfall === undefined) continue;
+    for (const half of halves) run.divisions.set(half, { shortfall, halves });
   }
   run.emit({ type: 'window_split', ...where, into: divided.parts.length });
   run.queue.unshift({ window: divided, answered, whole });

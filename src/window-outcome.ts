@@ -74,7 +74,8 @@ function tooLarge({ window, answers }: Spooled): LoadResult {
     hint: 'Give the slice fewer dimensions or metrics, or filter it, so that one period is smaller.',
   });
   const shortfall = { rows: 0, differences: new Map<string, number>(), isCut: true };
-  return { kind: 'split', window, failure, shortfalls: new Map(part === undefined ? [] : [[part, shortfall]]) };
+  const shortfalls = new Map(part === undefined ? [] : [[part, shortfall]]);
+  return { kind: 'split', window, failure, shortfalls, values: new Map(), rows: new Map() };
 }
 
 /** Counts and tells a window that became visible, and remembers the parts it had to be asked for in. */

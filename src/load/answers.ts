@@ -61,7 +61,9 @@ const MOST_SAID = 200;
 const MOST_OBJECT_SIZE = 4_294_967_295;
 
 export function objectSizeFor(spooled: readonly Spooled[]): number {
-  const sizes = spooled.flatMap(({ answers }) => answers.flatMap(({ pages }) => pages.map(({ plainBytes }) => plainBytes)));
+  const sizes = spooled.flatMap(({ answers }) =>
+    answers.flatMap(({ pages }) => pages.map(({ plainBytes }) => plainBytes)),
+  );
   return Math.min(MOST_OBJECT_SIZE, Math.max(LEAST_OBJECT_SIZE, Math.ceil(Math.max(0, ...sizes) * OBJECT_SIZE_SLACK)));
 }
 
@@ -171,7 +173,9 @@ function textsOf(json: string | null): string[] {
 export function saysCut(warning: string, rowCount: number): 'no' | 'words' | 'exactly these rows' {
   const words = warning.replaceAll(/\w*_\w*/g, ' ');
   const isOfRows = /\b(rows?|results?|records?|reports?|data|response|answer|output)\b/i.test(words);
-  const isCut = /\b(limit(ed)?|truncat\w*|cut|capped|partial(ly)?|incomplete|too many|not all|only the first)\b/i.test(words);
+  const isCut = /\b(limit(ed)?|truncat\w*|cut|capped|partial(ly)?|incomplete|too many|not all|only the first)\b/i.test(
+    words,
+  );
   if (!isOfRows || !isCut) return 'no';
   const numbers = [...words.matchAll(/\d[\d,.' ]*/g)].map(([text]) => Number(text.replaceAll(/\D/g, '')));
   return rowCount > 0 && numbers.includes(rowCount) ? 'exactly these rows' : 'words';

@@ -1,4 +1,4 @@
-/** Which values a slice's dimensions take: what its table holds, else what the catalog lists. */
+/** Which values a slice's dimensions take: what an answer brought, else what its table holds, else what the catalog lists. */
 
 import * as z from 'zod';
 
@@ -7,6 +7,7 @@ import { isDateDimension } from '../model/dimension.ts';
 import { identifier } from '../warehouse/quoting.ts';
 import { count } from '../warehouse/shapes.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
+import { staging, WINDOW } from './staging-sql.ts';
 import type { Target } from './target.ts';
 
 export interface KnownValue {
@@ -20,6 +21,30 @@ const valueRow = z.object({ value: z.string(), rows: count });
 /** More values do not make a better division. */
 const MOST_VALUES = 1000;
 
+/** By requested text dimension, the values of an answer that is staged. */
+export async function readStagedValues(
+  warehouse: Warehouse,
+  target: Target,
+  windowNo: number,
+): Promise<Map<string, readonly KnownValue[]>> {
+  const known = new Map<string, readonly KnownValue[]>();
+  for (const dimension of target.slice.dimensions.filter((name) => !isDateDimension(name))) {
+    const values = await valuesIn(warehouse, dimension, `${staging.typed} where ${WINDOW} = ${windowNo}`);
+    if (values.length > 0) known.set(dimension, values);
+  }
+  return known;
+}
+
+async function valuesIn(warehouse: Warehouse, dimension: string, rows: string): Promise<KnownValue[]> {
+  const column = identifier(dimension);
+  return warehouse.rows(
+    `select ${column} as value, count(*) as rows from (select ${column} from ${rows})
+     where ${column} is not null group by all order by rows desc, value limit ${MOST_VALUES}`,
+    [],
+    valueRow,
+  );
+}
+
 /** By requested text dimension; a dimension nothing is known of is absent. */
 export async function readKnownValues(
   warehouse: Warehouse,
@@ -27,13 +52,7 @@ export async function readKnownValues(
 ): Promise<Map<string, readonly KnownValue[]>> {
   const known = new Map<string, readonly KnownValue[]>();
   for (const dimension of target.slice.dimensions.filter((name) => !isDateDimension(name))) {
-    const column = identifier(dimension);
-    const seen = await warehouse.rows(
-      `select ${column} as value, count(*) as rows from ${target.table}
-       where ${column} is not null group by all order by rows desc, value limit ${MOST_VALUES}`,
-      [],
-      valueRow,
-    );
+    const seen = await valuesIn(warehouse, dimension, target.table);
     const listed = itemsOfDimension(dimension, target.catalog).map(({ id }) => ({ value: id, rows: 1 }));
     const values = seen.length > 0 ? seen : listed;
     if (values.length > 0) known.set(dimension, values);

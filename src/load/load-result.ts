@@ -4,6 +4,7 @@ import type { Failure } from '../errors.ts';
 import type { WeekStart } from '../model/calendar.ts';
 import type { Part } from '../model/part.ts';
 import type { Window } from '../model/window.ts';
+import type { KnownValue } from './known-values.ts';
 
 /** What became of a window, or of some neighbouring periods of one. */
 export type LoadResult =
@@ -28,6 +29,10 @@ export type LoadResult =
       readonly window: Window;
       readonly failure: Failure;
       readonly shortfalls: ReadonlyMap<Part, Shortfall>;
+      /** What the answer brought, by dimension: a hint where to divide. */
+      readonly values: ReadonlyMap<string, readonly KnownValue[]>;
+      /** Of every part. */
+      readonly rows: ReadonlyMap<Part, number>;
     }
   /** The service begins its weeks with another day than was assumed. */
   | { readonly kind: 'week start'; readonly window: Window; readonly weekStartsOn: WeekStart };

@@ -15,10 +15,20 @@ import type { Spooled } from '../spool/spool.ts';
 import { recordRejects } from '../warehouse/rejects.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { inspect, objectSizeFor, type Answer, type BrokenAnswer } from './answers.ts';
-import { checkDates, checkKeys, outOfOrder, periodRowsOf, subjectOf, sumsOf, weekStartsOf, type PartSums } from './check.ts';
+import {
+  checkDates,
+  checkKeys,
+  outOfOrder,
+  periodRowsOf,
+  subjectOf,
+  sumsOf,
+  weekStartsOf,
+  type PartSums,
+} from './check.ts';
 import { emptyStretches, lossFailure, sharesOf, type Known } from './guard.ts';
 import { judgeAnswers, type InspectedPart, type Sound } from './judge-answers.ts';
 import { knownPeriods } from './known-periods.ts';
+import { readStagedValues } from './known-values.ts';
 import type { LoadResult, LoadWarning, Shortfall } from './load-result.ts';
 import { differencesOf, type Comparison } from './proof.ts';
 import { provePart, proveWhole } from './prove.ts';
@@ -161,10 +171,11 @@ interface ProvenWindow {
 /** The verdict on a window's completeness, or what is to be done instead of loading it. */
 async function proveWindow(
   sound: Sound,
-  { warehouse, target: { slice } }: LoadRequest,
+  { warehouse, target }: LoadRequest,
   { sums, rejects }: Found,
 ): Promise<ProvenWindow | LoadResult> {
   const { spooled, windowNo, parts } = sound;
+  const { slice } = target;
   const { window } = spooled;
   // Rows left out take their values out of every sum, so nothing can be compared.
   if (rejects !== undefined) return { ...nothingProven, verdict: 'unverifiable' };
@@ -190,7 +201,9 @@ async function proveWindow(
   const because = first ?? whole;
   const comparisons = proofs.flatMap((proof) => proof.comparisons);
   if (because === null) {
-    const isUnverifiable = proofs.some(({ verdict }, at) => verdict === 'unverifiable' && (parts[at]?.rowCount ?? 0) > 0);
+    const isUnverifiable = proofs.some(
+      ({ verdict }, at) => verdict === 'unverifiable' && (parts[at]?.rowCount ?? 0) > 0,
+    );
     const verdict = isUnverifiable || comparisons.length === 0 ? 'unverifiable' : 'proven';
     const [notAdditive, addsUp] = [
       proofs.flatMap((proof) => proof.notAdditive),
@@ -208,7 +221,10 @@ async function proveWindow(
   });
   // The parts agree with their own totals and not with the whole's: dividing them further cannot help.
   if (first === null) return { kind: 'failed', window, failure };
-  return { kind: 'split', window, failure, shortfalls };
+  const rows = new Map(window.parts.map((part, at) => [part, parts[at]?.rowCount ?? 0]));
+  // Days divide a window of several periods.
+  const values = window.periods.length > 1 ? new Map() : await readStagedValues(warehouse, target, windowNo);
+  return { kind: 'split', window, failure, shortfalls, values, rows };
 }
 
 const nothingProven: Omit<ProvenWindow, 'verdict'> = { comparisons: [], notAdditive: [], addsUp: [], warnings: [] };

@@ -136,7 +136,9 @@ export function proofOf(comparisons: readonly Comparison[]): Proof {
     comparisons,
     against,
     notAdditive: isProven ? odd.map(({ metric }) => metric) : [],
-    addsUp: isProven ? assumed.filter((each) => each.agrees && each.nonZero >= LEAST_VALUES).map(({ metric }) => metric) : [],
+    addsUp: isProven
+      ? assumed.filter((each) => each.agrees && each.nonZero >= LEAST_VALUES).map(({ metric }) => metric)
+      : [],
   };
 }
 
@@ -157,7 +159,9 @@ export function totalsOfPages(pages: readonly Totals[]): Totals[] {
   const [first, ...others] = pages;
   if (first === undefined) return [new Map()];
   if (others.length === 0) return [first];
-  const isRepeated = [...first].every(([metric, { text }]) => others.every((other) => other.get(metric)?.text === text));
+  const isRepeated = [...first].every(([metric, { text }]) =>
+    others.every((other) => other.get(metric)?.text === text),
+  );
   return isRepeated ? [first, addTotals(pages)] : [addTotals(pages)];
 }
 

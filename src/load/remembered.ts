@@ -51,7 +51,10 @@ export async function rememberAdditivity(
   seenAt: Date,
 ): Promise<Target> {
   const odd = new Set(notAdditive);
-  const seen = new Map([...addsUp.filter((id) => !odd.has(id)).map((id) => [id, true] as const), ...[...odd].map((id) => [id, false] as const)]);
+  const seen = new Map([
+    ...addsUp.filter((id) => !odd.has(id)).map((id) => [id, true] as const),
+    ...[...odd].map((id) => [id, false] as const),
+  ]);
   const news = target.metrics.filter(({ id, additivity }) => additivity === 'assumed' && seen.has(id));
   if (news.length === 0) return target;
   const rows = news.map(({ id }) => ({ metric: id, adds_up: seen.get(id) === true }));
@@ -60,6 +63,7 @@ export async function rememberAdditivity(
     timestamp(seenAt),
     JSON.stringify(rows),
   ]);
+  await warehouse.run(statement('ledger/apply_additivity'), [target.slice.name, JSON.stringify(rows)]);
   const learned = new Map(rows.map((row) => [row.metric, row.adds_up]));
   return {
     ...target,

@@ -13,7 +13,14 @@ import type { Catalog } from '../model/catalog.ts';
 import { capacityOf, formatColumnType, parseColumnType, widen, type ColumnType } from '../model/column-type.ts';
 import { fingerprintOf } from '../model/fingerprint.ts';
 import { isDateDimension } from '../model/dimension.ts';
-import { carries, fingerprintFromWeek, tableOf, weekStartOf, type SliceLedger, type SliceTable } from '../model/ledger.ts';
+import {
+  carries,
+  fingerprintFromWeek,
+  tableOf,
+  weekStartOf,
+  type SliceLedger,
+  type SliceTable,
+} from '../model/ledger.ts';
 import { metricOf, metricsOf, type Metric } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
 import { learnWeekStart, readSliceLedger } from '../warehouse/ledger.ts';
@@ -62,7 +69,12 @@ export async function prepareTable(
     if (ledger.building !== null && ledger.building !== known) await dropBuilding(warehouse, slice, ledger.building);
     if (known !== null) return;
     await warehouse.run(createTable(table, columnsOf(slice, given, new Map())));
-    await recordTable(warehouse, slice, { fingerprint, table, state, weekStartsOn: weekStartOf(ledger, meaning) }, runId);
+    await recordTable(
+      warehouse,
+      slice,
+      { fingerprint, table, state, weekStartsOn: weekStartOf(ledger, meaning) },
+      runId,
+    );
   });
   const existing = await existingTypes(warehouse, table);
   const columns = columnsOf(slice, metrics, existing);

@@ -39,8 +39,7 @@ export function isDoubtfullyEmpty({ rows, emptyRuns }: Pick<Held, 'rows' | 'empt
 
 /** The instant that counts as a period's fetch in finality; null where nothing of what is held can be final. */
 export function soundAt(period: Period, held: Held): Date | null {
-  const isSound =
-    isWhole(period) && held.rejected === 0 && held.verdict !== 'unproven' && !isDoubtfullyEmpty(held);
+  const isSound = isWhole(period) && held.rejected === 0 && held.verdict !== 'unproven' && !isDoubtfullyEmpty(held);
   return isSound ? held.fetchedAt : null;
 }
 
@@ -106,12 +105,7 @@ export function dueReason(
  * The instant from which something new can be expected of a period as it is held; null when nothing more is. Every run
  * before that refreshes open periods, and under `nightly` maturing ones, all the same.
  */
-export function nextRefreshAt(
-  period: Period,
-  metrics: readonly Metric[],
-  slice: Settling,
-  held: Held,
-): Date | null {
+export function nextRefreshAt(period: Period, metrics: readonly Metric[], slice: Settling, held: Held): Date | null {
   const { fetchedAt } = held;
   const endAt = endOf(period, slice.utcOffset);
   if (fetchedAt < endAt) return endAt;

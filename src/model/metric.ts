@@ -172,11 +172,7 @@ export function metricOf(id: string, catalog: Catalog): Metric {
 }
 
 /** A slice's metrics in configured order, with what it states itself and what is remembered of them. */
-export function metricsOf(
-  slice: Slice,
-  catalog: Catalog,
-  remembered: RememberedMetrics = nothingRemembered,
-): Metric[] {
+export function metricsOf(slice: Slice, catalog: Catalog, remembered: RememberedMetrics = nothingRemembered): Metric[] {
   return slice.metrics.map((id) => {
     const known = metricOf(id, catalog);
     const override = slice.horizons.find(({ pattern }) => globMatches(pattern, id));

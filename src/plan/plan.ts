@@ -9,7 +9,14 @@
 import { daysBetween, type DayInterval, type WeekStart } from '../model/calendar.ts';
 import { coveredPeriods } from '../model/coverage.ts';
 import { fingerprintOf } from '../model/fingerprint.ts';
-import { heldPeriods, tableOf, weekStartOf, type LoadedPeriod, type SliceLedger, type SliceTable } from '../model/ledger.ts';
+import {
+  heldPeriods,
+  tableOf,
+  weekStartOf,
+  type LoadedPeriod,
+  type SliceLedger,
+  type SliceTable,
+} from '../model/ledger.ts';
 import { dueReason, isDoubtfullyEmpty } from '../model/maturity.ts';
 import type { Metric } from '../model/metric.ts';
 import { periodsOf, type Period } from '../model/period.ts';

@@ -61,7 +61,11 @@ export async function readSliceLedger(warehouse: Warehouse, slice: string): Prom
 }
 
 /** What is known of each period of one slice under one fingerprint, by first day of the bucket. */
-export async function readPeriods(warehouse: Warehouse, slice: string, fingerprint: string): Promise<Map<Day, LoadedPeriod>> {
+export async function readPeriods(
+  warehouse: Warehouse,
+  slice: string,
+  fingerprint: string,
+): Promise<Map<Day, LoadedPeriod>> {
   const rows = await warehouse.rows(statement('ledger/loaded_periods'), [slice, fingerprint], periodRow);
   return new Map(
     rows.map((row) => [

@@ -1,0 +1,76 @@
+/** Services that disagree with what their caller expects, and are right: everything loads, equal to the truth. */
+
+import { afterEach, expect, test } from 'vitest';
+
+import { day } from '../../src/model/calendar.ts';
+import { calculatedMetrics, noQuirks, type Quirks } from '../../src/simulator/world/quirks.ts';
+import { column, storedAndTrue } from '../support/contents.ts';
+import { askedReports, runNight } from '../support/night.ts';
+import { openScenario, type Scenario } from '../support/scenario.ts';
+import { slice } from '../support/slice.ts';
+
+const NOW = new Date('2026-06-01T02:30:00Z');
+const DAYS = '2026-05-28:2026-05-31';
+
+const daily = slice({
+  name: 'daily',
+  dimensions: ['day', 'app_token', 'network', 'os_name', 'country_code'],
+  metrics: ['installs', 'clicks', 'cost', 'all_revenue_total_d7', 'ecpi'],
+  datePeriod: { first: { day: day('2026-05-28') }, last: { day: day('2026-05-31') } },
+});
+
+let scenario: Scenario;
+afterEach(() => scenario.close());
+
+async function openWorld(quirks: Partial<Quirks>, of = daily): Promise<Scenario> {
+  scenario = await openScenario([of], {
+    simulator: { world: { apps: 2, partners: 4, links: 30, rowsPerDay: 320, quirks: { ...noQuirks, ...quirks } } },
+  });
+  return scenario;
+}
+
+const pages: Quirks['pages'] = { size: 60, style: 'v1', last: 'null', totals: 'whole', misleads: null };
+const cap: Quirks['cap'] = { rows: 120, totals: 'all', warning: null };
+const rounding: Quirks['rounding'] = { rows: null, totals: 1, totalsOf: 'exact values' };
+
+test.each<[string, Partial<Quirks>]>([
+  ['rounds totals to 1 digit', { rounding }],
+  ['cuts answers at 120 rows in silence', { cap }],
+  ['pages at 60 rows by address and cursors', { pages }],
+  ['pages at 60 rows by a bare cursor, with totals per page', { pages: { ...pages, style: 'cursor', totals: 'page' } }],
+  [
+    'pages at 60 rows as the campaign API v2 does, the last page without next',
+    { pages: { ...pages, style: 'v2', last: 'absent' } },
+  ],
+  ['numbers its pages, of which there is one', { pages: { ...pages, size: 100_000, style: 'number' } }],
+  ['rounds totals, cuts at 120 rows and pages at 60', { rounding, cap, pages }],
+])('of a service that %s every row is loaded', async (_, quirks) => {
+  await openWorld(quirks);
+  const summary = await runNight(scenario, NOW);
+  expect(summary.failures).toEqual([]);
+  const { stored, truth } = await storedAndTrue(scenario, daily, DAYS, NOW);
+  expect(stored.length).toBeGreaterThan(1000);
+  expect(stored).toEqual(truth);
+  expect(await column(scenario, 'select distinct verdict from ripen.loads')).toEqual(['proven']);
+});
+
+test('two calculated metrics that do not add up are told once, not summed, and never asked for again because of that', async () => {
+  const of = { ...daily, metrics: [...daily.metrics, ...calculatedMetrics.map(({ id }) => id)] };
+  await openWorld({ metrics: calculatedMetrics }, of);
+  const summary = await runNight(scenario, NOW);
+  expect(summary.failures).toEqual([]);
+  const { stored, truth } = await storedAndTrue(scenario, of, DAYS, NOW);
+  expect(stored).toEqual(truth);
+  expect(await column(scenario, "select count(*) from ripen.warnings where code = 'NOT_ADDITIVE'")).toEqual(['2']);
+  expect(
+    await column(
+      scenario,
+      "select metric from ripen.slice_metrics where not additive and additivity = 'seen' order by 1",
+    ),
+  ).toEqual(['revenue_to_cost', 'worth_of_an_install']);
+  const before = askedReports(scenario).length;
+  const next = await runNight(scenario, new Date('2026-06-02T02:30:00Z'));
+  expect(next.failures).toEqual([]);
+  expect(askedReports(scenario).length).toBeGreaterThan(before);
+  expect(await column(scenario, "select count(*) from ripen.warnings where code = 'NOT_ADDITIVE'")).toEqual(['2']);
+});
