@@ -6,7 +6,7 @@ import { decoded, encodingOf } from './decoded.ts';
 import type { Answer } from './exchange.ts';
 
 /**
- * The whole body as text; throws `SOURCE_OVERSIZED` beyond `maxBytes` after decompression, `DATA_MALFORMED` when it
+ * The whole body as text, without a byte order mark; throws `SOURCE_OVERSIZED` beyond `maxBytes` after decompression, `DATA_MALFORMED` when it
  * holds one of the secrets.
  */
 export async function readText(answer: Answer, maxBytes: number, secrets: readonly Secret[]): Promise<string> {
@@ -19,7 +19,9 @@ export async function readText(answer: Answer, maxBytes: number, secrets: readon
     if (search.finds(chunk)) throw indiscreet(bytes);
     parts.push(chunk);
   }
-  return Buffer.concat(parts).toString('utf8');
+  return Buffer.concat(parts)
+    .toString('utf8')
+    .replace(/^\ufeff/, '');
 }
 
 /**

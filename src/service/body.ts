@@ -1,5 +1,6 @@
 /**
- * A large body on its way to disk: saved as it came, decoded on the side only to be measured.
+ * A large body on its way to disk: saved as it came, decoded on the side only to be measured. What is legal and that not
+ * every reader takes is written anew once it is complete.
  *
  * Promises: memory does not grow with the body; what is returned is complete; after a failure no file is left behind,
  * as long as the disk can remove one.
@@ -11,6 +12,7 @@ import type { Secret } from '../config/secret.ts';
 import { Failure } from '../errors.ts';
 import { decoded, encodingOf } from './decoded.ts';
 import type { Answer } from './exchange.ts';
+import { isUsualGzip, rewritePlain } from './plain-body.ts';
 import { PlainGauge } from './plain-gauge.ts';
 import type { SavedBody } from './service.ts';
 import { Setback } from './setback.ts';
@@ -42,20 +44,30 @@ export async function saveBody(
       await onDisk(path, () => file.close());
     }
     expectObject(answer, gauge);
+    return await onDisk(path, () =>
+      legible(
+        {
+          path,
+          encoding,
+          bytes: saved.bytes,
+          plainBytes: gauge.bytes,
+          sha256: hash.digest('hex'),
+          longNumbers: gauge.hasLongNumbers,
+          pagination: gauge.pagination,
+        },
+        gauge,
+      ),
+    );
   } catch (error) {
     // What ended the saving is worth more than a disk that does not let go of the rest.
     await rm(path, { force: true }).catch(() => {});
     throw error;
   }
-  return {
-    path,
-    encoding,
-    bytes: saved.bytes,
-    plainBytes: gauge.bytes,
-    sha256: hash.digest('hex'),
-    longNumbers: gauge.hasLongNumbers,
-    pagination: gauge.pagination,
-  };
+}
+
+async function legible(body: SavedBody, { markBytes, hasHalves }: PlainGauge): Promise<SavedBody> {
+  const isAsUsual = markBytes === 0 && !hasHalves && (body.encoding === 'identity' || (await isUsualGzip(body)));
+  return isAsUsual ? body : rewritePlain(body, markBytes, FILE_MODE);
 }
 
 async function drain(

@@ -17,7 +17,7 @@ const TOKEN = /^[A-Za-z0-9]{1,64}$/;
 const INTEGER = /^-?(?:0|[1-9]\d{0,29})$/;
 const JSON_TYPE = 'application/json';
 /** A 4xx says that the request was not carried out, whichever it is (RFC 9110). */
-const [FIRST_REFUSAL, LAST_REFUSAL] = [400, 499];
+const FIRST_REFUSAL = 400;
 
 export class CampaignApi {
   readonly #channel: Channel;
@@ -111,7 +111,7 @@ function changeJson({ partnerId, costDataEnabled }: LinkChange): string {
 function isUndecided({ code, facts: { status } }: Failure): boolean {
   if (code === 'DATA_MALFORMED' || code === 'SOURCE_OVERSIZED') return true;
   if (typeof status !== 'number' || verdictOn(status) !== 'unexpected') return false;
-  return status < FIRST_REFUSAL || status > LAST_REFUSAL;
+  return status < FIRST_REFUSAL;
 }
 
 const LOOK_FIRST = 'List the links before creating it again: a second one would be a duplicate.';

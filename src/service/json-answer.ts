@@ -12,10 +12,13 @@ import { firstWords } from './words.ts';
 const MAX_JSON_BYTES = 64 * 1024 * 1024;
 const HEAD_BYTES = 4096;
 
+/** No type, JSON under any of its names, or plain text, which a gateway may make of it: then the text has to say what it is. */
+const MAY_BE_JSON = /^\s*(?:$|text\/plain\b|[^;]*json)/i;
+
 /** Throws a `garbled` setback with the first words of what came when the answer says it is something other than JSON. */
 export async function expectJson(answer: Answer): Promise<void> {
   const type = answer.header('content-type') ?? '';
-  if (type === '' || /json/i.test(type)) return;
+  if (MAY_BE_JSON.test(type)) return;
   const said = firstWords(await readHead(answer, HEAD_BYTES));
   const what = `${firstWords(type)} instead of JSON${said === '' ? '' : `: ${said}`}`;
   throw new Setback('garbled', 'content type', `was answered ${answer.status} with ${what}`, { status: answer.status });

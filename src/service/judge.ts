@@ -4,6 +4,7 @@ import { Failure, type FailureCode } from '../errors.ts';
 import { type Ask, endpointOf } from './ask.ts';
 import { retryAfterMs } from './backoff.ts';
 import { readHead } from './body-text.ts';
+import { toldAt } from './clock.ts';
 import { serviceWords } from './error-body.ts';
 import type { Answer } from './exchange.ts';
 import { Setback, type SetbackKind } from './setback.ts';
@@ -12,10 +13,11 @@ import { type Verdict, verdictOn } from './verdict.ts';
 /** No reason needs more; a proxy may send an endless page. */
 const MAX_ERROR_BODY_BYTES = 64 * 1024;
 
-type Setbacks = Extract<Verdict, 'unavailable' | 'faulty' | 'later' | 'too heavy'>;
-type Refusals = Exclude<Verdict, Setbacks | 'answer' | 'empty' | 'redirected' | 'unexpected'>;
+type Setbacks = Extract<Verdict, 'no answer' | 'unavailable' | 'faulty' | 'later' | 'too heavy'>;
+type Refusals = Exclude<Verdict, Setbacks | 'answer' | 'empty' | 'redirected'>;
 
 const setbacks: Readonly<Record<Setbacks, SetbackKind>> = {
+  'no answer': 'no answer',
   unavailable: 'unavailable',
   faulty: 'faulty',
   later: 'overload',
@@ -33,11 +35,12 @@ const refusals: Readonly<Record<Refusals, { readonly code: FailureCode; readonly
     code: 'SOURCE_MISSING',
     hint: 'Check the addresses in the service section, and the app or link that was asked for.',
   },
+  unexpected: { code: 'SOURCE_REFUSED', hint: 'Check what answers at the configured address.' },
 };
 
 /**
  * Passes an answer to read, or an empty one. Throws a `Setback` for what may be tried again, else `SOURCE_REFUSED`,
- * `CREDENTIALS_REFUSED`, `ACCESS_FORBIDDEN`, `SOURCE_MISSING`, `SOURCE_REDIRECTED`; halts on an unlisted status.
+ * `CREDENTIALS_REFUSED`, `ACCESS_FORBIDDEN`, `SOURCE_MISSING` or `SOURCE_REDIRECTED`.
  */
 export async function judge(ask: Ask, answer: Answer, tries: number, now: number): Promise<'answer' | 'empty'> {
   const verdict = verdictOn(answer.status);
@@ -47,6 +50,7 @@ export async function judge(ask: Ask, answer: Answer, tries: number, now: number
       return verdict;
     case 'redirected':
       throw redirection(ask, answer, tries);
+    case 'no answer':
     case 'unavailable':
     case 'faulty':
     case 'later':
@@ -55,15 +59,12 @@ export async function judge(ask: Ask, answer: Answer, tries: number, now: number
     case 'refused':
     case 'credentials':
     case 'forbidden':
-    case 'missing': {
-      const { code, hint } = refusals[verdict];
-      throw await refusal(code, hint, ask, answer, tries);
-    }
+    case 'missing':
     case 'unexpected':
       break;
   }
-  const code = answer.status >= 500 ? 'SOURCE_UNAVAILABLE' : 'SOURCE_REFUSED';
-  throw await refusal(code, 'Check what answers at the configured address.', ask, answer, tries);
+  const { code, hint } = refusals[verdict];
+  throw await refusal(code, hint, ask, answer, tries);
 }
 
 async function refusal(code: FailureCode, hint: string, ask: Ask, answer: Answer, tries: number): Promise<Failure> {
@@ -75,10 +76,12 @@ async function refusal(code: FailureCode, hint: string, ask: Ask, answer: Answer
 
 async function setbackOf(kind: SetbackKind, answer: Answer, now: number): Promise<Setback> {
   const { said } = serviceWords(await readHead(answer, MAX_ERROR_BODY_BYTES));
-  const answeredAt = Date.parse(answer.header('date') ?? '');
   return new Setback(kind, String(answer.status), `was answered ${answer.status}${quoted(said)}`, {
     status: answer.status,
-    retryAfterMs: retryAfterMs(answer.header('retry-after'), Number.isNaN(answeredAt) ? now : answeredAt),
+    retryAfterMs: retryAfterMs(
+      answer.header('retry-after'),
+      toldAt(answer.header('date'), answer.header('age')) ?? now,
+    ),
   });
 }
 

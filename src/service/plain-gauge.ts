@@ -1,10 +1,11 @@
 /**
- * What has to be known of a document that flows by: its size, its ends, whether it goes on, whether long numbers occur in
- * it, and that no secret does.
+ * What has to be known of a document that flows by: its size, its ends, whether it goes on, whether long numbers or
+ * halves of characters occur in it, and that no secret does.
  */
 
 import { type Secret, SecretSearch } from '../config/secret.ts';
 import { indiscreet, oversized } from './body-text.ts';
+import { HalfSurrogates } from './half-surrogates.ts';
 import { PaginationScan } from './pagination-scan.ts';
 
 /** Enough to show what came instead of a document. */
@@ -19,9 +20,13 @@ const NUMBER_CHARACTERS = '0123456789.eE+-';
 const BLANKS = ' \t\r\n';
 const NUMBER_STARTS = ':,[';
 
+/** UTF-8's byte order mark, which says nothing and may stand before any text. */
+const MARK = Buffer.from([0xef, 0xbb, 0xbf]);
+
 export class PlainGauge {
   readonly #maxBytes: number;
   readonly #secrets: SecretSearch;
+  readonly #halves = new HalfSurrogates();
   readonly #pages = new PaginationScan();
   readonly #head: Buffer[] = [];
   #headBytes = 0;
@@ -41,7 +46,17 @@ export class PlainGauge {
     return this.#bytes;
   }
 
-  /** The first character that is not blank; null for a blank document. */
+  /** Bytes of the byte order mark that the document begins with; 0 for none. */
+  get markBytes(): number {
+    return Buffer.concat(this.#head).indexOf(MARK) === 0 ? MARK.length : 0;
+  }
+
+  /** Whether half of a surrogate pair is escaped. */
+  get hasHalves(): boolean {
+    return this.#halves.hasFound;
+  }
+
+  /** The first character that is neither blank nor a byte order mark; null for a blank document. */
   get first(): string | null {
     return this.#first;
   }
@@ -79,8 +94,9 @@ export class PlainGauge {
     }
     // One character a byte: numbers and blanks are ASCII, and no part of another character looks like them.
     const text = chunk.toString('latin1');
-    this.#first ??= /[^ \t\r\n]/.exec(text)?.[0] ?? null;
+    this.#first ??= /[^ \t\r\n\u00ef\u00bb\u00bf]/.exec(text)?.[0] ?? null;
     this.#last = lastNonBlank(text) ?? this.#last;
+    this.#halves.take(text);
     if (!this.#hasLongNumbers) this.#search(this.#carry + text);
   }
 

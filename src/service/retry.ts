@@ -71,7 +71,7 @@ async function attempt<T>(
   wire.tally.countRequest(tries > 1);
   try {
     const value = await exchange(wire.dispatcher, ask, onWire, wire.tally.countBytes, async (answer) => {
-      wire.tally.readClock(answer.header('date'), wire.clock.now());
+      wire.tally.readClock(answer.header('date'), answer.header('age'), wire.clock.now());
       return read(answer, await judge(ask, answer, tries, wire.clock.now()));
     });
     passage.settle('alive', '');

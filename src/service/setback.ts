@@ -14,6 +14,8 @@ export const setbackKinds = [
   'untrusted',
   /** The connection was lost after sending and before an answer. */
   'unanswered',
+  /** A success without an answer: 202, 206 and their like. */
+  'no answer',
   /** 503. */
   'unavailable',
   /** 500, 502 and their like. */
@@ -26,7 +28,7 @@ export const setbackKinds = [
   'truncated',
   /** Something else came than what was asked for. */
   'garbled',
-  /** 504. */
+  /** 504, 524. */
   'too heavy',
   /** The deadline passed. */
   'late',
@@ -67,6 +69,7 @@ export const policies: Readonly<Record<SetbackKind, Policy>> = {
     hint: 'Name the certificate authority of the address in service.ca_file.',
   },
   unanswered: { tries: FAILED_TRIES, code: 'SOURCE_UNAVAILABLE', sign: 'outage', hint: AGAIN_LATER },
+  'no answer': { tries: FAILED_TRIES, code: 'SOURCE_UNAVAILABLE', sign: 'alive', hint: AGAIN_LATER },
   unavailable: { tries: FAILED_TRIES, code: 'SOURCE_UNAVAILABLE', sign: 'outage', hint: AGAIN_LATER },
   faulty: { tries: FAILED_TRIES, code: 'SOURCE_UNAVAILABLE', sign: 'outage', hint: AGAIN_LATER },
   overload: {

@@ -1,6 +1,8 @@
 /** What a connection has done so far, and what it learned of the service's clock. */
 
-/** A `Date` header names the second an answer began in. */
+import { toldAt } from './clock.ts';
+
+/** A `Date` header names the second an answer began in, and an `Age` beside it whole seconds. */
 const DATE_RESOLUTION_MS = 1000;
 
 export class Tally {
@@ -37,11 +39,11 @@ export class Tally {
     this.#bytes += bytes;
   };
 
-  /** Learns from an answer's `Date` header; one that is missing or no date teaches nothing. */
-  readClock(date: string | null, now: number): void {
-    const from = Date.parse(date ?? '');
-    if (Number.isNaN(from)) return;
-    const nearest = Math.min(Math.max(now, from), from + DATE_RESOLUTION_MS);
+  /** Learns from an answer's `Date` and `Age`; a date that is missing or none teaches nothing. */
+  readClock(date: string | null, age: string | null, now: number): void {
+    const from = toldAt(date, age);
+    if (from === null) return;
+    const nearest = Math.min(Math.max(now, from), from + DATE_RESOLUTION_MS * (age === null ? 1 : 2));
     this.#skewMs = nearest - now;
   }
 }

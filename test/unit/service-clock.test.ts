@@ -44,14 +44,28 @@ describe('the skew of two clocks', () => {
     ['an hour before', second - 3_600_000, 3_600_000],
   ])('read %s is the least that the Date header proves', (_, now, skew) => {
     const tally = new Tally();
-    tally.readClock(date, now);
+    tally.readClock(date, null, now);
+    expect(tally.skewMs).toBe(skew);
+  });
+
+  test.each([
+    ['3600', second + 3_600_000, 0],
+    ['3600', second + 3_601_900, 0],
+    ['3600', second, 3_600_000],
+    ['60, 7', second + 60_000, 0],
+    ['0', second + 91_000, -89_000],
+    ['soon', second + 60_000, -58_000],
+    ['-60', second, 0],
+  ])('beside an Age of %s is read with it: at %i it is %i ms', (age, now, skew) => {
+    const tally = new Tally();
+    tally.readClock(date, age, now);
     expect(tally.skewMs).toBe(skew);
   });
 
   test('is not learned from a header that is missing or no date', () => {
     const tally = new Tally();
-    tally.readClock(null, second);
-    tally.readClock('today', second);
+    tally.readClock(null, '10', second);
+    tally.readClock('today', null, second);
     expect(tally.skewMs).toBeNull();
   });
 });

@@ -54,8 +54,7 @@ describe('what is not to be tried again', () => {
     [410, 'SOURCE_MISSING', 'Check the addresses'],
     [418, 'SOURCE_REFUSED', 'Check what answers at the configured address'],
     [499, 'SOURCE_REFUSED', 'Check what answers at the configured address'],
-    [501, 'SOURCE_UNAVAILABLE', 'Check what answers at the configured address'],
-    [599, 'SOURCE_UNAVAILABLE', 'Check what answers at the configured address'],
+    [304, 'SOURCE_REFUSED', 'Check what answers at the configured address'],
   ])('%i is %s and says: %s', async (status, code, hint) => {
     const thrown = await failure(answer(status, '{"error_code":"request_error","error_desc":"No such thing"}'));
     expect(thrown.code).toBe(code);
@@ -102,11 +101,16 @@ describe('a redirect', () => {
 describe('what may be tried again', () => {
   test.each([
     [429, 'overload'],
+    [202, 'no answer'],
+    [206, 'no answer'],
     [408, 'faulty'],
     [500, 'faulty'],
+    [501, 'faulty'],
+    [520, 'faulty'],
     [502, 'faulty'],
     [503, 'unavailable'],
     [504, 'too heavy'],
+    [524, 'too heavy'],
   ])('%i is a setback of the kind %j, with the words of the service', async (status, kind) => {
     const thrown = await judged(answer(status, 'Come back later'));
     expect(thrown).toBeInstanceOf(Setback);
@@ -116,6 +120,12 @@ describe('what may be tried again', () => {
       retryAfterMs: null,
       message: `was answered ${status}: Come back later`,
     });
+  });
+
+  test('Retry-After as a date is held against the Date and the Age of the answer together', async () => {
+    const date = 'Sun, 01 Feb 2026 02:00:00 GMT';
+    const headers = { date, age: '60', 'retry-after': 'Sun, 01 Feb 2026 02:02:00 GMT' };
+    expect(await judged(answer(503, '', headers))).toMatchObject({ retryAfterMs: 60_000 });
   });
 
   test.each([

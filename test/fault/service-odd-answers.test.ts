@@ -1,0 +1,210 @@
+/** Faults, rows 47 to 49: status codes not listed, a cached answer's clock, and legal JSON in unusual clothes. */
+
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { crc32, deflateRawSync, gzipSync } from 'node:zlib';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { SavedBody } from '../../src/service/service.ts';
+import {
+  type Connection,
+  connectTo,
+  failureFrom,
+  json,
+  type Reply,
+  type Script,
+  type ScriptedServer,
+  startScriptedServer,
+} from '../support/scripted-server.ts';
+
+const report = { rows: [{ day: '2026-02-01', network: 'a 😀', installs: '10' }], pagination: null };
+const whole = JSON.stringify(report);
+const isJson = { 'content-type': 'application/json' };
+let directory: string;
+let server: ScriptedServer;
+let connection: Connection;
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'ripen-service-'));
+});
+
+afterEach(async () => {
+  await connection.service.close();
+  await server.close();
+  await rm(directory, { recursive: true });
+});
+
+async function serve(script: Script): Promise<void> {
+  server = await startScriptedServer(script);
+  connection = connectTo(server.origin);
+}
+
+function ask(): Promise<SavedBody | null> {
+  return connection.service.report({ metrics: 'installs' }, join(directory, 'report.json'), connection.signal);
+}
+
+/** The rows as the warehouse's engine reads them from the saved file. */
+async function rowsOf(saved: SavedBody | null): Promise<unknown> {
+  const database = await DuckDBInstance.create(':memory:');
+  const connected = await database.connect();
+  const reader = await connected.runAndReadAll(
+    `from read_json($1, format = 'unstructured', records = true, auto_detect = false, compression = $2, columns = {rows: 'json'})`,
+    [saved?.path ?? '', saved?.encoding === 'gzip' ? 'gzip' : 'uncompressed'],
+  );
+  const [row] = reader.getRowObjectsJson();
+  connected.closeSync();
+  database.closeSync();
+  const text = row?.['rows'];
+  return typeof text === 'string' ? JSON.parse(text) : text;
+}
+
+describe('row 47: a status that is not listed', () => {
+  test.each([202, 203, 206, 226])('%i is no answer: asked for again, and the next one counts', async (status) => {
+    await serve((_, count) => (count <= 2 ? json({ rows: [] }, { status }) : json(report)));
+    expect(await rowsOf(await ask())).toEqual(report.rows);
+    expect(server.received).toHaveLength(3);
+  });
+
+  test('202 for ever fails after 6 tries as SOURCE_UNAVAILABLE, in its own words, and opens no breaker', async () => {
+    await serve(() => ({ status: 202, body: 'still computing' }));
+    for (const _ of [1, 2]) {
+      const failure = await failureFrom(ask());
+      expect(failure).toMatchObject({ code: 'SOURCE_UNAVAILABLE', facts: { status: 202, attempts: 6 } });
+      expect(failure.message).toContain('was answered 202: still computing');
+    }
+    expect(connection.events.map(({ type }) => type)).not.toContain('breaker_opened');
+    expect(await readdir(directory)).toEqual([]);
+  });
+
+  test.each([501, 520, 522, 530, 599])('%i twice costs two retries', async (status) => {
+    await serve((_, count) => (count <= 2 ? { status } : json(report)));
+    expect(await ask()).not.toBeNull();
+    expect(server.received).toHaveLength(3);
+  });
+
+  test('524 is too heavy at the first try, as 504 is', async () => {
+    await serve(() => ({ status: 524 }));
+    expect(await failureFrom(ask())).toMatchObject({ code: 'SOURCE_TOO_HEAVY', facts: { attempts: 1, status: 524 } });
+  });
+
+  test.each([300, 304, 402, 451])('%i is refused at the first try', async (status) => {
+    await serve(() => ({ status }));
+    expect(await failureFrom(ask())).toMatchObject({ code: 'SOURCE_REFUSED', facts: { attempts: 1, status } });
+  });
+
+  test.each([202, 520, 522, 524])(
+    '%i to a line of ad spend is never repeated and leaves its outcome unknown',
+    async (status) => {
+      await serve(() => ({ status }));
+      const line = { costId: 'id-of-12-chars', costType: 'cpc', costCurrency: 'EUR', costAmount: '1', tag: 't' };
+      expect(await connection.service.submitSpend(line, connection.signal)).toMatchObject({ outcome: 'unknown' });
+      expect(server.received).toHaveLength(1);
+    },
+  );
+});
+
+describe('row 48: an answer that a cache kept', () => {
+  test('for 2 hours says so by its Age, and the clock is not off', async () => {
+    const date = new Date(Date.now() - 7_200_000).toUTCString();
+    await serve(() => json(report, { headers: { ...isJson, date, age: '7200' } }));
+    await ask();
+    expect(connection.service.clockSkewMs()).toBe(0);
+  });
+
+  test('is not asked for: every request wants a fresh one', async () => {
+    await serve(() => json(report));
+    await ask();
+    expect(server.received[0]?.headers['cache-control']).toBe('no-cache');
+  });
+});
+
+/** A gzip member with the header fields that a flag byte names (RFC 1952), in its order. */
+function member(plain: string, flags: number): Buffer {
+  const fields = [
+    Buffer.from([0x1f, 0x8b, 8, flags, 0, 0, 0, 0, 0, 3]),
+    ...((flags & 0x04) === 0 ? [] : [Buffer.from([4, 0]), Buffer.from('EXTR')]),
+    ...((flags & 0x08) === 0 ? [] : [Buffer.from('report.json\0')]),
+    ...((flags & 0x10) === 0 ? [] : [Buffer.from('a comment\0')]),
+  ];
+  const header = Buffer.concat(fields);
+  const check = Buffer.alloc(2);
+  check.writeUInt16LE(crc32(header) & 0xffff);
+  const end = Buffer.alloc(8);
+  end.writeUInt32LE(crc32(plain), 0);
+  end.writeUInt32LE(Buffer.byteLength(plain), 4);
+  return Buffer.concat([header, (flags & 0x02) === 0 ? Buffer.alloc(0) : check, deflateRawSync(plain), end]);
+}
+
+describe('row 49: legal JSON in unusual clothes', () => {
+  const zipped = (body: Buffer): Reply => ({ headers: { ...isJson, 'content-encoding': 'gzip' }, body });
+  const clothes: readonly [string, Reply][] = [
+    ['behind a byte order mark', { headers: isJson, body: `\ufeff${whole}` }],
+    ['behind a byte order mark, gzip', { headers: isJson, body: `\ufeff${whole}`, gzip: true }],
+    ['behind a byte order mark, byte by byte', { headers: isJson, body: `\ufeff${whole}`, dripMs: 1 }],
+    ['as text/plain', { headers: { 'content-type': 'text/plain; charset=utf-8' }, body: whole }],
+    ['without a type', { headers: {}, body: whole }],
+    ['with an empty type', { headers: { 'content-type': '' }, body: whole }],
+    ['as application/vnd.api+json', { headers: { 'content-type': 'application/vnd.api+json' }, body: whole }],
+    ['in a gzip stream that says it is text', zipped(member(whole, 0x01))],
+    ['in a gzip stream with FHCRC', zipped(member(whole, 0x02))],
+    ['in a gzip stream with FEXTRA', zipped(member(whole, 0x04))],
+    ['in a gzip stream with FNAME', zipped(member(whole, 0x08))],
+    ['in a gzip stream with FCOMMENT', zipped(member(whole, 0x10))],
+    ['in a gzip stream with every field', zipped(member(whole, 0x1f))],
+    [
+      'in 3 gzip members',
+      zipped(Buffer.concat([whole.slice(0, 2), whole.slice(2, 30), whole.slice(30)].map((part) => gzipSync(part)))),
+    ],
+    [
+      'in 2 gzip members, byte by byte',
+      { ...zipped(Buffer.concat([gzipSync(whole.slice(0, 9)), gzipSync(whole.slice(9))])), dripMs: 1 },
+    ],
+    ['in a gzip stream behind an empty one', zipped(Buffer.concat([gzipSync(''), gzipSync(whole)]))],
+    ['in a gzip stream with 20 zeros behind it', zipped(Buffer.concat([gzipSync(whole), Buffer.alloc(20)]))],
+  ];
+
+  test.each(clothes)('%s loads as it is meant', async (_, reply) => {
+    await serve(() => reply);
+    const saved = await ask();
+    expect(await rowsOf(saved)).toEqual(report.rows);
+    expect(saved?.plainBytes).toBe(Buffer.byteLength(whole));
+    expect(server.received).toHaveLength(1);
+    expect(await readdir(directory)).toEqual(['report.json']);
+  });
+
+  test('with half a character loads with the mark of a missing one, and whole ones stay', async () => {
+    const body = String.raw`{"rows":[{"a":"x\ud83d","b":"\ude00y","c":"\ud83d\ude00","d":"\\ud83d"}]}`;
+    for (const gzip of [false, true]) {
+      await serve(() => ({ headers: isJson, body, gzip }));
+      expect(await rowsOf(await ask())).toEqual([{ a: 'x\ufffd', b: '\ufffdy', c: '😀', d: String.raw`\ud83d` }]);
+      await connection.service.close();
+      await server.close();
+    }
+  });
+
+  test('with whole characters in pairs of escapes is saved as it came', async () => {
+    const body = String.raw`{"rows":[{"c":"\ud83d\ude00"}]}`;
+    await serve(() => ({ headers: isJson, body, gzip: true }));
+    expect(await ask()).toMatchObject({ encoding: 'gzip', bytes: gzipSync(body).length });
+  });
+
+  test('in a list of filter items is read too', async () => {
+    const body = String.raw`{"apps":[{"id":"a","name":"x\ud83d"}]}`;
+    await serve(() => ({ headers: { 'content-type': 'text/plain' }, body: `\ufeff${body}` }));
+    const { items } = await connection.service.filtersData({ filters: ['apps'] }, connection.signal);
+    expect(items).toMatchObject([{ id: 'a', name: 'x\ufffd' }]);
+  });
+
+  test.each([
+    ['text/plain', 'Service unavailable'],
+    ['text/plain', '[1,2]'],
+    ['text/html', whole],
+    ['text/html; charset=json', whole],
+    ['application/octet-stream', whole],
+  ])('%s with %j is no answer', async (type, body) => {
+    await serve(() => ({ headers: { 'content-type': type }, body }));
+    expect(await failureFrom(ask())).toMatchObject({ code: 'SOURCE_GARBLED', facts: { attempts: 2 } });
+    expect(await readdir(directory)).toEqual([]);
+  });
+});
