@@ -25,8 +25,8 @@ export interface PartnersRun {
 }
 
 /**
- * Replaces the partners by the service's list; those that only loaded rows carry stay, as not listed. Returns how many
- * there are. Throws what the service throws, and then nothing has changed.
+ * Replaces the partners by the service's list; those it lacks stay as not listed until `completePartners` has judged
+ * whether rows carry them. Returns how many there are. Throws what the service throws, and then nothing has changed.
  */
 export async function refreshPartners(run: PartnersRun): Promise<{ readonly rows: number }> {
   const listed = new Map<string, Partner>();
@@ -40,30 +40,47 @@ export async function refreshPartners(run: PartnersRun): Promise<{ readonly rows
   }));
   const rows = await replacePartners(run, async () => {
     await run.warehouse.run(statement('links/stage_partners'), [JSON.stringify(list)]);
+    await run.warehouse.run(statement('links/stage_unlisted_partners'));
   });
   run.emit({ type: 'partners_loaded', rows });
   return { rows };
 }
 
-/** Adds the partners that rows loaded since the last refresh carry; asks the service nothing. Returns how many there are. */
-export async function completePartners(
-  run: Pick<PartnersRun, 'warehouse' | 'asOf'>,
-): Promise<{ readonly rows: number }> {
-  const rows = await replacePartners(run, async () => {
-    await run.warehouse.run(statement('links/stage_listed_partners'));
+/**
+ * Adds the partners that rows carry and the list lacks, and drops those that none carries any more; asks the service
+ * nothing. Reads the rows loaded since the last run that succeeded, and all of them only for stored partners that are in
+ * neither. Returns how many there are.
+ */
+export async function completePartners({
+  warehouse,
+  asOf,
+}: Pick<PartnersRun, 'warehouse' | 'asOf'>): Promise<{ readonly rows: number }> {
+  const slices = (await readLiveSlices(warehouse)).filter((slice) => namesPartners(slice));
+  const seen = new Map(
+    (await warehouse.rows(statement('links/seen_loads'), [], seenRow)).map((row) => [row.slice, row.load_id]),
+  );
+  const rows = await replacePartners({ warehouse, asOf }, async () => {
+    await warehouse.run(statement('links/stage_listed_partners'));
+    if (slices.length === 0) return;
+    await warehouse.run(stageCarried(slices, ({ slice }) => `s."_load_id" > ${seen.get(slice) ?? 0}`));
+    const [left] = await warehouse.rows(statement('links/unseen_partners'), [], z.object({ partners: count }));
+    if (left?.partners === 0) return;
+    const unseen =
+      'select partner_id from main.partners where partner_id not in (select partner_id from ripen.staged_partners)';
+    await warehouse.run(stageCarried(slices, (slice) => `${rowIdSql(slice, 'partner_id')} in (${unseen})`));
   });
   return { rows };
 }
 
+const seenRow = z.object({ slice: z.string(), load_id: count });
+
 async function replacePartners(
   { warehouse, asOf }: Pick<PartnersRun, 'warehouse' | 'asOf'>,
-  stageListed: () => Promise<void>,
+  stage: () => Promise<void>,
 ): Promise<number> {
-  const slices = (await readLiveSlices(warehouse)).filter((slice) => namesPartners(slice));
   return warehouse.transact(async () => {
     await warehouse.run('delete from ripen.staged_partners');
-    await stageListed();
-    if (slices.length > 0) await warehouse.run(stageCarried(slices));
+    await stage();
     const at = timestamp(await changeInstant(warehouse, asOf));
     await warehouse.run(statement('links/close_partner_versions'), [at]);
     await warehouse.run(statement('links/drop_empty_partner_versions'));
@@ -84,12 +101,13 @@ async function changeInstant(warehouse: Warehouse, asOf: Date): Promise<Date> {
   return changedAt > asOf ? changedAt : asOf;
 }
 
-/** Stages the partners that rows carry and the list lacks, under the name their newest rows give them. */
-function stageCarried(slices: readonly LiveSlice[]): string {
+/** Stages the partners that some rows carry and that are not staged, under the name the newest of these rows give them. */
+function stageCarried(slices: readonly LiveSlice[], condition: (slice: LiveSlice) => string): string {
   const carried = slices.map((slice) => {
     const name = slice.columns.includes('partner_name') ? 's."partner_name"' : 'null::varchar';
     return `    select ${rowIdSql(slice, 'partner_id')} as partner_id, ${name} as partner_name, s."_load_id" as load_id
-    from ${slice.table} as s`;
+    from ${slice.table} as s
+    where ${condition(slice)}`;
   });
   return `insert into ripen.staged_partners
 with carried as (

@@ -11,6 +11,9 @@ import { MAX_LINE_CHARACTERS, overlongLine, textChunks } from './text-chunks.ts'
 /** A text, or a bare number outside every text. */
 const TEXT_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
+/** What tells the keys of an object from all else: texts, and the marks around them. */
+const TEXT_OR_MARK = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\]:]/g;
+
 /** Enough of a line that is no JSON to recognise it. */
 const RAW_CHARACTERS = 1000;
 
@@ -47,8 +50,27 @@ async function* numberedLines(file: string): AsyncGenerator<[number, string], vo
 
 function recordOf(line: number, text: string): SpendRecord {
   const parsed = parsedObject(text);
-  if (parsed !== null) return { line, given: parsed, defects: [] };
-  return { line, given: { raw: text.trim().slice(0, RAW_CHARACTERS) }, defects: ['the line was no JSON object'] };
+  const defects = parsed === null ? ['the line was no JSON object'] : repeatedKeys(text);
+  if (parsed !== null && defects.length === 0) return { line, given: parsed, defects };
+  return { line, given: { raw: text.trim().slice(0, RAW_CHARACTERS) }, defects };
+}
+
+/** What is wrong with a JSON object that holds a key twice, of which `JSON.parse` keeps the last one in silence. */
+function repeatedKeys(text: string): string[] {
+  const met = new Map<string, number>();
+  let depth = 0;
+  let name = '';
+  for (const [token] of text.matchAll(TEXT_OR_MARK)) {
+    if (token === '{' || token === '[') depth += 1;
+    else if (token === '}' || token === ']') depth -= 1;
+    else if (token !== ':') name = token;
+    else if (depth === 1) {
+      const key = String(JSON.parse(name));
+      met.set(key, (met.get(key) ?? 0) + 1);
+    }
+  }
+  const repeated = [...met].filter(([, times]) => times > 1);
+  return repeated.map(([key, times]) => `the line had the key ${JSON.stringify(key.slice(0, 100))} ${times} times`);
 }
 
 function parsedObject(text: string): Record<string, unknown> | null {

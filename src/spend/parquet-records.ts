@@ -26,10 +26,14 @@ export async function* parquetRecords(file: string, warehouse: Warehouse, unknow
   const path = literal(file.replaceAll(/[*?[]/g, '[$&]'));
   const source = `read_parquet(${path}, binary_as_string = true)`;
   const columns = await readingParquet(file, warehouse.rows(`describe select * from ${source}`, [], describedColumn));
-  checkHeader(
-    file,
-    columns.map(({ column_name: name }) => name),
+  // DuckDB gives a column that is there twice another name, under which its values would be overlooked.
+  const repeated = await warehouse.rows(
+    `select name from parquet_schema(${path})
+     where name in (${spendColumns.map((name) => literal(name)).join(', ')}) group by name having count(*) > 1`,
+    [],
+    z.object({ name: z.string() }),
   );
+  checkHeader(file, [...columns.map(({ column_name: name }) => name), ...repeated.map(({ name }) => name)]);
   refuseFloats(file, columns);
   for (const { column_name: name } of columns) unknown.note(name);
   const given = columns.map((column) => `${literal(column.column_name)}: ${exactText(column)}`).join(', ');

@@ -121,7 +121,10 @@ function amountReasons(amount: string): string[] {
 
 function tagReasons(tag: string): string[] {
   const length = lengthOf(tag);
-  return reasonIf(length > MAX_TAG_CHARACTERS, `tag had ${length} characters, more than ${MAX_TAG_CHARACTERS}`);
+  return [
+    ...reasonIf(length > MAX_TAG_CHARACTERS, `tag had ${length} characters, more than ${MAX_TAG_CHARACTERS}`),
+    ...reasonIf(tag.includes('\u0000'), 'tag held a NUL character'),
+  ];
 }
 
 interface Engagement {

@@ -14,6 +14,8 @@ export interface Submission {
   readonly settled: Settled;
   /** Whether the service said what became of this sending. */
   readonly wasAnswered: boolean;
+  /** Whether the service answered 403, which may be a matter of the line or of the credential. */
+  readonly isForbidden: boolean;
   /** What must stop all others; null for a matter of this line alone. */
   readonly error: unknown;
 }
@@ -30,6 +32,7 @@ const notReceived: ReadonlySet<FailureCode> = new Set([
 
 export const unsent: Settled = { outcome: 'unsent', status: null, reason: null };
 const accepted: Settled = { outcome: 'accepted', status: null, reason: null };
+const FORBIDDEN = 403;
 const doubt = (reason: string): Settled => ({ outcome: 'unknown', status: null, reason });
 
 /** Sends a line; never throws. */
@@ -39,23 +42,24 @@ export async function submitLine(
   signal: AbortSignal,
 ): Promise<Submission> {
   const { cost_id: costId, cost_type: costType, cost_currency: costCurrency, cost_amount: costAmount, tag } = line;
+  const told = { wasAnswered: true, isForbidden: false, error: null } as const;
+  const untold = { ...told, wasAnswered: false } as const;
   try {
     const answer = await service.submitSpend({ costId, costType, costCurrency, costAmount, tag }, signal);
-    if (answer.outcome === 'accepted') return { settled: accepted, wasAnswered: true, error: null };
-    if (answer.outcome === 'unknown') return { settled: doubt(answer.reason), wasAnswered: false, error: null };
-    return rejection(line, answer.status, answer.reason);
+    if (answer.outcome === 'accepted') return { ...told, settled: accepted };
+    if (answer.outcome === 'unknown') return { ...untold, settled: doubt(answer.reason) };
+    const isForbidden = answer.status === FORBIDDEN;
+    return { ...told, isForbidden, settled: rejection(line, answer.status, answer.reason) };
   } catch (error) {
-    if (signal.aborted && error === signal.reason) return { settled: unsent, wasAnswered: false, error: null };
-    if (error instanceof Failure && notReceived.has(error.code)) return { settled: unsent, wasAnswered: true, error };
+    if (signal.aborted && error === signal.reason) return { ...untold, settled: unsent };
+    if (error instanceof Failure && notReceived.has(error.code)) return { ...told, settled: unsent, error };
     const reason = error instanceof Error ? error.message : String(error);
-    return { settled: doubt(reason), wasAnswered: false, error: error instanceof Failure ? null : error };
+    return { ...untold, settled: doubt(reason), error: error instanceof Failure ? null : error };
   }
 }
 
-function rejection({ outcome_before: before }: DueLine, status: number, reason: string): Submission {
-  const settled =
-    before === 'unknown'
-      ? doubt(`sent again and rejected (${status} ${reason}); the outcome of the first sending stays unknown`)
-      : ({ outcome: 'rejected', status, reason } as const);
-  return { settled, wasAnswered: true, error: null };
+function rejection({ outcome_before: before }: DueLine, status: number, reason: string): Settled {
+  return before === 'unknown'
+    ? doubt(`sent again and rejected (${status} ${reason}); the outcome of the first sending stays unknown`)
+    : { outcome: 'rejected', status, reason };
 }

@@ -2,7 +2,7 @@
  * Sends the due lines, a few at once, each recorded before it goes out and before its worker goes on.
  *
  * Stops at once, keeping what is recorded, when the service refuses the credential or is down, when the disk fails, on
- * the caller's signal, and when line after line stays without an answer.
+ * the caller's signal, and when line after line stays without an answer or is forbidden.
  */
 
 import { asFailure, Failure } from '../errors.ts';
@@ -20,6 +20,9 @@ const GRACE_MS = 10_000;
 const TIMES_TOLD = 20;
 /** Whatever answers like this does it to every line, and each would be left in doubt. */
 const MAX_UNANSWERED_IN_A_ROW = 20;
+
+/** A credential that may post nothing is told so line by line; where it is a matter of the lines, some are accepted. */
+const MAX_FORBIDDEN_IN_A_ROW = 10;
 
 export interface Submitted {
   /** Lines of the three outcomes, all of them recorded. */
@@ -58,6 +61,9 @@ class Sending {
   readonly #counts = { accepted: 0, rejected: 0, unknown: 0, unsent: 0 };
   #grace: NodeJS.Timeout | null = null;
   #unansweredInARow = 0;
+  #hasAccepted = false;
+  #forbiddenInARow = 0;
+  #isForbidden = false;
   #failure: Failure | null = null;
 
   constructor(lines: LinesToSubmit) {
@@ -74,7 +80,9 @@ class Sending {
     await Promise.all(Array.from({ length: WORKERS }, work));
     if (this.#grace !== null) clearTimeout(this.#grace);
     const { accepted, rejected, unknown } = this.#counts;
-    return { accepted, refused: rejected, unknown, failure: this.#failure };
+    const left = this.#lines.due - accepted - rejected - unknown;
+    const failure = this.#failure ?? (this.#isForbidden ? forbidden(left) : null);
+    return { accepted, refused: rejected, unknown, failure };
   }
 
   get #isStopping(): boolean {
@@ -104,8 +112,14 @@ class Sending {
 
   async #submit(line: DueLine): Promise<Settled> {
     if (this.#isStopping) return unsent;
-    const { settled, wasAnswered, error } = await submitLine(this.#lines.service, line, this.#wire.signal);
+    const { settled, wasAnswered, isForbidden, error } = await submitLine(this.#lines.service, line, this.#wire.signal);
     if (error !== null) this.#fail(error);
+    this.#hasAccepted ||= settled.outcome === 'accepted';
+    this.#forbiddenInARow = isForbidden ? this.#forbiddenInARow + 1 : 0;
+    if (this.#forbiddenInARow === MAX_FORBIDDEN_IN_A_ROW && !this.#hasAccepted) {
+      this.#isForbidden = true;
+      this.stop();
+    }
     this.#unansweredInARow = wasAnswered ? 0 : this.#unansweredInARow + 1;
     if (this.#unansweredInARow === MAX_UNANSWERED_IN_A_ROW) this.#fail(endlessDoubt());
     return settled;
@@ -124,6 +138,17 @@ function endlessDoubt(): Failure {
     {
       facts: { lines: MAX_UNANSWERED_IN_A_ROW },
       hint: 'Find out what answers at service.cost_url before more is sent; the reasons are in ripen.spend.',
+    },
+  );
+}
+
+function forbidden(unsent: number): Failure {
+  return new Failure(
+    'ACCESS_FORBIDDEN',
+    `The ad spend API answered 403 to ${MAX_FORBIDDEN_IN_A_ROW} lines in a row before it accepted any; ${unsent} more were not sent.`,
+    {
+      facts: { status: 403, lines: MAX_FORBIDDEN_IN_A_ROW, unsent },
+      hint: 'Set service.cost_headers to a credential that may post this spend, or take the refused lines out of the file.',
     },
   );
 }

@@ -3,6 +3,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
+import { exitCodeOf, Failure } from '../../src/errors.ts';
 import { sendSpend } from '../../src/spend/send-spend.ts';
 import { count } from '../../src/warehouse/shapes.ts';
 import {
@@ -142,6 +143,45 @@ describe('what stops everything', () => {
     expect(await send(file)).toMatchObject({ accepted: 40, already_accepted: 20, failures: [] });
     const later = server.received.slice(-40).map(costIdOf);
     expect([...before, ...later].toSorted()).toEqual(all);
+  });
+
+  test('403 to every one of 60 lines: stops after 10 in a row, says how many were not sent, and exits with 78', async () => {
+    const all = ids(60);
+    const file = await fileOf(all);
+    reply = () => ({ status: 403, body: '{"message":"may not post"}' });
+    const summary = await send(file);
+    expect(summary.refused).toBeGreaterThanOrEqual(10);
+    expect(summary.refused).toBeLessThanOrEqual(18);
+    expect(received()).toHaveLength(summary.refused);
+    expect(codes(summary)).toEqual(['ACCESS_FORBIDDEN', 'SPEND_REJECTED']);
+    expect(exitCodeOf(summary.failures.map(({ code, message }) => new Failure(code, message)))).toBe(78);
+    expect(summary.failures[0]?.message).toBe(
+      `The ad spend API answered 403 to 10 lines in a row before it accepted any; ${60 - summary.refused} more were not sent.`,
+    );
+    expect(summary.failures[0]?.hint).toContain('service.cost_headers');
+
+    reply = () => ({ status: 200 });
+    expect(await send(file)).toMatchObject({ accepted: 60, failures: [] });
+  });
+
+  test('403 to lines whose first sending stayed unknown, sent again, stops as well and leaves them unknown', async () => {
+    const file = await fileOf(ids(16));
+    reply = () => ({ status: 202 });
+    await send(file);
+    reply = () => ({ status: 403 });
+    const summary = await send(file, { resendUnknown: true });
+    expect(summary.failures[0]?.code).toBe('ACCESS_FORBIDDEN');
+    expect(new Set((await desk.ledger()).map(({ outcome }) => outcome))).toEqual(new Set(['unknown']));
+  });
+
+  test.each([
+    ['after 1 line was accepted', (sent: number) => (sent === 1 ? 200 : 403)],
+    ['with a 400 after every 5th', (sent: number) => (sent % 5 === 0 ? 400 : 403)],
+  ])('403 to most of 40 lines, %s, is a matter of the lines: all of them are tried', async (_what, statusOf) => {
+    const file = await fileOf(ids(40));
+    reply = () => ({ status: statusOf(server.received.length) });
+    expect(codes(await send(file))).toEqual(['SPEND_REJECTED']);
+    expect(received()).toHaveLength(40);
   });
 
   test('503 for ever: nothing was taken, so nothing is unknown and all is sent later', async () => {

@@ -1,9 +1,15 @@
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 
-import { refreshPartners } from '../../src/links/refresh-partners.ts';
+import { completePartners, refreshPartners } from '../../src/links/refresh-partners.ts';
 import type { Partner } from '../../src/model/link.ts';
 import type { Service } from '../../src/service/service.ts';
+import { combined, replacedValue } from '../../src/simulator/mutations.ts';
+import { openWarehouse } from '../../src/warehouse/opening.ts';
+import { column, query } from '../support/contents.ts';
 import { openLinksScene, type LinksScene } from '../support/links-scene.ts';
+import { smallWorld } from '../support/night.ts';
+import { openScenario } from '../support/scenario.ts';
+import { slice } from '../support/slice.ts';
 
 let scene: LinksScene;
 
@@ -46,21 +52,57 @@ test('120 partners over 3 pages are stored as listed; the same list again makes 
   expect(await history()).toEqual(once);
 });
 
+/** The whole of a night: the service's list, then what rows carry. */
+async function refreshed(asOf: string, service: Service): Promise<void> {
+  await refreshPartners({ ...scene.run(asOf), service });
+  await completePartners(scene.run(asOf));
+}
+
+/** A live slice whose rows, as text columns and the load that brought each, are given. */
+async function carrying(rows: string, liveAt: string): Promise<void> {
+  await scene.warehouse.run(`create or replace table carrying as ${rows}`);
+  await scene.warehouse.run(`delete from ripen.slice_tables`);
+  await scene.warehouse.run(
+    `insert into ripen.slice_tables (slice, fingerprint, table_name, state, created_at, live_at)
+     values ('carrying', 'f', 'main."carrying"', 'live', now(), '${liveAt}'::timestamp)`,
+  );
+}
+
+/** A run that ended, and the loads it brought. */
+async function ran(command: string, status: string, loads: readonly number[]): Promise<void> {
+  const runId = `${command}-${loads.join('-')}`;
+  await scene.warehouse.run(
+    `insert into ripen.runs (run_id, command, as_of, started_at, finished_at, status, version, host, pid)
+     values ($1, $2, now(), now(), '2026-06-01 03:00:00', $3, '0', 'h', 1)`,
+    [runId, command, status],
+  );
+  for (const load of loads) {
+    await scene.warehouse.run(
+      `insert into ripen.loads
+       select $1::bigint, $2, 'carrying', 'f', '2026-05-31', '2026-06-01', [], '{}', [], 1, 1, 1, 1, 0, 'proven', '{}',
+           now(), now(), now()`,
+      [load, runId],
+    );
+  }
+}
+
+const unlisted = async (): Promise<unknown[]> =>
+  (await current()).filter((row) => row['is_listed'] === false).map((row) => row['partner_id']);
+const row = (id: string, load: number, name = id): string =>
+  `select '${id}' as partner_id, '${name}' as partner_name, '{}'::json as attr_dependency, ${load}::bigint as _load_id`;
+
 test('a renamed partner gets a second version, one no longer listed is closed, one that rows carry stays unlisted', async () => {
   scene = await openLinksScene();
-  await scene.warehouse.run(`create table carrying as
-    select '3' as partner_id, 'Three' as partner_name, '{}'::json as attr_dependency, 1::bigint as _load_id
-    union all select null, null, '{"partner_id":["-300"]}'::json, 2`);
-  await scene.warehouse.run(
-    `insert into ripen.slice_tables (slice, fingerprint, table_name, state, created_at)
-     values ('carrying', 'f', 'main."carrying"', 'live', now())`,
+  await carrying(
+    `${row('3', 1, 'Three')} union all select null, null, '{"partner_id":["-300"]}'::json, 2`,
+    '2026-06-01 00:00:00',
   );
   const partner = (id: string, displayName: string): Partner => ({ id, displayName, supportsCostData: false });
   const before = listing([
     [partner('1', 'One'), partner('2', 'Two')],
     [partner('3', 'Three'), partner('1', 'Uno')],
   ]);
-  await refreshPartners({ ...scene.run(firstNight), service: before });
+  await refreshed(firstNight, before);
   expect((await current()).map((row) => [row['partner_id'], row['display_name'], row['is_listed']])).toEqual([
     ['-300', '', false],
     ['1', 'Uno', true],
@@ -68,7 +110,7 @@ test('a renamed partner gets a second version, one no longer listed is closed, o
     ['3', 'Three', true],
   ]);
 
-  await refreshPartners({ ...scene.run(secondNight), service: listing([[partner('1', 'Ein')]]) });
+  await refreshed(secondNight, listing([[partner('1', 'Ein')]]));
   expect((await current()).map((row) => [row['partner_id'], row['display_name'], row['is_listed']])).toEqual([
     ['-300', '', false],
     ['1', 'Ein', true],
@@ -85,6 +127,57 @@ test('a renamed partner gets a second version, one no longer listed is closed, o
   ]);
 });
 
+describe('of the partners that only rows carry', () => {
+  const night = (): Promise<void> => refreshed(firstNight, listing([]));
+
+  test('those of loads above the newest one that a succeeded run brought are found, and rows below it are not read', async () => {
+    scene = await openLinksScene();
+    await ran('sync', 'succeeded', [1, 2]);
+    await carrying(`${row('old', 2)} union all ${row('new', 3)}`, '2026-06-01 00:00:00');
+    await night();
+    expect(await unlisted()).toEqual(['new']);
+  });
+
+  test.each([
+    ['a sync that was killed', 'sync', 'running'],
+    ['a sync that failed in part', 'sync', 'partial'],
+    ['a sync that was stopped', 'sync', 'interrupted'],
+    ['a replay, which looks only where it loaded', 'replay', 'succeeded'],
+  ])('one first seen in a load of %s is found by the next run, which loads nothing', async (_what, command, status) => {
+    scene = await openLinksScene();
+    await ran('sync', 'succeeded', [1]);
+    await ran(command, status, [2]);
+    await carrying(row('late', 2), '2026-06-01 00:00:00');
+    await night();
+    expect(await unlisted()).toEqual(['late']);
+  });
+
+  test('one of a table that went live after the last succeeded run is found, however old its loads are', async () => {
+    scene = await openLinksScene();
+    await ran('sync', 'succeeded', [1, 2, 3]);
+    await carrying(row('swapped', 1), '2026-06-01 03:00:01');
+    await night();
+    expect(await unlisted()).toEqual(['swapped']);
+  });
+
+  test('one stays while any row carries it, under its newest name, and leaves with its last row', async () => {
+    scene = await openLinksScene();
+    await carrying(`${row('p', 1, 'Before')} union all ${row('p', 2, 'Now')}`, '2026-06-01 00:00:00');
+    await night();
+    await ran('sync', 'succeeded', [1, 2]);
+    expect((await current()).map((each) => each['display_name'])).toEqual(['Now']);
+    await refreshed(secondNight, listing([]));
+    expect(await unlisted()).toEqual(['p']);
+    await carrying(row('q', 3), '2026-06-01 00:00:00');
+    await refreshed(secondNight, listing([]));
+    expect(await unlisted()).toEqual(['q']);
+    expect((await history()).map((each) => [each['partner_id'], each['valid_to'] === null])).toEqual([
+      ['p', false],
+      ['q', true],
+    ]);
+  });
+});
+
 test('a failed second page leaves the partners as they were', async () => {
   scene = await openLinksScene({ world: { partners: 60 } });
   await refreshPartners(scene.run(firstNight));
@@ -96,4 +189,44 @@ test('a failed second page leaves the partners as they were', async () => {
   });
   await expect(refreshPartners(scene.run(secondNight))).rejects.toMatchObject({ code: 'SOURCE_REFUSED' });
   expect(await history()).toEqual(before);
+});
+
+test('a partner that the rows of a night killed before its end brought is found by that night run again, which loads nothing', async () => {
+  scene = await openLinksScene();
+  const daily = slice({ name: 'daily', dimensions: ['day', 'partner_id', 'partner_name'], metrics: ['installs'] });
+  const scenario = await openScenario([daily], { simulator: { world: smallWorld } });
+  try {
+    const [first, second] = [new Date(firstNight), new Date(secondNight)];
+    await scenario.night(first, { partners: true });
+    scenario.simulator.script({
+      match: ({ path }) => path.endsWith('/report'),
+      times: 1,
+      fault: {
+        kind: 'report',
+        mutate: combined(replacedValue(0, 'partner_id', '-777'), replacedValue(0, 'partner_name', 'Late')),
+      },
+    });
+    const { run_id: runId } = await scenario.night(second, { partners: true });
+    const emit = (): void => {};
+    const warehouse = await openWarehouse(scenario.config.warehouse, { mode: 'write', lockWaitMs: 0, emit });
+    // What a kill between the last load and the partners leaves.
+    await warehouse.run(`update ripen.runs set status = 'running', finished_at = null where run_id = $1`, [runId]);
+    for (const table of ['partners', 'partners_history']) {
+      expect(await warehouse.run(`delete from main.${table} where partner_id = '-777'`)).toBe(1);
+    }
+    await warehouse.close();
+    expect((await scenario.night(second, { partners: true })).slices).toMatchObject([{ windows: { planned: 0 } }]);
+    expect(
+      await query(scenario, `select display_name, is_listed from main.partners where partner_id = '-777'`),
+    ).toEqual([{ display_name: 'Late', is_listed: false }]);
+    expect(await column(scenario, 'select partner_id from main.partners where not is_listed order by 1')).toEqual(
+      await column(
+        scenario,
+        `select distinct partner_id from main.daily
+         where partner_id not in (select partner_id from main.partners where is_listed) order by 1`,
+      ),
+    );
+  } finally {
+    await scenario.close();
+  }
 });

@@ -1,6 +1,6 @@
 /** Every form a spend file comes in, read exactly. */
 
-import { mkdir, stat } from 'node:fs/promises';
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -115,6 +115,15 @@ describe('CSV', () => {
     expect([sent(), await desk.rejects(file), await desk.ledger()]).toEqual([[], null, []]);
   });
 
+  test('a column that stands twice in the header refuses the file, and a NUL in a tag rejects its line', async () => {
+    const twice = 'cost_id,cost_type,cost_currency,cost_amount,tag,cost_amount';
+    const failure = await refused(await desk.write('f.csv', `${twice}\nsender-000001,cpc,USD,0.25,t,9\n`));
+    expect(failure.message).toContain('it had "cost_amount" twice');
+    const file = await desk.write('g.csv', csvOf([line(1, { tag: 'a\u0000b' }), line(2)]));
+    expect(await send(file)).toMatchObject({ lines: 2, rejected: 1, accepted: 1 });
+    expect((await desk.rejects(file))?.map(({ reasons }) => reasons)).toEqual([['tag held a NUL character']]);
+  });
+
   test('separated by semicolons is refused with the names of all 5 columns', async () => {
     const failure = await refused(await desk.write('f.csv', csvOf([line(1)]).replaceAll(',', ';')));
     expect(failure.message).toMatch(/no cost_id.*no cost_type.*no cost_currency.*no cost_amount.*no tag/);
@@ -180,6 +189,32 @@ describe('newline-delimited JSON', () => {
     expect(rejects?.[3]).toMatchObject({ cost_amount: '1e-7' });
   });
 
+  test('a key that 1 line holds 2 times, escaped or not, rejects that line with the key; nested ones and texts are no keys', async () => {
+    const twice = JSON.stringify(line(2)).replace('"cost_amount"', '"cost_amount":"9","cost\\u005famount"');
+    const unknown = JSON.stringify(line(3)).replace('{', '{"note":1,"note":1,"note":{"note":[{"note":2}]},');
+    const fine = JSON.stringify(line(4, { tag: '{"tag":"tag": tag' })).replace('{', '{"list":[{"tag":1,"tag":2}],');
+    const file = await desk.write('f.ndjson', `${ndjsonOf([line(1)])}${twice}\n${unknown}\n${fine}\n`);
+    expect(await send(file)).toMatchObject({ lines: 4, valid: 2, rejected: 2, accepted: 2 });
+    expect(sent().map((fields) => fields['cost_id'])).toEqual(['sender-000001', 'sender-000004']);
+    expect(await desk.rejects(file)).toEqual([
+      { line: 2, reasons: ['the line had the key "cost_amount" 2 times'], raw: twice },
+      { line: 3, reasons: ['the line had the key "note" 3 times'], raw: unknown },
+    ]);
+  });
+
+  test('a NUL in a text rejects its line, in the Cost ID and in the tag', async () => {
+    const nul = '\u0000';
+    const file = await desk.write(
+      'f.ndjson',
+      ndjsonOf([line(1, { tag: `a${nul}b` }), line(2, { cost_id: `sender-${nul}000002` }), line(3)]),
+    );
+    expect(await send(file)).toMatchObject({ lines: 3, rejected: 2, accepted: 1 });
+    expect((await desk.rejects(file))?.map(({ line: at, reasons, ...given }) => [at, reasons, given['tag']])).toEqual([
+      [1, ['tag held a NUL character'], `a${nul}b`],
+      [2, ['cost_id held a control character'], 'spring'],
+    ]);
+  });
+
   test('a key in wrong case refuses the file, as its values would be overlooked', async () => {
     const failure = await refused(await desk.write('f.ndjson', ndjsonOf([line(1), line(2, { Tag: 'x' })])));
     expect(failure.message).toMatch(/line 2 of .*"Tag" for tag/);
@@ -225,6 +260,18 @@ describe('Parquet', () => {
     const file = await copied(`select ${columns}, 2 as cost_amount from range(2, 3) as r(i)`, 'f[1].parquet');
     expect(await send(file)).toMatchObject({ lines: 1, accepted: 1 });
     expect(sentAmounts()).toEqual({ 'sender-000002': '2' });
+  });
+
+  test('a column that stands twice refuses the file: no one could say which is meant', async () => {
+    const file = await copied(
+      `select ${columns}, '0.25' as cost_amount, '9' as cost_amounX from range(1, 2) as r(i)`,
+      'twice.parquet',
+    );
+    const bytes = await readFile(file, 'latin1');
+    await writeFile(file, Buffer.from(bytes.replaceAll('cost_amounX', 'cost_amount'), 'latin1'));
+    const failure = await refused(file);
+    expect(failure.message).toContain('it had "cost_amount" twice');
+    expect(sent()).toEqual([]);
   });
 
   test('a DOUBLE amount is refused as a whole: it was rounded before', async () => {
