@@ -5,7 +5,7 @@ import { FaultsReporter } from './faults-reporter.ts';
 export default defineConfig({
   test: {
     root: new URL('../..', import.meta.url).pathname,
-    include: ['test/{unit,property,integration,fault,e2e}/**/*.test.ts'],
+    include: ['test/{unit,property,integration,fault,e2e}/**/*.test.ts', 'test/fuzz/*.fuzz.ts'],
     testTimeout: 180_000,
     hookTimeout: 180_000,
     pool: 'forks',

@@ -1,0 +1,278 @@
+/**
+ * What holds after every night, whatever the service, the operator and the calendar did. Each law compares what is
+ * stored with what the world said or will say, never with the ledger alone; each returns what it found broken.
+ */
+
+import type { SyncSummary } from '../../src/sync-summary.ts';
+import { calm, isOneOf, saidOn, type TinyNight } from '../support/tiny-service.ts';
+import { dayNumber, dayText, offsetMs, type TinyReport } from '../support/tiny-world.ts';
+import { coveredOn, dimensionsOf, meaningOf, type SliceChoice } from './sequence.ts';
+import { comparableDate, comparableNumber, type Stored, type StoredPeriod, type StoredRow } from './stored.ts';
+
+/** A night that was run: how the world was asked, what the operator had configured, and what came of it. */
+export interface RunNight {
+  readonly night: TinyNight;
+  readonly slice: SliceChoice;
+  readonly summary: SyncSummary;
+  readonly stored: Stored;
+}
+
+/** What happened so far, the newest night last. */
+export interface Told {
+  readonly start: string;
+  readonly nights: readonly RunNight[];
+}
+
+export type Law = (told: Told) => readonly string[];
+
+const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+/** No horizon is longer (the age of 60 days of a cohort), and an hour to settle. */
+export const LONGEST_DAYS = 61;
+
+type Rows = ReadonlyMap<string, StoredRow>;
+
+const dateNames = new Set(['hour', 'day', 'week', 'month', 'quarter', 'year']);
+
+const keyOf = (row: StoredRow, dimensions: readonly string[]): string =>
+  JSON.stringify(dimensions.map((name) => row.get(name) ?? null));
+
+/** Rows that were said, in the form in which they are stored. */
+function asStored(said: TinyReport, slice: SliceChoice, { columns }: Stored): Rows {
+  const dimensions = dimensionsOf(slice);
+  const rows = said.rows.map((row): StoredRow => {
+    const cells = dimensions.map((name): [string, string | null] => {
+      const label = row[name];
+      if (typeof label !== 'string') return [name, null];
+      return [name, dateNames.has(name) ? comparableDate(name, label) : label];
+    });
+    const values = slice.metrics.map((name): [string, string | null] => [
+      name,
+      comparableNumber(row[name], columns.get(name) ?? ''),
+    ]);
+    return new Map([...cells, ...values]);
+  });
+  return new Map(rows.map((row) => [keyOf(row, dimensions), row]));
+}
+
+function parametersOf(slice: SliceChoice, { askedStart, askedEnd }: StoredPeriod): Readonly<Record<string, string>> {
+  const last = dayText(dayNumber(askedEnd) - 1);
+  return { ...meaningOf(slice), metrics: slice.metrics.join(','), date_period: `${askedStart}:${last}` };
+}
+
+/** The stored rows of a period, by their date. */
+function rowsIn(rows: readonly StoredRow[], { start, end }: StoredPeriod, { grain }: SliceChoice): StoredRow[] {
+  if (grain === 'none') return [...rows];
+  return rows.filter((row) => {
+    const day = (row.get(grain) ?? '').slice(0, 10);
+    return start <= day && day < end;
+  });
+}
+
+const newest = ({ nights }: Told): RunNight => {
+  const last = nights.at(-1);
+  if (last === undefined) throw new RangeError('No night was run.');
+  return last;
+};
+
+/** The night on which a period says it was fetched. */
+function nightOf(period: StoredPeriod, { nights }: Told): RunNight | null {
+  return nights.findLast(({ night }) => night.nowMs === period.fetchedMs) ?? null;
+}
+
+const labelOf = ({ start, end }: StoredPeriod): string => `${start}..${end}`;
+
+/** a. Every stored value is exactly what the service stated when it was fetched, and one table has one meaning. */
+const storedAsStated: Law = (told) => {
+  const { stored, slice: current } = newest(told);
+  const broken: string[] = [];
+  const meanings = new Set<string>();
+  let placed = 0;
+  for (const period of stored.periods) {
+    const of = nightOf(period, told);
+    if (of === null) {
+      broken.push(`${labelOf(period)} was fetched at no night`);
+      continue;
+    }
+    const { slice, night } = of;
+    meanings.add(JSON.stringify(meaningOf({ ...slice, texts: [...slice.texts].sort() })));
+    const said = asStored(saidOn(night, parametersOf(slice, period)), slice, stored);
+    const rows = rowsIn(stored.rows, period, current);
+    placed += rows.length;
+    const found = new Map(rows.map((row) => [keyOf(row, dimensionsOf(slice)), row]));
+    if (found.size < rows.length) broken.push(`${labelOf(period)} holds a key twice`);
+    broken.push(...differences(found, said, slice, stored).map((text) => `${labelOf(period)} ${text}`));
+  }
+  if (placed < stored.rows.length) broken.push(`${stored.rows.length - placed} rows lie in no period`);
+  if (meanings.size > 1) broken.push(`one table mixes ${meanings.size} meanings`);
+  return broken;
+};
+
+/** Columns that the fetch did not ask for hold nothing. */
+function differences(found: Rows, said: Rows, slice: SliceChoice, { columns }: Stored): string[] {
+  const own = new Set([...dimensionsOf(slice), 'attr_dependency', '_extra', '_load_id']);
+  const metrics = [...columns].filter(([name]) => !own.has(name));
+  const lost = [...said.keys()].filter((key) => !found.has(key));
+  const made = [...found.keys()].filter((key) => !said.has(key));
+  const wrong = [...found].flatMap(([key, row]) =>
+    metrics.flatMap(([name, type]) => {
+      const stated = said.get(key)?.get(name) ?? null;
+      const has = comparableNumber(row.get(name), type);
+      return !said.has(key) || has === stated ? [] : [`${name} of ${key} is ${has}, was stated as ${stated}`];
+    }),
+  );
+  return [
+    ...(lost.length === 0 ? [] : [`lacks ${lost.length} of ${said.size} rows that were said, ${lost[0]}`]),
+    ...(made.length === 0 ? [] : [`holds ${made.length} rows that were not said, ${made[0]}`]),
+    ...wrong.slice(0, 1),
+  ];
+}
+
+function daysOf({ askedStart, askedEnd }: StoredPeriod): number[] {
+  const first = dayNumber(askedStart);
+  return Array.from({ length: dayNumber(askedEnd) - first }, (_, nth) => first + nth);
+}
+
+const heldDays = ({ stored }: RunNight): ReadonlySet<number> => new Set(stored.periods.flatMap((each) => daysOf(each)));
+
+/** The civil day of a night, in the offset of the slice. */
+const todayOf = ({ night, slice }: RunNight): number => Math.floor((night.nowMs + offsetMs(slice.offset)) / DAY_MS);
+
+/** Days that `retain` may have let go. */
+const isRetained = (day: number, run: RunNight): boolean =>
+  run.slice.retainDays === null || day >= todayOf(run) - run.slice.retainDays;
+
+/** b. A day that was ever loaded is still there, unless `retain` let it go. */
+const nothingLost: Law = (told) => {
+  const run = newest(told);
+  if (run.slice.grain === 'none') return [];
+  const held = heldDays(run);
+  const wasRetained = (day: number): boolean => told.nights.every((each) => isRetained(day, each));
+  const lost = [...new Set(told.nights.flatMap((each) => [...heldDays(each)]))].filter(
+    (day) => !held.has(day) && wasRetained(day),
+  );
+  return lost.length === 0
+    ? []
+    : [`${lost.length} days that were loaded are gone, ${dayText(Math.min(...lost))} first`];
+};
+
+/** Whether a period was without traffic on so many answered nights that nobody could know better. */
+function seemedEmpty(period: StoredPeriod, { nights }: Told): boolean {
+  return daysOf(period).some(
+    (day) => nights.filter(({ night: { mood } }) => mood.empty !== null && isOneOf(mood.empty, day)).length > 1,
+  );
+}
+
+/** c. Whatever is called final is what the service says for ever. */
+const finalIsFinal: Law = (told) => {
+  const { stored, slice: current } = newest(told);
+  return stored.periods.flatMap((period) => {
+    const of = nightOf(period, told);
+    if (of === null || seemedEmpty(period, told)) return [];
+    const { slice, night } = of;
+    const later = { ...night, mood: calm, nowMs: night.nowMs + 10_000 * DAY_MS };
+    const truth = asStored(saidOn(later, parametersOf(slice, period)), slice, stored);
+    const rows = rowsIn(stored.finalRows, period, current);
+    const shown = new Map(rows.map((row) => [keyOf(row, dimensionsOf(slice)), row]));
+    return current.metrics.flatMap((name) => {
+      const type = stored.columns.get(name) ?? '';
+      const isFinal = period.final.has(name);
+      const wrong = [...new Set([...shown.keys(), ...truth.keys()])].filter((key) => {
+        const expected = isFinal ? (truth.get(key)?.get(name) ?? null) : null;
+        return comparableNumber(shown.get(key)?.get(name), type) !== expected;
+      });
+      const [first] = wrong;
+      if (first === undefined) return [];
+      const [has, will] = [shown, truth].map((each) => each.get(first)?.get(name) ?? null);
+      const what = isFinal ? 'is called final' : 'is not final and shown';
+      return [`${labelOf(period)} ${name} ${what}: ${first} has ${has}, for ever ${will} (${wrong.length} cells)`];
+    });
+  });
+};
+
+/** d. Long after every horizon all that was configured is there, and final or told as what it is. */
+export const everythingSettles: Law = (told) => {
+  const run = newest(told);
+  const { stored, night, slice, summary } = run;
+  const unsettled = stored.periods
+    .filter(({ end }) => endMs(end, slice) + LONGEST_DAYS * DAY_MS + 2 * HOUR_MS <= night.nowMs)
+    .filter((period) => {
+      const isCut = period.askedStart !== period.start || period.askedEnd !== period.end;
+      if (isCut) return period.state !== 'cut';
+      return period.state !== 'final' && period.state !== 'empty' && !isNamed(period, summary, stored);
+    });
+  const [first] = unsettled;
+  const open =
+    first === undefined ? [] : [`${unsettled.length} old periods are not settled, ${labelOf(first)} is ${first.state}`];
+  return [...open, ...uncovered(told)];
+};
+
+/** Days of the coverage that are not there: from the first ever loaded, or the date period's, to the date period's end. */
+function uncovered(told: Told): string[] {
+  const run = newest(told);
+  if (run.slice.grain === 'none') return [];
+  const today = todayOf(run);
+  const { first, end } = coveredOn(run.slice, told.start, today);
+  const held = heldDays(run);
+  const ever = told.nights.flatMap((each) => [...heldDays(each)]);
+  const from = Math.min(first, ...ever);
+  const until = Math.min(today + 1, Math.max(end, ...ever.map((day) => day + 1)));
+  const missing = Array.from({ length: Math.max(0, until - from) }, (_, nth) => from + nth).filter(
+    (day) => !held.has(day) && isRetained(day, run),
+  );
+  const { failures } = run.summary;
+  const named = (day: number): boolean => failures.some(({ window }) => window === null || holdsDay(window, day));
+  const untold = missing.filter((day) => !named(day));
+  return untold.length === 0
+    ? []
+    : [
+        `${untold.length} days of the coverage are not loaded and no failure names them, ${dayText(untold[0] ?? 0)} first`,
+      ];
+}
+
+const endMs = (end: string, { offset }: SliceChoice): number => dayNumber(end) * DAY_MS - offsetMs(offset);
+
+function holdsDay(window: string, day: number): boolean {
+  const [first = '', last = first] = window.split(':');
+  return dayNumber(first) <= day && day <= dayNumber(last);
+}
+
+/** Whether a failure of the night or any warning speaks of a period. */
+function isNamed({ start, end }: StoredPeriod, { failures }: SyncSummary, { warnings }: Stored): boolean {
+  const isFailed = failures.some(({ window }) => window !== null && daysTouch(window, start, end));
+  return (
+    isFailed ||
+    warnings.some((each) => each.start !== null && each.end !== null && each.start < end && start < each.end)
+  );
+}
+
+function daysTouch(window: string, start: string, end: string): boolean {
+  const [first = '', last = first] = window.split(':');
+  return first < end && start <= last;
+}
+
+/** f. A night on which the service answered everything well, in whatever form, fails nothing and covers everything. */
+const wellAnswered: Law = (told) => {
+  const run = newest(told);
+  const { mood, world } = run.night;
+  const canLose = mood.maxRows !== null && world.unknownCountry !== 'none';
+  if (mood.empty !== null || mood.failing !== null || mood.cap !== null || canLose) return [];
+  const [failure] = run.summary.failures;
+  if (failure !== undefined) return [`${failure.code} though every question was answered well: ${failure.message}`];
+  return uncovered(told);
+};
+
+/** g. Whatever the service says, nothing of it is a bug or breaks the storage. */
+const foreseen: Law = (told) =>
+  newest(told)
+    .summary.failures.filter(({ code }) => code === 'BUG' || code === 'STORAGE_FAILED')
+    .map(({ code, message }) => `${code}: ${message}`);
+
+/** Laws of every night by their letter; `e`, that a second run changes nothing, is held where nights are run. */
+export const laws: ReadonlyMap<string, Law> = new Map([
+  ['g', foreseen],
+  ['a', storedAsStated],
+  ['b', nothingLost],
+  ['c', finalIsFinal],
+  ['f', wellAnswered],
+]);

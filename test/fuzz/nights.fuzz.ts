@@ -1,0 +1,38 @@
+/**
+ * Random nights: whatever the service answers, the operator configures and the calendar brings, every law holds.
+ *
+ * `RIPEN_FUZZ_SEQUENCES` says how many sequences, `RIPEN_FUZZ_SEED` and `RIPEN_FUZZ_PATH` repeat a failure as it was
+ * printed, `RIPEN_FUZZ_LAWS` holds only some of the laws.
+ */
+
+import { assert, asyncProperty } from 'fast-check';
+import { test } from 'vitest';
+
+import { runSequence, type LawBroken } from './run-sequence.ts';
+import { sequences } from './sequence.ts';
+
+/** About a minute on two busy cores. */
+const SHORT = 20;
+const LIMIT_MS = 60_000;
+
+const environment = (name: string, otherwise: string): string => process.env[`RIPEN_FUZZ_${name}`] ?? otherwise;
+
+const numRuns = Number(environment('SEQUENCES', String(SHORT)));
+const seed = Number(environment('SEED', '1'));
+const path = environment('PATH', '');
+const held = environment('LAWS', 'abcdefg');
+
+const fail = (broken: LawBroken): never => {
+  throw broken;
+};
+
+test(
+  `after each night of ${numRuns} sequences (seed ${seed}) the laws ${held} hold`,
+  async () => {
+    await assert(
+      asyncProperty(sequences, (sequence) => runSequence(sequence, held, fail)),
+      { numRuns, seed, ...(path === '' ? {} : { path }) },
+    );
+  },
+  numRuns * LIMIT_MS,
+);

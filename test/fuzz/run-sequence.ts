@@ -1,0 +1,174 @@
+/** Runs a sequence of real nights on a real warehouse in a temporary folder, and holds every law after each of them. */
+
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import type { Config } from '../../src/config/config.ts';
+import { readConfig } from '../../src/config/read-config.ts';
+import { connect } from '../../src/service/connect.ts';
+import type { Service } from '../../src/service/service.ts';
+import type { SyncSummary } from '../../src/sync-summary.ts';
+import { sync } from '../../src/sync.ts';
+import { swiftClock } from '../support/scripted-server.ts';
+import { calm, startTinyServer, tinyService, type Mood, type TinyNight } from '../support/tiny-service.ts';
+import type { TinyWorld } from '../support/tiny-world.ts';
+import { everythingSettles, laws, LONGEST_DAYS, type RunNight } from './laws.ts';
+import { changedSlice, instantsOf, settingsOf, type Sequence, type SliceChoice } from './sequence.ts';
+import { readStored, type Stored } from './stored.ts';
+
+/** A law that did not hold, and where. */
+export class LawBroken extends Error {
+  override readonly name = 'LawBroken';
+  readonly law: string;
+
+  constructor(law: string, night: number, broken: readonly string[]) {
+    super(`law ${law}, night ${night + 1}: ${broken.slice(0, 4).join('; ')}`);
+    this.law = law;
+  }
+}
+
+/** In the process nobody connects to it. */
+const NOWHERE = 'http://127.0.0.1:9';
+const DAY_MS = 86_400_000;
+const NIGHT_LIMIT_MS = 120_000;
+/** Every horizon has passed, and a hole of so many days has to be filled. */
+const LONG_AFTER_DAYS = LONGEST_DAYS + 3;
+
+interface Place {
+  readonly directory: string;
+  readonly start: string;
+  /** The service's address, and the night it stands at. */
+  readonly origin: string;
+  readonly overHttp: boolean;
+  readonly standAt: (night: TinyNight) => void;
+  /** Letters of the laws to hold. */
+  readonly held: string;
+  readonly onBroken: OnBroken;
+}
+
+const needsWire = ({ pages, failing }: Mood): boolean => pages !== null || failing?.with === 'beside';
+
+/** What is told of a law that did not hold; it may throw to end the sequence. */
+type OnBroken = (broken: LawBroken) => void;
+
+/** Runs every night and tells of the laws in `held` that do not hold, as soon as they do not. */
+export async function runSequence(sequence: Sequence, held: string, onBroken: OnBroken): Promise<void> {
+  const directory = await mkdtemp(join(tmpdir(), 'ripen-fuzz-'));
+  const instants = instantsOf(sequence);
+  let standing: TinyNight | null = null;
+  const overHttp = sequence.nights.some(({ mood }) => needsWire(mood));
+  const server = overHttp
+    ? await startTinyServer(() => standing ?? { world: worldOf(sequence), mood: calm, nowMs: 0 })
+    : null;
+  const place: Place = {
+    directory,
+    start: sequence.start,
+    origin: server?.origin ?? NOWHERE,
+    overHttp,
+    standAt: (night) => (standing = night),
+    held,
+    onBroken,
+  };
+  try {
+    const world = worldOf(sequence);
+    const nights: RunNight[] = [];
+    let { slice } = sequence;
+    for (const [index, { change, mood }] of sequence.nights.entries()) {
+      slice = index === 0 ? slice : changedSlice(slice, change);
+      nights.push(await runNight(place, { world, mood, nowMs: instants[index] ?? 0 }, slice));
+      hold(place, nights);
+      if (held.includes('e')) await holdRepeated(place, nights, index);
+    }
+    if (held.includes('d')) await holdSettled(place, nights, { world, mood: calm, nowMs: Math.max(...instants) });
+  } finally {
+    await server?.close();
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+function worldOf({ world: { otherWeekAfterDays, ...world }, start }: Sequence): TinyWorld {
+  return {
+    ...world,
+    otherWeekFrom: otherWeekAfterDays === null ? null : Date.parse(start) + otherWeekAfterDays * DAY_MS,
+  };
+}
+
+function hold({ held, start, onBroken }: Place, nights: readonly RunNight[]): void {
+  for (const [letter, law] of laws) {
+    const broken = held.includes(letter) ? law({ start, nights }) : [];
+    if (broken.length > 0) onBroken(new LawBroken(letter, nights.length - 1, broken));
+  }
+}
+
+/** Two nights long after every horizon: what looked empty at the first is confirmed or corrected by the second. */
+async function holdSettled(place: Place, nights: RunNight[], last: TinyNight): Promise<void> {
+  const slice = nights.at(-1)?.slice;
+  if (slice === undefined) return;
+  for (const days of [LONG_AFTER_DAYS, LONG_AFTER_DAYS + 1]) {
+    nights.push(await runNight(place, { ...last, nowMs: last.nowMs + days * DAY_MS }, slice));
+    hold(place, nights);
+  }
+  const broken = everythingSettles({ start: place.start, nights });
+  if (broken.length > 0) place.onBroken(new LawBroken('d', nights.length - 1, broken));
+}
+
+/** e. A second run at the same instant asks nothing and changes nothing, unless something failed. */
+async function holdRepeated(place: Place, nights: readonly RunNight[], index: number): Promise<void> {
+  const run = nights.at(-1);
+  if (run === undefined || run.summary.failures.length > 0) return;
+  const again = await runNight(place, run.night, run.slice);
+  const broken = [
+    ...(again.summary.service.requests === 0 ? [] : [`a second run made ${again.summary.service.requests} requests`]),
+    ...(contentOf(again.stored) === contentOf(run.stored) ? [] : ['a second run changed what is stored']),
+  ];
+  if (broken.length > 0) place.onBroken(new LawBroken('e', index, broken));
+}
+
+function contentOf({ rows, finalRows, periods, columns }: Stored): string {
+  const plain = [rows, finalRows].map((list) => list.map((row) => [...row]));
+  return JSON.stringify([plain, periods.map(({ final, ...period }) => [period, [...final].sort()]), [...columns]]);
+}
+
+async function runNight(place: Place, night: TinyNight, slice: SliceChoice): Promise<RunNight> {
+  const config = await configOf(place, slice);
+  place.standAt(night);
+  const service = place.overHttp ? wireTo(config) : tinyService(night);
+  try {
+    const summary = await syncAt(config, service, new Date(night.nowMs));
+    return { night, slice, summary, stored: await readStored(config.warehouse, slice.name) };
+  } finally {
+    await service.close();
+  }
+}
+
+function wireTo(config: Config): Service {
+  if (config.service.kind !== 'http') throw new TypeError('The configured service is no address.');
+  return connect(config.service, () => {}, swiftClock());
+}
+
+/** The configuration as its file states it: what a stranger would write, read by the front door. */
+async function configOf({ directory, start, origin }: Place, slice: SliceChoice): Promise<Config> {
+  const document = {
+    service: { base_url: origin, reports_url: origin, token: '${RIPEN_TOKEN}', max_starts_per_second: 50 },
+    warehouse: 'warehouse.duckdb',
+    partners: false,
+    links: false,
+    slices: [settingsOf(slice, start)],
+  };
+  await writeFile(join(directory, 'ripen.yaml'), JSON.stringify(document));
+  return readConfig({ directory, environment: { RIPEN_TOKEN: 'fuzz-token' } });
+}
+
+function syncAt(config: Config, service: Service, asOf: Date): Promise<SyncSummary> {
+  const request = {
+    command: 'sync',
+    asOf,
+    slices: null,
+    forced: null,
+    acceptLoss: false,
+    lockWaitMs: 0,
+    deadlineMs: null,
+  } as const;
+  return sync(config, service, request, () => {}, AbortSignal.timeout(NIGHT_LIMIT_MS));
+}

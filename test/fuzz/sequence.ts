@@ -1,0 +1,283 @@
+/** What a fuzzed sequence is made of: a world, a slice, and nights with pauses, changed minds and moods. */
+
+import * as fc from 'fast-check';
+
+import { calm, type Mood } from '../support/tiny-service.ts';
+import { dayNumber, dayText, type Parameters, type TinyWorld } from '../support/tiny-world.ts';
+
+export const grains = ['hour', 'day', 'week', 'month', 'quarter', 'year', 'none'] as const;
+
+/** A slice as somebody configures it; days are counted from the first night's. */
+export interface SliceChoice {
+  readonly name: string;
+  readonly grain: (typeof grains)[number];
+  /** Beside the date; not empty where there is none. */
+  readonly texts: readonly string[];
+  readonly metrics: readonly string[];
+  readonly offset: string;
+  readonly currency: string | null;
+  readonly attribution: 'all' | 'click';
+  readonly firstDay: { readonly daysBefore: number; readonly rolls: boolean };
+  readonly lastDay: 'yesterday' | 'today' | { readonly daysBefore: number };
+  readonly refresh: 'milestones' | 'nightly' | readonly number[];
+  readonly filters: Readonly<Record<string, string | readonly string[] | number>>;
+  readonly types: Readonly<Record<string, string>>;
+  /** Days; null keeps for ever. */
+  readonly retainDays: number | null;
+}
+
+/** One change of the configuration, made before a night. */
+export type Change = Partial<Omit<SliceChoice, 'name' | 'grain'>> & {
+  /** Added when it is missing, removed when it is there and not the last. */
+  readonly toggled?: { readonly list: 'texts' | 'metrics'; readonly name: string };
+};
+
+export interface Night {
+  /** Since the night before; negative plans for an instant before it. */
+  readonly pauseHours: number;
+  readonly change: Change | null;
+  readonly mood: Mood;
+}
+
+export interface Sequence {
+  readonly world: Omit<TinyWorld, 'otherWeekFrom'> & { readonly otherWeekAfterDays: number | null };
+  readonly start: string;
+  readonly slice: SliceChoice;
+  readonly nights: readonly Night[];
+}
+
+/** The settings of a slice, as its configuration states them. */
+export function settingsOf(slice: SliceChoice, start: string): Readonly<Record<string, unknown>> {
+  const first = dayNumber(start.slice(0, 10));
+  const { firstDay, lastDay, retainDays } = slice;
+  const from = firstDay.rolls ? `-${firstDay.daysBefore}d` : dayText(first - firstDay.daysBefore);
+  const to = typeof lastDay === 'string' ? lastDay : dayText(first - Math.min(lastDay.daysBefore, firstDay.daysBefore));
+  return {
+    name: slice.name,
+    dimensions: dimensionsOf(slice),
+    metrics: slice.metrics,
+    date_period: `${from}:${to}`,
+    utc_offset: slice.offset,
+    ...(slice.currency === null ? {} : { currency: slice.currency }),
+    attribution_type: slice.attribution,
+    refresh: slice.refresh,
+    filters: slice.filters,
+    types: Object.fromEntries(Object.entries(slice.types).filter(([metric]) => slice.metrics.includes(metric))),
+    ...(retainDays === null ? {} : { retain: `${retainDays}d` }),
+  };
+}
+
+export function dimensionsOf({ grain, texts }: SliceChoice): readonly string[] {
+  return grain === 'none' ? texts : [grain, ...texts];
+}
+
+/** The days a slice's date period covers on the civil day of a night, `[first, end)`. */
+export function coveredOn(slice: SliceChoice, start: string, today: number): { first: number; end: number } {
+  const base = dayNumber(start.slice(0, 10));
+  const { firstDay, lastDay } = slice;
+  const first = (firstDay.rolls ? today : base) - firstDay.daysBefore;
+  if (typeof lastDay === 'string') return { first, end: lastDay === 'today' ? today + 1 : today };
+  return { first, end: base - Math.min(lastDay.daysBefore, firstDay.daysBefore) + 1 };
+}
+
+/** What gives a slice's rows their meaning, as parameters of the report; without metrics and dates. */
+export function meaningOf(slice: SliceChoice): Parameters {
+  const filters = Object.entries(slice.filters).map(([key, value]): [string, string] => [key, String(value)]);
+  return {
+    dimensions: dimensionsOf(slice).join(','),
+    utc_offset: slice.offset,
+    attribution_type: slice.attribution,
+    ...(slice.currency === null ? {} : { currency: slice.currency }),
+    ...Object.fromEntries(filters),
+  };
+}
+
+export function changedSlice(slice: SliceChoice, change: Change | null): SliceChoice {
+  if (change === null) return slice;
+  const { toggled, ...stated } = change;
+  const changed = { ...slice, ...stated };
+  if (toggled === undefined) return changed;
+  const list = changed[toggled.list];
+  const others = list.filter((name) => name !== toggled.name);
+  const isLast = others.length === 0 && (toggled.list === 'metrics' || changed.grain === 'none');
+  if (others.length === list.length) return { ...changed, [toggled.list]: [...list, toggled.name] };
+  return isLast ? changed : { ...changed, [toggled.list]: others };
+}
+
+const usualMetrics = ['installs', 'cost', 'ecpi', 'all_revenue_total_d7', 'cohort_size_d7', 'skad_installs'] as const;
+const rareMetrics = ['clicks', 'all_revenue_total_d1', 'all_revenue_total_d60', 'roas_d7', 'revenue_to_cost'] as const;
+const oddMetrics = [
+  'worth_of_an_install',
+  'period',
+  'row count',
+  'constructor',
+  '__proto__',
+  '_odd',
+  'window_no',
+] as const;
+const texts = ['app_token', 'country_code', 'os_name'] as const;
+const metric = fc.oneof(
+  { weight: 6, arbitrary: fc.constantFrom(...usualMetrics) },
+  { weight: 3, arbitrary: fc.constantFrom(...rareMetrics) },
+  { weight: 1, arbitrary: fc.constantFrom(...oddMetrics) },
+);
+
+/** Mostly the first, which shrinking returns to. */
+function mostly<T>(usual: T, other: fc.Arbitrary<T>, weight = 5): fc.Arbitrary<T> {
+  return fc.oneof(
+    { withCrossShrink: true },
+    { weight, arbitrary: fc.constant(usual) },
+    { weight: 1, arbitrary: other },
+  );
+}
+
+const days = (every: number): fc.Arbitrary<{ every: number; from: number }> =>
+  fc.record({ every: fc.integer({ min: 1, max: every }), from: fc.nat(every - 1) });
+
+const mood: fc.Arbitrary<Mood> = mostly<Mood>(
+  calm,
+  fc.record({
+    totals: mostly<Mood['totals']>('exact', fc.constantFrom('rounded', 'missing', 'some missing', 'as text'), 2),
+    empty: mostly<Mood['empty']>(
+      null,
+      fc
+        .tuple(days(4), fc.constantFrom('204', 'no rows', 'no totals'))
+        .map(([some, as]) => Object.assign(some, { as })),
+      2,
+    ),
+    failing: mostly<Mood['failing']>(
+      null,
+      fc
+        .tuple(days(9), fc.constantFrom<NonNullable<Mood['failing']>['with'][]>(503, 400, 403, 'beside'))
+        .map(([some, status]) => Object.assign(some, { with: status })),
+      3,
+    ),
+    maxRows: mostly<Mood['maxRows']>(null, fc.integer({ min: 30, max: 200 }), 4),
+    cap: mostly<Mood['cap']>(
+      null,
+      fc.record({ rows: fc.integer({ min: 3, max: 60 }), totals: fc.constant('all'), warns: fc.boolean() }),
+      4,
+    ),
+    pages: mostly<Mood['pages']>(
+      null,
+      fc.record({
+        size: fc.integer({ min: 5, max: 100 }),
+        style: fc.constantFrom('v1', 'v2', 'cursor'),
+        lastHasNext: fc.boolean(),
+      }),
+      6,
+    ),
+    unasked: mostly<number>(0, fc.constantFrom(1, 60), 4),
+    catalog: mostly<Mood['catalog']>(
+      'usual',
+      fc.constantFrom('a list empty', 'a list absent', 'shorter', 'reformatted', 'moved'),
+      2,
+    ),
+  }),
+  1,
+);
+
+const firstDay = fc.record({ daysBefore: fc.integer({ min: 1, max: 40 }), rolls: fc.boolean() });
+const lastDay = mostly<SliceChoice['lastDay']>(
+  'yesterday',
+  fc.oneof(fc.constant('today'), fc.record({ daysBefore: fc.integer({ min: 0, max: 20 }) })),
+);
+const filters = mostly<SliceChoice['filters']>(
+  {},
+  fc.constantFrom<SliceChoice['filters']>(
+    { country_code__in: ['de', 'us'] },
+    { country_code__not_in: ['de'] },
+    { os_name__contains: 'io' },
+    { installs__gte: 5 },
+    { country_code__in: ['nowhere'] },
+  ),
+);
+const types = mostly<SliceChoice['types']>(
+  {},
+  fc.constantFrom<SliceChoice['types']>({ cost: 'DOUBLE' }, { installs: 'DECIMAL(18,2)' }),
+);
+const refresh = mostly<SliceChoice['refresh']>(
+  'milestones',
+  fc.constantFrom<SliceChoice['refresh']>('nightly', [1, 7], [2, 30]),
+  3,
+);
+const currency = mostly<SliceChoice['currency']>(null, fc.constantFrom('USD', 'EUR', 'JPY'), 3);
+
+const change: fc.Arbitrary<Change> = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ toggled: fc.record({ list: fc.constant('metrics'), name: metric }) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ toggled: fc.record({ list: fc.constant('texts'), name: fc.constantFrom(...texts) }) }),
+  },
+  { weight: 2, arbitrary: fc.record({ firstDay }) },
+  fc.record({ lastDay }),
+  fc.record({ currency }),
+  fc.record({ filters }),
+  fc.record({ types }),
+  fc.record({ refresh }),
+  fc.record({ attribution: fc.constantFrom('all', 'click') }),
+  fc.record({ retainDays: fc.constantFrom(20, 60, null) }),
+);
+
+const night: fc.Arbitrary<Night> = fc.record({
+  pauseHours: fc.oneof(
+    { weight: 8, arbitrary: fc.constant(24) },
+    { weight: 4, arbitrary: fc.constantFrom(24 * 3, 24 * 8, 24 * 16) },
+    { weight: 1, arbitrary: fc.constantFrom(1, 5, 24 * 45, -30) },
+  ),
+  change: mostly<Night['change']>(null, change, 2),
+  mood,
+});
+
+/** Grains whose periods are long have date periods that hold some. */
+function stretched(slice: SliceChoice): SliceChoice {
+  const factor = { hour: 1, day: 1, week: 2, month: 3, quarter: 8, year: 12, none: 1 }[slice.grain];
+  const { daysBefore, rolls } = slice.firstDay;
+  const isBare = slice.grain === 'none' && slice.texts.length === 0;
+  return {
+    ...slice,
+    firstDay: { daysBefore: daysBefore * factor, rolls },
+    texts: isBare ? ['app_token'] : slice.texts,
+  };
+}
+
+export const sequences: fc.Arbitrary<Sequence> = fc.record({
+  world: fc.record({
+    seed: fc.nat(999),
+    countries: fc.integer({ min: 1, max: 4 }),
+    oddTexts: mostly<boolean>(false, fc.constant(true), 3),
+    unknownCountry: mostly<TinyWorld['unknownCountry']>('none', fc.constantFrom('null', 'absent'), 3),
+    weekStart: fc.constantFrom<(0 | 1)[]>(1, 0),
+    otherWeekAfterDays: mostly<number | null>(null, fc.integer({ min: 1, max: 20 }), 6),
+  }),
+  start: fc
+    .tuple(fc.constantFrom('2025-11-05', '2025-12-30', '2026-03-02'), fc.constantFrom('T03:00:00Z', 'T22:40:00Z'))
+    .map(([day, time]) => `${day}${time}`),
+  slice: fc
+    .record({
+      name: mostly<string>('facts', fc.constantFrom('period', 'windows', 'typed', 'installs', 'staged')),
+      grain: fc.oneof(
+        { weight: 6, arbitrary: fc.constant('day' as const) },
+        { weight: 5, arbitrary: fc.constantFrom(...grains) },
+      ),
+      texts: fc.uniqueArray(fc.constantFrom(...texts), { maxLength: 2 }),
+      metrics: fc.uniqueArray(metric, { minLength: 1, maxLength: 4 }),
+      offset: mostly<string>('+00:00', fc.constantFrom('+05:30', '-04:00', '+14:00'), 2),
+      currency,
+      attribution: fc.constant('all' as const),
+      firstDay,
+      lastDay,
+      refresh,
+      filters,
+      types,
+      retainDays: mostly<number | null>(null, fc.constantFrom(20, 60), 9),
+    })
+    .map((slice): SliceChoice => stretched(slice)),
+  nights: fc.array(night, { minLength: 1, maxLength: 7 }),
+});
+
+/** The instants of a sequence's nights, in ms. */
+export function instantsOf({ start, nights }: Sequence): number[] {
+  let at = Date.parse(start);
+  return nights.map(({ pauseHours }, index) => (at += index === 0 ? 0 : pauseHours * 3_600_000));
+}

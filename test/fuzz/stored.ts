@@ -1,0 +1,111 @@
+/** What a warehouse holds of a slice, read with the engine alone, every value as text. */
+
+import { DuckDBInstance } from '@duckdb/node-api';
+
+export interface StoredPeriod {
+  /** Days `YYYY-MM-DD`, ends exclusive. */
+  readonly start: string;
+  readonly end: string;
+  readonly askedStart: string;
+  readonly askedEnd: string;
+  readonly fetchedMs: number;
+  readonly state: string;
+  /** Metrics that the ledger calls final. */
+  readonly final: ReadonlySet<string>;
+}
+
+export type StoredRow = ReadonlyMap<string, string | null>;
+
+export interface Stored {
+  /** Type by column, in order; empty where there is no table. */
+  readonly columns: ReadonlyMap<string, string>;
+  readonly rows: readonly StoredRow[];
+  /** The rows of the final view. */
+  readonly finalRows: readonly StoredRow[];
+  /** Of the live table, in order. */
+  readonly periods: readonly StoredPeriod[];
+  /** `[first day, end)` and text of the warnings so far; without days they concern the whole slice. */
+  readonly warnings: readonly { readonly start: string | null; readonly end: string | null; readonly text: string }[];
+}
+
+type Rows = readonly (readonly (string | null)[])[];
+
+const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+
+export async function readStored(path: string, slice: string): Promise<Stored> {
+  const instance = await DuckDBInstance.create(path, { access_mode: 'READ_ONLY' });
+  const connection = await instance.connect();
+  const ask = async (sql: string): Promise<Rows> => {
+    const answer = await connection.runAndReadAll(sql);
+    return answer.getRowsJson().map((row) => row.map((cell) => (typeof cell === 'string' ? cell : null)));
+  };
+  try {
+    const name = `'${slice}'`;
+    const found = await ask(
+      `select column_name, data_type from information_schema.columns
+       where table_schema = 'main' and table_name = ${name} order by ordinal_position`,
+    );
+    const columns = new Map(found.map(([column, type]) => [column ?? '', type ?? '']));
+    const names = [...columns.keys()];
+    const rowsOf = async (table: string): Promise<StoredRow[]> => {
+      const cells = names.map((column) => `cast(${quoted(column)} as varchar)`).join(', ');
+      const rows = names.length === 0 ? [] : await ask(`select ${cells} from main.${quoted(table)} order by all`);
+      return rows.map((row) => new Map(names.map((column, at) => [column, row[at] ?? null])));
+    };
+    const live = `slice = ${name} and fingerprint in
+        (select fingerprint from ripen.slice_tables where slice = ${name} and state = 'live')`;
+    const final = new Map<string, Set<string>>();
+    const cells = await ask(
+      `select cast(period as varchar), metric from ripen.finality where slice = ${name} and is_final`,
+    );
+    for (const [period, metric] of cells) {
+      final.set(period ?? '', (final.get(period ?? '') ?? new Set()).add(metric ?? ''));
+    }
+    const periods = await ask(
+      `select cast(start_day as varchar), cast(end_day as varchar), cast(asked_start as varchar),
+           cast(asked_end as varchar), cast(epoch_ms(fetched_at) as varchar), state
+       from ripen.periods where ${live} order by start_day`,
+    );
+    const warnings = await ask(
+      `select cast(start_day as varchar), cast(end_day as varchar), concat(code, ': ', message)
+       from ripen.warnings where slice is null or slice = ${name}`,
+    );
+    return {
+      columns,
+      rows: await rowsOf(slice),
+      finalRows: await rowsOf(`${slice}_final`),
+      periods: periods.map(([start, end, askedStart, askedEnd, fetched, state]) => ({
+        start: start ?? '',
+        end: end ?? '',
+        askedStart: askedStart ?? '',
+        askedEnd: askedEnd ?? '',
+        fetchedMs: Number(fetched),
+        state: state ?? '',
+        final: final.get(start ?? '') ?? new Set(),
+      })),
+      warnings: warnings.map(([start, end, text]) => ({ start: start ?? null, end: end ?? null, text: text ?? '' })),
+    };
+  } finally {
+    connection.closeSync();
+    instance.closeSync();
+  }
+}
+
+/** A number without trailing zeros; in a DOUBLE column the nearest double. Null, empty and absent are null. */
+export function comparableNumber(text: unknown, type: string): string | null {
+  const written = typeof text === 'number' ? String(text) : text;
+  if (typeof written !== 'string' || written === '') return null;
+  if (type === 'DOUBLE' || /e/i.test(written)) return String(Number(written));
+  const [whole = '0', digits = ''] = written.split('.');
+  const kept = digits.replace(/0+$/, '');
+  return kept === '' ? whole : `${whole}.${kept}`;
+}
+
+/** The first day or the hour that a label of a date dimension stands for, as a column holds it. */
+export function comparableDate(dimension: string, label: string): string {
+  if (dimension === 'hour') return label.replace('T', ' ');
+  if (dimension === 'month') return `${label}-01`;
+  if (dimension === 'year') return `${label}-01-01`;
+  if (dimension !== 'quarter') return label.slice(0, 10);
+  return `${label.slice(3)}-${String(Number(label[1]) * 3 - 2).padStart(2, '0')}-01`;
+}
