@@ -22,6 +22,7 @@ import type { Service } from './service/service.ts';
 import type { Spool, Spooled } from './spool/spool.ts';
 import { learnMaxDays, relaxMaxDays } from './warehouse/ledger.ts';
 import { loadBatch, recordFailed, recordLoaded, warn, type Outcomes } from './window-outcome.ts';
+import { WindowSizes } from './window-sizes.ts';
 
 export interface WindowRun extends Omit<LoadRequest, 'target'>, Outcomes {
   readonly config: Pick<Config, 'archiveMs'>;
@@ -70,26 +71,6 @@ export async function runWindows(windows: readonly Window[], run: WindowRun): Pr
   } finally {
     // What is still under way when the disk gave out would be written for nobody.
     stop.abort();
-  }
-}
-
-/** How large the windows of each slice were, and which were too heavy. */
-class WindowSizes {
-  readonly #loadedDays = new Map<string, number>();
-  readonly #heavy = new Set<string>();
-
-  loaded({ slice, asked }: Window): void {
-    const days = daysBetween(asked.start, asked.end);
-    this.#loadedDays.set(slice.name, Math.max(days, this.#loadedDays.get(slice.name) ?? 0));
-  }
-
-  tooHeavy({ slice }: Window): void {
-    this.#heavy.add(slice.name);
-  }
-
-  /** Days of the largest window that was loaded of a slice none of whose windows were too heavy; else null. */
-  lightDays(slice: string): number | null {
-    return this.#heavy.has(slice) ? null : (this.#loadedDays.get(slice) ?? null);
   }
 }
 

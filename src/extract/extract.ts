@@ -160,7 +160,9 @@ async function fetchWindow(asking: Asking, extraction: Extraction): Promise<Spoo
         });
       }),
       tried(null, async () => {
-        whole ??= await askWhole(window, within);
+        if (whole !== null) return;
+        const asked = await askWhole(window, within);
+        whole = asked;
       }),
     ]);
   } finally {

@@ -42,7 +42,10 @@ export async function askWhole(window: Window, { service, spool, signal }: Askin
   if (!isComparable(window)) return null;
   const dates = window.slice.dimensions.filter(isDateDimension);
   const dimensions = dates.length > 0 ? dates.join(',') : COARSEST;
-  const { sort, index, ...parameters }: Record<string, string> = { ...reportParameters(window), dimensions };
+  // They may name a dimension that is not asked for here.
+  const parameters = Object.fromEntries(
+    Object.entries({ ...reportParameters(window), dimensions }).filter(([name]) => name !== 'sort' && name !== 'index'),
+  );
   try {
     const saved = await service.report(parameters, spool.pathFor(window), signal);
     if (saved === null) return { totals: new Map() };

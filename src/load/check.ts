@@ -156,7 +156,7 @@ export async function sumsOf(
         const key = `${windowNo} ${partNo}`;
         const all = found.get(key) ?? additiveOf(target.columns).map((metric) => sumOf(metric, null, 0, 0));
         const distinct = single.get(key) ?? all;
-        return all.map((sum, at) => ({ ...sum, distinctSum: distinct[at]?.sum ?? null }));
+        return all.map((sum, at) => Object.assign({}, sum, { distinctSum: distinct[at]?.sum ?? null }));
       }),
     );
   }

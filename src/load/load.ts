@@ -7,7 +7,7 @@
  */
 
 import { Failure } from '../errors.ts';
-import type { Day, WeekStart } from '../model/calendar.ts';
+import type { Day } from '../model/calendar.ts';
 import type { CompletenessVerdict } from '../model/ledger.ts';
 import type { Part } from '../model/part.ts';
 import type { Window } from '../model/window.ts';
@@ -15,21 +15,14 @@ import type { Spooled } from '../spool/spool.ts';
 import { recordRejects } from '../warehouse/rejects.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { inspect, objectSizeFor, type Answer, type BrokenAnswer } from './answers.ts';
-import {
-  checkDates,
-  checkKeys,
-  outOfOrder,
-  periodRowsOf,
-  subjectOf,
-  sumsOf,
-  weekStartsOf,
-  type PartSums,
-} from './check.ts';
+import { subjectOf } from './check.ts';
+import { findingsOf, type Found } from './findings.ts';
 import { emptyStretches, lossFailure, sharesOf, type Known } from './guard.ts';
 import { judgeAnswers, type InspectedPart, type Sound } from './judge-answers.ts';
 import { knownPeriods } from './known-periods.ts';
 import { readStagedValues } from './known-values.ts';
 import type { LoadResult, LoadWarning, Shortfall } from './load-result.ts';
+import { emptyWarning, warningsOf } from './load-warnings.ts';
 import { differencesOf, type Comparison } from './proof.ts';
 import { provePart, proveWhole } from './prove.ts';
 import { replaceWindow } from './replace.ts';
@@ -91,59 +84,6 @@ function inspectedParts(
     pages: pages.flatMap(({ path }) => inspected.get(path) ?? []),
     unfollowed,
   }));
-}
-
-/** What the checks found of one window. */
-interface Found {
-  readonly weekStartsOn: WeekStart | undefined;
-  readonly failure: Failure | undefined;
-  readonly rejects: Rejects | undefined;
-  /** Surplus copies of identical rows. */
-  readonly copies: number;
-  readonly sums: PartSums;
-  readonly periodRows: ReadonlyMap<Day, number>;
-  readonly isOrdered: boolean;
-}
-
-async function findingsOf(
-  sound: readonly Sound[],
-  target: Target,
-  { isEmpty, rejects }: Staged,
-  warehouse: Warehouse,
-): Promise<{ readonly of: (each: Sound) => Found }> {
-  const windows = new Map(sound.map(({ windowNo, spooled }) => [windowNo, spooled.window]));
-  const badDates = isEmpty ? new Map<number, Failure>() : await checkDates(warehouse, target, windows);
-  const { conflicts, copies } = await checkKeys(warehouse, target, windows);
-  const sums = await sumsOf(warehouse, target, windows, new Set(copies.keys()));
-  const periodRows = await periodRowsOf(warehouse, target, windows);
-  const weekStarts = isEmpty ? new Map<number, WeekStart>() : await weekStartsIn(sound, target, warehouse);
-  const unordered = isEmpty ? new Set<number>() : await outOfOrder(warehouse, target);
-  return {
-    of: ({ windowNo }) => ({
-      weekStartsOn: weekStarts.get(windowNo),
-      failure: rejects.get(windowNo)?.failure ?? badDates.get(windowNo) ?? conflicts.get(windowNo),
-      rejects: rejects.get(windowNo),
-      copies: copies.get(windowNo) ?? 0,
-      sums: sums.get(windowNo) ?? [],
-      periodRows: periodRows.get(windowNo) ?? new Map<Day, number>(),
-      isOrdered: !unordered.has(windowNo),
-    }),
-  };
-}
-
-/** The windows whose labels show that the service begins weeks on another day than was assumed. */
-async function weekStartsIn(
-  sound: readonly Sound[],
-  { slice }: Target,
-  warehouse: Warehouse,
-): Promise<ReadonlyMap<number, WeekStart>> {
-  if (slice.grain !== 'week') return new Map();
-  const found = await weekStartsOf(warehouse);
-  for (const { windowNo, spooled } of sound) {
-    const assumed = new Date(`${spooled.window.replaced.start}T00:00:00Z`).getUTCDay();
-    if (found.get(windowNo) === assumed) found.delete(windowNo);
-  }
-  return found;
 }
 
 async function loadWindow(sound: Sound, request: LoadRequest, found: Found, staged: Staged): Promise<Loaded> {
@@ -305,38 +245,4 @@ function rejectsIn(mine: Window, window: Window, rejects: Rejects | undefined): 
   const isFirst = start === window.replaced.start;
   const days = rejects.days.filter((day) => day === null || (day >= start && day < end));
   return { days, recorded: isFirst ? rejects.recorded : [] };
-}
-
-function emptyWarning(stretches: readonly string[]): LoadWarning[] {
-  if (stretches.length === 0) return [];
-  const message = `The service had no rows for ${stretches.join(', ')}; loaded as empty, and final only once a later run's answer agrees.`;
-  return [{ code: 'EMPTY_PERIODS', message }];
-}
-
-function warningsOf(sound: Sound, { copies, rejects }: Found, { warnings, notAdditive }: ProvenWindow): LoadWarning[] {
-  const rejected = rejects?.days.length ?? 0;
-  return [
-    ...sound.warnings,
-    ...warnings,
-    ...(copies === 0
-      ? []
-      : [
-          {
-            code: 'DUPLICATE_ROWS',
-            message: `${copies} identical rows came more than once; one of each was kept.`,
-          },
-        ]),
-    ...(rejected === 0
-      ? []
-      : [
-          {
-            code: 'REJECTED_ROWS',
-            message: `${rejected} rows could not be stored exactly; see ripen.rejected_rows.`,
-          },
-        ]),
-    ...[...new Set(notAdditive)].map((metric) => ({
-      code: 'NOT_ADDITIVE',
-      message: `The rows' ${metric} did not add up to the service's total while other metrics did: it is not additive here, and no longer summed.`,
-    })),
-  ];
 }

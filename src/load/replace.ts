@@ -16,7 +16,7 @@ import type { Known } from './guard.ts';
 import { ledgerBounds } from './known-periods.ts';
 import type { Comparison } from './proof.ts';
 import { countUnfit, deleteDays, insertRows, insideDays, recordRestatements, totalPeriods } from './replacing-sql.ts';
-import { alterColumns } from './slice-table.ts';
+import { alterColumns } from './table-columns.ts';
 import type { Rejects } from './stage.ts';
 import type { Target } from './target.ts';
 

@@ -69,7 +69,7 @@ export function fingerprintFromWeek(ofSlice: string, weekStartsOn: WeekStart): s
 export function heldPeriods(ledger: SliceLedger, fingerprint: string): LoadedPeriod[] {
   const mine = tableOf(ledger, fingerprint);
   const tables = mine === ledger.live ? [ledger.live] : [ledger.live, mine];
-  return tables.flatMap((table) => [...(table?.periods.values() ?? [])]);
+  return tables.flatMap((table) => (table === null ? [] : Array.from(table.periods.values())));
 }
 
 /** The weekday a slice's weeks begin with, as far as its tables have taught. */

@@ -78,7 +78,7 @@ async function asStorage<T>(work: Promise<T>): Promise<T> {
     return await work;
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error);
-    if (/^Out of Memory Error/.test(text)) throw outOfMemory(error);
+    if (text.startsWith('Out of Memory Error')) throw outOfMemory(error);
     if (/^(IO Error|FATAL Error)|Could not write file|No space left/.test(text))
       throw storageFailure('The database failed', error);
     throw error;

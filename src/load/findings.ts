@@ -1,0 +1,63 @@
+/** What the checks find of a staged batch, by window. */
+
+import type { Failure } from '../errors.ts';
+import type { Day, WeekStart } from '../model/calendar.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
+import { checkDates, checkKeys, outOfOrder, periodRowsOf, sumsOf, weekStartsOf, type PartSums } from './check.ts';
+import type { Sound } from './judge-answers.ts';
+import type { Rejects, Staged } from './stage.ts';
+import type { Target } from './target.ts';
+
+/** What the checks found of one window. */
+export interface Found {
+  readonly weekStartsOn: WeekStart | undefined;
+  readonly failure: Failure | undefined;
+  readonly rejects: Rejects | undefined;
+  /** Surplus copies of identical rows. */
+  readonly copies: number;
+  readonly sums: PartSums;
+  readonly periodRows: ReadonlyMap<Day, number>;
+  readonly isOrdered: boolean;
+}
+
+/** Runs every check over a staged batch at once. */
+export async function findingsOf(
+  sound: readonly Sound[],
+  target: Target,
+  { isEmpty, rejects }: Staged,
+  warehouse: Warehouse,
+): Promise<{ readonly of: (each: Sound) => Found }> {
+  const windows = new Map(sound.map(({ windowNo, spooled }) => [windowNo, spooled.window]));
+  const badDates = isEmpty ? new Map<number, Failure>() : await checkDates(warehouse, target, windows);
+  const { conflicts, copies } = await checkKeys(warehouse, target, windows);
+  const sums = await sumsOf(warehouse, target, windows, new Set(copies.keys()));
+  const periodRows = await periodRowsOf(warehouse, target, windows);
+  const weekStarts = isEmpty ? new Map<number, WeekStart>() : await weekStartsIn(sound, target, warehouse);
+  const unordered = isEmpty ? new Set<number>() : await outOfOrder(warehouse, target);
+  return {
+    of: ({ windowNo }) => ({
+      weekStartsOn: weekStarts.get(windowNo),
+      failure: rejects.get(windowNo)?.failure ?? badDates.get(windowNo) ?? conflicts.get(windowNo),
+      rejects: rejects.get(windowNo),
+      copies: copies.get(windowNo) ?? 0,
+      sums: sums.get(windowNo) ?? [],
+      periodRows: periodRows.get(windowNo) ?? new Map<Day, number>(),
+      isOrdered: !unordered.has(windowNo),
+    }),
+  };
+}
+
+/** The windows whose labels show that the service begins weeks on another day than was assumed. */
+async function weekStartsIn(
+  sound: readonly Sound[],
+  { slice }: Target,
+  warehouse: Warehouse,
+): Promise<ReadonlyMap<number, WeekStart>> {
+  if (slice.grain !== 'week') return new Map();
+  const found = await weekStartsOf(warehouse);
+  for (const { windowNo, spooled } of sound) {
+    const assumed = new Date(`${spooled.window.replaced.start}T00:00:00Z`).getUTCDay();
+    if (found.get(windowNo) === assumed) found.delete(windowNo);
+  }
+  return found;
+}
