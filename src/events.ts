@@ -45,6 +45,14 @@ export type RunEvent =
       readonly into: number;
       readonly because: string;
     }
+  /** Periods were deleted because the slice keeps only those from a day on. */
+  | {
+      readonly type: 'periods_let_go';
+      readonly slice: string;
+      readonly periods: number;
+      readonly rows: number;
+      readonly before: string;
+    }
   | { readonly type: 'window_asked_again'; readonly slice: string; readonly window: string; readonly because: string }
   | {
       readonly type: 'failed';

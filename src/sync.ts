@@ -8,6 +8,7 @@
 import type { Config } from './config/config.ts';
 import { asFailure } from './errors.ts';
 import type { Emit } from './events.ts';
+import { letGo } from './load/let-go.ts';
 import { prepareTable, swapTables, turnWeeks } from './load/slice-table.ts';
 import type { Target } from './load/target.ts';
 import type { WeekStart } from './model/calendar.ts';
@@ -77,6 +78,7 @@ async function refresh(run: SyncRun): Promise<void> {
     const [plan] = await planTargets(run, [target]);
     if (plan !== undefined && isComplete(plan, live)) await swapTables(run.warehouse, target, run.runId);
   }
+  await letPeriodsGo(run, targets);
   await completeDimensions(run);
   await expireArchive(run.asOf, run);
 }
@@ -123,6 +125,16 @@ async function loadWindows(
   const { asOf, acceptLoss } = run.request;
   const { maxConcurrency } = run.config.service;
   await runWindows(inOrder(plans), { ...run, targets, checkClock, asOf, acceptLoss, maxConcurrency, turnWeeks: turn });
+}
+
+/** Also the table of a slice that had failures: what it keeps does not depend on them. */
+async function letPeriodsGo(run: SyncRun, targets: ReadonlyMap<string, Target>): Promise<void> {
+  for (const { slice, catalog } of targets.values()) {
+    // The table may have been swapped, or its weeks turned.
+    const target = await prepareTable(run.warehouse, slice, catalog, run.runId);
+    const gone = await letGo(run.warehouse, target, run.asOf);
+    if (gone !== null) run.emit({ type: 'periods_let_go', slice: slice.name, ...gone });
+  }
 }
 
 /** Publishes what is committed, also after failures: the copies then hold what could be loaded. */

@@ -36,6 +36,8 @@ function rawSentence(event: RunEvent): string {
       return `${event.slice} ${event.window}: split into ${event.into}, because of ${event.because}`;
     case 'window_asked_again':
       return `${event.slice} ${event.window}: asked again, because of ${event.because}`;
+    case 'periods_let_go':
+      return `${event.slice}: let go of ${countText(event.periods, 'period')} before ${event.before}, ${countText(event.rows, 'row')}`;
     case 'failed':
       return `failed: ${place(event.slice, event.window)}${event.code}: ${event.message}`;
     case 'warning':
