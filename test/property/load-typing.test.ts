@@ -13,6 +13,7 @@ import * as z from 'zod';
 
 import { hasOddTexts, resolveTexts } from '../../src/load/resolve-texts.ts';
 import type { Columns } from '../../src/load/slice-columns.ts';
+import { PART, staging, WINDOW } from '../../src/load/staging-sql.ts';
 import { rejectedRows, typeRows } from '../../src/load/typing-sql.ts';
 import { capacityOf, parseColumnType, type ColumnType } from '../../src/model/column-type.ts';
 import { digitsOf, formatDecimal, parseDecimal } from '../../src/model/decimal.ts';
@@ -49,7 +50,7 @@ type Stored = Readonly<Record<string, string | null>>;
 async function store(texts: readonly string[], typeTexts: readonly string[]): Promise<readonly Stored[]> {
   const columns: Columns = {
     dimensions: ['no'],
-    metrics: typeTexts.map((id) => ({ id, type: typeOf(id), additive: true })),
+    metrics: typeTexts.map((id) => ({ id, type: typeOf(id), additive: true, isAssumed: false })),
     extra: [],
   };
   const objects = texts.flatMap((text, no) =>
@@ -57,8 +58,8 @@ async function store(texts: readonly string[], typeTexts: readonly string[]): Pr
   );
   const shape = `{"no":"VARCHAR",${typeTexts.map((type) => `"${type}":"VARCHAR"`).join(',')}}`;
   await warehouse.run(
-    `create or replace temp table staged as
-     select 1 as window_no, r.*, '{}'::json as attr_dependency, null::json as "_extra" from (${fromJson(shape)}) as r`,
+    `create or replace temp table ${staging.staged} as
+     select 1 as ${WINDOW}, 0 as ${PART}, r.*, '{}'::json as attr_dependency, null::json as "_extra" from (${fromJson(shape)}) as r`,
     [JSON.stringify(objects)],
   );
   await warehouse.run(typeRows(columns, new Set(), new Set()));
@@ -69,7 +70,7 @@ async function store(texts: readonly string[], typeTexts: readonly string[]): Pr
   await warehouse.run(typeRows(wide, new Set(plain.map(({ metric }) => metric)), rejecting));
   expect(await hasOddTexts(warehouse)).toBe(false);
   const stored = await warehouse.rows(
-    `select "no", coalesce(${typeTexts.map((type) => `${quoted(type)}::varchar`).join(', ')}) as value from typed`,
+    `select "no", coalesce(${typeTexts.map((type) => `${quoted(type)}::varchar`).join(', ')}) as value from ${staging.typed}`,
     [],
     z.object({ no: z.string(), value: z.string().nullable() }),
   );

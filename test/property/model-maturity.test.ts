@@ -12,12 +12,12 @@ import {
   bucketOf,
   type UtcOffset,
 } from '../../src/model/calendar.ts';
-import { BIGINT } from '../../src/model/column-type.ts';
-import type { LoadedPeriod } from '../../src/model/ledger.ts';
+import { verdicts, type LoadedPeriod } from '../../src/model/ledger.ts';
 import { dueReason, finalAt, isFinal, nextRefreshAt, stateOf } from '../../src/model/maturity.ts';
 import type { Metric } from '../../src/model/metric.ts';
 import { ageOf, endOf, type Period } from '../../src/model/period.ts';
 import type { Refresh, Slice } from '../../src/model/slice.ts';
+import { countMetric } from '../support/slice.ts';
 
 const HOUR_MS = 3_600_000;
 const runs = { numRuns: 2000 };
@@ -26,16 +26,7 @@ type Settling = Pick<Slice, 'utcOffset' | 'settleMs' | 'lifetimeMs' | 'refresh'>
 
 const metrics = fc
   .uniqueArray(fc.option(fc.integer({ min: 0, max: 400 }), { nil: null }), { minLength: 1, maxLength: 4 })
-  .map((horizons) =>
-    horizons.map((days, index): Metric => ({
-      id: `metric_${index}`,
-      family: 'other',
-      horizonMs: days === null ? null : days * MS_PER_DAY,
-      cohortMs: null,
-      additive: true,
-      type: BIGINT,
-    })),
-  );
+  .map((horizons) => horizons.map((days, index) => countMetric(`metric_${index}`, days)));
 
 const offsets = fc
   .tuple(fc.constantFrom('+', '-'), fc.integer({ min: 0, max: 28 }))
@@ -70,8 +61,25 @@ const periods = fc
     return { bucket, asked: bucket };
   });
 
-function loadedAt(of: Period, having: readonly Metric[], fetchedAt: Date): LoadedPeriod {
-  return { bucket: of.bucket, asked: of.asked, fetchedAt, metrics: having.map(({ id }) => id), rows: 1, rejected: 0 };
+type Answer = Pick<LoadedPeriod, 'rows' | 'rejected' | 'emptyRuns' | 'verdict'>;
+
+/** What came of a period: rows, none that so many runs have met, rows left out, rows that were not shown to be all. */
+const answers: fc.Arbitrary<Answer> = fc
+  .record({
+    rows: fc.constantFrom(0, 1, 900),
+    rejected: fc.constantFrom(0, 0, 0, 2),
+    emptyRuns: fc.integer({ min: 1, max: 3 }),
+    verdict: fc.constantFrom(...verdicts),
+  })
+  .map(({ rows, rejected, emptyRuns, verdict }) => ({ rows, rejected, emptyRuns: rows > 0 ? 0 : emptyRuns, verdict }));
+const soundAnswers = answers.filter(isSound);
+
+function isSound({ rows, rejected, emptyRuns, verdict }: Answer): boolean {
+  return rejected === 0 && verdict !== 'unproven' && (rows > 0 || emptyRuns > 1);
+}
+
+function loadedAt({ bucket, asked }: Period, having: readonly Metric[], fetchedAt: Date, answer: Answer): LoadedPeriod {
+  return { bucket, asked, fetchedAt, metrics: having.map(({ id }) => id), ...answer };
 }
 
 /** An instant from a year before a period's end to a year and more after it, often right at an edge. */
@@ -84,18 +92,22 @@ const sinceEnd = fc.oneof(
 
 test('at its next refresh a period is due', () => {
   fc.assert(
-    fc.property(periods, metrics, settlings(anyRefresh), sinceEnd, (period, having, slice, since) => {
+    fc.property(periods, metrics, settlings(anyRefresh), sinceEnd, answers, (period, having, slice, since, answer) => {
       const fetchedAt = new Date(endOf(period, slice.utcOffset).getTime() + since);
-      const next = nextRefreshAt(period, having, slice, fetchedAt);
+      const loaded = loadedAt(period, having, fetchedAt, answer);
+      const next = nextRefreshAt(period, having, slice, loaded);
       fc.pre(next !== null);
-      expect(next.getTime()).toBeGreaterThan(fetchedAt.getTime());
-      expect(dueReason(period, loadedAt(period, having, fetchedAt), having, slice, next)).not.toBeNull();
+      // What is doubted is due at any later instant.
+      const isDoubted = since >= 0 && !isSound(answer);
+      expect(next.getTime() - fetchedAt.getTime()).toBeGreaterThanOrEqual(isDoubted ? 0 : 1);
+      const at = isDoubted ? new Date(next.getTime() + 1) : next;
+      expect(dueReason(period, loaded, having, slice, at)).not.toBeNull();
     }),
     runs,
   );
 });
 
-test('by milestones or ages, a period that is over is due at no instant before its next refresh', () => {
+test('by milestones or ages, a period that is over and not doubted is due at no instant before its next refresh', () => {
   fc.assert(
     fc.property(
       periods,
@@ -103,11 +115,12 @@ test('by milestones or ages, a period that is over is due at no instant before i
       settlings(byAge),
       sinceEnd,
       fc.double({ min: 0, max: 1, noNaN: true }),
-      (period, having, slice, since, part) => {
+      soundAnswers,
+      (period, having, slice, since, part, answer) => {
         const fetchedAt = new Date(endOf(period, slice.utcOffset).getTime() + Math.abs(since));
-        const next = nextRefreshAt(period, having, slice, fetchedAt);
+        const loaded = loadedAt(period, having, fetchedAt, answer);
+        const next = nextRefreshAt(period, having, slice, loaded);
         fc.pre(next !== null);
-        const loaded = loadedAt(period, having, fetchedAt);
         const between = fetchedAt.getTime() + Math.floor((next.getTime() - 1 - fetchedAt.getTime()) * part);
         expect(dueReason(period, loaded, having, slice, new Date(between))).toBeNull();
         expect(dueReason(period, loaded, having, slice, new Date(next.getTime() - 1))).toBeNull();
@@ -125,11 +138,13 @@ test('a period with nothing more to expect is due at no later instant', () => {
       settlings(anyRefresh),
       sinceEnd,
       fc.nat(4000),
-      (period, having, slice, since, days) => {
+      answers,
+      (period, having, slice, since, days, answer) => {
         const fetchedAt = new Date(endOf(period, slice.utcOffset).getTime() + since);
-        fc.pre(nextRefreshAt(period, having, slice, fetchedAt) === null);
+        const loaded = loadedAt(period, having, fetchedAt, answer);
+        fc.pre(nextRefreshAt(period, having, slice, loaded) === null);
         const later = new Date(fetchedAt.getTime() + days * MS_PER_DAY + 1);
-        expect(dueReason(period, loadedAt(period, having, fetchedAt), having, slice, later)).toBeNull();
+        expect(dueReason(period, loaded, having, slice, later)).toBeNull();
       },
     ),
     runs,
@@ -143,11 +158,11 @@ test('a period that became due stays due until it is fetched', () => {
       metrics,
       settlings(anyRefresh),
       sinceEnd,
-      fc.nat(4000),
-      fc.nat(4000),
-      (period, having, slice, since, first, second) => {
+      fc.tuple(fc.nat(4000), fc.nat(4000)),
+      answers,
+      (period, having, slice, since, [first, second], answer) => {
         const fetchedAt = new Date(endOf(period, slice.utcOffset).getTime() + since);
-        const loaded = loadedAt(period, having, fetchedAt);
+        const loaded = loadedAt(period, having, fetchedAt, answer);
         const early = new Date(fetchedAt.getTime() + first * HOUR_MS);
         const late = new Date(early.getTime() + second * HOUR_MS);
         const [before, after] = [early, late].map((asOf) => dueReason(period, loaded, having, slice, asOf));
@@ -160,16 +175,16 @@ test('a period that became due stays due until it is fetched', () => {
 
 test('a fetch at the instant of the plan settles it: nothing is due twice at one instant', () => {
   fc.assert(
-    fc.property(periods, metrics, settlings(anyRefresh), sinceEnd, (period, having, slice, since) => {
+    fc.property(periods, metrics, settlings(anyRefresh), sinceEnd, answers, (period, having, slice, since, answer) => {
       const asOf = new Date(endOf(period, slice.utcOffset).getTime() + since);
-      expect(dueReason(period, loadedAt(period, having, asOf), having, slice, asOf)).toBeNull();
+      expect(dueReason(period, loadedAt(period, having, asOf, answer), having, slice, asOf)).toBeNull();
     }),
     runs,
   );
 });
 
-test('a period is final exactly when each of its cells is, and a later fetch never makes it less so', () => {
-  const order = ['open', 'maturing', 'final'];
+test('a period is final exactly when each of its cells is, never when it is doubted, and a later fetch never makes it less so', () => {
+  const order = ['open', 'empty', 'maturing', 'final'];
   fc.assert(
     fc.property(
       periods,
@@ -177,11 +192,13 @@ test('a period is final exactly when each of its cells is, and a later fetch nev
       settlings(anyRefresh),
       sinceEnd,
       fc.nat(4000),
-      (period, having, slice, since, hours) => {
-        const fetchedAt = new Date(endOf(period, slice.utcOffset).getTime() + since);
-        const later = new Date(fetchedAt.getTime() + hours * HOUR_MS);
-        const state = stateOf(period, having, slice, fetchedAt);
-        expect(state === 'final').toBe(having.every((metric) => isFinal(period, metric, slice, fetchedAt)));
+      answers,
+      (period, having, slice, since, hours, answer) => {
+        const held = { ...answer, fetchedAt: new Date(endOf(period, slice.utcOffset).getTime() + since) };
+        const later = { ...held, fetchedAt: new Date(held.fetchedAt.getTime() + hours * HOUR_MS) };
+        const state = stateOf(period, having, slice, held);
+        expect(state === 'final').toBe(having.every((metric) => isFinal(period, metric, slice, held)));
+        expect(state === 'final' && !isSound(answer)).toBe(false);
         expect(order.indexOf(stateOf(period, having, slice, later))).toBeGreaterThanOrEqual(order.indexOf(state));
       },
     ),

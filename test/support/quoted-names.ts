@@ -2,11 +2,10 @@
 
 import type { Columns } from '../../src/load/slice-columns.ts';
 import type { Target } from '../../src/load/target.ts';
-import { day, MS_PER_DAY } from '../../src/model/calendar.ts';
+import { day } from '../../src/model/calendar.ts';
 import { BIGINT, DOUBLE, MONEY } from '../../src/model/column-type.ts';
 import type { DateDimension } from '../../src/model/dimension.ts';
-import type { Metric } from '../../src/model/metric.ts';
-import { slice } from './slice.ts';
+import { countMetric, slice } from './slice.ts';
 
 export const TABLE = 'main."daily"';
 export const QUOTED = 'app "quoted"';
@@ -18,9 +17,9 @@ export const EXTRA = `new "key" isn't\\plain`;
 export const columns: Columns = {
   dimensions: ['day', QUOTED, 'order'],
   metrics: [
-    { id: COUNT, type: BIGINT, additive: true },
-    { id: AMOUNT, type: MONEY, additive: true },
-    { id: RATIO, type: DOUBLE, additive: false },
+    { id: COUNT, type: BIGINT, additive: true, isAssumed: false },
+    { id: AMOUNT, type: MONEY, additive: true, isAssumed: true },
+    { id: RATIO, type: DOUBLE, additive: false, isAssumed: true },
   ],
   extra: [],
 };
@@ -29,19 +28,10 @@ const grains: readonly (DateDimension | null)[] = ['hour', 'day', 'week', 'month
 export const everyDate: Columns = { ...columns, dimensions: grains.flatMap((grain) => grain ?? []) };
 export const days = { start: day('2026-01-05'), end: day('2026-01-08') };
 
-const metric = (id: string, horizonDays: number | null): Metric => ({
-  id,
-  family: 'other',
-  horizonMs: horizonDays === null ? null : horizonDays * MS_PER_DAY,
-  cohortMs: null,
-  additive: true,
-  type: BIGINT,
-});
-
 export const target: Target = {
   slice: slice({ name: 'daily', dimensions: columns.dimensions, metrics: columns.metrics.map(({ id }) => id) }),
   fingerprint: 'f',
-  metrics: [metric(COUNT, 7), metric(AMOUNT, 14), metric(RATIO, null)],
+  metrics: [countMetric(COUNT, 7), countMetric(AMOUNT, 14), countMetric(RATIO, null)],
   state: 'live',
   table: TABLE,
   columns,

@@ -1,7 +1,10 @@
-/** A slice of a configuration; apart from the installation, whose imports cost a test of pure code seconds. */
+/** Slices, metrics and periods for tests of pure code; apart from the installation, whose imports cost seconds. */
 
-import { UTC, type UtcOffset } from '../../src/model/calendar.ts';
+import { MS_PER_DAY, UTC, type UtcOffset } from '../../src/model/calendar.ts';
+import { BIGINT } from '../../src/model/column-type.ts';
 import { dateDimensions } from '../../src/model/dimension.ts';
+import type { LoadedPeriod } from '../../src/model/ledger.ts';
+import type { Metric } from '../../src/model/metric.ts';
 import type { Slice } from '../../src/model/slice.ts';
 
 /** A slice with everything a test does not care about filled in. */
@@ -23,4 +26,22 @@ export function slice(given: Partial<Slice> & Pick<Slice, 'name' | 'dimensions' 
     ...given,
     parameters: { attribution_type: 'all', utc_offset: utcOffset, ...given.parameters },
   };
+}
+
+/** A count that is documented to add up, final so many days after its period ends; null: never. */
+export function countMetric(id: string, days: number | null): Metric {
+  return {
+    id,
+    family: 'other',
+    horizonMs: days === null ? null : days * MS_PER_DAY,
+    cohortMs: null,
+    additive: true,
+    additivity: 'documented',
+    type: BIGINT,
+  };
+}
+
+/** A whole period with 100 rows of proven completeness; what a test cares about is given. */
+export function loadedPeriod(given: Partial<LoadedPeriod> & Pick<LoadedPeriod, 'bucket' | 'fetchedAt'>): LoadedPeriod {
+  return { asked: given.bucket, metrics: [], rows: 100, rejected: 0, emptyRuns: 0, verdict: 'proven', ...given };
 }

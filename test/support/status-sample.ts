@@ -61,6 +61,8 @@ export function sampleSlice(given: {
       open: 0,
       maturing: standing('maturing'),
       final: standing('final'),
+      cut: standing('cut'),
+      empty: standing('empty'),
     },
     cells: summedCells(metrics),
     building_periods: null,

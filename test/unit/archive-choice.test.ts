@@ -7,7 +7,7 @@ import type { SliceTable } from '../../src/model/ledger.ts';
 import { periodsOf } from '../../src/model/period.ts';
 import { windowOf } from '../../src/model/window.ts';
 import { isOutdated, newestWindows, type ArchivedWindow } from '../../src/spool/archive-choice.ts';
-import { slice } from '../support/slice.ts';
+import { loadedPeriod, slice } from '../support/slice.ts';
 
 const daily = slice({ name: 'daily', dimensions: ['day'], metrics: ['installs'] });
 const undated = slice({ name: 'undated', dimensions: ['os_name'], metrics: ['installs'] });
@@ -66,10 +66,7 @@ test('of a report without a date only the newest answer counts, whatever days it
 function ledger(fetched: readonly { readonly may: string; readonly june: number }[]): SliceTable {
   const periods = fetched.map(({ may, june }) => {
     const bucket = { start: day(may), end: addDays(day(may), 1) };
-    return [
-      bucket.start,
-      { bucket, asked: bucket, fetchedAt: night(june), metrics: [], rows: 1, rejected: 0 },
-    ] as const;
+    return [bucket.start, loadedPeriod({ bucket, fetchedAt: night(june) })] as const;
   });
   return {
     fingerprint: 'f',

@@ -1,6 +1,7 @@
 /** The sidecar of an archived window: read back as written, or refused. */
 
 import { expect, test } from 'vitest';
+import * as z from 'zod';
 
 import { Secret } from '../../src/config/secret.ts';
 import { day } from '../../src/model/calendar.ts';
@@ -13,6 +14,8 @@ import {
   parseSidecar,
   sidecarText,
 } from '../../src/spool/archive-entry.ts';
+import type { SavedBody } from '../../src/service/service.ts';
+import { documentText } from '../../src/spool/archive-document.ts';
 import type { Spooled } from '../../src/spool/spool.ts';
 import { slice } from '../support/slice.ts';
 
@@ -30,18 +33,23 @@ const window = windowOf(
   parts,
 );
 const requestedAt = new Date('2026-06-01T02:30:00.123Z');
+const saved: SavedBody = { path: 'p', bytes: 1, plainBytes: 1, encoding: 'gzip', sha256: '', longNumbers: false };
 const spooled: Spooled = {
   window,
-  answers: [],
-  requests: 2,
+  answers: [
+    { pages: [saved, saved], unfollowed: null },
+    { pages: [], unfollowed: null },
+  ],
+  whole: null,
+  requests: 3,
   requestedAt,
   receivedAt: new Date('2026-06-01T02:30:01.000Z'),
 };
 const body = { sha256: 'ab'.repeat(32), bytes: 10, plainBytes: 20, encoding: 'gzip' } as const;
 const asOf = new Date('2026-06-01T02:00:00Z');
 
-test('says what was asked, replaced and recorded, with one body per part and null for 204', () => {
-  const entry = parseSidecar(sidecarText(spooled, asOf, [body, null]));
+test('says what was asked, replaced and recorded, with a body per page of each part and null for 204', () => {
+  const entry = parseSidecar(sidecarText(spooled, asOf, [body, body, null]));
   expect(entry).toMatchObject({
     slice: 'daily',
     fingerprint: 'feedfacecafebeef',
@@ -50,10 +58,11 @@ test('says what was asked, replaced and recorded, with one body per part and nul
     replaced: bucket,
     periods: [{ period: { bucket, asked: bucket }, reason: 'maturing' }],
     parts,
-    requests: 2,
+    requests: 3,
     requestedAt,
     asOf,
-    bodies: [body, null],
+    bodies: [body, body, null],
+    pages: [2, 1],
   });
   expect(
     'parameters' in entry && entry.parameters.map(({ date_period, os_name__in }) => [date_period, os_name__in]),
@@ -65,11 +74,11 @@ test('says what was asked, replaced and recorded, with one body per part and nul
 
 test('holds no secret, also where one was passed as a parameter', () => {
   const secret = new Secret('secret-in-a-parameter');
-  expect(sidecarText(spooled, asOf, [body, null])).not.toContain(secret.reveal());
+  expect(sidecarText(spooled, asOf, [body, body, null])).not.toContain(secret.reveal());
 });
 
 test('is refused with any one of its bytes changed', () => {
-  const text = sidecarText(spooled, asOf, [body, null]);
+  const text = sidecarText(spooled, asOf, [body, body, null]);
   const outcomes = new Set<string>();
   for (let at = 0; at < text.length; at += 1) {
     const changed = text.slice(0, at) + String.fromCharCode(text.charCodeAt(at) ^ 1) + text.slice(at + 1);
@@ -81,8 +90,16 @@ test('is refused with any one of its bytes changed', () => {
   );
 });
 
-test('is refused with fewer bodies than parts', () => {
-  expect(parseSidecar(sidecarText(spooled, asOf, [body]))).toEqual({ because: 'it had 1 bodies for 2 parts' });
+test.each([1, 2, 4])('is refused with %i bodies for 2 parts of 2 pages and 1', (count) => {
+  const bodies = Array.from({ length: count }, () => body);
+  expect(parseSidecar(sidecarText(spooled, asOf, bodies))).toEqual({ because: `it had ${count} bodies for 2 parts` });
+});
+
+test('of an archive from before pages were followed has 1 body for each part', () => {
+  const document = z.object({ content: z.record(z.string(), z.unknown()) });
+  const { pages, ...before } = document.parse(JSON.parse(sidecarText(spooled, asOf, [body, null]))).content;
+  expect(pages).toEqual([2, 1]);
+  expect(parseSidecar(documentText(before))).toMatchObject({ bodies: [body, null] });
 });
 
 test('the as-of instant stood for the fetch where there was one', () => {

@@ -162,6 +162,7 @@ test('a summary shows windows, rows, reasons and how the run ended', () => {
         rows: { fetched: 18_234, loaded: 18_234, rejected: 2 },
         periods: { new: 1, maturing: 14, missing: 0 },
         restated_periods: 6,
+        empty_periods: [],
       },
     ],
     partners: { rows: 12 },
@@ -191,6 +192,7 @@ test('a summary without rejected rows has no column for them', () => {
     rows: { fetched: 5, loaded: 5, rejected: 0 },
     periods: {},
     restated_periods: 0,
+    empty_periods: [],
   };
   const text = summaryText({
     run_id: 'r1',

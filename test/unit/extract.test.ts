@@ -1,14 +1,24 @@
 /** What extraction asks for of a window in parts, and what it keeps of it when some of them fail. */
 
-import { expect, test } from 'vitest';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterAll, expect, test } from 'vitest';
 
 import { Failure, type FailureCode } from '../../src/errors.ts';
-import { extract, type Asking, type Batch } from '../../src/extract/extract.ts';
+import { extract, type Asking, type Batch, type PartAnswer } from '../../src/extract/extract.ts';
 import { day } from '../../src/model/calendar.ts';
 import type { Part } from '../../src/model/part.ts';
 import { windowOf, type Window } from '../../src/model/window.ts';
 import type { SavedBody } from '../../src/service/service.ts';
+import type { Spool, WholeAnswer } from '../../src/spool/spool.ts';
 import { slice } from '../support/slice.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'ripen-extract-'));
+const wholeFile = join(directory, 'whole');
+afterAll(() => rmSync(directory, { recursive: true }));
 
 const asPart = (...apps: string[]): Part => ({ app_token: { in: apps, notIn: [] } });
 const rest: Part = { app_token: { in: null, notIn: ['a', 'b'] } };
@@ -28,6 +38,17 @@ const bodyAt = (path: string): SavedBody => ({
   longNumbers: false,
 });
 
+/** What a part was answered with, in files of these names. */
+const answerIn = (at: Partial<Pick<PartAnswer, 'requestedAt' | 'receivedAt'>>, ...paths: string[]): PartAnswer => ({
+  pages: paths.map(bodyAt),
+  unfollowed: null,
+  requestedAt: new Date(0),
+  receivedAt: new Date(0),
+  ...at,
+});
+const pathsOf = ({ pages }: Pick<PartAnswer, 'pages'>): string[] => pages.map(({ path }) => path);
+const noWhole: WholeAnswer = { totals: new Map() };
+
 interface Told {
   readonly batches: readonly Batch[];
   /** `app_token` filters of the reports that were asked for. */
@@ -46,24 +67,22 @@ async function extracted(
 ): Promise<Told> {
   const [asked, discarded]: [string[], string[]] = [[], []];
   const report = async (parameters: Readonly<Record<string, string>>, _: string, signal: AbortSignal) => {
-    const filter = parameters['app_token__in'] ?? `not ${parameters['app_token__not_in'] ?? ''}`;
+    const outside = parameters['app_token__not_in'];
+    const filter = parameters['app_token__in'] ?? (outside === undefined ? 'whole' : `not ${outside}`);
     asked.push(filter);
     const code = failing[filter];
     if (code !== undefined) throw new Failure(code, filter);
     await new Promise((resolve) => setTimeout(resolve, 5));
     signal.throwIfAborted();
-    return bodyAt(filter);
+    if (filter === 'whole') await writeFile(wholeFile, '{"totals":{"installs":12,"cost":"0.10","odd":null}}');
+    return bodyAt(filter === 'whole' ? wholeFile : filter);
   };
   const spool = {
     pathFor: () => '',
     keep: async <T>(body: T) => body,
-    discard: async ({
-      answers,
-    }: {
-      readonly answers: readonly { readonly body: { readonly path: string } | null }[];
-    }) => {
+    discard: async ({ answers }: Parameters<Spool['discard']>[0]) => {
       onDiscard();
-      discarded.push(...answers.map(({ body }) => body?.path ?? ''));
+      discarded.push(...answers.flatMap(({ pages }) => pages.map(({ path }) => path)));
     },
   };
   const batches: Batch[] = [];
@@ -83,10 +102,10 @@ async function extracted(
 test('of 3 parts, 2 of which are too heavy, the third is answered and handed out with the failure', async () => {
   const window = windowIn(asPart('a'), asPart('b'), rest);
   const failing = { a: 'SOURCE_TOO_HEAVY', b: 'SOURCE_TIMEOUT' } as const;
-  const { batches, discarded } = await extracted({ window, answered: new Map() }, failing);
+  const { batches, discarded } = await extracted({ window, answered: new Map(), whole: noWhole }, failing);
   const [missed] = batches.flatMap((batch) => batch.missed);
   expect(missed?.heavy).toEqual(window.parts.slice(0, 2));
-  expect([...(missed?.answered ?? [])].map(([part, { body }]) => [part, body?.path])).toEqual([[rest, 'not a,b']]);
+  expect([...(missed?.answered ?? [])].map(([part, answer]) => [part, pathsOf(answer)])).toEqual([[rest, ['not a,b']]]);
   expect(batches.flatMap(({ asked }) => asked)).toEqual([{ slice: declared, requests: 3 }]);
   expect(discarded).toEqual([]);
 });
@@ -94,21 +113,20 @@ test('of 3 parts, 2 of which are too heavy, the third is answered and handed out
 test('a part that was answered is not asked for again: its answer takes its place among those of the others', async () => {
   const window = windowIn(asPart('a'), asPart('b'), rest);
   const at = { requestedAt: new Date('2026-02-01T02:30:00Z'), receivedAt: new Date('2026-02-01T02:31:00Z') };
-  const earlier = { ...at, body: null };
-  const answered = new Map([[window.parts[1] ?? rest, earlier]]);
-  const { batches, asked } = await extracted({ window, answered }, {});
+  const answered = new Map([[window.parts[1] ?? rest, answerIn(at)]]);
+  const { batches, asked } = await extracted({ window, answered, whole: noWhole }, {});
   const [spooled] = batches.flatMap((batch) => batch.spooled);
   expect(asked).toEqual(['a', 'not a,b']);
-  expect(spooled?.answers.map(({ body }) => body?.path ?? null)).toEqual(['a', null, 'not a,b']);
-  expect(spooled?.requests).toBe(3);
+  expect(spooled?.answers.map(pathsOf)).toEqual([['a'], [], ['not a,b']]);
+  expect(spooled).toMatchObject({ requests: 4, whole: noWhole });
   expect(batches.flatMap(({ asked }) => asked)).toEqual([{ slice: declared, requests: 2 }]);
 });
 
 test('a window counts as asked for when the first of its parts was, which finality is judged by', async () => {
   const window = windowIn(asPart('a'), rest);
   const at = { requestedAt: new Date('2026-02-01T02:30:00Z'), receivedAt: new Date('2026-02-01T02:31:00Z') };
-  const answered = new Map([[window.parts[0] ?? rest, { ...at, body: null }]]);
-  const { batches } = await extracted({ window, answered }, {});
+  const answered = new Map([[window.parts[0] ?? rest, answerIn(at)]]);
+  const { batches } = await extracted({ window, answered, whole: noWhole }, {});
   const [spooled] = batches.flatMap((batch) => batch.spooled);
   expect(spooled?.requestedAt).toEqual(at.requestedAt);
   expect(spooled?.receivedAt.getTime()).toBeGreaterThan(at.receivedAt.getTime());
@@ -116,9 +134,8 @@ test('a window counts as asked for when the first of its parts was, which finali
 
 test('a part that is refused gives the others up, and what was answered of them is removed', async () => {
   const window = windowIn(asPart('a'), asPart('b'), rest);
-  const earlier = { body: bodyAt('b'), requestedAt: new Date(0), receivedAt: new Date(0) };
-  const answered = new Map([[window.parts[1] ?? rest, earlier]]);
-  const { batches, discarded } = await extracted({ window, answered }, { a: 'SOURCE_REFUSED' });
+  const answered = new Map([[window.parts[1] ?? rest, answerIn({}, 'b')]]);
+  const { batches, discarded } = await extracted({ window, answered, whole: noWhole }, { a: 'SOURCE_REFUSED' });
   const [missed] = batches.flatMap((batch) => batch.missed);
   expect(missed).toMatchObject({ failure: { code: 'SOURCE_REFUSED' }, heavy: [] });
   expect(missed?.answered.size).toBe(0);
@@ -127,11 +144,46 @@ test('a part that is refused gives the others up, and what was answered of them 
 
 test('a disk that does not remove what was answered is the failure of that window, and of nothing else', async () => {
   const window = windowIn(asPart('a'), rest);
-  const answered = new Map([[rest, { body: bodyAt('rest'), requestedAt: new Date(0), receivedAt: new Date(0) }]]);
-  const { batches } = await extracted({ window, answered }, { a: 'SOURCE_REFUSED' }, () => {
+  const answered = new Map([[rest, answerIn({}, 'rest')]]);
+  const { batches } = await extracted({ window, answered, whole: noWhole }, { a: 'SOURCE_REFUSED' }, () => {
     throw new Failure('STORAGE_FAILED', 'The spool could not be used.');
   });
   const [missed] = batches.flatMap((batch) => batch.missed);
   expect(missed).toMatchObject({ window, failure: { code: 'STORAGE_FAILED' }, heavy: [] });
   expect(batches.flatMap(({ asked }) => asked)).toEqual([{ slice: declared, requests: 2 - answered.size }]);
+});
+
+test('a window in 2 parts is asked for as a whole once, by its date alone and without their filters; its file is removed', async () => {
+  const window = windowIn(asPart('a'), rest);
+  const { batches, asked, discarded } = await extracted({ window, answered: new Map(), whole: null }, {});
+  const [spooled] = batches.flatMap((batch) => batch.spooled);
+  expect(asked.toSorted()).toEqual(['a', 'not a,b', 'whole']);
+  expect(spooled).toMatchObject({
+    requests: 3,
+    whole: {
+      totals: new Map([
+        ['installs', '12'],
+        ['cost', '0.10'],
+      ]),
+    },
+  });
+  expect(discarded).toEqual([wholeFile]);
+});
+
+test('a whole that the service refuses is not the end of the window: why is told with its parts', async () => {
+  const window = windowIn(asPart('a'), rest);
+  const { batches } = await extracted({ window, answered: new Map(), whole: null }, { whole: 'SOURCE_REFUSED' });
+  const [spooled] = batches.flatMap((batch) => batch.spooled);
+  expect(spooled?.whole).toEqual({ because: 'whole' });
+  expect(spooled?.answers.map(pathsOf)).toEqual([['a'], ['not a,b']]);
+});
+
+test('a window in 1 part has no whole to be held against, nor has one whose slice filters a metric', async () => {
+  const filtered = { ...declared, parameters: { ...declared.parameters, installs__gte: '1' } };
+  const windows = [windowIn({}), { ...windowIn(asPart('a'), rest), slice: filtered }];
+  for (const window of windows) {
+    const { batches, asked } = await extracted({ window, answered: new Map(), whole: null }, {});
+    expect(asked).toHaveLength(window.parts.length);
+    expect(batches.flatMap((batch) => batch.spooled.map(({ whole }) => whole))).toEqual([null]);
+  }
 });

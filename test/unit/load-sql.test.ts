@@ -5,9 +5,12 @@ import { describe, expect, test } from 'vitest';
 import { finalView } from '../../src/load/describing.ts';
 import {
   additiveOf,
+  countPeriods,
+  countUnfit,
   deleteDays,
+  fractionDigits,
   insertRows,
-  periodOf,
+  insideDays,
   recordRestatements,
   rowsOutside,
   sinceDay,
@@ -45,7 +48,7 @@ import { slice } from '../support/slice.ts';
 
 const exact = (...types: readonly string[]): Columns => ({
   ...columns,
-  metrics: types.map((text) => ({ id: text, type: parseColumnType(text) ?? MONEY, additive: true })),
+  metrics: types.map((text) => ({ id: text, type: parseColumnType(text) ?? MONEY, additive: true, isAssumed: false })),
 });
 const wide = exact('DECIMAL(38,0)', 'DECIMAL(30,12)', 'DECIMAL(38,26)');
 /** No digit before the point. */
@@ -58,6 +61,8 @@ const hourly: Target = {
 const odd = new Set([COUNT, AMOUNT]);
 const rejecting = new Set([COUNT, RATIO]);
 const path = `/spool/it's here.json`;
+
+const inserted = { windowNo: 3, days, loadId: '42', collapse: false, isOrdered: true } as const;
 
 /** Each built when its test runs. */
 const statements: Record<string, () => string> = {
@@ -87,25 +92,16 @@ const statements: Record<string, () => string> = {
   'delete-days': () => deleteDays(TABLE, 'day', days),
   'delete-days-of-hours': () => deleteDays(TABLE, 'hour', days),
   'delete-days-without-a-date': () => deleteDays(TABLE, null, days),
-  'insert-rows': () =>
-    insertRows(TABLE, columns, 'day', { windowNo: 3, loadId: '42', collapse: false, isOrdered: false }),
-  'insert-rows-in-order': () =>
-    insertRows(TABLE, columns, 'day', {
-      windowNo: 3,
-      loadId: '42',
-      collapse: false,
-      isOrdered: true,
-    }),
+  'insert-rows': () => insertRows(TABLE, columns, 'day', { ...inserted, isOrdered: false }),
+  'insert-rows-in-order': () => insertRows(TABLE, columns, 'day', inserted),
   'windows-out-of-order': () => windowsOutOfOrder('day'),
-  'insert-rows-collapsed': () =>
-    insertRows(TABLE, columns, null, {
-      windowNo: 3,
-      loadId: '42',
-      collapse: true,
-      isOrdered: true,
-    }),
-  'total-periods': () => totalPeriods('before_totals', TABLE, columns, 'day', days),
-  'total-periods-of-hours': () => totalPeriods('after_totals', TABLE, columns, 'hour', days),
+  'insert-rows-collapsed': () => insertRows(TABLE, columns, null, { ...inserted, collapse: true }),
+  'count-unfit': () => countUnfit(columns.metrics, 3, insideDays('day', days)),
+  'count-periods': () => countPeriods('day', days.start),
+  'count-periods-of-hours': () => countPeriods('hour', days.start),
+  'fraction-digits': () => fractionDigits(AMOUNT, 3, 1),
+  'total-periods': () => totalPeriods('before', TABLE, columns, 'day', days),
+  'total-periods-of-hours': () => totalPeriods('after', TABLE, columns, 'hour', days),
   'record-restatements': () => recordRestatements(columns) ?? '',
   'final-view': () => finalView(target),
   'final-view-of-hours': () => finalView(hourly),
@@ -121,7 +117,7 @@ describe('the generated statement', () => {
     expect(sinceDay('day', days.start)).toBe(`"day" >= DATE '2026-01-05'`);
     expect(sinceDay('hour', days.start)).toBe(`"hour" >= TIMESTAMP '2026-01-05'`);
     expect(sinceDay(null, days.start)).toBe('true');
-    expect(periodOf(null, days)).toBe(`DATE '2026-01-05'`);
+    expect(countPeriods(null, days.start)).toContain(`DATE '2026-01-05' as start_day`);
   });
 
   test('of the digits of odd texts does not exist for a slice whose metrics are all floating point', () => {

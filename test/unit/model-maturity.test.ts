@@ -3,26 +3,26 @@
 import { describe, expect, test } from 'vitest';
 
 import { addDays, day, MS_PER_DAY, parseUtcOffset, UTC, type UtcOffset } from '../../src/model/calendar.ts';
-import { BIGINT } from '../../src/model/column-type.ts';
 import type { LoadedPeriod } from '../../src/model/ledger.ts';
-import { dueReason, finalAt, isFinal, milestoneAges, nextRefreshAt, stateOf } from '../../src/model/maturity.ts';
+import {
+  dueReason,
+  finalAt,
+  isFinal,
+  milestoneAges,
+  nextRefreshAt,
+  soundAt,
+  stateOf,
+  type Held,
+} from '../../src/model/maturity.ts';
 import type { Metric } from '../../src/model/metric.ts';
 import type { Period } from '../../src/model/period.ts';
 import type { Refresh } from '../../src/model/slice.ts';
+import { countMetric, loadedPeriod } from '../support/slice.ts';
 
 const HOUR_MS = 3_600_000;
 
 /** A metric final this many days after its period; null: never. */
-function metric(days: number | null, id = `settles_${days}`): Metric {
-  return {
-    id,
-    family: 'other',
-    horizonMs: days === null ? null : days * MS_PER_DAY,
-    cohortMs: null,
-    additive: true,
-    type: BIGINT,
-  };
-}
+const metric = (days: number | null, id = `settles_${days}`): Metric => countMetric(id, days);
 
 function period(start: string, end: string, asked: readonly [string, string] = [start, end]): Period {
   return { bucket: { start: day(start), end: day(end) }, asked: { start: day(asked[0]), end: day(asked[1]) } };
@@ -45,16 +45,19 @@ function loaded(
   fetchedAt: Date,
   change: Partial<LoadedPeriod> = {},
 ): LoadedPeriod {
-  return {
-    bucket: of.bucket,
-    asked: of.asked,
-    fetchedAt,
-    metrics: metrics.map(({ id }) => id),
-    rows: 10,
-    rejected: 0,
-    ...change,
-  };
+  const { bucket, asked } = of;
+  return loadedPeriod({ bucket, asked, fetchedAt, metrics: metrics.map(({ id }) => id), ...change });
 }
+
+/** Whole rows of proven completeness, fetched at an instant. */
+const held = (fetchedAt: Date, change: Partial<Held> = {}): Held => ({
+  fetchedAt,
+  rows: 10,
+  rejected: 0,
+  emptyRuns: 0,
+  verdict: 'proven',
+  ...change,
+});
 
 /** The 10th: over at 11 00:00, age 1 on the 11th. */
 const tenth = period('2026-01-10', '2026-01-11');
@@ -182,10 +185,12 @@ describe('a period of the 10th that is loaded', () => {
 describe('a change of the metrics', () => {
   const [old, added] = [metric(7, 'old'), metric(7, 'added')];
 
-  test('one more makes even a final period due, and one planned for an instant before its fetch', () => {
+  test('one more makes even a final period due, at the instant of its fetch too, and not for an instant before it', () => {
     const final = loaded(tenth, [old], at('100'));
-    expect(dueReason(tenth, final, [old, added], settling(), at('200'))).toBe('metric added');
-    expect(dueReason(tenth, final, [old, added], settling(), at('50'))).toBe('metric added');
+    const reasons = ['200', '100', '99 23:59'].map((asOf) =>
+      dueReason(tenth, final, [old, added], settling(), at(asOf)),
+    );
+    expect(reasons).toEqual(['metric added', 'metric added', null]);
   });
 
   test('one less, or another order, makes none due', () => {
@@ -203,20 +208,67 @@ describe('a period with rejected rows', () => {
   });
 });
 
+describe('a period without rows', () => {
+  const metrics = [metric(7)];
+  const once = loaded(tenth, metrics, at('100'), { rows: 0, emptyRuns: 1 });
+  const twice = { ...once, emptyRuns: 2 };
+
+  test('is due for that at every later instant while 1 run has said so, and final once a second one has', () => {
+    const [last, first] = [at('100'), at('100 00:00+1')].map((asOf) =>
+      [once, twice].map((each) => dueReason(tenth, each, metrics, settling(), asOf)),
+    );
+    expect([last, first]).toEqual([
+      [null, null],
+      ['empty', null],
+    ]);
+    expect([once, twice].map((each) => stateOf(tenth, metrics, settling(), each))).toEqual(['empty', 'final']);
+    expect([once, twice].map((each) => isFinal(tenth, metric(7), settling(), each))).toEqual([false, true]);
+    expect([once, twice].map((each) => soundAt(tenth, each))).toEqual([null, at('100')]);
+    expect([once, twice].map((each) => nextRefreshAt(tenth, metrics, settling(), each))).toEqual([at('100'), null]);
+  });
+
+  test('is open, not empty, while it is not over, and cut, not empty, when only some of its days were asked for', () => {
+    const noRows = { rows: 0, emptyRuns: 1 };
+    expect(stateOf(tenth, metrics, settling(), held(at('10 12:00'), noRows))).toBe('open');
+    const begun = period('2026-01-05', '2026-01-12', ['2026-01-05', '2026-01-09']);
+    expect(stateOf(begun, metrics, settling(), held(at('100'), noRows))).toBe('cut');
+  });
+});
+
+describe('a period whose completeness is not proven', () => {
+  const metrics = [metric(7)];
+  const [unproven, unverifiable] = (['unproven', 'unverifiable'] as const).map((verdict) =>
+    loaded(tenth, metrics, at('100'), { verdict }),
+  );
+
+  test('is due for that at every later instant and never final where totals disagreed, final where there were none', () => {
+    const states = [unproven, unverifiable].map((each) => [
+      each && dueReason(tenth, each, metrics, settling(), at('100 00:00+1')),
+      each && stateOf(tenth, metrics, settling(), each),
+      each && soundAt(tenth, each),
+      each && nextRefreshAt(tenth, metrics, settling(), each),
+    ]);
+    expect(states).toEqual([
+      ['unproven', 'maturing', null, at('100')],
+      [null, 'final', at('100'), null],
+    ]);
+  });
+});
+
 describe('a bucket that the date period cuts', () => {
   const whole = period('2026-01-05', '2026-01-12');
   const begun = period('2026-01-05', '2026-01-12', ['2026-01-05', '2026-01-09']);
   const late = period('2026-01-05', '2026-01-12', ['2026-01-07', '2026-01-12']);
   const metrics = [metric(7)];
 
-  test('is maturing however late it is fetched, and a whole one is final', () => {
+  test('is cut however late it is fetched, and a whole one is final', () => {
     const longAfter = at('300');
-    expect([whole, begun, late].map((of) => stateOf(of, metrics, settling(), longAfter))).toEqual([
+    expect([whole, begun, late].map((of) => stateOf(of, metrics, settling(), held(longAfter)))).toEqual([
       'final',
-      'maturing',
-      'maturing',
+      'cut',
+      'cut',
     ]);
-    expect([whole, begun, late].map((of) => isFinal(of, metric(7), settling(), longAfter))).toEqual([
+    expect([whole, begun, late].map((of) => isFinal(of, metric(7), settling(), held(longAfter)))).toEqual([
       true,
       false,
       false,
@@ -247,7 +299,7 @@ describe('a bucket that the date period cuts', () => {
     expect(dueReason(late, kept, metrics, settling(), at('13 02:00'))).toBe('maturing');
     expect(dueReason(late, kept, metrics, settling(), at('19 01:00'))).toBe('became final');
     expect(dueReason(late, { ...kept, fetchedAt: at('19 01:00') }, metrics, settling(), at('300'))).toBeNull();
-    expect(nextRefreshAt(late, metrics, settling(), at('19 01:00'))).toBeNull();
+    expect(nextRefreshAt(late, metrics, settling(), held(at('19 01:00')))).toBeNull();
   });
 });
 
@@ -271,8 +323,8 @@ describe('finality', () => {
       const slice = settling('milestones', offset(zone));
       const instant = new Date(expected);
       expect(finalAt(tenth, metric(days), slice)?.toISOString()).toBe(expected);
-      expect(isFinal(tenth, metric(days), slice, instant)).toBe(true);
-      expect(isFinal(tenth, metric(days), slice, new Date(instant.getTime() - 1))).toBe(false);
+      expect(isFinal(tenth, metric(days), slice, held(instant))).toBe(true);
+      expect(isFinal(tenth, metric(days), slice, held(new Date(instant.getTime() - 1)))).toBe(false);
     },
   );
 
@@ -283,7 +335,7 @@ describe('finality', () => {
 
   test('never comes for a value that may change for ever', () => {
     expect(finalAt(tenth, metric(null), settling())).toBeNull();
-    expect(isFinal(tenth, metric(null), settling(), at('3000'))).toBe(false);
+    expect(isFinal(tenth, metric(null), settling(), held(at('3000')))).toBe(false);
   });
 
   test.each([
@@ -297,7 +349,7 @@ describe('finality', () => {
     [[7, null], '300 00:00', 'maturing'],
   ] as const)('a period with metrics of %j days fetched at %s is %s', (settles, fetched, state) => {
     const metrics = settles.map((days) => metric(days));
-    expect(stateOf(tenth, metrics, settling(), at(fetched))).toBe(state);
+    expect(stateOf(tenth, metrics, settling(), held(at(fetched)))).toBe(state);
   });
 });
 
@@ -320,7 +372,7 @@ describe('the next refresh', () => {
     [[30], [100], '40', '111 01:00'],
   ] as const)('by %j, settling in %j days, after a fetch at %s comes at %s', (refresh, settles, fetched, expected) => {
     const metrics = settles.map((days) => metric(days));
-    const next = nextRefreshAt(tenth, metrics, settling(refresh), at(fetched));
+    const next = nextRefreshAt(tenth, metrics, settling(refresh), held(at(fetched)));
     expect(next).toEqual(expected === null ? null : at(expected));
   });
 

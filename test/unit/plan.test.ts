@@ -2,8 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 
-import { addDays, day, MS_PER_DAY, type DayInterval, type WeekStart } from '../../src/model/calendar.ts';
-import { BIGINT } from '../../src/model/column-type.ts';
+import { addDays, day, daysIn, type DayInterval, type WeekStart } from '../../src/model/calendar.ts';
 import { fingerprintOf } from '../../src/model/fingerprint.ts';
 import { emptyLedger, type LoadedPeriod, type SliceLedger, type SliceTable } from '../../src/model/ledger.ts';
 import type { Metric } from '../../src/model/metric.ts';
@@ -11,7 +10,7 @@ import type { Slice } from '../../src/model/slice.ts';
 import { labelOf } from '../../src/model/window.ts';
 import { isComplete, planSlice } from '../../src/plan/plan.ts';
 import { rowsPerDay, windowDays } from '../../src/plan/sizing.ts';
-import { slice } from '../support/slice.ts';
+import { countMetric, loadedPeriod, slice } from '../support/slice.ts';
 
 const daily = slice({
   name: 'daily',
@@ -20,29 +19,12 @@ const daily = slice({
   datePeriod: { first: { day: day('2026-01-01') }, last: { daysAgo: 1 } },
 });
 
-const metricsOf = ({ metrics }: Slice): Metric[] =>
-  metrics.map((id) => ({
-    id,
-    family: 'other',
-    horizonMs: 7 * MS_PER_DAY,
-    cohortMs: null,
-    additive: true,
-    type: BIGINT,
-  }));
+const metricsOf = ({ metrics }: Slice): Metric[] => metrics.map((id) => countMetric(id, 7));
 
 const interval = (start: string, end: string): DayInterval => ({ start: day(start), end: day(end) });
 
-function loaded(bucket: DayInterval, change: Partial<LoadedPeriod> = {}): LoadedPeriod {
-  return {
-    bucket,
-    asked: bucket,
-    fetchedAt: new Date('2026-06-01T02:30:00Z'),
-    metrics: ['installs'],
-    rows: 100,
-    rejected: 0,
-    ...change,
-  };
-}
+const loaded = (bucket: DayInterval, change: Partial<LoadedPeriod> = {}): LoadedPeriod =>
+  loadedPeriod({ bucket, fetchedAt: new Date('2026-06-01T02:30:00Z'), metrics: ['installs'], ...change });
 
 /** Single days, loaded long after they were final unless said otherwise. */
 const daysLoaded = (days: readonly string[], change: Partial<LoadedPeriod> = {}): LoadedPeriod[] =>
@@ -265,13 +247,13 @@ describe('the size of a window', () => {
     expect(rowsPerDay(table([loaded(interval('2026-01-01', '2026-02-01'), { rows: 310 })]))).toBe(10);
   });
 
-  test('of 31 days cuts 100 days into 31, 31, 31 and 7', () => {
+  test('of 31 days cuts 100 days into 7, 31, 31 and 31, as the newest window is asked for first', () => {
     const hundred = { ...daily, datePeriod: { first: { day: day('2026-01-01') }, last: { day: day('2026-04-10') } } };
     expect(planned(hundred, emptyLedger, JUNE)).toEqual([
-      '2026-01-01:2026-01-31 new',
-      '2026-02-01:2026-03-03 new',
-      '2026-03-04:2026-04-03 new',
-      '2026-04-04:2026-04-10 new',
+      '2026-01-01:2026-01-07 new',
+      '2026-01-08:2026-02-07 new',
+      '2026-02-08:2026-03-10 new',
+      '2026-03-11:2026-04-10 new',
     ]);
   });
 
@@ -295,34 +277,101 @@ describe('the size of a window', () => {
 });
 
 describe('completeness of a table that is built', () => {
-  const plan = (periods: readonly LoadedPeriod[]): boolean => {
-    const ledger = livingIn(table(periods));
-    return isComplete(
-      planSlice({ slice: january, metrics: metricsOf(january), ledger, asOf: new Date(JUNE), forced: null }),
-    );
-  };
   const days = ['2026-01-01', '2026-01-02', '2026-01-03', '2026-01-04', '2026-01-05'];
+  const changed = { ...january, parameters: { ...january.parameters, attribution_type: 'click' } };
+  const built = (periods: readonly LoadedPeriod[]): SliceTable =>
+    table(periods, { state: 'building', fingerprint: fingerprintOf(changed) });
+
+  function complete(
+    live: SliceTable | null,
+    building: SliceTable | null,
+    metrics = ['installs'],
+    asOf = JUNE,
+  ): boolean {
+    const of = { ...changed, metrics };
+    const request = { slice: of, metrics: metricsOf(of), asOf: new Date(asOf), forced: null };
+    return isComplete(planSlice({ ...request, ledger: { live, building } }), live);
+  }
 
   test('needs every period, with every metric', () => {
-    expect(plan(daysLoaded(days))).toBe(true);
-    expect(plan(daysLoaded(days.slice(1)))).toBe(false);
-    expect(plan([...daysLoaded(days.slice(1)), ...daysLoaded(['2026-01-01'], { metrics: ['clicks'] })])).toBe(false);
-    expect(plan(daysLoaded([...days, '2026-01-06']))).toBe(true);
+    const live = table(daysLoaded(days));
+    expect(complete(live, built(daysLoaded(days)))).toBe(true);
+    expect(complete(live, built(daysLoaded(days.slice(1))))).toBe(false);
+    expect(
+      complete(live, built([...daysLoaded(days.slice(1)), ...daysLoaded(['2026-01-01'], { metrics: ['clicks'] })])),
+    ).toBe(false);
   });
 
   test('needs each of 2 metrics in every period', () => {
-    const both = { ...january, metrics: ['installs', 'clicks'] };
-    const complete = (...metrics: string[]): boolean => {
-      const ledger = livingIn(table(daysLoaded(days, { metrics })));
-      return isComplete(
-        planSlice({ slice: both, metrics: metricsOf(both), ledger, asOf: new Date(JUNE), forced: null }),
+    const withMetrics = (...metrics: string[]): boolean =>
+      complete(table([]), built(daysLoaded(days, { metrics })), ['installs', 'clicks']);
+    expect([withMetrics('installs', 'clicks'), withMetrics('installs'), withMetrics('clicks')]).toEqual([
+      true,
+      false,
+      false,
+    ]);
+  });
+
+  test('needs what the live table holds outside the date period too, empty days of it as well', () => {
+    const far = ['2025-11-30', ...days, '2026-02-03'];
+    const all = daysIn(interval('2025-11-30', '2026-02-04'));
+    const live = table(daysLoaded(far));
+    expect(complete(live, built(daysLoaded(days)))).toBe(false);
+    expect(complete(live, built(daysLoaded(far)))).toBe(false);
+    expect(complete(live, built(daysLoaded(all)))).toBe(true);
+    expect(complete(table(daysLoaded(far, { rows: 0, emptyRuns: 2 })), built(daysLoaded(days)))).toBe(false);
+  });
+
+  test('is doubted while 1 run alone found a period empty that has rows in the live table, and not where it has none', () => {
+    const live = table([...daysLoaded(days.slice(1)), ...daysLoaded(['2026-01-01'], { rows: 0, emptyRuns: 1 })]);
+    const having = (start: string, emptyRuns: number): boolean =>
+      complete(
+        live,
+        built([...daysLoaded(days.filter((each) => each !== start)), ...daysLoaded([start], { rows: 0, emptyRuns })]),
       );
-    };
-    expect([complete('installs', 'clicks'), complete('installs'), complete('clicks')]).toEqual([true, false, false]);
+    expect([having('2026-01-03', 1), having('2026-01-03', 2), having('2026-01-01', 1)]).toEqual([false, true, true]);
+  });
+
+  test('is not given at an instant before a fetch of either table', () => {
+    const live = table(daysLoaded(days));
+    expect(complete(live, built(daysLoaded(days)), ['installs'], '2026-06-01T02:30:00Z')).toBe(true);
+    expect(complete(live, built(daysLoaded(days)), ['installs'], '2026-06-01T02:29:00Z')).toBe(false);
   });
 
   test('is not given before there is a table', () => {
+    expect(complete(null, null)).toBe(false);
+    expect(complete(table(daysLoaded(days)), null)).toBe(false);
+  });
+});
+
+describe('what a later fetch brought', () => {
+  test('is not asked for at an instant before it, by a backfill neither, and is counted', () => {
+    const ledger = livingIn(
+      table([
+        ...daysLoaded(['2026-01-01', '2026-01-02'], { rejected: 1, fetchedAt: new Date('2026-06-03T02:30:00Z') }),
+        ...daysLoaded(['2026-01-03'], { rejected: 1 }),
+      ]),
+    );
+    expect(planned(january, ledger, JUNE)).toEqual(['2026-01-03:2026-01-05 missing, new']);
+    expect(planned(january, ledger, JUNE, interval('2026-01-02', '2026-01-04'))).toEqual([
+      '2026-01-03:2026-01-03 forced',
+    ]);
     const request = { slice: january, metrics: metricsOf(january), asOf: new Date(JUNE), forced: null };
-    expect(isComplete(planSlice({ ...request, ledger: emptyLedger }))).toBe(false);
+    expect(planSlice({ ...request, ledger }).heldNewer).toBe(2);
+  });
+
+  test('of days is no week of another grain asked for that holds one of them', () => {
+    const weekly = slice({ ...january, dimensions: ['week', 'app'], grain: 'week' });
+    const live = table(daysLoaded(['2026-01-04'], { fetchedAt: new Date('2026-06-03T02:30:00Z') }));
+    expect(planned(weekly, livingIn(live), JUNE)).toEqual(['2026-01-05:2026-01-05 meaning changed']);
+  });
+});
+
+describe('an as-of instant before the date period', () => {
+  test('plans the days that are held all the same, and forgets none', () => {
+    const held = livingIn(
+      table(daysLoaded(['2025-12-29', '2025-12-31'], { fetchedAt: new Date('2025-12-30T02:30:00Z') })),
+    );
+    expect(planned(daily, held, '2025-12-31T02:30:00Z')).toEqual(['2025-12-29:2025-12-31 maturing, missing, open']);
   });
 });

@@ -33,7 +33,7 @@ test('a body is kept under a name that says its encoding, and gone once discarde
   await writeFile(packed.path, '{}');
   const kept = [await spool.keep(plain), await spool.keep(packed)];
   expect(await readdir(join(directory, 'warehouse.duckdb.spool'))).toEqual(['packed.json.gz', 'plain.json']);
-  await spool.discard({ answers: [...kept.map((body) => ({ body })), { body: null }] });
+  await spool.discard({ answers: [{ pages: kept }, { pages: [] }] });
   expect(await readdir(join(directory, 'warehouse.duckdb.spool'))).toEqual([]);
 });
 
@@ -44,7 +44,7 @@ test.each([
     'discarding',
     async () => {
       await mkdir(bodyAt('a-directory').path);
-      await spool.discard({ answers: [{ body: bodyAt('a-directory') }] });
+      await spool.discard({ answers: [{ pages: [bodyAt('a-directory')] }] });
     },
   ],
 ])('%s what the disk refuses is STORAGE_FAILED about the spool, no bug', async (_, act) => {

@@ -58,6 +58,7 @@ async function holdPeriod(
          $2::date as asked_start, $3::date as asked_end,
          timestamp '2026-02-13 02:30:00' as fetched_at, $3::timestamp as ends_at, true as whole, $5::bigint as rows,
          0 as rejected, $4 as state,
+         case when $4 not in ('open', 'cut', 'empty') then timestamp '2026-02-13 02:30:00' end as sound_at,
          case when $4 = 'final' then null else timestamp '2026-02-15 00:00:00' end as next_refresh_at`,
     [slice, days[0], days[1], state, rows, fingerprint],
   );
@@ -127,7 +128,16 @@ describe('the status of a slice', () => {
     await holdPeriod('daily', ['2026-02-12', '2026-02-13'], 'maturing', 20);
     await holdPeriod('daily', ['2026-02-13', '2026-02-14'], 'open', 0);
     const slice = await statusOfOne(daily);
-    expect(slice.periods).toStrictEqual({ expected: 4, loaded: 3, missing: 1, open: 1, maturing: 1, final: 1 });
+    expect(slice.periods).toStrictEqual({
+      expected: 4,
+      loaded: 3,
+      missing: 1,
+      open: 1,
+      maturing: 1,
+      final: 1,
+      cut: 0,
+      empty: 0,
+    });
     expect(slice).toMatchObject({ rows: 50, newest_period: '2026-02-12', newest_fetch_at: '2026-02-13T02:30:00.000Z' });
     expect(slice.ages[1]).toStrictEqual({
       first_day: '2026-02-11',
@@ -229,19 +239,20 @@ describe('the status of a slice', () => {
 
 describe('the finality of a slice, cell by cell', () => {
   const four = configOf(
-    '  - { name: daily, dimensions: [day], metrics: [installs, revenue_d7, added], date_period: "2026-02-10:2026-02-14" }\n',
+    '  - { name: daily, dimensions: [day], metrics: [installs, revenue_d7, added], date_period: "2026-02-09:2026-02-14" }\n',
   );
 
-  test('each of the 6 states is told apart, neighbours that stand alike as one stretch', async () => {
+  test('each of 7 states is told apart, neighbours that stand alike as one stretch', async () => {
     await holdTable('daily', 'live');
     await holdLoad(['installs', 'revenue_d7']);
     await holdMetric('installs', 0, 0);
     await holdMetric('revenue_d7', 1, 8);
     await holdMetric('added', 2, null);
+    await holdPeriod('daily', ['2026-02-09', '2026-02-10'], 'empty', 0);
     await holdPeriod('daily', ['2026-02-10', '2026-02-11'], 'maturing');
     await holdPeriod('daily', ['2026-02-11', '2026-02-12'], 'maturing');
     await holdPeriod('daily', ['2026-02-12', '2026-02-13'], 'maturing');
-    await warehouse.run("update ripen.periods set rejected = 3 where start_day = date '2026-02-11'");
+    await warehouse.run("update ripen.periods set rejected = 3, sound_at = null where start_day = date '2026-02-11'");
     await holdPeriod('daily', ['2026-02-13', '2026-02-14'], 'open');
     const { metrics, cells } = await statusOfOne(four);
     const spans = metrics.map(({ metric, spans: all }) => [
@@ -249,9 +260,9 @@ describe('the finality of a slice, cell by cell', () => {
       all.map(({ state, periods }) => `${periods} ${state}`),
     ]);
     expect(spans).toStrictEqual([
-      ['installs', ['1 final', '1 rejected', '1 final', '1 open', '1 missing']],
-      ['revenue_d7', ['1 maturing', '1 rejected', '1 maturing', '1 open', '1 missing']],
-      ['added', ['1 not loaded', '1 rejected', '2 not loaded', '1 missing']],
+      ['installs', ['1 empty', '1 final', '1 rejected', '1 final', '1 open', '1 missing']],
+      ['revenue_d7', ['1 empty', '1 maturing', '1 rejected', '1 maturing', '1 open', '1 missing']],
+      ['added', ['2 not loaded', '1 rejected', '2 not loaded', '1 missing']],
     ]);
     expect(metrics[2]?.spans[2]).toStrictEqual({
       state: 'not loaded',
@@ -261,22 +272,24 @@ describe('the finality of a slice, cell by cell', () => {
     });
     expect(metrics.map(({ horizon_days: days }) => days)).toStrictEqual([0, 8, null]);
     expect(cells).toStrictEqual({
-      expected: 15,
+      expected: 18,
       final: 2,
       maturing: 2,
       open: 2,
+      cut: 0,
+      empty: 2,
       rejected: 3,
-      'not loaded': 3,
+      'not loaded': 4,
       missing: 3,
     });
   });
 
-  test('a metric the ledger does not know yet is not loaded in 1 period and missing in the other 4', async () => {
+  test('a metric the ledger does not know yet is not loaded in 1 period and missing in the other 5', async () => {
     await holdTable('daily', 'live');
     await holdLoad([]);
     await holdPeriod('daily', ['2026-02-10', '2026-02-11'], 'final');
     const { metrics } = await statusOfOne(four);
-    expect(metrics[2]).toMatchObject({ family: null, cells: { 'not loaded': 1, missing: 4 } });
+    expect(metrics[2]).toMatchObject({ family: null, cells: { 'not loaded': 1, missing: 5 } });
   });
 
   test('a week the date period cut in the middle is found under the day its bucket begins', async () => {
@@ -286,11 +299,11 @@ describe('the finality of a slice, cell by cell', () => {
     await holdTable('daily', 'live', 1);
     await holdLoad(['installs']);
     await holdMetric('installs', 0, 0);
-    await holdPeriod('daily', ['2026-02-02', '2026-02-09'], 'maturing');
-    await warehouse.run('update ripen.periods set whole = false');
+    await holdPeriod('daily', ['2026-02-02', '2026-02-09'], 'cut');
+    await warehouse.run("update ripen.periods set whole = false, asked_start = date '2026-02-04'");
     const { metrics } = await statusOfOne(weekly);
     expect(metrics[0]?.spans).toMatchObject([
-      { state: 'maturing', first_day: '2026-02-04', last_day: '2026-02-08' },
+      { state: 'cut', first_day: '2026-02-04', last_day: '2026-02-08' },
       { state: 'missing', first_day: '2026-02-09', last_day: '2026-02-14' },
     ]);
   });

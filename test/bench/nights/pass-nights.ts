@@ -8,7 +8,7 @@
 import { UTC, type Day } from '../../../src/model/calendar.ts';
 import { fingerprintOf } from '../../../src/model/fingerprint.ts';
 import type { LoadedPeriod, SliceTable } from '../../../src/model/ledger.ts';
-import { finalAt, isFinal } from '../../../src/model/maturity.ts';
+import { finalAt, isFinal, RUNS_TO_BELIEVE_EMPTY } from '../../../src/model/maturity.ts';
 import type { Metric } from '../../../src/model/metric.ts';
 import { ageOf, type Period } from '../../../src/model/period.ts';
 import type { Slice } from '../../../src/model/slice.ts';
@@ -123,20 +123,21 @@ class Ledger {
   }
 
   #replace(period: Period, rows: DayRows, fetchedAt: Date): void {
-    const { bucket, asked } = period;
     const { metrics } = this.#setting.slice;
-    this.#known.set(bucket.start, period);
-    this.#held.set(bucket.start, rows);
-    this.#periods.set(bucket.start, { bucket, asked, fetchedAt, metrics, rows: rows.size, rejected: 0 });
+    const { start } = period.bucket;
+    this.#known.set(start, period);
+    this.#held.set(start, rows);
+    this.#periods.set(start, heldOf(period, metrics, rows, fetchedAt));
   }
 
   /** Judges the cells that this fetch makes final, before it replaces what was held. */
   #countFinal(period: Period, rows: DayRows, asOf: Date): void {
     const { slice, metrics, truth } = this.#setting;
-    const before = this.#periods.get(period.bucket.start)?.fetchedAt;
+    const before = this.#periods.get(period.bucket.start);
+    const now = heldOf(period, slice.metrics, rows, asOf);
     for (const metric of metrics) {
       const wasFinal = before !== undefined && isFinal(period, metric, slice, before);
-      if (wasFinal || !isFinal(period, metric, slice, asOf)) continue;
+      if (wasFinal || !isFinal(period, metric, slice, now)) continue;
       this.#finalCells += rows.size;
       this.#wrongFinalCells += differingRows(rows, truth.get(period.bucket.start) ?? noRows, metric.id);
     }
@@ -193,6 +194,12 @@ function askNight(windows: readonly Window[], { world, slice }: Setting, asOf: D
   return first === undefined || end === undefined
     ? new Map<Day, DayRows>()
     : askWorld(world, slice, { start: first, end }, asOf);
+}
+
+/** What a load of a period leaves in the ledger. The world's days all have rows, or have none for good. */
+function heldOf({ bucket, asked }: Period, metrics: readonly string[], rows: DayRows, fetchedAt: Date): LoadedPeriod {
+  const emptyRuns = rows.size > 0 ? 0 : RUNS_TO_BELIEVE_EMPTY;
+  return { bucket, asked, fetchedAt, metrics, rows: rows.size, rejected: 0, emptyRuns, verdict: 'proven' };
 }
 
 function add<K>(to: Map<K, number>, key: K, count: number): void {

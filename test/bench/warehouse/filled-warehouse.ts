@@ -2,6 +2,7 @@
 
 import { replaceWindow } from '../../../src/load/replace.ts';
 import { prepareTable } from '../../../src/load/slice-table.ts';
+import { staging, WINDOW } from '../../../src/load/staging-sql.ts';
 import type { Target } from '../../../src/load/target.ts';
 import { addDays, day, daysBetween, startOfDayAt, type DayInterval } from '../../../src/model/calendar.ts';
 import { emptyLedger } from '../../../src/model/ledger.ts';
@@ -76,12 +77,13 @@ export async function fillWarehouse({ path, days: count, rowsPerDay }: Filling):
       }).windows;
       if (window === undefined) throw new RangeError('No window covers the days.');
       const fetchedAt = startOfDayAt(days.end, filled.utcOffset);
-      const spooled = { window, answers: [], requests: 1, requestedAt: fetchedAt, receivedAt: fetchedAt };
-      const fetched = daysBetween(part.start, part.end) * rowsPerDay;
+      const spooled = { window, answers: [], whole: null, requests: 1, requestedAt: fetchedAt, receivedAt: fetchedAt };
       const proven = {
         windowNo: 0,
-        fetched,
-        rejectedDays: [],
+        columns: target.columns,
+        rows: daysBetween(part.start, part.end) * rowsPerDay,
+        rejects: { recorded: [], days: [] },
+        known: new Map(),
         collapse: false,
         isOrdered: true,
         verdict: 'unverifiable',
@@ -95,7 +97,9 @@ export async function fillWarehouse({ path, days: count, rowsPerDay }: Filling):
         warehouse.transact(async () => {
           const inside = `"day" >= DATE '${part.start}' and "day" < DATE '${part.end}'`;
           await warehouse.run(`delete from ${target.table} where ${inside}`);
-          await warehouse.run(`insert into ${target.table} select * exclude (window_no), 0 from typed order by "day"`);
+          await warehouse.run(
+            `insert into ${target.table} select * exclude (${WINDOW}), 0 from ${staging.typed} order by "day"`,
+          );
         }),
       );
     },
@@ -110,7 +114,7 @@ async function stage(
   salt: number,
 ): Promise<void> {
   await warehouse.run(
-    `create or replace temp table typed as select 0 as window_no, * from (${rowsOf(target, days, rowsPerDay, salt)})`,
+    `create or replace temp table ${staging.typed} as select 0 as ${WINDOW}, * from (${rowsOf(target, days, rowsPerDay, salt)})`,
   );
 }
 

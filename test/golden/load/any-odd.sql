@@ -1,1 +1,1 @@
-select count(*) as rows from typed where "_odd"
+select count(*) as rows from "ripen typed" where "odd,"

@@ -1,1 +1,1 @@
-select count(*) as rows from typed where "day" is null
+select count(*) as rows from "ripen typed" where "day" is null

@@ -1,13 +1,20 @@
 with twice as materialized (
-    select hash(window_no, "day", "app ""quoted""", "order", "attr_dependency") as digest from typed group by 1 having count(*) > 1
+    select hash("window,", "day", "app ""quoted""", "order", "attr_dependency") as digest from "ripen typed" group by 1 having count(*) > 1
+),
+keyed as (
+    select
+        "window," as window_no,
+        {'day': "day", 'app "quoted"': "app ""quoted""", 'order': "order", 'attr_dependency': "attr_dependency"} as row_key,
+        {'o''brien said "hi"_events': "o'brien said ""hi""_events", 'my event_revenue': "my event_revenue", 'value': "value"} as row_values
+    from "ripen typed"
+    where hash("window,", "day", "app ""quoted""", "order", "attr_dependency") in (select digest from twice)
 )
 select
     window_no,
     count(*) as copies,
-    count(distinct {'o''brien said "hi"_events': "o'brien said ""hi""_events", 'my event_revenue': "my event_revenue", 'value': "value"}) as versions,
-    to_json({'day': "day", 'app "quoted"': "app ""quoted""", 'order': "order", 'attr_dependency': "attr_dependency"})::varchar as key,
-    to_json(list_distinct(list({'o''brien said "hi"_events': "o'brien said ""hi""_events", 'my event_revenue': "my event_revenue", 'value': "value"})))::varchar as found
-from typed
-where hash(window_no, "day", "app ""quoted""", "order", "attr_dependency") in (select digest from twice)
-group by window_no, "day", "app ""quoted""", "order", "attr_dependency"
+    count(distinct row_values) as versions,
+    to_json(row_key)::varchar as key,
+    to_json(list_distinct(list(row_values)))::varchar as found
+from keyed
+group by window_no, row_key
 having count(*) > 1

@@ -5,5 +5,9 @@ select
     totals,
     warnings,
     data_warnings,
-    pagination
-from documents
+    pagination,
+    error,
+    errors,
+    error_code,
+    detail
+from "ripen documents"

@@ -1,6 +1,6 @@
 with odd as materialized (
     select "o'brien said ""hi""_events", "my event_revenue", "value"
-    from staged
+    from "ripen staged"
     where (not regexp_full_match("o'brien said ""hi""_events", '-?[0-9]{1,18}(\.[0-9]{0,0}0*)?') and trim("o'brien said ""hi""_events") <> '')
         or (not regexp_full_match("my event_revenue", '-?[0-9]{1,12}(\.[0-9]{0,6}0*)?') and trim("my event_revenue") <> '')
         or (not regexp_full_match("value", '[-+]?[0-9]{1,200}(\.[0-9]*)?([eE][-+]?[0-9]{1,2})?') and trim("value") <> '')

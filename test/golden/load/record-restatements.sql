@@ -1,23 +1,23 @@
 insert into ripen.restatements
-select $1, m.period, m.metric, m.before, m.after, $3::timestamp, $4::bigint
+select $1, m.p, m.metric, m.before, m.after, $3::timestamp, $4::bigint
 from (
 select
-    period,
+    p,
     'o''brien said "hi"_events' as metric,
-    try_cast(b."o'brien said ""hi""_events" as DECIMAL(38, 12)) as before,
-    try_cast(a."o'brien said ""hi""_events" as DECIMAL(38, 12)) as after
-from before_totals as b
-full join after_totals as a using (period)
-where b."o'brien said ""hi""_events" is distinct from a."o'brien said ""hi""_events"
+    try_cast(b.s0 as DECIMAL(38, 12)) as before,
+    try_cast(a.s0 as DECIMAL(38, 12)) as after
+from "ripen before" as b
+full join "ripen after" as a using (p)
+where b.s0 is distinct from a.s0
 union all
 select
-    period,
+    p,
     'my event_revenue' as metric,
-    try_cast(b."my event_revenue" as DECIMAL(38, 12)) as before,
-    try_cast(a."my event_revenue" as DECIMAL(38, 12)) as after
-from before_totals as b
-full join after_totals as a using (period)
-where b."my event_revenue" is distinct from a."my event_revenue"
+    try_cast(b.s1 as DECIMAL(38, 12)) as before,
+    try_cast(a.s1 as DECIMAL(38, 12)) as after
+from "ripen before" as b
+full join "ripen after" as a using (p)
+where b.s1 is distinct from a.s1
 ) as m
-join ripen.periods as p on p.slice = $1 and p.fingerprint = $2 and p.start_day = m.period
-join ripen.loads as l on l.load_id = p.load_id and list_contains(l.metrics, m.metric)
+join ripen.periods as h on h.slice = $1 and h.fingerprint = $2 and h.start_day = m.p
+join ripen.loads as l on l.load_id = h.load_id and list_contains(l.metrics, m.metric)

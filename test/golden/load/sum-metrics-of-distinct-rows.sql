@@ -1,6 +1,8 @@
 select
-    window_no,
-    [sum("o'brien said ""hi""_events")::varchar, sum("my event_revenue")::varchar] as sums,
-    [sum(abs("o'brien said ""hi""_events"::double)), sum(abs("my event_revenue"::double))] as magnitudes
-from (select distinct window_no, "day", "app ""quoted""", "order", attr_dependency, "o'brien said ""hi""_events", "my event_revenue" from typed where window_no = 3)
-group by window_no
+    "window," as window_no,
+    "part," as part_no,
+    [sum("o'brien said ""hi""_events")::varchar, sum("my event_revenue")::varchar]::varchar[] as sums,
+    [sum(abs("o'brien said ""hi""_events"::double)), sum(abs("my event_revenue"::double))]::double[] as magnitudes,
+    [count(*) filter (where "o'brien said ""hi""_events" <> 0), count(*) filter (where "my event_revenue" <> 0)]::varchar[] as non_zero
+from (select distinct "window,", "part,", "day", "app ""quoted""", "order", attr_dependency, "o'brien said ""hi""_events", "my event_revenue" from "ripen typed" where "window," = 3)
+group by "window,", "part,"

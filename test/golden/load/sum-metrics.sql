@@ -1,6 +1,8 @@
 select
-    window_no,
-    [sum("o'brien said ""hi""_events")::varchar, sum("my event_revenue")::varchar] as sums,
-    [sum(abs("o'brien said ""hi""_events"::double)), sum(abs("my event_revenue"::double))] as magnitudes
-from typed
-group by window_no
+    "window," as window_no,
+    "part," as part_no,
+    [sum("o'brien said ""hi""_events")::varchar, sum("my event_revenue")::varchar]::varchar[] as sums,
+    [sum(abs("o'brien said ""hi""_events"::double)), sum(abs("my event_revenue"::double))]::double[] as magnitudes,
+    [count(*) filter (where "o'brien said ""hi""_events" <> 0), count(*) filter (where "my event_revenue" <> 0)]::varchar[] as non_zero
+from "ripen typed"
+group by "window,", "part,"

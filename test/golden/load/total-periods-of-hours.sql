@@ -1,9 +1,9 @@
-create or replace temp table after_totals as
+create or replace temp table "ripen after" as
 select
-    cast("hour" as DATE) as period,
-    count(*) as "row count",
-    sum("o'brien said ""hi""_events") as "o'brien said ""hi""_events",
-    sum("my event_revenue") as "my event_revenue"
+    cast("hour" as DATE) as p,
+    count(*) as n,
+    sum("o'brien said ""hi""_events") as s0,
+    sum("my event_revenue") as s1
 from main."daily"
 where "hour" >= TIMESTAMP '2026-01-05' and "hour" < TIMESTAMP '2026-01-08'
 group by 1

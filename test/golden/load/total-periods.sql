@@ -1,9 +1,9 @@
-create or replace temp table before_totals as
+create or replace temp table "ripen before" as
 select
-    "day" as period,
-    count(*) as "row count",
-    sum("o'brien said ""hi""_events") as "o'brien said ""hi""_events",
-    sum("my event_revenue") as "my event_revenue"
+    "day" as p,
+    count(*) as n,
+    sum("o'brien said ""hi""_events") as s0,
+    sum("my event_revenue") as s1
 from main."daily"
 where "day" >= DATE '2026-01-05' and "day" < DATE '2026-01-08'
 group by 1

@@ -1,6 +1,7 @@
-create or replace temp table typed as
+create or replace temp table "ripen typed" as
 select
-    window_no,
+    "window,",
+    "part,",
     "day",
     "app ""quoted""",
     "order",
@@ -9,10 +10,11 @@ select
     "attr_dependency",
     "_extra",
     ("DECIMAL(6,6)" is null and "text,0" is not null and trim("text,0") <> '')
-        or ("DECIMAL(18,18)" is null and "text,1" is not null and trim("text,1") <> '') as "_odd"
+        or ("DECIMAL(18,18)" is null and "text,1" is not null and trim("text,1") <> '') as "odd,"
 from (
     select
-        s.window_no,
+        s."window,",
+        s."part,",
         case when regexp_full_match(s."day", '[0-9]{4}-[0-9]{2}-[0-9]{2}') then try_cast(s."day" as DATE) end as "day",
         s."app ""quoted""" as "app ""quoted""",
         s."order" as "order",
@@ -26,6 +28,6 @@ from (
         s."DECIMAL(18,18)" as "text,1",
         s.attr_dependency,
         s."_extra"
-    from staged as s
+    from "ripen staged" as s
     where true
 )

@@ -1,6 +1,7 @@
-create or replace temp table typed as
+create or replace temp table "ripen typed" as
 select
-    window_no,
+    "window,",
+    "part,",
     "hour",
     "day",
     "week",
@@ -14,10 +15,11 @@ select
     "_extra",
     ("o'brien said ""hi""_events" is null and "text,0" is not null and trim("text,0") <> '')
         or ("my event_revenue" is null and "text,1" is not null and trim("text,1") <> '')
-        or ("value" is null and "text,2" is not null and trim("text,2") <> '') as "_odd"
+        or ("value" is null and "text,2" is not null and trim("text,2") <> '') as "odd,"
 from (
     select
-        s.window_no,
+        s."window,",
+        s."part,",
         case when regexp_full_match(s."hour", '[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}') then try_cast(s."hour" as TIMESTAMP) end as "hour",
         case when regexp_full_match(s."day", '[0-9]{4}-[0-9]{2}-[0-9]{2}') then try_cast(s."day" as DATE) end as "day",
         case when regexp_full_match(s."week", '[0-9]{4}-[0-9]{2}-[0-9]{2} - [0-9]{4}-[0-9]{2}-[0-9]{2}') then try_cast(left(s."week", 10) as DATE) end as "week",
@@ -38,6 +40,6 @@ from (
         s."value" as "text,2",
         s.attr_dependency,
         s."_extra"
-    from staged as s
+    from "ripen staged" as s
     where true
 )

@@ -1,6 +1,7 @@
-create or replace temp table typed as
+create or replace temp table "ripen typed" as
 select
-    window_no,
+    "window,",
+    "part,",
     "day",
     "app ""quoted""",
     "order",
@@ -11,10 +12,11 @@ select
     "_extra",
     ("o'brien said ""hi""_events" is null and "text,0" is not null and trim("text,0") <> '')
         or ("my event_revenue" is null and "text,1" is not null and trim("text,1") <> '')
-        or ("value" is null and "text,2" is not null and trim("text,2") <> '') as "_odd"
+        or ("value" is null and "text,2" is not null and trim("text,2") <> '') as "odd,"
 from (
     select
-        s.window_no,
+        s."window,",
+        s."part,",
         case when regexp_full_match(s."day", '[0-9]{4}-[0-9]{2}-[0-9]{2}') then try_cast(s."day" as DATE) end as "day",
         s."app ""quoted""" as "app ""quoted""",
         s."order" as "order",
@@ -34,10 +36,10 @@ from (
         s."value" as "text,2",
         s.attr_dependency,
         s."_extra"
-    from staged as s
-    left join plain_texts as p0 on p0.metric = 'o''brien said "hi"_events' and p0.text = s."o'brien said ""hi""_events"
-    left join plain_texts as p1 on p1.metric = 'my event_revenue' and p1.text = s."my event_revenue"
+    from "ripen staged" as s
+    left join "ripen plain texts" as p0 on p0.metric = 'o''brien said "hi"_events' and p0.text = s."o'brien said ""hi""_events"
+    left join "ripen plain texts" as p1 on p1.metric = 'my event_revenue' and p1.text = s."my event_revenue"
     where true
-        and (s."o'brien said ""hi""_events" is null or s."o'brien said ""hi""_events" not in (select text from not_numbers where metric = 'o''brien said "hi"_events'))
-        and (s."value" is null or s."value" not in (select text from not_numbers where metric = 'value'))
+        and (s."o'brien said ""hi""_events" is null or s."o'brien said ""hi""_events" not in (select text from "ripen not numbers" where metric = 'o''brien said "hi"_events'))
+        and (s."value" is null or s."value" not in (select text from "ripen not numbers" where metric = 'value'))
 )

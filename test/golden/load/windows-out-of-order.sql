@@ -1,7 +1,7 @@
 select distinct window_no
 from (
-    select window_no, "day" as date_here, lag(window_no) over () as last_no,
+    select "window," as window_no, "day" as date_here, lag("window,") over () as last_no,
         lag("day") over () as date_before
-    from typed
+    from "ripen typed"
 )
 where window_no = last_no and date_here < date_before

@@ -1,0 +1,3 @@
+select "window," as window_no, "day" as start_day, count(*) as rows
+from "ripen typed"
+group by 1, 2
