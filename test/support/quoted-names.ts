@@ -18,9 +18,9 @@ export const EXTRA = `new "key" isn't\\plain`;
 export const columns: Columns = {
   dimensions: ['day', QUOTED, 'order'],
   metrics: [
-    { id: COUNT, type: BIGINT, additive: true },
-    { id: AMOUNT, type: MONEY, additive: true },
-    { id: RATIO, type: DOUBLE, additive: false },
+    { id: COUNT, type: BIGINT, additive: true, isAssumed: false },
+    { id: AMOUNT, type: MONEY, additive: true, isAssumed: false },
+    { id: RATIO, type: DOUBLE, additive: false, isAssumed: false },
   ],
   extra: [],
 };
@@ -35,6 +35,7 @@ const metric = (id: string, horizonDays: number | null): Metric => ({
   horizonMs: horizonDays === null ? null : horizonDays * MS_PER_DAY,
   cohortMs: null,
   additive: true,
+  additivity: 'documented',
   type: BIGINT,
 });
 
