@@ -163,9 +163,9 @@ export async function sumsOf(
   return sums;
 }
 
-const periodRow = z.object({ window_no: z.number(), start_day: dayShape, rows: count });
+const periodRow = z.object({ window_no: z.number(), start_day: dayShape.nullable(), rows: count });
 
-/** Rows by window and first day of the period, as they came; a period without any is left out. */
+/** Rows by window and first day of the period, as they came; a period without any is left out, and rows without a date. */
 export async function periodRowsOf(
   warehouse: Warehouse,
   { slice }: Target,
@@ -178,7 +178,8 @@ export async function periodRowsOf(
     const ofWindow = rows.get(each.window_no) ?? new Map<Day, number>();
     // A bucket is known by its first day; a report without a date dimension by whichever its window has.
     const start = slice.grain === null ? windows.get(each.window_no)?.replaced.start : each.start_day;
-    ofWindow.set(start ?? each.start_day, each.rows);
+    if (start === undefined || start === null) continue;
+    ofWindow.set(start, each.rows);
     rows.set(each.window_no, ofWindow);
   }
   return rows;

@@ -95,6 +95,23 @@ const mended: readonly {
     warning: 'Currency rates',
     requests: 1,
   },
+  {
+    name: 'a warning whose words hold limit, of a metric',
+    fault: report(addedWarning('Metric limit_ad_tracking_installs is not available')),
+    warning: 'limit_ad_tracking_installs',
+    requests: 1,
+  },
+  {
+    name: 'a warning of limited rows that the totals refute',
+    fault: report(addedWarning('Result limited to 10000 rows')),
+    warning: 'limited to 10000',
+    requests: 1,
+  },
+  {
+    name: 'a next page at another origin while the totals are those of the rows',
+    fault: report(paginated({ next: 'https://elsewhere.example.com/2' })),
+    requests: 1,
+  },
 ];
 
 const failing: readonly {
@@ -115,7 +132,7 @@ const failing: readonly {
     name: 'an error object under 200',
     fault: json('{"error":"try later"}'),
     code: 'DATA_MALFORMED',
-    says: 'no rows',
+    says: 'try later',
     requests: 3,
   },
   {
@@ -254,17 +271,17 @@ const failing: readonly {
     requests: SPLIT,
   },
   {
-    name: 'a warning of limited rows',
-    fault: report(addedWarning('Result limited to 10000 rows')),
+    name: 'a warning of limited rows without totals',
+    fault: report((document) => ({ ...addedWarning('Result limited to 10000 rows')(document), totals: {} })),
     code: 'DATA_INCOMPLETE',
     says: 'limited to 10000',
     requests: SPLIT,
   },
   {
-    name: 'one page of several',
-    fault: report(paginated({ next: 'https://elsewhere.example.com/2' })),
+    name: 'a next page at another origin without totals',
+    fault: report((document) => ({ ...paginated({ next: 'https://elsewhere.example.com/2' })(document), totals: {} })),
     code: 'DATA_INCOMPLETE',
-    says: 'one page of several',
+    says: 'not complete',
     requests: SPLIT,
   },
 ];

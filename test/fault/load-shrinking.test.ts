@@ -1,13 +1,13 @@
-/** Answers that would take most of a settled window: asked for once more, then held until somebody says that it is right. */
+/** Answers that would take most of settled days: asked for once more, then held, day by day, until somebody says that it is right. */
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import type { Fault } from '../../src/simulator/faults.ts';
-import type { ReportMutation } from '../../src/simulator/mutations.ts';
+import { rowsOf, type ReportMutation } from '../../src/simulator/mutations.ts';
 import { column, contentOf, lastRun } from '../support/contents.ts';
 import { textWith } from '../support/matching.ts';
-import { reports, runNight, smallWorld } from '../support/night.ts';
+import { askedReports, reports, runNight, smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
@@ -40,18 +40,23 @@ const script = (times: number, fault: Fault): void => {
 const backfill = (acceptLoss = false): ReturnType<typeof runNight> =>
   runNight(scenario, LATER, { request: { command: 'backfill', slices: ['daily'], forced: settled, acceptLoss } });
 
-/** Only a share of the rows, the totals with them. */
+/** Only the first so many rows of each day, of some days; the others whole. Without totals. */
 const kept =
-  (share: number): ReportMutation =>
+  (rowsADay: number, isOf: (day: string) => boolean = () => true): ReportMutation =>
   (document) => {
-    const rows = Array.isArray(document['rows']) ? document['rows'] : [];
-    return { ...document, rows: rows.slice(0, Math.floor(rows.length * share)), totals: {} };
+    const seen = new Map<string, number>();
+    const rows = rowsOf(document).filter((row) => {
+      const of = String(row['day']);
+      seen.set(of, (seen.get(of) ?? 0) + 1);
+      return !isOf(of) || (seen.get(of) ?? 0) <= rowsADay;
+    });
+    return { ...document, rows, totals: {} };
   };
 
 test.each<[string, Fault]>([
   ['204', nothing],
   ['no rows under 200', { kind: 'report', mutate: kept(0) }],
-  ['45 % of the rows', { kind: 'report', mutate: kept(0.45) }],
+  ['1 of 4 rows a day', { kind: 'report', mutate: kept(1) }],
 ])(
   '%s for 4 days that ended 18 days ago is asked for twice, then the old rows stay, with exit code 65',
   async (_, fault) => {
@@ -82,11 +87,35 @@ test('204 once for a settled window is a hiccup: the second answer is loaded', a
   expect(await column(scenario, `select distinct _load_id ${inSettled.slice(1, -1)}`)).toEqual(['2']);
 });
 
-test('55 % of the rows of a settled window are loaded: late rejections take some', async () => {
-  script(Infinity, { kind: 'report', mutate: kept(0.55) });
-  const before = (await contentOf(scenario, inSettled)).length;
+test('2 of 4 rows of each settled day are loaded: late rejections take some', async () => {
+  script(Infinity, { kind: 'report', mutate: kept(2) });
+  expect((await contentOf(scenario, inSettled)).length).toBe(16);
   expect((await backfill()).failures).toEqual([]);
-  expect((await contentOf(scenario, inSettled)).length).toBe(Math.floor(before * 0.55));
+  expect((await contentOf(scenario, inSettled)).length).toBe(8);
+});
+
+test('2 settled days of 4 that lose 3 of 4 rows are asked for by themselves and stay; the 2 others are loaded', async () => {
+  const bad = ['2026-05-11', '2026-05-13'];
+  const ofBad = `(from daily where day in (${bad.map((each) => `date '${each}'`).join(', ')}))`;
+  const before = await contentOf(scenario, ofBad);
+  script(Infinity, { kind: 'report', mutate: kept(1, (of) => bad.includes(of)) });
+  const summary = await backfill();
+
+  expect(
+    askedReports(scenario)
+      .map(({ period }) => period)
+      .sort(),
+  ).toEqual(['2026-05-10:2026-05-13', '2026-05-11:2026-05-11', '2026-05-13:2026-05-13']);
+  expect(summary.status).toBe('partial');
+  expect(summary.failures.map(({ code, window }) => `${code} ${window ?? ''}`).sort()).toEqual([
+    'DATA_SHRUNK 2026-05-11:2026-05-11',
+    'DATA_SHRUNK 2026-05-13:2026-05-13',
+  ]);
+  expect(await contentOf(scenario, ofBad)).toEqual(before);
+  expect(await column(scenario, `select distinct day from daily where _load_id > 1 order by day`)).toEqual([
+    '2026-05-10',
+    '2026-05-12',
+  ]);
 });
 
 test('--accept-loss takes 0 rows for a settled window after 1 request, and leaves the other days alone', async () => {

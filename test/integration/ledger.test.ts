@@ -41,7 +41,7 @@ async function addPeriods(): Promise<void> {
          as l (id, slice, fingerprint, metrics)`);
   await warehouse.run(`insert into ripen.periods
     select p.slice, p.fingerprint, p.start_day, p.start_day + 7, p.start_day + 2, p.start_day + 6, p.load_id,
-           timestamp '2026-02-01 02:30:00.125', p.start_day + 7, false, p.load_id * 100, p.load_id, 'maturing', null
+           timestamp '2026-02-01 02:30:00.125', p.start_day + 7, false, p.load_id * 100, p.load_id, 'maturing', null, 0, 'proven', null
     from (values ('a', 'f1', date '2026-01-12', 7), ('a', 'f1', date '2026-01-05', 7), ('a', 'f2', date '2026-01-05', 8),
                  ('b', 'f1', date '2026-01-05', 9)) as p (slice, fingerprint, start_day, load_id)`);
 }
@@ -76,6 +76,8 @@ describe('a slice', () => {
       metrics: ['installs', 'cost'],
       rows: 700,
       rejected: 7,
+      emptyRuns: 0,
+      verdict: 'proven',
     });
     const periods = (await live())?.periods ?? new Map<string, LoadedPeriod>();
     expect([...periods]).toEqual([

@@ -19,7 +19,15 @@ import {
   windowsOutOfOrder,
 } from '../../src/load/replacing-sql.ts';
 import { createTable, tableColumns } from '../../src/load/slice-columns.ts';
-import { inspectDocuments, noDocuments, readDocuments, stagedRows } from '../../src/load/staging-sql.ts';
+import {
+  inspectDocuments,
+  noDocuments,
+  PART,
+  readDocuments,
+  stagedRows,
+  staging,
+  WINDOW,
+} from '../../src/load/staging-sql.ts';
 import { badLabels, countUndated, duplicateKeys, oddTexts, rejectedRows, typeRows } from '../../src/load/typing-sql.ts';
 import { BIGINT } from '../../src/model/column-type.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
@@ -95,9 +103,12 @@ describe('run one after the other on a warehouse', () => {
     file = join(directory, 'answer "1".json');
     await writeFile(file, JSON.stringify({ rows, totals: { [COUNT]: 1008 }, warnings: [], pagination: null }));
     warehouse = await openWarehouse(join(directory, 'w.duckdb'), { mode: 'write', lockWaitMs: 0, emit: () => {} });
-    await warehouse.run('create temp table answers as select $1 as path, 3::integer as window_no', [file]);
     await warehouse.run(
-      `create temp table windows as select 3::integer as window_no, date '2026-01-05' as start_day, date '2026-01-08' as end_day`,
+      `create temp table ${staging.answers} as select $1 as path, 3::integer as window_no, 0::integer as part_no`,
+      [file],
+    );
+    await warehouse.run(
+      `create temp table ${staging.windows} as select 3::integer as window_no, date '2026-01-05' as start_day, date '2026-01-08' as end_day`,
     );
   });
 
@@ -123,19 +134,19 @@ describe('run one after the other on a warehouse', () => {
 
   test('rows are staged as text, with the keys that came unasked', async () => {
     await warehouse.run(stagedRows(columns));
-    expect(await all(`select count(*)::integer as n, count("_extra")::integer as extra from staged`)).toEqual([
-      { n: 6, extra: 0 },
-    ]);
+    expect(
+      await all(`select count(*)::integer as n, count("_extra")::integer as extra from ${staging.staged}`),
+    ).toEqual([{ n: 6, extra: 0 }]);
     await warehouse.run(stagedRows(withExtra));
-    const staged = await all('select * exclude (attr_dependency) from staged limit 2');
+    const staged = await all(`select * exclude (attr_dependency, ${PART}) from ${staging.staged} limit 2`);
     expect(staged.map(({ _extra, ...others }) => [parsed(_extra), others])).toEqual([
       [
         { [EXTRA]: 'x' },
-        { window_no: 3, day: '2026-01-05', [QUOTED]: 'a', order: '', [COUNT]: '7', [AMOUNT]: '0.1', [RATIO]: '0.25' },
+        { 'window,': 3, day: '2026-01-05', [QUOTED]: 'a', order: '', [COUNT]: '7', [AMOUNT]: '0.1', [RATIO]: '0.25' },
       ],
       [
         { plain: 5 },
-        { window_no: 3, day: '2026-01-05', [QUOTED]: 'b', order: null, [COUNT]: '1e3', [AMOUNT]: '0.2', [RATIO]: '' },
+        { 'window,': 3, day: '2026-01-05', [QUOTED]: 'b', order: null, [COUNT]: '1e3', [AMOUNT]: '0.2', [RATIO]: '' },
       ],
     ]);
   });
@@ -146,19 +157,27 @@ describe('run one after the other on a warehouse', () => {
       new Set([`${COUNT}: 1e3`, `${COUNT}: NaN`]),
     );
     const { plain, notNumbers } = resolveOddTexts(texts, new Map([[COUNT, BIGINT]]));
-    await warehouse.run('create temp table plain_texts (metric varchar, text varchar, plain varchar)');
-    await warehouse.run('create temp table not_numbers (metric varchar, text varchar, reason varchar)');
+    await warehouse.run(`create temp table ${staging.plainTexts} (metric varchar, text varchar, plain varchar)`);
+    await warehouse.run(`create temp table ${staging.notNumbers} (metric varchar, text varchar, reason varchar)`);
     for (const each of plain)
-      await warehouse.run('insert into plain_texts values ($1, $2, $3)', [each.metric, each.text, each.plain]);
+      await warehouse.run(`insert into ${staging.plainTexts} values ($1, $2, $3)`, [
+        each.metric,
+        each.text,
+        each.plain,
+      ]);
     for (const each of notNumbers)
-      await warehouse.run('insert into not_numbers values ($1, $2, $3)', [each.metric, each.text, each.reason]);
+      await warehouse.run(`insert into ${staging.notNumbers} values ($1, $2, $3)`, [
+        each.metric,
+        each.text,
+        each.reason,
+      ]);
     await warehouse.run(typeRows(columns, new Set([COUNT]), new Set([COUNT])));
     const [rejected] = await all(rejectedRows(columns, new Set([COUNT])));
     expect(rejected).toMatchObject({ window_no: 3, reason: `${COUNT}: not a number: NaN` });
     expect(parsed(rejected?.['row'])).toEqual(rows[4]);
     const typed = await all(
       `select "day", "app ""quoted""" as app, "order", columns(c -> c in (${[COUNT, AMOUNT, RATIO].map((id) => `'${id.replaceAll("'", "''")}'`).join(', ')}))::varchar
-       from typed order by "day", app, "order" nulls last`,
+       from ${staging.typed} order by "day", app, "order" nulls last`,
     );
     expect(typed).toEqual([
       { day: '2026-01-05', app: 'a', order: '', [COUNT]: '7', [AMOUNT]: '0.100000', [RATIO]: '0.25' },
@@ -189,8 +208,10 @@ describe('run one after the other on a warehouse', () => {
     const [distinct] = await warehouse.rows(sumMetrics(columns, 3), [], shape);
     expect(distinct?.sums).toEqual(['1008', '12345678902.423456']);
     expect(await all(windowsOutOfOrder('day'))).toEqual([]);
-    await warehouse.run('create temp table backwards as select * from typed order by "day" desc');
-    expect(await all(windowsOutOfOrder('day').replace('from typed', 'from backwards'))).toEqual([{ window_no: 3 }]);
+    await warehouse.run(`create temp table backwards as select * from ${staging.typed} order by "day" desc`);
+    expect(await all(windowsOutOfOrder('day').replace(`from ${staging.typed}`, 'from backwards'))).toEqual([
+      { window_no: 3 },
+    ]);
     expect(await all(countUndated(columns) ?? '')).toEqual([{ rows: '0' }]);
   });
 
@@ -199,14 +220,14 @@ describe('run one after the other on a warehouse', () => {
     expect((await all(`describe ${TABLE}`)).map((column) => [column['column_name'], column['column_type']])).toEqual(
       tableColumns(columns).map(({ name, type }) => [name, type]),
     );
-    await warehouse.run(`delete from typed where "day" >= DATE '2026-01-08'`);
+    await warehouse.run(`delete from ${staging.typed} where "day" >= DATE '2026-01-08'`);
     const replace = async (): Promise<number> => {
-      await warehouse.run(totalPeriods('before_totals', TABLE, columns, 'day', days));
+      await warehouse.run(totalPeriods('before', TABLE, columns, 'day', days));
       await warehouse.run(deleteDays(TABLE, 'day', days));
       const inserted = await warehouse.run(
-        insertRows(TABLE, columns, 'day', { windowNo: 3, loadId: '42', collapse: true, isOrdered: true }),
+        insertRows(TABLE, columns, 'day', { windowNo: 3, days, loadId: '42', collapse: true, isOrdered: true }),
       );
-      await warehouse.run(totalPeriods('after_totals', TABLE, columns, 'day', days));
+      await warehouse.run(totalPeriods('after', TABLE, columns, 'day', days));
       await warehouse.run(recordRestatements(columns) ?? '', ['daily', 'f', '2026-01-20 02:30:00', '42']);
       return inserted;
     };
@@ -218,7 +239,8 @@ describe('run one after the other on a warehouse', () => {
       `insert into ripen.periods by name
        select 'daily' as slice, 'f' as fingerprint, d::date as start_day, d::date + 1 as end_day, d::date as asked_start,
            d::date + 1 as asked_end, 42 as load_id, timestamp '2026-01-20 02:30:00' as fetched_at,
-           d::timestamp + interval 1 day as ends_at, true as whole, 1 as rows, 0 as rejected, 'maturing' as state
+           d::timestamp + interval 1 day as ends_at, true as whole, 1 as rows, 0 as rejected,
+           fetched_at as sound_at, 'maturing' as state
        from (values ('2026-01-05'), ('2026-01-06')) as v (d)`,
     );
     await warehouse.run(
@@ -232,7 +254,7 @@ describe('run one after the other on a warehouse', () => {
     expect(await replace()).toBe(3);
     expect(await restated()).toEqual([]);
     await warehouse.run(
-      `update typed set "my event_revenue" = 0.25 where "app ""quoted""" = 'a' and "day" = DATE '2026-01-05'`,
+      `update ${staging.typed} set "my event_revenue" = 0.25 where "app ""quoted""" = 'a' and "day" = DATE '2026-01-05'`,
     );
     expect(await replace()).toBe(3);
     expect(await restated()).toEqual([
@@ -266,8 +288,8 @@ describe('the labels of dates', () => {
     const names = everyDate.dimensions.map((name) => `"${name}"`);
     const fill = async (labels: readonly (string | null)[]): Promise<void> => {
       await warehouse.run(
-        `create or replace temp table staged as
-         select 1 as window_no, ${names.map((name, index) => `$${index + 1}::varchar as ${name}`).join(', ')},
+        `create or replace temp table ${staging.staged} as
+         select 1 as ${WINDOW}, 0 as ${PART}, ${names.map((name, index) => `$${index + 1}::varchar as ${name}`).join(', ')},
              ${everyDate.metrics.map(({ id }) => `null::varchar as "${id.replaceAll('"', '""')}"`).join(', ')},
              '{}'::json as attr_dependency, null::json as "_extra"`,
         labels,
@@ -276,7 +298,7 @@ describe('the labels of dates', () => {
     };
     try {
       await fill(['2026-02-28T23:30:00', '2024-02-29', '2025-12-28 - 2026-01-03', '2026-02', 'Q4 2025', '2026']);
-      expect(await warehouse.rows(`select ${names.join(', ')} from typed`, [], anyRow)).toEqual([
+      expect(await warehouse.rows(`select ${names.join(', ')} from ${staging.typed}`, [], anyRow)).toEqual([
         {
           hour: '2026-02-28 23:30:00',
           day: '2024-02-29',

@@ -74,8 +74,13 @@ afterAll(async () => {
 const types = [BIGINT, MONEY, DOUBLE];
 
 function targetOf(each: Slice): Target {
-  const typed = each.metrics.map((id, place) => ({ id, type: types[place % 3] ?? BIGINT, additive: true }));
-  const settling = { family: 'other', horizonMs: MS_PER_DAY, cohortMs: null } as const;
+  const typed = each.metrics.map((id, place) => ({
+    id,
+    type: types[place % 3] ?? BIGINT,
+    additive: true,
+    isAssumed: false,
+  }));
+  const settling = { family: 'other', horizonMs: MS_PER_DAY, cohortMs: null, additivity: 'documented' } as const;
   return {
     slice: each,
     fingerprint: 'f',
@@ -122,7 +127,7 @@ async function fill(target: Target): Promise<void> {
     `insert into ripen.periods by name
      select $1 as slice, 'f' as fingerprint, DATE '2026-05-08' + d::integer as start_day, start_day + 1 as end_day,
          start_day as asked_start, end_day as asked_end, currval('ripen.load_ids') as load_id,
-         TIMESTAMP '2026-05-15 12:00' as fetched_at, end_day::timestamp as ends_at, true as whole, 3 as rows,
+         TIMESTAMP '2026-05-15 12:00' as fetched_at, fetched_at as sound_at, end_day::timestamp as ends_at, true as whole, 3 as rows,
          0 as rejected, 'final' as state
      from range(${days}) as a(d)`,
     [each.name],

@@ -15,6 +15,7 @@ afterEach(() => scenario.close());
 
 const FIRST = new Date('2026-06-01T02:30:00Z');
 const SECOND = new Date('2026-06-02T02:30:00Z');
+const THIRD = new Date('2026-06-03T02:30:00Z');
 const simulator = { world: smallWorld };
 
 const metrics = ['installs', 'clicks', 'cost', 'ecpi', 'all_revenue_total_d7'];
@@ -56,10 +57,10 @@ test('a second sync at the same instant makes 0 report requests and changes noth
   expect(await stateOf(scenario, 'daily')).toEqual(before);
 });
 
-test('a day that the service empties while it is young ends up with 0 rows, not with its old ones', async () => {
+test('a day that the service empties while it is young is asked for twice, and ends up with 0 rows, not with its old ones', async () => {
   scenario = await openScenario([daily], { simulator });
   await runNight(scenario, FIRST);
-  scenario.simulator.script({ match: reports(), times: 1, fault: { kind: 'status', status: 204, body: 'empty' } });
+  scenario.simulator.script({ match: reports(), times: 2, fault: { kind: 'status', status: 204, body: 'empty' } });
   const forced = { start: day('2026-05-31'), end: day('2026-06-01') };
   const summary = await runNight(scenario, SECOND, { request: { command: 'backfill', forced } });
 
@@ -68,7 +69,7 @@ test('a day that the service empties while it is young ends up with 0 rows, not 
   expect(await column(scenario, "select rows from ripen.periods where start_day = '2026-05-31'")).toEqual(['0']);
 });
 
-test('a slice whose first answer is 204 is an empty table, and its 3 periods are not asked for again', async () => {
+test('a slice whose first answers are 204 is an empty table; its 3 periods are asked for twice, by the next night once, then no more', async () => {
   const empty = slice({
     name: 'empty',
     dimensions: ['day', 'app_token'],
@@ -77,11 +78,15 @@ test('a slice whose first answer is 204 is an empty table, and its 3 periods are
   });
   scenario = await openScenario([empty], { simulator });
   expect((await runNight(scenario, FIRST)).failures).toEqual([]);
-  expect(askedReports(scenario).map(({ status }) => status)).toEqual([204]);
+  expect(askedReports(scenario).map(({ status }) => status)).toEqual([204, 204]);
   expect(await column(scenario, 'select count(*) from empty')).toEqual(['0']);
   expect(await column(scenario, 'select rows from ripen.periods')).toEqual(['0', '0', '0']);
+  expect(await column(scenario, 'select distinct state from ripen.periods')).toEqual(['empty']);
   await runNight(scenario, SECOND);
-  expect(scenario.simulator.asked.counts.report).toBe(1);
+  expect(scenario.simulator.asked.counts.report).toBe(3);
+  expect(await column(scenario, 'select distinct state from ripen.periods')).toEqual(['final']);
+  await runNight(scenario, THIRD);
+  expect(scenario.simulator.asked.counts.report).toBe(3);
 });
 
 test('restatements are exactly the totals that differ between two snapshots, metric by metric and day by day', async () => {

@@ -1,0 +1,122 @@
+/** A changed meaning on a slice whose rolling date period is shorter than its history: no loaded day is lost by it. */
+
+import { afterEach, beforeEach, expect, test } from 'vitest';
+
+import type { Slice } from '../../src/model/slice.ts';
+import { column, contentOf, storedAndTrue } from '../support/contents.ts';
+import { daysOf, holds, reports, runNight } from '../support/night.ts';
+import { openScenario, type Scenario } from '../support/scenario.ts';
+import { slice } from '../support/slice.ts';
+
+const at = (day: string): Date => new Date(`${day}T02:30:00Z`);
+/** Nights of which the first loads 7 days, and the last makes them 22: 11 May to 1 June. */
+const NIGHTS = ['2026-05-18', '2026-05-23', '2026-05-28', '2026-06-02'].map(at);
+const LAST = at('2026-06-02');
+const DAYS = '2026-05-11:2026-06-01';
+
+const given = {
+  name: 'daily',
+  dimensions: ['day', 'app_token', 'os_name'],
+  metrics: ['installs', 'cost'],
+  datePeriod: { first: { daysAgo: 7 }, last: { daysAgo: 1 } },
+} as const;
+const daily = slice(given);
+const changes: readonly (readonly [string, Slice])[] = [
+  ['one dimension', slice({ ...given, dimensions: ['day', 'app_token', 'country_code'] })],
+  ['the currency', slice({ ...given, parameters: { currency: 'EUR' } })],
+];
+
+let scenario: Scenario;
+
+beforeEach(async () => {
+  scenario = await openScenario([daily], { simulator: { world: { apps: 1, partners: 2, links: 4, rowsPerDay: 6 } } });
+  for (const night of NIGHTS) expect((await runNight(scenario, night)).failures).toEqual([]);
+});
+afterEach(() => scenario.close());
+
+const daysHeld = async (): Promise<string> =>
+  (
+    await column(
+      scenario,
+      "select count(*) || ' of ' || min(day) || ':' || max(day) from (select distinct day from daily)",
+    )
+  ).join('');
+const states = (): Promise<string[]> => column(scenario, 'select state from ripen.slice_tables order by state');
+
+test.each(changes)(
+  'after %s changed in a slice of 7 rolling days, killed after its first window, 22 days stay and 22 are swapped in',
+  async (_, changed) => {
+    expect(await daysHeld()).toBe('22 of 2026-05-11:2026-06-01');
+    const before = await contentOf(scenario, 'daily');
+    const restore = scenario.simulator.script({
+      match: reports({ date_period: (period) => daysOf(period) > 8 }),
+      times: Infinity,
+      fault: { kind: 'status', status: 504 },
+    });
+    const stop = new AbortController();
+    const killed = await runNight(scenario, LAST, {
+      slices: [changed],
+      service: { maxConcurrency: 1 },
+      signal: stop.signal,
+      onEvent: ({ type }) => type === 'window_loaded' && stop.abort(),
+    });
+    restore();
+    expect(killed.status).toBe('interrupted');
+    expect(await states()).toEqual(['building', 'live']);
+    expect(await contentOf(scenario, 'daily')).toEqual(before);
+
+    expect((await runNight(scenario, LAST, { slices: [changed] })).failures).toEqual([]);
+    expect(await states()).toEqual(['live']);
+    const { stored, truth } = await storedAndTrue(scenario, changed, DAYS, LAST);
+    expect(stored).toEqual(truth);
+  },
+);
+
+test('while 1 of the 22 days cannot be had under a new currency, all 22 stay as they were, and the night after swaps them', async () => {
+  const [, changed = daily] = changes[1] ?? [];
+  const before = await contentOf(scenario, 'daily');
+  const restore = scenario.simulator.script({
+    match: reports({ date_period: holds('2026-05-12') }),
+    times: Infinity,
+    fault: { kind: 'status', status: 400 },
+  });
+  const failed = await runNight(scenario, LAST, { slices: [changed] });
+  restore();
+  expect(failed.failures.length).toBe(1);
+  expect(await contentOf(scenario, 'daily')).toEqual(before);
+
+  const next = at('2026-06-03');
+  expect((await runNight(scenario, next, { slices: [changed] })).failures).toEqual([]);
+  expect(await states()).toEqual(['live']);
+  expect(await daysHeld()).toBe('23 of 2026-05-11:2026-06-02');
+});
+
+test('a day that the new currency has no rows for, by one answer alone, keeps the 22 days from being swapped for 21', async () => {
+  const [, changed = daily] = changes[1] ?? [];
+  const before = await contentOf(scenario, 'daily');
+  const restore = scenario.simulator.script({
+    match: reports(),
+    times: Infinity,
+    fault: {
+      kind: 'report',
+      mutate: (document) => ({
+        ...document,
+        rows: Array.isArray(document['rows'])
+          ? document['rows'].filter((row: unknown) => !JSON.stringify(row).includes('"day":"2026-05-20"'))
+          : [],
+        totals: {},
+      }),
+    },
+  });
+  expect((await runNight(scenario, LAST, { slices: [changed] })).failures).toEqual([]);
+  restore();
+  expect(await states()).toEqual(['building', 'live']);
+  expect(await contentOf(scenario, 'daily')).toEqual(before);
+
+  const next = at('2026-06-03');
+  expect((await runNight(scenario, next, { slices: [changed] })).failures).toEqual([]);
+  expect(await states()).toEqual(['live']);
+  const { stored, truth } = await storedAndTrue(scenario, changed, '2026-05-20:2026-05-20', next);
+  expect(await column(scenario, 'select count(distinct day) from daily')).toEqual(['23']);
+  expect(truth.filter((row) => !stored.includes(row))).toEqual([]);
+});

@@ -1,0 +1,130 @@
+/** Nights over a rolling date period of 7 days: what it leaves behind ripens on, and what a pause left out is filled. */
+
+import { afterEach, expect, test } from 'vitest';
+
+import { status, type SliceStatus } from '../../src/index.ts';
+import { MS_PER_DAY } from '../../src/model/calendar.ts';
+import { column, query, storedAndTrue } from '../support/contents.ts';
+import { daysOf, reports, runNight } from '../support/night.ts';
+import { openScenario, type Scenario } from '../support/scenario.ts';
+import { slice } from '../support/slice.ts';
+
+let scenario: Scenario;
+
+afterEach(() => scenario.close());
+
+const world = { apps: 1, partners: 2, links: 4, rowsPerDay: 4 } as const;
+const FIRST = new Date('2026-01-10T02:30:00Z');
+const after = (days: number): Date => new Date(FIRST.getTime() + days * MS_PER_DAY);
+const dayText = (at: Date): string => at.toISOString().slice(0, 10);
+
+const given = { dimensions: ['day', 'os_name'], datePeriod: { first: { daysAgo: 7 }, last: { daysAgo: 1 } } } as const;
+const ripening = slice({
+  ...given,
+  name: 'ripening',
+  metrics: ['installs', 'cost', 'cohort_size_d60', 'all_revenue_total_d60'],
+});
+
+const statusOf = async (declared: typeof ripening, at: Date): Promise<SliceStatus | undefined> =>
+  (await status({ ...scenario.config, slices: [declared] }, { asOf: at, lockWaitMs: 0 })).slices[0];
+
+/** Cells whose horizon had passed at an instant, which are not final. */
+const late = (at: Date): Promise<unknown[]> =>
+  query(
+    scenario,
+    `select period, metric from ripen.finality where final_at <= timestamp '${at.toISOString().slice(0, 19)}' and not is_final`,
+  );
+
+test('of 13 nights over 78 days, with a pause of 10 nights, no day is missing, late or wrong, and 24 days are final under d60', async () => {
+  scenario = await openScenario([ripening], { simulator: { world } });
+  const nights = [0, 6, 12, 18, 28, 34, 40, 46, 52, 58, 64, 70, 78];
+  for (const night of nights) {
+    const now = after(night);
+    const isAfterPause = night === 28;
+    if (isAfterPause) {
+      // 7 days were asked for last on the 27th; the date period begins on 31 January.
+      expect((await statusOf(ripening, now))?.periods).toMatchObject({ expected: 35, loaded: 25, missing: 10 });
+    }
+    const summary = await runNight(scenario, now);
+    expect(summary).toMatchObject({ status: 'succeeded', failures: [] });
+    if (isAfterPause) expect(summary.slices[0]?.periods).toMatchObject({ new: 10 });
+    expect(await late(now)).toEqual([]);
+    expect(
+      await column(
+        scenario,
+        `select start_day from ripen.periods where next_refresh_at <= timestamp '${now.toISOString().slice(0, 19)}'`,
+      ),
+    ).toEqual([]);
+  }
+  const end = after(78);
+  const first = dayText(after(-7));
+  const found = await statusOf(ripening, end);
+  expect(found?.periods).toMatchObject({ expected: 85, loaded: 85, missing: 0, final: 24, cut: 0, empty: 0, open: 0 });
+
+  const settled = dayText(after(16));
+  const { stored, truth } = await storedAndTrue(scenario, ripening, `${first}:${settled}`, end);
+  expect(truth.length).toBeGreaterThan(24);
+  expect(stored.filter((row) => row <= `["${settled}~`)).toEqual(truth);
+  const [unknown] = await column(
+    scenario,
+    `select count(*) from ripening_final where day <= '${settled}' and cohort_size_d60 is null`,
+  );
+  expect(unknown).toBe('0');
+});
+
+test('a hole of 16 days behind yesterday is counted as missing, and filled by the next night; what is due next is said, and not in the past', async () => {
+  const plain = slice({ ...given, name: 'plain', metrics: ['installs'] });
+  scenario = await openScenario([plain], { simulator: { world } });
+  await runNight(scenario, FIRST);
+  // Every window but yesterday's is too heavy, down to one day, which is refused.
+  const isYesterday = (period: string): boolean => period === '2026-01-26:2026-01-26';
+  const restore = [
+    scenario.simulator.script({
+      match: reports({ date_period: (period) => daysOf(period) > 1 }),
+      times: Infinity,
+      fault: { kind: 'status', status: 504 },
+    }),
+    scenario.simulator.script({
+      match: reports({ date_period: (period) => daysOf(period) === 1 && !isYesterday(period) }),
+      times: Infinity,
+      fault: { kind: 'status', status: 400 },
+    }),
+  ];
+  const now = after(17);
+  expect((await runNight(scenario, now)).failures.length).toBeGreaterThan(15);
+  for (const each of restore) each();
+  expect((await statusOf(plain, now))?.periods).toMatchObject({ expected: 24, loaded: 8, missing: 16 });
+
+  const next = after(18);
+  const filled = await runNight(scenario, next);
+  expect(filled.slices[0]?.periods).toMatchObject({ missing: 16, new: 1 });
+  const found = await statusOf(plain, next);
+  expect(found?.periods).toMatchObject({ expected: 25, loaded: 25, missing: 0 });
+  expect(Date.parse(found?.next_refresh_at ?? '')).toBeGreaterThan(next.getTime());
+  const { stored, truth } = await storedAndTrue(scenario, plain, '2026-01-03:2026-01-27', next);
+  expect(stored.length).toBe(truth.length);
+});
+
+test('a week that the start of the date period cuts is told as cut, and stays so; the next ones become final', async () => {
+  const weekly = slice({
+    ...given,
+    name: 'weekly',
+    dimensions: ['week', 'os_name'],
+    metrics: ['installs'],
+    datePeriod: { first: { daysAgo: 7 }, last: { daysAgo: 1 } },
+  });
+  scenario = await openScenario([weekly], { simulator: { world } });
+  // 10 January 2026 is a Saturday: 3 January is one, too.
+  for (const night of [0, 7, 14, 21]) await runNight(scenario, after(night));
+  const found = await statusOf(weekly, after(21));
+  expect(found?.periods).toMatchObject({ cut: 1, missing: 0 });
+  expect(await column(scenario, "select start_day || ' ' || state from ripen.periods order by start_day")).toEqual([
+    '2025-12-29 cut',
+    '2026-01-05 final',
+    '2026-01-12 final',
+    '2026-01-19 maturing',
+    '2026-01-26 open',
+  ]);
+  const { stored, truth } = await storedAndTrue(scenario, weekly, '2026-01-03:2026-01-30', after(21));
+  expect(stored).toEqual(truth);
+});
