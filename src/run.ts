@@ -7,6 +7,7 @@ import { scrubbedJson } from './config/secret.ts';
 import { asFailure } from './errors.ts';
 import type { Emit } from './events.ts';
 import type { DayInterval } from './model/calendar.ts';
+import { LONGEST_TIMER_MS } from './model/duration.ts';
 import type { Slice } from './model/slice.ts';
 import { checkAsOf, chosenSlices, deadlineFailure } from './run-guards.ts';
 import { RunRecord } from './run-record.ts';
@@ -49,9 +50,6 @@ export interface Run {
   readonly signal: AbortSignal;
 }
 
-/** What a timer holds, some 24 days: no run takes longer, and a longer timer would fire at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
-
 /** What a run does with the open warehouse: `refresh` stops at the deadline, `publish` only at a signal. */
 export interface RunStages {
   readonly refresh: (run: Run) => Promise<void>;
@@ -77,7 +75,7 @@ export async function runStages(
   const runId = randomUUID();
   const asOf = request.asOf ?? startedAt;
   const record = new RunRecord({ runId, command, asOf, startedAt });
-  const deadline = deadlineMs === null || deadlineMs > LONGEST_TIMER_MS ? [] : [AbortSignal.timeout(deadlineMs)];
+  const deadline = deadlineMs === null ? [] : [AbortSignal.timeout(Math.min(LONGEST_TIMER_MS, deadlineMs))];
   const stop = AbortSignal.any([signal, ...deadline]);
   const warehouse = await openWarehouse(config.warehouse, { mode: 'write', lockWaitMs, emit, signal });
   const run: Run = { ...from, warehouse, slices, record, runId, asOf, signal: stop };

@@ -3,6 +3,8 @@
 import { resolve } from 'node:path';
 
 import type { HttpService, SimulatorService } from './config.ts';
+import type { Environment } from './environment-variables.ts';
+import { proxyOf } from './proxy.ts';
 import { Secret } from './secret.ts';
 import {
   simulatorDefaults,
@@ -11,25 +13,35 @@ import {
   type SimulatorOptions,
 } from './service-settings.ts';
 
-/** The service; `fileToken` is what the token file holds, `base` where relative paths start. */
+/**
+ * The service; `fileToken` is what the token file holds, `base` where relative paths start. Throws `CONFIG_INVALID` when
+ * the environment names a proxy that is none.
+ */
 export function buildService(
   settings: ServiceSettings,
   fileToken: string | null,
   base: string,
+  environment: Environment,
 ): HttpService | SimulatorService {
   if (settings === 'simulator') return buildSimulator(simulatorDefaults());
-  return 'simulator' in settings ? buildSimulator(settings.simulator) : buildHttp(settings, fileToken, base);
+  return 'simulator' in settings
+    ? buildSimulator(settings.simulator)
+    : buildHttp(settings, fileToken, base, environment);
 }
 
-function buildHttp(settings: HttpSettings, fileToken: string | null, base: string): HttpService {
+function buildHttp(
+  settings: HttpSettings,
+  fileToken: string | null,
+  base: string,
+  environment: Environment,
+): HttpService {
   return {
     kind: 'http',
     baseUrl: settings.base_url,
     reportsUrl: settings.reports_url,
     costUrl: settings.cost_url ?? null,
     token: new Secret(settings.token ?? fileToken ?? ''),
-    headers: headersOf(settings.headers),
-    costHeaders: secretsOf(settings.cost_headers),
+    ...throughProxy(settings, environment),
     caFile: settings.ca_file === undefined ? null : resolve(base, settings.ca_file),
     maxConcurrency: settings.max_concurrency,
     maxStartsPerSecond: settings.max_starts_per_second,
@@ -49,6 +61,26 @@ function buildSimulator(options: SimulatorOptions): SimulatorService {
     links: options.links,
     rowsPerDay: options.rows_per_day,
     maxConcurrency: options.max_concurrency,
+  };
+}
+
+/** Headers, and the proxy if there is one: then what is said to it is said to nobody else. */
+function throughProxy(
+  { base_url: base, reports_url: reports, cost_url: cost, headers, cost_headers: costHeaders }: HttpSettings,
+  environment: Environment,
+): Pick<HttpService, 'headers' | 'costHeaders' | 'proxy'> {
+  const sent = { headers: headersOf(headers), costHeaders: secretsOf(costHeaders) };
+  const proxy = proxyOf(environment, cost === undefined ? [base, reports] : [base, reports, cost]);
+  if (proxy === null) return sent;
+  const isForProxy = ([name]: readonly [string, unknown]): boolean => /^proxy-authorization$/i.test(name);
+  const stated = [...Object.entries(sent.headers), ...Object.entries(sent.costHeaders)].find(isForProxy);
+  const credential = stated?.[1] instanceof Secret ? stated[1] : proxy.credential;
+  const forService = <Value>(all: Readonly<Record<string, Value>>): Record<string, Value> =>
+    Object.fromEntries(Object.entries(all).filter((entry) => !isForProxy(entry)));
+  return {
+    headers: forService(sent.headers),
+    costHeaders: forService(sent.costHeaders),
+    proxy: { ...proxy, credential },
   };
 }
 

@@ -1,6 +1,7 @@
 /** The one frozen value that all outside words become. */
 
 import type { Slice } from '../model/slice.ts';
+import type { Proxy } from './proxy.ts';
 import type { Secret } from './secret.ts';
 
 export interface HttpService {
@@ -18,6 +19,8 @@ export interface HttpService {
   readonly costHeaders: Readonly<Record<string, Secret>>;
   /** A PEM file with the certificate authority to trust, besides the usual ones. */
   readonly caFile: string | null;
+  /** What connections to other machines go through; absent: nothing. */
+  readonly proxy?: Proxy;
   /** 1…50 simultaneous report and filters-data calls. */
   readonly maxConcurrency: number;
   readonly maxStartsPerSecond: number;

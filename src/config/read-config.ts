@@ -81,7 +81,9 @@ export function parseConfig(text: string, source: ConfigSource): Config {
     : [];
   const problems = [...read.problems, ...told(findings, read).map((finding) => read.locate(finding))];
   if (!parsed.success || problems.length > 0) throw configInvalid(shownName(file, source.directory), problems);
-  return deepFrozen(buildConfig(parsed.data, { file, base, fileToken: tokenFile.token }));
+  return deepFrozen(
+    buildConfig(parsed.data, { file, base, fileToken: tokenFile.token, environment: source.environment }),
+  );
 }
 
 /** What the text says and what the schema makes of it; variables become numbers where only a number will do. */
@@ -123,13 +125,18 @@ function shownName(file: string, directory: string): string {
 
 function buildConfig(
   stated: Settings,
-  place: { readonly file: string; readonly base: string; readonly fileToken: string | null },
+  place: {
+    readonly file: string;
+    readonly base: string;
+    readonly fileToken: string | null;
+    readonly environment: Environment;
+  },
 ): Config {
   const built = stated.slices.map((slice) => buildSlice(slice, stated.defaults ?? {}));
   const { apps, max_level: maxLevel } = stated.links === false ? { apps: null, max_level: 0 } : stated.links;
   return {
     file: place.file,
-    service: buildService(stated.service, place.fileToken, place.base),
+    service: buildService(stated.service, place.fileToken, place.base, place.environment),
     warehouse: resolve(place.base, stated.warehouse),
     publish: stated.publish.flatMap((target) => buildTarget(target, place.base)),
     archiveMs: stated.archive === 'off' ? null : stated.archive,

@@ -54,6 +54,13 @@ export function scrub(text: string): string {
   return pattern === null ? text : text.replaceAll(pattern, '***');
 }
 
+/** The beginning of a text that was cut off, scrubbed, and without its end, in which a secret may have begun. */
+export function scrubStart(text: string): string {
+  const longest = Math.max(1, ...[...known].map(({ length }) => length));
+  const clean = scrub(text);
+  return clean.slice(0, Math.max(0, clean.length - longest + 1));
+}
+
 /** A value as JSON, scrubbed in its texts before it is written: numbers, names and structure stay what they are. */
 export function scrubbedJson(value: unknown): string {
   return JSON.stringify(value, (_name, inner: unknown) => (typeof inner === 'string' ? scrub(inner) : inner));

@@ -2,6 +2,9 @@
 
 const unitMs = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
+/** What a timer holds, 24.8 days: one that is set for longer fires at once. */
+export const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 /** Milliseconds of a duration such as `90m`, or null when the text is not one. */
 export function parseDuration(text: string): number | null {
   const match = /^(\d+(?:\.\d+)?)([smhd])$/.exec(text);

@@ -1,6 +1,6 @@
 /** Small bodies, read into memory under a cap. */
 
-import { type Secret, SecretSearch } from '../config/secret.ts';
+import { scrubStart, type Secret, SecretSearch } from '../config/secret.ts';
 import { Failure } from '../errors.ts';
 import { decoded, encodingOf } from './decoded.ts';
 import type { Answer } from './exchange.ts';
@@ -31,16 +31,20 @@ export async function readText(answer: Answer, maxBytes: number, secrets: readon
 export async function readHead(answer: Answer, maxBytes: number): Promise<string> {
   const parts: Buffer[] = [];
   let bytes = 0;
+  let isWhole = false;
   try {
     for await (const chunk of decoded(answer.chunks, encodingOf(answer))) {
       parts.push(chunk.subarray(0, maxBytes - bytes));
       bytes += chunk.length;
-      if (bytes >= maxBytes) break;
+      isWhole = bytes <= maxBytes;
+      if (!isWhole) break;
     }
   } catch {
     // What came so far explains more than how its rest was lost.
+    isWhole = false;
   }
-  return Buffer.concat(parts).toString('utf8');
+  const text = Buffer.concat(parts).toString('utf8');
+  return isWhole ? text : scrubStart(text);
 }
 
 /** The failure of an answer that grew beyond its cap. */

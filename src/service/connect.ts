@@ -38,6 +38,7 @@ export function connect(config: HttpService, emit: Emit, clock: Clock = realCloc
       connections: maxConcurrency + campaignConcurrency + COST_CONCURRENCY,
       timeoutMs: requestTimeoutMs,
       caFile: config.caFile,
+      proxy: config.proxy ?? null,
     }),
     clock,
     emit,

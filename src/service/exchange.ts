@@ -8,6 +8,7 @@
 import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { Failure } from '../errors.ts';
+import { LONGEST_TIMER_MS } from '../model/duration.ts';
 import type { Ask } from './ask.ts';
 import { Setback } from './setback.ts';
 
@@ -18,9 +19,6 @@ export interface Answer {
   /** The body as it came, still encoded; read once. */
   readonly chunks: AsyncIterable<Buffer>;
 }
-
-/** The deadline cannot lie beyond what a timer holds. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
  * Puts the ask on the wire and returns what `read` makes of the answer. Throws the signal's reason when it aborts, a
@@ -43,7 +41,7 @@ export async function exchange<T>(
       isLate = true;
       controller.abort();
     },
-    Math.min(MAX_TIMER_MS, ask.deadlineMs),
+    Math.min(LONGEST_TIMER_MS, ask.deadlineMs),
   );
   const stop = (): void => controller.abort();
   signal.addEventListener('abort', stop, { once: true });
@@ -106,6 +104,8 @@ function lateness(ask: Ask, isAnswered: boolean, cause: unknown): Setback {
 /** Codes that only a connection attempt has: nothing was sent yet. */
 const UNSENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT']);
 const UNDICI_DEADLINES = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']);
+/** undici's words for a tunnel that a proxy did not open; their code stands for much else. */
+const PROXY_REFUSAL = /^Proxy response \((\d+)\)/;
 const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_(?:GET|VERIFY)/;
 /** What a socket, the HTTP parser or a decoder reports; anything else thrown is our own mistake. */
 const CONNECTION =
@@ -118,6 +118,11 @@ function lossOf(error: unknown, ask: Ask, isAnswered: boolean): unknown {
     return new Setback('untrusted', code, `found no certificate to trust at ${ask.origin}: ${code}`, { cause });
   }
   if (!CONNECTION.test(code)) return error;
+  const refusal = error instanceof Error ? PROXY_REFUSAL.exec(error.message)?.[1] : undefined;
+  if (refusal !== undefined) {
+    const message = `could not reach ${ask.origin}: the proxy answered ${refusal}`;
+    return new Setback('unsent', `proxy ${refusal}`, message, { cause });
+  }
   if (UNDICI_DEADLINES.has(code)) return lateness(ask, isAnswered, error);
   if (isAnswered) return new Setback('cut', code, `broke off inside the answer: ${code}`, { cause });
   if (UNSENT.has(code) || ['connect', 'getaddrinfo'].includes(textField(error, 'syscall'))) {

@@ -3,7 +3,7 @@
  * halves of characters occur in it, and that no secret does.
  */
 
-import { type Secret, SecretSearch } from '../config/secret.ts';
+import { scrubStart, type Secret, SecretSearch } from '../config/secret.ts';
 import { indiscreet, oversized } from './body-text.ts';
 import { HalfSurrogates } from './half-surrogates.ts';
 import { PaginationScan } from './pagination-scan.ts';
@@ -77,7 +77,8 @@ export class PlainGauge {
 
   /** The beginning of the document. */
   get head(): string {
-    return Buffer.concat(this.#head).toString('utf8');
+    const text = Buffer.concat(this.#head).toString('utf8');
+    return this.#bytes > this.#headBytes ? scrubStart(text) : text;
   }
 
   /** Takes the next plain bytes; throws `SOURCE_OVERSIZED` beyond the cap, `DATA_MALFORMED` at the end of a secret. */

@@ -1,4 +1,4 @@
-/** Faults, rows 47 to 49: status codes not listed, a cached answer's clock, and legal JSON in unusual clothes. */
+/** Faults, rows 47 to 50: status codes not listed, a cached answer's clock, legal JSON in unusual clothes, long deadlines. */
 
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -135,6 +135,15 @@ function member(plain: string, flags: number): Buffer {
   end.writeUInt32LE(Buffer.byteLength(plain), 4);
   return Buffer.concat([header, (flags & 0x02) === 0 ? Buffer.alloc(0) : check, deflateRawSync(plain), end]);
 }
+
+describe('row 50: a deadline beyond what a timer holds', () => {
+  test.each([25, 60, 1e12])('of %d days does not cut off an answer that takes 0.1 s', async (days) => {
+    server = await startScriptedServer(() => json(report, { afterMs: 100 }));
+    connection = connectTo(server.origin, { requestTimeoutMs: days * 86_400_000 });
+    expect(await ask()).not.toBeNull();
+    expect(server.received).toHaveLength(1);
+  });
+});
 
 describe('row 49: legal JSON in unusual clothes', () => {
   const zipped = (body: Buffer): Reply => ({ headers: { ...isJson, 'content-encoding': 'gzip' }, body });

@@ -110,6 +110,21 @@ describe('a header in a report', () => {
   });
 });
 
+describe('the words of an answer that is none', () => {
+  const halves = (bytes: number): string => `<p>Sorry,`.padEnd(bytes - markedToken.length / 2) + markedToken;
+
+  test.each([
+    ['an error of more than 64 KiB', { status: 400, body: halves(64 * 1024) }],
+    ['a web page of more than 4 KiB', { headers: { 'content-type': 'text/html' }, body: halves(4096) }],
+    ['an error that breaks off', { status: 400, body: halves(500), cutAfter: 500 }],
+  ])('show no part of the token where it is cut: %s', async (_, reply) => {
+    await serve(() => reply);
+    const { message, facts } = await failureFrom(ask());
+    expect(message).toContain('Sorry,');
+    expect(JSON.stringify([message, facts])).not.toContain(markedToken.slice(0, 4));
+  });
+});
+
 describe('another answer that holds the token', () => {
   test('fails a list of filter items, and a list of partners', async () => {
     await serve(({ path }) =>

@@ -118,6 +118,11 @@ test('a deadline that passes while 19 of 20 windows hang keeps the 1 that came a
   expect(stored).toEqual(truth);
 });
 
+test.each([25, 60, 1e12])('a deadline in %d days, beyond what a timer holds, does not pass at once', async (days) => {
+  const summary = await runNight(scenario, NOW, { request: { deadlineMs: days * 86_400_000 } });
+  expect(summary).toMatchObject({ status: 'succeeded', failures: [] });
+});
+
 test('a signal after the first window starts nothing new, keeps whole windows only, and the ledger says interrupted', async () => {
   const stop = new AbortController();
   let askedAtStop = 0;

@@ -1,0 +1,265 @@
+/** Faults, row 51: a proxy that the environment names, as it is configured and on the wire. */
+
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer, type IncomingMessage } from 'node:http';
+import { connect as connectTcp, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, describe, expect, test } from 'vitest';
+import type { HttpService } from '../../src/config/config.ts';
+import { parseConfig } from '../../src/config/read-config.ts';
+import { Secret } from '../../src/config/secret.ts';
+import {
+  type Connection,
+  connectTo,
+  failureFrom,
+  json,
+  markedToken,
+  type ScriptedServer,
+  startScriptedServer,
+} from '../support/scripted-server.ts';
+
+const HOST = 'reports.example.com';
+const directory = mkdtempSync(join(tmpdir(), 'ripen-proxy-'));
+const [key, cert] = [join(directory, 'key.pem'), join(directory, 'cert.pem')];
+
+afterAll(() => rmSync(directory, { recursive: true }));
+
+describe('the proxy of an environment', () => {
+  const serviceOf = (
+    environment: Readonly<Record<string, string>>,
+    more = '',
+    host = `https://${HOST}`,
+  ): HttpService => {
+    const { service } = parseConfig(
+      `service: { base_url: "${host}", reports_url: "${host}", token: the-token-itself ${more} }`,
+      { file: '/etc/ripen.yaml', directory: '/etc', environment },
+    );
+    if (service.kind !== 'http') throw new Error('expected the real service');
+    return service;
+  };
+
+  test.each([
+    [{ HTTPS_PROXY: 'http://proxy:8080' }, 'http://proxy:8080'],
+    [{ https_proxy: 'https://proxy', HTTPS_PROXY: 'http://other' }, 'https://proxy'],
+    [{ https_proxy: '', HTTP_PROXY: 'http://proxy:3128/' }, 'http://proxy:3128'],
+    [{ http_proxy: ' proxy:3128 ' }, 'http://proxy:3128'],
+    [{ HTTPS_PROXY: 'http://user:p%40ss@proxy', NO_PROXY: 'other.example.com' }, 'http://proxy'],
+  ])('%j is %s', (environment, address) => {
+    expect(serviceOf(environment).proxy).toMatchObject({ address });
+  });
+
+  test.each([
+    [{}],
+    [{ NO_PROXY: 'a' }],
+    [{ HTTPS_PROXY: ' ' }],
+    [{ HTTPS_PROXY: 'http://proxy', no_proxy: '*' }],
+    [{ HTTPS_PROXY: 'http://proxy', NO_PROXY: 'a, *' }],
+  ])('%j is none', (environment) => {
+    expect(serviceOf(environment).proxy).toBeUndefined();
+  });
+
+  test('does not concern a service on this machine, be it wrong or right', () => {
+    expect(serviceOf({ HTTPS_PROXY: 'socks5://proxy' }, '', 'http://127.0.0.1:8080').proxy).toBeUndefined();
+  });
+
+  test.each(['socks5://proxy', 'http://', 'http://a b', 'http://u:%zz@proxy'])(
+    'HTTPS_PROXY=%s is CONFIG_INVALID, by the name of the variable and not its value',
+    (address) => {
+      expect(() => serviceOf({ HTTPS_PROXY: address })).toThrow(
+        'in the variable HTTPS_PROXY was no http or https address',
+      );
+      expect(() => serviceOf({ HTTPS_PROXY: address })).not.toThrow(address);
+    },
+  );
+
+  test('is told the credential of its address, or that of a header, which is then sent to nobody else', () => {
+    const environment = { HTTPS_PROXY: 'http://user:p%40ss@proxy' };
+    const basic = `Basic ${Buffer.from('user:p@ss').toString('base64')}`;
+    expect(serviceOf(environment).proxy?.credential?.reveal()).toBe(basic);
+    const { proxy, headers } = serviceOf(environment, ', headers: { proxy-Authorization: Negotiate abc, X-A: "1" }');
+    expect(proxy?.credential?.reveal()).toBe('Negotiate abc');
+    expect(headers).toEqual({ 'X-A': '1' });
+    expect(JSON.stringify(proxy)).not.toContain('abc');
+  });
+});
+
+interface RunningProxy {
+  readonly address: string;
+  /** What each CONNECT asked for, and its headers. */
+  readonly asked: readonly { readonly target: string; readonly headers: IncomingMessage['headers'] }[];
+  /** Most tunnels open at once. */
+  readonly peak: () => number;
+  /** Every byte that clients sent through. */
+  readonly carried: () => string;
+  close(): Promise<void>;
+}
+
+/** A proxy that opens tunnels to one port of this machine, whatever host is asked for; or answers with a status. */
+async function startProxy(port: number, status = 200): Promise<RunningProxy> {
+  const asked: { target: string; headers: IncomingMessage['headers'] }[] = [];
+  const carried: Buffer[] = [];
+  const open = new Set<Socket>();
+  let peak = 0;
+  const server = createServer();
+  server.on('connect', (request: IncomingMessage, client: Socket) => {
+    asked.push({ target: request.url ?? '', headers: request.headers });
+    client.on('error', () => {});
+    if (status !== 200) {
+      client.end(`HTTP/1.1 ${status} No\r\ncontent-length: 0\r\n\r\n`);
+      return;
+    }
+    const upstream = connectTcp(port, '127.0.0.1', () => {
+      client.write('HTTP/1.1 200 Connection established\r\n\r\n');
+      client.on('data', (bytes: Buffer) => carried.push(bytes));
+      client.pipe(upstream).pipe(client);
+    });
+    open.add(client);
+    peak = Math.max(peak, open.size);
+    client.on('close', () => {
+      open.delete(client);
+      upstream.destroy();
+    });
+    upstream.on('error', () => client.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const bound = server.address();
+  return {
+    address: `http://127.0.0.1:${typeof bound === 'object' && bound !== null ? bound.port : 0}`,
+    asked,
+    peak: () => peak,
+    carried: () => Buffer.concat(carried).toString('latin1'),
+    close: async () => {
+      for (const client of open) client.destroy();
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+function certified(): boolean {
+  const subject = ['-subj', `/CN=${HOST}`, '-addext', `subjectAltName=DNS:${HOST}`];
+  const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
+  try {
+    execFileSync('openssl', ['req', '-x509', ...kind, '-keyout', key, '-out', cert, ...subject], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+describe.skipIf(!certified())('a call', () => {
+  let server: ScriptedServer;
+  let proxy: RunningProxy;
+  let connection: Connection;
+
+  afterEach(async () => {
+    await connection.service.close();
+    await proxy.close();
+    await server.close();
+  });
+
+  /** The service under a name that only the proxy can reach. */
+  async function serve(overrides: Partial<HttpService> = {}, status = 200): Promise<void> {
+    const pem = { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') };
+    server = await startScriptedServer(() => json({ rows: [] }, { afterMs: 20 }), pem);
+    proxy = await startProxy(Number(new URL(server.origin).port), status);
+    const throughProxy = {
+      address: proxy.address,
+      credential: new Secret('Basic cHJveHk6bWFya2Vk'),
+      exceptions: ['elsewhere'],
+    };
+    connection = connectTo(`https://${HOST}`, { caFile: cert, proxy: throughProxy, ...overrides });
+  }
+
+  const ask = (name = 'a') =>
+    connection.service.report({ metrics: 'installs' }, join(directory, name), connection.signal);
+
+  test('goes through the proxy in a tunnel, which learns neither token nor path; the service does not learn of the proxy', async () => {
+    await serve();
+    expect(await ask()).not.toBeNull();
+    expect(proxy.asked.map(({ target }) => target)).toEqual([`${HOST}:443`]);
+    expect(proxy.asked[0]?.headers['proxy-authorization']).toBe('Basic cHJveHk6bWFya2Vk');
+    expect(JSON.stringify(proxy.asked) + proxy.carried()).not.toContain(markedToken);
+    expect(proxy.carried().length).toBeGreaterThan(500);
+    expect(server.received[0]?.headers).toMatchObject({ authorization: `Bearer ${markedToken}`, host: HOST });
+    expect(server.received[0]?.headers).not.toHaveProperty('proxy-authorization');
+  });
+
+  test('of 30 at once opens no more than the 3 tunnels that max_concurrency allows', async () => {
+    await serve({ maxConcurrency: 3 });
+    await Promise.all(Array.from({ length: 30 }, (_, index) => ask(String(index))));
+    expect(server.received).toHaveLength(30);
+    expect(proxy.peak()).toBeLessThanOrEqual(3);
+    expect(proxy.asked.length).toBeLessThanOrEqual(3);
+  });
+
+  test('to a host that NO_PROXY names, also by its domain, is made without the proxy', async () => {
+    for (const exception of [HOST, '.example.com', `${HOST}:443`]) {
+      await serve();
+      const { address } = proxy;
+      await connection.service.close();
+      connection = connectTo(`https://${HOST}`, {
+        caFile: cert,
+        proxy: { address, credential: null, exceptions: [exception] },
+        requestTimeoutMs: 2000,
+      });
+      expect((await failureFrom(ask())).code).toMatch(/SOURCE_(UNAVAILABLE|TIMEOUT)/);
+      expect(proxy.asked).toEqual([]);
+      await Promise.all([connection.service.close(), proxy.close(), server.close()]);
+    }
+  });
+
+  test('to this machine is made without the proxy', async () => {
+    await serve();
+    const plain = await startScriptedServer(() => json({ rows: [] }));
+    const { service } = parseConfig(
+      `service: { base_url: "https://${HOST}", reports_url: "${plain.origin}", token: the-token-itself }`,
+      { file: '/etc/ripen.yaml', directory: '/etc', environment: { HTTPS_PROXY: proxy.address } },
+    );
+    await connection.service.close();
+    connection = connectTo(plain.origin, service.kind === 'http' ? { ...service, caFile: cert } : {});
+    expect(await ask()).not.toBeNull();
+    expect(proxy.asked).toEqual([]);
+    await failureFrom(connection.service.partners(connection.signal).next());
+    expect(proxy.asked).not.toEqual([]);
+    await plain.close();
+  });
+
+  test.each([407, 403, 502])(
+    'that the proxy answers %i was not sent: 6 tries, the proxy named, a line of ad spend to be sent again',
+    async (status) => {
+      await serve({}, status);
+      const failure = await failureFrom(ask());
+      expect(failure).toMatchObject({ code: 'SOURCE_UNAVAILABLE', facts: { attempts: 6, because: `proxy ${status}` } });
+      expect(failure.message).toContain(`the proxy answered ${status}`);
+      const line = { costId: 'id-of-12-chars', costType: 'cpc', costCurrency: 'EUR', costAmount: '1', tag: 't' };
+      const spend = await failureFrom(connection.service.submitSpend(line, connection.signal));
+      expect(spend).toMatchObject({ code: 'SOURCE_UNAVAILABLE', facts: { because: `proxy ${status}` } });
+      expect(server.received).toEqual([]);
+    },
+  );
+
+  test('through a proxy that is not there fails after 6 tries as SOURCE_UNAVAILABLE', async () => {
+    await serve();
+    await proxy.close();
+    expect(await failureFrom(ask())).toMatchObject({
+      code: 'SOURCE_UNAVAILABLE',
+      facts: { attempts: 6, because: 'ECONNREFUSED' },
+    });
+  });
+
+  test('through a tunnel to a host of another name, or of an unknown authority, is refused at the first try', async () => {
+    await serve({ caFile: null });
+    const unknown = await failureFrom(ask());
+    await connection.service.close();
+    const throughProxy = { address: proxy.address, credential: null, exceptions: [] };
+    connection = connectTo('https://other.example.com', { caFile: cert, proxy: throughProxy });
+    for (const failure of [unknown, await failureFrom(ask())]) {
+      expect(failure).toMatchObject({ code: 'SOURCE_UNAVAILABLE', facts: { attempts: 1 } });
+      expect(failure.message).toContain('found no certificate to trust');
+    }
+    expect(server.received).toEqual([]);
+  });
+});
