@@ -59,10 +59,17 @@ export async function askedService(check: ServiceCheck, signal: AbortSignal): Pr
     });
   } catch (thrown) {
     signal.throwIfAborted();
-    return { findings: [findingOf(thrown)], catalog: [] };
+    return { findings: [unopened(thrown, check.stated)], catalog: [] };
   } finally {
     wait.end();
   }
+}
+
+/** Why there was no connection to ask on: of its settings only the certificate file is looked at that late. */
+function unopened(thrown: unknown, stated: StatedSettings): Finding {
+  const found = findingOf(thrown);
+  const path = found.code === 'CONFIG_INVALID' ? ['service', 'ca_file'] : ['service'];
+  return { ...found, setting: path.join('.'), place: stated.placeOf(path, 'value') };
 }
 
 interface Asked<T> {
