@@ -3,7 +3,7 @@
 import * as z from 'zod';
 
 import { catalogTables } from '../model/catalog.ts';
-import { dateDimensions, dimensions, type DateDimension } from '../model/dimension.ts';
+import { dateDimensions, type DateDimension } from '../model/dimension.ts';
 import { identifier, literal } from '../warehouse/quoting.ts';
 import { statement } from '../warehouse/statements.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -66,7 +66,7 @@ export async function lakeTables(warehouse: Warehouse, slices: readonly string[]
       grain,
       key: grain === 'hour' ? 'day' : grain,
       summed: isSlice ? columns.filter(({ type }) => /^(BIGINT$|DECIMAL)/.test(type)).map((column) => column.name) : [],
-      metrics: isSlice ? columns.map((column) => column.name).filter(isMetric) : [],
+      metrics: isSlice ? columns.filter(isMetric).map((column) => column.name) : [],
       source: `main.${identifier(name)}`,
     });
   }
@@ -97,9 +97,9 @@ async function finalityTable(warehouse: Warehouse, slices: readonly string[]): P
   };
 }
 
-/** Whether a slice's column is a metric, from its name: dimensions are a closed set, and no metric may have their names. */
-export function isMetric(column: string): boolean {
-  return !dimensions.some((name) => name === column) && !ownColumns.has(column);
+/** Whether a slice's column is a metric: dimensions, whatever they are called, are texts and dates, metrics are numbers. */
+export function isMetric({ name, type }: Pick<LakeColumn, 'name' | 'type'>): boolean {
+  return /^(?:BIGINT|HUGEINT|DOUBLE|DECIMAL)/.test(type) && !ownColumns.has(name);
 }
 
 /** The live table decides, not the configuration: while a new meaning is being built it still has the old dimensions. */

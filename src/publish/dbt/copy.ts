@@ -117,10 +117,13 @@ function ruled(table: DbtTable, rules: readonly Rule[] = [], freshness: Freshnes
   return { ...table, rules, freshness };
 }
 
+/** Columns of a slice that do not tell its rows apart. */
+const keyless = new Set(['_extra', '_load_id']);
+
 /** A row is told apart by its dimensions and what the service attached to it; its period is always there. */
 function sliceRules({ grain }: Slice, { columns }: Pick<DbtTable, 'columns'>): Rule[] {
   const names = columns.map(({ name }) => name);
-  const key = names.filter((name) => !isMetric(name) && !name.startsWith('_'));
+  const key = columns.filter((column) => !isMetric(column) && !keyless.has(column.name)).map(({ name }) => name);
   const period = grain !== null && names.includes(grain) ? [{ kind: 'not_null', column: grain } as const] : [];
   return [...period, { kind: 'unique_row', columns: key }];
 }
