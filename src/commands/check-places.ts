@@ -1,22 +1,28 @@
 /** The places a run would write to, on disk and in object stores, looked at without writing. */
 
-import { stat } from 'node:fs/promises';
-
 import type { Config, PublishTarget } from '../config/config.ts';
-import { asFailure } from '../errors.ts';
+import type { StatedSettings } from '../config/stated-settings.ts';
+import { unplacedSettings } from '../config/stated-settings.ts';
+import { Failure } from '../errors.ts';
 import { askBucket } from '../publish/s3-lake.ts';
 import { unwritablePlaces } from '../unwritable-places.ts';
+import { warehouseFindings } from './check-warehouse.ts';
 import { findingOf, type Finding } from './finding.ts';
-import { withWarehouse } from './open.ts';
 
-/** A check does not wait for a nightly run. */
-const NO_WAIT_MS = 0;
+/** A store that is there answers a list within this; a dead address keeps nobody longer. */
+const BUCKET_PATIENCE_MS = 10_000;
 
 /** Destinations that could not be written or do not answer, and a warehouse that could not be used. */
-export async function placeFindings(config: Config, signal: AbortSignal): Promise<Finding[]> {
+export async function placeFindings(
+  config: Config,
+  signal: AbortSignal,
+  stated: StatedSettings = unplacedSettings,
+): Promise<Finding[]> {
+  // A path that is wrong by itself, which was told, says nothing of the disk.
+  const isWarehouseSound = stated.isSound(['warehouse']);
   const [unwritable, warehouse, ...buckets] = await Promise.all([
-    unwritablePlaces(config),
-    warehouseFindings(config.warehouse),
+    isWarehouseSound ? unwritablePlaces(config) : [],
+    isWarehouseSound ? warehouseFindings(config, stated) : [],
     ...config.publish.map(async (target) => bucketFindings(target, signal)),
   ]);
   return [...unwritable.map(findingOf), ...warehouse, ...buckets.flat()];
@@ -24,31 +30,19 @@ export async function placeFindings(config: Config, signal: AbortSignal): Promis
 
 async function bucketFindings(target: PublishTarget, signal: AbortSignal): Promise<Finding[]> {
   if (target.kind !== 'parquet' || target.store === undefined) return [];
+  const patience = AbortSignal.timeout(BUCKET_PATIENCE_MS);
   try {
-    await askBucket(target.store, signal);
+    await askBucket(target.store, AbortSignal.any([signal, patience]));
     return [];
   } catch (thrown) {
     signal.throwIfAborted();
-    return [findingOf(thrown)];
+    return [findingOf(patience.aborted ? silentBucket(target.path) : thrown)];
   }
 }
 
-async function warehouseFindings(path: string): Promise<Finding[]> {
-  try {
-    await stat(path);
-  } catch {
-    return [note(`The warehouse ${path} did not exist yet; the first sync makes it.`)];
-  }
-  try {
-    await withWarehouse(path, { mode: 'read', lockWaitMs: NO_WAIT_MS, emit: () => {} }, async () => {});
-    return [];
-  } catch (thrown) {
-    const failure = asFailure(thrown);
-    if (failure.code !== 'WAREHOUSE_LOCKED') return [findingOf(failure)];
-    return [{ ...note(`${failure.message} Its version was not checked.`), severity: 'warning' }];
-  }
-}
-
-function note(message: string): Finding {
-  return { severity: 'note', code: null, slice: null, message, hint: null };
+function silentBucket(path: string): Failure {
+  const seconds = BUCKET_PATIENCE_MS / 1000;
+  return new Failure('STORAGE_FAILED', `The object store of ${path} did not answer within ${seconds}s`, {
+    hint: 'Check the endpoint and the network.',
+  });
 }

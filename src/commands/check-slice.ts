@@ -1,114 +1,162 @@
-/** A slice held against filters-data: every name and value in it that the service does not list; pure. */
+/** A slice's names held against filters-data: metrics, dimensions, and those it filters, sorts and indexes by; pure. */
 
 import { nearest } from '../config/nearest.ts';
-import { parseFilterKey } from '../config/report-settings.ts';
-import { metricFilterNames, type Catalog, type CatalogFilter } from '../model/catalog.ts';
-import type { Slice } from '../model/slice.ts';
-import type { Finding } from './finding.ts';
+import { parameterNames, parseFilterKey } from '../config/report-settings.ts';
+import { dimensionFilters, dimensions, metricFilters } from '../model/dimension.ts';
+import { NameList, type CatalogLists } from './catalog-lists.ts';
+import { pathOf, settingPath, type CheckedSlice } from './checked-slice.ts';
+import { valueRemarks } from './check-values.ts';
+import type { Remark } from './finding.ts';
 
-/** Where filters-data lists the values of a dimension, and under which field they are written in a filter. */
-const dimensionValues: Readonly<Record<string, { readonly filter: CatalogFilter; readonly field: 'id' | 'name' }>> = {
-  app: { filter: 'apps', field: 'name' },
-  app_token: { filter: 'apps', field: 'id' },
-  country: { filter: 'countries', field: 'name' },
-  country_code: { filter: 'countries', field: 'id' },
-  currency_code: { filter: 'currencies', field: 'id' },
-  network: { filter: 'networks', field: 'id' },
-  os_name: { filter: 'os_names', field: 'id' },
-  partner_id: { filter: 'partners', field: 'id' },
-  partner_name: { filter: 'partners', field: 'name' },
-  store_type: { filter: 'store_type', field: 'id' },
-};
-
-/** Parameters whose allowed values filters-data lists. */
-const parameterValues: Readonly<Record<string, CatalogFilter>> = {
-  ad_revenue_sources: 'ad_revenue_sources',
-  ad_spend_mode: 'ad_spend_mode',
-  attribution_source: 'attribution_source',
-  attribution_type: 'attribution_type',
-  cohort_maturity: 'cohort_maturity',
-  currency: 'currencies',
-  iap_revenue_mode: 'iap_revenue_mode',
-  os_names: 'os_names',
-};
-
-/** Every list of filters-data that a check needs. */
-export const checkedFilters: readonly CatalogFilter[] = [
-  ...new Set<CatalogFilter>([
-    ...metricFilterNames,
-    'dimensions',
-    ...Object.values(dimensionValues).map(({ filter }) => filter),
-    ...Object.values(parameterValues),
-  ]),
-];
+const documentedDimensions = new NameList(dimensions);
+/** Parameters without a setting of their own that the service is known to take (observed: attribution_type). */
+const observedParameters: ReadonlySet<string> = new Set(['attribution_types']);
 
 /**
  * What the service would refuse or might not know. An unknown metric is an error, as it fails the whole request; an
  * unknown dimension or value is a warning, as the service's own lists drift (observed: enumerations drift). A
- * list that filters-data left empty proves nothing.
+ * list that filters-data left empty or did not answer proves nothing.
  */
-export function sliceFindings(slice: Slice, catalog: Catalog): Finding[] {
-  const metrics = idsOf(catalog, (filter) => metricFilterNames.some((name) => name === filter));
-  const dimensions = idsOf(catalog, (filter) => filter === 'dimensions');
-  const keys = Object.keys(slice.parameters)
-    .map(parseFilterKey)
-    .filter((key) => key !== null);
-  const filteredMetrics = keys.filter((key) => key.kind === 'metric').map((key) => key.name);
+export function sliceRemarks(checked: CheckedSlice, lists: CatalogLists): Remark[] {
+  const { slice } = checked;
   return [
-    ...unlisted([...slice.metrics, ...filteredMetrics], metrics).map((name) => ({
-      severity: 'error' as const,
-      code: 'SOURCE_REFUSED' as const,
-      slice: slice.name,
-      message: `filters-data listed no metric ${name}; the service would refuse the whole report`,
-      hint: hintFor(name, metrics, 'Correct or remove it; `ripen catalog WORD` searches the metrics.'),
-    })),
-    ...unlisted(slice.dimensions, dimensions).map((name) => ({
-      severity: 'warning' as const,
-      code: null,
-      slice: slice.name,
-      message: `filters-data listed no dimension ${name}`,
-      hint: hintFor(name, dimensions, 'Check the slice against `ripen catalog`.'),
-    })),
-    ...Object.entries(slice.parameters).flatMap(([key, value]) => valueFindings(slice.name, key, value, catalog)),
+    ...namesIn(checked, 'metrics').flatMap((name) =>
+      metricRemarks(checked, lists, { name, key: 'metrics', taken: slice.metrics }),
+    ),
+    ...namesIn(checked, 'dimensions').flatMap((name) =>
+      dimensionRemarks(checked, lists, { name, key: 'dimensions', taken: slice.dimensions }),
+    ),
+    ...Object.keys(slice.parameters).flatMap((key) => filterRemarks(checked, lists, key)),
+    ...valueRemarks(checked, lists),
+    ...orderRemarks(checked),
+    ...extraRemarks(checked),
   ];
 }
 
-function valueFindings(slice: string, key: string, value: string, catalog: Catalog): Finding[] {
-  const listed = listedValues(key, catalog);
-  return unlisted(value.split(','), listed).map((text) => ({
-    severity: 'warning',
-    code: null,
-    slice,
-    message: `filters-data listed no value ${text} for ${key}`,
-    hint: hintFor(text, listed, null),
-  }));
+/** The names a slice asks for; without what stands in for a list of which nothing could be read. */
+function namesIn({ slice, index, stated }: CheckedSlice, key: 'metrics' | 'dimensions'): readonly string[] {
+  const list = stated.valueAt(['slices', index, key]);
+  return Array.isArray(list) ? slice[key].filter((name) => list.includes(name)) : slice[key];
 }
 
-/** The values a parameter or an exact dimension filter can take; empty when filters-data does not say. */
-function listedValues(key: string, catalog: Catalog): ReadonlySet<string> {
-  const filter = parseFilterKey(key);
-  const isExact = filter?.suffix === 'in' || filter?.suffix === 'not_in';
-  const values = filter === null ? null : (isExact && dimensionValues[filter.name]) || null;
-  if (values !== null) {
-    const items = catalog.filter((item) => item.filter === values.filter);
-    return new Set(items.map((item) => (values.field === 'name' ? item.name : item.id)));
+/** A name, the setting it stands under, and the names that are asked for already, which nobody can have meant. */
+interface Named {
+  readonly name: string;
+  readonly key: string;
+  readonly taken: readonly string[];
+}
+
+function metricRemarks(checked: CheckedSlice, lists: CatalogLists, { name, key, taken }: Named): Remark[] {
+  if (lists.metrics.isEmpty) return [];
+  const place = placeOf(checked, name, key);
+  const standing = lists.metrics.standingOf(name);
+  if (standing.kind === 'listed') return [];
+  if (standing.kind === 'other letters') return [otherLetters(place, { name, key, taken }, standing.name)];
+  const isDimension = documentedDimensions.has(name) || lists.of('dimensions').has(name);
+  const hint = isDimension
+    ? `It is a dimension: ${key === 'metrics' ? 'move it to dimensions' : `its filters end in ${dimensionFilters.join(', ')}`}.`
+    : meantHint(
+        like(key, lists.metrics.nearest(name)),
+        taken,
+        'Correct or remove it; `ripen catalog WORD` searches the metrics.',
+      );
+  const silent = lists.silentMetricLists;
+  if (silent.length > 0 && !isDimension) {
+    const message = `filters-data listed no metric ${name}, but nothing at all under ${silent.join(', ')}; the service refuses a whole report for a metric it does not know`;
+    return [{ severity: 'warning', ...place, message, hint }];
   }
-  const list = parameterValues[key];
-  return list === undefined ? new Set() : idsOf(catalog, (name) => name === list);
+  const message = `filters-data listed no metric ${name}; the service would refuse the whole report`;
+  return [{ severity: 'error', code: 'SOURCE_REFUSED', ...place, message, hint }];
 }
 
-function idsOf(catalog: Catalog, isWanted: (filter: string) => boolean): ReadonlySet<string> {
-  return new Set(catalog.filter((item) => isWanted(item.filter)).map((item) => item.id));
+function dimensionRemarks(checked: CheckedSlice, lists: CatalogLists, { name, key, taken }: Named): Remark[] {
+  const place = placeOf(checked, name, key);
+  const answered = lists.of('dimensions');
+  // What is documented may be filtered by without being a dimension to group by.
+  if (key !== 'dimensions' && documentedDimensions.has(name)) return [];
+  const known = answered.isEmpty ? documentedDimensions : answered;
+  const standing = known.standingOf(name);
+  if (standing.kind === 'listed') return [];
+  if (standing.kind === 'other letters') return [otherLetters(place, { name, key, taken }, standing.name)];
+  const message = answered.isEmpty
+    ? `no dimension ${name} is documented, and filters-data listed none; it is sent as written`
+    : `filters-data listed no dimension ${name}; it is sent as written`;
+  const asMetric = `It is a metric: ${key === 'dimensions' ? 'move it to metrics' : `its filters end in ${metricFilters.join(', ')}`}.`;
+  const hint = lists.metrics.has(name)
+    ? asMetric
+    : meantHint(
+        like(key, known.nearest(name)),
+        taken,
+        answered.isEmpty ? null : '`ripen catalog WORD` searches the dimensions.',
+      );
+  return [{ severity: 'warning', ...place, message, hint }];
 }
 
-/** The names, each once, that a list lacks; none for an empty list. Case is the service's affair. */
-function unlisted(names: readonly string[], listed: ReadonlySet<string>): string[] {
-  if (listed.size === 0) return [];
-  const known = new Set([...listed].map((name) => name.toLowerCase()));
-  return [...new Set(names)].filter((name) => !known.has(name.toLowerCase()));
+/** The name of a filter, as one of the metrics or dimensions; a slice may filter by what it does not ask for. */
+function filterRemarks(checked: CheckedSlice, lists: CatalogLists, key: string): Remark[] {
+  const filter = parseFilterKey(key);
+  if (filter === null) return [];
+  const named = { name: filter.name, key, taken: [] };
+  return filter.kind === 'metric' ? metricRemarks(checked, lists, named) : dimensionRemarks(checked, lists, named);
 }
 
-function hintFor(name: string, listed: ReadonlySet<string>, otherwise: string | null): string | null {
-  const meant = nearest(name, listed);
-  return meant === null ? otherwise : `Did you mean ${meant}?`;
+/** What an answer is sorted or indexed by without being asked for. */
+function orderRemarks(checked: CheckedSlice): Remark[] {
+  const { dimensions: asked, metrics, parameters } = checked.slice;
+  const remark = (key: string, item: string, allowed: readonly string[]): Remark[] => {
+    const name = key === 'sort' ? item.replace(/^-/, '') : item;
+    if (allowed.includes(name)) return [];
+    const message = `names ${name}, which the slice does not ask for; the service may refuse the whole report`;
+    const near = nearest(name, allowed);
+    const hint = near === null ? `Ask for it, or leave it out of ${key}.` : `Did you mean ${near}?`;
+    return [{ severity: 'warning', path: settingPath(checked, key, item), message: `${key} ${message}`, hint }];
+  };
+  return [
+    ...itemsOf(parameters, 'sort').flatMap((item) => remark('sort', item, [...asked, ...metrics])),
+    ...itemsOf(parameters, 'index').flatMap((item) => remark('index', item, asked)),
+  ];
+}
+
+/** Whatever is passed on under `extra_parameters` is unknown by design; one that nearly has a name of its own is a slip. */
+function extraRemarks(checked: CheckedSlice): Remark[] {
+  return Object.keys(checked.slice.parameters).flatMap((key): Remark[] => {
+    const path = settingPath(checked, key);
+    const near = path.at(-2) === 'extra_parameters' ? nearest(key, parameterNames) : null;
+    if (near === null || observedParameters.has(key)) return [];
+    const message = `${key} is no documented parameter; it is sent as written`;
+    return [{ severity: 'warning', path, at: 'key', message, hint: `Did you mean ${near}?` }];
+  });
+}
+
+function itemsOf(parameters: Readonly<Record<string, string>>, key: string): string[] {
+  const text = Object.hasOwn(parameters, key) ? parameters[key] : undefined;
+  return text === undefined ? [] : [...new Set(text.split(','))];
+}
+
+/** Of a list the item, of a filter its key. */
+function placeOf(checked: CheckedSlice, name: string, key: string): Pick<Remark, 'path' | 'at'> {
+  if (key !== 'metrics' && key !== 'dimensions') return { path: settingPath(checked, key), at: 'key' };
+  const names = checked.slice[key];
+  const list = [...pathOf(checked), key];
+  const stated = checked.stated.valueAt(list);
+  const items: readonly unknown[] = Array.isArray(stated) ? stated : names;
+  const position = items.indexOf(name);
+  return { path: position === -1 ? list : [...list, position] };
+}
+
+function otherLetters(place: Pick<Remark, 'path' | 'at'>, { name, key, taken }: Named, listed: string): Remark {
+  const message = `filters-data listed ${listed}, not ${name}; the service may tell letters apart`;
+  return { severity: 'warning', ...place, message, hint: meantHint(like(key, listed), taken, null) };
+}
+
+/** A name as it would be written under a setting: with its suffix, if that is a filter. */
+function like(key: string, name: string | null): string | null {
+  const filter = parseFilterKey(key);
+  return name === null || filter === null ? name : `${name}__${filter.suffix}`;
+}
+
+/** Advice to write another name; one that is asked for already would only be there twice. */
+function meantHint(meant: string | null, taken: readonly string[], otherwise: string | null): string | null {
+  if (meant === null) return otherwise;
+  return taken.includes(meant) ? `Remove it; ${meant} is asked for already.` : `Did you mean ${meant}?`;
 }

@@ -1,25 +1,36 @@
 /** `ripen check`: everything that can be known to be wrong before a sync, at once; writes nothing. */
 
 import type { Config } from '../config/config.ts';
+import { inspectConfig, type Inspection } from '../config/read-config.ts';
+import { leftToService } from '../config/report-settings.ts';
+import { unplacedSettings } from '../config/stated-settings.ts';
 import { exitCodeOf } from '../errors.ts';
 import type { Emit } from '../events.ts';
-import type { CatalogFilter } from '../model/catalog.ts';
-import type { Service } from '../service/service.ts';
+import type { Catalog } from '../model/catalog.ts';
+import { isMetricItem, metricsOf } from '../model/metric.ts';
+import { catalogLists, type CatalogLists } from './catalog-lists.ts';
 import { placeFindings } from './check-places.ts';
-import { checkedFilters, sliceFindings } from './check-slice.ts';
-import { failuresAmong, findingOf, findingsText, type Finding } from './finding.ts';
+import { scheduleRemarks } from './check-schedule.ts';
+import { askedService, type ServiceFindings } from './check-service.ts';
+import { sliceRemarks } from './check-slice.ts';
+import { pathOf, type CheckedSlice } from './checked-slice.ts';
+import { failuresAmong, findingsText, placed, toldOnce, type Finding, type Remark } from './finding.ts';
 import { asOfInstant } from './instant.ts';
-import { openConfig, simulatedNow, withService } from './open.ts';
+import { simulatedNow } from './open.ts';
 import { jsonLine } from './printable.ts';
 import { openProgress } from './progress/progress.ts';
 import type { GlobalArguments, Shell } from './shell.ts';
 
 /** Prints every finding; resolves to the exit code of the gravest error, 0 for warnings alone. */
 export async function check(args: GlobalArguments, shell: Shell): Promise<number> {
-  const config = await openConfig(args, shell);
-  const at = asOfInstant(args.asOf, shell.now()) ?? simulatedNow(config) ?? shell.now();
+  const inspection = await inspectConfig({
+    ...(args.config === undefined ? {} : { file: args.config }),
+    directory: shell.directory,
+    environment: shell.environment,
+  });
+  const at = asOfInstant(args.asOf, shell.now()) ?? simulatedNow(inspection.config) ?? shell.now();
   const progress = openProgress(args, shell);
-  const findings = await findingsOf(config, at, progress.emit, shell.signal).finally(() => {
+  const findings = await inspected(inspection, at, progress.emit, shell.signal).finally(() => {
     progress.close();
   });
   shell.print(args.json ? jsonLine({ findings }) : findingsText(findings));
@@ -28,63 +39,99 @@ export async function check(args: GlobalArguments, shell: Shell): Promise<number
 
 /** Everything wrong or odd about a readable configuration: places, service, token and every slice. */
 export async function findingsOf(config: Config, at: Date, emit: Emit, signal: AbortSignal): Promise<Finding[]> {
+  return inspected({ problems: [], config, stated: unplacedSettings }, at, emit, signal);
+}
+
+async function inspected(inspection: Inspection, at: Date, emit: Emit, signal: AbortSignal): Promise<Finding[]> {
+  const { config, stated } = inspection;
+  const isServiceSound = stated.isSound(['service']);
   const [places, service] = await Promise.all([
-    placeFindings(config, signal),
-    serviceFindings(config, at, emit, signal),
+    placeFindings(config, signal, stated),
+    isServiceSound ? askedService({ config, stated, at, emit }, signal) : unasked,
   ]);
-  return [...places, ...service, ...leftToService(config)];
+  const lists = catalogLists(service.catalog);
+  return toldOnce([
+    ...problemFindings(inspection),
+    ...places,
+    ...service.findings,
+    ...sliceFindings(inspection, lists, service.catalog, at),
+    ...placed(linkRemarks(config, lists), null, stated),
+  ]);
 }
 
-async function serviceFindings(config: Config, at: Date, emit: Emit, signal: AbortSignal): Promise<Finding[]> {
-  return orFinding(signal, () =>
-    withService(config, at, emit, async (service) => {
-      const found = await orFinding(signal, () => reportFindings(config, service, signal));
-      // One token opens both; that it does not is told once.
-      const isRefused = found.some(({ code }) => code === 'CREDENTIALS_REFUSED');
-      if (isRefused || (!config.partners && config.links === null)) return found;
-      return [...found, ...(await orFinding(signal, () => campaignFindings(service, signal)))];
-    }),
-  );
-}
-
-async function reportFindings(config: Config, service: Service, signal: AbortSignal): Promise<Finding[]> {
-  const { items, absent } = await service.filtersData({ filters: checkedFilters }, signal);
-  return [...absent.map(absentFinding), ...config.slices.flatMap((slice) => sliceFindings(slice, items))];
-}
-
-/** The campaign API lies at an address of its own; its shortest list shows whether it answers. */
-async function campaignFindings(service: Service, signal: AbortSignal): Promise<Finding[]> {
-  await service.partners(signal).next();
-  return [];
-}
-
-async function orFinding(signal: AbortSignal, find: () => Promise<Finding[]>): Promise<Finding[]> {
-  try {
-    return await find();
-  } catch (thrown) {
-    signal.throwIfAborted();
-    return [findingOf(thrown)];
-  }
-}
-
-function absentFinding(filter: CatalogFilter): Finding {
-  return {
-    severity: 'warning',
-    code: null,
-    slice: null,
-    message: `filters-data did not answer for ${filter}; no slice was held against that list`,
-    hint: null,
-  };
-}
-
-function leftToService(config: Config): Finding[] {
-  return Object.entries(config.leftToService)
-    .filter(([, parameters]) => parameters.length > 0)
-    .map(([slice, parameters]) => ({
+const unasked: ServiceFindings = {
+  findings: [
+    {
       severity: 'note',
       code: null,
-      slice,
-      message: `left to the service's own default: ${parameters.join(', ')}`,
+      slice: null,
+      setting: 'service',
+      place: null,
+      message: 'nothing was asked, as its settings are wrong; no name was held against filters-data',
       hint: null,
-    }));
+    },
+  ],
+  catalog: [],
+};
+
+function problemFindings({ problems }: Inspection): Finding[] {
+  return problems.map(({ place, key, text }) => ({
+    severity: 'error',
+    code: 'CONFIG_INVALID',
+    slice: null,
+    setting: key === '' ? null : key,
+    place,
+    message: text,
+    hint: null,
+  }));
+}
+
+function sliceFindings(inspection: Inspection, lists: CatalogLists, catalog: Catalog, at: Date): Finding[] {
+  const { config, stated } = inspection;
+  const metricItems = catalog.filter(isMetricItem);
+  return config.slices.flatMap((slice, index) => {
+    const checked = { slice, index, stated };
+    const remarks = [
+      ...sliceRemarks(checked, lists),
+      ...scheduleRemarks(checked, metricsOf(slice, metricItems), at),
+      ...leftRemarks(checked),
+    ];
+    return placed(remarks, stated.isSound(['slices', index, 'name']) ? slice.name : null, stated);
+  });
+}
+
+/** Leaving this one out has doubled a report against the dashboard (observed: reattributed). */
+const DOUBLING = 'reattributed';
+
+function leftRemarks(checked: CheckedSlice): Remark[] {
+  const left = leftToService(checked.slice);
+  const others = left.filter((parameter) => parameter !== DOUBLING);
+  const path = pathOf(checked);
+  const doubling: Remark = {
+    severity: 'warning',
+    path,
+    message: `${DOUBLING} is left to the service's own default, which may count reattributed users twice`,
+    hint: `State ${DOUBLING}: all, true or false, in the slice or under defaults.`,
+  };
+  const note: Remark = {
+    severity: 'note',
+    path,
+    message: `left to the service's own default: ${others.join(', ')}`,
+    hint: null,
+  };
+  return [...(left.includes(DOUBLING) ? [doubling] : []), ...(others.length > 0 ? [note] : [])];
+}
+
+function linkRemarks({ links }: Config, lists: CatalogLists): Remark[] {
+  const apps = lists.of('apps');
+  if (links === null || links.apps === 'all' || apps.isEmpty) return [];
+  const tokens = links.apps;
+  return tokens.flatMap((token, index): Remark[] => {
+    if (apps.has(token)) return [];
+    const near = apps.nearest(token);
+    const hint = near === null || tokens.includes(near) ? null : `Did you mean ${near}?`;
+    return [
+      { severity: 'warning', path: ['links', 'apps', index], message: `filters-data listed no app ${token}`, hint },
+    ];
+  });
 }

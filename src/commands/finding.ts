@@ -1,5 +1,7 @@
 /** What `check` finds. */
 
+import { settingName, type SettingPath } from '../config/config-problems.ts';
+import type { StatedSettings } from '../config/stated-settings.ts';
 import { asFailure, Failure, type FailureCode } from '../errors.ts';
 import { failuresText } from './failure-text.ts';
 import { countText } from './measure.ts';
@@ -11,6 +13,21 @@ export interface Finding {
   /** The code a sync would fail with; null unless it is an error. */
   readonly code: FailureCode | null;
   readonly slice: string | null;
+  /** The setting's dotted name, such as `slices[0].metrics[2]`; null when it is about none. */
+  readonly setting: string | null;
+  /** Where it stands, `file:line:column`; null when it is about none, or the configuration came from no file. */
+  readonly place: string | null;
+  readonly message: string;
+  readonly hint: string | null;
+}
+
+/** What is said of a setting, before its place in the file is known. */
+export interface Remark {
+  readonly severity: Finding['severity'];
+  readonly code?: FailureCode;
+  readonly path: SettingPath;
+  /** Whether it is the key itself or what it is set to, which is usual. */
+  readonly at?: 'key' | 'value';
   readonly message: string;
   readonly hint: string | null;
 }
@@ -18,7 +35,30 @@ export interface Finding {
 /** What was thrown, as an error found. */
 export function findingOf(thrown: unknown): Finding {
   const { code, message, hint } = asFailure(thrown);
-  return { severity: 'error', code, slice: null, message, hint };
+  return { severity: 'error', code, slice: null, setting: null, place: null, message, hint };
+}
+
+/**
+ * Remarks on a slice, or on none, with their places; without those on a setting that is wrong by itself, which was told.
+ * A setting of the defaults is every slice's, so that none is named.
+ */
+export function placed(remarks: readonly Remark[], slice: string | null, stated: StatedSettings): Finding[] {
+  return remarks
+    .filter(({ path }) => !stated.isWrong(path))
+    .map(({ severity, code = null, path, at = 'value', message, hint }) => ({
+      severity,
+      code,
+      slice: path[0] === 'defaults' ? null : slice,
+      setting: settingName(path),
+      place: stated.placeOf(path, at),
+      message,
+      hint,
+    }));
+}
+
+/** Findings as they are, one that is repeated word for word once. */
+export function toldOnce(findings: readonly Finding[]): Finding[] {
+  return [...new Map(findings.map((finding) => [JSON.stringify(finding), finding])).values()];
 }
 
 /** The errors among the findings as failures, for their exit code. */
@@ -48,6 +88,11 @@ function lineOf(finding: Finding): string {
   return `${finding.severity}: ${oneLine(subject(finding))}${hint}`;
 }
 
-function subject(finding: Finding): string {
-  return `${finding.slice === null ? '' : `slice ${finding.slice}: `}${printable(finding.message)}`;
+/** The message behind its place and its slice; one of no slice behind the name of its setting. */
+function subject({ place, slice, setting, message }: Finding): string {
+  const about = slice === null ? setting : `slice ${slice}`;
+  return [place, about, message]
+    .filter((part) => part !== null && part !== '')
+    .map((part) => printable(part ?? ''))
+    .join(': ');
 }

@@ -37,6 +37,8 @@ slices:                                     # one table each
     date_period: -60d:yesterday             # both ends inclusive; an ISO date, today, yesterday, month_start or -Nd
     # filters: { os_name__in: [ios, android], installs__gte: 1 }
     refresh: milestones                     # or nightly, or ages in days such as [1, 2, 7, 30]
+    # completeness: warn                    # loads a window that is not proven complete; it fails otherwise
+    # retain: 800d                          # lets older periods go; all are kept otherwise
 `;
 
 export const environmentText = `# Copy to .env, fill in, keep out of version control. ripen reads the environment, not this file:

@@ -2,13 +2,7 @@
 
 import { dateDimensions } from '../model/dimension.ts';
 import type { Slice } from '../model/slice.ts';
-import {
-  parameterNames,
-  statedDefaults,
-  undocumentedDefaults,
-  type ParameterValue,
-  type ReportSettings,
-} from './report-settings.ts';
+import { parameterNames, statedDefaults, type ParameterValue, type ReportSettings } from './report-settings.ts';
 import { utcOffset } from './setting-kinds.ts';
 import type { DefaultsSettings, SliceSettings } from './slice-settings.ts';
 
@@ -20,14 +14,11 @@ const LIFETIME_MS = 120 * 86_400_000;
 
 const UTC = utcOffset.parse('+00:00');
 
-/** The slice, and the parameters it leaves to the service's own default. */
-export function buildSlice(
-  settings: SliceSettings,
-  defaults: DefaultsSettings,
-): { readonly slice: Slice; readonly leftToService: readonly string[] } {
+/** The slice, complete. */
+export function buildSlice(settings: SliceSettings, defaults: DefaultsSettings): Slice {
   const parameters = wireParameters(settings, defaults);
   const horizons = { ...defaults.horizons, ...settings.horizons };
-  const slice: Slice = {
+  return {
     name: settings.name,
     dimensions: settings.dimensions,
     metrics: settings.metrics,
@@ -45,7 +36,6 @@ export function buildSlice(
     retainDays: settings.retain ?? defaults.retain ?? null,
     maxRejects: settings.max_rejects ?? defaults.max_rejects ?? 0,
   };
-  return { slice, leftToService: undocumentedDefaults.filter((name) => !Object.hasOwn(parameters, name)) };
 }
 
 /** Every report parameter but those that planning decides, as the text that goes on the wire, sorted by name. */

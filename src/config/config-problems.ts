@@ -47,12 +47,17 @@ export function settingName(path: SettingPath): string {
     .replace(/^\./, '');
 }
 
+/** Problems by position. */
+export function byPosition(problems: readonly Problem[]): Problem[] {
+  return problems.toSorted((one, other) => one.line - other.line || one.column - other.column);
+}
+
 /** A `CONFIG_INVALID` that lists every problem of a file, one a line, sorted by position; repeats are said once. */
 export function configInvalid(file: string, problems: readonly Problem[]): Failure {
   const lines = new Set(
-    problems
-      .toSorted((one, other) => one.line - other.line || one.column - other.column)
-      .map(({ line, column, key, text }) => `${file}:${line}:${column}: ${key === '' ? '' : `${key}: `}${text}`),
+    byPosition(problems).map(
+      ({ line, column, key, text }) => `${file}:${line}:${column}: ${key === '' ? '' : `${key}: `}${text}`,
+    ),
   );
   return new Failure('CONFIG_INVALID', [...lines].join('\n'), {
     facts: { file, problems: lines.size },

@@ -83,6 +83,4 @@ export interface Config {
   readonly partners: boolean;
   readonly links: Links | null;
   readonly slices: readonly Slice[];
-  /** Parameters that were left to the service's own default, per slice; for `check` to name. */
-  readonly leftToService: Readonly<Record<string, readonly string[]>>;
 }

@@ -11,11 +11,11 @@ import { dirname, isAbsolute, relative, resolve } from 'node:path';
 import { Failure } from '../errors.ts';
 import { buildService } from './build-service.ts';
 import { buildSlice } from './build-slice.ts';
-import { configInvalid, type Finding, type SettingPath } from './config-problems.ts';
+import { byPosition, configInvalid, type Finding, type SettingPath } from './config-problems.ts';
 import type { Config, PublishTarget } from './config.ts';
 import { deepFrozen } from './deep-frozen.ts';
 import type { Environment } from './environment-variables.ts';
-import { valueAt } from './plain-values.ts';
+import { isMapping, valueAt } from './plain-values.ts';
 import { bucketAndPrefix } from './publish-settings.ts';
 import { pathOf, schemaFindings } from './schema-findings.ts';
 import { readTokenFile, settingFindings } from './setting-checks.ts';
@@ -23,6 +23,8 @@ import { placeName } from './settings-reader.ts';
 import { isWithin, readSettingsText, type SettingsText } from './settings-text.ts';
 import { settings, type Settings } from './settings.ts';
 import { sliceFindings } from './slice-checks.ts';
+import { soundSettings } from './sound-settings.ts';
+import { statedSettings, type StatedSettings } from './stated-settings.ts';
 
 export { configJsonSchema } from './json-schema.ts';
 
@@ -36,15 +38,17 @@ export interface ConfigSource {
   readonly environment: Environment;
 }
 
+export interface ConfigOptions {
+  readonly file?: string;
+  readonly directory: string;
+  readonly environment: Environment;
+}
+
 /**
  * Finds and reads the configuration: `file` when given, else `ripen.yaml` in the directory. Throws `CONFIG_MISSING`
  * when there is none to read, `CONFIG_INVALID` with every problem there is.
  */
-export async function readConfig(options: {
-  readonly file?: string;
-  readonly directory: string;
-  readonly environment: Environment;
-}): Promise<Config> {
+export async function readConfig(options: ConfigOptions): Promise<Config> {
   const { directory, environment } = options;
   const file = resolve(directory, options.file ?? DEFAULT_FILE);
   return parseConfig(await readText(file, options.file !== undefined), { file, directory, environment });
@@ -65,6 +69,55 @@ async function readText(file: string, isChosen: boolean): Promise<string> {
 
 /** The configuration a text states. Throws `CONFIG_INVALID` with every problem, sorted by position. */
 export function parseConfig(text: string, source: ConfigSource): Config {
+  const { parsed, problems, place } = examine(text, source);
+  if (!parsed.success || problems.length > 0) throw configInvalid(place.shown, problems);
+  return deepFrozen(buildConfig(parsed.data, place));
+}
+
+/** A configuration that may hold mistakes: what is wrong with it, and the rest of it. */
+export interface Inspection {
+  /** Sorted by position, each once; the key is the setting's dotted name, or empty for the file as a whole. */
+  readonly problems: readonly { readonly place: string; readonly key: string; readonly text: string }[];
+  /** What `parseConfig` would return; beside problems without what they are about, and then not to be run. */
+  readonly config: Config;
+  readonly stated: StatedSettings;
+}
+
+/** Reads the configuration as `readConfig` does, for telling all that is wrong with it. Throws when little of it can be read. */
+export async function inspectConfig(options: ConfigOptions): Promise<Inspection> {
+  const { directory, environment } = options;
+  const file = resolve(directory, options.file ?? DEFAULT_FILE);
+  return inspectText(await readText(file, options.file !== undefined), { file, directory, environment });
+}
+
+/** As `inspectConfig`, of a text. */
+export function inspectText(text: string, source: ConfigSource): Inspection {
+  const { read, parsed, problems, place, findings } = examine(text, source);
+  const refused = [...findings.map(({ path }) => path), ...read.unknownPlaces];
+  const sound = parsed.success && problems.length === 0 ? parsed.data : restOf(read, refused);
+  if (sound === null) throw configInvalid(place.shown, problems);
+  return {
+    problems: byPosition(problems).map(({ line, column, key, text: said }) => ({
+      place: `${place.shown}:${line}:${column}`,
+      key,
+      text: said,
+    })),
+    config: deepFrozen(buildConfig(sound, place)),
+    stated: statedSettings(read, place.shown, refused),
+  };
+}
+
+/** What a file with mistakes says besides; in slices the schema alone decides what is left out, so that they keep their names. */
+function restOf(read: SettingsText, refused: readonly SettingPath[]): Settings | null {
+  if (!read.readable || !isMapping(read.value)) return null;
+  return soundSettings(
+    read.value,
+    refused.filter(([first]) => first !== 'slices'),
+  );
+}
+
+/** Everything there is to know of a text: what it says, and what is wrong with it in itself or between its settings. */
+function examine(text: string, source: ConfigSource) {
   const file = resolve(source.directory, source.file);
   const base = dirname(file);
   const { read, parsed } = validate(text, source.environment);
@@ -80,10 +133,9 @@ export function parseConfig(text: string, source: ConfigSource): Config {
       ]
     : [];
   const problems = [...read.problems, ...told(findings, read).map((finding) => read.locate(finding))];
-  if (!parsed.success || problems.length > 0) throw configInvalid(shownName(file, source.directory), problems);
-  return deepFrozen(
-    buildConfig(parsed.data, { file, base, fileToken: tokenFile.token, environment: source.environment }),
-  );
+  const { directory, environment } = source;
+  const place = { file, base, environment, shown: shownName(file, directory), fileToken: tokenFile.token };
+  return { read, parsed, findings, problems, place };
 }
 
 /** What the text says and what the schema makes of it; variables become numbers where only a number will do. */
@@ -132,7 +184,6 @@ function buildConfig(
     readonly environment: Environment;
   },
 ): Config {
-  const built = stated.slices.map((slice) => buildSlice(slice, stated.defaults ?? {}));
   const { apps, max_level: maxLevel } = stated.links === false ? { apps: null, max_level: 0 } : stated.links;
   return {
     file: place.file,
@@ -142,8 +193,7 @@ function buildConfig(
     archiveMs: stated.archive === 'off' ? null : stated.archive,
     partners: stated.partners,
     links: apps === null ? null : { apps, maxLevel },
-    slices: built.map(({ slice }) => slice),
-    leftToService: Object.fromEntries(built.map(({ slice, leftToService }) => [slice.name, leftToService])),
+    slices: stated.slices.map((slice) => buildSlice(slice, stated.defaults ?? {})),
   };
 }
 

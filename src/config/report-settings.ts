@@ -6,6 +6,7 @@
 import { z } from 'zod';
 
 import { dimensionFilters, dimensions, metricFilters } from '../model/dimension.ts';
+import type { Slice } from '../model/slice.ts';
 import { suggestion } from './config-problems.ts';
 import { isServiceName, listedText, serviceName, text, utcOffset, wholeNumber } from './setting-kinds.ts';
 
@@ -74,7 +75,12 @@ export const statedDefaults: Readonly<Record<string, string>> = {
 };
 
 /** Parameters without a documented default: sent when set, otherwise named by `check`. */
-export const undocumentedDefaults = ['ad_spend_mode', 'currency', 'iap_revenue_mode', 'reattributed'] as const;
+const undocumentedDefaults = ['ad_spend_mode', 'currency', 'iap_revenue_mode', 'reattributed'] as const;
+
+/** Parameters that a slice leaves to the service's own default. */
+export function leftToService({ parameters }: Pick<Slice, 'parameters'>): string[] {
+  return undocumentedDefaults.filter((name) => !Object.hasOwn(parameters, name));
+}
 
 /** What ripen itself puts into a report request. */
 const ownParameters = ['dimensions', 'metrics', 'date_period', 'format_dates'] as const;

@@ -48,6 +48,14 @@ export function schemaFindings(
   });
 }
 
+/** The keys and values that issues of the schema are about. */
+export function schemaPlaces(issues: readonly Issue[]): SettingPath[] {
+  return issues.flatMap(narrowed).flatMap((issue) => {
+    const path = pathOf(issue);
+    return issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...path, key]) : [path];
+  });
+}
+
 /** An issue with a choice of forms as the issues of the form that was meant; any other as it is. */
 function narrowed(issue: Issue): Issue[] {
   if (issue.code !== 'invalid_union' || issue.errors.length === 0) return [issue];

@@ -29,7 +29,7 @@ beforeAll(async () => {
     `service: { simulator: { seed: 3, apps: 1, rows_per_day: 20, partners: 3, links: 3 } }
 warehouse: w.duckdb
 partners: false
-slices: [{ name: daily, dimensions: [day], metrics: [installs], date_period: "-9d:yesterday" }]
+slices: [{ name: daily, dimensions: [day], metrics: [installs], date_period: "-9d:yesterday", reattributed: all }]
 `,
   );
   config = await readConfig({ directory, environment: {} });

@@ -63,6 +63,7 @@ async function configure(service: string, more = '', name = 'ripen.yaml'): Promi
     `service: ${service}
 warehouse: w.duckdb
 partners: false
+defaults: { reattributed: all }
 slices:
   - name: daily
     dimensions: [day, os_name]

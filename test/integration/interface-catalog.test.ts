@@ -10,7 +10,7 @@ import * as z from 'zod';
 import { catalog } from '../../src/commands/catalog.ts';
 import { findingsOf } from '../../src/commands/check.ts';
 import { Secret } from '../../src/config/secret.ts';
-import { catalogFilters, catalogSections } from '../../src/model/catalog.ts';
+import { catalogFilters, catalogSections, metricFilterNames } from '../../src/model/catalog.ts';
 import { connect } from '../../src/service/connect.ts';
 import type { Service } from '../../src/service/service.ts';
 import type { Simulator } from '../../src/simulator/simulator.ts';
@@ -222,7 +222,8 @@ describe('ripen check', () => {
   });
 
   test('finds a list that was not answered to be a warning, and holds the slices against the others', async () => {
-    const stop = answering({ overview_metrics: [{ id: 'clicks' }], dimensions: [] });
+    const metrics = Object.fromEntries(metricFilterNames.map((list) => [list, [{ id: 'clicks' }]]));
+    const stop = answering({ ...metrics, dimensions: [] });
     const findings = await found();
     stop();
     const messages = findings.filter(({ severity }) => severity === 'warning').map(({ message }) => message);

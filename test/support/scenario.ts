@@ -63,7 +63,6 @@ export async function openScenario(
     partners: false,
     links: null,
     slices,
-    leftToService: {},
   };
   const events: RunEvent[] = [];
   return {

@@ -139,6 +139,8 @@ test('findings come errors first, then warnings, then notes, with a count', () =
     severity,
     code: severity === 'error' ? 'SOURCE_REFUSED' : null,
     slice: 'a',
+    setting: null,
+    place: null,
     message,
     hint: null,
   });

@@ -4,6 +4,7 @@ import { parse, stringify } from 'yaml';
 import { z } from 'zod';
 
 import { parseConfig } from '../../src/config/read-config.ts';
+import { leftToService } from '../../src/config/report-settings.ts';
 import { dimensionFilters, dimensions, metricFilters } from '../../src/model/dimension.ts';
 import { metricsOf } from '../../src/model/metric.ts';
 import type { DateBound, Slice } from '../../src/model/slice.ts';
@@ -31,11 +32,8 @@ function sliceOf(slice: object, defaults: object = {}): Slice {
 
 describe('report parameters', () => {
   test('the five with a documented default are always stated, the four without are left and listed', () => {
-    const config = configOf({});
-    expect(config.slices[0]?.parameters).toEqual(ALWAYS_SENT);
-    expect(config.leftToService).toEqual({
-      daily: ['ad_spend_mode', 'currency', 'iap_revenue_mode', 'reattributed'],
-    });
+    expect(sliceOf({}).parameters).toEqual(ALWAYS_SENT);
+    expect(leftToService(sliceOf({}))).toEqual(['ad_spend_mode', 'currency', 'iap_revenue_mode', 'reattributed']);
   });
 
   test.each([
@@ -58,7 +56,7 @@ describe('report parameters', () => {
   ])('%s set to %j goes on the wire as %j, from a slice and from the defaults', (name, value, wire) => {
     expect(sliceOf({ [name]: value }).parameters).toEqual({ ...ALWAYS_SENT, [name]: wire });
     expect(sliceOf({}, { [name]: value }).parameters).toEqual({ ...ALWAYS_SENT, [name]: wire });
-    expect(configOf({ [name]: value }).leftToService['daily']).not.toContain(name);
+    expect(leftToService(sliceOf({ [name]: value }))).not.toContain(name);
   });
 
   test.each([

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { day } from '../../src/model/calendar.ts';
 import { exportStatement, formatOf } from '../../src/publish/export-sql.ts';
 import { catalogStatements, copyPeriod, summarizePeriods } from '../../src/publish/lake-sql.ts';
-import { plainType, type LakeTable } from '../../src/publish/lake-table.ts';
+import { isMetric, plainType, type LakeTable } from '../../src/publish/lake-table.ts';
 
 const hours: LakeTable = {
   name: 'app_hourly',
@@ -131,4 +131,17 @@ describe('statements of an export', () => {
     expect(csv).toContain(`where s."day" < DATE '2026-02-01'\norder by s."day", s."=name", 1`);
     expect(exportStatement('x', columns, days, { path: '/o', format: 'ndjson' })).not.toContain('regexp_matches');
   });
+});
+
+test('a column is a metric by its type, whatever the catalog calls it, and never one of our own', () => {
+  const columns = [
+    { name: 'day', type: 'DATE' },
+    { name: 'sdk_version', type: 'VARCHAR' },
+    { name: '_odd', type: 'BIGINT' },
+    { name: 'region', type: 'DECIMAL(18,6)' },
+    { name: 'share', type: 'DOUBLE' },
+    { name: 'attr_dependency', type: 'VARCHAR' },
+    { name: '_load_id', type: 'BIGINT' },
+  ];
+  expect(columns.filter(isMetric).map(({ name }) => name)).toEqual(['_odd', 'region', 'share']);
 });

@@ -1,0 +1,11 @@
+-- The slices that have a live table, with what it holds: what a configuration no longer names is still kept.
+-- Returns slice, periods, rows; in order of slice.
+select
+    t.slice,
+    count(p.start_day) as periods,
+    coalesce(sum(p.rows), 0)::bigint as rows
+from ripen.slice_tables as t
+left join ripen.periods as p on p.slice = t.slice and p.fingerprint = t.fingerprint
+where t.state = 'live'
+group by t.slice
+order by t.slice

@@ -1,0 +1,80 @@
+/** When a slice is asked for and when it is final, as far as its settings alone say that it cannot be meant so; pure. */
+
+import { addDays, dayAt, MS_PER_DAY, type Day } from '../model/calendar.ts';
+import { formatDuration } from '../model/duration.ts';
+import type { Metric } from '../model/metric.ts';
+import { resolveDatePeriod } from '../model/period.ts';
+import type { DateBound } from '../model/slice.ts';
+import { pathOf, settingPath, type CheckedSlice } from './checked-slice.ts';
+import type { Remark } from './finding.ts';
+
+/** More names make a message longer, not clearer. */
+const MOST_NAMES = 3;
+
+/** Everything odd about the dates of a slice at an instant; `metrics` are the slice's own, in order. */
+export function scheduleRemarks(checked: CheckedSlice, metrics: readonly Metric[], asOf: Date): Remark[] {
+  const { stated } = checked;
+  const isSound = (key: string): boolean => stated.isSound([...pathOf(checked), key]);
+  return [
+    ...(isSound('date_period') ? periodRemarks(checked, asOf) : []),
+    ...(isSound('date_period') && isSound('dimensions') ? datelessRemarks(checked) : []),
+    ...(isSound('metrics') ? [...ageRemarks(checked, metrics), ...retainRemarks(checked, metrics)] : []),
+  ];
+}
+
+/** A date period that covers nothing yet, unless it will every few days, as `month_start:yesterday` on the first. */
+function periodRemarks(checked: CheckedSlice, asOf: Date): Remark[] {
+  const { datePeriod, utcOffset } = checked.slice;
+  const { first } = datePeriod;
+  if (!('day' in first) || resolveDatePeriod(datePeriod, asOf, utcOffset) !== null) return [];
+  const today = dayAt(asOf, utcOffset);
+  const begin = first.day > today ? first.day : beginOf(first.day, datePeriod.last);
+  const message = `the date period covers no day before ${begin}, and today is ${today} in ${utcOffset}; nothing is asked for until then`;
+  const hint = 'Let it begin earlier, if that is not meant.';
+  return [{ severity: 'warning', path: settingPath(checked, 'date_period'), message, hint }];
+}
+
+/** The day on which an end that counts days reaches the first one. */
+const beginOf = (first: Day, last: DateBound): Day => ('daysAgo' in last ? addDays(first, last.daysAgo) : first);
+
+/** One period, which is another one every day. */
+function datelessRemarks(checked: CheckedSlice): Remark[] {
+  const { grain, datePeriod } = checked.slice;
+  if (grain !== null || ('day' in datePeriod.first && 'day' in datePeriod.last)) return [];
+  const message =
+    'the date period moves on and no dimension is a date, so that it is one period that is new every day and never final';
+  const hint = 'Add a date dimension such as day, or give the date period two dates.';
+  return [{ severity: 'warning', path: settingPath(checked, 'date_period'), message, hint }];
+}
+
+/** How long after a period ends the last look at a metric is worth while. */
+const lookedAtMs = (metric: Metric, checked: CheckedSlice): number =>
+  (metric.horizonMs ?? checked.slice.lifetimeMs) + checked.slice.settleMs;
+
+/** The day after a period's last one has the age 1. */
+const ageAt = (ms: number): number => Math.floor(ms / MS_PER_DAY) + 1;
+
+function ageRemarks(checked: CheckedSlice, metrics: readonly Metric[]): Remark[] {
+  const { refresh } = checked.slice;
+  if (typeof refresh === 'string') return [];
+  const lastAge = Math.max(...metrics.map((metric) => ageAt(lookedAtMs(metric, checked))));
+  const beyond = refresh.filter((age) => age > lastAge);
+  const [first] = beyond;
+  if (first === undefined) return [];
+  const message = `refresh names the age${beyond.length === 1 ? '' : 's'} ${beyond.join(', ')}, but at the age of ${lastAge} days every metric is final or at the end of its lifetime; nothing is fetched again then`;
+  const hint = `Leave out what is beyond ${lastAge}, or raise the horizon of what still changes then.`;
+  return [{ severity: 'warning', path: settingPath(checked, 'refresh', String(first)), message, hint }];
+}
+
+function retainRemarks(checked: CheckedSlice, metrics: readonly Metric[]): Remark[] {
+  const { retainDays, settleMs } = checked.slice;
+  if (retainDays === null) return [];
+  const late = metrics.filter(({ horizonMs }) => horizonMs !== null && horizonMs + settleMs > retainDays * MS_PER_DAY);
+  const longest = Math.max(...late.map(({ horizonMs }) => horizonMs ?? 0));
+  if (late.length === 0) return [];
+  const names = late.slice(0, MOST_NAMES).map(({ id }) => id);
+  const more = late.length > MOST_NAMES ? ` and ${late.length - MOST_NAMES} more` : '';
+  const message = `periods are let go after ${retainDays}d, but ${names.join(', ')}${more} may change for ${formatDuration(longest)}; they never become final`;
+  const hint = `Raise retain above ${formatDuration(longest)}, or lower the horizon.`;
+  return [{ severity: 'warning', path: settingPath(checked, 'retain'), message, hint }];
+}

@@ -1,0 +1,112 @@
+/** The warehouse held against the configuration: whether it can be used, what it keeps unasked, what a change will cost. */
+
+import { stat } from 'node:fs/promises';
+
+import * as z from 'zod';
+
+import type { Config } from '../config/config.ts';
+import type { StatedSettings } from '../config/stated-settings.ts';
+import { asFailure } from '../errors.ts';
+import { fingerprintOf } from '../model/fingerprint.ts';
+import type { LoadedPeriod } from '../model/ledger.ts';
+import type { Slice } from '../model/slice.ts';
+import { readSliceLedger } from '../warehouse/ledger.ts';
+import { count } from '../warehouse/shapes.ts';
+import { statement } from '../warehouse/statements.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
+import { pathOf } from './checked-slice.ts';
+import { findingOf, placed, type Finding, type Remark } from './finding.ts';
+import { countText } from './measure.ts';
+import { withWarehouse } from './open.ts';
+
+/** A check does not wait for a nightly run. */
+const NO_WAIT_MS = 0;
+
+/** What is wrong with the warehouse, or odd about what it holds; nothing is written. */
+export async function warehouseFindings(
+  config: Pick<Config, 'warehouse' | 'slices'>,
+  stated: StatedSettings,
+): Promise<Finding[]> {
+  const { warehouse: path, slices } = config;
+  try {
+    await stat(path);
+  } catch {
+    return [ofWarehouse('note', `The warehouse ${path} did not exist yet; the first sync makes it.`)];
+  }
+  try {
+    return await withWarehouse(path, { mode: 'read', lockWaitMs: NO_WAIT_MS, emit: () => {} }, async (warehouse) => [
+      ...(await unconfiguredFindings(warehouse, slices, stated)),
+      ...(await changeFindings(warehouse, slices, stated)),
+    ]);
+  } catch (thrown) {
+    const failure = asFailure(thrown);
+    if (failure.code !== 'WAREHOUSE_LOCKED') return [findingOf(failure)];
+    return [ofWarehouse('warning', `${failure.message} Its version and what it holds were not checked.`)];
+  }
+}
+
+function ofWarehouse(severity: Finding['severity'], message: string): Finding {
+  return { severity, code: null, slice: null, setting: null, place: null, message, hint: null };
+}
+
+const heldRow = z.object({ slice: z.string(), periods: count, rows: count });
+
+async function unconfiguredFindings(
+  warehouse: Warehouse,
+  slices: readonly Slice[],
+  stated: StatedSettings,
+): Promise<Finding[]> {
+  // One whose name cannot be read may be any of those that are held.
+  if (slices.some((_, index) => !stated.isSound(['slices', index, 'name']))) return [];
+  const configured = new Set(slices.map(({ name }) => name));
+  const held = await warehouse.rows(statement('ledger/held_slices'), [], heldRow);
+  return held.filter(({ slice }) => !configured.has(slice)).map(unconfigured);
+}
+
+function unconfigured({ slice, periods, rows }: z.output<typeof heldRow>): Finding {
+  const held = `${countText(periods, 'period')}, ${countText(rows, 'row')}`;
+  const said = ofWarehouse('warning', `it is not configured, but the warehouse keeps its table: ${held}`);
+  const hint = `Configure it again under this name, or remove it: \`ripen drop --slice ${slice}\`.`;
+  return { ...said, slice, hint };
+}
+
+async function changeFindings(
+  warehouse: Warehouse,
+  slices: readonly Slice[],
+  stated: StatedSettings,
+): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const [index, slice] of slices.entries()) {
+    const path = pathOf({ slice, index, stated });
+    if (!stated.isSound(path)) continue;
+    const { live } = await readSliceLedger(warehouse, slice.name);
+    if (live !== null) findings.push(...placed(changeRemarks(slice, path, live), slice.name, stated));
+  }
+  return findings;
+}
+
+interface LiveTable {
+  readonly fingerprint: string;
+  readonly periods: ReadonlyMap<unknown, LoadedPeriod>;
+}
+
+/** What the next sync asks for again because the slice is another one than was loaded. */
+function changeRemarks(slice: Slice, path: Remark['path'], live: LiveTable): Remark[] {
+  const loaded = [...live.periods.values()];
+  if (live.fingerprint !== fingerprintOf(slice)) {
+    const message = `it means something else than what was loaded: ${amountOf(loaded)} will be asked for again, beside the table that is served until they are complete`;
+    const hint = '`ripen plan` shows the windows; the old dimensions, filters and parameters would keep the table.';
+    return [{ severity: 'warning', path, message, hint }];
+  }
+  const lacking = loaded.filter(({ metrics }) => slice.metrics.some((metric) => !metrics.includes(metric)));
+  const [first] = lacking;
+  if (first === undefined) return [];
+  const added = slice.metrics.filter((metric) => !first.metrics.includes(metric));
+  const message = `metrics were added (${added.join(', ')}): ${amountOf(lacking)} will be asked for again`;
+  return [{ severity: 'note', path: [...path, 'metrics'], message, hint: null }];
+}
+
+function amountOf(periods: readonly LoadedPeriod[]): string {
+  const rows = periods.reduce((sum, period) => sum + period.rows, 0);
+  return `${countText(periods.length, 'period')} with about ${countText(rows, 'row')}`;
+}

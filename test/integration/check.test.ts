@@ -1,0 +1,284 @@
+/** `ripen check` as it is called: a file, a service on loopback, a warehouse; everything told in one round. */
+
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterAll, describe, expect, test } from 'vitest';
+import * as z from 'zod';
+
+import { check } from '../../src/commands/check.ts';
+import { asFailure } from '../../src/errors.ts';
+import { catalogFilters } from '../../src/model/catalog.ts';
+import type { Slice } from '../../src/model/slice.ts';
+import { count } from '../../src/warehouse/shapes.ts';
+import { warehouseFindings } from '../../src/commands/check-warehouse.ts';
+import { unplacedSettings } from '../../src/config/stated-settings.ts';
+import { smallWorld } from '../support/night.ts';
+import { openScenario } from '../support/scenario.ts';
+import { slice } from '../support/slice.ts';
+import { json, startScriptedServer, type Script, type ScriptedServer } from '../support/scripted-server.ts';
+import { recordedShell } from '../unit/cli-recorded-shell.ts';
+
+const finding = z.object({
+  severity: z.enum(['error', 'warning', 'note']),
+  code: z.string().nullable(),
+  slice: z.string().nullable(),
+  setting: z.string().nullable(),
+  place: z.string().nullable(),
+  message: z.string(),
+  hint: z.string().nullable(),
+});
+
+type Found = z.output<typeof finding>;
+
+const ids: Readonly<Record<string, readonly string[]>> = {
+  overview_metrics: ['installs', 'clicks'],
+  dimensions: ['day', 'app_token', 'os_name'],
+  os_names: ['ios', 'android'],
+  apps: ['abc123def456'],
+  attribution_source: ['dynamic'],
+  attribution_type: ['all'],
+  cohort_maturity: ['immature'],
+};
+
+/** Every list with something in it, so that none of them is silent. */
+const catalog = Object.fromEntries(
+  catalogFilters.map((filter) => [filter, (ids[filter] ?? [`some_${filter}`]).map((id) => ({ id, name: id }))]),
+);
+const partners = { data: { items: [], paging: { cursors: { after: null }, next: null } } };
+const working: Script = ({ path }) => json(path.endsWith('/partners') ? partners : catalog);
+
+const servers: ScriptedServer[] = [];
+
+afterAll(async () => {
+  for (const server of servers) await server.close();
+});
+
+async function origin(script: Script): Promise<string> {
+  const server = await startScriptedServer(script);
+  servers.push(server);
+  return server.origin;
+}
+
+const serviceAt = (reports: string, campaign = reports): string =>
+  `service: { base_url: "${campaign}", reports_url: "${reports}", token: marked-token }\nwarehouse: w.duckdb\n`;
+
+interface Result {
+  readonly code: number;
+  readonly found: readonly Found[];
+  /** What lies in the directory afterwards. */
+  readonly files: readonly string[];
+}
+
+async function run(text: string): Promise<Result> {
+  const directory = await mkdtemp(join(tmpdir(), 'ripen-check-'));
+  await writeFile(join(directory, 'ripen.yaml'), text);
+  const shell = recordedShell({ directory });
+  const code = await check({ config: undefined, asOf: undefined, log: 'text', quiet: true, json: true }, shell);
+  const { findings } = z.object({ findings: z.array(finding) }).parse(JSON.parse(shell.printed.join('')));
+  const files = await readdir(directory);
+  await rm(directory, { recursive: true });
+  return { code, found: findings, files };
+}
+
+const severe = (found: readonly Found[]): string[] =>
+  found
+    .filter(({ severity }) => severity !== 'note')
+    .map(({ severity, place, code }) => `${place ?? ''} ${code ?? severity}`)
+    .toSorted();
+
+const SLICES = `slices:
+  - name: daily
+    dimensions: [day, contry_code]
+    metrics: [installs, instals]
+    date_period: 2026-01-01:2026-02-30
+    filters: { os_name__in: [IOS], clicks__gte: many }
+    refesh: nightly
+    reattributed: all
+  - name: daily
+    dimensions: [day]
+    metrics: [clicsk, installs, installs]
+    date_period: yesterday
+`;
+
+describe('in one round', () => {
+  test('4 mistakes of the configuration are told with the 5 things that filters-data knows better', async () => {
+    const { code, found, files } = await run(`${serviceAt(await origin(working))}${SLICES}`);
+    expect(severe(found)).toEqual(
+      [
+        'ripen.yaml:11:5 warning',
+        'ripen.yaml:11:11 CONFIG_INVALID',
+        'ripen.yaml:13:15 SOURCE_REFUSED',
+        'ripen.yaml:13:33 CONFIG_INVALID',
+        'ripen.yaml:5:23 warning',
+        'ripen.yaml:6:25 SOURCE_REFUSED',
+        'ripen.yaml:7:18 CONFIG_INVALID',
+        'ripen.yaml:8:30 warning',
+        'ripen.yaml:8:49 warning',
+        'ripen.yaml:9:5 CONFIG_INVALID',
+      ].toSorted(),
+    );
+    expect(code).toBe(78);
+    expect(files).toEqual(['ripen.yaml']);
+  });
+
+  test('a sound slice with the name constructor has 0 errors and 0 warnings', async () => {
+    const sound =
+      'slices: [{ name: constructor, dimensions: [day], metrics: [installs], date_period: yesterday, reattributed: all }]';
+    const { code, found } = await run(`${serviceAt(await origin(working))}${sound}`);
+    expect([code, severe(found)]).toEqual([0, []]);
+  });
+
+  test('of a service whose settings are wrong nothing is asked, and what needs no service is told', async () => {
+    const server = await startScriptedServer(working);
+    servers.push(server);
+    const service = serviceAt(server.origin).replace('token: marked-token', 'tokn: marked-token');
+    const { code, found } = await run(`${service}${SLICES}`);
+    expect(server.received).toEqual([]);
+    expect(code).toBe(78);
+    expect(found.map(({ setting }) => setting)).toEqual(
+      expect.arrayContaining(['service.tokn', 'service', 'slices[0].filters.clicks__gte', 'slices[1].name']),
+    );
+    expect(JSON.stringify(found)).not.toContain('marked-token');
+  });
+
+  test('a file that is no YAML is refused as by every command', async () => {
+    const failure = await run('service: [').then(() => null, asFailure);
+    expect(failure?.code).toBe('CONFIG_INVALID');
+  });
+
+  test('links of an app that filters-data does not list are a warning at the app', async () => {
+    const { found } = await run(
+      `${serviceAt(await origin(working))}links: { apps: [abc123def456, abc123def457], max_level: 1 }\n`,
+    );
+    expect(found.filter(({ severity }) => severity === 'warning')).toMatchObject([
+      { setting: 'links.apps[1]', place: 'ripen.yaml:3:31', hint: null },
+    ]);
+  });
+
+  test('a slice that leaves out reattributed is warned of it, the other 3 parameters are a note', async () => {
+    const slices = 'slices: [{ name: a, dimensions: [day], metrics: [installs], date_period: yesterday }]';
+    const { found } = await run(`${serviceAt(await origin(working))}${slices}`);
+    const told = found.filter(({ setting }) => setting === 'slices[0]');
+    expect(told.map(({ severity, message }) => [severity, message.split(' ')[0]])).toEqual([
+      ['warning', 'reattributed'],
+      ['note', 'left'],
+    ]);
+    expect(told[1]?.message).toBe("left to the service's own default: ad_spend_mode, currency, iap_revenue_mode");
+  });
+});
+
+describe.concurrent('a service that is not there', () => {
+  const lasting = async (text: string) => {
+    const startedAt = performance.now();
+    const result = await run(text);
+    return { ...result, seconds: (performance.now() - startedAt) / 1000 };
+  };
+  const offline = ['slices[0].filters.clicks__gte', 'slices[0].refesh', 'slices[1].name'];
+
+  test.each<[string, Script | null]>([
+    ['refuses connections', null],
+    ['never answers', () => 'hang'],
+    ['is unavailable for ever', () => ({ status: 503 })],
+    ['asks to come back in 5 min', () => ({ status: 503, headers: { 'retry-after': '300' } })],
+  ])(
+    'and %s is told within 12 s, with everything that can be told without it',
+    async (_, script) => {
+      const address = script === null ? 'http://127.0.0.1:9' : await origin(script);
+      const { seconds, code, found } = await lasting(`${serviceAt(address)}partners: true\n${SLICES}`);
+      expect(seconds).toBeLessThan(12);
+      expect(code).toBe(78);
+      expect(found.map(({ setting }) => setting)).toEqual(expect.arrayContaining(offline));
+      const dead = found.filter(({ code: told }) => told === 'SOURCE_UNAVAILABLE');
+      expect(dead.map(({ setting, place }) => `${setting ?? ''} ${place?.replace(/\d+$/, '') ?? ''}`)).toEqual([
+        'service.reports_url ripen.yaml:1:',
+        'service.base_url ripen.yaml:1:',
+      ]);
+      expect(dead[0]?.hint).toBe('Check service.reports_url and the network.');
+    },
+    20_000,
+  );
+
+  test('a campaign API that never answers keeps no slice from being held against filters-data', async () => {
+    const text = `${serviceAt(await origin(working), await origin(() => 'hang'))}partners: true\n${SLICES}`;
+    const { seconds, found } = await lasting(text);
+    expect(seconds).toBeLessThan(12);
+    expect(found.flatMap(({ code, setting }) => (code === 'SOURCE_UNAVAILABLE' ? [setting] : []))).toEqual([
+      'service.base_url',
+    ]);
+    expect(severe(found)).toContain('ripen.yaml:14:15 SOURCE_REFUSED');
+  }, 20_000);
+
+  test('a catalog that takes 12 s to come, a little at a time, is waited for', async () => {
+    const body = JSON.stringify(catalog);
+    const slow: Script = () => (response) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      const parts = 12;
+      for (let part = 0; part <= parts; part += 1) {
+        const at = (share: number): number => Math.floor((body.length * share) / (parts + 1));
+        setTimeout(() => {
+          response.write(body.slice(at(part), at(part + 1)));
+          if (part === parts) response.end();
+        }, part * 1000);
+      }
+    };
+    const sound =
+      'partners: false\nslices: [{ name: a, dimensions: [day], metrics: [instals], date_period: yesterday }]';
+    const { found } = await run(`${serviceAt(await origin(slow))}${sound}`);
+    expect(found.flatMap(({ code }) => code ?? [])).toEqual(['SOURCE_REFUSED']);
+  }, 20_000);
+});
+
+test('what the warehouse keeps unasked, and what a change will cost, is told with its periods and rows', async () => {
+  const daily = slice({
+    name: 'daily',
+    dimensions: ['day', 'app_token'],
+    metrics: ['installs'],
+    datePeriod: { first: { daysAgo: 5 }, last: { daysAgo: 1 } },
+  });
+  const other = slice({ ...daily, name: 'other' });
+  const scenario = await openScenario([daily, other], { simulator: { world: smallWorld } });
+  try {
+    await scenario.night(new Date('2026-06-01T02:30:00Z'));
+    const found = async (slices: readonly Slice[]): Promise<unknown> =>
+      (await warehouseFindings({ ...scenario.config, slices }, unplacedSettings)).map(
+        ({ severity, slice: name, message, hint }) => [severity, name, message, hint],
+      );
+    const { rows } = await scenario.inWarehouse(async (warehouse) => {
+      const [first] = await warehouse.rows('select count(*) as rows from main.other', [], z.object({ rows: count }));
+      return first ?? { rows: 0 };
+    });
+    expect(rows).toBeGreaterThan(0);
+    expect(await found([daily, other])).toEqual([]);
+    expect(await found([daily])).toEqual([
+      [
+        'warning',
+        'other',
+        `it is not configured, but the warehouse keeps its table: 5 periods, ${rows} rows`,
+        'Configure it again under this name, or remove it: `ripen drop --slice other`.',
+      ],
+    ]);
+    const changed = slice({ ...other, parameters: { ...other.parameters, attribution_type: 'click' } });
+    expect(await found([daily, changed])).toMatchObject([
+      [
+        'warning',
+        'other',
+        expect.stringContaining(`5 periods with about ${rows} rows will be asked for again`),
+        expect.any(String),
+      ],
+    ]);
+    const reordered = slice({
+      ...other,
+      dimensions: ['app_token', 'day'],
+      parameters: { ...other.parameters, sort: 'day' },
+    });
+    expect(await found([daily, reordered])).toEqual([]);
+    const wider = slice({ ...other, metrics: ['installs', 'clicks'] });
+    expect(await found([daily, wider])).toEqual([
+      ['note', 'other', `metrics were added (clicks): 5 periods with about ${rows} rows will be asked for again`, null],
+    ]);
+  } finally {
+    await scenario.close();
+  }
+});
