@@ -122,10 +122,13 @@ export async function check(config: Config, options: Circumstances = {}): Promis
   return findingsOf(config, asOf, emit, signal);
 }
 
-/** Brings the published copies up to the warehouse; a target that fails does not keep the others back. */
+/** Brings the published copies up to the warehouse; a target that fails does not keep the others back, one that could not be
+ * written at all does. */
 export async function publish(config: Config, options: Circumstances = {}): Promise<Publication> {
   const { withWarehouse } = await import('./commands/open.ts');
   const { publish: publishCopies } = await import('./publish/publish.ts');
+  const { refuseUnwritablePlaces } = await import('./unwritable-places.ts');
+  await refuseUnwritablePlaces(config);
   const { emit = silent, signal = never(), lockWaitMs = LOCK_WAIT_MS } = options;
   return withWarehouse(config.warehouse, { mode: 'write', lockWaitMs, emit, signal }, async (warehouse) =>
     publishCopies(config, warehouse, emit, signal),

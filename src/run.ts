@@ -13,7 +13,7 @@ import { checkAsOf, chosenSlices, deadlineFailure } from './run-guards.ts';
 import { RunRecord } from './run-record.ts';
 import type { ServiceStatistics } from './service/service.ts';
 import type { SyncSummary } from './sync-summary.ts';
-import { refuseUnwritablePlaces } from './unwritable-places.ts';
+import { refuseCopiesOfOthers, refuseUnwritablePlaces } from './unwritable-places.ts';
 import { finishRun, startRun } from './warehouse/runs.ts';
 import { openWarehouse } from './warehouse/opening.ts';
 import type { Warehouse } from './warehouse/warehouse.ts';
@@ -59,7 +59,7 @@ export interface RunStages {
 /**
  * Holds the warehouse for the stages and returns the summary, with every failure in it and what `statistics` says of the
  * wire at the end. Throws only what kept the run from starting: a held or foreign warehouse, a destination that could not
- * be written, an as-of instant in the future, an unknown slice.
+ * be written or is another warehouse's, an as-of instant in the future, an unknown slice.
  */
 export async function runStages(
   stages: RunStages,
@@ -80,6 +80,7 @@ export async function runStages(
   const warehouse = await openWarehouse(config.warehouse, { mode: 'write', lockWaitMs, emit, signal });
   const run: Run = { ...from, warehouse, slices, record, runId, asOf, signal: stop };
   try {
+    await refuseCopiesOfOthers(config, warehouse, signal);
     await startRun(warehouse, record.identity);
     emit({ type: 'run_started', runId, command, asOf: asOf.toISOString() });
     await recordingFailure(record, stop, stages.refresh(run));

@@ -1,11 +1,14 @@
 /** The places on disk a run would write to, looked at without writing, so that what is wrong is known before anything is asked. */
 
 import { constants } from 'node:fs';
-import { access, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { access, lstat, realpath, stat } from 'node:fs/promises';
+import { basename, dirname } from 'node:path';
 
 import type { Config } from './config/config.ts';
 import { Failure } from './errors.ts';
+import { overlappingPlaces } from './overlapping-places.ts';
+import { copiesOfOthers, identityOf } from './publish/identity.ts';
+import type { Warehouse } from './warehouse/warehouse.ts';
 
 type Destinations = Pick<Config, 'warehouse' | 'publish'>;
 
@@ -16,30 +19,64 @@ interface Place {
   readonly directory: string;
 }
 
-/** A `STORAGE_FAILED` for the warehouse and for each copy on disk that could not be written; empty when all could. */
+/**
+ * A failure for the warehouse and for each copy on disk that could not be written; empty when all could. `USAGE_INVALID`
+ * where only another path helps, then `STORAGE_FAILED` for what lies there.
+ */
 export async function unwritablePlaces({ warehouse, publish }: Destinations): Promise<Failure[]> {
   const copies = publish.filter(({ path }) => !path.includes('://'));
   const places: readonly Place[] = [
     { what: 'warehouse', path: warehouse, directory: dirname(warehouse) },
     ...copies.map(({ kind, path }) => ({ what: kind, path, directory: kind === 'parquet' ? path : dirname(path) })),
   ];
-  return (await Promise.all(places.map(failuresAt))).flat();
+  const misnamed = places.flatMap(misnaming);
+  const overlapping = await overlappingPlaces({ warehouse, publish });
+  return [...misnamed, ...overlapping, ...(await Promise.all(places.map(failuresAt))).flat()];
 }
 
-/** Throws one `STORAGE_FAILED` that names every place that could not be written. */
+/** Throws the gravest of `unwritablePlaces`, with the words of all. */
 export async function refuseUnwritablePlaces(destinations: Destinations): Promise<void> {
-  const failures = await unwritablePlaces(destinations);
+  refuse(await unwritablePlaces(destinations));
+}
+
+/** Throws `WAREHOUSE_FOREIGN`, naming every target that is another warehouse or a copy of one. */
+export async function refuseCopiesOfOthers(
+  { publish }: Pick<Config, 'publish'>,
+  warehouse: Warehouse,
+  signal: AbortSignal,
+): Promise<void> {
+  refuse(await copiesOfOthers(publish, await identityOf(warehouse), signal));
+}
+
+function refuse(failures: readonly Failure[]): void {
   const [first] = failures;
   if (first === undefined) return;
   if (failures.length === 1) throw first;
-  throw new Failure('STORAGE_FAILED', failures.map(({ message }) => message).join('; '), {
+  throw new Failure(first.code, failures.map(({ message }) => message).join('; '), {
     facts: { places: failures.length },
-    hint: 'Give this user the right to write there, or choose other paths.',
+    hint: first.hint ?? '',
     cause: first,
   });
 }
 
+/** DuckDB calls a database after its file, and takes what follows a `?` for something else than a path. */
+function misnaming({ what, path }: Place): Failure[] {
+  if (what === 'parquet') return [];
+  const [name = ''] = basename(path).replace(/^\.+/, '').split(/[.?]/);
+  const wrong = path.includes('?')
+    ? 'holds a ?, behind which DuckDB looks for no file'
+    : `makes ripen the name of the database, which is that of a schema in it`;
+  if (!path.includes('?') && name.toLowerCase() !== 'ripen') return [];
+  return [
+    new Failure('USAGE_INVALID', `The ${what} ${path} could not be read by its users: its path ${wrong}.`, {
+      facts: { path },
+      hint: `Give the ${what} another path.`,
+    }),
+  ];
+}
+
 async function failuresAt({ what, path, directory }: Place): Promise<Failure[]> {
+  if (what !== 'warehouse' && (await isLink(path))) return [linked(what, path, await realpath(path).catch(() => null))];
   const existing = await nearestExisting(directory);
   const reason =
     (await obstacleInDirectory(existing)) ?? (what === 'parquet' ? null : await obstacleInFile(path, what));
@@ -50,6 +87,21 @@ async function failuresAt({ what, path, directory }: Place): Promise<Failure[]> 
       hint: `Give this user the right to write there, or choose another path for the ${what}.`,
     }),
   ];
+}
+
+async function isLink(path: string): Promise<boolean> {
+  return lstat(path).then(
+    (found) => found.isSymbolicLink(),
+    () => false,
+  );
+}
+
+/** A snapshot would take the link's place and leave what it leads to; a lake would be in two places once it is turned. */
+function linked(what: string, path: string, to: string | null): Failure {
+  return new Failure('STORAGE_FAILED', `The ${what} ${path} was a symbolic link${to === null ? '' : ` to ${to}`}.`, {
+    facts: { path, to },
+    hint: 'Publish to the path it leads to, or put a file or directory in its place.',
+  });
 }
 
 /** The path itself, or the nearest above it that exists. */

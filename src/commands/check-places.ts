@@ -12,7 +12,7 @@ import { findingOf, type Finding } from './finding.ts';
 /** A store that is there answers a list within this; a dead address keeps nobody longer. */
 const BUCKET_PATIENCE_MS = 10_000;
 
-/** Destinations that could not be written or do not answer, and a warehouse that could not be used. */
+/** Destinations that could not be written, are another warehouse's or do not answer, and a warehouse that could not be used. */
 export async function placeFindings(
   config: Config,
   signal: AbortSignal,
@@ -22,7 +22,7 @@ export async function placeFindings(
   const isWarehouseSound = stated.isSound(['warehouse']);
   const [unwritable, warehouse, ...buckets] = await Promise.all([
     isWarehouseSound ? unwritablePlaces(config) : [],
-    isWarehouseSound ? warehouseFindings(config, stated) : [],
+    isWarehouseSound ? warehouseFindings(config, stated, signal) : [],
     ...config.publish.map(async (target) => bucketFindings(target, signal)),
   ]);
   return [...unwritable.map(findingOf), ...warehouse, ...buckets.flat()];

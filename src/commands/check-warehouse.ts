@@ -10,6 +10,7 @@ import { asFailure } from '../errors.ts';
 import { fingerprintOf } from '../model/fingerprint.ts';
 import type { LoadedPeriod } from '../model/ledger.ts';
 import type { Slice } from '../model/slice.ts';
+import { copiesOfOthers, identityOf, type Identity } from '../publish/identity.ts';
 import { readSliceLedger } from '../warehouse/ledger.ts';
 import { count } from '../warehouse/shapes.ts';
 import { statement } from '../warehouse/statements.ts';
@@ -22,23 +23,29 @@ import { withWarehouse } from './open.ts';
 /** A check does not wait for a nightly run. */
 const NO_WAIT_MS = 0;
 
-/** What is wrong with the warehouse, or odd about what it holds; nothing is written. */
+/** What is wrong with the warehouse and with whose copies stand where it publishes, or odd about what it holds. */
 export async function warehouseFindings(
-  config: Pick<Config, 'warehouse' | 'slices'>,
+  config: Pick<Config, 'warehouse' | 'slices' | 'publish'>,
   stated: StatedSettings,
+  signal: AbortSignal,
 ): Promise<Finding[]> {
   const { warehouse: path, slices } = config;
+  const othersIn = async (own: Identity): Promise<Finding[]> =>
+    (await copiesOfOthers(config.publish, own, signal)).map(findingOf);
   try {
     await stat(path);
   } catch {
-    return [ofWarehouse('note', `The warehouse ${path} did not exist yet; the first sync makes it.`)];
+    const isNew = ofWarehouse('note', `The warehouse ${path} did not exist yet; the first sync makes it.`);
+    return [isNew, ...(await othersIn({ path, id: null }))];
   }
   try {
     return await withWarehouse(path, { mode: 'read', lockWaitMs: NO_WAIT_MS, emit: () => {} }, async (warehouse) => [
       ...(await unconfiguredFindings(warehouse, slices, stated)),
       ...(await changeFindings(warehouse, slices, stated)),
+      ...(await othersIn(await identityOf(warehouse))),
     ]);
   } catch (thrown) {
+    signal.throwIfAborted();
     const failure = asFailure(thrown);
     if (failure.code !== 'WAREHOUSE_LOCKED') return [findingOf(failure)];
     return [ofWarehouse('warning', `${failure.message} Its version and what it holds were not checked.`)];

@@ -11,6 +11,7 @@ import { lakesDdl } from '../publish/ddl/lakes.ts';
 import { publish as publishCopies } from '../publish/publish.ts';
 import { replaceText } from '../publish/replacement.ts';
 import { reportText } from '../publish/report.ts';
+import { refuseUnwritablePlaces } from '../unwritable-places.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { failureLines } from './failure-text.ts';
 import { durationOf } from './instant.ts';
@@ -41,6 +42,7 @@ export async function publish(args: PublishArguments, shell: Shell): Promise<num
     });
   const description = describing(args, config);
   if (description !== null) return tell(await open('read', description), args.dbt, shell);
+  await refuseUnwritablePlaces(config);
   const { published, failures } = await open('write', async (warehouse) =>
     publishCopies(config, warehouse, emit, shell.signal),
   );

@@ -22,6 +22,7 @@ import { findWork, type Work } from './lake-work.ts';
 import { openLocalLake, storedFile } from './local-lake.ts';
 import { beginReplacing, finishReplacing, MANIFEST, readManifest, type KnownLake, type Manifest } from './manifest.ts';
 import { refuseForeign, strangersInCatalog } from './occupant.ts';
+import { identityOf, refuseOthers, type Identity } from './identity.ts';
 import { countReasons, type CopyReport } from './report.ts';
 import { openS3Lake } from './s3-lake.ts';
 
@@ -38,8 +39,10 @@ export async function publishLake(
   try {
     if (store.catalog !== null) await refuseForeign(store.catalog, warehouse.path, strangersInCatalog, signal);
     const known = await readManifest(store);
+    const own = await identityOf(warehouse);
+    refuseOthers(lake.path, known.warehouse, own);
     const work = await findWork(slices, warehouse, store, known);
-    return await carryOut(work, { warehouse, lake, store, known, signal });
+    return await carryOut(work, { warehouse, own, lake, store, known, signal });
   } finally {
     await store.close();
   }
@@ -53,6 +56,7 @@ async function openLake({ path, mode, store }: Lake, warehouse: Warehouse, signa
 /** What carrying out works on. */
 interface Place {
   readonly warehouse: Warehouse;
+  readonly own: Identity;
   readonly lake: Lake;
   readonly store: LakeStore;
   readonly known: KnownLake;
@@ -60,7 +64,7 @@ interface Place {
 }
 
 async function carryOut(work: Work, place: Place): Promise<CopyReport> {
-  const { store, known, signal } = place;
+  const { store, known, own, signal } = place;
   const stale = [...work.stale.keys()];
   const changing = [...stale.map(({ path }) => path), ...(work.isCatalogStale ? [CATALOG] : [])];
   if (changing.length > 0) await beginReplacing(store, changing);
@@ -80,6 +84,7 @@ async function carryOut(work: Work, place: Place): Promise<CopyReport> {
   await store.settle('');
   const stated = {
     files: work.files.map((file) => asStated(file, placed.get(file.path) ?? work.stored.get(file.path), store)),
+    ...(own.id === null ? {} : { warehouse: own.id }),
     ...ofCatalog,
   };
   const hasStated = await finishReplacing(store, known, stated, changing.length > 0);

@@ -33,7 +33,7 @@ export async function openLocalLake(root: string, mode: number): Promise<LakeSto
       }
       return found;
     },
-    read: async (path) => ifThere(readFile(join(root, path), 'utf8')),
+    read: async (path) => localText(root, path),
     replaceText: async (path, text) => replaceText(join(root, path), text, mode),
     async prepare(table) {
       await makeInnerDirectory(join(root, table), mode);
@@ -61,6 +61,11 @@ export async function openLocalLake(root: string, mode: number): Promise<LakeSto
     settle: async (folder) => syncDirectory(join(root, folder)),
     async close() {},
   };
+}
+
+/** A small text of a lake, without opening the lake; null when there is none. */
+export async function localText(root: string, path: string): Promise<string | null> {
+  return ifThere(readFile(join(root, path), 'utf8'));
 }
 
 /** A file of this machine as it lies there; null when there is none. */

@@ -33,6 +33,8 @@ const lakeFile = z.object({
 
 const manifest = z.object({
   files: z.array(lakeFile),
+  /** The id of the warehouse it is a copy of; lakes from before there were ids state none. */
+  warehouse: z.string().optional(),
   /** The views beside the files, on a local disk. */
   catalog: z.object({ path: z.string(), bytes: z.number(), content: z.string() }).optional(),
   /** Versions that only older catalogs read. */
@@ -50,6 +52,8 @@ export interface KnownLake {
   /** What the manifest states, by path. */
   readonly entries: ReadonlyMap<string, Pick<LakeFile, 'bytes' | 'content' | 'etag'>>;
   readonly retired: readonly RetiredVersion[];
+  /** The id of the warehouse it is a copy of; null where it states none. */
+  readonly warehouse: string | null;
   /** Whether a killed publish may have left a file in any state, whatever the manifest states. */
   isUnfinished(path: string): boolean;
 }
@@ -67,8 +71,14 @@ export async function readManifest(store: LakeStore): Promise<KnownLake> {
     hasJournal: journal !== null,
     entries: new Map(entries.map((entry) => [entry.path, entry])),
     retired: stated?.retired ?? [],
+    warehouse: stated?.warehouse ?? null,
     isUnfinished: (path) => unfinished === null || unfinished.has(path),
   };
+}
+
+/** The id of the warehouse that a manifest's text states; null for none. */
+export function statedWarehouse(text: string | null): string | null {
+  return parsed(manifest, text)?.warehouse ?? null;
 }
 
 /** Declares files unknown, before the first of them is replaced. */
@@ -86,10 +96,9 @@ export async function finishReplacing(
   stated: Manifest,
   hasBegun: boolean,
 ): Promise<boolean> {
-  const files = stated.files.map((file) => JSON.stringify(file)).join(',\n');
-  const catalog = stated.catalog === undefined ? '' : `,\n"catalog":${JSON.stringify(stated.catalog)}`;
-  const retired = stated.retired === undefined ? '' : `,\n"retired":${JSON.stringify(stated.retired)}`;
-  const text = `{"files":[\n${files}\n]${catalog}${retired}}\n`;
+  const { files, ...others } = stated;
+  const members = Object.entries(others).map(([name, value]) => `,\n"${name}":${JSON.stringify(value)}`);
+  const text = `{"files":[\n${files.map((file) => JSON.stringify(file)).join(',\n')}\n]${members.join('')}}\n`;
   if (text !== known.text) await store.replaceText(MANIFEST, text);
   if (!hasBegun && !known.hasJournal) return text !== known.text;
   await store.remove(JOURNAL);

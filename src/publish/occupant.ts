@@ -68,7 +68,7 @@ export async function refuseForeign(
   }
   if (found === null || (found.isFile() && found.size === 0)) return;
   if (!found.isFile()) throw foreign(target, 'it was not a file');
-  const strange = await tablesStrangeIn(target, strangers, signal);
+  const strange = await askOccupant(target, strangers, signal);
   if (strange.length > 0) {
     throw foreign(target, `it held ${strange.length} tables that are not ripen's, such as ${strange[0] ?? ''}`);
   }
@@ -81,17 +81,23 @@ async function ifThere(path: string): Promise<Stats | null> {
   });
 }
 
-async function tablesStrangeIn(target: string, strangers: Strangers, signal: AbortSignal): Promise<string[]> {
+/** Asks a database that others may hold open. Throws `WAREHOUSE_FOREIGN` for a file that is none. */
+export async function askOccupant<T>(
+  target: string,
+  question: (database: Database) => Promise<T>,
+  signal: AbortSignal,
+): Promise<T> {
   try {
-    return await withDatabase(target, 'READ_ONLY', strangers);
+    return await withDatabase(target, 'READ_ONLY', question);
   } catch (error) {
+    if (error instanceof Failure) throw error;
     if (messageOf(error).startsWith(KEPT_OUT)) throw error;
     if (!messageOf(error).includes('Could not set lock')) throw foreign(target, messageOf(error), error);
   }
   for (let probe = 1; ; probe += 1) {
     try {
       await copyDatabase(target, unfinishedPath(target), signal);
-      return await withDatabase(unfinishedPath(target), 'READ_ONLY', strangers);
+      return await withDatabase(unfinishedPath(target), 'READ_ONLY', question);
     } catch (error) {
       if (error instanceof Failure || signal.aborted) throw error;
       if (probe === MOST_PROBES) throw foreign(target, messageOf(error), error);

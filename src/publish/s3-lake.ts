@@ -24,6 +24,16 @@ export async function askBucket(store: ObjectStore, signal: AbortSignal): Promis
   }
 }
 
+/** A small text of a lake, without opening the lake; null when there is none. Throws as `openBucket` does. */
+export async function textInBucket(store: ObjectStore, path: string, signal: AbortSignal): Promise<string | null> {
+  const bucket = await openBucket(store, signal);
+  try {
+    return await bucket.read(keyIn(store, path));
+  } finally {
+    bucket.close();
+  }
+}
+
 function keyIn({ prefix }: ObjectStore, path: string): string {
   return prefix === '' ? path : `${prefix}/${path}`;
 }

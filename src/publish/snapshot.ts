@@ -19,7 +19,8 @@ import { statement } from '../warehouse/statements.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { contentsOf, firstDifference, tablesOf } from './contents.ts';
 import { copyDatabase } from './copy.ts';
-import { refuseForeign, strangersInSnapshot } from './occupant.ts';
+import { identityOf, refuseOthers, statedIdOf } from './identity.ts';
+import { refuseForeign, strangersInSnapshot, type Strangers } from './occupant.ts';
 import { withDatabase } from './other-database.ts';
 import { makeDirectory, putInPlace, removeUnfinished, syncDirectory, unfinishedPath } from './replacement.ts';
 import type { CopyReport, Reason } from './report.ts';
@@ -31,7 +32,10 @@ const LEAST_COMPACTED_BYTES = 8 * 1024 * 1024;
 
 const sizeRow = z.object({ file_bytes: count, used_bytes: count });
 
-/** Replaces the snapshot and says why. Throws `WAREHOUSE_FOREIGN` and touches nothing when the target is not ripen's. */
+/**
+ * Replaces the snapshot and says why. Throws `WAREHOUSE_FOREIGN` and touches nothing when the target is not ripen's, or is a
+ * copy of another warehouse.
+ */
 export async function publishSnapshot(
   warehouse: Warehouse,
   target: Extract<PublishTarget, { kind: 'duckdb' }>,
@@ -47,7 +51,12 @@ export async function publishSnapshot(
   const reason = reasonFor(path);
   await clear();
   const known = new Set((await tablesOf(warehouse)).map((table) => `${table.schema_name}.${table.table_name}`));
-  await refuseForeign(path, warehouse.path, strangersInSnapshot(known), signal);
+  const own = await identityOf(warehouse);
+  const strangers: Strangers = async (database) => {
+    refuseOthers(path, await statedIdOf(database), own);
+    return strangersInSnapshot(known)(database);
+  };
+  await refuseForeign(path, warehouse.path, strangers, signal);
   try {
     await warehouse.run('checkpoint');
     refuseLog(warehouse.path);

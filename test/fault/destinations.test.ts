@@ -120,7 +120,7 @@ describe('no obstacle', () => {
   });
 });
 
-describe('a lake in a bucket is looked for by check, with a listing and nothing else', () => {
+describe('a lake in a bucket is looked for by check, with a listing, a look at its manifest and nothing else', () => {
   let store: RunningStore;
 
   beforeEach(async () => {
@@ -134,7 +134,8 @@ describe('a lake in a bucket is looked for by check, with a listing and nothing 
 
   test('and one that answers is no finding', async () => {
     expect(await found({ publish: [store.lake('mobile')] })).toEqual([]);
-    expect(store.requests.map(({ method, key }) => [method, key])).toEqual([['GET', '']]);
+    const asked = store.requests.map(({ method, key }) => `${method} ${key}`);
+    expect(asked.toSorted()).toEqual(['GET ', 'GET mobile/_manifest.json']);
     expect(await readdir(scenario.directory)).toEqual([]);
   });
 

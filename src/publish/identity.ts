@@ -1,0 +1,87 @@
+/**
+ * Whose copy a copy is. Every warehouse has an id that its copies state, so that none takes the place of another's; a
+ * copy from before there were ids belongs to whoever publishes there next.
+ */
+
+import { stat } from 'node:fs/promises';
+
+import * as z from 'zod';
+
+import type { PublishTarget } from '../config/config.ts';
+import { Failure } from '../errors.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
+import { tablesOf } from './contents.ts';
+import { localText } from './local-lake.ts';
+import { MANIFEST, statedWarehouse } from './manifest.ts';
+import { askOccupant } from './occupant.ts';
+import type { Database } from './other-database.ts';
+import { textInBucket } from './s3-lake.ts';
+
+/** A warehouse as its copies know it; the id is null where there is none yet. */
+export interface Identity {
+  readonly path: string;
+  readonly id: string | null;
+}
+
+const idRow = z.object({ id: z.string() });
+
+/** The id a warehouse, or a snapshot of one, states; null where it states none. */
+export async function statedIdOf(database: Database): Promise<string | null> {
+  const tables = await tablesOf(database);
+  if (!tables.some((table) => `${table.schema_name}.${table.table_name}` === 'ripen.warehouse_identity')) return null;
+  const [found] = await database.rows('select id::varchar as id from ripen.warehouse_identity', [], idRow);
+  return found?.id ?? null;
+}
+
+/** Who an open warehouse is. */
+export async function identityOf(warehouse: Warehouse): Promise<Identity> {
+  return { path: warehouse.path, id: await statedIdOf(warehouse) };
+}
+
+/** Throws `WAREHOUSE_FOREIGN` where a copy states another id than the warehouse has. */
+export function refuseOthers(copy: string, stated: string | null, own: Identity): void {
+  if (stated === null || stated === own.id) return;
+  throw new Failure(
+    'WAREHOUSE_FOREIGN',
+    `The publish target ${copy} was a copy of the warehouse ${stated}, not of ${own.path}, which is ${own.id ?? 'new'}.`,
+    {
+      facts: { target: copy, found: stated, expected: own.id },
+      hint: 'Publish to a path of its own, or move the copy away if its warehouse is gone.',
+    },
+  );
+}
+
+/**
+ * The targets that are other warehouses or copies of them, a failure each. What cannot be read, or is no copy at all, is
+ * for publishing to tell.
+ */
+export async function copiesOfOthers(
+  targets: readonly PublishTarget[],
+  own: Identity,
+  signal: AbortSignal,
+): Promise<Failure[]> {
+  const failures: Failure[] = [];
+  for (const target of targets) {
+    const stated = await statedThere(target, signal).catch(() => null);
+    signal.throwIfAborted();
+    try {
+      refuseOthers(target.path, stated, own);
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      failures.push(error);
+    }
+  }
+  return failures;
+}
+
+async function statedThere(target: PublishTarget, signal: AbortSignal): Promise<string | null> {
+  const { path } = target;
+  if (target.kind === 'duckdb') {
+    const found = await stat(path);
+    return found.isFile() && found.size > 0 ? askOccupant(path, statedIdOf, signal) : null;
+  }
+  const { store } = target;
+  return statedWarehouse(
+    await (store === undefined ? localText(path, MANIFEST) : textInBucket(store, MANIFEST, signal)),
+  );
+}
