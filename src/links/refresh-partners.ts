@@ -101,10 +101,13 @@ async function changeInstant(warehouse: Warehouse, asOf: Date): Promise<Date> {
   return changedAt > asOf ? changedAt : asOf;
 }
 
-/** Stages the partners that some rows carry and that are not staged, under the name the newest of these rows give them. */
+/**
+ * Stages the partners that some rows carry and that are not staged, under the newest name these rows give them; an empty
+ * id is nobody's, an empty name no name.
+ */
 function stageCarried(slices: readonly LiveSlice[], condition: (slice: LiveSlice) => string): string {
   const carried = slices.map((slice) => {
-    const name = slice.columns.includes('partner_name') ? 's."partner_name"' : 'null::varchar';
+    const name = slice.columns.includes('partner_name') ? `nullif(s."partner_name", '')` : 'null::varchar';
     return `    select ${rowIdSql(slice, 'partner_id')} as partner_id, ${name} as partner_name, s."_load_id" as load_id
     from ${slice.table} as s
     where ${condition(slice)}`;
@@ -118,7 +121,7 @@ newest as (
         partner_id,
         max(row(load_id, partner_name)) filter (where partner_name is not null)[2] as display_name
     from carried
-    where partner_id is not null
+    where partner_id <> ''
     group by partner_id
 )
 select

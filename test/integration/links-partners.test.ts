@@ -160,6 +160,16 @@ describe('of the partners that only rows carry', () => {
     expect(await unlisted()).toEqual(['swapped']);
   });
 
+  test('an empty name in newer rows leaves the name as it was, and an empty id is no partner', async () => {
+    scene = await openLinksScene();
+    await carrying(
+      `${row('p', 1, 'Named')} union all ${row('p', 2, '')} union all ${row('', 3, 'Nobody')}`,
+      firstNight,
+    );
+    await night();
+    expect((await current()).map((each) => [each['partner_id'], each['display_name']])).toEqual([['p', 'Named']]);
+  });
+
   test('one stays while any row carries it, under its newest name, and leaves with its last row', async () => {
     scene = await openLinksScene();
     await carrying(`${row('p', 1, 'Before')} union all ${row('p', 2, 'Now')}`, '2026-06-01 00:00:00');
