@@ -61,7 +61,9 @@ const MOST_SAID = 200;
 const MOST_OBJECT_SIZE = 4_294_967_295;
 
 export function objectSizeFor(spooled: readonly Spooled[]): number {
-  const sizes = spooled.flatMap(({ answers }) => answers.flatMap(({ pages }) => pages.map(({ plainBytes }) => plainBytes)));
+  const sizes = spooled.flatMap(({ answers }) =>
+    answers.flatMap(({ pages }) => pages.map(({ plainBytes }) => plainBytes)),
+  );
   return Math.min(MOST_OBJECT_SIZE, Math.max(LEAST_OBJECT_SIZE, Math.ceil(Math.max(0, ...sizes) * OBJECT_SIZE_SLACK)));
 }
 
@@ -169,10 +171,20 @@ function textsOf(json: string | null): string[] {
  * can refute it, as that may be one of the cut rows. Names of metrics, which hold such words too, are passed over.
  */
 export function saysCut(warning: string, rowCount: number): 'no' | 'words' | 'exactly these rows' {
-  const words = warning.replaceAll(/\w*_\w*/g, ' ');
+  const words = warning.replaceAll(/\w*_\w*/g, ' ').replaceAll(otherNumbers, ' ');
   const isOfRows = /\b(rows?|results?|records?|reports?|data|response|answer|output)\b/i.test(words);
-  const isCut = /\b(limit(ed)?|truncat\w*|cut|capped|partial(ly)?|incomplete|too many|not all|only the first)\b/i.test(words);
-  if (!isOfRows || !isCut) return 'no';
-  const numbers = [...words.matchAll(/\d[\d,.' ]*/g)].map(([text]) => Number(text.replaceAll(/\D/g, '')));
+  const isCut = /\b(limit(ed)?|truncat\w*|cut|capped|partial(ly)?|incomplete|too many|not all|only the first)\b/i.test(
+    words,
+  );
+  const isCounted = /\b(rows?|results?|records?)\b/i.test(words) && countForm.test(words);
+  if (!isOfRows || !(isCut || isCounted)) return 'no';
+  const numbers = [...words.matchAll(numberForm)].map(([text]) => Number(text.replaceAll(/\D/g, '')));
   return rowCount > 0 && numbers.includes(rowCount) ? 'exactly these rows' : 'words';
 }
+
+/** A most, or a part of more: `only 10,000`, `more than 10000`, `10000 of 25000`. */
+const countForm = /\b(only|top|max(imum)?|exceed\w*|more than)\b\D*\d|\d (out )?of (the )?\d/i;
+/** In groups of thousands or plain; two numbers with a comma between them are two. */
+const numberForm = /\b\d{1,3}(?:[,.' ]\d{3})+\b|\d+/g;
+/** Numbers that count no rows. */
+const otherNumbers = /\d{4}-\d{2}-\d{2}|\d+(?:\.\d+)? ?%/g;
