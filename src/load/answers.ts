@@ -171,12 +171,20 @@ function textsOf(json: string | null): string[] {
  * can refute it, as that may be one of the cut rows. Names of metrics, which hold such words too, are passed over.
  */
 export function saysCut(warning: string, rowCount: number): 'no' | 'words' | 'exactly these rows' {
-  const words = warning.replaceAll(/\w*_\w*/g, ' ');
+  const words = warning.replaceAll(/\w*_\w*/g, ' ').replaceAll(otherNumbers, ' ');
   const isOfRows = /\b(rows?|results?|records?|reports?|data|response|answer|output)\b/i.test(words);
   const isCut = /\b(limit(ed)?|truncat\w*|cut|capped|partial(ly)?|incomplete|too many|not all|only the first)\b/i.test(
     words,
   );
-  if (!isOfRows || !isCut) return 'no';
-  const numbers = [...words.matchAll(/\d[\d,.' ]*/g)].map(([text]) => Number(text.replaceAll(/\D/g, '')));
+  const isCounted = /\b(rows?|results?|records?)\b/i.test(words) && countForm.test(words);
+  if (!isOfRows || !(isCut || isCounted)) return 'no';
+  const numbers = [...words.matchAll(numberForm)].map(([text]) => Number(text.replaceAll(/\D/g, '')));
   return rowCount > 0 && numbers.includes(rowCount) ? 'exactly these rows' : 'words';
 }
+
+/** A most, or a part of more: `only 10,000`, `more than 10000`, `10000 of 25000`. */
+const countForm = /\b(only|top|max(imum)?|exceed\w*|more than)\b\D*\d|\d (out )?of (the )?\d/i;
+/** In groups of thousands or plain; two numbers with a comma between them are two. */
+const numberForm = /\b\d{1,3}(?:[,.' ]\d{3})+\b|\d+/g;
+/** Numbers that count no rows. */
+const otherNumbers = /\d{4}-\d{2}-\d{2}|\d+(?:\.\d+)? ?%/g;

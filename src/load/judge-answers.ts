@@ -137,11 +137,13 @@ function doubtOf(window: Window, pages: readonly Answer[], unfollowed: string | 
       isRefutable: false,
     };
   }
-  for (const warning of pages.flatMap((page) => page.warnings)) {
-    const said = saysCut(warning, rowCount);
-    if (said !== 'no') return { because: `the service warned: ${warning}`, isRefutable: said === 'words' };
-  }
-  return null;
+  const doubts = pages
+    .flatMap((page) => page.warnings)
+    .map((warning) => ({ warning, said: saysCut(warning, rowCount) }))
+    .filter(({ said }) => said !== 'no');
+  const plainest = doubts.find(({ said }) => said === 'exactly these rows') ?? doubts.at(0);
+  if (plainest === undefined) return null;
+  return { because: `the service warned: ${plainest.warning}`, isRefutable: plainest.said === 'words' };
 }
 
 /** A page that nobody asked for although the last one names it, or names something that nobody understands. */

@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from 'vitest';
 
-import { saysTruncated, type Answer, type BrokenAnswer } from '../../src/load/answers.ts';
-import { judgeAnswers } from '../../src/load/judge-answers.ts';
+import { saysCut, type Answer, type BrokenAnswer } from '../../src/load/answers.ts';
+import { judgeAnswers, type Doubt, type InspectedPart } from '../../src/load/judge-answers.ts';
 import { day } from '../../src/model/calendar.ts';
 import { windowOf, type Window } from '../../src/model/window.ts';
 import { textWith } from '../support/matching.ts';
@@ -26,7 +26,7 @@ function answer(change: Partial<Answer> = {}): Answer {
     commonKeys: ALL,
     totals: new Map(),
     warnings: [],
-    isPaged: false,
+    pagination: null,
     ...change,
   };
 }
@@ -35,87 +35,80 @@ const broken: BrokenAnswer = { path: 'b.json', because: 'it held no rows' };
 const lacking = (...names: readonly string[]): ReadonlySet<string> =>
   new Set([...ALL].filter((key) => !names.includes(key)));
 
+/** A part whose pages were all followed. */
+const part = (...pages: (Answer | BrokenAnswer)[]): InspectedPart => ({ pages, unfollowed: null });
+const nothing = part();
+
+/** What is said about the completeness of each part. */
+function doubts(parts: readonly InspectedPart[], parameters: Record<string, string> = {}): readonly (Doubt | null)[] {
+  const judged = judgeAnswers(windowWith(parameters), parts);
+  return 'kind' in judged ? [] : judged.parts.map(({ doubt }) => doubt);
+}
+
 interface Case {
   readonly name: string;
-  readonly answers: readonly (Answer | BrokenAnswer | null)[];
+  readonly parts: readonly InspectedPart[];
   readonly parameters?: Record<string, string>;
   readonly verdict: string;
   readonly says?: RegExp;
 }
 
 const cases: readonly Case[] = [
-  { name: 'one whole answer', answers: [answer()], verdict: 'sound' },
-  { name: 'nothing at all (204)', answers: [null], verdict: 'sound' },
-  { name: 'no rows', answers: [answer({ rowCount: 0, keys: keys(), commonKeys: keys() })], verdict: 'sound' },
-  { name: 'two parts, one of them empty', answers: [answer(), null], verdict: 'sound' },
+  { name: 'one whole answer', parts: [part(answer())], verdict: 'sound' },
+  { name: 'nothing at all (204)', parts: [nothing], verdict: 'sound' },
+  { name: 'no rows', parts: [part(answer({ rowCount: 0, keys: keys(), commonKeys: keys() }))], verdict: 'sound' },
+  { name: 'two parts, one of them empty', parts: [part(answer()), nothing], verdict: 'sound' },
+  { name: 'two pages', parts: [part(answer(), answer())], verdict: 'sound' },
   {
     name: 'a metric that only some rows carry',
-    answers: [answer({ commonKeys: lacking('cost') })],
+    parts: [part(answer({ commonKeys: lacking('cost') }))],
     verdict: 'sound',
   },
   {
     name: 'no attr_dependency',
-    answers: [answer({ keys: lacking('attr_dependency'), commonKeys: lacking('attr_dependency') })],
+    parts: [part(answer({ keys: lacking('attr_dependency'), commonKeys: lacking('attr_dependency') }))],
     verdict: 'sound',
   },
   {
-    name: 'fewer rows than the limit that was sent',
-    answers: [answer()],
-    parameters: { limit: '4' },
-    verdict: 'sound',
+    name: 'a file that is no report',
+    parts: [part(broken)],
+    verdict: 'ask again DATA_MALFORMED',
+    says: /held no rows/,
   },
-  { name: 'a harmless warning', answers: [answer({ warnings: ['Some data is estimated'] })], verdict: 'sound' },
-  { name: 'a file that is no report', answers: [broken], verdict: 'ask again DATA_MALFORMED', says: /it held no rows/ },
-  { name: 'one file of two that is no report', answers: [answer(), broken], verdict: 'ask again DATA_MALFORMED' },
+  {
+    name: 'one file of two that is no report',
+    parts: [part(answer()), part(broken)],
+    verdict: 'ask again DATA_MALFORMED',
+  },
+  { name: 'a second page that is no report', parts: [part(answer(), broken)], verdict: 'ask again DATA_MALFORMED' },
   {
     name: 'a dimension that one row lacks',
-    answers: [answer({ commonKeys: lacking('app') })],
+    parts: [part(answer({ commonKeys: lacking('app') }))],
     verdict: 'failed DATA_MALFORMED',
     says: /dimension app\b/,
   },
   {
     name: 'a metric that no row carries',
-    answers: [answer({ keys: lacking('cost'), commonKeys: lacking('cost') })],
+    parts: [part(answer({ keys: lacking('cost'), commonKeys: lacking('cost') }))],
     verdict: 'failed DATA_MALFORMED',
     says: /metric cost\b/,
   },
   {
     name: 'a dimension and both metrics gone',
-    answers: [answer({ keys: keys('day'), commonKeys: keys('day') })],
+    parts: [part(answer({ keys: keys('day'), commonKeys: keys('day') }))],
     verdict: 'failed DATA_MALFORMED',
     says: /dimension app and metric installs, cost/,
   },
-  { name: 'one page of several', answers: [answer({ isPaged: true })], verdict: 'split DATA_INCOMPLETE', says: /page/ },
   {
-    name: 'a warning of limited rows',
-    answers: [answer({ warnings: ['fine', 'The number of rows was limited to 10000'] })],
-    verdict: 'split DATA_INCOMPLETE',
-    says: /limited to 10000/,
-  },
-  {
-    name: 'as many rows as the limit that was sent',
-    answers: [answer()],
-    parameters: { limit: '3' },
-    verdict: 'split DATA_INCOMPLETE',
-    says: /3 rows/,
-  },
-  {
-    name: 'more rows than the limit',
-    answers: [answer()],
-    parameters: { limit: '2' },
-    verdict: 'split DATA_INCOMPLETE',
-  },
-  { name: 'no rows of a page', answers: [answer({ rowCount: 0, isPaged: true })], verdict: 'split DATA_INCOMPLETE' },
-  {
-    name: 'a page that lacks a dimension',
-    answers: [answer({ isPaged: true, commonKeys: lacking('app') })],
+    name: 'a second page that lacks a dimension',
+    parts: [part(answer(), answer({ commonKeys: lacking('app') }))],
     verdict: 'failed DATA_MALFORMED',
   },
 ];
 
 describe('an answer', () => {
-  test.each(cases)('with $name is judged: $verdict', ({ answers, parameters, verdict, says }) => {
-    const judged = judgeAnswers(windowWith(parameters), answers);
+  test.each(cases)('with $name is judged: $verdict', ({ parts, parameters, verdict, says }) => {
+    const judged = judgeAnswers(windowWith(parameters), parts);
     const found = 'kind' in judged ? `${judged.kind} ${'failure' in judged ? judged.failure.code : ''}` : 'sound';
     const message = 'failure' in judged ? judged.failure.message : '';
     expect(found).toBe(verdict);
@@ -123,13 +116,31 @@ describe('an answer', () => {
     expect(verdict === 'sound' || message.startsWith('slice daily, 2026-01-03:2026-01-03: ')).toBe(true);
   });
 
-  test('with nothing odd about it is sound without a warning', () => {
-    const whole = answer();
-    expect(judgeAnswers(windowWith(), [whole])).toEqual({ answers: [whole], warnings: [], extra: [], heaviest: 0 });
+  test('with nothing odd about it is sound without a warning, its totals as they were written', () => {
+    const totals = new Map([['cost', '1.50']]);
+    expect(judgeAnswers(windowWith(), [part(answer({ totals }))])).toEqual({
+      paths: [{ path: 'a.json', partNo: 0 }],
+      parts: [{ rowCount: 3, totals: [totals], doubt: null }],
+      warnings: [],
+      extra: [],
+    });
+  });
+
+  test('in 2 pages has the rows and the totals of both; a last page with neither states nothing', () => {
+    const totals = new Map([['cost', '1.50']]);
+    const empty = answer({ path: 'c.json', rowCount: 0, keys: keys(), commonKeys: keys() });
+    const pages = [answer({ totals }), answer({ path: 'b.json', totals }), empty];
+    expect(judgeAnswers(windowWith(), [nothing, part(...pages)])).toMatchObject({
+      paths: ['a.json', 'b.json', 'c.json'].map((path) => ({ path, partNo: 1 })),
+      parts: [
+        { rowCount: 0, totals: [], doubt: null },
+        { rowCount: 6, totals: [totals, totals], doubt: null },
+      ],
+    });
   });
 
   test('that is no report says what is wrong with it, and to run again', () => {
-    const judged = judgeAnswers(windowWith(), [broken]);
+    const judged = judgeAnswers(windowWith(), [part(broken)]);
     expect('failure' in judged && judged.failure).toMatchObject({
       message: 'slice daily, 2026-01-03:2026-01-03: the answer was not one whole report: it held no rows.',
       hint: 'Run again later; nothing was loaded.',
@@ -143,7 +154,7 @@ describe('an answer', () => {
     [['cost', 'app'], 'dimension app and metric cost', 'app, cost'],
   ])('that lacks %j names just these, as words and as a fact, and says where to look', (names, words, missing) => {
     const left = lacking(...names);
-    const judged = judgeAnswers(windowWith(), [answer({ keys: left, commonKeys: left })]);
+    const judged = judgeAnswers(windowWith(), [part(answer({ keys: left, commonKeys: left }))]);
     expect('failure' in judged && judged.failure).toMatchObject({
       message: `slice daily, 2026-01-03:2026-01-03: the rows lacked the requested ${words}.`,
       facts: { missing },
@@ -151,52 +162,130 @@ describe('an answer', () => {
     });
   });
 
-  test('that is not complete says how many rows it had, and what may help', () => {
-    const judged = judgeAnswers(windowWith({ limit: '3' }), [answer()]);
-    expect('failure' in judged && judged.failure).toMatchObject({
-      message:
-        'slice daily, 2026-01-03:2026-01-03: the answer was not complete: the answer had 3 rows, as many as the limit that was sent.',
-      facts: { rows: 3 },
-      hint: 'Remove `limit`, or drop a dimension from the slice; nothing was loaded.',
-    });
-  });
-
-  test('that must be split says which of 3 parts was the trouble', () => {
-    const judged = judgeAnswers(windowWith(), [answer(), null, answer({ isPaged: true })]);
-    expect(judged).toMatchObject({ kind: 'split', partNo: 2 });
-  });
-
-  test('that is sound names the heaviest part, keys that came unasked in order, and each warning once', () => {
+  test('that is sound names keys that came unasked in order, metrics that some rows lack, and each warning once', () => {
     const judged = judgeAnswers(windowWith(), [
-      answer({ keys: new Set([...ALL, 'zeta', 'alpha']), warnings: ['slow', 'old'] }),
-      null,
-      answer({ rowCount: 9, keys: new Set([...ALL, 'alpha']), warnings: ['slow'] }),
+      part(answer({ keys: new Set([...ALL, 'zeta', 'alpha']), warnings: ['slow', 'old'] })),
+      nothing,
+      part(answer({ keys: new Set([...ALL, 'alpha']), commonKeys: lacking('cost'), warnings: ['slow'] })),
     ]);
     expect(judged).toMatchObject({
-      heaviest: 2,
       extra: ['alpha', 'zeta'],
       warnings: [
         { code: 'SERVICE_WARNING', message: 'The service warned: slow' },
         { code: 'SERVICE_WARNING', message: 'The service warned: old' },
         { code: 'UNKNOWN_KEYS', message: 'Rows carried keys that were not asked for, kept in _extra: alpha, zeta.' },
+        { code: 'MISSING_KEYS', message: 'Some rows lacked a metric that was asked for, which is NULL there: cost.' },
       ],
     });
-    expect('answers' in judged ? judged.answers : []).toHaveLength(2);
+  });
+});
+
+describe('the doubt that an answer is not complete', () => {
+  const warned = (...warnings: string[]): readonly InspectedPart[] => [part(answer({ warnings }))];
+  const limited = 'The number of rows was limited to 10000';
+  const exactly = 'Only the first 3 rows are shown';
+
+  test('is none of 3 rows under a limit of 4, nor of a harmless warning', () => {
+    expect(doubts([part(answer())], { limit: '4' })).toEqual([null]);
+    expect(doubts(warned('Some data is estimated'))).toEqual([null]);
+  });
+
+  test.each(['3', '2'])(
+    'of 3 rows under a limit of %s cannot be refuted by totals, which may be of those rows',
+    (limit) => {
+      const because = 'the answer had 3 rows, as many as the limit that was sent';
+      expect(doubts([part(answer())], { limit })).toEqual([{ because, isRefutable: false }]);
+    },
+  );
+
+  test('is none of no rows under a limit of 0', () => {
+    const empty = answer({ rowCount: 0, keys: keys(), commonKeys: keys() });
+    expect(doubts([part(empty)], { limit: '0' })).toEqual([null]);
+  });
+
+  test('that pages were not followed to the end can be refuted, and is of that part alone', () => {
+    const unfollowed = 'its pages did not end after 7';
+    expect(doubts([part(answer()), { pages: [answer()], unfollowed }, nothing])).toEqual([
+      null,
+      { because: unfollowed, isRefutable: true },
+      null,
+    ]);
+  });
+
+  test('of a warning can be refuted, unless it names the very 3 rows that came, on whichever page it stands', () => {
+    expect(doubts(warned('fine', limited))).toEqual([{ because: `the service warned: ${limited}`, isRefutable: true }]);
+    expect(doubts(warned(exactly))).toEqual([{ because: `the service warned: ${exactly}`, isRefutable: false }]);
+    expect(doubts([part(answer({ rowCount: 2 }), answer({ rowCount: 1, warnings: [exactly] }))])).toEqual([
+      { because: `the service warned: ${exactly}`, isRefutable: false },
+    ]);
+  });
+
+  test('is the plainest of several warnings, not the first', () => {
+    expect(doubts(warned(limited, exactly))).toEqual([
+      { because: `the service warned: ${exactly}`, isRefutable: false },
+    ]);
   });
 });
 
 describe('a warning', () => {
   test.each([
-    ['The number of rows was limited to 10000', true],
-    ['Result TRUNCATED', true],
-    ['partial results', true],
-    ['incomplete data', true],
-    ['too many rows', true],
-    ['not all rows are shown', true],
-    ['Some metrics are estimated', false],
-    ['SKAN data may be delayed', false],
-    ['', false],
-  ])('%j says that rows are missing: %j', (warning, truncated) => {
-    expect(saysTruncated(warning)).toBe(truncated);
+    'The number of rows was limited to 10000',
+    'Result TRUNCATED',
+    'partial results',
+    'incomplete data',
+    'too many rows',
+    'not all rows are shown',
+    'Response size limit exceeded; output was cut.',
+    'Only 10,000 rows are returned',
+    'Your report exceeds 50000 rows.',
+    'More than 50,000 results; narrow the date range',
+    'Maximum number of rows reached: 10000',
+    'Showing 10000 of 25000 records',
+    'Showing 10 000 out of the 25 000 rows.',
+    'Top 1000 results by installs',
+  ])('%j says that rows are missing', (warning) => {
+    expect(saysCut(warning, 3)).toBe('words');
+  });
+
+  test.each([
+    '',
+    'Some metrics are estimated',
+    'SKAN data may be delayed',
+    'Rate limit: 50 requests a minute',
+    'rows_limit_reached_events is not available for this app',
+    'The metric cost_cut_results was renamed',
+    'Cost was limited by the network',
+    'Data of 3 networks is delayed until 2026-02-14',
+    'Results of 2026-02-14 are preliminary',
+    'Maximum look-back is 25 months',
+    'Reports are cached for up to 15 minutes',
+    'Campaign "Cut the rope" was paused',
+  ])('%j says nothing of missing rows', (warning) => {
+    expect(saysCut(warning, 3)).toBe('no');
+  });
+
+  test.each([
+    ['The number of rows was limited to 10000', 10_000],
+    ['Rows limited to 10,000.', 10_000],
+    ['Rows limited to 10 000', 10_000],
+    ["Rows limited to 1'000'000", 1_000_000],
+    ['Rows limited to 10000, 25000 available', 10_000],
+    ['Showing 10000 of 25000 records', 10_000],
+    ['Results truncated (500/7000)', 500],
+  ])('%j names exactly %i rows', (warning, rows) => {
+    expect([saysCut(warning, rows), saysCut(warning, rows - 1), saysCut(warning, 0)]).toEqual([
+      'exactly these rows',
+      'words',
+      'words',
+    ]);
+  });
+
+  test.each([
+    ['Data for 2026-02-14 is incomplete', 14],
+    ['Data for 2026-02-14 is incomplete', 2026],
+    ['About 5 % of the data is incomplete', 5],
+    ['metric_30 data is incomplete', 30],
+  ])('%j names no number of rows, not %i', (warning, rows) => {
+    expect(saysCut(warning, rows)).toBe('words');
   });
 });

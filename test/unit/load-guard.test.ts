@@ -1,0 +1,181 @@
+/** The guard of what is held: which periods of an answer are believed, asked for once more, or kept as they are. */
+
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+
+import { emptyStretches, lossFailure, sharesOf, type Counts, type Share } from '../../src/load/guard.ts';
+import {
+  addDays,
+  day,
+  daysIn,
+  parseUtcOffset,
+  startOfDayAt,
+  UTC,
+  type Day,
+  type UtcOffset,
+} from '../../src/model/calendar.ts';
+import { labelOf, windowOf, type Window } from '../../src/model/window.ts';
+import { slice } from '../support/slice.ts';
+
+const offset = (text: string): UtcOffset => parseUtcOffset(text) ?? UTC;
+const daily = slice({ name: 'daily', dimensions: ['day', 'app'], metrics: ['installs'] });
+const FIRST = day('2026-01-01');
+
+/** A window of these days of 2026, counted from 1; days may be left out of it. */
+function windowOfDays(numbers: readonly number[], attempt = 0): Window {
+  const periods = numbers.map((number) => {
+    const bucket = { start: dayNo(number), end: dayNo(number + 1) };
+    return { period: { bucket, asked: bucket }, reason: 'forced' as const };
+  });
+  return { ...windowOf(daily, 'f', periods), attempt };
+}
+
+const dayNo = (number: number): Day => addDays(FIRST, number - 1);
+const through = (first: number, last: number): number[] =>
+  Array.from({ length: last - first + 1 }, (_, index) => first + index);
+const rowsOf = (numbers: readonly number[], rows: number): [Day, number][] =>
+  numbers.map((number) => [dayNo(number), rows]);
+
+function counts(come: readonly [Day, number][], held: readonly [Day, number][], emptyRuns = 0): Counts {
+  return { come: new Map(come), known: new Map(held.map(([start, rows]) => [start, { rows, emptyRuns }])) };
+}
+
+/** Long after every day was settled, but for those a test counts back from. */
+const at = (daysAfterFirst: number, ms = 0) => ({
+  fetchedAt: new Date(startOfDayAt(addDays(FIRST, daysAfterFirst), UTC).getTime() + ms),
+  acceptLoss: false,
+});
+const LATE = at(300);
+const fates = (shares: readonly Share[]): string[] => shares.map(({ fate, window }) => `${fate} ${labelOf(window)}`);
+
+describe('of 61 settled days', () => {
+  const sixtyOne = through(1, 61);
+  const [held, rest] = [rowsOf(sixtyOne, 100), sixtyOne.filter((each) => each !== 30)];
+
+  test('1 without rows is asked for once more by itself, and the 60 others are loaded', () => {
+    const shares = sharesOf(windowOfDays(sixtyOne), counts(rowsOf(rest, 100), held), LATE);
+    expect(fates(shares)).toEqual([
+      'load 2026-01-01:2026-01-29',
+      'doubt 2026-01-30:2026-01-30',
+      'load 2026-01-31:2026-03-02',
+    ]);
+    expect(shares.map(({ window }) => window.replaced)).toEqual(shares.map(({ window }) => window.asked));
+  });
+
+  test('all without rows (204) are doubted as the window they are, and kept when they are so again', () => {
+    const window = windowOfDays(sixtyOne);
+    const [first, ...others] = sharesOf(window, counts([], held), LATE);
+    expect([first?.fate, others]).toEqual(['doubt', []]);
+    expect(first?.window).toBe(window);
+    expect(fates(sharesOf(windowOfDays(sixtyOne, 1), counts([], held), LATE))).toEqual([
+      'refuse 2026-01-01:2026-03-02',
+    ]);
+  });
+
+  test('all without rows are loaded where the loss is accepted', () => {
+    const accepting = { ...LATE, acceptLoss: true };
+    expect(fates(sharesOf(windowOfDays(sixtyOne), counts([], held), accepting))).toEqual([
+      'load 2026-01-01:2026-03-02',
+    ]);
+  });
+});
+
+describe('a period', () => {
+  test.each<[string, number, number | null, number, readonly [string, string]]>([
+    ['that keeps half of its 100 rows', 50, 100, 300, ['load', 'load']],
+    ['that loses more than half of its 100 rows', 49, 100, 300, ['doubt', 'refuse']],
+    ['that loses all of its 100 rows', 0, 100, 300, ['doubt', 'refuse']],
+    ['of 8 days ago that loses most of its rows', 1, 100, 9, ['doubt', 'refuse']],
+    ['of 7 days ago that loses most of its rows', 1, 100, 8, ['load', 'load']],
+    ['of 7 days ago that loses all of its rows', 0, 100, 8, ['doubt', 'load']],
+    ['of today that loses all of its rows', 0, 100, 0, ['load', 'load']],
+    ['that was never loaded and has no rows', 0, null, 300, ['doubt', 'load']],
+    ['that was never loaded and has some', 1, null, 300, ['load', 'load']],
+    ['that had none before and has none', 0, 0, 300, ['load', 'load']],
+  ])(
+    '%s (%i of %j, fetched at day %i) is at the first and the second answer: %j',
+    (_, come, held, fetchedDay, expected) => {
+      const known = held === null ? [] : rowsOf([1], held);
+      const found = [0, 1].map((attempt) =>
+        sharesOf(windowOfDays([1], attempt), counts(rowsOf([1], come), known, held === 0 ? 1 : 0), at(fetchedDay)),
+      );
+      expect(found.map((shares) => shares.map(({ fate }) => fate))).toEqual(expected.map((fate) => [fate]));
+    },
+  );
+
+  test('is settled a moment after 7 days, in the offset of its slice', () => {
+    const rows = counts(rowsOf([1], 1), rowsOf([1], 100));
+    const west = { ...windowOfDays([1]), slice: { ...daily, utcOffset: offset('-08:00') } };
+    const found = [
+      sharesOf(windowOfDays([1]), rows, at(8)),
+      sharesOf(windowOfDays([1]), rows, at(8, 1)),
+      sharesOf(west, rows, at(8, 8 * 3_600_000)),
+      sharesOf(west, rows, at(8, 8 * 3_600_000 + 1)),
+    ];
+    expect(found.map(([share]) => share?.fate)).toEqual(['load', 'doubt', 'load', 'doubt']);
+  });
+});
+
+test('days that were left out of a window are replaced by no share of it, though all of them meet one fate', () => {
+  const shares = sharesOf(windowOfDays([1, 2, 5, 6, 9]), counts(rowsOf(through(1, 9), 10), []), LATE);
+  expect(fates(shares)).toEqual([
+    'load 2026-01-01:2026-01-02',
+    'load 2026-01-05:2026-01-06',
+    'load 2026-01-09:2026-01-09',
+  ]);
+});
+
+test('the shares of any window are its periods in order, neighbours of one fate together, and replace no other day', () => {
+  const days = fc.uniqueArray(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 25 });
+  const rows = fc.array(fc.constantFrom(0, 1, 49, 50, 100), { minLength: 40, maxLength: 40 });
+  const perDay = (values: readonly number[]): [Day, number][] =>
+    values.map((value, index) => [dayNo(index + 1), value]);
+  fc.assert(
+    fc.property(days, rows, rows, fc.nat(2), fc.nat(60), (numbers, come, held, attempt, fetchedDay) => {
+      const window = windowOfDays(
+        numbers.toSorted((a, b) => a - b),
+        attempt,
+      );
+      const [found, how] = [counts(perDay(come), perDay(held)), at(fetchedDay)];
+      const shares = sharesOf(window, found, how);
+      expect(shares.flatMap((share) => share.window.periods)).toEqual(window.periods);
+      for (const share of shares) {
+        const starts = share.window.periods.map(({ period }) => period.bucket.start);
+        expect(daysIn(share.window.replaced)).toEqual(starts);
+        expect([share.window.attempt, share.window.parts]).toEqual([window.attempt, window.parts]);
+        const alone = share.window.periods.map((due) =>
+          sharesOf({ ...windowOf(daily, 'f', [due]), attempt }, found, how),
+        );
+        expect(alone.flatMap((each) => each.map(({ fate }) => fate))).toEqual(starts.map(() => share.fate));
+      }
+      expect(
+        shares.filter(
+          (share, index) =>
+            share.fate === shares[index + 1]?.fate && share.window.asked.end === shares[index + 1]?.window.asked.start,
+        ),
+      ).toEqual([]);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('a loss is told with what came and what is held, and with the command that accepts it', () => {
+  const window = windowOfDays([3, 4]);
+  const [share] = sharesOf(window, counts(rowsOf([3, 4], 4), rowsOf([3, 4], 100)), LATE);
+  const told = share && lossFailure(share, counts(rowsOf([3, 4], 4), rowsOf(through(1, 4), 100)), 'slice daily');
+  expect(told).toMatchObject({
+    code: 'DATA_SHRUNK',
+    message: 'slice daily: the service answered 8 rows where 200 were loaded before.',
+    facts: { rows: 8, before: 200 },
+    hint: 'If that is right, run `ripen backfill --slice daily --from 2026-01-03 --to 2026-01-04 --accept-loss`.',
+  });
+  const never = share && lossFailure(share, counts([], []), 'slice daily');
+  expect(never?.message).toBe('slice daily: the service answered without rows.');
+});
+
+test('stretches without rows are told by their first and last day, and no day with rows is in one', () => {
+  const come = new Map(rowsOf([3, 7], 1));
+  expect(emptyStretches(windowOfDays(through(1, 7)), come)).toEqual(['2026-01-01:2026-01-02', '2026-01-04:2026-01-06']);
+  expect(emptyStretches(windowOfDays([1, 3, 7]), come)).toEqual(['2026-01-01:2026-01-01']);
+  expect(emptyStretches(windowOfDays([3, 7]), come)).toEqual([]);
+});
