@@ -29,6 +29,7 @@ const daily = slice({
   dimensions: ['day', 'app_token'],
   metrics: ['installs', 'cost'],
   datePeriod: { first: { daysAgo: 3 }, last: { daysAgo: 1 } },
+  refresh: [1, 2, 3],
 });
 
 let scenario: Scenario;

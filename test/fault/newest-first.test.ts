@@ -1,0 +1,81 @@
+/** In which order a run asks: a deadline costs the oldest days, never yesterday, and no day that has not begun is asked for. */
+
+import { afterEach, expect, test } from 'vitest';
+
+import { day } from '../../src/model/calendar.ts';
+import { column, storedAndTrue } from '../support/contents.ts';
+import { askedReports, holds, reports, runNight } from '../support/night.ts';
+import { openScenario, type Scenario } from '../support/scenario.ts';
+import { slice } from '../support/slice.ts';
+
+let scenario: Scenario;
+
+afterEach(() => scenario.close());
+
+const NOW = new Date('2026-06-01T02:30:00Z');
+const world = { apps: 1, partners: 2, links: 4, rowsPerDay: 6 } as const;
+const given = { dimensions: ['day', 'os_name'], metrics: ['installs', 'cost'] } as const;
+const since = (
+  first: string,
+): { readonly first: { readonly day: ReturnType<typeof day> }; readonly last: { daysAgo: number } } => ({
+  first: { day: day(first) },
+  last: { daysAgo: 1 },
+});
+
+test('a deadline of 6 s in a first load of 151 days, of which only the newest window is answered, leaves its 31 days', async () => {
+  const long = slice({ ...given, name: 'long', datePeriod: since('2026-01-01') });
+  scenario = await openScenario([long], { simulator: { world } });
+  scenario.simulator.script({
+    match: reports({ date_period: (period) => !holds('2026-05-31')(period) }),
+    times: Infinity,
+    fault: { kind: 'silence' },
+  });
+  const summary = await runNight(scenario, NOW, {
+    service: { maxConcurrency: 1 },
+    request: { deadlineMs: 6000 },
+  });
+
+  expect(summary.status).toBe('partial');
+  expect(summary.slices[0]?.windows).toMatchObject({ loaded: 1 });
+  expect(await column(scenario, "select min(day) || ':' || max(day) from long")).toEqual(['2026-05-01:2026-05-31']);
+  const { stored, truth } = await storedAndTrue(scenario, long, '2026-05-01:2026-05-31', NOW);
+  expect(stored).toEqual(truth);
+});
+
+test('5 windows of a first load are asked for from the newest to the oldest, and the new day of the next night before history', async () => {
+  const long = slice({ ...given, name: 'long', datePeriod: since('2026-01-01') });
+  scenario = await openScenario([long], { simulator: { world } });
+  const restore = scenario.simulator.script({
+    match: reports({ date_period: holds('2026-01-15') }),
+    times: Infinity,
+    fault: { kind: 'status', status: 400 },
+  });
+  await runNight(scenario, NOW, { service: { maxConcurrency: 1 } });
+  const first = askedReports(scenario).map(({ period }) => period.slice(0, 10));
+  expect(first.length).toBe(5);
+  expect(first).toEqual(first.toSorted().toReversed());
+  restore();
+
+  scenario.simulator.asked.reset();
+  await runNight(scenario, new Date('2026-06-02T02:30:00Z'), { service: { maxConcurrency: 1 } });
+  const asked = askedReports(scenario).map(({ period }) => period);
+  expect(asked[0]?.endsWith(':2026-06-01')).toBe(true);
+  expect(asked.at(-1)?.startsWith('2026-01-01:')).toBe(true);
+});
+
+test.each([
+  ['day', ['2026-05-25:2026-06-01']],
+  ['month', ['2026-05-25:2026-06-01']],
+])('a date period of %ss that ends on 31 December asks for no day after the as-of day', async (grain, periods) => {
+  const future = slice({
+    ...given,
+    name: 'future',
+    dimensions: [grain, 'os_name'],
+    datePeriod: { first: { day: day('2026-05-25') }, last: { day: day('2026-12-31') } },
+  });
+  scenario = await openScenario([future], { simulator: { world } });
+  expect((await runNight(scenario, NOW)).failures).toEqual([]);
+  expect([...new Set(askedReports(scenario).map(({ period }) => period))]).toEqual(periods);
+  expect(await column(scenario, "select count(*) from ripen.periods where asked_end > '2026-06-02'")).toEqual(['0']);
+  expect(await column(scenario, 'select state from ripen.periods order by start_day desc limit 1')).toEqual(['open']);
+});

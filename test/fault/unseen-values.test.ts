@@ -1,0 +1,94 @@
+/** Values that neither half of a divided day has: the parts are held against the whole, which is asked for by the date alone. */
+
+import { afterEach, expect, test } from 'vitest';
+
+import { day } from '../../src/model/calendar.ts';
+import type { Quirks } from '../../src/simulator/world/quirks.ts';
+import { createWorld } from '../../src/simulator/world/world.ts';
+import { column, lastRun, storedAndTrue } from '../support/contents.ts';
+import { textWith } from '../support/matching.ts';
+import { askedReports, runNight } from '../support/night.ts';
+import { openScenario, type Scenario } from '../support/scenario.ts';
+import { slice } from '../support/slice.ts';
+
+let scenario: Scenario;
+
+afterEach(() => scenario.close());
+
+const NOW = new Date('2026-06-01T02:30:00Z');
+const DAYS = '2026-05-30:2026-05-31';
+const given = {
+  name: 'daily',
+  dimensions: ['day', 'network', 'country_code'],
+  metrics: ['installs', 'cost'],
+  datePeriod: { first: { day: day('2026-05-30') }, last: { day: day('2026-05-31') } },
+} as const;
+const daily = slice(given);
+
+const world = { apps: 1, partners: 4, links: 20, rowsPerDay: 100 };
+
+/** A world of about 60 rows a day that answers 504 above 40. */
+async function openHeavy(declared: typeof daily, quirks: Partial<Quirks>): Promise<void> {
+  scenario = await openScenario([declared], {
+    simulator: { world: { ...world, quirks: { maxRows: 40, ...quirks } } },
+  });
+}
+
+/** The value that most rows of the 2 days have. */
+function mostFrequent(dimension: string): string {
+  const query = new URLSearchParams({
+    ...daily.parameters,
+    dimensions: daily.dimensions.join(),
+    metrics: 'installs',
+    date_period: DAYS,
+    format_dates: 'false',
+  });
+  const counts = new Map<string, number>();
+  for (const row of createWorld(world).report(query, NOW)?.rows ?? []) {
+    const value = String(Reflect.get(row, dimension));
+    counts.set(value, (counts.get(value) ?? 0) + 1);
+  }
+  return [...counts].sort(([, one], [, other]) => other - one)[0]?.[0] ?? '';
+}
+
+const wholes = (): string[] =>
+  askedReports(scenario).flatMap(({ query, status }) =>
+    query.get('dimensions') === 'day' && status === 200 ? [query.get('date_period') ?? ''] : [],
+  );
+
+test('2 heavy days with rows whose network or country is NULL fail by name, and nothing of them is loaded', async () => {
+  const nulls = new Map(
+    ['network', 'country_code'].map((name) => [name, { values: [mostFrequent(name)], as: 'null' }] as const),
+  );
+  await openHeavy(daily, { nulls });
+  const summary = await runNight(scenario, NOW);
+  expect(summary.failures.map(({ code }) => code)).toEqual(['DATA_INCOMPLETE', 'DATA_INCOMPLETE']);
+  expect(summary.failures.map(({ window }) => window).sort()).toEqual([
+    '2026-05-30:2026-05-30',
+    '2026-05-31:2026-05-31',
+  ]);
+  for (const { message } of summary.failures) expect(message).toEqual(textWith('a value may be in neither part'));
+  expect(await lastRun(scenario)).toEqual({ status: 'failed', exit_code: 65 });
+  expect(await column(scenario, 'select count(*) from daily')).toEqual(['0']);
+  expect(await column(scenario, 'select count(*) from ripen.periods')).toEqual(['0']);
+});
+
+test('2 heavy days without NULL load, equal to the truth, and the whole of each is asked for once', async () => {
+  await openHeavy(daily, {});
+  expect((await runNight(scenario, NOW)).failures).toEqual([]);
+  const { stored, truth } = await storedAndTrue(scenario, daily, DAYS, NOW);
+  expect(truth.length).toBeGreaterThan(80);
+  expect(stored).toEqual(truth);
+  expect(wholes().sort()).toEqual(['2026-05-30:2026-05-30', '2026-05-31:2026-05-31']);
+  expect(await column(scenario, 'select distinct verdict from ripen.loads')).toEqual(['proven']);
+});
+
+test('with a filter of metrics, which looks at rows as they are grouped, no whole is asked for and both days load', async () => {
+  const filtered = slice({ ...given, parameters: { installs__gte: '1' } });
+  await openHeavy(filtered, {});
+  expect((await runNight(scenario, NOW)).failures).toEqual([]);
+  const { stored, truth } = await storedAndTrue(scenario, filtered, DAYS, NOW);
+  expect(stored.length).toBeGreaterThan(40);
+  expect(stored).toEqual(truth);
+  expect(wholes()).toEqual([]);
+});
