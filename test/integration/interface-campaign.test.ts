@@ -237,7 +237,7 @@ describe('writing', () => {
 
 /** The interface shows no status of the campaign API. Status, failure, calls of a list, of a creation, of an update. */
 const statuses = [
-  [202, 'SOURCE_REFUSED', 1, 1, 1],
+  [202, 'SOURCE_UNAVAILABLE', 6, 1, 6],
   [304, 'SOURCE_REFUSED', 1, 1, 1],
   [400, 'SOURCE_REFUSED', 1, 1, 1],
   [401, 'CREDENTIALS_REFUSED', 1, 1, 1],
@@ -252,11 +252,12 @@ const statuses = [
   [422, 'SOURCE_REFUSED', 1, 1, 1],
   [429, 'SOURCE_OVERLOADED', 12, 1, 12],
   [500, 'SOURCE_UNAVAILABLE', 6, 1, 6],
-  [501, 'SOURCE_UNAVAILABLE', 1, 1, 1],
+  [501, 'SOURCE_UNAVAILABLE', 6, 1, 6],
   [502, 'SOURCE_UNAVAILABLE', 6, 1, 6],
   [503, 'SOURCE_UNAVAILABLE', 6, 1, 6],
   [504, 'SOURCE_TOO_HEAVY', 3, 1, 3],
-  [520, 'SOURCE_UNAVAILABLE', 1, 1, 1],
+  [520, 'SOURCE_UNAVAILABLE', 6, 1, 6],
+  [524, 'SOURCE_TOO_HEAVY', 3, 1, 3],
 ] as const;
 
 describe('a status of the campaign API, none of which is documented', () => {
