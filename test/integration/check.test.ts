@@ -241,7 +241,7 @@ test('what the warehouse keeps unasked, and what a change will cost, is told wit
   try {
     await scenario.night(new Date('2026-06-01T02:30:00Z'));
     const found = async (slices: readonly Slice[]): Promise<unknown> =>
-      (await warehouseFindings({ ...scenario.config, slices }, unplacedSettings)).map(
+      (await warehouseFindings({ ...scenario.config, slices }, unplacedSettings, AbortSignal.timeout(60_000))).map(
         ({ severity, slice: name, message, hint }) => [severity, name, message, hint],
       );
     const { rows } = await scenario.inWarehouse(async (warehouse) => {

@@ -96,6 +96,7 @@ export function tallied(tally: Tally, event: RunEvent, atMs: number): Tally {
     case 'run_finished':
       return { ...tally, doing: 'done' };
     case 'window_asked_again':
+    case 'periods_let_go':
     case 'warning':
     case 'partners_loaded':
     default:
