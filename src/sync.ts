@@ -6,29 +6,26 @@
  */
 
 import type { Config } from './config/config.ts';
-import { asFailure } from './errors.ts';
 import type { Emit } from './events.ts';
-import { letGo } from './load/let-go.ts';
-import { prepareTable, swapTables, turnWeeks } from './load/slice-table.ts';
+import { prepareTable, turnWeeks } from './load/slice-table.ts';
 import type { Target } from './load/target.ts';
 import type { WeekStart } from './model/calendar.ts';
-import type { Catalog } from './model/catalog.ts';
 import type { Slice } from './model/slice.ts';
 import type { Window } from './model/window.ts';
 import { inOrder } from './plan/order.ts';
-import { isComplete, planSlice, type SlicePlan } from './plan/plan.ts';
+import type { SlicePlan } from './plan/plan.ts';
 import { publish } from './publish/publish.ts';
 import { refreshCatalog } from './refresh-catalog.ts';
 import { completeDimensions, refreshDimensions } from './refresh-dimensions.ts';
 import { archiveCatalog, expireArchive } from './run-archive.ts';
 import { clockCheck } from './run-guards.ts';
+import { letPeriodsGo, planTargets, prepareTargets, swapComplete, type TableRun } from './run-tables.ts';
 import { runStages, type Run, type SyncRequest } from './run.ts';
 import { runWindows } from './run-windows.ts';
 import type { Service } from './service/service.ts';
 import { openSpool, type Spool } from './spool/spool.ts';
 import type { SyncSummary } from './sync-summary.ts';
-import { readSliceLedger } from './warehouse/ledger.ts';
-import { recordFailed, recordPlan } from './window-outcome.ts';
+import { recordPlan } from './window-outcome.ts';
 
 /** Refreshes what is due (or, for a backfill, what is asked for) and publishes. Throws as `runStages` does. */
 export async function sync(
@@ -52,8 +49,7 @@ export async function sync(
 }
 
 /** A run that asks the service. */
-interface SyncRun extends Run {
-  readonly request: SyncRequest;
+interface SyncRun extends TableRun {
   readonly service: Service;
   readonly spool: Spool;
 }
@@ -72,40 +68,10 @@ async function refresh(run: SyncRun): Promise<void> {
 
   await loadWindows(run, plans, targets, checkClock);
 
-  for (const target of targets.values()) {
-    if (target.state !== 'building') continue;
-    const { live } = await readSliceLedger(run.warehouse, target.slice.name);
-    const [plan] = await planTargets(run, [target]);
-    if (plan !== undefined && isComplete(plan, live)) await swapTables(run.warehouse, target, run.runId);
-  }
+  await swapComplete(run, targets);
   await letPeriodsGo(run, targets);
   await completeDimensions(run);
   await expireArchive(run.asOf, run);
-}
-
-/** The table of each slice; a slice whose table cannot be prepared fails by itself. Throws `STORAGE_FAILED`. */
-async function prepareTargets(run: SyncRun, catalog: Catalog): Promise<Map<string, Target>> {
-  const targets = new Map<string, Target>();
-  for (const slice of run.slices) {
-    try {
-      targets.set(slice.name, await prepareTable(run.warehouse, slice, catalog, run.runId));
-    } catch (error) {
-      const failure = asFailure(error);
-      if (failure.kind === 'storage' || failure.kind === 'bug') throw failure;
-      recordFailed(failure, slice.name, run);
-    }
-  }
-  return targets;
-}
-
-async function planTargets(run: SyncRun, targets: readonly Target[]): Promise<SlicePlan[]> {
-  const { asOf, request, warehouse } = run;
-  const plans: SlicePlan[] = [];
-  for (const { slice, metrics } of targets) {
-    const ledger = await readSliceLedger(warehouse, slice.name);
-    plans.push(planSlice({ slice, metrics, ledger, asOf, forced: request.forced }));
-  }
-  return plans;
 }
 
 async function loadWindows(
@@ -125,16 +91,6 @@ async function loadWindows(
   const { asOf, acceptLoss } = run.request;
   const { maxConcurrency } = run.config.service;
   await runWindows(inOrder(plans), { ...run, targets, checkClock, asOf, acceptLoss, maxConcurrency, turnWeeks: turn });
-}
-
-/** Also the table of a slice that had failures: what it keeps does not depend on them. */
-async function letPeriodsGo(run: SyncRun, targets: ReadonlyMap<string, Target>): Promise<void> {
-  for (const { slice, catalog } of targets.values()) {
-    // The table may have been swapped, or its weeks turned.
-    const target = await prepareTable(run.warehouse, slice, catalog, run.runId);
-    const gone = await letGo(run.warehouse, target, run.asOf);
-    if (gone !== null) run.emit({ type: 'periods_let_go', slice: slice.name, ...gone });
-  }
 }
 
 /** Publishes what is committed, also after failures: the copies then hold what could be loaded. */

@@ -1,3 +1,5 @@
+/** How large the windows of each slice were, which is learned for the next run's plan. */
+
 import { daysBetween } from './model/calendar.ts';
 import type { Window } from './model/window.ts';
 
