@@ -286,10 +286,11 @@ describe('files', () => {
     const names = [...sources, ...tests].map(({ path }) => path);
     const wrong = names.filter((path) => {
       const name = basename(path);
-      const words = name.replace(/(\.(test|bench))?\.ts$/, '').split('-');
+      const words = name.replace(/(\.(test|bench|fuzz))?\.ts$/, '').split('-');
       if (namesOfTheService.has(name)) return false;
       return (
-        !/^[a-z0-9]+(-[a-z0-9]+)*(\.(test|bench))?\.ts$/.test(name) || words.some((word) => forbiddenWords.test(word))
+        !/^[a-z0-9]+(-[a-z0-9]+)*(\.(test|bench|fuzz))?\.ts$/.test(name) ||
+        words.some((word) => forbiddenWords.test(word))
       );
     });
     expect(wrong).toEqual([]);
