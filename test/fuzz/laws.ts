@@ -251,13 +251,15 @@ function holdsDay(window: string, day: number): boolean {
   return dayNumber(first) <= day && day <= dayNumber(last);
 }
 
-/** Whether a failure of the night or any warning speaks of a period. */
-function isNamed({ start, end }: StoredPeriod, { failures }: SyncSummary, { warnings }: Stored): boolean {
+/** Whether a failure or a warning of the newest night speaks of a period. */
+function isNamed(
+  { start, end }: StoredPeriod,
+  { failures, run_id: runId }: SyncSummary,
+  { warnings }: Stored,
+): boolean {
   const isFailed = failures.some(({ window }) => window !== null && daysTouch(window, start, end));
-  return (
-    isFailed ||
-    warnings.some((each) => each.start !== null && each.end !== null && each.start < end && start < each.end)
-  );
+  const ofTheNight = warnings.filter((each) => each.runId === runId);
+  return isFailed || ofTheNight.some((each) => (each.start ?? end) < end && start < (each.end ?? start));
 }
 
 function daysTouch(window: string, start: string, end: string): boolean {

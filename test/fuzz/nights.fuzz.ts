@@ -12,7 +12,7 @@ import { runSequence, type LawBroken } from './run-sequence.ts';
 import { sequences } from './sequence.ts';
 
 /** About a minute on two busy cores. */
-const SHORT = 20;
+const SHORT = 15;
 const LIMIT_MS = 60_000;
 
 const environment = (name: string, otherwise: string): string => process.env[`RIPEN_FUZZ_${name}`] ?? otherwise;

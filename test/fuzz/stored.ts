@@ -14,6 +14,12 @@ export interface StoredPeriod {
   readonly final: ReadonlySet<string>;
 }
 
+export interface StoredWarning {
+  readonly runId: string;
+  readonly start: string | null;
+  readonly end: string | null;
+}
+
 export type StoredRow = ReadonlyMap<string, string | null>;
 
 export interface Stored {
@@ -24,8 +30,8 @@ export interface Stored {
   readonly finalRows: readonly StoredRow[];
   /** Of the live table, in order. */
   readonly periods: readonly StoredPeriod[];
-  /** `[first day, end)` and text of the warnings so far; without days they concern the whole slice. */
-  readonly warnings: readonly { readonly start: string | null; readonly end: string | null; readonly text: string }[];
+  /** What each run warned of, by `[first day, end)`; without days it concerns the whole slice. */
+  readonly warnings: readonly StoredWarning[];
 }
 
 type Rows = readonly (readonly (string | null)[])[];
@@ -67,7 +73,7 @@ export async function readStored(path: string, slice: string): Promise<Stored> {
        from ripen.periods where ${live} order by start_day`,
     );
     const warnings = await ask(
-      `select cast(start_day as varchar), cast(end_day as varchar), concat(code, ': ', message)
+      `select run_id, cast(start_day as varchar), cast(end_day as varchar)
        from ripen.warnings where slice is null or slice = ${name}`,
     );
     return {
@@ -83,7 +89,7 @@ export async function readStored(path: string, slice: string): Promise<Stored> {
         state: state ?? '',
         final: final.get(start ?? '') ?? new Set(),
       })),
-      warnings: warnings.map(([start, end, text]) => ({ start: start ?? null, end: end ?? null, text: text ?? '' })),
+      warnings: warnings.map(([runId, start, end]) => ({ runId: runId ?? '', start: start ?? null, end: end ?? null })),
     };
   } finally {
     connection.closeSync();

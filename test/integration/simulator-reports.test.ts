@@ -184,3 +184,27 @@ test('a port that is taken is a usage failure that names it', async () => {
     facts: { port: simulator.port },
   });
 });
+
+test('a world with pages and a night of a shorter catalog is served as it is, page after page on the origin asked', async () => {
+  const whole = reportShape.parse(JSON.parse((await askReports(simulator, DAY_REPORT)).text));
+  await simulator.close();
+  const during = (now: Date): boolean => now > NOW;
+  const pages = { size: 20, style: 'v2', last: 'absent', totals: 'whole', misleads: null } as const;
+  const catalog = [{ during, kind: 'shortened', lists: ['cost_metrics'], keep: 0 }] as const;
+  simulator = await startSimulator({ world: { ...world, quirks: { pages, catalog } }, now: NOW });
+  const pageShape = reportShape.extend({ pagination: z.object({ next: z.string().optional() }) });
+  const rows: unknown[] = [];
+  for (let next: string | undefined = DAY_REPORT; next !== undefined;) {
+    const page: z.output<typeof pageShape> = pageShape.parse(JSON.parse((await askReports(simulator, next)).text));
+    rows.push(...page.rows);
+    next = page.pagination.next;
+    expect(next?.startsWith(simulator.url) ?? true).toBe(true);
+  }
+  expect(rows).toEqual(whole.rows);
+  expect(simulator.asked.requests.length).toBe(Math.ceil(whole.rows.length / 20));
+
+  const costs = '/reports-service/filters_data?required_filters=cost_metrics';
+  expect((await askReports(simulator, costs)).text).not.toBe('{"cost_metrics":[]}');
+  simulator.setNow(new Date('2026-03-02T12:00:00Z'));
+  expect((await askReports(simulator, costs)).text).toBe('{"cost_metrics":[]}');
+});

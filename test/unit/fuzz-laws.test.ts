@@ -169,8 +169,10 @@ test('law d notices an old period that is not settled, and takes a warning about
   const stored = { periods: good.periods.map((period) => ({ ...period, fetchedMs: nowMs, state: 'maturing' })) };
   const old = { night: { ...night, nowMs: nowMs + 70 * 86_400_000 }, slice: { ...slice, lastDay: { daysBefore: 1 } } };
   expect(broken('d', run(stored, old)).join()).toContain('30 old periods are not settled');
-  const told = { ...stored, warnings: [{ start: '2026-01-31', end: '2026-03-02', text: 'UNPROVEN' }] };
+  const told = { ...stored, warnings: [{ runId: 'r', start: '2026-01-31', end: '2026-03-02' }] };
   expect(broken('d', run(told, old))).toEqual([]);
+  const before = { ...old, summary: { ...summary, run_id: 'another' } };
+  expect(broken('d', run(told, before))).not.toEqual([]);
   const cut = (state: string): Stored['periods'] =>
     good.periods.map((period) => ({ ...period, end: '2030-01-01', start: '2020-01-01', state }));
   const inTime = (periods: Stored['periods']): Stored['periods'] =>
