@@ -15,7 +15,16 @@ import type { Spooled } from '../spool/spool.ts';
 import { recordRejects } from '../warehouse/rejects.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { inspect, objectSizeFor, type Answer, type BrokenAnswer } from './answers.ts';
-import { checkDates, checkKeys, outOfOrder, periodRowsOf, subjectOf, sumsOf, weekStartsOf, type PartSums } from './check.ts';
+import {
+  checkDates,
+  checkKeys,
+  outOfOrder,
+  periodRowsOf,
+  subjectOf,
+  sumsOf,
+  weekStartsOf,
+  type PartSums,
+} from './check.ts';
 import { emptyStretches, lossFailure, sharesOf, type Known } from './guard.ts';
 import { judgeAnswers, type InspectedPart, type Sound } from './judge-answers.ts';
 import { knownPeriods } from './known-periods.ts';
@@ -190,7 +199,9 @@ async function proveWindow(
   const because = first ?? whole;
   const comparisons = proofs.flatMap((proof) => proof.comparisons);
   if (because === null) {
-    const isUnverifiable = proofs.some(({ verdict }, at) => verdict === 'unverifiable' && (parts[at]?.rowCount ?? 0) > 0);
+    const isUnverifiable = proofs.some(
+      ({ verdict }, at) => verdict === 'unverifiable' && (parts[at]?.rowCount ?? 0) > 0,
+    );
     const verdict = isUnverifiable || comparisons.length === 0 ? 'unverifiable' : 'proven';
     const [notAdditive, addsUp] = [
       proofs.flatMap((proof) => proof.notAdditive),
@@ -227,7 +238,7 @@ async function replaceShares(
   const fetchedAt = request.asOf ?? spooled.requestedAt;
   await blankWithheld(warehouse, target, { window, windowNo, fetchedAt });
   const known: ReadonlyMap<Day, Known> = await knownPeriods(warehouse, target, window);
-  const counts = { come: found.periodRows, known };
+  const counts = { come: cameIn(window, found), known };
   const results: LoadResult[] = [];
   const told = new Set<string>();
   for (const share of sharesOf(window, counts, { fetchedAt, acceptLoss })) {
@@ -257,7 +268,7 @@ async function replaceShares(
       runId,
     );
     ({ target } = replaced);
-    const empty = emptyStretches(mine, found.periodRows);
+    const empty = emptyStretches(mine, counts.come);
     // What is odd about the whole answer is told with its first periods.
     const warnings = [...(told.size === 0 ? warningsOf(sound, found, proven) : []), ...emptyWarning(empty)];
     told.add(mine.asked.start);
@@ -277,6 +288,17 @@ async function replaceShares(
 }
 
 const fetchedRows = ({ parts }: Sound): number => parts.reduce((sum, { rowCount }) => sum + rowCount, 0);
+
+/** Rows that came by first day of the period, with those that are left out: a day of which all are is not empty. */
+function cameIn({ periods }: Window, { periodRows, rejects }: Found): ReadonlyMap<Day, number> {
+  const come = new Map(periodRows);
+  for (const day of rejects?.days ?? []) {
+    const of = periods.find(({ period: { bucket } }) => day !== null && bucket.start <= day && day < bucket.end);
+    const start = of?.period.bucket.start;
+    if (start !== undefined) come.set(start, (come.get(start) ?? 0) + 1);
+  }
+  return come;
+}
 
 function rowsIn({ periods }: Window, rows: ReadonlyMap<Day, number>): number {
   return periods.reduce((sum, { period }) => sum + (rows.get(period.bucket.start) ?? 0), 0);
