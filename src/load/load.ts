@@ -183,7 +183,7 @@ async function replaceShares(
   const fetchedAt = request.asOf ?? spooled.requestedAt;
   await blankWithheld(warehouse, target, { window, windowNo, fetchedAt });
   const known: ReadonlyMap<Day, Known> = await knownPeriods(warehouse, target, window);
-  const counts = { come: found.periodRows, known };
+  const counts = { come: cameIn(window, found), known };
   const results: LoadResult[] = [];
   const told = new Set<string>();
   for (const share of sharesOf(window, counts, { fetchedAt, acceptLoss })) {
@@ -213,7 +213,7 @@ async function replaceShares(
       runId,
     );
     ({ target } = replaced);
-    const empty = emptyStretches(mine, found.periodRows);
+    const empty = emptyStretches(mine, counts.come);
     // What is odd about the whole answer is told with its first periods.
     const warnings = [...(told.size === 0 ? warningsOf(sound, found, proven) : []), ...emptyWarning(empty)];
     told.add(mine.asked.start);
@@ -233,6 +233,17 @@ async function replaceShares(
 }
 
 const fetchedRows = ({ parts }: Sound): number => parts.reduce((sum, { rowCount }) => sum + rowCount, 0);
+
+/** Rows that came by first day of the period, with those that are left out: a day of which all are is not empty. */
+function cameIn({ periods }: Window, { periodRows, rejects }: Found): ReadonlyMap<Day, number> {
+  const come = new Map(periodRows);
+  for (const day of rejects?.days ?? []) {
+    const of = periods.find(({ period: { bucket } }) => day !== null && bucket.start <= day && day < bucket.end);
+    const start = of?.period.bucket.start;
+    if (start !== undefined) come.set(start, (come.get(start) ?? 0) + 1);
+  }
+  return come;
+}
 
 function rowsIn({ periods }: Window, rows: ReadonlyMap<Day, number>): number {
   return periods.reduce((sum, { period }) => sum + (rows.get(period.bucket.start) ?? 0), 0);

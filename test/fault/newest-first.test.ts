@@ -22,7 +22,7 @@ const since = (
   last: { daysAgo: 1 },
 });
 
-test('a deadline of 6 s in a first load of 151 days, of which only the newest window is answered, leaves its 31 days', async () => {
+test('a deadline of 10 s in a first load of 151 days, of which only the newest window is answered, leaves its 31 days', async () => {
   const long = slice({ ...given, name: 'long', datePeriod: since('2026-01-01') });
   scenario = await openScenario([long], { simulator: { world } });
   scenario.simulator.script({
@@ -32,7 +32,7 @@ test('a deadline of 6 s in a first load of 151 days, of which only the newest wi
   });
   const summary = await runNight(scenario, NOW, {
     service: { maxConcurrency: 1 },
-    request: { deadlineMs: 6000 },
+    request: { deadlineMs: 10_000 },
   });
 
   expect(summary.status).toBe('partial');

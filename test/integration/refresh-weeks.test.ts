@@ -2,8 +2,8 @@
 
 import { afterEach, expect, test } from 'vitest';
 
-import { column, storedAndTrue } from '../support/contents.ts';
-import { askedReports, runNight, smallWorld } from '../support/night.ts';
+import { column, contentOf, storedAndTrue } from '../support/contents.ts';
+import { askedReports, reports, runNight, smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
@@ -63,4 +63,61 @@ test('a changed filter on a slice with Sunday weeks is built with Sunday weeks f
   const { stored, truth } = await storedAndTrue(scenario, narrow, '2026-05-04:2026-06-02', NOW);
   expect(stored).toEqual(truth);
   expect(await column(scenario, 'select count(*) from ripen.warnings')).toEqual(['1']);
+});
+
+/** Weeks begin on Sunday from 2 June on. */
+const turning = { ...smallWorld, quirks: { weeks: { from: new Date('2026-06-02T00:00:00Z'), startOn: 0 } } } as const;
+const BEFORE = new Date('2026-06-01T02:30:00Z');
+const turned = { ...weekly, datePeriod: { first: { daysAgo: 48 }, last: { daysAgo: 1 } } };
+
+/** How many days the weeks of the table overlap. */
+const overlaps = (): Promise<string[]> =>
+  column(
+    scenario,
+    `select one.week from (select distinct week from weekly) as one, (select distinct week from weekly) as other
+     where one.week < other.week and other.week < one.week + 7`,
+  );
+const weekdays = (): Promise<string[]> => column(scenario, 'select distinct dayofweek(week) from weekly order by all');
+
+test('a service that begins its weeks on Sunday after 7 Monday weeks were loaded has no week counted twice, and is swapped in whole', async () => {
+  scenario = await openScenario([turned], { simulator: { world: turning } });
+  await runNight(scenario, BEFORE);
+  const before = await contentOf(scenario, 'weekly');
+  expect(await weekdays()).toEqual(['1']);
+
+  // One week of those that are built beside cannot be had.
+  const restore = scenario.simulator.script({
+    match: reports({ date_period: (period) => period.startsWith('2026-04-') }),
+    times: Infinity,
+    fault: { kind: 'status', status: 400 },
+  });
+  const partial = await runNight(scenario, NOW);
+  restore();
+  expect(partial.failures.length).toBeGreaterThan(0);
+  expect(await contentOf(scenario, 'weekly')).toEqual(before);
+  expect(await overlaps()).toEqual([]);
+
+  const whole = await runNight(scenario, NEXT);
+  expect(whole).toMatchObject({ status: 'succeeded', failures: [] });
+  expect(await overlaps()).toEqual([]);
+  expect(await weekdays()).toEqual(['0']);
+  expect(await column(scenario, 'select state from ripen.slice_tables')).toEqual(['live']);
+  // 14 April is the first day that was ever asked for.
+  const { stored, truth } = await storedAndTrue(scenario, turned, '2026-04-14:2026-06-03', NEXT);
+  expect(stored).toEqual(truth);
+});
+
+test('7 weeks that turn from Monday to Sunday in one night are swapped by that night, and the next one plans Sunday weeks', async () => {
+  scenario = await openScenario([turned], { simulator: { world: turning } });
+  await runNight(scenario, BEFORE);
+  expect(await runNight(scenario, NOW)).toMatchObject({ status: 'succeeded', failures: [] });
+  expect(await weekdays()).toEqual(['0']);
+  const { stored, truth } = await storedAndTrue(scenario, turned, '2026-04-14:2026-06-02', NOW);
+  expect(stored).toEqual(truth);
+
+  scenario.simulator.asked.reset();
+  expect((await runNight(scenario, NEXT)).failures).toEqual([]);
+  expect(await overlaps()).toEqual([]);
+  const days = askedReports(scenario).map(({ period }) => new Date(`${period.slice(0, 10)}T00:00:00Z`).getUTCDay());
+  expect(days.slice(0, -1).every((weekday) => weekday === 0)).toBe(true);
 });

@@ -45,17 +45,20 @@ export async function storedRows(warehouse: Warehouse, slice: Slice): Promise<Co
   const doubles = await doubleColumns(warehouse, slice.name);
   const names = [...slice.dimensions, ...slice.metrics, 'attr_dependency'];
   const rows = await warehouse.rows(
-    `select ${names.map((name) => `${identifier(name)}::varchar as ${identifier(name)}`).join(', ')} from ${identifier(slice.name)}`,
+    // By place, as an object loses what is called `__proto__`.
+    `select ${names.map((name, at) => `${identifier(name)}::varchar as c${at}`).join(', ')} from ${identifier(slice.name)}`,
     [],
     z.record(z.string(), z.string().nullable()),
   );
+  const isMetric = (at: number): boolean => at >= slice.dimensions.length && at < names.length - 1;
   return rows
     .map((row) =>
-      JSON.stringify([
-        ...slice.dimensions.map((name) => row[name]),
-        ...slice.metrics.map((name) => comparableNumber(row[name], doubles.has(name))),
-        row['attr_dependency'],
-      ]),
+      JSON.stringify(
+        names.map((name, at) => {
+          const value = row[`c${at}`];
+          return isMetric(at) ? comparableNumber(value, doubles.has(name)) : value;
+        }),
+      ),
     )
     .sort();
 }
