@@ -33,15 +33,11 @@ function planOf(of: Slice, ledger: SliceLedger = emptyLedger): SlicePlan {
 }
 
 /** A live table in which each of these days was fetched so many days ago. */
-function fetched(
-  of: Slice,
-  days: readonly (readonly [string, number])[],
-  change: Partial<LoadedPeriod> = {},
-): SliceLedger {
+function fetched(of: Slice, days: readonly (readonly [string, number])[]): SliceLedger {
   const periods = days.map(([start, daysAgo]): readonly [Day, LoadedPeriod] => {
     const bucket = { start: day(start), end: addDays(day(start), 1) };
     const fetchedAt = new Date(ASOF.getTime() - daysAgo * 86_400_000);
-    return [bucket.start, loadedPeriod({ bucket, fetchedAt, metrics: of.metrics, rows: 40_000, ...change })];
+    return [bucket.start, loadedPeriod({ bucket, fetchedAt, metrics: of.metrics, rows: 40_000 })];
   });
   const fingerprint = fingerprintOf(of);
   const table = {
@@ -100,8 +96,17 @@ describe('the windows of a run', () => {
 
   test('doubt what 1 run alone found empty, or nobody proved, before they fill holes', () => {
     const of = since(daily, 'daily', '2026-06-01');
-    const doubted = fetched(of, [['2026-06-02', 1]], { rows: 0, emptyRuns: 1 });
-    const unproven = fetched(of, [['2026-06-02', 1]], { verdict: 'unproven' });
+    const known = fetched(of, [
+      ['2026-06-02', 1],
+      ['2026-06-20', 0],
+    ]);
+    const having = (change: Partial<LoadedPeriod>): SliceLedger => {
+      const periods = new Map(known.live?.periods);
+      const [[start, first] = []] = periods;
+      if (start !== undefined && first !== undefined) periods.set(start, { ...first, ...change });
+      return { building: null, live: known.live && { ...known.live, periods } };
+    };
+    const [doubted, unproven] = [having({ rows: 0, emptyRuns: 1 }), having({ verdict: 'unproven' })];
     const reasons = [doubted, unproven].map((ledger) => new Set(inOrder([planOf(of, ledger)]).map(reasonOf)));
     expect(reasons.map((each) => [...each].join(', '))).toEqual(['new, empty, missing', 'new, unproven, missing']);
   });
