@@ -7,7 +7,7 @@
 
 import { addDays, bucketOf, dayAt, type DayInterval, type WeekStart } from './calendar.ts';
 import type { LoadedPeriod } from './ledger.ts';
-import { bucketFor, periodsOf, resolveDatePeriod, type Period } from './period.ts';
+import { bucketFor, daysEarlier, periodsOf, resolveDatePeriod, type Period } from './period.ts';
 import type { Slice } from './slice.ts';
 
 type Covering = Pick<Slice, 'datePeriod' | 'grain' | 'retainDays' | 'utcOffset'>;
@@ -47,7 +47,7 @@ export function firstKeptDay(
   weekStartsOn: WeekStart,
 ): DayInterval['start'] | null {
   if (retainDays === null || grain === null) return null;
-  return bucketOf(addDays(dayAt(asOf, utcOffset), -retainDays), bucketFor(grain), weekStartsOn).start;
+  return bucketOf(daysEarlier(dayAt(asOf, utcOffset), retainDays), bucketFor(grain), weekStartsOn).start;
 }
 
 /** The periods of the coverage, in order; empty for none. */

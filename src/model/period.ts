@@ -74,7 +74,8 @@ function resolveBound(bound: DateBound, today: Day, weekStartsOn: WeekStart): Da
 
 const earliest = (...days: [Day, ...Day[]]): Day => days.reduce((least, each) => (each < least ? each : least));
 
-const daysEarlier = (than: Day, count: number): Day =>
+/** So many days before a day, or the first day of the calendar. */
+export const daysEarlier = (than: Day, count: number): Day =>
   daysBetween(FIRST_DAY, than) <= count ? FIRST_DAY : addDays(than, -count);
 
 /** The bucket in which a grain's freshness is accounted. */

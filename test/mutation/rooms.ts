@@ -15,7 +15,7 @@ export const rooms: readonly Room[] = [
   {
     name: 'planning',
     mutate: ['src/plan/*.ts'],
-    tests: ['test/unit/plan.test.ts', 'test/unit/plan-split.test.ts', 'test/property/plan*.test.ts'],
+    tests: ['test/unit/plan*.test.ts', 'test/property/plan*.test.ts'],
     survivors: 4,
   },
   {
@@ -26,12 +26,8 @@ export const rooms: readonly Room[] = [
   },
   {
     name: 'proofs',
-    mutate: ['src/load/judge-answers.ts', 'src/load/proof.ts', 'src/load/shrinking.ts'],
-    tests: [
-      'test/unit/load-judge-answers.test.ts',
-      'test/unit/load-proof.test.ts',
-      'test/integration/shrinking.test.ts',
-    ],
+    mutate: ['src/load/judge-answers.ts', 'src/load/proof.ts', 'src/load/guard.ts'],
+    tests: ['test/unit/load-judge-answers.test.ts', 'test/unit/load-proof.test.ts', 'test/unit/load-guard.test.ts'],
     survivors: 2,
   },
   {
@@ -42,8 +38,13 @@ export const rooms: readonly Room[] = [
   },
   {
     name: 'maturity',
-    mutate: ['src/model/maturity.ts', 'src/model/metric.ts'],
-    tests: ['test/unit/model-ma*.test.ts', 'test/unit/model-met*.test.ts', 'test/property/model-maturity.test.ts'],
+    mutate: ['src/model/coverage.ts', 'src/model/maturity.ts', 'src/model/metric.ts'],
+    tests: [
+      'test/unit/model-coverage.test.ts',
+      'test/unit/model-ma*.test.ts',
+      'test/unit/model-met*.test.ts',
+      'test/property/model-maturity.test.ts',
+    ],
     survivors: 3,
   },
   {

@@ -1,64 +1,173 @@
+/** Which days a slice answers for: what is stated, what was ever loaded, what has begun, what is kept. */
+
 import { describe, expect, test } from 'vitest';
 
-import { day } from '../../src/model/calendar.ts';
-import { coverageOf, firstKeptDay } from '../../src/model/coverage.ts';
+import { day, lastDay, parseUtcOffset, UTC, type DayInterval, type WeekStart } from '../../src/model/calendar.ts';
+import { coveredPeriods, coverageOf, firstKeptDay } from '../../src/model/coverage.ts';
+import type { DatePeriod, Slice } from '../../src/model/slice.ts';
 import { slice } from '../support/slice.ts';
 
-const NOW = new Date('2026-06-10T02:30:00Z');
-const SUNDAY = 0;
-const held = (
-  start: string,
-  end: string,
-): { asked: { start: ReturnType<typeof day>; end: ReturnType<typeof day> } } => ({
-  asked: { start: day(start), end: day(end) },
+const interval = (start: string, end: string): DayInterval => ({ start: day(start), end: day(end) });
+/** Loaded periods, as `first:end`, the end exclusive. */
+const held = (...texts: string[]): { readonly asked: DayInterval }[] =>
+  texts.map((text) => {
+    const [start = '', end = ''] = text.split(':');
+    return { asked: interval(start, end) };
+  });
+const fixed = (first: string, last: string): DatePeriod => ({ first: { day: day(first) }, last: { day: day(last) } });
+const rolling = (first: number, last = 1): DatePeriod => ({ first: { daysAgo: first }, last: { daysAgo: last } });
+
+function declared(datePeriod: DatePeriod, change: Partial<Slice> = {}): Slice {
+  return slice({ name: 'daily', dimensions: ['day', 'app'], metrics: ['installs'], datePeriod, ...change });
+}
+
+/** The days as `first:last`, both inclusive; null for none. */
+function covered(of: Slice, loaded: readonly { readonly asked: DayInterval }[], asOf: string): string | null {
+  const days = coverageOf(of, loaded, new Date(asOf), 1);
+  return days === null ? null : `${days.start}:${lastDay(days)}`;
+}
+
+const NOON = '2026-06-30T12:00:00Z';
+
+describe('the coverage of a slice', () => {
+  test.each<[string, DatePeriod, readonly string[], string | null]>([
+    ['nothing loaded is its date period', rolling(7), [], '2026-06-23:2026-06-29'],
+    [
+      'days that left a rolling date period reaches back to the first of them',
+      rolling(7),
+      ['2026-05-01:2026-05-02', '2026-06-20:2026-06-21'],
+      '2026-05-01:2026-06-29',
+    ],
+    ['a pause of 40 days has the hole in it', rolling(3), ['2026-05-15:2026-05-16'], '2026-05-15:2026-06-29'],
+    [
+      'a date period that was moved on holds what lies before it',
+      fixed('2026-06-01', '2026-06-10'),
+      ['2026-02-01:2026-02-02'],
+      '2026-02-01:2026-06-10',
+    ],
+    [
+      'a date period that was moved back holds what lies behind it',
+      fixed('2026-01-01', '2026-01-10'),
+      ['2026-03-01:2026-03-02'],
+      '2026-01-01:2026-03-01',
+    ],
+    [
+      'a date period to come is what was loaded before',
+      fixed('2026-08-01', '2026-08-10'),
+      ['2026-03-01:2026-03-02'],
+      '2026-03-01:2026-03-01',
+    ],
+    ['a date period to come and nothing loaded is none', fixed('2026-08-01', '2026-08-10'), [], null],
+    ['a date period that begins today is today', rolling(0, 0), [], '2026-06-30:2026-06-30'],
+    [
+      'a date period that ends before it begins is what was loaded',
+      rolling(1, 7),
+      ['2026-03-01:2026-03-02'],
+      '2026-03-01:2026-03-01',
+    ],
+  ])('with %s', (_, datePeriod, loaded, expected) => {
+    expect(covered(declared(datePeriod), held(...loaded), NOON)).toBe(expected);
+  });
+
+  test('at an earlier instant holds no day after that one, though later ones were loaded', () => {
+    const of = declared(fixed('2026-06-01', '2026-06-29'));
+    const loaded = held('2026-05-30:2026-05-31', '2026-06-20:2026-06-21');
+    expect(covered(of, loaded, '2026-06-10T00:00:00Z')).toBe('2026-05-30:2026-06-10');
+    expect(covered(of, loaded, '2026-05-30T00:00:00Z')).toBe('2026-05-30:2026-05-30');
+    expect(covered(of, loaded, '2026-05-29T23:59:59Z')).toBeNull();
+  });
+
+  test('ends with the day in the slice’s own offset', () => {
+    const utcOffset = parseUtcOffset('+14:00') ?? UTC;
+    expect(covered(declared(rolling(1, 0), { utcOffset }), [], NOON)).toBe('2026-06-30:2026-07-01');
+    expect(covered(declared(rolling(1, 0), { utcOffset }), held('2026-07-01:2026-07-03'), NOON)).toBe(
+      '2026-06-30:2026-07-01',
+    );
+  });
+
+  test('without a date dimension is its date period alone, whatever was loaded', () => {
+    const total = declared(rolling(7), { dimensions: ['app'], grain: null, retainDays: 3 });
+    expect(covered(total, held('2026-05-01:2026-06-01'), NOON)).toBe('2026-06-23:2026-06-29');
+    expect(coveredPeriods(total, held('2026-05-01:2026-06-01'), new Date(NOON), 1)).toHaveLength(1);
+  });
 });
-const rolling = slice({
-  name: 'daily',
-  dimensions: ['day'],
-  metrics: ['installs'],
-  datePeriod: { first: { daysAgo: 7 }, last: { daysAgo: 1 } },
-});
-const covered = (of = rolling, ...periods: readonly ReturnType<typeof held>[]): unknown =>
-  coverageOf(of, periods, NOW, SUNDAY);
 
-describe('the coverage', () => {
-  test('of a slice that holds nothing is its date period', () => {
-    expect(covered()).toEqual({ start: '2026-06-03', end: '2026-06-10' });
+describe('what a slice lets go', () => {
+  test('after 30 days is every day before the 30th, also one that its date period states', () => {
+    const of = declared(fixed('2026-01-01', '2026-06-29'), { retainDays: 30 });
+    expect(covered(of, held('2025-12-01:2025-12-02'), NOON)).toBe('2026-05-31:2026-06-29');
+    expect(covered({ ...of, retainDays: null }, held('2025-12-01:2025-12-02'), NOON)).toBe('2025-12-01:2026-06-29');
   });
 
-  test('reaches back to the first day that was ever loaded, over days that never were', () => {
-    expect(covered(rolling, held('2026-01-05', '2026-01-06'), held('2026-06-03', '2026-06-04'))).toEqual({
-      start: '2026-01-05',
-      end: '2026-06-10',
-    });
+  test('is everything when all of it is older, and comes back when the setting goes', () => {
+    const of = declared(fixed('2026-01-01', '2026-01-31'), { retainDays: 30 });
+    expect(covered(of, held('2026-01-05:2026-01-06'), NOON)).toBeNull();
+    expect(covered({ ...of, retainDays: 3000 }, held('2026-01-05:2026-01-06'), NOON)).toBe('2026-01-01:2026-01-31');
   });
 
-  test('keeps days that a shorter date period no longer names, and never reaches beyond today', () => {
-    expect(covered(rolling, held('2026-06-08', '2026-06-12'))).toEqual({ start: '2026-06-03', end: '2026-06-11' });
-    const ended = { ...rolling, datePeriod: { first: { day: day('2026-05-01') }, last: { day: day('2026-05-03') } } };
-    expect(covered(ended, held('2026-05-01', '2026-05-20'))).toEqual({ start: '2026-05-01', end: '2026-05-20' });
-  });
-
-  test('begins with the first day that `retain` keeps', () => {
-    const kept = { ...rolling, retainDays: 30 };
-    expect(covered(kept, held('2026-01-05', '2026-01-06'))).toEqual({ start: '2026-05-11', end: '2026-06-10' });
-  });
-
-  test('of a date period that lies wholly in the future is none', () => {
-    const future = { ...rolling, datePeriod: { first: { day: day('2027-01-01') }, last: { day: day('2027-01-03') } } };
-    expect(covered(future)).toBeNull();
-  });
-
-  test('of a report without a date is its date period alone', () => {
-    const total = slice({ ...rolling, dimensions: ['network'], grain: null });
-    expect(covered(total, held('2026-01-05', '2026-01-06'))).toEqual({ start: '2026-06-03', end: '2026-06-10' });
+  // 30 days before Tuesday, 30 June 2026 lies Sunday, 31 May.
+  test.each<[Slice['grain'], WeekStart, string]>([
+    ['hour', 1, '2026-05-31'],
+    ['day', 1, '2026-05-31'],
+    ['week', 1, '2026-05-25'],
+    ['week', 0, '2026-05-31'],
+    ['month', 1, '2026-05-01'],
+    ['quarter', 1, '2026-04-01'],
+    ['year', 1, '2026-01-01'],
+  ])('by %s (weeks from weekday %i) begins with a whole bucket, at %s', (grain, weekStartsOn, expected) => {
+    const of = declared(fixed('2020-01-01', '2026-06-29'), { grain, retainDays: 30 });
+    expect(firstKeptDay(of, new Date(NOON), weekStartsOn)).toBe(expected);
+    const [first] = coveredPeriods(of, [], new Date(NOON), weekStartsOn);
+    expect([first?.asked.start, first?.bucket.start]).toEqual([expected, expected]);
   });
 });
 
-test('the first day that is kept begins a whole week, and there is none without `retain` or without a date', () => {
-  const weekly = slice({ ...rolling, dimensions: ['week'], grain: 'week', retainDays: 30 });
-  expect(firstKeptDay(weekly, NOW, SUNDAY)).toBe('2026-05-10');
-  expect(firstKeptDay(weekly, NOW, 1)).toBe('2026-05-11');
-  expect(firstKeptDay(rolling, NOW, SUNDAY)).toBeNull();
-  expect(firstKeptDay(slice({ ...rolling, dimensions: ['network'], grain: null, retainDays: 30 }), NOW, 1)).toBeNull();
+describe('the first bucket', () => {
+  test.each<[Slice['grain'], string, string, string]>([
+    ['day', '2026-05-14:2026-05-15', '2026-05-14', '2026-05-14'],
+    ['week', '2026-05-14:2026-05-18', '2026-05-14', '2026-05-11'],
+    ['month', '2026-05-14:2026-06-01', '2026-05-14', '2026-05-01'],
+    ['quarter', '2026-05-14:2026-07-01', '2026-05-14', '2026-04-01'],
+    ['year', '2026-05-14:2026-07-01', '2026-05-14', '2026-01-01'],
+  ])(
+    'of a %s grain that was loaded cut (%s) stays cut when a rolling date period left it',
+    (grain, loaded, asked, bucket) => {
+      const of = declared(rolling(3), { grain });
+      const [first] = coveredPeriods(of, held(loaded), new Date(NOON), 1);
+      expect([first?.asked.start, first?.bucket.start]).toEqual([asked, bucket]);
+    },
+  );
+
+  test('becomes whole when the date period is moved to its first day', () => {
+    const of = declared(fixed('2026-05-01', '2026-06-29'), { grain: 'month' });
+    const [first] = coveredPeriods(of, held('2026-05-14:2026-06-01'), new Date(NOON), 1);
+    expect(first?.asked).toEqual(interval('2026-05-01', '2026-06-01'));
+  });
+
+  test('of a rolling month is whole again once the days before it were loaded, and the last one is cut', () => {
+    const of = declared(rolling(40, 3), { grain: 'month' });
+    const periods = coveredPeriods(of, held('2026-05-01:2026-05-15'), new Date(NOON), 1);
+    expect(periods.map((period) => period.asked)).toEqual([
+      interval('2026-05-01', '2026-06-01'),
+      interval('2026-06-01', '2026-06-28'),
+    ]);
+  });
+});
+
+describe('the ends of the calendar', () => {
+  test('begin a date period of more days than there are at 1 January of the year 1', () => {
+    expect(covered(declared(rolling(99_999_999)), [], NOON)).toBe('0001-01-01:2026-06-29');
+    expect(covered(declared(fixed('0000-01-01', '2026-06-29')), [], NOON)).toBe('0001-01-01:2026-06-29');
+  });
+
+  test('let nothing go when more days are kept than there are', () => {
+    const of = declared(fixed('0001-01-01', '2026-06-29'), { retainDays: 99_999_999 });
+    expect(covered(of, [], NOON)).toBe('0001-01-01:2026-06-29');
+  });
+
+  test('end a date period on 30 December 9999', () => {
+    const of = declared(fixed('9999-12-01', '9999-12-31'));
+    expect(covered(of, [], '9999-12-30T12:00:00Z')).toBe('9999-12-01:9999-12-30');
+    expect(covered(of, [], NOON)).toBeNull();
+  });
 });

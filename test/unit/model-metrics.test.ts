@@ -12,7 +12,14 @@ import { describe, expect, test } from 'vitest';
 import { MS_PER_DAY } from '../../src/model/calendar.ts';
 import { metricFilterNames, type Catalog, type CatalogItem } from '../../src/model/catalog.ts';
 import { formatColumnType } from '../../src/model/column-type.ts';
-import { catalogItemOf, globMatches, isMetricItem, metricOf, metricsOf } from '../../src/model/metric.ts';
+import {
+  catalogItemOf,
+  globMatches,
+  isMetricItem,
+  metricOf,
+  metricsOf,
+  type RememberedMetrics,
+} from '../../src/model/metric.ts';
 import { slice } from '../support/slice.ts';
 
 const COLUMNS = ['template', 'section', 'formatting', 'family', 'frequency', 'additivity', 'formula'] as const;
@@ -155,6 +162,50 @@ describe('the 177 metrics of the catalog', () => {
   });
 });
 
+describe('that a metric adds up', () => {
+  const isDocumented = (id: string, catalog: Catalog): boolean => metricOf(id, catalog).additivity === 'documented';
+  const ofTemplate = (template: string): Expected[] => expected.filter(({ row }) => row.template === template);
+
+  test('is documented for 143 of 260 that do, and assumed of the other 117', () => {
+    const additive = expected.filter((metric) => metric.additive);
+    const documented = additive.filter((metric) => isDocumented(metric.id, [itemOf(metric)]));
+    expect([documented.length, additive.length]).toEqual([143, 260]);
+    expect(additive.filter((metric) => !metricOf(metric.id, [itemOf(metric)]).additive)).toEqual([]);
+  });
+
+  test('is documented for none of the 115 ratios, averages and differences, with the catalog or without', () => {
+    const others = expected.filter((metric) => !metric.additive);
+    const taken = others.filter((metric) => isDocumented(metric.id, [itemOf(metric)]) || isDocumented(metric.id, []));
+    expect([others.length, taken.map(({ id }) => id)]).toEqual([115, []]);
+  });
+
+  test('is documented by a name alone for nothing that the catalog does not say', () => {
+    const bold = expected.filter((metric) => isDocumented(metric.id, []) && !isDocumented(metric.id, [itemOf(metric)]));
+    expect(bold.map(({ id }) => id)).toEqual([]);
+  });
+
+  test.each([
+    'installs',
+    'clicks',
+    'cost',
+    'network_cost',
+    'all_revenue',
+    'revenue_total_{cohort_period}',
+    '{event_slug}_events',
+  ])('is documented for %s, so that totals speak for or against an answer', (template) => {
+    const found = ofTemplate(template).map((metric) => metricOf(metric.id, [itemOf(metric)]).additivity);
+    expect(new Set(found)).toEqual(new Set(['documented']));
+  });
+
+  test.each(['skad_conversion_3', 'network_assisted_installs', '{event_slug}_{cohort_period}_conversions_cohort'])(
+    'is assumed of %s, which is no evidence against others',
+    (template) => {
+      const found = ofTemplate(template).map((metric) => metricOf(metric.id, [itemOf(metric)]).additivity);
+      expect(new Set(found)).toEqual(new Set(['assumed']));
+    },
+  );
+});
+
 describe('without the catalog, the name alone', () => {
   test('lets 1 metric of 375 settle earlier than the catalog does', () => {
     const early = expected.filter(({ id, days }) => {
@@ -285,6 +336,53 @@ describe('a slice', () => {
       ['lifetime_value', 90, 'DOUBLE'],
       ['roas_d30', 31, 'BIGINT'],
     ]);
+  });
+});
+
+describe('what is remembered of metrics', () => {
+  const declared = slice({
+    name: 'daily',
+    dimensions: ['day'],
+    metrics: ['installs', 'odd_total', 'even_total', 'roas_d7', 'said_total'],
+    additive: { said_total: true },
+  });
+  const byId = (remembered: RememberedMetrics) =>
+    Object.fromEntries(metricsOf(declared, [], remembered).map((metric) => [metric.id, metric]));
+  const ids = ['installs', 'odd_total', 'even_total', 'roas_d7', 'said_total'];
+
+  test('corrects what was assumed to add up, and nothing that is documented, stated, or known to be a ratio', () => {
+    for (const seen of [true, false]) {
+      const found = byId({ horizons: new Map(), addsUp: new Map(ids.map((id) => [id, seen])) });
+      expect(ids.map((id) => [found[id]?.additive, found[id]?.additivity])).toEqual([
+        [true, 'documented'],
+        [seen, 'seen'],
+        [seen, 'seen'],
+        [false, 'assumed'],
+        [true, 'stated'],
+      ]);
+    }
+  });
+
+  test('lengthens a horizon that the catalog gave longer once, for ever too, and shortens none', () => {
+    const days = (count: number): number => count * MS_PER_DAY;
+    const remembered = new Map([
+      ['installs', days(30)],
+      ['odd_total', days(2)],
+      ['even_total', null],
+    ]);
+    const found = byId({ horizons: remembered, addsUp: new Map() });
+    expect(['installs', 'odd_total', 'even_total', 'said_total'].map((id) => found[id]?.horizonMs)).toEqual([
+      days(30),
+      days(7),
+      null,
+      days(7),
+    ]);
+  });
+
+  test('does not stand against a horizon of the slice’s own', () => {
+    const own = { ...declared, horizons: [{ pattern: 'installs', horizonMs: 0 }] };
+    const [installs] = metricsOf(own, [], { horizons: new Map([['installs', null]]), addsUp: new Map() });
+    expect(installs?.horizonMs).toBe(0);
   });
 });
 

@@ -1,0 +1,139 @@
+/** In which order windows are asked for, when a deadline may cut the rest off. */
+
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+
+import { addDays, day, type Day } from '../../src/model/calendar.ts';
+import { fingerprintOf } from '../../src/model/fingerprint.ts';
+import { emptyLedger, type LoadedPeriod, type SliceLedger } from '../../src/model/ledger.ts';
+import type { Slice } from '../../src/model/slice.ts';
+import { labelOf, type Window } from '../../src/model/window.ts';
+import { inOrder } from '../../src/plan/order.ts';
+import { planSlice, type SlicePlan } from '../../src/plan/plan.ts';
+import { live, nights, planAt, slices } from '../support/planned-nights.ts';
+import { countMetric, loadedPeriod, slice } from '../support/slice.ts';
+
+const ASOF = new Date('2026-06-30T02:30:00Z');
+
+const daily = slice({
+  name: 'daily',
+  dimensions: ['day', 'app'],
+  metrics: ['installs'],
+  datePeriod: { first: { day: day('2026-05-01') }, last: { daysAgo: 1 } },
+});
+const since = (of: Slice, name: string, first: string): Slice => ({
+  ...of,
+  name,
+  datePeriod: { first: { day: day(first) }, last: { daysAgo: 1 } },
+});
+
+function planOf(of: Slice, ledger: SliceLedger = emptyLedger): SlicePlan {
+  const metrics = of.metrics.map((id) => countMetric(id, 7));
+  return planSlice({ slice: of, metrics, ledger, asOf: ASOF, forced: null });
+}
+
+/** A live table in which each of these days was fetched so many days ago. */
+function fetched(of: Slice, days: readonly (readonly [string, number])[]): SliceLedger {
+  const periods = days.map(([start, daysAgo]): readonly [Day, LoadedPeriod] => {
+    const bucket = { start: day(start), end: addDays(day(start), 1) };
+    const fetchedAt = new Date(ASOF.getTime() - daysAgo * 86_400_000);
+    return [bucket.start, loadedPeriod({ bucket, fetchedAt, metrics: of.metrics, rows: 40_000 })];
+  });
+  const fingerprint = fingerprintOf(of);
+  const table = {
+    fingerprint,
+    tableName: 't',
+    state: 'live',
+    weekStartsOn: null,
+    maxDays: 1,
+    parts: null,
+    periods: new Map(periods),
+  } as const;
+  return { live: table, building: null };
+}
+
+const reasonOf = ({ periods }: Window): string => periods[0]?.reason ?? '';
+const named = (plans: readonly SlicePlan[]): string[] =>
+  inOrder(plans).map((window) => `${window.slice.name} ${labelOf(window)} ${reasonOf(window)}`);
+
+describe('the windows of a run', () => {
+  test('of a slice that was never loaded begin with its newest 31 days, and its history goes back from there', () => {
+    expect(named([planOf(daily)])).toEqual(['daily 2026-05-30:2026-06-29 new', 'daily 2026-05-01:2026-05-29 new']);
+  });
+
+  test('bring yesterday first, then what ripens, then holes, each newest first', () => {
+    const of = since(daily, 'daily', '2026-06-10');
+    const old = ['2026-06-10', '2026-06-11', '2026-06-13', '2026-06-16', '2026-06-17'].map(
+      (start) => [start, 10] as const,
+    );
+    const recent = ['2026-06-19', '2026-06-21', '2026-06-23', '2026-06-28'].map((start) => [start, 1] as const);
+    const plan = planOf(of, fetched(of, [...old, ...recent]));
+    expect(named([plan])).toEqual([
+      'daily 2026-06-29:2026-06-29 new',
+      'daily 2026-06-28:2026-06-28 maturing',
+      'daily 2026-06-23:2026-06-23 maturing',
+      'daily 2026-06-17:2026-06-17 became final',
+      'daily 2026-06-16:2026-06-16 became final',
+      'daily 2026-06-13:2026-06-13 became final',
+      ...['27', '26', '25', '24', '22', '20', '18', '15', '14', '12'].map(
+        (number) => `daily 2026-06-${number}:2026-06-${number} missing`,
+      ),
+    ]);
+  });
+
+  test('bring yesterday of every slice before the history of any, which a slice new to the configuration has most of', () => {
+    const known = since(daily, 'known', '2026-06-28');
+    const plans = [planOf(daily), planOf(known, fetched(known, [['2026-06-28', 1]]))];
+    const expected = [
+      'daily 2026-05-30:2026-06-29 new',
+      'known 2026-06-29:2026-06-29 new',
+      'known 2026-06-28:2026-06-28 maturing',
+      'daily 2026-05-01:2026-05-29 new',
+    ];
+    expect(named(plans)).toEqual(expected);
+    expect(named(plans.toReversed())).toEqual([expected[1], expected[0], ...expected.slice(2)]);
+  });
+
+  test('doubt what 1 run alone found empty, or nobody proved, before they fill holes', () => {
+    const of = since(daily, 'daily', '2026-06-01');
+    const known = fetched(of, [
+      ['2026-06-02', 1],
+      ['2026-06-20', 0],
+    ]);
+    const having = (change: Partial<LoadedPeriod>): SliceLedger => {
+      const periods = new Map(known.live?.periods);
+      const [[start, first] = []] = periods;
+      if (start !== undefined && first !== undefined) periods.set(start, { ...first, ...change });
+      return { building: null, live: known.live && { ...known.live, periods } };
+    };
+    const [doubted, unproven] = [having({ rows: 0, emptyRuns: 1 }), having({ verdict: 'unproven' })];
+    const reasons = [doubted, unproven].map((ledger) => new Set(inOrder([planOf(of, ledger)]).map(reasonOf)));
+    expect(reasons.map((each) => [...each].join(', '))).toEqual(['new, empty, missing', 'new, unproven, missing']);
+  });
+});
+
+test('the order is the plan’s windows, each once; the newest due period of every slice comes before any history', () => {
+  fc.assert(
+    fc.property(fc.array(fc.tuple(slices, nights), { minLength: 1, maxLength: 3 }), (given) => {
+      const plans = given.map(([of, series], index) => {
+        const { ledger, asOf } = live(of, series);
+        return planAt({ ...of, name: `s${index}` }, ledger, new Date(asOf.getTime() + 86_400_000));
+      });
+      const ordered = inOrder(plans);
+      expect(new Set(ordered)).toEqual(new Set(plans.flatMap(({ windows }) => windows)));
+      expect(ordered).toHaveLength(plans.reduce((sum, { windows }) => sum + windows.length, 0));
+      const fresh = new Set(['new', 'open']);
+      const firstHistory = ordered.findIndex(({ periods }) =>
+        periods.every(({ reason }) => ['missing', 'metric added', 'meaning changed'].includes(reason)),
+      );
+      const late = plans.filter(({ windows }) => {
+        const newest = windows.at(-1);
+        if (newest === undefined || firstHistory < 0 || !newest.periods.some(({ reason }) => fresh.has(reason)))
+          return false;
+        return ordered.indexOf(newest) > firstHistory;
+      });
+      expect(late).toEqual([]);
+    }),
+    { numRuns: 60 },
+  );
+});
