@@ -6,7 +6,6 @@ import type { Config, PublishTarget } from '../config/config.ts';
 import { asFailure } from '../errors.ts';
 import { copiesOfOthers, identityOf, type Identity } from '../publish/identity.ts';
 import { askBucket } from '../publish/s3-lake.ts';
-import { unconfiguredSlices } from '../status/status.ts';
 import { unwritablePlaces } from '../unwritable-places.ts';
 import { findingOf, type Finding } from './finding.ts';
 import { withWarehouse } from './open.ts';
@@ -35,8 +34,7 @@ async function bucketFindings(target: PublishTarget, signal: AbortSignal): Promi
   }
 }
 
-async function warehouseFindings(config: Config, signal: AbortSignal): Promise<Finding[]> {
-  const { warehouse: path, publish } = config;
+async function warehouseFindings({ warehouse: path, publish }: Config, signal: AbortSignal): Promise<Finding[]> {
   const othersIn = async (own: Identity): Promise<Finding[]> =>
     (await copiesOfOthers(publish, own, signal)).map(findingOf);
   try {
@@ -47,21 +45,13 @@ async function warehouseFindings(config: Config, signal: AbortSignal): Promise<F
   }
   try {
     const request = { mode: 'read', lockWaitMs: NO_WAIT_MS, emit: () => {} } as const;
-    return await withWarehouse(path, request, async (warehouse) => {
-      const others = await othersIn(await identityOf(warehouse));
-      return [...others, ...(await unconfiguredSlices(config, warehouse)).map(unconfiguredNote)];
-    });
+    return await othersIn(await withWarehouse(path, request, identityOf));
   } catch (thrown) {
     signal.throwIfAborted();
     const failure = asFailure(thrown);
     if (failure.code !== 'WAREHOUSE_LOCKED') return [findingOf(failure)];
     return [{ ...note(`${failure.message} Its version was not checked.`), severity: 'warning' }];
   }
-}
-
-function unconfiguredNote(slice: string): Finding {
-  const words = note(`The warehouse held the slice ${slice}, which is no longer configured.`);
-  return { ...words, hint: `To remove it, run \`ripen drop --slice ${slice}\`.` };
 }
 
 function note(message: string): Finding {

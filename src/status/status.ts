@@ -72,7 +72,7 @@ export async function readStatus(config: Config, warehouse: Warehouse | null, as
 }
 
 /** The slices a warehouse holds that a configuration no longer has, in order of their names. */
-export async function unconfiguredSlices({ slices }: Pick<Config, 'slices'>, warehouse: Warehouse): Promise<string[]> {
+async function unconfiguredSlices({ slices }: Pick<Config, 'slices'>, warehouse: Warehouse): Promise<string[]> {
   const held = await warehouse.rows(statement('publish/slices'), [], z.object({ slice: z.string() }));
   return held.map(({ slice }) => slice).filter((name) => slices.every((slice) => slice.name !== name));
 }

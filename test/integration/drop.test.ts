@@ -8,7 +8,6 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import * as z from 'zod';
 
 import { drop, type DropArguments } from '../../src/commands/drop.ts';
-import { placeFindings } from '../../src/commands/check-places.ts';
 import type { Config } from '../../src/config/config.ts';
 import { drop as dropVerb, publish, readConfig, status } from '../../src/index.ts';
 import { day } from '../../src/model/calendar.ts';
@@ -139,17 +138,13 @@ describe('a slice that is no longer configured', () => {
     config = await configured(all.filter((name) => name !== 'daily'));
   });
 
-  test('is named by status and by check, with the command that removes it, and all is well', async () => {
+  test('is named by status, with the command that removes it, and all is well', async () => {
     const { health, unconfigured } = await status(config, { asOf: NIGHT });
     expect(unconfigured).toEqual(['daily']);
     expect(health.findings).toContainEqual({
       message: 'daily is no longer configured; what was loaded of it is kept.',
       hint: 'To remove it, run `ripen drop --slice daily`.',
     });
-    const findings = await placeFindings(config, new AbortController().signal);
-    expect(findings).toMatchObject([
-      { severity: 'note', code: null, hint: 'To remove it, run `ripen drop --slice daily`.' },
-    ]);
   });
 
   test('is gone from tables, views, ledger, snapshot and lake once that is agreed to; the others are as they were', async () => {
