@@ -6,7 +6,9 @@
  * stop a load; the first signal lets the command finish or roll back, the second ends the process at once.
  */
 
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline/promises';
 
 import { parseCommandLine } from './commands/command-line.ts';
 import { failureLines } from './commands/failure-text.ts';
@@ -46,11 +48,25 @@ const shell: Shell = {
   print: (text) => process.stdout.write(`${safe(text)}\n`),
   tell: (text) => process.stderr.write(`${safe(text)}\n`),
   paint: (text) => process.stderr.write(scrub(text)),
+  ask,
 };
 
 /** Scrubbed last: a secret with a control character in it is whole again once that is gone. */
 function safe(text: string | JsonLine): string {
   return text instanceof JsonLine ? text.text : scrub(printable(text));
+}
+
+/** A signal ends the waiting; the end of the input is an empty answer. */
+async function ask(question: string): Promise<string | null> {
+  if (!process.stdin.isTTY || !process.stderr.isTTY) return null;
+  // The terminal itself edits the line and turns Ctrl-C into a signal.
+  const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false });
+  const ended = once(lines, 'close').then(() => '');
+  try {
+    return await Promise.race([lines.question(scrub(printable(question)), { signal: stopping.signal }), ended]);
+  } finally {
+    lines.close();
+  }
 }
 
 // A reader that has seen enough (`| head`) closes its end: what is left to write is lost, the load is not.

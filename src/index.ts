@@ -6,9 +6,10 @@
  */
 
 import type { Config } from './config/config.ts';
+import type { Dropped, Loss } from './drop.ts';
 import type { Emit } from './events.ts';
 import type { CatalogItem, CatalogSection } from './model/catalog.ts';
-import type { DayInterval } from './model/calendar.ts';
+import type { Day, DayInterval } from './model/calendar.ts';
 import type { PlanReport } from './plan-report.ts';
 import type { Publication } from './publish/publish.ts';
 import type { Simulator, SimulatorOptions } from './simulator/simulator.ts';
@@ -19,8 +20,9 @@ import type { Finding } from './commands/finding.ts';
 export type { Config } from './config/config.ts';
 export type { Emit, RunEvent } from './events.ts';
 export type { CatalogItem, CatalogSection } from './model/catalog.ts';
-export type { DayInterval } from './model/calendar.ts';
+export type { Day, DayInterval } from './model/calendar.ts';
 export type { PlanReport } from './plan-report.ts';
+export type { Dropped, Loss } from './drop.ts';
 export type { Publication, Published } from './publish/publish.ts';
 export type { Simulator, SimulatorOptions } from './simulator/simulator.ts';
 export type { PeriodStatus, SliceStatus, StatusReport } from './status/status-report.ts';
@@ -53,6 +55,14 @@ export interface BackfillOptions extends Circumstances {
   readonly days: DayInterval;
   /** Loads an answer, too, that would take more than half of the rows. */
   readonly acceptLoss?: boolean;
+}
+
+export interface DropOptions extends Circumstances {
+  readonly slice: string;
+  /** Only the periods that ended by the start of this day; all by default. */
+  readonly before?: Day;
+  /** Told what would be deleted; false leaves everything as it is. Nobody is asked by default. */
+  readonly agree?: (loss: Loss) => Promise<boolean>;
 }
 
 const LOCK_WAIT_MS = 60_000;
@@ -133,6 +143,17 @@ export async function publish(config: Config, options: Circumstances = {}): Prom
   return withWarehouse(config.warehouse, { mode: 'write', lockWaitMs, emit, signal }, async (warehouse) =>
     publishCopies(config, warehouse, emit, signal),
   );
+}
+
+/**
+ * Removes a slice, configured or not, or its periods that ended by the start of a day, from the warehouse and from every
+ * copy; the next sync loads what is configured anew.
+ */
+export async function drop(config: Config, options: DropOptions): Promise<Dropped> {
+  const { dropSlice } = await import('./drop.ts');
+  const { slice, before = null, lockWaitMs = LOCK_WAIT_MS } = options;
+  const { emit = silent, signal = never(), agree = async () => true } = options;
+  return dropSlice(config, { slice, before, lockWaitMs }, { emit, signal, agree });
 }
 
 /** What filters-data lists: every item, or those whose id or names hold a word; with a section its metrics alone. */

@@ -1,10 +1,10 @@
 /** `ripen export`: one slice as a file, or on stdout. */
 
-import { parseDay, type Day } from '../model/calendar.ts';
+import type { Day } from '../model/calendar.ts';
 import { Failure } from '../errors.ts';
 import { exportFormats, type ExportFormat } from '../publish/export-sql.ts';
 import { exportSlice } from '../publish/export.ts';
-import { durationOf } from './instant.ts';
+import { dayOf, durationOf } from './instant.ts';
 import { countText } from './measure.ts';
 import { namedSlices } from './named-slices.ts';
 import { openConfig, withWarehouse } from './open.ts';
@@ -59,11 +59,5 @@ function formatNamed(text: string | undefined): ExportFormat | null {
   });
 }
 
-function dayNamed(text: string | undefined, option: string): Day | null {
-  if (text === undefined) return null;
-  const found = parseDay(text);
-  if (found !== null) return found;
-  throw new Failure('USAGE_INVALID', `${option} was ${text}, which is not a date of the form YYYY-MM-DD.`, {
-    hint: 'Give a day such as 2026-01-31.',
-  });
-}
+const dayNamed = (text: string | undefined, option: string): Day | null =>
+  text === undefined ? null : dayOf(text, option);

@@ -48,7 +48,7 @@ export function durationOf(text: string, option: string): number {
 
 /** The days from the first to the last, both inclusive, as a half-open interval. */
 export function dayRange(from: string, to: string): DayInterval {
-  const [first, last] = [civilDay(from, '--from'), civilDay(to, '--to')];
+  const [first, last] = [dayOf(from, '--from'), dayOf(to, '--to')];
   if (last < first) {
     throw new Failure('USAGE_INVALID', `--from ${first} was later than --to ${last}.`, {
       hint: 'Give the first day as --from and the last day as --to.',
@@ -57,7 +57,8 @@ export function dayRange(from: string, to: string): DayInterval {
   return { start: first, end: addDays(last, 1) };
 }
 
-function civilDay(text: string, option: string): Day {
+/** A civil day; `USAGE_INVALID` naming the option for anything else. */
+export function dayOf(text: string, option: string): Day {
   const parsed = parseDay(text);
   if (parsed === null) {
     throw new Failure('USAGE_INVALID', `${option} was "${text}", which is no date.`, {

@@ -27,6 +27,8 @@ export interface Shell {
   readonly stdout: Writable;
   /** Writes lines to stderr: progress, events, failures. */
   tell(text: string | JsonLine): void;
+  /** Asks on the terminal and waits for a line; null where there is none to ask at. */
+  ask(question: string): Promise<string | null>;
   /** Writes to stderr as it is, control sequences included. */
   paint(text: string): void;
 }

@@ -44,6 +44,12 @@ export const publishOptions = {
   dbt: { type: 'string', describe: 'Only write sources.yml for dbt to this file, or -' },
   'lock-wait': lockWait,
 } as const;
+export const dropOptions = {
+  slice: { ...needed, describe: 'The slice, configured or not' },
+  before: { ...text, describe: 'Only periods that ended by this day, YYYY-MM-DD' },
+  yes: { type: 'boolean', default: false, describe: 'Do not ask' },
+  'lock-wait': lockWait,
+} as const;
 export const catalogOptions = {
   section: { choices: catalogSections, requiresArg: true, describe: 'Only metrics of this section' },
 } as const;

@@ -10,6 +10,7 @@ import type { Act } from './shell.ts';
 import {
   backfillOptions,
   catalogOptions,
+  dropOptions,
   exportOptions,
   globalOptions,
   linksCreateOptions,
@@ -32,6 +33,7 @@ export const commandNames = [
   'status',
   'replay',
   'publish',
+  'drop',
   'catalog',
   'partners',
   'links',
@@ -57,7 +59,6 @@ const HELP_COLUMNS = 80;
 
 /** What `ripen --help` lists: all commands, without the options they share, which would not fit a screen with them. */
 const overview = `ripen <command> [options]; \`ripen <command> --help\` shows the options
-
 Pulls reports into a warehouse and refreshes every cohort until it is final.`;
 
 /** What kind of help was asked for: none, that of `ripen` itself, or that of a command. */
@@ -166,6 +167,17 @@ export function declareCommands(
           .example('ripen publish --ddl trino', 'the statements to read the lake with'),
       (args) => {
         chooser.choose(async (shell) => (await import('./publish.ts')).publish(args, shell));
+      },
+    )
+    .command(
+      'drop',
+      'Remove a slice, or its oldest periods, everywhere',
+      (cli) =>
+        cli
+          .options(chooser.offer(dropOptions))
+          .example('ripen drop --slice network_old', 'says what that deletes, and asks'),
+      (args) => {
+        chooser.choose(async (shell) => (await import('./drop.ts')).drop(args, shell));
       },
     )
     .command(

@@ -5,6 +5,7 @@
  * only ever meet the old content or the new.
  */
 
+import type { Day } from '../model/calendar.ts';
 import { dateDimensions } from '../model/dimension.ts';
 
 /** A file as it lies there. */
@@ -54,6 +55,19 @@ export function filePath(table: string, periodFolder: string | null): string {
 
 export function isPeriodFolder(name: string): boolean {
   return PERIOD_FOLDER.test(name);
+}
+
+/** Files of a slice: all, or those of periods that begin before a day. */
+export interface SliceFiles {
+  readonly slice: string;
+  readonly before: Day | null;
+}
+
+/** Those that lie in a lake, under names the lake gives. */
+export async function pathsOf(store: LakeStore, { slice, before }: SliceFiles): Promise<string[]> {
+  const paths = [...(await store.files(slice)).keys()];
+  if (before === null) return paths;
+  return paths.filter((path) => (/=([-\d]+)\/[^/]+$/.exec(path)?.[1] ?? before) < before);
 }
 
 /** Whether a lake gives such a path to a file of the table; nothing else there is ever touched. */

@@ -11,7 +11,13 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 import { tablesOf } from './contents.ts';
 
 /** Tables beside the slices, where they exist; one file each, sorted. */
-export const dimensionTables = [...catalogTables, 'links', 'links_history', 'partners', 'partners_history'].toSorted();
+export const dimensionTables: readonly string[] = [
+  ...catalogTables,
+  'links',
+  'links_history',
+  'partners',
+  'partners_history',
+].toSorted();
 
 /** What the ledger says of cells; no slice can have the name. */
 export const FINALITY = 'ripen_finality';
@@ -94,6 +100,11 @@ async function finalityTable(warehouse: Warehouse, slices: readonly string[]): P
     metrics: [],
     source: `(select ${names} from ripen.finality where ${published} order by slice, metric, period)`,
   };
+}
+
+/** Whether a lake has a table of the name that is no slice. */
+export function isTableOfLakes(name: string): boolean {
+  return name === FINALITY || dimensionTables.includes(name);
 }
 
 /**

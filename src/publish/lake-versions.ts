@@ -86,22 +86,30 @@ async function makeVersion(file: string, version: string): Promise<void> {
 /** What file systems say that have no hard links, or no more of them. */
 const withoutLinks = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'EMLINK', 'ENOSYS']);
 
+/** What is known of versions no catalog reads: since when, and of which files none is to be kept. */
+export interface PastVersions {
+  readonly retired: readonly RetiredVersion[];
+  readonly dropped: ReadonlySet<string>;
+}
+
 /**
- * Removes what was retired long enough ago, and whatever killed runs left unfinished. Returns what is retired now, by
- * path. `current` are the paths the catalog reads.
+ * Removes what was retired long enough ago or dropped, and whatever killed runs left unfinished. Returns what is retired
+ * now, by path. `current` are the paths the catalog reads.
  */
 export async function retireVersions(
   root: string,
   current: ReadonlySet<string>,
-  known: readonly RetiredVersion[],
+  past: PastVersions,
   nowMs: number,
 ): Promise<RetiredVersion[]> {
-  const since = new Map(known.map((version) => [version.path, version.since]));
+  const since = new Map(past.retired.map((version) => [version.path, version.since]));
+  const dropped = new Set([...past.dropped].map((path) => dirname(versionPath(path, ''))));
   const retired: RetiredVersion[] = [];
   for (const path of await versionsIn(root)) {
     if (current.has(path)) continue;
     const found = { path, since: since.get(path) ?? new Date(nowMs).toISOString() };
-    if (path.endsWith('.parquet') && nowMs - Date.parse(found.since) < KEPT_MS) {
+    const isKept = path.endsWith('.parquet') && !dropped.has(dirname(path));
+    if (isKept && nowMs - Date.parse(found.since) < KEPT_MS) {
       retired.push(found);
       continue;
     }

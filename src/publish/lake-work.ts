@@ -7,7 +7,7 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 import { CATALOG, catalogContent } from './lake-catalog.ts';
 import { wantedFiles, type WantedFile } from './lake-files.ts';
 import { catalogStatements } from './lake-sql.ts';
-import type { LakeStore, StoredFile } from './lake-store.ts';
+import { pathsOf, type LakeStore, type SliceFiles, type StoredFile } from './lake-store.ts';
 import { lakeTables, type LakeTable } from './lake-table.ts';
 import { versionPath } from './lake-versions.ts';
 import { storedFile } from './local-lake.ts';
@@ -22,14 +22,22 @@ export interface Work {
   readonly stale: ReadonlyMap<WantedFile, Reason>;
   /** Files of periods that are gone. */
   readonly gone: readonly string[];
+  /** Of those the ones of which no version is kept either. */
+  readonly dropped: ReadonlySet<string>;
   /** The statements of the catalog; empty for a lake without one. */
   readonly statements: readonly string[];
   readonly isCatalogStale: boolean;
 }
 
+/** What is to be in a lake: the slices, and without a trace what was dropped of one. */
+export interface LakeContent {
+  readonly slices: readonly Slice[];
+  readonly dropped?: SliceFiles;
+}
+
 /** Compares the warehouse with a lake; writes nothing. */
 export async function findWork(
-  slices: readonly Slice[],
+  { slices, dropped: without }: LakeContent,
   warehouse: Warehouse,
   store: LakeStore,
   known: KnownLake,
@@ -48,8 +56,10 @@ export async function findWork(
     if (reason !== null) stale.set(file, reason);
   }
   const wanted = new Set(files.map(({ path }) => path));
-  const gone = [...stored.keys()].filter((path) => !wanted.has(path));
-  const work = { tables, files, stored, stale, gone };
+  const unwanted = (path: string): boolean => !wanted.has(path);
+  const dropped = new Set(without === undefined ? [] : (await pathsOf(store, without)).filter(unwanted));
+  const gone = [...new Set([...[...stored.keys()].filter(unwanted), ...dropped])];
+  const work = { tables, files, stored, stale, gone, dropped };
   if (store.catalog === null) return { ...work, statements: [], isCatalogStale: false };
   const statements = statementsFor(tables, files, store.root);
   const catalog = { path: CATALOG, content: catalogContent(statements) };

@@ -9,16 +9,15 @@
 
 import type { PublishTarget } from '../config/config.ts';
 import { Failure } from '../errors.ts';
-import type { Slice } from '../model/slice.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { openLanes } from './lanes.ts';
 import { CATALOG, catalogContent, replaceCatalog } from './lake-catalog.ts';
 import type { WantedFile } from './lake-files.ts';
 import { copyPeriod } from './lake-sql.ts';
-import type { LakeStore, StoredFile } from './lake-store.ts';
+import { pathsOf, type LakeStore, type SliceFiles, type StoredFile } from './lake-store.ts';
 import { FINALITY } from './lake-table.ts';
 import { keepVersions, retireVersions, versionPath, VERSIONS } from './lake-versions.ts';
-import { findWork, type Work } from './lake-work.ts';
+import { findWork, type LakeContent, type Work } from './lake-work.ts';
 import { openLocalLake, storedFile } from './local-lake.ts';
 import { beginReplacing, finishReplacing, MANIFEST, readManifest, type KnownLake, type Manifest } from './manifest.ts';
 import { refuseForeign, strangersInCatalog } from './occupant.ts';
@@ -30,7 +29,7 @@ type Lake = Extract<PublishTarget, { kind: 'parquet' }>;
 
 /** Brings a lake up to the warehouse and says what that took; a lake that is up to date is not written to at all. */
 export async function publishLake(
-  slices: readonly Slice[],
+  content: LakeContent,
   warehouse: Warehouse,
   lake: Lake,
   signal: AbortSignal,
@@ -41,8 +40,23 @@ export async function publishLake(
     const known = await readManifest(store);
     const own = await identityOf(warehouse);
     refuseOthers(lake.path, known.warehouse, own);
-    const work = await findWork(slices, warehouse, store, known);
+    const work = await findWork(content, warehouse, store, known);
     return await carryOut(work, { warehouse, own, lake, store, known, signal });
+  } finally {
+    await store.close();
+  }
+}
+
+/** The files a lake has of a slice, as paths. */
+export async function filesOfSlice(
+  lake: Lake,
+  warehouse: Warehouse,
+  files: SliceFiles,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const store = await openLake(lake, warehouse, signal);
+  try {
+    return await pathsOf(store, files);
   } finally {
     await store.close();
   }
@@ -70,7 +84,11 @@ async function carryOut(work: Work, place: Place): Promise<CopyReport> {
   if (changing.length > 0) await beginReplacing(store, changing);
   for (const { name } of work.tables) await store.prepare(name);
   await inLanes(store, work.gone, signal, async (path) => store.remove(path));
-  for (const { name } of work.tables) await store.settle(name);
+  const changed = new Set([
+    ...work.tables.map(({ name }) => name),
+    ...work.gone.map((path) => path.split('/')[0] ?? ''),
+  ]);
+  for (const folder of changed) await store.settle(folder);
   const isFinality = ({ table }: WantedFile): boolean => table.name === FINALITY;
   const cells = await writeFiles(
     stale.filter((file) => !isFinality(file)),
@@ -121,8 +139,9 @@ async function refreshCatalog(
   const made = await keepVersions(store.root, lake.mode, work.files, rewritten);
   if (work.isCatalogStale) await replaceCatalog(store.catalog, work.statements, lake.mode);
   const current = new Set(work.files.map(({ path, content }) => versionPath(path, content)));
-  const isOldNews = known.retired.length === 0 && !work.isCatalogStale;
-  const retired = isOldNews ? [] : await retireVersions(store.root, current, known.retired, Date.now());
+  const isOldNews = known.retired.length === 0 && !work.isCatalogStale && work.dropped.size === 0;
+  const past = { retired: known.retired, dropped: work.dropped };
+  const retired = isOldNews ? [] : await retireVersions(store.root, current, past, Date.now());
   const bytes = (await storedFile(store.catalog))?.bytes ?? 0;
   return {
     versionsMade: made - rewritten.size,

@@ -8,9 +8,9 @@
 import type { Config, PublishTarget } from '../config/config.ts';
 import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
-import type { Slice } from '../model/slice.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { publishLake } from './lake.ts';
+import type { LakeContent } from './lake-work.ts';
 import type { CopyReport } from './report.ts';
 import { publishSnapshot } from './snapshot.ts';
 
@@ -31,7 +31,7 @@ export interface Publication {
  * signal's reason.
  */
 export async function publish(
-  config: Pick<Config, 'publish' | 'slices'>,
+  config: Pick<Config, 'publish'> & LakeContent,
   warehouse: Warehouse,
   emit: Emit,
   signal: AbortSignal,
@@ -43,7 +43,7 @@ export async function publish(
       signal.throwIfAborted();
       const startedAt = performance.now();
       try {
-        const report = await publishTarget(config.slices, session, target, signal);
+        const report = await publishTarget(config, session, target, signal);
         const { kind, path } = target;
         const ms = Math.round(performance.now() - startedAt);
         published.push({ kind, path, ...report });
@@ -58,12 +58,12 @@ export async function publish(
 }
 
 async function publishTarget(
-  slices: readonly Slice[],
+  content: LakeContent,
   warehouse: Warehouse,
   target: PublishTarget,
   signal: AbortSignal,
 ): Promise<CopyReport> {
-  if (target.kind === 'parquet') return publishLake(slices, warehouse, target, signal);
+  if (target.kind === 'parquet') return publishLake(content, warehouse, target, signal);
   return publishSnapshot(warehouse, target, signal);
 }
 

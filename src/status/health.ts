@@ -12,7 +12,8 @@ const MISSING_AGE_DAYS = 2;
 const MOST_FAILURES = 5;
 
 interface Finding {
-  readonly state: Exclude<HealthState, 'well'>;
+  /** `well` is worth knowing and no trouble. */
+  readonly state: HealthState;
   readonly message: string;
   readonly hint: string | null;
 }
@@ -24,18 +25,23 @@ export function healthOf(report: Omit<StatusReport, 'health'>): Health {
     ...(newest === undefined ? [neverLoaded] : [...runFindings(newest), ...lateFindings(newest, report.as_of)]),
     ...(newest === undefined ? [] : [...missingFindings(report), ...doubtfulFindings(report)]),
     ...rejectedFindings(report),
+    ...report.unconfigured.map(unconfiguredFinding),
   ];
-  const state = findings.some((finding) => finding.state === 'failed')
-    ? 'failed'
-    : findings.length > 0
-      ? 'watch'
-      : 'well';
+  const state = gravest.find((each) => findings.some((finding) => finding.state === each)) ?? 'well';
   return {
     state,
     headline: headlineOf(state, newest),
     findings: findings.map(({ message, hint }) => ({ message, hint })),
   };
 }
+
+const gravest = ['failed', 'watch', 'well'] as const satisfies readonly HealthState[];
+
+const unconfiguredFinding = (slice: string): Finding => ({
+  state: 'well',
+  message: `${slice} is no longer configured; what was loaded of it is kept.`,
+  hint: `To remove it, run \`ripen drop --slice ${slice}\`.`,
+});
 
 const neverLoaded: Finding = {
   state: 'watch',

@@ -166,6 +166,8 @@ export interface StatusReport {
   readonly health: Health;
   /** In configured order. */
   readonly slices: readonly SliceStatus[];
+  /** Names of slices the warehouse holds that are no longer configured. */
+  readonly unconfigured: readonly string[];
   /** The newest 14, newest first. */
   readonly runs: readonly RunStatus[];
   readonly warnings: readonly RunWarning[];

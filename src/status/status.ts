@@ -69,8 +69,15 @@ export async function readStatus(config: Config, warehouse: Warehouse | null, as
     slices.push(sliceStatus(slice, held, asOf));
   }
   const runs = warehouse === null ? noRuns : await readLastRuns(warehouse);
-  const report = { as_of: asOf.toISOString(), warehouse: config.warehouse, slices, ...runs };
+  const unconfigured = warehouse === null ? [] : await unconfiguredSlices(config, warehouse);
+  const report = { as_of: asOf.toISOString(), warehouse: config.warehouse, slices, unconfigured, ...runs };
   return { ...report, health: healthOf(report) };
+}
+
+/** The slices a warehouse holds that a configuration no longer has, in order of their names. */
+async function unconfiguredSlices({ slices }: Pick<Config, 'slices'>, warehouse: Warehouse): Promise<string[]> {
+  const held = await warehouse.rows(statement('publish/slices'), [], z.object({ slice: z.string() }));
+  return held.map(({ slice }) => slice).filter((name) => slices.every((slice) => slice.name !== name));
 }
 
 async function readHeld(warehouse: Warehouse, slice: string, asOf: Date): Promise<Held> {

@@ -113,6 +113,7 @@ export function sampleReport(slices: readonly SliceStatus[], change: Partial<Sta
     warehouse: '/srv/warehouse.duckdb',
     slices,
     runs: [sampleRun()],
+    unconfigured: [],
     warnings: [],
     rejected_rows: [],
     ...change,

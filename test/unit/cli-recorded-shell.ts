@@ -9,13 +9,18 @@ export interface RecordedShell extends Shell {
   readonly printed: string[];
   readonly told: string[];
   readonly painted: string[];
+  readonly asked: string[];
   advance(ms: number): void;
 }
 
-export function recordedShell(options: Partial<Pick<Shell, 'isTerminal' | 'directory'>> = {}): RecordedShell {
+/** `answer` is what is typed at every question; without one there is no terminal to ask at. */
+export function recordedShell(
+  options: Partial<Pick<Shell, 'isTerminal' | 'directory'>> & { readonly answer?: string } = {},
+): RecordedShell {
   const printed: string[] = [];
   const told: string[] = [];
   const painted: string[] = [];
+  const asked: string[] = [];
   let at = Date.parse('2026-02-14T02:30:00Z');
   return {
     environment: {},
@@ -29,9 +34,14 @@ export function recordedShell(options: Partial<Pick<Shell, 'isTerminal' | 'direc
     print: (text) => printed.push(textOf(text)),
     tell: (text) => told.push(textOf(text)),
     paint: (text) => painted.push(text),
+    async ask(question) {
+      asked.push(question);
+      return options.answer ?? null;
+    },
     printed,
     told,
     painted,
+    asked,
     advance: (ms) => {
       at += ms;
     },

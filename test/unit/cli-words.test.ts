@@ -32,6 +32,7 @@ const commands = [
   ['status'],
   ['replay'],
   ['publish'],
+  ['drop'],
   ['export'],
   ['catalog'],
   ['partners'],

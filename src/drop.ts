@@ -1,0 +1,139 @@
+/**
+ * Removing a slice, or its oldest periods, from the warehouse and from the copies.
+ *
+ * The warehouse goes first, in one transaction; what a crash then left in the copies goes with the same command given
+ * again. Raw answers in the archive are not touched: they expire by themselves.
+ */
+
+import { randomUUID } from 'node:crypto';
+
+import type { Config } from './config/config.ts';
+import { Failure } from './errors.ts';
+import type { Emit } from './events.ts';
+import type { Day } from './model/calendar.ts';
+import { filesOfSlice } from './publish/lake.ts';
+import type { SliceFiles } from './publish/lake-store.ts';
+import { isTableOfLakes } from './publish/lake-table.ts';
+import { publish, type Publication } from './publish/publish.ts';
+import { refuseCopiesOfOthers, refuseUnwritablePlaces } from './unwritable-places.ts';
+import { forgetPeriods, forgetSlice, heldTables, rowsIn, type HeldTable } from './warehouse/forgetting.ts';
+import { openWarehouse } from './warehouse/opening.ts';
+import { recordSchemaChange } from './warehouse/runs.ts';
+import type { Warehouse } from './warehouse/warehouse.ts';
+
+export interface DropRequest {
+  readonly slice: string;
+  /** Only the periods that ended by the start of this day; null drops the slice. */
+  readonly before: Day | null;
+  readonly lockWaitMs: number;
+}
+
+/** What is deleted. */
+export interface Loss {
+  readonly slice: string;
+  readonly before: Day | null;
+  /** Whether a sync loads the slice. */
+  readonly is_configured: boolean;
+  readonly periods: number;
+  readonly rows: number;
+  /** Files of lakes. */
+  readonly files: number;
+}
+
+export interface Dropped extends Publication {
+  /** Null when it was not agreed to; then nothing was touched. */
+  readonly dropped: Loss | null;
+}
+
+interface Circumstances {
+  readonly emit: Emit;
+  readonly signal: AbortSignal;
+  /** Told what would be deleted; false leaves everything as it is. May throw. */
+  readonly agree: (loss: Loss) => Promise<boolean>;
+}
+
+/**
+ * Drops and publishes. Throws `USAGE_INVALID` where there is nothing to drop, and whatever `openWarehouse`,
+ * `refuseUnwritablePlaces` and `refuseCopiesOfOthers` throw.
+ */
+export async function dropSlice(
+  config: Config,
+  request: DropRequest,
+  { emit, signal, agree }: Circumstances,
+): Promise<Dropped> {
+  await refuseUnwritablePlaces(config);
+  const { slice, before, lockWaitMs } = request;
+  const warehouse = await openWarehouse(config.warehouse, { mode: 'write', lockWaitMs, emit, signal });
+  try {
+    await refuseCopiesOfOthers(config, warehouse, signal);
+    const tables = await heldTables(warehouse, slice, before);
+    const files = before === null ? { slice, before } : { slice, before: tables[0]?.endDay ?? null };
+    const loss = await measure({ config, warehouse, request, signal }, tables, files);
+    if (!(await agree(loss))) return { dropped: null, published: [], failures: [] };
+    signal.throwIfAborted();
+    await warehouse.transact(async () => {
+      if (before === null) await forgetSlice(warehouse, slice, tables);
+      else await forgetPeriods(warehouse, slice, before, tables);
+      await record(warehouse, loss);
+    });
+    return { dropped: loss, ...(await publish({ ...config, dropped: files }, warehouse, emit, signal)) };
+  } finally {
+    await warehouse.close();
+  }
+}
+
+const SLICE_NAME = /^[a-z][a-z0-9_]*$/;
+
+interface Place {
+  readonly config: Config;
+  readonly warehouse: Warehouse;
+  readonly request: DropRequest;
+  readonly signal: AbortSignal;
+}
+
+async function measure(
+  { config, warehouse, request, signal }: Place,
+  tables: readonly HeldTable[],
+  files: SliceFiles,
+): Promise<Loss> {
+  const { slice, before } = request;
+  const isDateless = tables.length > 0 && tables.every(({ grain }) => grain === null);
+  if (before !== null && isDateless) {
+    throw new Failure('USAGE_INVALID', `The slice ${slice} had no date dimension to drop periods by.`, {
+      hint: 'Leave out --before to drop the slice.',
+    });
+  }
+  let lost = 0;
+  // Of a slice the warehouse does not hold nobody knows when its periods end, and any other word is no name of files.
+  const hasFiles = SLICE_NAME.test(slice) && !isTableOfLakes(slice) && (before === null || tables.length > 0);
+  for (const target of hasFiles ? config.publish : []) {
+    if (target.kind === 'parquet') lost += (await filesOfSlice(target, warehouse, files, signal)).length;
+  }
+  const loss: Loss = {
+    slice,
+    before,
+    is_configured: config.slices.some(({ name }) => name === slice),
+    periods: tables.reduce((sum, { periods }) => sum + periods, 0),
+    rows: await rowsIn(warehouse, tables),
+    files: lost,
+  };
+  const isKnown = before === null && tables.length > 0;
+  if (isKnown || loss.periods + loss.rows + loss.files > 0) return loss;
+  const what = before === null ? `a slice ${slice}` : `periods of ${slice} that ended before ${before}`;
+  throw new Failure('USAGE_INVALID', `Neither the warehouse ${config.warehouse} nor a lake held ${what}.`, {
+    facts: { slice, before },
+    hint: 'See `ripen status` for what there is.',
+  });
+}
+
+/** What was deleted stays known, without what it was. */
+async function record(warehouse: Warehouse, { slice, before, periods, rows }: Loss): Promise<void> {
+  await recordSchemaChange(warehouse, {
+    runId: randomUUID(),
+    object: slice,
+    name: null,
+    change: before === null ? 'slice dropped' : `periods before ${before} dropped`,
+    before: `${periods} periods, ${rows} rows`,
+    after: null,
+  });
+}

@@ -1,0 +1,89 @@
+/** Forgetting a slice, or its oldest periods: its rows, its views and everything the ledger says of them. */
+
+import * as z from 'zod';
+
+import type { Day } from '../model/calendar.ts';
+import { dateDimensions, type DateDimension } from '../model/dimension.ts';
+import { identifier, literal } from './quoting.ts';
+import { count, dayShape } from './shapes.ts';
+import { statement } from './statements.ts';
+import type { Warehouse } from './warehouse.ts';
+
+/** A table that holds a slice under one meaning. */
+export interface HeldTable {
+  /** Quoted, with its schema. */
+  readonly name: string;
+  readonly grain: DateDimension | null;
+  /** Its periods that are to be forgotten. */
+  readonly periods: number;
+  /** The day before which its rows are to be forgotten; null for all rows. */
+  readonly endDay: Day | null;
+}
+
+const tableRow = z.object({ table_name: z.string(), periods: count, end_day: dayShape.nullable() });
+const columnRow = z.object({ column_name: z.string() });
+const rowCount = z.object({ rows: count });
+
+/** The tables of a slice, the live one first; none for a slice that was never loaded. */
+export async function heldTables(warehouse: Warehouse, slice: string, before: Day | null): Promise<HeldTable[]> {
+  const tables: HeldTable[] = [];
+  for (const row of await warehouse.rows(statement('drop/slice_tables'), [slice, before], tableRow)) {
+    const columns = await warehouse.rows(`select column_name from (describe ${row.table_name})`, [], columnRow);
+    const grain = dateDimensions.find((name) => columns.some(({ column_name: column }) => column === name)) ?? null;
+    tables.push({ name: row.table_name, grain, periods: row.periods, endDay: row.end_day });
+  }
+  return tables;
+}
+
+/** How many rows of the tables are to be forgotten. */
+export async function rowsIn(warehouse: Warehouse, tables: readonly HeldTable[]): Promise<number> {
+  let rows = 0;
+  for (const table of tables) {
+    const sql = `select count(*) as rows from ${table.name} where ${isForgotten(table)}`;
+    rows += (await warehouse.rows(sql, [], rowCount))[0]?.rows ?? 0;
+  }
+  return rows;
+}
+
+/** The bare column is compared, so that only the blocks of those days are read. */
+function isForgotten({ grain, endDay }: HeldTable): string {
+  if (endDay === null) return 'true';
+  if (grain === null) return 'false';
+  return `${identifier(grain)} < ${grain === 'hour' ? 'TIMESTAMP' : 'DATE'} ${literal(endDay)}`;
+}
+
+const ledgerRow = z.object({ table_name: z.string(), has_days: z.boolean(), has_period: z.boolean() });
+const viewRow = z.object({ view_name: z.string() });
+
+/** Removes a slice's tables and views and whatever the ledger says of it. Inside the caller's transaction. */
+export async function forgetSlice(warehouse: Warehouse, slice: string, tables: readonly HeldTable[]): Promise<void> {
+  for (const { view_name: view } of await warehouse.rows(statement('drop/views'), [slice], viewRow)) {
+    await warehouse.run(`drop view main.${identifier(view)}`);
+  }
+  for (const { name } of tables) await warehouse.run(`drop table ${name}`);
+  for (const { table_name: table } of await warehouse.rows(statement('drop/ledger_tables'), [], ledgerRow)) {
+    await warehouse.run(`delete from ripen.${identifier(table)} where slice = $1`, [slice]);
+  }
+  await warehouse.run('delete from ripen.schema_changes where object = $1', [slice]);
+}
+
+/** Removes the rows of the periods that ended by a day, and what the ledger says of them. Inside the caller's transaction. */
+export async function forgetPeriods(
+  warehouse: Warehouse,
+  slice: string,
+  before: Day,
+  tables: readonly HeldTable[],
+): Promise<void> {
+  for (const table of tables) await warehouse.run(`delete from ${table.name} where ${isForgotten(table)}`);
+  const endDay = tables[0]?.endDay ?? before;
+  for (const ledger of await warehouse.rows(statement('drop/ledger_tables'), [], ledgerRow)) {
+    const table = `ripen.${identifier(ledger.table_name)}`;
+    if (ledger.table_name === 'loads') continue;
+    if (ledger.has_days) {
+      await warehouse.run(`delete from ${table} where slice = $1 and end_day <= $2::date`, [slice, before]);
+    } else if (ledger.has_period) {
+      await warehouse.run(`delete from ${table} where slice = $1 and period < $2::date`, [slice, endDay]);
+    }
+  }
+  await warehouse.run(statement('drop/forget_loads'), [slice, before]);
+}

@@ -1,0 +1,276 @@
+/** `ripen drop`: a slice, or its oldest periods, leaves the warehouse and every copy, and nothing else does. */
+
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import * as z from 'zod';
+
+import { drop, type DropArguments } from '../../src/commands/drop.ts';
+import type { Config } from '../../src/config/config.ts';
+import { drop as dropVerb, publish, readConfig, status } from '../../src/index.ts';
+import { day } from '../../src/model/calendar.ts';
+import { ask } from '../support/sample-warehouse.ts';
+import { smallWorld } from '../support/night.ts';
+import { openScenario, type Scenario } from '../support/scenario.ts';
+import { failureFrom } from '../support/scripted-server.ts';
+import { slice } from '../support/slice.ts';
+import { recordedShell, type RecordedShell } from '../unit/cli-recorded-shell.ts';
+
+const FIRST_NIGHT = new Date('2026-04-02T06:00:00Z');
+const NIGHT = new Date('2026-04-12T06:00:00Z');
+const from = (first: string) => ({ first: { day: day(first) }, last: { daysAgo: 1 } });
+
+const daily = slice({
+  name: 'daily',
+  dimensions: ['day', 'app_token'],
+  metrics: ['installs', 'cost'],
+  datePeriod: from('2026-03-25'),
+});
+const hourly = slice({
+  name: 'hourly',
+  dimensions: ['hour', 'os_name'],
+  metrics: ['installs'],
+  datePeriod: from('2026-04-08'),
+});
+const monthly = slice({
+  name: 'monthly',
+  dimensions: ['month'],
+  metrics: ['installs'],
+  datePeriod: from('2026-01-01'),
+});
+const dateless = slice({
+  name: 'dateless',
+  dimensions: ['app_token'],
+  metrics: ['installs'],
+  datePeriod: from('2026-04-01'),
+});
+const slices = [daily, hourly, monthly, dateless];
+/** What is being built of it beside the live table. */
+const changed = { ...daily, dimensions: [...daily.dimensions, 'os_name'], datePeriod: from('2026-03-30') };
+
+let scenario: Scenario;
+let directory: string;
+let config: Config;
+let shell: RecordedShell;
+
+beforeAll(async () => {
+  scenario = await openScenario(slices, { simulator: { world: smallWorld } });
+  for (const night of [FIRST_NIGHT, NIGHT]) await scenario.night(night);
+});
+afterAll(async () => scenario.close());
+
+const path = (...names: string[]): string => join(directory, ...names);
+
+/** Writes the configuration with so many of the slices, and reads it. */
+async function configured(names: readonly string[]): Promise<Config> {
+  const listed = slices
+    .filter(({ name }) => names.includes(name))
+    .map(({ name, dimensions, metrics }) => ({ name, dimensions, metrics, date_period: '2026-01-01:yesterday' }));
+  const targets = [{ duckdb: 'analytics.duckdb' }, { parquet: 'lake' }];
+  const settings = { service: 'simulator', warehouse: 'warehouse.duckdb', publish: targets, slices: listed };
+  await writeFile(path('ripen.yaml'), JSON.stringify(settings));
+  return readConfig({ directory, environment: {} });
+}
+
+const all = slices.map(({ name }) => name);
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'ripen-drop-'));
+  await cp(scenario.config.warehouse, path('warehouse.duckdb'));
+  config = await configured(all);
+  await publish(config);
+  shell = recordedShell({ directory, answer: 'y' });
+});
+afterEach(async () => rm(directory, { recursive: true, force: true }));
+
+async function dropped(change: Partial<DropArguments> & { readonly slice: string }, on = shell): Promise<number> {
+  const usual = { config: undefined, asOf: undefined, log: 'text', quiet: true, json: false, lockWait: '5s' } as const;
+  return drop({ ...usual, before: undefined, yes: false, ...change }, on);
+}
+
+const inWarehouse = (sql: string): Promise<Record<string, unknown>[]> => ask(path('warehouse.duckdb'), sql);
+const inSnapshot = (sql: string): Promise<Record<string, unknown>[]> => ask(path('analytics.duckdb'), sql);
+const inLake = (sql: string): Promise<Record<string, unknown>[]> => ask(path('lake', 'catalog.duckdb'), sql);
+
+/** Every relation of a database that is named after a slice, but not those that are named in `ripen.slice_tables`. */
+async function relationsOf(name: string): Promise<unknown[]> {
+  const sql = `select name from (
+      select table_name as name from duckdb_tables() union all
+      select view_name from duckdb_views() where not internal) where name = '${name}' or name like '${name}\\_%' escape '\\'
+      or name like '%\\_${name}' escape '\\' order by name`;
+  return (await inWarehouse(sql)).map((row) => row['name']);
+}
+
+/** How many rows of each table of the ledger speak of a slice. */
+async function ledgerRows(name: string): Promise<Record<string, number>> {
+  const tables = await inWarehouse(
+    `select table_name from duckdb_columns() where schema_name = 'ripen' and column_name = 'slice'
+     and table_name in (select table_name from duckdb_tables()) order by table_name`,
+  );
+  const counts: Record<string, number> = {};
+  for (const table of tables.map((row) => String(row['table_name']))) {
+    const [found] = await inWarehouse(`select count(*)::integer as n from ripen.${table} where slice = '${name}'`);
+    counts[table] = Number(found?.['n']);
+  }
+  return counts;
+}
+
+const manifest = z.object({
+  files: z.array(z.looseObject({ path: z.string() })),
+  retired: z.array(z.looseObject({ path: z.string() })).default([]),
+});
+
+/** The files of a lake below a folder, as it lies there and as its manifest states them. */
+async function lakeFiles(name: string): Promise<{ lying: string[]; stated: string[] }> {
+  const { files, retired } = manifest.parse(JSON.parse(await readFile(path('lake', '_manifest.json'), 'utf8')));
+  const lying = await readdir(path('lake'), { recursive: true });
+  const isOf = (file: string): boolean => file.startsWith(`${name}/`) || file.startsWith(`_versions/${name}/`);
+  return {
+    lying: lying.filter((file) => isOf(file) && /\.\w+$/.test(file)).sort(),
+    stated: [...files, ...retired].map((file) => file.path).filter(isOf),
+  };
+}
+
+describe('a slice that is no longer configured', () => {
+  beforeEach(async () => {
+    config = await configured(all.filter((name) => name !== 'daily'));
+  });
+
+  test('is named by status, with the command that removes it, and all is well', async () => {
+    const { health, unconfigured } = await status(config, { asOf: NIGHT });
+    expect(unconfigured).toEqual(['daily']);
+    expect(health.findings).toContainEqual({
+      message: 'daily is no longer configured; what was loaded of it is kept.',
+      hint: 'To remove it, run `ripen drop --slice daily`.',
+    });
+  });
+
+  test('is gone from tables, views, ledger, snapshot and lake once that is agreed to; the others are as they were', async () => {
+    await writeFile(path('lake', 'daily', 'notes.txt'), 'mine');
+    const others = await inWarehouse('select * from main.hourly order by all');
+    const lying = await lakeFiles('hourly');
+    const [rows] = await inWarehouse('select count(*)::integer as n from main.daily');
+    expect(await dropped({ slice: 'daily' })).toBe(0);
+    expect(shell.told.join()).toContain(
+      `This deletes slice daily: 18 periods and ${Number(rows?.['n'])} rows from ${path('warehouse.duckdb')}, and 18 files from lakes. ${path('analytics.duckdb')} is replaced.`,
+    );
+    expect(shell.asked).toEqual(['Delete it? [y/N] ']);
+    expect(await relationsOf('daily')).toEqual([]);
+    expect(Object.values(await ledgerRows('daily')).every((count) => count === 0)).toBe(true);
+    expect(Object.keys(await ledgerRows('daily')).length).toBeGreaterThan(6);
+    expect(await inSnapshot(`select table_name from duckdb_tables() where table_name = 'daily'`)).toEqual([]);
+    expect(await lakeFiles('daily')).toEqual({ lying: ['daily/notes.txt'], stated: [] });
+    expect(await inLake(`select view_name from duckdb_views() where view_name like 'daily%'`)).toEqual([]);
+    expect(await inWarehouse('select * from main.hourly order by all')).toEqual(others);
+    expect(await lakeFiles('hourly')).toEqual(lying);
+    expect(await inWarehouse(`select change, before from ripen.schema_changes where object = 'daily'`)).toEqual([
+      { change: 'slice dropped', before: `18 periods, ${Number(rows?.['n'])} rows` },
+    ]);
+    expect(await status(config, { asOf: NIGHT })).toMatchObject({ unconfigured: [] });
+    await expect(dropped({ slice: 'daily' })).rejects.toMatchObject({ code: 'USAGE_INVALID' });
+  });
+
+  test('of which a crash left the files in the lake loses them by the same command', async () => {
+    await dropVerb({ ...config, publish: [] }, { slice: 'daily' });
+    expect((await lakeFiles('daily')).stated).toHaveLength(18);
+    expect(await dropped({ slice: 'daily', json: true, yes: true })).toBe(0);
+    expect(JSON.parse(shell.printed[0] ?? '')).toMatchObject({
+      dropped: { slice: 'daily', periods: 0, rows: 0, files: 18, is_configured: false },
+      published: [{ kind: 'duckdb' }, { kind: 'parquet', files_removed: 18 }],
+    });
+    expect(await lakeFiles('daily')).toEqual({ lying: [], stated: [] });
+  });
+});
+
+describe('nothing is deleted', () => {
+  const before = async (): Promise<unknown> => [
+    await readdir(path('lake'), { recursive: true }),
+    await ledgerRows('daily'),
+  ];
+
+  test.each(['n', '', 'yess'])('when the answer is %j', async (answer) => {
+    const was = await before();
+    expect(await dropped({ slice: 'daily' }, recordedShell({ directory, answer }))).toBe(0);
+    expect(await before()).toEqual(was);
+  });
+
+  test('without a terminal to ask at and without --yes; the refusal says what it would have been', async () => {
+    const was = await before();
+    const failure = await failureFrom(dropped({ slice: 'daily' }, recordedShell({ directory })));
+    expect(failure).toMatchObject({ code: 'USAGE_INVALID', hint: 'Add --yes to delete without being asked.' });
+    expect(failure.message).toContain('slice daily: 18 periods');
+    expect(await before()).toEqual(was);
+  });
+
+  test.each([
+    { slice: 'dail' },
+    { slice: '../lake/daily' },
+    { slice: 'apps' },
+    { slice: 'ripen_finality' },
+    { slice: 'daily', before: '2026-03-25' },
+    { slice: 'dateless', before: '2026-12-31' },
+    { slice: 'daily', before: 'yesterday' },
+  ])('of %j', async (asked) => {
+    const was = await before();
+    await expect(dropped({ ...asked, yes: true })).rejects.toMatchObject({ code: 'USAGE_INVALID' });
+    expect(await before()).toEqual(was);
+  });
+});
+
+describe('with --before', () => {
+  const daysIn = async (question: (sql: string) => Promise<Record<string, unknown>[]>, name: string, grain: string) =>
+    (await question(`select distinct "${grain}"::date::varchar as d from main.${name} order by d`)).map(
+      (row) => row['d'],
+    );
+
+  test.each([
+    ['daily', 'day', '2026-04-10', 16, ['2026-04-10', '2026-04-11']],
+    ['hourly', 'hour', '2026-04-10', 2, ['2026-04-10', '2026-04-11']],
+    ['monthly', 'month', '2026-03-31', 2, ['2026-03-01', '2026-04-01']],
+  ])('%s loses its %ss before %s: %i periods; %j stay', async (name, grain, day, periods, stay) => {
+    expect(await dropped({ slice: name, before: day, yes: true, json: true })).toBe(0);
+    const done = z.looseObject({ dropped: z.looseObject({ periods: z.number(), files: z.number() }) });
+    expect(done.parse(JSON.parse(shell.printed[0] ?? '')).dropped).toMatchObject({ periods, files: periods });
+    for (const question of [inWarehouse, inSnapshot, inLake]) expect(await daysIn(question, name, grain)).toEqual(stay);
+    const held = await inWarehouse(
+      `select start_day::varchar as d from ripen.periods where slice = '${name}' order by d`,
+    );
+    expect(held.map((row) => row['d'])).toEqual(stay);
+    const orphans = `select count(*)::integer as n from main.${name} where _load_id not in (select load_id from ripen.loads)`;
+    expect(await inWarehouse(orphans)).toEqual([{ n: 0 }]);
+    expect(
+      await inWarehouse(`select period from ripen.restatements where slice = '${name}' and period < '${stay[0]}'`),
+    ).toEqual([]);
+    const { lying, stated } = await lakeFiles(name);
+    expect(lying).toHaveLength(2 * stay.length);
+    expect(stated).toHaveLength(stay.length);
+    expect(
+      await inLake(`select distinct period::varchar as d from ripen_finality where slice = '${name}' order by d`),
+    ).toEqual(stay.map((d) => ({ d })));
+  });
+
+  test('a table that is being built loses its periods as well, and a dropped slice its table', async () => {
+    const building = { warehouse: config.warehouse, publish: config.publish };
+    const some = { slices: ['daily'], deadlineMs: 1 } as const;
+    await scenario.night(NIGHT, { ...building, slices: [changed, hourly, monthly, dateless] }, some);
+    expect(await inWarehouse(`select count(*)::integer as n from ripen.slice_tables where slice = 'daily'`)).toEqual([
+      { n: 2 },
+    ]);
+    expect(await dropped({ slice: 'daily', before: '2026-04-10', yes: true })).toBe(0);
+    expect(await relationsOf('daily')).toContain('building_daily');
+    expect(await dropped({ slice: 'daily', yes: true })).toBe(0);
+    expect(await relationsOf('daily')).toEqual([]);
+    expect(Object.values(await ledgerRows('daily')).every((count) => count === 0)).toBe(true);
+  });
+});
+
+test('a slice that is configured is said to be loaded anew, and is', async () => {
+  expect(await dropped({ slice: 'daily', yes: true })).toBe(0);
+  expect(shell.printed.at(-1)).toBe('daily is configured: the next sync loads it anew.');
+  const there = { warehouse: config.warehouse, publish: config.publish };
+  expect(await scenario.night(NIGHT, there)).toMatchObject({ failures: [] });
+  expect(await inSnapshot('select count(distinct day)::integer as n from main.daily')).toEqual([{ n: 18 }]);
+  expect((await lakeFiles('daily')).lying).toHaveLength(36);
+});
