@@ -45,10 +45,10 @@ function mostFrequent(dimension: string): string {
   });
   const counts = new Map<string, number>();
   for (const row of createWorld(world).report(query, NOW)?.rows ?? []) {
-    const value = String(Reflect.get(row, dimension));
+    const value = JSON.stringify(Reflect.get(row, dimension));
     counts.set(value, (counts.get(value) ?? 0) + 1);
   }
-  return [...counts].sort(([, one], [, other]) => other - one)[0]?.[0] ?? '';
+  return [...counts].sort(([, one], [, other]) => other - one)[0]?.[0].slice(1, -1) ?? '';
 }
 
 const wholes = (): string[] =>
@@ -63,7 +63,7 @@ test('2 heavy days with rows whose network or country is NULL fail by name, and 
   await openHeavy(daily, { nulls });
   const summary = await runNight(scenario, NOW);
   expect(summary.failures.map(({ code }) => code)).toEqual(['DATA_INCOMPLETE', 'DATA_INCOMPLETE']);
-  expect(summary.failures.map(({ window }) => window).sort()).toEqual([
+  expect(summary.failures.map(({ window }) => window ?? '').sort()).toEqual([
     '2026-05-30:2026-05-30',
     '2026-05-31:2026-05-31',
   ]);
