@@ -254,7 +254,7 @@ describe('a replay', () => {
     expect(sums).toEqual({ cost: true, clicks: '0' });
     expect(await column(scenario, 'select count(_extra) from daily')).toEqual(['0']);
     expect(await scenario.night(SECOND, { slices })).toMatchObject({
-      slices: [{ periods: { 'metric added': 8, new: 1 } }],
+      slices: [{ periods: { 'metric added': 9, new: 1 } }],
     });
     expect(await column(scenario, 'select count(clicks) > 0 from daily')).toEqual(['true']);
   });
