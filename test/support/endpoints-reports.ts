@@ -141,7 +141,7 @@ export const reportRows: readonly InterfaceRow[] = [
         'of 200 has its rows stored with their attr_dependency, is proven by its totals, and its warnings are kept',
       ],
       [JUDGE, 'with $name is judged: $verdict'],
-      [JUDGE, '%j says that rows are missing: %j'],
+      [JUDGE, '%j says that rows are missing'],
     ],
   },
   {
