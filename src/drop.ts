@@ -107,7 +107,9 @@ async function measure(
   // Of a slice the warehouse does not hold nobody knows when its periods end, and any other word is no name of files.
   const hasFiles = SLICE_NAME.test(slice) && !isTableOfLakes(slice) && (before === null || tables.length > 0);
   for (const target of hasFiles ? config.publish : []) {
-    if (target.kind === 'parquet') lost += (await filesOfSlice(target, warehouse, files, signal)).length;
+    if (target.kind !== 'parquet') continue;
+    const found = await filesOfSlice(target, warehouse, files, signal);
+    lost += found.length;
   }
   const loss: Loss = {
     slice,

@@ -40,7 +40,8 @@ export async function rowsIn(warehouse: Warehouse, tables: readonly HeldTable[])
   let rows = 0;
   for (const table of tables) {
     const sql = `select count(*) as rows from ${table.name} where ${isForgotten(table)}`;
-    rows += (await warehouse.rows(sql, [], rowCount))[0]?.rows ?? 0;
+    const [found] = await warehouse.rows(sql, [], rowCount);
+    rows += found?.rows ?? 0;
   }
   return rows;
 }

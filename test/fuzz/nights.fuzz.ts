@@ -2,7 +2,7 @@
  * Random nights: whatever the service answers, the operator configures and the calendar brings, every law holds.
  *
  * `RIPEN_FUZZ_SEQUENCES` says how many sequences, `RIPEN_FUZZ_SEED` and `RIPEN_FUZZ_PATH` repeat a failure as it was
- * printed, `RIPEN_FUZZ_LAWS` holds only some of the laws.
+ * printed, `RIPEN_FUZZ_LAWS` holds only some of the laws, `RIPEN_FUZZ_SHRINK=0` tells the first failure as it is.
  */
 
 import { assert, asyncProperty } from 'fast-check';
@@ -31,7 +31,7 @@ test(
   async () => {
     await assert(
       asyncProperty(sequences, (sequence) => runSequence(sequence, held, fail)),
-      { numRuns, seed, ...(path === '' ? {} : { path }) },
+      { numRuns, seed, endOnFailure: environment('SHRINK', '1') === '0', ...(path === '' ? {} : { path }) },
     );
   },
   numRuns * LIMIT_MS,
