@@ -12,7 +12,7 @@ const LETTER_N = 0x6e;
 const EACH_BYTE = 0x01010101;
 const EACH_TOP_BIT = 0x80808080;
 
-const decoder = new TextDecoder();
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 const encoder = new TextEncoder();
 
 /** The first offset from `at` on with a given byte, a backslash or a control character; four bytes at a time. */
@@ -75,6 +75,7 @@ export class TextColumn implements Column {
     if (entry < 0) {
       const text = body.bytes.subarray(at, end);
       if (!isUtf8(text)) return body.stop(at, 'a text that is not UTF-8');
+      if (!this.#isText && hasInexactNumbers(text)) return body.stop(at, `a long or broken number in ${this.name}`);
       entry = this.#dictionary.add(text, hash, this.#isText ? unescaped(text) : text);
     }
     this.#entries[row] = entry;
@@ -113,6 +114,11 @@ export class TextColumn implements Column {
     this.#dictionary.clear();
     this.#nulls.fill(1);
   }
+}
+
+/** Whether a bare number in an object is one that engines write in another way than it was read, or round. */
+function hasInexactNumbers(object: Uint8Array): boolean {
+  return /\d[.eE]|\d{19}/.test(decoder.decode(object).replaceAll(/"(?:[^"\\]|\\.)*"/g, ''));
 }
 
 /** What a whole and checked JSON text says, in UTF-8. */
