@@ -12,10 +12,9 @@ export async function load(url, context, nextLoad) {
   if (!url.endsWith('.ts')) return nextLoad(url, context);
   // Loaded late: only who starts such a thread pays for it.
   const { transform } = await import('rolldown/utils');
-  const path = fileURLToPath(url);
-  const { code, errors } = await transform(path, await readFile(path, 'utf8'), {
+  const { code, errors } = await transform(fileURLToPath(url), await readFile(new URL(url), 'utf8'), {
     typescript: { onlyRemoveTypeImports: true },
   });
-  if (errors.length > 0) throw new SyntaxError(`${path}: ${errors[0].message}`);
+  if (errors.length > 0) throw new SyntaxError(`${url} could not be read as TypeScript.`, { cause: errors });
   return { format: 'module', shortCircuit: true, source: code };
 }

@@ -82,7 +82,11 @@ export class NumberColumn implements Column {
     }
     if (isQuoted) {
       if (bytes[next] !== QUOTE) return body.stop(next, 'no plain number in a metric');
-    } else if (whole > 1 && bytes[first] === ZERO) return body.stop(first, 'a bare number with leading zeros');
+    } else if (bytes[first] === ZERO) {
+      if (whole > 1) return body.stop(first, 'a bare number with leading zeros');
+      // Bare, it is an integer to DuckDB, without a sign; in quotes a double's.
+      if (this.#isDouble && isNegative && fraction === 0) return body.stop(next, 'a bare negative zero');
+    }
     this.#nulls[row] = 0;
     const end = isQuoted ? next + 1 : next;
     if (whole + fraction > SMALL_DIGITS || fraction > this.#scale || whole > this.#whole) {

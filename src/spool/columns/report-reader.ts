@@ -35,7 +35,7 @@ const telling = new Set([
 ]);
 
 /** A row or a member longer than this is not taken; it bounds the memory. */
-const MAX_STEP_BYTES = 4 * 1024 * 1024;
+const MAX_STEP_BYTES = 1024 * 1024;
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
@@ -72,7 +72,7 @@ export class ReportReader {
       this.#at = next;
     }
     if (this.#body.because !== null) return this.#body.because;
-    return this.#body.end - this.#at > MAX_STEP_BYTES ? 'one row or member of more than 4 MiB' : null;
+    return this.#body.end - this.#at > MAX_STEP_BYTES ? 'one row or member of more than 1 MiB' : null;
   }
 
   /** What stood beside the rows, or why the body is given up: it ended too early or had no rows. */

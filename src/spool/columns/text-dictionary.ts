@@ -19,17 +19,29 @@ class Heap {
   view = new DataView(this.bytes.buffer);
   length = 0;
 
+  /** Adds bytes; where they begin. */
   add(added: Uint8Array): number {
+    const at = this.#extend(added.length);
+    this.bytes.set(added, at);
+    return at;
+  }
+
+  /** Adds a number of four bytes, the lowest first. */
+  addNumber(added: number): void {
+    const at = this.#extend(LENGTH_BYTES);
+    this.view.setUint32(at, added, true);
+  }
+
+  #extend(bytes: number): number {
     const at = this.length;
-    const needed = at + added.length + PADDING;
+    const needed = at + bytes + PADDING;
     if (needed > this.bytes.length) {
       const old = this.bytes;
       this.bytes = new Uint8Array(Math.max(needed, old.length * 2));
       this.view = new DataView(this.bytes.buffer);
       this.bytes.set(old);
     }
-    this.bytes.set(added, at);
-    this.length = at + added.length;
+    this.length = at + bytes;
     return at;
   }
 }
@@ -99,9 +111,7 @@ export class TextDictionary {
     this.#hashes[entry] = hash;
     this.#starts[entry] = this.#texts.add(text);
     this.#lengths[entry] = text.length;
-    const length = new Uint8Array(LENGTH_BYTES);
-    new DataView(length.buffer).setUint32(0, value.length, true);
-    this.#values.add(length);
+    this.#values.addNumber(value.length);
     this.#values.add(value);
     this.size += 1;
     this.#place(entry);
