@@ -8,8 +8,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { parseColumnType } from '../../src/model/column-type.ts';
+import { BodyWindow } from '../../src/spool/columns/body-window.ts';
 import type { ColumnsRead, GaveUp, SliceColumns } from '../../src/spool/columns/reading.ts';
 import { SliceReading } from '../../src/spool/columns/slice-reading.ts';
+import { TextDictionary } from '../../src/spool/columns/text-dictionary.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
 import { identifier, literal } from '../../src/warehouse/quoting.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
@@ -218,6 +220,7 @@ describe('a document is given up and leaves no file', () => {
     ['such a key in the second row', `{"rows":[${row},{"app":"a","BIGINT":"1","x":1}]}`],
     ['a key twice', '{"rows":[{"app":"a","app":"b","BIGINT":"1"}]}'],
     ['a key twice in the second row', `{"rows":[${row},{"app":"a","BIGINT":"1","app":"a"}]}`],
+    ['leading zeros in the second row', `{"rows":[${row},{"app":"a","BIGINT":01}]}`],
     ['another order in the second row', `{"rows":[${row},{"BIGINT":"1","app":"a"}]}`],
     ['an escaped key', String.raw`{"rows":[{"\u0061pp":"a","BIGINT":"1"}]}`],
     ['attr_dependency in the second row only', `{"rows":[${row},{"attr_dependency":{},"app":"a","BIGINT":"1"}]}`],
@@ -245,6 +248,15 @@ describe('a document is given up and leaves no file', () => {
     expect(Object.keys(read)).toEqual(['gaveUp']);
     expect(await readdir(directory)).toEqual(before);
   });
+});
+
+test('two texts of one hash that differ in their last byte only are two entries of a dictionary', () => {
+  const [body, dictionary] = [new BodyWindow(), new TextDictionary()];
+  body.take(Buffer.from('abcdefabcdeg'), 0);
+  expect(dictionary.add(Buffer.from('abcdef'), 7, Buffer.from('abcdef'))).toBe(0);
+  expect(dictionary.find(body, 6, 12, 7)).toBe(-1);
+  expect(dictionary.add(Buffer.from('abcdeg'), 7, Buffer.from('abcdeg'))).toBe(1);
+  expect([dictionary.find(body, 0, 6, 7), dictionary.find(body, 6, 12, 7)]).toEqual([0, 1]);
 });
 
 test('a document is read alike in pieces of 1, 2, 3, 7 and 100 bytes and in one', async () => {
