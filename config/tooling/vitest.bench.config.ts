@@ -8,6 +8,7 @@ export default defineConfig({
     testTimeout: 900_000,
     hookTimeout: 900_000,
     pool: 'forks',
+    execArgv: ['--import', new URL('strip-types.mjs', import.meta.url).href],
     maxWorkers: 1,
     fileParallelism: false,
     disableConsoleIntercept: true,

@@ -9,6 +9,8 @@ export default defineConfig({
     testTimeout: 180_000,
     hookTimeout: 180_000,
     pool: 'forks',
+    // Threads inherit the flags of the process that starts them.
+    execArgv: ['--import', new URL('strip-types.mjs', import.meta.url).href],
     maxWorkers: 2,
     reporters: ['default', new FaultsReporter()],
   },

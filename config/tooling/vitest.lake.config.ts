@@ -9,6 +9,7 @@ export default defineConfig({
     testTimeout: 300_000,
     hookTimeout: 120_000,
     pool: 'forks',
+    execArgv: ['--import', new URL('strip-types.mjs', import.meta.url).href],
     maxWorkers: 1,
   },
 });

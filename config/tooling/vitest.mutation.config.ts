@@ -8,6 +8,7 @@ export default defineConfig({
     globalSetup: ['config/tooling/install-stryker.ts'],
     testTimeout: 7_200_000,
     pool: 'forks',
+    execArgv: ['--import', new URL('strip-types.mjs', import.meta.url).href],
     maxWorkers: 1,
     disableConsoleIntercept: true,
   },

@@ -47,7 +47,7 @@ const homes: Record<string, readonly string[]> = {
   'node:http': ['src/simulator/'],
   'node:https': [],
   'node:net': [],
-  'node:worker_threads': [],
+  'node:worker_threads': ['src/spool/columns/'],
 };
 
 /** Files that touch `process`, and what of it; everything else gets argv, environment, streams and signals handed. */

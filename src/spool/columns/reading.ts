@@ -1,0 +1,68 @@
+/** What is asked of a reading and what comes of it: the words between the door and its thread. */
+
+import type { ColumnType } from '../../model/column-type.ts';
+import type { DateDimension } from '../../model/dimension.ts';
+
+/** The columns of a slice, in table order; `attr_dependency` follows them as JSON text. */
+export interface SliceColumns {
+  readonly dimensions: readonly { readonly name: string; readonly kind: 'text' | DateDimension }[];
+  readonly metrics: readonly { readonly name: string; readonly type: ColumnType }[];
+}
+
+export type Encoding = 'gzip' | 'identity';
+
+/** What stood beside the rows of one body: JSON texts untouched, null where a member was missing. */
+export interface Envelope {
+  readonly rows: number;
+  /** After decompression. */
+  readonly bytes: number;
+  /** By member, for those that say something about the answer. */
+  readonly members: ReadonlyMap<string, string>;
+  /** Names of the members that mean nothing here. */
+  readonly others: readonly string[];
+}
+
+/** Rows that were all taken, and every cell of them exactly. */
+export interface ColumnsRead {
+  readonly rows: number;
+  /** One per body, in their order. */
+  readonly envelopes: readonly Envelope[];
+  /** The first days, as `YYYY-MM-DD`, that the labels of the finest date dimension reach from and to; null without rows or dates. */
+  readonly days: { readonly first: string; readonly last: string } | null;
+  /** The weekday, 0 for Sunday, that all week labels of seven days begin with; null when they differ or there are none. */
+  readonly weekStartsOn: number | null;
+  /** By metric, the most digits after the point among its texts, as they were written. */
+  readonly fractionDigits: ReadonlyMap<string, number>;
+  /** Of the Parquet file. */
+  readonly parquetBytes: number;
+}
+
+/** The answer holds something that is not taken; another reader has to judge it. No file is left. */
+export interface GaveUp {
+  readonly gaveUp: string;
+}
+
+export interface ReadRequest {
+  readonly columns: SliceColumns;
+  /** Path of the Parquet file, which must not exist: DuckDB remembers files by their names. */
+  readonly to: string;
+}
+
+/** What the door sends; `job` tells readings apart. */
+export type Order =
+  | (ReadRequest & { readonly kind: 'read'; readonly job: number; readonly bodies: readonly SavedBytes[] })
+  | (ReadRequest & { readonly kind: 'begin'; readonly job: number; readonly encoding: Encoding })
+  | { readonly kind: 'chunk'; readonly job: number; readonly bytes: Uint8Array }
+  | { readonly kind: 'end' | 'drop'; readonly job: number };
+
+export interface SavedBytes {
+  readonly path: string;
+  readonly encoding: Encoding;
+}
+
+/** What the thread answers. */
+export type Reply =
+  | { readonly kind: 'taken'; readonly job: number; readonly bytes: number }
+  | { readonly kind: 'done'; readonly job: number; readonly result: ColumnsRead | GaveUp }
+  /** `syscall` is set for errors of the file system. */
+  | { readonly kind: 'failed'; readonly job: number; readonly message: string; readonly syscall: string | null };

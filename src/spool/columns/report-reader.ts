@@ -1,0 +1,166 @@
+/**
+ * A report document, from its first byte to its last: one object, with `rows` in it once.
+ *
+ * Bodies come in pieces of any size. Each step reads one member or one row, or stops at the end of what has come and
+ * begins anew when there is more.
+ */
+
+import { isUtf8 } from 'node:buffer';
+
+import { BodyWindow, STOPPED } from './body-window.ts';
+import {
+  CLOSING_BRACE,
+  CLOSING_BRACKET,
+  COLON,
+  COMMA,
+  OPENING_BRACE,
+  OPENING_BRACKET,
+  skipBlanks,
+  skipText,
+  skipToken,
+  skipValue,
+} from './json-skip.ts';
+import type { Envelope } from './reading.ts';
+
+/** Members that say something about the answer as a whole. */
+const telling = new Set([
+  'totals',
+  'warnings',
+  'data_warnings',
+  'pagination',
+  'error',
+  'errors',
+  'error_code',
+  'detail',
+]);
+
+/** A row or a member longer than this is not taken; it bounds the memory. */
+const MAX_STEP_BYTES = 1024 * 1024;
+
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+
+/** Takes rows one after the other. */
+export interface RowSink {
+  /** The row at `at`: the offset behind it, or stopped. */
+  takeRow(body: BodyWindow, at: number): number;
+}
+
+type Place = 'before' | 'at a member' | 'at the first row' | 'at a row' | 'behind a row' | 'behind a member' | 'after';
+
+export class ReportReader {
+  readonly #sink: RowSink;
+  readonly #body = new BodyWindow();
+  readonly #members = new Map<string, string>();
+  readonly #names = new Set<string>();
+  #place: Place = 'before';
+  #at = 0;
+  #bytes = 0;
+  #rows = 0;
+
+  constructor(sink: RowSink) {
+    this.#sink = sink;
+  }
+
+  /** Takes the next piece of the body; why it is given up, or null. */
+  take(chunk: Uint8Array): string | null {
+    this.#bytes += chunk.length;
+    this.#body.take(chunk, this.#at);
+    this.#at = 0;
+    for (;;) {
+      const next = this.#step(this.#at);
+      if (next === STOPPED) break;
+      this.#at = next;
+    }
+    if (this.#body.because !== null) return this.#body.because;
+    return this.#body.end - this.#at > MAX_STEP_BYTES ? 'one row or member of more than 1 MiB' : null;
+  }
+
+  /** What stood beside the rows, or why the body is given up: it ended too early or had no rows. */
+  end(): Envelope | string {
+    if (this.#place !== 'after') return this.#bytes === 0 ? 'an empty body' : 'a body that ends too early';
+    if (!this.#names.has('rows')) return 'no rows';
+    return {
+      rows: this.#rows,
+      bytes: this.#bytes,
+      members: this.#members,
+      others: [...this.#names].filter((name) => name !== 'rows' && !telling.has(name)),
+    };
+  }
+
+  #step(from: number): number {
+    const body = this.#body;
+    const at = skipBlanks(body.bytes, from);
+    switch (this.#place) {
+      case 'before':
+        return this.#goTo('at a member', skipToken(body, at, OPENING_BRACE));
+      case 'at a member':
+        return this.#readMember(at);
+      case 'at the first row': {
+        const isEmpty = body.bytes[at] === CLOSING_BRACKET;
+        return isEmpty ? this.#goTo('behind a member', at + 1) : this.#readRows(at);
+      }
+      case 'at a row':
+        return this.#readRows(at);
+      case 'behind a row':
+        return this.#behind(at, CLOSING_BRACKET, 'at a row', 'behind a member');
+      case 'behind a member':
+        return this.#behind(at, CLOSING_BRACE, 'at a member', 'after');
+      case 'after':
+    }
+    return at === from ? body.stop(at, 'something behind the document') : at;
+  }
+
+  #goTo(place: Place, next: number): number {
+    if (next !== STOPPED) this.#place = place;
+    return next;
+  }
+
+  /** Behind a comma or the closing token of a list. */
+  #behind(at: number, closing: number, another: Place, after: Place): number {
+    if (this.#body.bytes[at] === closing) return this.#goTo(after, at + 1);
+    return this.#goTo(another, skipToken(this.#body, at, COMMA));
+  }
+
+  /** Whole rows, as many as have come. */
+  #readRows(at: number): number {
+    const body = this.#body;
+    let next = at;
+    for (;;) {
+      const end = this.#sink.takeRow(body, next);
+      if (end === STOPPED) return next === at ? STOPPED : this.#goTo('at a row', next);
+      this.#rows += 1;
+      if (body.bytes[end] !== COMMA) return this.#goTo('behind a row', end);
+      next = skipBlanks(body.bytes, end + 1);
+    }
+  }
+
+  #readMember(at: number): number {
+    const body = this.#body;
+    const nameEnd = skipText(body, at);
+    if (nameEnd === STOPPED) return STOPPED;
+    const start = skipToken(body, nameEnd, COLON);
+    if (start === STOPPED) return STOPPED;
+    const name = this.#textOf(at + 1, nameEnd - 1);
+    if (name === null || name.includes('\\')) return body.stop(at, 'a member whose name is escaped or not UTF-8');
+    if (this.#names.has(name)) return body.stop(at, 'a member that is stated twice');
+    if (name === 'rows') {
+      const next = skipToken(body, start, OPENING_BRACKET);
+      if (next !== STOPPED) this.#names.add(name);
+      return this.#goTo('at the first row', next);
+    }
+    const end = skipValue(body, start);
+    if (end === STOPPED) return STOPPED;
+    // A bare number at the end of what has come may go on.
+    if (end === body.end) return body.stop(end, '');
+    const value = this.#textOf(start, end);
+    if (value === null) return body.stop(start, 'a member that is not UTF-8');
+    this.#names.add(name);
+    if (telling.has(name)) this.#members.set(name, value);
+    return this.#goTo('behind a member', end);
+  }
+
+  #textOf(from: number, to: number): string | null {
+    const bytes = this.#body.bytes.subarray(from, to);
+    return isUtf8(bytes) ? decoder.decode(bytes) : null;
+  }
+}

@@ -1,0 +1,229 @@
+/**
+ * Wherever the column reader does not give up, every cell is what the SQL way stores: random documents through both, on a
+ * real DuckDB. `RIPEN_COLUMNS_DOCUMENTS` sets their number; a failure names the seed of its document.
+ */
+
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import * as z from 'zod';
+
+import { inspect, type Answer } from '../../src/load/answers.ts';
+import { weekStartsOf } from '../../src/load/check.ts';
+import { hasOddTexts, resolveTexts } from '../../src/load/resolve-texts.ts';
+import type { Columns } from '../../src/load/slice-columns.ts';
+import { stagedRows } from '../../src/load/staging-sql.ts';
+import { countUndated, typeRows } from '../../src/load/typing-sql.ts';
+import { dateDimensions } from '../../src/model/dimension.ts';
+import { choose, mix } from '../../src/simulator/world/hash.ts';
+import type { ColumnsRead, GaveUp, SliceColumns } from '../../src/spool/columns/reading.ts';
+import { SliceReading } from '../../src/spool/columns/slice-reading.ts';
+import { LongNumberQuoter } from '../../src/spool/long-numbers.ts';
+import { openWarehouse } from '../../src/warehouse/opening.ts';
+import { identifier, literal } from '../../src/warehouse/quoting.ts';
+import { count } from '../../src/warehouse/shapes.ts';
+import type { Warehouse } from '../../src/warehouse/warehouse.ts';
+import { reportDocument, slices } from '../support/report-documents.ts';
+
+const DOCUMENTS = Number(process.env['RIPEN_COLUMNS_DOCUMENTS'] ?? 2400);
+const SEED = Number(process.env['RIPEN_COLUMNS_SEED'] ?? 1);
+const BATCH = 800;
+const MAX_OBJECT_SIZE = 16 * 1024 * 1024;
+
+let directory = '';
+let warehouse: Warehouse;
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'ripen-columns-'));
+  warehouse = await openWarehouse(join(directory, 'w.duckdb'), { mode: 'write', lockWaitMs: 0, emit: () => {} });
+});
+
+afterAll(async () => {
+  await warehouse.close();
+  await rm(directory, { recursive: true });
+});
+
+/** A document the reader took, and what it made of it. */
+interface Taken {
+  readonly seed: number;
+  readonly json: string;
+  readonly parquet: string;
+  readonly read: ColumnsRead;
+}
+
+/** Reads a body that arrives in pieces of random sizes. */
+function readInPieces(columns: SliceColumns, body: Buffer, to: string, seed: number): ColumnsRead | GaveUp {
+  const reading = new SliceReading({ columns, to });
+  for (let at = 0, piece = 0; at < body.length; piece += 1) {
+    const end = at + 1 + choose(mix(seed, piece), choose(seed, 3) === 0 ? 7 : body.length);
+    if (!reading.take(body.subarray(at, end))) break;
+    at = end;
+  }
+  reading.endBody();
+  return reading.finish();
+}
+
+async function takeBatch(columns: SliceColumns, seeds: readonly number[], folder: string): Promise<Taken[]> {
+  const taken: Taken[] = [];
+  for (const seed of seeds) {
+    const { body, isOdd } = reportDocument(columns, seed);
+    const parquet = join(folder, `${seed}.parquet`);
+    const read = readInPieces(columns, body, parquet, seed);
+    if ('gaveUp' in read) {
+      if (!isOdd)
+        throw new Error(`Gave up an ordinary document: ${JSON.stringify({ seed, read, body: String(body) })}`);
+      continue;
+    }
+    const json = join(folder, `${seed}.json`);
+    const mayRound = /\d[\d.]{15}/.test(body.toString('latin1'));
+    await writeFile(json, mayRound ? await buffer(Readable.from([body]).pipe(new LongNumberQuoter())) : body);
+    taken.push({ seed, json, parquet, read });
+  }
+  return taken;
+}
+
+const isNothing = (json: string): boolean => ['null', '{}', '""', '[]'].includes(json);
+
+/** The items of a member that is a list or stands for one. */
+function itemsOf(json: string): string[] {
+  if (isNothing(json)) return [];
+  const said: unknown = JSON.parse(json);
+  const items: readonly unknown[] = Array.isArray(said) ? said : [said];
+  return items.map((item) => (typeof item === 'string' ? item : JSON.stringify(item)));
+}
+
+const plainTotals = z.record(z.string(), z.union([z.string(), z.number()])).nullable();
+
+/** What the documents say beside their rows, by both readers. */
+function expectSameEnvelope({ seed, read }: Taken, answer: Answer): void {
+  const [envelope] = read.envelopes;
+  const member = (name: string): string => envelope?.members.get(name) ?? 'null';
+  expect({
+    seed,
+    rows: read.rows,
+    warnings: [...itemsOf(member('warnings')), ...itemsOf(member('data_warnings'))],
+    isPaged: !isNothing(member('pagination')),
+  }).toEqual({ seed, rows: answer.rowCount, warnings: answer.warnings, isPaged: answer.isPaged });
+  const totals = plainTotals.safeParse(JSON.parse(member('totals')));
+  if (!totals.success) return;
+  const stated = new Map(Object.entries(totals.data ?? {}).map(([name, total]) => [name, Number(total)]));
+  expect({ seed, stated }).toEqual({
+    seed,
+    stated: new Map([...answer.totals].map(([name, text]) => [name, Number(text)])),
+  });
+}
+
+/** Fills `typed` from the documents by the steps of a load; none of them may be refused, widened or rejected. */
+async function storeBySql(columns: Columns, taken: readonly Taken[]): Promise<void> {
+  const answers = await inspect(
+    warehouse,
+    taken.map(({ json }) => json),
+    MAX_OBJECT_SIZE,
+  );
+  for (const [place, answer] of answers.entries()) {
+    const mine = taken[place];
+    if (mine === undefined || 'because' in answer) throw new Error(`Refused: ${JSON.stringify({ mine, answer })}`);
+    const requested = [...columns.dimensions, ...columns.metrics.map(({ id }) => id)];
+    const known = new Set([...requested, 'attr_dependency']);
+    const missing = requested.filter((name) => answer.rowCount > 0 && !answer.commonKeys.has(name));
+    const added = [...answer.keys].filter((name) => !known.has(name));
+    expect({ missing, added }).toEqual({ missing: [], added: [] });
+    expectSameEnvelope(mine, answer);
+  }
+  await warehouse.run(
+    `create or replace temp table answers as
+     select unnest(from_json($1::json, '[{"path":"VARCHAR","parquet":"VARCHAR","window_no":"INTEGER"}]'), recursive := true)`,
+    [JSON.stringify(taken.map(({ json, parquet, seed }) => ({ path: json, parquet, window_no: seed })))],
+  );
+  await warehouse.run(stagedRows(columns));
+  await warehouse.run(typeRows(columns, new Set(), new Set()));
+  const { plain, notNumbers, widened } = await resolveTexts(warehouse, columns);
+  expect({ notNumbers, widened: [...widened] }).toEqual({ notNumbers: [], widened: [] });
+  await warehouse.run(typeRows(columns, new Set(plain.map(({ metric }) => metric)), new Set()));
+  expect(await hasOddTexts(warehouse)).toBe(false);
+  const undated = countUndated(columns);
+  const [found] = undated === null ? [] : await warehouse.rows(undated, [], z.object({ rows: count }));
+  expect(found?.rows ?? 0).toBe(0);
+}
+
+const difference = z.object({ window_no: z.number(), side: z.string(), row: z.string() });
+
+/** Rows that only one of the two ways has. */
+async function differences(columns: Columns, taken: readonly Taken[]): Promise<z.infer<typeof difference>[]> {
+  const doubles = new Set(columns.metrics.filter(({ type }) => type.kind === 'DOUBLE').map(({ id }) => id));
+  const names = [...columns.dimensions, ...columns.metrics.map(({ id }) => id)];
+  // As text, a double shows its every bit.
+  const cells = names.map((name) => (doubles.has(name) ? `${identifier(name)}::varchar` : identifier(name)));
+  const files = taken.map(({ parquet }) => literal(parquet)).join(', ');
+  const fast = `select a.window_no, ${cells.join(', ')}, json(p.attr_dependency)::varchar
+    from read_parquet([${files}], filename = true) as p join answers as a on a.parquet = p.filename`;
+  const slow = `select window_no, ${cells.join(', ')}, attr_dependency::varchar from typed`;
+  const types = await warehouse.rows(
+    `select
+        (select to_json(list(column_type)) from (describe select ${names.map(identifier).join(', ')} from typed)) as slow,
+        (select to_json(list(column_type)) from (describe select ${names.map(identifier).join(', ')} from read_parquet([${files}]))) as fast`,
+    [],
+    z.object({ slow: z.string(), fast: z.string() }),
+  );
+  expect(types.map(({ fast: each }) => each)).toEqual(types.map(({ slow: each }) => each));
+  return warehouse.rows(
+    `with fast as materialized (${fast}), slow as materialized (${slow})
+     select window_no, 'only the column reader' as side, to_json(f)::varchar as "row" from (from fast except all from slow) as f
+     union all
+     select window_no, 'only SQL' as side, to_json(s)::varchar as "row" from (from slow except all from fast) as s
+     order by all limit 10`,
+    [],
+    difference,
+  );
+}
+
+/** What the labels say about each document, by both readers. */
+async function expectSameDates(columns: Columns, taken: readonly Taken[]): Promise<void> {
+  const finest = dateDimensions.find((name) => columns.dimensions.includes(name));
+  if (finest === undefined) return;
+  const days = await warehouse.rows(
+    `select window_no, min(${finest})::DATE::varchar as first, max(${finest})::DATE::varchar as last from typed group by all`,
+    [],
+    z.object({ window_no: z.number(), first: z.string(), last: z.string() }),
+  );
+  const reached = new Map(days.map(({ window_no, first, last }) => [window_no, { first, last }]));
+  const weekStarts = columns.dimensions.includes('week') ? await weekStartsOf(warehouse) : new Map<number, number>();
+  for (const { seed, read } of taken) {
+    // SQL knows only the weekdays that a week can begin with.
+    const weekStart = read.weekStartsOn === 0 || read.weekStartsOn === 1 ? read.weekStartsOn : null;
+    expect({ seed, days: read.days, weekStart }).toEqual({
+      seed,
+      days: reached.get(seed) ?? null,
+      weekStart: weekStarts.get(seed) ?? null,
+    });
+  }
+}
+
+test(`of ${DOCUMENTS} random documents, those that the column reader takes are stored cell by cell as SQL stores them`, async () => {
+  let accepted = 0;
+  for (let first = 0; first < DOCUMENTS; first += BATCH) {
+    const slice = slices[choose(first / BATCH, slices.length)];
+    if (slice === undefined) throw new RangeError('No slice.');
+    const folder = join(directory, String(first));
+    await mkdir(folder);
+    const seeds = Array.from({ length: Math.min(BATCH, DOCUMENTS - first) }, (_, at) => SEED * 10_000_000 + first + at);
+    const taken = await takeBatch(slice, seeds, folder);
+    const columns: Columns = {
+      dimensions: slice.dimensions.map(({ name }) => name),
+      metrics: slice.metrics.map(({ name, type }) => ({ id: name, type, additive: true })),
+      extra: [],
+    };
+    await storeBySql(columns, taken);
+    expect(await differences(columns, taken)).toEqual([]);
+    await expectSameDates(columns, taken);
+    accepted += taken.length;
+    await rm(folder, { recursive: true });
+  }
+  // Of documents that are odd in half of the cases, neither nearly all nor nearly none are taken.
+  expect(accepted / DOCUMENTS).toBeGreaterThan(0.5);
+  expect(accepted / DOCUMENTS).toBeLessThan(0.8);
+}, 7_200_000);

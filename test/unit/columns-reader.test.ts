@@ -1,0 +1,236 @@
+/** The column reader through its door: saved and arriving bodies, a real thread, real files. */
+
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import * as z from 'zod';
+
+import { openColumnReader, type ColumnReader } from '../../src/spool/columns/column-reader.ts';
+import type { ColumnsRead, GaveUp, SliceColumns } from '../../src/spool/columns/reading.ts';
+import { openWarehouse } from '../../src/warehouse/opening.ts';
+import { literal } from '../../src/warehouse/quoting.ts';
+import type { Warehouse } from '../../src/warehouse/warehouse.ts';
+
+let directory = '';
+let warehouse: Warehouse;
+let reader: ColumnReader;
+let made = 0;
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'ripen-reader-'));
+  warehouse = await openWarehouse(join(directory, 'w.duckdb'), { mode: 'write', lockWaitMs: 0, emit: () => {} });
+  reader = openColumnReader();
+});
+
+afterAll(async () => {
+  await reader.close();
+  await warehouse.close();
+  await rm(directory, { recursive: true });
+});
+
+const columns: SliceColumns = {
+  dimensions: [
+    { name: 'day', kind: 'day' },
+    { name: 'app', kind: 'text' },
+  ],
+  metrics: [
+    { name: 'installs', type: { kind: 'BIGINT' } },
+    { name: 'cost', type: { kind: 'DECIMAL', width: 18, scale: 6 } },
+  ],
+};
+
+/** Rows with a text of their own each; the cost of every seventh is NULL. */
+function bodyOf(rows: number, app = 'app'): string {
+  const texts = Array.from({ length: rows }, (_, at) => {
+    const cost = at % 7 === 0 ? 'null' : `"${at}.5"`;
+    return `{"day":"2026-01-${String(1 + (at % 28)).padStart(2, '0')}","app":"${app}${at}","installs":"${at}","cost":${cost}}`;
+  });
+  return `{"rows":[${texts.join(',')}],"totals":{"installs":1.0}}`;
+}
+
+const fresh = (name: string): string => {
+  made += 1;
+  return join(directory, `${made}.${name}`);
+};
+
+async function saved(body: string | Uint8Array): Promise<string> {
+  const path = fresh('body');
+  await writeFile(path, body);
+  return path;
+}
+
+const sums = z.object({ rows: z.string(), apps: z.string(), installs: z.string(), cost: z.string(), free: z.string() });
+
+const sumsOf = async (path: string): Promise<unknown> =>
+  warehouse.rows(
+    `select count(*) as rows, count(distinct app) as apps, sum(installs) as installs, sum(cost) as cost,
+        count(*) filter (where cost is null) as free
+     from read_parquet(${literal(path)})`,
+    [],
+    sums,
+  );
+
+/** What `sumsOf` says of `bodyOf`, once or several times with the same texts. */
+function expectedSums(rows: number, times = 1): unknown {
+  const numbers = Array.from({ length: rows }, (_, at) => at);
+  const paid = numbers.filter((at) => at % 7 !== 0);
+  const sum = (of: readonly number[]): number => of.reduce((total, each) => total + each, 0) * times;
+  return [
+    {
+      rows: String(rows * times),
+      apps: String(rows),
+      installs: String(sum(numbers)),
+      cost: `${(sum(paid) + (paid.length * times) / 2).toFixed(1)}00000`,
+      free: String((rows - paid.length) * times),
+    },
+  ];
+}
+
+test('two saved bodies of one answer, one of them gzip, become one Parquet file with two envelopes', async () => {
+  const to = fresh('parquet');
+  const bodies = [
+    { path: await saved(bodyOf(100)), encoding: 'identity' },
+    { path: await saved(gzipSync(bodyOf(100))), encoding: 'gzip' },
+  ] as const;
+  const bytes = bodyOf(100).length;
+  const envelope = { rows: 100, bytes, members: new Map([['totals', '{"installs":1.0}']]), others: [] };
+  expect(await reader.read({ bodies, columns, to })).toEqual({
+    rows: 200,
+    envelopes: [envelope, envelope],
+    days: { first: '2026-01-01', last: '2026-01-28' },
+    weekStartsOn: null,
+    fractionDigits: new Map([
+      ['installs', 0],
+      ['cost', 1],
+    ]),
+    parquetBytes: (await readFile(to)).length,
+  });
+  expect(await sumsOf(to)).toEqual(expectedSums(100, 2));
+});
+
+test('130,000 rows with as many texts and a NULL in every seventh become two groups that read back whole', async () => {
+  const to = fresh('parquet');
+  const path = await saved(bodyOf(130_000));
+  expect(await reader.read({ bodies: [{ path, encoding: 'identity' }], columns, to })).toMatchObject({ rows: 130_000 });
+  expect(await sumsOf(to)).toEqual(expectedSums(130_000));
+  const groups = await warehouse.rows(
+    `select distinct row_group_num_rows as rows from parquet_metadata(${literal(to)}) order by rows`,
+    [],
+    z.object({ rows: z.string() }),
+  );
+  expect(groups).toEqual([{ rows: '7120' }, { rows: '122880' }]);
+});
+
+test('30 MB of texts that are all different end groups early, and read back whole', async () => {
+  const to = fresh('parquet');
+  const path = await saved(bodyOf(30_000, 'x'.repeat(1000)));
+  expect(await reader.read({ bodies: [{ path, encoding: 'identity' }], columns, to })).toMatchObject({ rows: 30_000 });
+  expect(await sumsOf(to)).toEqual(expectedSums(30_000));
+  const groups = await warehouse.rows(
+    `select count(distinct row_group_id)::integer as groups from parquet_metadata(${literal(to)})`,
+    [],
+    z.object({ groups: z.number() }),
+  );
+  expect(groups[0]?.groups).toBeGreaterThan(1);
+});
+
+/** Pushes a body in chunks of one buffer that is used again at once. */
+async function arrive(to: string, body: Uint8Array, encoding: 'gzip' | 'identity'): Promise<ColumnsRead | GaveUp> {
+  const arriving = reader.begin({ columns, to, encoding });
+  const chunk = Buffer.alloc(1000);
+  for (let at = 0; at < body.length; at += chunk.length) {
+    const piece = body.subarray(at, at + chunk.length);
+    chunk.set(piece);
+    await arriving.push(chunk.subarray(0, piece.length));
+    chunk.fill(0);
+  }
+  return arriving.end();
+}
+
+test('bodies that arrive side by side are read like saved ones, and the caller may use its chunks again', async () => {
+  const [plain, gzip] = [fresh('parquet'), fresh('parquet')];
+  const body = Buffer.from(bodyOf(2000));
+  const [first, second] = await Promise.all([
+    arrive(plain, body, 'identity'),
+    arrive(gzip, gzipSync(bodyOf(500)), 'gzip'),
+  ]);
+  expect([first, second]).toMatchObject([{ rows: 2000 }, { rows: 500 }]);
+  expect(await sumsOf(plain)).toEqual(expectedSums(2000));
+  expect(await sumsOf(gzip)).toEqual(expectedSums(500));
+});
+
+test('whoever pushes 8 MB at once waits until the thread has taken them', async () => {
+  const arriving = reader.begin({ columns, to: fresh('parquet'), encoding: 'identity' });
+  let isTaken = false;
+  const pushed = arriving.push(Buffer.from(bodyOf(120_000))).then(() => (isTaken = true));
+  await Promise.resolve();
+  expect(isTaken).toBe(false);
+  await pushed;
+  expect(await arriving.end()).toMatchObject({ rows: 120_000 });
+});
+
+test.each([
+  ['cut short', (body: Buffer) => body.subarray(0, -20)],
+  [
+    'with a flipped byte',
+    (body: Buffer) => Buffer.concat([body.subarray(0, 60), Buffer.from([255]), body.subarray(61)]),
+  ],
+  ['followed by something else', (body: Buffer) => Buffer.concat([body, Buffer.from('tail')])],
+  ['that is none', () => Buffer.from(bodyOf(1))],
+])('a gzip body %s is given up, saved or arriving, and leaves no file', async (_, change) => {
+  const body = change(gzipSync(bodyOf(1000)));
+  const path = await saved(body);
+  const before = await readdir(directory);
+  const read = await reader.read({ bodies: [{ path, encoding: 'gzip' }], columns, to: fresh('parquet') });
+  const arrived = await arrive(fresh('parquet'), body, 'gzip');
+  expect([read, arrived].map((each) => Object.keys(each))).toEqual([['gaveUp'], ['gaveUp']]);
+  expect(await readdir(directory)).toEqual(before);
+});
+
+test('a body that is given up in its first bytes takes every further chunk without a wait', async () => {
+  const arriving = reader.begin({ columns, to: fresh('parquet'), encoding: 'identity' });
+  await arriving.push(Buffer.from('<html>'));
+  for (let chunk = 0; chunk < 20; chunk += 1) await arriving.push(Buffer.alloc(1 << 20));
+  expect(await arriving.end()).toEqual({ gaveUp: 'no { where one belongs' });
+});
+
+test('a dropped body leaves no file', async () => {
+  const before = await readdir(directory);
+  const arriving = reader.begin({ columns, to: fresh('parquet'), encoding: 'identity' });
+  await arriving.push(Buffer.from(bodyOf(10).slice(0, 300)));
+  await arriving.drop();
+  expect(await readdir(directory)).toEqual(before);
+});
+
+test('a body that is not there and a Parquet file that is there already are failures of the disk; the next reading works', async () => {
+  const path = await saved(bodyOf(1));
+  const missing = reader.read({
+    bodies: [{ path: fresh('missing'), encoding: 'gzip' }],
+    columns,
+    to: fresh('parquet'),
+  });
+  await expect(missing).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
+  const taken = reader.read({ bodies: [{ path, encoding: 'identity' }], columns, to: path });
+  await expect(taken).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
+  expect(await readFile(path, 'utf8')).toBe(bodyOf(1));
+  const arriving = reader.begin({ columns, to: path, encoding: 'identity' });
+  await arriving.push(Buffer.from(bodyOf(1)));
+  await expect(arriving.end()).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
+  const to = fresh('parquet');
+  expect(await reader.read({ bodies: [{ path, encoding: 'identity' }], columns, to })).toMatchObject({ rows: 1 });
+});
+
+test('closing rejects what is under way, and a closed reader starts anew when it is used again', async () => {
+  const own = openColumnReader();
+  const arriving = own.begin({ columns, to: fresh('parquet'), encoding: 'identity' });
+  await arriving.push(Buffer.from('{'));
+  await own.close();
+  await expect(arriving.end()).rejects.toThrow('thread');
+  const path = await saved(bodyOf(1));
+  const again = await own.read({ bodies: [{ path, encoding: 'identity' }], columns, to: fresh('parquet') });
+  expect(again).toMatchObject({ rows: 1 });
+  await own.close();
+});
