@@ -106,8 +106,8 @@ function expectSameEnvelope({ seed, read }: Taken, answer: Answer): void {
     seed,
     rows: read.rows,
     warnings: [...itemsOf(member('warnings')), ...itemsOf(member('data_warnings'))],
-    isPaged: !isNothing(member('pagination')),
-  }).toEqual({ seed, rows: answer.rowCount, warnings: answer.warnings, isPaged: answer.isPaged });
+    pagination: isNothing(member('pagination')) ? null : JSON.parse(member('pagination')),
+  }).toEqual({ seed, rows: answer.rowCount, warnings: answer.warnings, pagination: answer.pagination });
   const totals = plainTotals.safeParse(JSON.parse(member('totals')));
   if (!totals.success) return;
   const stated = new Map(Object.entries(totals.data ?? {}).map(([name, total]) => [name, Number(total)]));
@@ -214,7 +214,7 @@ test(`of ${DOCUMENTS} random documents, those that the column reader takes are s
     const taken = await takeBatch(slice, seeds, folder);
     const columns: Columns = {
       dimensions: slice.dimensions.map(({ name }) => name),
-      metrics: slice.metrics.map(({ name, type }) => ({ id: name, type, additive: true })),
+      metrics: slice.metrics.map(({ name, type }) => ({ id: name, type, additive: true, isAssumed: false })),
       extra: [],
     };
     await storeBySql(columns, taken);
