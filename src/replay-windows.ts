@@ -36,7 +36,15 @@ export async function replayWindows(
     const outcome = await loadBatch(
       batch.windows.map((window) => spooledFrom(window, slice)),
       // Whatever was archived had been accepted, losses too.
-      { warehouse: run.warehouse, target: { ...target, slice: asked }, runId: run.runId, asOf, acceptLoss: true },
+      {
+        warehouse: run.warehouse,
+        target: { ...target, slice: asked },
+        runId: run.runId,
+        asOf,
+        acceptLoss: true,
+        // What it would write beside the archive is not the archive's.
+        columnReader: null,
+      },
     );
     target = { ...outcome.target, slice };
     for (const result of outcome.results) {

@@ -23,6 +23,7 @@ import { letPeriodsGo, planTargets, prepareTargets, swapComplete, type TableRun 
 import { runStages, type Run, type SyncRequest } from './run.ts';
 import { runWindows } from './run-windows.ts';
 import type { Service } from './service/service.ts';
+import { openColumnReader, type ColumnReader } from './spool/columns/column-reader.ts';
 import { openSpool, type Spool } from './spool/spool.ts';
 import type { SyncSummary } from './sync-summary.ts';
 import { recordPlan } from './window-outcome.ts';
@@ -38,9 +39,11 @@ export async function sync(
   const refreshAll = async (run: Run): Promise<void> => {
     // Also when nothing turns out to be due: what a killed run left there takes room, and nobody else removes it.
     const spool = openSpool(run.warehouse.path);
+    const columnReader = openColumnReader();
     try {
-      await refresh({ ...run, request, service, spool });
+      await refresh({ ...run, request, service, spool, columnReader });
     } finally {
+      await columnReader.close();
       spool.clear();
     }
   };
@@ -52,6 +55,7 @@ export async function sync(
 interface SyncRun extends TableRun {
   readonly service: Service;
   readonly spool: Spool;
+  readonly columnReader: ColumnReader;
 }
 
 async function refresh(run: SyncRun): Promise<void> {

@@ -50,7 +50,11 @@ const document = z.object({
   detail: z.string().nullable(),
 });
 
-type DocumentRow = z.infer<typeof document>;
+export type DocumentRow = Readonly<Record<(typeof besideRows)[number], string | null>> & {
+  readonly filename: string;
+  readonly row_count: number | null;
+  readonly key_sets: string | null;
+};
 
 /** DuckDB refuses documents above this unless told; the largest file sets it, with room for its own buffer. */
 const OBJECT_SIZE_SLACK = 1.1;
@@ -114,7 +118,8 @@ function firstLine(error: unknown): string {
   return (text.split('\n')[0] ?? '').replace(/ in file "[^"]*"/, '').slice(0, 200);
 }
 
-function answerOf(path: string, documents: readonly DocumentRow[]): Answer | BrokenAnswer {
+/** What the documents of a file come to: one answer, or what is wrong with it. */
+export function answerOf(path: string, documents: readonly DocumentRow[]): Answer | BrokenAnswer {
   const [found] = documents;
   if (found === undefined) return { path, because: 'it was empty' };
   if (documents.length > 1) return { path, because: `it held ${documents.length} documents` };

@@ -24,15 +24,16 @@ export interface Found {
 export async function findingsOf(
   sound: readonly Sound[],
   target: Target,
-  { isEmpty, rejects }: Staged,
+  staged: Staged,
   warehouse: Warehouse,
 ): Promise<{ readonly of: (each: Sound) => Found }> {
+  const { isEmpty, rejects } = staged;
   const windows = new Map(sound.map(({ windowNo, spooled }) => [windowNo, spooled.window]));
   const badDates = isEmpty ? new Map<number, Failure>() : await checkDates(warehouse, target, windows);
   const { conflicts, copies } = await checkKeys(warehouse, target, windows);
   const sums = await sumsOf(warehouse, target, windows, new Set(copies.keys()));
   const periodRows = await periodRowsOf(warehouse, target, windows);
-  const weekStarts = isEmpty ? new Map<number, WeekStart>() : await weekStartsIn(sound, target, warehouse);
+  const weekStarts = isEmpty ? new Map<number, WeekStart>() : await weekStartsIn(sound, target, staged, warehouse);
   const unordered = isEmpty ? new Set<number>() : await outOfOrder(warehouse, target);
   return {
     of: ({ windowNo }) => ({
@@ -51,10 +52,11 @@ export async function findingsOf(
 async function weekStartsIn(
   sound: readonly Sound[],
   { slice }: Target,
+  { hasTexts, weekStarts }: Staged,
   warehouse: Warehouse,
 ): Promise<ReadonlyMap<number, WeekStart>> {
   if (slice.grain !== 'week') return new Map();
-  const found = await weekStartsOf(warehouse);
+  const found = new Map([...(hasTexts ? await weekStartsOf(warehouse) : []), ...weekStarts]);
   for (const { windowNo, spooled } of sound) {
     const assumed = new Date(`${spooled.window.replaced.start}T00:00:00Z`).getUTCDay();
     if (found.get(windowNo) === assumed) found.delete(windowNo);

@@ -11,11 +11,13 @@ import type { Day } from '../model/calendar.ts';
 import type { CompletenessVerdict } from '../model/ledger.ts';
 import type { Part } from '../model/part.ts';
 import type { Window } from '../model/window.ts';
+import type { ColumnReader } from '../spool/columns/column-reader.ts';
 import type { Spooled } from '../spool/spool.ts';
 import { recordRejects } from '../warehouse/rejects.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { inspect, objectSizeFor, type Answer, type BrokenAnswer } from './answers.ts';
 import { subjectOf } from './check.ts';
+import { discardColumns, noColumnAnswers, readColumns, type ColumnAnswers } from './column-answers.ts';
 import { findingsOf, type Found } from './findings.ts';
 import { emptyStretches, lossFailure, sharesOf, type Known } from './guard.ts';
 import { judgeAnswers, type InspectedPart, type Sound } from './judge-answers.ts';
@@ -39,6 +41,8 @@ export interface LoadRequest {
   readonly asOf: Date | null;
   /** Replaces settled periods also when most of their rows are gone. */
   readonly acceptLoss: boolean;
+  /** Reads answers in the usual form; null leaves all of them to SQL, which stores the same. */
+  readonly columnReader: ColumnReader | null;
 }
 
 export interface Loaded {
@@ -50,12 +54,24 @@ export interface Loaded {
 
 /** Loads what can be loaded of a batch. Throws `SOURCE_TOO_HEAVY` when the engine has too little memory for it. */
 export async function load(batch: readonly Spooled[], request: LoadRequest): Promise<Loaded> {
+  const { columnReader, target } = request;
+  if (columnReader === null) return loadRead(batch, noColumnAnswers, request);
+  const read = await readColumns(batch, target.columns, columnReader);
+  try {
+    return await loadRead(batch, read, request);
+  } finally {
+    await discardColumns(read);
+  }
+}
+
+/** Loads a batch of which some windows were read into columns already. */
+async function loadRead(batch: readonly Spooled[], read: ColumnAnswers, request: LoadRequest): Promise<Loaded> {
   const { warehouse } = request;
-  const pages = batch.flatMap(({ answers }) => answers.flatMap((answer) => answer.pages));
+  const unread = batch.filter((spooled) => !read.parts.has(spooled));
+  const pages = unread.flatMap(({ answers }) => answers.flatMap((answer) => answer.pages));
   const paths = pages.map(({ path }) => path);
-  const inspected = new Map(
-    (await inspect(warehouse, paths, objectSizeFor(batch))).map((answer) => [answer.path, answer]),
-  );
+  const inspected = new Map<string, Answer | BrokenAnswer>(read.pages);
+  for (const answer of await inspect(warehouse, paths, objectSizeFor(unread))) inspected.set(answer.path, answer);
   const results: LoadResult[] = [];
   const sound: Sound[] = [];
   for (const spooled of batch) {
@@ -65,7 +81,7 @@ export async function load(batch: readonly Spooled[], request: LoadRequest): Pro
   }
   let { target } = request;
   if (sound.length === 0) return { results, target };
-  const staged = await stageBatch(warehouse, sound, target);
+  const staged = await stageBatch(warehouse, sound, read, target);
   const found = await findingsOf(sound, { ...target, columns: staged.columns }, staged, warehouse);
   for (const each of sound) {
     const outcome = await loadWindow(each, { ...request, target }, found.of(each), staged);

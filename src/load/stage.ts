@@ -3,15 +3,16 @@
 import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
-import type { Day } from '../model/calendar.ts';
+import type { Day, WeekStart } from '../model/calendar.ts';
 import type { ColumnType } from '../model/column-type.ts';
 import type { Reject } from '../warehouse/rejects.ts';
 import { dayShape } from '../warehouse/shapes.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { subjectOf } from './check.ts';
+import type { ColumnAnswers, ColumnPart } from './column-answers.ts';
 import type { Sound } from './judge-answers.ts';
 import { hasOddTexts, resolveTexts } from './resolve-texts.ts';
-import { PART, staging, stagedRows, WINDOW } from './staging-sql.ts';
+import { emptyTyped, insertColumns, staging, stagedRows } from './staging-sql.ts';
 import type { Target } from './target.ts';
 import { rejectedRows, typeRows } from './typing-sql.ts';
 
@@ -20,6 +21,10 @@ export interface Staged {
   readonly columns: Target['columns'];
   /** Whether no part of any window had content; there is nothing to check then. */
   readonly isEmpty: boolean;
+  /** Whether `staged` holds rows as text, as they came. */
+  readonly hasTexts: boolean;
+  /** Of windows that were read into columns: the weekday their weeks begin with, where they have one. */
+  readonly weekStarts: ReadonlyMap<number, WeekStart>;
   /** By window, the rows that could not be stored exactly. */
   readonly rejects: ReadonlyMap<number, Rejects>;
 }
@@ -41,20 +46,57 @@ type RejectRow = z.infer<typeof rejectRow>;
 const EXAMPLES = 3;
 
 /** Fills `typed`; the slice's table is not touched. */
-export async function stageBatch(warehouse: Warehouse, sound: readonly Sound[], target: Target): Promise<Staged> {
-  const extra = [...new Set(sound.flatMap((each) => each.extra))];
-  const columns = { ...target.columns, extra };
-  const nothing = { isEmpty: false, rejects: new Map<number, Rejects>() };
+export async function stageBatch(
+  warehouse: Warehouse,
+  sound: readonly Sound[],
+  read: ColumnAnswers,
+  target: Target,
+): Promise<Staged> {
+  const unread = sound.filter(({ spooled, paths }) => !read.parts.has(spooled) && paths.length > 0);
   await nameAnswers(warehouse, sound);
-  if (sound.every(({ paths }) => paths.length === 0)) {
-    // Only parts without content: nothing to read, but the windows are still to be emptied.
-    await warehouse.run(`create or replace temp table ${staging.typed} as
-select 0 as ${WINDOW}, 0 as ${PART}, * exclude ("_load_id") from ${target.table} limit 0`);
-    return { ...nothing, columns: target.columns, isEmpty: true };
+  const texts = unread.length === 0 ? null : await stageTexts(warehouse, unread, target);
+  // Without texts the columns of the slice's table are those of `typed`.
+  if (texts === null) await warehouse.run(emptyTyped(target.table));
+  const { columns, rejects } = texts ?? { columns: target.columns, rejects: new Map<number, Rejects>() };
+  const parts = sound.flatMap(({ spooled, windowNo }) =>
+    (read.parts.get(spooled) ?? []).map((part) => ({ ...part, windowNo })),
+  );
+  const filled = parts.filter(({ rows }) => rows > 0);
+  if (filled.length > 0) await warehouse.run(insertColumns(columns, filled));
+  return {
+    columns,
+    rejects,
+    isEmpty: texts === null && filled.length === 0,
+    hasTexts: texts !== null,
+    weekStarts: weekStartsIn(filled),
+  };
+}
+
+/** The weekday of each window all of whose parts agree on one that weeks can begin with. */
+function weekStartsIn(parts: readonly (ColumnPart & { readonly windowNo: number })[]): Map<number, WeekStart> {
+  const found = new Map<number, Set<number | null>>();
+  for (const { windowNo, weekStartsOn } of parts) {
+    found.set(windowNo, (found.get(windowNo) ?? new Set()).add(weekStartsOn));
   }
+  return new Map(
+    [...found].flatMap(([windowNo, days]): [number, WeekStart][] => {
+      const [day] = days;
+      return days.size === 1 && (day === 0 || day === 1) ? [[windowNo, day]] : [];
+    }),
+  );
+}
+
+/** Fills `typed` with the rows that SQL has to read. */
+async function stageTexts(
+  warehouse: Warehouse,
+  unread: readonly Sound[],
+  target: Target,
+): Promise<Pick<Staged, 'columns' | 'rejects'>> {
+  const extra = [...new Set(unread.flatMap((each) => each.extra))];
+  const columns = { ...target.columns, extra };
   await warehouse.run(stagedRows(columns));
   await warehouse.run(typeRows(columns, new Set(), new Set()));
-  if (!(await hasOddTexts(warehouse))) return { ...nothing, columns: target.columns };
+  if (!(await hasOddTexts(warehouse))) return { rejects: new Map(), columns: target.columns };
   const resolution = await resolveTexts(warehouse, columns);
   const wider = { ...columns, metrics: widened(target, resolution.widened) };
   const unusual = new Set(resolution.plain.map(({ metric }) => metric));
@@ -62,7 +104,7 @@ select 0 as ${WINDOW}, 0 as ${PART}, * exclude ("_load_id") from ${target.table}
   await warehouse.run(typeRows(wider, unusual, rejecting));
   if (await hasOddTexts(warehouse)) throw new RangeError('A text was neither cast nor rejected.');
   const rejected = rejecting.size === 0 ? [] : await warehouse.rows(rejectedRows(wider, rejecting), [], rejectRow);
-  return { columns: { ...wider, extra: [] }, isEmpty: false, rejects: rejectsByWindow(sound, rejected) };
+  return { columns: { ...wider, extra: [] }, rejects: rejectsByWindow(unread, rejected) };
 }
 
 function widened(target: Target, types: ReadonlyMap<string, ColumnType>): Target['columns']['metrics'] {

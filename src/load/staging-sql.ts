@@ -5,7 +5,8 @@
  * slice, dimension or metric can be called so.
  */
 
-import { literal } from '../warehouse/quoting.ts';
+import { formatColumnType } from '../model/column-type.ts';
+import { identifier, literal } from '../warehouse/quoting.ts';
 import type { Columns } from './slice-columns.ts';
 
 /** The temporary tables of a batch. */
@@ -105,4 +106,27 @@ function extraKeys(keys: readonly string[]): string {
 /** A JSON pointer (RFC 6901), which names any key, the empty one too. */
 function jsonPointer(key: string): string {
   return `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+}
+
+/** An empty `typed`, with the columns of the slice's table. */
+export function emptyTyped(table: string): string {
+  return `create or replace temp table ${staging.typed} as
+select 0 as ${WINDOW}, 0 as ${PART}, * exclude ("_load_id"), false as ${ODD} from ${table} limit 0`;
+}
+
+/** Adds the rows of Parquet files, each of one part, to `typed`, whose columns may be wider. */
+export function insertColumns(
+  columns: Columns,
+  parts: readonly { readonly file: string; readonly windowNo: number; readonly partNo: number }[],
+): string {
+  const values = [
+    ...columns.dimensions.map(identifier),
+    ...columns.metrics.map(({ id, type }) => `cast(${identifier(id)} as ${formatColumnType(type)})`),
+  ];
+  const selects = parts.map(
+    ({ file, windowNo, partNo }) =>
+      `select ${windowNo}, ${partNo}, ${values.join(', ')}, json("attr_dependency"), null::JSON, false
+from read_parquet(${literal(file)}, hive_partitioning = false)`,
+  );
+  return `insert into ${staging.typed}\n${selects.join('\nunion all\n')}`;
 }
