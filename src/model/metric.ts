@@ -107,7 +107,9 @@ export function isMetricItem(item: CatalogItem): boolean {
 function cohortDays(id: string, item: CatalogItem | null): number | null {
   const match = cohortForm.exec(id);
   if (match === null) return null;
-  if (item?.filter === 'event_metrics' && !id.endsWith('_cohort')) return null;
+  // An event may be called anything; a documented cohort metric is one in whatever list it stands tonight.
+  const isNamedByApp = item?.filter === 'event_metrics' && !documentedCohortForm.test(id);
+  if (isNamedByApp && !id.endsWith('_cohort')) return null;
   const [, unit, count] = match;
   if (unit !== 'd' && unit !== 'w' && unit !== 'm') return null;
   if (Number(count) > longestPeriods[unit]) return null;
