@@ -1,7 +1,5 @@
 import { defineConfig } from 'vitest/config';
 
-import { FaultsReporter } from './faults-reporter.ts';
-
 export default defineConfig({
   test: {
     root: new URL('../..', import.meta.url).pathname,
@@ -10,6 +8,5 @@ export default defineConfig({
     hookTimeout: 180_000,
     pool: 'forks',
     maxWorkers: 2,
-    reporters: ['default', new FaultsReporter()],
   },
 });

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 
 import { expect, test } from 'vitest';
 import * as z from 'zod';
@@ -70,21 +70,4 @@ test('the figures on the front page are those the bench measured last', () => {
     expect(readme).toContain(grouped(rows));
   }
   expect(figures.wrong_final_cells).toBe(0);
-});
-
-test('every file the documents link to is there', () => {
-  const documents = [
-    'README.md',
-    ...readdirSync(new URL('docs/', root))
-      .filter((name) => name.endsWith('.md'))
-      .map((name) => `docs/${name}`),
-  ];
-  for (const document of documents) {
-    const text = readFileSync(new URL(document, root), 'utf8');
-    for (const [, target = ''] of text.matchAll(/\]\((?!https?:)([^)#]+)\)/g)) {
-      expect(() => readFileSync(new URL(target, new URL(document, root))), `${document} → ${target}`).not.toThrow(
-        /ENOENT/,
-      );
-    }
-  }
 });
