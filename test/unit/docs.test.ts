@@ -42,6 +42,24 @@ test('every test file that a page names exists', () => {
   expect(missing).toStrictEqual([]);
 });
 
+test('every file of the repository that a page names exists', () => {
+  const paths = (page: string, form: RegExp): string[] => [...textOf(page).matchAll(form)].map(([, path = '']) => path);
+  const named = [
+    ...pages
+      .filter((page) => !/decisions|CHANGELOG|mutation/.test(page))
+      .flatMap((page) => paths(page, /`((?:src|test|config|docs|sql)\/[\w./-]+\.\w+)`/g)),
+    ...paths('docs/architecture.md', /`((?:[a-z]+\/)?[a-z-]+\.ts)`/g).map((path) => `src/${path}`),
+  ];
+  expect(named.length).toBeGreaterThan(40);
+  expect(named.filter((path) => !isThere(path, '.'))).toStrictEqual([]);
+});
+
+test('every room of src has a line on the page of the architecture', () => {
+  const rooms = readdirSync(new URL('src/', root), { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  const page = textOf('docs/architecture.md');
+  expect(rooms.filter(({ name }) => !page.includes(`| \`${name}\` `)).map(({ name }) => name)).toStrictEqual([]);
+});
+
 test('each of the faults 1 to 51 has one line, which names a test file or says that there is none', () => {
   const lines = textOf('docs/faults.md').split('\n');
   for (let fault = 1; fault <= FAULTS; fault += 1) {
