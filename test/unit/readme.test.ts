@@ -10,6 +10,7 @@ import { commandNames } from '../../src/commands/verbs.ts';
 import { parseConfig } from '../../src/config/read-config.ts';
 import { exitCodes, failureCodes } from '../../src/errors.ts';
 import * as library from '../../src/index.ts';
+import { catalogTables } from '../../src/model/catalog.ts';
 import { spendColumns } from '../../src/spend/spend-record.ts';
 
 const figuresShape = z.object({
@@ -69,6 +70,10 @@ test('every command that can be given is on the page of operations', () => {
   for (const name of commandNames.filter((command) => command !== 'completion')) {
     expect(page, name).toMatch(new RegExp(`\`ripen (links |spend )?${name}\\b`));
   }
+});
+
+test('every table of the catalog is named on the front page', () => {
+  expect(catalogTables.filter((name) => !readme.includes(`\`${name}\``))).toStrictEqual([]);
 });
 
 test('at least 8 commands stand in console blocks', () => {
