@@ -17,10 +17,9 @@ afterEach(() => scenario.close());
 const FIRST = new Date('2026-06-01T02:30:00Z');
 const SECOND = new Date('2026-06-02T02:30:00Z');
 
-/** A count whose list says `decimal` from the second night on. */
+/** A count of the usual kind. */
 const quirks: Partial<Quirks> = {
   metrics: [{ id: 'points_scored', formatting: 'integer', kind: 'count', listed: 'overview_metrics' }],
-  catalog: [{ kind: 'altered', id: 'points_scored', formatting: 'decimal', during: (now) => now >= SECOND }],
 };
 const world = { apps: 1, partners: 2, links: 4, rowsPerDay: 6, quirks } as const;
 const given = {
@@ -57,22 +56,28 @@ const described = async (): Promise<unknown> => [
   ),
 ];
 
-test('7.5 in a count whose list turned from integer to decimal after 4 days were loaded is stored as 7.5', async () => {
-  scenario = await openScenario([daily], { simulator: { world } });
-  await runNight(scenario, FIRST);
-  const type = await typeOf('points_scored');
-  expect(type).toBe('BIGINT');
-  script(replacedValue(0, 'points_scored', '7.5'));
-  expect(await runNight(scenario, SECOND)).toMatchObject({ status: 'succeeded', failures: [] });
+test.each(['decimal', 'money'])(
+  '7.5 in a count whose list turned from integer to %s after 4 days were loaded is stored as 7.5',
+  async (formatting) => {
+    const altered = { kind: 'altered', id: 'points_scored', formatting, during: (now: Date) => now >= SECOND } as const;
+    scenario = await openScenario([daily], {
+      simulator: { world: { ...world, quirks: { ...quirks, catalog: [altered] } } },
+    });
+    await runNight(scenario, FIRST);
+    const type = await typeOf('points_scored');
+    expect(type).toBe('BIGINT');
+    script(replacedValue(0, 'points_scored', '7.5'));
+    expect(await runNight(scenario, SECOND)).toMatchObject({ status: 'succeeded', failures: [] });
 
-  expect(
-    await column(scenario, "select points_scored::varchar from daily where points_scored::varchar like '7.5%'"),
-  ).toEqual([expect.stringMatching(/^7\.50*$/)]);
-  expect((await widenings()).map((each) => each.slice(0, 23))).toEqual(['points_scored: BIGINT t']);
-  const { stored, truth } = await storedAndTrue(scenario, daily, '2026-05-28:2026-06-01', SECOND);
-  expect(stored.filter((row) => !truth.includes(row)).length).toBe(1);
-  expect(stored.length).toBe(truth.length);
-});
+    expect(
+      await column(scenario, "select points_scored::varchar from daily where points_scored::varchar like '7.5%'"),
+    ).toEqual([expect.stringMatching(/^7\.50*$/)]);
+    expect((await widenings()).map((each) => each.slice(0, 23))).toEqual(['points_scored: BIGINT t']);
+    const { stored, truth } = await storedAndTrue(scenario, daily, '2026-05-28:2026-06-01', SECOND);
+    expect(stored.filter((row) => !truth.includes(row)).length).toBe(1);
+    expect(stored.length).toBe(truth.length);
+  },
+);
 
 test('0.1234567891 is stored exactly after `types:` went from DECIMAL(18,6) to DECIMAL(18,10), and the column says so', async () => {
   const typed = (type: string): typeof daily => slice({ ...given, types: { cost: type } });
