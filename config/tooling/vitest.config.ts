@@ -1,7 +1,5 @@
 import { defineConfig } from 'vitest/config';
 
-import { FaultsReporter } from './faults-reporter.ts';
-
 export default defineConfig({
   test: {
     root: new URL('../..', import.meta.url).pathname,
@@ -12,6 +10,5 @@ export default defineConfig({
     // Threads inherit the flags of the process that starts them.
     execArgv: ['--import', new URL('strip-types.mjs', import.meta.url).href],
     maxWorkers: 2,
-    reporters: ['default', new FaultsReporter()],
   },
 });

@@ -1,28 +1,24 @@
--- Which networks earned back within 30 days what they cost, by the week of the install?
--- Reads the final view alone: a week stands here only with the days whose spend and 30-day revenue can no longer change.
--- Revenue and spend are summed first and divided then, as a ratio of a sum is no sum of ratios.
--- Returns one row per install week and network, newest week first; final_days says how many of the seven are in.
+-- Which networks earned back within 30 days of the install what they cost, by the week of the install?
+-- Takes only days of which spend and 30-day revenue are final; a ratio is one of sums, never a sum of ratios.
+-- Returns one row per install week and network with spend, newest week first; final_days says how many of the seven are in.
 with final_days as (
-    select
-        date_trunc('week', day)::date as install_week,
-        day,
-        network,
-        installs,
-        cost,
-        all_revenue_total_d30 as revenue_d30
-    from network_daily_final
-    where cost is not null and all_revenue_total_d30 is not null
+    select period as day
+    from ripen.finality
+    where slice = 'network_daily' and metric in ('cost', 'all_revenue_total_d30')
+    group by period
+    having bool_and(is_final)
 )
 
 select
-    install_week,
-    network,
-    count(distinct day) as final_days,
-    sum(installs) as installs,
-    sum(cost) as cost,
-    sum(revenue_d30) as revenue_d30,
-    round(sum(revenue_d30) / nullif(sum(cost), 0), 3) as roas_d30
-from final_days
-group by install_week, network
-having sum(cost) > 0
-order by install_week desc, cost desc, network
+    date_trunc('week', n.day)::date as install_week,
+    n.network,
+    count(distinct n.day) as final_days,
+    sum(n.installs) as installs,
+    sum(n.cost) as cost,
+    sum(n.all_revenue_total_d30) as revenue_d30,
+    round(sum(n.all_revenue_total_d30) / nullif(sum(n.cost), 0), 3) as roas_d30
+from network_daily as n
+join final_days as f on f.day = n.day
+group by install_week, n.network
+having sum(n.cost) > 0
+order by install_week desc, cost desc, n.network

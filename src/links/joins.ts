@@ -4,6 +4,8 @@
  * Views hold column names, so they are made anew whenever a slice's table may have changed.
  */
 
+import * as z from 'zod';
+
 import { identifier, literal } from '../warehouse/quoting.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { isJoinable, joinedColumns, joinedView, linksView, unmatchedView } from './joins-sql.ts';
@@ -37,10 +39,19 @@ async function describe(warehouse: Warehouse, { slice }: LiveSlice): Promise<voi
   const view = joinedView(slice);
   const text = `Rows of ${slice} with the link and the partner each belongs to; never more rows than ${slice} has.`;
   await warehouse.run(`comment on view ${view} is ${literal(text)}`);
-  for (const [name, words] of joinedColumns) {
+  const own = await warehouse.rows(
+    `select column_name, comment from duckdb_columns()
+     where database_name = current_database() and schema_name = 'main' and table_name = $1 and comment is not null`,
+    [slice],
+    ownComment,
+  );
+  const comments = [...own.map(({ column_name: name, comment }) => [name, comment] as const), ...joinedColumns];
+  for (const [name, words] of comments) {
     await warehouse.run(`comment on column ${view}.${identifier(name)} is ${literal(words)}`);
   }
 }
+
+const ownComment = z.object({ column_name: z.string(), comment: z.string() });
 
 const unmatchedComment = 'Per slice, app and network: how many rows found no link; organic rows never have one';
 

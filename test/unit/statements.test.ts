@@ -11,6 +11,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { readConfig } from '../../src/config/read-config.ts';
+import { refreshJoins } from '../../src/links/joins.ts';
 import { replaceCatalog } from '../../src/load/catalog-tables.ts';
 import { prepareTable } from '../../src/load/slice-table.ts';
 import { staging } from '../../src/load/staging-sql.ts';
@@ -59,6 +60,7 @@ beforeAll(async () => {
   });
   const config = await readConfig({ file: join(root, 'config/demo.yaml'), directory: root, environment: {} });
   for (const slice of config.slices) await prepareTable(warehouse, slice, catalog, 'run');
+  await refreshJoins(warehouse);
   await warehouse.close();
   instance = await DuckDBInstance.create(path);
   connection = await instance.connect();

@@ -1,0 +1,344 @@
+/** The schedules that come with ripen, as their schedulers read and run them; `ripen` itself is a script that ends as told. */
+
+import { spawnSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { parse, parseAllDocuments } from 'yaml';
+import * as z from 'zod';
+
+import { parseCommandLine } from '../../src/commands/command-line.ts';
+import { parseConfig } from '../../src/config/read-config.ts';
+import { textWith } from '../support/matching.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const schedules = join(root, 'config/schedules');
+const textOf = (name: string): string => readFileSync(join(schedules, name), 'utf8');
+const answers = (program: string, flag: string): boolean => spawnSync(program, [flag]).status === 0;
+
+const FAILURE = 'CREDENTIALS_REFUSED: the service answered 401';
+const SUMMARY = '{"run_id":"r1","slices":[],"failures":[]}';
+const FAILED = `{"run_id":"r1","slices":[],"failures":[{"code":"CREDENTIALS_REFUSED","message":"the service answered 401","hint":"Check the token."}]}`;
+
+let directory = '';
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'ripen-schedules-'));
+});
+
+afterEach(() => {
+  rmSync(directory, { recursive: true });
+});
+
+/** Puts a `ripen` into the directory that ends with one code a call, and writes down its arguments and token. */
+function ripenEndingWith(...codes: readonly number[]): void {
+  const file = join(directory, 'ripen');
+  const ends = codes.map((code, call) => `${call + 1}) code=${code} ;;`).join(' ');
+  writeFileSync(
+    file,
+    `#!/bin/sh
+echo "$*|$RIPEN_TOKEN|$KEPT" >> ${directory}/calls
+case $(wc -l < ${directory}/calls | tr -d ' ') in ${ends} *) code=${codes.at(-1) ?? 0} ;; esac
+if [ "$code" -ne 0 ]; then echo '${FAILURE}' >&2; echo '${FAILED}'; else echo '${SUMMARY}'; fi
+exit "$code"
+`,
+  );
+  chmodSync(file, 0o755);
+}
+
+function calls(): string[] {
+  const file = join(directory, 'calls');
+  return existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : [];
+}
+
+test('all of them run at 10:30 UTC, once a day, and say why', () => {
+  expect(textOf('airflow.py')).toContain('schedule="30 10 * * *"');
+  expect(textOf('crontab').match(/^[^#\n]*\*.*$/gm)).toStrictEqual(['30 10 * * * /bin/sh /etc/ripen/ripen-nightly.sh']);
+  expect(textOf('ripen.timer').match(/^OnCalendar=.*$/gm)).toStrictEqual(['OnCalendar=*-*-* 10:30:00 UTC']);
+  expect(textOf('kubernetes.yaml')).toMatch(/schedule: '30 10 \* \* \*'\n\s+timeZone: Etc\/UTC/);
+  expect(textOf('github-actions.yaml')).toContain("- cron: '30 10 * * *'");
+  expect(textOf('compose.yaml')).toContain('#   30 10 * * * docker compose');
+  for (const name of ['airflow.py', 'crontab', 'ripen.timer', 'kubernetes.yaml', 'github-actions.yaml']) {
+    expect(textOf(name), name).toContain('complete by 09:00 UTC');
+  }
+});
+
+describe('ripen-nightly.sh under an empty environment', () => {
+  const script = join(schedules, 'ripen-nightly.sh');
+
+  function nightly(settings = ''): { readonly status: number | null; readonly said: string } {
+    const environment = join(directory, 'environment');
+    const own = `PATH=${directory}:/usr/bin:/bin\nRIPEN_TOKEN=a-token\nRIPEN_LOG=${directory}/log\nRIPEN_PAUSE_SECONDS=0\n`;
+    writeFileSync(environment, `${own}${settings}`);
+    const { status, stdout, stderr } = spawnSync('/bin/sh', [script, environment], { env: {}, encoding: 'utf8' });
+    return { status, said: `${stdout}${stderr}` };
+  }
+
+  test('prints nothing when the sync succeeds, and gives it the token', async () => {
+    ripenEndingWith(0);
+    expect(nightly()).toStrictEqual({ status: 0, said: '' });
+    const [call = ''] = calls();
+    const [words = '', token] = call.split('|');
+    expect(token).toBe('a-token');
+    expect((await parseCommandLine(words.split(' '), '0')).kind).toBe('act');
+  });
+
+  test.each([65, 70, 74, 78])('prints the cause and ends with %i after 1 call', (code) => {
+    ripenEndingWith(code);
+    const { status, said } = nightly();
+    expect(status).toBe(code);
+    expect(said).toContain(FAILURE);
+    expect(said).toContain(`exit code ${code}`);
+    expect(calls()).toHaveLength(1);
+    expect(readFileSync(join(directory, 'log'), 'utf8')).toContain(FAILURE);
+  });
+
+  test('tries again after 75, twice, and prints nothing when the third call succeeds', () => {
+    ripenEndingWith(75, 75, 0);
+    expect(nightly()).toStrictEqual({ status: 0, said: '' });
+    expect(calls()).toHaveLength(3);
+  });
+
+  test('ends with 75 and the cause when 4 tries were not enough', () => {
+    ripenEndingWith(75);
+    const { status, said } = nightly('RIPEN_TRIES=4\n');
+    expect([status, calls().length]).toStrictEqual([75, 4]);
+    expect(said).toContain(FAILURE);
+  });
+
+  test('loads all the same when its log cannot be written', () => {
+    ripenEndingWith(0);
+    expect(nightly(`RIPEN_LOG=${directory}/missing/log\n`)).toStrictEqual({ status: 0, said: '' });
+  });
+
+  test('says that ripen, or its file of settings, is not there', () => {
+    expect(nightly()).toMatchObject({ status: 127, said: textWith('not found') });
+    const missing = spawnSync('/bin/sh', [script, join(directory, 'nothing')], { env: {}, encoding: 'utf8' });
+    expect(missing.status).not.toBe(0);
+    expect(missing.stderr).toContain('nothing');
+  });
+});
+
+describe.skipIf(!answers('systemd-analyze', '--version'))('systemd', () => {
+  /** The findings on the units, whose program is one that exists here. */
+  function verified(change: (unit: string) => string): { readonly status: number | null; readonly stderr: string } {
+    const unit = textOf('ripen.service').replace('/usr/bin/ripen', '/bin/true');
+    writeFileSync(join(directory, 'ripen.service'), change(unit));
+    writeFileSync(join(directory, 'ripen.timer'), textOf('ripen.timer'));
+    const files = ['ripen.service', 'ripen.timer'].map((name) => join(directory, name));
+    return spawnSync('systemd-analyze', ['verify', ...files], { encoding: 'utf8' });
+  }
+
+  test('loads both units without a word', () => {
+    expect(verified((unit) => unit)).toMatchObject({ status: 0, stderr: '' });
+  });
+
+  test('would refuse a restart forced by an exit code, as it once stood there', () => {
+    const { status, stderr } = verified((unit) => unit.replace('Restart=on-failure', 'RestartForceExitStatus=75'));
+    expect(status).not.toBe(0);
+    expect(stderr).toContain('RestartForceExitStatus');
+  });
+});
+
+test('the systemd unit runs a sync, restarts it after 75 alone, and not for ever', async () => {
+  const unit = textOf('ripen.service');
+  const [, words = ''] = /^ExecStart=\/usr\/bin\/ripen (.*)$/m.exec(unit) ?? [];
+  expect((await parseCommandLine(words.split(' '), '0')).kind).toBe('act');
+  expect(unit).toContain('\nRestart=on-failure\nRestartPreventExitStatus=65 70 74 78\n');
+  expect(unit).toContain('\nStartLimitBurst=24\n');
+});
+
+describe('the CronJob of Kubernetes', () => {
+  const cronJob = z.object({
+    kind: z.literal('CronJob'),
+    spec: z.object({
+      concurrencyPolicy: z.literal('Forbid'),
+      jobTemplate: z.object({
+        spec: z.object({
+          backoffLimit: z.number(),
+          activeDeadlineSeconds: z.number(),
+          podFailurePolicy: z.object({ rules: z.array(z.record(z.string(), z.unknown())) }),
+          template: z.object({
+            spec: z.object({
+              restartPolicy: z.literal('Never'),
+              containers: z.tuple([z.object({ name: z.string(), args: z.array(z.string()) })]),
+            }),
+          }),
+        }),
+      }),
+    }),
+  });
+  const [map, , job] = parseAllDocuments(textOf('kubernetes.yaml')).map((document) =>
+    z.unknown().parse(document.toJS()),
+  );
+
+  test('runs a sync whose configuration parses, with its copies in a bucket', async () => {
+    const { args } = cronJob.parse(job).spec.jobTemplate.spec.template.spec.containers[0];
+    expect((await parseCommandLine(args, '0')).kind).toBe('act');
+    const { data } = z.object({ data: z.object({ 'ripen.yaml': z.string() }) }).parse(map);
+    const source = { file: '/config/ripen.yaml', directory: '/data', environment: { RIPEN_TOKEN: 'a-token' } };
+    const config = parseConfig(data['ripen.yaml'], source);
+    expect(config.warehouse).toBe('/data/warehouse.duckdb');
+    expect(config.publish).toMatchObject([{ kind: 'parquet', path: 's3://example-bucket/mobile' }]);
+  });
+
+  test('tries 64 times after 75 or a signal, which outlasts an outage of 5.9 hours, and after nothing else', () => {
+    const { backoffLimit, activeDeadlineSeconds, podFailurePolicy } = cronJob.parse(job).spec.jobTemplate.spec;
+    const pauses = Array.from({ length: backoffLimit }, (_, tries) => Math.min(10 * 2 ** tries, 360));
+    const outlasted = pauses.reduce((sum, pause) => sum + pause, 0);
+    expect(outlasted).toBeGreaterThan(5.9 * 3600);
+    expect(activeDeadlineSeconds).toBeGreaterThan(outlasted + 6 * 3600);
+    expect(podFailurePolicy.rules[1]).toStrictEqual({
+      action: 'FailJob',
+      onExitCodes: { containerName: 'ripen', operator: 'NotIn', values: [75, 143] },
+    });
+  });
+});
+
+describe('the job of GitHub Actions', () => {
+  const workflow = z
+    .object({
+      concurrency: z.object({ group: z.string(), 'cancel-in-progress': z.literal(false) }),
+      jobs: z.object({ sync: z.object({ steps: z.tuple([z.object({ run: z.string() })]) }) }),
+    })
+    .parse(parse(textOf('github-actions.yaml')));
+  const [{ run }] = workflow.jobs.sync.steps;
+
+  test.each([
+    [[0], 0, 1],
+    [[75, 75, 0], 0, 3],
+    [[78], 78, 1],
+    [[75], 75, 24],
+  ])('meets the exit codes %j with %i after %i calls', (codes, status, count) => {
+    ripenEndingWith(...codes);
+    const file = join(directory, 'step.sh');
+    writeFileSync(file, run);
+    const env = { PATH: `${directory}:/usr/bin:/bin`, RIPEN_PAUSE_SECONDS: '0' };
+    expect(spawnSync('bash', ['-e', file], { env }).status).toBe(status);
+    expect(calls()).toHaveLength(count);
+  });
+});
+
+describe('the container', () => {
+  test('is built from what the package needs, and every file copied into it exists', () => {
+    const copied = [...textOf('Dockerfile').matchAll(/^COPY (?!--from)(.*) \S+$/gm)].flatMap(([, names = '']) =>
+      names.split(' '),
+    );
+    expect(copied.filter((name) => !existsSync(join(root, name)))).toStrictEqual([]);
+    const { files } = z
+      .object({ files: z.array(z.string()) })
+      .parse(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')));
+    expect(files.filter((name) => name !== 'dist' && !copied.includes(name))).toStrictEqual([]);
+    expect(textOf('Dockerfile')).toContain('ENTRYPOINT ["ripen"]');
+  });
+
+  test('is started by Compose with a sync, the token as a secret, and 30 s to end', async () => {
+    const { services } = z
+      .object({
+        services: z.object({
+          ripen: z.object({
+            command: z.array(z.string()),
+            build: z.object({ dockerfile: z.string() }),
+            stop_grace_period: z.literal('30s'),
+            secrets: z.tuple([z.literal('ripen-token')]),
+          }),
+        }),
+      })
+      .parse(parse(textOf('compose.yaml')));
+    expect((await parseCommandLine(services.ripen.command, '0')).kind).toBe('act');
+    expect(existsSync(join(root, services.ripen.build.dockerfile))).toBe(true);
+  });
+});
+
+/** As much of Airflow as the DAG touches; the task is called with the interval that stdin states, or with none. */
+const airflowStub = `
+class AirflowException(Exception): pass
+class AirflowFailException(AirflowException): pass
+class Variable:
+    @staticmethod
+    def get(name):
+        return "token-of-" + name
+def dag(**settings):
+    print("DAG", settings["schedule"], settings["default_args"]["retries"], settings["default_args"]["retry_delay"])
+    return lambda function: function
+def task(**settings):
+    import sys, datetime, logging
+    logging.basicConfig(stream=sys.stdout, format="LOG %(message)s", level=logging.INFO)
+    def decorate(function):
+        def call():
+            text = sys.stdin.read()
+            end = datetime.datetime.fromisoformat(text) if text else None
+            try:
+                print("RETURNED", function(data_interval_end=end))
+            except AirflowException as error:
+                print("RAISED", type(error).__name__, error)
+        return call
+    return decorate
+`;
+
+describe.skipIf(!answers('python3', '--version'))('the DAG', () => {
+  const modules = {
+    2: { decorators: 'from airflow import dag, task', models: 'from airflow import Variable' },
+    3: { sdk: 'from airflow import Variable, dag, task' },
+  } as const;
+
+  function runDag(version: 2 | 3, interval: string, environment: Readonly<Record<string, string>> = {}): string {
+    const packages = join(directory, 'airflow');
+    mkdirSync(packages);
+    writeFileSync(join(packages, '__init__.py'), airflowStub);
+    writeFileSync(join(packages, 'exceptions.py'), 'from airflow import AirflowException, AirflowFailException');
+    for (const [name, text] of Object.entries(modules[version])) writeFileSync(join(packages, `${name}.py`), text);
+    // A copy under another name: a script called airflow.py would hide the package.
+    writeFileSync(join(directory, 'nightly.py'), textOf('airflow.py'));
+    const env = {
+      PATH: `${directory}:${process.env['PATH'] ?? ''}`,
+      PYTHONPATH: directory,
+      KEPT: 'kept',
+      ...environment,
+    };
+    const { stdout, stderr, status } = spawnSync('python3', [join(directory, 'nightly.py')], {
+      env,
+      input: interval,
+      encoding: 'utf8',
+    });
+    expect([status, stderr]).toStrictEqual([0, '']);
+    return stdout;
+  }
+
+  test.each([2, 3] as const)(
+    'of Airflow %i syncs as of the end of its interval, with the worker’s environment and the token',
+    async (version) => {
+      ripenEndingWith(0);
+      const said = runDag(version, '2026-02-14T11:30:00+01:00');
+      expect(said).toContain('DAG 30 10 * * * 24 0:15:00');
+      expect(said).toContain("RETURNED {'run_id': 'r1', 'slices': []}");
+      const [call = ''] = calls();
+      const [words = '', token, kept] = call.split('|');
+      expect([token, kept]).toStrictEqual(['token-of-ripen_token', 'kept']);
+      expect(words).toContain('--as-of 2026-02-14T10:30:00Z');
+      expect((await parseCommandLine(words.split(' '), '0')).kind).toBe('act');
+    },
+  );
+
+  test('that was triggered by hand, without an interval, plans for now; a token of the worker is kept', () => {
+    ripenEndingWith(0);
+    runDag(3, '', { RIPEN_TOKEN: 'own-token' });
+    expect(calls()).toStrictEqual(['sync --config /etc/ripen/ripen.yaml --deadline 6h --json|own-token|kept']);
+  });
+
+  test.each([
+    [75, 'AirflowException'],
+    [143, 'AirflowException'],
+    [65, 'AirflowFailException'],
+    [78, 'AirflowFailException'],
+  ])('whose ripen ends with %i raises %s, and has the cause in its own log', (code, raised) => {
+    ripenEndingWith(code);
+    const said = runDag(3, '2026-02-14T10:30:00+00:00');
+    expect(said).toContain(`LOG ${FAILURE}`);
+    expect(said).toContain('LOG CREDENTIALS_REFUSED: the service answered 401 Check the token.');
+    expect(said).toContain(`RAISED ${raised} ripen ended with ${code}: CREDENTIALS_REFUSED`);
+  });
+});
