@@ -9,6 +9,7 @@
 import * as z from 'zod';
 
 import { scrub } from '../config/secret.ts';
+import { Failure } from '../errors.ts';
 import type { Spooled } from '../spool/spool.ts';
 import { count } from '../warehouse/shapes.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -105,6 +106,8 @@ async function read(
     await warehouse.run(readDocuments(paths, objectSize));
     return new Map();
   } catch (error) {
+    // A disk or an engine without memory says nothing about the files.
+    if (error instanceof Failure) throw error;
     if (paths.length === 1) return new Map([[only, { path: only, because: firstLine(error) }]]);
     const broken = new Map<string, BrokenAnswer>();
     for (const path of paths) for (const each of await read(warehouse, [path], objectSize)) broken.set(...each);

@@ -127,9 +127,13 @@ export function proofOf(comparisons: readonly Comparison[]): Proof {
   const isShown = (some: readonly Comparison[]): boolean => some.some((each) => each.agrees && says(each));
   const wrong = certain.find(({ agrees }) => !agrees) ?? null;
   const odd = assumed.filter(({ agrees }) => !agrees);
-  const isProvenByOthers = isShown(certain) || (certain.length === 0 && isShown(assumed));
-  const against = wrong ?? (isProvenByOthers ? null : (odd[0] ?? null));
-  const verdict = against !== null ? 'unproven' : comparisons.length === 0 ? 'unverifiable' : 'proven';
+  const isShownByOthers = isShown(certain) || (certain.length === 0 && isShown(assumed));
+  const against = wrong ?? (isShownByOthers ? null : (odd[0] ?? null));
+  // A few values agree by chance: rows that are missing may have had none of them, and the odd metric may be right.
+  const others = certain.length === 0 ? assumed : certain;
+  const isThin = odd.length > 0 && others.every((each) => !each.agrees || each.nonZero < LEAST_VALUES);
+  const isSilent = comparisons.length === 0 || isThin;
+  const verdict = against !== null ? 'unproven' : isSilent ? 'unverifiable' : 'proven';
   const isProven = verdict === 'proven';
   return {
     verdict,

@@ -1,0 +1,92 @@
+/** What becomes of a batch that the engine has too little memory for. */
+
+import { expect, test } from 'vitest';
+
+import { Failure } from '../../src/errors.ts';
+import { day } from '../../src/model/calendar.ts';
+import { fingerprintOf } from '../../src/model/fingerprint.ts';
+import { windowOf, type Window } from '../../src/model/window.ts';
+import type { Spooled } from '../../src/spool/spool.ts';
+import { loadBatch } from '../../src/window-outcome.ts';
+import type { SavedBody } from '../../src/service/service.ts';
+import type { Warehouse } from '../../src/warehouse/warehouse.ts';
+import { slice } from '../support/slice.ts';
+
+const daily = slice({ name: 'daily', dimensions: ['day', 'network'], metrics: ['installs'] });
+
+function windowOn(first: string, next: string): Window {
+  const days = { start: day(first), end: day(next) };
+  return windowOf(daily, fingerprintOf(daily), [{ period: { bucket: days, asked: days }, reason: 'new' }]);
+}
+
+function spooledOn(first: string, next: string, plainBytes: number): Spooled {
+  const at = new Date('2026-06-01T02:30:00Z');
+  const page: SavedBody = {
+    path: `/spool/${first}.json`,
+    encoding: 'identity',
+    bytes: plainBytes,
+    plainBytes,
+    sha256: '',
+    longNumbers: false,
+    pagination: null,
+  };
+  const answers = [{ pages: [page], unfollowed: null }];
+  return { window: windowOn(first, next), answers, whole: null, requests: 1, requestedAt: at, receivedAt: at };
+}
+
+/** An engine that is out of memory whenever more than so many files are read at once. */
+function engineFor(most: number): { readonly warehouse: Warehouse; readonly asked: number[] } {
+  const asked: number[] = [];
+  const run = (sql: string): Promise<number> => {
+    const files = sql.match(/\/spool\/[^']*/g)?.length ?? 0;
+    if (files === 0) return Promise.resolve(0);
+    asked.push(files);
+    return files > most
+      ? Promise.reject(new Failure('ENGINE_MEMORY', 'The database ran out of its memory: 1 GiB of 1 GiB used'))
+      : Promise.resolve(files);
+  };
+  const warehouse: Warehouse = {
+    path: '/warehouse.duckdb',
+    run,
+    rows: () => Promise.resolve([]),
+    transact: async (work) => work(),
+    apart: async (work) => work(warehouse),
+    close: () => Promise.resolve(),
+  };
+  return { warehouse, asked };
+}
+
+const batch = [spooledOn('2026-05-30', '2026-05-31', 4_000_000), spooledOn('2026-05-31', '2026-06-01', 9_000_000)];
+const target = {
+  slice: daily,
+  fingerprint: fingerprintOf(daily),
+  metrics: [],
+  state: 'live',
+  table: 'main."daily"',
+  catalog: [],
+  columns: { dimensions: daily.dimensions, metrics: [], extra: [] },
+} as const;
+const request = (warehouse: Warehouse): Parameters<typeof loadBatch>[1] => ({
+  warehouse,
+  target,
+  runId: 'r',
+  asOf: null,
+  acceptLoss: false,
+  columnReader: null,
+});
+
+test('a batch of 2 windows that the engine has no memory for is read window by window', async () => {
+  const { warehouse, asked } = engineFor(1);
+  const { results } = await loadBatch(batch, request(warehouse));
+  expect(asked.slice(-2)).toEqual([1, 1]);
+  expect(results.map(({ kind }) => kind)).not.toContain('split');
+});
+
+test('a window of 9 MB that the engine has no memory for by itself is split as too heavy, in words that say so', async () => {
+  const { warehouse } = engineFor(0);
+  const { results } = await loadBatch(batch, request(warehouse));
+  expect(results).toMatchObject([
+    { kind: 'split', failure: { code: 'SOURCE_TOO_HEAVY' } },
+    { kind: 'split', failure: { code: 'SOURCE_TOO_HEAVY', message: expect.stringContaining('an answer of 9 MB') } },
+  ]);
+});
