@@ -59,7 +59,13 @@ export async function stageBatch(
   if (texts === null) await warehouse.run(emptyTyped(target.table));
   const { columns, rejects } = texts ?? { columns: target.columns, rejects: new Map<number, Rejects>() };
   const parts = sound.flatMap(({ spooled, windowNo }) =>
-    (read.parts.get(spooled) ?? []).map((part) => ({ ...part, windowNo })),
+    (read.parts.get(spooled) ?? []).map(({ file, rows, partNo, weekStartsOn }) => ({
+      file,
+      rows,
+      partNo,
+      weekStartsOn,
+      windowNo,
+    })),
   );
   const filled = parts.filter(({ rows }) => rows > 0);
   if (filled.length > 0) await warehouse.run(insertColumns(columns, filled));

@@ -102,11 +102,12 @@ const plainTotals = z.record(z.string(), z.union([z.string(), z.number()])).null
 function expectSameEnvelope({ seed, read }: Taken, answer: Answer): void {
   const [envelope] = read.envelopes;
   const member = (name: string): string => envelope?.members.get(name) ?? 'null';
+  const paging: unknown = JSON.parse(member('pagination'));
   expect({
     seed,
     rows: read.rows,
     warnings: [...itemsOf(member('warnings')), ...itemsOf(member('data_warnings'))],
-    pagination: isNothing(member('pagination')) ? null : JSON.parse(member('pagination')),
+    pagination: isNothing(member('pagination')) ? null : paging,
   }).toEqual({ seed, rows: answer.rowCount, warnings: answer.warnings, pagination: answer.pagination });
   const totals = plainTotals.safeParse(JSON.parse(member('totals')));
   if (!totals.success) return;

@@ -85,8 +85,11 @@ test('a batch of 2 windows that the engine has no memory for is read window by w
 test('a window of 9 MB that the engine has no memory for by itself is split as too heavy, in words that say so', async () => {
   const { warehouse } = engineFor(0);
   const { results } = await loadBatch(batch, request(warehouse));
-  expect(results).toMatchObject([
-    { kind: 'split', failure: { code: 'SOURCE_TOO_HEAVY' } },
-    { kind: 'split', failure: { code: 'SOURCE_TOO_HEAVY', message: expect.stringContaining('an answer of 9 MB') } },
+  const told = results.map((result) => ('failure' in result ? [result.kind, result.failure.code] : [result.kind]));
+  expect(told).toEqual([
+    ['split', 'SOURCE_TOO_HEAVY'],
+    ['split', 'SOURCE_TOO_HEAVY'],
   ]);
+  const [, last] = results;
+  expect(last !== undefined && 'failure' in last ? last.failure.message : '').toContain('an answer of 9 MB');
 });

@@ -1,0 +1,24 @@
+/** Which tests a newcomer waits for, within 3 minutes on 2 cores, and all others, which CI runs besides. */
+
+import type { InlineConfig } from 'vitest/node';
+
+/** The laws and formulas, the wire, and one whole night through every door. */
+export const quick = [
+  'test/{unit,property}/**/*.test.ts',
+  'test/fault/service-*.test.ts',
+  'test/integration/{sync,let-go,disagreeing-worlds}.test.ts',
+  'test/e2e/cli.test.ts',
+];
+
+export const every = ['test/{unit,property,integration,fault,e2e}/**/*.test.ts', 'test/fuzz/*.fuzz.ts'];
+
+/** What all suites share. */
+export const usual: InlineConfig = {
+  root: new URL('../..', import.meta.url).pathname,
+  testTimeout: 180_000,
+  hookTimeout: 180_000,
+  pool: 'forks',
+  // Threads inherit the flags of the process that starts them.
+  execArgv: ['--import', new URL('strip-types.mjs', import.meta.url).href],
+  maxWorkers: 2,
+};
