@@ -15,6 +15,7 @@ export const every = ['test/{unit,property,integration,fault,e2e}/**/*.test.ts',
 /** What all suites share. */
 export const usual: InlineConfig = {
   root: new URL('../..', import.meta.url).pathname,
+  setupFiles: [new URL('seed.ts', import.meta.url).pathname],
   testTimeout: 180_000,
   hookTimeout: 180_000,
   pool: 'forks',

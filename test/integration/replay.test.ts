@@ -167,9 +167,13 @@ describe('a lost warehouse', () => {
 
     await loseWarehouse(scenario);
     await rm(join(archiveOf(scenario), 'daily'), { recursive: true });
+    // It is another warehouse than the one whose copy that is.
+    await expect(replayInto(scenario, { publish })).rejects.toMatchObject({ code: 'WAREHOUSE_FOREIGN' });
+    expect((await stat(join(lake, '_manifest.json'))).ino).toBe(written.ino);
+    await rm(lake, { recursive: true });
     expect(await replayInto(scenario, { publish })).toMatchObject({ published: [], slices: [] });
     expect(await column(scenario, 'select code from ripen.warnings')).toEqual(['REPLAY_EMPTY']);
-    expect((await stat(join(lake, '_manifest.json'))).ino).toBe(written.ino);
+    await expect(stat(lake)).rejects.toMatchObject({ code: 'ENOENT' });
   });
 });
 

@@ -16,7 +16,7 @@ import { inspect, type Answer } from '../../src/load/answers.ts';
 import { weekStartsOf } from '../../src/load/check.ts';
 import { hasOddTexts, resolveTexts } from '../../src/load/resolve-texts.ts';
 import type { Columns } from '../../src/load/slice-columns.ts';
-import { stagedRows } from '../../src/load/staging-sql.ts';
+import { staging, stagedRows, WINDOW } from '../../src/load/staging-sql.ts';
 import { countUndated, typeRows } from '../../src/load/typing-sql.ts';
 import { dateDimensions } from '../../src/model/dimension.ts';
 import { choose, mix } from '../../src/simulator/world/hash.ts';
@@ -67,6 +67,8 @@ function readInPieces(columns: SliceColumns, body: Buffer, to: string, seed: num
   return reading.finish();
 }
 
+const errorMembers = ['error', 'errors', 'error_code', 'detail'];
+
 async function takeBatch(columns: SliceColumns, seeds: readonly number[], folder: string): Promise<Taken[]> {
   const taken: Taken[] = [];
   for (const seed of seeds) {
@@ -78,6 +80,9 @@ async function takeBatch(columns: SliceColumns, seeds: readonly number[], folder
         throw new Error(`Gave up an ordinary document: ${JSON.stringify({ seed, read, body: String(body) })}`);
       continue;
     }
+    // Rows beside an error are no answer: who reads the envelope refuses them.
+    const [{ members } = { members: new Map<string, string>() }] = read.envelopes;
+    if (errorMembers.some((name) => !isNothing(members.get(name) ?? 'null'))) continue;
     const json = join(folder, `${seed}.json`);
     const mayRound = /\d[\d.]{15}/.test(body.toString('latin1'));
     await writeFile(json, mayRound ? await buffer(Readable.from([body]).pipe(new LongNumberQuoter())) : body);
@@ -136,8 +141,8 @@ async function storeBySql(columns: Columns, taken: readonly Taken[]): Promise<vo
     expectSameEnvelope(mine, answer);
   }
   await warehouse.run(
-    `create or replace temp table answers as
-     select unnest(from_json($1::json, '[{"path":"VARCHAR","parquet":"VARCHAR","window_no":"INTEGER"}]'), recursive := true)`,
+    `create or replace temp table ${staging.answers} as
+     select unnest(from_json($1::json, '[{"path":"VARCHAR","parquet":"VARCHAR","window_no":"INTEGER"}]'), recursive := true), 0 as part_no`,
     [JSON.stringify(taken.map(({ json, parquet, seed }) => ({ path: json, parquet, window_no: seed })))],
   );
   await warehouse.run(stagedRows(columns));
@@ -161,11 +166,11 @@ async function differences(columns: Columns, taken: readonly Taken[]): Promise<z
   const cells = names.map((name) => (doubles.has(name) ? `${identifier(name)}::varchar` : identifier(name)));
   const files = taken.map(({ parquet }) => literal(parquet)).join(', ');
   const fast = `select a.window_no, ${cells.join(', ')}, json(p.attr_dependency)::varchar
-    from read_parquet([${files}], filename = true) as p join answers as a on a.parquet = p.filename`;
-  const slow = `select window_no, ${cells.join(', ')}, attr_dependency::varchar from typed`;
+    from read_parquet([${files}], filename = true) as p join ${staging.answers} as a on a.parquet = p.filename`;
+  const slow = `select ${WINDOW} as window_no, ${cells.join(', ')}, attr_dependency::varchar from ${staging.typed}`;
   const types = await warehouse.rows(
     `select
-        (select to_json(list(column_type)) from (describe select ${names.map(identifier).join(', ')} from typed)) as slow,
+        (select to_json(list(column_type)) from (describe select ${names.map(identifier).join(', ')} from ${staging.typed})) as slow,
         (select to_json(list(column_type)) from (describe select ${names.map(identifier).join(', ')} from read_parquet([${files}]))) as fast`,
     [],
     z.object({ slow: z.string(), fast: z.string() }),
@@ -187,7 +192,8 @@ async function expectSameDates(columns: Columns, taken: readonly Taken[]): Promi
   const finest = dateDimensions.find((name) => columns.dimensions.includes(name));
   if (finest === undefined) return;
   const days = await warehouse.rows(
-    `select window_no, min(${finest})::DATE::varchar as first, max(${finest})::DATE::varchar as last from typed group by all`,
+    `select ${WINDOW} as window_no, min(${finest})::DATE::varchar as first, max(${finest})::DATE::varchar as last
+     from ${staging.typed} group by all`,
     [],
     z.object({ window_no: z.number(), first: z.string(), last: z.string() }),
   );
