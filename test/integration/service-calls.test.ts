@@ -92,6 +92,7 @@ describe('a report', () => {
       plainBytes: JSON.stringify(document).length,
       sha256: createHash('sha256').update(file).digest('hex'),
       longNumbers: true,
+      pagination: null,
     });
     expect(statSync(saveAs).mode & 0o777).toBe(0o600);
     expect(connection.service.statistics()).toEqual({
