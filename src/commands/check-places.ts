@@ -29,7 +29,7 @@ export async function placeFindings(
 }
 
 async function bucketFindings(target: PublishTarget, signal: AbortSignal): Promise<Finding[]> {
-  if (target.kind !== 'parquet' || target.store === undefined) return [];
+  if (target.kind === 'duckdb' || target.store === undefined) return [];
   const patience = AbortSignal.timeout(BUCKET_PATIENCE_MS);
   try {
     await askBucket(target.store, AbortSignal.any([signal, patience]));

@@ -10,13 +10,14 @@ import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import type { Slice } from '../model/slice.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
+import { publishDelta } from './delta/publish-delta.ts';
 import { publishLake } from './lake.ts';
 import type { CopyReport } from './report.ts';
 import { publishSnapshot } from './snapshot.ts';
 
 /** A copy that is up to the warehouse now, and what that took. */
 export interface Published extends CopyReport {
-  readonly kind: 'duckdb' | 'parquet';
+  readonly kind: PublishTarget['kind'];
   readonly path: string;
 }
 
@@ -43,7 +44,7 @@ export async function publish(
       signal.throwIfAborted();
       const startedAt = performance.now();
       try {
-        const report = await publishTarget(config.slices, session, target, signal);
+        const report = await publishTarget(config.slices, session, target, { emit, signal });
         const { kind, path } = target;
         const ms = Math.round(performance.now() - startedAt);
         published.push({ kind, path, ...report });
@@ -61,8 +62,9 @@ async function publishTarget(
   slices: readonly Slice[],
   warehouse: Warehouse,
   target: PublishTarget,
-  signal: AbortSignal,
+  { emit, signal }: { readonly emit: Emit; readonly signal: AbortSignal },
 ): Promise<CopyReport> {
+  if (target.kind === 'delta') return publishDelta(slices, warehouse, target, { emit, signal });
   if (target.kind === 'parquet') return publishLake(slices, warehouse, target, signal);
   return publishSnapshot(warehouse, target, signal);
 }

@@ -18,6 +18,7 @@ const hours: LakeTable = {
   summed: ['installs'],
   metrics: ['installs'],
   source: 'main."app_hourly"',
+  isLoaded: false,
 };
 
 const plain: LakeTable = { ...hours, metrics: [] };
