@@ -45,15 +45,6 @@ export function insidePeriod({ grain }: LakeTable, period: Day | null): string {
   return `${column} >= TIMESTAMP ${literal(period)} and ${column} < TIMESTAMP ${literal(addDays(period, 1))}`;
 }
 
-/** The views of a catalog and their comments, one statement each, from the files of each table, absolute; none or empty. */
-export function catalogStatements(files: ReadonlyMap<LakeTable, readonly string[]>): string[] {
-  const plain = [...files].map(([table, paths]) => {
-    return catalogView(table, 'main', paths.length === 0 ? null : rowsOf(`[${paths.map(fileText).join(', ')}]`, table));
-  });
-  const final = [...files.keys()].filter(({ metrics }) => metrics.length > 0).map(finalView);
-  return [...plain, ...final].flat();
-}
-
 /** The view over one table of a lake, whatever files there are when it is asked, and its comments. */
 export function lakeView(root: string, table: LakeTable, schema: string): string[] {
   const { name, key } = table;

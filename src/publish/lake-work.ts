@@ -1,16 +1,10 @@
 /** What a lake should hold, what it holds, and so what has to be done. */
 
-import { join } from 'node:path';
-
 import type { Slice } from '../model/slice.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { CATALOG, catalogContent } from './lake-catalog.ts';
 import { wantedFiles, type WantedFile } from './lake-files.ts';
-import { catalogStatements } from './lake-sql.ts';
 import type { LakeStore, StoredFile } from './lake-store.ts';
 import { lakeTables, type LakeTable } from './lake-table.ts';
-import { versionPath } from './lake-versions.ts';
-import { storedFile } from './local-lake.ts';
 import type { KnownLake } from './manifest.ts';
 import type { Reason } from './report.ts';
 
@@ -22,9 +16,6 @@ export interface Work {
   readonly stale: ReadonlyMap<WantedFile, Reason>;
   /** Files of periods that are gone. */
   readonly gone: readonly string[];
-  /** The statements of the catalog; empty for a lake without one. */
-  readonly statements: readonly string[];
-  readonly isCatalogStale: boolean;
 }
 
 /** Compares the warehouse with a lake; writes nothing. */
@@ -49,18 +40,7 @@ export async function findWork(
   }
   const wanted = new Set(files.map(({ path }) => path));
   const gone = [...stored.keys()].filter((path) => !wanted.has(path));
-  const work = { tables, files, stored, stale, gone };
-  if (store.catalog === null) return { ...work, statements: [], isCatalogStale: false };
-  const statements = statementsFor(tables, files, store.root);
-  const catalog = { path: CATALOG, content: catalogContent(statements) };
-  const isCatalogStale = staleBecause(catalog, await storedFile(store.catalog), known) !== null;
-  return { ...work, statements, isCatalogStale };
-}
-
-function statementsFor(tables: readonly LakeTable[], files: readonly WantedFile[], root: string): string[] {
-  const paths = new Map(tables.map((table): [LakeTable, string[]] => [table, []]));
-  for (const { table, path, content } of files) paths.get(table)?.push(join(root, versionPath(path, content)));
-  return catalogStatements(paths);
+  return { tables, files, stored, stale, gone };
 }
 
 /** Why a file has to be written, from the content it should have; null when it lies there as it was written. */

@@ -56,7 +56,6 @@ export async function openS3Lake(
   const draftOf = (path: string): string => join(drafts, path.replaceAll('/', '.'));
   return {
     root,
-    catalog: null,
     atOnce: UPLOADS_AT_ONCE,
     async files(table) {
       const found = new Map<string, StoredFile>();

@@ -8,14 +8,13 @@
 
 import { randomUUID } from 'node:crypto';
 
-import type { PublishTarget } from '../../config/config.ts';
 import { Failure } from '../../errors.ts';
 import type { Emit, RunEvent } from '../../events.ts';
 import type { Slice } from '../../model/slice.ts';
 import { version as program } from '../../version.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
 import { identityOf, refuseOthers } from '../identity.ts';
-import { replaceCatalog } from '../lake-catalog.ts';
+import { replaceCatalog } from './catalog-file.ts';
 import { openLanes } from '../lanes.ts';
 import { deltaTables, type LakeTable } from '../lake-table.ts';
 import { refuseForeign, strangersInCatalog } from '../occupant.ts';
@@ -25,11 +24,8 @@ import { commitVersion, readTable, type Standing } from './commit.ts';
 import { copyFile, copyRow, fileStatistics, hasLocalTimes, metaDataFor, OWNER } from './delta-table.ts';
 import { protocolFor, type Action, type Add, type Table } from './log.ts';
 import { planTable, type NewFile } from './plan.ts';
-import { openDisk, type DeltaStore } from './store.ts';
-import { openS3Tables } from './s3-store.ts';
+import { openTables, type DeltaStore, type DeltaTarget } from './store.ts';
 import { sweepTable } from './sweep.ts';
-
-export type DeltaTarget = Extract<PublishTarget, { kind: 'delta' }>;
 
 /** Another engine may commit at the same moment; one that always does is at work for longer than a publish. */
 const MOST_TRIES = 5;
@@ -61,7 +57,7 @@ export async function publishDelta(
   target: DeltaTarget,
   { emit, signal }: { readonly emit: Emit; readonly signal: AbortSignal },
 ): Promise<CopyReport> {
-  const store = await openStore(target, warehouse.path, signal);
+  const store = await openTables(target, `${warehouse.path}.drafts`, signal);
   try {
     if (store.catalog !== null) await refuseForeign(store.catalog, warehouse.path, strangersInCatalog, signal);
     const tables = await deltaTables(
@@ -93,15 +89,6 @@ export async function publishDelta(
   } finally {
     await store.close();
   }
-}
-
-/** Opens what lies at a target, to be published to from a warehouse at a path. */
-async function openStore(
-  { path, mode, store }: DeltaTarget,
-  warehouse: string,
-  signal: AbortSignal,
-): Promise<DeltaStore> {
-  return store === undefined ? openDisk(path, mode) : openS3Tables(path, store, `${warehouse}.drafts`, signal);
 }
 
 function refuseOtherTables(target: string, { name, table }: Standing, owner: string, path: string): void {
@@ -237,5 +224,10 @@ const sharedWarning = (target: string): RunEvent => ({
   slice: null,
   window: null,
   code: 'STORE_NOT_EXCLUSIVE',
-  message: `The store of ${target} replaced an object that was to be put only where none is: of two publishers at one moment one would be lost.`,
+  message: sharedText(target),
 });
+
+/** What is said of a store that takes no notice of the condition a commit is put under. */
+export const sharedText = (target: string): string =>
+  `The store of ${target} replaced an object that was to be put only where none is; of two publishers at one moment one would be lost.`;
+export const SHARED_HINT = 'Publish there from one warehouse alone.';

@@ -19,9 +19,12 @@ export async function openS3Tables(
   const clear = async (): Promise<void> => rm(drafts, { recursive: true, force: true });
   // What a killed run left there was never put in place.
   await clear();
-  await mkdir(drafts, { recursive: true, mode: 0o700 });
   const keyOf = (path: string): string => keyIn(store, path);
   const draftOf = (path: string): string => join(drafts, path.replaceAll('/', '.'));
+  const draft = async (path: string): Promise<string> => {
+    await mkdir(drafts, { recursive: true, mode: 0o700 });
+    return draftOf(path);
+  };
   return {
     root,
     catalog: null,
@@ -33,10 +36,11 @@ export async function openS3Tables(
     },
     read: async (path) => bucket.read(keyOf(path)),
     async fetch(path) {
-      await bucket.download(keyOf(path), draftOf(path));
-      return draftOf(path);
+      const file = await draft(path);
+      await bucket.download(keyOf(path), file);
+      return file;
     },
-    draft: async (path) => draftOf(path),
+    draft,
     async place(path) {
       await bucket.put(keyOf(path), { file: draftOf(path) });
       await rm(draftOf(path), { force: true });

@@ -9,8 +9,10 @@ import { randomUUID } from 'node:crypto';
 import { chmod, link, readdir, readFile, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-import { CATALOG } from '../lake-catalog.ts';
+import type { PublishTarget } from '../../config/config.ts';
+import { CATALOG } from './catalog-file.ts';
 import { codeOf, makeDirectory, makeInnerDirectory, sync, syncDirectory, unfinishedPath } from '../replacement.ts';
+import { openS3Tables } from './s3-store.ts';
 
 /** A file as it lies there. */
 export interface Lying {
@@ -46,9 +48,19 @@ export interface DeltaStore {
   close(): Promise<void>;
 }
 
-/** Opens tables in a directory, which is made when it is not there. */
-export async function openDisk(root: string, mode: number): Promise<DeltaStore> {
-  await makeDirectory(root, mode);
+export type DeltaTarget = Extract<PublishTarget, { kind: 'delta' }>;
+
+/** Opens what lies at a target; for a bucket, drafts are made in a folder of this machine, which is cleared. */
+export async function openTables(
+  { path, mode, store }: DeltaTarget,
+  drafts: string,
+  signal: AbortSignal,
+): Promise<DeltaStore> {
+  return store === undefined ? onDisk(path, mode) : openS3Tables(path, store, drafts, signal);
+}
+
+/** Tables in a directory, which is made with the first draft. */
+function onDisk(root: string, mode: number): DeltaStore {
   const begun = new Set<string>();
   // Another publisher may be at the same path.
   const own = randomUUID();
@@ -67,6 +79,7 @@ export async function openDisk(root: string, mode: number): Promise<DeltaStore> 
     read: async (path) => ifThere(readFile(join(root, path), 'utf8')),
     fetch: async (path) => join(root, path),
     async draft(path) {
+      await makeDirectory(root, mode);
       const steps = dirname(path).split('/');
       for (const [index] of steps.entries()) await makeInnerDirectory(join(root, ...steps.slice(0, index + 1)), mode);
       begun.add(draftOf(path));
