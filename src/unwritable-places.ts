@@ -79,7 +79,8 @@ async function failuresAt({ what, path, directory }: Place): Promise<Failure[]> 
   if (what !== 'warehouse' && (await isLink(path))) return [linked(what, path, await realpath(path).catch(() => null))];
   const existing = await nearestExisting(directory);
   const reason =
-    (await obstacleInDirectory(existing)) ?? (what === 'warehouse' || what === 'duckdb' ? await obstacleInFile(path, what) : null);
+    (await obstacleInDirectory(existing)) ??
+    (what === 'warehouse' || what === 'duckdb' ? await obstacleInFile(path, what) : null);
   if (reason === null) return [];
   return [
     new Failure('STORAGE_FAILED', `The ${what} ${path} could not be written: ${existing} (${reason})`, {

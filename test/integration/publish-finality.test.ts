@@ -62,7 +62,9 @@ test('a day that became final changes the two files that say so, and no file of 
     );
   await publishLake();
   expect(await finalInstalls()).toEqual([{ installs: 2 * 20, cost: 0, network: 12 * 20 }]);
-  await sample.warehouse.run(`update ripen.periods set whole = true where start_day = DATE '2026-01-05'`);
+  await sample.warehouse.run(
+    `update ripen.periods set whole = true, sound_at = fetched_at where start_day = DATE '2026-01-05'`,
+  );
   const folder = sample.path('lake/network_daily/day=2026-01-05');
   const before = (await stat(folder)).mtimeMs;
   expect(await publishLake()).toMatchObject([{ files_written: 2, because: { changed: 2 } }]);

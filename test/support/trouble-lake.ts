@@ -101,8 +101,15 @@ export const inBucket: DescribedLake = {
     region: 'eu-central-1',
     pathStyle: true,
   },
+  isDelta: false,
   schema: 'lake',
   tables: troubleTables,
 };
 
-export const onDisk: DescribedLake = { root: '/srv/lake', store: null, schema: 'lake', tables: troubleTables };
+export const onDisk: DescribedLake = {
+  root: '/srv/lake',
+  store: null,
+  isDelta: false,
+  schema: 'lake',
+  tables: troubleTables,
+};
