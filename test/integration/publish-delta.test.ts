@@ -9,7 +9,7 @@ import * as z from 'zod';
 
 import { CHECKPOINT_EVERY } from '../../src/publish/delta/commit.ts';
 import { deltaRows, readDelta, readLog, sortedRows, versionsOf } from '../support/delta-reader.ts';
-import { empty, heldRows, newDay, reload, restate } from '../support/ledger-nights.ts';
+import { empty, heldRows, loadDay, newDay, reload, restate } from '../support/ledger-nights.ts';
 import { ask, daily, openSample, rowsOf, whole, type Sample } from '../support/sample-warehouse.ts';
 
 let sample: Sample;
@@ -108,7 +108,7 @@ test('an added column rewrites no file, and one that was dropped does not come b
   await sample.warehouse.run('alter table network_daily add column added BIGINT');
   const [added] = await sample.publish([target()]);
   expect(added?.files_written).toBe(0);
-  await sample.warehouse.run(`update network_daily set added = 3, _load_id = 997 where day = DATE '2026-01-02'`);
+  await loadDay(sample.warehouse, '2026-01-02', 'select * replace (3::bigint as added) from held');
   await sample.publish([target()]);
   await sample.warehouse.run('alter table network_daily drop column added');
   await sample.publish([target()]);
