@@ -58,6 +58,16 @@ export interface ObjectStore {
 export type PublishTarget =
   | { readonly kind: 'duckdb'; readonly path: string; readonly mode: number }
   | {
+      readonly kind: 'delta';
+      /** An absolute directory, or `s3://bucket/prefix`. */
+      readonly path: string;
+      readonly mode: number;
+      /** How long older versions, and the files they read, are kept. */
+      readonly keepMs: number;
+      /** For `s3://`. */
+      readonly store?: ObjectStore;
+    }
+  | {
       readonly kind: 'parquet';
       /** An absolute directory, or `s3://bucket/prefix`. */
       readonly path: string;
