@@ -1,7 +1,7 @@
 /** The backtest: which method projects a metric at an age, how wide its interval has to be, and whether it may at all; pure. */
 
 import { columnAges, median, valueAt, type Development } from './development.ts';
-import { CHAIN_LADDER, type Expectations, type Trial } from './trials.ts';
+import { CHAIN_LADDER, TRIED_COHORTS, type Expectations, type Trial } from './trials.ts';
 
 /** What the interval is to cover. */
 const COVERED_SHARE = 0.8;
@@ -83,7 +83,7 @@ export function projected(expected: Expectations, { method, width }: Choice): Pr
 
 /** The score of each age that stands for a column of a triangle, ascending. */
 export function scoresOf(own: Development, trials: readonly Trial[]): Score[] {
-  const final = own.filter((cohort) => cohort.final !== null);
+  const final = own.filter((cohort) => cohort.final !== null).slice(-TRIED_COHORTS);
   return columnAges(own).map((age) => {
     const read = final.filter((cohort) => valueAt(cohort, age) !== null);
     const tried = trials.filter((trial) => trial.age === age);

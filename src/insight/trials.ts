@@ -129,11 +129,15 @@ export function expectationsOf(
   return expected;
 }
 
-/** Every trial there is: each reading above zero of each final cohort, in the order of days. */
+/** So many of the newest final cohorts are tried: a quarter of a year of days, as older trials say little of tomorrow. */
+export const TRIED_COHORTS = 90;
+
+/** The trials of the newest final cohorts: each reading above zero, in the order of days. */
 export function trialsOf(family: Family): Trial[] {
   const byDay = new Map<number, { readonly cohort: Cohort; readonly age: number; readonly value: number }[]>();
-  for (const cohort of family.own) {
-    if (cohort.final === null || cohort.final.value <= 0) continue;
+  const final = family.own.filter((cohort) => cohort.final !== null);
+  for (const cohort of final.slice(-TRIED_COHORTS)) {
+    if ((cohort.final?.value ?? 0) <= 0) continue;
     for (const { age, value } of cohort.readings) {
       if (value <= 0) continue;
       const day = cohort.lastDay + age;
