@@ -91,6 +91,7 @@ create table ripen.audits (
     start_day date not null,
     end_day date not null,
     audited_at timestamp not null,
+    periods integer not null,
     cells integer not null,
     changed integer not null,
     seed varchar not null,
@@ -102,6 +103,7 @@ comment on column ripen.audits.slice is 'Name of the slice';
 comment on column ripen.audits.start_day is 'First day of the window';
 comment on column ripen.audits.end_day is 'Exclusive';
 comment on column ripen.audits.audited_at is 'The instant that counts as the fetch (UTC)';
+comment on column ripen.audits.periods is 'Periods of the window';
 comment on column ripen.audits.cells is 'Final cells (period and additive metric) that were compared';
 comment on column ripen.audits.changed is 'How many of them had changed';
 comment on column ripen.audits.seed is 'What the window was drawn with, so that the draw can be repeated';
