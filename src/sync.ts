@@ -12,7 +12,7 @@ import { letGo } from './load/let-go.ts';
 import { prepareTable, swapTables, turnWeeks } from './load/slice-table.ts';
 import type { Target } from './load/target.ts';
 import type { WeekStart } from './model/calendar.ts';
-import { measureSlices } from './measure-slices.ts';
+import { measureSlices, recordFinality, withNightlyAudits } from './measure-slices.ts';
 import type { Catalog } from './model/catalog.ts';
 import type { Slice } from './model/slice.ts';
 import type { Window } from './model/window.ts';
@@ -68,7 +68,7 @@ async function refresh(run: SyncRun): Promise<void> {
   await refreshDimensions(run);
 
   const targets = await prepareTargets(run, catalog);
-  const plans = await planTargets(run, [...targets.values()]);
+  const plans = withNightlyAudits(run, targets, await planTargets(run, [...targets.values()]));
   for (const plan of plans) await recordPlan(plan, run);
 
   await loadWindows(run, plans, targets, checkClock);
@@ -80,6 +80,7 @@ async function refresh(run: SyncRun): Promise<void> {
     if (plan !== undefined && isComplete(plan, live)) await swapTables(run.warehouse, target, run.runId);
   }
   await letPeriodsGo(run, targets);
+  await recordFinality(run);
   await measureSlices(run, targets.values());
   await completeDimensions(run);
   await expireArchive(run.asOf, run);

@@ -108,3 +108,22 @@ comment on column ripen.audits.cells is 'Final cells (period and additive metric
 comment on column ripen.audits.changed is 'How many of them had changed';
 comment on column ripen.audits.seed is 'What the window was drawn with, so that the draw can be repeated';
 comment on column ripen.audits.load_id is 'The load that answered';
+
+create table ripen.horizon_evidence (
+    slice varchar not null,
+    metric varchar not null,
+    horizon_days double not null,
+    looks integer not null,
+    changed integer not null,
+    changed_after_final integer not null,
+    proposed_days integer
+);
+
+comment on table ripen.horizon_evidence is 'What repeated fetches say of each horizon, looks are pairs of fetches of one period that follow each other';
+comment on column ripen.horizon_evidence.slice is 'Name of the slice';
+comment on column ripen.horizon_evidence.metric is 'Name of the metric';
+comment on column ripen.horizon_evidence.horizon_days is 'The horizon as configured or derived';
+comment on column ripen.horizon_evidence.looks is 'Pairs of fetches that were compared';
+comment on column ripen.horizon_evidence.changed is 'How many of them found another total';
+comment on column ripen.horizon_evidence.changed_after_final is 'How many of those were final before';
+comment on column ripen.horizon_evidence.proposed_days is 'A horizon that holds in all that was seen, null where the present one is right';

@@ -3,11 +3,13 @@
  * have done. Measured anew after each run, from the ledger alone; never mixed into what the service said.
  */
 
+import { MS_PER_DAY } from '../model/calendar.ts';
 import { identifier, literal } from '../warehouse/quoting.ts';
 import { statement } from '../warehouse/statements.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { projected, scoresOf, type Score } from './backtest.ts';
 import { valueAt, type Development } from './development.ts';
+import { horizonEvidence } from './horizon-evidence.ts';
 import { maturationOf } from './maturation.ts';
 import { readTriangles, type Triangle } from './read-developments.ts';
 import { byLastDay, expectationsOf, standingOn, trialsOf } from './trials.ts';
@@ -29,7 +31,9 @@ export async function refreshInsight(warehouse: Warehouse, live: LiveTable): Pro
   const { slice } = live;
   if (slice.grain === null || ripening(live).length === 0) return;
   const triangles = await readTriangles(warehouse, live);
-  const measured = [...triangles].map(([metric, triangle]) => measure(metric, triangle, lowerOf(metric, triangles)));
+  const measured = [...triangles].map(([metric, triangle]) =>
+    measure({ metric, triangle, lower: lowerOf(metric, triangles) }, live),
+  );
   await warehouse.transact(async () => {
     const replace = async (table: keyof Measured, insertion: string): Promise<void> => {
       await warehouse.run(`delete from ripen.${table} where slice = $1`, [slice.name]);
@@ -39,6 +43,7 @@ export async function refreshInsight(warehouse: Warehouse, live: LiveTable): Pro
     await replace('maturation', statement('insight/maturation'));
     await replace('projections', statement('insight/projections'));
     await replace('projection_errors', statement('insight/projection_errors'));
+    await replace('horizon_evidence', statement('insight/horizon_evidence'));
     await warehouse.run(maturationView(live));
     await comment(warehouse, maturationName(slice.name), maturationText(slice.name), maturationComments);
     await warehouse.run(projectedView(live));
@@ -81,16 +86,24 @@ interface Measured {
   readonly maturation: readonly Readonly<Record<string, unknown>>[];
   readonly projections: readonly Readonly<Record<string, unknown>>[];
   readonly projection_errors: readonly Readonly<Record<string, unknown>>[];
+  readonly horizon_evidence: readonly Readonly<Record<string, unknown>>[];
 }
 
-function measure(metric: string, triangle: Triangle, lower: ReadonlyMap<string, Development>): Measured {
+interface Measurable {
+  readonly metric: string;
+  readonly triangle: Triangle;
+  readonly lower: ReadonlyMap<string, Development>;
+}
+
+function measure({ metric, triangle, lower }: Measurable, live: LiveTable): Measured {
   const { development } = triangle;
   const scores = scoresOf(development, trialsOf({ own: development, lower }));
   return {
     maturation: maturationOf(development).map(({ age, periods, q25, median, q75 }) => {
       return { metric, age_days: age, periods, share_q25: q25, share_median: median, share_q75: q75 };
     }),
-    projections: projections(metric, triangle, lower, scores),
+    projections: projections({ metric, triangle, lower }, scores),
+    horizon_evidence: evidence(metric, triangle, live),
     projection_errors: scores.map((score) => ({
       metric,
       age_days: score.age,
@@ -105,10 +118,25 @@ function measure(metric: string, triangle: Triangle, lower: ReadonlyMap<string, 
   };
 }
 
+function evidence(metric: string, { looks }: Triangle, live: LiveTable): Measured['maturation'] {
+  const horizonMs = ripening(live).find(({ id }) => id === metric)?.horizonMs ?? null;
+  if (horizonMs === null) return [];
+  const horizonDays = horizonMs / MS_PER_DAY;
+  const { changed, changedAfterFinal, proposedDays, looks: compared } = horizonEvidence(looks, horizonDays);
+  return [
+    {
+      metric,
+      horizon_days: horizonDays,
+      looks: compared,
+      changed,
+      changed_after_final: changedAfterFinal,
+      proposed_days: proposedDays === null ? null : Math.ceil(proposedDays),
+    },
+  ];
+}
+
 function projections(
-  metric: string,
-  { development, maturing }: Triangle,
-  lower: ReadonlyMap<string, Development>,
+  { metric, triangle: { development, maturing }, lower }: Measurable,
   scores: readonly Score[],
 ): Measured['projections'] {
   const choices = new Map(scores.map(({ age, choice }) => [age, choice]));

@@ -7,6 +7,7 @@ import { count, dayShape } from '../warehouse/shapes.ts';
 import { statement } from '../warehouse/statements.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Cohort, Development, Reading } from './development.ts';
+import type { Look } from './horizon-evidence.ts';
 import { PERIOD_TOTALS, periodTotals, ripening, type LiveTable } from './views-sql.ts';
 
 /** Eight months: old ways of ripening say little of the newest periods, and the backtest is to end within the night. */
@@ -24,6 +25,8 @@ export interface Triangle {
   readonly development: Development;
   /** The periods that are not final. */
   readonly maturing: readonly Held[];
+  /** Pairs of fetches of one period that follow each other. */
+  readonly looks: readonly Look[];
 }
 
 const readingRow = z.object({
@@ -50,11 +53,21 @@ export async function readTriangles(warehouse: Warehouse, live: LiveTable): Prom
 }
 
 function triangleOf(rows: readonly ReadingRow[]): Triangle {
-  const periods = [...grouped(rows, ({ start_day: start }) => start).values()].map(heldOf);
+  const byPeriod = [...grouped(rows, ({ start_day: start }) => start).values()];
+  const periods = byPeriod.map(heldOf);
   return {
+    looks: byPeriod.flatMap(looksOf),
     development: periods.map(({ cohort }) => cohort),
     maturing: periods.filter(({ cohort, isHeld }) => isHeld && cohort.final === null),
   };
+}
+
+function looksOf(rows: readonly ReadingRow[]): Look[] {
+  return rows.slice(1).flatMap((to, at): Look[] => {
+    const from = rows[at];
+    if (from === undefined || from.age >= to.age) return [];
+    return [{ from: from.age, to: to.age, hasChanged: from.value !== to.value, wasFinal: from.is_final }];
+  });
 }
 
 /** A period from its readings in the order of loads; of two at one age the later load counts. */
