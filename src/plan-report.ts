@@ -1,5 +1,6 @@
 /** What the next sync would ask for, why, and what that saves: reads the ledger, asks the service nothing. */
 
+import { withAdaptiveAges } from './adaptive-slices.ts';
 import type { Config } from './config/config.ts';
 import type { Emit } from './events.ts';
 import { readCatalog } from './load/catalog-tables.ts';
@@ -87,7 +88,7 @@ async function planFrom(config: Config, slices: readonly Slice[], request: PlanR
   try {
     const catalog = warehouse === null ? [] : await readCatalog(warehouse);
     const planned: Audited[] = [];
-    for (const slice of slices) {
+    for (const slice of warehouse === null ? slices : await withAdaptiveAges(warehouse, slices)) {
       const ledger = warehouse === null ? emptyLedger : await readSliceLedger(warehouse, slice.name);
       const remembered = warehouse === null ? nothingRemembered : await readRemembered(warehouse, slice.name);
       const metrics = metricsOf(slice, catalog, remembered);

@@ -5,6 +5,7 @@
  * whatever could be loaded is committed when this returns, and every failure is in the summary.
  */
 
+import { withAdaptiveAges } from './adaptive-slices.ts';
 import type { Config } from './config/config.ts';
 import { asFailure } from './errors.ts';
 import type { Emit } from './events.ts';
@@ -43,7 +44,8 @@ export async function sync(
     // Also when nothing turns out to be due: what a killed run left there takes room, and nobody else removes it.
     const spool = openSpool(run.warehouse.path);
     try {
-      await refresh({ ...run, request, service, spool });
+      const slices = await withAdaptiveAges(run.warehouse, run.slices);
+      await refresh({ ...run, slices, request, service, spool });
     } finally {
       spool.clear();
     }

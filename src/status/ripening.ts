@@ -8,7 +8,8 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 import { faultyShareBelow } from './confidence.ts';
 import type { SliceStatus } from './status-report.ts';
 
-const maturationRow = z.object({
+/** A row of `status/maturation`. */
+export const maturationRow = z.object({
   metric: z.string(),
   age_days: count,
   periods: count,
