@@ -27,7 +27,7 @@ fetches as (
         p.sound_at,
         p.held_load_id,
         l.load_id,
-        l.fetched_at,
+        l.known_at as fetched_at,
         unnest(l.metrics) as metric
     from periods as p
     join ripen.loads as l
@@ -36,7 +36,7 @@ fetches as (
             and l.fingerprint = $2
             and l.start_day <= p.start_day
             and l.end_day >= p.end_day
-            and l.fetched_at >= p.ends_at
+            and l.known_at >= p.ends_at
             and l.verdict <> 'unproven'
             and l.rows_rejected = 0
 ),

@@ -6,7 +6,7 @@ select
     l.slice,
     l.start_day,
     l.end_day,
-    l.fetched_at as audited_at,
+    l.known_at as audited_at,
     count(distinct p.start_day) as periods,
     count(*) as cells,
     (
@@ -21,4 +21,4 @@ join ripen.periods as p on p.load_id = l.load_id
 join ripen.finality as f on f.slice = l.slice and f.period = p.start_day and f.is_final
 join ripen.slice_metrics as m on m.slice = l.slice and m.metric = f.metric and m.additive
 where l.run_id = $1 and list_contains(l.reasons, 'audit')
-group by l.slice, l.start_day, l.end_day, l.fetched_at, l.load_id
+group by l.slice, l.start_day, l.end_day, l.known_at, l.load_id

@@ -1,15 +1,15 @@
 -- How values ripen: what past fetches found, what that lets expect, how well it would have done, and whether final is final.
 -- Instants are TIMESTAMP in UTC. Append-only: a released migration is never edited.
 
-alter table ripen.loads add column fetched_at timestamp;
+alter table ripen.loads add column known_at timestamp;
 
 update ripen.loads
-set fetched_at = least(
+set known_at = least(
     requested_at,
     coalesce((select r.as_of from ripen.runs as r where r.run_id = ripen.loads.run_id), requested_at)
 );
 
-comment on column ripen.loads.fetched_at is 'The instant that counts as the fetch in every finality decision (UTC): when it was asked for, or the as-of instant it was asked under';
+comment on column ripen.loads.known_at is 'The instant that counts as the fetch in every finality decision (UTC): when it was asked for, or the as-of instant it was asked under';
 
 alter table ripen.restatements add column after_final boolean;
 
