@@ -90,6 +90,8 @@ export interface Config {
   readonly publish: readonly PublishTarget[];
   /** How long raw answers are kept; null keeps none. */
   readonly archiveMs: number | null;
+  /** Windows of final cells asked for again each night. */
+  readonly audit: number;
   readonly partners: boolean;
   readonly links: Links | null;
   readonly slices: readonly Slice[];

@@ -191,6 +191,7 @@ function buildConfig(
     warehouse: resolve(place.base, stated.warehouse),
     publish: stated.publish.flatMap((target) => buildTarget(target, place.base)),
     archiveMs: stated.archive === 'off' ? null : stated.archive,
+    audit: stated.audit,
     partners: stated.partners,
     links: apps === null ? null : { apps, maxLevel },
     slices: stated.slices.map((slice) => buildSlice(slice, stated.defaults ?? {})),
