@@ -38,7 +38,7 @@ beforeEach(async () => {
     service: { ...serviceAt(simulator.url), max_concurrency: 1 },
     warehouse: 'warehouse.duckdb',
     partners: false,
-    slices: ['2026-01', '2026-02'].map((month) => ({
+    slices: ['2026-02', '2026-01'].map((month) => ({
       name: `days_of_${month.replace('-', '_')}`,
       dimensions: ['day', 'os_name'],
       metrics: ['installs'],
@@ -52,19 +52,19 @@ afterEach(async () => {
   await simulator.close();
 });
 
-/** The report of February never comes, whoever asks for it; the function returned lets it come. */
-function hangFebruary(): () => void {
+/** The report of January never comes, whoever asks for it; the function returned lets it come. */
+function hangJanuary(): () => void {
   return simulator.script({
-    match: ({ query }) => query.get('date_period')?.startsWith('2026-02') ?? false,
+    match: ({ query }) => query.get('date_period')?.startsWith('2026-01') ?? false,
     times: Infinity,
     fault: { kind: 'silence' },
   });
 }
 
-/** A sync that has loaded January and waits for February, which never comes. */
+/** A sync that has loaded February and waits for January, which never comes. */
 async function hangingSync(...options: string[]): Promise<Running> {
   const running = installation.start([...SYNC, ...options]);
-  await running.until('days_of_2026_01 2026-01-01:2026-01-10: loaded');
+  await running.until('days_of_2026_02 2026-02-01:2026-02-10: loaded');
   return running;
 }
 
@@ -81,7 +81,7 @@ const reportsAsked = (): number => simulator.asked.requests.filter(({ path }) =>
 
 describe('a signal in the middle, while a request hangs', () => {
   test('SIGTERM ends with 143: nothing new is asked, what was loaded is kept and summed up as JSON', async () => {
-    const letCome = hangFebruary();
+    const letCome = hangJanuary();
     const running = await hangingSync('--json');
     const asked = reportsAsked();
     const killedAt = performance.now();
@@ -108,16 +108,16 @@ describe('a signal in the middle, while a request hangs', () => {
   });
 
   test('SIGINT ends with 130 and the summary as text', async () => {
-    hangFebruary();
+    hangJanuary();
     const running = await hangingSync();
     running.kill('SIGINT');
     const { code, out } = await running.ended;
     expect(code).toBe(130);
-    expect(out).toMatch(/days_of_2026_01 +1\/1 [^]*days_of_2026_02 +0\/1 [^]*\ninterrupted in .*, as of/);
+    expect(out).toMatch(/days_of_2026_02 +1\/1 [^]*days_of_2026_01 +0\/1 [^]*\ninterrupted in .*, as of/);
   });
 
   test('a second signal ends it at once, without a summary, and the next run completes what is missing', async () => {
-    const letCome = hangFebruary();
+    const letCome = hangJanuary();
     const running = await hangingSync();
     running.kill('SIGTERM');
     running.kill('SIGINT');
@@ -148,7 +148,7 @@ describe('an output nobody reads on', () => {
 
 describe('a warehouse that is open elsewhere', () => {
   test('two syncs at once: the second names the first, gives up after --lock-wait 1s with 75, and asks nothing', async () => {
-    hangFebruary();
+    hangJanuary();
     const first = await hangingSync();
     const asked = simulator.asked.requests.length;
     const second = await installation.run([...SYNC, '--lock-wait', '1s']);
@@ -173,7 +173,7 @@ describe('a warehouse that is open elsewhere', () => {
   });
 
   test('two syncs at once: the second waits its turn, and loads what the first did not', async () => {
-    const letCome = hangFebruary();
+    const letCome = hangJanuary();
     const first = await hangingSync();
     const second = installation.start([...SYNC, '--json', '--lock-wait', '60s']);
     await second.until(`(process ${first.pid})`);
@@ -193,7 +193,7 @@ describe('a warehouse that is open elsewhere', () => {
   });
 
   test('a session that only reads holds it as well: it is named, and once it is closed the sync goes on', async () => {
-    expect((await installation.run([...SYNC, '--slice', 'days_of_2026_01'])).code).toBe(0);
+    expect((await installation.run([...SYNC, '--slice', 'days_of_2026_02'])).code).toBe(0);
     const api = new URL('../../node_modules/@duckdb/node-api/lib/index.js', import.meta.url).href;
     const reading = `
       const { default: { DuckDBInstance } } = await import(${JSON.stringify(api)});
