@@ -37,7 +37,6 @@ const readme = textOf('README.md');
 /** Pages with commands of ripen and of npm. */
 const pages = [
   'README.md',
-  'CONTRIBUTING.md',
   ...readdirSync(new URL('docs/', root))
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`),
