@@ -32,10 +32,10 @@ export async function overlappingPlaces({
 
 async function claimFor({ path, ...target }: PublishTarget): Promise<Claim> {
   if (target.kind === 'duckdb') return claimOf('duckdb', path, besideSnapshot);
-  if (target.store === undefined) return claimOf('parquet', path, []);
+  if (target.store === undefined) return claimOf(target.kind, path, []);
   const { endpoint, bucket, prefix } = target.store;
   // A name of a bucket is one in every region, but each store has its own.
-  return { what: `parquet ${path}`, paths: [join(`s3://${endpoint ?? ''}`, bucket, prefix)] };
+  return { what: `${target.kind} ${path}`, paths: [join(`s3://${endpoint ?? ''}`, bucket, prefix)] };
 }
 
 async function claimOf(what: string, path: string, beside: readonly string[]): Promise<Claim> {

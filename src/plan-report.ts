@@ -1,16 +1,18 @@
 /** What the next sync would ask for, why, and what that saves: reads the ledger, asks the service nothing. */
 
+import { withAdaptiveAges } from './adaptive-slices.ts';
 import type { Config } from './config/config.ts';
 import type { Emit } from './events.ts';
 import { readCatalog } from './load/catalog-tables.ts';
 import { daysBetween, lastDay } from './model/calendar.ts';
 import { emptyLedger, type SliceTable } from './model/ledger.ts';
-import { metricsOf, nothingRemembered } from './model/metric.ts';
+import { metricsOf, nothingRemembered, type Metric } from './model/metric.ts';
 import { readRemembered } from './load/remembered.ts';
 import { stateOf } from './model/maturity.ts';
 import type { Period } from './model/period.ts';
 import type { Slice } from './model/slice.ts';
 import type { DueReason, Window } from './model/window.ts';
+import { withAudits, type Audited } from './plan/audit.ts';
 import { planSlice, type SlicePlan } from './plan/plan.ts';
 import { rowsPerDay } from './plan/sizing.ts';
 import { chosenSlices } from './run-guards.ts';
@@ -85,22 +87,26 @@ async function planFrom(config: Config, slices: readonly Slice[], request: PlanR
   const warehouse = await openIfPresent(config, request);
   try {
     const catalog = warehouse === null ? [] : await readCatalog(warehouse);
-    const plans: Planned[] = [];
-    for (const slice of slices) {
+    const planned: Audited[] = [];
+    for (const slice of warehouse === null ? slices : await withAdaptiveAges(warehouse, slices)) {
       const ledger = warehouse === null ? emptyLedger : await readSliceLedger(warehouse, slice.name);
       const remembered = warehouse === null ? nothingRemembered : await readRemembered(warehouse, slice.name);
       const metrics = metricsOf(slice, catalog, remembered);
-      const plan = planSlice({ slice, metrics, ledger, asOf: request.asOf, forced: null });
-      const unfinal = plan.periods.filter((period) => {
-        const loaded = plan.table?.periods.get(period.bucket.start);
-        return loaded === undefined || stateOf(period, metrics, slice, loaded) !== 'final';
-      });
-      plans.push({ ...plan, unfinal });
+      planned.push({ plan: planSlice({ slice, metrics, ledger, asOf: request.asOf, forced: null }), metrics });
     }
-    return plans;
+    return withAudits(planned, config.audit, request.asOf).flatMap((plan, index) => [
+      { ...plan, unfinal: unfinalPeriods(plan, planned[index]?.metrics ?? []) },
+    ]);
   } finally {
     await warehouse?.close();
   }
+}
+
+function unfinalPeriods({ slice, periods, table }: SlicePlan, metrics: readonly Metric[]): Period[] {
+  return periods.filter((period) => {
+    const loaded = table?.periods.get(period.bucket.start);
+    return loaded === undefined || stateOf(period, metrics, slice, loaded) !== 'final';
+  });
 }
 
 async function openIfPresent(config: Config, request: PlanRequest): Promise<Warehouse | null> {

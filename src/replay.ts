@@ -11,6 +11,7 @@ import type { Config } from './config/config.ts';
 import { Failure } from './errors.ts';
 import type { Emit } from './events.ts';
 import { catalogSeenAt, readCatalog } from './load/catalog-tables.ts';
+import { measureSlices } from './measure-slices.ts';
 import { prepareTable, swapTables } from './load/slice-table.ts';
 import type { Target } from './load/target.ts';
 import type { Catalog } from './model/catalog.ts';
@@ -124,6 +125,7 @@ async function reloadSlice(slice: Slice, catalog: Catalog, run: Run): Promise<nu
     const { live } = await readSliceLedger(warehouse, slice.name);
     if (isComplete(await planTarget(target, run), live)) await swapTables(warehouse, target, runId);
   }
+  await measureSlices(run, [target]);
   return loaded;
 }
 

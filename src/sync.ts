@@ -5,11 +5,13 @@
  * whatever could be loaded is committed when this returns, and every failure is in the summary.
  */
 
+import { withAdaptiveAges } from './adaptive-slices.ts';
 import type { Config } from './config/config.ts';
 import type { Emit } from './events.ts';
 import { prepareTable, turnWeeks } from './load/slice-table.ts';
 import type { Target } from './load/target.ts';
 import type { WeekStart } from './model/calendar.ts';
+import { measureSlices, recordFinality, withNightlyAudits } from './measure-slices.ts';
 import type { Slice } from './model/slice.ts';
 import type { Window } from './model/window.ts';
 import { inOrder } from './plan/order.ts';
@@ -41,7 +43,8 @@ export async function sync(
     const spool = openSpool(run.warehouse.path);
     const columnReader = openColumnReader();
     try {
-      await refresh({ ...run, request, service, spool, columnReader });
+      const slices = await withAdaptiveAges(run.warehouse, run.slices);
+      await refresh({ ...run, slices, request, service, spool, columnReader });
     } finally {
       await columnReader.close();
       spool.clear();
@@ -67,13 +70,15 @@ async function refresh(run: SyncRun): Promise<void> {
   await refreshDimensions(run);
 
   const targets = await prepareTargets(run, catalog);
-  const plans = await planTargets(run, [...targets.values()]);
+  const plans = withNightlyAudits(run, targets, await planTargets(run, [...targets.values()]));
   for (const plan of plans) await recordPlan(plan, run);
 
   await loadWindows(run, plans, targets, checkClock);
 
   await swapComplete(run, targets);
   await letPeriodsGo(run, targets);
+  await recordFinality(run);
+  await measureSlices(run, targets.values());
   await completeDimensions(run);
   await expireArchive(run.asOf, run);
 }

@@ -4,7 +4,7 @@ import { constants } from 'node:fs';
 import { access, lstat, realpath, stat } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 
-import type { Config } from './config/config.ts';
+import type { Config, PublishTarget } from './config/config.ts';
 import { Failure } from './errors.ts';
 import { overlappingPlaces } from './overlapping-places.ts';
 import { copiesOfOthers, identityOf } from './publish/identity.ts';
@@ -13,7 +13,7 @@ import type { Warehouse } from './warehouse/warehouse.ts';
 type Destinations = Pick<Config, 'warehouse' | 'publish'>;
 
 interface Place {
-  readonly what: 'warehouse' | 'duckdb' | 'parquet';
+  readonly what: 'warehouse' | PublishTarget['kind'];
   readonly path: string;
   /** Where its files are made; need not exist yet. */
   readonly directory: string;
@@ -27,7 +27,7 @@ export async function unwritablePlaces({ warehouse, publish }: Destinations): Pr
   const copies = publish.filter(({ path }) => !path.includes('://'));
   const places: readonly Place[] = [
     { what: 'warehouse', path: warehouse, directory: dirname(warehouse) },
-    ...copies.map(({ kind, path }) => ({ what: kind, path, directory: kind === 'parquet' ? path : dirname(path) })),
+    ...copies.map(({ kind, path }) => ({ what: kind, path, directory: kind === 'duckdb' ? dirname(path) : path })),
   ];
   const misnamed = places.flatMap(misnaming);
   const overlapping = await overlappingPlaces({ warehouse, publish });
@@ -61,7 +61,7 @@ function refuse(failures: readonly Failure[]): void {
 
 /** DuckDB calls a database after its file, and takes what follows a `?` for something else than a path. */
 function misnaming({ what, path }: Place): Failure[] {
-  if (what === 'parquet') return [];
+  if (what === 'delta' || what === 'parquet') return [];
   const [name = ''] = basename(path).replace(/^\.+/, '').split(/[.?]/);
   const wrong = path.includes('?')
     ? 'holds a ?, behind which DuckDB looks for no file'
@@ -79,7 +79,8 @@ async function failuresAt({ what, path, directory }: Place): Promise<Failure[]> 
   if (what !== 'warehouse' && (await isLink(path))) return [linked(what, path, await realpath(path).catch(() => null))];
   const existing = await nearestExisting(directory);
   const reason =
-    (await obstacleInDirectory(existing)) ?? (what === 'parquet' ? null : await obstacleInFile(path, what));
+    (await obstacleInDirectory(existing)) ??
+    (what === 'warehouse' || what === 'duckdb' ? await obstacleInFile(path, what) : null);
   if (reason === null) return [];
   return [
     new Failure('STORAGE_FAILED', `The ${what} ${path} could not be written: ${existing} (${reason})`, {

@@ -1,9 +1,15 @@
 /** The places a run would write to, on disk and in object stores, looked at without writing. */
 
+import { randomUUID } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
 import type { Config, PublishTarget } from '../config/config.ts';
 import type { StatedSettings } from '../config/stated-settings.ts';
 import { unplacedSettings } from '../config/stated-settings.ts';
 import { Failure } from '../errors.ts';
+import { sharedText, SHARED_HINT } from '../publish/delta/publish-delta.ts';
+import { openTables, type DeltaTarget } from '../publish/delta/store.ts';
 import { askBucket } from '../publish/s3-lake.ts';
 import { unwritablePlaces } from '../unwritable-places.ts';
 import { warehouseFindings } from './check-warehouse.ts';
@@ -29,14 +35,27 @@ export async function placeFindings(
 }
 
 async function bucketFindings(target: PublishTarget, signal: AbortSignal): Promise<Finding[]> {
-  if (target.kind !== 'parquet' || target.store === undefined) return [];
+  if (target.kind === 'duckdb' || target.store === undefined) return [];
   const patience = AbortSignal.timeout(BUCKET_PATIENCE_MS);
   try {
-    await askBucket(target.store, AbortSignal.any([signal, patience]));
-    return [];
+    const both = AbortSignal.any([signal, patience]);
+    await askBucket(target.store, both);
+    return target.kind === 'delta' ? await sharingFindings(target, both) : [];
   } catch (thrown) {
     signal.throwIfAborted();
     return [findingOf(patience.aborted ? silentBucket(target.path) : thrown)];
+  }
+}
+
+/** Whether two publishers at one moment would both be heard; puts one small object, twice, and takes it away. */
+async function sharingFindings(target: DeltaTarget, signal: AbortSignal): Promise<Finding[]> {
+  const store = await openTables(target, join(tmpdir(), `ripen-asking-${randomUUID()}`), signal);
+  try {
+    if (await store.isExclusive()) return [];
+    const message = sharedText(target.path);
+    return [{ severity: 'warning', code: null, slice: null, setting: null, place: null, message, hint: SHARED_HINT }];
+  } finally {
+    await store.close();
   }
 }
 

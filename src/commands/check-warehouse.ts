@@ -15,6 +15,7 @@ import { readSliceLedger } from '../warehouse/ledger.ts';
 import { count } from '../warehouse/shapes.ts';
 import { statement } from '../warehouse/statements.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
+import { horizonRemarks } from './check-horizons.ts';
 import { pathOf } from './checked-slice.ts';
 import { findingOf, placed, type Finding, type Remark } from './finding.ts';
 import { countText } from './measure.ts';
@@ -87,7 +88,9 @@ async function changeFindings(
     const path = pathOf({ slice, index, stated });
     if (!stated.isSound(path)) continue;
     const { live } = await readSliceLedger(warehouse, slice.name);
-    if (live !== null) findings.push(...placed(changeRemarks(slice, path, live), slice.name, stated));
+    if (live === null) continue;
+    const remarks = [...changeRemarks(slice, path, live), ...(await horizonRemarks(warehouse, slice, path))];
+    findings.push(...placed(remarks, slice.name, stated));
   }
   return findings;
 }

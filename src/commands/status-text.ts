@@ -13,6 +13,7 @@ import {
   runText,
 } from './measure.ts';
 import { oneLine } from './printable.ts';
+import { auditText, ripeningLines, shownUsually, type Shown } from './ripening-text.ts';
 import { indented, tableText } from './table.ts';
 
 /** Where the text goes to a file or a program. */
@@ -24,13 +25,17 @@ const SHOWN = 5;
 const INDENT = 2;
 
 /** Whether all is well, the slices with their pictures, the last runs, and what was odd in the newest. */
-export function statusText(report: StatusReport, terminal: number | null = null): string {
+export function statusText(report: StatusReport, terminal: number | null = null, shown: Shown = shownUsually): string {
   const columns = Math.min(terminal ?? USUAL_COLUMNS, MOST_COLUMNS);
   return [
     ...healthLines(report.health),
     `${report.warehouse}, as of ${minuteText(report.as_of)}`,
     '',
-    ...report.slices.flatMap((slice) => [...sliceLines(slice, report.as_of, columns, terminal), '']),
+    ...report.slices.flatMap((slice) => [
+      ...sliceLines(slice, report.as_of, columns, terminal),
+      ...ripeningLines(slice, shown, terminal),
+      '',
+    ]),
     ...legend(report.slices),
     ...(report.runs.length === 0 ? ['no runs yet'] : [runsTable(report.runs.slice(0, SHOWN), terminal)]),
     ...oddities(report),
@@ -58,6 +63,7 @@ function sliceLines(slice: SliceStatus, asOf: string, columns: number, terminal:
       ...(slice.newest_fetch_at === null ? [] : [freshnessText(slice, asOf)]),
       ...buildingLines(slice),
       ...finalityLines(slice, columns - INDENT),
+      ...auditText(slice),
       ...restatedLines(slice, terminal === null ? null : terminal - INDENT),
     ]),
   ];

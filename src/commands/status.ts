@@ -14,12 +14,15 @@ import { openConfig, simulatedNow, withWarehouse } from './open.ts';
 import { jsonLine } from './printable.ts';
 import { openProgress } from './progress/progress.ts';
 import type { GlobalArguments, Shell } from './shell.ts';
+import type { Shown } from './ripening-text.ts';
 import { statusText } from './status-text.ts';
 
 export interface StatusArguments extends GlobalArguments {
   /** Where to write the page; none without it. */
   readonly html: string | undefined;
   readonly lockWait: string;
+  readonly maturation?: boolean | undefined;
+  readonly backtest?: boolean | undefined;
 }
 
 /** The page may hold what a business earns; whoever wants to share it can. */
@@ -36,10 +39,12 @@ export async function status(args: StatusArguments, shell: Shell): Promise<numbe
   });
   if (args.html !== undefined) await writePage(resolve(shell.directory, args.html), report);
   if (args.json) shell.print(jsonLine(report));
-  else if (args.html === undefined) shell.print(statusText(report, shell.resultColumns()));
+  else if (args.html === undefined) shell.print(statusText(report, shell.resultColumns(), shownOf(args)));
   else shell.print(`${report.health.headline}\nwritten to ${args.html}`);
   return 0;
 }
+
+const shownOf = ({ maturation = false, backtest = false }: StatusArguments): Shown => ({ maturation, backtest });
 
 /** Writes the report as a page, whole or not at all. Throws `STORAGE_FAILED`. */
 export async function writePage(path: string, report: StatusReport): Promise<void> {

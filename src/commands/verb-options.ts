@@ -32,6 +32,8 @@ export const backfillOptions = {
 } as const;
 export const statusOptions = {
   html: { ...text, describe: 'Write one page with pictures to this file' },
+  maturation: { type: 'boolean', describe: 'Show how much of a final value is known at each age' },
+  backtest: { type: 'boolean', describe: 'Show what projections would have come to' },
   'lock-wait': lockWait,
 } as const;
 export const publishOptions = {

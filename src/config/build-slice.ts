@@ -12,6 +12,9 @@ const SETTLE_MS = 3_600_000;
 /** Lifetime values change for ever; after this they are left alone, still maturing. */
 const LIFETIME_MS = 120 * 86_400_000;
 
+/** What an age that is skipped may leave out, as a share of the final total. */
+const TOLERANCE = 0.01;
+
 const UTC = utcOffset.parse('+00:00');
 
 /** The slice, complete. */
@@ -26,7 +29,7 @@ export function buildSlice(settings: SliceSettings, defaults: DefaultsSettings):
     datePeriod: settings.date_period,
     utcOffset: settings.utc_offset ?? defaults.utc_offset ?? UTC,
     parameters,
-    refresh: settings.refresh ?? defaults.refresh ?? 'milestones',
+    refresh: refreshOf(settings, defaults),
     horizons: [...patternsOf(settings.horizons), ...patternsOf(defaults.horizons)],
     settleMs: horizons.settle ?? SETTLE_MS,
     lifetimeMs: horizons.lifetime ?? LIFETIME_MS,
@@ -36,6 +39,11 @@ export function buildSlice(settings: SliceSettings, defaults: DefaultsSettings):
     retainDays: settings.retain ?? defaults.retain ?? null,
     maxRejects: settings.max_rejects ?? defaults.max_rejects ?? 0,
   };
+}
+
+function refreshOf(settings: SliceSettings, defaults: DefaultsSettings): Slice['refresh'] {
+  const refresh = settings.refresh ?? defaults.refresh ?? 'milestones';
+  return refresh === 'adaptive' ? { tolerance: settings.tolerance ?? defaults.tolerance ?? TOLERANCE } : refresh;
 }
 
 /** Every report parameter but those that planning decides, as the text that goes on the wire, sorted by name. */

@@ -58,6 +58,16 @@ export interface ObjectStore {
 export type PublishTarget =
   | { readonly kind: 'duckdb'; readonly path: string; readonly mode: number }
   | {
+      readonly kind: 'delta';
+      /** An absolute directory, or `s3://bucket/prefix`. */
+      readonly path: string;
+      readonly mode: number;
+      /** How long older versions, and the files they read, are kept. */
+      readonly keepMs: number;
+      /** For `s3://`. */
+      readonly store?: ObjectStore;
+    }
+  | {
       readonly kind: 'parquet';
       /** An absolute directory, or `s3://bucket/prefix`. */
       readonly path: string;
@@ -80,6 +90,8 @@ export interface Config {
   readonly publish: readonly PublishTarget[];
   /** How long raw answers are kept; null keeps none. */
   readonly archiveMs: number | null;
+  /** Windows of final cells asked for again each night. */
+  readonly audit: number;
   readonly partners: boolean;
   readonly links: Links | null;
   readonly slices: readonly Slice[];

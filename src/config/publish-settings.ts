@@ -3,10 +3,13 @@
 import { z } from 'zod';
 
 import { isLoopback } from './service-settings.ts';
-import { fileMode, isPrintable, text } from './setting-kinds.ts';
+import { duration, fileMode, isPrintable, text } from './setting-kinds.ts';
 
 /** Readable by everyone, as published copies are for others. */
 const PUBLISHED_MODE = '0644';
+
+/** A notebook left open on Friday still answers on Monday. */
+const KEPT = '3d';
 
 /** A path of this machine. */
 export const localPath = text.refine((path) => !path.includes('://'), {
@@ -56,7 +59,9 @@ export const storeKeys = ['endpoint', 'region', 'path_style'] as const;
 
 export const publishTarget = z.strictObject({
   duckdb: localPath.optional().describe('Path of a DuckDB snapshot for readers, replaced atomically.'),
-  parquet: lakePath.optional().describe('Directory of a Parquet lake, or s3://bucket/prefix.'),
+  delta: lakePath.optional().describe('Directory of Delta tables, or s3://bucket/prefix.'),
+  parquet: lakePath.optional().describe('Directory of plain Parquet files, or s3://bucket/prefix.'),
+  keep: duration.prefault(KEPT).describe('How long older versions of Delta tables are kept. "3d".'),
   mode: fileMode.prefault(PUBLISHED_MODE).describe('File rights of what is published, octal text. "0644".'),
   endpoint: endpoint.optional().describe("Address of an S3-compatible store; the environment's, else Amazon's."),
   region: region.optional().describe("Region of the bucket; the environment's, or us-east-1 under an endpoint."),

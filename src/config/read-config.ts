@@ -191,6 +191,7 @@ function buildConfig(
     warehouse: resolve(place.base, stated.warehouse),
     publish: stated.publish.flatMap((target) => buildTarget(target, place.base)),
     archiveMs: stated.archive === 'off' ? null : stated.archive,
+    audit: stated.audit,
     partners: stated.partners,
     links: apps === null ? null : { apps, maxLevel },
     slices: stated.slices.map((slice) => buildSlice(slice, stated.defaults ?? {})),
@@ -198,12 +199,14 @@ function buildConfig(
 }
 
 function buildTarget(target: Settings['publish'][number], base: string): PublishTarget[] {
-  const { duckdb, parquet, mode } = target;
+  const { duckdb, delta, parquet, mode, keep: keepMs } = target;
   if (duckdb !== undefined) return [{ kind: 'duckdb', path: resolve(base, duckdb), mode }];
-  if (parquet === undefined) return [];
-  const place = bucketAndPrefix(parquet);
-  if (place === null) return [{ kind: 'parquet', path: resolve(base, parquet), mode }];
+  const stated = delta ?? parquet;
+  if (stated === undefined) return [];
+  const kept = delta === undefined ? ({ kind: 'parquet' } as const) : ({ kind: 'delta', keepMs } as const);
+  const place = bucketAndPrefix(stated);
+  if (place === null) return [{ ...kept, path: resolve(base, stated), mode }];
   const { endpoint = null, region = null, path_style: pathStyle = endpoint !== null } = target;
   const path = `s3://${place.bucket}${place.prefix === '' ? '' : `/${place.prefix}`}`;
-  return [{ kind: 'parquet', path, mode, store: { ...place, endpoint, region, pathStyle } }];
+  return [{ ...kept, path, mode, store: { ...place, endpoint, region, pathStyle } }];
 }

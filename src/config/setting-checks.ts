@@ -40,15 +40,20 @@ function publishFindings(root: Readonly<Record<string, unknown>>, base: string):
   if (typeof warehouse === 'string') taken.set(placeOf(warehouse, base), 'the warehouse');
   return itemsOf(root['publish']).flatMap((target, index): Finding[] => {
     if (!isMapping(target)) return [];
-    const kinds = ['duckdb', 'parquet'].filter((kind) => Object.hasOwn(target, kind));
+    const kinds = ['duckdb', 'delta', 'parquet'].filter((kind) => Object.hasOwn(target, kind));
     const [kind] = kinds;
     if (kind === undefined || kinds.length > 1) {
       const wrong = kind === undefined ? 'names no destination' : 'names two destinations';
-      return [{ path: ['publish', index], at: 'value', text: `${wrong}; must name one, duckdb or parquet` }];
+      return [{ path: ['publish', index], at: 'value', text: `${wrong}; must name one, duckdb, delta or parquet` }];
     }
     const destination = target[kind];
     if (typeof destination !== 'string') return [];
-    const misplaced = misplacedFindings(target, ['publish', index], destination.startsWith('s3://'));
+    const isStore = destination.startsWith('s3://');
+    const misplaced = misplacedFindings(target, ['publish', index], isStore).concat(
+      kind === 'delta' || !Object.hasOwn(target, 'keep')
+        ? []
+        : { path: ['publish', index, 'keep'], at: 'key', text: 'is for delta alone; leave it out' },
+    );
     const place = placeOf(destination, base);
     const holder = taken.get(place);
     taken.set(place, 'another destination');

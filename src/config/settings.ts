@@ -26,6 +26,9 @@ const linksSettings = z.strictObject({
   max_level: wholeNumber(1, MAX_LEVEL).default(MAX_LEVEL).describe('1 network, 2 campaign, 3 ad group, 4 creative.'),
 });
 
+/** More would be a second nightly job. */
+const MOST_AUDITS = 100;
+
 const archiveAge = understood(
   (value) => (value === 'off' ? value : parseDuration(value)),
   'is neither off nor a duration',
@@ -38,6 +41,9 @@ export const settings = z.strictObject({
   warehouse: localPath.default('data/warehouse.duckdb').describe("ripen's own DuckDB file; paths start at this file."),
   publish: z.array(publishTarget).default([]).describe('Copies for readers, any number of them.'),
   archive: archiveAge.prefault('off').describe('How long raw answers are kept for replay, such as 30d. off.'),
+  audit: wholeNumber(0, MOST_AUDITS)
+    .default(1)
+    .describe('Windows of final cells asked for again each night, to measure that final is final; 0 for none.'),
   partners: z.boolean().default(true).describe('Whether the partner list is loaded.'),
   links: z
     .union([z.literal(false), linksSettings], { error: 'must be false or a mapping of apps and max_level' })

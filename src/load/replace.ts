@@ -121,7 +121,7 @@ async function widenAsNeeded(
 async function recordLoad(
   warehouse: Warehouse,
   { slice, fingerprint }: Target,
-  { spooled, rejects, verdict, proof, rows: fetched }: Proven,
+  { spooled, rejects, verdict, proof, rows: fetched, fetchedAt }: Proven,
   load: { readonly loadId: string; readonly rows: number; readonly runId: string },
 ): Promise<void> {
   const { window } = spooled;
@@ -146,6 +146,7 @@ async function recordLoad(
     JSON.stringify(proof),
     timestamp(spooled.requestedAt),
     timestamp(spooled.receivedAt),
+    timestamp(fetchedAt),
   ]);
 }
 

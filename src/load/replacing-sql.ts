@@ -114,7 +114,7 @@ group by 1`;
 }
 
 /**
- * Totals that differ, for periods and metrics that were loaded before; one of more than 26 digits before the point is
+ * Totals that differ, for periods and metrics that were loaded before, and whether they were final then; one of more than 26 digits before the point is
  * recorded as NULL. Parameters: $1 slice, $2 fingerprint, $3 seen_at, $4 load_id.
  */
 export function recordRestatements(columns: Columns): string | null {
@@ -130,12 +130,15 @@ where ${differs(type, `b.s${at}`, `a.s${at}`)}`,
   );
   if (parts.length === 0) return null;
   return `insert into ripen.restatements
-select $1, m.p, m.metric, m.before, m.after, $3::timestamp, $4::bigint
+select
+    $1, m.p, m.metric, m.before, m.after, $3::timestamp, $4::bigint,
+    coalesce(h.sound_at >= h.ends_at + to_seconds(f.horizon_seconds + f.settle_seconds), false) as after_final
 from (
 ${parts.join('\nunion all\n')}
 ) as m
 join ripen.periods as h on h.slice = $1 and h.fingerprint = $2 and h.start_day = m.p
-join ripen.loads as l on l.load_id = h.load_id and list_contains(l.metrics, m.metric)`;
+join ripen.loads as l on l.load_id = h.load_id and list_contains(l.metrics, m.metric)
+left join ripen.slice_metrics as f on f.slice = $1 and f.metric = m.metric`;
 }
 
 /** Sums of doubles depend on the order of addition, which no value has to do with. */

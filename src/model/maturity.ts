@@ -64,7 +64,8 @@ function settlingAt(period: Period, metric: Metric, slice: Settling): Date {
 }
 
 function ages(slice: Settling): readonly number[] {
-  return typeof slice.refresh === 'string' ? milestoneAges : slice.refresh;
+  const { refresh } = slice;
+  return typeof refresh === 'string' || 'tolerance' in refresh ? milestoneAges : refresh;
 }
 
 /** Whether the days asked for now are fewer than the loaded ones: a refetch would then lose some. */

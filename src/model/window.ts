@@ -17,6 +17,7 @@ export const dueReasons = [
   'metric added',
   'meaning changed',
   'forced',
+  'audit',
 ] as const;
 
 export type DueReason = (typeof dueReasons)[number];

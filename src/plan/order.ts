@@ -3,7 +3,7 @@
 import type { DueReason, Window } from '../model/window.ts';
 import type { SlicePlan } from './plan.ts';
 
-/** What is new, then what ripens, then older history. */
+/** What is new, then what ripens, then older history; audits last, as nothing waits for them. */
 const ranks: Readonly<Record<DueReason, number>> = {
   new: 0,
   open: 0,
@@ -15,6 +15,7 @@ const ranks: Readonly<Record<DueReason, number>> = {
   'metric added': 2,
   'meaning changed': 2,
   forced: 2,
+  audit: 3,
 };
 const HISTORY = 2;
 

@@ -3,7 +3,10 @@
  * copy from before there were ids belongs to whoever publishes there next.
  */
 
+import { randomUUID } from 'node:crypto';
 import { stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 
 import * as z from 'zod';
 
@@ -11,6 +14,9 @@ import type { PublishTarget } from '../config/config.ts';
 import { Failure } from '../errors.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { tablesOf } from './contents.ts';
+import { committedBy } from './delta/owner.ts';
+import { openTables, type DeltaTarget } from './delta/store.ts';
+import { FINALITY } from './lake-table.ts';
 import { localText } from './local-lake.ts';
 import { MANIFEST, statedWarehouse } from './manifest.ts';
 import { askOccupant } from './occupant.ts';
@@ -76,6 +82,7 @@ export async function copiesOfOthers(
 
 async function statedThere(target: PublishTarget, signal: AbortSignal): Promise<string | null> {
   const { path } = target;
+  if (target.kind === 'delta') return statedInTables(target, signal);
   if (target.kind === 'duckdb') {
     const found = await stat(path);
     return found.isFile() && found.size > 0 ? askOccupant(path, statedIdOf, signal) : null;
@@ -84,4 +91,14 @@ async function statedThere(target: PublishTarget, signal: AbortSignal): Promise<
   return statedWarehouse(
     await (store === undefined ? localText(path, MANIFEST) : textInBucket(store, MANIFEST, signal)),
   );
+}
+
+async function statedInTables(target: DeltaTarget, signal: AbortSignal): Promise<string | null> {
+  // Nothing is drafted to ask.
+  const store = await openTables(target, join(tmpdir(), `ripen-asking-${randomUUID()}`), signal);
+  try {
+    return await committedBy(store, FINALITY);
+  } finally {
+    await store.close();
+  }
 }

@@ -14,7 +14,7 @@ import type { LakeTable } from './lake-table.ts';
 import type { LakeFile } from './manifest.ts';
 
 /** A file as it should be. */
-export interface WantedFile extends Omit<LakeFile, 'bytes' | 'etag' | 'version'> {
+export interface WantedFile extends Omit<LakeFile, 'bytes' | 'etag'> {
   readonly table: LakeTable;
   readonly period: Day | null;
 }

@@ -38,30 +38,22 @@ where ${insidePeriod(table, period)}
 }
 
 /** The bare column is compared, so that only the blocks of the period are read. */
-function insidePeriod({ grain }: LakeTable, period: Day | null): string {
+export function insidePeriod({ grain }: LakeTable, period: Day | null): string {
   if (grain === null || period === null) return 'true';
   const column = identifier(grain);
   if (grain !== 'hour') return `${column} = DATE ${literal(period)}`;
   return `${column} >= TIMESTAMP ${literal(period)} and ${column} < TIMESTAMP ${literal(addDays(period, 1))}`;
 }
 
-/** The views of a catalog and their comments, one statement each, from the files of each table, absolute; none or empty. */
-export function catalogStatements(files: ReadonlyMap<LakeTable, readonly string[]>): string[] {
-  const plain = [...files].map(([table, paths]) => {
-    return catalogView(table, 'main', paths.length === 0 ? null : `[${paths.map(fileText).join(', ')}]`);
-  });
-  const final = [...files.keys()].filter(({ metrics }) => metrics.length > 0).map(finalView);
-  return [...plain, ...final].flat();
-}
-
 /** The view over one table of a lake, whatever files there are when it is asked, and its comments. */
 export function lakeView(root: string, table: LakeTable, schema: string): string[] {
   const { name, key } = table;
   const folder = `${globText(`${root}/${name}`)}${key === null ? '' : `/${key}=*`}`;
-  return catalogView(table, schema, literal(`${folder}/data.parquet`));
+  return catalogView(table, schema, rowsOf(literal(`${folder}/data.parquet`), table));
 }
 
-function finalView(table: LakeTable): string[] {
+/** The view with every cell that is not final NULL, over the views of the table and of finality. */
+export function finalView(table: LakeTable): string[] {
   const inMain = (name: string): string => `main.${identifier(name)}`;
   const view = inMain(`${table.name}_final`);
   const comment = `${table.comment ?? ''} Cells that are not final are NULL.`.trim();
@@ -69,11 +61,13 @@ function finalView(table: LakeTable): string[] {
   return [`create or replace view ${view} as\n${rows}`, ...commentsOn(view, comment, table.columns)];
 }
 
-/** `files` is what DuckDB is to read, as SQL; null for none, which would be an error to it. */
-function catalogView(table: LakeTable, schema: string, files: string | null): string[] {
+/** The view over a table's rows, as SQL; null for none, as a reading of no files is an error. */
+export function catalogView(table: LakeTable, schema: string, rows: string | null): string[] {
   const view = `${identifier(schema)}.${identifier(table.name)}`;
-  const rows = files === null ? noRows(table) : rowsOf(files, table);
-  return [`create or replace view ${view} as\n${rows}`, ...commentsOn(view, table.comment, table.columns)];
+  return [
+    `create or replace view ${view} as\n${rows ?? noRows(table)}`,
+    ...commentsOn(view, table.comment, table.columns),
+  ];
 }
 
 /**
@@ -112,7 +106,7 @@ function commentsOn(view: string, comment: string | null, columns: readonly Lake
 }
 
 /** DuckDB resolves a relative path against the reader's directory, not the catalog's: paths are absolute. */
-const fileText = (path: string): string => literal(globText(path));
+export const fileText = (path: string): string => literal(globText(path));
 
 function noRows({ columns }: LakeTable): string {
   const nulls = columns.map(({ name, type }) => `cast(null as ${type}) as ${identifier(name)}`);

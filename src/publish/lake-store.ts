@@ -18,8 +18,6 @@ export interface StoredFile {
 export interface LakeStore {
   /** Where readers find it: an absolute directory, or `s3://bucket/prefix`. */
   readonly root: string;
-  /** Where `catalog.duckdb` lies on this machine; null for a lake that has none. */
-  readonly catalog: string | null;
   /** How many files may be put in place at once. */
   readonly atOnce: number;
   /** The files of a table under names the lake gives, by path; none when there is no such table. */

@@ -49,8 +49,11 @@ export interface LakeTable {
   readonly metrics: readonly string[];
   /** What stands after `from` in a query of the warehouse. */
   readonly source: string;
+  /** Whether its rows carry the id of the load that brought them. */
+  readonly isLoaded: boolean;
 }
 
+const relationRow = z.object({ name: z.string(), comment: z.string().nullable() });
 const columnRow = z.object({ column_name: z.string(), data_type: z.string(), comment: z.string().nullable() });
 
 /** The tables to publish, slices first, what they say of final cells last; slices that were never loaded are left out. */
@@ -72,9 +75,51 @@ export async function lakeTables(warehouse: Warehouse, slices: readonly string[]
       summed: isSlice ? columns.filter(({ type }) => /^(BIGINT$|DECIMAL)/.test(type)).map((column) => column.name) : [],
       metrics: isSlice ? columns.filter(isMetric).map((column) => column.name) : [],
       source: `main.${identifier(name)}`,
+      isLoaded: isSlice,
     });
   }
   return [...tables, await finalityTable(warehouse, slices)];
+}
+
+/**
+ * Those, and what else analysts join: each slice with its links, and of the ledger what was asked, what moved and how
+ * fresh each period is. Finality is last.
+ */
+export async function deltaTables(warehouse: Warehouse, slices: readonly string[]): Promise<LakeTable[]> {
+  const tables = await lakeTables(warehouse, slices);
+  const relations = await warehouse.rows(statement('publish/relations'), ['main'], relationRow);
+  const joined: LakeTable[] = [];
+  for (const name of slices.map((slice) => `${slice}_links`)) {
+    const found = relations.find((relation) => relation.name === name);
+    if (found === undefined || slices.includes(name)) continue;
+    const columns = await columnsOf(warehouse, 'main', name, LOAD_ID);
+    const grain = grainOf(columns);
+    joined.push({
+      ...undivided(name, found.comment, columns),
+      grain,
+      key: grain === 'hour' ? 'day' : grain,
+      source: `main.${identifier(name)}`,
+    });
+  }
+  const ledger: LakeTable[] = [];
+  const bookkeeping = await warehouse.rows(statement('publish/relations'), ['ripen'], relationRow);
+  for (const { name, comment } of bookkeeping.filter((relation) => ledgerTables.has(relation.name))) {
+    const columns = await columnsOf(warehouse, 'ripen', name, '');
+    const names = columns.map((column) => identifier(column.name)).join(', ');
+    const source = `(select ${names} from ripen.${identifier(name)} where ${isOf(slices)})`;
+    ledger.push({ ...undivided(`ripen_${name}`, comment, columns), source });
+  }
+  return [...tables.slice(0, -1), ...joined, ...ledger, ...tables.slice(-1)];
+}
+
+/** What the ledger says that a reader of numbers asks for; each has the slice it speaks of. */
+const ledgerTables = new Set(['loads', 'periods', 'restatements']);
+
+const isOf = (slices: readonly string[]): string =>
+  slices.length === 0 ? 'false' : `slice in (${slices.map(literal).join(', ')})`;
+
+function undivided(name: string, comment: string | null, columns: readonly LakeColumn[]): Omit<LakeTable, 'source'> {
+  return { name, comment, columns, grain: null, key: null, summed: [], metrics: [], isLoaded: false };
 }
 
 /** The columns of a table or view but one. */
@@ -89,17 +134,9 @@ async function columnsOf(warehouse: Warehouse, schema: string, name: string, exc
 async function finalityTable(warehouse: Warehouse, slices: readonly string[]): Promise<LakeTable> {
   const columns = await columnsOf(warehouse, 'ripen', 'finality', FETCHED_AT);
   const names = columns.map(({ name }) => identifier(name)).join(', ');
-  const published = slices.length === 0 ? 'false' : `slice in (${slices.map(literal).join(', ')})`;
-  return {
-    name: FINALITY,
-    comment: 'Per slice, period and metric: whether the stored value is final',
-    columns,
-    grain: null,
-    key: null,
-    summed: [],
-    metrics: [],
-    source: `(select ${names} from ripen.finality where ${published} order by slice, metric, period)`,
-  };
+  const comment = 'Per slice, period and metric: whether the stored value is final';
+  const source = `(select ${names} from ripen.finality where ${isOf(slices)} order by slice, metric, period)`;
+  return { ...undivided(FINALITY, comment, columns), source };
 }
 
 /** Whether a lake has a table of the name that is no slice. */

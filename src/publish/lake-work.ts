@@ -1,16 +1,10 @@
 /** What a lake should hold, what it holds, and so what has to be done. */
 
-import { join } from 'node:path';
-
 import type { Slice } from '../model/slice.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { CATALOG, catalogContent } from './lake-catalog.ts';
 import { wantedFiles, type WantedFile } from './lake-files.ts';
-import { catalogStatements } from './lake-sql.ts';
 import { pathsOf, type LakeStore, type SliceFiles, type StoredFile } from './lake-store.ts';
 import { lakeTables, type LakeTable } from './lake-table.ts';
-import { versionPath } from './lake-versions.ts';
-import { storedFile } from './local-lake.ts';
 import type { KnownLake } from './manifest.ts';
 import type { Reason } from './report.ts';
 
@@ -22,11 +16,6 @@ export interface Work {
   readonly stale: ReadonlyMap<WantedFile, Reason>;
   /** Files of periods that are gone. */
   readonly gone: readonly string[];
-  /** Of those the ones of which no version is kept either. */
-  readonly dropped: ReadonlySet<string>;
-  /** The statements of the catalog; empty for a lake without one. */
-  readonly statements: readonly string[];
-  readonly isCatalogStale: boolean;
 }
 
 /** What is to be in a lake: the slices, and without a trace what was dropped of one. */
@@ -57,20 +46,9 @@ export async function findWork(
   }
   const wanted = new Set(files.map(({ path }) => path));
   const unwanted = (path: string): boolean => !wanted.has(path);
-  const dropped = new Set(without === undefined ? [] : (await pathsOf(store, without)).filter(unwanted));
-  const gone = [...new Set([...[...stored.keys()].filter(unwanted), ...dropped])];
-  const work = { tables, files, stored, stale, gone, dropped };
-  if (store.catalog === null) return { ...work, statements: [], isCatalogStale: false };
-  const statements = statementsFor(tables, files, store.root);
-  const catalog = { path: CATALOG, content: catalogContent(statements) };
-  const isCatalogStale = staleBecause(catalog, await storedFile(store.catalog), known) !== null;
-  return { ...work, statements, isCatalogStale };
-}
-
-function statementsFor(tables: readonly LakeTable[], files: readonly WantedFile[], root: string): string[] {
-  const paths = new Map(tables.map((table): [LakeTable, string[]] => [table, []]));
-  for (const { table, path, content } of files) paths.get(table)?.push(join(root, versionPath(path, content)));
-  return catalogStatements(paths);
+  const dropped = without === undefined ? [] : await pathsOf(store, without);
+  const gone = [...new Set([...stored.keys(), ...dropped])].filter(unwanted);
+  return { tables, files, stored, stale, gone };
 }
 
 /** Why a file has to be written, from the content it should have; null when it lies there as it was written. */

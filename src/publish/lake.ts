@@ -3,24 +3,24 @@
  *
  * Only files whose content changed are replaced, each whole. The order makes a kill harmless: a journal names what is
  * about to change; files that should be gone go first, so that no reader ever meets two versions of a period; then the
- * new ones, the catalog, and last the manifest. Files of slices that are no longer configured are not touched, and no
+ * new ones, and last the manifest. Files of slices that are no longer configured are not touched, and no
  * longer stated in the manifest.
  */
+
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 
 import type { PublishTarget } from '../config/config.ts';
 import { Failure } from '../errors.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { openLanes } from './lanes.ts';
-import { CATALOG, catalogContent, replaceCatalog } from './lake-catalog.ts';
 import type { WantedFile } from './lake-files.ts';
 import { copyPeriod } from './lake-sql.ts';
 import { pathsOf, type LakeStore, type SliceFiles, type StoredFile } from './lake-store.ts';
 import { FINALITY } from './lake-table.ts';
-import { keepVersions, retireVersions, versionPath, VERSIONS } from './lake-versions.ts';
 import { findWork, type LakeContent, type Work } from './lake-work.ts';
-import { openLocalLake, storedFile } from './local-lake.ts';
+import { openLocalLake } from './local-lake.ts';
 import { beginReplacing, finishReplacing, MANIFEST, readManifest, type KnownLake, type Manifest } from './manifest.ts';
-import { refuseForeign, strangersInCatalog } from './occupant.ts';
 import { identityOf, refuseOthers, type Identity } from './identity.ts';
 import { countReasons, type CopyReport } from './report.ts';
 import { openS3Lake } from './s3-lake.ts';
@@ -36,7 +36,6 @@ export async function publishLake(
 ): Promise<CopyReport> {
   const store = await openLake(lake, warehouse, signal);
   try {
-    if (store.catalog !== null) await refuseForeign(store.catalog, warehouse.path, strangersInCatalog, signal);
     const known = await readManifest(store);
     const own = await identityOf(warehouse);
     refuseOthers(lake.path, known.warehouse, own);
@@ -80,8 +79,13 @@ interface Place {
 async function carryOut(work: Work, place: Place): Promise<CopyReport> {
   const { store, known, own, signal } = place;
   const stale = [...work.stale.keys()];
-  const changing = [...stale.map(({ path }) => path), ...(work.isCatalogStale ? [CATALOG] : [])];
-  if (changing.length > 0) await beginReplacing(store, changing);
+  if (stale.length > 0) {
+    await beginReplacing(
+      store,
+      stale.map(({ path }) => path),
+    );
+  }
+  if (known.hasCatalog) await removeFormerCatalog(store.root);
   for (const { name } of work.tables) await store.prepare(name);
   await inLanes(store, work.gone, signal, async (path) => store.remove(path));
   const changed = new Set([
@@ -98,56 +102,29 @@ async function carryOut(work: Work, place: Place): Promise<CopyReport> {
   const finality = await writeFiles(stale.filter(isFinality), place);
   for (const { name } of work.tables) await store.settle(name);
   const placed = new Map([...cells, ...finality]);
-  const { versionsMade, ...ofCatalog } = await refreshCatalog(work, placed, place);
   await store.settle('');
   const stated = {
-    files: work.files.map((file) => asStated(file, placed.get(file.path) ?? work.stored.get(file.path), store)),
+    files: work.files.map((file) => asStated(file, placed.get(file.path) ?? work.stored.get(file.path))),
     ...(own.id === null ? {} : { warehouse: own.id }),
-    ...ofCatalog,
   };
-  const hasStated = await finishReplacing(store, known, stated, changing.length > 0);
-  const also = [
-    ...(versionsMade > 0 ? [VERSIONS] : []),
-    ...(work.isCatalogStale ? [CATALOG] : []),
-    ...(hasStated ? [MANIFEST] : []),
-  ];
+  const hasStated = await finishReplacing(store, known, stated, stale.length > 0);
   return {
     files_written: work.stale.size,
     files_removed: work.gone.length,
     because: countReasons(work.stale.values()),
-    also_written: also,
+    also_written: hasStated ? [MANIFEST] : [],
   };
 }
 
-function asStated(
-  { path, rows, sums, content }: WantedFile,
-  file: StoredFile | undefined,
-  { catalog }: LakeStore,
-): Manifest['files'][number] {
+function asStated({ path, rows, sums, content }: WantedFile, file: StoredFile | undefined): Manifest['files'][number] {
   const { bytes, etag } = file ?? { bytes: 0, etag: null };
-  const version = catalog === null ? {} : { version: versionPath(path, content) };
-  return { path, rows, sums, bytes, content, ...version, ...(etag === null ? {} : { etag }) };
+  return { path, rows, sums, bytes, content, ...(etag === null ? {} : { etag }) };
 }
 
-/** Brings a local lake's catalog and the versions it reads up to the files; returns what the manifest states of them. */
-async function refreshCatalog(
-  work: Work,
-  rewritten: ReadonlyMap<string, StoredFile>,
-  { store, lake, known }: Place,
-): Promise<Omit<Manifest, 'files'> & { readonly versionsMade: number }> {
-  if (store.catalog === null) return { versionsMade: 0 };
-  const made = await keepVersions(store.root, lake.mode, work.files, rewritten);
-  if (work.isCatalogStale) await replaceCatalog(store.catalog, work.statements, lake.mode);
-  const current = new Set(work.files.map(({ path, content }) => versionPath(path, content)));
-  const isOldNews = known.retired.length === 0 && !work.isCatalogStale && work.dropped.size === 0;
-  const past = { retired: known.retired, dropped: work.dropped };
-  const retired = isOldNews ? [] : await retireVersions(store.root, current, past, Date.now());
-  const bytes = (await storedFile(store.catalog))?.bytes ?? 0;
-  return {
-    versionsMade: made - rewritten.size,
-    catalog: { path: CATALOG, bytes, content: catalogContent(work.statements) },
-    ...(retired.length === 0 ? {} : { retired }),
-  };
+/** The views and the links they read, of a lake from before Delta tables: nothing would bring them up to date any more. */
+async function removeFormerCatalog(root: string): Promise<void> {
+  await rm(join(root, 'catalog.duckdb'), { force: true });
+  await rm(join(root, '_versions'), { recursive: true, force: true });
 }
 
 /** One query at a time; files are put in place while the next is being written. Returns them as they lie there. */

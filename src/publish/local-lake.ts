@@ -3,7 +3,6 @@
 import { readdir, readFile, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-import { CATALOG } from './lake-catalog.ts';
 import { filePath, isPeriodFolder, type LakeStore, type StoredFile } from './lake-store.ts';
 import {
   codeOf,
@@ -21,7 +20,6 @@ export async function openLocalLake(root: string, mode: number): Promise<LakeSto
   await makeDirectory(root, mode);
   return {
     root,
-    catalog: join(root, CATALOG),
     // The next file is written while one is being made durable, which halves the time; a third gains nothing.
     atOnce: 1,
     async files(table) {

@@ -1,8 +1,7 @@
 /**
  * What a lake holds, as stated in the lake itself: `_manifest.json`.
  *
- * Readers find each file's rows and exact sums there, and on a local disk the version to read for one state of the whole
- * lake; the next publish finds which content each file was written from.
+ * Readers find each file's rows and exact sums there; the next publish finds which content each file was written from.
  * While files are being replaced, `_unfinished.json` lists them: until it is gone nothing is believed of those. So a
  * lake that was killed, emptied or restored from elsewhere is repaired, not trusted. Both names begin with an
  * underscore, which the engines pass over.
@@ -11,7 +10,6 @@
 import * as z from 'zod';
 
 import type { LakeStore } from './lake-store.ts';
-import type { RetiredVersion } from './lake-versions.ts';
 
 export const MANIFEST = '_manifest.json';
 const JOURNAL = '_unfinished.json';
@@ -25,8 +23,6 @@ const lakeFile = z.object({
   bytes: z.number(),
   /** Equal for equal rows of equal columns. */
   content: z.string(),
-  /** The same rows under a path that is never replaced, on a local disk; kept for 3 days after the file was. */
-  version: z.string().optional(),
   /** What the store called the file when it took it. */
   etag: z.string().optional(),
 });
@@ -35,14 +31,12 @@ const manifest = z.object({
   files: z.array(lakeFile),
   /** The id of the warehouse it is a copy of; lakes from before there were ids state none. */
   warehouse: z.string().optional(),
-  /** The views beside the files, on a local disk. */
-  catalog: z.object({ path: z.string(), bytes: z.number(), content: z.string() }).optional(),
-  /** Versions that only older catalogs read. */
-  retired: z.array(z.object({ path: z.string(), since: z.string() })).optional(),
+  /** A lake from before Delta tables states the views beside it. */
+  catalog: z.unknown().optional(),
 });
 
 export type LakeFile = z.infer<typeof lakeFile>;
-export type Manifest = z.infer<typeof manifest>;
+export type Manifest = Omit<z.infer<typeof manifest>, 'catalog'>;
 
 /** What a lake says of itself. */
 export interface KnownLake {
@@ -51,7 +45,8 @@ export interface KnownLake {
   readonly hasJournal: boolean;
   /** What the manifest states, by path. */
   readonly entries: ReadonlyMap<string, Pick<LakeFile, 'bytes' | 'content' | 'etag'>>;
-  readonly retired: readonly RetiredVersion[];
+  /** Whether views over versions of the files stand beside them, as before there were Delta tables. */
+  readonly hasCatalog: boolean;
   /** The id of the warehouse it is a copy of; null where it states none. */
   readonly warehouse: string | null;
   /** Whether a killed publish may have left a file in any state, whatever the manifest states. */
@@ -65,12 +60,11 @@ export async function readManifest(store: LakeStore): Promise<KnownLake> {
   const stated = parsed(manifest, text);
   const listed = journal === null ? [] : parsed(z.array(z.string()), journal);
   const unfinished = listed === null ? null : new Set(listed);
-  const entries = [...(stated?.files ?? []), ...(stated?.catalog === undefined ? [] : [stated.catalog])];
   return {
     text,
     hasJournal: journal !== null,
-    entries: new Map(entries.map((entry) => [entry.path, entry])),
-    retired: stated?.retired ?? [],
+    entries: new Map((stated?.files ?? []).map((entry) => [entry.path, entry])),
+    hasCatalog: stated?.catalog !== undefined,
     warehouse: stated?.warehouse ?? null,
     isUnfinished: (path) => unfinished === null || unfinished.has(path),
   };

@@ -9,6 +9,7 @@ import type { Config, PublishTarget } from '../config/config.ts';
 import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
+import { publishDelta } from './delta/publish-delta.ts';
 import { publishLake } from './lake.ts';
 import type { LakeContent } from './lake-work.ts';
 import type { CopyReport } from './report.ts';
@@ -16,7 +17,7 @@ import { publishSnapshot } from './snapshot.ts';
 
 /** A copy that is up to the warehouse now, and what that took. */
 export interface Published extends CopyReport {
-  readonly kind: 'duckdb' | 'parquet';
+  readonly kind: PublishTarget['kind'];
   readonly path: string;
 }
 
@@ -43,7 +44,7 @@ export async function publish(
       signal.throwIfAborted();
       const startedAt = performance.now();
       try {
-        const report = await publishTarget(config, session, target, signal);
+        const report = await publishTarget(config, session, target, { emit, signal });
         const { kind, path } = target;
         const ms = Math.round(performance.now() - startedAt);
         published.push({ kind, path, ...report });
@@ -61,8 +62,9 @@ async function publishTarget(
   content: LakeContent,
   warehouse: Warehouse,
   target: PublishTarget,
-  signal: AbortSignal,
+  { emit, signal }: { readonly emit: Emit; readonly signal: AbortSignal },
 ): Promise<CopyReport> {
+  if (target.kind === 'delta') return publishDelta(content.slices, warehouse, target, { emit, signal });
   if (target.kind === 'parquet') return publishLake(content, warehouse, target, signal);
   return publishSnapshot(warehouse, target, signal);
 }

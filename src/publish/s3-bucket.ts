@@ -8,7 +8,7 @@
 
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { stat, writeFile } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -25,14 +25,28 @@ import { isForeseen, isPassing, refusalOf, storeFailure } from './s3-refusal.ts'
 
 export interface Bucket {
   /** Every object whose key begins so, by key. */
-  list(prefix: string): Promise<ReadonlyMap<string, StoredFile>>;
+  list(prefix: string): Promise<ReadonlyMap<string, ListedObject>>;
   /** The text of an object; null when there is none. */
   read(key: string): Promise<string | null>;
+  /** Writes an object to a file of this machine. */
+  download(key: string, file: string): Promise<void>;
   /** Puts a file of this machine, or a text, in the place of an object; readers meet the old one or the new. */
-  put(key: string, content: { readonly file: string } | { readonly text: string }): Promise<StoredFile>;
+  put(key: string, content: Content): Promise<StoredFile>;
+  /**
+   * Puts a file or a text where no object is; false when there is one of other bytes. An answer that was lost is read
+   * back: equal bytes are this put's own.
+   */
+  putNew(key: string, content: Content): Promise<boolean>;
   /** Removes an object, if it is there. */
   remove(key: string): Promise<void>;
   close(): void;
+}
+
+type Content = { readonly file: string } | { readonly text: string };
+
+export interface ListedObject extends StoredFile {
+  /** When it was put there, in milliseconds since 1970, by the store's clock. */
+  readonly modifiedMs: number;
 }
 
 /** 5 GiB, the most a single PUT may carry (S3); a larger object would have to be put in parts. */
@@ -58,54 +72,78 @@ export async function openBucket(store: ObjectStore, signal: AbortSignal): Promi
   const asking = async <T>(what: string, send: () => Promise<T>): Promise<T> =>
     persistently(`${what} in ${Bucket}`, send, signal);
   const options = { abortSignal: signal };
+  const send = async (key: string, sent: Sent, condition: { readonly IfNoneMatch?: '*' }): Promise<StoredFile> => {
+    if (sent.bytes > MOST_BYTES) {
+      throw new Failure('STORAGE_FAILED', `The file ${key} had ${sent.bytes} bytes; a store takes ${MOST_BYTES}.`, {
+        facts: { key, bytes: sent.bytes, most: MOST_BYTES },
+        hint: 'Give the slice a finer grain, so that its periods are smaller.',
+      });
+    }
+    const body = sent.open();
+    try {
+      const put = new sdk.PutObjectCommand({
+        ...condition,
+        Bucket,
+        Key: key,
+        Body: body,
+        ContentLength: sent.bytes,
+        ContentMD5: sent.md5,
+        ContentType: sent.type,
+      });
+      return { bytes: sent.bytes, etag: (await client.send(put, options)).ETag ?? null };
+    } finally {
+      if (typeof body !== 'string') body.destroy();
+    }
+  };
+  const bytesOf = async (key: string): Promise<Uint8Array | null> => {
+    try {
+      const { Body } = await client.send(new sdk.GetObjectCommand({ Bucket, Key: key }), options);
+      return (await Body?.transformToByteArray()) ?? new Uint8Array();
+    } catch (error) {
+      if (refusalOf(error).name === 'NoSuchKey') return null;
+      throw error;
+    }
+  };
   return {
     async list(prefix) {
-      const found = new Map<string, StoredFile>();
+      const found = new Map<string, ListedObject>();
       let next: string | undefined;
       do {
         const page = await asking(`list ${prefix}`, () =>
           client.send(new sdk.ListObjectsV2Command({ Bucket, Prefix: prefix, ContinuationToken: next }), options),
         );
-        for (const { Key, Size, ETag } of page.Contents ?? []) {
-          if (Key !== undefined) found.set(Key, { bytes: Size ?? 0, etag: ETag ?? null });
+        for (const { Key, Size, ETag, LastModified } of page.Contents ?? []) {
+          const modifiedMs = LastModified?.getTime() ?? Number.POSITIVE_INFINITY;
+          if (Key !== undefined) found.set(Key, { bytes: Size ?? 0, etag: ETag ?? null, modifiedMs });
         }
         next = page.IsTruncated === true ? page.NextContinuationToken : undefined;
       } while (next !== undefined);
       return found;
     },
     async read(key) {
-      return asking(`give ${key}`, async () => {
-        try {
-          const { Body } = await client.send(new sdk.GetObjectCommand({ Bucket, Key: key }), options);
-          return (await Body?.transformToString()) ?? '';
-        } catch (error) {
-          if (refusalOf(error).name === 'NoSuchKey') return null;
-          throw error;
-        }
+      const bytes = await asking(`give ${key}`, async () => bytesOf(key));
+      return bytes === null ? null : Buffer.from(bytes).toString('utf8');
+    },
+    async download(key, file) {
+      await asking(`give ${key}`, async () => {
+        const { Body } = await client.send(new sdk.GetObjectCommand({ Bucket, Key: key }), options);
+        await writeFile(file, (await Body?.transformToByteArray()) ?? new Uint8Array());
       });
     },
     async put(key, content) {
-      const sent = 'text' in content ? ofText(content.text) : await ofFile(content.file);
-      if (sent.bytes > MOST_BYTES) {
-        throw new Failure('STORAGE_FAILED', `The file ${key} had ${sent.bytes} bytes; a store takes ${MOST_BYTES}.`, {
-          facts: { key, bytes: sent.bytes, most: MOST_BYTES },
-          hint: 'Give the slice a finer grain, so that its periods are smaller.',
-        });
-      }
+      const sent = await sentOf(content);
+      return asking(`take ${key}`, async () => send(key, sent, {}));
+    },
+    async putNew(key, content) {
+      const sent = await sentOf(content);
       return asking(`take ${key}`, async () => {
-        const body = sent.open();
         try {
-          const put = new sdk.PutObjectCommand({
-            Bucket,
-            Key: key,
-            Body: body,
-            ContentLength: sent.bytes,
-            ContentMD5: sent.md5,
-            ContentType: sent.type,
-          });
-          return { bytes: sent.bytes, etag: (await client.send(put, options)).ETag ?? null };
-        } finally {
-          if (typeof body !== 'string') body.destroy();
+          await send(key, sent, { IfNoneMatch: '*' });
+          return true;
+        } catch (error) {
+          if (refusalOf(error).status !== 412) throw error;
+          const lying = await bytesOf(key);
+          return lying !== null && createHash('md5').update(lying).digest('base64') === sent.md5;
         }
       });
     },
@@ -219,6 +257,9 @@ interface Sent {
   readonly type: string;
   open(): string | ReturnType<typeof createReadStream>;
 }
+
+const sentOf = async (content: Content): Promise<Sent> =>
+  'text' in content ? ofText(content.text) : ofFile(content.file);
 
 function ofText(text: string): Sent {
   const md5 = createHash('md5').update(text).digest('base64');

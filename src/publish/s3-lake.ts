@@ -9,7 +9,7 @@ import { MANIFEST } from './manifest.ts';
 import { openBucket } from './s3-bucket.ts';
 
 /** Enough to hide the store's latency; each holds one file open and one small buffer. */
-const UPLOADS_AT_ONCE = 8;
+export const UPLOADS_AT_ONCE = 8;
 
 /**
  * Resolves when a bucket answers to the credentials of the environment; writes nothing, so that rights to write stay
@@ -34,7 +34,8 @@ export async function textInBucket(store: ObjectStore, path: string, signal: Abo
   }
 }
 
-function keyIn({ prefix }: ObjectStore, path: string): string {
+/** The key of a path below a store's prefix. */
+export function keyIn({ prefix }: ObjectStore, path: string): string {
   return prefix === '' ? path : `${prefix}/${path}`;
 }
 
@@ -55,7 +56,6 @@ export async function openS3Lake(
   const draftOf = (path: string): string => join(drafts, path.replaceAll('/', '.'));
   return {
     root,
-    catalog: null,
     atOnce: UPLOADS_AT_ONCE,
     async files(table) {
       const found = new Map<string, StoredFile>();

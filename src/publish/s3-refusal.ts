@@ -39,7 +39,14 @@ export function refusalOf(error: unknown): Refusal {
 }
 
 /** Refusals with a status of their own that only ask for another try. */
-const passingNames = new Set(['BadDigest', 'IncompleteBody', 'RequestTimeout', 'SlowDown', 'TimeoutError']);
+const passingNames = new Set([
+  'BadDigest',
+  'ConditionalRequestConflict',
+  'IncompleteBody',
+  'RequestTimeout',
+  'SlowDown',
+  'TimeoutError',
+]);
 const passingStatuses = new Set([408, 429]);
 
 /** Troubles of the wire; what is wrong with a certificate stays wrong. */

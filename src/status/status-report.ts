@@ -79,6 +79,41 @@ export interface Mover {
   readonly change: number;
 }
 
+/** How much of the final total of a period was known at an age: quartiles of shares over final periods. */
+export interface MaturationAge {
+  readonly metric: string;
+  readonly age_days: number;
+  readonly periods: number;
+  readonly share_q25: number;
+  readonly share_median: number;
+  readonly share_q75: number;
+}
+
+/** What would have been projected at an age, against what became final; errors are shares of the final total. */
+export interface BacktestAge {
+  readonly metric: string;
+  readonly age_days: number;
+  readonly cohorts: number;
+  readonly median_abs_error: number | null;
+  readonly median_abs_error_as_is: number | null;
+  readonly median_abs_error_average_share: number | null;
+  /** Share of final totals inside the 80 % interval. */
+  readonly coverage: number | null;
+  /** Null where the metric is not projected at that age; then `reason` says why. */
+  readonly method: string | null;
+  readonly reason: string | null;
+}
+
+/** Final cells that were asked for again. */
+export interface Audited {
+  readonly windows: number;
+  readonly periods: number;
+  readonly cells: number;
+  readonly changed: number;
+  /** With 95 % confidence fewer than this share of the final cells are wrong. */
+  readonly wrong_share_below: number;
+}
+
 export interface SliceStatus {
   readonly name: string;
   /** First day of the newest period that holds rows. */
@@ -99,6 +134,11 @@ export interface SliceStatus {
   readonly movers: readonly Mover[];
   /** Over the last 30 days, oldest first; days on which nothing moved are left out. */
   readonly restated_nights: readonly RestatedNight[];
+  /** By metric in configured order, then age; empty with too little history. */
+  readonly maturation: readonly MaturationAge[];
+  readonly backtest: readonly BacktestAge[];
+  /** Null before the first audit. */
+  readonly audited: Audited | null;
   /** In configured order. */
   readonly metrics: readonly MetricStatus[];
   /** Every period of the date period, in order. */

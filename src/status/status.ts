@@ -17,6 +17,7 @@ import { expectedPeriods, nextRefreshAt, type HeldPeriod } from './coverage.ts';
 import { healthOf } from './health.ts';
 import { noRuns, readLastRuns } from './last-runs.ts';
 import { readRestated } from './restated.ts';
+import { nothingMeasured, readRipening, type Ripening } from './ripening.ts';
 import { cellStates, type SliceStatus, type StatusReport } from './status-report.ts';
 
 const heldPeriod = z.object({
@@ -52,6 +53,7 @@ interface Held {
   readonly periods: readonly HeldPeriod[];
   readonly stretches: readonly HeldStretch[];
   readonly restated: Pick<SliceStatus, 'restated' | 'movers' | 'restated_nights'>;
+  readonly ripening: Ripening;
 }
 
 const nothingHeld: Held = {
@@ -59,6 +61,7 @@ const nothingHeld: Held = {
   periods: [],
   stretches: [],
   restated: { restated: [], movers: [], restated_nights: [] },
+  ripening: nothingMeasured,
 };
 
 /** The status at an instant; without a warehouse, that of one to which nothing was loaded yet. */
@@ -87,6 +90,7 @@ async function readHeld(warehouse: Warehouse, slice: string, asOf: Date): Promis
     periods: await warehouse.rows(statement('status/periods'), [slice], heldPeriod),
     stretches: await warehouse.rows(statement('status/finality'), [slice], heldStretch),
     restated: await readRestated(warehouse, slice, asOf),
+    ripening: await readRipening(warehouse, slice),
   };
 }
 
@@ -118,6 +122,7 @@ function sliceStatus(slice: Slice, held: Held, asOf: Date): SliceStatus {
     cells: summedCells(metrics),
     building_periods: held.table?.building_periods ?? null,
     ...held.restated,
+    ...held.ripening,
     metrics,
     ages,
   };

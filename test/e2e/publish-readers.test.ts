@@ -45,7 +45,7 @@ const ofSnapshot = [
   whole('network_daily'),
 ];
 
-/** Days of one slice, the other one, final cells: one state of the whole lake only if all of it is. */
+/** Days of one slice, the other one, final cells: one night of all tables only if all of it is. */
 const ofCatalog = [
   perDay('network_daily'),
   whole('app_daily'),
@@ -54,37 +54,17 @@ const ofCatalog = [
   perDay('network_daily'),
 ];
 
-/** Days of one slice and the other one, of the files a manifest named: one state of the whole lake only if all of it is. */
-const ofLake = (slices: readonly [string, string]): string[] => [
-  perDay(slices[0]),
-  whole(slices[1]),
-  perDay(slices[0]),
-];
-
-/** What docs/lake.md tells a reader of the files to say: every version the manifest states, by slice. */
-const listFiles = (lake: string): string => `set variable lake = (
-    select map_from_entries(list((slice, files)))
-    from (
-        select split_part(file.path, '/', 1) as slice, list('${lake}/' || file.version) as files
-        from (
-            select unnest(from_json(content, '{"files": [{"path": "VARCHAR", "version": "VARCHAR"}]}').files) as file
-            from read_text('${lake}/_manifest.json')
-        )
-        group by slice
-    )
-)`;
-const stated = (slice: string): string =>
-  `read_parquet(getvariable('lake')['${slice}'], hive_partitioning = true, hive_types = {day: DATE})`;
-
 test(
-  `${READERS} analysts read snapshot, catalog and lake without pause through ${NIGHTS} syncs: no error on either side, every answer of one state`,
+  `${READERS} analysts read snapshot, catalog and files without pause through ${NIGHTS} syncs: no error on either side, every answer of one state`,
   async () => {
     const scenario = await openScenario(slices, { simulator: { world: smallWorld } });
     onTestFinished(async () => scenario.close());
     const snapshot = join(scenario.directory, 'analytics.duckdb');
     const lake = join(scenario.directory, 'lake');
+    const tables = join(scenario.directory, 'tables');
     const publish = [
       { kind: 'duckdb', path: snapshot, mode: 0o644 },
+      { kind: 'delta', path: tables, mode: 0o644, keepMs: 3 * 86_400_000 },
       { kind: 'parquet', path: lake, mode: 0o644 },
     ] as const;
     const answerOf = async (queries: readonly string[]): Promise<string> => {
@@ -92,14 +72,13 @@ test(
       for (const sql of queries) said.push(await query(scenario, sql));
       return JSON.stringify(said);
     };
-    const states = { snapshot: new Set<string>(), catalog: new Set<string>(), lake: new Set<string>() };
+    const states = { snapshot: new Set<string>(), catalog: new Set<string>() };
     const days = new Set<string>();
     const night = async (index: number): Promise<void> => {
       const asOf = new Date(`${addDays(FIRST_NIGHT, index)}T06:00:00Z`);
       expect(await scenario.night(asOf, { publish })).toMatchObject({ status: 'succeeded', failures: [] });
       states.snapshot.add(await answerOf(ofSnapshot));
       states.catalog.add(await answerOf(ofCatalog));
-      states.lake.add(await answerOf(ofLake(['network_daily', 'app_daily'])));
       for (const row of await query(scenario, perDay('network_daily'))) days.add(JSON.stringify(row));
     };
     await night(0);
@@ -107,13 +86,7 @@ test(
     const files = `read_parquet('${lake}/network_daily/*/data.parquet', hive_types = {day: DATE})`;
     const questions: readonly Question[] = [
       { name: 'snapshot', database: snapshot, queries: ofSnapshot },
-      { name: 'catalog', database: join(lake, 'catalog.duckdb'), queries: ofCatalog },
-      {
-        name: 'lake',
-        database: ':memory:',
-        preparation: listFiles(lake),
-        queries: ofLake([stated('network_daily'), stated('app_daily')]),
-      },
+      { name: 'catalog', database: join(tables, 'catalog.duckdb'), queries: ofCatalog },
       // A file under its fixed name can be replaced between its footer and its rows: whole periods, or an error.
       { name: 'files', database: ':memory:', queries: [perDay(files)], mayAskAgain: true },
     ];
@@ -133,7 +106,7 @@ test(
       );
       expect(found.flatMap(({ errors }) => errors)).toEqual([]);
       const answers = (name: string): Set<string> => new Set(found.flatMap((one) => one.answers[name] ?? []));
-      for (const name of ['snapshot', 'catalog', 'lake'] as const) {
+      for (const name of ['snapshot', 'catalog'] as const) {
         expect([...answers(name)].filter((said) => !states[name].has(said))).toEqual([]);
         // They saw the syncs go by.
         expect(answers(name).size).toBeGreaterThan(1);
@@ -148,7 +121,6 @@ test(
     expect(last?.answers['snapshot']).toEqual([await answerOf(ofSnapshot)]);
     expect(last?.answers['catalog']).toEqual([await answerOf(ofCatalog)]);
     const now = await query(scenario, perDay('network_daily'));
-    expect(last?.answers['lake']).toEqual([await answerOf(ofLake(['network_daily', 'app_daily']))]);
     expect(last?.answers['files']).toEqual([JSON.stringify([now])]);
   },
   60_000 + READERS * NIGHTS * 3000,

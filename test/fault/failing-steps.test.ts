@@ -16,7 +16,7 @@ import { connect } from '../../src/service/connect.ts';
 import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import { sync } from '../../src/sync.ts';
 import { countSteps } from '../support/failing-step.ts';
-import { contentsOf, differences, everythingIn, retiredVersions } from '../support/installation-contents.ts';
+import { contentsOf, differences, everythingIn } from '../support/installation-contents.ts';
 import { openInstallation, serviceAt, TOKEN, type Installation } from '../support/installation.ts';
 import { drawSteps } from '../support/kill-moments.ts';
 
@@ -102,16 +102,10 @@ async function runUndisturbed(night: number): Promise<void> {
   if (failures.length > 0) throw new Error(`a night that nobody disturbed failed: ${failures.join(', ')}`);
 }
 
-/**
- * All there is but the archive, whose names tell when, and which may lack what could not be kept, and but the versions
- * that the lake keeps for readers of what was published in between.
- */
+/** All there is but the archive, whose names tell when, and which may lack what could not be kept. */
 async function state(): Promise<Record<string, string>> {
   const everything = await everythingIn(installation);
-  const retired = await retiredVersions(installation.path('data', 'lake'));
-  const files = (everything['files'] ?? '')
-    .split('\n')
-    .filter((file) => !file.includes('.archive/') && !retired.has(file.replace('data/lake/', '')));
+  const files = (everything['files'] ?? '').split('\n').filter((file) => !file.includes('.archive/'));
   return { ...everything, files: files.join('\n') };
 }
 

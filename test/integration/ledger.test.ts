@@ -36,7 +36,7 @@ beforeEach(async () => {
 async function addPeriods(): Promise<void> {
   await warehouse.run(`insert into ripen.loads
     select l.id, 'r', l.slice, l.fingerprint, date '2026-01-05', date '2026-01-12', ['new'], '{}', l.metrics, 1, 0, 0, 0, 0,
-           'proven', '[]', now(), now(), now()
+           'proven', '[]', now(), now(), now(), now()
     from (values (7, 'a', 'f1', ['installs', 'cost']), (8, 'a', 'f2', ['clicks']), (9, 'b', 'f1', ['revenue']))
          as l (id, slice, fingerprint, metrics)`);
   await warehouse.run(`insert into ripen.periods

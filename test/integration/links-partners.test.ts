@@ -80,7 +80,7 @@ async function ran(command: string, status: string, loads: readonly number[]): P
     await scene.warehouse.run(
       `insert into ripen.loads
        select $1::bigint, $2, 'carrying', 'f', '2026-05-31', '2026-06-01', [], '{}', [], 1, 1, 1, 1, 0, 'proven', '{}',
-           now(), now(), now()`,
+           now(), now(), now(), now()`,
       [load, runId],
     );
   }

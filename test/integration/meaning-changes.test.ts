@@ -152,7 +152,12 @@ test('a changed filter builds a new table beside the old one, which stays byte f
   await runNight(scenario, NOW);
   const before = await contentOf(scenario, 'daily');
   const finalBefore = await contentOf(scenario, 'daily_final');
-  expect(await sliceObjects()).toEqual(['main.daily', 'main.daily_final']);
+  expect(await sliceObjects()).toEqual([
+    'main.daily',
+    'main.daily_final',
+    'main.daily_maturation',
+    'main.daily_projected',
+  ]);
 
   await runAborted({ slices: [filtered] });
   restore();
@@ -170,7 +175,12 @@ test('a changed filter builds a new table beside the old one, which stays byte f
   const { stored, truth } = await storedAndTrue(scenario, filtered, DAYS, NOW);
   expect(stored).toEqual(truth);
   expect(stored.length).toBeLessThan(before.length);
-  expect(await sliceObjects()).toEqual(['main.daily', 'main.daily_final']);
+  expect(await sliceObjects()).toEqual([
+    'main.daily',
+    'main.daily_final',
+    'main.daily_maturation',
+    'main.daily_projected',
+  ]);
   expect(await query(scenario, 'select state, table_name from ripen.slice_tables')).toEqual([
     { state: 'live', table_name: 'main."daily"' },
   ]);
@@ -213,7 +223,12 @@ test('a meaning that is changed back half-way drops the half-built table and req
 
   expect(scenario.simulator.asked.counts.report).toBe(0);
   expect(await contentOf(scenario, 'daily')).toEqual(before);
-  expect(await sliceObjects()).toEqual(['main.daily', 'main.daily_final']);
+  expect(await sliceObjects()).toEqual([
+    'main.daily',
+    'main.daily_final',
+    'main.daily_maturation',
+    'main.daily_projected',
+  ]);
   expect(await column(scenario, 'select count(*) from ripen.periods')).toEqual(['20']);
 });
 

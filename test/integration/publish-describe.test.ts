@@ -18,6 +18,7 @@ slices:
 `;
 const SNAPSHOT = '  - duckdb: analytics.duckdb\n';
 const LAKE = '  - parquet: lake\n';
+const TABLES = '  - delta: tables\n';
 
 let sample: Sample;
 let shell: RecordedShell;
@@ -219,10 +220,10 @@ describe('--dbt', () => {
     expect(await ask(sample.path('analytics.duckdb'), `select (${query}) as at`)).toEqual(loaded);
   });
 
-  test('without a snapshot describes the catalog of a lake, whose tests hold and whose freshness is its newest day', async () => {
-    await printed(LAKE, {});
-    const file = sourcesFile.parse(parse(await printed(LAKE, { dbt: '' })));
-    const catalog = sample.path('lake/catalog.duckdb');
+  test('without a snapshot describes the catalog of Delta tables, whose tests hold and whose freshness is its newest day', async () => {
+    await printed(TABLES, {});
+    const file = sourcesFile.parse(parse(await printed(TABLES, { dbt: '' })));
+    const catalog = sample.path('tables/catalog.duckdb');
     const found = await verdicts(file, catalog);
     expect(found).toContain('ripen.network_daily row: 0 broken');
     expect(found.filter((line) => !line.endsWith(' 0 broken'))).toEqual([]);

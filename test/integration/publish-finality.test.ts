@@ -30,11 +30,11 @@ const slices = [
   }),
 ];
 
-test('the final views of a lake by hour, day, week and without a date show the cells the warehouse shows', async () => {
+test('the final views beside Delta tables by hour, day, week and without a date show the cells the warehouse shows', async () => {
   const scenario = await openScenario(slices, { simulator: { world: smallWorld } });
   onTestFinished(async () => scenario.close());
   const lake = join(scenario.directory, 'lake');
-  const publishing = { publish: [{ kind: 'parquet', path: lake, mode: 0o644 }] } as const;
+  const publishing = { publish: [{ kind: 'delta', path: lake, mode: 0o644, keepMs: 86_400_000 }] } as const;
   await scenario.night(new Date('2026-04-01T06:00:00Z'), publishing);
   const summary = await scenario.night(new Date('2026-04-03T06:00:00Z'), publishing);
   expect(summary.status).toBe('succeeded');
@@ -50,11 +50,11 @@ test('the final views of a lake by hour, day, week and without a date show the c
   }
 });
 
-test('a day that became final changes the one file that says so, and no file of the slice', async () => {
+test('a day that became final changes the two files that say so, and no file of the slice', async () => {
   const sample = await openSample(12, 20);
   onTestFinished(async () => sample.close());
   const publishLake = (): Promise<readonly Published[]> =>
-    sample.publish([{ kind: 'parquet', path: sample.path('lake'), mode: 0o644 }]);
+    sample.publish([{ kind: 'delta', path: sample.path('lake'), mode: 0o644, keepMs: 86_400_000 }]);
   const finalInstalls = (): Promise<Record<string, unknown>[]> =>
     ask(
       sample.path('lake/catalog.duckdb'),
@@ -67,7 +67,7 @@ test('a day that became final changes the one file that says so, and no file of 
   );
   const folder = sample.path('lake/network_daily/day=2026-01-05');
   const before = (await stat(folder)).mtimeMs;
-  expect(await publishLake()).toMatchObject([{ files_written: 1, because: { changed: 1 } }]);
+  expect(await publishLake()).toMatchObject([{ files_written: 2, because: { changed: 2 } }]);
   expect((await stat(folder)).mtimeMs).toBe(before);
   expect(await finalInstalls()).toEqual([{ installs: 3 * 20, cost: 0, network: 12 * 20 }]);
 });

@@ -1,19 +1,17 @@
-import { mkdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 
-import { DuckDBInstance } from '@duckdb/node-api';
-import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
+import { lakesDdl } from '../../src/publish/ddl/lakes.ts';
 import { ask, daily, hourly, openSample, reloadDay, rowsOf, whole, type Sample } from '../support/sample-warehouse.ts';
 
 const manifestShape = z.object({
   files: z.array(z.object({ path: z.string(), rows: z.number(), sums: z.record(z.string(), z.string().nullable()) })),
 });
 
-const DOCS = fileURLToPath(new URL('../../docs/lake.md', import.meta.url));
 const DAYS = 12;
 const dayFile = (day: string): string => `network_daily/day=${day}/data.parquet`;
 
@@ -41,15 +39,18 @@ const filesIn = (folder: string): string[] =>
 
 const parquetIn = (folder: string): string[] => filesIn(folder).filter((path) => path.endsWith('.parquet'));
 
-const versionsOf = (date: string): string[] => {
-  const folder = join(root, `_versions/network_daily/day=${date}`);
-  return existsSync(folder) ? filesIn(folder) : [];
-};
-
 const readManifest = async (): Promise<z.infer<typeof manifestShape>> =>
   manifestShape.parse(JSON.parse(await readFile(join(root, '_manifest.json'), 'utf8')));
 
 const inLake = (sql: string): Promise<Record<string, unknown>[]> => ask(':memory:', sql);
+/** Asks the views that the statements for DuckDB make over the files. */
+async function inViews(sql: string, slices = [daily]): Promise<Record<string, unknown>[]> {
+  const target = { kind: 'parquet', path: root, mode: 0o640 } as const;
+  const ddl = await lakesDdl('duckdb', { publish: [target], slices }, sample.warehouse);
+  const schema = /create schema if not exists ("\w+")/.exec(ddl)?.[1] ?? '';
+  const statements = ddl.split(/;$/m).filter((each) => each.trim() !== '');
+  return ask(':memory:', sql, [...statements, `use ${schema}`]);
+}
 const everything = `select * exclude (_load_id) from network_daily order by all`;
 
 describe('a lake', () => {
@@ -58,26 +59,22 @@ describe('a lake', () => {
     const files = filesIn(root);
     expect(files.filter((path) => path.startsWith('network_daily/'))).toHaveLength(DAYS);
     expect(files).toContain('apps/data.parquet');
-    expect(files).toContain('catalog.duckdb');
+    expect(files).not.toContain('catalog.duckdb');
     expect(files.filter((path) => path.includes('unfinished'))).toEqual([]);
     expect((await stat(join(root, dayFile('2026-01-01')))).mode & 0o777).toBe(0o640);
   });
 
-  test('reads back exactly through its catalog, every type and every comment, from another working directory', async () => {
+  test('reads back exactly through the statements for DuckDB, every type and every comment, from another working directory', async () => {
     await publishLake();
     const before = process.cwd();
     process.chdir('/');
     try {
-      const catalog = join(root, 'catalog.duckdb');
-      expect(await ask(catalog, everything.replace('exclude (_load_id) ', ''))).toEqual(
+      expect(await inViews(everything.replace('exclude (_load_id) ', ''))).toEqual(
         await rowsOf(sample.warehouse, everything),
       );
       expect(
-        await ask(
-          catalog,
-          `select column_name || ' ' || data_type as c from duckdb_columns()
-          where table_name = 'network_daily' order by column_index`,
-        ),
+        await inViews(`select column_name || ' ' || data_type as c from duckdb_columns()
+          where table_name = 'network_daily' order by column_index`),
       ).toEqual(
         [
           'day DATE',
@@ -91,9 +88,8 @@ describe('a lake', () => {
           '_extra VARCHAR',
         ].map((c) => ({ c })),
       );
-      const [comment] = await ask(catalog, `select comment from duckdb_columns() where column_name = 'cost'`);
+      const [comment] = await inViews(`select comment from duckdb_columns() where column_name = 'cost'`);
       expect(comment?.['comment']).toContain('money in USD');
-      expect(await ask(catalog, 'select count(*)::integer as n from duckdb_tables()')).toEqual([{ n: 0 }]);
     } finally {
       process.chdir(before);
     }
@@ -160,7 +156,7 @@ describe('the next publish', () => {
     await publishLake();
     await sample.warehouse.run(change);
     expect(await publishLake()).toBe(1);
-    expect(await ask(join(root, 'catalog.duckdb'), 'select * from network_daily order by all')).toEqual(
+    expect(await inViews('select * from network_daily order by all')).toEqual(
       await rowsOf(sample.warehouse, everything),
     );
   });
@@ -171,7 +167,7 @@ describe('the next publish', () => {
     expect(await publishLake()).toBeGreaterThan(730);
     expect(await publishLake()).toBe(0);
     await sample.warehouse.run(`update network_daily set installs = installs + 1 where day = DATE '2027-03-05'`);
-    const stored = (): string[] => parquetIn(root).filter((path) => !path.startsWith('_versions/'));
+    const stored = (): string[] => parquetIn(root);
     const before = new Map(stored().map((path) => [path, statSync(join(root, path)).ino]));
     expect(await publishLake()).toBe(1);
     expect(stored().filter((path) => statSync(join(root, path)).ino !== before.get(path))).toEqual([
@@ -210,7 +206,8 @@ describe('the next publish', () => {
     expect(await publishLake()).toBe(0);
   });
 
-  test.each(['_manifest.json', 'catalog.duckdb'])('makes %s again when it is gone', async (name) => {
+  test('makes _manifest.json again when it is gone', async () => {
+    const name = '_manifest.json';
     await publishLake();
     await rm(join(root, name));
     await publishLake();
@@ -225,23 +222,26 @@ describe('the next publish', () => {
     expect(await publishLake()).toBe(all);
   });
 
-  test('rewrites the catalog after the lake was moved, and no file', async () => {
-    await publishLake();
-    await rename(root, sample.path('moved'));
-    root = sample.path('moved');
-    expect(await publishLake()).toBe(0);
-    expect(await ask(join(root, 'catalog.duckdb'), 'select count(*)::integer as n from network_daily')).toEqual([
-      { n: DAYS * 20 },
-    ]);
-  });
-
   test('gives all 12 files a new column at once, so that every engine sees one schema', async () => {
     await publishLake();
     await sample.warehouse.run('alter table network_daily add column clicks BIGINT');
     expect(await publishLake()).toBe(DAYS);
-    expect(
-      await ask(join(root, 'catalog.duckdb'), 'select count(*)::integer as n from network_daily where clicks is null'),
-    ).toEqual([{ n: DAYS * 20 }]);
+    expect(await inViews('select count(*)::integer as n from network_daily where clicks is null')).toEqual([
+      { n: DAYS * 20 },
+    ]);
+  });
+
+  test('removes the catalog and the versions of a lake from before, which nothing brings up to date any more', async () => {
+    await publishLake();
+    const text = await readFile(join(root, '_manifest.json'), 'utf8');
+    const before = text.replace(/\n\],/, `\n],\n"catalog":{"path":"catalog.duckdb","bytes":1,"content":"a"},`);
+    expect(before).not.toBe(text);
+    await writeFile(join(root, '_manifest.json'), before);
+    await writeFile(join(root, 'catalog.duckdb'), 'views');
+    await mkdir(join(root, '_versions/network_daily'), { recursive: true });
+    expect(await publishLake()).toBe(0);
+    expect(readdirSync(root).filter((name) => ['catalog.duckdb', '_versions'].includes(name))).toEqual([]);
+    expect(await readFile(join(root, '_manifest.json'), 'utf8')).toBe(text);
   });
 
   test('leaves the files of a slice that is no longer configured, and states them no longer', async () => {
@@ -250,93 +250,6 @@ describe('the next publish', () => {
     expect(await publishLake([])).toBe(1);
     expect(existsSync(join(root, dayFile('2026-01-05')))).toBe(true);
     expect((await readManifest()).files.map(({ path }) => path)).not.toContain(dayFile('2026-01-05'));
-  });
-});
-
-describe('the catalog', () => {
-  const installs = `select sum(installs)::varchar as n from network_daily where day = DATE '2026-01-05'`;
-  const grow = (): Promise<number> =>
-    sample.warehouse.run(`update network_daily set installs = installs + 1 where day = DATE '2026-01-05'`);
-
-  test('shows a session that is open the state it was opened on, whatever is published, and a new one the new', async () => {
-    await publishLake();
-    const before = await rowsOf(sample.warehouse, installs);
-    const instance = await DuckDBInstance.create(join(root, 'catalog.duckdb'), { access_mode: 'READ_ONLY' });
-    const connection = await instance.connect();
-    const asked = async (): Promise<unknown> => (await connection.runAndReadAll(installs)).getRowObjectsJson();
-    try {
-      await grow();
-      await publishLake();
-      expect(await asked()).toEqual(before);
-      await sample.warehouse.run(`delete from network_daily where day = DATE '2026-01-05'`);
-      await publishLake();
-      expect(await asked()).toEqual(before);
-    } finally {
-      connection.closeSync();
-      instance.closeSync();
-    }
-    expect(await ask(join(root, 'catalog.duckdb'), installs)).toEqual([{ n: null }]);
-  });
-
-  test('keeps what older sessions read for 3 days, in no room of its own until it is replaced', async () => {
-    await publishLake();
-    const [first = ''] = versionsOf('2026-01-05');
-    expect(statSync(join(root, '_versions/network_daily/day=2026-01-05', first)).nlink).toBe(2);
-    await grow();
-    await publishLake();
-    expect(versionsOf('2026-01-05')).toHaveLength(2);
-    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3 * 86_400_000 - 60_000 });
-    onTestFinished(() => {
-      vi.useRealTimers();
-    });
-    await publishLake();
-    expect(versionsOf('2026-01-05')).toHaveLength(2);
-    vi.setSystemTime(Date.now() + 60_001);
-    await publishLake();
-    expect(versionsOf('2026-01-05')).toHaveLength(1);
-    expect(versionsOf('2026-01-05')).not.toContain(first);
-    expect((await stat(join(root, '_manifest.json'))).size).toBeGreaterThan(0);
-    expect(await readFile(join(root, '_manifest.json'), 'utf8')).not.toContain('retired');
-  });
-
-  test('gets back what it reads when that was deleted or cut short, and the run says so', async () => {
-    await publishLake();
-    await rm(join(root, '_versions/network_daily/day=2026-01-05'), { recursive: true });
-    const [cut = ''] = versionsOf('2026-01-06');
-    await rm(join(root, '_versions/network_daily/day=2026-01-06', cut));
-    await writeFile(join(root, '_versions/network_daily/day=2026-01-06', cut), 'PAR1');
-    const [published] = await sample.publish([{ kind: 'parquet', path: root, mode: 0o640 }]);
-    expect(published).toMatchObject({ files_written: 0, also_written: ['_versions'] });
-    expect(await ask(join(root, 'catalog.duckdb'), 'select count(*)::integer as n from network_daily')).toEqual([
-      { n: DAYS * 20 },
-    ]);
-  });
-});
-
-describe('a manifest', () => {
-  test('read as docs/lake.md says gives the state it was written for, while files are replaced and gone', async () => {
-    const [, documented = ''] =
-      /```sql\n(-- DuckDB, without the catalog[^]*?)```/.exec(await readFile(DOCS, 'utf8')) ?? [];
-    const [list = '', select = ''] = documented.replaceAll("'data/lake/", `'${root}/`).split(/;\n/);
-    await publishLake();
-    const before = await ask(':memory:', select, [list]);
-    expect(before).toEqual(
-      await rowsOf(
-        sample.warehouse,
-        `select day, sum(installs) as installs
-          from network_daily group by day order by day`,
-      ),
-    );
-    const manifest = await readFile(join(root, '_manifest.json'));
-    await sample.warehouse.run(`update network_daily set installs = installs + 1 where day = DATE '2026-01-05'`);
-    await sample.warehouse.run(`delete from network_daily where day = DATE '2026-01-06'`);
-    await publishLake();
-    const after = await ask(':memory:', select, [list]);
-    expect(after).not.toEqual(before);
-    expect(after).toHaveLength(DAYS - 1);
-    // As it stands until the last file of a publish is in place, and after one was killed.
-    await writeFile(join(root, '_manifest.json'), manifest);
-    expect(await ask(':memory:', select, [list])).toEqual(before);
   });
 });
 
@@ -350,19 +263,10 @@ describe('the layout', () => {
       ['01', '02', '03'].map((day) => `day=2026-01-${day}/data.parquet`),
     );
     expect(parquetIn(join(root, 'app_totals'))).toEqual(['data.parquet']);
-    const catalog = join(root, 'catalog.duckdb');
-    expect(await ask(catalog, `select min("hour")::varchar as first, count(*)::integer as n from app_hourly`)).toEqual([
-      { first: '2026-01-01 00:00:00', n: 50 },
-    ]);
-    expect(await ask(catalog, 'select count(*)::integer as n from app_totals')).toEqual([{ n: 0 }]);
-  });
-
-  test('a view over a divided slice without a row is there and empty', async () => {
-    await sample.warehouse.run('delete from network_daily');
-    await publishLake();
-    expect(await ask(join(root, 'catalog.duckdb'), 'select count(day)::integer as n from network_daily')).toEqual([
-      { n: 0 },
-    ]);
+    expect(
+      await inViews(`select min("hour")::varchar as first, count(*)::integer as n from app_hourly`, [hourly, whole]),
+    ).toEqual([{ first: '2026-01-01 00:00:00', n: 50 }]);
+    expect(await inViews('select count(*)::integer as n from app_totals', [hourly, whole])).toEqual([{ n: 0 }]);
   });
 
   test('files of the grain a slice had before are gone when the new ones are there', async () => {
@@ -380,22 +284,11 @@ describe('the layout', () => {
   test('a path with brackets, a star and an apostrophe is a path', async () => {
     root = sample.path("la[k]e*'s");
     await publishLake();
-    expect(await ask(join(root, 'catalog.duckdb'), 'select count(*)::integer as n from network_daily')).toEqual([
-      { n: DAYS * 20 },
-    ]);
+    expect(await inViews('select count(*)::integer as n from network_daily')).toEqual([{ n: DAYS * 20 }]);
   });
 });
 
 describe('publishing refuses', () => {
-  test('to replace a catalog.duckdb that holds a table, and touches nothing', async () => {
-    await mkdir(root);
-    await sample.warehouse.run(`attach '${join(root, 'catalog.duckdb')}' as other`);
-    await sample.warehouse.run('create table other.mine as select 1 as a');
-    await sample.warehouse.run('detach other');
-    await expect(publishLake()).rejects.toMatchObject({ code: 'WAREHOUSE_FOREIGN' });
-    expect(filesIn(root)).toEqual(['catalog.duckdb']);
-  });
-
   test('to follow a symbolic link out of the lake', async () => {
     await mkdir(root);
     await mkdir(sample.path('elsewhere'));

@@ -58,6 +58,7 @@ beforeAll(async () => {
   const publishTo = [
     { kind: 'duckdb', path: path('analytics.duckdb'), mode: 0o644 },
     { kind: 'parquet', path: path('lake'), mode: 0o644 },
+    { kind: 'delta', path: path('tables'), mode: 0o644, keepMs: 86_400_000 },
   ] as const;
   config = { publish: publishTo, slices };
   for (const each of slices) await fill(targetOf(each));
@@ -135,13 +136,13 @@ async function fill(target: Target): Promise<void> {
   await describeSlice(warehouse, target);
 }
 
-/** Asks a session in which the snapshot is attached as `w`, the catalog of the lake as `l`. Rows as lists of texts. */
+/** Asks a session in which the snapshot is attached as `w`, the catalog of the Delta tables as `l`. Rows as lists of texts. */
 async function answers(sql: string, preparations: readonly string[] = []): Promise<(string | null)[][]> {
   const instance = await DuckDBInstance.create(':memory:');
   const connection = await instance.connect();
   try {
     await connection.run(`attach '${path('analytics.duckdb')}' as w (read_only)`);
-    await connection.run(`attach '${path('lake/catalog.duckdb')}' as l (read_only)`);
+    await connection.run(`attach '${path('tables/catalog.duckdb')}' as l (read_only)`);
     for (const each of preparations) await connection.run(each);
     return cells.parse((await connection.runAndReadAll(sql)).getRowsJson());
   } finally {

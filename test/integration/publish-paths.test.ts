@@ -30,13 +30,16 @@ describe.each(places)('a lake at %s', (place) => {
   const lake = (): string => sample.path(place);
   const inWarehouse = (sql: string): Promise<Record<string, unknown>[]> => rowsOf(sample.warehouse, sql);
   const target = () => ({ kind: 'parquet', path: lake(), mode: 0o644 }) as const;
+  const tables = () => ({ kind: 'delta', path: lake(), mode: 0o644, keepMs: 86_400_000 }) as const;
   const rows = 'select * exclude (_load_id) from network_daily order by all';
   const final = 'select count(installs) as shown, sum(installs)::varchar as sum from network_daily_final';
 
-  test('is published, and again after a change, and its catalog shows the rows and the final cells', async () => {
-    await sample.publish([target()]);
-    await sample.warehouse.run(`update network_daily set installs = installs + 1 where day = DATE '2026-01-02'`);
-    expect((await sample.publish([target()]))[0]).toMatchObject({ files_written: 1, files_removed: 0 });
+  test('is published as Delta tables, and again after a change, and the catalog shows the rows and the final cells', async () => {
+    await sample.publish([tables()]);
+    await sample.warehouse.run(
+      `update network_daily set installs = installs + 1, _load_id = 99 where day = DATE '2026-01-02'`,
+    );
+    expect((await sample.publish([tables()]))[0]).toMatchObject({ files_written: 1, files_removed: 0 });
     const catalog = join(lake(), 'catalog.duckdb');
     expect(await ask(catalog, rows.replace(' exclude (_load_id)', ''))).toEqual(await inWarehouse(rows));
     expect(await ask(catalog, final)).toEqual(await inWarehouse(final));

@@ -43,19 +43,20 @@ const everything = 'select * exclude (_load_id) from network_daily order by all'
 async function expectBothCurrent(): Promise<void> {
   const rows = await rowsOf(sample.warehouse, everything);
   expect(await ask(sample.path('analytics.duckdb'), everything)).toEqual(rows);
-  expect(await ask(sample.path('lake/catalog.duckdb'), everything.replace(' exclude (_load_id)', ''))).toEqual(rows);
+  const files = `read_parquet('${sample.path('lake')}/network_daily/*/data.parquet', hive_types = {day: DATE})`;
+  expect(await ask(':memory:', `select day, * exclude (day) from ${files} order by all`)).toEqual(rows);
 }
 
 test('publishes what was loaded before a crash, and says that one file changed', async () => {
   const first = await ripenPublish();
   expect(first.printed).toMatch(
-    /^duckdb analytics\.duckdb: 1 file written \(1 new\)\nparquet lake: (\d+) files written \(\1 new\); catalog\.duckdb and _manifest\.json too$/,
+    /^duckdb analytics\.duckdb: 1 file written \(1 new\)\nparquet lake: (\d+) files written \(\1 new\); _manifest\.json too$/,
   );
   await sample.warehouse.run(`update network_daily set installs = installs + 1 where day = DATE '2026-01-05'`);
   expect(await ripenPublish()).toEqual({
     exitCode: 0,
     printed:
-      'duckdb analytics.duckdb: 1 file written (1 replaced)\nparquet lake: 1 file written (1 changed); catalog.duckdb and _manifest.json too',
+      'duckdb analytics.duckdb: 1 file written (1 replaced)\nparquet lake: 1 file written (1 changed); _manifest.json too',
   });
   await expectBothCurrent();
   expect((await ripenPublish()).printed).toContain('parquet lake: up to date');
@@ -73,7 +74,7 @@ test('makes deleted, torn and unfinished copies again, removes a vanished day, a
     exitCode: 0,
     printed:
       'duckdb analytics.duckdb: 1 file written (1 new)\n' +
-      'parquet lake: 3 files written (1 missing, 1 damaged, 1 unfinished), 1 removed; catalog.duckdb and _manifest.json too',
+      'parquet lake: 3 files written (1 missing, 1 damaged, 1 unfinished), 1 removed; _manifest.json too',
   });
   await expectBothCurrent();
 });
@@ -81,7 +82,6 @@ test('makes deleted, torn and unfinished copies again, removes a vanished day, a
 test('says the same as JSON, with what failed beside it and the exit code 74', async () => {
   await ripenPublish();
   await rm(lakeFile('2026-01-02'));
-  await rm(sample.path('lake/catalog.duckdb'));
   await rm(sample.path('analytics.duckdb'));
   await writeFile(sample.path('analytics.duckdb'), 'somebody else’s'.repeat(1000));
   const { exitCode, printed } = await ripenPublish(true);
@@ -94,7 +94,7 @@ test('says the same as JSON, with what failed beside it and the exit code 74', a
         files_written: 1,
         files_removed: 0,
         because: { missing: 1 },
-        also_written: ['catalog.duckdb'],
+        also_written: [],
       },
     ],
     failures: [expect.objectContaining({ code: 'WAREHOUSE_FOREIGN' })],
@@ -104,8 +104,8 @@ test('says the same as JSON, with what failed beside it and the exit code 74', a
 test('writes a lost lake whole, and after its manifest was lost again, as nothing says how it was written', async () => {
   await ripenPublish();
   await rm(sample.path('lake'), { recursive: true });
-  expect((await ripenPublish()).printed).toMatch(/parquet lake: (\d+) files written \(\1 new\); catalog/);
+  expect((await ripenPublish()).printed).toMatch(/parquet lake: (\d+) files written \(\1 new\); _manifest/);
   await rm(sample.path('lake/_manifest.json'));
-  expect((await ripenPublish()).printed).toMatch(/parquet lake: (\d+) files written \(\1 unstated\); catalog/);
+  expect((await ripenPublish()).printed).toMatch(/parquet lake: (\d+) files written \(\1 unstated\); _manifest/);
   await expectBothCurrent();
 });

@@ -49,6 +49,8 @@ export function openClickHouse(): ClickHouse {
   const chdb: unknown = fromThere('chdb');
   const Session: unknown = z.object({ Session: z.unknown() }).parse(chdb).Session;
   if (!isSessionClass(Session)) throw new Error('chdb has no sessions');
+  // It takes Delta tables from below the directory it was opened in alone.
+  process.chdir('/');
   const session = new Session();
   const manifest = readFileSync(join(chdbFolder, 'node_modules/chdb/package.json'), 'utf8');
   return {

@@ -90,23 +90,17 @@ export async function manifestOf(lake: string): Promise<string> {
   return files.map((file) => JSON.stringify(file)).join('\n');
 }
 
-/** The versions that a lake keeps for readers of an older state alone, relative to it. */
-export async function retiredVersions(lake: string): Promise<ReadonlySet<string>> {
-  const { retired } = await readManifest(lake);
-  return new Set(retired.map(({ path }) => path));
-}
-
 async function readManifest(lake: string): Promise<z.infer<typeof manifestShape>> {
   return manifestShape.parse(JSON.parse(await readFile(join(lake, '_manifest.json'), 'utf8')));
 }
 
 /**
- * All of an installation with `warehouse.duckdb`, `snapshot.duckdb` and `lake/` in `data/`: the rows of each, the lake's
- * read through its catalog, what the manifest states, and which files there are.
+ * All of an installation with `warehouse.duckdb`, `snapshot.duckdb` and `lake/` in `data/`: the rows of the
+ * databases, what the lake's manifest states of its files, and which files there are.
  */
 export async function everythingIn(installation: Installation): Promise<Record<string, string>> {
   const data = (name: string): string => installation.path('data', name);
-  const databases = ['warehouse.duckdb', 'snapshot.duckdb', join('lake', 'catalog.duckdb')];
+  const databases = ['warehouse.duckdb', 'snapshot.duckdb'];
   const contents = await Promise.all(
     databases.map(async (name) =>
       Object.entries(await contentsOf(data(name))).map(([table, text]) => [`${name} ${table}`, text] as const),

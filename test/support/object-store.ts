@@ -8,6 +8,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -28,6 +29,8 @@ export interface StoreRequest {
   readonly key: string;
   /** The digest the client stated for what it sent. */
   readonly md5: string | null;
+  /** Whether it is to be put only where nothing is. */
+  readonly isConditional: boolean;
 }
 
 /** What to answer instead of serving: a status and a body; status 0 closes the connection. */
@@ -44,6 +47,12 @@ export interface RunningStore {
   readonly peak: number;
   /** Asked before every request; null lets it through. */
   refuse: (request: StoreRequest) => StoreRefusal | null;
+  /** Whether `If-None-Match: *` is kept; as stores do. */
+  honoursConditions: boolean;
+  /** Asked before every request that is served; true cuts the connection in the place of the answer. */
+  isAnswerLost: (request: StoreRequest) => boolean;
+  /** Delta tables in the bucket as a configuration states them. */
+  tables(prefix: string, keepMs?: number): Extract<PublishTarget, { kind: 'delta' }>;
   /** A lake in the bucket as a configuration states it. */
   lake(prefix: string): Extract<PublishTarget, { kind: 'parquet' }>;
   /** The bucket's objects, by key. */
@@ -91,7 +100,12 @@ export async function startObjectStore(): Promise<RunningStore> {
       await before;
       if (response.destroyed) return;
       const done = once(response, 'close');
-      serve(request, response);
+      // The server takes no notice of the condition.
+      if (asked.isConditional && store.honoursConditions && existsSync(join(root, `${asked.key}${OBJECT}`))) {
+        refuseWith(refusal(412, 'PreconditionFailed'), request, response);
+      } else if (store.isAnswerLost(asked)) {
+        serve(request, lost(response));
+      } else serve(request, response);
       await done;
     })();
   });
@@ -107,6 +121,9 @@ export async function startObjectStore(): Promise<RunningStore> {
       return counted.peak;
     },
     refuse: () => null,
+    honoursConditions: true,
+    isAnswerLost: () => false,
+    tables: (prefix, keepMs = 3 * 86_400_000) => ({ ...store.lake(prefix), kind: 'delta', keepMs }),
     lake(prefix) {
       const place = { bucket: BUCKET, prefix, endpoint: url, region: null, pathStyle: true };
       return { kind: 'parquet', path: `s3://${BUCKET}/${prefix}`, mode: 0o644, store: place };
@@ -153,7 +170,8 @@ const OBJECT = '._S3rver_object';
 function requestOf({ method = '', url = '', headers }: IncomingMessage): StoreRequest {
   const path = decodeURIComponent(new URL(url, 'http://store').pathname);
   const md5 = headers['content-md5'];
-  return { method, key: path.slice(`/${BUCKET}/`.length), md5: typeof md5 === 'string' ? md5 : null };
+  const isConditional = headers['if-none-match'] === '*';
+  return { method, key: path.slice(`/${BUCKET}/`.length), md5: typeof md5 === 'string' ? md5 : null, isConditional };
 }
 
 function refuseWith({ status, body }: StoreRefusal, request: IncomingMessage, response: ServerResponse): void {
@@ -164,6 +182,14 @@ function refuseWith({ status, body }: StoreRefusal, request: IncomingMessage, re
   }
   response.writeHead(status, { 'content-type': 'application/xml' });
   response.end(body);
+}
+
+/** The response as the server sees it: whatever it says, the connection is cut. */
+function lost(response: ServerResponse): ServerResponse {
+  response.writeHead = () => response.destroy();
+  response.write = () => true;
+  response.end = () => response.destroy();
+  return response;
 }
 
 interface Incoming {

@@ -39,6 +39,7 @@ const daily: LakeTable = {
   summed: ['cost', 'index'],
   metrics,
   source: 'main."order"',
+  isLoaded: false,
 };
 
 const hourly: LakeTable = {
@@ -54,6 +55,7 @@ const hourly: LakeTable = {
   summed: ['cost'],
   metrics: ['cost'],
   source: 'main."by_hour"',
+  isLoaded: false,
 };
 
 const undated: LakeTable = {
@@ -68,6 +70,7 @@ const undated: LakeTable = {
   summed: ['value'],
   metrics: ['value'],
   source: 'main."undated"',
+  isLoaded: false,
 };
 
 const finality: LakeTable = {
@@ -84,6 +87,7 @@ const finality: LakeTable = {
   summed: [],
   metrics: [],
   source: 'ripen.finality',
+  isLoaded: false,
 };
 
 export const troubleTables: readonly LakeTable[] = [daily, hourly, undated, finality];
@@ -97,8 +101,15 @@ export const inBucket: DescribedLake = {
     region: 'eu-central-1',
     pathStyle: true,
   },
+  isDelta: false,
   schema: 'lake',
   tables: troubleTables,
 };
 
-export const onDisk: DescribedLake = { root: '/srv/lake', store: null, schema: 'lake', tables: troubleTables };
+export const onDisk: DescribedLake = {
+  root: '/srv/lake',
+  store: null,
+  isDelta: false,
+  schema: 'lake',
+  tables: troubleTables,
+};

@@ -18,7 +18,7 @@ const levels: readonly (readonly string[])[] = [
   ['config'],
   ['service', 'spool', 'warehouse'],
   // Links go from the campaign API to their tables by themselves, beside the way of the reports.
-  ['plan', 'extract', 'load', 'links', 'publish', 'spend', 'status'],
+  ['plan', 'extract', 'load', 'links', 'publish', 'spend', 'insight', 'status'],
   // The files beside sync.ts, which alone know the order of the stages.
   ['pipeline'],
   ['commands'],

@@ -142,6 +142,7 @@ describe('a configuration', () => {
       warehouse: '/somewhere/data/warehouse.duckdb',
       publish: [],
       archiveMs: null,
+      audit: 1,
       partners: true,
       links: null,
       slices: [],

@@ -10,6 +10,11 @@ describe('the statements', () => {
     await expect(lakeDdl(engine, inBucket)).toMatchFileSnapshot(`../golden/publish/${engine}.sql`);
   });
 
+  test.each(engines)('of %s for Delta tables in a bucket are those of the golden file', async (engine) => {
+    const text = lakeDdl(engine, { ...inBucket, isDelta: true });
+    await expect(text).toMatchFileSnapshot(`../golden/publish/delta-${engine}.sql`);
+  });
+
   test.each(engines)(
     'of %s state every column of every table once in its type, and quote every name of trouble',
     (engine) => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import { exportStatement, formatOf } from '../../src/publish/export-sql.ts';
-import { catalogStatements, copyPeriod, summarizePeriods } from '../../src/publish/lake-sql.ts';
+import { copyPeriod, finalView, lakeView, summarizePeriods } from '../../src/publish/lake-sql.ts';
 import { isMetric, plainType, type LakeTable } from '../../src/publish/lake-table.ts';
 
 const hours: LakeTable = {
@@ -18,6 +18,7 @@ const hours: LakeTable = {
   summed: ['installs'],
   metrics: ['installs'],
   source: 'main."app_hourly"',
+  isLoaded: false,
 };
 
 const plain: LakeTable = { ...hours, metrics: [] };
@@ -62,8 +63,7 @@ order by cast("hour" as DATE)`);
   });
 
   test('the final view of a slice shows a cell where the finality of its day says so', () => {
-    const final = catalogStatements(new Map([[hours, ['/lake/a.parquet']]])).filter((sql) => sql.includes('_final"'));
-    expect(final).toEqual([
+    expect(finalView(hours)).toEqual([
       `create or replace view main."app_hourly_final" as
 select
     s."hour",
@@ -83,25 +83,22 @@ left join (
     ]);
   });
 
-  test('a view reads its files, or is empty when there are none, and both say what they hold', () => {
-    const [view = '', ...comments] = catalogStatements(new Map([[plain, ['/la*ke/1.parquet', "/la*ke/2'.parquet"]]]));
-    expect(view).toContain(
-      `from read_parquet(['/la[*]ke/1.parquet', '/la[*]ke/2''.parquet'], hive_partitioning = false)`,
-    );
+  test('a view reads its files, and says what they hold', () => {
+    const [view = '', ...comments] = lakeView("/la*ke'", plain, 'main');
+    expect(view).toContain(`from read_parquet('/la[*]ke''/app_hourly/day=*/data.parquet', hive_partitioning = false)`);
     expect(comments).toEqual([
       `comment on view "main"."app_hourly" is 'an app''s hours'`,
       `comment on column "main"."app_hourly"."app ""x""" is 'App'`,
     ]);
-    expect(catalogStatements(new Map([[plain, []]]))[0]).toContain('where false');
   });
 
   test('the date of a row is that of the last folder, by a path no column can hide', () => {
     const date = (path: string): string => `cast(regexp_extract("${path}", '/day=([^/]*)/[^/]*$', 1) as DATE) as "day"`;
-    const [view = ''] = catalogStatements(new Map([[days, ['/a/day=1/b.parquet']]]));
+    const [view = ''] = lakeView('/a', days, 'main');
     expect(view).toContain(date('filename'));
     expect(view).toContain('hive_partitioning = false, filename = true)');
     const hidden = { ...days, columns: [...days.columns, { name: 'FileName', type: 'BIGINT', comment: null }] };
-    const [other = ''] = catalogStatements(new Map([[hidden, ['/a/day=1/b.parquet']]]));
+    const [other = ''] = lakeView('/a', hidden, 'main');
     expect(other).toContain(date('file,path'));
     expect(other).toContain(`filename = 'file,path')`);
   });

@@ -14,6 +14,7 @@ import { readConfig } from '../../src/config/read-config.ts';
 import { refreshJoins } from '../../src/links/joins.ts';
 import { replaceCatalog } from '../../src/load/catalog-tables.ts';
 import { prepareTable } from '../../src/load/slice-table.ts';
+import { PERIOD_TOTALS } from '../../src/insight/views-sql.ts';
 import { staging } from '../../src/load/staging-sql.ts';
 import type { CatalogItem } from '../../src/model/catalog.ts';
 import { identifier, literal } from '../../src/warehouse/quoting.ts';
@@ -31,6 +32,7 @@ const names = readdirSync(join(root, 'sql'), { recursive: true, encoding: 'utf8'
 
 /** The temporary tables a statement says it reads, as the load makes them. */
 const temporaryTables: Record<string, string> = {
+  'insight/readings': `create temp table ${PERIOD_TOTALS} (start_day date, metric varchar, value double)`,
   'load/totals_after': `create temp table ${staging.after} (p date, n bigint)`,
 };
 

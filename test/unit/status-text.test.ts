@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { finalityLines } from '../../src/commands/finality-text.ts';
 import { statusText } from '../../src/commands/status-text.ts';
 import { textWidth } from '../../src/commands/text-width.ts';
+import { faultyShareBelow } from '../../src/status/confidence.ts';
 import { groupedFailures } from '../../src/status/failure-groups.ts';
 import type { RunFailure } from '../../src/status/status-report.ts';
 import { sampleReport, sampleRun, sampleSlice } from '../support/status-sample.ts';
@@ -212,5 +213,58 @@ describe('failures that say the same', () => {
     expect(groupedFailures([{ ...timeOut, slice: null, window: null }])).toMatchObject([
       { message: 'no answer in 1000 s' },
     ]);
+  });
+});
+
+describe('how a slice ripens', () => {
+  const age = { metric: 'installs', age_days: 1, periods: 30, share_q25: 0.9, share_median: 0.95, share_q75: 1.01 };
+  const score = {
+    metric: 'installs',
+    age_days: 1,
+    cohorts: 30,
+    median_abs_error: 0.02,
+    median_abs_error_as_is: 0.05,
+    median_abs_error_average_share: 0.03,
+    coverage: 0.8,
+    method: null,
+    reason: 'the 80 % interval held only 40 % of 30 final totals',
+  };
+  const audited = { windows: 60, periods: 410, cells: 12_480, changed: 0, wrong_share_below: 0.00024 };
+  const textOf = (change: Partial<typeof three>, shown: { maturation: boolean; backtest: boolean }): string =>
+    statusText(sampleReport([{ ...three, ...change }]), 160, shown);
+
+  test('is a line a metric and age: the periods, a bar and the three quartiles', () => {
+    const text = textOf({ maturation: [age] }, { maturation: true, backtest: false });
+    expect(text).toMatch(/installs +1 +30 +█ +90 % +95 % +101 %/);
+  });
+
+  test('tells why a metric is not projected at an age', () => {
+    const text = textOf({ backtest: [score] }, { maturation: false, backtest: true });
+    expect(text).toMatch(/installs +1 +30 +2 % +5 % +3 % +80 % +not projected: the 80 % interval held only 40 % of 30/);
+  });
+
+  test('says so where there is too little history, and nothing where it was not asked for', () => {
+    const both = textOf({}, { maturation: true, backtest: true });
+    expect(both.match(/too little history/g)).toHaveLength(2);
+    expect(statusText(sampleReport([{ ...three, maturation: [age], backtest: [score] }]))).not.toMatch(/95 %/);
+  });
+
+  test('says that 0 of 12,480 final cells changed, and that fewer than 0.03 % are wrong with 95 % confidence', () => {
+    expect(textOf({ audited }, { maturation: false, backtest: false })).toContain(
+      'final cells checked again: 12,480 of 410 periods, 0 changed; with 95 % confidence fewer than 0.03 % are wrong',
+    );
+  });
+});
+
+describe('what a sample says of all', () => {
+  test('is the rule of three without a fault: 3 of 100 and of 12,480', () => {
+    expect(faultyShareBelow(0, 100)).toBeCloseTo(1 - 0.05 ** (1 / 100), 8);
+    expect(faultyShareBelow(0, 12_480) * 12_480).toBeCloseTo(3, 2);
+  });
+
+  test('is the limit of Clopper and Pearson with some: 1 of 10 says below 39.4 %, 5 of 50 below 19.9 %', () => {
+    expect(faultyShareBelow(1, 10)).toBeCloseTo(0.3942, 4);
+    expect(faultyShareBelow(5, 50)).toBeCloseTo(0.1991, 3);
+    expect(faultyShareBelow(3, 3)).toBe(1);
   });
 });

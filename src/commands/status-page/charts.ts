@@ -45,6 +45,20 @@ export function areaChart(title: string, labels: readonly string[], series: Seri
   });
 }
 
+/** A line for each series over the labels; what their colours mean, a legend says. */
+export function lineChart(title: string, labels: readonly string[], all: readonly Series[]): Markup {
+  return drawn(title, {
+    ...frame(labels, false),
+    series: all.map((series) => ({
+      type: 'line',
+      symbol: 'none',
+      silent: true,
+      lineStyle: { color: colourOf(series, 0), width: 2 },
+      data: [...series.values],
+    })),
+  });
+}
+
 /** Bars a label, those of several series on top of each other; what their colours mean, a legend says. */
 export function barChart(title: string, labels: readonly string[], all: readonly Series[]): Markup {
   return drawn(title, {

@@ -5,6 +5,7 @@ import { countText, groupedText, minuteText } from '../measure.ts';
 import { areaChart, barChart } from './charts.ts';
 import { cellWords, finalityMap } from './finality-map.ts';
 import { html, nothing, type Markup } from './html.ts';
+import { maturationSection } from './maturation-section.ts';
 import { restatedChart, restatedTables } from './restated-section.ts';
 
 /** Two months of days; the JSON form has them all. */
@@ -23,7 +24,7 @@ export function sliceSection(slice: SliceStatus, asOf: string): Markup {
 
 function loaded(slice: SliceStatus, asOf: string): Markup {
   return html`<div class="side-by-side">${rowsChart(slice)} ${restatedChart(slice, asOf)}</div>
-    ${restatedTables(slice)}`;
+    ${restatedTables(slice)} ${maturationSection(slice)}`;
 }
 
 function building({ building_periods: building }: SliceStatus): Markup {

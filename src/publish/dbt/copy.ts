@@ -1,4 +1,4 @@
-/** The published copy dbt is to read, described from the warehouse: the snapshot, or else the catalog of a local lake. */
+/** The published copy dbt is to read, described from the warehouse: the snapshot, or else the catalog of local Delta tables. */
 
 import { basename, join } from 'node:path';
 
@@ -12,8 +12,8 @@ import { identifier, literal } from '../../warehouse/quoting.ts';
 import { statement } from '../../warehouse/statements.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
 import { schemaName } from '../ddl/ddl.ts';
-import { CATALOG } from '../lake-catalog.ts';
-import { dimensionTables, FINALITY, isMetric, lakeTables, type LakeColumn } from '../lake-table.ts';
+import { CATALOG } from '../delta/catalog-file.ts';
+import { dimensionTables, FINALITY, isMetric, deltaTables, type LakeColumn } from '../lake-table.ts';
 import type { DbtCopy, DbtSource, DbtTable, Freshness, Rule } from './source.ts';
 
 /** A night may start late or take long; two in a row may not. */
@@ -30,18 +30,18 @@ const LEDGER = 'ripen_ledger';
 const relationRow = z.object({ name: z.string(), comment: z.string().nullable() });
 const columnRow = z.object({ column_name: z.string(), data_type: z.string(), comment: z.string().nullable() });
 
-/** Describes the first snapshot, else the first local lake; `USAGE_INVALID` when neither is configured. */
+/** Describes the first snapshot, else the first local Delta tables; `USAGE_INVALID` when neither is configured. */
 export async function dbtCopy(
   { publish, slices }: Pick<Config, 'publish' | 'slices'>,
   warehouse: Warehouse,
 ): Promise<DbtCopy> {
   const snapshot = publish.find(({ kind }) => kind === 'duckdb');
   if (snapshot !== undefined) return ofSnapshot(snapshot.path, slices, warehouse);
-  const lake = publish.find((target) => target.kind === 'parquet' && target.store === undefined);
-  if (lake !== undefined) return ofLake(lake.path, slices, warehouse);
+  const tables = publish.find((target) => target.kind === 'delta' && target.store === undefined);
+  if (tables !== undefined) return ofCatalog(tables.path, slices, warehouse);
   throw new Failure(
     'USAGE_INVALID',
-    'No copy that dbt could read was configured: neither a snapshot nor a local lake.',
+    'No copy that dbt could read was configured: neither a snapshot nor local Delta tables.',
     {
       hint: 'Add a duckdb target to publish.',
     },
@@ -63,10 +63,10 @@ async function ofSnapshot(path: string, slices: readonly Slice[], warehouse: War
   return { path, database, sources: [reports([...ofSlices, ...dimensions]), ledgerSource(bookkeeping)] };
 }
 
-async function ofLake(path: string, slices: readonly Slice[], warehouse: Warehouse): Promise<DbtCopy> {
+async function ofCatalog(path: string, slices: readonly Slice[], warehouse: Warehouse): Promise<DbtCopy> {
   const database = basename(CATALOG, '.duckdb');
   const names = slices.map(({ name }) => name);
-  const tables = (await lakeTables(warehouse, names)).flatMap(({ name, comment, columns, grain }): DbtTable[] => {
+  const tables = (await deltaTables(warehouse, names)).flatMap(({ name, comment, columns, grain }): DbtTable[] => {
     const slice = slices.find((each) => each.name === name);
     const table = { name, comment, columns, freshness: null };
     if (slice === undefined)
@@ -163,7 +163,7 @@ function loadedLately(slice: Slice, database: string): Freshness | null {
   };
 }
 
-/** A lake does not say when it was loaded; the newest day it holds says the same. */
+/** A catalog does not say when it was loaded; the newest day it holds says the same. */
 function newestDay(slice: Slice, grain: DateDimension | null, database: string): Freshness | null {
   if (!isLive(slice) || (grain !== 'day' && grain !== 'hour')) return null;
   return {

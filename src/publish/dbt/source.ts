@@ -41,7 +41,7 @@ export interface DbtSource {
 
 /** A copy that dbt attaches as a database. */
 export interface DbtCopy {
-  /** The DuckDB file: the snapshot, or the catalog beside a lake. */
+  /** The DuckDB file: the snapshot, or the catalog beside Delta tables. */
   readonly path: string;
   /** The name it is attached under. */
   readonly database: string;

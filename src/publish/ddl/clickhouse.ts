@@ -18,7 +18,7 @@ const types: Readonly<Record<string, string>> = {
   VARCHAR: 'String',
 };
 
-const quoted = (name: string): string => `\`${name.replaceAll('\\', '\\\\').replaceAll('`', '\\`')}\``;
+export const quoted = (name: string): string => `\`${name.replaceAll('\\', '\\\\').replaceAll('`', '\\`')}\``;
 
 /** Every column of a table in order, with its type; the one of the path is never NULL. */
 function declared(table: LakeTable): readonly { readonly column: LakeColumn; readonly type: string }[] {
@@ -57,7 +57,7 @@ function source(table: LakeTable, lake: DescribedLake): string {
 }
 
 /** Amazon's own address unless an endpoint is stated. */
-function address({ root, store }: DescribedLake): string {
+export function address({ root, store }: DescribedLake): string {
   if (store === null) return root;
   const { bucket, prefix, region, pathStyle } = store;
   const endpoint = new URL(store.endpoint ?? `https://s3.${region === null ? '' : `${region}.`}amazonaws.com`);

@@ -3,6 +3,7 @@
 import { finalRows } from '../final-rows.ts';
 import { athena } from './athena.ts';
 import { clickhouse } from './clickhouse.ts';
+import { deltaWords } from './delta.ts';
 import type { DescribedLake, Dialect } from './dialect.ts';
 import { duckdb } from './duckdb.ts';
 import { spark } from './spark.ts';
@@ -15,16 +16,19 @@ export type Engine = keyof typeof dialects;
 /** The engines there are statements for. */
 export const engines = ['clickhouse', 'trino', 'spark', 'athena', 'duckdb'] as const satisfies readonly Engine[];
 
+const dialectFor = (engine: Engine, { isDelta }: DescribedLake): Dialect =>
+  isDelta ? { ...dialects[engine], ...deltaWords[engine] } : dialects[engine];
+
 /** Why an engine cannot read a lake there; null when it can. */
 export function ddlRefusal(engine: Engine, lake: DescribedLake): string | null {
-  return dialects[engine].refusal(lake);
+  return dialectFor(engine, lake).refusal(lake);
 }
 
 /** The statements for one lake, headed by what is to be known of them; each ends in a semicolon. */
 export function lakeDdl(engine: Engine, lake: DescribedLake): string {
-  const dialect: Dialect = dialects[engine];
+  const dialect = dialectFor(engine, lake);
   const heading = [
-    `How ${dialect.title} reads the lake ${lake.root}; made by \`ripen publish --ddl ${engine}\`.`,
+    `How ${dialect.title} reads the ${lake.isDelta ? 'Delta tables' : 'lake'} ${lake.root}; made by \`ripen publish --ddl ${engine}\`.`,
     dialect.proof,
     ...dialect.notes(lake),
     'Make and run the statements again after a slice or its columns changed.',

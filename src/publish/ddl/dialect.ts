@@ -8,6 +8,8 @@ export interface DescribedLake {
   /** An absolute directory, or `s3://bucket/prefix`. */
   readonly root: string;
   readonly store: ObjectStore | null;
+  /** Whether its tables are Delta tables, not plain files. */
+  readonly isDelta: boolean;
   /** The schema, or database, that takes the tables. */
   readonly schema: string;
   readonly tables: readonly LakeTable[];

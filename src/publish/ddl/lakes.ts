@@ -3,7 +3,7 @@
 import type { Config } from '../../config/config.ts';
 import { Failure } from '../../errors.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
-import { lakeTables } from '../lake-table.ts';
+import { deltaTables, lakeTables } from '../lake-table.ts';
 import { ddlRefusal, lakeDdl, schemaName, type Engine } from './ddl.ts';
 import type { DescribedLake } from './dialect.ts';
 
@@ -16,16 +16,16 @@ export async function lakesDdl(
   { publish, slices }: Pick<Config, 'publish' | 'slices'>,
   warehouse: Warehouse,
 ): Promise<string> {
-  const tables = await lakeTables(
-    warehouse,
-    slices.map(({ name }) => name),
-  );
+  const names = slices.map(({ name }) => name);
   const schemas = new Set<string>();
   const lakes: DescribedLake[] = [];
   const refusals: string[] = [];
   for (const target of publish) {
-    if (target.kind !== 'parquet') continue;
-    const lake = { root: target.path, store: target.store ?? null, schema: schemaName(target.path, schemas), tables };
+    if (target.kind === 'duckdb') continue;
+    const isDelta = target.kind === 'delta';
+    const tables = await (isDelta ? deltaTables : lakeTables)(warehouse, names);
+    const schema = schemaName(target.path, schemas);
+    const lake = { root: target.path, store: target.store ?? null, isDelta, schema, tables };
     const refusal = ddlRefusal(engine, lake);
     if (refusal !== null) refusals.push(refusal);
     else lakes.push(lake);
@@ -34,6 +34,6 @@ export async function lakesDdl(
   if (lakes.length > 0) return lakes.map((lake) => lakeDdl(engine, lake)).join('\n');
   const because = refusals.length === 0 ? 'none is configured' : refusals.join('; ');
   throw new Failure('USAGE_INVALID', `There was no lake to describe: ${because}.`, {
-    hint: 'Add a parquet target to publish.',
+    hint: 'Add a delta or a parquet target to publish.',
   });
 }

@@ -1,5 +1,7 @@
 insert into ripen.restatements
-select $1, m.p, m.metric, m.before, m.after, $3::timestamp, $4::bigint
+select
+    $1, m.p, m.metric, m.before, m.after, $3::timestamp, $4::bigint,
+    coalesce(h.sound_at >= h.ends_at + to_seconds(f.horizon_seconds + f.settle_seconds), false) as after_final
 from (
 select
     p,
@@ -21,3 +23,4 @@ where b.s1 is distinct from a.s1
 ) as m
 join ripen.periods as h on h.slice = $1 and h.fingerprint = $2 and h.start_day = m.p
 join ripen.loads as l on l.load_id = h.load_id and list_contains(l.metrics, m.metric)
+left join ripen.slice_metrics as f on f.slice = $1 and f.metric = m.metric

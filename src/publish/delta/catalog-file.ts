@@ -1,19 +1,13 @@
-/** `catalog.duckdb` beside a lake: commented views over its files, always current, never locked by a load. */
+/** `catalog.duckdb` beside tables: commented views over their files, always current, never locked by a load. */
 
-import { createHash } from 'node:crypto';
 import { copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { withDatabase } from './other-database.ts';
-import { putInPlace, removeUnfinished, unfinishedPath } from './replacement.ts';
+import { withDatabase } from '../other-database.ts';
+import { putInPlace, removeUnfinished, unfinishedPath } from '../replacement.ts';
 
 export const CATALOG = 'catalog.duckdb';
-
-/** Equal for equal views. */
-export function catalogContent(statements: readonly string[]): string {
-  return createHash('sha256').update(statements.join(';\n')).digest('hex').slice(0, 32);
-}
 
 /**
  * Replaces the catalog by one made of these statements; every view is bound to the files, so they must be in place. It is

@@ -1,0 +1,17 @@
+-- Final totals that a run found changed.
+-- $1 run_id
+-- Returns one row per slice and metric: how many periods, the horizon in days, and the least whole number of days after the
+-- end of a period by which every one of these changes had been made.
+select
+    r.slice,
+    r.metric,
+    count(distinct r.period) as periods,
+    max(m.horizon_seconds) / 86400 as horizon_days,
+    max(ceil(date_diff('second', p.ends_at, r.seen_at) / 86400.0))::integer as settled_days
+from ripen.restatements as r
+join ripen.loads as l on l.load_id = r.load_id and l.run_id = $1
+join ripen.periods as p on p.slice = r.slice and p.fingerprint = l.fingerprint and p.start_day = r.period
+join ripen.slice_metrics as m on m.slice = r.slice and m.metric = r.metric
+where r.after_final
+group by r.slice, r.metric
+order by r.slice, r.metric

@@ -1,0 +1,87 @@
+-- What each fetch found the totals of a slice's periods to be: the totals as they are, led back through the restatements.
+-- $1 slice, $2 fingerprint, $3 days of history; reads the temporary table "ripen period totals" (start_day, metric, value)
+-- Returns one row per fetch, period and metric, in order of metric, period and load: the period's last day in days since 1970,
+-- its age at the fetch, the total then (none is 0), and whether it was final. Periods that are not whole, fetches before the
+-- end of the period and unproven ones are left out; a period that is held unsound has no final reading.
+with periods as (
+    select
+        p.*,
+        p.load_id as held_load_id
+    from ripen.periods as p
+    where
+        p.slice = $1
+        and p.fingerprint = $2
+        and p.whole
+        and p.end_day > (
+            select max(newest.end_day) - $3::integer
+            from ripen.periods as newest
+            where newest.slice = $1 and newest.fingerprint = $2
+        )
+),
+
+fetches as (
+    select
+        p.start_day,
+        p.end_day,
+        p.ends_at,
+        p.sound_at,
+        p.held_load_id,
+        l.load_id,
+        l.known_at as fetched_at,
+        unnest(l.metrics) as metric
+    from periods as p
+    join ripen.loads as l
+        on
+            l.slice = $1
+            and l.fingerprint = $2
+            and l.start_day <= p.start_day
+            and l.end_day >= p.end_day
+            and l.known_at >= p.ends_at
+            and l.verdict <> 'unproven'
+            and l.rows_rejected = 0
+),
+
+moves as (
+    select
+        r.period,
+        r.metric,
+        r.load_id,
+        r.before,
+        r.after
+    from ripen.restatements as r
+    join ripen.loads as l on l.load_id = r.load_id and l.fingerprint = $2
+    where r.slice = $1
+),
+
+found as (
+    select
+        f.*,
+        m.horizon_seconds + m.settle_seconds as settles_after,
+        case
+            when past.load_id is not null then past.after
+            when next.load_id is not null then next.before
+            else t.value
+        end as value
+    from fetches as f
+    join ripen.slice_metrics as m on m.slice = $1 and m.metric = f.metric and m.additive and m.horizon_seconds is not null
+    left join "ripen period totals" as t on t.start_day = f.start_day and t.metric = f.metric
+    asof left join moves as past
+        on past.period = f.start_day and past.metric = f.metric and past.load_id <= f.load_id
+    asof left join moves as next
+        on next.period = f.start_day and next.metric = f.metric and next.load_id > f.load_id
+)
+
+select
+    metric,
+    start_day,
+    load_id,
+    load_id = held_load_id as is_held,
+    date_diff('day', date '1970-01-01', end_day) - 1 as last_day,
+    date_diff('day', end_day, (fetched_at + (end_day::timestamp - ends_at))::date) + 1 as age,
+    coalesce(value, 0)::double as value,
+    coalesce(
+        sound_at >= ends_at + to_seconds(settles_after) and fetched_at >= ends_at + to_seconds(settles_after),
+        false
+    ) as is_final
+from found
+order by metric, start_day, load_id

@@ -1,0 +1,89 @@
+/** How a slice ripens as a text: maturation, the backtest of projections, audits; pure. */
+
+import type { MaturationAge, SliceStatus } from '../status/status-report.ts';
+import { countText, groupedText, percentText } from './measure.ts';
+import { indented, tableText } from './table.ts';
+
+/** What is shown besides the usual. */
+export interface Shown {
+  readonly maturation: boolean;
+  readonly backtest: boolean;
+}
+
+export const shownUsually: Shown = { maturation: false, backtest: false };
+
+/** From nothing known to all: an eighth each. */
+const bars = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] as const;
+
+/** The sentence about final cells that were asked for again; none before the first. */
+export function auditText({ audited }: SliceStatus): string[] {
+  if (audited === null) return [];
+  const { cells, periods, changed, wrong_share_below: below } = audited;
+  const share = `${roundedUp(100 * below)} %`;
+  return [
+    `final cells checked again: ${groupedText(cells)} of ${countText(periods, 'period')}, ${groupedText(changed)} changed; with 95 % confidence fewer than ${share} are wrong`,
+  ];
+}
+
+/** To one digit, never below what it is: 0.024 is 0.03. */
+function roundedUp(percent: number): number {
+  const unit = 10 ** Math.floor(Math.log10(percent));
+  return Number((Math.ceil(percent / unit) * unit).toPrecision(1));
+}
+
+/** The tables that were asked for, each under its title. */
+export function ripeningLines(slice: SliceStatus, shown: Shown, terminal: number | null): string[] {
+  return [
+    ...(shown.maturation ? maturationLines(slice, terminal) : []),
+    ...(shown.backtest ? backtestLines(slice, terminal) : []),
+  ].map((line) => indented(line));
+}
+
+export const TOO_LITTLE = 'too little history: fewer than 8 periods became final after they had been fetched before';
+
+function maturationLines({ maturation }: SliceStatus, terminal: number | null): string[] {
+  if (maturation.length === 0) return [`maturation: ${TOO_LITTLE}`];
+  const rows = maturation.map((age) => [
+    age.metric,
+    String(age.age_days),
+    groupedText(age.periods),
+    barOf(age),
+    ...[age.share_q25, age.share_median, age.share_q75].map((share) => percentText(share, 1)),
+  ]);
+  const columns = [
+    { title: 'known of the final total', shrinks: true },
+    ...(['age', 'periods'] as const).map((title) => ({ title, align: 'right' as const })),
+    { title: '' },
+    ...(['quarter', 'half', 'three quarters'] as const).map((title) => ({ title, align: 'right' as const })),
+  ];
+  return tableText(columns, rows, terminal).split('\n');
+}
+
+/** A bar as high as the median share. */
+function barOf({ share_median: share }: MaturationAge): string {
+  return bars[Math.max(0, Math.min(bars.length - 1, Math.round(share * bars.length) - 1))] ?? '';
+}
+
+function backtestLines({ backtest }: SliceStatus, terminal: number | null): string[] {
+  if (backtest.length === 0) return [`backtest: ${TOO_LITTLE}`];
+  const share = (of: number | null): string => (of === null ? '' : percentText(of, 1));
+  const rows = backtest.map((age) => [
+    age.metric,
+    String(age.age_days),
+    groupedText(age.cohorts),
+    share(age.median_abs_error),
+    share(age.median_abs_error_as_is),
+    share(age.median_abs_error_average_share),
+    share(age.coverage),
+    age.method ?? `not projected: ${age.reason ?? ''}`,
+  ]);
+  const columns = [
+    { title: 'median error of projections', shrinks: true },
+    ...(['age', 'periods', 'projected', 'as is', 'average share', 'in interval'] as const).map((title) => ({
+      title,
+      align: 'right' as const,
+    })),
+    { title: 'method', shrinks: true },
+  ];
+  return tableText(columns, rows, terminal).split('\n');
+}

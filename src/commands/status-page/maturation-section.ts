@@ -1,0 +1,102 @@
+/** How a slice ripens, as a picture and two tables on the status page; pure. */
+
+import type { MaturationAge, SliceStatus } from '../../status/status-report.ts';
+import { groupedText, percentText } from '../measure.ts';
+import { auditText, TOO_LITTLE } from '../ripening-text.ts';
+import { lineChart } from './charts.ts';
+import { html, name, nothing, type Markup } from './html.ts';
+import { legend } from './legend.ts';
+
+/** As many lines as can be told apart; the table has the other metrics. */
+const MOST_LINES = 4;
+
+/** The medians as lines by age, the quartiles and the backtest as tables; a sentence where there is too little history. */
+export function maturationSection(slice: SliceStatus): Markup {
+  const audits = auditText(slice).map((text) => html`<p class="note">${text}.</p>`);
+  if (slice.maturation.length === 0) {
+    return html`<p class="note">How its values mature is not known yet: ${TOO_LITTLE}.</p>
+      ${audits}`;
+  }
+  return html`${picture(slice.maturation)} ${audits} ${quartiles(slice.maturation)} ${backtest(slice)}`;
+}
+
+function picture(maturation: readonly MaturationAge[]): Markup {
+  const ages = [...new Set(maturation.map(({ age_days: age }) => age))].sort((a, b) => a - b);
+  const metrics = [...new Set(maturation.map(({ metric }) => metric))].slice(0, MOST_LINES);
+  const lines = metrics.map((metric, index) => ({
+    name: metric,
+    colour: `--series-${index + 1}`,
+    values: ages.map((age) => {
+      const found = maturation.find((each) => each.metric === metric && each.age_days === age);
+      return found === undefined ? 100 : Math.round(1000 * found.share_median) / 10;
+    }),
+  }));
+  const title = `How much of the final total is known by age in days: the median in percent`;
+  const entries = lines.map(({ name: word, values }, index) => ({
+    fill: `series-${index + 1}`,
+    word,
+    figure: `${values[0] ?? 0} % at ${ages[0] ?? 0}`,
+  }));
+  return html`<figure>
+    <figcaption>${title}</figcaption>
+    ${legend(entries)} ${lineChart(title, ages.map(String), lines)}
+  </figure>`;
+}
+
+function quartiles(maturation: readonly MaturationAge[]): Markup {
+  const rows = maturation.map((age) => {
+    const shares = [age.share_q25, age.share_median, age.share_q75].map((share) => percentText(share, 1));
+    return row(age.metric, [String(age.age_days), groupedText(age.periods), ...shares]);
+  });
+  return table(
+    'Known of the final total by age, in quartiles',
+    ['age', 'periods', 'a quarter below', 'half below', 'three quarters below'],
+    rows,
+  );
+}
+
+function backtest({ backtest: ages }: SliceStatus): Markup {
+  if (ages.length === 0) return nothing;
+  const share = (of: number | null): string => (of === null ? '' : percentText(of, 1));
+  const rows = ages.map((age) =>
+    row(age.metric, [
+      String(age.age_days),
+      groupedText(age.cohorts),
+      share(age.median_abs_error),
+      share(age.median_abs_error_as_is),
+      share(age.coverage),
+      age.method ?? `not projected: ${age.reason ?? ''}`,
+    ]),
+  );
+  return table(
+    'Projections put to the test: median error against what became final',
+    ['age', 'periods', 'projected', 'as is', 'in the 80 % interval', 'method'],
+    rows,
+  );
+}
+
+function row(metric: string, cells: readonly string[]): Markup {
+  return html`<tr>
+    <th scope="row">${name(metric)}</th>
+    ${cells.map((cell) => html`<td class="number">${cell}</td> `)}
+  </tr> `;
+}
+
+function table(title: string, columns: readonly string[], rows: readonly Markup[]): Markup {
+  return html`<details>
+    <summary>${title}</summary>
+    <div class="scroll">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">metric</th>
+            ${columns.map((column) => html`<th scope="col" class="number">${column}</th> `)}
+          </tr>
+        </thead>
+        <tbody>
+          ${rows}
+        </tbody>
+      </table>
+    </div>
+  </details>`;
+}

@@ -1,0 +1,133 @@
+/** The backtest: which method projects a metric at an age, how wide its interval has to be, and whether it may at all; pure. */
+
+import { columnAges, median, valueAt, type Development } from './development.ts';
+import { CHAIN_LADDER, TRIED_COHORTS, type Expectations, type Trial } from './trials.ts';
+
+/** What the interval is to cover. */
+const COVERED_SHARE = 0.8;
+/** An interval that covered less is not told. */
+const LEAST_COVERAGE = 0.6;
+/** A factor says nothing of periods without a value; where more than these are, it would speak for too few. */
+const MOST_UNTRIED = 0.2;
+/** Another method takes the plain ladder's place where its errors are at most this share: less is chance. */
+const MOST_OF_PLAIN = 0.9;
+/** With fewer outcomes neither a method can be chosen nor a spread be measured: the 80 % rank of 8 is the largest. */
+export const FEWEST_TRIALS = 8;
+
+/** How a metric is projected at an age. */
+export interface Choice {
+  readonly method: string;
+  /** How many standard errors the interval reaches to both sides, on the scale of logarithms. */
+  readonly width: number;
+}
+
+export interface Projection {
+  readonly method: string;
+  readonly value: number;
+  readonly low: number;
+  readonly high: number;
+  /** The fewest cohorts that any factor rests on. */
+  readonly cohorts: number;
+}
+
+/** What would have been projected at an age, against what became final. */
+export interface Score {
+  readonly age: number;
+  /** Periods of which a projection could have been made on its day, from outcomes known by then. */
+  readonly cohorts: number;
+  /** Medians of the distance to the final total, as a share of it; null without a cohort. */
+  readonly medianError: number | null;
+  readonly medianErrorAsIs: number | null;
+  readonly medianErrorAverageShare: number | null;
+  /** The share of final totals inside their interval. */
+  readonly coverage: number | null;
+  /** How it is projected from now on; null where it is not. */
+  readonly choice: Choice | null;
+  /** Why it is not projected; null where it is. */
+  readonly reason: string | null;
+}
+
+/**
+ * The method and the width its interval needs, from trials of one age whose outcome is known; null with fewer than eight:
+ * the one with the least mean error, where it is clearly less than the plain chain ladder's. The width is the 80 % rank of the errors in standard errors, so that the interval is
+ * as wide as the past asks for where Mack's is too narrow (split conformal prediction: Lei et al. 2018, "Distribution-free
+ * predictive inference for regression", algorithm 2).
+ */
+export function choiceFrom(judged: readonly Trial[]): Choice | null {
+  const methods = [...new Set(judged.flatMap(({ expected }) => [...expected.keys()]))];
+  const candidates = methods.flatMap((method) => {
+    const misses = judged.flatMap(({ expected, final }) => {
+      const of = expected.get(method);
+      return of === undefined ? [] : [{ miss: Math.abs(Math.log(final / of.value)), error: of.error }];
+    });
+    if (misses.length < FEWEST_TRIALS) return [];
+    const mean = misses.reduce((sum, { miss }) => sum + miss, 0) / misses.length;
+    const ranks = misses.map(({ miss, error }) => (miss === 0 ? 0 : miss / error)).sort((a, b) => a - b);
+    const width = ranks[Math.min(ranks.length, Math.ceil((ranks.length + 1) * COVERED_SHARE)) - 1] ?? Infinity;
+    return [{ method, mean, width }];
+  });
+  const plain = candidates.find(({ method }) => method === CHAIN_LADDER);
+  const [nearest] = candidates.toSorted((a, b) => a.mean - b.mean);
+  if (nearest === undefined) return null;
+  const best = plain === undefined || nearest.mean <= MOST_OF_PLAIN * plain.mean ? nearest : plain;
+  return { method: best.method, width: best.width };
+}
+
+/** The projection a choice makes; null where its method expects nothing. The interval is log-normal, as Mack proposes. */
+export function projected(expected: Expectations, { method, width }: Choice): Projection | null {
+  const of = expected.get(method);
+  if (of === undefined) return null;
+  const reach = Math.exp(width * of.error);
+  return { method, value: of.value, low: of.value / reach, high: of.value * reach, cohorts: of.cohorts };
+}
+
+/** The score of each age that stands for a column of a triangle, ascending. */
+export function scoresOf(own: Development, trials: readonly Trial[]): Score[] {
+  const final = own.filter((cohort) => cohort.final !== null).slice(-TRIED_COHORTS);
+  return columnAges(own).map((age) => {
+    const read = final.filter((cohort) => valueAt(cohort, age) !== null);
+    const tried = trials.filter((trial) => trial.age === age);
+    return scoreOf(age, tried, read.length - tried.length);
+  });
+}
+
+/** `untried`: the final periods that had nothing to grow from at that age, or came to nothing. */
+function scoreOf(age: number, trials: readonly Trial[], untried: number): Score {
+  const made = trials.flatMap((trial) => {
+    const choice = choiceFrom(trials.filter(({ judgedOn }) => judgedOn <= trial.madeOn));
+    const projection = choice === null ? null : projected(trial.expected, choice);
+    return projection === null ? [] : [{ trial, projection }];
+  });
+  const missed = (value: number, { final }: Trial): number => Math.abs(value / final - 1);
+  const covered = made.filter(({ trial, projection: { low, high } }) => low <= trial.final && trial.final <= high);
+  const score = {
+    age,
+    cohorts: made.length,
+    medianError: median(made.map(({ trial, projection }) => missed(projection.value, trial))),
+    medianErrorAsIs: median(made.map(({ trial }) => missed(trial.asIs, trial))),
+    medianErrorAverageShare: median(
+      made.flatMap(({ trial }) => (trial.byAverageShare === null ? [] : [missed(trial.byAverageShare, trial)])),
+    ),
+    coverage: made.length === 0 ? null : covered.length / made.length,
+  };
+  const width = median(made.map(({ projection: { low, high, value } }) => (high - low) / value)) ?? 0;
+  const reason = untriedReason(untried, trials.length) ?? reasonAgainst(score, width);
+  return { ...score, reason, choice: reason === null ? choiceFrom(trials) : null };
+}
+
+function untriedReason(untried: number, tried: number): string | null {
+  if (untried <= MOST_UNTRIED * (untried + tried)) return null;
+  return `${untried} of ${untried + tried} periods had no value above zero to grow from`;
+}
+
+/** Why an age is not to be projected; null where it is. */
+function reasonAgainst(score: Omit<Score, 'choice' | 'reason'>, width: number): string | null {
+  const { cohorts, coverage, medianError, medianErrorAsIs } = score;
+  if (coverage === null || cohorts < FEWEST_TRIALS)
+    return `${cohorts} past periods could have been projected, and a judgement takes ${FEWEST_TRIALS}`;
+  if (coverage < LEAST_COVERAGE)
+    return `the 80 % interval held only ${Math.round(100 * coverage)} % of ${cohorts} final totals`;
+  if (width > 1) return `the 80 % interval was ${width.toFixed(1)} times as wide as the value itself`;
+  if ((medianError ?? 0) > (medianErrorAsIs ?? 0)) return 'the values as they are came nearer to the final ones';
+  return null;
+}

@@ -1,0 +1,168 @@
+/**
+ * What a slice's own history says of its unfinal values: how they ripen, what to expect of them, and how well that would
+ * have done. Measured anew after each run, from the ledger alone; never mixed into what the service said.
+ */
+
+import { MS_PER_DAY } from '../model/calendar.ts';
+import { identifier, literal } from '../warehouse/quoting.ts';
+import { statement } from '../warehouse/statements.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
+import { projected, scoresOf, type Score } from './backtest.ts';
+import { valueAt, type Development } from './development.ts';
+import { horizonEvidence } from './horizon-evidence.ts';
+import { maturationOf } from './maturation.ts';
+import { readTriangles, type Triangle } from './read-developments.ts';
+import { byLastDay, expectationsOf, standingOn, trialsOf } from './trials.ts';
+import {
+  maturationComments,
+  maturationName,
+  maturationView,
+  projectedComments,
+  projectedName,
+  projectedView,
+  ripening,
+  type LiveTable,
+} from './views-sql.ts';
+
+const EVER = Number.POSITIVE_INFINITY;
+
+/** Measures a slice's live table and brings its views `_maturation` and `_projected` up to it, in one transaction. */
+export async function refreshInsight(warehouse: Warehouse, live: LiveTable): Promise<void> {
+  const { slice } = live;
+  if (slice.grain === null || ripening(live).length === 0) return;
+  const triangles = await readTriangles(warehouse, live);
+  const measured = [...triangles].map(([metric, triangle]) =>
+    measure({ metric, triangle, lower: lowerOf(metric, triangles) }, live),
+  );
+  await warehouse.transact(async () => {
+    const replace = async (table: keyof Measured, insertion: string): Promise<void> => {
+      await warehouse.run(`delete from ripen.${table} where slice = $1`, [slice.name]);
+      const rows = measured.flatMap((each) => each[table]);
+      if (rows.length > 0) await warehouse.run(insertion, [slice.name, JSON.stringify(rows)]);
+    };
+    await replace('maturation', statement('insight/maturation'));
+    await replace('projections', statement('insight/projections'));
+    await replace('projection_errors', statement('insight/projection_errors'));
+    await replace('horizon_evidence', statement('insight/horizon_evidence'));
+    await warehouse.run(maturationView(live));
+    await comment(warehouse, maturationName(slice.name), maturationText(slice.name), maturationComments);
+    await warehouse.run(projectedView(live));
+    await comment(warehouse, projectedName(slice.name), projectedText(slice.name), projectedComments);
+  });
+}
+
+const maturationText = (slice: string): string =>
+  `How much of the final totals of ${slice} was known at each age, in quartiles over final periods; no rows with too little history.`;
+const projectedText = (slice: string): string =>
+  `Projections, not measurements: the final value to expect of each maturing cell of ${slice}, with an 80 % interval; ripen.projection_errors says how well that did, and why a metric is missing here.`;
+
+async function comment(
+  warehouse: Warehouse,
+  view: string,
+  text: string,
+  columns: readonly (readonly [string, string])[],
+): Promise<void> {
+  await warehouse.run(`comment on view ${view} is ${literal(text)}`);
+  for (const [name, words] of columns) {
+    await warehouse.run(`comment on column ${view}.${identifier(name)} is ${literal(words)}`);
+  }
+}
+
+/** The same metric at lower cohort ages: `revenue_d7` under `revenue_d30`. */
+function lowerOf(metric: string, triangles: ReadonlyMap<string, Triangle>): Map<string, Development> {
+  const age = (name: string): RegExpExecArray | null => /^(.*_[dwm])(\d+)$/.exec(name);
+  const [, stem, count] = age(metric) ?? [];
+  if (stem === undefined) return new Map();
+  return new Map(
+    [...triangles].flatMap(([name, { development }]) => {
+      const [, otherStem, otherCount] = age(name) ?? [];
+      return otherStem === stem && Number(otherCount) < Number(count) ? [[name, development]] : [];
+    }),
+  );
+}
+
+/** The rows of one metric in each of the ledger's tables of insight. */
+interface Measured {
+  readonly maturation: readonly Readonly<Record<string, unknown>>[];
+  readonly projections: readonly Readonly<Record<string, unknown>>[];
+  readonly projection_errors: readonly Readonly<Record<string, unknown>>[];
+  readonly horizon_evidence: readonly Readonly<Record<string, unknown>>[];
+}
+
+interface Measurable {
+  readonly metric: string;
+  readonly triangle: Triangle;
+  readonly lower: ReadonlyMap<string, Development>;
+}
+
+function measure({ metric, triangle, lower }: Measurable, live: LiveTable): Measured {
+  const { development } = triangle;
+  const scores = scoresOf(development, trialsOf({ own: development, lower }));
+  return {
+    maturation: maturationOf(development).map(({ age, periods, q25, median, q75 }) => {
+      return { metric, age_days: age, periods, share_q25: q25, share_median: median, share_q75: q75 };
+    }),
+    projections: projections({ metric, triangle, lower }, scores),
+    horizon_evidence: evidence(metric, triangle, live),
+    projection_errors: scores.map((score) => ({
+      metric,
+      age_days: score.age,
+      cohorts: score.cohorts,
+      median_abs_error: score.medianError,
+      median_abs_error_as_is: score.medianErrorAsIs,
+      median_abs_error_average_share: score.medianErrorAverageShare,
+      coverage: score.coverage,
+      method: score.choice?.method ?? null,
+      reason: score.reason,
+    })),
+  };
+}
+
+function evidence(metric: string, { looks }: Triangle, live: LiveTable): Measured['maturation'] {
+  const horizonMs = ripening(live).find(({ id }) => id === metric)?.horizonMs ?? null;
+  if (horizonMs === null) return [];
+  const horizonDays = horizonMs / MS_PER_DAY;
+  const { changed, changedAfterFinal, proposedDays, looks: compared } = horizonEvidence(looks, horizonDays);
+  return [
+    {
+      metric,
+      horizon_days: horizonDays,
+      looks: compared,
+      changed,
+      changed_after_final: changedAfterFinal,
+      proposed_days: proposedDays === null ? null : Math.ceil(proposedDays),
+    },
+  ];
+}
+
+function projections(
+  { metric, triangle: { development, maturing }, lower }: Measurable,
+  scores: readonly Score[],
+): Measured['projections'] {
+  const choices = new Map(scores.map(({ age, choice }) => [age, choice]));
+  const standing = standingOn({ own: development, lower }, EVER);
+  const below = new Map([...lower].map(([name, each]) => [name, byLastDay(each)]));
+  return maturing.flatMap(({ period, loadId, cohort, last: { age, value } }) => {
+    const choice = choices.get(age) ?? null;
+    const { lastDay } = cohort;
+    const expected = expectationsOf(standing, { lastDay, age, value }, (name) => {
+      const found = below.get(name)?.get(lastDay);
+      return found === undefined ? null : valueAt(found, age);
+    });
+    const projection = choice === null ? null : projected(expected, choice);
+    if (projection === null || value <= 0) return [];
+    return [
+      {
+        metric,
+        period,
+        load_id: loadId,
+        age_days: age,
+        method: projection.method,
+        factor: projection.value / value,
+        factor_low: projection.low / value,
+        factor_high: projection.high / value,
+        periods: projection.cohorts,
+      },
+    ];
+  });
+}

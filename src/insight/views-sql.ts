@@ -1,0 +1,100 @@
+/** The views over what is known of how a slice ripens. Pure: names in, SQL out. */
+
+import type { Metric } from '../model/metric.ts';
+import type { Slice } from '../model/slice.ts';
+import { identifier, literal } from '../warehouse/quoting.ts';
+
+/** The table of a slice that analysts read, and what stands in it. */
+export interface LiveTable {
+  readonly slice: Slice;
+  readonly fingerprint: string;
+  readonly metrics: readonly Metric[];
+  /** Quoted, with its schema. */
+  readonly table: string;
+}
+
+/** The temporary table that the readings are led back from. */
+export const PERIOD_TOTALS = '"ripen period totals"';
+
+/** The metrics whose totals say something and become final. */
+export const ripening = ({ metrics }: Pick<LiveTable, 'metrics'>): Metric[] =>
+  metrics.filter(({ additive, horizonMs }) => additive && horizonMs !== null);
+
+/** The first day of a row's period; the slice has a date dimension. */
+function periodOf({ grain }: Slice): string {
+  return grain === 'hour' ? `cast(s."hour" as date)` : `s.${identifier(grain ?? 'day')}`;
+}
+
+/** The total of every metric by period as it is, as a temporary table of start_day, metric and value. */
+export function periodTotals({ slice, metrics, table }: LiveTable): string {
+  const sums = ripening({ metrics }).map(
+    ({
+      id,
+    }) => `select ${periodOf(slice)} as start_day, ${literal(id)} as metric, sum(s.${identifier(id)})::double as value
+from ${table} as s
+group by 1`,
+  );
+  return `create or replace temp table ${PERIOD_TOTALS} as\n${sums.join('\nunion all\n')}`;
+}
+
+export const maturationName = (slice: string): string => `main.${identifier(`${slice}_maturation`)}`;
+export const projectedName = (slice: string): string => `main.${identifier(`${slice}_projected`)}`;
+
+export function maturationView({ slice }: LiveTable): string {
+  return `create or replace view ${maturationName(slice.name)} as
+select metric, age_days, periods, share_q25, share_median, share_q75
+from ripen.maturation
+where slice = ${literal(slice.name)}`;
+}
+
+/**
+ * The rows of maturing cells, one for each metric that is projected, each multiplied as the total of its period is: so that
+ * the rows add up to the period's projection and to both ends of its interval. A projection counts only for the load it was
+ * made from.
+ */
+export function projectedView({ slice, fingerprint, metrics, table }: LiveTable): string {
+  const dimensions = slice.dimensions.map((name) => `s.${identifier(name)}`).join(', ');
+  const cells = ripening({ metrics }).map(({ id }) => {
+    const value = `s.${identifier(id)}::double`;
+    return `select ${dimensions}, p.metric, p.age_days, ${value} as value, ${value} * p.factor as projected,
+    ${value} * p.factor_low as low, ${value} * p.factor_high as high, p.periods
+from ${table} as s
+join current_projections as p on p.period = ${periodOf(slice)} and p.metric = ${literal(id)}
+where s.${identifier(id)} is not null`;
+  });
+  return `create or replace view ${projectedName(slice.name)} as
+with current_projections as (
+    select p.*
+    from ripen.projections as p
+    join ripen.periods as h on h.slice = p.slice and h.start_day = p.period and h.load_id = p.load_id
+    where p.slice = ${literal(slice.name)} and h.fingerprint = ${literal(fingerprint)}
+)
+
+${cells.join('\nunion all\n')}`;
+}
+
+/** What the columns of both views say of themselves, by name. */
+export const maturationComments: readonly (readonly [string, string])[] = [
+  ['metric', 'Name of the metric'],
+  ['age_days', 'Days from the last day of a period to the fetch'],
+  ['periods', 'Final periods it rests on; unfinal ones are never counted'],
+  ['share_q25', 'Share of the final total that was known: a quarter of the periods had less'],
+  ['share_median', 'Share of the final total that was known: half of the periods had less'],
+  ['share_q75', 'Share of the final total that was known: three quarters of the periods had less'],
+];
+
+export const projectedComments: readonly (readonly [string, string])[] = [
+  ['metric', 'Name of the metric; a projection, not a measurement'],
+  ['age_days', 'Days from the last day of the period to the fetch the projection was made from'],
+  ['value', 'The value as it is, still maturing'],
+  ['projected', 'Projection, not a measurement: the final value to expect, by chain ladder from own history'],
+  [
+    'low',
+    'Projection: lower end of the 80 % interval; rows add up to that of the total of the period, which coverage is measured on',
+  ],
+  [
+    'high',
+    'Projection: upper end of the 80 % interval; rows add up to that of the total of the period, which coverage is measured on',
+  ],
+  ['periods', 'Projection: the fewest periods that any factor of it rests on'],
+];

@@ -1,0 +1,96 @@
+/** Audits: which final cells are asked for again, to measure that final is final. Pure; the draw can be repeated. */
+
+import { createHash } from 'node:crypto';
+
+import { daysBetween } from '../model/calendar.ts';
+import { isFinal } from '../model/maturity.ts';
+import type { Metric } from '../model/metric.ts';
+import { ageOf, isWhole, type Period } from '../model/period.ts';
+import { windowOf, type Window } from '../model/window.ts';
+import type { SlicePlan } from './plan.ts';
+import { windowDays } from './sizing.ts';
+
+/** A window of a week says of every weekday, and is a small request. */
+const MOST_DAYS = 7;
+
+export interface Audited {
+  readonly plan: SlicePlan;
+  readonly metrics: readonly Metric[];
+}
+
+interface Candidate {
+  readonly of: Audited;
+  readonly period: Period;
+  readonly weight: number;
+}
+
+/** What the draws of a night are made with: its day in UTC, so that a plan shows what the sync will draw. */
+export const seedOf = (asOf: Date): string => `ripen audit ${asOf.toISOString().slice(0, 10)}`;
+
+/**
+ * The plans with at most so many windows of final cells more, of all slices together. A period is drawn by its weight: its
+ * rows times its final metrics, over its age, as what was final yesterday is the likeliest to move still. Its window takes in
+ * its older neighbours, a week at most. Nothing that is asked for anyway, and nothing of a table that is being built.
+ */
+export function withAudits(all: readonly Audited[], windows: number, asOf: Date): SlicePlan[] {
+  const drawn: Window[] = [];
+  for (let draw = 0; draw < windows; draw += 1) {
+    const candidates = all.flatMap((of) => candidatesOf(of, asOf, drawn));
+    const found = drawnFrom(candidates, fractionOf(`${seedOf(asOf)} ${draw}`));
+    if (found !== null) drawn.push(windowAround(found, candidates));
+  }
+  return all.map(({ plan }) => {
+    const mine = drawn.filter(({ slice }) => slice === plan.slice);
+    const merged = [...plan.windows, ...mine].toSorted((a, b) => (a.asked.start < b.asked.start ? -1 : 1));
+    return mine.length === 0 ? plan : { ...plan, windows: merged };
+  });
+}
+
+function candidatesOf(of: Audited, asOf: Date, drawn: readonly Window[]): Candidate[] {
+  const { plan, metrics } = of;
+  const { slice, table, windows } = plan;
+  if (slice.grain === null || table?.state !== 'live') return [];
+  const asked = [...windows, ...drawn.filter((window) => window.slice === slice)];
+  return plan.periods.flatMap((period): Candidate[] => {
+    const held = table.periods.get(period.bucket.start);
+    const isAsked = asked.some(
+      ({ replaced }) => replaced.start < period.bucket.end && period.bucket.start < replaced.end,
+    );
+    if (held === undefined || isAsked || held.fetchedAt >= asOf || !isWhole(period) || !isWhole(held)) return [];
+    const final = metrics.filter((metric) => metric.additive && isFinal(period, metric, slice, held)).length;
+    const weight = (held.rows * final) / Math.max(1, ageOf(period, asOf, slice.utcOffset));
+    return weight > 0 ? [{ of, period, weight }] : [];
+  });
+}
+
+/** The candidate at a share of all weights; null of none. */
+function drawnFrom(candidates: readonly Candidate[], share: number): Candidate | null {
+  let left = share * candidates.reduce((sum, { weight }) => sum + weight, 0);
+  for (const candidate of candidates) {
+    left -= candidate.weight;
+    if (left < 0) return candidate;
+  }
+  return candidates.at(-1) ?? null;
+}
+
+function windowAround({ of, period }: Candidate, candidates: readonly Candidate[]): Window {
+  const { slice, table, fingerprint } = of.plan;
+  const days = Math.min(MOST_DAYS, windowDays(slice, table));
+  const mine = new Map(
+    candidates.filter((each) => each.of === of).map((each) => [each.period.bucket.end, each.period]),
+  );
+  const periods = [period];
+  for (let [first] = periods; first !== undefined;) {
+    const before = mine.get(first.bucket.start);
+    if (before === undefined || daysBetween(before.bucket.start, period.bucket.end) > days) break;
+    periods.unshift(before);
+    first = before;
+  }
+  const due = periods.map((each) => ({ period: each, reason: 'audit' as const }));
+  return windowOf(slice, fingerprint, due, table?.parts ?? undefined);
+}
+
+/** From 0 up to 1, alike on every machine. */
+function fractionOf(seed: string): number {
+  return createHash('sha256').update(seed).digest().readUInt32BE(0) / 2 ** 32;
+}

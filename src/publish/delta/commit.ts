@@ -1,0 +1,137 @@
+/**
+ * Tables as they stand in a store, and their next version.
+ *
+ * A commit is one file that is put where none is: of two publishers from one base one gets the place. A version that does
+ * not follow the newest one (a table that joins later, one that missed nights) begins with a checkpoint, as a log does
+ * whose older part was cleaned away; so every table can bear the number of the night, and versions between are not there.
+ */
+
+import { writeFile } from 'node:fs/promises';
+
+import * as z from 'zod';
+
+import { literal } from '../../warehouse/quoting.ts';
+import type { Database } from '../other-database.ts';
+import {
+  actionsIn,
+  checkpointPath,
+  commitPath,
+  commitText,
+  HINT,
+  logFiles,
+  newestVersion,
+  replay,
+  tableActions,
+  type Action,
+  type LogFiles,
+  type Table,
+} from './log.ts';
+import type { DeltaStore, Lying } from './store.ts';
+
+/** A checkpoint each so many versions: 400 nights without cost a reader 809 requests, with it 18 (measured). */
+export const CHECKPOINT_EVERY = 10;
+
+/** A table of a store as it was found. */
+export interface Standing {
+  readonly name: string;
+  /** -1 for none. */
+  readonly version: number;
+  /** Null for none. */
+  readonly table: Table | null;
+  readonly log: LogFiles;
+  /** Every file there, by path relative to the table. */
+  readonly lying: ReadonlyMap<string, Lying>;
+}
+
+/** Reads the newest version of a table. Throws `STORAGE_FAILED` or `WAREHOUSE_FOREIGN` for one that nobody can go on with. */
+export async function readTable(store: DeltaStore, database: Database, name: string): Promise<Standing> {
+  const listed = [...(await store.list(name))];
+  const lying = new Map(listed.map(([path, file]) => [path.slice(name.length + 1), file]));
+  const log = logFiles(lying.keys());
+  const newest = newestVersion(name, log);
+  if (newest === null) return { name, version: -1, table: null, log, lying };
+  const { version, checkpoint, after } = newest;
+  const actions =
+    checkpoint === null ? [] : await readCheckpoint(store, database, `${name}/${checkpointPath(checkpoint)}`);
+  for (const each of after) actions.push(...actionsIn((await store.read(`${name}/${commitPath(each)}`)) ?? ''));
+  return { name, version, table: replay(name, null, actions), log, lying };
+}
+
+/** What a table is to be at a version, and how to tell of it. */
+export interface NextVersion {
+  readonly version: number;
+  readonly actions: readonly Action[];
+  readonly info: Readonly<Record<string, unknown>>;
+  /** Tombstones from before it are no longer kept. */
+  readonly keptSinceMs: number;
+}
+
+/** Commits the next version of a table; null, and nothing is changed, when another committed meanwhile. */
+export async function commitVersion(
+  store: DeltaStore,
+  database: Database,
+  { name, version: before, table }: Standing,
+  { version, actions, info, keptSinceMs }: NextVersion,
+): Promise<Table | null> {
+  const next = replay(name, table, actions);
+  const kept = tableActions(next, keptSinceMs);
+  const follows = version === before + 1;
+  const checkpoint = `${name}/${checkpointPath(version)}`;
+  if (!follows) {
+    await draftCheckpoint(store, database, checkpoint, kept);
+    if (!(await store.placeNew(checkpoint))) return null;
+  }
+  const path = `${name}/${commitPath(version)}`;
+  await writeFile(await store.draft(path), commitText(info, actions));
+  if (!(await store.placeNew(path))) return null;
+  if (follows && version > 0 && version % CHECKPOINT_EVERY === 0) {
+    await draftCheckpoint(store, database, checkpoint, kept);
+    await store.place(checkpoint);
+  }
+  if (!follows || (version > 0 && version % CHECKPOINT_EVERY === 0)) {
+    const hint = `${name}/${HINT}`;
+    await writeFile(await store.draft(hint), JSON.stringify({ version, size: kept.length }));
+    await store.place(hint);
+  }
+  return next;
+}
+
+const actionRow = z.object({ action: z.string() });
+
+async function readCheckpoint(store: DeltaStore, database: Database, path: string): Promise<Action[]> {
+  const file = literal(await store.fetch(path));
+  const rows = await database.rows(
+    `select to_json(c)::varchar as action from read_parquet(${file}) as c`,
+    [],
+    actionRow,
+  );
+  return actionsIn(rows.map(({ action }) => action).join('\n'));
+}
+
+/** The columns of a checkpoint, in the types the protocol gives them. */
+const CHECKPOINT_COLUMNS = `{
+    txn: 'STRUCT(appId VARCHAR, version BIGINT, lastUpdated BIGINT)',
+    add: 'STRUCT(path VARCHAR, partitionValues MAP(VARCHAR, VARCHAR), size BIGINT, modificationTime BIGINT, dataChange BOOLEAN, stats VARCHAR, tags MAP(VARCHAR, VARCHAR))',
+    remove: 'STRUCT(path VARCHAR, deletionTimestamp BIGINT, dataChange BOOLEAN, extendedFileMetadata BOOLEAN, partitionValues MAP(VARCHAR, VARCHAR), size BIGINT)',
+    metaData: 'STRUCT(id VARCHAR, "name" VARCHAR, description VARCHAR, format STRUCT(provider VARCHAR, options MAP(VARCHAR, VARCHAR)), schemaString VARCHAR, partitionColumns VARCHAR[], configuration MAP(VARCHAR, VARCHAR), createdTime BIGINT)',
+    protocol: 'STRUCT(minReaderVersion INTEGER, minWriterVersion INTEGER, readerFeatures VARCHAR[], writerFeatures VARCHAR[])'
+}`;
+
+async function draftCheckpoint(
+  store: DeltaStore,
+  database: Database,
+  path: string,
+  actions: readonly Action[],
+): Promise<void> {
+  const lines = actions.map((action) => JSON.stringify(action));
+  const longest = Math.max(...lines.map((line) => Buffer.byteLength(line)));
+  const json = await store.draft(`${path}.json`);
+  await writeFile(json, lines.join('\n'));
+  const draft = await store.draft(path);
+  await database.run(`copy (
+select txn, add, remove, metaData, protocol
+from read_json(${literal(json)}, format = 'newline_delimited', maximum_object_size = ${longest + MARGIN_BYTES}, columns = ${CHECKPOINT_COLUMNS})
+) to ${literal(draft)} (format parquet, compression zstd)`);
+}
+
+const MARGIN_BYTES = 1024;

@@ -1,0 +1,242 @@
+/** A table of the warehouse as a Delta table: its schema, its protocol, what makes a file's name, values and bounds. Pure. */
+
+import { createHash } from 'node:crypto';
+
+import * as z from 'zod';
+
+import { parseColumnType } from '../../model/column-type.ts';
+import type { Day } from '../../model/calendar.ts';
+import { identifier, literal } from '../../warehouse/quoting.ts';
+import { insidePeriod } from '../lake-sql.ts';
+import type { LakeColumn, LakeTable } from '../lake-table.ts';
+import type { MetaData } from './log.ts';
+
+/** The names of the protocol for plain types; DECIMAL keeps its digits. */
+const deltaTypes: Readonly<Record<string, string>> = {
+  BOOLEAN: 'boolean',
+  TINYINT: 'byte',
+  SMALLINT: 'short',
+  INTEGER: 'integer',
+  BIGINT: 'long',
+  FLOAT: 'float',
+  DOUBLE: 'double',
+  DATE: 'date',
+  VARCHAR: 'string',
+};
+
+/** The hour is in the slice's own offset; every other TIMESTAMP of the warehouse is an instant, in UTC. */
+export const isInstant = ({ name, type }: LakeColumn): boolean => type === 'TIMESTAMP' && name !== 'hour';
+const isLocalTime = ({ name, type }: LakeColumn): boolean => type === 'TIMESTAMP' && name === 'hour';
+
+/** Whether the table takes the feature for TIMESTAMP without a zone. */
+export const hasLocalTimes = ({ columns }: LakeTable): boolean => columns.some(isLocalTime);
+
+function deltaType(column: LakeColumn): string {
+  if (isInstant(column)) return 'timestamp';
+  if (isLocalTime(column)) return 'timestamp_ntz';
+  return deltaTypes[column.type] ?? column.type.toLowerCase();
+}
+
+/** The columns as readers see them: the table's own, and the day that hours are filed under. */
+export function shownColumns({ columns, key }: LakeTable): readonly LakeColumn[] {
+  if (key === null || columns.some(({ name }) => name === key)) return columns;
+  return [...columns, { name: key, type: 'DATE', comment: `The ${key} the rows are filed under.` }];
+}
+
+const fields = z.object({ fields: z.array(z.object({ name: z.string(), type: z.unknown() })) });
+
+/** The type of every column of a schema, by name. */
+export function typesIn(schemaString: string): ReadonlyMap<string, string> {
+  const parsed = fields.parse(JSON.parse(schemaString));
+  return new Map(parsed.fields.map(({ name, type }) => [name, typeof type === 'string' ? type : JSON.stringify(type)]));
+}
+
+export function schemaString(table: LakeTable): string {
+  const listed = shownColumns(table).map((column) => ({
+    name: column.name,
+    type: deltaType(column),
+    nullable: true,
+    metadata: column.comment === null ? {} : { comment: column.comment },
+  }));
+  return JSON.stringify({ type: 'struct', fields: listed });
+}
+
+/** Properties that say whose the table is. */
+export const OWNER = 'ripen.warehouse';
+/** The first version there is: a table that joins later has none of the nights before. */
+const BEGINS = 'ripen.begins_at_version';
+
+/** What a table is to say of itself, from what it said before; equal to that when nothing is new. */
+export function metaDataFor(
+  table: LakeTable,
+  before: MetaData | null,
+  {
+    version,
+    owner,
+    keepMs,
+    nowMs,
+  }: { readonly version: number; readonly owner: string; readonly keepMs: number; readonly nowMs: number },
+): MetaData {
+  const kept = `interval ${Math.ceil(keepMs / 1000)} seconds`;
+  const begins = before?.configuration[BEGINS] ?? String(version);
+  const hash = createHash('sha256').update(`${owner}/${table.name}/${nowMs}`).digest('hex');
+  return {
+    id: before?.id ?? hash.slice(0, 32).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-'),
+    name: table.name,
+    description: table.comment,
+    format: { provider: 'parquet', options: {} },
+    schemaString: schemaString(table),
+    partitionColumns: table.key === null ? [] : [table.key],
+    createdTime: before?.createdTime ?? nowMs,
+    configuration: {
+      ...before?.configuration,
+      'delta.deletedFileRetentionDuration': kept,
+      'delta.logRetentionDuration': kept,
+      [OWNER]: owner,
+      [BEGINS]: begins,
+    },
+  };
+}
+
+/** A number of a column that its name alone gives, so that every file of the table has the same. */
+export function fieldId(name: string): number {
+  return createHash('sha256').update(name).digest().readUInt32BE(0) >>> 1;
+}
+
+/** A column as a file holds it. */
+function written({ name, type }: LakeColumn): string {
+  const value = `cast(${identifier(name)} as ${type})`;
+  const isZoned = isInstant({ name, type, comment: null });
+  return `${isZoned ? `timezone('UTC', ${value})` : value} as ${identifier(name)}`;
+}
+
+const inFile = ({ columns, key }: LakeTable): readonly LakeColumn[] => columns.filter(({ name }) => name !== key);
+
+/** Writes a period's rows as one Parquet file; returns what `fileStatistics` reads. */
+export function copyFile(table: LakeTable, period: Day | null, path: string): string {
+  const columns = inFile(table);
+  const ids = columns.map(({ name }) => `${identifier(name)}: ${fieldId(name)}`).join(', ');
+  return `copy (
+select
+    ${columns.map(written).join(',\n    ')}
+from ${table.source}
+where ${insidePeriod(table, period)}
+) to ${literal(path)} (format parquet, compression zstd, return_stats, field_ids {${ids}})`;
+}
+
+/**
+ * Per period, in order: first day (null: not divided), and a stamp. Only a load writes rows and gives them its id, so
+ * rows of one stamp are equal and need not be read; null where the ledger knows no one load that brought them.
+ */
+export function stampPeriods(table: LakeTable): string {
+  const period = table.grain === null ? 'null::date' : `cast(${identifier(table.grain)} as DATE)`;
+  return `with held as (
+    select
+        ${period} as period,
+        count(*) as rows,
+        min(_load_id) as oldest,
+        max(_load_id) as newest
+    from ${table.source}
+    group by 1
+)
+select
+    held.period::varchar as period,
+    case
+        when held.oldest = held.newest
+            then held.rows || '-' || l.load_id || '-' || l.run_id || '-' || epoch_us(l.loaded_at)
+    end as stamp
+from held
+left join ripen.loads as l on l.load_id = held.newest
+order by held.period`;
+}
+
+/**
+ * Per period: the sums in the order of `summed`, and a content that is equal exactly when the rows are, in any order,
+ * copies counted. A NULL adds nothing to it: a file without a column is as good as one with NULLs alone.
+ */
+export function summarizeContent(table: LakeTable, periods: readonly (Day | null)[]): string {
+  const cells = table.columns.map(({ name, type }) => {
+    const cell = identifier(name);
+    return `case when ${cell} is null then 0::hugeint else hash(cast(${cell} as ${type}))::hugeint * ${fieldId(name) | 1} end`;
+  });
+  const sums = table.summed.map((name) => `sum(${identifier(name)})::varchar`).join(', ');
+  const measures = `count(*)::varchar as rows,
+    concat_ws('-', count(*), coalesce(sum(hash(${cells.join('\n        + ')})), 0)) as content,
+    [${sums}]::varchar[] as sums
+from ${table.source}`;
+  return grouped(table, measures, periods);
+}
+
+function grouped(table: LakeTable, measures: string, periods: readonly (Day | null)[]): string {
+  if (table.grain === null) return `select\n    null::varchar as period,\n    ${measures}\nhaving count(*) > 0`;
+  const period = `cast(${identifier(table.grain)} as DATE)`;
+  const chosen = periods.map((each) => `(${insidePeriod(table, each)})`).join(' or ');
+  return `select\n    ${period}::varchar as period,\n    ${measures}
+${chosen === '' ? '' : `where ${chosen}\n`}group by ${period}\norder by ${period}`;
+}
+
+/** What DuckDB says of a file it wrote. */
+export const copyRow = z.object({
+  count: z.coerce.number(),
+  file_size_bytes: z.coerce.number(),
+  column_statistics: z.array(
+    z.object({ key: z.string(), value: z.array(z.object({ key: z.string(), value: z.string() })) }),
+  ),
+});
+
+/** The statistics of a file as JSON: every number with all its digits, every bound one indeed. */
+export function fileStatistics(table: LakeTable, { count, column_statistics: found }: z.infer<typeof copyRow>): string {
+  const byKey = new Map(found.map(({ key, value }) => [key, new Map(value.map((each) => [each.key, each.value]))]));
+  const columns = inFile(table).map((column) => {
+    const said = byKey.get(`"${column.name.replaceAll('"', '""')}"`) ?? byKey.get(column.name);
+    return { column, said, name: JSON.stringify(column.name) };
+  });
+  const bounds = (which: 'min' | 'max'): string =>
+    columns
+      .flatMap(({ column, said, name }) => {
+        const bound = said?.get('has_nan') === 'true' ? null : boundOf(column, said?.get(which));
+        return bound === null ? [] : [`${name}:${bound}`];
+      })
+      .join(',');
+  const nulls = columns.map(({ said, name }) => `${name}:${said?.get('null_count') ?? count}`).join(',');
+  return `{"numRecords":${count},"minValues":{${bounds('min')}},"maxValues":{${bounds('max')}},"nullCount":{${nulls}}}`;
+}
+
+/**
+ * A bound as JSON; null where none is stated: a period says more of a time than milliseconds do, a BOOLEAN has none, and
+ * a long text may have been cut.
+ */
+function boundOf({ type }: LakeColumn, bound: string | undefined): string | null {
+  if (bound === undefined) return null;
+  if (type === 'VARCHAR') return Buffer.byteLength(bound) <= MOST_BOUND_BYTES ? JSON.stringify(bound) : null;
+  if (type === 'DATE') return /^\d{4}-\d\d-\d\d$/.test(bound) ? JSON.stringify(bound) : null;
+  const isNumber = parseColumnType(type) !== null || /INT|FLOAT/.test(type);
+  return isNumber && /^-?\d+(\.\d+)?(e[+-]?\d+)?$/.test(bound) ? bound : null;
+}
+
+const MOST_BOUND_BYTES = 64;
+
+const counted = z.object({ numRecords: z.number(), nullCount: z.record(z.string(), z.number()) });
+
+/** The columns a file holds, from its statistics; null where they do not say. */
+export function heldColumns(stats: string | null | undefined): ReadonlySet<string> | null {
+  const parsed = counted.safeParse(stats === null || stats === undefined ? null : JSON.parse(stats));
+  if (!parsed.success) return null;
+  const { nullCount } = parsed.data;
+  return new Set(Object.keys(nullCount));
+}
+
+/** The view's reading of files with and without each column: an absent one is NULL; no file is opened to find out. */
+export function readFiles(table: LakeTable, files: string): string {
+  const columns = inFile(table).map((column) => {
+    const type = isInstant(column) ? 'TIMESTAMPTZ' : column.type;
+    return `${fieldId(column.name)}: {name: ${literal(column.name)}, type: ${literal(type)}, default_value: null}`;
+  });
+  return `read_parquet(${files}, schema = map {${columns.join(', ')}}, filename = ${literal(pathColumn(table))})`;
+}
+
+/** The column a view takes a file's path from. A file is passed over by its path under the first name alone. */
+export function pathColumn({ columns }: LakeTable): string {
+  // No column has a comma in its name, as the service's lists have no escape for one.
+  return columns.some(({ name }) => name.toLowerCase() === 'filename') ? 'file,path' : 'filename';
+}

@@ -1,0 +1,206 @@
+/**
+ * The log of a Delta table: its actions, the names of its files, and the table they add up to. Pure.
+ *
+ * After the Delta protocol (github.com/delta-io/delta, PROTOCOL.md): version N is what the newest checkpoint up to N and
+ * the commits after it say. Other engines may commit too; what they use that is not known here is refused, never guessed.
+ */
+
+import * as z from 'zod';
+
+import { Failure } from '../../errors.ts';
+
+const texts = z.record(z.string(), z.string().nullable());
+
+const add = z.object({
+  /** Relative to the table, percent-encoded. */
+  path: z.string(),
+  partitionValues: texts,
+  size: z.number(),
+  modificationTime: z.number(),
+  dataChange: z.boolean(),
+  /** JSON: rows, and per column the bounds and the count of NULLs. */
+  stats: z.string().nullish(),
+  tags: texts.nullish(),
+});
+
+const remove = z.object({
+  path: z.string(),
+  /** Milliseconds since 1970. */
+  deletionTimestamp: z.number().nullish(),
+  dataChange: z.boolean(),
+  extendedFileMetadata: z.boolean().nullish(),
+  partitionValues: texts.nullish(),
+  size: z.number().nullish(),
+});
+
+const metaData = z.object({
+  id: z.string(),
+  name: z.string().nullish(),
+  description: z.string().nullish(),
+  format: z.object({ provider: z.string(), options: texts.nullish() }),
+  /** JSON: a struct of fields. */
+  schemaString: z.string(),
+  partitionColumns: z.array(z.string()),
+  createdTime: z.number().nullish(),
+  configuration: texts,
+});
+
+const protocol = z.object({
+  minReaderVersion: z.number(),
+  minWriterVersion: z.number(),
+  readerFeatures: z.array(z.string()).nullish(),
+  writerFeatures: z.array(z.string()).nullish(),
+});
+
+const txn = z.object({ appId: z.string(), version: z.number(), lastUpdated: z.number().nullish() });
+
+/** Commits also hold `commitInfo`, which changes nothing, and `cdc`, which this protocol version does not use. */
+const action = z.object({
+  add: add.nullish(),
+  remove: remove.nullish(),
+  metaData: metaData.nullish(),
+  protocol: protocol.nullish(),
+  txn: txn.nullish(),
+});
+
+export type Add = z.infer<typeof add>;
+export type Remove = z.infer<typeof remove>;
+export type MetaData = z.infer<typeof metaData>;
+export type Protocol = z.infer<typeof protocol>;
+export type Action = z.infer<typeof action>;
+
+/** A table at one version. */
+export interface Table {
+  readonly protocol: Protocol;
+  readonly metaData: MetaData;
+  readonly files: ReadonlyMap<string, Add>;
+  /** Files that are gone since, by path. */
+  readonly tombstones: ReadonlyMap<string, Remove>;
+  readonly txns: ReadonlyMap<string, z.infer<typeof txn>>;
+}
+
+/** Where the files of the log lie, relative to the table. */
+export const LOG = '_delta_log';
+const padded = (version: number): string => String(version).padStart(20, '0');
+export const commitPath = (version: number): string => `${LOG}/${padded(version)}.json`;
+export const checkpointPath = (version: number): string => `${LOG}/${padded(version)}.checkpoint.parquet`;
+export const HINT = `${LOG}/_last_checkpoint`;
+
+/** What a log holds, by version. */
+export interface LogFiles {
+  readonly commits: readonly number[];
+  readonly checkpoints: readonly number[];
+}
+
+/** Finds commits and checkpoints of one file among the paths of a table, each in rising order. */
+export function logFiles(paths: Iterable<string>): LogFiles {
+  const found: { readonly commits: number[]; readonly checkpoints: number[] } = { commits: [], checkpoints: [] };
+  for (const path of paths) {
+    const [, version, ending] = /^_delta_log\/(\d{20})\.(json|checkpoint\.parquet)$/.exec(path) ?? [];
+    if (version !== undefined) (ending === 'json' ? found.commits : found.checkpoints).push(Number(version));
+  }
+  const rising = (one: number, other: number): number => one - other;
+  return { commits: found.commits.sort(rising), checkpoints: found.checkpoints.sort(rising) };
+}
+
+/**
+ * How to read the newest version: from which checkpoint, and the commits after it. Null for no table. Throws
+ * `STORAGE_FAILED` for a log with a hole, which no engine reads.
+ */
+export function newestVersion(
+  table: string,
+  { commits, checkpoints }: LogFiles,
+): { readonly version: number; readonly checkpoint: number | null; readonly after: readonly number[] } | null {
+  const checkpoint = checkpoints.at(-1) ?? null;
+  const after = commits.filter((version) => version > (checkpoint ?? -1));
+  const version = after.at(-1) ?? checkpoint;
+  if (version === null) return null;
+  const expected = version - (checkpoint ?? -1);
+  if (after.length !== expected) {
+    throw new Failure('STORAGE_FAILED', `The log of ${table} held ${after.length} of the ${expected} newest commits.`, {
+      facts: { table, version, commits: after.length, expected },
+      hint: 'Restore the missing files of its log, or move the table away, so that the next publish makes it anew.',
+    });
+  }
+  return { version, checkpoint, after };
+}
+
+/** The actions of a commit's text, one a line. Throws zod's or JSON's error for what is none. */
+export function actionsIn(text: string): Action[] {
+  return text
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .map((line) => action.parse(JSON.parse(line)));
+}
+
+/** The text of a commit. */
+export function commitText(info: Readonly<Record<string, unknown>>, actions: readonly Action[]): string {
+  return [{ commitInfo: info }, ...actions].map((line) => `${JSON.stringify(line)}\n`).join('');
+}
+
+/** What actions make of a table, in order; of none where there was no table. Throws `STORAGE_FAILED`, `WAREHOUSE_FOREIGN`. */
+export function replay(name: string, before: Table | null, actions: readonly Action[]): Table {
+  const files = new Map(before?.files);
+  const tombstones = new Map(before?.tombstones);
+  const txns = new Map(before?.txns);
+  let [declared, described] = [before?.protocol ?? null, before?.metaData ?? null];
+  for (const each of actions) {
+    if (each.add) {
+      files.set(each.add.path, each.add);
+      tombstones.delete(each.add.path);
+    }
+    if (each.remove) {
+      files.delete(each.remove.path);
+      tombstones.set(each.remove.path, each.remove);
+    }
+    if (each.txn) txns.set(each.txn.appId, each.txn);
+    declared = each.protocol ?? declared;
+    described = each.metaData ?? described;
+  }
+  if (declared === null || described === null) {
+    throw new Failure('STORAGE_FAILED', `The log of ${name} did not say what the table is.`, {
+      hint: 'Move the table away, so that the next publish makes it anew.',
+    });
+  }
+  refuseUnknown(name, declared);
+  return { protocol: declared, metaData: described, files, tombstones, txns };
+}
+
+/** The table as actions, as a checkpoint holds it; of what is gone, what went since an instant. */
+export function tableActions(table: Table, sinceMs: number): Action[] {
+  const gone = [...table.tombstones.values()].filter(({ deletionTimestamp }) => (deletionTimestamp ?? 0) >= sinceMs);
+  return [
+    { protocol: table.protocol },
+    { metaData: table.metaData },
+    ...[...table.txns.values()].map((each) => ({ txn: each })),
+    ...gone.map((each) => ({ remove: { ...each, dataChange: false } })),
+    ...[...table.files.values()].map((each) => ({ add: { ...each, dataChange: false } })),
+  ];
+}
+
+/** A TIMESTAMP without a zone needs table features; older engines read what does without. */
+export function protocolFor(hasLocalTimes: boolean): Protocol {
+  if (!hasLocalTimes) return { minReaderVersion: 1, minWriterVersion: 2 };
+  const features = ['timestampNtz'];
+  return { minReaderVersion: 3, minWriterVersion: 7, readerFeatures: features, writerFeatures: features };
+}
+
+/** Features that change nothing for a writer that replaces whole files. */
+const knownFeatures = new Set(['timestampNtz', 'appendOnly', 'invariants']);
+
+function refuseUnknown(name: string, { minReaderVersion, minWriterVersion, ...features }: Protocol): void {
+  const listed = new Set([...(features.readerFeatures ?? []), ...(features.writerFeatures ?? [])]);
+  const unknown = [...listed].filter((feature) => !knownFeatures.has(feature));
+  const isKnownVersion = minReaderVersion === 3 ? minWriterVersion === 7 : minReaderVersion === 1;
+  const isKnownWriter = minWriterVersion === 7 || minWriterVersion <= 2;
+  if (isKnownVersion && isKnownWriter && unknown.length === 0) return;
+  const needs = unknown.length > 0 ? unknown.join(', ') : `versions ${minReaderVersion} and ${minWriterVersion}`;
+  throw new Failure(
+    'WAREHOUSE_FOREIGN',
+    `The table ${name} was changed by another engine; writing to it takes ${needs}.`,
+    {
+      facts: { table: name, needs },
+      hint: 'Drop those features in the engine that added them, or move the table away.',
+    },
+  );
+}

@@ -1,0 +1,135 @@
+/** What a Delta table should hold, what it holds, and so which files to write, to keep and to let go. Writes nothing. */
+
+import * as z from 'zod';
+
+import { Failure } from '../../errors.ts';
+import { day, type Day } from '../../model/calendar.ts';
+import { count } from '../../warehouse/shapes.ts';
+import type { Warehouse } from '../../warehouse/warehouse.ts';
+import type { LakeTable } from '../lake-table.ts';
+import type { Reason } from '../report.ts';
+import type { Standing } from './commit.ts';
+import { heldColumns, schemaString, stampPeriods, summarizeContent, typesIn } from './delta-table.ts';
+import type { Add } from './log.ts';
+
+/** What the tags of a file say of it, so that the next publish need not read its rows. */
+export const fileTags = z.object({
+  'ripen.content': z.string(),
+  'ripen.stamp': z.string(),
+  'ripen.sums': z.string(),
+});
+export type FileTags = z.infer<typeof fileTags>;
+
+/** A file to write. */
+export interface NewFile {
+  readonly period: Day | null;
+  readonly rows: number;
+  readonly tags: FileTags;
+  readonly reason: Reason;
+}
+
+export interface TablePlan {
+  readonly write: readonly NewFile[];
+  /** Files whose rows came again, unchanged, with another load. */
+  readonly restamp: readonly Add[];
+  readonly gone: readonly Add[];
+  /** Periods that go and have no new file. */
+  readonly periodsGone: number;
+}
+
+const stampRow = z.object({ period: z.string().nullable(), stamp: z.string().nullable() });
+const contentRow = z.object({
+  period: z.string().nullable(),
+  rows: count,
+  content: z.string(),
+  sums: z.array(z.string().nullable()),
+});
+
+/** Compares a table of the warehouse with the Delta table as it stands. */
+export async function planTable(warehouse: Warehouse, table: LakeTable, standing: Standing): Promise<TablePlan> {
+  const held = filesByPeriod(table, standing);
+  const stamps = table.isLoaded ? await warehouse.rows(stampPeriods(table), [], stampRow) : null;
+  const stampOf = new Map(stamps?.map(({ period, stamp }) => [period ?? '', stamp]));
+  const unsure = stamps?.filter(({ period, stamp }) => {
+    const found = held.get(period ?? '') ?? [];
+    return stamp === null || found.length !== 1 || found[0]?.wrong !== null || found[0].tags['ripen.stamp'] !== stamp;
+  });
+  const contents = unsure?.length === 0 ? [] : await contentsOf(warehouse, table, unsure ?? null, stamps?.length ?? 0);
+  const write: NewFile[] = [];
+  const restamp: Add[] = [];
+  const gone: Add[] = [];
+  const wanted = new Set(stamps?.map(({ period }) => period ?? ''));
+  for (const { period, rows, content, sums } of contents) {
+    if (period === null && table.key !== null) throw withoutPeriod(table, rows);
+    wanted.add(period ?? '');
+    const found = held.get(period ?? '') ?? [];
+    const [only] = found;
+    const tags = {
+      'ripen.content': content,
+      'ripen.stamp': stampOf.get(period ?? '') ?? '',
+      'ripen.sums': JSON.stringify(Object.fromEntries(table.summed.map((name, place) => [name, sums[place] ?? null]))),
+    };
+    if (only !== undefined && found.length === 1 && only.wrong === null && only.tags['ripen.content'] === content) {
+      if (only.tags['ripen.stamp'] !== tags['ripen.stamp']) restamp.push({ ...only.add, dataChange: false, tags });
+      continue;
+    }
+    const reason = only === undefined ? 'new' : (only.wrong ?? (found.length > 1 ? 'unstated' : 'changed'));
+    write.push({ period: period === null ? null : day(period), rows, tags, reason });
+    gone.push(...found.map(({ add }) => add));
+  }
+  const left = [...held].filter(([period]) => !wanted.has(period));
+  gone.push(...left.flatMap(([, files]) => files.map(({ add }) => add)));
+  return { write, restamp, gone, periodsGone: left.length };
+}
+
+async function contentsOf(
+  warehouse: Warehouse,
+  table: LakeTable,
+  unsure: readonly z.infer<typeof stampRow>[] | null,
+  all: number,
+): Promise<z.infer<typeof contentRow>[]> {
+  const chosen = unsure === null || unsure.length > all / 2 ? [] : unsure;
+  const days = chosen.map(({ period }) => (period === null ? null : day(period)));
+  return warehouse.rows(summarizeContent(table, days), [], contentRow);
+}
+
+function withoutPeriod(table: LakeTable, rows: number): Failure {
+  return new Failure('DATA_MALFORMED', `The slice ${table.name} held ${rows} rows without a ${table.grain ?? ''}.`, {
+    hint: 'Backfill the slice; its copies have no place for rows without a period.',
+  });
+}
+
+/** A file of the table, and why it cannot stay; null when it can. */
+type HeldFile =
+  | { readonly add: Add; readonly wrong: Reason; readonly tags: null }
+  | { readonly add: Add; readonly wrong: null; readonly tags: FileTags };
+
+/** The files by first day; the empty text for a table that is not divided, and for files divided otherwise. */
+function filesByPeriod(table: LakeTable, { table: before, lying }: Standing): ReadonlyMap<string, readonly HeldFile[]> {
+  const found = new Map<string, HeldFile[]>();
+  if (before === null) return found;
+  const typesBefore = typesIn(before.metaData.schemaString);
+  const typesNow = typesIn(schemaString(table));
+  const isDividedAlike = before.metaData.partitionColumns.join() === (table.key ?? '');
+  const wrongWith = (add: Add): Reason | null => {
+    const file = lying.get(decodeURIComponent(add.path));
+    if (file === undefined) return 'missing';
+    if (file.bytes !== add.size) return 'damaged';
+    const held = heldColumns(add.stats);
+    if (held === null) return 'unstated';
+    const fits = [...typesNow].every(([name, type]) => !held.has(name) || typesBefore.get(name) === type);
+    return fits && isDividedAlike ? null : 'changed';
+  };
+  for (const add of before.files.values()) {
+    const tags = fileTags.safeParse(add.tags);
+    const wrong = wrongWith(add) ?? (tags.success ? null : 'unstated');
+    const file: HeldFile =
+      wrong === null && tags.success
+        ? { add, wrong, tags: tags.data }
+        : { add, wrong: wrong ?? 'unstated', tags: null };
+    // What is divided by another column cannot be told from a period of this one, and goes.
+    const period = isDividedAlike ? (add.partitionValues[table.key ?? ''] ?? '') : `other ${add.path}`;
+    found.set(period, [...(found.get(period) ?? []), file]);
+  }
+  return found;
+}

@@ -1,0 +1,137 @@
+/**
+ * Where Delta tables lie, behind few doors, so that a disk and an object store share one order of committing.
+ *
+ * Paths are relative to the target, with `/`. What is put in place appears whole; `placeNew` leaves what is there alone,
+ * which is what makes a commit one.
+ */
+
+import { randomUUID } from 'node:crypto';
+import { chmod, link, readdir, readFile, rename, rm, rmdir, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+
+import type { PublishTarget } from '../../config/config.ts';
+import { CATALOG } from './catalog-file.ts';
+import { codeOf, makeDirectory, makeInnerDirectory, sync, syncDirectory, unfinishedPath } from '../replacement.ts';
+import { openS3Tables } from './s3-store.ts';
+
+/** A file as it lies there. */
+export interface Lying {
+  readonly bytes: number;
+  /** When it was put there, in milliseconds since 1970, by the clock of whatever keeps it. */
+  readonly modifiedMs: number;
+}
+
+export interface DeltaStore {
+  /** Where readers find it: an absolute directory, or `s3://bucket/prefix`. */
+  readonly root: string;
+  /** Where `catalog.duckdb` lies on this machine; null for a target that has none. */
+  readonly catalog: string | null;
+  /** How many files may be put in place at once. */
+  readonly atOnce: number;
+  /** Every file of a table, by path; none when there is no such table. */
+  list(table: string): Promise<ReadonlyMap<string, Lying>>;
+  /** The text of a file; null when there is none. */
+  read(path: string): Promise<string | null>;
+  /** A path of this machine where DuckDB finds the content of a file. */
+  fetch(path: string): Promise<string>;
+  /** A path of this machine where the content of a file is to be written. */
+  draft(path: string): Promise<string>;
+  /** Puts a file's draft in its place, over whatever is there. */
+  place(path: string): Promise<void>;
+  /** Puts a file's draft in its place; false, and changes nothing, when something else is there. */
+  placeNew(path: string): Promise<boolean>;
+  /** Removes a file, if it is there. */
+  remove(path: string): Promise<void>;
+  /** Whether `placeNew` leaves what is there alone; finds out by trying, and leaves nothing. */
+  isExclusive(): Promise<boolean>;
+  /** Lets go of what was opened and leaves no draft behind. */
+  close(): Promise<void>;
+}
+
+export type DeltaTarget = Extract<PublishTarget, { kind: 'delta' }>;
+
+/** Opens what lies at a target; for a bucket, drafts are made in a folder of this machine, which is cleared. */
+export async function openTables(
+  { path, mode, store }: DeltaTarget,
+  drafts: string,
+  signal: AbortSignal,
+): Promise<DeltaStore> {
+  return store === undefined ? onDisk(path, mode) : openS3Tables(path, store, drafts, signal);
+}
+
+/** Tables in a directory, which is made with the first draft. */
+function onDisk(root: string, mode: number): DeltaStore {
+  const begun = new Set<string>();
+  // Another publisher may be at the same path.
+  const own = randomUUID();
+  const draftOf = (path: string): string => unfinishedPath(join(root, `${path}.${own}`));
+  const ready = async (path: string): Promise<string> => {
+    const unfinished = draftOf(path);
+    await chmod(unfinished, mode);
+    await sync(unfinished);
+    return unfinished;
+  };
+  return {
+    root,
+    catalog: join(root, CATALOG),
+    atOnce: 1,
+    list: async (table) => filesBelow(root, table),
+    read: async (path) => ifThere(readFile(join(root, path), 'utf8')),
+    fetch: async (path) => join(root, path),
+    async draft(path) {
+      await makeDirectory(root, mode);
+      const steps = dirname(path).split('/');
+      for (const [index] of steps.entries()) await makeInnerDirectory(join(root, ...steps.slice(0, index + 1)), mode);
+      begun.add(draftOf(path));
+      return draftOf(path);
+    },
+    async place(path) {
+      await rename(await ready(path), join(root, path));
+      await syncDirectory(dirname(join(root, path)));
+    },
+    async placeNew(path) {
+      const unfinished = await ready(path);
+      const target = join(root, path);
+      try {
+        await link(unfinished, target);
+      } catch (error) {
+        if (codeOf(error) !== 'EEXIST') throw error;
+        const [mine, other] = [await readFile(unfinished), await readFile(target)];
+        if (!mine.equals(other)) return false;
+      }
+      await rm(unfinished, { force: true });
+      await syncDirectory(dirname(target));
+      return true;
+    },
+    async remove(path) {
+      await rm(join(root, path), { force: true });
+      await rmdir(dirname(join(root, path))).catch((error: unknown) => {
+        if (codeOf(error) !== 'ENOTEMPTY' && codeOf(error) !== 'ENOENT') throw error;
+      });
+    },
+    // A hard link is made where nothing is, or not at all.
+    isExclusive: async () => Promise.resolve(true),
+    async close() {
+      for (const path of begun) await rm(path, { force: true });
+    },
+  };
+}
+
+async function filesBelow(root: string, table: string): Promise<ReadonlyMap<string, Lying>> {
+  const found = new Map<string, Lying>();
+  const entries = await ifThere(readdir(join(root, table), { recursive: true, withFileTypes: true }));
+  for (const entry of entries ?? []) {
+    if (!entry.isFile()) continue;
+    const path = join(entry.parentPath, entry.name);
+    const { size, mtimeMs } = await stat(path);
+    found.set(path.slice(root.length + 1), { bytes: size, modifiedMs: mtimeMs });
+  }
+  return found;
+}
+
+async function ifThere<T>(looking: Promise<T>): Promise<T | null> {
+  return looking.catch((error: unknown) => {
+    if (codeOf(error) === 'ENOENT') return null;
+    throw error;
+  });
+}

@@ -1,0 +1,167 @@
+/** Delta tables in an S3 store that stops, loses answers, is committed to by others, or keeps no condition. */
+
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+
+import { readDelta, sortedRows, versionsOf } from '../support/delta-reader.ts';
+import { heldRows, restate } from '../support/ledger-nights.ts';
+import {
+  CREDENTIALS,
+  refusal,
+  startObjectStore,
+  type RunningStore,
+  type StoreRequest,
+} from '../support/object-store.ts';
+import { openSample, type Sample } from '../support/sample-warehouse.ts';
+
+let sample: Sample;
+let store: RunningStore;
+
+beforeEach(async () => {
+  for (const [name, value] of Object.entries(CREDENTIALS)) vi.stubEnv(name, value);
+  store = await startObjectStore();
+  sample = await openSample(5, 4);
+});
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  await store.close();
+  await sample.close();
+});
+
+const held = async () => sortedRows(await heldRows(sample));
+let downloads = 0;
+/** The tables as they lie in the bucket, in a folder. */
+async function downloaded(): Promise<(table: string) => string> {
+  downloads += 1;
+  const folder = sample.path(`download-${downloads}`);
+  await store.download('tables', folder);
+  return (table) => `${folder}/${table}`;
+}
+/** Every how manyth call is a stop: all of them in the long form. */
+const STEP = Number(process.env['RIPEN_DELTA_STEP'] ?? '29');
+
+test('a night on S3 holds what the warehouse does, each commit put where none is, and leaves no probe', async () => {
+  await sample.publish([store.tables('tables')]);
+  await restate(sample.warehouse, '2026-01-02', 3);
+  store.requests.length = 0;
+  await sample.publish([store.tables('tables')]);
+  const at = await downloaded();
+  expect(await readDelta(at('network_daily'))).toEqual(await held());
+  const commits = store.requests.filter(({ method, key }) => method === 'PUT' && key.endsWith('.json'));
+  expect(commits.every(({ isConditional }) => isConditional)).toBe(true);
+  expect([...(await store.objects()).keys()].filter((key) => key.includes('_ripen_probe'))).toEqual([]);
+});
+
+describe.each(['before', 'after'])('stopped %s a call of the store', (when) => {
+  test(`at every ${STEP}th call: readers find the old night or the new, the next publish completes it`, async () => {
+    const target = store.tables('tables');
+    await sample.publish([target]);
+    let old = await held();
+    let calls = 0;
+    let stops = 0;
+    for (let stop = 0; ; stop += STEP) {
+      await restate(sample.warehouse, '2026-01-02', stop + 1);
+      const now = await held();
+      calls = 0;
+      const isOver = (): boolean => calls > stop + (when === 'after' ? 1 : 0);
+      store.refuse = () => {
+        calls += 1;
+        return isOver() ? refusal(403, 'AccessDenied') : null;
+      };
+      store.isAnswerLost = () => when === 'after' && calls === stop + 1;
+      const wasStopped = await sample.publish([target]).then(
+        () => false,
+        () => true,
+      );
+      store.refuse = () => null;
+      store.isAnswerLost = () => false;
+      const at = await downloaded();
+      const night = versionsOf(at('ripen_finality')).at(-1);
+      const pinned = await readDelta(at('network_daily'), night);
+      const newest = await readDelta(at('network_daily'));
+      expect([JSON.stringify(old), JSON.stringify(now)], `stop ${stop}`).toContain(JSON.stringify(pinned));
+      expect([JSON.stringify(old), JSON.stringify(now)]).toContain(JSON.stringify(newest));
+      await sample.publish([target]);
+      const done = await downloaded();
+      const complete = versionsOf(done('ripen_finality')).at(-1);
+      expect(await readDelta(done('network_daily'), complete), `stop ${stop}`).toEqual(now);
+      old = now;
+      if (!wasStopped) break;
+      stops += 1;
+    }
+    expect(stops).toBeGreaterThan(2);
+    // Whatever the stopped ones had put is no longer kept.
+    await sample.publish([{ ...target, keepMs: 0 }]);
+    await sample.publish([{ ...target, keepMs: 0 }]);
+    const files = [...(await store.objects()).keys()].filter((key) => /network_daily\/day=/.test(key));
+    expect(files).toHaveLength(5);
+    expect(await readDelta((await downloaded())('network_daily'))).toEqual(old);
+  });
+});
+
+test('a commit whose answer was lost is read back and counts once', async () => {
+  const target = store.tables('tables');
+  await sample.publish([target]);
+  await restate(sample.warehouse, '2026-01-02', 3);
+  let lost = 0;
+  store.isAnswerLost = ({ method, key }: StoreRequest) => {
+    if (method !== 'PUT' || !key.endsWith('.json') || lost === 4) return false;
+    lost += 1;
+    return true;
+  };
+  const [published] = await sample.publish([target]);
+  expect(lost).toBe(4);
+  expect(published?.also_written).toEqual(['version 1']);
+  const at = await downloaded();
+  for (const table of ['network_daily', 'apps', 'ripen_finality']) expect(versionsOf(at(table)), table).toEqual([0, 1]);
+  expect(await readDelta(at('network_daily'))).toEqual(await held());
+});
+
+test('of two publishers from one base one gets the version, and the other takes the next for every table', async () => {
+  const target = store.tables('tables');
+  await sample.publish([target]);
+  await restate(sample.warehouse, '2026-01-02', 3);
+  const other = [{ commitInfo: { operation: 'OPTIMIZE', engineInfo: 'another engine' } }].map(
+    (line) => `${JSON.stringify(line)}\n`,
+  );
+  let hasCommitted = false;
+  store.refuse = ({ method, key }) => {
+    if (!hasCommitted && method === 'PUT' && key.endsWith('network_daily/_delta_log/00000000000000000001.json')) {
+      hasCommitted = true;
+      // The other one is a moment earlier.
+      void store.tamper(key, other.join(''));
+      return refusal(503, 'SlowDown');
+    }
+    return null;
+  };
+  const [published] = await sample.publish([target]);
+  expect(published?.also_written).toEqual(['version 2']);
+  const at = await downloaded();
+  // A night that did not come to be everywhere is none: finality has no version 1.
+  expect(versionsOf(at('ripen_finality'))).toEqual([0, 2]);
+  expect(versionsOf(at('network_daily'))).toEqual([0, 1, 2]);
+  expect(await readDelta(at('network_daily'))).toEqual(await held());
+  expect((await store.objects()).get('tables/network_daily/_delta_log/00000000000000000001.json')?.toString()).toBe(
+    other.join(''),
+  );
+});
+
+test('a conflict the store calls passing is tried again', async () => {
+  let refused = 0;
+  store.refuse = ({ isConditional, key }) => {
+    if (!isConditional || !key.includes('network_daily') || refused === 2) return null;
+    refused += 1;
+    return refusal(409, 'ConditionalRequestConflict');
+  };
+  const [published] = await sample.publish([store.tables('tables')]);
+  expect(published?.also_written).toEqual(['version 0']);
+  expect(refused).toBe(2);
+});
+
+test('a store that keeps no condition is told of at the first publish', async () => {
+  store.honoursConditions = false;
+  await sample.publish([store.tables('tables')]);
+  expect(sample.events).toContainEqual(expect.objectContaining({ type: 'warning', code: 'STORE_NOT_EXCLUSIVE' }));
+  sample.events.length = 0;
+  await sample.publish([store.tables('tables')]);
+  expect(sample.events.filter(({ type }) => type === 'warning')).toEqual([]);
+});

@@ -1,0 +1,77 @@
+/** Audits of final cells, night by night through the pipeline, where the horizon is shorter than the service's own. */
+
+import { afterEach, expect, test } from 'vitest';
+import * as z from 'zod';
+
+import { horizonRemarks } from '../../src/commands/check-horizons.ts';
+import { addDays, day } from '../../src/model/calendar.ts';
+import { count } from '../../src/warehouse/shapes.ts';
+import { askedReports, smallWorld } from '../support/night.ts';
+import { openScenario, type Scenario } from '../support/scenario.ts';
+import { slice } from '../support/slice.ts';
+
+const FIRST = day('2026-03-01');
+const HISTORY_DAYS = 24;
+const DAY_MS = 86_400_000;
+
+let scenario: Scenario;
+afterEach(() => scenario.close());
+
+const daily = (horizonDays: number) =>
+  slice({
+    name: 'daily',
+    dimensions: ['day', 'app_token'],
+    metrics: ['installs'],
+    horizons: [{ pattern: '*', horizonMs: horizonDays * DAY_MS }],
+    datePeriod: { first: { day: FIRST }, last: { daysAgo: 1 } },
+  });
+
+const auditRow = z.object({ start_day: z.string(), cells: count, changed: count, seed: z.string(), periods: count });
+
+async function live(horizonDays: number, nights: number, audit: number) {
+  scenario = await openScenario([daily(horizonDays)], { simulator: { world: smallWorld } });
+  const asked: number[] = [];
+  for (let night = 0; night < nights; night += 1) {
+    const before = askedReports(scenario).length;
+    const summary = await scenario.night(new Date(`${addDays(FIRST, HISTORY_DAYS + night)}T03:00:00Z`), { audit });
+    expect(summary.failures).toEqual([]);
+    asked.push(askedReports(scenario).length - before);
+  }
+  const audits = await scenario.inWarehouse((warehouse) =>
+    warehouse.rows('select * from ripen.audits order by audited_at', [], auditRow),
+  );
+  return { asked, audits, warnings: scenario.events.filter((event) => event.type === 'warning') };
+}
+
+test('a horizon of 2 days where values move for 7 is found out within 8 nights, by a window a night, and the right one is told', async () => {
+  const { audits, warnings } = await live(2, 8, 1);
+  expect(audits).toHaveLength(7);
+  expect(audits.reduce((sum, { changed }) => sum + changed, 0)).toBeGreaterThan(0);
+  expect(audits.every(({ cells, changed, seed, periods }) => cells >= periods && changed <= cells && seed !== '')).toBe(
+    true,
+  );
+  const told = warnings.filter((event) => event.code === 'FINAL_CHANGED');
+  expect(told.length).toBeGreaterThan(0);
+  expect(told[0]?.message).toMatch(
+    /^\d+ final totals? of installs changed after the horizon of 2d; a horizon of \d+d would/,
+  );
+  const [marked] = await scenario.inWarehouse((warehouse) =>
+    warehouse.rows('select count(*) as n from ripen.restatements where after_final', [], z.object({ n: count })),
+  );
+  const [proposed] = await scenario.inWarehouse((warehouse) => horizonRemarks(warehouse, daily(2), ['slices', 0]));
+  expect(proposed?.message).toMatch(
+    /^the horizon of installs, 2d, proved too short: \d+ final totals? changed, and \d+d would have held/,
+  );
+  expect(Number(/(\d+)d would have held/.exec(proposed?.message ?? '')?.[1])).toBeGreaterThanOrEqual(7);
+  expect(marked?.n).toBe(audits.reduce((sum, { changed }) => sum + changed, 0));
+});
+
+test('a horizon that holds is confirmed: 3 audits find nothing changed, cost one request a night, and audit 0 none', async () => {
+  const without = await live(8, 4, 0);
+  await scenario.close();
+  const { audits, warnings, asked } = await live(8, 4, 1);
+  expect(without.audits).toEqual([]);
+  expect(audits.map(({ changed }) => changed)).toEqual([0, 0, 0]);
+  expect(warnings.filter((event) => event.code === 'FINAL_CHANGED')).toEqual([]);
+  expect(asked.map((requests, night) => requests - (without.asked[night] ?? 0))).toEqual([0, 1, 1, 1]);
+});

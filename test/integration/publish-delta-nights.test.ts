@@ -1,0 +1,112 @@
+/** Many nights of Delta tables: what they hold after each, what older versions hold, and what is swept. */
+
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+
+import { draws, passNight } from '../support/delta-worlds.ts';
+import { readDelta, readLog, sortedRows, versionsOf } from '../support/delta-reader.ts';
+import { heldRows, restate } from '../support/ledger-nights.ts';
+import { CREDENTIALS, startObjectStore, type RunningStore } from '../support/object-store.ts';
+import { openSample, type Sample } from '../support/sample-warehouse.ts';
+
+/** 400 in the long form. */
+const NIGHTS = Number(process.env['RIPEN_DELTA_NIGHTS'] ?? '8');
+const SEED = Number(process.env['RIPEN_DELTA_SEED'] ?? '1');
+
+let sample: Sample;
+let store: RunningStore;
+
+beforeEach(async () => {
+  for (const [name, value] of Object.entries(CREDENTIALS)) vi.stubEnv(name, value);
+  store = await startObjectStore();
+});
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  await store.close();
+  await sample.close();
+});
+
+test.each(['disk', 'S3'])(
+  `after each of ${NIGHTS} nights (seed ${SEED}) tables on %s hold what the warehouse does, and as long as they are kept, what it did`,
+  async (place) => {
+    sample = await openSample(6, 6);
+    const draw = draws(SEED);
+    const root = sample.path('tables');
+    const target =
+      place === 'S3'
+        ? store.tables('tables')
+        : ({ kind: 'delta', path: root, mode: 0o644, keepMs: 3 * 86_400_000 } as const);
+    const look = async (): Promise<void> => {
+      if (place !== 'S3') return;
+      rmSync(root, { recursive: true, force: true });
+      mkdirSync(root);
+      await store.download('tables', root);
+    };
+    const held: unknown[] = [];
+    for (let night = 0; night < NIGHTS; night += 1) {
+      const slices = await passNight(sample.warehouse, night, draw);
+      await sample.publish([target], slices);
+      await look();
+      held.push(sortedRows(await heldRows(sample)));
+      expect(await readDelta(join(root, 'network_daily')), `night ${night}`).toEqual(held.at(-1));
+      const totals = join(root, 'app_totals');
+      const isThere = slices.length > 1;
+      expect(isThere ? versionsOf(totals).at(-1) : night).toBe(night);
+      const shown = isThere ? await readDelta(totals) : [];
+      expect(shown).toEqual(isThere ? sortedRows(await heldRows(sample, 'app_totals')) : []);
+    }
+    for (const [version, rows] of held.entries()) {
+      expect(await readDelta(join(root, 'network_daily'), version), `version ${version}`).toEqual(rows);
+    }
+  },
+  60_000 + NIGHTS * 20_000,
+);
+
+test('a night of 730 periods, one of them changed, writes 1 data file of the slice and on S3 3 to 4 requests a table', async () => {
+  sample = await openSample(730, 2);
+  const target = store.tables('tables');
+  await sample.publish([target]);
+  await restate(sample.warehouse, '2027-03-05', 1);
+  store.requests.length = 0;
+  const startedAt = performance.now();
+  await sample.publish([target]);
+  const ms = Math.round(performance.now() - startedAt);
+  const put = store.requests.filter(({ method }) => method === 'PUT');
+  const tables = new Set(store.requests.map(({ key }) => key.split('/')[1]).filter((name) => name !== undefined));
+  expect(put.filter(({ key }) => /network_daily\/day=/.test(key))).toHaveLength(1);
+  expect(put.filter(({ key }) => key.endsWith('.json'))).toHaveLength(tables.size);
+  const delta = store.requests.length;
+  const plain = store.lake('lake');
+  await sample.publish([plain]);
+  await restate(sample.warehouse, '2027-03-05', 1);
+  store.requests.length = 0;
+  const plainAt = performance.now();
+  await sample.publish([plain]);
+  const plainMs = Math.round(performance.now() - plainAt);
+  process.stdout.write(
+    `one night of 730 periods, ${tables.size} tables: Delta ${delta} requests, ${ms} ms; plain files ${store.requests.length} requests, ${plainMs} ms\n`,
+  );
+  expect(delta).toBeLessThan(tables.size * 5);
+});
+
+test('a reader of a version keeps its files for as long as keep says: with keep 0 it loses them', async () => {
+  sample = await openSample(4, 4);
+  const root = sample.path('tables');
+  const publish = async (keepMs: number): Promise<void> => {
+    await restate(sample.warehouse, '2026-01-02', 1);
+    await sample.publish([{ kind: 'delta', path: root, mode: 0o644, keepMs }]);
+  };
+  await publish(3 * 86_400_000);
+  const table = join(root, 'network_daily');
+  const { files } = await readLog(table);
+  const missing = (): number => {
+    const lying = new Set(readdirSync(table, { recursive: true }).map(String));
+    return files.filter(({ path }) => !lying.has(path)).length;
+  };
+  await publish(3 * 86_400_000);
+  expect(missing()).toBe(0);
+  await publish(0);
+  expect(missing()).toBe(1);
+});

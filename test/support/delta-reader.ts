@@ -1,0 +1,157 @@
+/**
+ * A reader of Delta tables on disk, of its own: the log is added up after the protocol, the files are read by DuckDB.
+ * It shares nothing with the writer, and refuses whatever a strict engine refuses.
+ */
+
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import * as z from 'zod';
+
+import { ask } from './sample-warehouse.ts';
+
+type Row = Record<string, unknown>;
+
+const values = z.record(z.string(), z.string().nullable());
+const line = z.object({
+  add: z
+    .object({
+      path: z.string(),
+      partitionValues: values,
+      size: z.number(),
+      modificationTime: z.number(),
+      stats: z.string(),
+      tags: values,
+    })
+    .nullish(),
+  remove: z.object({ path: z.string() }).nullish(),
+  metaData: z
+    .object({
+      schemaString: z.string(),
+      partitionColumns: z.array(z.string()),
+      configuration: values,
+      format: z.object({ provider: z.literal('parquet') }),
+    })
+    .nullish(),
+  protocol: z.object({ minReaderVersion: z.number(), minWriterVersion: z.number() }).nullish(),
+});
+type Line = z.infer<typeof line>;
+const schema = z.object({
+  fields: z.array(z.object({ name: z.string(), type: z.string(), metadata: z.record(z.string(), z.string()) })),
+});
+
+export interface ReadTable {
+  readonly version: number;
+  readonly files: readonly NonNullable<Line['add']>[];
+  readonly fields: z.infer<typeof schema>['fields'];
+  readonly partitionColumns: readonly string[];
+  readonly configuration: Readonly<Record<string, string | null>>;
+}
+
+/** The versions there are, rising. */
+export function versionsOf(table: string): number[] {
+  const names = existsSync(join(table, '_delta_log')) ? readdirSync(join(table, '_delta_log')) : [];
+  return names
+    .flatMap((name) => (/^\d{20}\.json$/.test(name) ? [Number(name.slice(0, 20))] : []))
+    .sort((a, b) => a - b);
+}
+
+/** A table at a version, the newest by default; throws where an engine would. */
+export async function readLog(table: string, asked?: number): Promise<ReadTable> {
+  const names = readdirSync(join(table, '_delta_log'));
+  const numbered = (pattern: RegExp): number[] =>
+    names.flatMap((name) => (pattern.test(name) ? [Number(name.slice(0, 20))] : [])).sort((a, b) => a - b);
+  const commits = numbered(/^\d{20}\.json$/);
+  const checkpoints = numbered(/^\d{20}\.checkpoint\.parquet$/);
+  const version = asked ?? Math.max(commits.at(-1) ?? -1, checkpoints.at(-1) ?? -1);
+  const checkpoint = checkpoints.findLast((each) => each <= version) ?? -1;
+  const lines: Line[] = [];
+  const at = (number: number): string => join(table, '_delta_log', String(number).padStart(20, '0'));
+  if (checkpoint >= 0) {
+    const found = await ask(
+      ':memory:',
+      `select to_json(c)::varchar as line from read_parquet('${at(checkpoint).replaceAll("'", "''")}.checkpoint.parquet') as c`,
+    );
+    lines.push(...found.map((row) => line.parse(JSON.parse(String(row['line'])))));
+  }
+  for (let next = checkpoint + 1; next <= version; next += 1) {
+    const text = readFileSync(`${at(next)}.json`, 'utf8');
+    lines.push(
+      ...text
+        .trimEnd()
+        .split('\n')
+        .map((each) => line.parse(JSON.parse(each))),
+    );
+  }
+  const files = new Map<string, NonNullable<Line['add']>>();
+  let metaData: Line['metaData'];
+  let protocol: Line['protocol'];
+  for (const each of lines) {
+    if (each.remove) files.delete(each.remove.path);
+    if (each.add) files.set(each.add.path, each.add);
+    metaData = each.metaData ?? metaData;
+    protocol = each.protocol ?? protocol;
+  }
+  if (!metaData || !protocol) throw new Error(`${table} has no metadata at version ${version}`);
+  const { fields } = schema.parse(JSON.parse(metaData.schemaString));
+  const { partitionColumns, configuration } = metaData;
+  if (fields.some(({ type }) => type === 'timestamp_ntz') && protocol.minReaderVersion < 3)
+    throw new Error('timestamp_ntz');
+  return { version, files: [...files.values()], fields, partitionColumns, configuration };
+}
+
+const sqlTypes: Readonly<Record<string, string>> = {
+  long: 'BIGINT',
+  integer: 'INTEGER',
+  short: 'SMALLINT',
+  byte: 'TINYINT',
+  string: 'VARCHAR',
+  timestamp_ntz: 'TIMESTAMP',
+  timestamp: 'TIMESTAMPTZ',
+};
+
+const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+const text = (value: string): string => `'${value.replaceAll("'", "''")}'`;
+
+/** What stands after `from` to read a table at a version: every file by itself, absent columns NULL. */
+export async function deltaRows(table: string, asked?: number): Promise<string> {
+  const { files, fields, partitionColumns } = await readLog(table, asked);
+  const parts: string[] = [];
+  const fileOf = (path: string): string => text(join(table, decodeURIComponent(path)).replaceAll(/[*?[]/g, '[$&]'));
+  const list = files.map(({ path }) => fileOf(path)).join(', ');
+  const columns =
+    files.length === 0
+      ? []
+      : await ask(':memory:', `select file_name, name from parquet_schema([${list}]) where num_children is null`);
+  const inFile = new Map<unknown, Set<unknown>>();
+  for (const { file_name: name, name: column } of columns)
+    inFile.set(name, (inFile.get(name) ?? new Set()).add(column));
+  for (const { path, partitionValues } of files) {
+    const file = fileOf(path);
+    const held = inFile.get(join(table, decodeURIComponent(path))) ?? new Set();
+    const cells = fields.map(({ name, type }) => {
+      const sql = sqlTypes[type] ?? type;
+      if (partitionColumns.includes(name))
+        return `cast(${text(partitionValues[name] ?? '')} as ${sql}) as ${quoted(name)}`;
+      if (!held.has(name)) return `cast(null as ${sql}) as ${quoted(name)}`;
+      return type === 'timestamp' ? `timezone('UTC', ${quoted(name)}) as ${quoted(name)}` : quoted(name);
+    });
+    parts.push(`select ${cells.join(', ')} from read_parquet(${file}, hive_partitioning = false)`);
+  }
+  const nothing = `select ${fields.map(({ name, type }) => `cast(null as ${type === 'timestamp' ? 'TIMESTAMP' : (sqlTypes[type] ?? type)}) as ${quoted(name)}`).join(', ')} where false`;
+  return `(${[nothing, ...parts].join('\nunion all\n')})`;
+}
+
+/** Every row of a table at a version, in an order that depends on the rows alone. */
+export async function readDelta(table: string, asked?: number): Promise<Row[]> {
+  return sortedRows(await ask(':memory:', `select * from ${await deltaRows(table, asked)}`));
+}
+
+/** Rows as JSON, sorted. */
+export function sortedRows(rows: readonly Row[]): Row[] {
+  const keyed = rows.map((row) => {
+    const cells = Object.entries(row).sort(([one], [other]) => (one < other ? -1 : 1));
+    return JSON.stringify(Object.fromEntries(cells));
+  });
+  return keyed.sort().map((row) => z.record(z.string(), z.unknown()).parse(JSON.parse(row)));
+}

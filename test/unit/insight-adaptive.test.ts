@@ -1,0 +1,104 @@
+/** Adaptive ages: which milestones a history calls idle, and what leaving them out saves and costs in the simulated world. */
+
+import { describe, expect, test } from 'vitest';
+
+import { worthwhileAges } from '../../src/insight/adaptive-ages.ts';
+import { maturationOf, type Known } from '../../src/insight/maturation.ts';
+import { addDays, day, startOfDayAt, UTC } from '../../src/model/calendar.ts';
+import { milestoneAges } from '../../src/model/maturity.ts';
+import { passNights } from '../bench/nights/pass-nights.ts';
+import { ripen } from '../bench/nights/policy.ts';
+import { askWorld } from '../bench/nights/reported-rows.ts';
+import { nightsFromStart } from '../bench/nights/setting.ts';
+import { countMetric } from '../support/slice.ts';
+
+/** The median at each milestone; quartiles a hair away. */
+const curve = (...shares: readonly number[]): Known[] =>
+  shares.map((median, at) => ({
+    age: milestoneAges[at] ?? 0,
+    periods: 30,
+    q25: median - 0.001,
+    median,
+    q75: median + 0.001,
+  }));
+
+describe('worthwhile ages', () => {
+  const installs = countMetric('installs', 14);
+
+  test('are all 8 milestones without a history', () => {
+    expect(worthwhileAges([installs], new Map(), 0.01)).toEqual(milestoneAges);
+  });
+
+  test('leave out 3, 5 and 14 of a metric that moved by less than 1 % since the milestone kept before', () => {
+    const known = new Map([['installs', curve(0.8, 0.9, 0.905, 0.92, 0.925, 0.94, 0.96, 0.965)]]);
+    expect(worthwhileAges([installs], known, 0.01)).toEqual([1, 2, 4, 7, 10]);
+  });
+
+  test('add up small steps: 4 of 0.4 % each are not all skipped under a tolerance of 1 %', () => {
+    const known = new Map([['installs', curve(0.98, 0.984, 0.988, 0.992, 0.996, 1, 1, 1)]]);
+    expect(worthwhileAges([installs], known, 0.01)).toEqual([1, 4]);
+  });
+
+  test('keep an age for the one metric of two that still moves, or of which nothing is known', () => {
+    const still = curve(1, 1, 1, 1, 1, 1, 1, 1);
+    const moving = curve(0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8);
+    const two = [installs, countMetric('clicks', 14)];
+    expect(
+      worthwhileAges(
+        two,
+        new Map([
+          ['installs', still],
+          ['clicks', moving],
+        ]),
+        0.01,
+      ),
+    ).toEqual(milestoneAges);
+    expect(worthwhileAges(two, new Map([['installs', still]]), 0.01)).toEqual(milestoneAges);
+    expect(worthwhileAges([installs], new Map([['installs', still]]), 0.01)).toEqual([1]);
+  });
+});
+
+const NIGHTS = Number(process.env['RIPEN_NIGHTS'] ?? 40);
+const COHORTS = 24;
+
+test(`${NIGHTS} nights of adaptive ages ask for fewer rows than milestones, those for fewer than nightly, and no final cell is wrong`, () => {
+  const whole = nightsFromStart(NIGHTS, 10);
+  const wanted = new Set(['installs', 'clicks', 'network_cost']);
+  const setting = {
+    ...whole,
+    slice: { ...whole.slice, metrics: [...wanted] },
+    metrics: whole.metrics.filter(({ id }) => wanted.has(id)),
+  };
+  const first = day('2025-01-01');
+  const totalOf = (metric: string, at: number, age: number): number => {
+    const of = addDays(first, at);
+    const now = new Date(startOfDayAt(addDays(of, age), UTC).getTime() + 3 * 3_600_000);
+    const rows =
+      askWorld(setting.world, setting.slice, { start: of, end: addDays(of, 1) }, now)
+        .get(of)
+        ?.values() ?? [];
+    return [...rows].reduce((sum, row) => sum + Number(row[metric]), 0);
+  };
+  const known = new Map(
+    setting.metrics.map(({ id, horizonMs }) => {
+      const horizonDays = (horizonMs ?? 0) / 86_400_000;
+      const development = Array.from({ length: COHORTS }, (_, at) => ({
+        lastDay: at,
+        readings: milestoneAges
+          .filter((age) => age <= horizonDays)
+          .map((age) => ({ age, value: totalOf(id, at, age) })),
+        final: { age: horizonDays + 1, value: totalOf(id, at, horizonDays + 1) },
+      }));
+      return [id, maturationOf(development)];
+    }),
+  );
+  const ages = worthwhileAges(setting.metrics, known, 0.02);
+  expect(ages.length).toBeLessThan(milestoneAges.length);
+  const [adaptive, milestones, nightly] = passNights(
+    [ripen('adaptive', ages), ripen('milestones', 'milestones'), ripen('nightly', 'nightly')],
+    setting,
+  );
+  expect(adaptive?.rows).toBeLessThan(milestones?.rows ?? 0);
+  expect(milestones?.rows).toBeLessThan(nightly?.rows ?? 0);
+  expect([adaptive, milestones, nightly].map((outcome) => outcome?.wrongFinalCells)).toEqual([0, 0, 0]);
+});

@@ -1,0 +1,135 @@
+/** The statistics on the simulated world, whose final values are known: maturation, projections beside two baselines. */
+
+import { beforeAll, describe, expect, test } from 'vitest';
+
+import { scoresOf, type Score } from '../../src/insight/backtest.ts';
+import type { Cohort, Development } from '../../src/insight/development.ts';
+import { maturationOf } from '../../src/insight/maturation.ts';
+import { trialsOf } from '../../src/insight/trials.ts';
+import { addDays, day } from '../../src/model/calendar.ts';
+import { createWorld, type WorldOptions } from '../../src/simulator/world/world.ts';
+import { askWorld } from '../bench/nights/reported-rows.ts';
+import { slice } from '../support/slice.ts';
+
+const DAYS = Number(process.env['RIPEN_DAYS'] ?? 120);
+const SEED = Number(process.env['RIPEN_SEED'] ?? 1);
+const FIRST = day('2025-01-01');
+const START_HOUR = 'T03:00:00Z';
+
+/** The age in days at which a night first finds each metric final. */
+const finalAges = { installs: 8, cost: 15, all_revenue_total_d7: 9, all_revenue_total_d30: 32 } as const;
+type MetricName = keyof typeof finalAges;
+const metrics: readonly MetricName[] = ['installs', 'cost', 'all_revenue_total_d7', 'all_revenue_total_d30'];
+/** As `refresh: milestones` asks, and whenever some metric becomes final. */
+const fetchAges = [1, 2, 3, 4, 5, 7, 8, 9, 10, 14, 15, 32];
+const judgedAges = new Set([1, 3, 7, 14]);
+
+const daily = slice({
+  name: 'daily',
+  dimensions: ['day'],
+  metrics: [...metrics],
+});
+
+function developmentsOf(options: Partial<WorldOptions>, parameters = {}): Map<MetricName, Development> {
+  const asked = { ...daily, parameters: { ...daily.parameters, ...parameters } };
+  const world = createWorld(options);
+  const totals = new Map<string, number>();
+  for (let night = 1; night < DAYS + 32; night += 1) {
+    const now = new Date(`${addDays(FIRST, night)}${START_HOUR}`);
+    for (const age of fetchAges.filter((each) => each <= night && night - each < DAYS)) {
+      const of = addDays(FIRST, night - age);
+      const [row] =
+        askWorld(world, asked, { start: of, end: addDays(of, 1) }, now)
+          .get(of)
+          ?.values() ?? [];
+      for (const metric of metrics) totals.set(`${metric} ${night - age} ${age}`, Number(row?.[metric] ?? 0));
+    }
+  }
+  return new Map(
+    metrics.map((metric) => {
+      const valueOf = (at: number, age: number): number => totals.get(`${metric} ${at} ${age}`) ?? 0;
+      const cohorts = Array.from({ length: DAYS }, (_, at): Cohort => {
+        const readings = fetchAges
+          .filter((age) => age < finalAges[metric])
+          .map((age) => ({ age, value: valueOf(at, age) }));
+        return { lastDay: at, readings, final: { age: finalAges[metric], value: valueOf(at, finalAges[metric]) } };
+      });
+      return [metric, cohorts];
+    }),
+  );
+}
+
+function scores(developments: ReadonlyMap<MetricName, Development>, metric: MetricName): Score[] {
+  const own = developments.get(metric) ?? [];
+  const below = metric === 'all_revenue_total_d30' ? 'all_revenue_total_d7' : null;
+  const lower = new Map(below === null ? [] : [[below, developments.get(below) ?? []]]);
+  return scoresOf(own, trialsOf({ own, lower })).filter(({ age }) => judgedAges.has(age));
+}
+
+describe(`in a world of ${DAYS} days`, () => {
+  let developments: Map<MetricName, Development>;
+  let rows: { readonly metric: MetricName; readonly score: Score }[];
+
+  beforeAll(() => {
+    developments = developmentsOf({ seed: SEED, apps: 2, partners: 6, links: 24, rowsPerDay: 60 });
+    rows = metrics.flatMap((metric) => scores(developments, metric).map((score) => ({ metric, score })));
+  });
+
+  const of = (pick: (score: Score) => number | null, from = rows): number =>
+    from.reduce((sum, { score }) => sum + (pick(score) ?? 0), 0);
+
+  test('maturation is the curve of the world: half of the true shares lie between its quartiles', () => {
+    for (const [metric, development] of developments) {
+      for (const { age, q25, median, q75 } of maturationOf(development)) {
+        const shares = development.flatMap(({ readings, final }) => {
+          const value = readings.find((reading) => reading.age === age)?.value ?? 0;
+          return final === null || final.value === 0 ? [] : [value / final.value];
+        });
+        const inside = shares.filter((share) => q25 <= share && share <= q75).length / shares.length;
+        expect(inside, `${metric} at ${age}`).toBeGreaterThanOrEqual(0.45);
+        expect(q25 <= median && median <= q75).toBe(true);
+      }
+    }
+    const d7 = maturationOf(developments.get('all_revenue_total_d7') ?? []);
+    expect(d7.find(({ age }) => age === 1)?.median).toBeCloseTo(0.27, 1);
+  });
+
+  test('every row that is projected comes nearer than the values as they are, 5 times where less than half is known', () => {
+    const told = rows.filter(({ score }) => score.choice !== null);
+    expect(told.length).toBeGreaterThanOrEqual(9);
+    for (const { metric, score } of told) {
+      const [projected, asIs] = [score.medianError ?? 1, score.medianErrorAsIs ?? 0];
+      expect(projected, `${metric} at ${score.age}`).toBeLessThanOrEqual(asIs);
+      expect(projected * (asIs > 0.5 ? 5 : 1), `${metric} at ${score.age}`).toBeLessThanOrEqual(asIs);
+    }
+    const young = told.filter(({ score }) => (score.medianErrorAsIs ?? 0) > 0.5);
+    expect(young.length).toBeGreaterThanOrEqual(4);
+  });
+
+  test('all rows together come nearer than dividing by the average share, and none is off by more than a tenth above it', () => {
+    expect(of(({ medianError }) => medianError)).toBeLessThan(0.95 * of((score) => score.medianErrorAverageShare));
+    for (const { metric, score } of rows) {
+      expect(score.medianError, `${metric} at ${score.age}`).toBeLessThanOrEqual(
+        1.1 * (score.medianErrorAverageShare ?? 0),
+      );
+    }
+  });
+
+  test('the 80 % interval covers 70 to 90 % over all rows and at least 60 % in each', () => {
+    const judged = of(({ cohorts }) => cohorts);
+    const covered = of(({ cohorts, coverage }) => cohorts * (coverage ?? 0)) / judged;
+    expect(covered).toBeGreaterThanOrEqual(0.7);
+    expect(covered).toBeLessThanOrEqual(0.9);
+    expect(rows.filter(({ score }) => (score.coverage ?? 0) < 0.6)).toEqual([]);
+  });
+});
+
+test('with a handful of rows a day neither installs nor spend is projected at age 1, and each reason is told', () => {
+  const options = { seed: SEED, apps: 1, partners: 2, links: 4, rowsPerDay: 4 };
+  const sparse = developmentsOf(options, { country_code__in: 'US' });
+  const refused = [...scores(sparse, 'installs'), ...scores(sparse, 'cost')].filter(({ age }) => age === 1);
+  expect(refused).toHaveLength(2);
+  expect(refused.filter(({ choice }) => choice !== null)).toEqual([]);
+  expect(refused.at(-1)?.reason).toMatch(/the 80 % interval was [\d.]+ times as wide as the value itself/);
+  expect(refused[0]?.reason).toBe('the values as they are came nearer to the final ones');
+});
