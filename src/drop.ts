@@ -15,7 +15,7 @@ import { filesOfSlice } from './publish/lake.ts';
 import type { SliceFiles } from './publish/lake-store.ts';
 import { isTableOfLakes } from './publish/lake-table.ts';
 import { publish, type Publication } from './publish/publish.ts';
-import { refuseCopiesOfOthers, refuseUnwritablePlaces } from './unwritable-places.ts';
+import { refuseCopiesOfOthers, refuseUnwritablePlaces } from './run/unwritable-places.ts';
 import { forgetPeriods, forgetSlice, heldTables, rowsIn, type HeldTable } from './warehouse/forgetting.ts';
 import { openWarehouse } from './warehouse/opening.ts';
 import { recordSchemaChange } from './warehouse/runs.ts';

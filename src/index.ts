@@ -10,23 +10,23 @@ import type { Dropped, Loss } from './drop.ts';
 import type { Emit } from './events.ts';
 import type { CatalogItem, CatalogSection } from './model/catalog.ts';
 import type { Day, DayInterval } from './model/calendar.ts';
-import type { PlanReport } from './plan-report.ts';
+import type { PlanReport } from './run/plan-report.ts';
 import type { Publication } from './publish/publish.ts';
 import type { Simulator, SimulatorOptions } from './simulator/simulator.ts';
 import type { StatusReport } from './status/status-report.ts';
-import type { SyncSummary } from './sync-summary.ts';
+import type { SyncSummary } from './run/summary.ts';
 import type { Finding } from './commands/finding.ts';
 
 export type { Config } from './config/config.ts';
 export type { Emit, RunEvent } from './events.ts';
 export type { CatalogItem, CatalogSection } from './model/catalog.ts';
 export type { Day, DayInterval } from './model/calendar.ts';
-export type { PlanReport } from './plan-report.ts';
+export type { PlanReport } from './run/plan-report.ts';
 export type { Dropped, Loss } from './drop.ts';
 export type { Publication, Published } from './publish/publish.ts';
 export type { Simulator, SimulatorOptions } from './simulator/simulator.ts';
 export type { PeriodStatus, SliceStatus, StatusReport } from './status/status-report.ts';
-export type { FailureSummary, SliceSummary, SyncSummary } from './sync-summary.ts';
+export type { FailureSummary, SliceSummary, SyncSummary } from './run/summary.ts';
 export type { Finding } from './commands/finding.ts';
 export { exitCodeOf, Failure, type FailureCode, type FailureKind } from './errors.ts';
 
@@ -108,7 +108,7 @@ export async function plan(
   config: Config,
   options: Circumstances & { readonly slices?: readonly string[] } = {},
 ): Promise<PlanReport> {
-  const { explainPlan } = await import('./plan-report.ts');
+  const { explainPlan } = await import('./run/plan-report.ts');
   const { asOf = new Date(), slices = null, emit = silent, signal = never(), lockWaitMs = LOCK_WAIT_MS } = options;
   return explainPlan(config, { asOf, slices, lockWaitMs, emit, signal });
 }
@@ -137,7 +137,7 @@ export async function check(config: Config, options: Circumstances = {}): Promis
 export async function publish(config: Config, options: Circumstances = {}): Promise<Publication> {
   const { withWarehouse } = await import('./commands/open.ts');
   const { publish: publishCopies } = await import('./publish/publish.ts');
-  const { refuseUnwritablePlaces } = await import('./unwritable-places.ts');
+  const { refuseUnwritablePlaces } = await import('./run/unwritable-places.ts');
   await refuseUnwritablePlaces(config);
   const { emit = silent, signal = never(), lockWaitMs = LOCK_WAIT_MS } = options;
   return withWarehouse(config.warehouse, { mode: 'write', lockWaitMs, emit, signal }, async (warehouse) =>

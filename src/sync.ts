@@ -5,30 +5,30 @@
  * whatever could be loaded is committed when this returns, and every failure is in the summary.
  */
 
-import { withAdaptiveAges } from './adaptive-slices.ts';
+import { withAdaptiveAges } from './run/adaptive-slices.ts';
 import type { Config } from './config/config.ts';
 import type { Emit } from './events.ts';
 import { prepareTable, turnWeeks } from './load/slice-table.ts';
 import type { Target } from './load/target.ts';
 import type { WeekStart } from './model/calendar.ts';
-import { measureSlices, recordFinality, withNightlyAudits } from './measure-slices.ts';
+import { measureSlices, recordFinality, withNightlyAudits } from './run/measure-slices.ts';
 import type { Slice } from './model/slice.ts';
 import type { Window } from './model/window.ts';
 import { inOrder } from './plan/order.ts';
 import type { SlicePlan } from './plan/plan.ts';
 import { publish } from './publish/publish.ts';
-import { refreshCatalog } from './refresh-catalog.ts';
-import { completeDimensions, refreshDimensions } from './refresh-dimensions.ts';
-import { archiveCatalog, expireArchive } from './run-archive.ts';
-import { clockCheck } from './run-guards.ts';
-import { letPeriodsGo, planTargets, prepareTargets, swapComplete, type TableRun } from './run-tables.ts';
-import { runStages, type Run, type SyncRequest } from './run.ts';
-import { runWindows } from './run-windows.ts';
+import { refreshCatalog } from './run/refresh-catalog.ts';
+import { completeDimensions, refreshDimensions } from './run/refresh-dimensions.ts';
+import { archiveCatalog, expireArchive } from './run/archive.ts';
+import { clockCheck } from './run/guards.ts';
+import { letPeriodsGo, planTargets, prepareTargets, swapComplete, type TableRun } from './run/tables.ts';
+import { runStages, type Run, type SyncRequest } from './run/run.ts';
+import { runWindows } from './run/windows.ts';
 import type { Service } from './service/service.ts';
 import { openColumnReader, type ColumnReader } from './spool/columns/column-reader.ts';
 import { openSpool, type Spool } from './spool/spool.ts';
-import type { SyncSummary } from './sync-summary.ts';
-import { recordPlan } from './window-outcome.ts';
+import type { SyncSummary } from './run/summary.ts';
+import { recordPlan } from './run/outcome.ts';
 
 /** Refreshes what is due (or, for a backfill, what is asked for) and publishes. Throws as `runStages` does. */
 export async function sync(

@@ -11,7 +11,7 @@ import { Failure } from '../errors.ts';
 import { sharedText, SHARED_HINT } from '../publish/delta/publish-delta.ts';
 import { openTables, type DeltaTarget } from '../publish/delta/store.ts';
 import { askBucket } from '../publish/s3-lake.ts';
-import { unwritablePlaces } from '../unwritable-places.ts';
+import { unwritablePlaces } from '../run/unwritable-places.ts';
 import { warehouseFindings } from './check-warehouse.ts';
 import { findingOf, type Finding } from './finding.ts';
 

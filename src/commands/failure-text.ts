@@ -1,7 +1,7 @@
 /** Failures as text, gravest first. */
 
 import { exitCodes, failureCodes, Failure, type FailureCode, type FailureKind } from '../errors.ts';
-import type { FailureSummary } from '../sync-summary.ts';
+import type { FailureSummary } from '../run/summary.ts';
 import { jsonLine, type JsonLine, oneLine, printable } from './printable.ts';
 
 /** What is needed to print a failure; a thrown one and one of a summary both have it. */

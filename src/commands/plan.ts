@@ -1,6 +1,6 @@
 /** `ripen plan`: what the next sync would request, and why; asks the service nothing. */
 
-import { explainPlan, type PlannedSlice, type PlanReport } from '../plan-report.ts';
+import { explainPlan, type PlannedSlice, type PlanReport } from '../run/plan-report.ts';
 import { asOfInstant, durationOf } from './instant.ts';
 import { countText, groupedText, minuteText, percentText } from './measure.ts';
 import { namedSlices } from './named-slices.ts';

@@ -11,7 +11,7 @@ import { lakesDdl } from '../publish/ddl/lakes.ts';
 import { publish as publishCopies } from '../publish/publish.ts';
 import { replaceText } from '../publish/replacement.ts';
 import { reportText } from '../publish/report.ts';
-import { refuseUnwritablePlaces } from '../unwritable-places.ts';
+import { refuseUnwritablePlaces } from '../run/unwritable-places.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { failureLines } from './failure-text.ts';
 import { durationOf } from './instant.ts';

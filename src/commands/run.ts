@@ -3,8 +3,8 @@
 import type { Config } from '../config/config.ts';
 import { exitCodeOf } from '../errors.ts';
 import type { Emit } from '../events.ts';
-import type { FailureSummary } from '../sync-summary.ts';
-import type { SyncRequest } from '../run.ts';
+import type { FailureSummary } from '../run/summary.ts';
+import type { SyncRequest } from '../run/run.ts';
 import { groupedFailures } from '../status/failure-groups.ts';
 import { sync } from '../sync.ts';
 import { failuresOf, failuresText } from './failure-text.ts';

@@ -1,6 +1,6 @@
 /** A run's summary for people; pure. */
 
-import type { SliceSummary, SyncSummary } from '../sync-summary.ts';
+import type { SliceSummary, SyncSummary } from '../run/summary.ts';
 import { bytesText, countText, elapsedText, groupedText, minuteText, runText } from './measure.ts';
 import { tableText } from './table.ts';
 

@@ -20,7 +20,7 @@ import {
   wrongTotal,
   type ReportMutation,
 } from '../../src/simulator/mutations.ts';
-import type { SyncSummary } from '../../src/sync-summary.ts';
+import type { SyncSummary } from '../../src/run/summary.ts';
 import { column, contentOf, lastRun, query, storedAndTrue } from '../support/contents.ts';
 import { textWith } from '../support/matching.ts';
 import { askedReports, daysOf, reports, runNight, smallWorld } from '../support/night.ts';

@@ -3,7 +3,7 @@
  * stored with what the world said or will say, never with the ledger alone; each returns what it found broken.
  */
 
-import type { SyncSummary } from '../../src/sync-summary.ts';
+import type { SyncSummary } from '../../src/run/summary.ts';
 import { calm, isOneOf, saidOn, type TinyNight } from '../support/tiny-service.ts';
 import { dayNumber, dayText, offsetMs, type TinyReport } from '../support/tiny-world.ts';
 import { coveredOn, dimensionsOf, meaningOf, type SliceChoice } from './sequence.ts';

@@ -10,7 +10,7 @@ import * as z from 'zod';
 import { readCatalog, replaceCatalog } from '../../src/load/catalog-tables.ts';
 import { catalogFilters, catalogTables, type CatalogItem } from '../../src/model/catalog.ts';
 import type { FiltersData, Service } from '../../src/service/service.ts';
-import { refreshCatalog } from '../../src/refresh-catalog.ts';
+import { refreshCatalog } from '../../src/run/refresh-catalog.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 import { failureFrom } from '../support/scripted-server.ts';

@@ -6,7 +6,7 @@ import { gunzipSync } from 'node:zlib';
 
 import type { Config } from '../../src/config/config.ts';
 import { replay, type ReplayRequest } from '../../src/replay.ts';
-import type { SyncSummary } from '../../src/sync-summary.ts';
+import type { SyncSummary } from '../../src/run/summary.ts';
 import { query } from './contents.ts';
 import type { Scenario } from './scenario.ts';
 

@@ -6,12 +6,12 @@
 import type { HttpService } from '../../src/config/config.ts';
 import type { RunEvent } from '../../src/events.ts';
 import type { Slice } from '../../src/model/slice.ts';
-import type { SyncRequest } from '../../src/run.ts';
+import type { SyncRequest } from '../../src/run/run.ts';
 import { realClock, type Clock } from '../../src/service/clock.ts';
 import { connect } from '../../src/service/connect.ts';
 import type { FaultedRequest } from '../../src/simulator/faults.ts';
 import type { WorldOptions } from '../../src/simulator/world/world.ts';
-import type { SyncSummary } from '../../src/sync-summary.ts';
+import type { SyncSummary } from '../../src/run/summary.ts';
 import { sync } from '../../src/sync.ts';
 import { httpService, type Scenario } from './scenario.ts';
 import { swiftClock } from './scripted-server.ts';

@@ -19,7 +19,8 @@ const levels: readonly (readonly string[])[] = [
   ['service', 'spool', 'warehouse'],
   // Links go from the campaign API to their tables by themselves, beside the way of the reports.
   ['plan', 'extract', 'load', 'links', 'publish', 'spend', 'insight', 'status'],
-  // The files beside sync.ts, which alone know the order of the stages.
+  ['run'],
+  // sync.ts, replay.ts and drop.ts, which alone know the order of the stages.
   ['pipeline'],
   ['commands'],
   ['cli', 'index'],

@@ -9,7 +9,7 @@ import { summaryText } from '../../src/commands/summary-text.ts';
 import { tableText } from '../../src/commands/table.ts';
 import { textWidth } from '../../src/commands/text-width.ts';
 import { asFailure, Failure } from '../../src/errors.ts';
-import type { SyncSummary } from '../../src/sync-summary.ts';
+import type { SyncSummary } from '../../src/run/summary.ts';
 import { textOf } from './cli-recorded-shell.ts';
 
 describe('text from outside', () => {

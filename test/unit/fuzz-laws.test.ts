@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 
-import type { SyncSummary } from '../../src/sync-summary.ts';
+import type { SyncSummary } from '../../src/run/summary.ts';
 import { everythingSettles, laws, type RunNight } from '../fuzz/laws.ts';
 import { meaningOf, type SliceChoice } from '../fuzz/sequence.ts';
 import type { Stored, StoredRow } from '../fuzz/stored.ts';

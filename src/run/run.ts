@@ -2,21 +2,21 @@
 
 import { randomUUID } from 'node:crypto';
 
-import type { Config } from './config/config.ts';
-import { scrubbedJson } from './config/secret.ts';
-import { asFailure } from './errors.ts';
-import type { Emit } from './events.ts';
-import type { DayInterval } from './model/calendar.ts';
-import { LONGEST_TIMER_MS } from './model/duration.ts';
-import type { Slice } from './model/slice.ts';
-import { checkAsOf, chosenSlices, deadlineFailure } from './run-guards.ts';
-import { RunRecord } from './run-record.ts';
-import type { ServiceStatistics } from './service/service.ts';
-import type { SyncSummary } from './sync-summary.ts';
+import type { Config } from '../config/config.ts';
+import { scrubbedJson } from '../config/secret.ts';
+import { asFailure } from '../errors.ts';
+import type { Emit } from '../events.ts';
+import type { DayInterval } from '../model/calendar.ts';
+import { LONGEST_TIMER_MS } from '../model/duration.ts';
+import type { Slice } from '../model/slice.ts';
+import { checkAsOf, chosenSlices, deadlineFailure } from './guards.ts';
+import { RunRecord } from './record.ts';
+import type { ServiceStatistics } from '../service/service.ts';
+import type { SyncSummary } from './summary.ts';
 import { refuseCopiesOfOthers, refuseUnwritablePlaces } from './unwritable-places.ts';
-import { finishRun, startRun } from './warehouse/runs.ts';
-import { openWarehouse } from './warehouse/opening.ts';
-import type { Warehouse } from './warehouse/warehouse.ts';
+import { finishRun, startRun } from '../warehouse/runs.ts';
+import { openWarehouse } from '../warehouse/opening.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
 
 export interface RunRequest {
   readonly command: 'sync' | 'backfill' | 'replay';

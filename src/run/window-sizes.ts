@@ -1,7 +1,7 @@
 /** How large the windows of each slice were, which is learned for the next run's plan. */
 
-import { daysBetween } from './model/calendar.ts';
-import type { Window } from './model/window.ts';
+import { daysBetween } from '../model/calendar.ts';
+import type { Window } from '../model/window.ts';
 
 /** How large the windows of each slice were, and which were too heavy. */
 export class WindowSizes {

@@ -1,14 +1,14 @@
 /** The tables of a run's slices: prepared, planned for, swapped and let go of. */
 
-import { asFailure } from './errors.ts';
-import { letGo } from './load/let-go.ts';
-import { prepareTable, swapTables } from './load/slice-table.ts';
-import type { Target } from './load/target.ts';
-import type { Catalog } from './model/catalog.ts';
-import { isComplete, planSlice, type SlicePlan } from './plan/plan.ts';
+import { asFailure } from '../errors.ts';
+import { letGo } from '../load/let-go.ts';
+import { prepareTable, swapTables } from '../load/slice-table.ts';
+import type { Target } from '../load/target.ts';
+import type { Catalog } from '../model/catalog.ts';
+import { isComplete, planSlice, type SlicePlan } from '../plan/plan.ts';
 import type { Run, SyncRequest } from './run.ts';
-import { readSliceLedger } from './warehouse/ledger.ts';
-import { recordFailed } from './window-outcome.ts';
+import { readSliceLedger } from '../warehouse/ledger.ts';
+import { recordFailed } from './outcome.ts';
 
 /** A run that decides what is due. */
 export interface TableRun extends Run {

@@ -3,9 +3,9 @@
 import { realpath } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
-import type { Config, PublishTarget } from './config/config.ts';
-import { Failure } from './errors.ts';
-import { unfinishedPath } from './publish/replacement.ts';
+import type { Config, PublishTarget } from '../config/config.ts';
+import { Failure } from '../errors.ts';
+import { unfinishedPath } from '../publish/replacement.ts';
 
 /** A destination and everything that is written for it, links resolved: files, or folders with all they hold. */
 interface Claim {

@@ -1,16 +1,16 @@
 /** Brings the stored catalog up to the service's, when it is old or lacks a configured metric. */
 
-import type { Config } from './config/config.ts';
-import { asFailure, Failure } from './errors.ts';
-import type { Emit } from './events.ts';
-import type { Listing } from './load/catalog-held.ts';
-import { catalogSeenAt, readCatalog, replaceCatalog } from './load/catalog-tables.ts';
-import { catalogFilters, type Catalog } from './model/catalog.ts';
-import { isMetricItem, metricItems } from './model/metric.ts';
-import type { Slice } from './model/slice.ts';
-import type { Service } from './service/service.ts';
-import { recordWarning } from './warehouse/runs.ts';
-import type { Warehouse } from './warehouse/warehouse.ts';
+import type { Config } from '../config/config.ts';
+import { asFailure, Failure } from '../errors.ts';
+import type { Emit } from '../events.ts';
+import type { Listing } from '../load/catalog-held.ts';
+import { catalogSeenAt, readCatalog, replaceCatalog } from '../load/catalog-tables.ts';
+import { catalogFilters, type Catalog } from '../model/catalog.ts';
+import { isMetricItem, metricItems } from '../model/metric.ts';
+import type { Slice } from '../model/slice.ts';
+import type { Service } from '../service/service.ts';
+import { recordWarning } from '../warehouse/runs.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
 
 /** A nightly run refreshes it; a second run of the same night does not. */
 const FRESH_MS = 20 * 3_600_000;

@@ -1,12 +1,12 @@
 /** What a run did so far, and its summary at the end. Counting only: decides nothing. */
 
-import { exitCodeOf, type Failure } from './errors.ts';
-import type { Slice } from './model/slice.ts';
-import { labelOf, type Window } from './model/window.ts';
-import type { SlicePlan } from './plan/plan.ts';
-import type { Publication, Published } from './publish/publish.ts';
-import type { ServiceStatistics } from './service/service.ts';
-import type { FailureSummary, SliceSummary, SyncSummary } from './sync-summary.ts';
+import { exitCodeOf, type Failure } from '../errors.ts';
+import type { Slice } from '../model/slice.ts';
+import { labelOf, type Window } from '../model/window.ts';
+import type { SlicePlan } from '../plan/plan.ts';
+import type { Publication, Published } from '../publish/publish.ts';
+import type { ServiceStatistics } from '../service/service.ts';
+import type { FailureSummary, SliceSummary, SyncSummary } from './summary.ts';
 
 interface SliceCounts {
   planned: number;

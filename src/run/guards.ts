@@ -1,9 +1,9 @@
 /** What must hold before a run may ask for anything. Pure, but for the warning it emits. */
 
-import type { Config } from './config/config.ts';
-import { Failure } from './errors.ts';
-import type { Emit } from './events.ts';
-import type { Slice } from './model/slice.ts';
+import type { Config } from '../config/config.ts';
+import { Failure } from '../errors.ts';
+import type { Emit } from '../events.ts';
+import type { Slice } from '../model/slice.ts';
 
 /** Clocks in a well-run network differ by less. */
 const WORTH_A_WARNING_MS = 5 * 60_000;

@@ -1,6 +1,6 @@
 /** What a run did, as `--json` prints it; the shape is public interface. */
 
-import type { FailureCode } from './errors.ts';
+import type { FailureCode } from '../errors.ts';
 
 export interface SliceSummary {
   readonly name: string;

@@ -1,12 +1,12 @@
 /** Partners, links, and the views that lead from a row to both: brought up before and completed after the windows. */
 
-import { asFailure } from './errors.ts';
-import { refreshJoins } from './links/joins.ts';
-import { refreshLinks } from './links/refresh-links.ts';
-import { completePartners, refreshPartners } from './links/refresh-partners.ts';
+import { asFailure } from '../errors.ts';
+import { refreshJoins } from '../links/joins.ts';
+import { refreshLinks } from '../links/refresh-links.ts';
+import { completePartners, refreshPartners } from '../links/refresh-partners.ts';
 import type { Run } from './run.ts';
-import type { Service } from './service/service.ts';
-import { hasSucceededAt } from './warehouse/runs.ts';
+import type { Service } from '../service/service.ts';
+import { hasSucceededAt } from '../warehouse/runs.ts';
 
 /**
  * Asks for partners and links as configured, unless an earlier run of the same instant brought them. What fails is

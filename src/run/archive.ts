@@ -5,16 +5,16 @@
  * a configured archive everything here does nothing.
  */
 
-import type { Config } from './config/config.ts';
-import { asFailure } from './errors.ts';
-import { catalogSeenAt } from './load/catalog-tables.ts';
-import type { LoadResult } from './load/load-result.ts';
-import type { Catalog } from './model/catalog.ts';
-import type { DuePeriod, Window } from './model/window.ts';
-import { keepWindow, removeEntriesBefore } from './spool/archive.ts';
-import { keepCatalog } from './spool/archive-catalog.ts';
-import type { Spooled } from './spool/spool.ts';
-import { warn, type Outcomes } from './window-outcome.ts';
+import type { Config } from '../config/config.ts';
+import { asFailure } from '../errors.ts';
+import { catalogSeenAt } from '../load/catalog-tables.ts';
+import type { LoadResult } from '../load/load-result.ts';
+import type { Catalog } from '../model/catalog.ts';
+import type { DuePeriod, Window } from '../model/window.ts';
+import { keepWindow, removeEntriesBefore } from '../spool/archive.ts';
+import { keepCatalog } from '../spool/archive-catalog.ts';
+import type { Spooled } from '../spool/spool.ts';
+import { warn, type Outcomes } from './outcome.ts';
 
 export interface ArchivingRun extends Pick<Outcomes, 'warehouse' | 'runId' | 'emit'> {
   readonly config: Pick<Config, 'archiveMs'>;

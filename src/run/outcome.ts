@@ -1,16 +1,16 @@
 /** What becomes of a run's windows: planned, loaded or failed; counted in the run, recorded in the ledger, and told. */
 
-import { asFailure, Failure } from './errors.ts';
-import type { Emit } from './events.ts';
-import { load, type Loaded, type LoadRequest } from './load/load.ts';
-import type { LoadResult, LoadWarning } from './load/load-result.ts';
-import { labelOf, type Window } from './model/window.ts';
-import type { SlicePlan } from './plan/plan.ts';
-import type { RunRecord } from './run-record.ts';
-import type { Spooled } from './spool/spool.ts';
-import { learnParts } from './warehouse/ledger.ts';
-import { recordWarning } from './warehouse/runs.ts';
-import type { Warehouse } from './warehouse/warehouse.ts';
+import { asFailure, Failure } from '../errors.ts';
+import type { Emit } from '../events.ts';
+import { load, type Loaded, type LoadRequest } from '../load/load.ts';
+import type { LoadResult, LoadWarning } from '../load/load-result.ts';
+import { labelOf, type Window } from '../model/window.ts';
+import type { SlicePlan } from '../plan/plan.ts';
+import type { RunRecord } from './record.ts';
+import type { Spooled } from '../spool/spool.ts';
+import { learnParts } from '../warehouse/ledger.ts';
+import { recordWarning } from '../warehouse/runs.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
 
 /** Where outcomes are written down. */
 export interface Outcomes {

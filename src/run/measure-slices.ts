@@ -2,15 +2,15 @@
 
 import * as z from 'zod';
 
-import { refreshInsight } from './insight/insight.ts';
-import { prepareTable } from './load/slice-table.ts';
-import type { Target } from './load/target.ts';
-import { seedOf, withAudits } from './plan/audit.ts';
-import type { SlicePlan } from './plan/plan.ts';
+import { refreshInsight } from '../insight/insight.ts';
+import { prepareTable } from '../load/slice-table.ts';
+import type { Target } from '../load/target.ts';
+import { seedOf, withAudits } from '../plan/audit.ts';
+import type { SlicePlan } from '../plan/plan.ts';
 import type { Run, SyncRequest } from './run.ts';
-import { count } from './warehouse/shapes.ts';
-import { statement } from './warehouse/statements.ts';
-import { warn, type Outcomes } from './window-outcome.ts';
+import { count } from '../warehouse/shapes.ts';
+import { statement } from '../warehouse/statements.ts';
+import { warn, type Outcomes } from './outcome.ts';
 
 /** Measures each slice's live table; a table may have been swapped, or its weeks turned, since it was prepared. */
 export async function measureSlices(

@@ -4,11 +4,11 @@ import { constants } from 'node:fs';
 import { access, lstat, realpath, stat } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 
-import type { Config, PublishTarget } from './config/config.ts';
-import { Failure } from './errors.ts';
+import type { Config, PublishTarget } from '../config/config.ts';
+import { Failure } from '../errors.ts';
 import { overlappingPlaces } from './overlapping-places.ts';
-import { copiesOfOthers, identityOf } from './publish/identity.ts';
-import type { Warehouse } from './warehouse/warehouse.ts';
+import { copiesOfOthers, identityOf } from '../publish/identity.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
 
 type Destinations = Pick<Config, 'warehouse' | 'publish'>;
 

@@ -1,24 +1,24 @@
 /** What the next sync would ask for, why, and what that saves: reads the ledger, asks the service nothing. */
 
 import { withAdaptiveAges } from './adaptive-slices.ts';
-import type { Config } from './config/config.ts';
-import type { Emit } from './events.ts';
-import { readCatalog } from './load/catalog-tables.ts';
-import { daysBetween, lastDay } from './model/calendar.ts';
-import { emptyLedger, type SliceTable } from './model/ledger.ts';
-import { metricsOf, nothingRemembered, type Metric } from './model/metric.ts';
-import { readRemembered } from './load/remembered.ts';
-import { stateOf } from './model/maturity.ts';
-import type { Period } from './model/period.ts';
-import type { Slice } from './model/slice.ts';
-import type { DueReason, Window } from './model/window.ts';
-import { withAudits, type Audited } from './plan/audit.ts';
-import { planSlice, type SlicePlan } from './plan/plan.ts';
-import { rowsPerDay } from './plan/sizing.ts';
-import { chosenSlices } from './run-guards.ts';
-import { readSliceLedger } from './warehouse/ledger.ts';
-import { openWarehouse, warehouseExists } from './warehouse/opening.ts';
-import type { Warehouse } from './warehouse/warehouse.ts';
+import type { Config } from '../config/config.ts';
+import type { Emit } from '../events.ts';
+import { readCatalog } from '../load/catalog-tables.ts';
+import { daysBetween, lastDay } from '../model/calendar.ts';
+import { emptyLedger, type SliceTable } from '../model/ledger.ts';
+import { metricsOf, nothingRemembered, type Metric } from '../model/metric.ts';
+import { readRemembered } from '../load/remembered.ts';
+import { stateOf } from '../model/maturity.ts';
+import type { Period } from '../model/period.ts';
+import type { Slice } from '../model/slice.ts';
+import type { DueReason, Window } from '../model/window.ts';
+import { withAudits, type Audited } from '../plan/audit.ts';
+import { planSlice, type SlicePlan } from '../plan/plan.ts';
+import { rowsPerDay } from '../plan/sizing.ts';
+import { chosenSlices } from './guards.ts';
+import { readSliceLedger } from '../warehouse/ledger.ts';
+import { openWarehouse, warehouseExists } from '../warehouse/opening.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
 
 export interface PlannedWindow {
   readonly first_day: string;

@@ -1,13 +1,13 @@
 /** Slices that are asked for at adaptive ages, with the ages that their own history gives. */
 
-import { worthwhileAges } from './insight/adaptive-ages.ts';
-import type { Known } from './insight/maturation.ts';
-import { metricsOf } from './model/metric.ts';
-import { readCatalog } from './load/catalog-tables.ts';
-import type { Slice } from './model/slice.ts';
-import { maturationRow } from './status/ripening.ts';
-import { statement } from './warehouse/statements.ts';
-import type { Warehouse } from './warehouse/warehouse.ts';
+import { worthwhileAges } from '../insight/adaptive-ages.ts';
+import type { Known } from '../insight/maturation.ts';
+import { metricsOf } from '../model/metric.ts';
+import { readCatalog } from '../load/catalog-tables.ts';
+import type { Slice } from '../model/slice.ts';
+import { maturationRow } from '../status/ripening.ts';
+import { statement } from '../warehouse/statements.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
 
 /** The slices, those with a tolerance with the ages that are worth a request; every milestone before there is a history. */
 export async function withAdaptiveAges(warehouse: Warehouse, slices: readonly Slice[]): Promise<Slice[]> {

@@ -5,23 +5,23 @@
  * anew, or failed. One failed window never takes the others down; refused credentials take them all.
  */
 
-import type { Config } from './config/config.ts';
-import { Failure } from './errors.ts';
-import { extract, type Asking, type Missed, type PartAnswers } from './extract/extract.ts';
-import type { LoadRequest } from './load/load.ts';
-import { readKnownValues } from './load/known-values.ts';
-import type { LoadResult, Shortfall } from './load/load-result.ts';
-import type { Target } from './load/target.ts';
-import { daysBetween, type WeekStart } from './model/calendar.ts';
-import type { Part } from './model/part.ts';
-import type { Slice } from './model/slice.ts';
-import { labelOf, type Window } from './model/window.ts';
-import { splitByPeriods, splitParts } from './plan/split.ts';
-import { archiveLoaded } from './run-archive.ts';
-import type { Service } from './service/service.ts';
-import type { Spool, Spooled } from './spool/spool.ts';
-import { learnMaxDays, relaxMaxDays } from './warehouse/ledger.ts';
-import { loadBatch, recordFailed, recordLoaded, warn, type Outcomes } from './window-outcome.ts';
+import type { Config } from '../config/config.ts';
+import { Failure } from '../errors.ts';
+import { extract, type Asking, type Missed, type PartAnswers } from '../extract/extract.ts';
+import type { LoadRequest } from '../load/load.ts';
+import { readKnownValues } from '../load/known-values.ts';
+import type { LoadResult, Shortfall } from '../load/load-result.ts';
+import type { Target } from '../load/target.ts';
+import { daysBetween, type WeekStart } from '../model/calendar.ts';
+import type { Part } from '../model/part.ts';
+import type { Slice } from '../model/slice.ts';
+import { labelOf, type Window } from '../model/window.ts';
+import { splitByPeriods, splitParts } from '../plan/split.ts';
+import { archiveLoaded } from './archive.ts';
+import type { Service } from '../service/service.ts';
+import type { Spool, Spooled } from '../spool/spool.ts';
+import { learnMaxDays, relaxMaxDays } from '../warehouse/ledger.ts';
+import { loadBatch, recordFailed, recordLoaded, warn, type Outcomes } from './outcome.ts';
 import { WindowSizes } from './window-sizes.ts';
 
 export interface WindowRun extends Omit<LoadRequest, 'target'>, Outcomes {

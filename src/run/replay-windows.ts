@@ -4,13 +4,13 @@
  * A window counts as fetched when the archive says so, whatever the clock says now.
  */
 
-import { Failure } from './errors.ts';
-import type { LoadResult } from './load/load-result.ts';
-import type { Target } from './load/target.ts';
-import type { ArchivedWindow } from './spool/archive-choice.ts';
-import { spooledFrom } from './spool/archive-contents.ts';
-import { learnWeekStart } from './warehouse/ledger.ts';
-import { loadBatch, recordFailed, recordLoaded, type Outcomes } from './window-outcome.ts';
+import { Failure } from '../errors.ts';
+import type { LoadResult } from '../load/load-result.ts';
+import type { Target } from '../load/target.ts';
+import type { ArchivedWindow } from '../spool/archive-choice.ts';
+import { spooledFrom } from '../spool/archive-contents.ts';
+import { learnWeekStart } from '../warehouse/ledger.ts';
+import { loadBatch, recordFailed, recordLoaded, type Outcomes } from './outcome.ts';
 
 export interface ReplayedRun extends Outcomes {
   readonly signal: AbortSignal;
