@@ -41,6 +41,7 @@ interface Place {
   /** The service's address, and the night it stands at. */
   readonly origin: string;
   readonly overHttp: boolean;
+  readonly audits: boolean;
   readonly standAt: (night: TinyNight) => void;
   /** Letters of the laws to hold. */
   readonly held: string;
@@ -66,6 +67,7 @@ export async function runSequence(sequence: Sequence, held: string, onBroken: On
     start: sequence.start,
     origin: server?.origin ?? NOWHERE,
     overHttp,
+    audits: sequence.audits,
     standAt: (night) => (standing = night),
     held,
     onBroken,
@@ -78,7 +80,7 @@ export async function runSequence(sequence: Sequence, held: string, onBroken: On
       slice = index === 0 ? slice : changedSlice(slice, change);
       nights.push(await runNight(place, { world, mood, nowMs: instants[index] ?? 0 }, slice));
       hold(place, nights);
-      if (held.includes('e')) await holdRepeated(place, nights, index);
+      if (held.includes('e') && !sequence.audits) await holdRepeated(place, nights, index);
     }
     if (held.includes('d')) await holdSettled(place, nights, { world, mood: calm, nowMs: Math.max(...instants) });
   } finally {
@@ -113,7 +115,7 @@ async function holdSettled(place: Place, nights: RunNight[], last: TinyNight): P
   if (broken.length > 0) place.onBroken(new LawBroken('d', nights.length - 1, broken));
 }
 
-/** e. A second run at the same instant asks nothing and changes nothing, unless something failed. */
+/** e. A second run at the same instant asks nothing and changes nothing, unless something failed or final cells are audited. */
 async function holdRepeated(place: Place, nights: readonly RunNight[], index: number): Promise<void> {
   const run = nights.at(-1);
   if (run === undefined || run.summary.failures.length > 0) return;
@@ -148,12 +150,13 @@ function wireTo(config: Config): Service {
 }
 
 /** The configuration as its file states it: what a stranger would write, read by the front door. */
-async function configOf({ directory, start, origin }: Place, slice: SliceChoice): Promise<Config> {
+async function configOf({ directory, start, origin, audits }: Place, slice: SliceChoice): Promise<Config> {
   const document = {
     service: { base_url: origin, reports_url: origin, token: '${RIPEN_TOKEN}', max_starts_per_second: 50 },
     warehouse: 'warehouse.duckdb',
     partners: false,
     links: false,
+    audit: audits ? 1 : 0,
     slices: [settingsOf(slice, start)],
   };
   await writeFile(join(directory, 'ripen.yaml'), JSON.stringify(document));

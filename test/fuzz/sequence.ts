@@ -44,6 +44,8 @@ export interface Sequence {
   readonly start: string;
   readonly slice: SliceChoice;
   readonly nights: readonly Night[];
+  /** Whether each night asks for a window of final cells again. */
+  readonly audits: boolean;
 }
 
 /** The settings of a slice, as its configuration states them. */
@@ -274,6 +276,7 @@ export const sequences: fc.Arbitrary<Sequence> = fc.record({
     })
     .map((slice): SliceChoice => stretched(slice)),
   nights: fc.array(night, { minLength: 1, maxLength: 7 }),
+  audits: mostly<boolean>(false, fc.constant(true), 3),
 });
 
 /** The instants of a sequence's nights, in ms. */
