@@ -19,6 +19,7 @@ import {
   TinyRefusal,
   tinyReport,
   tinyTextDimensions,
+  tinyValues,
   type Parameters,
   type TinyReport,
   type TinyWorld,
@@ -185,6 +186,12 @@ export function tinyCatalog({ mood }: Pick<TinyNight, 'mood'>): ReadonlyMap<stri
     'dimensions',
     tinyTextDimensions.map((id) => item('dimensions', id, '', 'string')),
   );
+  for (const [list, ids] of Object.entries(tinyValues)) {
+    byList.set(
+      list,
+      ids.map((id) => item(list, id, '', 'string')),
+    );
+  }
   const overview = byList.get('overview_metrics') ?? [];
   const cohort = byList.get('cohort_metrics') ?? [];
   if (mood.catalog === 'a list empty') byList.set('overview_metrics', []);

@@ -99,6 +99,8 @@ const apps = ['appaaaaaaaaa', 'appbbbbbbbbb'] as const;
 const systems = ['ios', 'android'] as const;
 const plainCountries = ['de', 'us', 'br', 'jp'] as const;
 const oddCountries = ['', "O'Neil", 'unknown', 'DE', 'München ☂', 'null', '=1+1'] as const;
+/** The values that filters-data lists; as with a real service, not every value of the reports is among them. */
+export const tinyValues = { apps, countries: plainCountries, os_names: systems } as const;
 /** By currency, the price of a unit of account in eighths: exact in millionths after rounding. */
 const eighths: ReadonlyMap<string, number> = new Map([
   ['USD', 8],
