@@ -44,6 +44,8 @@ export interface Shortfall {
   readonly differences: ReadonlyMap<string, number>;
   /** Too heavy, or cut by a limit or in the service's own words: only smaller questions can help. */
   readonly isCut: boolean;
+  /** Whether only metrics disagree of which it is assumed, from their names, that they add up. */
+  readonly isAssumed: boolean;
 }
 
 export interface LoadWarning {

@@ -151,6 +151,7 @@ async function proveWindow(
       rows: parts[partNo]?.rowCount ?? 0,
       differences: differencesOf(comparisons),
       isCut: against === null,
+      isAssumed: against?.isAssumed === true,
     });
   }
   const whole = first === null && window.parts.length > 1 ? proveWhole(sums, proofs, spooled.whole) : null;

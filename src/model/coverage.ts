@@ -7,7 +7,7 @@
 
 import { addDays, bucketOf, dayAt, type DayInterval, type WeekStart } from './calendar.ts';
 import type { LoadedPeriod } from './ledger.ts';
-import { bucketFor, daysEarlier, periodsOf, resolveDatePeriod, type Period } from './period.ts';
+import { bucketFor, datePeriodEnd, daysEarlier, periodsOf, resolveDatePeriod, type Period } from './period.ts';
 import type { Slice } from './slice.ts';
 
 type Covering = Pick<Slice, 'datePeriod' | 'grain' | 'retainDays' | 'utcOffset'>;
@@ -15,7 +15,8 @@ type Covering = Pick<Slice, 'datePeriod' | 'grain' | 'retainDays' | 'utcOffset'>
 /**
  * The days from the first that was ever loaded, or the start of the date period where that is earlier, to the end of the
  * date period or the last that was loaded, without days that have not begun and without what the slice lets go; null for
- * none. Without a date dimension it is the date period alone, which is one period.
+ * none. Without a date dimension it is the date period alone, which is one period, or the one loaded last where a rolling
+ * start has passed a fixed end.
  */
 export function coverageOf(
   slice: Covering,
@@ -24,12 +25,16 @@ export function coverageOf(
   weekStartsOn: WeekStart,
 ): DayInterval | null {
   const stated = resolveDatePeriod(slice.datePeriod, asOf, slice.utcOffset, weekStartsOn);
-  if (slice.grain === null) return stated;
+  if (slice.grain === null) return stated ?? held[0]?.asked ?? null;
   const intervals = [...(stated === null ? [] : [stated]), ...held.map(({ asked }) => asked)];
   const [first, ...others] = intervals;
   if (first === undefined) return null;
   const tomorrow = addDays(dayAt(asOf, slice.utcOffset), 1);
   let { start, end } = first;
+  // A rolling start that has passed a fixed end leaves the days before that end wanted.
+  const statedEnd = datePeriodEnd(slice.datePeriod, asOf, slice.utcOffset, weekStartsOn);
+  const { first: from, last } = slice.datePeriod;
+  if (!('day' in from) && 'day' in last && statedEnd > end) end = statedEnd;
   for (const other of others) {
     if (other.start < start) start = other.start;
     if (other.end > end) end = other.end;

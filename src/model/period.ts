@@ -55,11 +55,15 @@ export function resolveDatePeriod(
   offset: UtcOffset,
   weekStartsOn: WeekStart = DEFAULT_WEEK_START,
 ): DayInterval | null {
+  const start = resolveBound(period.first, dayAt(asOf, offset), weekStartsOn);
+  const end = datePeriodEnd(period, asOf, offset, weekStartsOn);
+  return start < end ? { start, end } : null;
+}
+
+/** The day after the last that a date period covers at an instant, also where a rolling start has passed its end. */
+export function datePeriodEnd({ last }: DatePeriod, asOf: Date, offset: UtcOffset, weekStartsOn: WeekStart): Day {
   const today = dayAt(asOf, offset);
-  const first = resolveBound(period.first, today, weekStartsOn);
-  const last = resolveBound(period.last, today, weekStartsOn);
-  const asked = earliest(last, today, LAST_DAY);
-  return first > asked ? null : { start: first, end: addDays(asked, 1) };
+  return addDays(earliest(resolveBound(last, today, weekStartsOn), today, LAST_DAY), 1);
 }
 
 function resolveBound(bound: DateBound, today: Day, weekStartsOn: WeekStart): Day {

@@ -73,7 +73,7 @@ function tooLarge({ window, answers }: Spooled): LoadResult {
     facts: { bytes: largest },
     hint: 'Give the slice fewer dimensions or metrics, or filter it, so that one period is smaller.',
   });
-  const shortfall = { rows: 0, differences: new Map<string, number>(), isCut: true };
+  const shortfall = { rows: 0, differences: new Map<string, number>(), isCut: true, isAssumed: false };
   const shortfalls = new Map(part === undefined ? [] : [[part, shortfall]]);
   return { kind: 'split', window, failure, shortfalls, values: new Map(), rows: new Map() };
 }

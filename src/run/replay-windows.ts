@@ -10,6 +10,7 @@ import type { Target } from '../load/target.ts';
 import type { ArchivedWindow } from '../spool/archive-choice.ts';
 import { spooledFrom } from '../spool/archive-contents.ts';
 import { learnWeekStart } from '../warehouse/ledger.ts';
+import { stopSumming, suspectedBy } from './odd-metrics.ts';
 import { loadBatch, recordFailed, recordLoaded, type Outcomes } from './outcome.ts';
 
 export interface ReplayedRun extends Outcomes {
@@ -33,24 +34,32 @@ export async function replayWindows(
     const { asOf, metrics } = batch.entry;
     // The ledger learns which metrics came, so that those added since are due.
     const asked = { ...slice, metrics: slice.metrics.filter((metric) => metrics.includes(metric)) };
-    const outcome = await loadBatch(
-      batch.windows.map((window) => spooledFrom(window, slice)),
+    const request = {
+      warehouse: run.warehouse,
+      runId: run.runId,
+      asOf,
       // Whatever was archived had been accepted, losses too.
-      {
-        warehouse: run.warehouse,
-        target: { ...target, slice: asked },
-        runId: run.runId,
-        asOf,
-        acceptLoss: true,
-        // What it would write beside the archive is not the archive's.
-        columnReader: null,
-      },
-    );
-    target = { ...outcome.target, slice };
-    for (const result of outcome.results) {
-      const isLoaded = await afterLoad(result, target.fingerprint, run);
-      loaded += isLoaded ? 1 : 0;
+      acceptLoss: true,
+      // What it would write beside the archive is not the archive's.
+      columnReader: null,
+    };
+    const spooled = batch.windows.map((window) => spooledFrom(window, slice));
+    const outcome = await loadBatch(spooled, { ...request, target: { ...target, slice: asked } });
+    ({ target } = outcome);
+    for (const first of outcome.results) {
+      let results: readonly LoadResult[] = [first];
+      const odd = suspectedBy(first);
+      const again = spooled.find(({ window }) => window === first.window);
+      if (odd.length > 0 && again !== undefined) {
+        target = await stopSumming(odd, target, again, run);
+        ({ results, target } = await loadBatch([again], { ...request, target }));
+      }
+      for (const result of results) {
+        const isLoaded = await afterLoad(result, target.fingerprint, run);
+        loaded += isLoaded ? 1 : 0;
+      }
     }
+    target = { ...target, slice };
   }
   return loaded;
 }

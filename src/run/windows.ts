@@ -15,12 +15,13 @@ import type { Target } from '../load/target.ts';
 import { daysBetween, type WeekStart } from '../model/calendar.ts';
 import type { Part } from '../model/part.ts';
 import type { Slice } from '../model/slice.ts';
-import { labelOf, type Window } from '../model/window.ts';
+import { labelOf, windowOf, type Window } from '../model/window.ts';
 import { splitByPeriods, splitParts } from '../plan/split.ts';
 import { archiveLoaded } from './archive.ts';
 import type { Service } from '../service/service.ts';
 import type { Spool, Spooled } from '../spool/spool.ts';
 import { learnMaxDays, relaxMaxDays } from '../warehouse/ledger.ts';
+import { isWhole, stopSumming, suspectedBy } from './odd-metrics.ts';
 import { loadBatch, recordFailed, recordLoaded, warn, type Outcomes } from './outcome.ts';
 import { WindowSizes } from './window-sizes.ts';
 
@@ -142,6 +143,13 @@ async function afterLoad(
     case 'split': {
       const spooled = batch.find((each) => each.window === window);
       const hopeless = window.periods.length > 1 ? null : withoutProgress(result, run);
+      const odd = isWhole(result, hopeless !== null) ? suspectedBy(result) : [];
+      const target = run.targets.get(window.slice.name);
+      if (odd.length > 0 && spooled !== undefined && target !== undefined) {
+        run.targets.set(window.slice.name, await stopSumming(odd, target, spooled, run));
+        run.queue.unshift(afresh(windowOf(window.slice, window.fingerprint, window.periods)));
+        break;
+      }
       if (spooled === undefined || hopeless !== null) {
         recordFailed(hopeless === null ? result.failure : told(result.failure, hopeless), window, run);
         break;
@@ -187,7 +195,7 @@ function provenAnswers(
  * no nearer to the totals.
  */
 function withoutProgress({ shortfalls, rows }: Split, { divisions }: TrackedRun): string | null {
-  for (const [part, { isCut }] of shortfalls) {
+  for (const [part, { isCut, isAssumed }] of shortfalls) {
     const division = divisions.get(part);
     if (division === undefined || isCut) continue;
     const { shortfall, halves } = division;
@@ -196,7 +204,8 @@ function withoutProgress({ shortfalls, rows }: Split, { divisions }: TrackedRun)
       const away = halves.reduce((sum, half) => sum + (shortfalls.get(half)?.differences.get(metric) ?? 0), 0);
       return away < before;
     });
-    if (!isNearer && brought <= shortfall.rows) return 'dividing it brought no more rows';
+    // A sum of what does not add up comes nearer by chance.
+    if ((isAssumed || !isNearer) && brought <= shortfall.rows) return 'dividing it brought no more rows';
   }
   return null;
 }

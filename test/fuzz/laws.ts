@@ -218,6 +218,8 @@ export const everythingSettles: Law = (told) => {
     .filter((period) => {
       const isCut = period.askedStart !== period.start || period.askedEnd !== period.end;
       if (isCut) return period.state !== 'cut';
+      // The one period of a slice without dates moves with the nights: any failure of the slice names it.
+      if (slice.grain === 'none' && summary.failures.length > 0) return false;
       return period.state !== 'final' && period.state !== 'empty' && !isNamed(period, summary, stored);
     });
   const [first] = unsettled;

@@ -74,3 +74,23 @@ test('two calculated metrics that do not add up are told once, not summed, and n
   expect(askedReports(scenario).length).toBeGreaterThan(before);
   expect(await column(scenario, "select count(*) from ripen.warnings where code = 'NOT_ADDITIVE'")).toEqual(['2']);
 });
+
+test('of a slice with no other metric than calculated ones every row is loaded, and told as not verified', async () => {
+  const of = { ...daily, metrics: calculatedMetrics.map(({ id }) => id) };
+  await openWorld({ metrics: calculatedMetrics }, of);
+  expect((await runNight(scenario, NOW)).failures).toEqual([]);
+  const { stored, truth } = await storedAndTrue(scenario, of, DAYS, NOW);
+  expect(stored).toEqual(truth);
+  expect(await column(scenario, 'select distinct verdict from ripen.periods')).toEqual(['unverifiable']);
+  expect(await column(scenario, "select count(*) > 0 from ripen.warnings where code = 'NOT_ADDITIVE'")).toEqual([
+    'true',
+  ]);
+});
+
+test('where such a slice is cut at 120 rows besides, nothing is loaded, as nothing can tell when it is whole', async () => {
+  const of = { ...daily, metrics: calculatedMetrics.map(({ id }) => id) };
+  await openWorld({ metrics: calculatedMetrics, cap }, of);
+  const summary = await runNight(scenario, NOW);
+  expect(new Set(summary.failures.map(({ code }) => code))).toEqual(new Set(['DATA_INCOMPLETE']));
+  expect(await column(scenario, 'select count(*) from ripen.loads')).toEqual(['0']);
+});

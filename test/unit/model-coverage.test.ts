@@ -52,6 +52,12 @@ describe('the coverage of a slice', () => {
       '2026-01-01:2026-03-01',
     ],
     [
+      'a rolling start that has passed a fixed end reaches to that end',
+      { first: { daysAgo: 5 }, last: { day: day('2026-03-03') } },
+      ['2026-03-01:2026-03-02'],
+      '2026-03-01:2026-03-03',
+    ],
+    [
       'a date period to come is what was loaded before',
       fixed('2026-08-01', '2026-08-10'),
       ['2026-03-01:2026-03-02'],
