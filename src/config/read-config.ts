@@ -13,7 +13,6 @@ import { buildService } from './build-service.ts';
 import { buildSlice } from './build-slice.ts';
 import { byPosition, configInvalid, type Finding, type SettingPath } from './config-problems.ts';
 import type { Config, PublishTarget } from './config.ts';
-import { deepFrozen } from './deep-frozen.ts';
 import type { Environment } from './environment-variables.ts';
 import { isMapping, valueAt } from './plain-values.ts';
 import { bucketAndPrefix } from './publish-settings.ts';
@@ -209,4 +208,13 @@ function buildTarget(target: Settings['publish'][number], base: string): Publish
   const { endpoint = null, region = null, path_style: pathStyle = endpoint !== null } = target;
   const path = `s3://${place.bucket}${place.prefix === '' ? '' : `/${place.prefix}`}`;
   return [{ ...kept, path, mode, store: { ...place, endpoint, region, pathStyle } }];
+}
+
+/** The value itself, with every object and list in it frozen; instances of classes are left as they are. */
+function deepFrozen<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
+  const isPlain = Array.isArray(value) || Object.getPrototypeOf(value) === Object.prototype;
+  if (!isPlain) return value;
+  for (const inner of Object.values(value)) deepFrozen(inner);
+  return Object.freeze(value);
 }

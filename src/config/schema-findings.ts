@@ -1,9 +1,8 @@
 /** What the schema has against a file's values, said in words people use. */
 
-import type { z } from 'zod';
+import { z } from 'zod';
 
-import { suggestion, type Finding, type SettingPath } from './config-problems.ts';
-import { knownKeys } from './known-keys.ts';
+import { type Finding, type SettingPath, suggestion } from './config-problems.ts';
 import { nearest } from './nearest.ts';
 import { kindOf, valueAt } from './plain-values.ts';
 
@@ -109,3 +108,29 @@ const quoteAdvice = (expected: string, value: unknown): string =>
 /** The names a choice of forms would have accepted. */
 const namesOf = (issue: z.core.$ZodIssueInvalidUnion): string[] =>
   issue.errors.flat().flatMap((inner) => (inner.code === 'invalid_value' ? inner.values.map(String) : []));
+
+/** The keys known at a place, in declared order; of alternatives all. Empty where any key is allowed, or none. */
+function knownKeys(schema: z.core.$ZodType, path: SettingPath): string[] {
+  const mappings = path.reduce<z.core.$ZodType[]>(
+    (schemas, step) => schemas.flatMap((at) => childrenOf(at, step)),
+    [...alternativesOf(schema)],
+  );
+  return [...new Set(mappings.flatMap((at) => (at instanceof z.ZodObject ? Object.keys(at.shape) : [])))];
+}
+
+function childrenOf(schema: z.core.$ZodType, step: string | number): z.core.$ZodType[] {
+  if (schema instanceof z.ZodArray) return alternativesOf(schema.element);
+  if (schema instanceof z.ZodRecord) return alternativesOf(schema.valueType);
+  if (!(schema instanceof z.ZodObject)) return [];
+  const shape: Readonly<Record<string, z.core.$ZodType>> = schema.shape;
+  const child = Object.hasOwn(shape, step) ? shape[step] : undefined;
+  return child === undefined ? [] : alternativesOf(child);
+}
+
+/** The schemas a value may match once defaults and options are unwrapped. */
+function alternativesOf(schema: z.core.$ZodType): z.core.$ZodType[] {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault) return alternativesOf(schema.unwrap());
+  if (schema instanceof z.ZodPipe) return alternativesOf(schema.in);
+  if (schema instanceof z.ZodUnion) return schema.options.flatMap(alternativesOf);
+  return [schema];
+}

@@ -12,7 +12,7 @@ import type { Emit } from '../events.ts';
 import type { Part } from '../model/part.ts';
 import type { Slice } from '../model/slice.ts';
 import { labelOf, reportParameters, type Window } from '../model/window.ts';
-import { linkSignals } from '../service/linked-signal.ts';
+import { linkSignals } from '../service/clock.ts';
 import { nextPageOf, type ReportPage, type SavedBody, type Service } from '../service/service.ts';
 import { quoteLongNumbers } from '../spool/long-numbers.ts';
 import type { Spool, Spooled, SpooledAnswer, WholeAnswer } from '../spool/spool.ts';

@@ -13,7 +13,7 @@ import { gunzip } from 'node:zlib';
 import { asFailure } from '../errors.ts';
 import { isDateDimension, metricFilters } from '../model/dimension.ts';
 import { reportParameters, type Window } from '../model/window.ts';
-import { parseJson } from '../service/json-text.ts';
+import { parseJson } from '../service/json-answer.ts';
 import type { SavedBody, Service } from '../service/service.ts';
 import type { Spool, WholeAnswer } from '../spool/spool.ts';
 import { onDisk } from '../spool/on-disk.ts';

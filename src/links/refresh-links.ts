@@ -11,11 +11,12 @@ import { asFailure, Failure, type FailureCode } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import type { Service } from '../service/service.ts';
 import { recordWarning } from '../warehouse/runs.ts';
-import { count } from '../warehouse/shapes.ts';
+import { count, timestamp } from '../warehouse/shapes.ts';
+import { statement } from '../warehouse/statements.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { chooseApps, type ChosenApp } from './chosen-apps.ts';
 import { crawlApp } from './crawl.ts';
 import { eachInParallel, takeTurns, type Turn } from './in-parallel.ts';
+import { readLiveSlices } from './live-slices.ts';
 import { replaceApp, type Replaced } from './replace-app.ts';
 import { clearStaged, StagedLinks } from './staged-links.ts';
 
@@ -131,4 +132,45 @@ async function judged(run: LinksRun, app: ChosenApp, failure: Failure, turn: Tur
 async function warn({ warehouse, runId, emit }: LinksRun, code: string, message: string): Promise<void> {
   await recordWarning(warehouse, { runId, slice: null, days: null, code, message });
   emit({ type: 'warning', code, slice: null, window: null, message });
+}
+
+interface ChosenApp {
+  readonly token: string;
+  /** Named by the catalog or the configuration; others only by loaded rows, so that the service may not know them. */
+  readonly isNamed: boolean;
+}
+
+interface ChosenApps {
+  /** To be crawled, in order of their tokens. */
+  readonly apps: readonly ChosenApp[];
+  /** Apps with stored links that nothing names any more; empty when the configuration lists the apps. */
+  readonly left: readonly string[];
+}
+
+/** The forms of an app token (observed: Campaign API); rows may hold `unknown` in its place. */
+const APP_TOKEN = /^[A-Za-z0-9]{10,12}$/;
+
+const appRow = z.object({ app_token: z.string() }).transform((row) => row.app_token);
+
+/** The apps to crawl: without those whose complete crawl of this instant, or of a later one, is stored already. */
+async function chooseApps(warehouse: Warehouse, links: Links, asOf: Date): Promise<ChosenApps> {
+  const done = await warehouse.rows(statement('links/crawled_apps'), [timestamp(asOf), links.maxLevel], appRow);
+  const isDue = ({ token }: ChosenApp): boolean => !done.includes(token);
+  if (links.apps !== 'all') {
+    const tokens = [...new Set(links.apps)].toSorted();
+    return { apps: tokens.map((token) => ({ token, isNamed: true })).filter(isDue), left: [] };
+  }
+  const listed = new Set(await warehouse.rows(statement('links/catalog_apps'), [], appRow));
+  const loaded = (await loadedApps(warehouse)).filter((token) => APP_TOKEN.test(token));
+  const tokens = new Set([...listed, ...loaded]);
+  const apps = [...tokens].toSorted().map((token) => ({ token, isNamed: listed.has(token) }));
+  const stored = await warehouse.rows(statement('links/linked_apps'), [], appRow);
+  return { apps: apps.filter(isDue), left: stored.filter((token) => !tokens.has(token)) };
+}
+
+async function loadedApps(warehouse: Warehouse): Promise<string[]> {
+  const slices = (await readLiveSlices(warehouse)).filter(({ columns }) => columns.includes('app_token'));
+  if (slices.length === 0) return [];
+  const tokens = slices.map(({ table }) => `select app_token from ${table} where app_token is not null`);
+  return warehouse.rows(tokens.join('\nunion\n'), [], appRow);
 }

@@ -4,13 +4,14 @@
  * Opens after consecutive outages (connection failures, 5xx), lets one probe through when its wait is over, closes when
  * that one met a sign of life, and gives up for good when several probes in a row found nothing: the run then ends with
  * what it has, and the next one starts afresh. Calls that began before it opened say how the service was then: a service
- * that is being restarted may still finish some answers while it takes no new calls.
+ * that is being restarted may still finish some answers while it takes no new calls. Beside it, what a run may spend on
+ * retries in all.
  */
 
-import type { Emit } from '../events.ts';
 import { Failure } from '../errors.ts';
+import type { Emit } from '../events.ts';
 import type { Clock } from './clock.ts';
-import { WaitingLine } from './waiting-line.ts';
+import { WaitingLine } from './pace.ts';
 
 /** What a call's end says of the service; `unclear` when it ended for a reason of its own. */
 export type Sign = 'alive' | 'outage' | 'unclear';
@@ -128,5 +129,38 @@ export class Breaker {
         hint: 'Run again later; what was loaded stays.',
       },
     );
+  }
+}
+
+const ROUNDS = 4;
+const SUCCESSES_PER_RETRY = 5;
+/** For a concurrency of one or two: three calls may fail all their tries. */
+const LEAST = 15;
+
+export class RetryBudget {
+  #left: number;
+  #spent = 0;
+  #successes = 0;
+
+  constructor(maxConcurrency: number) {
+    this.#left = Math.max(LEAST, ROUNDS * maxConcurrency);
+  }
+
+  /** Retries taken so far. */
+  get spent(): number {
+    return this.#spent;
+  }
+
+  earn(): void {
+    this.#successes += 1;
+    if (this.#successes % SUCCESSES_PER_RETRY === 0) this.#left += 1;
+  }
+
+  /** Takes one retry; false when none is left. */
+  take(): boolean {
+    if (this.#left === 0) return false;
+    this.#left -= 1;
+    this.#spent += 1;
+    return true;
   }
 }

@@ -1,10 +1,11 @@
 /** Answers that have to be JSON: the check of their type, and small ones as checked values. */
 
 import { z } from 'zod';
+
 import type { Secret } from '../config/secret.ts';
 import { readHead, readText } from './body-text.ts';
 import type { Answer } from './exchange.ts';
-import { parseJson } from './json-text.ts';
+import { withoutHalves } from './half-surrogates.ts';
 import { Setback } from './setback.ts';
 import { firstWords } from './words.ts';
 
@@ -59,4 +60,16 @@ function parsed(text: string, status: number): unknown {
     const message = `was answered ${status} with broken JSON of ${text.length} characters`;
     throw new Setback('truncated', 'truncated', message, circumstances);
   }
+}
+
+/** A string, to be skipped, or a whole number token. */
+const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
+const LONG_INTEGER = /^-?\d{16,}$/;
+const LONG_DIGITS = /\d{16}/;
+
+/** Parses JSON, integers of 16 or more digits as strings; throws SyntaxError. */
+export function parseJson(given: string): unknown {
+  const text = withoutHalves(given);
+  if (!LONG_DIGITS.test(text)) return JSON.parse(text);
+  return JSON.parse(text.replaceAll(STRING_OR_NUMBER, (token) => (LONG_INTEGER.test(token) ? `"${token}"` : token)));
 }

@@ -1,7 +1,7 @@
 /** Calls that share a limit, a breaker and a credential: reports with filters-data, the campaign API, ad spend. */
 
+import type { Failure } from '../errors.ts';
 import type { Breaker, Passage } from './breaker.ts';
-import type { Credential } from './credential.ts';
 import type { Pace, Slot } from './pace.ts';
 
 export interface Lane {
@@ -32,5 +32,19 @@ export async function turn(lane: Lane, signal: AbortSignal): Promise<Turn> {
     }
     // The breaker opened while this call stood in line: somebody else is the probe.
     slot.leave('failed');
+  }
+}
+
+export class Credential {
+  readonly #controller = new AbortController();
+
+  /** Aborts, with the failure as its reason, when the credential is refused. */
+  get standing(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** Takes the service's word that the credential is void; the first such failure is what later calls throw. */
+  refuse(failure: Failure): void {
+    this.#controller.abort(failure);
   }
 }

@@ -8,7 +8,6 @@
  */
 
 import type { Clock } from './clock.ts';
-import { WaitingLine } from './waiting-line.ts';
 
 /** What a call's end says about the room there is: `overloaded` is a 429. */
 export type Leaving = 'fine' | 'overloaded' | 'failed';
@@ -144,5 +143,45 @@ export class Pace {
 
   get #burst(): number {
     return Math.max(1, this.#limits.maxStartsPerSecond * BURST_SECONDS);
+  }
+}
+
+export class WaitingLine {
+  /** A Set keeps the order of arrival and forgets from the middle at no cost. */
+  readonly #admissions = new Set<() => void>();
+
+  get length(): number {
+    return this.#admissions.size;
+  }
+
+  /** Resolves when admitted; rejects with the signal's reason when it aborts first. */
+  wait(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const admit = (): void => {
+        this.#admissions.delete(admit);
+        signal.removeEventListener('abort', leave);
+        resolve();
+      };
+      const leave = (): void => {
+        this.#admissions.delete(admit);
+        reject(signal.reason);
+      };
+      if (signal.aborted) {
+        reject(signal.reason);
+        return;
+      }
+      signal.addEventListener('abort', leave, { once: true });
+      this.#admissions.add(admit);
+    });
+  }
+
+  /** Admits who has waited longest; nobody when the line is empty. */
+  admitFirst(): void {
+    const [first] = this.#admissions;
+    first?.();
+  }
+
+  admitAll(): void {
+    for (const admit of this.#admissions) admit();
   }
 }

@@ -10,12 +10,11 @@ import { type Facts, Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import { type Ask, endpointOf } from './ask.ts';
 import { waitMs } from './backoff.ts';
-import type { Clock } from './clock.ts';
+import { type Clock, linkSignals } from './clock.ts';
 import { type Answer, exchange } from './exchange.ts';
 import { judge } from './judge.ts';
 import { type Lane, turn } from './lane.ts';
-import { linkSignals } from './linked-signal.ts';
-import type { RetryBudget } from './retry-budget.ts';
+import type { RetryBudget } from './breaker.ts';
 import { FAILED_TRIES, policies, Setback, type SetbackKind } from './setback.ts';
 import type { Tally } from './tally.ts';
 

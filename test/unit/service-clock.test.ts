@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { realClock } from '../../src/service/clock.ts';
-import { linkSignals } from '../../src/service/linked-signal.ts';
+import { linkSignals, realClock } from '../../src/service/clock.ts';
 import { Tally } from '../../src/service/tally.ts';
 
 describe("the machine's clock", () => {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { Secret } from '../../src/config/secret.ts';
-import { serviceWords } from '../../src/service/error-body.ts';
+import { serviceWords } from '../../src/service/judge.ts';
 import { firstWords } from '../../src/service/words.ts';
 
 function fixture(name: string): string {

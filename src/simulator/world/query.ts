@@ -1,11 +1,20 @@
 /** A report's query, read and checked: what the service would refuse never gets further than here. */
 
-import { dayAt, parseDay, parseUtcOffset } from '../../model/calendar.ts';
-import type { Day, DayInterval, UtcOffset, WeekStart } from '../../model/calendar.ts';
-import { defaultCurrency, findCurrency } from './currencies.ts';
-import type { Currency } from './currencies.ts';
-import { parseFilters } from './filters.ts';
-import type { Filters } from './filters.ts';
+import {
+  addDays,
+  type Bucket,
+  bucketOf,
+  type Day,
+  dayAt,
+  type DayInterval,
+  daysBetween,
+  parseDay,
+  parseUtcOffset,
+  type UtcOffset,
+  type WeekStart,
+} from '../../model/calendar.ts';
+import { type Currency, defaultCurrency, findCurrency } from './currencies.ts';
+import { type Filters, parseFilters } from './filters.ts';
 import type { Moment } from './measures.ts';
 import type { Metric } from './metric.ts';
 import {
@@ -19,7 +28,6 @@ import {
   revenueModes,
   revenueSources,
 } from './parameters.ts';
-import { resolvePeriod } from './period.ts';
 import { invalid, missing, unsupported } from './refusal.ts';
 import type { Vocabulary } from './vocabulary.ts';
 
@@ -182,4 +190,38 @@ export function parseQuery(
     sort: parseSort(query, [...dimensions, ...requested.map((metric) => metric.id)]),
     limit: parseLimit(query),
   };
+}
+
+/** Logical periods the simulated service knows; it refuses other plausible ones, as the real one does. */
+const logicalPeriods = ['today', 'yesterday', 'this_week', 'last_week', 'this_month', 'last_month'] as const;
+
+type LogicalPeriod = (typeof logicalPeriods)[number];
+
+const isLogical = (text: string): text is LogicalPeriod => logicalPeriods.some((known) => known === text);
+
+function resolveLogical(period: LogicalPeriod, today: Day, weekStartsOn: WeekStart): DayInterval {
+  if (period === 'today') return { start: today, end: addDays(today, 1) };
+  if (period === 'yesterday') return { start: addDays(today, -1), end: today };
+  const bucket: Bucket = period.endsWith('week') ? 'week' : 'month';
+  const current = bucketOf(today, bucket, weekStartsOn);
+  return period.startsWith('this') ? current : bucketOf(addDays(current.start, -1), bucket, weekStartsOn);
+}
+
+function resolveEnd(text: string, today: Day): Day | null {
+  const relative = /^-(\d{1,4})d$/.exec(text);
+  return relative === null ? parseDay(text) : addDays(today, -Number(relative[1]));
+}
+
+/**
+ * The days of a `date_period`: absolute `2026-01-31:2026-02-28` (both inclusive), relative `-10d:-3d`, or a logical
+ * name. Throws RequestRefused for anything else, and for a period that ends before it starts.
+ */
+function resolvePeriod(text: string, today: Day, weekStartsOn: WeekStart): DayInterval {
+  if (isLogical(text)) return resolveLogical(text, today, weekStartsOn);
+  const [first = '', last = '', ...rest] = text.split(':');
+  const start = resolveEnd(first, today);
+  const lastDay = resolveEnd(last, today);
+  if (start === null || lastDay === null || rest.length > 0) throw invalid('date_period', 'is not a valid date period');
+  if (daysBetween(start, lastDay) < 0) throw invalid('date_period', 'start date is after end date');
+  return { start, end: addDays(lastDay, 1) };
 }

@@ -3,17 +3,12 @@
 import { addDays, startOfDayAt } from '../../model/calendar.ts';
 import { isDateDimension } from '../../model/dimension.ts';
 import type { AtomStore } from './atoms.ts';
-import { createBuckets } from './buckets.ts';
-import type { Bucket } from './buckets.ts';
-import { groupAtoms, measuresOf } from './grouping.ts';
-import type { Group } from './grouping.ts';
-import { hashText, mix } from './hash.ts';
+import { type Bucket, createBuckets } from './buckets.ts';
+import { type Group, groupAtoms, measuresOf } from './grouping.ts';
+import { choose, hashText, mix } from './hash.ts';
 import type { Dependency, IdentityStore } from './identity.ts';
-import { inUnits } from './metric.ts';
-import type { Metric } from './metric.ts';
+import { inUnits, type Metric } from './metric.ts';
 import type { ReportQuery } from './query.ts';
-import { writeValue, writeWithheld } from './value-text.ts';
-import type { Cell } from './value-text.ts';
 import type { Vocabulary } from './vocabulary.ts';
 
 /** `attr_dependency`, then one key per dimension and per metric, in the order requested. */
@@ -175,4 +170,37 @@ export function createReport(query: ReportQuery, source: ReportSource): Report |
       : [];
   const rows = shown.map((line) => writeRow(line, query, source.vocabulary));
   return enclose({ rows, totals, pagination: null }, warnings, source, query);
+}
+
+type Cell = string | number | null;
+
+/** One cell in so many has another form than the usual one. */
+const ODD_EVERY = 50;
+const MICRO_DIGITS = 6;
+const MIN_DIGITS = 2;
+const MICRO = 10 ** MICRO_DIGITS;
+
+/** Micro-units as a decimal of 2 to 6 digits, exactly; zero is `0.0`. */
+function moneyText(micros: number): string {
+  if (micros === 0) return '0.0';
+  const size = Math.abs(micros);
+  const digits = String(size % MICRO)
+    .padStart(MICRO_DIGITS, '0')
+    .replace(/0+$/, '')
+    .padEnd(MIN_DIGITS, '0');
+  return `${micros < 0 ? '-' : ''}${Math.floor(size / MICRO)}.${digits}`;
+}
+
+/** A cell of a report; `seed` belongs to its row. */
+function writeValue(metric: Metric, value: number | null, seed: number): Cell {
+  if (value === null) return (seed & 1) === 0 ? null : '';
+  const form = choose(mix(seed, value), ODD_EVERY);
+  if (form === 0) return inUnits(metric, value);
+  if (metric.unit === 'micros') return moneyText(value);
+  return metric.unit === 'count' && form === 1 ? `${value}.0` : String(value);
+}
+
+/** A cell whose cumulative value is withheld: not to be told from a true zero, or from nothing. */
+function writeWithheld(seed: number): Cell {
+  return (seed & 1) === 0 ? '0.0' : null;
 }
