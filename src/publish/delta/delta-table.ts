@@ -8,7 +8,7 @@ import { parseColumnType } from '../../model/column-type.ts';
 import type { Day } from '../../model/calendar.ts';
 import { identifier, literal } from '../../warehouse/quoting.ts';
 import { insidePeriod } from '../lake-sql.ts';
-import type { LakeColumn, LakeTable } from '../lake-table.ts';
+import { FINALITY, type LakeColumn, type LakeTable } from '../lake-table.ts';
 import type { MetaData } from './log.ts';
 
 /** The names of the protocol for plain types; DECIMAL keeps its digits. */
@@ -65,17 +65,26 @@ export function schemaString(table: LakeTable): string {
 export const OWNER = 'ripen.warehouse';
 /** The first version there is: a table that joins later has none of the nights before. */
 const BEGINS = 'ripen.begins_at_version';
+/** The slice whose rows it holds. */
+export const SLICE = 'ripen.slice';
+/** Of `ripen_finality`: every table there is or was, and since when it is away. */
+export const TABLES = 'ripen.tables';
+
+/** What a publish makes of a table besides its rows. */
+export interface Publishing {
+  readonly version: number;
+  readonly owner: string;
+  readonly keepMs: number;
+  readonly nowMs: number;
+  /** Every table, and since when it is away. */
+  readonly listed: ReadonlyMap<string, number>;
+}
 
 /** What a table is to say of itself, from what it said before; equal to that when nothing is new. */
 export function metaDataFor(
   table: LakeTable,
   before: MetaData | null,
-  {
-    version,
-    owner,
-    keepMs,
-    nowMs,
-  }: { readonly version: number; readonly owner: string; readonly keepMs: number; readonly nowMs: number },
+  { version, owner, keepMs, nowMs, listed }: Publishing,
 ): MetaData {
   const kept = `interval ${Math.ceil(keepMs / 1000)} seconds`;
   const begins = before?.configuration[BEGINS] ?? String(version);
@@ -94,6 +103,8 @@ export function metaDataFor(
       'delta.logRetentionDuration': kept,
       [OWNER]: owner,
       [BEGINS]: begins,
+      ...(table.slice === null ? {} : { [SLICE]: table.slice }),
+      ...(table.name === FINALITY ? { [TABLES]: JSON.stringify(Object.fromEntries(listed)) } : {}),
     },
   };
 }
