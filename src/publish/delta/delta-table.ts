@@ -7,9 +7,9 @@ import * as z from 'zod';
 import { parseColumnType } from '../../model/column-type.ts';
 import type { Day } from '../../model/calendar.ts';
 import { identifier, literal } from '../../warehouse/quoting.ts';
-import { insidePeriod } from '../lake-sql.ts';
+import { fileText, insidePeriod } from '../lake-sql.ts';
 import { FINALITY, type LakeColumn, type LakeTable } from '../lake-table.ts';
-import type { MetaData } from './log.ts';
+import type { Add, MetaData } from './log.ts';
 
 /** The names of the protocol for plain types; DECIMAL keeps its digits. */
 const deltaTypes: Readonly<Record<string, string>> = {
@@ -237,13 +237,42 @@ export function heldColumns(stats: string | null | undefined): ReadonlySet<strin
   return new Set(Object.keys(nullCount));
 }
 
-/** The view's reading of files with and without each column: an absent one is NULL; no file is opened to find out. */
-export function readFiles(table: LakeTable, files: string): string {
-  const columns = inFile(table).map((column) => {
-    const type = isInstant(column) ? 'TIMESTAMPTZ' : column.type;
-    return `${fieldId(column.name)}: {name: ${literal(column.name)}, type: ${literal(type)}, default_value: null}`;
-  });
-  return `read_parquet(${files}, schema = map {${columns.join(', ')}}, filename = ${literal(pathColumn(table))})`;
+/** Files publishing wrote; only those number their columns by `fieldId`. */
+const OWN_NAME = /(^|\/)ripen-[^/]*\.parquet$/;
+
+/** The reading of files with and without each column: an absent one is NULL; of ripen's own none is opened to find out. */
+export function readFiles(table: LakeTable, files: readonly string[]): string {
+  const listed = (chosen: readonly string[]): string => `[${chosen.map(fileText).join(', ')}]`;
+  const path = literal(pathColumn(table));
+  const columns = inFile(table).map((column) => ({ ...column, type: isInstant(column) ? 'TIMESTAMPTZ' : column.type }));
+  const numbered = columns.map(
+    ({ name, type }) => `${fieldId(name)}: {name: ${literal(name)}, type: ${literal(type)}, default_value: null}`,
+  );
+  const own = files.filter((file) => OWN_NAME.test(file));
+  const others = files.filter((file) => !OWN_NAME.test(file));
+  const read = `read_parquet(${listed(own)}, schema = map {${numbered.join(', ')}}, filename = ${path})`;
+  if (others.length === 0) return read;
+  const typed = columns.map(({ name, type }) => `cast(null as ${type}) as ${identifier(name)}`).join(', ');
+  const first = own.length === 0 ? `select ${typed} where false` : `from ${read}`;
+  return `(${first} union all by name
+    from read_parquet(${listed(others)}, union_by_name = true, hive_partitioning = false, filename = ${path}))`;
+}
+
+/**
+ * What stands after `from` to read a file that another engine wrote as the table's rows; null for one whose place and
+ * statistics do not say all that a later publish has to know of it.
+ */
+export function readOther(table: LakeTable, { path, partitionValues, stats }: Add, file: string): string | null {
+  const { key, columns } = table;
+  const held = heldColumns(stats);
+  const value = key === null ? null : (partitionValues[key] ?? '');
+  const isInPlace = key === null || decodeURIComponent(path).split('/').at(-2) === `${key}=${value ?? ''}`;
+  if (!isInPlace || columns.some(isInstant) || !inFile(table).every(({ name }) => held?.has(name) === true))
+    return null;
+  const cells = columns.map(({ name, type }) =>
+    name === key ? `cast(${literal(value ?? '')} as ${type}) as ${identifier(name)}` : identifier(name),
+  );
+  return `(select ${cells.join(', ')} from ${readFiles(table, [file])})`;
 }
 
 /** The column a view takes a file's path from. A file is passed over by its path under the first name alone. */

@@ -196,8 +196,8 @@ async function commitNight(night: Night, standings: Standings): Promise<Done[] |
 }
 
 async function commitTable(night: Night, table: LakeTable, standing: Standing): Promise<Done | null> {
-  const { warehouse, nowMs } = night;
-  const plan = await planTable(warehouse, table, standing);
+  const { nowMs } = night;
+  const plan = await planTable(night, table, standing);
   const added = await writeFiles(night, table, plan.write);
   const before = standing.table;
   const metaData = metaDataFor(table, before?.metaData ?? null, night);
