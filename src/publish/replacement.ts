@@ -51,15 +51,11 @@ export async function ifThere<T>(looking: Promise<T>): Promise<T | null> {
   });
 }
 
-/** Removes a directory unless something is in it, which is somebody else's; whether it is gone. */
-export async function removeIfEmpty(directory: string): Promise<boolean> {
-  try {
-    await rmdir(directory);
-  } catch (error) {
-    if (codeOf(error) === 'ENOTEMPTY') return false;
-    if (codeOf(error) !== 'ENOENT') throw error;
-  }
-  return true;
+/** Removes a directory unless something is in it, which is somebody else's. */
+export async function removeIfEmpty(directory: string): Promise<void> {
+  await rmdir(directory).catch((error: unknown) => {
+    if (codeOf(error) !== 'ENOTEMPTY' && codeOf(error) !== 'ENOENT') throw error;
+  });
 }
 
 /** Makes the content of a file, or the entries of a directory, durable. */

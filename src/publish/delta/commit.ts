@@ -6,7 +6,7 @@
  * whose older part was cleaned away; so every table can bear the number of the night, and versions between are not there.
  */
 
-import { writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 
 import * as z from 'zod';
 
@@ -135,6 +135,7 @@ async function draftCheckpoint(
 select txn, add, remove, metaData, protocol
 from read_json(${literal(json)}, format = 'newline_delimited', maximum_object_size = ${longest + MARGIN_BYTES}, columns = ${CHECKPOINT_COLUMNS})
 ) to ${literal(draft)} (format parquet, compression zstd)`);
+  await rm(json);
   return path;
 }
 

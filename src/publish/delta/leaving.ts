@@ -21,11 +21,9 @@ import { removeTable, surplusOf, sweep } from './sweep.ts';
 /** Since when each table is away, in milliseconds since 1970; 0 for one that is there. */
 type Listed = ReadonlyMap<string, number>;
 
-/** A table a night no longer has, as it stands. */
-export interface Leaving {
+/** A table as it stands, and what is dropped of it. */
+interface Dropped {
   readonly standing: Standing;
-  readonly table: Table;
-  /** What is dropped of it. */
   readonly gone: readonly Add[];
 }
 
@@ -57,15 +55,15 @@ async function tablesOfSlice(
   database: Database,
   { slice, before }: SliceFiles,
   owner: string,
-): Promise<Leaving[]> {
-  const found: Leaving[] = [];
+): Promise<Dropped[]> {
+  const found: Dropped[] = [];
   for (const name of [slice, linksOf(slice)]) {
     const standing = await readTable(store, database, name);
     const { table } = standing;
     if (table?.metaData.configuration[SLICE] !== slice || table.metaData.configuration[OWNER] !== owner) continue;
     const [key = ''] = table.metaData.partitionColumns;
     const isGone = ({ partitionValues }: Add): boolean => before === null || (partitionValues[key] ?? before) < before;
-    found.push({ standing, table, gone: [...table.files.values()].filter(isGone) });
+    found.push({ standing, gone: [...table.files.values()].filter(isGone) });
   }
   return found;
 }
@@ -73,9 +71,9 @@ async function tablesOfSlice(
 /** What of a target is no longer part of a night. */
 export interface Left {
   /** What is dropped tonight. */
-  readonly dropped: readonly Leaving[];
+  readonly dropped: readonly Dropped[];
   /** Tables that have been away for so long that no version of theirs from before is kept. */
-  readonly away: readonly Leaving[];
+  readonly away: readonly Standing[];
   /** Every table there is, and those that are away for as long as something of theirs is to be removed. */
   readonly listed: Listed;
 }
@@ -99,7 +97,7 @@ export async function findLeft(
   const isAway = (name: string): boolean => standings.every((standing) => standing.name !== name);
   const found = dropping === undefined ? [] : await tablesOfSlice(store, database, dropping, owner);
   const dropped = found.filter(({ standing }) => isAway(standing.name));
-  const away: Leaving[] = [];
+  const away: Standing[] = [];
   const since = new Map<string, number>();
   for (const [name, awaySinceMs] of listedIn(finality?.table ?? null)) {
     if (!isAway(name)) continue;
@@ -109,12 +107,16 @@ export async function findLeft(
     }
     const standing = await readTable(store, database, name);
     const { table } = standing;
-    if (table === null || table.metaData.configuration[OWNER] !== owner) continue;
-    if (table.files.size > 0 && surplusOf(standing, table, keptSinceMs).length === 0) continue;
-    since.set(name, awaySinceMs);
-    away.push({ standing, table, gone: [] });
+    const isOwn = table === null || table.metaData.configuration[OWNER] === owner;
+    const isEmpty = table === null || table.files.size === 0;
+    if (!isOwn || (!isEmpty && surplusOf(standing, table, keptSinceMs).length === 0)) continue;
+    // Of one without a log only empty folders can be left, and go tonight.
+    if (table !== null) since.set(name, awaySinceMs);
+    away.push(standing);
   }
-  for (const { standing } of dropped) since.set(standing.name, nowMs);
+  for (const { standing, gone } of dropped) {
+    if (gone.length > 0 || !since.has(standing.name)) since.set(standing.name, nowMs);
+  }
   for (const { name } of standings) since.set(name, 0);
   return { dropped, away, listed: new Map([...since].sort(([one], [other]) => (one < other ? -1 : 1))) };
 }
@@ -123,11 +125,12 @@ export async function findLeft(
 export async function sweepAway(
   store: DeltaStore,
   database: Database,
-  away: readonly Leaving[],
+  away: readonly Standing[],
   keptSinceMs: number,
 ): Promise<void> {
-  for (const { standing, table } of away) {
-    if (table.files.size === 0) await removeTable(store, database, standing);
-    else await sweep(store, standing.name, surplusOf(standing, table, keptSinceMs));
+  for (const standing of away) {
+    const { name, table } = standing;
+    if (table === null || table.files.size === 0) await removeTable(store, database, standing);
+    else await sweep(store, name, surplusOf(standing, table, keptSinceMs));
   }
 }

@@ -49,8 +49,10 @@ export interface DeltaStore {
   place(path: string): Promise<void>;
   /** Puts a file's draft in its place; false, and changes nothing, when something else is there. */
   placeNew(path: string): Promise<boolean>;
-  /** Removes a file, if it is there, and the folders that are empty then. */
+  /** Removes a file, if it is there, and its folder if it is empty then. */
   remove(path: string): Promise<void>;
+  /** Removes the folders of a table in which nothing lies; its own too. */
+  removeFolders(table: string): Promise<void>;
   /** Whether `placeNew` leaves what is there alone; finds out by trying, and leaves nothing. */
   isExclusive(): Promise<boolean>;
   /** Lets go of what was opened and leaves no draft behind. */
@@ -114,16 +116,21 @@ function onDisk(root: string, mode: number): DeltaStore {
     },
     async remove(path) {
       await rm(join(root, path), { force: true });
-      for (let folder = dirname(path); folder !== '.'; folder = dirname(folder)) {
-        if (!(await removeIfEmpty(join(root, folder)))) return;
-      }
+      await removeIfEmpty(dirname(join(root, path)));
     },
+    removeFolders: async (table) => removeEmptyFolders(join(root, table)),
     // A hard link is made where nothing is, or not at all.
     isExclusive: async () => Promise.resolve(true),
     async close() {
       for (const path of begun) await rm(path, { force: true });
     },
   };
+}
+
+async function removeEmptyFolders(folder: string): Promise<void> {
+  const entries = await ifThere(readdir(folder, { withFileTypes: true }));
+  for (const entry of entries ?? []) if (entry.isDirectory()) await removeEmptyFolders(join(folder, entry.name));
+  await removeIfEmpty(folder);
 }
 
 async function filesBelow(root: string, table: string): Promise<ReadonlyMap<string, Lying>> {

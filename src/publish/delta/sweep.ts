@@ -46,7 +46,8 @@ export async function sweep(store: DeltaStore, name: string, paths: readonly str
 export async function removeTable(store: DeltaStore, database: Database, standing: Standing): Promise<void> {
   const { name, version, lying } = standing;
   await checkpointNewest(store, database, standing);
-  const last = [HINT, commitPath(version), checkpointPath(version)];
+  const last = version < 0 ? [] : [HINT, commitPath(version), checkpointPath(version)];
   const isOwn = (path: string): boolean => path.startsWith(`${LOG}/`) || OWN_FILE.test(path);
   await sweep(store, name, [...[...lying.keys()].filter((path) => isOwn(path) && !last.includes(path)), ...last]);
+  await store.removeFolders(name);
 }
