@@ -2,7 +2,7 @@
  * Removing a slice, or its oldest periods, from the warehouse and from the copies.
  *
  * The warehouse goes first, in one transaction; what a crash then left in the copies goes with the same command given
- * again. Raw answers in the archive are not touched: they expire by themselves.
+ * again. Older versions of Delta tables answer for as long as they are kept. Raw answers in the archive are not touched: they expire by themselves.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -11,6 +11,7 @@ import type { Config } from './config/config.ts';
 import { Failure } from './errors.ts';
 import type { Emit } from './events.ts';
 import type { Day } from './model/calendar.ts';
+import { filesInTables } from './publish/delta/leaving.ts';
 import { filesOfSlice } from './publish/lake.ts';
 import type { SliceFiles } from './publish/lake-store.ts';
 import { isTableOfLakes } from './publish/lake-table.ts';
@@ -36,7 +37,7 @@ export interface Loss {
   readonly is_configured: boolean;
   readonly periods: number;
   readonly rows: number;
-  /** Files of lakes. */
+  /** Files of lakes, and of the newest version of Delta tables. */
   readonly files: number;
 }
 
@@ -107,9 +108,8 @@ async function measure(
   // Of a slice the warehouse does not hold nobody knows when its periods end, and any other word is no name of files.
   const hasFiles = SLICE_NAME.test(slice) && !isTableOfLakes(slice) && (before === null || tables.length > 0);
   for (const target of hasFiles ? config.publish : []) {
-    if (target.kind !== 'parquet') continue;
-    const found = await filesOfSlice(target, warehouse, files, signal);
-    lost += found.length;
+    if (target.kind === 'parquet') lost += (await filesOfSlice(target, warehouse, files, signal)).length;
+    if (target.kind === 'delta') lost += await filesInTables(target, warehouse, files, signal);
   }
   const loss: Loss = {
     slice,

@@ -6,7 +6,7 @@ import { exitCodeOf, Failure } from '../errors.ts';
 import { reportText } from '../publish/report.ts';
 import { failureLines } from './failure-text.ts';
 import { dayOf, durationOf } from './instant.ts';
-import { countText } from './measure.ts';
+import { countText, elapsedText } from './measure.ts';
 import { openConfig } from './open.ts';
 import { jsonLine } from './printable.ts';
 import { openProgress } from './progress/progress.ts';
@@ -63,9 +63,14 @@ export async function drop(args: DropArguments, shell: Shell): Promise<number> {
 function lossText(loss: Loss, { warehouse, publish }: Config): string {
   const counts = [countText(loss.periods, 'period'), countText(loss.rows, 'row')].join(' and ');
   const files = loss.files === 0 ? '' : `, and ${countText(loss.files, 'file')} from lakes`;
-  const snapshots = publish.filter(({ kind }) => kind === 'duckdb').map(({ path }) => ` ${path} is replaced.`);
+  const copies = publish.flatMap((target) => {
+    if (target.kind === 'duckdb') return [`${target.path} is replaced.`];
+    if (target.kind !== 'delta' || target.keepMs === 0) return [];
+    return [`Older versions in ${target.path} answer for ${elapsedText(target.keepMs)} more.`];
+  });
   return [
-    `This deletes ${nameOf(loss)}: ${counts} from ${warehouse}${files}.${snapshots.join('')}`,
+    `This deletes ${nameOf(loss)}: ${counts} from ${warehouse}${files}.`,
+    ...copies,
     ...(loss.is_configured ? [again(loss)] : []),
   ].join(' ');
 }

@@ -44,6 +44,9 @@ export async function identityOf(warehouse: Warehouse): Promise<Identity> {
   return { path: warehouse.path, id: await statedIdOf(warehouse) };
 }
 
+/** What copies state of a warehouse. */
+export const ownerOf = ({ id, path }: Identity): string => id ?? path;
+
 /** Throws `WAREHOUSE_FOREIGN` where a copy states another id than the warehouse has. */
 export function refuseOthers(copy: string, stated: string | null, own: Identity): void {
   if (stated === null || stated === own.id) return;

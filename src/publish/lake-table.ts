@@ -51,6 +51,8 @@ export interface LakeTable {
   readonly source: string;
   /** Whether its rows carry the id of the load that brought them. */
   readonly isLoaded: boolean;
+  /** The slice whose rows it holds, and with which it is dropped; null for other tables. */
+  readonly slice: string | null;
 }
 
 const relationRow = z.object({ name: z.string(), comment: z.string().nullable() });
@@ -76,6 +78,7 @@ export async function lakeTables(warehouse: Warehouse, slices: readonly string[]
       metrics: isSlice ? columns.filter(isMetric).map((column) => column.name) : [],
       source: `main.${identifier(name)}`,
       isLoaded: isSlice,
+      slice: isSlice ? name : null,
     });
   }
   return [...tables, await finalityTable(warehouse, slices)];
@@ -89,7 +92,8 @@ export async function deltaTables(warehouse: Warehouse, slices: readonly string[
   const tables = await lakeTables(warehouse, slices);
   const relations = await warehouse.rows(statement('publish/relations'), ['main'], relationRow);
   const joined: LakeTable[] = [];
-  for (const name of slices.map((slice) => `${slice}_links`)) {
+  for (const slice of slices) {
+    const name = linksOf(slice);
     const found = relations.find((relation) => relation.name === name);
     if (found === undefined || slices.includes(name)) continue;
     const columns = await columnsOf(warehouse, 'main', name, LOAD_ID);
@@ -99,6 +103,7 @@ export async function deltaTables(warehouse: Warehouse, slices: readonly string[
       grain,
       key: grain === 'hour' ? 'day' : grain,
       source: `main.${identifier(name)}`,
+      slice,
     });
   }
   const ledger: LakeTable[] = [];
@@ -112,6 +117,9 @@ export async function deltaTables(warehouse: Warehouse, slices: readonly string[
   return [...tables.slice(0, -1), ...joined, ...ledger, ...tables.slice(-1)];
 }
 
+/** The table of a slice's rows with their links. */
+export const linksOf = (slice: string): string => `${slice}_links`;
+
 /** What the ledger says that a reader of numbers asks for; each has the slice it speaks of. */
 const ledgerTables = new Set(['loads', 'periods', 'restatements']);
 
@@ -119,7 +127,7 @@ const isOf = (slices: readonly string[]): string =>
   slices.length === 0 ? 'false' : `slice in (${slices.map(literal).join(', ')})`;
 
 function undivided(name: string, comment: string | null, columns: readonly LakeColumn[]): Omit<LakeTable, 'source'> {
-  return { name, comment, columns, grain: null, key: null, summed: [], metrics: [], isLoaded: false };
+  return { name, comment, columns, grain: null, key: null, summed: [], metrics: [], isLoaded: false, slice: null };
 }
 
 /** The columns of a table or view but one. */

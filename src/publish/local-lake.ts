@@ -1,14 +1,15 @@
 /** A lake on a local disk: files renamed into place, made durable, never followed out of their root by a link. */
 
-import { readdir, readFile, rm, rmdir, stat } from 'node:fs/promises';
+import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 import { filePath, isPeriodFolder, type LakeStore, type StoredFile } from './lake-store.ts';
 import {
-  codeOf,
+  ifThere,
   makeDirectory,
   makeInnerDirectory,
   putInPlace,
+  removeIfEmpty,
   removeUnfinished,
   replaceText,
   syncDirectory,
@@ -75,18 +76,4 @@ export async function storedFile(path: string): Promise<StoredFile | null> {
 async function periodFolders(folder: string): Promise<string[]> {
   const entries = (await ifThere(readdir(folder, { withFileTypes: true }))) ?? [];
   return entries.filter((entry) => entry.isDirectory() && isPeriodFolder(entry.name)).map(({ name }) => name);
-}
-
-async function removeIfEmpty(directory: string): Promise<void> {
-  await rmdir(directory).catch((error: unknown) => {
-    // Somebody else's file keeps the directory; it is no part of the lake.
-    if (codeOf(error) !== 'ENOTEMPTY' && codeOf(error) !== 'ENOENT') throw error;
-  });
-}
-
-async function ifThere<T>(looking: Promise<T>): Promise<T | null> {
-  return looking.catch((error: unknown) => {
-    if (codeOf(error) === 'ENOENT') return null;
-    throw error;
-  });
 }

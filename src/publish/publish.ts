@@ -64,7 +64,7 @@ async function publishTarget(
   target: PublishTarget,
   { emit, signal }: { readonly emit: Emit; readonly signal: AbortSignal },
 ): Promise<CopyReport> {
-  if (target.kind === 'delta') return publishDelta(content.slices, warehouse, target, { emit, signal });
+  if (target.kind === 'delta') return publishDelta(content, warehouse, target, { emit, signal });
   if (target.kind === 'parquet') return publishLake(content, warehouse, target, signal);
   return publishSnapshot(warehouse, target, signal);
 }

@@ -5,7 +5,7 @@
  * from the target alone: whatever a killed run left there is known, and removed, by the next one.
  */
 
-import { chmod, lstat, mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, lstat, mkdir, open, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 import { Failure } from '../errors.ts';
@@ -41,6 +41,21 @@ export async function syncDirectory(path: string): Promise<void> {
 /** The code of an error of the file system, such as `ENOENT`; null for any other. */
 export function codeOf(error: unknown): string | null {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null;
+}
+
+/** What is being looked at; null when it is not there. */
+export async function ifThere<T>(looking: Promise<T>): Promise<T | null> {
+  return looking.catch((error: unknown) => {
+    if (codeOf(error) === 'ENOENT') return null;
+    throw error;
+  });
+}
+
+/** Removes a directory unless something is in it, which is somebody else's. */
+export async function removeIfEmpty(directory: string): Promise<void> {
+  await rmdir(directory).catch((error: unknown) => {
+    if (codeOf(error) !== 'ENOTEMPTY' && codeOf(error) !== 'ENOENT') throw error;
+  });
 }
 
 /** Makes the content of a file, or the entries of a directory, durable. */

@@ -37,7 +37,7 @@ async function downloaded(): Promise<(table: string) => string> {
   return (table) => `${folder}/${table}`;
 }
 /** Every how manyth call is a stop: all of them in the long form. */
-const STEP = Number(process.env['RIPEN_DELTA_STEP'] ?? '29');
+const STEP = Number(process.env['RIPEN_DELTA_STEP'] ?? '17');
 
 test('a night on S3 holds what the warehouse does, each commit put where none is, and leaves no probe', async () => {
   await sample.publish([store.tables('tables')]);

@@ -1,5 +1,6 @@
 /** `ripen drop`: a slice, or its oldest periods, leaves the warehouse and every copy, and nothing else does. */
 
+import { existsSync } from 'node:fs';
 import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,6 +12,7 @@ import { drop, type DropArguments } from '../../src/commands/drop.ts';
 import type { Config } from '../../src/config/config.ts';
 import { drop as dropVerb, publish, readConfig, status } from '../../src/index.ts';
 import { day } from '../../src/model/calendar.ts';
+import { readDelta, readLog, versionsOf } from '../support/delta-reader.ts';
 import { ask } from '../support/sample-warehouse.ts';
 import { smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
@@ -64,11 +66,11 @@ afterAll(async () => scenario.close());
 const path = (...names: string[]): string => join(directory, ...names);
 
 /** Writes the configuration with so many of the slices, and reads it. */
-async function configured(names: readonly string[]): Promise<Config> {
+async function configured(names: readonly string[], keep = '3d'): Promise<Config> {
   const listed = slices
     .filter(({ name }) => names.includes(name))
     .map(({ name, dimensions, metrics }) => ({ name, dimensions, metrics, date_period: '2026-01-01:yesterday' }));
-  const targets = [{ duckdb: 'analytics.duckdb' }, { parquet: 'lake' }];
+  const targets = [{ duckdb: 'analytics.duckdb' }, { parquet: 'lake' }, { delta: 'tables', keep }];
   const settings = { service: 'simulator', warehouse: 'warehouse.duckdb', publish: targets, slices: listed };
   await writeFile(path('ripen.yaml'), JSON.stringify(settings));
   return readConfig({ directory, environment: {} });
@@ -92,7 +94,7 @@ async function dropped(change: Partial<DropArguments> & { readonly slice: string
 
 const inWarehouse = (sql: string): Promise<Record<string, unknown>[]> => ask(path('warehouse.duckdb'), sql);
 const inSnapshot = (sql: string): Promise<Record<string, unknown>[]> => ask(path('analytics.duckdb'), sql);
-const inLake = (sql: string): Promise<Record<string, unknown>[]> => ask(path('lake', 'catalog.duckdb'), sql);
+const inTables = (sql: string): Promise<Record<string, unknown>[]> => ask(path('tables', 'catalog.duckdb'), sql);
 
 /** Every relation of a database that is named after a slice, but not those that are named in `ripen.slice_tables`. */
 async function relationsOf(name: string): Promise<unknown[]> {
@@ -117,19 +119,16 @@ async function ledgerRows(name: string): Promise<Record<string, number>> {
   return counts;
 }
 
-const manifest = z.object({
-  files: z.array(z.looseObject({ path: z.string() })),
-  retired: z.array(z.looseObject({ path: z.string() })).default([]),
-});
+const manifest = z.object({ files: z.array(z.looseObject({ path: z.string() })) });
 
 /** The files of a lake below a folder, as it lies there and as its manifest states them. */
 async function lakeFiles(name: string): Promise<{ lying: string[]; stated: string[] }> {
-  const { files, retired } = manifest.parse(JSON.parse(await readFile(path('lake', '_manifest.json'), 'utf8')));
+  const { files } = manifest.parse(JSON.parse(await readFile(path('lake', '_manifest.json'), 'utf8')));
   const lying = await readdir(path('lake'), { recursive: true });
-  const isOf = (file: string): boolean => file.startsWith(`${name}/`) || file.startsWith(`_versions/${name}/`);
+  const isOf = (file: string): boolean => file.startsWith(`${name}/`);
   return {
     lying: lying.filter((file) => isOf(file) && /\.\w+$/.test(file)).sort(),
-    stated: [...files, ...retired].map((file) => file.path).filter(isOf),
+    stated: files.map((file) => file.path).filter(isOf),
   };
 }
 
@@ -147,14 +146,15 @@ describe('a slice that is no longer configured', () => {
     });
   });
 
-  test('is gone from tables, views, ledger, snapshot and lake once that is agreed to; the others are as they were', async () => {
+  test('is gone from tables, views, ledger, snapshot, lake and tables once that is agreed to; the others are as they were', async () => {
     await writeFile(path('lake', 'daily', 'notes.txt'), 'mine');
     const others = await inWarehouse('select * from main.hourly order by all');
     const lying = await lakeFiles('hourly');
     const [rows] = await inWarehouse('select count(*)::integer as n from main.daily');
+    const older = await readDelta(path('tables', 'daily'), 0);
     expect(await dropped({ slice: 'daily' })).toBe(0);
     expect(shell.told.join()).toContain(
-      `This deletes slice daily: 18 periods and ${Number(rows?.['n'])} rows from ${path('warehouse.duckdb')}, and 18 files from lakes. ${path('analytics.duckdb')} is replaced.`,
+      `This deletes slice daily: 18 periods and ${Number(rows?.['n'])} rows from ${path('warehouse.duckdb')}, and 36 files from lakes. ${path('analytics.duckdb')} is replaced. Older versions in ${path('tables')} answer for 72 h 00 min more.`,
     );
     expect(shell.asked).toEqual(['Delete it? [y/N] ']);
     expect(await relationsOf('daily')).toEqual([]);
@@ -162,7 +162,10 @@ describe('a slice that is no longer configured', () => {
     expect(Object.keys(await ledgerRows('daily')).length).toBeGreaterThan(6);
     expect(await inSnapshot(`select table_name from duckdb_tables() where table_name = 'daily'`)).toEqual([]);
     expect(await lakeFiles('daily')).toEqual({ lying: ['daily/notes.txt'], stated: [] });
-    expect(await inLake(`select view_name from duckdb_views() where view_name like 'daily%'`)).toEqual([]);
+    expect(await inTables(`select view_name from duckdb_views() where view_name like 'daily%'`)).toEqual([]);
+    expect(await readDelta(path('tables', 'daily'))).toEqual([]);
+    expect(await readDelta(path('tables', 'daily'), 0)).toEqual(older);
+    expect(older).toHaveLength(Number(rows?.['n']));
     expect(await inWarehouse('select * from main.hourly order by all')).toEqual(others);
     expect(await lakeFiles('hourly')).toEqual(lying);
     expect(await inWarehouse(`select change, before from ripen.schema_changes where object = 'daily'`)).toEqual([
@@ -177,10 +180,45 @@ describe('a slice that is no longer configured', () => {
     expect((await lakeFiles('daily')).stated).toHaveLength(18);
     expect(await dropped({ slice: 'daily', json: true, yes: true })).toBe(0);
     expect(JSON.parse(shell.printed[0] ?? '')).toMatchObject({
-      dropped: { slice: 'daily', periods: 0, rows: 0, files: 18, is_configured: false },
-      published: [{ kind: 'duckdb' }, { kind: 'parquet', files_removed: 18 }],
+      dropped: { slice: 'daily', periods: 0, rows: 0, files: 36, is_configured: false },
+      published: [{ kind: 'duckdb' }, { kind: 'parquet', files_removed: 18 }, { kind: 'delta', files_removed: 18 }],
     });
     expect(await lakeFiles('daily')).toEqual({ lying: [], stated: [] });
+    expect(await readDelta(path('tables', 'daily'))).toEqual([]);
+  });
+
+  test('keeps its Delta table when it is not dropped; dropped, the folder goes when no older version is kept, and not before', async () => {
+    const others = all.filter((name) => name !== 'daily');
+    const daysOf = async (): Promise<number> => (await readLog(path('tables', 'daily'))).files.length;
+    for (const keep of ['3d', '0s', '0s']) await publish(await configured(others, keep));
+    expect(await daysOf()).toBe(18);
+    expect(versionsOf(path('tables', 'daily'))).toEqual([0]);
+    await dropped({ slice: 'daily', yes: true });
+    await publish(await configured(others));
+    expect(await readDelta(path('tables', 'daily'), 0)).not.toEqual([]);
+    await publish(await configured(others, '0s'));
+    expect(existsSync(path('tables', 'daily'))).toBe(false);
+    await publish(await configured(others, '0s'));
+    const listed = (await readLog(path('tables', 'ripen_finality'))).configuration['ripen.tables'] ?? '';
+    expect(Object.keys(z.record(z.string(), z.literal(0)).parse(JSON.parse(listed)))).not.toContain('daily');
+    expect(await readDelta(path('tables', 'hourly'))).not.toEqual([]);
+  });
+
+  test('loses its oldest days in its Delta table too; their files go when no older version is kept', async () => {
+    const others = all.filter((name) => name !== 'daily');
+    expect(await dropped({ slice: 'daily', before: '2026-04-10', yes: true, json: true })).toBe(0);
+    expect(JSON.parse(shell.printed[0] ?? '')).toMatchObject({ dropped: { periods: 16, files: 32 } });
+    const days = async (): Promise<unknown[]> =>
+      (await readLog(path('tables', 'daily'))).files.map((file) => file.partitionValues['day']).sort();
+    const lying = async (): Promise<number> =>
+      (await readdir(path('tables', 'daily'), { recursive: true })).filter(
+        (name) => name.startsWith('day=') && name.endsWith('.parquet'),
+      ).length;
+    expect(await days()).toEqual(['2026-04-10', '2026-04-11']);
+    expect(await lying()).toBe(18);
+    await publish(await configured(others, '0s'));
+    expect(await lying()).toBe(2);
+    expect(await days()).toEqual(['2026-04-10', '2026-04-11']);
   });
 });
 
@@ -209,6 +247,8 @@ describe('nothing is deleted', () => {
     { slice: '../lake/daily' },
     { slice: 'apps' },
     { slice: 'ripen_finality' },
+    { slice: 'ripen_loads' },
+    { slice: 'daily_links' },
     { slice: 'daily', before: '2026-03-25' },
     { slice: 'dateless', before: '2026-12-31' },
     { slice: 'daily', before: 'yesterday' },
@@ -232,8 +272,9 @@ describe('with --before', () => {
   ])('%s loses its %ss before %s: %i periods; %j stay', async (name, grain, day, periods, stay) => {
     expect(await dropped({ slice: name, before: day, yes: true, json: true })).toBe(0);
     const done = z.looseObject({ dropped: z.looseObject({ periods: z.number(), files: z.number() }) });
-    expect(done.parse(JSON.parse(shell.printed[0] ?? '')).dropped).toMatchObject({ periods, files: periods });
-    for (const question of [inWarehouse, inSnapshot, inLake]) expect(await daysIn(question, name, grain)).toEqual(stay);
+    expect(done.parse(JSON.parse(shell.printed[0] ?? '')).dropped).toMatchObject({ periods, files: 2 * periods });
+    for (const question of [inWarehouse, inSnapshot, inTables])
+      expect(await daysIn(question, name, grain)).toEqual(stay);
     const held = await inWarehouse(
       `select start_day::varchar as d from ripen.periods where slice = '${name}' order by d`,
     );
@@ -244,10 +285,10 @@ describe('with --before', () => {
       await inWarehouse(`select period from ripen.restatements where slice = '${name}' and period < '${stay[0]}'`),
     ).toEqual([]);
     const { lying, stated } = await lakeFiles(name);
-    expect(lying).toHaveLength(2 * stay.length);
+    expect(lying).toHaveLength(stay.length);
     expect(stated).toHaveLength(stay.length);
     expect(
-      await inLake(`select distinct period::varchar as d from ripen_finality where slice = '${name}' order by d`),
+      await inTables(`select distinct period::varchar as d from ripen_finality where slice = '${name}' order by d`),
     ).toEqual(stay.map((d) => ({ d })));
   });
 
@@ -272,5 +313,7 @@ test('a slice that is configured is said to be loaded anew, and is', async () =>
   const there = { warehouse: config.warehouse, publish: config.publish };
   expect(await scenario.night(NIGHT, there)).toMatchObject({ failures: [] });
   expect(await inSnapshot('select count(distinct day)::integer as n from main.daily')).toEqual([{ n: 18 }]);
-  expect((await lakeFiles('daily')).lying).toHaveLength(36);
+  expect((await lakeFiles('daily')).lying).toHaveLength(18);
+  expect((await readLog(path('tables', 'daily'))).files).toHaveLength(18);
+  expect(await inTables('select count(distinct day)::integer as n from main.daily')).toEqual([{ n: 18 }]);
 });

@@ -1,6 +1,6 @@
 /** Delta tables on disk: what they hold, how little a night writes, older versions, what is kept and for how long. */
 
-import { existsSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -59,8 +59,14 @@ test('a night of one restated day of 30, and one that came again unchanged, writ
   const [night] = await sample.publish([target()]);
   const after = readdirSync(at(), { recursive: true }).filter((name) => String(name).endsWith('.parquet'));
   expect(after).toHaveLength(before.length + 1);
-  // The slice's day, and what the ledger says of loads and periods.
-  expect(night?.because).toEqual({ changed: 3 });
+  // The slice's day; what the ledger says of loads and periods; and that both days are final now.
+  expect(night?.because).toEqual({ changed: 4 });
+  const changed: string[] = [];
+  for (const table of readdirSync(target().path).filter((name) => name !== 'catalog.duckdb')) {
+    const paths = async (version: number) => (await readLog(at(table), version)).files.map(({ path }) => path).sort();
+    if (JSON.stringify(await paths(0)) !== JSON.stringify(await paths(1))) changed.push(table);
+  }
+  expect(changed.sort()).toEqual(['network_daily', 'ripen_finality', 'ripen_loads', 'ripen_periods']);
   expect(await readDelta(at())).toEqual(await held());
   expect(await readDelta(at(), 0)).not.toEqual(await held());
   const [again] = await sample.publish([target()]);
@@ -186,6 +192,17 @@ test('nothing is removed before it was gone for as long as keep says, and then e
   expect(versionsOf(at())).toEqual([10, 11, 12, 13]);
   expect(now.configuration).toMatchObject({ 'delta.logRetentionDuration': 'interval 0 seconds' });
   expect(await readDelta(at())).toEqual(await held());
+});
+
+test('a folder that was moved is read as it is, and its catalog is right again after one publish, which writes no data file', async () => {
+  await sample.publish([target()]);
+  const moved = { ...target(), path: sample.path('moved') };
+  renameSync(target().path, moved.path);
+  expect(await readDelta(join(moved.path, 'network_daily'))).toEqual(await held());
+  const [published] = await sample.publish([moved]);
+  expect(published).toMatchObject({ files_written: 0, also_written: ['version 1', 'catalog.duckdb'] });
+  const rows = await ask(join(moved.path, 'catalog.duckdb'), 'select * from network_daily');
+  expect(sortedRows(rows)).toEqual(await held());
 });
 
 test('a table that another warehouse, or another program, made is not committed to', async () => {

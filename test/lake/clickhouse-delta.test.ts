@@ -1,5 +1,7 @@
 /** ClickHouse reads Delta tables from disk and from S3, by the statements ripen prints, and answers as the warehouse does. */
 
+import { setTimeout as sleep } from 'node:timers/promises';
+
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 
 import type { PublishTarget } from '../../src/config/config.ts';
@@ -119,6 +121,7 @@ describe.each(['disk', 'S3'])('Delta tables on %s', (place) => {
         states.add(await inWarehouse());
         const begun = Date.now();
         await publisher.publishAndKill(sample, [targetOf()], () => Date.now() - begun > 400 + 150 * kill);
+        while (found.length < 2 * (kill + 1)) await sleep(20);
       }
       await sample.publish([targetOf()]);
     } finally {

@@ -21,7 +21,7 @@ const line = z.object({
       size: z.number(),
       modificationTime: z.number(),
       stats: z.string(),
-      tags: values,
+      tags: values.nullish(),
     })
     .nullish(),
   remove: z.object({ path: z.string() }).nullish(),

@@ -18,6 +18,8 @@ const repository = fileURLToPath(new URL('../..', import.meta.url));
 export interface Publisher {
   /** Publishes once and returns what the process printed: what was published and what failed, as JSON. */
   publish(sample: Sample, targets: readonly PublishTarget[]): Promise<string>;
+  /** Publishes a warehouse that is closed, as `publish` does. */
+  publishFile(warehouse: string, targets: readonly PublishTarget[]): Promise<string>;
   /** Kills the process, with no chance to tidy up, as soon as the moment has come; false when it had ended before. */
   publishAndKill(sample: Sample, targets: readonly PublishTarget[], moment: () => boolean): Promise<boolean>;
   /** Removes the program. */
@@ -52,26 +54,28 @@ export async function compilePublisher({
   const project = join(repository, 'config/tooling/tsconfig.build.json');
   execFileSync(process.execPath, [compiler, '-p', project, '--noCheck', '--outDir', join(built, 'dist')]);
 
-  const start = (sample: Sample, targets: readonly PublishTarget[]) => {
-    const given = ['--', sample.path('warehouse.duckdb'), JSON.stringify(targets)];
+  const start = (warehouse: string, targets: readonly PublishTarget[]) => {
+    const given = ['--', warehouse, JSON.stringify(targets)];
     return spawn(process.execPath, ['--input-type=module', '-e', PROGRAM(built), ...given], {
       stdio: ['ignore', 'pipe', 'inherit'],
       env: { ...process.env, AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true' },
     });
   };
+  const publishFile = async (warehouse: string, targets: readonly PublishTarget[]): Promise<string> =>
+    text(start(warehouse, targets).stdout);
   return {
+    publishFile,
     async publish(sample, targets) {
       let printed = '';
       await sample.lend(async () => {
-        const child = start(sample, targets);
-        printed = await text(child.stdout);
+        printed = await publishFile(sample.path('warehouse.duckdb'), targets);
       });
       return printed;
     },
     async publishAndKill(sample, targets, moment) {
       let wasKilled = false;
       await sample.lend(async () => {
-        const child = start(sample, targets);
+        const child = start(sample.path('warehouse.duckdb'), targets);
         const gone = once(child, 'exit');
         while (child.exitCode === null && !moment()) await sleep(1);
         child.kill('SIGKILL');

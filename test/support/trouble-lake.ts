@@ -40,6 +40,7 @@ const daily: LakeTable = {
   metrics,
   source: 'main."order"',
   isLoaded: false,
+  slice: null,
 };
 
 const hourly: LakeTable = {
@@ -56,6 +57,7 @@ const hourly: LakeTable = {
   metrics: ['cost'],
   source: 'main."by_hour"',
   isLoaded: false,
+  slice: null,
 };
 
 const undated: LakeTable = {
@@ -71,6 +73,7 @@ const undated: LakeTable = {
   metrics: ['value'],
   source: 'main."undated"',
   isLoaded: false,
+  slice: null,
 };
 
 const finality: LakeTable = {
@@ -88,6 +91,7 @@ const finality: LakeTable = {
   metrics: [],
   source: 'ripen.finality',
   isLoaded: false,
+  slice: null,
 };
 
 export const troubleTables: readonly LakeTable[] = [daily, hourly, undated, finality];

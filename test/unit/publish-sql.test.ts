@@ -19,6 +19,7 @@ const hours: LakeTable = {
   metrics: ['installs'],
   source: 'main."app_hourly"',
   isLoaded: false,
+  slice: null,
 };
 
 const plain: LakeTable = { ...hours, metrics: [] };

@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 
 import { identifier, literal } from '../../warehouse/quoting.ts';
-import { catalogView, finalView, fileText } from '../lake-sql.ts';
+import { catalogView, finalView } from '../lake-sql.ts';
 import type { LakeColumn, LakeTable } from '../lake-table.ts';
 import { isInstant, pathColumn, readFiles } from './delta-table.ts';
 import type { Table } from './log.ts';
@@ -14,14 +14,14 @@ export function deltaCatalog(
   tables: readonly { readonly table: LakeTable; readonly now: Table }[],
 ): string[] {
   const plain = tables.flatMap(({ table, now }) => {
-    const files = [...now.files.keys()].map((path) => fileText(join(root, table.name, decodeURIComponent(path))));
-    return catalogView(table, 'main', files.length === 0 ? null : rowsOf(table, `[${files.join(', ')}]`));
+    const files = [...now.files.keys()].map((path) => join(root, table.name, decodeURIComponent(path)));
+    return catalogView(table, 'main', files.length === 0 ? null : rowsOf(table, files));
   });
   const final = tables.filter(({ table }) => table.metrics.length > 0).flatMap(({ table }) => finalView(table));
   return [...plain, ...final];
 }
 
-function rowsOf(table: LakeTable, files: string): string {
+function rowsOf(table: LakeTable, files: readonly string[]): string {
   const { columns, key } = table;
   const date = `regexp_extract(${identifier(pathColumn(table))}, ${literal(`/${key ?? ''}=([^/]*)/[^/]*$`)}, 1)`;
   const cell = (column: LakeColumn): string => {

@@ -6,7 +6,7 @@
  * whose older part was cleaned away; so every table can bear the number of the night, and versions between are not there.
  */
 
-import { writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 
 import * as z from 'zod';
 
@@ -74,26 +74,28 @@ export async function commitVersion(
   { version, actions, info, keptSinceMs }: NextVersion,
 ): Promise<Table | null> {
   const next = replay(name, table, actions);
-  const kept = tableActions(next, keptSinceMs);
+  const checkpointed = { name, version, actions: tableActions(next, keptSinceMs) };
   const follows = version === before + 1;
-  const checkpoint = `${name}/${checkpointPath(version)}`;
-  if (!follows) {
-    await draftCheckpoint(store, database, checkpoint, kept);
-    if (!(await store.placeNew(checkpoint))) return null;
-  }
+  if (!follows && !(await store.placeNew(await draftCheckpoint(store, database, checkpointed)))) return null;
   const path = `${name}/${commitPath(version)}`;
   await writeFile(await store.draft(path), commitText(info, actions));
   if (!(await store.placeNew(path))) return null;
-  if (follows && version > 0 && version % CHECKPOINT_EVERY === 0) {
-    await draftCheckpoint(store, database, checkpoint, kept);
-    await store.place(checkpoint);
-  }
-  if (!follows || (version > 0 && version % CHECKPOINT_EVERY === 0)) {
+  const isDue = version > 0 && version % CHECKPOINT_EVERY === 0;
+  if (follows && isDue) await store.place(await draftCheckpoint(store, database, checkpointed));
+  if (!follows || isDue) {
     const hint = `${name}/${HINT}`;
-    await writeFile(await store.draft(hint), JSON.stringify({ version, size: kept.length }));
+    await writeFile(await store.draft(hint), JSON.stringify({ version, size: checkpointed.actions.length }));
     await store.place(hint);
   }
   return next;
+}
+
+/** Gives the newest version of a table a checkpoint, if it has none, so that no other file of its log is needed. */
+export async function checkpointNewest(store: DeltaStore, database: Database, standing: Standing): Promise<void> {
+  const { name, version, table, log } = standing;
+  if (table === null || log.checkpoints.includes(version)) return;
+  const actions = tableActions(table, Date.now());
+  await store.place(await draftCheckpoint(store, database, { name, version, actions }));
 }
 
 const actionRow = z.object({ action: z.string() });
@@ -117,12 +119,13 @@ const CHECKPOINT_COLUMNS = `{
     protocol: 'STRUCT(minReaderVersion INTEGER, minWriterVersion INTEGER, readerFeatures VARCHAR[], writerFeatures VARCHAR[])'
 }`;
 
+/** Writes a checkpoint where it can be put in place; returns where that is. */
 async function draftCheckpoint(
   store: DeltaStore,
   database: Database,
-  path: string,
-  actions: readonly Action[],
-): Promise<void> {
+  { name, version, actions }: Pick<Standing, 'name' | 'version'> & Pick<NextVersion, 'actions'>,
+): Promise<string> {
+  const path = `${name}/${checkpointPath(version)}`;
   const lines = actions.map((action) => JSON.stringify(action));
   const longest = Math.max(...lines.map((line) => Buffer.byteLength(line)));
   const json = await store.draft(`${path}.json`);
@@ -132,6 +135,8 @@ async function draftCheckpoint(
 select txn, add, remove, metaData, protocol
 from read_json(${literal(json)}, format = 'newline_delimited', maximum_object_size = ${longest + MARGIN_BYTES}, columns = ${CHECKPOINT_COLUMNS})
 ) to ${literal(draft)} (format parquet, compression zstd)`);
+  await rm(json);
+  return path;
 }
 
 const MARGIN_BYTES = 1024;

@@ -7,9 +7,9 @@ import * as z from 'zod';
 import { parseColumnType } from '../../model/column-type.ts';
 import type { Day } from '../../model/calendar.ts';
 import { identifier, literal } from '../../warehouse/quoting.ts';
-import { insidePeriod } from '../lake-sql.ts';
-import type { LakeColumn, LakeTable } from '../lake-table.ts';
-import type { MetaData } from './log.ts';
+import { fileText, insidePeriod } from '../lake-sql.ts';
+import { FINALITY, type LakeColumn, type LakeTable } from '../lake-table.ts';
+import type { Add, MetaData } from './log.ts';
 
 /** The names of the protocol for plain types; DECIMAL keeps its digits. */
 const deltaTypes: Readonly<Record<string, string>> = {
@@ -65,17 +65,26 @@ export function schemaString(table: LakeTable): string {
 export const OWNER = 'ripen.warehouse';
 /** The first version there is: a table that joins later has none of the nights before. */
 const BEGINS = 'ripen.begins_at_version';
+/** The slice whose rows it holds. */
+export const SLICE = 'ripen.slice';
+/** Of `ripen_finality`: every table there is or was, and since when it is away. */
+export const TABLES = 'ripen.tables';
+
+/** What a publish makes of a table besides its rows. */
+export interface Publishing {
+  readonly version: number;
+  readonly owner: string;
+  readonly keepMs: number;
+  readonly nowMs: number;
+  /** Every table, and since when it is away. */
+  readonly listed: ReadonlyMap<string, number>;
+}
 
 /** What a table is to say of itself, from what it said before; equal to that when nothing is new. */
 export function metaDataFor(
   table: LakeTable,
   before: MetaData | null,
-  {
-    version,
-    owner,
-    keepMs,
-    nowMs,
-  }: { readonly version: number; readonly owner: string; readonly keepMs: number; readonly nowMs: number },
+  { version, owner, keepMs, nowMs, listed }: Publishing,
 ): MetaData {
   const kept = `interval ${Math.ceil(keepMs / 1000)} seconds`;
   const begins = before?.configuration[BEGINS] ?? String(version);
@@ -94,6 +103,8 @@ export function metaDataFor(
       'delta.logRetentionDuration': kept,
       [OWNER]: owner,
       [BEGINS]: begins,
+      ...(table.slice === null ? {} : { [SLICE]: table.slice }),
+      ...(table.name === FINALITY ? { [TABLES]: JSON.stringify(Object.fromEntries(listed)) } : {}),
     },
   };
 }
@@ -226,13 +237,42 @@ export function heldColumns(stats: string | null | undefined): ReadonlySet<strin
   return new Set(Object.keys(nullCount));
 }
 
-/** The view's reading of files with and without each column: an absent one is NULL; no file is opened to find out. */
-export function readFiles(table: LakeTable, files: string): string {
-  const columns = inFile(table).map((column) => {
-    const type = isInstant(column) ? 'TIMESTAMPTZ' : column.type;
-    return `${fieldId(column.name)}: {name: ${literal(column.name)}, type: ${literal(type)}, default_value: null}`;
-  });
-  return `read_parquet(${files}, schema = map {${columns.join(', ')}}, filename = ${literal(pathColumn(table))})`;
+/** Files publishing wrote; only those number their columns by `fieldId`. */
+const OWN_NAME = /(^|\/)ripen-[^/]*\.parquet$/;
+
+/** The reading of files with and without each column: an absent one is NULL; of ripen's own none is opened to find out. */
+export function readFiles(table: LakeTable, files: readonly string[]): string {
+  const listed = (chosen: readonly string[]): string => `[${chosen.map(fileText).join(', ')}]`;
+  const path = literal(pathColumn(table));
+  const columns = inFile(table).map((column) => ({ ...column, type: isInstant(column) ? 'TIMESTAMPTZ' : column.type }));
+  const numbered = columns.map(
+    ({ name, type }) => `${fieldId(name)}: {name: ${literal(name)}, type: ${literal(type)}, default_value: null}`,
+  );
+  const own = files.filter((file) => OWN_NAME.test(file));
+  const others = files.filter((file) => !OWN_NAME.test(file));
+  const read = `read_parquet(${listed(own)}, schema = map {${numbered.join(', ')}}, filename = ${path})`;
+  if (others.length === 0) return read;
+  const typed = columns.map(({ name, type }) => `cast(null as ${type}) as ${identifier(name)}`).join(', ');
+  const first = own.length === 0 ? `select ${typed} where false` : `from ${read}`;
+  return `(${first} union all by name
+    from read_parquet(${listed(others)}, union_by_name = true, hive_partitioning = false, filename = ${path}))`;
+}
+
+/**
+ * What stands after `from` to read a file that another engine wrote as the table's rows; null for one whose place and
+ * statistics do not say all that a later publish has to know of it.
+ */
+export function readOther(table: LakeTable, { path, partitionValues, stats }: Add, file: string): string | null {
+  const { key, columns } = table;
+  const held = heldColumns(stats);
+  const value = key === null ? null : (partitionValues[key] ?? '');
+  const isInPlace = key === null || decodeURIComponent(path).split('/').at(-2) === `${key}=${value ?? ''}`;
+  if (!isInPlace || columns.some(isInstant) || !inFile(table).every(({ name }) => held?.has(name) === true))
+    return null;
+  const cells = columns.map(({ name, type }) =>
+    name === key ? `cast(${literal(value ?? '')} as ${type}) as ${identifier(name)}` : identifier(name),
+  );
+  return `(select ${cells.join(', ')} from ${readFiles(table, [file])})`;
 }
 
 /** The column a view takes a file's path from. A file is passed over by its path under the first name alone. */

@@ -9,8 +9,9 @@ import type { Warehouse } from '../../warehouse/warehouse.ts';
 import type { LakeTable } from '../lake-table.ts';
 import type { Reason } from '../report.ts';
 import type { Standing } from './commit.ts';
-import { heldColumns, schemaString, stampPeriods, summarizeContent, typesIn } from './delta-table.ts';
+import { heldColumns, readOther, schemaString, stampPeriods, summarizeContent, typesIn } from './delta-table.ts';
 import type { Add } from './log.ts';
+import type { DeltaStore } from './store.ts';
 
 /** What the tags of a file say of it, so that the next publish need not read its rows. */
 export const fileTags = z.object({
@@ -46,13 +47,14 @@ const contentRow = z.object({
 });
 
 /** Compares a table of the warehouse with the Delta table as it stands. */
-export async function planTable(warehouse: Warehouse, table: LakeTable, standing: Standing): Promise<TablePlan> {
+export async function planTable(place: Place, table: LakeTable, standing: Standing): Promise<TablePlan> {
+  const { warehouse } = place;
   const held = filesByPeriod(table, standing);
   const stamps = table.isLoaded ? await warehouse.rows(stampPeriods(table), [], stampRow) : null;
   const stampOf = new Map(stamps?.map(({ period, stamp }) => [period ?? '', stamp]));
   const unsure = stamps?.filter(({ period, stamp }) => {
     const found = held.get(period ?? '') ?? [];
-    return stamp === null || found.length !== 1 || found[0]?.wrong !== null || found[0].tags['ripen.stamp'] !== stamp;
+    return stamp === null || found.length !== 1 || found[0]?.wrong !== null || found[0].tags?.['ripen.stamp'] !== stamp;
   });
   const contents = unsure?.length === 0 ? [] : await contentsOf(warehouse, table, unsure ?? null, stamps?.length ?? 0);
   const write: NewFile[] = [];
@@ -69,11 +71,14 @@ export async function planTable(warehouse: Warehouse, table: LakeTable, standing
       'ripen.stamp': stampOf.get(period ?? '') ?? '',
       'ripen.sums': JSON.stringify(Object.fromEntries(table.summed.map((name, place) => [name, sums[place] ?? null]))),
     };
-    if (only !== undefined && found.length === 1 && only.wrong === null && only.tags['ripen.content'] === content) {
-      if (only.tags['ripen.stamp'] !== tags['ripen.stamp']) restamp.push({ ...only.add, dataChange: false, tags });
+    const isAlone = only !== undefined && found.length === 1 && only.wrong === null;
+    const lies = isAlone ? (only.tags?.['ripen.content'] ?? (await contentOfOther(only.add, table, place))) : null;
+    if (isAlone && lies === content) {
+      if (only.tags?.['ripen.stamp'] !== tags['ripen.stamp']) restamp.push({ ...only.add, dataChange: false, tags });
       continue;
     }
-    const reason = only === undefined ? 'new' : (only.wrong ?? (found.length > 1 ? 'unstated' : 'changed'));
+    const isStated = found.length === 1 && only?.tags !== null;
+    const reason = only === undefined ? 'new' : (only.wrong ?? (isStated ? 'changed' : 'unstated'));
     write.push({ period: period === null ? null : day(period), rows, tags, reason });
     gone.push(...found.map(({ add }) => add));
   }
@@ -99,10 +104,26 @@ function withoutPeriod(table: LakeTable, rows: number): Failure {
   });
 }
 
-/** A file of the table, and why it cannot stay; null when it can. */
-type HeldFile =
-  | { readonly add: Add; readonly wrong: Reason; readonly tags: null }
-  | { readonly add: Add; readonly wrong: null; readonly tags: FileTags };
+interface Place {
+  readonly warehouse: Warehouse;
+  readonly store: DeltaStore;
+}
+
+/** What a file that another engine wrote holds, as `OPTIMIZE` does; null where nobody can say. */
+async function contentOfOther(add: Add, table: LakeTable, { warehouse, store }: Place): Promise<string | null> {
+  const source = readOther(table, add, await store.fetch(`${table.name}/${decodeURIComponent(add.path)}`));
+  if (source === null) return null;
+  // What cannot be read as the table's rows is not the period's content, whatever keeps it from being read.
+  const found = await warehouse.rows(summarizeContent({ ...table, source }, []), [], contentRow).catch(() => []);
+  return found.length === 1 ? (found[0]?.content ?? null) : null;
+}
+
+/** A file of the table, why it cannot stay (null when it can), and what ripen said of it (null of another engine's). */
+interface HeldFile {
+  readonly add: Add;
+  readonly wrong: Reason | null;
+  readonly tags: FileTags | null;
+}
 
 /** The files by first day; the empty text for a table that is not divided, and for files divided otherwise. */
 function filesByPeriod(table: LakeTable, { table: before, lying }: Standing): ReadonlyMap<string, readonly HeldFile[]> {
@@ -122,11 +143,7 @@ function filesByPeriod(table: LakeTable, { table: before, lying }: Standing): Re
   };
   for (const add of before.files.values()) {
     const tags = fileTags.safeParse(add.tags);
-    const wrong = wrongWith(add) ?? (tags.success ? null : 'unstated');
-    const file: HeldFile =
-      wrong === null && tags.success
-        ? { add, wrong, tags: tags.data }
-        : { add, wrong: wrong ?? 'unstated', tags: null };
+    const file = { add, wrong: wrongWith(add), tags: tags.success ? tags.data : null };
     // What is divided by another column cannot be told from a period of this one, and goes.
     const period = isDividedAlike ? (add.partitionValues[table.key ?? ''] ?? '') : `other ${add.path}`;
     found.set(period, [...(found.get(period) ?? []), file]);

@@ -10,34 +10,35 @@ import { randomUUID } from 'node:crypto';
 
 import { Failure } from '../../errors.ts';
 import type { Emit, RunEvent } from '../../events.ts';
-import type { Slice } from '../../model/slice.ts';
 import { version as program } from '../../version.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
-import { identityOf, refuseOthers } from '../identity.ts';
+import { identityOf, ownerOf, refuseOthers, type Identity } from '../identity.ts';
 import { replaceCatalog } from './catalog-file.ts';
-import { openLanes } from '../lanes.ts';
 import { deltaTables, type LakeTable } from '../lake-table.ts';
+import type { SliceFiles } from '../lake-store.ts';
+import type { LakeContent } from '../lake-work.ts';
 import { refuseForeign, strangersInCatalog } from '../occupant.ts';
 import { countReasons, type CopyReport, type Reason } from '../report.ts';
 import { deltaCatalog } from './catalog.ts';
+import { writeFiles } from './data-files.ts';
 import { commitVersion, readTable, type Standing } from './commit.ts';
-import { copyFile, copyRow, fileStatistics, hasLocalTimes, metaDataFor, OWNER } from './delta-table.ts';
+import { hasLocalTimes, metaDataFor, OWNER, type Publishing } from './delta-table.ts';
+import { findLeft, sweepAway, type Left } from './leaving.ts';
 import { protocolFor, type Action, type Add, type Table } from './log.ts';
-import { planTable, type NewFile } from './plan.ts';
+import { committerOf } from './owner.ts';
+import { planTable } from './plan.ts';
 import { openTables, type DeltaStore, type DeltaTarget } from './store.ts';
-import { sweepTable } from './sweep.ts';
+import { surplusOf, sweep } from './sweep.ts';
 
 /** Another engine may commit at the same moment; one that always does is at work for longer than a publish. */
 const MOST_TRIES = 5;
 
 /** What one publish works on. */
-interface Night {
+interface Night extends Publishing, Left {
   readonly warehouse: Warehouse;
   readonly store: DeltaStore;
-  readonly owner: string;
-  readonly keepMs: number;
-  readonly nowMs: number;
-  readonly version: number;
+  readonly mode: number;
+  readonly keptSinceMs: number;
   readonly signal: AbortSignal;
 }
 
@@ -52,7 +53,7 @@ interface Done {
 
 /** Commits a night to every table; throws `WAREHOUSE_FOREIGN` where one is not this warehouse's, and `STORAGE_FAILED`. */
 export async function publishDelta(
-  slices: readonly Slice[],
+  { slices, dropped }: LakeContent,
   warehouse: Warehouse,
   target: DeltaTarget,
   { emit, signal }: { readonly emit: Emit; readonly signal: AbortSignal },
@@ -65,22 +66,13 @@ export async function publishDelta(
       slices.map(({ name }) => name),
     );
     const own = await identityOf(warehouse);
-    const base = { warehouse, store, owner: own.id ?? own.path, keepMs: target.keepMs, signal };
+    const place = { warehouse, store, own, target, signal };
     for (let tries = 1; tries <= MOST_TRIES; tries += 1) {
-      const standings = new Map<LakeTable, Standing>();
-      for (const table of tables) {
-        const standing = await readTable(store, warehouse, table.name);
-        refuseOtherTables(target.path, standing, base.owner, own.path);
-        standings.set(table, standing);
-      }
-      const version = Math.max(...[...standings.values()].map((standing) => standing.version)) + 1;
-      const night = { ...base, version, nowMs: Date.now() };
-      if (version === 0 && !(await store.isExclusive())) emit(sharedWarning(target.path));
-      const done = await commitNight(night, standings);
-      if (done === null) continue;
-      if (store.catalog !== null) await replaceCatalog(store.catalog, deltaCatalog(store.root, done), target.mode);
-      await sweep(night, done);
-      return reportOf(version, done, store.catalog !== null);
+      const standings = await standingsOf(tables, place);
+      const night = await beginNight(standings, dropped, place);
+      if (night.version === 0 && !(await store.isExclusive())) emit(sharedWarning(target.path));
+      const report = await publishNight(night, standings);
+      if (report !== null) return report;
     }
     throw new Failure('STORAGE_FAILED', `Others committed to ${target.path} in each of ${MOST_TRIES} tries.`, {
       facts: { target: target.path, tries: MOST_TRIES },
@@ -89,6 +81,48 @@ export async function publishDelta(
   } finally {
     await store.close();
   }
+}
+
+interface Place {
+  readonly warehouse: Warehouse;
+  readonly store: DeltaStore;
+  readonly own: Identity;
+  readonly target: DeltaTarget;
+  readonly signal: AbortSignal;
+}
+
+type Standings = ReadonlyMap<LakeTable, Standing>;
+
+async function standingsOf(tables: readonly LakeTable[], { warehouse, store, own, target }: Place): Promise<Standings> {
+  const standings = new Map<LakeTable, Standing>();
+  for (const table of tables) {
+    const standing = await readTable(store, warehouse, table.name);
+    refuseOtherTables(target.path, standing, ownerOf(own), own.path);
+    standings.set(table, standing);
+  }
+  return standings;
+}
+
+async function beginNight(standings: Standings, dropping: SliceFiles | undefined, place: Place): Promise<Night> {
+  const { store, warehouse, own, target, signal } = place;
+  const nowMs = Date.now();
+  const base = { owner: ownerOf(own), nowMs, keepMs: target.keepMs, keptSinceMs: nowMs - target.keepMs };
+  const left = await findLeft(store, warehouse, { ...base, standings: [...standings.values()], dropping });
+  const all = [...standings.values(), ...left.dropped.map(({ standing }) => standing)];
+  const version = Math.max(...all.map((standing) => standing.version)) + 1;
+  return { ...base, store, warehouse, signal, version, mode: target.mode, ...left };
+}
+
+/** Null when another engine committed first. */
+async function publishNight(night: Night, standings: Standings): Promise<CopyReport | null> {
+  const { store, warehouse, mode, keptSinceMs } = night;
+  if (!(await commitDropped(night))) return null;
+  const done = await commitNight(night, standings);
+  if (done === null) return null;
+  if (store.catalog !== null) await replaceCatalog(store.catalog, deltaCatalog(store.root, done), mode);
+  for (const { standing, now } of done) await sweep(store, standing.name, surplusOf(standing, now, keptSinceMs));
+  await sweepAway(store, warehouse, night.away, keptSinceMs);
+  return reportOf(night, done);
 }
 
 function refuseOtherTables(target: string, { name, table }: Standing, owner: string, path: string): void {
@@ -107,8 +141,50 @@ function refuseOtherTables(target: string, { name, table }: Standing, owner: str
   refuseOthers(`${target}/${name}`, stated, { id: owner, path });
 }
 
+/** Commits what is dropped of tables the night no longer has; false when another committed first. */
+async function commitDropped(night: Night): Promise<boolean> {
+  for (const { standing, gone } of night.dropped) {
+    if (gone.length === 0) continue;
+    const actions = removalsOf(gone, night.nowMs);
+    if ((await commit(night, standing, actions)) === null) return false;
+  }
+  return true;
+}
+
+const removalsOf = (files: readonly Add[], nowMs: number): Action[] =>
+  files.map(({ path, partitionValues, size }) => ({
+    remove: { path, deletionTimestamp: nowMs, dataChange: true, extendedFileMetadata: true, partitionValues, size },
+  }));
+
+/** Commits the night's version of one table; null when another engine committed first. */
+async function commit(night: Night, standing: Standing, actions: readonly Action[]): Promise<Table | null> {
+  const { store, warehouse, version, keptSinceMs } = night;
+  const now = await commitVersion(store, warehouse, standing, {
+    version,
+    actions,
+    info: infoOf(night, standing),
+    keptSinceMs,
+  });
+  if (now === null) await refuseOtherPublisher(night, standing.name);
+  return now;
+}
+
+/** Another engine's commit is taken note of; that of another publish means that two are at work on one target. */
+async function refuseOtherPublisher({ store, version }: Night, name: string): Promise<void> {
+  const committer = await committerOf(store, name, version);
+  if (committer === null) return;
+  throw new Failure(
+    'STORAGE_FAILED',
+    `Another publish committed version ${version} to ${store.root}/${name} while this one was at work.`,
+    {
+      facts: { target: store.root, table: name, version, committer },
+      hint: 'Publish there from one process at a time; `ripen publish` brings the tables up to this warehouse.',
+    },
+  );
+}
+
 /** Commits to the tables in order; null when another committed first. */
-async function commitNight(night: Night, standings: ReadonlyMap<LakeTable, Standing>): Promise<Done[] | null> {
+async function commitNight(night: Night, standings: Standings): Promise<Done[] | null> {
   const done: Done[] = [];
   for (const [table, standing] of standings) {
     night.signal.throwIfAborted();
@@ -120,8 +196,8 @@ async function commitNight(night: Night, standings: ReadonlyMap<LakeTable, Stand
 }
 
 async function commitTable(night: Night, table: LakeTable, standing: Standing): Promise<Done | null> {
-  const { store, warehouse, version, nowMs } = night;
-  const plan = await planTable(warehouse, table, standing);
+  const { nowMs } = night;
+  const plan = await planTable(night, table, standing);
   const added = await writeFiles(night, table, plan.write);
   const before = standing.table;
   const metaData = metaDataFor(table, before?.metaData ?? null, night);
@@ -130,27 +206,19 @@ async function commitTable(night: Night, table: LakeTable, standing: Standing): 
   const actions: Action[] = [
     ...(isNewer ? [{ protocol }] : []),
     ...(JSON.stringify(metaData) === JSON.stringify(before?.metaData) ? [] : [{ metaData }]),
-    ...plan.gone.map(({ path, partitionValues, size }) => ({
-      remove: { path, deletionTimestamp: nowMs, dataChange: true, extendedFileMetadata: true, partitionValues, size },
-    })),
+    ...removalsOf(plan.gone, nowMs),
     ...[...plan.restamp, ...added].map((add) => ({ add })),
   ];
-  const next = {
-    version,
-    actions,
-    info: infoOf(night, standing, metaData.partitionColumns),
-    keptSinceMs: nowMs - night.keepMs,
-  };
-  const now = await commitVersion(store, warehouse, standing, next);
+  const now = await commit(night, standing, actions);
   if (now === null) return null;
   return { table, standing, now, reasons: plan.write.map(({ reason }) => reason), periodsGone: plan.periodsGone };
 }
 
-function infoOf({ nowMs, owner }: Night, { version }: Standing, partitionColumns: readonly string[]) {
+function infoOf({ nowMs, owner }: Night, { version }: Standing) {
   return {
     timestamp: nowMs,
     operation: 'WRITE',
-    operationParameters: { mode: 'Overwrite', partitionBy: JSON.stringify(partitionColumns) },
+    operationParameters: { mode: 'Overwrite' },
     ...(version < 0 ? {} : { readVersion: version }),
     isolationLevel: 'Serializable',
     isBlindAppend: false,
@@ -161,61 +229,14 @@ function infoOf({ nowMs, owner }: Night, { version }: Standing, partitionColumns
   };
 }
 
-/** One query at a time; files are put in place while the next is being written. */
-async function writeFiles(night: Night, table: LakeTable, files: readonly NewFile[]): Promise<readonly Add[]> {
-  const lanes = openLanes(night.store.atOnce);
-  const added: Add[] = [];
-  try {
-    for (const file of files) {
-      night.signal.throwIfAborted();
-      const add = await draftFile(night, table, file);
-      await lanes.begin(async () => night.store.place(`${table.name}/${add.path}`));
-      added.push(add);
-    }
-    await lanes.finish();
-    return added;
-  } finally {
-    await lanes.settle();
-  }
-}
-
-async function draftFile({ store, warehouse, nowMs }: Night, table: LakeTable, file: NewFile): Promise<Add> {
-  const folder = table.key === null ? '' : `${table.key}=${file.period ?? ''}/`;
-  const path = `${folder}ripen-${randomUUID()}.parquet`;
-  const draft = await store.draft(`${table.name}/${path}`);
-  const [written] = await warehouse.rows(copyFile(table, file.period, draft), [], copyRow);
-  if (written?.count !== file.rows) {
-    throw new Failure(
-      'STORAGE_FAILED',
-      `The file ${path} got ${written?.count ?? 0} rows where ${file.rows} were due.`,
-      {
-        facts: { written: written?.count ?? 0, expected: file.rows },
-        hint: 'Run `ripen publish` again; the old file is still served.',
-      },
-    );
-  }
-  return {
-    path,
-    partitionValues: table.key === null ? {} : { [table.key]: file.period },
-    size: written.file_size_bytes,
-    modificationTime: nowMs,
-    dataChange: true,
-    stats: fileStatistics(table, written),
-    tags: file.tags,
-  };
-}
-
-async function sweep({ store, keepMs, nowMs }: Night, done: readonly Done[]): Promise<void> {
-  for (const { standing, now } of done) await sweepTable(store, standing, now, nowMs - keepMs);
-}
-
-function reportOf(version: number, done: readonly Done[], hasCatalog: boolean): CopyReport {
+function reportOf({ version, store, dropped }: Night, done: readonly Done[]): CopyReport {
   const reasons = done.flatMap((each) => each.reasons);
+  const counts = [...done.map(({ periodsGone }) => periodsGone), ...dropped.map(({ gone }) => gone.length)];
   return {
     files_written: reasons.length,
-    files_removed: done.reduce((sum, { periodsGone }) => sum + periodsGone, 0),
+    files_removed: counts.reduce((sum, count) => sum + count, 0),
     because: countReasons(reasons),
-    also_written: [`version ${version}`, ...(hasCatalog ? ['catalog.duckdb'] : [])],
+    also_written: [`version ${version}`, ...(store.catalog === null ? [] : ['catalog.duckdb'])],
   };
 }
 

@@ -51,6 +51,8 @@ export async function openS3Tables(
       return isPlaced;
     },
     remove: async (path) => bucket.remove(keyOf(path)),
+    // A store knows no folders.
+    async removeFolders() {},
     async isExclusive() {
       const key = keyOf(PROBE);
       await bucket.remove(key);

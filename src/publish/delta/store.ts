@@ -6,12 +6,21 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { chmod, link, readdir, readFile, rename, rm, rmdir, stat } from 'node:fs/promises';
+import { chmod, link, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 import type { PublishTarget } from '../../config/config.ts';
 import { CATALOG } from './catalog-file.ts';
-import { codeOf, makeDirectory, makeInnerDirectory, sync, syncDirectory, unfinishedPath } from '../replacement.ts';
+import {
+  codeOf,
+  ifThere,
+  makeDirectory,
+  makeInnerDirectory,
+  removeIfEmpty,
+  sync,
+  syncDirectory,
+  unfinishedPath,
+} from '../replacement.ts';
 import { openS3Tables } from './s3-store.ts';
 
 /** A file as it lies there. */
@@ -40,8 +49,10 @@ export interface DeltaStore {
   place(path: string): Promise<void>;
   /** Puts a file's draft in its place; false, and changes nothing, when something else is there. */
   placeNew(path: string): Promise<boolean>;
-  /** Removes a file, if it is there. */
+  /** Removes a file, if it is there, and its folder if it is empty then. */
   remove(path: string): Promise<void>;
+  /** Removes the folders of a table in which nothing lies; its own too. */
+  removeFolders(table: string): Promise<void>;
   /** Whether `placeNew` leaves what is there alone; finds out by trying, and leaves nothing. */
   isExclusive(): Promise<boolean>;
   /** Lets go of what was opened and leaves no draft behind. */
@@ -105,16 +116,21 @@ function onDisk(root: string, mode: number): DeltaStore {
     },
     async remove(path) {
       await rm(join(root, path), { force: true });
-      await rmdir(dirname(join(root, path))).catch((error: unknown) => {
-        if (codeOf(error) !== 'ENOTEMPTY' && codeOf(error) !== 'ENOENT') throw error;
-      });
+      await removeIfEmpty(dirname(join(root, path)));
     },
+    removeFolders: async (table) => removeEmptyFolders(join(root, table)),
     // A hard link is made where nothing is, or not at all.
     isExclusive: async () => Promise.resolve(true),
     async close() {
       for (const path of begun) await rm(path, { force: true });
     },
   };
+}
+
+async function removeEmptyFolders(folder: string): Promise<void> {
+  const entries = await ifThere(readdir(folder, { withFileTypes: true }));
+  for (const entry of entries ?? []) if (entry.isDirectory()) await removeEmptyFolders(join(folder, entry.name));
+  await removeIfEmpty(folder);
 }
 
 async function filesBelow(root: string, table: string): Promise<ReadonlyMap<string, Lying>> {
@@ -127,11 +143,4 @@ async function filesBelow(root: string, table: string): Promise<ReadonlyMap<stri
     found.set(path.slice(root.length + 1), { bytes: size, modifiedMs: mtimeMs });
   }
   return found;
-}
-
-async function ifThere<T>(looking: Promise<T>): Promise<T | null> {
-  return looking.catch((error: unknown) => {
-    if (codeOf(error) === 'ENOENT') return null;
-    throw error;
-  });
 }

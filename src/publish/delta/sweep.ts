@@ -1,22 +1,19 @@
 /** Files nobody needs any more: removed once the time for which older versions are kept has passed. */
 
-import type { Standing } from './commit.ts';
-import { checkpointPath, commitPath, LOG, type Table } from './log.ts';
+import type { Database } from '../other-database.ts';
+import { checkpointNewest, type Standing } from './commit.ts';
+import { checkpointPath, commitPath, HINT, LOG, type Table } from './log.ts';
 import type { DeltaStore } from './store.ts';
 
 /** Names publishing gives; a file of another name is left alone unless the log says that it went. */
 const OWN_FILE = /(^|\/)ripen-[0-9a-f-]+\.parquet$|\.ripen-unfinished$/;
+const UNFINISHED = '.ripen-unfinished';
 
 /**
- * Removes what left the table before an instant, what killed runs left, and the log behind the newest checkpoint from
- * before it: every version since then can still be asked for.
+ * What left the table before an instant, what killed runs left, and last the log behind the newest checkpoint from before
+ * it: every version since then can still be asked for. Paths within the table.
  */
-export async function sweepTable(
-  store: DeltaStore,
-  { name, lying, log }: Standing,
-  table: Table,
-  keptSinceMs: number,
-): Promise<number> {
+export function surplusOf({ lying, log }: Standing, table: Table, keptSinceMs: number): string[] {
   const isOld = (path: string): boolean => (lying.get(path)?.modifiedMs ?? Infinity) <= keptSinceMs;
   const active = new Set([...table.files.keys()].map((path) => decodeURIComponent(path)));
   const wentMs = new Map(
@@ -30,12 +27,27 @@ export async function sweepTable(
     if (went !== undefined) return went <= keptSinceMs;
     return OWN_FILE.test(path) && isOld(path);
   });
-  const behind = [
+  return [
+    ...surplus,
     ...log.commits.filter((version) => version < begin).map(commitPath),
     ...log.checkpoints.filter((version) => version < begin).map(checkpointPath),
   ];
-  for (const path of [...surplus, ...behind]) await store.remove(`${name}/${path}`);
-  return surplus.length;
 }
 
-const UNFINISHED = '.ripen-unfinished';
+/** Removes files of a table, in order. */
+export async function sweep(store: DeltaStore, name: string, paths: readonly string[]): Promise<void> {
+  for (const path of paths) await store.remove(`${name}/${path}`);
+}
+
+/**
+ * Removes a table whose newest version has no files, and its folder unless somebody else's files lie there. Whenever it
+ * is stopped, what is left is that version: the checkpoint that alone says it is made first and removed last.
+ */
+export async function removeTable(store: DeltaStore, database: Database, standing: Standing): Promise<void> {
+  const { name, version, lying } = standing;
+  await checkpointNewest(store, database, standing);
+  const last = version < 0 ? [] : [HINT, commitPath(version), checkpointPath(version)];
+  const isOwn = (path: string): boolean => path.startsWith(`${LOG}/`) || OWN_FILE.test(path);
+  await sweep(store, name, [...[...lying.keys()].filter((path) => isOwn(path) && !last.includes(path)), ...last]);
+  await store.removeFolders(name);
+}

@@ -1,0 +1,170 @@
+/** Delta tables that others commit to: a second publish at the same moment, and engines that rewrite or add files. */
+
+import { copyFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import * as z from 'zod';
+
+import { readDelta, readLog, sortedRows, versionsOf } from '../support/delta-reader.ts';
+import { heldRows, restate } from '../support/ledger-nights.ts';
+import { CREDENTIALS, refusal, startObjectStore, type RunningStore } from '../support/object-store.ts';
+import { compilePublisher, type Publisher } from '../support/publisher.ts';
+import { ask, openSample, type Sample } from '../support/sample-warehouse.ts';
+
+let sample: Sample;
+let publisher: Publisher;
+beforeAll(async () => {
+  publisher = await compilePublisher();
+});
+afterAll(async () => publisher.remove());
+beforeEach(async () => {
+  sample = await openSample(5, 4);
+});
+afterEach(async () => sample.close());
+
+const held = async () => sortedRows(await heldRows(sample));
+const DAY = '2026-01-02';
+
+describe('two processes publish copies of one warehouse at one moment', () => {
+  let store: RunningStore;
+  beforeEach(async () => {
+    for (const [name, value] of Object.entries(CREDENTIALS)) vi.stubEnv(name, value);
+    store = await startObjectStore();
+  });
+  afterEach(async () => {
+    vi.unstubAllEnvs();
+    await store.close();
+  });
+
+  test('one of them commits the night to every table, the other says what to do and changes nothing', async () => {
+    const target = store.tables('tables');
+    await sample.publish([target]);
+    await restate(sample.warehouse, DAY, 3);
+    const now = await held();
+    const first = 'tables/network_daily/_delta_log/00000000000000000001.json';
+    const commits = new Set<string | null>();
+    store.refuse = ({ method, key, md5 }) => {
+      if (method !== 'PUT' || key !== first) return null;
+      commits.add(md5);
+      // Nobody gets the place before both are about to take it.
+      return commits.size < 2 ? refusal(503, 'SlowDown') : null;
+    };
+    const printed: string[] = [];
+    await sample.lend(async () => {
+      const own = sample.path('warehouse.duckdb');
+      const copy = sample.path('copy.duckdb');
+      copyFileSync(own, copy);
+      printed.push(...(await Promise.all([own, copy].map(async (path) => publisher.publishFile(path, [target])))));
+    });
+    const outcome = z.object({
+      published: z.array(z.looseObject({ also_written: z.array(z.string()) })),
+      failures: z.array(z.object({ code: z.string(), message: z.string(), hint: z.string() })),
+    });
+    const outcomes = printed.map((text) => outcome.parse(JSON.parse(text)));
+    expect(commits.size).toBe(2);
+    expect(outcomes.flatMap(({ published }) => published.map((each) => each.also_written))).toEqual([['version 1']]);
+    expect(outcomes.flatMap(({ failures }) => failures)).toEqual([
+      {
+        code: 'STORAGE_FAILED',
+        message: `Another publish committed version 1 to ${target.path}/network_daily while this one was at work.`,
+        hint: 'Publish there from one process at a time; `ripen publish` brings the tables up to this warehouse.',
+      },
+    ]);
+    const folder = sample.path('download');
+    await store.download('tables', folder);
+    for (const table of ['network_daily', 'apps', 'ripen_loads', 'ripen_finality']) {
+      expect(versionsOf(join(folder, table)), table).toEqual([0, 1]);
+    }
+    expect(await readDelta(join(folder, 'network_daily'))).toEqual(now);
+  });
+});
+
+describe('another engine', () => {
+  const target = (keepMs = 3 * 86_400_000) =>
+    ({ kind: 'delta', path: sample.path('tables'), mode: 0o644, keepMs }) as const;
+  const at = (): string => join(sample.path('tables'), 'network_daily');
+  const commit = (version: number, lines: readonly object[]): void => {
+    const text = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+    writeFileSync(join(at(), '_delta_log', `${String(version).padStart(20, '0')}.json`), text);
+  };
+  const info = (operation: string) => ({ commitInfo: { timestamp: 1, operation, engineInfo: 'another engine' } });
+  const fileOf = async (day: string) => {
+    const found = (await readLog(at())).files.find(({ partitionValues }) => partitionValues['day'] === day);
+    if (found === undefined) throw new Error(`no file of ${day}`);
+    return found;
+  };
+  /** Writes a file of a day as Spark would: under its own name, without numbers of columns. */
+  const written = async (name: string, rows: (from: string) => string) => {
+    const { path, stats } = await fileOf(DAY);
+    const to = join(at(), `day=${DAY}`, name);
+    await ask(
+      ':memory:',
+      `copy (${rows(`read_parquet('${join(at(), path)}', hive_partitioning = false)`)}) to '${to}' (format parquet)`,
+    );
+    return {
+      path: `day=${DAY}/${name}`,
+      partitionValues: { day: DAY },
+      size: statSync(to).size,
+      modificationTime: 1,
+      stats,
+    };
+  };
+  const NAME = 'part-00000-2c9f1a52.c000.snappy.parquet';
+  const nightsPass = async (): Promise<void> => {
+    const catalog = join(target().path, 'catalog.duckdb');
+    for (const inDay of [DAY, '2026-01-03']) {
+      expect(await readDelta(at())).toEqual(await held());
+      expect(sortedRows(await ask(catalog, 'select * from network_daily'))).toEqual(await held());
+      await restate(sample.warehouse, inDay, 1);
+      await sample.publish([target()]);
+    }
+    expect(await readDelta(at())).toEqual(await held());
+  };
+
+  test('that rewrites a file and vacuums is respected: its file stays, no row is there twice, the next restatement replaces it', async () => {
+    await sample.publish([target()]);
+    const { path } = await fileOf(DAY);
+    const add = await written(NAME, (from) => `select * from ${from} order by installs desc`);
+    commit(1, [
+      info('OPTIMIZE'),
+      { remove: { path, deletionTimestamp: Date.now(), dataChange: false } },
+      { add: { ...add, dataChange: false } },
+    ]);
+    commit(2, [info('VACUUM START')]);
+    commit(3, [info('VACUUM END')]);
+    const [published] = await sample.publish([target()]);
+    expect(published).toMatchObject({ files_written: 0, also_written: ['version 4', 'catalog.duckdb'] });
+    expect((await fileOf(DAY)).path).toBe(add.path);
+    const [again] = await sample.publish([target(0)]);
+    expect(again?.files_written).toBe(0);
+    await nightsPass();
+    expect((await fileOf(DAY)).path).toMatch(/ripen-/);
+  });
+
+  test.each([
+    ['changes a row', (from: string) => `select * replace (installs + 1 as installs) from ${from}`],
+    ['loses a row', (from: string) => `select * from ${from} limit 3`],
+    ['writes what is no number', (from: string) => `select * replace ('x' as installs) from ${from}`],
+  ])('that rewrites a file and %s is put right by the next publish', async (_, rows) => {
+    await sample.publish([target()]);
+    const { path } = await fileOf(DAY);
+    const add = await written(NAME, rows);
+    commit(1, [
+      info('OPTIMIZE'),
+      { remove: { path, deletionTimestamp: Date.now(), dataChange: false } },
+      { add: { ...add, dataChange: false } },
+    ]);
+    const [published] = await sample.publish([target()]);
+    expect(published?.because).toEqual({ unstated: 1 });
+    await nightsPass();
+  });
+
+  test('that adds rows beside a file is put right by the next publish', async () => {
+    await sample.publish([target()]);
+    commit(1, [info('WRITE'), { add: { ...(await written(NAME, (from) => `from ${from}`)), dataChange: true } }]);
+    const [published] = await sample.publish([target()]);
+    expect(published?.because).toEqual({ unstated: 1 });
+    await nightsPass();
+  });
+});
