@@ -99,7 +99,7 @@ async function planFrom(config: Config, slices: readonly Slice[], request: PlanR
       warehouse === null
         ? planned.map(({ plan }) => plan)
         : await auditedPlans({ config, warehouse, asOf: request.asOf }, planned);
-    return audited.map((plan, at) => ({ ...plan, unfinal: unfinalPeriods(plan, planned[at]?.metrics ?? []) }));
+    return audited.flatMap((plan, at) => [{ ...plan, unfinal: unfinalPeriods(plan, planned[at]?.metrics ?? []) }]);
   } finally {
     await warehouse?.close();
   }
