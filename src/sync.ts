@@ -70,7 +70,7 @@ async function refresh(run: SyncRun): Promise<void> {
   await refreshDimensions(run);
 
   const targets = await prepareTargets(run, catalog);
-  const plans = withNightlyAudits(run, targets, await planTargets(run, [...targets.values()]));
+  const plans = await withNightlyAudits(run, targets, await planTargets(run, [...targets.values()]));
   for (const plan of plans) await recordPlan(plan, run);
 
   await loadWindows(run, plans, targets, checkClock);

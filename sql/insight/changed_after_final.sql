@@ -1,4 +1,5 @@
--- Final totals that a run found changed.
+-- Final totals that a run found changed, and those that runs before it found which were killed before they could tell. What an
+-- unproven answer or one with rejected rows says is no evidence.
 -- $1 run_id
 -- Returns one row per slice and metric: how many periods, the horizon in days, and the least whole number of days after the
 -- end of a period by which every one of these changes had been made.
@@ -9,9 +10,15 @@ select
     max(m.horizon_seconds) / 86400 as horizon_days,
     max(ceil(date_diff('second', p.ends_at, r.seen_at) / 86400.0))::integer as settled_days
 from ripen.restatements as r
-join ripen.loads as l on l.load_id = r.load_id and l.run_id = $1
+join ripen.loads as l on l.load_id = r.load_id and l.verdict <> 'unproven' and l.rows_rejected = 0
+join ripen.runs as n on n.run_id = l.run_id and n.command <> 'replay'
 join ripen.periods as p on p.slice = r.slice and p.fingerprint = l.fingerprint and p.start_day = r.period
 join ripen.slice_metrics as m on m.slice = r.slice and m.metric = r.metric
-where r.after_final
+where
+    r.after_final
+    and (
+        n.run_id = $1
+        or n.started_at > (select coalesce(max(e.started_at), timestamp '0001-01-01') from ripen.runs as e where e.finished_at is not null)
+    )
 group by r.slice, r.metric
 order by r.slice, r.metric

@@ -1,5 +1,6 @@
 /** The backtest: which method projects a metric at an age, how wide its interval has to be, and whether it may at all; pure. */
 
+import { chanceOfAtMost } from '../status/confidence.ts';
 import { columnAges, median, valueAt, type Development } from './development.ts';
 import { CHAIN_LADDER, TRIED_COHORTS, type Expectations, type Trial } from './trials.ts';
 
@@ -11,6 +12,10 @@ const LEAST_COVERAGE = 0.6;
 const MOST_UNTRIED = 0.2;
 /** Another method takes the plain ladder's place where its errors are at most this share: less is chance. */
 const MOST_OF_PLAIN = 0.9;
+/** An interval whose upper end is further above the value says too little to go by; few rows a day come to that. */
+const FURTHEST_REACH = 1.5;
+/** A projection that is no better comes nearer as often as not; more wins than that by chance are this rare. */
+const MOST_CHANCE = 0.05;
 /** With fewer outcomes neither a method can be chosen nor a spread be measured: the 80 % rank of 8 is the largest. */
 export const FEWEST_TRIALS = 8;
 
@@ -73,11 +78,12 @@ export function choiceFrom(judged: readonly Trial[]): Choice | null {
   return { method: best.method, width: best.width };
 }
 
-/** The projection a choice makes; null where its method expects nothing. The interval is log-normal, as Mack proposes. */
+/** The projection a choice makes; null where its method expects nothing, or anything. The interval is log-normal, as Mack proposes. */
 export function projected(expected: Expectations, { method, width }: Choice): Projection | null {
   const of = expected.get(method);
   if (of === undefined) return null;
   const reach = Math.exp(width * of.error);
+  if (!Number.isFinite(reach)) return null;
   return { method, value: of.value, low: of.value / reach, high: of.value * reach, cohorts: of.cohorts };
 }
 
@@ -110,8 +116,9 @@ function scoreOf(age: number, trials: readonly Trial[], untried: number): Score 
     ),
     coverage: made.length === 0 ? null : covered.length / made.length,
   };
-  const width = median(made.map(({ projection: { low, high, value } }) => (high - low) / value)) ?? 0;
-  const reason = untriedReason(untried, trials.length) ?? reasonAgainst(score, width);
+  const nearer = made.filter(({ trial, projection }) => missed(projection.value, trial) < missed(trial.asIs, trial));
+  const reach = median(made.map(({ projection: { high, value } }) => high / value)) ?? 1;
+  const reason = untriedReason(untried, trials.length) ?? reasonAgainst(score, reach, nearer.length);
   return { ...score, reason, choice: reason === null ? choiceFrom(trials) : null };
 }
 
@@ -120,14 +127,20 @@ function untriedReason(untried: number, tried: number): string | null {
   return `${untried} of ${untried + tried} periods had no value above zero to grow from`;
 }
 
-/** Why an age is not to be projected; null where it is. */
-function reasonAgainst(score: Omit<Score, 'choice' | 'reason'>, width: number): string | null {
+/**
+ * Why an age is not to be projected; null where it is. That projections are better than the values as they are is held to a
+ * sign test (Diebold and Mariano 1995, "Comparing predictive accuracy", section 2.2): `nearer` counts those that were.
+ */
+function reasonAgainst(score: Omit<Score, 'choice' | 'reason'>, reach: number, nearer: number): string | null {
   const { cohorts, coverage, medianError, medianErrorAsIs } = score;
   if (coverage === null || cohorts < FEWEST_TRIALS)
     return `${cohorts} past periods could have been projected, and a judgement takes ${FEWEST_TRIALS}`;
   if (coverage < LEAST_COVERAGE)
     return `the 80 % interval held only ${Math.round(100 * coverage)} % of ${cohorts} final totals`;
-  if (width > 1) return `the 80 % interval was ${width.toFixed(1)} times as wide as the value itself`;
-  if ((medianError ?? 0) > (medianErrorAsIs ?? 0)) return 'the values as they are came nearer to the final ones';
+  if (reach > FURTHEST_REACH)
+    return `the 80 % interval reached ${Math.round(100 * (reach - 1))} % above the projected value`;
+  const isBetter = (medianError ?? 0) <= (medianErrorAsIs ?? 0);
+  if (!isBetter || chanceOfAtMost(cohorts - nearer, cohorts, 0.5) > MOST_CHANCE)
+    return `the values as they are came as near: projections were nearer for ${nearer} of ${cohorts} periods`;
   return null;
 }

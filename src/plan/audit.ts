@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 
-import { daysBetween } from '../model/calendar.ts';
+import { dayAt, daysBetween, UTC, type Day } from '../model/calendar.ts';
 import { isFinal } from '../model/maturity.ts';
 import type { Metric } from '../model/metric.ts';
 import { ageOf, isWhole, type Period } from '../model/period.ts';
@@ -24,19 +24,29 @@ interface Candidate {
   readonly weight: number;
 }
 
-/** What the draws of a night are made with: its day in UTC, so that a plan shows what the sync will draw. */
-export const seedOf = (asOf: Date): string => `ripen audit ${asOf.toISOString().slice(0, 10)}`;
+/** What every draw's seed begins with; the night follows. */
+export const SEED_PREFIX = 'ripen audit ';
+
+/** The night a draw belongs to: the day in UTC, so that a plan, or a run after a killed one, draws what the sync draws. */
+export const nightOf = (asOf: Date): Day => dayAt(asOf, UTC);
+
+/** How many windows a night may ask for again, and how many of them earlier runs of it did. */
+export interface Draws {
+  readonly windows: number;
+  readonly done: number;
+}
 
 /**
  * The plans with at most so many windows of final cells more, of all slices together. A period is drawn by its weight: its
  * rows times its final metrics, over its age, as what was final yesterday is the likeliest to move still. Its window takes in
- * its older neighbours, a week at most. Nothing that is asked for anyway, and nothing of a table that is being built.
+ * its older neighbours, a week at most. Nothing that is asked for anyway, or was on the same day, as that says nothing new,
+ * nothing that is let go, and nothing of a table that is being built.
  */
-export function withAudits(all: readonly Audited[], windows: number, asOf: Date): SlicePlan[] {
+export function withAudits(all: readonly Audited[], { windows, done }: Draws, asOf: Date): SlicePlan[] {
   const drawn: Window[] = [];
-  for (let draw = 0; draw < windows; draw += 1) {
+  for (let draw = done; draw < windows; draw += 1) {
     const candidates = all.flatMap((of) => candidatesOf(of, asOf, drawn));
-    const found = drawnFrom(candidates, fractionOf(`${seedOf(asOf)} ${draw}`));
+    const found = drawnFrom(candidates, fractionOf(`${SEED_PREFIX}${nightOf(asOf)} ${draw}`));
     if (found !== null) drawn.push(windowAround(found, candidates));
   }
   return all.map(({ plan }) => {
@@ -56,9 +66,11 @@ function candidatesOf(of: Audited, asOf: Date, drawn: readonly Window[]): Candid
     const isAsked = asked.some(
       ({ replaced }) => replaced.start < period.bucket.end && period.bucket.start < replaced.end,
     );
-    if (held === undefined || isAsked || held.fetchedAt >= asOf || !isWhole(period) || !isWhole(held)) return [];
+    if (held === undefined || isAsked || !isWhole(period) || !isWhole(held)) return [];
+    const age = ageOf(period, asOf, slice.utcOffset);
+    if (ageOf(period, held.fetchedAt, slice.utcOffset) >= age) return [];
     const final = metrics.filter((metric) => metric.additive && isFinal(period, metric, slice, held)).length;
-    const weight = (held.rows * final) / Math.max(1, ageOf(period, asOf, slice.utcOffset));
+    const weight = (held.rows * final) / Math.max(1, age);
     return weight > 0 ? [{ of, period, weight }] : [];
   });
 }

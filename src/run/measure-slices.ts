@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { refreshInsight } from '../insight/insight.ts';
 import { prepareTable } from '../load/slice-table.ts';
 import type { Target } from '../load/target.ts';
-import { seedOf, withAudits } from '../plan/audit.ts';
+import { nightOf, SEED_PREFIX, withAudits, type Audited } from '../plan/audit.ts';
 import type { SlicePlan } from '../plan/plan.ts';
 import type { Run, SyncRequest } from './run.ts';
 import { count } from '../warehouse/shapes.ts';
@@ -24,14 +24,25 @@ export async function measureSlices(
 }
 
 /** The plans of a nightly sync with its audits; those of a backfill as they are. */
-export function withNightlyAudits(
-  { config, request, asOf }: Pick<Run, 'config' | 'asOf'> & { readonly request: SyncRequest },
+export async function withNightlyAudits(
+  run: Pick<Run, 'config' | 'asOf' | 'warehouse'> & { readonly request: SyncRequest },
   targets: ReadonlyMap<string, Target>,
   plans: readonly SlicePlan[],
-): readonly SlicePlan[] {
-  if (request.forced !== null) return plans;
+): Promise<readonly SlicePlan[]> {
+  if (run.request.forced !== null) return plans;
   const audited = plans.map((plan) => ({ plan, metrics: targets.get(plan.slice.name)?.metrics ?? [] }));
-  return withAudits(audited, config.audit, asOf);
+  return auditedPlans(run, audited);
+}
+
+const windowsRow = z.object({ windows: count });
+
+/** The plans with the audits that the night's earlier runs, killed ones too, have left to do. */
+export async function auditedPlans(
+  { config, warehouse, asOf }: Pick<Run, 'config' | 'asOf' | 'warehouse'>,
+  plans: readonly Audited[],
+): Promise<SlicePlan[]> {
+  const [done] = await warehouse.rows(statement('insight/audits_of_night'), [nightOf(asOf)], windowsRow);
+  return withAudits(plans, { windows: config.audit, done: done?.windows ?? 0 }, asOf);
 }
 
 const changedRow = z.object({
@@ -42,9 +53,12 @@ const changedRow = z.object({
   settled_days: count,
 });
 
-/** Records what the run's audits found, and warns of final totals that changed, whatever request found them. */
-export async function recordFinality(run: Pick<Run, 'asOf'> & Outcomes): Promise<void> {
-  await run.warehouse.run(statement('insight/record_audits'), [run.runId, seedOf(run.asOf)]);
+/**
+ * Records what audits found, and warns of final totals that changed, whatever request found them: of this run, and of runs
+ * that were killed before they could.
+ */
+export async function recordFinality(run: Outcomes): Promise<void> {
+  await run.warehouse.run(statement('insight/record_audits'), [SEED_PREFIX]);
   const changed = await run.warehouse.rows(statement('insight/changed_after_final'), [run.runId], changedRow);
   for (const { slice, metric, periods, horizon_days: horizon, settled_days: settled } of changed) {
     const of = periods === 1 ? '1 final total' : `${periods} final totals`;

@@ -12,10 +12,11 @@ import { stateOf } from '../model/maturity.ts';
 import type { Period } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
 import type { DueReason, Window } from '../model/window.ts';
-import { withAudits, type Audited } from '../plan/audit.ts';
+import type { Audited } from '../plan/audit.ts';
 import { planSlice, type SlicePlan } from '../plan/plan.ts';
 import { rowsPerDay } from '../plan/sizing.ts';
 import { chosenSlices } from './guards.ts';
+import { auditedPlans } from './measure-slices.ts';
 import { readSliceLedger } from '../warehouse/ledger.ts';
 import { openWarehouse, warehouseExists } from '../warehouse/opening.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -94,9 +95,11 @@ async function planFrom(config: Config, slices: readonly Slice[], request: PlanR
       const metrics = metricsOf(slice, catalog, remembered);
       planned.push({ plan: planSlice({ slice, metrics, ledger, asOf: request.asOf, forced: null }), metrics });
     }
-    return withAudits(planned, config.audit, request.asOf).flatMap((plan, index) => [
-      { ...plan, unfinal: unfinalPeriods(plan, planned[index]?.metrics ?? []) },
-    ]);
+    const audited =
+      warehouse === null
+        ? planned.map(({ plan }) => plan)
+        : await auditedPlans({ config, warehouse, asOf: request.asOf }, planned);
+    return audited.flatMap((plan, at) => [{ ...plan, unfinal: unfinalPeriods(plan, planned[at]?.metrics ?? []) }]);
   } finally {
     await warehouse?.close();
   }

@@ -23,7 +23,7 @@ export function faultyShareBelow(faulty: number, of: number): number {
 }
 
 /** The chance to find at most so many faulty ones where each is faulty with a chance (the binomial distribution). */
-function chanceOfAtMost(faulty: number, of: number, chance: number): number {
+export function chanceOfAtMost(faulty: number, of: number, chance: number): number {
   let [logTerm, sum] = [of * Math.log1p(-chance), 0];
   for (let found = 0; found <= faulty; found += 1) {
     sum += Math.exp(logTerm);

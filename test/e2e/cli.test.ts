@@ -14,6 +14,10 @@ import { startSimulator } from '../../src/simulator/simulator.ts';
 const cli = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
 const TOKEN = 'marked-token-7c1d0e';
 
+const planShape = z.object({
+  slices: z.array(z.object({ windows: z.array(z.object({ reasons: z.record(z.string(), z.number()) })) })),
+});
+
 const summaryShape = z.object({
   status: z.string(),
   slices: z.array(
@@ -62,6 +66,7 @@ async function configure(service: string, more = '', name = 'ripen.yaml'): Promi
     join(directory, name),
     `service: ${service}
 warehouse: w.duckdb
+audit: 0
 partners: false
 defaults: { reattributed: all }
 slices:
@@ -205,6 +210,24 @@ describe('ripen sync', () => {
     });
     const plan = await ripen('plan', '--json');
     expect(JSON.parse(plan.out)).toMatchObject({ requests: 0, slices: [{ windows: [] }] });
+  });
+
+  test('asks for 1 window of final cells a night where nothing is said of audits: plan shows it, sync records it', async () => {
+    await configure(SMALL);
+    const config = join(directory, 'ripen.yaml');
+    await writeFile(config, (await readFile(config, 'utf8')).replace('audit: 0\n', ''));
+    const [first, second] = ['2026-03-20T03:00:00Z', '2026-03-21T03:00:00Z'] as const;
+    expect((await ripen('sync', '--as-of', first)).code).toBe(0);
+    const audits = async (asOf: string): Promise<number> => {
+      const plan = planShape.parse(JSON.parse((await ripen('plan', '--json', '--as-of', asOf)).out));
+      return plan.slices.flatMap(({ windows }) => windows).filter(({ reasons }) => 'audit' in reasons).length;
+    };
+    expect([await audits(first), await audits(second)]).toStrictEqual([0, 1]);
+    expect((await ripen('sync', '--as-of', second)).code).toBe(0);
+    expect(await audits(second)).toBe(0);
+    expect((await ripen('status')).out).toMatch(
+      /final cells checked again: \d+ of \d+ periods?, 0 changed; with 95 % con/,
+    );
   });
 
   test('--quiet leaves stderr empty and the result on stdout', async () => {

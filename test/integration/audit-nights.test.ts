@@ -6,7 +6,7 @@ import * as z from 'zod';
 import { horizonRemarks } from '../../src/commands/check-horizons.ts';
 import { addDays, day } from '../../src/model/calendar.ts';
 import { count } from '../../src/warehouse/shapes.ts';
-import { askedReports, smallWorld } from '../support/night.ts';
+import { askedReports, reports, smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
@@ -74,4 +74,50 @@ test('a horizon that holds is confirmed: 3 audits find nothing changed, cost one
   expect(audits.map(({ changed }) => changed)).toEqual([0, 0, 0]);
   expect(warnings.filter((event) => event.code === 'FINAL_CHANGED')).toEqual([]);
   expect(asked.map((requests, night) => requests - (without.asked[night] ?? 0))).toEqual([0, 1, 1, 1]);
+});
+
+const heldRow = z.object({ day: z.string(), n: count });
+const rowsByDay = () =>
+  scenario.inWarehouse((warehouse) =>
+    warehouse.rows('select day::varchar as day, count(*) as n from daily group by all order by all', [], heldRow),
+  );
+
+test('an audit that is answered without rows keeps the final rows, fails by itself, and says nothing of finality', async () => {
+  let isEmptied = false;
+  const emptied = { isEmpty: (of: string) => isEmptied && of < addDays(FIRST, 12), as: 'no rows' } as const;
+  scenario = await openScenario([daily(8)], { simulator: { world: { ...smallWorld, quirks: { emptied } } } });
+  const night = (at: number, audit: number) =>
+    scenario.night(new Date(`${addDays(FIRST, HISTORY_DAYS + at)}T03:00:00Z`), { audit });
+  expect((await night(0, 0)).failures).toEqual([]);
+  const before = await rowsByDay();
+  isEmptied = true;
+  const summary = await night(1, 3);
+  expect(summary.failures.length).toBeGreaterThan(0);
+  expect(new Set(summary.failures.map(({ code }) => code))).toEqual(new Set(['DATA_SHRUNK']));
+  expect((await rowsByDay()).slice(0, before.length)).toEqual(before);
+  const changed = await scenario.inWarehouse((warehouse) =>
+    warehouse.rows('select sum(changed) as n from ripen.audits having count(*) > 0', [], z.object({ n: count })),
+  );
+  expect(changed.filter(({ n }) => n > 0)).toEqual([]);
+  expect(scenario.events.filter((event) => event.type === 'warning' && event.code === 'FINAL_CHANGED')).toEqual([]);
+});
+
+test('an audit that is refused fails by itself, the same window is asked for when the night runs again, and no other after that', async () => {
+  scenario = await openScenario([daily(8)], { simulator: { world: smallWorld } });
+  const at = (hour: string): Date => new Date(`${addDays(FIRST, HISTORY_DAYS + 1)}T${hour}:00:00Z`);
+  await scenario.night(new Date(`${addDays(FIRST, HISTORY_DAYS)}T03:00:00Z`));
+  await scenario.night(at('03'));
+  const refused = scenario.simulator.script({
+    match: reports(),
+    times: Infinity,
+    fault: { kind: 'status', status: 400 },
+  });
+  const [failure, ...others] = (await scenario.night(at('04'), { audit: 1 })).failures;
+  refused();
+  expect(failure).toMatchObject({ code: 'SOURCE_REFUSED', slice: 'daily' });
+  expect(others).toEqual([]);
+  const before = askedReports(scenario).length;
+  for (const hour of ['05', '06']) expect((await scenario.night(at(hour), { audit: 1 })).failures).toEqual([]);
+  const asked = askedReports(scenario).slice(before);
+  expect(asked.map(({ period }) => period)).toEqual([failure?.window]);
 });
