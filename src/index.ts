@@ -74,6 +74,8 @@ export async function readConfig(options: {
   readonly directory: string;
   /** Where `${NAME}` is taken from. */
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** For what asks the service nothing: the credentials may be missing. */
+  readonly offline?: boolean;
 }): Promise<Config> {
   return (await import('./config/read-config.ts')).readConfig(options);
 }

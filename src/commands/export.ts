@@ -10,7 +10,7 @@ import { namedSlices } from './named-slices.ts';
 import { openConfig, withWarehouse } from './open.ts';
 import { jsonLine } from './printable.ts';
 import { openProgress } from './progress/progress.ts';
-import type { GlobalArguments, Shell } from './shell.ts';
+import { namedMode, type GlobalArguments, type Shell } from './shell.ts';
 
 export interface ExportArguments extends GlobalArguments {
   readonly slice: string;
@@ -25,7 +25,7 @@ export interface ExportArguments extends GlobalArguments {
 /** Exports the slice and says how many rows; says nothing on stdout when the rows go there. */
 export async function exportRows(args: ExportArguments, shell: Shell): Promise<number> {
   const lockWaitMs = durationOf(args.lockWait, '--lock-wait');
-  const config = await openConfig(args, shell);
+  const config = await openConfig(args, shell, { offline: true });
   namedSlices(config, [args.slice]);
   const request = {
     slice: args.slice,
@@ -34,6 +34,7 @@ export async function exportRows(args: ExportArguments, shell: Shell): Promise<n
     from: dayNamed(args.from, '--from'),
     to: dayNamed(args.to, '--to'),
     finalOnly: args.finalOnly,
+    mode: namedMode(shell),
   };
   const progress = openProgress(args, shell);
   const { emit } = progress;

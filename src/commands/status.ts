@@ -13,7 +13,7 @@ import { asOfInstant, durationOf } from './instant.ts';
 import { openConfig, simulatedNow, withWarehouse } from './open.ts';
 import { jsonLine } from './printable.ts';
 import { openProgress } from './progress/progress.ts';
-import type { GlobalArguments, Shell } from './shell.ts';
+import { namedMode, type GlobalArguments, type Shell } from './shell.ts';
 import type { Shown } from './ripening-text.ts';
 import { statusText } from './status-text.ts';
 
@@ -25,19 +25,16 @@ export interface StatusArguments extends GlobalArguments {
   readonly backtest?: boolean | undefined;
 }
 
-/** The page may hold what a business earns; whoever wants to share it can. */
-const PRIVATE_MODE = 0o600;
-
 /** Prints the status report, or writes it as a page; a warehouse that does not exist yet is an empty one. */
 export async function status(args: StatusArguments, shell: Shell): Promise<number> {
   const lockWaitMs = durationOf(args.lockWait, '--lock-wait');
-  const config = await openConfig(args, shell);
+  const config = await openConfig(args, shell, { offline: true });
   const asOf = asOfInstant(args.asOf, shell.now()) ?? simulatedNow(config) ?? shell.now();
   const progress = openProgress(args, shell);
   const report = await statusOf(config, asOf, lockWaitMs, progress.emit).finally(() => {
     progress.close();
   });
-  if (args.html !== undefined) await writePage(resolve(shell.directory, args.html), report);
+  if (args.html !== undefined) await writePage(resolve(shell.directory, args.html), report, namedMode(shell));
   if (args.json) shell.print(jsonLine(report));
   else if (args.html === undefined) shell.print(statusText(report, shell.resultColumns(), shownOf(args)));
   else shell.print(`${report.health.headline}\nwritten to ${args.html}`);
@@ -46,12 +43,12 @@ export async function status(args: StatusArguments, shell: Shell): Promise<numbe
 
 const shownOf = ({ maturation = false, backtest = false }: StatusArguments): Shown => ({ maturation, backtest });
 
-/** Writes the report as a page, whole or not at all. Throws `STORAGE_FAILED`. */
-export async function writePage(path: string, report: StatusReport): Promise<void> {
+/** Writes the report as a page with these file rights, whole or not at all. Throws `STORAGE_FAILED`. */
+export async function writePage(path: string, report: StatusReport, mode: number): Promise<void> {
   // Loaded only here: nobody else pays for the drawing.
   const { statusPage } = await import('./status-page/page.ts');
   try {
-    await replaceText(path, statusPage(report), PRIVATE_MODE);
+    await replaceText(path, statusPage(report), mode);
   } catch (error) {
     await removeUnfinished(path);
     const reason = error instanceof Error ? error.message : String(error);

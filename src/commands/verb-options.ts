@@ -8,7 +8,8 @@ export const globalOptions = {
   config: { type: 'string', requiresArg: true, describe: 'Configuration file; else ./ripen.yaml' },
   'as-of': { type: 'string', requiresArg: true, describe: 'Instant to plan for, with its offset' },
   log: { choices: ['text', 'json'], default: 'text', requiresArg: true, describe: 'Form of events' },
-  quiet: { type: 'boolean', default: false, describe: 'Failures and results only' },
+  quiet: { type: 'boolean', conflicts: 'verbose', describe: 'Failures and results only' },
+  verbose: { type: 'boolean', describe: 'Every event, and what caused a failure' },
   json: { type: 'boolean', default: false, describe: 'Result as one line of JSON' },
 } as const satisfies Record<string, Options>;
 
@@ -17,6 +18,9 @@ const needed = { ...text, demandOption: true } as const;
 const lockWait = { ...text, default: '60s', describe: 'How long to wait for another run' } as const;
 
 export const slice = { ...text, array: true, describe: 'Only these slices [all]' } as const;
+export const initOptions = {
+  simulator: { type: 'boolean', default: false, describe: 'For the bundled simulator, without an account' },
+} as const;
 export const planOptions = { slice, 'lock-wait': lockWait } as const;
 export const syncOptions = {
   slice,
@@ -63,6 +67,7 @@ export const linksCreateOptions = {
   app: { ...needed, describe: 'App token' },
   name: { ...needed, describe: 'Name of the new link' },
   parent: { ...text, describe: 'Token of the parent, for a sub-link' },
+  'dry-run': { type: 'boolean', default: false, describe: 'Judge the link, create nothing' },
   'lock-wait': lockWait,
 } as const;
 export const linksUpdateOptions = {

@@ -36,6 +36,8 @@ export interface ExportRequest extends ExportDays {
   readonly format: ExportFormat | null;
   /** Every cell that is not final is NULL. */
   readonly finalOnly: boolean;
+  /** Rights of the file. */
+  readonly mode: number;
 }
 
 export interface Exported {
@@ -44,9 +46,6 @@ export interface Exported {
   readonly format: ExportFormat;
   readonly rows: number;
 }
-
-/** What is exported may hold what a business earns; whoever wants to share it can. */
-const PRIVATE_MODE = 0o600;
 
 const columnRow = z.object({ column_name: z.string(), data_type: z.string() });
 
@@ -61,7 +60,7 @@ export async function exportSlice(warehouse: Warehouse, request: ExportRequest, 
   if (format === null) {
     throw new Failure('USAGE_INVALID', `The export to ${output} had no known format.`, {
       facts: { output },
-      hint: `Choose one of ${exportFormats.join(', ')}.`,
+      hint: `State --format ${exportFormats.join(', --format ')}, or end the name of --output in one of them.`,
     });
   }
   const relation = request.finalOnly ? `${slice}_final` : slice;
@@ -78,7 +77,7 @@ export async function exportSlice(warehouse: Warehouse, request: ExportRequest, 
   }
   const write = (path: string): Promise<number> =>
     warehouse.run(exportStatement(relation, columns, request, { path, format }));
-  const rows = await (output === '-' ? toStream(stream, write) : toFile(resolve(output), write)).catch(
+  const rows = await (output === '-' ? toStream(stream, write) : toFile(resolve(output), request.mode, write)).catch(
     (error: unknown) => {
       throw asExportFailure(output, error);
     },
@@ -91,11 +90,11 @@ async function columnsOf(warehouse: Warehouse, relation: string): Promise<Export
   return rows.map((row) => ({ name: row.column_name, type: row.data_type })).filter(({ name }) => name !== '_load_id');
 }
 
-async function toFile(path: string, write: (path: string) => Promise<number>): Promise<number> {
+async function toFile(path: string, mode: number, write: (path: string) => Promise<number>): Promise<number> {
   await removeUnfinished(path);
   try {
     const rows = await write(unfinishedPath(path));
-    await putInPlace(path, PRIVATE_MODE);
+    await putInPlace(path, mode);
     await syncDirectory(dirname(path));
     return rows;
   } finally {

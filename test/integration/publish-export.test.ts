@@ -19,23 +19,27 @@ const nowhere = new Writable();
 
 function exportTo(name: string, change: Partial<ExportRequest> = {}, stream = nowhere): Promise<Exported> {
   const output = name === '-' ? '-' : sample.path(name);
-  const request = { slice: 'network_daily', output, format: null, from: null, to: null, finalOnly: false, ...change };
+  const usual = { format: null, from: null, to: null, finalOnly: false, mode: 0o640 };
+  const request = { slice: 'network_daily', output, ...usual, ...change };
   return exportSlice(sample.warehouse, request, stream);
 }
 
 describe('an export', () => {
-  test.each(['rows.parquet', 'rows.csv'])('to %s holds the 20 rows exactly, whole and private', async (name) => {
-    expect(await exportTo(name)).toMatchObject({ rows: 20 });
-    const path = sample.path(name);
-    const exact = `sum(installs::hugeint)::varchar as installs, sum(revenue::varchar::decimal(38,10))::varchar as revenue,
+  test.each(['rows.parquet', 'rows.csv'])(
+    'to %s holds the 20 rows exactly, whole and with the rights asked for',
+    async (name) => {
+      expect(await exportTo(name)).toMatchObject({ rows: 20 });
+      const path = sample.path(name);
+      const exact = `sum(installs::hugeint)::varchar as installs, sum(revenue::varchar::decimal(38,10))::varchar as revenue,
         count(distinct network)::integer as networks, min(day::date)::varchar as first`;
-    const reader = name === 'rows.csv' ? `read_csv('${path}', all_varchar = true)` : `'${path}'`;
-    expect(await ask(':memory:', `select ${exact} from ${reader}`)).toEqual(
-      await rowsOf(sample.warehouse, `select ${exact} from network_daily`),
-    );
-    expect((await stat(path)).mode & 0o777).toBe(0o600);
-    expect(readdirSync(sample.directory).filter((file) => file.includes('unfinished'))).toEqual([]);
-  });
+      const reader = name === 'rows.csv' ? `read_csv('${path}', all_varchar = true)` : `'${path}'`;
+      expect(await ask(':memory:', `select ${exact} from ${reader}`)).toEqual(
+        await rowsOf(sample.warehouse, `select ${exact} from network_daily`),
+      );
+      expect((await stat(path)).mode & 0o777).toBe(0o640);
+      expect(readdirSync(sample.directory).filter((file) => file.includes('unfinished'))).toEqual([]);
+    },
+  );
 
   test('to rows.ndjson writes 20 lines with every digit of long numbers', async () => {
     await exportTo('rows.ndjson');
