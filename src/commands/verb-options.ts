@@ -25,6 +25,7 @@ export const planOptions = { slice, 'lock-wait': lockWait } as const;
 export const syncOptions = {
   slice,
   deadline: { ...text, describe: 'Start nothing new after this long, such as 90m' },
+  'metrics-file': { ...text, describe: 'Write metrics for Prometheus to this file' },
   'lock-wait': lockWait,
 } as const;
 export const backfillOptions = {
@@ -36,9 +37,10 @@ export const backfillOptions = {
 } as const;
 export const statusOptions = {
   html: { ...text, describe: 'Write one page with pictures to this file' },
+  'fail-on': { choices: ['watch', 'failed'], requiresArg: true, describe: 'End with 65 if so or worse' },
   maturation: { type: 'boolean', describe: 'Show how much of a final value is known at each age' },
   backtest: { type: 'boolean', describe: 'Show what projections would have come to' },
-  'lock-wait': lockWait,
+  'lock-wait': { ...text, describe: 'How long to wait for a run before its snapshot is read' },
 } as const;
 export const publishOptions = {
   ddl: {

@@ -15,8 +15,8 @@ const VARIABLE = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s;
 /** What a variable that is not set means: a mistake, one that no default can mend, or nothing, as nobody will look. */
 export type Filling = 'value' | 'secret' | 'unused';
 
-/** In the place of a value that is not used; too short to be taken for a secret. */
-const UNUSED = '-';
+/** In the place of a value that is not used: a header, or an address that nobody could reach. */
+const UNUSED = 'https://unused.invalid';
 
 /** A text with its variables filled, once: what a variable holds is never searched for variables again. */
 export function fillVariables(text: string, environment: Environment, filling: Filling = 'value'): FilledText {

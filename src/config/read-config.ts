@@ -16,9 +16,11 @@ import type { Config, PublishTarget } from './config.ts';
 import { deepFrozen } from './deep-frozen.ts';
 import type { Environment } from './environment-variables.ts';
 import { isMapping, valueAt } from './plain-values.ts';
+import { proxyOf } from './proxy.ts';
 import { bucketAndPrefix } from './publish-settings.ts';
 import { pathOf, schemaFindings } from './schema-findings.ts';
 import { readTokenFile, settingFindings } from './setting-checks.ts';
+import { Secret } from './secret.ts';
 import { placeName, type Surroundings } from './settings-reader.ts';
 import { isWithin, readSettingsText, type SettingsText } from './settings-text.ts';
 import { settings, type Settings } from './settings.ts';
@@ -191,6 +193,11 @@ function buildConfig(
     publish: stated.publish.flatMap((target) => buildTarget(target, place.base)),
     archiveMs: stated.archive === 'off' ? null : stated.archive,
     audit: stated.audit,
+    notify: stated.notify.map(({ url, on }) => ({
+      url: new Secret(url),
+      on,
+      proxy: proxyOf(place.environment, [url]),
+    })),
     partners: stated.partners,
     links: apps === null ? null : { apps, maxLevel },
     slices: stated.slices.map((slice) => buildSlice(slice, stated.defaults ?? {})),

@@ -128,8 +128,8 @@ export class SettingsReader {
 
   /** What holds a credential, or may. */
   #fillingOf([first, second = '']: SettingPath): Filling {
-    const isSecret = first === 'service' && ['token', 'headers', 'cost_headers'].includes(String(second));
-    return isSecret ? (this.#offline ? 'unused' : 'secret') : 'value';
+    const isCredential = first === 'service' && ['token', 'headers', 'cost_headers'].includes(String(second));
+    return isCredential || first === 'notify' ? (this.#offline ? 'unused' : 'secret') : 'value';
   }
 
   #refuse(path: SettingPath, text: string, at: Finding['at'] = 'value'): null {
