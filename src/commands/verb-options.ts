@@ -86,12 +86,14 @@ export const spendOptions = {
   'lock-wait': lockWait,
 } as const;
 export const exportOptions = {
-  slice: { ...needed, describe: 'The slice' },
-  output: { ...needed, describe: 'A file by extension, or -' },
+  slice: { ...text, conflicts: 'table', describe: 'The slice' },
+  table: { ...text, conflicts: 'final-only', describe: 'Another table or view, such as links' },
+  output: { ...needed, describe: 'File or s3://…, also .csv.gz, or -' },
   format: { ...text, describe: 'parquet, csv or ndjson [the extension]' },
   from: { ...text, describe: 'First day, YYYY-MM-DD' },
   to: { ...text, describe: 'Last day, YYYY-MM-DD' },
-  'final-only': { type: 'boolean', default: false, describe: 'Cells that are not final are empty' },
+  'final-only': { type: 'boolean', describe: 'Cells that are not final are empty' },
+  'as-is': { type: 'boolean', default: false, describe: 'No apostrophe before formulas' },
   'lock-wait': lockWait,
 } as const;
 export const simulatorOptions = {

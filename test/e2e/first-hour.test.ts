@@ -134,6 +134,9 @@ test('status, plan, export, publish and its descriptions need no token; sync doe
     '--quiet',
   ]);
   expect(exported.out).toMatch(/^day,installs/);
+  const table = await installation.run(['export', '--table', 'apps', '--output', 'apps.csv.gz', '--as-is']);
+  expect([table.code, table.out]).toStrictEqual([0, expect.stringMatching(/^apps: \d+ rows written to apps\.csv\.gz/)]);
+  expect((await installation.run(['export', '--output', 'rows.csv'])).err).toContain('Give --slice or --table.');
   expect((await installation.run(['export', '--slice', 'daily', '--output', 'rows.xls'])).err).toContain(
     '--format csv',
   );
