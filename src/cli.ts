@@ -10,12 +10,13 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
 
-import { parseCommandLine } from './commands/command-line.ts';
-import { failureLines } from './commands/failure-text.ts';
+import { coloured, wantsColour } from './commands/colour.ts';
+import { formAsked, parseCommandLine } from './commands/command-line.ts';
+import { failedResult, failureLines } from './commands/failure-text.ts';
 import { JsonLine, printable } from './commands/printable.ts';
 import type { Shell } from './commands/shell.ts';
 import { scrub } from './config/secret.ts';
-import { asFailure, exitCodeOf } from './errors.ts';
+import { asFailure, exitCodeOf, exitCodes } from './errors.ts';
 
 /** What a shell reports for a process that a signal ended: 128 and the signal's number. */
 const signalExitCodes = { SIGINT: 130, SIGTERM: 143 } as const;
@@ -25,35 +26,41 @@ const HARD_STOP_MS = 20_000;
 const LINGER_MS = 5000;
 const USUAL_COLUMNS = 80;
 
-/** Warehouse, log and spool hold the account's numbers; what is published gets the rights the configuration says. */
+/**
+ * Warehouse, log and spool hold the account's numbers; what is published gets the rights the configuration says, what a
+ * command line names those the user's own mask leaves.
+ */
 const PRIVATE_UMASK = 0o077;
 
-process.umask(PRIVATE_UMASK);
+const usersUmask = process.umask(PRIVATE_UMASK);
 // The S3 client warns of this Node on every run; which Node a version of ripen needs is stated in its package.
 process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true';
 
 const stopping = new AbortController();
 let stoppedBy: keyof typeof signalExitCodes | null = null;
-let log: 'text' | 'json' = 'text';
+const form = formAsked(process.argv.slice(2));
 
 const shell: Shell = {
   environment: process.env,
   directory: process.cwd(),
+  umask: usersUmask,
   signal: stopping.signal,
   isTerminal: process.stderr.isTTY && process.env['TERM'] !== 'dumb',
   columns: () => process.stderr.columns ?? USUAL_COLUMNS,
   resultColumns: () => (process.stdout.isTTY ? (process.stdout.columns ?? USUAL_COLUMNS) : null),
   now: () => new Date(),
   stdout: process.stdout,
-  print: (text) => process.stdout.write(`${safe(text)}\n`),
-  tell: (text) => process.stderr.write(`${safe(text)}\n`),
+  print: (text) => process.stdout.write(`${safe(text, process.stdout.isTTY)}\n`),
+  tell: (text) => process.stderr.write(`${safe(text, process.stderr.isTTY)}\n`),
   paint: (text) => process.stderr.write(scrub(text)),
   ask,
 };
 
 /** Scrubbed last: a secret with a control character in it is whole again once that is gone. */
-function safe(text: string | JsonLine): string {
-  return text instanceof JsonLine ? text.text : scrub(printable(text));
+function safe(text: string | JsonLine, isTerminal: boolean): string {
+  if (text instanceof JsonLine) return text.text;
+  const clean = scrub(printable(text));
+  return wantsColour(process.env, isTerminal) ? coloured(clean) : clean;
 }
 
 /** A signal ends the waiting; the end of the input is an empty answer. */
@@ -87,11 +94,12 @@ for (const name of ['uncaughtException', 'unhandledRejection'] as const) {
   });
 }
 
-/** Tells a failure and returns its exit code; being interrupted is not one. */
+/** Tells a failure and returns its exit code; being interrupted is not one. Whoever reads JSON gets an object in any case. */
 function report(thrown: unknown): number {
   const failure = asFailure(thrown);
   const isInterruption = stopping.signal.aborted && failure.code === 'BUG';
-  if (!isInterruption) shell.tell(failureLines(failure, log, shell.now()));
+  if (!isInterruption) shell.tell(failureLines(failure, form, shell.now()));
+  if (form.json) shell.print(failedResult(isInterruption ? null : failure));
   return exitCodeOf([failure]);
 }
 
@@ -107,7 +115,10 @@ async function main(): Promise<number> {
       shell.print(asked.text);
       return 0;
     }
-    log = asked.log;
+    if (asked.kind === 'missing') {
+      shell.tell(asked.text);
+      return exitCodes.usage;
+    }
     return await asked.act(shell);
   } catch (thrown) {
     return report(thrown);

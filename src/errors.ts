@@ -89,7 +89,7 @@ export function asFailure(thrown: unknown): Failure {
   const text = thrown instanceof Error ? thrown.message : String(thrown);
   return new Failure('BUG', `Something unforeseen happened: ${text}`, {
     cause: thrown,
-    hint: 'Report it with the stack trace; `--log json` prints one.',
+    hint: 'Report it with the stack trace; `--verbose` prints one.',
   });
 }
 

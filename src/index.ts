@@ -74,6 +74,8 @@ export async function readConfig(options: {
   readonly directory: string;
   /** Where `${NAME}` is taken from. */
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** For what asks the service nothing: the credentials may be missing. */
+  readonly offline?: boolean;
 }): Promise<Config> {
   return (await import('./config/read-config.ts')).readConfig(options);
 }
@@ -116,7 +118,7 @@ export async function plan(
 /** What is fresh, what is final, what moved; asks the service nothing. */
 export async function status(config: Config, options: Circumstances = {}): Promise<StatusReport> {
   const { statusOf } = await import('./commands/status.ts');
-  return statusOf(config, options.asOf ?? new Date(), options.lockWaitMs ?? LOCK_WAIT_MS, options.emit ?? silent);
+  return statusOf(config, options.asOf ?? new Date(), options.lockWaitMs ?? null, options.emit ?? silent);
 }
 
 /** A status report as one HTML page with pictures that needs nothing else. */

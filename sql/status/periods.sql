@@ -10,6 +10,7 @@ select
     p.rows,
     p.rejected,
     p.state,
+    p.verdict = 'unproven' as is_unproven,
     p.next_refresh_at
 from ripen.periods as p
 join ripen.slice_tables as t on t.slice = p.slice and t.fingerprint = p.fingerprint and t.state = 'live'

@@ -1,8 +1,9 @@
 /** The places a run would write to, on disk and in object stores, looked at without writing. */
 
 import { randomUUID } from 'node:crypto';
+import { stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 import type { Config, PublishTarget } from '../config/config.ts';
 import type { StatedSettings } from '../config/stated-settings.ts';
@@ -13,7 +14,7 @@ import { openTables, type DeltaTarget } from '../publish/delta/store.ts';
 import { askBucket } from '../publish/s3-lake.ts';
 import { unwritablePlaces } from '../run/unwritable-places.ts';
 import { warehouseFindings } from './check-warehouse.ts';
-import { findingOf, type Finding } from './finding.ts';
+import { findingOf, placed, type Finding, type Remark } from './finding.ts';
 
 /** A store that is there answers a list within this; a dead address keeps nobody longer. */
 const BUCKET_PATIENCE_MS = 10_000;
@@ -26,12 +27,41 @@ export async function placeFindings(
 ): Promise<Finding[]> {
   // A path that is wrong by itself, which was told, says nothing of the disk.
   const isWarehouseSound = stated.isSound(['warehouse']);
-  const [unwritable, warehouse, ...buckets] = await Promise.all([
+  const [unwritable, warehouse, hidden, ...buckets] = await Promise.all([
     isWarehouseSound ? unwritablePlaces(config) : [],
     isWarehouseSound ? warehouseFindings(config, stated, signal) : [],
+    Promise.all(config.publish.map(hiddenRemarks)),
     ...config.publish.map(async (target) => bucketFindings(target, signal)),
   ]);
-  return [...unwritable.map(findingOf), ...warehouse, ...buckets.flat()];
+  return [...unwritable.map(findingOf), ...warehouse, ...placed(hidden.flat(), null, stated), ...buckets.flat()];
+}
+
+/** Of a file's rights those of its group and of all others to read it. */
+const READ_BY_GROUP = 0o040;
+const READ_BY_ALL = 0o004;
+
+/** A copy for others below a folder they may not enter. */
+async function hiddenRemarks({ kind, path, mode }: PublishTarget, index: number): Promise<Remark[]> {
+  const reading = mode & READ_BY_ALL || mode & READ_BY_GROUP;
+  if (path.includes('://') || reading === 0) return [];
+  const entering = reading >> 2;
+  for (let folder = dirname(path), above = ''; folder !== above; folder = dirname(folder)) {
+    above = dirname(folder);
+    const rights = await stat(folder).then(
+      (found) => found.mode,
+      () => null,
+    );
+    if (rights === null || (rights & entering) !== 0) continue;
+    return [
+      {
+        severity: 'warning',
+        path: ['publish', index, kind],
+        message: `others may read ${path}, but not enter the folder ${folder}`,
+        hint: `Publish into another folder, or let others enter it: chmod ${reading === READ_BY_ALL ? 'o' : 'g'}+x ${folder}; or state mode: "0600".`,
+      },
+    ];
+  }
+  return [];
 }
 
 async function bucketFindings(target: PublishTarget, signal: AbortSignal): Promise<Finding[]> {

@@ -7,12 +7,28 @@
 import { nearest } from '../config/nearest.ts';
 import { Failure } from '../errors.ts';
 import type { Act } from './shell.ts';
-import { commandNames, declareCommands, type Chooser, type HelpAsked } from './verbs.ts';
+import { commandNames, declareCommands, groupNames, type Chooser, type HelpAsked } from './verbs.ts';
 
-/** Text to print, or a command to carry out and the form its failures are to have. */
+/** Text to print, the help that belongs where a command is missing, or a command to carry out. */
 export type Asked =
   | { readonly kind: 'text'; readonly text: string }
-  | { readonly kind: 'act'; readonly act: Act; readonly log: 'text' | 'json' };
+  | { readonly kind: 'missing'; readonly text: string }
+  | { readonly kind: 'act'; readonly act: Act };
+
+/** What results and failures are to look like. */
+export interface Form {
+  readonly log: 'text' | 'json';
+  readonly json: boolean;
+  readonly verbose: boolean;
+}
+
+/** The form the arguments ask for, also when they are refused. */
+export function formAsked(argv: readonly string[]): Form {
+  const isJsonLog = argv.some(
+    (word, index) => word === '--log=json' || (word === '--log' && argv[index + 1] === 'json'),
+  );
+  return { log: isJsonLog ? 'json' : 'text', json: argv.includes('--json'), verbose: argv.includes('--verbose') };
+}
 
 /** What the arguments ask for; `USAGE_INVALID`, with the nearest names, for anything unknown or missing. */
 export async function parseCommandLine(argv: readonly string[], version: string): Promise<Asked> {
@@ -28,20 +44,37 @@ export async function parseCommandLine(argv: readonly string[], version: string)
       return options;
     },
   };
+  if (isBare(argv)) {
+    const help = await parseCommandLine([...argv, '--help'], version);
+    return help.kind === 'text' ? { ...help, kind: 'missing' } : help;
+  }
   const cli = declareCommands(version, chooser, helpAsked(argv));
   try {
-    const parsed = await cli.parseAsync([...argv], {}, (_error, _parsed, printed) => {
+    await cli.parseAsync(dashesJoined(argv), {}, (_error, _parsed, printed) => {
       if (printed !== '') output = printed;
     });
     if (chosen.act === null || output !== '') return { kind: 'text', text: output };
-    return { kind: 'act', act: chosen.act, log: parsed.log };
+    return { kind: 'act', act: chosen.act };
   } catch (error) {
     throw usageFailure(error instanceof Error ? error.message : String(error), argv, offered);
   }
 }
 
+/** Nothing, or nothing but a word that needs another behind it. */
+function isBare(argv: readonly string[]): boolean {
+  return argv.length === 0 || (argv.length === 1 && groupNames.some((name) => name === argv[0]));
+}
+
+/** yargs takes a `-` for the next word, not for what an option is set to. */
+function dashesJoined(argv: readonly string[]): string[] {
+  return argv.flatMap((word, index) => {
+    if (word === '-' && argv[index - 1]?.startsWith('--') === true) return [];
+    return argv[index + 1] === '-' && word.startsWith('--') ? [`${word}=-`] : [word];
+  });
+}
+
 function helpAsked(argv: readonly string[]): HelpAsked {
-  if (!argv.includes('--help')) return 'none';
+  if (!argv.includes('--help') && !argv.includes('-h')) return 'none';
   return argv.some((word) => commandNames.includes(word)) ? 'command' : 'overview';
 }
 

@@ -4,6 +4,7 @@
  */
 
 import { existsSync } from 'node:fs';
+import { copyFile, mkdir } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -22,13 +23,16 @@ import { connected, openConfig, startWorld, type SimulatedWorld } from './open.t
 import { planText } from './plan.ts';
 import { jsonLine } from './printable.ts';
 import { openProgress } from './progress/progress.ts';
-import type { GlobalArguments, Shell } from './shell.ts';
+import { namedMode, type GlobalArguments, type Shell } from './shell.ts';
 import { statusOf, writePage } from './status.ts';
 import { statusText } from './status-text.ts';
 import { summaryText } from './summary-text.ts';
 import { indented, tableText } from './table.ts';
 
-const demoConfig = fileURLToPath(new URL('../../config/demo.yaml', import.meta.url));
+/** The configuration that comes with the package, which may lie where nobody may write. */
+const bundled = fileURLToPath(new URL('../../config/demo.yaml', import.meta.url));
+/** Its paths start one folder up, as from here. */
+const OWN_CONFIG = 'data/demo.yaml';
 
 const NIGHT = { hour: 2, minute: 30 } as const;
 /** A night that has only just begun could be later than the clock of the machine that reads it. */
@@ -51,7 +55,7 @@ interface Tour {
 /** Runs the tour; resolves to the exit code of the gravest failure of its nights. */
 export async function demo(args: GlobalArguments, shell: Shell): Promise<number> {
   const startedAt = shell.now();
-  const config = await openConfig({ config: args.config ?? demoConfig }, shell);
+  const config = await openConfig({ config: args.config ?? (await ownConfig(shell)) }, shell);
   const progress = openProgress(args, shell);
   const print = (text: string): void => {
     if (args.json) return;
@@ -78,6 +82,21 @@ export async function demo(args: GlobalArguments, shell: Shell): Promise<number>
     return exitCodeOf(failuresOf(failures));
   } finally {
     progress.close();
+  }
+}
+
+/** The configuration of the tour in the working directory, put there unless an earlier tour did. Throws `STORAGE_FAILED`. */
+async function ownConfig({ directory }: Shell): Promise<string> {
+  const path = join(directory, OWN_CONFIG);
+  try {
+    await mkdir(dirname(path), { recursive: true });
+    if (!existsSync(path)) await copyFile(bundled, path);
+    return path;
+  } catch (cause) {
+    throw new Failure('STORAGE_FAILED', `The tour could not write ${path}: ${String(cause)}`, {
+      hint: 'Change to a directory that you may write to.',
+      cause,
+    });
   }
 }
 
@@ -184,7 +203,7 @@ async function showResult({ config, shell, emit, show, typed }: Tour, night: Dat
     show(`An analyst asks ${typed(copy.path)}`, DEMO_QUESTION, DEMO_QUERY, await demoAnswer(copy.path));
   }
   const page = join(dirname(config.warehouse), 'status.html');
-  await writePage(page, report);
+  await writePage(page, report, namedMode(shell));
   const file = typed(config.file);
   const places = [
     [typed(page), 'the same as a page with pictures'],

@@ -23,7 +23,7 @@ export interface DropArguments extends GlobalArguments {
 export async function drop(args: DropArguments, shell: Shell): Promise<number> {
   const lockWaitMs = durationOf(args.lockWait, '--lock-wait');
   const before = args.before === undefined ? null : dayOf(args.before, '--before');
-  const config = await openConfig(args, shell);
+  const config = await openConfig(args, shell, { offline: true });
   const progress = openProgress(args, shell);
   const { emit } = progress;
   const agree = async (loss: Loss): Promise<boolean> => {
@@ -42,7 +42,7 @@ export async function drop(args: DropArguments, shell: Shell): Promise<number> {
     progress.close();
   });
   const { dropped, published, failures } = done;
-  for (const failure of failures) shell.tell(failureLines(failure, args.log, shell.now()));
+  for (const failure of failures) shell.tell(failureLines(failure, args, shell.now()));
   if (args.json) {
     const told = failures.map(({ code, message, hint }) => ({ code, message, hint }));
     shell.print(jsonLine({ dropped, published, failures: told }));

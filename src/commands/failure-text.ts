@@ -32,6 +32,24 @@ function gravity(code: FailureCode): number {
   return Object.keys(exitCodes).indexOf(kind);
 }
 
+/** Far more than anybody wraps. */
+const MOST_CAUSES = 10;
+
+function causesOf({ cause }: Failure): string[] {
+  const lines: string[] = [];
+  for (let inner = cause; inner instanceof Error && lines.length < MOST_CAUSES; inner = inner.cause) {
+    lines.push(`  caused by ${(inner.stack ?? inner.message).trim().split('\n').join('\n    ')}`);
+  }
+  return lines;
+}
+
+/** What `--json` ends with when a command came to no result; null stands for a signal. */
+export function failedResult(failure: Failure | null): JsonLine {
+  if (failure === null) return jsonLine({ status: 'interrupted', failures: [] });
+  const { code, message, hint } = failure;
+  return jsonLine({ status: 'failed', failures: [{ code, slice: null, window: null, message, hint }] });
+}
+
 /** The failures of a summary as errors again, for their exit code. */
 export function failuresOf(summaries: readonly FailureSummary[]): Failure[] {
   return summaries.map(
@@ -43,14 +61,20 @@ export function failuresOf(summaries: readonly FailureSummary[]): Failure[] {
   );
 }
 
-/** A failure that stopped a command, in the form events have; as JSON a bug carries its stack. */
-export function failureLines(failure: Failure, log: 'text' | 'json', at: Date): string | JsonLine {
-  if (log === 'text') return failuresText([failure]);
+/** A failure that stopped a command, in the form events have; as JSON a bug carries its stack, `verbose` adds every cause. */
+export function failureLines(
+  failure: Failure,
+  { log, verbose = false }: { readonly log: 'text' | 'json'; readonly verbose?: boolean | undefined },
+  at: Date,
+): string | JsonLine {
+  if (log === 'text') return [failuresText([failure]), ...(verbose ? causesOf(failure) : [])].join('\n');
   const { code, message, hint, facts, cause } = failure;
   const stack = code === 'BUG' && cause instanceof Error ? { stack: cause.stack ?? null } : {};
   return jsonLine({
     at: at.toISOString(),
+    level: 'error',
     type: 'failed',
+    run_id: null,
     code,
     slice: null,
     window: null,

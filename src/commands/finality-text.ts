@@ -3,7 +3,7 @@
 import { pictureMarks, pictureOf } from '../status/picture.ts';
 import { cellStates, type CellState, type SliceStatus } from '../status/status-report.ts';
 import { countText, groupedText } from './measure.ts';
-import { fitted, textWidth } from './text-width.ts';
+import { fitted, shortened, textWidth } from './text-width.ts';
 
 /** A longer label leaves too little room for the picture; what it leaves out is in `--json`. */
 const MOST_LABEL = 28;
@@ -58,7 +58,7 @@ function labelOf(metrics: readonly string[], columns: number): string {
     if (textWidth(label) <= columns) return label;
   }
   const more = moreText(metrics.length - 1);
-  return fitted(metrics[0] ?? '', columns - more.length) + more;
+  return shortened(metrics[0] ?? '', columns - more.length) + more;
 }
 
 function moreText(count: number): string {

@@ -3,23 +3,28 @@
 /** Beside `ripen.yaml`, so that editors find it without a network. */
 export const SCHEMA_FILE = 'ripen.schema.json';
 
-export const configText = `# yaml-language-server: $schema=./${SCHEMA_FILE}
-#
-# Configuration of ripen. \${NAME} and \${NAME:-default} come from the environment. Paths start at this file's directory.
-# Next: set the variables of .env.example, then \`ripen check\`, then \`ripen sync\`.
-
-service:
+const realService = `service:
   base_url: https://campaign.example.com    # campaign API: partners and links
   reports_url: https://reports.example.com  # reports and filters-data
   token: \${RIPEN_TOKEN}                     # or token_file: /run/secrets/ripen-token
-# To try ripen without an account, use the bundled simulator instead:
-# service: simulator
+`;
 
+const simulatedService = `service: simulator                          # comes with ripen: no account, no network
+# Your own service, in its place:
+${realService.replaceAll(/^(?=.)/gm, '# ')}`;
+
+/** The configuration for an account, or for the simulator, which needs none. */
+export const configText = (isSimulated: boolean): string => `# yaml-language-server: $schema=./${SCHEMA_FILE}
+#
+# Configuration of ripen. \${NAME} and \${NAME:-default} come from the environment. Paths start at this file's directory.
+# Next: ${isSimulated ? '' : 'set the variables of .env.example, then '}\`ripen check\`, then \`ripen sync\`.
+
+${isSimulated ? simulatedService : realService}
 warehouse: data/warehouse.duckdb            # ripen's own file; readers get the copies below
 
 publish:                                    # any number, in any combination
-  - duckdb: data/analytics.duckdb           # one file, replaced atomically
-  - parquet: data/lake                      # Hive layout, one file per period
+  - duckdb: analytics/analytics.duckdb      # one file, replaced atomically
+  # - delta: analytics/tables               # a table each for every other engine; or s3://bucket/prefix
 
 partners: true
 links: { apps: all, max_level: 4 }          # apps: all or a list of tokens; max_level 1 network … 4 creative
@@ -44,4 +49,10 @@ slices:                                     # one table each
 export const environmentText = `# Copy to .env, fill in, keep out of version control. ripen reads the environment, not this file:
 #   set -a; . ./.env; set +a; ripen check
 RIPEN_TOKEN=
+`;
+
+export const ignoredText = `# What ripen writes, and what nobody else is to read.
+.env
+data/
+analytics/
 `;

@@ -1,9 +1,11 @@
 /** `ripen links create`: a new network link or sub-link. */
 
-import { createLink, type LinkWriting, type WrittenLink } from '../links/write-link.ts';
+import { createLink, judgeLink, type LinkWriting, type NewLink, type WrittenLink } from '../links/write-link.ts';
 import { warehouseExists } from '../warehouse/opening.ts';
+import { askService } from './ask.ts';
 import { asOfInstant, durationOf } from './instant.ts';
 import { levelName, linkFields } from './links-list.ts';
+import { countText } from './measure.ts';
 import { openConfig, simulatedNow, withService, withWarehouse } from './open.ts';
 import { jsonLine } from './printable.ts';
 import { openProgress } from './progress/progress.ts';
@@ -14,13 +16,26 @@ export interface LinksCreateArguments extends GlobalArguments {
   readonly app: string;
   readonly name: string;
   readonly parent: string | undefined;
+  readonly dryRun: boolean;
   readonly lockWait: string;
 }
 
-/** Creates the link and prints it. */
+/** Creates the link and prints it; with `--dry-run` says what would be created, and creates nothing. */
 export async function linksCreate(args: LinksCreateArguments, shell: Shell): Promise<number> {
   const { app: appToken, name, parent = null } = args;
+  if (args.dryRun) return judged(args, { appToken, name, parent }, shell);
   return writeLink(args, shell, (writing) => createLink(writing, { appToken, name, parent }));
+}
+
+async function judged(args: GlobalArguments, wanted: NewLink, shell: Shell): Promise<number> {
+  const { appToken, name, parent } = wanted;
+  return askService(args, shell, {
+    name: 'namesakes',
+    ask: async (service, signal, emit) => judgeLink({ service, signal, emit }, wanted),
+    asText: (namesakes) =>
+      `would create ${JSON.stringify(name)} ${parent === null ? 'as a network link' : `below ${parent}`} of the app ${appToken}; ${countText(namesakes.length, 'link')} of that name. Nothing was sent.`,
+    asFields: linkFields,
+  });
 }
 
 /**

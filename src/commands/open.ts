@@ -24,15 +24,20 @@ const SIMULATOR_CAMPAIGN_CONCURRENCY = 8;
 const SIMULATOR_TOKEN = 'simulator-token';
 const SIMULATOR_COST_CREDENTIAL = 'Partner simulator';
 
-/** The configuration that `--config` names, else `./ripen.yaml`. Throws `CONFIG_MISSING` and `CONFIG_INVALID`. */
+/**
+ * The configuration that `--config` names, else `./ripen.yaml`; `offline` one that may lack its credentials. Throws
+ * `CONFIG_MISSING` and `CONFIG_INVALID`.
+ */
 export async function openConfig(
   options: { readonly config: string | undefined },
   shell: Pick<Shell, 'directory' | 'environment'>,
+  { offline = false }: { readonly offline?: boolean } = {},
 ): Promise<Config> {
   return readConfig({
     ...(options.config === undefined ? {} : { file: options.config }),
     directory: shell.directory,
     environment: shell.environment,
+    offline,
   });
 }
 

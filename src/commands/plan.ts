@@ -19,7 +19,7 @@ export interface PlanArguments extends GlobalArguments {
 /** Prints the windows that are due, slice by slice. */
 export async function plan(args: PlanArguments, shell: Shell): Promise<number> {
   const lockWaitMs = durationOf(args.lockWait, '--lock-wait');
-  const config = await openConfig(args, shell);
+  const config = await openConfig(args, shell, { offline: true });
   const asOf = asOfInstant(args.asOf, shell.now()) ?? simulatedNow(config) ?? shell.now();
   const progress = openProgress(args, shell);
   const report = await explainPlan(config, {

@@ -18,7 +18,7 @@ import { durationOf } from './instant.ts';
 import { openConfig, withWarehouse } from './open.ts';
 import { jsonLine } from './printable.ts';
 import { openProgress } from './progress/progress.ts';
-import type { GlobalArguments, Shell } from './shell.ts';
+import { namedMode, type GlobalArguments, type Shell } from './shell.ts';
 
 export interface PublishArguments extends GlobalArguments {
   readonly lockWait: string;
@@ -27,13 +27,10 @@ export interface PublishArguments extends GlobalArguments {
   readonly dbt: string | undefined;
 }
 
-/** What is made for others' repositories is theirs to share. */
-const GENERATED_MODE = 0o644;
-
 /** Publishes to every configured target and says what that took; with `--ddl` or `--dbt` describes them instead. */
 export async function publish(args: PublishArguments, shell: Shell): Promise<number> {
   const lockWaitMs = durationOf(args.lockWait, '--lock-wait');
-  const config = await openConfig(args, shell);
+  const config = await openConfig(args, shell, { offline: true });
   const progress = openProgress(args, shell);
   const { emit } = progress;
   const open = async <T>(mode: 'read' | 'write', use: (warehouse: Warehouse) => Promise<T>): Promise<T> =>
@@ -46,7 +43,7 @@ export async function publish(args: PublishArguments, shell: Shell): Promise<num
   const { published, failures } = await open('write', async (warehouse) =>
     publishCopies(config, warehouse, emit, shell.signal),
   );
-  for (const failure of failures) shell.tell(failureLines(failure, args.log, shell.now()));
+  for (const failure of failures) shell.tell(failureLines(failure, args, shell.now()));
   if (args.json) {
     const told = failures.map(({ code, message, hint }) => ({ code, message, hint }));
     shell.print(jsonLine({ published, failures: told }));
@@ -70,7 +67,7 @@ async function tell(text: string, file: string | undefined, shell: Shell): Promi
     return 0;
   }
   const path = resolve(shell.directory, file);
-  await replaceText(path, text, GENERATED_MODE);
+  await replaceText(path, text, namedMode(shell));
   shell.print(`${path} written`);
   return 0;
 }

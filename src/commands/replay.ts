@@ -20,7 +20,7 @@ export interface ReplayArguments extends GlobalArguments {
 /** Loads the archived answers of the named slices, or of all, publishes, and prints the summary. */
 export async function replay(args: ReplayArguments, shell: Shell): Promise<number> {
   const lockWaitMs = durationOf(args.lockWait, '--lock-wait');
-  const config = await openConfig(args, shell);
+  const config = await openConfig(args, shell, { offline: true });
   const slices = namedSlices(config, args.slice);
   const asOf = asOfInstant(args.asOf, shell.now()) ?? simulatedNow(config);
   const progress = openProgress(args, shell);

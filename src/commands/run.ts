@@ -1,9 +1,9 @@
 /** What `sync` and `backfill` share: carry out one run and report it. */
 
 import type { Config } from '../config/config.ts';
-import { exitCodeOf } from '../errors.ts';
+import { asFailure, exitCodeOf } from '../errors.ts';
 import type { Emit } from '../events.ts';
-import type { FailureSummary } from '../run/summary.ts';
+import type { FailureSummary, SyncSummary } from '../run/summary.ts';
 import type { SyncRequest } from '../run/run.ts';
 import { groupedFailures } from '../status/failure-groups.ts';
 import { sync } from '../sync.ts';
@@ -12,6 +12,7 @@ import { asOfInstant } from './instant.ts';
 import { openConfig, simulatedNow, withService } from './open.ts';
 import { jsonLine } from './printable.ts';
 import { openProgress } from './progress/progress.ts';
+import { tellRunEnd } from './run-end.ts';
 import type { GlobalArguments, Shell } from './shell.ts';
 import { summaryText } from './summary-text.ts';
 
@@ -20,7 +21,7 @@ export type Wish = Omit<SyncRequest, 'asOf'>;
 
 /** Runs against the configured service, prints failures and summary, resolves to the gravest failure's exit code. */
 export async function carryOut(
-  args: GlobalArguments,
+  args: GlobalArguments & { readonly metricsFile?: string | undefined },
   shell: Shell,
   wishFor: (config: Config) => Wish,
 ): Promise<number> {
@@ -33,12 +34,27 @@ export async function carryOut(
     if (event.type === 'failed') told.push(event);
     progress.emit(event);
   };
-  const summary = await withService(config, asOf ?? shell.now(), emit, async (service) => {
-    const done = await sync(config, service, { ...wish, asOf }, emit, shell.signal);
+  const others = { emit, metricsFile: args.metricsFile ?? null };
+  const { command } = wish;
+  const carriedOut = async (): Promise<SyncSummary> => {
+    try {
+      return await withService(config, asOf ?? shell.now(), emit, async (service) =>
+        sync(config, service, { ...wish, asOf }, emit, shell.signal),
+      );
+    } catch (thrown) {
+      const failure = asFailure(thrown);
+      await tellRunEnd({ command, endedAt: shell.now(), summary: null, failure }, config, shell, others);
+      throw thrown;
+    }
+  };
+  const finish = async (): Promise<SyncSummary> => {
+    const done = await carriedOut();
     // What ended a whole run was no window's event; a log of events has to hold it too.
     for (const failure of done.failures) if (!told.some(isSame(failure))) emit({ type: 'failed', ...failure });
+    await tellRunEnd({ command, endedAt: shell.now(), summary: done, failure: null }, config, shell, others);
     return done;
-  }).finally(() => {
+  };
+  const summary = await finish().finally(() => {
     progress.close();
   });
   if (args.log === 'text' && summary.failures.length > 0) shell.tell(failuresText(groupedFailures(summary.failures)));

@@ -12,6 +12,8 @@ export interface Shell {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** The working directory, absolute. */
   readonly directory: string;
+  /** File rights the user withholds from what they name on the command line. */
+  readonly umask: number;
   /** Aborted by the first SIGINT or SIGTERM. */
   readonly signal: AbortSignal;
   /** Whether stderr is a terminal that can be repainted. */
@@ -33,12 +35,18 @@ export interface Shell {
   paint(text: string): void;
 }
 
+/** The rights of a file that the command line names: what the user's mask leaves of reading and writing. */
+export function namedMode({ umask }: Pick<Shell, 'umask'>): number {
+  return 0o666 & ~umask;
+}
+
 /** The options every command takes. */
 export interface GlobalArguments {
   readonly config: string | undefined;
   readonly asOf: string | undefined;
   readonly log: 'text' | 'json';
-  readonly quiet: boolean;
+  readonly quiet?: boolean | undefined;
+  readonly verbose?: boolean | undefined;
   readonly json: boolean;
 }
 

@@ -29,7 +29,7 @@ export function statusText(report: StatusReport, terminal: number | null = null,
   const columns = Math.min(terminal ?? USUAL_COLUMNS, MOST_COLUMNS);
   return [
     ...healthLines(report.health),
-    `${report.warehouse}, as of ${minuteText(report.as_of)}`,
+    sourceText(report),
     '',
     ...report.slices.flatMap((slice) => [
       ...sliceLines(slice, report.as_of, columns, terminal),
@@ -40,6 +40,12 @@ export function statusText(report: StatusReport, terminal: number | null = null,
     ...(report.runs.length === 0 ? ['no runs yet'] : [runsTable(report.runs.slice(0, SHOWN), terminal)]),
     ...oddities(report),
   ].join('\n');
+}
+
+/** What was read, and the instant it is judged at. */
+export function sourceText({ warehouse, snapshot, as_of: asOf }: StatusReport): string {
+  if (snapshot === null) return `${warehouse}, as of ${minuteText(asOf)}`;
+  return `${snapshot}, the published copy, as a run holds ${warehouse}; as of ${minuteText(asOf)}`;
 }
 
 function healthLines({ headline, findings }: Health): string[] {

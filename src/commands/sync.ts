@@ -8,6 +8,7 @@ import type { GlobalArguments, Shell } from './shell.ts';
 export interface SyncArguments extends GlobalArguments {
   readonly slice: readonly string[] | undefined;
   readonly deadline: string | undefined;
+  readonly metricsFile: string | undefined;
   readonly lockWait: string;
 }
 

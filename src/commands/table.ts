@@ -6,7 +6,7 @@
  */
 
 import { oneLine } from './printable.ts';
-import { fitted, textWidth } from './text-width.ts';
+import { shortened, textWidth } from './text-width.ts';
 
 export interface Column {
   readonly title: string;
@@ -59,7 +59,7 @@ function shrunk(columns: readonly Column[], natural: readonly number[], terminal
 }
 
 function aligned(cell: string, columnWidth: number, align: 'left' | 'right'): string {
-  const text = fitted(cell, columnWidth);
+  const text = shortened(cell, columnWidth);
   const blanks = ' '.repeat(Math.max(0, columnWidth - textWidth(text)));
   return align === 'right' ? blanks + text : text + blanks;
 }

@@ -14,13 +14,32 @@ export function textWidth(text: string): number {
 /** The text in at most `columns`, between characters cut short with an ellipsis; empty for no columns. */
 export function fitted(text: string, columns: number): string {
   if (textWidth(text) <= columns) return text;
-  if (columns < 1) return '';
+  return columns < 1 ? '' : beginning(segmentsOf(text), columns - 1).trimEnd() + ELLIPSIS;
+}
+
+/** As `fitted`, without the middle: names of one kind begin alike, and are told apart by how they end. */
+export function shortened(text: string, columns: number): string {
+  if (textWidth(text) <= columns || columns < 1) return fitted(text, columns);
+  const segments = segmentsOf(text);
+  const start = beginning(segments, Math.ceil((columns - 1) / 2));
+  const end = beginning(segments.toReversed(), columns - 1 - textWidth(start), (kept, segment) => segment + kept);
+  return start.trimEnd() + ELLIPSIS + end.trimStart();
+}
+
+const segmentsOf = (text: string): string[] => [...graphemes.segment(text)].map(({ segment }) => segment);
+
+/** As many segments as fit, put together. */
+function beginning(
+  segments: readonly string[],
+  columns: number,
+  join: (kept: string, segment: string) => string = (kept, segment) => kept + segment,
+): string {
   let kept = '';
   let width = 0;
-  for (const { segment } of graphemes.segment(text)) {
+  for (const segment of segments) {
     width += textWidth(segment);
-    if (width > columns - 1) break;
-    kept += segment;
+    if (width > columns) break;
+    kept = join(kept, segment);
   }
-  return kept.trimEnd() + ELLIPSIS;
+  return kept;
 }

@@ -8,7 +8,8 @@ export const globalOptions = {
   config: { type: 'string', requiresArg: true, describe: 'Configuration file; else ./ripen.yaml' },
   'as-of': { type: 'string', requiresArg: true, describe: 'Instant to plan for, with its offset' },
   log: { choices: ['text', 'json'], default: 'text', requiresArg: true, describe: 'Form of events' },
-  quiet: { type: 'boolean', default: false, describe: 'Failures and results only' },
+  quiet: { type: 'boolean', conflicts: 'verbose', describe: 'Failures and results only' },
+  verbose: { type: 'boolean', describe: 'Every event, and what caused a failure' },
   json: { type: 'boolean', default: false, describe: 'Result as one line of JSON' },
 } as const satisfies Record<string, Options>;
 
@@ -17,10 +18,14 @@ const needed = { ...text, demandOption: true } as const;
 const lockWait = { ...text, default: '60s', describe: 'How long to wait for another run' } as const;
 
 export const slice = { ...text, array: true, describe: 'Only these slices [all]' } as const;
+export const initOptions = {
+  simulator: { type: 'boolean', default: false, describe: 'For the bundled simulator, without an account' },
+} as const;
 export const planOptions = { slice, 'lock-wait': lockWait } as const;
 export const syncOptions = {
   slice,
   deadline: { ...text, describe: 'Start nothing new after this long, such as 90m' },
+  'metrics-file': { ...text, describe: 'Write metrics for Prometheus to this file' },
   'lock-wait': lockWait,
 } as const;
 export const backfillOptions = {
@@ -32,9 +37,10 @@ export const backfillOptions = {
 } as const;
 export const statusOptions = {
   html: { ...text, describe: 'Write one page with pictures to this file' },
+  'fail-on': { choices: ['watch', 'failed'], requiresArg: true, describe: 'End with 65 if so or worse' },
   maturation: { type: 'boolean', describe: 'Show how much of a final value is known at each age' },
   backtest: { type: 'boolean', describe: 'Show what projections would have come to' },
-  'lock-wait': lockWait,
+  'lock-wait': { ...text, describe: 'How long to wait for a run before its snapshot is read' },
 } as const;
 export const publishOptions = {
   ddl: {
@@ -63,6 +69,7 @@ export const linksCreateOptions = {
   app: { ...needed, describe: 'App token' },
   name: { ...needed, describe: 'Name of the new link' },
   parent: { ...text, describe: 'Token of the parent, for a sub-link' },
+  'dry-run': { type: 'boolean', default: false, describe: 'Judge the link, create nothing' },
   'lock-wait': lockWait,
 } as const;
 export const linksUpdateOptions = {
@@ -79,12 +86,14 @@ export const spendOptions = {
   'lock-wait': lockWait,
 } as const;
 export const exportOptions = {
-  slice: { ...needed, describe: 'The slice' },
-  output: { ...needed, describe: 'A file by extension, or -' },
+  slice: { ...text, conflicts: 'table', describe: 'The slice' },
+  table: { ...text, conflicts: 'final-only', describe: 'Another table or view, such as links' },
+  output: { ...needed, describe: 'File or s3://…, also .csv.gz, or -' },
   format: { ...text, describe: 'parquet, csv or ndjson [the extension]' },
   from: { ...text, describe: 'First day, YYYY-MM-DD' },
   to: { ...text, describe: 'Last day, YYYY-MM-DD' },
-  'final-only': { type: 'boolean', default: false, describe: 'Cells that are not final are empty' },
+  'final-only': { type: 'boolean', describe: 'Cells that are not final are empty' },
+  'as-is': { type: 'boolean', default: false, describe: 'No apostrophe before formulas' },
   'lock-wait': lockWait,
 } as const;
 export const simulatorOptions = {

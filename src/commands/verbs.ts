@@ -7,19 +7,17 @@
 import yargs, { type Argv, type InferredOptionTypes, type Options } from 'yargs';
 
 import type { Act } from './shell.ts';
+import { linksVerbs, spendVerbs } from './verb-groups.ts';
 import {
   backfillOptions,
   catalogOptions,
   dropOptions,
   exportOptions,
   globalOptions,
-  linksCreateOptions,
-  linksOptions,
-  linksUpdateOptions,
+  initOptions,
   planOptions,
   publishOptions,
   simulatorOptions,
-  spendOptions,
   statusOptions,
   syncOptions,
 } from './verb-options.ts';
@@ -48,6 +46,9 @@ export const commandNames = [
   'completion',
 ];
 
+/** Commands that are carried out by a command of their own. */
+export const groupNames = ['links', 'spend'] as const;
+
 /** Told what the arguments chose, and which options the chosen command offers. */
 export interface Chooser {
   choose(act: Act): void;
@@ -64,12 +65,11 @@ Pulls reports into a warehouse and refreshes every cohort until it is final.`;
 /** What kind of help was asked for: none, that of `ripen` itself, or that of a command. */
 export type HelpAsked = 'none' | 'overview' | 'command';
 
+/** A parser that knows the options of every command. */
+export type Verbs = Argv<InferredOptionTypes<typeof globalOptions>>;
+
 /** The parser with every command declared; for the `overview` the options that every command takes are not listed. */
-export function declareCommands(
-  version: string,
-  chooser: Chooser,
-  help: HelpAsked,
-): Argv<InferredOptionTypes<typeof globalOptions>> {
+export function declareCommands(version: string, chooser: Chooser, help: HelpAsked): Verbs {
   const cli = yargs()
     .scriptName('ripen')
     .locale('en')
@@ -85,7 +85,8 @@ export function declareCommands(
       'Write a first ripen.yaml, .env.example, editor schema',
       (cli) =>
         cli
-          .example('ripen init reporting', 'writes the three files into ./reporting')
+          .options(chooser.offer(initOptions))
+          .example('ripen init trial --simulator', 'one that works at once, in ./trial')
           .positional('dir', { type: 'string', default: '.', describe: 'Where to write; nothing is ever overwritten' }),
       (args) => {
         chooser.choose(async (shell) => (await import('./init.ts')).init(args, shell));
@@ -211,60 +212,8 @@ export function declareCommands(
         chooser.choose(async (shell) => (await import('./partners.ts')).partners(args, shell));
       },
     )
-    .command('links', 'List, create and update the links of an app', (cli) =>
-      cli
-        .example('ripen links list --app abc123def456', 'its network links')
-        .command(
-          'list',
-          'List network links, or the sub-links of one',
-          (cli) =>
-            cli
-              .options(chooser.offer(linksOptions))
-              .example('ripen links list --app abc123def456 --parent 1a2b3c', 'its sub-links'),
-          (args) => {
-            chooser.choose(async (shell) => (await import('./links-list.ts')).linksList(args, shell));
-          },
-        )
-        .command(
-          'create',
-          'Create a network link, or a sub-link',
-          (cli) =>
-            cli
-              .options(chooser.offer(linksCreateOptions))
-              .example('ripen links create --app abc123def456 --name Summer --parent 1a2b3c', 'a sub-link'),
-          (args) => {
-            chooser.choose(async (shell) => (await import('./links-create.ts')).linksCreate(args, shell));
-          },
-        )
-        .command(
-          'update',
-          "Change a link's partner or cost data",
-          (cli) =>
-            cli
-              .options(chooser.offer(linksUpdateOptions))
-              .example('ripen links update --app abc123def456 --link 1a2b3c --partner 174', 'attaches a partner'),
-          (args) => {
-            chooser.choose(async (shell) => (await import('./links-update.ts')).linksUpdate(args, shell));
-          },
-        )
-        .demandCommand(1, 1, 'links needs a command: list, create or update'),
-    )
-    .command('spend', 'Send ad spend to the service', (cli) =>
-      cli
-        .example('ripen spend send --file spend.csv --dry-run', 'what would be sent')
-        .command(
-          'send',
-          'Send ad spend, no Cost ID twice',
-          (cli) =>
-            cli
-              .options(chooser.offer(spendOptions))
-              .example('ripen spend send --file spend.csv', 'bad lines go to spend.csv.rejects.ndjson'),
-          (args) => {
-            chooser.choose(async (shell) => (await import('./spend-send.ts')).spendSend(args, shell));
-          },
-        )
-        .demandCommand(1, 1, 'spend needs a command: send'),
-    )
+    .command('links', 'List, create and update the links of an app', (cli) => linksVerbs(cli, chooser))
+    .command('spend', 'Send ad spend to the service', (cli) => spendVerbs(cli, chooser))
     .command(
       'simulator',
       'Serve the whole service interface on loopback',
@@ -292,6 +241,7 @@ export function declareCommands(
     .completion(help === 'none' ? 'completion' : 'completion-script', false)
     .example('ripen init && ripen check && ripen sync', 'the first night')
     .version(version)
+    .alias('help', 'h')
     .strict()
     .demandCommand(1, 'no command was given');
   const hidden = ['help', 'version', ...(help === 'overview' ? Object.keys(globalOptions) : [])];

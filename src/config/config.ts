@@ -1,6 +1,7 @@
 /** The one frozen value that all outside words become. */
 
 import type { Slice } from '../model/slice.ts';
+import type { Outcome } from './notify-settings.ts';
 import type { Proxy } from './proxy.ts';
 import type { Secret } from './secret.ts';
 
@@ -82,6 +83,15 @@ export interface Links {
   readonly maxLevel: number;
 }
 
+/** An address that is told of a run's end. */
+export interface Notify {
+  /** Who knows it can write there. */
+  readonly url: Secret;
+  readonly on: readonly Outcome[];
+  /** What the connection goes through; null: nothing. */
+  readonly proxy: Proxy | null;
+}
+
 export interface Config {
   /** Absolute path of the file it was read from; other paths are absolute, resolved against its directory. */
   readonly file: string;
@@ -92,6 +102,7 @@ export interface Config {
   readonly archiveMs: number | null;
   /** Windows of final cells asked for again each night. */
   readonly audit: number;
+  readonly notify: readonly Notify[];
   readonly partners: boolean;
   readonly links: Links | null;
   readonly slices: readonly Slice[];

@@ -12,8 +12,14 @@ export interface FilledText {
 
 const VARIABLE = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s;
 
+/** What a variable that is not set means: a mistake, one that no default can mend, or nothing, as nobody will look. */
+export type Filling = 'value' | 'secret' | 'unused';
+
+/** In the place of a value that is not used: a header, or an address that nobody could reach. */
+const UNUSED = 'https://unused.invalid';
+
 /** A text with its variables filled, once: what a variable holds is never searched for variables again. */
-export function fillVariables(text: string, environment: Environment): FilledText {
+export function fillVariables(text: string, environment: Environment, filling: Filling = 'value'): FilledText {
   const unset: string[] = [];
   let named = false;
   let malformed = false;
@@ -28,16 +34,19 @@ export function fillVariables(text: string, environment: Environment): FilledTex
     const value = Object.hasOwn(environment, name) ? environment[name] : undefined;
     // As in a shell, `:-` also stands in for a variable that is set to nothing.
     if (fallback !== undefined) return value === undefined || value === '' ? fallback : value;
-    if (value === undefined) unset.push(name);
-    return value ?? whole;
+    if (filling === 'unused' && (value ?? '') === '') return UNUSED;
+    if (value !== undefined) return value;
+    unset.push(name);
+    return whole;
   });
-  return { text: filled, named, problem: problemOf(unset, malformed) };
+  return { text: filled, named, problem: problemOf(unset, malformed, filling) };
 }
 
-function problemOf(unset: readonly string[], malformed: boolean): string | null {
+function problemOf(unset: readonly string[], malformed: boolean, filling: Filling): string | null {
   if (malformed) return 'holds a variable that cannot be read; allowed: ${NAME} and ${NAME:-default}, and $$ for a $';
   const [first] = unset;
   if (first === undefined) return null;
   const which = unset.length === 1 ? `variable ${first} is` : `variables ${unset.join(', ')} are`;
-  return `environment ${which} not set; set it or write \${${first}:-default}`;
+  const rather = filling === 'secret' ? '' : ` or write \${${first}:-default}`;
+  return `environment ${which} not set; set ${unset.length === 1 ? 'it' : 'them'}${rather}`;
 }

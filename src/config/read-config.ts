@@ -15,10 +15,12 @@ import { byPosition, configInvalid, type Finding, type SettingPath } from './con
 import type { Config, PublishTarget } from './config.ts';
 import type { Environment } from './environment-variables.ts';
 import { isMapping, valueAt } from './plain-values.ts';
+import { proxyOf } from './proxy.ts';
 import { bucketAndPrefix } from './publish-settings.ts';
 import { pathOf, schemaFindings } from './schema-findings.ts';
 import { readTokenFile, settingFindings } from './setting-checks.ts';
-import { placeName } from './settings-reader.ts';
+import { Secret } from './secret.ts';
+import { placeName, type Surroundings } from './settings-reader.ts';
 import { isWithin, readSettingsText, type SettingsText } from './settings-text.ts';
 import { settings, type Settings } from './settings.ts';
 import { sliceFindings } from './slice-checks.ts';
@@ -29,18 +31,16 @@ export { configJsonSchema } from './json-schema.ts';
 
 const DEFAULT_FILE = 'ripen.yaml';
 
-export interface ConfigSource {
+export interface ConfigSource extends Surroundings {
   /** The configuration file; relative ones start at `directory`. */
   readonly file: string;
   /** The working directory. */
   readonly directory: string;
-  readonly environment: Environment;
 }
 
-export interface ConfigOptions {
+export interface ConfigOptions extends Surroundings {
   readonly file?: string;
   readonly directory: string;
-  readonly environment: Environment;
 }
 
 /**
@@ -48,9 +48,8 @@ export interface ConfigOptions {
  * when there is none to read, `CONFIG_INVALID` with every problem there is.
  */
 export async function readConfig(options: ConfigOptions): Promise<Config> {
-  const { directory, environment } = options;
-  const file = resolve(directory, options.file ?? DEFAULT_FILE);
-  return parseConfig(await readText(file, options.file !== undefined), { file, directory, environment });
+  const file = resolve(options.directory, options.file ?? DEFAULT_FILE);
+  return parseConfig(await readText(file, options.file !== undefined), { ...options, file });
 }
 
 async function readText(file: string, isChosen: boolean): Promise<string> {
@@ -84,9 +83,8 @@ export interface Inspection {
 
 /** Reads the configuration as `readConfig` does, for telling all that is wrong with it. Throws when little of it can be read. */
 export async function inspectConfig(options: ConfigOptions): Promise<Inspection> {
-  const { directory, environment } = options;
-  const file = resolve(directory, options.file ?? DEFAULT_FILE);
-  return inspectText(await readText(file, options.file !== undefined), { file, directory, environment });
+  const file = resolve(options.directory, options.file ?? DEFAULT_FILE);
+  return inspectText(await readText(file, options.file !== undefined), { ...options, file });
 }
 
 /** As `inspectConfig`, of a text. */
@@ -119,8 +117,8 @@ function restOf(read: SettingsText, refused: readonly SettingPath[]): Settings |
 function examine(text: string, source: ConfigSource) {
   const file = resolve(source.directory, source.file);
   const base = dirname(file);
-  const { read, parsed } = validate(text, source.environment);
-  const tokenFile = readTokenFile(read.value, base);
+  const { read, parsed } = validate(text, source);
+  const tokenFile = source.offline === true ? noTokenFile : readTokenFile(read.value, base);
   const findings = read.readable
     ? [
         ...(parsed.success
@@ -137,9 +135,12 @@ function examine(text: string, source: ConfigSource) {
   return { read, parsed, findings, problems, place };
 }
 
+/** Nobody reads it where nothing is asked. */
+const noTokenFile = { token: null, findings: [] } as const;
+
 /** What the text says and what the schema makes of it; variables become numbers where only a number will do. */
-function validate(text: string, environment: Environment) {
-  const read = readSettingsText(text, environment);
+function validate(text: string, from: Surroundings) {
+  const read = readSettingsText(text, from);
   const parsed = settings.safeParse(read.value);
   if (parsed.success) return { read, parsed };
   const refused = parsed.error.issues
@@ -147,7 +148,7 @@ function validate(text: string, environment: Environment) {
     .map(pathOf);
   const typed = read.filledPlaces.filter((place) => refused.some((path) => isWithin(place, path)));
   if (typed.length === 0) return { read, parsed };
-  const readAgain = readSettingsText(text, environment, typed);
+  const readAgain = readSettingsText(text, from, typed);
   return { read: readAgain, parsed: settings.safeParse(readAgain.value) };
 }
 
@@ -191,6 +192,11 @@ function buildConfig(
     publish: stated.publish.flatMap((target) => buildTarget(target, place.base)),
     archiveMs: stated.archive === 'off' ? null : stated.archive,
     audit: stated.audit,
+    notify: stated.notify.map(({ url, on }) => ({
+      url: new Secret(url),
+      on,
+      proxy: proxyOf(place.environment, [url]),
+    })),
     partners: stated.partners,
     links: apps === null ? null : { apps, maxLevel },
     slices: stated.slices.map((slice) => buildSlice(slice, stated.defaults ?? {})),

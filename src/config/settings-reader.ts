@@ -8,7 +8,7 @@
 import { isAlias, isMap, isScalar, isSeq, type Document } from 'yaml';
 
 import type { Finding, SettingPath } from './config-problems.ts';
-import { fillVariables, type Environment } from './environment-variables.ts';
+import { fillVariables, type Environment, type Filling } from './environment-variables.ts';
 
 /** Far above any configuration, far below what nested aliases could blow up to. */
 const MAX_VALUES = 100_000;
@@ -17,6 +17,13 @@ const MAX_DEPTH = 50;
 
 const PLAIN_TAG = /^(?:!|tag:yaml\.org,2002:(?:str|int|float|bool|null|map|seq))$/;
 
+/** What a configuration is read with. */
+export interface Surroundings {
+  readonly environment: Environment;
+  /** For what asks the service nothing: it may lack its credentials. */
+  readonly offline?: boolean;
+}
+
 /** One walk over a document; what it finds on the way is left in its fields. */
 export class SettingsReader {
   readonly findings: Finding[] = [];
@@ -24,14 +31,16 @@ export class SettingsReader {
   readonly filledPlaces: SettingPath[] = [];
   readonly #environment: Environment;
   readonly #typed: ReadonlySet<string>;
+  readonly #offline: boolean;
   readonly #anchors = new Map<string, unknown>();
   readonly #open = new Set<unknown>();
   readonly #keyOffsets = new Map<string, number>();
   readonly #valueOffsets = new Map<string, number>();
   #values = 0;
 
-  constructor(document: Document.Parsed | null, environment: Environment, typed: ReadonlySet<string>) {
-    this.#environment = environment;
+  constructor(document: Document.Parsed | null, from: Surroundings, typed: ReadonlySet<string>) {
+    this.#environment = from.environment;
+    this.#offline = from.offline ?? false;
     this.#typed = typed;
     this.#valueOffsets.set(placeName([]), document?.contents?.range[0] ?? 0);
   }
@@ -111,10 +120,16 @@ export class SettingsReader {
   #readScalar(value: unknown, source: string | undefined, path: SettingPath): unknown {
     if (typeof value === 'number') return String(value) === source ? value : source;
     if (typeof value !== 'string') return value;
-    const filled = fillVariables(value, this.#environment);
+    const filled = fillVariables(value, this.#environment, this.#fillingOf(path));
     if (filled.named) this.filledPlaces.push(path);
     if (filled.problem !== null) return this.#refuse(path, filled.problem);
     return filled.named && this.#typed.has(placeName(path)) ? spelledValue(filled.text) : filled.text;
+  }
+
+  /** What holds a credential, or may. */
+  #fillingOf([first, second = '']: SettingPath): Filling {
+    const isCredential = first === 'service' && ['token', 'headers', 'cost_headers'].includes(String(second));
+    return isCredential || first === 'notify' ? (this.#offline ? 'unused' : 'secret') : 'value';
   }
 
   #refuse(path: SettingPath, text: string, at: Finding['at'] = 'value'): null {

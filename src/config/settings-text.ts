@@ -8,8 +8,7 @@
 import { LineCounter, parseDocument, type Document } from 'yaml';
 
 import { settingName, type Finding, type Problem, type SettingPath } from './config-problems.ts';
-import type { Environment } from './environment-variables.ts';
-import { placeName, SettingsReader } from './settings-reader.ts';
+import { placeName, SettingsReader, type Surroundings } from './settings-reader.ts';
 
 export interface SettingsText {
   /** The root of the settings; null when the file cannot be read as YAML. */
@@ -29,14 +28,10 @@ export interface SettingsText {
  * Reads a file's text. A value filled from the environment is text, except at the places in `typed`, where it becomes
  * the number or truth value it spells.
  */
-export function readSettingsText(
-  text: string,
-  environment: Environment,
-  typed: readonly SettingPath[] = [],
-): SettingsText {
+export function readSettingsText(text: string, from: Surroundings, typed: readonly SettingPath[] = []): SettingsText {
   const lines = new LineCounter();
   const document = parse(text, lines);
-  const reader = new SettingsReader(document, environment, new Set(typed.map(placeName)));
+  const reader = new SettingsReader(document, from, new Set(typed.map(placeName)));
   const value = reader.read(document?.contents ?? null, []);
   const locate = (path: SettingPath, at: Finding['at']): { line: number; column: number } => {
     const { line, col } = lines.linePos(reader.offsetOf(path, at));

@@ -3,6 +3,7 @@
 import { z } from 'zod';
 
 import { parseDuration } from '../model/duration.ts';
+import { notifySettings } from './notify-settings.ts';
 import { localPath, publishTarget } from './publish-settings.ts';
 import { serviceSettings } from './service-settings.ts';
 import { understood, wholeNumber } from './setting-kinds.ts';
@@ -44,6 +45,7 @@ export const settings = z.strictObject({
   audit: wholeNumber(0, MOST_AUDITS)
     .default(1)
     .describe('Windows of final cells asked for again each night, to measure that final is final; 0 for none.'),
+  notify: notifySettings.describe('Who is told of the end of a sync or backfill; nobody.'),
   partners: z.boolean().default(true).describe('Whether the partner list is loaded.'),
   links: z
     .union([z.literal(false), linksSettings], { error: 'must be false or a mapping of apps and max_level' })

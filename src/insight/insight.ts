@@ -47,7 +47,14 @@ export async function refreshInsight(warehouse: Warehouse, live: LiveTable): Pro
     await warehouse.run(maturationView(live));
     await comment(warehouse, maturationName(slice.name), maturationText(slice.name), maturationComments);
     await warehouse.run(projectedView(live));
-    await comment(warehouse, projectedName(slice.name), projectedText(slice.name), projectedComments);
+    const dimensions = slice.dimensions.map((name): [string, string] => [
+      name,
+      `${name} (dimension), as in ${slice.name}`,
+    ]);
+    await comment(warehouse, projectedName(slice.name), projectedText(slice.name), [
+      ...dimensions,
+      ...projectedComments,
+    ]);
   });
 }
 

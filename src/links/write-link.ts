@@ -49,18 +49,24 @@ export interface NewLink {
  */
 export async function createLink(writing: LinkWriting, { appToken, name, parent }: NewLink): Promise<WrittenLink> {
   const { service, at, signal } = writing;
-  warnOf(writing, 'APP_TOKEN_UNUSUAL', checkAppToken(appToken));
-  checkName(name);
-  const before = await namesakes(writing, { appToken, name, parent });
-  if (before.length > 0) {
-    const tokens = before.map(({ token }) => token).join(', ');
-    warnOf(writing, 'LINK_NAME_TAKEN', `A link named ${JSON.stringify(name)} was there before: ${tokens}.`);
-  }
+  const before = await judgeLink(writing, { appToken, name, parent });
   const link = await service.createLink(appToken, name, parent, signal).catch(async (error: unknown) => {
     if (!(error instanceof Failure) || error.facts['outcome'] !== 'unknown') throw error;
     return lookUp(writing, { appToken, name, parent }, before, error);
   });
   return stored(writing, link, (warehouse) => storeCreated(warehouse, appToken, parent, link, at));
+}
+
+/** What can be known before a link is created: throws as `createLink` does, and returns the links of its name. Sends nothing. */
+export async function judgeLink(writing: Omit<LinkWriting, 'warehouse' | 'at'>, wanted: NewLink): Promise<Link[]> {
+  warnOf(writing, 'APP_TOKEN_UNUSUAL', checkAppToken(wanted.appToken));
+  checkName(wanted.name);
+  const before = await namesakes(writing, wanted);
+  if (before.length > 0) {
+    const tokens = before.map(({ token }) => token).join(', ');
+    warnOf(writing, 'LINK_NAME_TAKEN', `A link named ${JSON.stringify(wanted.name)} was there before: ${tokens}.`);
+  }
+  return before;
 }
 
 /**
@@ -81,7 +87,10 @@ export async function updateLink(
 }
 
 /** The links beside a new one that have its name: a lost creation is recognised by not being among them. */
-async function namesakes({ service, signal }: LinkWriting, { appToken, name, parent }: NewLink): Promise<Link[]> {
+async function namesakes(
+  { service, signal }: Pick<LinkWriting, 'service' | 'signal'>,
+  { appToken, name, parent }: NewLink,
+): Promise<Link[]> {
   const found: Link[] = [];
   for await (const page of service.links(appToken, parent, signal)) {
     found.push(...page.filter(({ label }) => label === name || label === name.trim()));
@@ -129,7 +138,7 @@ async function stored(
   }
 }
 
-function warnOf({ emit }: LinkWriting, code: string, message: string | null): void {
+function warnOf({ emit }: Pick<LinkWriting, 'emit'>, code: string, message: string | null): void {
   if (message !== null) emit({ type: 'warning', code, slice: null, window: null, message });
 }
 

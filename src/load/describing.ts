@@ -1,4 +1,4 @@
-/** What analysts read beside the numbers: the `_final` view, comments on tables and columns, the metrics of a slice. */
+/** What analysts read beside the numbers: the views `_final` and `_cohorts`, comments on tables and columns, the metrics of a slice. */
 
 import * as z from 'zod';
 
@@ -7,11 +7,13 @@ import { formatColumnType } from '../model/column-type.ts';
 import { isDateDimension } from '../model/dimension.ts';
 import { nextRefreshAt, stateOf } from '../model/maturity.ts';
 import { catalogItemOf, type Metric } from '../model/metric.ts';
+import { ratioOf } from '../model/ratio.ts';
 import { readPeriods } from '../warehouse/ledger.ts';
 import { identifier, literal } from '../warehouse/quoting.ts';
 import { timestamp } from '../warehouse/shapes.ts';
 import { statement } from '../warehouse/statements.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
+import { cohortComments, cohortsName, cohortsView } from './cohorts-view.ts';
 import type { Target } from './target.ts';
 
 /** Brings view, comments and `ripen.slice_metrics` up to a table. Inside the caller's transaction. */
@@ -23,6 +25,29 @@ export async function describeSlice(warehouse: Warehouse, target: Target): Promi
   const view = `main.${identifier(`${target.slice.name}_final`)}`;
   await warehouse.run(finalView(target));
   await comment(warehouse, view, `${tableComment(target)} Cells that are not final are NULL.`, comments, 'view');
+  await describeCohorts(warehouse, target, comments);
+  await warehouse.run(statement('load/make_ratio'));
+  await warehouse.run(`comment on macro main.ratio is ${literal(RATIO)}`);
+}
+
+const RATIO = 'Sum over sum, of the rows in which both are known; NULL where there is nothing to divide by.';
+
+async function describeCohorts(
+  warehouse: Warehouse,
+  target: Target,
+  comments: ReadonlyMap<string, string>,
+): Promise<void> {
+  const { slice } = target;
+  const name = cohortsName(slice.name);
+  const text = cohortsView(target, periodOf(target));
+  if (text === null) {
+    await warehouse.run(`drop view if exists ${name}`);
+    return;
+  }
+  await warehouse.run(text);
+  const dimensions = slice.dimensions.map((dimension) => [dimension, comments.get(dimension) ?? dimension] as const);
+  const about = `Cohort metrics of the slice ${slice.name} in long form: one row per ${slice.dimensions.join(', ')}, metric and age that has a value.`;
+  await comment(warehouse, name, about, new Map([...dimensions, ...cohortComments]), 'view');
 }
 
 async function comment(
@@ -54,7 +79,10 @@ function columnComments(target: Target): Map<string, string> {
   const metrics = target.metrics.map((metric): [string, string] => {
     const item = catalogItemOf(metric.id, catalog);
     const words = [item?.name || metric.id, item?.description ?? ''].filter((part) => part !== '').join(': ');
-    return [metric.id, `${words} (${unitOf(target, item?.formatting ?? '')}; ${horizonText(metric)}).`];
+    return [
+      metric.id,
+      `${words} (${unitOf(target, item?.formatting ?? '')}; ${summingText(metric)}; ${horizonText(metric)}).`,
+    ];
   });
   return new Map([
     ...dimensions,
@@ -72,17 +100,22 @@ function unitOf({ slice }: Target, formatting: string): string {
   return formatting === '' ? 'unit unknown to the catalog' : formatting;
 }
 
+/** What becomes of a metric over several rows. */
+function summingText({ id, additive }: Metric): string {
+  if (additive) return 'adds up over rows';
+  const ratio = ratioOf(id);
+  if (ratio === null) return 'must not be summed';
+  const factor = ratio.factor === 1 ? '' : `${ratio.factor} * `;
+  return `must not be summed: over rows it is ${factor}ratio(${identifier(ratio.numerator)}, ${identifier(ratio.denominator)})`;
+}
+
 function horizonText(metric: Metric): string {
   return metric.horizonMs === null ? 'never final' : `final ${metric.horizonMs / MS_PER_DAY} days after the period`;
 }
 
 /** The view that shows a cell only once it is final. */
-export function finalView({ slice, fingerprint, metrics, table }: Target): string {
-  const grain = slice.grain;
-  const period =
-    grain === null
-      ? 'true'
-      : `p.start_day = ${grain === 'hour' ? `date_trunc('day', s."hour")` : `s.${identifier(grain)}`}`;
+export function finalView(target: Target): string {
+  const { slice, fingerprint, metrics, table } = target;
   const dimensions = slice.dimensions.map((name) => `s.${identifier(name)}`);
   const cells = metrics.map(({ id, horizonMs }) => {
     if (horizonMs === null) return `case when false then s.${identifier(id)} end as ${identifier(id)}`;
@@ -94,7 +127,13 @@ select
     ${[...dimensions, ...cells, 's.attr_dependency', 's."_extra"', 's."_load_id"'].join(',\n    ')}
 from ${table} as s
 left join ripen.periods as p
-    on p.slice = ${literal(slice.name)} and p.fingerprint = ${literal(fingerprint)} and ${period}`;
+    on p.slice = ${literal(slice.name)} and p.fingerprint = ${literal(fingerprint)} and ${periodOf(target)}`;
+}
+
+/** How a row `s` finds its period `p`. */
+function periodOf({ slice: { grain } }: Target): string {
+  if (grain === null) return 'true';
+  return `p.start_day = ${grain === 'hour' ? `date_trunc('day', s."hour")` : `s.${identifier(grain)}`}`;
 }
 
 /**

@@ -117,6 +117,16 @@ function cohortDays(id: string, item: CatalogItem | null): number | null {
   return daysPerUnit[unit] * (Number(count) + 1) + (unit === 'd' ? 0 : 1);
 }
 
+/** The age in a cohort metric's name, and the name without it; null for a name that holds none. */
+export function cohortAgeOf(
+  id: string,
+): { readonly name: string; readonly days: number; readonly unit: 'd' | 'w' | 'm' } | null {
+  const [whole = '', unit, count] = cohortForm.exec(id) ?? [];
+  if (unit !== 'd' && unit !== 'w' && unit !== 'm') return null;
+  const name = id.slice(0, -whole.length) + whole.replace(`_${unit}${count}`, '');
+  return { name, days: daysPerUnit[unit] * Number(count), unit };
+}
+
 function horizonDays(id: string, item: CatalogItem | null): { family: MetricFamily; days: number | null } {
   const cohort = cohortDays(id, item);
   const isEvent = item?.filter === 'event_metrics';

@@ -21,9 +21,13 @@ export interface ExportDays {
   readonly to: Day | null;
 }
 
-/** The extension decides; null for one no format has. */
+/** Whether a path asks for a compressed file. Parquet is compressed by itself. */
+export const isCompressed = (path: string): boolean => /\.gz$/i.test(path);
+
+/** The extension decides, before a `.gz`; null for one no format has. */
 export function formatOf(path: string): ExportFormat | null {
-  const extension = /\.([a-z]+)$/i.exec(path)?.[1]?.toLowerCase();
+  const extension = /\.([a-z]+)(?:\.gz)?$/i.exec(path)?.[1]?.toLowerCase();
+  if (extension === 'parquet' && isCompressed(path)) return null;
   if (extension === 'jsonl') return 'ndjson';
   return exportFormats.find((format) => format === extension) ?? null;
 }
@@ -39,16 +43,23 @@ const options: Readonly<Record<ExportFormat, string>> = {
   ndjson: 'format json',
 };
 
+/** What is written, and how. */
+export interface ExportTarget {
+  readonly path: string;
+  readonly format: ExportFormat;
+  readonly compressed: boolean;
+  /** Whether texts that a spreadsheet would take for a formula are defused in CSV. */
+  readonly defused: boolean;
+}
+
 /** Writes the rows of a table or view whose period begins within the days. */
 export function exportStatement(
   relation: string,
   columns: readonly ExportColumn[],
   days: ExportDays,
-  to: { readonly path: string; readonly format: ExportFormat },
+  to: ExportTarget,
 ): string {
-  const selected = columns.map(
-    (column) => `${exported(column, to.format)} as ${identifier(headed(column.name, to.format))}`,
-  );
+  const selected = columns.map((column) => `${exported(column, to)} as ${identifier(headed(column.name, to))}`);
   const order = columns
     .map(({ type }, index) => (isNumeric(type) ? null : index))
     .flatMap((index) => (index === null ? [] : [`s.${identifier(columns[index]?.name ?? '')}`]));
@@ -58,15 +69,15 @@ select
 from main.${identifier(relation)} as s
 where ${insideDays(exportGrain(columns), days)}
 order by ${[...order, '1'].join(', ')}
-) to ${literal(to.path)} (${options[to.format]})`;
+) to ${literal(to.path)} (${options[to.format]}${to.compressed ? ', compression gzip' : ''})`;
 }
 
-function exported({ name, type }: ExportColumn, format: ExportFormat): string {
+function exported({ name, type }: ExportColumn, { format, defused: isDefused }: ExportTarget): string {
   const column = `s.${identifier(name)}`;
   if (format === 'ndjson') return column;
   const plain = plainType(type);
   const value = `cast(${column} as ${plain})`;
-  return format === 'csv' && plain === 'VARCHAR' ? defused(value) : value;
+  return format === 'csv' && isDefused && plain === 'VARCHAR' ? defused(value) : value;
 }
 
 /** What spreadsheets take for a formula when a text begins with it. */
@@ -82,8 +93,8 @@ function defused(text: string): string {
   return `case when ${isFormula} and not ${isNumber} then '''' || ${text} else ${text} end`;
 }
 
-const headed = (name: string, format: ExportFormat): string =>
-  format === 'csv' && FORMULA_STARTS.test(name) ? `'${name}` : name;
+const headed = (name: string, { format, defused: isDefused }: ExportTarget): string =>
+  format === 'csv' && isDefused && FORMULA_STARTS.test(name) ? `'${name}` : name;
 
 const isNumeric = (type: string): boolean => /^(BIGINT|DOUBLE|DECIMAL)/.test(type);
 

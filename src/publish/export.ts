@@ -14,12 +14,14 @@ import { pipeline } from 'node:stream/promises';
 
 import * as z from 'zod';
 
+import type { ObjectStore } from '../config/config.ts';
 import { Failure } from '../errors.ts';
 import { statement } from '../warehouse/statements.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import {
   exportFormats,
   exportGrain,
+  isCompressed,
   exportStatement,
   formatOf,
   type ExportColumn,
@@ -27,15 +29,25 @@ import {
   type ExportFormat,
 } from './export-sql.ts';
 import { putInPlace, removeUnfinished, syncDirectory, unfinishedPath } from './replacement.ts';
+import { openBucket } from './s3-bucket.ts';
 
 export interface ExportRequest extends ExportDays {
+  /** The slice, or, with `isTable`, any other table or view that analysts query. */
   readonly slice: string;
-  /** A path, or `-` for the stream. */
+  readonly isTable?: boolean;
+  /** A path, `s3://bucket/key`, or `-` for the stream. */
   readonly output: string;
   /** Needed for the stream; null takes it from the path's extension. */
   readonly format: ExportFormat | null;
   /** Every cell that is not final is NULL. */
   readonly finalOnly: boolean;
+  /** Whether CSV holds texts as they are, to be joined on, and not as a spreadsheet can be trusted with. */
+  readonly asIs?: boolean;
+  /** Rights of the file. */
+  readonly mode: number;
+  /** The bucket of an `s3://` output, its prefix the key. */
+  readonly store?: ObjectStore | null;
+  readonly signal?: AbortSignal;
 }
 
 export interface Exported {
@@ -44,9 +56,6 @@ export interface Exported {
   readonly format: ExportFormat;
   readonly rows: number;
 }
-
-/** What is exported may hold what a business earns; whoever wants to share it can. */
-const PRIVATE_MODE = 0o600;
 
 const columnRow = z.object({ column_name: z.string(), data_type: z.string() });
 
@@ -61,11 +70,16 @@ export async function exportSlice(warehouse: Warehouse, request: ExportRequest, 
   if (format === null) {
     throw new Failure('USAGE_INVALID', `The export to ${output} had no known format.`, {
       facts: { output },
-      hint: `Choose one of ${exportFormats.join(', ')}.`,
+      hint: `State --format ${exportFormats.join(', --format ')}, or end the name of --output in one of them.`,
     });
   }
   const relation = request.finalOnly ? `${slice}_final` : slice;
   const columns = await columnsOf(warehouse, relation);
+  if (columns.length === 0 && request.isTable === true) {
+    throw new Failure('USAGE_INVALID', `There was no table ${slice} to export.`, {
+      hint: 'Name one of schema main, such as partners, links, apps or metrics.',
+    });
+  }
   if (columns.length === 0) {
     throw new Failure('USAGE_INVALID', `The slice ${slice} held nothing to export: it was never loaded.`, {
       hint: `Run \`ripen sync --slice ${slice}\` first.`,
@@ -77,13 +91,37 @@ export async function exportSlice(warehouse: Warehouse, request: ExportRequest, 
     });
   }
   const write = (path: string): Promise<number> =>
-    warehouse.run(exportStatement(relation, columns, request, { path, format }));
-  const rows = await (output === '-' ? toStream(stream, write) : toFile(resolve(output), write)).catch(
-    (error: unknown) => {
-      throw asExportFailure(output, error);
-    },
-  );
+    warehouse.run(
+      exportStatement(relation, columns, request, {
+        path,
+        format,
+        compressed: isCompressed(output),
+        defused: request.asIs !== true,
+      }),
+    );
+  const rows = await written(request, stream, write).catch((error: unknown) => {
+    throw asExportFailure(output, error);
+  });
   return { slice, output, format, rows };
+}
+
+type Write = (path: string) => Promise<number>;
+
+async function written(
+  { output, mode, store, signal }: ExportRequest,
+  stream: Writable,
+  write: Write,
+): Promise<number> {
+  if (output === '-') return apart(write, async (path) => toStream(stream, path));
+  if (store === undefined || store === null) return toFile(resolve(output), mode, write);
+  return apart(write, async (path) => {
+    const bucket = await openBucket(store, signal ?? new AbortController().signal);
+    try {
+      await bucket.put(store.prefix, { file: path });
+    } finally {
+      bucket.close();
+    }
+  });
 }
 
 async function columnsOf(warehouse: Warehouse, relation: string): Promise<ExportColumn[]> {
@@ -91,11 +129,11 @@ async function columnsOf(warehouse: Warehouse, relation: string): Promise<Export
   return rows.map((row) => ({ name: row.column_name, type: row.data_type })).filter(({ name }) => name !== '_load_id');
 }
 
-async function toFile(path: string, write: (path: string) => Promise<number>): Promise<number> {
+async function toFile(path: string, mode: number, write: Write): Promise<number> {
   await removeUnfinished(path);
   try {
     const rows = await write(unfinishedPath(path));
-    await putInPlace(path, PRIVATE_MODE);
+    await putInPlace(path, mode);
     await syncDirectory(dirname(path));
     return rows;
   } finally {
@@ -103,19 +141,23 @@ async function toFile(path: string, write: (path: string) => Promise<number>): P
   }
 }
 
-/** DuckDB writes to files alone, so the stream gets a private one that is gone afterwards. */
-async function toStream(stream: Writable, write: (path: string) => Promise<number>): Promise<number> {
+/** DuckDB writes to files alone: what goes elsewhere is a private file first, which is gone afterwards. */
+async function apart(write: Write, send: (path: string) => Promise<void>): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), 'ripen-export-'));
   try {
     const path = join(folder, 'rows');
     const rows = await write(path);
-    await pipeline(createReadStream(path), stream, { end: false }).catch((error: unknown) => {
-      if (!isClosedPipe(error)) throw error;
-    });
+    await send(path);
     return rows;
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+async function toStream(stream: Writable, path: string): Promise<void> {
+  await pipeline(createReadStream(path), stream, { end: false }).catch((error: unknown) => {
+    if (!isClosedPipe(error)) throw error;
+  });
 }
 
 const isClosedPipe = (error: unknown): boolean =>

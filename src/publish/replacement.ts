@@ -6,7 +6,7 @@
  */
 
 import { chmod, lstat, mkdir, open, rename, rm, rmdir, writeFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 
 import { Failure } from '../errors.ts';
 
@@ -76,10 +76,13 @@ export async function removeUnfinished(target: string): Promise<void> {
   }
 }
 
-/** Makes a directory that whoever may read files of this mode may enter. */
+/** Makes a directory, and those above it that are missing, so that whoever may read files of this mode may enter them. */
 export async function makeDirectory(path: string, fileMode: number): Promise<void> {
-  const made = await mkdir(path, { recursive: true });
-  if (made !== undefined) await chmod(path, directoryMode(fileMode));
+  const first = await mkdir(path, { recursive: true });
+  if (first === undefined) return;
+  for (let made = resolve(path); made.length >= first.length; made = dirname(made)) {
+    await chmod(made, directoryMode(fileMode));
+  }
 }
 
 /** Makes a directory inside a lake; throws `STORAGE_FAILED` for a symbolic link, which could lead out of it. */

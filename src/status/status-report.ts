@@ -126,6 +126,8 @@ export interface SliceStatus {
   readonly periods: Readonly<Record<PeriodState, number>> & { readonly expected: number; readonly loaded: number };
   /** Cells of the date period: periods times metrics. */
   readonly cells: Readonly<Record<CellState, number>> & { readonly expected: number };
+  /** Periods held whose rows could not be proven complete. */
+  readonly unproven_periods: number;
   /** Periods of the table being built because the slice's meaning changed; null when none is. */
   readonly building_periods: number | null;
   /** Over the last 7 days, most often restated first. */
@@ -203,6 +205,8 @@ export interface Health {
 export interface StatusReport {
   readonly as_of: string;
   readonly warehouse: string;
+  /** The published copy that was read, as a run held the warehouse; null where the warehouse itself was. */
+  readonly snapshot: string | null;
   readonly health: Health;
   /** In configured order. */
   readonly slices: readonly SliceStatus[];

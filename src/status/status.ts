@@ -13,7 +13,7 @@ import { count, dayShape, instant } from '../warehouse/shapes.ts';
 import { statement } from '../warehouse/statements.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { metricStatuses, summedCells, type HeldStretch } from './cells.ts';
-import { expectedPeriods, nextRefreshAt, type HeldPeriod } from './coverage.ts';
+import { expectedPeriods, nextRefreshAt } from './coverage.ts';
 import { healthOf } from './health.ts';
 import { noRuns, readLastRuns } from './last-runs.ts';
 import { readRestated } from './restated.ts';
@@ -29,6 +29,7 @@ const heldPeriod = z.object({
   rows: count,
   rejected: count,
   state: z.enum(ledgerStates),
+  is_unproven: z.boolean(),
   next_refresh_at: instant.nullable(),
 });
 
@@ -50,7 +51,7 @@ const tableState = z.object({
 /** What the ledger has of one slice; nothing of a slice that was never loaded. */
 interface Held {
   readonly table: z.infer<typeof tableState> | null;
-  readonly periods: readonly HeldPeriod[];
+  readonly periods: readonly z.infer<typeof heldPeriod>[];
   readonly stretches: readonly HeldStretch[];
   readonly restated: Pick<SliceStatus, 'restated' | 'movers' | 'restated_nights'>;
   readonly ripening: Ripening;
@@ -64,8 +65,16 @@ const nothingHeld: Held = {
   ripening: nothingMeasured,
 };
 
-/** The status at an instant; without a warehouse, that of one to which nothing was loaded yet. */
-export async function readStatus(config: Config, warehouse: Warehouse | null, asOf: Date): Promise<StatusReport> {
+/**
+ * The status at an instant; without a warehouse, that of one to which nothing was loaded yet. `snapshot` is the path of the
+ * copy that stands for a warehouse somebody holds.
+ */
+export async function readStatus(
+  config: Config,
+  warehouse: Warehouse | null,
+  asOf: Date,
+  snapshot: string | null = null,
+): Promise<StatusReport> {
   const slices: SliceStatus[] = [];
   for (const slice of config.slices) {
     const held = warehouse === null ? nothingHeld : await readHeld(warehouse, slice.name, asOf);
@@ -73,7 +82,7 @@ export async function readStatus(config: Config, warehouse: Warehouse | null, as
   }
   const runs = warehouse === null ? noRuns : await readLastRuns(warehouse);
   const unconfigured = warehouse === null ? [] : await unconfiguredSlices(config, warehouse);
-  const report = { as_of: asOf.toISOString(), warehouse: config.warehouse, slices, unconfigured, ...runs };
+  const report = { as_of: asOf.toISOString(), warehouse: config.warehouse, snapshot, slices, unconfigured, ...runs };
   return { ...report, health: healthOf(report) };
 }
 
@@ -120,6 +129,7 @@ function sliceStatus(slice: Slice, held: Held, asOf: Date): SliceStatus {
       empty: standing('empty'),
     },
     cells: summedCells(metrics),
+    unproven_periods: held.periods.filter((period) => period.is_unproven).length,
     building_periods: held.table?.building_periods ?? null,
     ...held.restated,
     ...held.ripening,

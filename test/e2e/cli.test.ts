@@ -134,11 +134,11 @@ describe('exit codes and where text goes', () => {
 });
 
 describe('ripen init', () => {
-  test('writes 3 files that check reads, and never overwrites', async () => {
+  test('writes 4 files that check reads, and never overwrites', async () => {
     const first = await ripen('init', 'new');
     expect(first.code).toBe(0);
     const written = await readdir(join(directory, 'new'));
-    expect(written.sort()).toStrictEqual(['.env.example', 'ripen.schema.json', 'ripen.yaml']);
+    expect(written.sort()).toStrictEqual(['.env.example', '.gitignore', 'ripen.schema.json', 'ripen.yaml']);
     const config = join(directory, 'new', 'ripen.yaml');
     await writeFile(config, '# mine');
     const again = await ripen('init', 'new');

@@ -35,7 +35,7 @@ const globals = { config: undefined, asOf: undefined, log: 'text', quiet: true, 
 
 test('links create and links update print the link as JSON, and make no warehouse where there is none', async () => {
   const { shell, app } = await opened();
-  expect(await linksCreate({ ...globals, app, name: 'Fresh', parent: undefined }, shell)).toBe(0);
+  expect(await linksCreate({ ...globals, app, name: 'Fresh', parent: undefined, dryRun: false }, shell)).toBe(0);
   const created: unknown = JSON.parse(shell.printed.at(-1) ?? '');
   expect(created).toMatchObject({ link: { label: 'Fresh', level: 1 }, stored: false });
   const link = scenario.simulator.links.list(app, null).at(-1)?.item.token ?? '';
@@ -47,11 +47,24 @@ test('links create and links update print the link as JSON, and make no warehous
   );
 });
 
+test('links create --dry-run asks for links of the name, and creates none', async () => {
+  const { shell, app } = await opened();
+  const before = scenario.simulator.links.list(app, null).length;
+  const wanted = { ...globals, json: false, app, name: 'Wanted', parent: undefined, dryRun: true };
+  expect(await linksCreate(wanted, shell)).toBe(0);
+  expect(shell.printed.at(-1)).toBe(
+    `would create "Wanted" as a network link of the app ${app}; 0 links of that name. Nothing was sent.`,
+  );
+  expect(scenario.simulator.links.list(app, null)).toHaveLength(before);
+  expect(scenario.simulator.asked.requests.map(({ method }) => method)).not.toContain('POST');
+  await expect(linksCreate({ ...wanted, name: ' ' }, shell)).rejects.toMatchObject({ code: 'USAGE_INVALID' });
+});
+
 test('links create prints a table without control characters, and sends nothing while the warehouse is held', async () => {
   const { shell, app } = await opened();
   const request = { mode: 'write', lockWaitMs: 0, emit: () => {} } as const;
   const held = await openWarehouse(scenario.config.warehouse, request);
-  const args = { ...globals, json: false, app, name: 'Held', parent: undefined };
+  const args = { ...globals, json: false, app, name: 'Held', parent: undefined, dryRun: false };
   await expect(linksCreate(args, shell)).rejects.toMatchObject({ code: 'WAREHOUSE_LOCKED' });
   expect(scenario.simulator.asked.requests).toEqual([]);
   await held.close();

@@ -1,11 +1,14 @@
+import { createHash } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { Writable } from 'node:stream';
+import { gunzipSync } from 'node:zlib';
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import { exportSlice, type Exported, type ExportRequest } from '../../src/publish/export.ts';
+import { BUCKET, CREDENTIALS, startObjectStore } from '../support/object-store.ts';
 import { ask, openSample, reloadDay, rowsOf, type Sample } from '../support/sample-warehouse.ts';
 
 let sample: Sample;
@@ -19,23 +22,27 @@ const nowhere = new Writable();
 
 function exportTo(name: string, change: Partial<ExportRequest> = {}, stream = nowhere): Promise<Exported> {
   const output = name === '-' ? '-' : sample.path(name);
-  const request = { slice: 'network_daily', output, format: null, from: null, to: null, finalOnly: false, ...change };
+  const usual = { format: null, from: null, to: null, finalOnly: false, mode: 0o640 };
+  const request = { slice: 'network_daily', output, ...usual, ...change };
   return exportSlice(sample.warehouse, request, stream);
 }
 
 describe('an export', () => {
-  test.each(['rows.parquet', 'rows.csv'])('to %s holds the 20 rows exactly, whole and private', async (name) => {
-    expect(await exportTo(name)).toMatchObject({ rows: 20 });
-    const path = sample.path(name);
-    const exact = `sum(installs::hugeint)::varchar as installs, sum(revenue::varchar::decimal(38,10))::varchar as revenue,
+  test.each(['rows.parquet', 'rows.csv'])(
+    'to %s holds the 20 rows exactly, whole and with the rights asked for',
+    async (name) => {
+      expect(await exportTo(name)).toMatchObject({ rows: 20 });
+      const path = sample.path(name);
+      const exact = `sum(installs::hugeint)::varchar as installs, sum(revenue::varchar::decimal(38,10))::varchar as revenue,
         count(distinct network)::integer as networks, min(day::date)::varchar as first`;
-    const reader = name === 'rows.csv' ? `read_csv('${path}', all_varchar = true)` : `'${path}'`;
-    expect(await ask(':memory:', `select ${exact} from ${reader}`)).toEqual(
-      await rowsOf(sample.warehouse, `select ${exact} from network_daily`),
-    );
-    expect((await stat(path)).mode & 0o777).toBe(0o600);
-    expect(readdirSync(sample.directory).filter((file) => file.includes('unfinished'))).toEqual([]);
-  });
+      const reader = name === 'rows.csv' ? `read_csv('${path}', all_varchar = true)` : `'${path}'`;
+      expect(await ask(':memory:', `select ${exact} from ${reader}`)).toEqual(
+        await rowsOf(sample.warehouse, `select ${exact} from network_daily`),
+      );
+      expect((await stat(path)).mode & 0o777).toBe(0o640);
+      expect(readdirSync(sample.directory).filter((file) => file.includes('unfinished'))).toEqual([]);
+    },
+  );
 
   test('to rows.ndjson writes 20 lines with every digit of long numbers', async () => {
     await exportTo('rows.ndjson');
@@ -115,6 +122,19 @@ describe('a CSV', () => {
     expect(await readFile(sample.path('rows.csv'), 'utf8')).toContain('2026-01-01,"","",-1,-0.500000,,-1.5,{},');
   });
 
+  test('as it is holds texts without an apostrophe, to be joined on', async () => {
+    await sample.warehouse.run(`update network_daily set network = '=1+1'`);
+    await exportTo('rows.csv', { asIs: true });
+    expect(await readFile(sample.path('rows.csv'), 'utf8')).toContain(',=1+1,');
+  });
+
+  test.each(['csv', 'ndjson'] as const)('of rows.%s.gz unpacks to the bytes of the plain file', async (format) => {
+    await exportTo(`rows.${format}`);
+    await exportTo(`rows.${format}.gz`);
+    const plain = await readFile(sample.path(`rows.${format}`));
+    expect(gunzipSync(await readFile(sample.path(`rows.${format}.gz`))).equals(plain)).toBe(true);
+  });
+
   test('leaves formulas alone in Parquet, which no spreadsheet runs', async () => {
     await sample.warehouse.run(`update network_daily set network = '=1+1'`);
     await exportTo('rows.parquet');
@@ -124,8 +144,40 @@ describe('a CSV', () => {
   });
 });
 
+test('a dimension table is exported under its own name, and one that is not there is refused', async () => {
+  await exportTo('rows.csv', { slice: 'apps', isTable: true });
+  const [count] = await rowsOf(sample.warehouse, 'select count(*)::integer as n from apps');
+  expect(await ask(':memory:', `select count(*)::integer as n from '${sample.path('rows.csv')}'`)).toEqual([count]);
+  const absent = exportTo('other.csv', { slice: 'nobody', isTable: true });
+  await expect(absent).rejects.toMatchObject({
+    code: 'USAGE_INVALID',
+    message: 'There was no table nobody to export.',
+  });
+});
+
+test('to an object store puts one whole object, the bytes of the file', async () => {
+  const store = await startObjectStore();
+  const kept = { ...process.env };
+  Object.assign(process.env, CREDENTIALS);
+  try {
+    const place = { bucket: BUCKET, prefix: 'out/rows.csv', endpoint: store.url, region: 'us-east-1', pathStyle: true };
+    await exportTo('rows.csv');
+    const request = { slice: 'network_daily', format: null, from: null, to: null, finalOnly: false, mode: 0o600 };
+    const output = `s3://${BUCKET}/out/rows.csv`;
+    const done = await exportSlice(sample.warehouse, { ...request, output, store: place }, nowhere);
+    expect(done).toMatchObject({ rows: 20, output });
+    expect(store.requests.map(({ method, key }) => [method, key])).toStrictEqual([['PUT', 'out/rows.csv']]);
+    const plain = await readFile(sample.path('rows.csv'));
+    expect(store.requests[0]?.md5).toBe(createHash('md5').update(plain).digest('base64'));
+  } finally {
+    process.env = kept;
+    await store.close();
+  }
+});
+
 describe('exporting refuses', () => {
   test.each([
+    ['Parquet that is compressed once more', 'rows.parquet.gz', {}],
     ['an extension it does not know', 'rows.xlsx', {}],
     ['a stream without a format', '-', {}],
     ['a slice that was never loaded', 'rows.csv', { slice: 'nobody' }],

@@ -195,7 +195,7 @@ test('the manifest states the sum of each exact metric of each file', async () =
 
 test.each(['parquet', 'csv', 'ndjson'])('an export as %s holds every row under every name', async (format) => {
   const output = path(`trouble.${format}`);
-  const request = { slice: 'trouble', output, format: null, from: null, to: null, finalOnly: false };
+  const request = { slice: 'trouble', output, format: null, from: null, to: null, finalOnly: false, mode: 0o600 };
   const { rows } = await warehouse.apart(async (session) => exportSlice(session, request, new PassThrough()));
   expect(rows).toBe(21);
   const read = { parquet: 'read_parquet', csv: 'read_csv', ndjson: 'read_ndjson' }[format] ?? '';

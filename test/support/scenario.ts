@@ -60,6 +60,7 @@ export async function openScenario(
     warehouse: join(directory, 'warehouse.duckdb'),
     publish: [],
     archiveMs: null,
+    notify: [],
     audit: 0,
     partners: false,
     links: null,

@@ -53,6 +53,7 @@ export function sampleSlice(given: {
     newest_period: starts.at(-1) ?? null,
     newest_fetch_at: AS_OF,
     next_refresh_at: '2026-02-15T00:00:00.000Z',
+    unproven_periods: 0,
     rows: ages.reduce((sum, { rows }) => sum + (rows ?? 0), 0),
     periods: {
       expected: ages.length,
@@ -114,6 +115,7 @@ export function sampleReport(slices: readonly SliceStatus[], change: Partial<Sta
   const report = {
     as_of: AS_OF,
     warehouse: '/srv/warehouse.duckdb',
+    snapshot: null,
     slices,
     runs: [sampleRun()],
     unconfigured: [],

@@ -25,6 +25,7 @@ export function recordedShell(
   return {
     environment: {},
     directory: options.directory ?? '/nowhere',
+    umask: 0o022,
     signal: new AbortController().signal,
     isTerminal: options.isTerminal ?? false,
     columns: () => 60,

@@ -91,8 +91,8 @@ describe('a table', () => {
     const rows = [['a long name of 雲雲雲', 'abc123def456']];
     const shrinking = [{ title: 'name', shrinks: true }, { title: 'token' }];
     expect(tableText(shrinking, rows).split('\n')[1]).toBe('a long name of 雲雲雲  abc123def456');
-    expect(tableText(shrinking, rows, 30).split('\n')[1]).toBe('a long name of…   abc123def456');
-    expect(tableText(shrinking, rows, 33).split('\n')[1]).toBe('a long name of 雲…   abc123def456');
+    expect(tableText(shrinking, rows, 30).split('\n')[1]).toBe('a long n…雲雲雲   abc123def456');
+    expect(tableText(shrinking, rows, 33).split('\n')[1]).toBe('a long na…of 雲雲雲  abc123def456');
   });
 
   test('of two cells that may be cut the wider is, and none below 8 columns', () => {
@@ -101,8 +101,10 @@ describe('a table', () => {
       { title: 'b', shrinks: true },
     ];
     const rows = [['x'.repeat(30), 'y'.repeat(12)]];
-    expect(tableText(both, rows, 26).split('\n')[1]).toBe(`${'x'.repeat(11)}…  ${'y'.repeat(12)}`);
-    expect(tableText(both, rows, 5).split('\n')[1]).toBe(`${'x'.repeat(7)}…  ${'y'.repeat(7)}…`);
+    expect(tableText(both, rows, 26).split('\n')[1]).toBe(`${'x'.repeat(6)}…${'x'.repeat(5)}  ${'y'.repeat(12)}`);
+    expect(tableText(both, rows, 5).split('\n')[1]).toBe(
+      `${'x'.repeat(4)}…${'x'.repeat(3)}  ${'y'.repeat(4)}…${'y'.repeat(3)}`,
+    );
   });
 });
 
@@ -127,10 +129,10 @@ describe('failures', () => {
 
   test('as JSON a bug carries its stack, a foreseen failure does not', () => {
     const at = new Date(0);
-    const bug = textOf(failureLines(asFailure(new TypeError('oops')), 'json', at));
+    const bug = textOf(failureLines(asFailure(new TypeError('oops')), { log: 'json' }, at));
     expect(JSON.parse(bug)).toMatchObject({ type: 'failed', code: 'BUG' });
     expect(bug).toContain('"stack":"TypeError: oops');
-    expect(textOf(failureLines(new Failure('CONFIG_MISSING', 'no file'), 'json', at))).not.toContain('stack');
+    expect(textOf(failureLines(new Failure('CONFIG_MISSING', 'no file'), { log: 'json' }, at))).not.toContain('stack');
   });
 });
 

@@ -13,7 +13,12 @@ import { scrub } from '../../src/config/secret.ts';
 import { asFailure, type Failure } from '../../src/errors.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const SECRETS = { RIPEN_TOKEN: 'marked-token-4711', COST_KEY: 'marked-cost-key-4711' };
+const SECRETS = {
+  RIPEN_TOKEN: 'marked-token-4711',
+  COST_KEY: 'marked-cost-key-4711',
+  PING_URL: 'https://marked.example.com/ping',
+  SLACK_URL: 'https://marked.example.com/hook',
+};
 const HTTP = 'base_url: https://c.example.com, reports_url: https://r.example.com';
 
 let directory = '';

@@ -42,6 +42,27 @@ describe('variables', () => {
     );
   });
 
+  test('of a credential that is missing no default is suggested', () => {
+    const service = 'base_url: https://c.example.com, reports_url: https://r.example.com';
+    const headers = 'token: "${T}", headers: { X-Account: "${X}" }, cost_headers: { Authorization: "Partner ${C}" }';
+    const refused = (): Config => parse(`service: { ${service}, ${headers} }`);
+    expect(refused).toThrow(/variable T is not set; set it\n.*X is not set; set it\n.*C is not set; set it$/);
+  });
+
+  test('what asks the service nothing does without credentials, set to nothing or in a file that is not there', () => {
+    const read = (credential: string, environment: Record<string, string>): Config =>
+      parseConfig(`service: { base_url: https://c.example.com, reports_url: https://r.example.com, ${credential} }`, {
+        file: '/somewhere/ripen.yaml',
+        directory: '/somewhere',
+        environment,
+        offline: true,
+      });
+    expect(read('token: "${T}"', {}).service.kind).toBe('http');
+    expect(read('token: "${T}"', { T: '' }).service.kind).toBe('http');
+    expect(read('token_file: /run/secrets/none', {}).service.kind).toBe('http');
+    expect(() => read('token: "${T}", max_concurrency: "${M}"', {})).toThrow(/M is not set; set it or write/);
+  });
+
   test('a value from the environment becomes a number or a truth value where one is wanted', () => {
     const config = parse(
       'service: { simulator: { seed: "${SEED}" } }\nlinks:\n  max_level: ${LEVEL:-2}\npartners: ${PARTNERS}',

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import * as z from 'zod';
 
-import { jsonEventLine } from '../../src/commands/progress/json-lines.ts';
+import { JsonLines } from '../../src/commands/progress/json-lines.ts';
 import { textEventLine } from '../../src/commands/progress/lines.ts';
 import { openProgress } from '../../src/commands/progress/progress.ts';
 import { sentenceOf } from '../../src/commands/progress/sentence.ts';
@@ -84,14 +85,38 @@ describe('an event as a line of a log', () => {
     expect(textEventLine(events.breaker_closed, at)).toBe('2026-02-14T02:30:00.123Z the service answers again');
   });
 
-  test.each(Object.values(events))('JSON of $type is one line and reads back with its fields', (event) => {
-    const { text: line } = jsonEventLine(event, at);
-    expect(line).not.toContain('\n');
-    expect(JSON.parse(line)).toStrictEqual({ at: '2026-02-14T02:30:00.123Z', ...event });
+  test.each(Object.values(events))(
+    'JSON of $type is one line, its names in snake_case, with level and run',
+    (event) => {
+      const lines = new JsonLines();
+      lines.line(events.run_started, at);
+      const { text: line } = lines.line(event, at);
+      expect(line).not.toContain('\n');
+      const read = z.record(z.string(), z.unknown()).parse(JSON.parse(line));
+      expect(Object.keys(read).filter((name) => !/^[a-z]+(_[a-z]+)*$/.test(name))).toStrictEqual([]);
+      expect(read).toMatchObject({ at: '2026-02-14T02:30:00.123Z', type: event.type, run_id: 'r1' });
+      expect(Object.values(read)).toEqual(expect.arrayContaining(Object.values(event)));
+    },
+  );
+
+  test.each([
+    ['failed', 'error'],
+    ['warning', 'warning'],
+    ['breaker_opened', 'warning'],
+    ['window_loaded', 'info'],
+  ] as const)('%s has the level %s', (type, level) => {
+    expect(JSON.parse(new JsonLines().line(events[type], at).text)).toMatchObject({ level });
+  });
+
+  test('what happens before a run has begun belongs to none', () => {
+    expect(JSON.parse(new JsonLines().line(events.lock_waiting, at).text)).toMatchObject({
+      run_id: null,
+      wait_ms: 60_000,
+    });
   });
 
   test('JSON escapes the control characters that JSON allows bare', () => {
-    const { text: line } = jsonEventLine({ ...events.warning, message: 'a\u009b31m\u202eb' }, at);
+    const { text: line } = new JsonLines().line({ ...events.warning, message: 'a\u009b31m\u202eb' }, at);
     expect(line).toContain(String.raw`a\u009b31m\u202eb`);
     expect(JSON.parse(line)).toMatchObject({ message: 'a\u009b31m\u202eb' });
   });

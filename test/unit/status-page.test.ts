@@ -125,7 +125,7 @@ describe('the page', () => {
     );
     const text = failed.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
     expect(text).toMatch(
-      /ripen status \S+, as of 2026-02-14 03:00 UTC ✕ The last sync, as of 2026-02-14 02:30 UTC, failed. CREDENTIALS_REFUSED: 401 Renew the token./,
+      /ripen status \S+, as of 2026-02-14 03:00 UTC; ripen \S+ ✕ The last sync, as of 2026-02-14 02:30 UTC, failed. CREDENTIALS_REFUSED: 401 Renew the token./,
     );
   });
 });
@@ -217,13 +217,13 @@ describe('ripen status --html', () => {
     lockWait: '0s',
   } as const;
 
-  test('puts the page whole in the place of an older one, for its owner alone, and prints where it is', async () => {
+  test('puts the page whole in the place of an older one, with the rights the mask leaves, and prints where it is', async () => {
     const page = join(directory, 'status.html');
     await writeFile(page, 'old');
     const shell = recordedShell({ directory });
     expect(await status({ ...options, html: 'status.html' }, shell)).toBe(0);
     expect(await readFile(page, 'utf8')).toMatch(/^<!doctype html>[\s\S]*<\/html>\n$/);
-    expect((await stat(page)).mode & 0o777).toBe(0o600);
+    expect((await stat(page)).mode & 0o777).toBe(0o644);
     expect(shell.printed).toStrictEqual(['There is no run yet.\nwritten to status.html']);
     expect((await readdir(directory)).sort()).toStrictEqual(['ripen.yaml', 'status.html']);
   });

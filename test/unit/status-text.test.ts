@@ -38,8 +38,8 @@ describe('the finality of a slice as a picture', () => {
   test('of 20 days in 24 columns shows the newest 14, and says what the older 6 are', () => {
     expect(finalityLines(three, 24)).toStrictEqual([
       '          2026-02-13',
-      'inst… +1  ███████████▒▒▒',
-      'revenue…  ██████▒▒▒▒▒▒▒▒',
+      'in…ls +1  ███████████▒▒▒',
+      'reve…_d7  ██████▒▒▒▒▒▒▒▒',
       'before that 6 periods, 5 final, 1 missing',
     ]);
   });

@@ -6,7 +6,9 @@
 import { createHash } from 'node:crypto';
 
 import type { StatusReport } from '../../status/status-report.ts';
+import { version } from '../../version.ts';
 import { minuteText } from '../measure.ts';
+import { sourceText } from '../status-text.ts';
 import { html, Markup } from './html.ts';
 import { healthBanner, overview } from './overview.ts';
 import { pageStyle } from './page-style.ts';
@@ -39,7 +41,7 @@ export function statusPage(report: StatusReport): string {
         <main>
           <header>
             <h1>ripen status</h1>
-            <p class="note">${report.warehouse}, as of ${minuteText(report.as_of)}</p>
+            <p class="note">${sourceText(report)}; ripen ${version}</p>
           </header>
           ${healthBanner(report.health)} ${overview(report)}
           ${report.slices.map((slice) => sliceSection(slice, report.as_of))} ${runsSection(report.runs)}

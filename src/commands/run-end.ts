@@ -1,0 +1,84 @@
+/**
+ * What others are told of a run's end: a monitor by a file of metrics, people and watchdogs by the addresses of `notify`.
+ *
+ * None of it changes how the run ended: what cannot be told is a warning.
+ */
+
+import { resolve } from 'node:path';
+
+import type { Config, Notify } from '../config/config.ts';
+import type { Outcome } from '../config/notify-settings.ts';
+import { scrub } from '../config/secret.ts';
+import { asFailure } from '../errors.ts';
+import type { Emit } from '../events.ts';
+import { replaceText } from '../publish/replacement.ts';
+import { postText } from '../service/notify.ts';
+import { groupedFailures } from '../status/failure-groups.ts';
+import type { StatusReport } from '../status/status-report.ts';
+import { countText, groupedText, minuteText } from './measure.ts';
+import { exitCodeAt, metricsText, type RunEnd } from './metrics-text.ts';
+import { oneLine } from './printable.ts';
+import { namedMode, type Shell } from './shell.ts';
+import { statusOf } from './status.ts';
+
+/** Enough to know what to look at; the status has the rest. */
+const MOST_FAILURES = 5;
+const MOST_LETTERS = 300;
+
+/** Writes the metrics, where a file is named, and tells every address that wants to know. */
+export async function tellRunEnd(
+  end: RunEnd,
+  config: Config,
+  shell: Shell,
+  { emit, metricsFile }: { readonly emit: Emit; readonly metricsFile: string | null },
+): Promise<void> {
+  if (metricsFile === null && config.notify.length === 0) return;
+  const warn = (code: string, message: string): void => {
+    emit({ type: 'warning', code, slice: null, window: null, message });
+  };
+  const asOf = end.summary === null ? end.endedAt : new Date(end.summary.as_of);
+  const report = await statusOf(config, asOf, 0, emit).catch(() => null);
+  if (metricsFile !== null) {
+    const path = resolve(shell.directory, metricsFile);
+    await replaceText(path, metricsText(end, report), namedMode(shell)).catch((error: unknown) => {
+      warn('METRICS_NOT_WRITTEN', `The metrics ${path} could not be written: ${asFailure(error).message}`);
+    });
+  }
+  const text = scrub(endText(end));
+  const outcomes = outcomesOf(end, report);
+  const told = config.notify.filter(({ on }) => on.some((outcome) => outcomes.includes(outcome)));
+  await Promise.all(
+    told.map(async (address: Notify) => {
+      const problem = await postText(address, text);
+      if (problem !== null) warn('NOTIFY_FAILED', `Nobody was told of the run's end: ${problem}.`);
+    }),
+  );
+}
+
+/** A run that could not start, was stopped or loaded a part has failed. */
+function outcomesOf({ summary }: RunEnd, report: StatusReport | null): Outcome[] {
+  if (summary?.status !== 'succeeded') return ['failed'];
+  const earlier = report?.runs.find(({ run_id: id }) => id !== summary.run_id);
+  const hasRecovered = earlier !== undefined && earlier.status !== 'succeeded';
+  return hasRecovered ? ['succeeded', 'recovered'] : ['succeeded'];
+}
+
+/** `ripen sync, as of …: partial, 1,204 rows; 2 failures`, and the gravest, a line each; pure. */
+export function endText(end: RunEnd): string {
+  const { command, summary, failure } = end;
+  if (summary === null) return `ripen ${command} did not start (exit ${exitCodeAt(end)})\n${lineOf(failure)}`;
+  const rows = summary.slices.reduce((sum, slice) => sum + slice.rows.loaded, 0);
+  const { failures, status, as_of: asOf } = summary;
+  const groups = groupedFailures(failures);
+  const failed = failures.length === 0 ? '' : `; ${countText(failures.length, 'failure')} (exit ${exitCodeAt(end)})`;
+  return [
+    `ripen ${command}, as of ${minuteText(asOf)}: ${status}, ${groupedText(rows)} rows${failed}`,
+    ...groups.slice(0, MOST_FAILURES).map(lineOf),
+    ...(groups.length > MOST_FAILURES ? [`and ${groups.length - MOST_FAILURES} more`] : []),
+  ].join('\n');
+}
+
+function lineOf({ code, message }: { readonly code: string; readonly message: string }): string {
+  const line = oneLine(message);
+  return `${code}: ${line.length > MOST_LETTERS ? `${line.slice(0, MOST_LETTERS)}…` : line}`;
+}

@@ -1,0 +1,40 @@
+/** Telling an address outside that a run has ended: one short call, whose failure is the caller's to tell. */
+
+import type { Notify } from '../config/config.ts';
+import { openDispatcher } from './dispatcher.ts';
+
+/** A run does not wait for those it tells; below what a service manager grants a stopped process. */
+const PATIENCE_MS = 5000;
+const SUCCESSES = { first: 200, last: 299 } as const;
+
+/**
+ * Posts `{"text": …}` and returns null, or what went wrong, with the host alone. Follows no redirect, tries once.
+ * `<`, `>` and `&` are escaped, as Slack asks for: a text may not call its readers.
+ */
+export async function postText({ url, proxy }: Omit<Notify, 'on'>, text: string): Promise<string | null> {
+  const address = new URL(url.reveal());
+  const escaped = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+  const dispatcher = openDispatcher({ connections: 1, timeoutMs: PATIENCE_MS, caFile: null, proxy });
+  try {
+    const { statusCode } = await dispatcher.request({
+      origin: address.origin,
+      path: `${address.pathname}${address.search}`,
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ text: escaped }),
+      signal: AbortSignal.timeout(PATIENCE_MS),
+    });
+    if (statusCode >= SUCCESSES.first && statusCode <= SUCCESSES.last) return null;
+    return `${address.host} answered ${statusCode}`;
+  } catch (error) {
+    const isLate = error instanceof Error && error.name === 'TimeoutError';
+    const reason = isLate
+      ? `no answer within ${PATIENCE_MS / 1000} s`
+      : error instanceof Error
+        ? error.message
+        : 'unknown';
+    return `${address.host} could not be told: ${reason}`;
+  } finally {
+    await dispatcher.destroy();
+  }
+}

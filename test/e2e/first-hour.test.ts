@@ -1,0 +1,182 @@
+/** What somebody new does first, through the command line alone: the tour, a first configuration, a first query. */
+
+import { cp, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+
+import { openInstallation, startProcess, type Ended, type Installation } from '../support/installation.ts';
+import { ask } from '../support/sample-warehouse.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+let installation: Installation;
+
+beforeEach(async () => {
+  installation = await openInstallation();
+});
+afterEach(async () => installation.close());
+
+/** Under another mask than that of the tests' process. */
+const masked = (mask: string, words: string, folder: string): Promise<Ended> =>
+  startProcess('sh', ['-c', `umask ${mask}; exec '${process.execPath}' '${root}dist/cli.js' ${words}`], folder).ended;
+
+const rightsOf = async (path: string): Promise<number> => (await stat(path)).mode & 0o777;
+
+describe('ripen init', () => {
+  test('--simulator writes a configuration that checks, plans, syncs and answers a query without an account', async () => {
+    const folder = installation.path('trial');
+    expect((await installation.run(['init', 'trial', '--simulator'])).code).toBe(0);
+    const config = installation.path('trial', 'ripen.yaml');
+    const checked = await installation.run(['check', '--config', config], { RIPEN_TOKEN: '' });
+    expect([checked.code, checked.err]).toStrictEqual([0, '']);
+    expect(checked.out).toContain('0 errors');
+    const planned = await installation.run(['plan', '--config', config, '--json']);
+    expect(JSON.parse(planned.out)).toMatchObject({ slices: [{ name: 'network_daily', unfinal_periods: 60 }] });
+    const synced = await installation.run(['sync', '--config', config, '--json', '--quiet']);
+    expect(synced.code).toBe(0);
+    const [answer] = await ask(
+      `${folder}/analytics/analytics.duckdb`,
+      'select count(distinct day)::integer as days, bool_and(cost is not null) as costs from network_daily',
+    );
+    expect(answer).toMatchObject({ days: 60 });
+  });
+
+  test('under the mask 022 others can read what it wrote and what the first sync publishes, and not the warehouse', async () => {
+    await masked('022', 'init open --simulator', installation.directory);
+    const folder = installation.path('open');
+    expect(await rightsOf(folder)).toBe(0o755);
+    expect(await rightsOf(`${folder}/ripen.yaml`)).toBe(0o644);
+    await masked('077', 'init closed', installation.directory);
+    expect(await rightsOf(installation.path('closed'))).toBe(0o700);
+    expect(await rightsOf(installation.path('closed', '.env.example'))).toBe(0o600);
+    const synced = await masked('022', 'sync --quiet', folder);
+    expect(synced.code).toBe(0);
+    expect(await rightsOf(`${folder}/analytics`)).toBe(0o755);
+    expect(await rightsOf(`${folder}/analytics/analytics.duckdb`)).toBe(0o644);
+    expect(await rightsOf(`${folder}/data`)).toBe(0o700);
+    await masked('022', 'status --html s.html', folder);
+    await masked('027', 'export --slice network_daily --output e.csv', folder);
+    expect(await rightsOf(`${folder}/s.html`)).toBe(0o644);
+    expect(await rightsOf(`${folder}/e.csv`)).toBe(0o640);
+  });
+
+  test('names data, copies and secrets in a .gitignore, and leaves one that is there as it is', async () => {
+    await installation.run(['init', 'new']);
+    const ignored = await readFile(installation.path('new', '.gitignore'), 'utf8');
+    expect(ignored.split('\n')).toEqual(expect.arrayContaining(['.env', 'data/', 'analytics/']));
+    await writeFile(installation.path('.gitignore'), 'mine\n');
+    const { code, out } = await installation.run(['init']);
+    expect(code).toBe(0);
+    expect(out).toContain('kept .gitignore; it should name .env, data/, analytics/');
+    expect(await readFile(installation.path('.gitignore'), 'utf8')).toBe('mine\n');
+  });
+});
+
+describe('what is said, and how', () => {
+  test('ripen alone tells its help on stderr and ends with 78', async () => {
+    const { code, out, err } = await installation.run([]);
+    expect([code, out]).toStrictEqual([78, '']);
+    expect(err).toContain('ripen init');
+  });
+
+  test('colours appear when forced, never under NO_COLOR, and not in a pipe', async () => {
+    const escapes = async (environment: Record<string, string>): Promise<boolean> =>
+      (await installation.run(['plan'], environment)).err.includes('\u001b[1;31mCONFIG_MISSING\u001b[0m: ');
+    expect(await escapes({ FORCE_COLOR: '1' })).toBe(true);
+    expect(await escapes({ FORCE_COLOR: '1', NO_COLOR: '1' })).toBe(false);
+    expect(await escapes({})).toBe(false);
+  });
+
+  test('--verbose says what caused a failure', async () => {
+    expect((await installation.run(['plan'])).err).not.toContain('caused by');
+    expect((await installation.run(['plan', '--verbose'])).err).toContain('caused by Error: ENOENT');
+  });
+
+  test('--json ends with an object when the configuration is missing, wrong, or the arguments are refused', async () => {
+    const result = async (...argv: string[]): Promise<unknown> => {
+      const { code, out } = await installation.run([...argv, '--json']);
+      expect(code).toBe(78);
+      return JSON.parse(out);
+    };
+    const failed = (code: string): object => ({ status: 'failed', failures: [{ code, slice: null, window: null }] });
+    expect(await result('sync')).toMatchObject(failed('CONFIG_MISSING'));
+    await installation.configure({ service: 'simulator', slises: [] });
+    expect(await result('sync')).toMatchObject(failed('CONFIG_INVALID'));
+    expect(await result('status')).toMatchObject(failed('CONFIG_INVALID'));
+    expect(await result('snyc')).toMatchObject(failed('USAGE_INVALID'));
+  });
+});
+
+test('status, plan, export, publish and its descriptions need no token; sync does', async () => {
+  const day = { name: 'daily', dimensions: ['day'], metrics: ['installs'], date_period: '-3d:yesterday' };
+  const service = {
+    base_url: 'https://c.example.com',
+    reports_url: 'https://r.example.com',
+    token: '${RIPEN_TOKEN_2}',
+  };
+  const rest = { warehouse: 'w.duckdb', publish: [{ duckdb: 'a.duckdb' }, { parquet: 'lake' }], slices: [day] };
+  await installation.configure({ service: 'simulator', ...rest });
+  expect((await installation.run(['sync', '--quiet'])).code).toBe(0);
+  await installation.configure({ service, ...rest });
+  for (const words of ['status', 'plan', 'publish', 'publish --ddl duckdb', 'publish --dbt -']) {
+    const { code, err } = await installation.run([...words.split(' '), '--quiet']);
+    expect([words, code, err]).toStrictEqual([words, 0, '']);
+  }
+  const exported = await installation.run([
+    'export',
+    '--slice',
+    'daily',
+    '--output',
+    '-',
+    '--format',
+    'csv',
+    '--quiet',
+  ]);
+  expect(exported.out).toMatch(/^day,installs/);
+  const table = await installation.run(['export', '--table', 'apps', '--output', 'apps.csv.gz', '--as-is']);
+  expect([table.code, table.out]).toStrictEqual([0, expect.stringMatching(/^apps: \d+ rows written to apps\.csv\.gz/)]);
+  expect((await installation.run(['export', '--output', 'rows.csv'])).err).toContain('Give --slice or --table.');
+  expect((await installation.run(['export', '--slice', 'daily', '--output', 'rows.xls'])).err).toContain(
+    '--format csv',
+  );
+  const refused = await installation.run(['sync']);
+  expect([refused.code, refused.err.includes('RIPEN_TOKEN_2 is not set; set it\n')]).toStrictEqual([78, true]);
+});
+
+test('check warns of a copy in a folder that others may not enter, until its mode says that nobody else reads it', async () => {
+  const settings = { service: 'simulator', warehouse: 'w.duckdb', defaults: { reattributed: 'all' } };
+  await mkdir(installation.path('private'), { mode: 0o700 });
+  await installation.configure({ ...settings, publish: [{ duckdb: 'private/a.duckdb' }] });
+  const warned = await installation.run(['check']);
+  expect(warned.code).toBe(0);
+  expect(warned.out).toMatch(/ripen\.yaml:\d+:\d+.*publish\[0\]\.duckdb/);
+  expect(warned.out).toContain(`but not enter the folder ${installation.path('private')}`);
+  await installation.configure({ ...settings, publish: [{ duckdb: 'private/a.duckdb', mode: '0600' }] });
+  expect((await installation.run(['check'])).out).toContain('0 errors, 0 warnings');
+});
+
+test('the tour of a package that lies elsewhere writes into the current folder, and nothing into the package', async () => {
+  const elsewhere = installation.path('package');
+  await mkdir(elsewhere);
+  for (const part of ['dist', 'sql', 'config', 'package.json']) {
+    await cp(`${root}${part}`, `${elsewhere}/${part}`, { recursive: true });
+  }
+  await symlink(`${root}node_modules`, `${elsewhere}/node_modules`);
+  await mkdir(installation.path('here'));
+  const tour = await startProcess(process.execPath, [`${elsewhere}/dist/cli.js`, 'demo'], installation.path('here'))
+    .ended;
+  expect(tour.code).toBe(0);
+  expect(await readdir(installation.path('here', 'data'))).toEqual(
+    expect.arrayContaining(['analytics.duckdb', 'demo.yaml', 'status.html', 'warehouse.duckdb']),
+  );
+  expect((await readdir(elsewhere)).sort()).toStrictEqual(['config', 'dist', 'node_modules', 'package.json', 'sql']);
+  const [, command = ''] = /npx ripen (status --config \S+)/.exec(tour.out) ?? [];
+  const again = await startProcess(
+    process.execPath,
+    [`${elsewhere}/dist/cli.js`, ...command.split(' ')],
+    installation.path('here'),
+  ).ended;
+  expect(again.code).toBe(0);
+  expect(again.out).toContain('All is well.');
+});

@@ -1,0 +1,219 @@
+/** What machines are told by the command line: metrics, notifications, gates, and a status while a run is under way. */
+
+import { readFile, readdir, stat } from 'node:fs/promises';
+
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import * as z from 'zod';
+
+import { hold } from '../support/holder.ts';
+import { openInstallation, type Installation } from '../support/installation.ts';
+import { startScriptedServer, type ScriptedServer, type Script } from '../support/scripted-server.ts';
+
+const daily = { name: 'daily', dimensions: ['day', 'os_name'], metrics: ['installs'], date_period: '-9d:yesterday' };
+const settings = {
+  service: { simulator: { seed: 3, apps: 1, rows_per_day: 20, partners: 3, links: 3 } },
+  warehouse: 'data/w.duckdb',
+  publish: [{ duckdb: 'analytics/a.duckdb' }],
+  partners: false,
+  defaults: { reattributed: 'all' },
+  slices: [daily],
+};
+/** Refused by the service by name, so that a run fails without a wait. */
+const failing = { ...settings, slices: [daily, { ...daily, name: 'wrong', metrics: ['installs', 'no_such_metric'] }] };
+
+let installation: Installation;
+let server: ScriptedServer | null = null;
+
+beforeEach(async () => {
+  installation = await openInstallation();
+});
+afterEach(async () => {
+  await server?.close();
+  server = null;
+  await installation.close();
+});
+
+const accept: Script = () => ({ status: 200, body: 'ok' });
+
+async function listen(script: Script = accept): Promise<ScriptedServer> {
+  server = await startScriptedServer(script);
+  return server;
+}
+
+const textOf = ({ body }: { readonly body: string }): string =>
+  z.strictObject({ text: z.string() }).parse(JSON.parse(body)).text;
+
+/** Metrics by name and labels, each line checked against the format. */
+async function metricsIn(path: string): Promise<Map<string, number>> {
+  const lines = (await readFile(path, 'utf8')).split('\n');
+  expect(lines.pop()).toBe('');
+  const samples = lines.filter((line) => !line.startsWith('#'));
+  for (const line of samples)
+    expect(line).toMatch(/^ripen_[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? -?\d+(\.\d+)?$/);
+  const names = new Set(samples.map((line) => /^[a-z_]+/.exec(line)?.[0]));
+  for (const name of names) expect(lines).toContain(`# TYPE ${name} gauge`);
+  return new Map(
+    samples.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ')))]),
+  );
+}
+
+describe('ripen sync --metrics-file', () => {
+  test('writes freshness, finality, rows, requests, failures, unproven and restated, whole, for others to read', async () => {
+    await installation.configure(settings);
+    const { code, out } = await installation.run(['sync', '--json', '--metrics-file', 'm.prom']);
+    expect(code).toBe(0);
+    const summary = z
+      .object({
+        service: z.object({ requests: z.number() }),
+        slices: z.array(z.object({ rows: z.object({ loaded: z.number() }) })),
+      })
+      .parse(JSON.parse(out));
+    const metrics = await metricsIn(installation.path('m.prom'));
+    expect(metrics.get('ripen_run_success{command="sync"}')).toBe(1);
+    expect(metrics.get('ripen_run_requests{command="sync"}')).toBe(summary.service.requests);
+    expect(metrics.get('ripen_run_rows{slice="daily",state="loaded"}')).toBe(summary.slices[0]?.rows.loaded);
+    expect(metrics.get('ripen_run_failures{command="sync",code="all"}')).toBe(0);
+    expect(metrics.get('ripen_run_restated_periods{slice="daily"}')).toBe(0);
+    expect(metrics.get('ripen_slice_unproven_periods{slice="daily"}')).toBe(0);
+    expect(metrics.get('ripen_slice_cells{slice="daily"}')).toBe(9);
+    expect(metrics.get('ripen_slice_final_cells{slice="daily"}')).toBeLessThan(9);
+    expect(metrics.get('ripen_health{state="well"}')).toBe(1);
+    const yesterday = Date.parse(new Date(Date.now() - 86_400_000).toISOString().slice(0, 10)) / 1000;
+    expect(metrics.get('ripen_slice_newest_period_timestamp_seconds{slice="daily"}')).toBe(yesterday);
+    expect(
+      Math.abs((metrics.get('ripen_slice_fetched_timestamp_seconds{slice="daily"}') ?? 0) - Date.now() / 1000),
+    ).toBeLessThan(600);
+    expect((await stat(installation.path('m.prom'))).mode & 0o044).toBe(0o044);
+    expect((await readdir(installation.directory)).filter((name) => name.includes('unfinished'))).toStrictEqual([]);
+  });
+
+  test('tells a failed slice by its code, and of a run that found the warehouse held', async () => {
+    await installation.configure(failing);
+    expect((await installation.run(['sync', '--quiet', '--metrics-file', 'm.prom'])).code).toBe(78);
+    const failed = await metricsIn(installation.path('m.prom'));
+    expect(failed.get('ripen_run_success{command="sync"}')).toBe(0);
+    expect(failed.get('ripen_run_exit_code{command="sync"}')).toBe(78);
+    expect(failed.get('ripen_run_failures{command="sync",code="all"}')).toBeGreaterThan(0);
+    expect(failed.get('ripen_slice_cells{slice="daily"}')).toBe(9);
+    const holder = await hold(installation.path('data', 'w.duckdb'), 'READ_WRITE');
+    try {
+      const held = await installation.run(['sync', '--quiet', '--lock-wait', '0s', '--metrics-file', 'm.prom']);
+      expect(held.code).toBe(75);
+    } finally {
+      await holder.release();
+    }
+    const stopped = await metricsIn(installation.path('m.prom'));
+    expect(stopped.get('ripen_run_failures{command="sync",code="WAREHOUSE_LOCKED"}')).toBe(1);
+    expect(stopped.get('ripen_slice_cells{slice="daily"}')).toBe(9);
+  });
+
+  test('to a folder that is not there is a warning, and the run succeeds', async () => {
+    await installation.configure(settings);
+    const { code, err } = await installation.run(['sync', '--metrics-file', 'none/m.prom']);
+    expect(code).toBe(0);
+    expect(err).toContain('METRICS_NOT_WRITTEN');
+  });
+});
+
+describe('notify', () => {
+  test('tells success and failure to whom they are for, recovery once, and no address or token to anybody', async () => {
+    const { origin, received } = await listen();
+    const notify = [{ url: `${origin}/ping/0a1b2c3d4e`, on: ['succeeded'] }, { url: `${origin}/hook/0a1b2c3d4e?x=1` }];
+    const told = (): string[] => received.map(({ target }) => target);
+    await installation.configure({ ...failing, notify });
+    const failed = await installation.run(['sync']);
+    expect([failed.code, told()]).toStrictEqual([78, ['/hook/0a1b2c3d4e?x=1']]);
+    const [first] = received;
+    expect(first).toMatchObject({ method: 'POST', headers: { 'content-type': 'application/json' } });
+    expect(textOf(first ?? { body: '' })).toMatch(
+      /^ripen sync, as of .*: partial, \d+ rows; \d+ failures? \(exit 78\)\n[A-Z_]+: /,
+    );
+    await installation.configure({ ...settings, notify });
+    await installation.run(['sync']);
+    expect(told().slice(1).sort()).toStrictEqual(['/hook/0a1b2c3d4e?x=1', '/ping/0a1b2c3d4e']);
+    const again = await installation.run(['sync', '--log', 'json']);
+    expect(told().slice(3)).toStrictEqual(['/ping/0a1b2c3d4e']);
+    for (const { out, err } of [failed, again]) expect(out + err).not.toContain('0a1b2c3d4e');
+    expect(received.map(({ body }) => body).join('')).not.toMatch(/0a1b2c3d4e|mark3d/);
+  });
+
+  test('tells of a run that could not start', async () => {
+    const { origin, received } = await listen();
+    await installation.configure(settings);
+    await installation.run(['sync', '--quiet']);
+    await installation.configure({ ...settings, notify: { url: `${origin}/hook` } });
+    const holder = await hold(installation.path('data', 'w.duckdb'), 'READ_WRITE');
+    try {
+      expect((await installation.run(['sync', '--lock-wait', '0s'])).code).toBe(75);
+    } finally {
+      await holder.release();
+    }
+    expect(received.map(textOf)).toStrictEqual([
+      expect.stringMatching(/did not start \(exit 75\)\nWAREHOUSE_LOCKED: /),
+    ]);
+  });
+
+  test.each([
+    ['that is dead', async (): Promise<string> => 'http://127.0.0.1:9'],
+    ['that answers 500', async (): Promise<string> => (await listen(() => ({ status: 500 }))).origin],
+    ['that never answers', async (): Promise<string> => (await listen(() => 'hang')).origin],
+    [
+      'that redirects',
+      async (): Promise<string> =>
+        (await listen(() => ({ status: 302, headers: { location: 'http://127.0.0.1:9/' } }))).origin,
+    ],
+  ])('an address %s is a warning, and the run succeeds within seconds', async (_, started) => {
+    const url = `${await started()}/0a1b2c3d4e`;
+    await installation.configure({ ...settings, notify: [{ url, on: ['succeeded'] }] });
+    const startedAt = performance.now();
+    const { code, out, err } = await installation.run(['sync']);
+    expect([code, /NOTIFY_FAILED: Nobody was told of the run's end: 127\.0\.0\.1/.test(err)]).toStrictEqual([0, true]);
+    expect(out + err).not.toContain('0a1b2c3d4e');
+    expect(performance.now() - startedAt).toBeLessThan(60_000);
+  });
+
+  test('plain http to others, and ends that nobody knows, are refused with their place', async () => {
+    await installation.configure({ ...settings, notify: { url: 'http://example.com/x', on: ['always'] } });
+    const { code, err } = await installation.run(['sync']);
+    expect(code).toBe(78);
+    expect(err).toMatch(/ripen\.yaml:\d+:\d+: notify/);
+  });
+});
+
+describe('ripen status', () => {
+  test.each([
+    ['watch', 65, 65],
+    ['failed', 0, 65],
+  ])('--fail-on %s ends with %i before the first run and with %i after a failed one', async (state, never, failed) => {
+    await installation.configure(failing);
+    expect((await installation.run(['status', '--fail-on', state])).code).toBe(never);
+    await installation.run(['sync', '--quiet']);
+    const gate = await installation.run(['status', '--fail-on', state, '--json']);
+    expect(gate.code).toBe(failed);
+    expect(JSON.parse(gate.out)).toMatchObject({ health: { state: 'failed' } });
+    await installation.configure(settings);
+    await installation.run(['sync', '--quiet']);
+    expect((await installation.run(['status', '--fail-on', state])).code).toBe(0);
+  });
+
+  test('answers from the published snapshot at once while another process writes the warehouse, and says so', async () => {
+    await installation.configure(settings);
+    await installation.run(['sync', '--quiet']);
+    const holder = await hold(installation.path('data', 'w.duckdb'), 'READ_WRITE');
+    try {
+      const startedAt = performance.now();
+      const text = await installation.run(['status']);
+      expect(performance.now() - startedAt).toBeLessThan(20_000);
+      expect([text.code, text.out.includes('a.duckdb, the published copy, as a run holds')]).toStrictEqual([0, true]);
+      const json: unknown = JSON.parse((await installation.run(['status', '--json'])).out);
+      expect(json).toMatchObject({
+        snapshot: installation.path('analytics', 'a.duckdb'),
+        slices: [{ periods: { loaded: 9 } }],
+      });
+      await installation.configure({ ...settings, publish: [] });
+      expect((await installation.run(['status', '--lock-wait', '0s'])).code).toBe(75);
+    } finally {
+      await holder.release();
+    }
+  });
+});
