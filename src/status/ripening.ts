@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { count } from '../warehouse/shapes.ts';
 import { statement } from '../warehouse/statements.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { faultyShareBelow } from './confidence.ts';
+import { faultyShareBelow } from '../model/confidence.ts';
 import type { SliceStatus } from './status-report.ts';
 
 /** A row of `status/maturation`. */

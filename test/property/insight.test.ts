@@ -8,7 +8,7 @@ import { climb, ladderOf } from '../../src/insight/chain-ladder.ts';
 import { knownOn, quantile, type Cohort, type Development } from '../../src/insight/development.ts';
 import { maturationOf } from '../../src/insight/maturation.ts';
 import { CHAIN_LADDER, expectationsOf, standingOn, trialsOf } from '../../src/insight/trials.ts';
-import { faultyShareBelow } from '../../src/status/confidence.ts';
+import { faultyShareBelow } from '../../src/model/confidence.ts';
 
 const runs = { numRuns: 60 };
 const AGES = [1, 2, 3, 5] as const;

@@ -52,7 +52,8 @@ export async function countSteps(fails: (step: number) => boolean = () => false)
   watch(DuckDBInstance, 'create', databaseFull);
   watch(DuckDBConnection.prototype, 'run', databaseFull, kindOfStatement);
   for (const method of ['write', 'sync']) watch(handles, method, fileFull);
-  for (const method of ['open', 'writeFile', 'mkdir', 'chmod', 'link', 'rename', 'rm', 'rmdir']) watch(files, method, fileFull);
+  for (const method of ['open', 'writeFile', 'mkdir', 'chmod', 'link', 'rename', 'rm', 'rmdir'])
+    watch(files, method, fileFull);
   for (const method of ['mkdirSync', 'rmSync']) watch(syncFiles, method, fileFull);
   syncBuiltinESMExports();
   return {

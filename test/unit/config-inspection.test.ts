@@ -12,7 +12,15 @@ import { asFailure } from '../../src/errors.ts';
 
 const source = { file: 'ripen.yaml', directory: '/work', environment: { RIPEN_TOKEN: 'hidden-token' } };
 const example = readFileSync(new URL('../../config/example.yaml', import.meta.url), 'utf8');
-const exampleSource = { ...source, environment: { RIPEN_TOKEN: 'hidden-token', COST_KEY: 'hidden-key' } };
+const exampleSource = {
+  ...source,
+  environment: {
+    RIPEN_TOKEN: 'hidden-token',
+    COST_KEY: 'hidden-key',
+    PING_URL: 'https://hidden.example.com/ping',
+    SLACK_URL: 'https://hidden.example.com/hook',
+  },
+};
 
 /** The lines a configuration is refused with; none when it is sound. */
 function refusal(text: string): string[] {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { finalityLines } from '../../src/commands/finality-text.ts';
 import { statusText } from '../../src/commands/status-text.ts';
 import { textWidth } from '../../src/commands/text-width.ts';
-import { faultyShareBelow } from '../../src/status/confidence.ts';
+import { faultyShareBelow } from '../../src/model/confidence.ts';
 import { groupedFailures } from '../../src/status/failure-groups.ts';
 import type { RunFailure } from '../../src/status/status-report.ts';
 import { sampleReport, sampleRun, sampleSlice } from '../support/status-sample.ts';
