@@ -125,7 +125,7 @@ async function reloadSlice(slice: Slice, catalog: Catalog, run: Run): Promise<nu
     const { live } = await readSliceLedger(warehouse, slice.name);
     if (isComplete(await planTarget(target, run), live)) await swapTables(warehouse, target, runId);
   }
-  await measureSlices(run, [target]);
+  await measureSlices(run, [await prepareTable(warehouse, slice, catalog, runId)]);
   return loaded;
 }
 

@@ -76,9 +76,9 @@ async function refresh(run: SyncRun): Promise<void> {
   await loadWindows(run, plans, targets, checkClock);
 
   await swapComplete(run, targets);
-  await letPeriodsGo(run, targets);
+  const standing = await letPeriodsGo(run, targets);
   await recordFinality(run);
-  await measureSlices(run, targets.values());
+  await measureSlices(run, standing);
   await completeDimensions(run);
   await expireArchive(run.asOf, run);
 }

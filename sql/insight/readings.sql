@@ -1,8 +1,8 @@
 -- What each fetch found the totals of a slice's periods to be: the totals as they are, led back through the restatements.
 -- $1 slice, $2 fingerprint, $3 days of history; reads the temporary table "ripen period totals" (start_day, metric, value)
--- Returns one row per fetch, period and metric, in order of metric, period and load: the period's last day in days since 1970,
--- its age at the fetch, the total then (none is 0), and whether it was final. Periods that are not whole, fetches before the
--- end of the period and unproven ones are left out; a period that is held unsound has no final reading.
+-- Returns one row per metric and period, in their order: the period's last day in days since 1970, the newest load and whether
+-- it is held, and of each fetch, in order of loads, the age, the total (none is 0), and whether it was final. Periods that are not
+-- whole, fetches before the end of the period and unproven ones are left out; a period that is held unsound has no final reading.
 with periods as (
     select
         p.*,
@@ -69,19 +69,33 @@ found as (
         on past.period = f.start_day and past.metric = f.metric and past.load_id <= f.load_id
     asof left join moves as next
         on next.period = f.start_day and next.metric = f.metric and next.load_id > f.load_id
+),
+
+readings as (
+    select
+        metric,
+        start_day,
+        end_day,
+        load_id,
+        load_id = held_load_id as is_held,
+        date_diff('day', end_day, (fetched_at + (end_day::timestamp - ends_at))::date) + 1 as age,
+        coalesce(value, 0)::double as value,
+        coalesce(
+            sound_at >= ends_at + to_seconds(settles_after) and fetched_at >= ends_at + to_seconds(settles_after),
+            false
+        ) as is_final
+    from found
 )
 
 select
     metric,
     start_day,
-    load_id,
-    load_id = held_load_id as is_held,
     date_diff('day', date '1970-01-01', end_day) - 1 as last_day,
-    date_diff('day', end_day, (fetched_at + (end_day::timestamp - ends_at))::date) + 1 as age,
-    coalesce(value, 0)::double as value,
-    coalesce(
-        sound_at >= ends_at + to_seconds(settles_after) and fetched_at >= ends_at + to_seconds(settles_after),
-        false
-    ) as is_final
-from found
-order by metric, start_day, load_id
+    max(load_id)::varchar as load_id,
+    bool_or(is_held) as is_held,
+    list(age order by load_id) as ages,
+    list(value order by load_id) as totals,
+    list(is_final order by load_id) as finals
+from readings
+group by metric, start_day, end_day
+order by metric, start_day

@@ -1,6 +1,7 @@
 /** The backtest: which method projects a metric at an age, how wide its interval has to be, and whether it may at all; pure. */
 
 import { chanceOfAtMost } from '../model/confidence.ts';
+import type { Expected } from './chain-ladder.ts';
 import { columnAges, median, valueAt, type Development } from './development.ts';
 import { CHAIN_LADDER, TRIED_COHORTS, type Expectations, type Trial } from './trials.ts';
 
@@ -61,22 +62,25 @@ export interface Score {
 export function choiceFrom(judged: readonly Trial[]): Choice | null {
   const methods = [...new Set(judged.flatMap(({ expected }) => [...expected.keys()]))];
   const candidates = methods.flatMap((method) => {
-    const misses = judged.flatMap(({ expected, final }) => {
-      const of = expected.get(method);
-      return of === undefined ? [] : [{ miss: Math.abs(Math.log(final / of.value)), error: of.error }];
-    });
+    const misses = judged.flatMap(({ expected, final }) => missOf(expected.get(method), final));
     if (misses.length < FEWEST_TRIALS) return [];
-    const mean = misses.reduce((sum, { miss }) => sum + miss, 0) / misses.length;
-    const ranks = misses.map(({ miss, error }) => (miss === 0 ? 0 : miss / error)).sort((a, b) => a - b);
-    const width = ranks[Math.min(ranks.length, Math.ceil((ranks.length + 1) * COVERED_SHARE)) - 1] ?? Infinity;
-    return [{ method, mean, width }];
+    return [{ method, misses, mean: misses.reduce((sum, { miss }) => sum + miss, 0) / misses.length }];
   });
   const plain = candidates.find(({ method }) => method === CHAIN_LADDER);
   const [nearest] = candidates.toSorted((a, b) => a.mean - b.mean);
   if (nearest === undefined) return null;
   const best = plain === undefined || nearest.mean <= MOST_OF_PLAIN * plain.mean ? nearest : plain;
-  return { method: best.method, width: best.width };
+  const ranks = best.misses.map(({ miss, error }) => (miss === 0 ? 0 : miss / error)).sort((a, b) => a - b);
+  const rank = Math.min(ranks.length, Math.ceil((ranks.length + 1) * COVERED_SHARE));
+  return { method: best.method, width: ranks[rank - 1] ?? Infinity };
 }
+
+/** How far an expectation was from the final total, on the scale of logarithms; none of no expectation. */
+const missOf = (
+  of: Expected | undefined,
+  final: number,
+): readonly { readonly miss: number; readonly error: number }[] =>
+  of === undefined ? [] : [{ miss: Math.abs(Math.log(final / of.value)), error: of.error }];
 
 /** The projection a choice makes; null where its method expects nothing, or anything. The interval is log-normal, as Mack proposes. */
 export function projected(expected: Expectations, { method, width }: Choice): Projection | null {

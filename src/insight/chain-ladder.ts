@@ -5,7 +5,7 @@
  * Bulletin 23(2). Reserving calls a period an accident year; the totals of a report's days develop by the same rule.
  */
 
-import { columnAges, valueAt, type Cohort, type Development } from './development.ts';
+import { columnAges, type Development } from './development.ts';
 
 /** From one column of the triangle to the next. */
 interface Step {
@@ -37,22 +37,55 @@ export interface Expected {
  */
 export function ladderOf(development: Development): Ladder {
   const ages = columnAges(development);
+  const columns = columnsOf(development, ages);
   const steps: Step[] = [];
   for (const [index, age] of ages.entries()) {
     const next = ages[index + 1];
-    const pairs = development.flatMap((cohort) => {
-      const from = valueAt(cohort, age);
-      const to = next === undefined ? (cohort.final?.value ?? null) : laterValue(cohort, next);
-      return from === null || to === null || from <= 0 ? [] : [{ from, to }];
+    const pairs = pairsOf(development, columns.get(age) ?? [], {
+      later: next === undefined ? [] : (columns.get(next) ?? []),
+      by: next ?? Infinity,
     });
-    const sum = pairs.reduce((total, { from }) => total + from, 0);
-    const factor = pairs.reduce((total, { to }) => total + to, 0) / sum;
-    const strayed = pairs.reduce((total, { from, to }) => total + from * (to / from - factor) ** 2, 0);
-    const variance = pairs.length > 1 ? strayed / (pairs.length - 1) : borrowedVariance(steps);
+    let [sum, grown, strayed] = [0, 0, 0];
+    for (const [at, from] of pairs.from.entries()) [sum, grown] = [sum + from, grown + (pairs.to[at] ?? 0)];
+    const factor = grown / sum;
+    for (const [at, from] of pairs.from.entries()) strayed += from * ((pairs.to[at] ?? 0) / from - factor) ** 2;
+    const count = pairs.from.length;
+    const variance = count > 1 ? strayed / (count - 1) : borrowedVariance(steps);
     if (variance === null || !(factor > 0)) return [];
-    steps.push({ age, factor, variance, sum, cohorts: pairs.length });
+    steps.push({ age, factor, variance, sum, cohorts: count });
   }
   return steps;
+}
+
+/**
+ * The totals of a column above zero, and what came of them in the later one. By the later age a total may be final already,
+ * where the night that found it so came early.
+ */
+function pairsOf(
+  development: Development,
+  earlier: readonly (number | undefined)[],
+  { later, by }: { readonly later: readonly (number | undefined)[]; readonly by: number },
+): { readonly from: number[]; readonly to: number[] } {
+  const [starts, ends]: [number[], number[]] = [[], []];
+  for (const [at, { final }] of development.entries()) {
+    const [from, to] = [earlier[at], later[at] ?? (final !== null && final.age <= by ? final.value : undefined)];
+    if (from === undefined || to === undefined || from <= 0) continue;
+    starts.push(from);
+    ends.push(to);
+  }
+  return { from: starts, to: ends };
+}
+
+/** The totals at each of some ages, in the order of cohorts, undefined where no fetch fell on it. */
+function columnsOf(development: Development, ages: readonly number[]): Map<number, (number | undefined)[]> {
+  const columns = new Map(ages.map((age) => [age, Array.from<number | undefined>({ length: development.length })]));
+  for (const [at, { readings }] of development.entries()) {
+    for (const { age, value } of readings) {
+      const column = columns.get(age);
+      if (column !== undefined) column[at] = value;
+    }
+  }
+  return columns;
 }
 
 /** The spread of a step with one cohort, carried on from the two before it (Mack 1993, after his theorem 3). */
@@ -60,12 +93,6 @@ function borrowedVariance(steps: readonly Step[]): number | null {
   const [before, last] = steps.slice(-2).map(({ variance }) => variance);
   if (before === undefined || last === undefined) return null;
   return before === 0 ? 0 : Math.min(last ** 2 / before, before, last);
-}
-
-/** At an age a total may be final already, where the night that found it so came early. */
-function laterValue(cohort: Cohort, age: number): number | null {
-  const { final } = cohort;
-  return valueAt(cohort, age) ?? (final !== null && final.age <= age ? final.value : null);
 }
 
 /**

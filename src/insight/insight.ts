@@ -12,7 +12,7 @@ import { valueAt, type Development } from './development.ts';
 import { horizonEvidence } from './horizon-evidence.ts';
 import { maturationOf } from './maturation.ts';
 import { readTriangles, type Triangle } from './read-developments.ts';
-import { byLastDay, expectationsOf, standingOn, trialsOf } from './trials.ts';
+import { byLastDay, expectationsOf, Pasts, standingOn, trialsOf } from './trials.ts';
 import {
   maturationComments,
   maturationName,
@@ -31,8 +31,9 @@ export async function refreshInsight(warehouse: Warehouse, live: LiveTable): Pro
   const { slice } = live;
   if (slice.grain === null || ripening(live).length === 0) return;
   const triangles = await readTriangles(warehouse, live);
+  const pasts = new Pasts();
   const measured = [...triangles].map(([metric, triangle]) =>
-    measure({ metric, triangle, lower: lowerOf(metric, triangles) }, live),
+    measure({ metric, triangle, lower: lowerOf(metric, triangles), pasts }, live),
   );
   await warehouse.transact(async () => {
     const replace = async (table: keyof Measured, insertion: string): Promise<void> => {
@@ -100,16 +101,18 @@ interface Measurable {
   readonly metric: string;
   readonly triangle: Triangle;
   readonly lower: ReadonlyMap<string, Development>;
+  readonly pasts: Pasts;
 }
 
-function measure({ metric, triangle, lower }: Measurable, live: LiveTable): Measured {
+function measure(measurable: Measurable, live: LiveTable): Measured {
+  const { metric, triangle, lower, pasts } = measurable;
   const { development } = triangle;
-  const scores = scoresOf(development, trialsOf({ own: development, lower }));
+  const scores = scoresOf(development, trialsOf({ own: development, lower }, pasts));
   return {
     maturation: maturationOf(development).map(({ age, periods, q25, median, q75 }) => {
       return { metric, age_days: age, periods, share_q25: q25, share_median: median, share_q75: q75 };
     }),
-    projections: projections({ metric, triangle, lower }, scores),
+    projections: projections(measurable, scores),
     horizon_evidence: evidence(metric, triangle, live),
     projection_errors: scores.map((score) => ({
       metric,
@@ -143,11 +146,11 @@ function evidence(metric: string, { looks }: Triangle, live: LiveTable): Measure
 }
 
 function projections(
-  { metric, triangle: { development, maturing }, lower }: Measurable,
+  { metric, triangle: { development, maturing }, lower, pasts }: Measurable,
   scores: readonly Score[],
 ): Measured['projections'] {
   const choices = new Map(scores.map(({ age, choice }) => [age, choice]));
-  const standing = standingOn({ own: development, lower }, EVER);
+  const standing = standingOn({ own: development, lower }, EVER, pasts);
   const below = new Map([...lower].map(([name, each]) => [name, byLastDay(each)]));
   return maturing.flatMap(({ period, loadId, cohort, last: { age, value } }) => {
     const choice = choices.get(age) ?? null;

@@ -29,60 +29,69 @@ export interface Triangle {
   readonly looks: readonly Look[];
 }
 
-const readingRow = z.object({
+const periodRow = z.object({
   metric: z.string(),
   start_day: dayShape,
   load_id: z.string(),
   is_held: z.boolean(),
   last_day: count,
-  age: count,
-  value: z.number(),
-  is_final: z.boolean(),
+  ages: z.array(count),
+  totals: z.array(z.number()),
+  finals: z.array(z.boolean()),
 });
 
-type ReadingRow = z.infer<typeof readingRow>;
+type PeriodRow = z.infer<typeof periodRow>;
+
+/** A reading, in the order of loads. */
+interface Fetch extends Reading {
+  readonly isFinal: boolean;
+}
+
+const fetchesOf = ({ ages, totals, finals }: PeriodRow): Fetch[] =>
+  ages.map((age, at) => ({ age, value: totals[at] ?? 0, isFinal: finals[at] ?? false }));
 
 /** The triangle of each additive metric that becomes final, by its name; none of a slice without a date dimension. */
 export async function readTriangles(warehouse: Warehouse, live: LiveTable): Promise<Map<string, Triangle>> {
   if (live.slice.grain === null || ripening(live).length === 0) return new Map();
   await warehouse.run(periodTotals(live));
   const parameters = [live.slice.name, live.fingerprint, HISTORY_DAYS];
-  const rows = await warehouse.rows(statement('insight/readings'), parameters, readingRow);
+  const rows = await warehouse.rows(statement('insight/readings'), parameters, periodRow);
   await warehouse.run(`drop table ${PERIOD_TOTALS}`);
   return new Map([...grouped(rows, ({ metric }) => metric)].map(([metric, of]) => [metric, triangleOf(of)]));
 }
 
-function triangleOf(rows: readonly ReadingRow[]): Triangle {
-  const byPeriod = [...grouped(rows, ({ start_day: start }) => start).values()];
-  const periods = byPeriod.map(heldOf);
+function triangleOf(rows: readonly PeriodRow[]): Triangle {
+  const periods = rows.map((row) => heldOf(row, fetchesOf(row)));
   return {
-    looks: byPeriod.flatMap(looksOf),
+    looks: rows.flatMap((row) => looksOf(fetchesOf(row))),
     development: periods.map(({ cohort }) => cohort),
     maturing: periods.filter(({ cohort, isHeld }) => isHeld && cohort.final === null),
   };
 }
 
-function looksOf(rows: readonly ReadingRow[]): Look[] {
-  return rows.slice(1).flatMap((to, at): Look[] => {
-    const from = rows[at];
+function looksOf(fetches: readonly Fetch[]): Look[] {
+  return fetches.slice(1).flatMap((to, at): Look[] => {
+    const from = fetches[at];
     if (from === undefined || from.age >= to.age) return [];
-    return [{ from: from.age, to: to.age, hasChanged: from.value !== to.value, wasFinal: from.is_final }];
+    return [{ from: from.age, to: to.age, hasChanged: from.value !== to.value, wasFinal: from.isFinal }];
   });
 }
 
-/** A period from its readings in the order of loads; of two at one age the later load counts. */
-function heldOf(rows: readonly ReadingRow[]): Held & { readonly isHeld: boolean } {
-  const [last] = rows.slice(-1);
-  if (last === undefined) throw new RangeError('A period without a reading was grouped.');
-  const byAge = new Map(rows.filter((row) => !row.is_final).map(({ age, value }) => [age, value]));
-  const finalAge = rows.find((row) => row.is_final)?.age ?? null;
+/** Of two fetches at one age the later load counts. */
+function heldOf(row: PeriodRow, fetches: readonly Fetch[]): Held & { readonly isHeld: boolean } {
+  const last = fetches.at(-1) ?? { age: 0, value: 0 };
+  const byAge = new Map(fetches.filter(({ isFinal }) => !isFinal).map(({ age, value }) => [age, value]));
+  const finalAge = fetches.find(({ isFinal }) => isFinal)?.age ?? null;
   const readings = [...byAge].map(([age, value]) => ({ age, value })).sort((a, b) => a.age - b.age);
-  const final = finalAge === null ? null : { age: finalAge, value: last.value };
   return {
-    period: last.start_day,
-    loadId: last.load_id,
-    isHeld: last.is_held,
-    cohort: { lastDay: last.last_day, readings, final },
+    period: row.start_day,
+    loadId: row.load_id,
+    isHeld: row.is_held,
+    cohort: {
+      lastDay: row.last_day,
+      readings,
+      final: finalAge === null ? null : { age: finalAge, value: last.value },
+    },
     last: { age: last.age, value: last.value },
   };
 }

@@ -14,6 +14,35 @@ export interface Family {
   readonly lower: ReadonlyMap<string, Development>;
 }
 
+/** What was known of a triangle on a day, and the ladder it gives. */
+interface Past {
+  readonly ladder: Ladder;
+  readonly newest: Standing['newest'];
+  /** Final totals by the last day of the period. */
+  readonly finals: ReadonlyMap<number, number>;
+  /** The mean share of the final total that was known, by age, over final cohorts. */
+  readonly shares: ReadonlyMap<number, number>;
+}
+
+/** The pasts of triangles by day: metrics of one family look at the same ones, and each is built once. */
+export class Pasts {
+  readonly #built = new Map<Development, Map<number, Past>>();
+
+  /** `day` in days since 1970. */
+  of(development: Development, day: number): Past {
+    const days = this.#built.get(development) ?? new Map<number, Past>();
+    const built = days.get(day);
+    if (built !== undefined) return built;
+    const known = knownOn(development, day);
+    const ladder = ladderOf(known);
+    const newest = known.slice(-LEVEL_COHORTS).flatMap((cohort) => shareKnown(cohort, ladder));
+    // What was known itself is not kept: hundreds of days of it would be.
+    const past = { ladder, newest, finals: finalsOf(known), shares: averageShares(known) };
+    this.#built.set(development, days.set(day, past));
+    return past;
+  }
+}
+
 /** What each method expects, by its name. */
 export type Expectations = ReadonlyMap<string, Expected>;
 
@@ -35,8 +64,8 @@ export interface Trial {
 
 /** Everything that is known on a day, ready to climb. */
 export interface Standing {
-  readonly own: Development;
   readonly ladder: Ladder;
+  readonly shares: Past['shares'];
   /** The newest cohorts: what is known of each, and which share of its final total that should be. */
   readonly newest: readonly { readonly lastDay: number; readonly value: number; readonly share: number }[];
   readonly lower: readonly { readonly metric: string; readonly ladder: Ladder; readonly ratio: Ratio }[];
@@ -56,20 +85,14 @@ const FEWEST_COHORTS = 3;
 const LEVEL_COHORTS = 28;
 
 /** What was known of a metric and its lower ages on a day. */
-export function standingOn({ own, lower }: Family, day: number): Standing {
-  const known = knownOn(own, day);
-  const ladder = ladderOf(known);
-  const below = [...lower].flatMap(([name, development]) => {
-    const knownLower = knownOn(development, day);
-    const ratio = ratioOf(known, knownLower);
-    return ratio === null ? [] : [{ metric: name, ladder: ladderOf(knownLower), ratio }];
+export function standingOn({ own, lower }: Family, day: number, pasts = new Pasts()): Standing {
+  const { finals, ...past } = pasts.of(own, day);
+  const under = [...lower].flatMap(([name, development]) => {
+    const { ladder, finals: below } = pasts.of(development, day);
+    const ratio = ratioOf(finals, below);
+    return ratio === null ? [] : [{ metric: name, ladder, ratio }];
   });
-  return {
-    own: known,
-    ladder,
-    newest: known.slice(-LEVEL_COHORTS).flatMap((cohort) => shareKnown(cohort, ladder)),
-    lower: below,
-  };
+  return { ...past, lower: under };
 }
 
 function shareKnown({ lastDay, readings, final }: Cohort, ladder: Ladder): Standing['newest'] {
@@ -82,12 +105,12 @@ function shareKnown({ lastDay, readings, final }: Cohort, ladder: Ladder): Stand
 }
 
 /** The ratio of the sums, and the mean square distance from it weighted by the lower total, as Mack's step has it. */
-function ratioOf(own: Development, lower: Development): Ratio | null {
-  const finals = new Map(lower.flatMap(({ lastDay, final }) => (final === null ? [] : [[lastDay, final.value]])));
-  const pairs = own.flatMap(({ lastDay, final }) => {
-    const below = finals.get(lastDay) ?? 0;
-    return final === null || below <= 0 ? [] : [{ below, above: final.value }];
-  });
+function ratioOf(own: Past['finals'], lower: Past['finals']): Ratio | null {
+  const pairs: { readonly below: number; readonly above: number }[] = [];
+  for (const [lastDay, above] of own) {
+    const below = lower.get(lastDay) ?? 0;
+    if (below > 0) pairs.push({ below, above });
+  }
   const sum = pairs.reduce((total, { below }) => total + below, 0);
   const value = pairs.reduce((total, { above }) => total + above, 0) / sum;
   if (pairs.length < FEWEST_COHORTS || value <= 0) return null;
@@ -133,7 +156,7 @@ export function expectationsOf(
 export const TRIED_COHORTS = 90;
 
 /** The trials of the newest final cohorts: each reading above zero, in the order of days. */
-export function trialsOf(family: Family): Trial[] {
+export function trialsOf(family: Family, pasts = new Pasts()): Trial[] {
   const byDay = new Map<number, { readonly cohort: Cohort; readonly age: number; readonly value: number }[]>();
   const final = family.own.filter((cohort) => cohort.final !== null);
   for (const cohort of final.slice(-TRIED_COHORTS)) {
@@ -148,7 +171,7 @@ export function trialsOf(family: Family): Trial[] {
   return [...byDay]
     .sort(([one], [other]) => one - other)
     .flatMap(([day, readings]) => {
-      const standing = standingOn(family, day);
+      const standing = standingOn(family, day, pasts);
       return readings.flatMap(({ cohort, age, value }): Trial[] => {
         const { lastDay, final } = cohort;
         if (final === null) return [];
@@ -156,7 +179,7 @@ export function trialsOf(family: Family): Trial[] {
           const found = lower.get(name)?.get(lastDay);
           return found === undefined ? null : valueAt(found, age);
         };
-        const share = averageShare(standing.own, age);
+        const share = standing.shares.get(age) ?? null;
         return [
           {
             age,
@@ -176,12 +199,18 @@ export function byLastDay(development: Development): Map<number, Cohort> {
   return new Map(development.map((cohort) => [cohort.lastDay, cohort]));
 }
 
-/** The mean share of the final total that was known at an age, over final cohorts. */
-function averageShare(known: Development, age: number): number | null {
-  const shares = known.flatMap((cohort) => {
-    const value = valueAt(cohort, age);
-    return cohort.final === null || cohort.final.value <= 0 || value === null ? [] : [value / cohort.final.value];
-  });
-  const sum = shares.reduce((total, share) => total + share, 0);
-  return sum <= 0 ? null : sum / shares.length;
+function finalsOf(known: Development): Map<number, number> {
+  return new Map(known.flatMap(({ lastDay, final }) => (final === null ? [] : [[lastDay, final.value]])));
+}
+
+function averageShares(known: Development): Map<number, number> {
+  const sums = new Map<number, { sum: number; count: number }>();
+  for (const { readings, final } of known) {
+    if (final === null || final.value <= 0) continue;
+    for (const { age, value } of readings) {
+      const { sum, count } = sums.get(age) ?? { sum: 0, count: 0 };
+      sums.set(age, { sum: sum + value / final.value, count: count + 1 });
+    }
+  }
+  return new Map([...sums].flatMap(([age, { sum, count }]) => (sum <= 0 ? [] : [[age, sum / count]])));
 }

@@ -3,7 +3,6 @@
 import * as z from 'zod';
 
 import { refreshInsight } from '../insight/insight.ts';
-import { prepareTable } from '../load/slice-table.ts';
 import type { Target } from '../load/target.ts';
 import { nightOf, SEED_PREFIX, withAudits, type Audited } from '../plan/audit.ts';
 import type { SlicePlan } from '../plan/plan.ts';
@@ -12,14 +11,17 @@ import { count } from '../warehouse/shapes.ts';
 import { statement } from '../warehouse/statements.ts';
 import { warn, type Outcomes } from './outcome.ts';
 
-/** Measures each slice's live table; a table may have been swapped, or its weeks turned, since it was prepared. */
+const unmeasuredRow = z.object({ unmeasured: z.boolean() });
+
+/** Measures the live tables that have changed; the targets as they stand at the end of the run. */
 export async function measureSlices(
   { warehouse, runId }: Pick<Run, 'warehouse' | 'runId'>,
-  targets: Iterable<Pick<Target, 'slice' | 'catalog'>>,
+  targets: readonly Target[],
 ): Promise<void> {
-  for (const { slice, catalog } of targets) {
-    const target = await prepareTable(warehouse, slice, catalog, runId);
-    if (target.state === 'live') await refreshInsight(warehouse, target);
+  for (const target of targets) {
+    const parameters = [target.slice.name, runId];
+    const [found] = await warehouse.rows(statement('insight/is_unmeasured'), parameters, unmeasuredRow);
+    if (target.state === 'live' && found?.unmeasured === true) await refreshInsight(warehouse, target);
   }
 }
 

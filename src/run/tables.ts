@@ -51,12 +51,17 @@ export async function swapComplete(run: TableRun, targets: ReadonlyMap<string, T
   }
 }
 
-/** Deletes what `retain` keeps no longer, also of a slice that had failures: what it keeps does not depend on them. */
-export async function letPeriodsGo(run: TableRun, targets: ReadonlyMap<string, Target>): Promise<void> {
+/**
+ * Deletes what `retain` keeps no longer, also of a slice that had failures: what it keeps does not depend on them. Returns the
+ * tables as they stand then, as one may have been swapped, or its weeks turned.
+ */
+export async function letPeriodsGo(run: TableRun, targets: ReadonlyMap<string, Target>): Promise<Target[]> {
+  const standing: Target[] = [];
   for (const { slice, catalog } of targets.values()) {
-    // The table may have been swapped, or its weeks turned.
     const target = await prepareTable(run.warehouse, slice, catalog, run.runId);
+    standing.push(target);
     const gone = await letGo(run.warehouse, target, run.asOf);
     if (gone !== null) run.emit({ type: 'periods_let_go', slice: slice.name, ...gone });
   }
+  return standing;
 }
