@@ -7,7 +7,7 @@
 
 import { randomUUID } from 'node:crypto';
 
-import type { Config } from './config/config.ts';
+import type { Config, PublishTarget } from './config/config.ts';
 import { Failure } from './errors.ts';
 import type { Emit } from './events.ts';
 import type { Day } from './model/calendar.ts';
@@ -108,8 +108,8 @@ async function measure(
   // Of a slice the warehouse does not hold nobody knows when its periods end, and any other word is no name of files.
   const hasFiles = SLICE_NAME.test(slice) && !isTableOfLakes(slice) && (before === null || tables.length > 0);
   for (const target of hasFiles ? config.publish : []) {
-    if (target.kind === 'parquet') lost += (await filesOfSlice(target, warehouse, files, signal)).length;
-    if (target.kind === 'delta') lost += await filesInTables(target, warehouse, files, signal);
+    const found = await filesIn(target, { warehouse, files, signal });
+    lost += found;
   }
   const loss: Loss = {
     slice,
@@ -126,6 +126,14 @@ async function measure(
     facts: { slice, before },
     hint: 'See `ripen status` for what there is.',
   });
+}
+
+async function filesIn(
+  target: PublishTarget,
+  { warehouse, files, signal }: Pick<Place, 'warehouse' | 'signal'> & { readonly files: SliceFiles },
+): Promise<number> {
+  if (target.kind === 'delta') return filesInTables(target, warehouse, files, signal);
+  return target.kind === 'parquet' ? (await filesOfSlice(target, warehouse, files, signal)).length : 0;
 }
 
 /** What was deleted stays known, without what it was. */

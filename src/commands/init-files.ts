@@ -24,7 +24,7 @@ warehouse: data/warehouse.duckdb            # ripen's own file; readers get the 
 
 publish:                                    # any number, in any combination
   - duckdb: analytics/analytics.duckdb      # one file, replaced atomically
-  # - delta: analytics/tables               # a table each for every other engine; or s3://bucket/prefix
+  - delta: analytics/tables                 # Delta tables: a night at a time for Spark, ClickHouse, Power BI …; or s3://
 
 partners: true
 links: { apps: all, max_level: 4 }          # apps: all or a list of tokens; max_level 1 network … 4 creative

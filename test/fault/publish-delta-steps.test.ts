@@ -95,7 +95,7 @@ test('the removal of a dropped table is stopped at each of its last steps: it is
     expect(await publishNone(path).finally(() => steps.stop()), `step ${step} of ${all}`).toBe(false);
     const table = join(path, 'network_daily');
     found[versionsOf(table).length > 0 ? 'empty' : 'gone'] += 1;
-    if (versionsOf(table).length > 0) expect(await readDelta(table), `step ${step}`).toEqual([]);
+    expect(versionsOf(table).length > 0 ? await readDelta(table) : [], `step ${step}`).toEqual([]);
     expect(await publishNone(path)).toBe(true);
     expect(existsSync(table), `step ${step} of ${all}`).toBe(false);
   }

@@ -212,7 +212,7 @@ describe('the files that come with ripen', () => {
     expect(config.warehouse).toBe(join(dataDirectory, 'warehouse.duckdb'));
     expect(config.publish.map(({ path }) => path)).toEqual([
       join(dataDirectory, 'analytics.duckdb'),
-      join(dataDirectory, 'lake'),
+      join(dataDirectory, 'tables'),
     ]);
     expect(config.slices.map(({ name, grain }) => [name, grain])).toEqual([
       ['network_daily', 'day'],

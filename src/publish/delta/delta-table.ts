@@ -244,7 +244,10 @@ const OWN_NAME = /(^|\/)ripen-[^/]*\.parquet$/;
 export function readFiles(table: LakeTable, files: readonly string[]): string {
   const listed = (chosen: readonly string[]): string => `[${chosen.map(fileText).join(', ')}]`;
   const path = literal(pathColumn(table));
-  const columns = inFile(table).map((column) => ({ ...column, type: isInstant(column) ? 'TIMESTAMPTZ' : column.type }));
+  const columns = inFile(table).map((column) => ({
+    name: column.name,
+    type: isInstant(column) ? 'TIMESTAMPTZ' : column.type,
+  }));
   const numbered = columns.map(
     ({ name, type }) => `${fieldId(name)}: {name: ${literal(name)}, type: ${literal(type)}, default_value: null}`,
   );

@@ -20,7 +20,7 @@ import type { LakeContent } from '../lake-work.ts';
 import { refuseForeign, strangersInCatalog } from '../occupant.ts';
 import { countReasons, type CopyReport, type Reason } from '../report.ts';
 import { deltaCatalog } from './catalog.ts';
-import { writeFiles } from './table-files.ts';
+import { writeFiles } from './new-files.ts';
 import { commitVersion, readTable, type Standing } from './commit.ts';
 import { hasLocalTimes, metaDataFor, OWNER, type Publishing } from './delta-table.ts';
 import { findLeft, sweepAway, type Left } from './leaving.ts';
