@@ -43,7 +43,7 @@ export async function replayWindows(
         asOf,
         acceptLoss: true,
         // What it would write beside the archive is not the archive's.
-        columnReader: null,
+        columns: null,
       },
     );
     target = { ...outcome.target, slice };

@@ -7,8 +7,9 @@
 
 import type { Config } from '../config/config.ts';
 import { Failure } from '../errors.ts';
-import { extract, type Asking, type Missed, type PartAnswers } from '../extract/extract.ts';
-import type { LoadRequest } from '../load/load.ts';
+import { extract, type Asking, type Extraction, type Missed, type PartAnswers } from '../extract/extract.ts';
+import type { ColumnAnswers } from '../load/column-answers.ts';
+import type { LoadRequest } from '../load/load-request.ts';
 import { readKnownValues } from '../load/known-values.ts';
 import type { LoadResult, Shortfall } from '../load/load-result.ts';
 import type { Target } from '../load/target.ts';
@@ -18,13 +19,14 @@ import type { Slice } from '../model/slice.ts';
 import { labelOf, type Window } from '../model/window.ts';
 import { splitByPeriods, splitParts } from '../plan/split.ts';
 import { archiveLoaded } from './archive.ts';
-import type { Service } from '../service/service.ts';
+import type { SavedBody, Service } from '../service/service.ts';
 import type { Spool, Spooled } from '../spool/spool.ts';
 import { learnMaxDays, relaxMaxDays } from '../warehouse/ledger.ts';
 import { loadBatch, recordFailed, recordLoaded, warn, type Outcomes } from './outcome.ts';
 import { WindowSizes } from './window-sizes.ts';
 
 export interface WindowRun extends Omit<LoadRequest, 'target'>, Outcomes {
+  readonly columns: ColumnAnswers;
   readonly config: Pick<Config, 'archiveMs'>;
   readonly service: Service;
   readonly spool: Spool;
@@ -51,9 +53,13 @@ export async function runWindows(windows: readonly Window[], run: WindowRun): Pr
   const signal = AbortSignal.any([run.signal, stop.signal]);
   const tracked = { ...run, queue, sizes: new WindowSizes(), divisions: new Map<Part, Division>() };
   try {
-    for await (const batch of extract(queue, { ...run, signal })) {
+    const isArchived = run.config.archiveMs !== null;
+    const read: Extraction['read'] = async (window, pages) => readColumns(window, pages, run);
+    for await (const batch of extract(queue, { ...run, signal, read, isArchived })) {
       for (const miss of batch.missed) await afterMiss(miss, tracked, stop);
       for (const { slice, requests } of batch.asked) run.record.asked(slice, requests);
+      const trouble = run.columns.takeTrouble();
+      if (trouble !== null) await warn(trouble, null, run);
       run.checkClock();
       const results = await loadCurrent(batch.spooled, run);
       const kept = new Set<Spooled['answers'][number]>();
@@ -62,6 +68,7 @@ export async function runWindows(windows: readonly Window[], run: WindowRun): Pr
       }
       await archiveLoaded(batch.spooled, results, run);
       const done = batch.spooled.flatMap(({ answers }) => answers.filter((answer) => !kept.has(answer)));
+      await run.columns.discard(done);
       await run.spool.discard({ answers: done });
     }
     for (const { slice, fingerprint } of run.targets.values()) {
@@ -72,6 +79,13 @@ export async function runWindows(windows: readonly Window[], run: WindowRun): Pr
     // What is still under way when the disk gave out would be written for nobody.
     stop.abort();
   }
+}
+
+/** Reads an answer into the columns of its slice as they are now. */
+async function readColumns(window: Window, pages: readonly SavedBody[], run: WindowRun): Promise<boolean> {
+  const target = run.targets.get(window.slice.name);
+  if (target === undefined || target.fingerprint !== window.fingerprint) return false;
+  return run.columns.read(pages, target.columns);
 }
 
 interface TrackedRun extends WindowRun {

@@ -6,7 +6,6 @@
  * as long as the disk can remove one.
  */
 
-import { createHash, type Hash } from 'node:crypto';
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import type { Secret } from '../config/secret.ts';
 import { Failure } from '../errors.ts';
@@ -34,12 +33,11 @@ export async function saveBody(
 ): Promise<SavedBody> {
   const encoding = encodingOf(answer);
   const gauge = new PlainGauge(maxPlainBytes, secrets);
-  const hash = createHash('sha256');
   const saved = { bytes: 0 };
   const file = await onDisk(path, () => open(path, 'w', FILE_MODE));
   try {
     try {
-      await drain(answer, file, path, hash, saved, gauge);
+      await drain(answer, file, path, saved, gauge);
     } finally {
       await onDisk(path, () => file.close());
     }
@@ -51,7 +49,6 @@ export async function saveBody(
           encoding,
           bytes: saved.bytes,
           plainBytes: gauge.bytes,
-          sha256: hash.digest('hex'),
           longNumbers: gauge.hasLongNumbers,
           pagination: gauge.pagination,
         },
@@ -74,13 +71,11 @@ async function drain(
   answer: Answer,
   file: FileHandle,
   path: string,
-  hash: Hash,
   saved: { bytes: number },
   gauge: PlainGauge,
 ): Promise<void> {
   async function* saving(): AsyncGenerator<Buffer, void> {
     for await (const chunk of answer.chunks) {
-      hash.update(chunk);
       saved.bytes += chunk.length;
       await onDisk(path, () => writeAll(file, chunk));
       yield chunk;

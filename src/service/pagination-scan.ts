@@ -12,26 +12,41 @@ const MEMBER = /(?<!\\)"pagination"\s*:\s*/g;
 export class PaginationScan {
   readonly #head: Buffer[] = [];
   #headBytes = 0;
-  #tail: Buffer[] = [];
-  #tailBytes = 0;
+  /** A ring, made when the document has become longer than its head. */
+  #tail: Buffer | null = null;
+  #seen = 0;
 
   /** Takes the next plain bytes. */
   see(chunk: Buffer): void {
     if (this.#headBytes < END_BYTES) {
       // Copies: slices would keep the memory of whole chunks.
-      this.#head.push(Buffer.from(chunk.subarray(0, END_BYTES - this.#headBytes)));
-      this.#headBytes += chunk.length;
+      const part = Buffer.from(chunk.subarray(0, END_BYTES - this.#headBytes));
+      this.#head.push(part);
+      this.#headBytes += part.length;
     }
-    this.#tail.push(Buffer.from(chunk.subarray(Math.max(0, chunk.length - END_BYTES))));
-    this.#tailBytes += chunk.length;
-    while (this.#tail.length > 1 && this.#tailBytes - (this.#tail[0]?.length ?? 0) >= END_BYTES) {
-      this.#tailBytes -= this.#tail.shift()?.length ?? 0;
+    if (this.#seen + chunk.length > END_BYTES) this.#keepTail(chunk);
+    this.#seen += chunk.length;
+  }
+
+  #keepTail(chunk: Buffer): void {
+    if (this.#tail === null) {
+      this.#tail = Buffer.alloc(END_BYTES);
+      // What came so far is all in the head.
+      Buffer.concat(this.#head).subarray(0, this.#seen).copy(this.#tail);
     }
+    const from = Math.max(0, chunk.length - END_BYTES);
+    const at = (this.#seen + from) % END_BYTES;
+    const copied = chunk.copy(this.#tail, at, from);
+    chunk.copy(this.#tail, 0, from + copied);
   }
 
   /** What the document says of its pages, parsed; null when it says nothing. */
   get found(): unknown {
-    return paginationIn(Buffer.concat(this.#tail)) ?? paginationIn(Buffer.concat(this.#head)) ?? null;
+    const head = Buffer.concat(this.#head);
+    if (this.#tail === null) return paginationIn(head) ?? null;
+    const at = this.#seen % END_BYTES;
+    const tail = Buffer.concat([this.#tail.subarray(at), this.#tail.subarray(0, at)]);
+    return paginationIn(tail) ?? paginationIn(head) ?? null;
   }
 }
 

@@ -3,7 +3,6 @@
  * stream of more than the usual header and one member. It is written anew, uncompressed and without them.
  */
 
-import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
@@ -36,12 +35,10 @@ export async function isUsualGzip({ path, bytes, plainBytes }: SavedBody): Promi
  */
 export async function rewritePlain(body: SavedBody, skipped: number, mode: number): Promise<SavedBody> {
   const unfinished = `${body.path}.plain`;
-  const hash = createHash('sha256');
   let bytes = 0;
   const mended = async function* (): AsyncGenerator<Buffer, void> {
     const chunks = decoded(createReadStream(body.path), body.encoding);
     for await (const piece of plainPieces(chunks, skipped)) {
-      hash.update(piece);
       bytes += piece.length;
       yield piece;
     }
@@ -53,7 +50,7 @@ export async function rewritePlain(body: SavedBody, skipped: number, mode: numbe
     await rm(unfinished, { force: true }).catch(() => {});
     throw error;
   }
-  return { ...body, encoding: 'identity', bytes, plainBytes: bytes, sha256: hash.digest('hex') };
+  return { ...body, encoding: 'identity', bytes, plainBytes: bytes };
 }
 
 async function* plainPieces(chunks: AsyncIterable<Buffer>, skipped: number): AsyncGenerator<Buffer, void> {
