@@ -7,7 +7,6 @@
  */
 
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
 
 import { coloured, wantsColour } from './commands/colour.ts';
@@ -17,6 +16,7 @@ import { JsonLine, printable } from './commands/printable.ts';
 import type { Shell } from './commands/shell.ts';
 import { scrub } from './config/secret.ts';
 import { asFailure, exitCodeOf, exitCodes } from './errors.ts';
+import { version } from './version.ts';
 
 /** What a shell reports for a process that a signal ended: 128 and the signal's number. */
 const signalExitCodes = { SIGINT: 130, SIGTERM: 143 } as const;
@@ -103,14 +103,9 @@ function report(thrown: unknown): number {
   return exitCodeOf([failure]);
 }
 
-function packageVersion(): string {
-  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
-  return /"version": "([^"]+)"/.exec(text)?.[1] ?? 'unknown';
-}
-
 async function main(): Promise<number> {
   try {
-    const asked = await parseCommandLine(process.argv.slice(2), packageVersion());
+    const asked = await parseCommandLine(process.argv.slice(2), version);
     if (asked.kind === 'text') {
       shell.print(asked.text);
       return 0;

@@ -8,6 +8,7 @@
 import { withAdaptiveAges } from './run/adaptive-slices.ts';
 import type { Config } from './config/config.ts';
 import type { Emit } from './events.ts';
+import { ColumnAnswers } from './load/column-answers.ts';
 import { prepareTable, turnWeeks } from './load/slice-table.ts';
 import type { Target } from './load/target.ts';
 import type { WeekStart } from './model/calendar.ts';
@@ -25,7 +26,7 @@ import { letPeriodsGo, planTargets, prepareTargets, swapComplete, type TableRun 
 import { runStages, type Run, type SyncRequest } from './run/run.ts';
 import { runWindows } from './run/windows.ts';
 import type { Service } from './service/service.ts';
-import { openColumnReader, type ColumnReader } from './spool/columns/column-reader.ts';
+import { openColumnReader } from './spool/columns/column-reader.ts';
 import { openSpool, type Spool } from './spool/spool.ts';
 import type { SyncSummary } from './run/summary.ts';
 import { recordPlan } from './run/outcome.ts';
@@ -44,7 +45,8 @@ export async function sync(
     const columnReader = openColumnReader();
     try {
       const slices = await withAdaptiveAges(run.warehouse, run.slices);
-      await refresh({ ...run, slices, request, service, spool, columnReader });
+      const columns = new ColumnAnswers(columnReader);
+      await refresh({ ...run, slices, request, service, spool, columns });
     } finally {
       await columnReader.close();
       spool.clear();
@@ -58,7 +60,7 @@ export async function sync(
 interface SyncRun extends TableRun {
   readonly service: Service;
   readonly spool: Spool;
-  readonly columnReader: ColumnReader;
+  readonly columns: ColumnAnswers;
 }
 
 async function refresh(run: SyncRun): Promise<void> {

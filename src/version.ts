@@ -1,9 +1,16 @@
 /** The version of this program, from its package. */
 
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 
-import * as z from 'zod';
+/** One folder above `src` and `dist`, and two above the bundled command. */
+const manifest = ['../package.json', '../../package.json']
+  .map((path) => new URL(path, import.meta.url))
+  .find((path) => existsSync(path));
 
-const manifest = new URL('../package.json', import.meta.url);
+export const version: string = versionIn(manifest === undefined ? '' : readFileSync(manifest, 'utf8'));
 
-export const version = z.object({ version: z.string() }).parse(JSON.parse(readFileSync(manifest, 'utf8'))).version;
+function versionIn(text: string): string {
+  const [, found] = /"version": "([^"]+)"/.exec(text) ?? [];
+  if (found === undefined) throw new Error('The package of this program was not found beside it.');
+  return found;
+}

@@ -60,13 +60,16 @@ export interface Extraction {
   readonly maxConcurrency: number;
   readonly emit: Emit;
   readonly signal: AbortSignal;
+  /** Reads an answer into columns; false where SQL has to read it, which takes several times its memory. */
+  readonly read: (window: Window, pages: readonly SavedBody[]) => Promise<boolean>;
+  /** Whether answers are kept after they are loaded, for SQL to read. */
+  readonly isArchived: boolean;
 }
 
-/** One statement reads a batch, and its rows are held as text once: more files would not load faster in this memory. */
-const MAX_BATCH_FILES = 8;
-/** Files are parsed in parallel, each in several times its size; more at once would leave the memory limit. */
+/** One transaction loads a batch: what is larger gains nothing by it, and would have to be loaded again if it failed. */
 const MAX_BATCH_BYTES = 300_000_000;
-/** One document is parsed as a whole, in five to six times its size. */
+const MAX_BATCH_WINDOWS = 200;
+/** SQL parses a document as a whole, in five to six times its size. */
 const MAX_DOCUMENT_BYTES = 60_000_000;
 /** Answers waiting to be loaded; more would only fill the disk. */
 const MAX_WAITING = 80;
@@ -88,16 +91,20 @@ export async function* extract(queue: Asking[], extraction: Extraction): AsyncGe
     if ('failure' in answer) missed.push(answer);
     else spooled.push(answer);
   };
-  const start = (asking: Asking): void => {
-    const task = settle(asking).finally(() => underWay.delete(task));
-    underWay.add(task);
+  // Also while a batch is being loaded; but what failed is judged first, as it may end the run.
+  const fill = (): void => {
+    while (underWay.size < extraction.maxConcurrency && spooled.length < MAX_WAITING && missed.length === 0) {
+      const next = extraction.signal.aborted ? undefined : queue.shift();
+      if (next === undefined) return;
+      const task = settle(next).finally(() => {
+        underWay.delete(task);
+        fill();
+      });
+      underWay.add(task);
+    }
   };
   for (;;) {
-    while (underWay.size < extraction.maxConcurrency && spooled.length < MAX_WAITING && !extraction.signal.aborted) {
-      const next = queue.shift();
-      if (next === undefined) break;
-      start(next);
-    }
+    fill();
     if (spooled.length > 0 || missed.length > 0) {
       yield { spooled: takeOfOneSlice(spooled), missed: missed.splice(0), asked: asked.splice(0) };
       continue;
@@ -116,8 +123,7 @@ function takeOfOneSlice(waiting: Spooled[]): Spooled[] {
   let bytes = 0;
   for (const next of waiting.filter(({ window }) => window.slice.name === name)) {
     bytes += plainBytesOf(next);
-    const files = taken.reduce((sum, { answers }) => sum + answers.length, next.answers.length);
-    if (taken.length > 0 && (files > MAX_BATCH_FILES || bytes > MAX_BATCH_BYTES)) break;
+    if (taken.length > 0 && (taken.length >= MAX_BATCH_WINDOWS || bytes > MAX_BATCH_BYTES)) break;
     taken.push(next);
   }
   const rest = waiting.filter((answer) => !taken.includes(answer));
@@ -207,7 +213,8 @@ const MAX_PAGES = 10_000;
  * Every page of a part. Pages that cannot be followed, lead elsewhere or lead in a circle end it: whether the rows that came
  * are all there are is then for the proof to say.
  */
-async function fetchPart(window: Window, part: Part, { service, spool, signal }: Extraction): Promise<PartAnswer> {
+async function fetchPart(window: Window, part: Part, extraction: Extraction): Promise<PartAnswer> {
+  const { service, spool, signal } = extraction;
   const requestedAt = new Date();
   const pages: SavedBody[] = [];
   const asked = new Set<string>();
@@ -223,15 +230,30 @@ async function fetchPart(window: Window, part: Part, { service, spool, signal }:
       break;
     }
     if (saved === null) break;
-    if (saved.plainBytes > MAX_DOCUMENT_BYTES) throw await tooLarge(window, saved, spool);
-    pages.push(await keptPage(saved, spool));
+    pages.push(await spool.keep(saved));
     page = nextOf(saved);
     if (page === null) break;
     const key = JSON.stringify(page);
     if (asked.has(key) || asked.size >= MAX_PAGES) unfollowed = `its pages did not end after ${pages.length}`;
     asked.add(key);
   } while (unfollowed === null);
-  return { pages, unfollowed, requestedAt, receivedAt: new Date() };
+  const receivedAt = new Date();
+  return { pages: await readPages(window, pages, extraction), unfollowed, requestedAt, receivedAt };
+}
+
+/** The pages as they are to be loaded: in columns, or with numbers that SQL does not round. */
+async function readPages(
+  window: Window,
+  pages: readonly SavedBody[],
+  { read, isArchived, spool }: Extraction,
+): Promise<readonly SavedBody[]> {
+  const quoted = async (): Promise<readonly SavedBody[]> =>
+    Promise.all(pages.map(async (page) => (page.longNumbers ? quoteLongNumbers(page) : page)));
+  const kept = isArchived ? await quoted() : pages;
+  if (await read(window, kept)) return kept;
+  const large = kept.find(({ plainBytes }) => plainBytes > MAX_DOCUMENT_BYTES);
+  if (large !== undefined) throw await tooLarge(window, large, { pages: kept }, spool);
+  return isArchived ? kept : quoted();
 }
 
 /** A page, or why it could not be followed; the first one is no page that is followed. */
@@ -258,16 +280,16 @@ function nextOf({ pagination }: SavedBody): ReportPage | null {
   }
 }
 
-async function keptPage(saved: SavedBody, spool: Extraction['spool']): Promise<SavedBody> {
-  const kept = await spool.keep(saved);
-  return kept.longNumbers ? quoteLongNumbers(kept) : kept;
-}
-
 /** The failure of an answer that is whole but too large to be parsed in bounded memory: a smaller question is asked. */
-async function tooLarge(window: Window, saved: SavedBody, spool: Extraction['spool']): Promise<Failure> {
-  await spool.discard({ answers: [{ pages: [saved] }] });
+async function tooLarge(
+  window: Window,
+  saved: SavedBody,
+  answer: Pick<SpooledAnswer, 'pages'>,
+  spool: Extraction['spool'],
+): Promise<Failure> {
+  await spool.discard({ answers: [answer] });
   const megabytes = Math.round(saved.plainBytes / 1_000_000);
-  const message = `slice ${window.slice.name}, ${labelOf(window)}: the answer had ${megabytes} MB, more than the ${MAX_DOCUMENT_BYTES / 1_000_000} MB that are parsed at once.`;
+  const message = `slice ${window.slice.name}, ${labelOf(window)}: the answer had ${megabytes} MB, more than the ${MAX_DOCUMENT_BYTES / 1_000_000} MB of an unusual one that are parsed at once.`;
   return new Failure('SOURCE_TOO_HEAVY', message, {
     facts: { bytes: saved.plainBytes },
     hint: 'Drop a dimension from the slice, or filter it.',

@@ -8,7 +8,15 @@ import { labelOf, type Window } from '../model/window.ts';
 import { count, dayShape } from '../warehouse/shapes.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { MetricSum } from './proof.ts';
-import { additiveOf, countPeriods, rowsOutside, sumMetrics, windowsOutOfOrder } from './replacing-sql.ts';
+import {
+  additiveOf,
+  countPeriods,
+  rowsOutside,
+  sumDistinct,
+  sumParts,
+  windowsOutOfOrder,
+  windowsOutside,
+} from './replacing-sql.ts';
 import type { MetricColumn } from './slice-columns.ts';
 import { staging, WINDOW } from './staging-sql.ts';
 import type { Target } from './target.ts';
@@ -33,8 +41,8 @@ const sumRow = z.object({
   non_zero: z.array(count),
 });
 
-/** Windows whose dates are not what was asked for. */
-export async function checkDates(
+/** Windows of texts that hold a date label which is none. */
+export async function checkLabels(
   warehouse: Warehouse,
   target: Target,
   windows: ReadonlyMap<number, Window>,
@@ -59,8 +67,19 @@ export async function checkDates(
       ),
     );
   }
-  const grain = target.slice.grain;
-  const outside = grain === null ? [] : await warehouse.rows(rowsOutside(grain), [], outsideRow);
+  return failures;
+}
+
+/** Windows that hold rows of other days than were asked for, once `totals` is filled. */
+export async function checkDays(
+  warehouse: Warehouse,
+  { slice: { grain } }: Target,
+  windows: ReadonlyMap<number, Window>,
+): Promise<Map<number, Failure>> {
+  const failures = new Map<number, Failure>();
+  if (grain === null) return failures;
+  const isOutside = (await warehouse.rows(windowsOutside, [], z.object({ window_no: z.number() }))).length > 0;
+  const outside = isOutside ? await warehouse.rows(rowsOutside(grain), [], outsideRow) : [];
   for (const { window_no, rows, example } of outside) {
     const window = windows.get(window_no);
     if (window === undefined) continue;
@@ -146,10 +165,12 @@ export async function sumsOf(
   windows: ReadonlyMap<number, Window>,
   repeating: ReadonlySet<number>,
 ): Promise<Map<number, PartSums>> {
-  const found = await readSums(warehouse, target, 'every row');
+  const found = await readSums(warehouse, target, sumParts(target.columns));
   const sums = new Map<number, PartSums>();
   for (const [windowNo, window] of windows) {
-    const single = repeating.has(windowNo) ? await readSums(warehouse, target, windowNo) : found;
+    const single = repeating.has(windowNo)
+      ? await readSums(warehouse, target, sumDistinct(target.columns, windowNo))
+      : found;
     sums.set(
       windowNo,
       window.parts.map((_, partNo) => {
@@ -172,9 +193,7 @@ export async function periodRowsOf(
   windows: ReadonlyMap<number, Window>,
 ): Promise<Map<number, Map<Day, number>>> {
   const rows = new Map<number, Map<Day, number>>();
-  const [first] = windows.values();
-  if (first === undefined) return rows;
-  for (const each of await warehouse.rows(countPeriods(slice.grain, first.replaced.start), [], periodRow)) {
+  for (const each of await warehouse.rows(countPeriods, [], periodRow)) {
     const ofWindow = rows.get(each.window_no) ?? new Map<Day, number>();
     // A bucket is known by its first day; a report without a date dimension by whichever its window has.
     const start = slice.grain === null ? windows.get(each.window_no)?.replaced.start : each.start_day;
@@ -185,7 +204,7 @@ export async function periodRowsOf(
   return rows;
 }
 
-/** The windows whose rows did not come in the order of their dates. */
+/** The windows whose texts did not come in the order of their dates. */
 export async function outOfOrder(warehouse: Warehouse, { slice }: Target): Promise<ReadonlySet<number>> {
   if (slice.grain === null) return new Set();
   const rows = await warehouse.rows(windowsOutOfOrder(slice.grain), [], z.object({ window_no: z.number() }));
@@ -208,13 +227,9 @@ const sumOf = (
   isAssumed,
 });
 
-async function readSums(
-  warehouse: Warehouse,
-  { columns }: Target,
-  of: 'every row' | number,
-): Promise<Map<string, RowSum[]>> {
+async function readSums(warehouse: Warehouse, { columns }: Target, sql: string): Promise<Map<string, RowSum[]>> {
   const additive = additiveOf(columns);
-  const rows = additive.length === 0 ? [] : await warehouse.rows(sumMetrics(columns, of), [], sumRow);
+  const rows = additive.length === 0 ? [] : await warehouse.rows(sql, [], sumRow);
   return new Map(
     rows.map(({ window_no: windowNo, part_no: partNo, sums, magnitudes, non_zero: nonZero }) => [
       `${windowNo} ${partNo}`,

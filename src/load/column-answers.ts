@@ -1,96 +1,98 @@
 /**
- * The fast way of a batch: the column reader turns the bodies of a window into typed Parquet files, in one pass.
+ * The fast way of an answer: the column reader turns its bodies into a typed Parquet file, in one pass, as soon as they
+ * have landed.
  *
- * A window goes this way wholly or not at all: where one body holds anything unusual, SQL reads and judges all of them.
+ * An answer goes this way wholly or not at all: where one body holds anything unusual, SQL reads and judges all of them.
  */
 
 import { rm } from 'node:fs/promises';
 
 import { Failure } from '../errors.ts';
 import { isDateDimension } from '../model/dimension.ts';
+import type { SavedBody } from '../service/service.ts';
 import type { ColumnReader } from '../spool/columns/column-reader.ts';
 import type { ColumnsRead, Envelope, SliceColumns } from '../spool/columns/reading.ts';
 import type { Spooled } from '../spool/spool.ts';
 import { answerOf, type Answer } from './answers.ts';
+import type { LoadWarning } from './load-result.ts';
 import type { Columns } from './slice-columns.ts';
 import type { besideRows } from './staging-sql.ts';
 
-/** One part of a window, as the column reader took it. */
-export interface ColumnPart {
-  readonly partNo: number;
+/** The rows of an answer as they lie in its file, and what its pages say beside them. */
+export interface ColumnAnswer extends Pick<ColumnsRead, 'rows' | 'weekStartsOn' | 'isOrdered'> {
   readonly file: string;
-  readonly rows: number;
-  /** The weekday that all labels of whole weeks begin with, 0 for Sunday; null when they differ or there are none. */
-  readonly weekStartsOn: number | null;
+  /** In their order. */
+  readonly pages: readonly Answer[];
 }
 
-/** The windows of a batch that were taken: what their pages say, by path, and where their rows are. */
-export interface ColumnAnswers {
-  readonly pages: ReadonlyMap<string, Answer>;
-  readonly parts: ReadonlyMap<Spooled, readonly ColumnPart[]>;
-}
+type Pages = readonly SavedBody[];
 
-export const noColumnAnswers: ColumnAnswers = { pages: new Map(), parts: new Map() };
+/** Answers that were read into columns, known again by the very list of their pages. */
+export class ColumnAnswers {
+  readonly #reader: ColumnReader;
+  readonly #taken = new Map<Pages, ColumnAnswer>();
+  /** No two readings share a file: the engine remembers files by their names. */
+  #readings = 0;
+  #trouble: LoadWarning | null = null;
+  #isTold = false;
 
-/** No two readings share a file: the engine remembers files by their names. */
-let readings = 0;
+  constructor(reader: ColumnReader) {
+    this.#reader = reader;
+  }
 
-/** Reads what can be read of a batch. The files are the caller's to remove, with `discardColumns`. Throws `STORAGE_FAILED`. */
-export async function readColumns(
-  batch: readonly Spooled[],
-  columns: Columns,
-  reader: ColumnReader,
-): Promise<ColumnAnswers> {
-  const wanted = wantedColumns(columns);
-  const pages = new Map<string, Answer>();
-  const parts = new Map<Spooled, readonly ColumnPart[]>();
-  for (const spooled of batch) {
-    const taken: ColumnPart[] = [];
-    const answers: Answer[] = [];
-    for (const [partNo, answer] of spooled.answers.entries()) {
-      if (answer.pages.length === 0) continue;
-      readings += 1;
-      const file = `${answer.pages[0]?.path ?? ''}.${readings}.parquet`;
-      const read = await readPart(reader, { bodies: answer.pages, columns: wanted, to: file });
-      if (read === null) break;
-      taken.push({ partNo, file, rows: read.rows, weekStartsOn: read.weekStartsOn });
-      for (const [at, envelope] of read.envelopes.entries()) {
-        const found = judged(answer.pages[at]?.path ?? '', envelope, wanted);
-        if (found !== null) answers.push(found);
-      }
+  /** What is to be told of a reader that came to grief over an answer, which is not to give it up; once, then null. */
+  takeTrouble(): LoadWarning | null {
+    const trouble = this.#isTold ? null : this.#trouble;
+    this.#isTold ||= trouble !== null;
+    return trouble;
+  }
+
+  /** Reads an answer; false where SQL has to. Throws `STORAGE_FAILED`. */
+  async read(pages: Pages, columns: Columns): Promise<boolean> {
+    const [first] = pages;
+    if (first === undefined) return false;
+    this.#readings += 1;
+    const file = `${first.path}.${this.#readings}.parquet`;
+    const wanted = wantedColumns(columns);
+    const read = await this.#tryReading(pages, wanted, file);
+    if (read === null) return false;
+    const answers = read.envelopes.flatMap((envelope, at) => judged(pages[at]?.path ?? '', envelope, wanted) ?? []);
+    if (answers.length < pages.length) {
+      await rm(file, { force: true });
+      return false;
     }
-    const wholePages = spooled.answers.reduce((sum, answer) => sum + answer.pages.length, 0);
-    if (answers.length === wholePages) {
-      parts.set(spooled, taken);
-      for (const answer of answers) pages.set(answer.path, answer);
-    } else {
-      await removeFiles(taken);
+    const { rows, weekStartsOn, isOrdered } = read;
+    this.#taken.set(pages, { file, rows, weekStartsOn, isOrdered, pages: answers });
+    return true;
+  }
+
+  /** What was read of each part of a window, of no pages null; undefined where SQL has to read one of them. */
+  of({ answers }: Spooled): readonly (ColumnAnswer | null)[] | undefined {
+    const found = answers.map(({ pages }) => (pages.length === 0 ? null : this.#taken.get(pages)));
+    return found.every((answer) => answer !== undefined) ? found : undefined;
+  }
+
+  /** Removes what was read of answers that nobody needs any more. */
+  async discard(answers: readonly { readonly pages: Pages }[]): Promise<void> {
+    for (const { pages } of answers) {
+      const taken = this.#taken.get(pages);
+      this.#taken.delete(pages);
+      if (taken !== undefined) await rm(taken.file, { force: true });
     }
   }
-  return { pages, parts };
-}
 
-/** Removes the files of a batch that is loaded, or never will be. */
-export async function discardColumns({ parts }: ColumnAnswers): Promise<void> {
-  for (const taken of parts.values()) await removeFiles(taken);
-}
-
-async function removeFiles(parts: readonly ColumnPart[]): Promise<void> {
-  await Promise.all(parts.map(async ({ file }) => rm(file, { force: true })));
-}
-
-/** What was read of a part; null where the reader gave up or came to grief, as SQL then judges. */
-async function readPart(
-  reader: ColumnReader,
-  request: Parameters<ColumnReader['read']>[0],
-): Promise<ColumnsRead | null> {
-  try {
-    const read = await reader.read(request);
-    return 'gaveUp' in read ? null : read;
-  } catch (error) {
-    if (error instanceof Failure) throw error;
-    await rm(request.to, { force: true });
-    return null;
+  async #tryReading(pages: Pages, columns: SliceColumns, to: string): Promise<ColumnsRead | null> {
+    try {
+      const read = await this.#reader.read({ bodies: pages, columns, to });
+      return 'gaveUp' in read ? null : read;
+    } catch (error) {
+      if (error instanceof Failure) throw error;
+      await rm(to, { force: true });
+      const reason = error instanceof Error ? error.message : String(error);
+      const message = `The column reader broke, and SQL read the answer, which takes longer and more memory: ${reason}`;
+      this.#trouble ??= { code: 'COLUMN_READER_BROKE', message };
+      return null;
+    }
   }
 }
 

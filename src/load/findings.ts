@@ -3,8 +3,18 @@
 import type { Failure } from '../errors.ts';
 import type { Day, WeekStart } from '../model/calendar.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { checkDates, checkKeys, outOfOrder, periodRowsOf, sumsOf, weekStartsOf, type PartSums } from './check.ts';
+import {
+  checkDays,
+  checkKeys,
+  checkLabels,
+  outOfOrder,
+  periodRowsOf,
+  sumsOf,
+  weekStartsOf,
+  type PartSums,
+} from './check.ts';
 import type { Sound } from './judge-answers.ts';
+import { totalTyped } from './replacing-sql.ts';
 import type { Rejects, Staged } from './stage.ts';
 import type { Target } from './target.ts';
 
@@ -20,25 +30,32 @@ export interface Found {
   readonly isOrdered: boolean;
 }
 
-/** Runs every check over a staged batch at once. */
+/** Runs every check over a staged batch at once, and fills `totals`. */
 export async function findingsOf(
   sound: readonly Sound[],
   target: Target,
   staged: Staged,
   warehouse: Warehouse,
 ): Promise<{ readonly of: (each: Sound) => Found }> {
-  const { isEmpty, rejects } = staged;
+  const { rejects, seen } = staged;
+  const { columns, slice } = target;
   const windows = new Map(sound.map(({ windowNo, spooled }) => [windowNo, spooled.window]));
-  const badDates = isEmpty ? new Map<number, Failure>() : await checkDates(warehouse, target, windows);
+  const [first] = windows.values();
+  if (first === undefined) throw new RangeError('There was no window to check.');
+  await warehouse.run(totalTyped(columns, slice.grain, first.replaced.start));
+  // The column reader takes no label that is no date.
+  const badLabels = seen === null ? await checkLabels(warehouse, target, windows) : new Map<number, Failure>();
+  const badDays = await checkDays(warehouse, target, windows);
   const { conflicts, copies } = await checkKeys(warehouse, target, windows);
   const sums = await sumsOf(warehouse, target, windows, new Set(copies.keys()));
   const periodRows = await periodRowsOf(warehouse, target, windows);
-  const weekStarts = isEmpty ? new Map<number, WeekStart>() : await weekStartsIn(sound, target, staged, warehouse);
-  const unordered = isEmpty ? new Set<number>() : await outOfOrder(warehouse, target);
+  const weekStarts = await weekStartsIn(sound, target, staged, warehouse);
+  const unordered = seen?.outOfOrder ?? (await outOfOrder(warehouse, target));
   return {
     of: ({ windowNo }) => ({
       weekStartsOn: weekStarts.get(windowNo),
-      failure: rejects.get(windowNo)?.failure ?? badDates.get(windowNo) ?? conflicts.get(windowNo),
+      failure:
+        rejects.get(windowNo)?.failure ?? badDays.get(windowNo) ?? badLabels.get(windowNo) ?? conflicts.get(windowNo),
       rejects: rejects.get(windowNo),
       copies: copies.get(windowNo) ?? 0,
       sums: sums.get(windowNo) ?? [],
@@ -52,11 +69,11 @@ export async function findingsOf(
 async function weekStartsIn(
   sound: readonly Sound[],
   { slice }: Target,
-  { hasTexts, weekStarts }: Staged,
+  { seen }: Staged,
   warehouse: Warehouse,
 ): Promise<ReadonlyMap<number, WeekStart>> {
   if (slice.grain !== 'week') return new Map();
-  const found = new Map([...(hasTexts ? await weekStartsOf(warehouse) : []), ...weekStarts]);
+  const found = new Map(seen?.weekStarts ?? (await weekStartsOf(warehouse)));
   for (const { windowNo, spooled } of sound) {
     const assumed = new Date(`${spooled.window.replaced.start}T00:00:00Z`).getUTCDay();
     if (found.get(windowNo) === assumed) found.delete(windowNo);

@@ -12,21 +12,30 @@ import type { Target } from './target.ts';
 
 const knownRow = z.object({ start_day: dayShape, rows: count, empty_runs: count });
 
-/** By first day of the period; of a report without a date dimension the one period, by the window's. */
+/** By first day of the period, of every window; of a report without a date dimension the one period, by the window's. */
 export async function knownPeriods(
   warehouse: Warehouse,
   { slice, fingerprint }: Target,
-  window: Window,
-): Promise<Map<Day, Known>> {
-  const bounds = ledgerBounds(slice.grain, window.replaced);
+  windows: readonly Window[],
+): Promise<(window: Window) => Map<Day, Known>> {
+  const starts = windows.map(({ replaced }) => replaced.start).sort();
+  const ends = windows.map(({ replaced }) => replaced.end).sort();
+  const [start, end] = [starts.at(0), ends.at(-1)];
+  if (start === undefined || end === undefined) return () => new Map();
+  const bounds = ledgerBounds(slice.grain, { start, end });
   const found = await warehouse.rows(statement('load/known_periods'), [slice.name, fingerprint, ...bounds], knownRow);
-  return new Map(
-    found.map(({ start_day: start, rows, empty_runs: emptyRuns }) => [
-      slice.grain === null ? window.replaced.start : start,
-      { rows, emptyRuns },
-    ]),
-  );
+  return ({ replaced }) => {
+    const mine = slice.grain === null ? found : found.filter(({ start_day: day }) => isWithin(day, replaced));
+    return new Map(
+      mine.map(({ start_day: day, rows, empty_runs: emptyRuns }) => [
+        slice.grain === null ? replaced.start : day,
+        { rows, emptyRuns },
+      ]),
+    );
+  };
 }
+
+const isWithin = (day: Day, { start, end }: DayInterval): boolean => start <= day && day < end;
 
 /** The days of the ledger's periods that a load replaces, as parameters; nulls for a report without a date dimension. */
 export function ledgerBounds(grain: unknown, { start, end }: DayInterval): readonly [Day | null, Day | null] {

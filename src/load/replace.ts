@@ -1,114 +1,179 @@
-/** Replaces one window: rows, restatements and ledger entry in one transaction. */
+/** Replaces windows: rows, restatements and ledger entries of all of them in one transaction. */
 
 import * as z from 'zod';
 
 import type { Day } from '../model/calendar.ts';
-import type { CompletenessVerdict } from '../model/ledger.ts';
-import { nextRefreshAt, soundAt, stateOf } from '../model/maturity.ts';
-import { endOf, isWhole, type Period } from '../model/period.ts';
-import { reportParameters } from '../model/window.ts';
-import type { Spooled } from '../spool/spool.ts';
 import { recordRejects } from '../warehouse/rejects.ts';
 import { count, dayShape, timestamp } from '../warehouse/shapes.ts';
 import { statement } from '../warehouse/statements.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import type { Known } from './guard.ts';
-import { ledgerBounds } from './known-periods.ts';
-import type { Comparison } from './proof.ts';
-import { countUnfit, deleteDays, insertRows, insideDays, recordRestatements, totalPeriods } from './replacing-sql.ts';
+import { joined, recordLoads, recordPeriods, type Load, type Proven, type StoredLoad } from './record-loads.ts';
+import {
+  countUnfit,
+  deleteDays,
+  insertRows,
+  insideDays,
+  recordRestatements,
+  totalAfter,
+  totalPeriods,
+} from './replacing-sql.ts';
+import type { Staged } from './stage.ts';
 import { alterColumns } from './table-columns.ts';
-import type { Rejects } from './stage.ts';
 import type { Target } from './target.ts';
 
-/** A window that passed every check. */
-export interface Proven {
-  readonly spooled: Spooled;
-  readonly windowNo: number;
-  /** Of `typed`, whose types may be wider than the table's. */
-  readonly columns: Target['columns'];
-  /** Rows of it in `typed`. */
+/** Windows to be replaced together. */
+export interface Replacement {
+  /** Disjoint. */
+  readonly windows: readonly Proven[];
+  readonly staged: Pick<Staged, 'columns' | 'rowsOf'>;
+  /**
+   * Whether `totals` has what is inserted: whole windows, in the types of the table, no row of them twice or changed since. What
+   * is not so is replaced alone, and totalled from the table.
+   */
+  readonly isPlain: boolean;
+  readonly runId: string;
+}
+
+/** What became of one of the windows. */
+export interface ReplacedWindow {
   readonly rows: number;
-  readonly rejects: Omit<Rejects, 'failure'>;
-  /** Whether identical rows occur, of which one is kept. */
-  readonly collapse: boolean;
-  /** Whether the rows came in the order of their dates. */
-  readonly isOrdered: boolean;
-  readonly verdict: CompletenessVerdict;
-  readonly proof: readonly Comparison[];
-  /** The instant that counts as the fetch in every finality decision. */
-  readonly fetchedAt: Date;
-  /** What is held of its periods; none of a window that was never loaded. */
-  readonly known: ReadonlyMap<Day, Known>;
+  readonly restatedPeriods: number;
 }
 
 export interface Replaced {
-  readonly rows: number;
-  readonly restatedPeriods: number;
-  /** With columns as wide as the window needed them. */
+  /** In their order. */
+  readonly windows: readonly ReplacedWindow[];
+  /** With columns as wide as the windows needed them. */
   readonly target: Target;
 }
 
 const loadIdRow = z.object({ load_id: z.string() });
-const periodCountRow = z.object({ periods: count });
+const restatedRow = z.object({ load_id: z.string(), periods: count });
 const periodRowsRow = z.object({ start_day: dayShape, rows: count });
 
-/** Makes a window's rows visible, atomically. */
-export async function replaceWindow(
+/** Makes the rows of windows visible, all or none. */
+export async function replaceWindows(
   warehouse: Warehouse,
   target: Target,
-  proven: Proven,
-  runId: string,
+  replacement: Replacement,
 ): Promise<Replaced> {
-  const { window } = proven.spooled;
-  const { slice, fingerprint, table } = target;
-  const [next] = await warehouse.rows("select nextval('ripen.load_ids')::varchar as load_id", [], loadIdRow);
-  if (next === undefined) throw new RangeError('The sequence of load ids gave nothing.');
-  const loadId = next.load_id;
-  const days = window.replaced;
+  const { windows, isPlain, runId } = replacement;
+  const { slice } = target;
+  const ids = await warehouse.rows(
+    "select nextval('ripen.load_ids')::varchar as load_id from range($1::bigint)",
+    [windows.length],
+    loadIdRow,
+  );
+  const loads = windows.map((proven, at): Load => ({ ...proven, loadId: ids[at]?.load_id ?? '' }));
+  const ranges = joined(windows.map(({ spooled }) => spooled.window.replaced));
   return warehouse.transact(async () => {
     // Before any row is touched: DuckDB commits no table that is altered after it was written to.
-    const wider = await widenAsNeeded(warehouse, target, proven, runId);
-    const { columns } = wider;
+    const wider = await widenAsNeeded(warehouse, target, replacement);
     // Nothing of a window that was never loaded can be restated.
-    const isKnown = proven.known.size > 0;
-    if (isKnown) await warehouse.run(totalPeriods('before', table, columns, slice.grain, days));
-    await warehouse.run(deleteDays(table, slice.grain, days));
-    const { windowNo, collapse, isOrdered } = proven;
-    const rows = await warehouse.run(
-      insertRows(table, columns, slice.grain, { windowNo, days, loadId, collapse, isOrdered }),
-    );
-    if (!collapse && rows !== proven.rows) {
-      throw new RangeError(`The window got ${rows} rows where its answer had ${proven.rows}.`);
-    }
-    await warehouse.run(totalPeriods('after', table, columns, slice.grain, days));
-    const restatements = isKnown ? recordRestatements(columns) : null;
-    if (restatements !== null) {
-      await warehouse.run(restatements, [slice.name, fingerprint, timestamp(proven.fetchedAt), loadId]);
-    }
-    await recordRejects(warehouse, proven.rejects.recorded, runId);
-    await recordLoad(warehouse, wider, proven, { loadId, rows, runId });
-    await recordPeriods(warehouse, wider, proven, loadId);
-    const [restated] = await warehouse.rows(statement('load/restated_periods'), [loadId], periodCountRow);
-    return { rows, restatedPeriods: restated?.periods ?? 0, target: wider };
+    const isKnown = windows.some(({ known }) => known.size > 0);
+    if (isKnown) await warehouse.run(totalPeriods('before', wider, slice.grain, ranges));
+    for (const days of ranges) await warehouse.run(deleteDays(wider.table, slice.grain, days));
+    const stored = await insertLoads(warehouse, wider, loads, replacement);
+    if (!isPlain) await warehouse.run(totalPeriods('after', wider, slice.grain, ranges));
+    else if (isKnown) await warehouse.run(totalAfter(wider.columns, numbersOf(windows)));
+    const restated = isKnown ? await restate(warehouse, wider, loads) : new Map<string, number>();
+    const rejects = windows.flatMap((proven) => proven.rejects.recorded);
+    await recordRejects(warehouse, rejects, runId);
+    const counted = isPlain ? null : await rowsAfter(warehouse);
+    const done = loads.map((load): StoredLoad => Object.assign({}, load, { stored: stored ?? load.rows }));
+    await recordLoads(warehouse, wider, done, runId);
+    await recordPeriods(warehouse, wider, done, counted);
+    return {
+      windows: done.map((load) => ({ rows: load.stored, restatedPeriods: restated.get(load.loadId) ?? 0 })),
+      target: wider,
+    };
   });
 }
 
-/** Widens the table's columns that do not hold every value of the window exactly. */
+const numbersOf = (windows: readonly Proven[]): number[] => windows.map(({ windowNo }) => windowNo);
+
+/** Inserts the rows of all windows; how many a window got that stands alone and lost copies, else null: as many as it had. */
+async function insertLoads(
+  warehouse: Warehouse,
+  { slice, table, columns }: Target,
+  loads: readonly Load[],
+  { staged, isPlain }: Replacement,
+): Promise<number | null> {
+  const filled = loads.filter(({ rows }) => rows > 0);
+  const [first] = filled;
+  if (first === undefined) return null;
+  const loadIds = Array.from({ length: Math.max(...numbersOf(filled)) + 1 }, (): string | null => null);
+  for (const { windowNo, loadId } of filled) loadIds[windowNo] = loadId;
+  const { collapse } = first;
+  const sql = insertRows(table, columns, slice.grain, {
+    rows: staged.rowsOf(numbersOf(filled)),
+    loadIds,
+    within: isPlain ? null : first.spooled.window.replaced,
+    collapse,
+    isOrdered: filled.every(({ isOrdered }) => isOrdered),
+  });
+  const rows = await inAnyOrder(warehouse, filled.length > 1, async () => warehouse.run(sql));
+  const came = filled.reduce((sum, load) => sum + load.rows, 0);
+  if (!collapse && rows !== came) throw new RangeError(`The windows got ${rows} rows where their answers had ${came}.`);
+  return collapse ? rows : null;
+}
+
+/**
+ * Lets each thread insert what it has read, as windows have no order among them: threads that wait for each other's turn take
+ * as long again.
+ */
+async function inAnyOrder<T>(warehouse: Warehouse, isAny: boolean, insert: () => Promise<T>): Promise<T> {
+  if (!isAny) return insert();
+  await warehouse.run('set preserve_insertion_order = false');
+  try {
+    return await insert();
+  } finally {
+    await warehouse.run('set preserve_insertion_order = true');
+  }
+}
+
+/** Records the totals that moved; by load, in how many periods. */
+async function restate(
+  warehouse: Warehouse,
+  { slice, fingerprint, columns }: Target,
+  loads: readonly Load[],
+): Promise<Map<string, number>> {
+  const sql = recordRestatements(columns, new Set(loads.flatMap(({ notAdditive }) => notAdditive)));
+  const [first] = loads;
+  if (sql === null || first === undefined) return new Map();
+  const items = loads.map(({ loadId, fetchedAt, spooled: { window } }) => ({
+    load_id: loadId,
+    seen_at: timestamp(fetchedAt),
+    start_day: window.replaced.start,
+    end_day: window.replaced.end,
+  }));
+  const moved = await warehouse.run(sql, [slice.name, fingerprint, JSON.stringify(items)]);
+  if (moved === 0) return new Map();
+  const found = await warehouse.rows(statement('load/restated_periods'), [first.loadId], restatedRow);
+  return new Map(found.map(({ load_id: loadId, periods }) => [loadId, periods]));
+}
+
+/** The rows each period has now, from the totals taken after it was replaced. */
+async function rowsAfter(warehouse: Warehouse): Promise<ReadonlyMap<Day, number>> {
+  const found = await warehouse.rows(statement('load/totals_after'), [], periodRowsRow);
+  return new Map(found.map(({ start_day: start, rows }) => [start, rows]));
+}
+
+/** Widens the table's columns that do not hold every value of a window exactly; only one that stands alone may need it. */
 async function widenAsNeeded(
   warehouse: Warehouse,
   target: Target,
-  { columns, windowNo, spooled }: Proven,
-  runId: string,
+  { windows: [first], staged, isPlain, runId }: Replacement,
 ): Promise<Target> {
   const candidates = target.columns.metrics.flatMap((metric, at) => {
-    const type = columns.metrics[at]?.type ?? metric.type;
+    const type = staged.columns.metrics[at]?.type ?? metric.type;
     return type === metric.type ? [] : [{ metric, type }];
   });
-  if (candidates.length === 0) return target;
-  const inDays = insideDays(target.slice.grain, spooled.window.replaced);
+  if (isPlain || first === undefined || candidates.length === 0) return target;
+  const inDays = insideDays(target.slice.grain, first.spooled.window.replaced);
   const sql = countUnfit(
     candidates.map(({ metric }) => metric),
-    windowNo,
+    first.windowNo,
     inDays,
   );
   const [unfit = {}] = await warehouse.rows(sql, [], z.record(z.string(), count));
@@ -117,81 +182,3 @@ async function widenAsNeeded(
   );
   return alterColumns(warehouse, target, widened, runId);
 }
-
-async function recordLoad(
-  warehouse: Warehouse,
-  { slice, fingerprint }: Target,
-  { spooled, rejects, verdict, proof, rows: fetched, fetchedAt }: Proven,
-  load: { readonly loadId: string; readonly rows: number; readonly runId: string },
-): Promise<void> {
-  const { window } = spooled;
-  const bytes = spooled.answers.flatMap(({ pages }) => pages).reduce((sum, page) => sum + page.bytes, 0);
-  const rejected = rejects.days.length;
-  await warehouse.run(statement('load/record_load'), [
-    load.loadId,
-    load.runId,
-    slice.name,
-    fingerprint,
-    window.asked.start,
-    window.asked.end,
-    JSON.stringify([...new Set(window.periods.map(({ reason }) => reason))]),
-    JSON.stringify(reportParameters(window)),
-    JSON.stringify(slice.metrics),
-    spooled.requests,
-    bytes,
-    fetched + rejected,
-    load.rows,
-    rejected,
-    verdict,
-    JSON.stringify(proof),
-    timestamp(spooled.requestedAt),
-    timestamp(spooled.receivedAt),
-    timestamp(fetchedAt),
-  ]);
-}
-
-async function recordPeriods(warehouse: Warehouse, target: Target, proven: Proven, loadId: string): Promise<void> {
-  const { spooled, fetchedAt, verdict, known } = proven;
-  const { window } = spooled;
-  const { slice, fingerprint, metrics } = target;
-  const found = await warehouse.rows(statement('load/totals_after'), [], periodRowsRow);
-  const rowsOf = new Map(found.map(({ start_day: start, rows }) => [start, rows]));
-  const bounds = ledgerBounds(slice.grain, window.replaced);
-  await warehouse.run(statement('load/forget_periods'), [slice.name, fingerprint, ...bounds]);
-  const periods = window.periods.map(({ period }) => {
-    const rows = rowsOf.get(period.bucket.start) ?? 0;
-    const before = known.get(period.bucket.start);
-    const emptyRuns = rows > 0 ? 0 : (before?.rows === 0 ? before.emptyRuns : 0) + 1;
-    const rejected = rejectedIn(period, proven.rejects.days);
-    const held = { fetchedAt, rows, rejected, emptyRuns, verdict };
-    return {
-      start_day: period.bucket.start,
-      end_day: period.bucket.end,
-      asked_start: period.asked.start,
-      asked_end: period.asked.end,
-      ends_at: timestamp(endOf(period, slice.utcOffset)),
-      whole: isWhole(period),
-      rows,
-      rejected,
-      empty_runs: emptyRuns,
-      state: stateOf(period, metrics, slice, held),
-      sound_at: instantOrNull(soundAt(period, held)),
-      next_refresh_at: instantOrNull(nextRefreshAt(period, metrics, slice, held)),
-    };
-  });
-  await warehouse.run(statement('load/record_periods'), [
-    slice.name,
-    fingerprint,
-    loadId,
-    timestamp(fetchedAt),
-    verdict,
-    JSON.stringify(periods),
-  ]);
-}
-
-/** Rows left out of a period; one of which no day is known counts for every period. */
-function rejectedIn({ bucket }: Period, days: readonly (Day | null)[]): number {
-  return days.filter((day) => day === null || (day >= bucket.start && day < bucket.end)).length;
-}
-
-const instantOrNull = (at: Date | null): string | null => (at === null ? null : timestamp(at));

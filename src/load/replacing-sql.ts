@@ -36,11 +36,14 @@ export function deleteDays(table: string, grain: DateDimension | null, days: Day
   return `delete from ${table} where ${insideDays(grain, days)}`;
 }
 
-/** The rows of `typed` a window gets, and how. */
+/** Rows that windows get, and how. */
 export interface Inserted {
-  readonly windowNo: number;
-  readonly days: DayInterval;
-  readonly loadId: string;
+  /** A query for them in the columns of `typed`. */
+  readonly rows: string;
+  /** By number of the window, from 0. */
+  readonly loadIds: readonly (string | null)[];
+  /** Leaves out what lies elsewhere; null: all of the rows are wanted. */
+  readonly within: DayInterval | null;
   /** Keeps one of identical rows. */
   readonly collapse: boolean;
   /** Whether the rows came in the order of their dates, as most answers do; sorting them again is most of an insertion. */
@@ -48,8 +51,8 @@ export interface Inserted {
 }
 
 /**
- * Copies a window's typed rows into the slice's table, laid out by date. `columns` are the table's own: a column of `typed`
- * that is wider, which other windows of the batch need, is narrowed by a cast that is written out, never by the insert.
+ * Copies typed rows into the slice's table, laid out by date. `columns` are the table's own: a column of `typed` that is
+ * wider, which other windows of the batch need, is narrowed by a cast that is written out, never by the insert.
  */
 export function insertRows(table: string, columns: Columns, grain: DateDimension | null, from: Inserted): string {
   const names = [...columns.dimensions, ...columns.metrics.map(({ id }) => id), 'attr_dependency', '_extra'];
@@ -62,10 +65,13 @@ export function insertRows(table: string, columns: Columns, grain: DateDimension
   // Over the key, as keys that came unasked may differ in rows that are identical otherwise.
   const one = `distinct on (${[...columns.dimensions, 'attr_dependency'].map(identifier).join(', ')}) `;
   const isLaidOut = from.isOrdered && !from.collapse;
+  const loadId = `[${from.loadIds.map((id) => id ?? 'null').join(', ')}][${WINDOW} + 1]::bigint`;
+  const where = from.within === null ? '' : `\nwhere ${insideDays(grain, from.within)}`;
   return `insert into ${table} (${names.map(identifier).join(', ')}, "_load_id")
-select ${from.collapse ? one : ''}${values.join(', ')}, ${from.loadId}
-from ${staging.typed}
-where ${WINDOW} = ${from.windowNo} and ${insideDays(grain, from.days)}${grain === null || isLaidOut ? '' : `\norder by ${identifier(grain)}`}`;
+select ${from.collapse ? one : ''}${values.join(', ')}, ${loadId}
+from (
+${from.rows}
+)${where}${grain === null || isLaidOut ? '' : `\norder by ${identifier(grain)}`}`;
 }
 
 /** How many values of a window in `typed` each of these metrics has that a type does not hold exactly, as `m0`, `m1` …. */
@@ -95,31 +101,49 @@ where window_no = last_no and date_here < date_before`;
 /** The metrics whose values add up over rows, in configured order. */
 export const additiveOf = (columns: Columns): MetricColumn[] => columns.metrics.filter(({ additive }) => additive);
 
-/** Per period of a window: its rows (`n`) and the totals of its additive metrics (`s0`, `s1` …), as a table. */
+/** Per period of some days of the table: its rows (`n`) and the totals of its additive metrics (`s0`, `s1` …), as a table. */
 export function totalPeriods(
   name: 'before' | 'after',
-  table: string,
-  columns: Columns,
+  target: { readonly table: string; readonly columns: Columns },
   grain: DateDimension | null,
-  days: DayInterval,
+  ranges: readonly DayInterval[],
 ): string {
-  const sums = additiveOf(columns).map(({ id }, at) => `,\n    sum(${identifier(id)}) as s${at}`);
-  return `create or replace temp table ${staging[name]} as
-select
+  const sums = additiveOf(target.columns).map(({ id }, at) => `,\n    sum(${identifier(id)}) as s${at}`);
+  // Each range by itself: only so does each touch no block but its own.
+  const parts = ranges.map(
+    (days) => `select
     ${periodOf(grain, days.start)} as p,
     count(*) as n${sums.join('')}
-from ${table}
+from ${target.table}
 where ${insideDays(grain, days)}
+group by 1`,
+  );
+  return `create or replace temp table ${staging[name]} as\n${parts.join('\nunion all\n')}`;
+}
+
+/** The same for the rows that windows in `totals` bring. */
+export function totalAfter(columns: Columns, windowNos: readonly number[]): string {
+  const sums = additiveOf(columns).map((_, at) => `,\n    sum(s${at}) as s${at}`);
+  return `create or replace temp table ${staging.after} as
+select
+    p,
+    sum(n) as n${sums.join('')}
+from ${staging.totals}
+where ${WINDOW} in (${windowNos.join(', ')})
 group by 1`;
 }
 
 /**
- * Totals that differ, for periods and metrics that were loaded before, and whether they were final then; one of more than 26 digits before the point is
- * recorded as NULL. Parameters: $1 slice, $2 fingerprint, $3 seen_at, $4 load_id.
+ * Totals that differ, for periods and metrics that were loaded before, and whether they were final then; one of more than 26
+ * digits before the point is recorded as NULL. Metrics in `except` are left out. Parameters: $1 slice, $2 fingerprint, $3 the
+ * loads (JSON list of load_id, seen_at, start_day, end_day).
  */
-export function recordRestatements(columns: Columns): string | null {
-  const parts = additiveOf(columns).map(
-    ({ id, type }, at) => `select
+export function recordRestatements(columns: Columns, except: ReadonlySet<string>): string | null {
+  const parts = additiveOf(columns).flatMap(({ id, type }, at) =>
+    except.has(id)
+      ? []
+      : [
+          `select
     p,
     ${literal(id)} as metric,
     try_cast(b.s${at} as DECIMAL(38, 12)) as before,
@@ -127,15 +151,23 @@ export function recordRestatements(columns: Columns): string | null {
 from ${staging.before} as b
 full join ${staging.after} as a using (p)
 where ${differs(type, `b.s${at}`, `a.s${at}`)}`,
+        ],
   );
   if (parts.length === 0) return null;
   return `insert into ripen.restatements
+with loads as (
+    select unnest(
+        from_json($3::json, '[{"load_id":"BIGINT","seen_at":"TIMESTAMP","start_day":"DATE","end_day":"DATE"}]'),
+        recursive := true
+    )
+)
 select
-    $1, m.p, m.metric, m.before, m.after, $3::timestamp, $4::bigint,
+    $1, m.p, m.metric, m.before, m.after, i.seen_at, i.load_id,
     coalesce(h.sound_at >= h.ends_at + to_seconds(f.horizon_seconds + f.settle_seconds), false) as after_final
 from (
 ${parts.join('\nunion all\n')}
 ) as m
+join loads as i on i.start_day <= m.p and m.p < i.end_day
 join ripen.periods as h on h.slice = $1 and h.fingerprint = $2 and h.start_day = m.p
 join ripen.loads as l on l.load_id = h.load_id and list_contains(l.metrics, m.metric)
 left join ripen.slice_metrics as f on f.slice = $1 and f.metric = m.metric`;
@@ -148,24 +180,51 @@ function differs(type: ColumnType, before: string, after: string): string {
   return `${isOther} and not coalesce(abs(${before} - ${after}) <= 1e-9 * greatest(abs(${before}), abs(${after})), false)`;
 }
 
+/** Fills `totals` in one pass over `typed`; `start` is the first day of a report without a date dimension. */
+export function totalTyped(columns: Columns, grain: DateDimension | null, start: Day): string {
+  const sums = additiveOf(columns).map(({ id }, at) => {
+    const name = identifier(id);
+    return `,
+    sum(${name}) as s${at}, sum(abs(${name}::double)) as g${at}, count(*) filter (where ${name} <> 0) as z${at}`;
+  });
+  return `create or replace temp table ${staging.totals} as
+select
+    ${WINDOW},
+    ${PART},
+    ${periodOf(grain, start)} as p,
+    count(*) as n${sums.join('')}
+from ${staging.typed}
+group by all`;
+}
+
 /**
- * Per window and part of `typed` the exact sums and the sums of magnitudes of its additive metrics, as lists in configured
- * order: of every row of every window, or of the distinct rows of one.
+ * Per window and part in `totals` the exact sums and the sums of magnitudes of its additive metrics, as lists in configured
+ * order, and of how many values they are.
  */
-export function sumMetrics(columns: Columns, of: 'every row' | number): string {
+export function sumParts(columns: Columns): string {
+  const metrics = additiveOf(columns);
+  const each = (sum: (at: number) => string): string => metrics.map((_, at) => sum(at)).join(', ');
+  return `select
+    ${WINDOW} as window_no,
+    ${PART} as part_no,
+    [${each((at) => `sum(s${at})::varchar`)}]::varchar[] as sums,
+    [${each((at) => `sum(g${at})`)}]::double[] as magnitudes,
+    [${each((at) => `sum(z${at})`)}]::varchar[] as non_zero
+from ${staging.totals}
+group by ${WINDOW}, ${PART}`;
+}
+
+/** The same for the distinct rows of one window of `typed`. */
+export function sumDistinct(columns: Columns, windowNo: number): string {
   const metrics = additiveOf(columns).map(({ id }) => identifier(id));
   const key = [...columns.dimensions.map(identifier), 'attr_dependency'];
-  const from =
-    of === 'every row'
-      ? staging.typed
-      : `(select distinct ${[WINDOW, PART, ...key, ...metrics].join(', ')} from ${staging.typed} where ${WINDOW} = ${of})`;
   return `select
     ${WINDOW} as window_no,
     ${PART} as part_no,
     [${metrics.map((name) => `sum(${name})::varchar`).join(', ')}]::varchar[] as sums,
     [${metrics.map((name) => `sum(abs(${name}::double))`).join(', ')}]::double[] as magnitudes,
     [${metrics.map((name) => `count(*) filter (where ${name} <> 0)`).join(', ')}]::varchar[] as non_zero
-from ${from}
+from (select distinct ${[WINDOW, PART, ...key, ...metrics].join(', ')} from ${staging.typed} where ${WINDOW} = ${windowNo})
 group by ${WINDOW}, ${PART}`;
 }
 
@@ -176,12 +235,16 @@ from ${staging.typed}
 where ${WINDOW} = ${windowNo} and ${PART} = ${partNo}`;
 }
 
-/** Rows per window and period of `typed`; `start` is the first day of a report without a date dimension. */
-export function countPeriods(grain: DateDimension | null, start: Day): string {
-  return `select ${WINDOW} as window_no, ${periodOf(grain, start)} as start_day, count(*) as rows
-from ${staging.typed}
+/** Rows per window and period in `totals`. */
+export const countPeriods = `select ${WINDOW} as window_no, p as start_day, sum(n)::bigint as rows
+from ${staging.totals}
 group by 1, 2`;
-}
+
+/** Windows with a period in `totals` that begins outside their days. */
+export const windowsOutside = `select distinct t.${WINDOW} as window_no
+from ${staging.totals} as t
+join ${staging.windows} as w on w.window_no = t.${WINDOW}
+where t.p < w.start_day or t.p >= w.end_day`;
 
 /** Windows that hold a row outside their days, with one such date. */
 export function rowsOutside(grain: DateDimension): string {

@@ -9,24 +9,33 @@ import type { Reject } from '../warehouse/rejects.ts';
 import { dayShape } from '../warehouse/shapes.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { subjectOf } from './check.ts';
-import type { ColumnAnswers, ColumnPart } from './column-answers.ts';
+import type { ColumnAnswer, ColumnAnswers } from './column-answers.ts';
 import type { Sound } from './judge-answers.ts';
 import { hasOddTexts, resolveTexts } from './resolve-texts.ts';
-import { emptyTyped, insertColumns, staging, stagedRows } from './staging-sql.ts';
+import { columnRows, dropTyped, staging, stagedRows, typedColumns, typedRows } from './staging-sql.ts';
 import type { Target } from './target.ts';
 import { rejectedRows, typeRows } from './typing-sql.ts';
+import { withholds } from './withheld.ts';
 
 export interface Staged {
   /** The columns of `typed`, as wide as the batch needs them. */
   readonly columns: Target['columns'];
-  /** Whether no part of any window had content; there is nothing to check then. */
-  readonly isEmpty: boolean;
-  /** Whether `staged` holds rows as text, as they came. */
-  readonly hasTexts: boolean;
-  /** Of windows that were read into columns: the weekday their weeks begin with, where they have one. */
-  readonly weekStarts: ReadonlyMap<number, WeekStart>;
+  /** A query for the rows of some windows, each with at least one. */
+  readonly rowsOf: (windowNos: readonly number[]) => string;
+  /** Removes `typed`, which is a table or a view: neither can take the other's place. */
+  readonly drop: string;
+  /** Set for a batch that was read into columns: what its reader saw besides. */
+  readonly seen: Seen | null;
   /** By window, the rows that could not be stored exactly. */
   readonly rejects: ReadonlyMap<number, Rejects>;
+}
+
+/** What the column reader saw of the rows while it read them. */
+export interface Seen {
+  /** The weekday that a window's weeks begin with, where it has one. */
+  readonly weekStarts: ReadonlyMap<number, WeekStart>;
+  /** Windows whose rows did not come in the order of their dates. */
+  readonly outOfOrder: ReadonlySet<number>;
 }
 
 export interface Rejects {
@@ -45,41 +54,59 @@ type RejectRow = z.infer<typeof rejectRow>;
 /** Reasons named in one message; the others are in `ripen.rejected_rows`. */
 const EXAMPLES = 3;
 
-/** Fills `typed`; the slice's table is not touched. */
-export async function stageBatch(
+/** Fills `typed` with rows that SQL has to read; the slice's table is not touched. */
+export async function stageTexts(warehouse: Warehouse, sound: readonly Sound[], target: Target): Promise<Staged> {
+  await nameWindows(warehouse, sound);
+  const filled = sound.filter(({ paths }) => paths.length > 0);
+  const rowsOf = typedRows;
+  if (filled.length === 0) {
+    await warehouse.run(typedColumns('view', target.table, target.columns, []));
+    const seen = { weekStarts: new Map<number, WeekStart>(), outOfOrder: new Set<number>() };
+    return { columns: target.columns, rowsOf, drop: dropTyped.view, seen, rejects: new Map() };
+  }
+  await nameAnswers(warehouse, filled);
+  return { ...(await typeTexts(warehouse, filled, target)), rowsOf, drop: dropTyped.table, seen: null };
+}
+
+/** Makes `typed` a view of rows that lie in columns already; the slice's table is not touched. */
+export async function stageColumns(
   warehouse: Warehouse,
   sound: readonly Sound[],
-  read: ColumnAnswers,
+  read: Pick<ColumnAnswers, 'of'>,
   target: Target,
 ): Promise<Staged> {
-  const unread = sound.filter(({ spooled, paths }) => !read.parts.has(spooled) && paths.length > 0);
-  await nameAnswers(warehouse, sound);
-  const texts = unread.length === 0 ? null : await stageTexts(warehouse, unread, target);
-  // Without texts the columns of the slice's table are those of `typed`.
-  if (texts === null) await warehouse.run(emptyTyped(target.table));
-  const { columns, rejects } = texts ?? { columns: target.columns, rejects: new Map<number, Rejects>() };
+  const { columns, table } = target;
+  await nameWindows(warehouse, sound);
   const parts = sound.flatMap(({ spooled, windowNo }) =>
-    (read.parts.get(spooled) ?? []).map(({ file, rows, partNo, weekStartsOn }) => ({
-      file,
-      rows,
-      partNo,
-      weekStartsOn,
-      windowNo,
-    })),
+    (read.of(spooled) ?? []).flatMap((part, partNo) =>
+      part === null || part.rows === 0 ? [] : [{ ...part, partNo, windowNo }],
+    ),
   );
-  const filled = parts.filter(({ rows }) => rows > 0);
-  if (filled.length > 0) await warehouse.run(insertColumns(columns, filled));
+  // Of values that are withheld some are to be changed yet.
+  const isChanged = withholds(target.slice);
+  await warehouse.run(typedColumns(isChanged ? 'table' : 'view', table, columns, parts));
   return {
     columns,
-    rejects,
-    isEmpty: texts === null && filled.length === 0,
-    hasTexts: texts !== null,
-    weekStarts: weekStartsIn(filled),
+    rowsOf: (windowNos) =>
+      isChanged
+        ? typedRows(windowNos)
+        : columnRows(
+            columns,
+            parts.filter(({ windowNo }) => windowNos.includes(windowNo)),
+          ),
+    drop: isChanged ? dropTyped.table : dropTyped.view,
+    seen: {
+      weekStarts: weekStartsIn(parts),
+      outOfOrder: new Set(parts.flatMap(({ isOrdered, windowNo }) => (isOrdered ? [] : [windowNo]))),
+    },
+    rejects: new Map(),
   };
 }
 
 /** The weekday of each window all of whose parts agree on one that weeks can begin with. */
-function weekStartsIn(parts: readonly (ColumnPart & { readonly windowNo: number })[]): Map<number, WeekStart> {
+function weekStartsIn(
+  parts: readonly (Pick<ColumnAnswer, 'weekStartsOn'> & { readonly windowNo: number })[],
+): Map<number, WeekStart> {
   const found = new Map<number, Set<number | null>>();
   for (const { windowNo, weekStartsOn } of parts) {
     found.set(windowNo, (found.get(windowNo) ?? new Set()).add(weekStartsOn));
@@ -92,8 +119,7 @@ function weekStartsIn(parts: readonly (ColumnPart & { readonly windowNo: number 
   );
 }
 
-/** Fills `typed` with the rows that SQL has to read. */
-async function stageTexts(
+async function typeTexts(
   warehouse: Warehouse,
   unread: readonly Sound[],
   target: Target,
@@ -117,24 +143,27 @@ function widened(target: Target, types: ReadonlyMap<string, ColumnType>): Target
   return target.columns.metrics.map((metric) => ({ ...metric, type: types.get(metric.id) ?? metric.type }));
 }
 
-async function nameAnswers(warehouse: Warehouse, sound: readonly Sound[]): Promise<void> {
-  const answers = sound.flatMap(({ paths, windowNo }) =>
-    paths.map(({ path, partNo }) => ({ path, window_no: windowNo, part_no: partNo })),
-  );
+async function nameWindows(warehouse: Warehouse, sound: readonly Sound[]): Promise<void> {
   const windows = sound.map(({ spooled, windowNo }) => ({
     window_no: windowNo,
     start_day: spooled.window.replaced.start,
     end_day: spooled.window.replaced.end,
   }));
   await warehouse.run(
-    `create or replace temp table ${staging.answers} as
-     select unnest(from_json($1::json, '[{"path":"VARCHAR","window_no":"INTEGER","part_no":"INTEGER"}]'), recursive := true)`,
-    [JSON.stringify(answers)],
-  );
-  await warehouse.run(
     `create or replace temp table ${staging.windows} as
      select unnest(from_json($1::json, '[{"window_no":"INTEGER","start_day":"DATE","end_day":"DATE"}]'), recursive := true)`,
     [JSON.stringify(windows)],
+  );
+}
+
+async function nameAnswers(warehouse: Warehouse, sound: readonly Sound[]): Promise<void> {
+  const answers = sound.flatMap(({ paths, windowNo }) =>
+    paths.map(({ path, partNo }) => ({ path, window_no: windowNo, part_no: partNo })),
+  );
+  await warehouse.run(
+    `create or replace temp table ${staging.answers} as
+     select unnest(from_json($1::json, '[{"path":"VARCHAR","window_no":"INTEGER","part_no":"INTEGER"}]'), recursive := true)`,
+    [JSON.stringify(answers)],
   );
 }
 

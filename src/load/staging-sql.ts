@@ -19,8 +19,10 @@ export const staging = {
   windows: '"ripen windows"',
   /** A view: every row as text, as it came, beside WINDOW, PART and `_extra`. */
   staged: '"ripen staged"',
-  /** Every row in the types of the slice, beside WINDOW, PART and ODD. */
+  /** Every row in the types of the slice, beside WINDOW, PART and ODD; a view where the rows lie in columns. */
   typed: '"ripen typed"',
+  /** Rows and totals of `typed` per WINDOW, PART and period: what proof, ledger and restatements are made of. */
+  totals: '"ripen totals"',
   /** What became of texts in an unusual form: metric, text, plain. */
   plainTexts: '"ripen plain texts"',
   /** Texts that are no numbers: metric, text, reason. */
@@ -108,25 +110,56 @@ function jsonPointer(key: string): string {
   return `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
 }
 
-/** An empty `typed`, with the columns of the slice's table. */
-export function emptyTyped(table: string): string {
-  return `create or replace temp table ${staging.typed} as
-select 0 as ${WINDOW}, 0 as ${PART}, * exclude ("_load_id"), false as ${ODD} from ${table} limit 0`;
+/** One part of a window whose rows lie in a Parquet file. */
+export interface ColumnFile {
+  readonly file: string;
+  readonly windowNo: number;
+  readonly partNo: number;
 }
 
-/** Adds the rows of Parquet files, each of one part, to `typed`, whose columns may be wider. */
-export function insertColumns(
-  columns: Columns,
-  parts: readonly { readonly file: string; readonly windowNo: number; readonly partNo: number }[],
-): string {
+/**
+ * The rows of Parquet files, each of one part, as `typed` has them; in the types of the slice's table, which may have become
+ * wider since. One scan over a list of files: a union of as many scans takes twice the time to insert.
+ */
+export function columnRows(columns: Columns, files: readonly ColumnFile[]): string {
   const values = [
     ...columns.dimensions.map(identifier),
-    ...columns.metrics.map(({ id, type }) => `cast(${identifier(id)} as ${formatColumnType(type)})`),
+    ...columns.metrics.map(
+      ({ id, type }) => `cast(${identifier(id)} as ${formatColumnType(type)}) as ${identifier(id)}`,
+    ),
   ];
-  const selects = parts.map(
-    ({ file, windowNo, partNo }) =>
-      `select ${windowNo}, ${partNo}, ${values.join(', ')}, json("attr_dependency"), null::JSON, false
-from read_parquet(${literal(file)}, hive_partitioning = false)`,
-  );
-  return `insert into ${staging.typed}\n${selects.join('\nunion all\n')}`;
+  const numbers = (of: (each: ColumnFile) => number): string => `[${files.map(of).join(', ')}][file_index::bigint + 1]`;
+  return `select
+    ${numbers(({ windowNo }) => windowNo)}::integer as ${WINDOW},
+    ${numbers(({ partNo }) => partNo)}::integer as ${PART},
+    ${values.join(',\n    ')},
+    json("attr_dependency") as "attr_dependency",
+    null::JSON as "_extra",
+    false as ${ODD}
+from read_parquet([${files.map(({ file }) => literal(file)).join(', ')}], hive_partitioning = false)`;
+}
+
+/** `typed`, of rows that lie in columns or, without files, of none. */
+export function typedColumns(
+  as: keyof typeof dropTyped,
+  table: string,
+  columns: Columns,
+  files: readonly ColumnFile[],
+): string {
+  const rows =
+    files.length > 0
+      ? columnRows(columns, files)
+      : `select 0 as ${WINDOW}, 0 as ${PART}, * exclude ("_load_id"), false as ${ODD} from ${table} limit 0`;
+  return `create or replace temp ${as} ${staging.typed} as\n${rows}`;
+}
+
+/** Removes `typed`. */
+export const dropTyped = {
+  table: `drop table if exists ${staging.typed}`,
+  view: `drop view if exists ${staging.typed}`,
+} as const;
+
+/** The rows of some windows of `typed`. */
+export function typedRows(windowNos: readonly number[]): string {
+  return `select * from ${staging.typed} where ${WINDOW} in (${windowNos.join(', ')})`;
 }

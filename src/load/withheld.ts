@@ -6,6 +6,7 @@
  */
 
 import { endOf } from '../model/period.ts';
+import type { Slice } from '../model/slice.ts';
 import type { Window } from '../model/window.ts';
 import { identifier } from '../warehouse/quoting.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -13,15 +14,19 @@ import { sinceDay } from './replacing-sql.ts';
 import { staging, WINDOW } from './staging-sql.ts';
 import type { Target } from './target.ts';
 
-/** Turns the withheld zeros of a window in `typed` into NULL; does nothing for slices that ask for immature values. Any other word
- * for the parameter is taken to withhold, as `mature` does. */
+/** Whether a slice does not ask for immature values; any other word for the parameter is taken to withhold, as `mature` does. */
+export function withholds({ parameters }: Slice): boolean {
+  return (parameters['cohort_maturity'] ?? 'immature') !== 'immature';
+}
+
+/** Turns the withheld zeros of a window in `typed` into NULL; does nothing for slices that ask for immature values. */
 export async function blankWithheld(
   warehouse: Warehouse,
   target: Target,
   of: { readonly window: Window; readonly windowNo: number; readonly fetchedAt: Date },
 ): Promise<void> {
   const { slice } = target;
-  if ((slice.parameters['cohort_maturity'] ?? 'immature') === 'immature') return;
+  if (!withholds(slice)) return;
   for (const { id, cohortMs } of target.metrics) {
     if (cohortMs === null) continue;
     const incomplete = of.window.periods.find(

@@ -2,7 +2,8 @@
 
 import { asFailure, Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
-import { load, type Loaded, type LoadRequest } from '../load/load.ts';
+import { load } from '../load/load.ts';
+import type { Loaded, LoadRequest } from '../load/load-request.ts';
 import type { LoadResult, LoadWarning } from '../load/load-result.ts';
 import { labelOf, type Window } from '../model/window.ts';
 import type { SlicePlan } from '../plan/plan.ts';

@@ -41,7 +41,7 @@ export async function replayWindows(
       // Whatever was archived had been accepted, losses too.
       acceptLoss: true,
       // What it would write beside the archive is not the archive's.
-      columnReader: null,
+      columns: null,
     };
     const spooled = batch.windows.map((window) => spooledFrom(window, slice));
     const outcome = await loadBatch(spooled, { ...request, target: { ...target, slice: asked } });

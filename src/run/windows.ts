@@ -7,8 +7,9 @@
 
 import type { Config } from '../config/config.ts';
 import { Failure } from '../errors.ts';
-import { extract, type Asking, type Missed, type PartAnswers } from '../extract/extract.ts';
-import type { LoadRequest } from '../load/load.ts';
+import { extract, type Asking, type Extraction, type Missed, type PartAnswers } from '../extract/extract.ts';
+import type { ColumnAnswers } from '../load/column-answers.ts';
+import type { LoadRequest } from '../load/load-request.ts';
 import { readKnownValues } from '../load/known-values.ts';
 import type { LoadResult, Shortfall } from '../load/load-result.ts';
 import type { Target } from '../load/target.ts';
@@ -18,14 +19,16 @@ import type { Slice } from '../model/slice.ts';
 import { labelOf, windowOf, type Window } from '../model/window.ts';
 import { splitByPeriods, splitParts } from '../plan/split.ts';
 import { archiveLoaded } from './archive.ts';
-import type { Service } from '../service/service.ts';
+import type { SavedBody, Service } from '../service/service.ts';
 import type { Spool, Spooled } from '../spool/spool.ts';
 import { learnMaxDays, relaxMaxDays } from '../warehouse/ledger.ts';
+import { divisionsOf, withoutProgress, type Division } from './division.ts';
 import { isWhole, stopSumming, suspectedBy } from './odd-metrics.ts';
 import { loadBatch, recordFailed, recordLoaded, warn, type Outcomes } from './outcome.ts';
 import { WindowSizes } from './window-sizes.ts';
 
 export interface WindowRun extends Omit<LoadRequest, 'target'>, Outcomes {
+  readonly columns: ColumnAnswers;
   readonly config: Pick<Config, 'archiveMs'>;
   readonly service: Service;
   readonly spool: Spool;
@@ -52,9 +55,13 @@ export async function runWindows(windows: readonly Window[], run: WindowRun): Pr
   const signal = AbortSignal.any([run.signal, stop.signal]);
   const tracked = { ...run, queue, sizes: new WindowSizes(), divisions: new Map<Part, Division>() };
   try {
-    for await (const batch of extract(queue, { ...run, signal })) {
+    const isArchived = run.config.archiveMs !== null;
+    const read: Extraction['read'] = async (window, pages) => readColumns(window, pages, run);
+    for await (const batch of extract(queue, { ...run, signal, read, isArchived })) {
       for (const miss of batch.missed) await afterMiss(miss, tracked, stop);
       for (const { slice, requests } of batch.asked) run.record.asked(slice, requests);
+      const trouble = run.columns.takeTrouble();
+      if (trouble !== null) await warn(trouble, null, run);
       run.checkClock();
       const results = await loadCurrent(batch.spooled, run);
       const kept = new Set<Spooled['answers'][number]>();
@@ -63,6 +70,7 @@ export async function runWindows(windows: readonly Window[], run: WindowRun): Pr
       }
       await archiveLoaded(batch.spooled, results, run);
       const done = batch.spooled.flatMap(({ answers }) => answers.filter((answer) => !kept.has(answer)));
+      await run.columns.discard(done);
       await run.spool.discard({ answers: done });
     }
     for (const { slice, fingerprint } of run.targets.values()) {
@@ -75,17 +83,18 @@ export async function runWindows(windows: readonly Window[], run: WindowRun): Pr
   }
 }
 
+/** Reads an answer into the columns of its slice as they are now. */
+async function readColumns(window: Window, pages: readonly SavedBody[], run: WindowRun): Promise<boolean> {
+  const target = run.targets.get(window.slice.name);
+  if (target === undefined || target.fingerprint !== window.fingerprint) return false;
+  return run.columns.read(pages, target.columns);
+}
+
 interface TrackedRun extends WindowRun {
   readonly queue: Asking[];
   readonly sizes: WindowSizes;
   /** By part, the division it came from. */
   readonly divisions: Map<Part, Division>;
-}
-
-/** A part that fell short, and the two that took its place. */
-interface Division {
-  readonly shortfall: Shortfall;
-  readonly halves: readonly Part[];
 }
 
 /** Loads a batch, but for windows of a meaning that is no longer the target's. */
@@ -142,7 +151,7 @@ async function afterLoad(
     }
     case 'split': {
       const spooled = batch.find((each) => each.window === window);
-      const hopeless = window.periods.length > 1 ? null : withoutProgress(result, run);
+      const hopeless = window.periods.length > 1 ? null : withoutProgress(result, run.divisions);
       const odd = isWhole(result, hopeless !== null) ? suspectedBy(result) : [];
       const target = run.targets.get(window.slice.name);
       if (odd.length > 0 && spooled !== undefined && target !== undefined) {
@@ -188,26 +197,6 @@ function provenAnswers(
         : [[part, { ...answer, requestedAt, receivedAt }] as const];
     }),
   );
-}
-
-/**
- * Why dividing parts once more cannot help, as a clause: the halves of one of them brought no more rows than it had, and came
- * no nearer to the totals.
- */
-function withoutProgress({ shortfalls, rows }: Split, { divisions }: TrackedRun): string | null {
-  for (const [part, { isCut, isAssumed }] of shortfalls) {
-    const division = divisions.get(part);
-    if (division === undefined || isCut) continue;
-    const { shortfall, halves } = division;
-    const brought = halves.reduce((sum, half) => sum + (rows.get(half) ?? 0), 0);
-    const isNearer = [...shortfall.differences].some(([metric, before]) => {
-      const away = halves.reduce((sum, half) => sum + (shortfalls.get(half)?.differences.get(metric) ?? 0), 0);
-      return away < before;
-    });
-    // A sum of what does not add up comes nearer by chance.
-    if ((isAssumed || !isNearer) && brought <= shortfall.rows) return 'dividing it brought no more rows';
-  }
-  return null;
 }
 
 type Split = Extract<LoadResult, { readonly kind: 'split' }>;
@@ -278,16 +267,4 @@ async function split(
   run.emit({ type: 'window_split', ...where, into: divided.parts.length });
   run.queue.unshift({ window: divided, answered, whole });
   return true;
-}
-
-/** By part that was divided, the two that stand in its place; every other part is the very same value as before. */
-function divisionsOf(before: Window, divided: Window): Map<Part, readonly Part[]> {
-  const divisions = new Map<Part, readonly Part[]>();
-  let at = 0;
-  for (const part of before.parts) {
-    const isSame = divided.parts[at] === part;
-    if (!isSame) divisions.set(part, divided.parts.slice(at, at + 2));
-    at += isSame ? 1 : 2;
-  }
-  return divisions;
 }

@@ -6,7 +6,6 @@
  * as long as the disk can remove one.
  */
 
-import { createHash, type Hash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
@@ -37,12 +36,11 @@ export async function saveBody(
 ): Promise<SavedBody> {
   const encoding = encodingOf(answer);
   const gauge = new PlainGauge(maxPlainBytes, secrets);
-  const hash = createHash('sha256');
   const saved = { bytes: 0 };
   const file = await onDisk(path, () => open(path, 'w', FILE_MODE));
   try {
     try {
-      await drain(answer, file, path, hash, saved, gauge);
+      await drain(answer, file, path, saved, gauge);
     } finally {
       await onDisk(path, () => file.close());
     }
@@ -54,7 +52,6 @@ export async function saveBody(
           encoding,
           bytes: saved.bytes,
           plainBytes: gauge.bytes,
-          sha256: hash.digest('hex'),
           longNumbers: gauge.hasLongNumbers,
           pagination: gauge.pagination,
         },
@@ -77,13 +74,11 @@ async function drain(
   answer: Answer,
   file: FileHandle,
   path: string,
-  hash: Hash,
   saved: { bytes: number },
   gauge: PlainGauge,
 ): Promise<void> {
   async function* saving(): AsyncGenerator<Buffer, void> {
     for await (const chunk of answer.chunks) {
-      hash.update(chunk);
       saved.bytes += chunk.length;
       await onDisk(path, () => writeAll(file, chunk));
       yield chunk;
@@ -157,12 +152,10 @@ async function isUsualGzip({ path, bytes, plainBytes }: SavedBody): Promise<bool
  */
 async function rewritePlain(body: SavedBody, skipped: number, mode: number): Promise<SavedBody> {
   const unfinished = `${body.path}.plain`;
-  const hash = createHash('sha256');
   let bytes = 0;
   const mended = async function* (): AsyncGenerator<Buffer, void> {
     const chunks = decoded(createReadStream(body.path), body.encoding);
     for await (const piece of plainPieces(chunks, skipped)) {
-      hash.update(piece);
       bytes += piece.length;
       yield piece;
     }
@@ -174,7 +167,7 @@ async function rewritePlain(body: SavedBody, skipped: number, mode: number): Pro
     await rm(unfinished, { force: true }).catch(() => {});
     throw error;
   }
-  return { ...body, encoding: 'identity', bytes, plainBytes: bytes, sha256: hash.digest('hex') };
+  return { ...body, encoding: 'identity', bytes, plainBytes: bytes };
 }
 
 async function* plainPieces(chunks: AsyncIterable<Buffer>, skipped: number): AsyncGenerator<Buffer, void> {

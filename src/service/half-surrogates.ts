@@ -21,6 +21,11 @@ export class HalfSurrogates {
     return this.#hasFound;
   }
 
+  /** Whether what came ended in what may be the beginning of a half. */
+  get isOpen(): boolean {
+    return this.#held !== '';
+  }
+
   /** Takes the next piece; returns what is decided of the text so far. */
   take(piece: string): string {
     const text = this.#held + piece;

@@ -14,10 +14,21 @@ const HEAD_BYTES = 1024;
  * A bare number of 16 or more characters, hence every one with 16 or more significant digits, which a double may not
  * carry. Matches inside strings too: a false alarm costs a slower load, a miss costs digits.
  */
-const LONG_NUMBER = /[:,[]\s*-?\d[\d.eE+-]{15,}/;
-const NUMBER_CHARACTERS = '0123456789.eE+-';
-const BLANKS = ' \t\r\n';
-const NUMBER_STARTS = ':,[';
+const LONG_NUMBER_LENGTH = 16;
+const BACKSLASH = 0x5c;
+
+/** 1 for the characters of a number, 2 for blanks, 4 for what a bare number can stand behind. */
+const NUMBER = 1;
+const BLANK = 2;
+const OPENER = 4;
+const kinds = new Uint8Array(256);
+for (const character of Buffer.from('0123456789.eE+-')) kinds[character] = NUMBER;
+for (const character of Buffer.from(' \t\r\n')) kinds[character] = BLANK;
+for (const character of Buffer.from(':,[')) kinds[character] = OPENER;
+/** A number begins with a digit, or with a sign before one. */
+const isStart = (byte: number, next: number): boolean => isDigit(byte) || (byte === MINUS && isDigit(next));
+const isDigit = (byte: number): boolean => byte >= 0x30 && byte <= 0x39;
+const MINUS = 0x2d;
 
 /** UTF-8's byte order mark, which says nothing and may stand before any text. */
 const MARK = Buffer.from([0xef, 0xbb, 0xbf]);
@@ -33,8 +44,8 @@ export class PlainGauge {
   #first: string | null = null;
   #last: string | null = null;
   #hasLongNumbers = false;
-  /** The beginning of a number that the last chunk may have cut. */
-  #carry = '';
+  /** The end of the last chunk, from what may stand before a number that it cut. */
+  #carry: Buffer = Buffer.alloc(0);
 
   constructor(maxBytes: number, secrets: readonly Secret[]) {
     this.#maxBytes = maxBytes;
@@ -93,36 +104,48 @@ export class PlainGauge {
       this.#headBytes += part.length;
     }
     // One character a byte: numbers and blanks are ASCII, and no part of another character looks like them.
-    const text = chunk.toString('latin1');
-    this.#first ??= /[^ \t\r\n\u00ef\u00bb\u00bf]/.exec(text)?.[0] ?? null;
-    this.#last = lastNonBlank(text) ?? this.#last;
-    this.#halves.take(text);
-    if (!this.#hasLongNumbers) this.#search(this.#carry + text);
+    this.#first ??= /[^ \t\r\n\u00ef\u00bb\u00bf]/.exec(chunk.toString('latin1'))?.[0] ?? null;
+    const end = skipBack(chunk, chunk.length, BLANK);
+    if (end > 0) this.#last = String.fromCharCode(chunk[end - 1] ?? 0);
+    if (this.#halves.isOpen || chunk.includes(BACKSLASH)) this.#halves.take(chunk.toString('latin1'));
+    if (!this.#hasLongNumbers) this.#search(this.#carry.length === 0 ? chunk : Buffer.concat([this.#carry, chunk]));
   }
 
-  #search(text: string): void {
-    this.#hasLongNumbers = LONG_NUMBER.test(text);
-    this.#carry = this.#hasLongNumbers ? '' : unfinishedNumber(text);
+  #search(bytes: Buffer): void {
+    this.#hasLongNumbers = hasLongNumber(bytes);
+    this.#carry = this.#hasLongNumbers ? Buffer.alloc(0) : Buffer.from(unfinishedNumber(bytes));
   }
 }
 
-function lastNonBlank(text: string): string | null {
-  const end = skipBack(text, text.length, BLANKS);
-  return end === 0 ? null : text.charAt(end - 1);
+/** Looks at one byte in so many, as every run of that many bytes holds one of them. */
+function hasLongNumber(bytes: Buffer): boolean {
+  for (let at = LONG_NUMBER_LENGTH - 1; at < bytes.length; at += LONG_NUMBER_LENGTH) {
+    if (kinds[bytes[at] ?? 0] !== NUMBER) continue;
+    const start = skipBack(bytes, at, NUMBER);
+    let end = at + 1;
+    while (end < bytes.length && kinds[bytes[end] ?? 0] === NUMBER) end += 1;
+    if (end - start >= LONG_NUMBER_LENGTH && isBareNumber(bytes, start)) return true;
+    // The next byte to look at is the first that this run does not hold.
+    at += Math.floor((end - at - 1) / LONG_NUMBER_LENGTH) * LONG_NUMBER_LENGTH;
+  }
+  return false;
 }
 
-/** The number that the end of the text may have cut, with the character before it and without blanks between. */
-function unfinishedNumber(text: string): string {
-  const start = skipBack(text, text.length, NUMBER_CHARACTERS);
-  const before = skipBack(text, start, BLANKS);
-  const opener = before === 0 ? '' : text.charAt(before - 1);
-  return opener !== '' && NUMBER_STARTS.includes(opener) ? opener + text.slice(start) : '';
+function isBareNumber(bytes: Buffer, start: number): boolean {
+  const before = skipBack(bytes, start, BLANK);
+  return kinds[bytes[before - 1] ?? 0] === OPENER && isStart(bytes[start] ?? 0, bytes[start + 1] ?? 0);
 }
 
-/** The position after the last character before `end` that is not one of `characters`; 0 when all are. */
-function skipBack(text: string, end: number, characters: string): number {
+/** The number that the end of the bytes may have cut, from the character before it on. */
+function unfinishedNumber(bytes: Buffer): Buffer {
+  const before = skipBack(bytes, skipBack(bytes, bytes.length, NUMBER), BLANK);
+  return kinds[bytes[before - 1] ?? 0] === OPENER ? bytes.subarray(before - 1) : bytes.subarray(bytes.length);
+}
+
+/** The position after the last byte before `end` that is not of a kind; 0 when all are. */
+function skipBack(bytes: Buffer, end: number, kind: number): number {
   let position = end;
-  while (position > 0 && characters.includes(text.charAt(position - 1))) position -= 1;
+  while (position > 0 && kinds[bytes[position - 1] ?? 0] === kind) position -= 1;
   return position;
 }
 
@@ -135,26 +158,41 @@ const MEMBER = /(?<!\\)"pagination"\s*:\s*/g;
 class PaginationScan {
   readonly #head: Buffer[] = [];
   #headBytes = 0;
-  #tail: Buffer[] = [];
-  #tailBytes = 0;
+  /** A ring, made when the document has become longer than its head. */
+  #tail: Buffer | null = null;
+  #seen = 0;
 
   /** Takes the next plain bytes. */
   see(chunk: Buffer): void {
     if (this.#headBytes < END_BYTES) {
       // Copies: slices would keep the memory of whole chunks.
-      this.#head.push(Buffer.from(chunk.subarray(0, END_BYTES - this.#headBytes)));
-      this.#headBytes += chunk.length;
+      const part = Buffer.from(chunk.subarray(0, END_BYTES - this.#headBytes));
+      this.#head.push(part);
+      this.#headBytes += part.length;
     }
-    this.#tail.push(Buffer.from(chunk.subarray(Math.max(0, chunk.length - END_BYTES))));
-    this.#tailBytes += chunk.length;
-    while (this.#tail.length > 1 && this.#tailBytes - (this.#tail[0]?.length ?? 0) >= END_BYTES) {
-      this.#tailBytes -= this.#tail.shift()?.length ?? 0;
+    if (this.#seen + chunk.length > END_BYTES) this.#keepTail(chunk);
+    this.#seen += chunk.length;
+  }
+
+  #keepTail(chunk: Buffer): void {
+    if (this.#tail === null) {
+      this.#tail = Buffer.alloc(END_BYTES);
+      // What came so far is all in the head.
+      Buffer.concat(this.#head).subarray(0, this.#seen).copy(this.#tail);
     }
+    const from = Math.max(0, chunk.length - END_BYTES);
+    const at = (this.#seen + from) % END_BYTES;
+    const copied = chunk.copy(this.#tail, at, from);
+    chunk.copy(this.#tail, 0, from + copied);
   }
 
   /** What the document says of its pages, parsed; null when it says nothing. */
   get found(): unknown {
-    return paginationIn(Buffer.concat(this.#tail)) ?? paginationIn(Buffer.concat(this.#head)) ?? null;
+    const head = Buffer.concat(this.#head);
+    if (this.#tail === null) return paginationIn(head) ?? null;
+    const at = this.#seen % END_BYTES;
+    const tail = Buffer.concat([this.#tail.subarray(at), this.#tail.subarray(0, at)]);
+    return paginationIn(tail) ?? paginationIn(head) ?? null;
   }
 }
 

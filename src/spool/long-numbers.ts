@@ -96,6 +96,6 @@ async function rewritten(body: SavedBody): Promise<SavedBody> {
   else await pipeline(source, quoter, measuring, sink);
   await rename(unfinished, path);
   if (path !== body.path) await rm(body.path);
-  const { sha256, bytes } = measuring.measured();
-  return { path, encoding: 'identity', bytes, plainBytes: bytes, sha256, longNumbers: false };
+  const { bytes } = measuring.measured();
+  return { path, encoding: 'identity', bytes, plainBytes: bytes, longNumbers: false };
 }

@@ -6,7 +6,6 @@
  * answered alike all night long.
  */
 
-import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 
 import { Failure } from '../../src/errors.ts';
@@ -237,9 +236,8 @@ export function tinyService(night: TinyNight): TinyService {
       if (status !== 200) throw failureOf(status);
       const body = Buffer.from(JSON.stringify(document));
       await writeFile(saveAs, body);
-      const sha256 = createHash('sha256').update(body).digest('hex');
       const { length } = body;
-      return { path: saveAs, encoding: 'identity', bytes: length, plainBytes: length, sha256, longNumbers: false };
+      return { path: saveAs, encoding: 'identity', bytes: length, plainBytes: length, longNumbers: false };
     },
     filtersData: async ({ filters }): Promise<FiltersData> => {
       catalogs += 1;

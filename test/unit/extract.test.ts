@@ -34,7 +34,6 @@ const bodyAt = (path: string): SavedBody => ({
   bytes: 7,
   plainBytes: 7,
   encoding: 'identity',
-  sha256: '',
   longNumbers: false,
 });
 
@@ -93,6 +92,8 @@ async function extracted(
     maxConcurrency: 2,
     emit: () => {},
     signal,
+    read: async () => Promise.resolve(false),
+    isArchived: false,
   })) {
     batches.push(batch);
   }

@@ -14,12 +14,23 @@ import {
   recordRestatements,
   rowsOutside,
   sinceDay,
-  sumMetrics,
+  sumDistinct,
+  sumParts,
+  totalAfter,
   totalPeriods,
+  totalTyped,
   windowsOutOfOrder,
+  windowsOutside,
 } from '../../src/load/replacing-sql.ts';
 import { createTable, type Columns } from '../../src/load/slice-columns.ts';
-import { inspectDocuments, readDocuments, stagedRows } from '../../src/load/staging-sql.ts';
+import {
+  columnRows,
+  inspectDocuments,
+  readDocuments,
+  stagedRows,
+  typedColumns,
+  typedRows,
+} from '../../src/load/staging-sql.ts';
 import type { Target } from '../../src/load/target.ts';
 import {
   anyOdd,
@@ -31,6 +42,7 @@ import {
   rejectedRows,
   typeRows,
 } from '../../src/load/typing-sql.ts';
+import { addDays } from '../../src/model/calendar.ts';
 import { MONEY, parseColumnType } from '../../src/model/column-type.ts';
 import {
   AMOUNT,
@@ -58,11 +70,22 @@ const hourly: Target = {
   slice: slice({ ...target.slice, name: 'hourly', dimensions: ['hour'], grain: 'hour' }),
 };
 
+const later = { start: addDays(days.end, 7), end: addDays(days.end, 8) };
 const odd = new Set([COUNT, AMOUNT]);
 const rejecting = new Set([COUNT, RATIO]);
 const path = `/spool/it's here.json`;
 
-const inserted = { windowNo: 3, days, loadId: '42', collapse: false, isOrdered: true } as const;
+const inserted = {
+  rows: typedRows([1, 3]),
+  loadIds: [null, '41', null, '42'],
+  within: null,
+  collapse: false,
+  isOrdered: true,
+} as const;
+const files = [
+  { file: `/spool/it's here.parquet`, windowNo: 1, partNo: 0 },
+  { file: '/spool/b.parquet', windowNo: 3, partNo: 2 },
+] as const;
 
 /** Each built when its test runs. */
 const statements: Record<string, () => string> = {
@@ -71,6 +94,8 @@ const statements: Record<string, () => string> = {
   'inspect-documents': () => inspectDocuments,
   'staged-rows': () => stagedRows(columns),
   'staged-rows-with-extra-keys': () => stagedRows(withExtra),
+  'column-rows': () => columnRows(columns, files),
+  'typed-columns-of-no-rows': () => typedColumns('view', TABLE, columns, []),
   'any-odd': () => anyOdd,
   'odd-digits': () => oddDigits(columns) ?? '',
   'odd-texts': () => oddTexts(columns),
@@ -87,22 +112,25 @@ const statements: Record<string, () => string> = {
   'count-undated': () => countUndated(everyDate) ?? '',
   'duplicate-keys': () => duplicateKeys(columns),
   'rows-outside': () => rowsOutside('day'),
-  'sum-metrics': () => sumMetrics(columns, 'every row'),
-  'sum-metrics-of-distinct-rows': () => sumMetrics(columns, 3),
+  'sum-metrics': () => sumParts(columns),
+  'sum-metrics-of-distinct-rows': () => sumDistinct(columns, 3),
   'delete-days': () => deleteDays(TABLE, 'day', days),
   'delete-days-of-hours': () => deleteDays(TABLE, 'hour', days),
   'delete-days-without-a-date': () => deleteDays(TABLE, null, days),
   'insert-rows': () => insertRows(TABLE, columns, 'day', { ...inserted, isOrdered: false }),
   'insert-rows-in-order': () => insertRows(TABLE, columns, 'day', inserted),
   'windows-out-of-order': () => windowsOutOfOrder('day'),
-  'insert-rows-collapsed': () => insertRows(TABLE, columns, null, { ...inserted, collapse: true }),
+  'insert-rows-collapsed': () => insertRows(TABLE, columns, null, { ...inserted, collapse: true, within: days }),
   'count-unfit': () => countUnfit(columns.metrics, 3, insideDays('day', days)),
-  'count-periods': () => countPeriods('day', days.start),
-  'count-periods-of-hours': () => countPeriods('hour', days.start),
+  'count-periods': () => countPeriods,
+  'total-typed': () => totalTyped(columns, 'day', days.start),
+  'total-typed-of-hours': () => totalTyped(columns, 'hour', days.start),
+  'total-after': () => totalAfter(columns, [1, 3]),
+  'windows-outside': () => windowsOutside,
   'fraction-digits': () => fractionDigits(AMOUNT, 3, 1),
-  'total-periods': () => totalPeriods('before', TABLE, columns, 'day', days),
-  'total-periods-of-hours': () => totalPeriods('after', TABLE, columns, 'hour', days),
-  'record-restatements': () => recordRestatements(columns) ?? '',
+  'total-periods': () => totalPeriods('before', { table: TABLE, columns }, 'day', [days, later]),
+  'total-periods-of-hours': () => totalPeriods('after', { table: TABLE, columns }, 'hour', [days]),
+  'record-restatements': () => recordRestatements(columns, new Set()) ?? '',
   'final-view': () => finalView(target),
   'final-view-of-hours': () => finalView(hourly),
 };
@@ -117,7 +145,7 @@ describe('the generated statement', () => {
     expect(sinceDay('day', days.start)).toBe(`"day" >= DATE '2026-01-05'`);
     expect(sinceDay('hour', days.start)).toBe(`"hour" >= TIMESTAMP '2026-01-05'`);
     expect(sinceDay(null, days.start)).toBe('true');
-    expect(countPeriods(null, days.start)).toContain(`DATE '2026-01-05' as start_day`);
+    expect(totalTyped(columns, null, days.start)).toContain(`DATE '2026-01-05' as p`);
   });
 
   test('of the digits of odd texts does not exist for a slice whose metrics are all floating point', () => {
@@ -131,6 +159,6 @@ describe('the generated statement', () => {
 
   test('of restatements does not exist for a slice in which nothing adds up', () => {
     const none = { ...columns, metrics: columns.metrics.filter(({ additive }) => !additive) };
-    expect([recordRestatements(none), additiveOf(none)]).toEqual([null, []]);
+    expect([recordRestatements(none, new Set()), additiveOf(none)]).toEqual([null, []]);
   });
 });

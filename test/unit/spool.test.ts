@@ -23,7 +23,6 @@ const bodyAt = (name: string, encoding: SavedBody['encoding'] = 'identity'): Sav
   bytes: 2,
   plainBytes: 2,
   encoding,
-  sha256: '',
   longNumbers: true,
 });
 

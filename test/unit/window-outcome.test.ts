@@ -26,7 +26,6 @@ function spooledOn(first: string, next: string, plainBytes: number): Spooled {
     encoding: 'identity',
     bytes: plainBytes,
     plainBytes,
-    sha256: '',
     longNumbers: false,
     pagination: null,
   };
@@ -72,7 +71,7 @@ const request = (warehouse: Warehouse): Parameters<typeof loadBatch>[1] => ({
   runId: 'r',
   asOf: null,
   acceptLoss: false,
-  columnReader: null,
+  columns: null,
 });
 
 test('a batch of 2 windows that the engine has no memory for is read window by window', async () => {

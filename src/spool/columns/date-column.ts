@@ -51,6 +51,9 @@ export class DateColumn implements Column {
   #latestMs = -Infinity;
   /** The weekdays, 0 for Sunday, that labels of seven days begin with. */
   readonly weekStarts = new Set<number>();
+  /** Whether no date so far came after a later one. */
+  isOrdered = true;
+  #last = -Infinity;
   readonly #words: 1 | 2;
   readonly #labels = new TextDictionary();
   /** By label, in words of 32 bits. */
@@ -83,12 +86,21 @@ export class DateColumn implements Column {
       label = this.#labels.add(bytes.subarray(at, end + 1), hash, nothing);
     }
     if (this.#words === 1) {
-      this.#cells[row] = this.#values[label] ?? 0;
+      const value = this.#values[label] ?? 0;
+      this.#cells[row] = value;
+      this.#follow(value);
     } else {
-      this.#cells[row * 2] = this.#values[label * 2] ?? 0;
-      this.#cells[row * 2 + 1] = this.#values[label * 2 + 1] ?? 0;
+      const [low, high] = [this.#values[label * 2] ?? 0, this.#values[label * 2 + 1] ?? 0];
+      this.#cells[row * 2] = low;
+      this.#cells[row * 2 + 1] = high;
+      this.#follow(high * TWO_TO_32 + (low >>> 0));
     }
     return end + 1;
+  }
+
+  #follow(value: number): void {
+    if (value < this.#last) this.isOrdered = false;
+    this.#last = value;
   }
 
   /** Notes the value of the next label; false when it is no date. */

@@ -29,6 +29,8 @@ export interface ColumnsRead {
   readonly envelopes: readonly Envelope[];
   /** The first days, as `YYYY-MM-DD`, that the labels of the finest date dimension reach from and to; null without rows or dates. */
   readonly days: { readonly first: string; readonly last: string } | null;
+  /** Whether the rows came in the order of their finest dates; so do rows without any. */
+  readonly isOrdered: boolean;
   /** The weekday, 0 for Sunday, that all week labels of seven days begin with; null when they differ or there are none. */
   readonly weekStartsOn: number | null;
   /** By metric, the most digits after the point among its texts, as they were written. */

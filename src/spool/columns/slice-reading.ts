@@ -103,6 +103,7 @@ export class SliceReading implements RowSink {
       rows: this.#envelopes.reduce((sum, { rows }) => sum + rows, 0),
       envelopes: this.#envelopes,
       days: finest?.days ?? null,
+      isOrdered: finest?.isOrdered ?? true,
       weekStartsOn: weekStarts.length === 1 ? (weekStarts[0] ?? null) : null,
       fractionDigits: new Map(this.#numbers.map(({ name, fractionDigits }) => [name, fractionDigits])),
       parquetBytes: this.#file.finish(),

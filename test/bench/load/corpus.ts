@@ -1,15 +1,11 @@
-/** Report bodies on disk, made once: windows of 31 days, 8 dimensions, 12 metrics, with totals that are exactly right. */
+/** Reports made once: days of rows of 8 dimensions and 12 metrics, with totals that are exactly right, of which any period is put together. */
 
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, open, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
 
-import { addDays, day, daysIn, lastDay, type Day, type DayInterval } from '../../../src/model/calendar.ts';
+import { addDays, day, daysIn, type Day, type DayInterval } from '../../../src/model/calendar.ts';
 import { fraction, mix } from '../../../src/simulator/world/hash.ts';
 
-/** What ripen asks for first, of a slice it knows nothing of. */
-export const WINDOW_DAYS = 31;
 export const FIRST_DAY = day('2010-01-01');
 
 export const dimensions = [
@@ -47,93 +43,76 @@ const THOUSANDTHS = 1000;
 const APPS = 4;
 const NETWORKS = 20;
 const countries = ['US', 'DE', 'FR', 'BR', 'JP', 'IN', 'GB', 'MX', 'ES', 'IT', 'PL', 'SE'];
+/** Days that stand for all days by turns. */
+const TEMPLATES = 31;
+/** Stands where the date will, as wide as one. */
+const PLACEHOLDER = '##########';
+
+/** A day's rows without the brackets of their list, and the sums of its metrics in thousandths or as counts. */
+interface Template {
+  readonly rows: string;
+  readonly sums: Readonly<Record<string, string>>;
+}
 
 export interface Corpus {
+  /** Holds `templates.json`, which the report server reads. */
   readonly directory: string;
-  readonly windows: number;
-  /** Bodies that stand for all the windows by turns, before their dates are put in. */
-  readonly templates: number;
-  readonly rows: number;
-  readonly gzipBytes: number;
-  readonly plainBytes: number;
-  /** Compressed, one per window, in order. */
-  readonly files: readonly string[];
-  readonly days: DayInterval;
-}
-
-export interface CorpusRequest {
-  readonly directory: string;
-  readonly windows: number;
   readonly rowsPerDay: number;
+  readonly templates: readonly Template[];
 }
 
-const TEMPLATES = 4;
-const FASTEST = { level: 1 } as const;
-
-const compress = promisify(gzip);
-
-/** Writes the templates and one compressed body per window. */
-export async function makeCorpus({ directory, windows, rowsPerDay }: CorpusRequest): Promise<Corpus> {
+/** Writes the days that all reports are made of. */
+export async function makeCorpus(directory: string, rowsPerDay: number): Promise<Corpus> {
   await mkdir(directory, { recursive: true });
-  const templates = Array.from({ length: Math.min(TEMPLATES, windows) }, (_, seed) => templateOf(seed, rowsPerDay));
-  for (const [index, template] of templates.entries()) {
-    await writeFile(join(directory, `template.${index}.json`), template);
-  }
+  const templates = Array.from({ length: TEMPLATES }, (_, seed) => templateOf(seed, rowsPerDay));
+  await writeFile(join(directory, 'templates.json'), JSON.stringify(templates));
+  return { directory, rowsPerDay, templates };
+}
+
+/** The first so many days. */
+export function daysOf(count: number): DayInterval {
+  return { start: FIRST_DAY, end: addDays(FIRST_DAY, count) };
+}
+
+/** The same rows on disk, a file a month, for who needs no service: as report bodies, or a row a line. */
+export async function writeFiles(corpus: Corpus, days: number, as: 'bodies' | 'lines'): Promise<string[]> {
   const files: string[] = [];
-  let [gzipBytes, plainBytes] = [0, 0];
-  for (let window = 0; window < windows; window += 1) {
-    const plain = withDates(templates[window % templates.length] ?? '', addDays(FIRST_DAY, window * WINDOW_DAYS));
-    const body = await compress(plain, FASTEST);
-    const file = join(directory, `window.${window}.json.gz`);
-    await writeFile(file, body);
-    files.push(file);
-    gzipBytes += body.length;
-    plainBytes += plain.length;
+  const all = daysIn(daysOf(days));
+  for (let from = 0; from < all.length; from += TEMPLATES) {
+    const path = join(corpus.directory, `${as}.${days}.${from}.json`);
+    const file = await open(path, 'w');
+    if (as === 'bodies') await file.write('{"rows":[');
+    for (const [at, date] of all.slice(from, from + TEMPLATES).entries()) {
+      const rows = rowsOn(corpus, date, from + at);
+      if (as === 'lines') await file.write(`${rows.replaceAll('},{"attr', '}\n{"attr')}\n`);
+      else await file.write(at === 0 ? rows : `,${rows}`);
+    }
+    if (as === 'bodies') await file.write(']}');
+    await file.close();
+    files.push(path);
   }
+  return files;
+}
+
+function rowsOn({ templates }: Corpus, date: Day, index: number): string {
+  return (templates[index % TEMPLATES]?.rows ?? '').replaceAll(PLACEHOLDER, date);
+}
+
+function templateOf(seed: number, rowsPerDay: number): Template {
+  const sums = new Map<string, bigint>();
+  const rows = Array.from({ length: rowsPerDay }, (_, key) => rowOf(mix(seed, key), key, sums));
   return {
-    directory,
-    windows,
-    templates: templates.length,
-    rows: windows * WINDOW_DAYS * rowsPerDay,
-    gzipBytes,
-    plainBytes,
-    files,
-    days: daysOfWindows(windows),
+    rows: rows.join(','),
+    sums: Object.fromEntries(forms.map(([name]) => [name, String(sums.get(name) ?? 0n)])),
   };
 }
 
-/** The days that so many windows cover. */
-export function daysOfWindows(windows: number): DayInterval {
-  return { start: FIRST_DAY, end: addDays(FIRST_DAY, windows * WINDOW_DAYS) };
-}
-
-/** Days in a template are numbers of the same width as a date, so that a date can be written over them. */
-const placeholder = (index: number): string => `##########${index}`.slice(-10);
-
-function withDates(template: string, first: Day): string {
-  const days = daysIn({ start: first, end: addDays(first, WINDOW_DAYS) });
-  return template.replaceAll(
-    /#{8,9}(\d{1,2})/g,
-    (_, index: string) => days[Number(index)] ?? lastDay({ start: first, end: addDays(first, 1) }),
-  );
-}
-
-function templateOf(seed: number, rowsPerDay: number): string {
-  const sums = new Map<string, bigint>();
-  const rows: string[] = [];
-  for (let index = 0; index < WINDOW_DAYS; index += 1) {
-    for (let key = 0; key < rowsPerDay; key += 1) rows.push(rowOf(mix(mix(seed, index), key), index, key, sums));
-  }
-  const totals = forms.map(([name, form]) => `"${name}":${totalText(form, sums.get(name) ?? 0n)}`);
-  return `{"rows":[${rows.join(',')}],"totals":{${totals.join(',')}},"warnings":[],"pagination":null}`;
-}
-
-function rowOf(seed: number, index: number, key: number, sums: Map<string, bigint>): string {
+function rowOf(seed: number, key: number, sums: Map<string, bigint>): string {
   const app = key % APPS;
   const network = Math.floor(key / APPS) % NETWORKS;
   const country = Math.floor(key / APPS / NETWORKS);
   const texts = [
-    placeholder(index),
+    PLACEHOLDER,
     `abcdefghij${app}0`,
     `Example Application ${app}`,
     String(100 + network),
@@ -146,18 +125,7 @@ function rowOf(seed: number, index: number, key: number, sums: Map<string, bigin
   for (const [place, [name, form]] of forms.entries()) {
     const value = Math.floor(fraction(mix(seed, place)) ** 3 * 1_000_000);
     if (form !== 'ratio') sums.set(name, (sums.get(name) ?? 0n) + BigInt(value));
-    cells.push(`"${name}":"${valueText(form, value)}"`);
+    cells.push(`"${name}":"${form === 'count' ? String(value) : (value / THOUSANDTHS).toFixed(3)}"`);
   }
   return `{"attr_dependency":{"partner_id":"${100 + network}"},${cells.join(',')}}`;
-}
-
-function valueText(form: Form, value: number): string {
-  return form === 'count' ? String(value) : (value / THOUSANDTHS).toFixed(3);
-}
-
-function totalText(form: Form, sum: bigint): string {
-  if (form === 'ratio') return '0.5';
-  if (form === 'count') return `${sum}.0`;
-  const digits = String(sum).padStart(4, '0');
-  return `${digits.slice(0, -3)}.${digits.slice(-3)}`;
 }

@@ -1,36 +1,24 @@
 /**
- * The service of the load bench, in a process of its own: reports from disk, and a catalog of nothing but metrics.
+ * The service of the load benches, in a process of its own: any period of the corpus, plain, and a catalog of metrics.
  *
- * `node report-server.mjs <directory> <first day> <days per window> <windows on disk> <templates>` prints its port. A
- * window that is on disk is sent compressed, as it lies there; any later one is a template with its dates written over,
- * plain.
+ * `node report-server.mjs <directory> <first day> <delay in ms> <most days>` prints its port. Every report comes after the
+ * delay; one for more days than it bears is answered 504.
  */
 
-import { createReadStream, readFileSync, statSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 
 const MS_PER_DAY = 86_400_000;
-/** How a day stands in a template: as its number, filled up to the width of a date. */
-const FILLER = '########';
 const DATE_WIDTH = 10;
+const PLACEHOLDER = '##########';
 
-const [directory = '', firstDay = '', ...numbers] = process.argv.slice(2);
-const [daysPerWindow = 0, windows = 0, templateCount = 0] = numbers.map(Number);
+const [directory = '', firstDay = '', delayMs = '0', mostDays = '0'] = process.argv.slice(2);
 
 interface Template {
-  readonly body: Buffer;
-  readonly places: readonly { readonly at: number; readonly day: number }[];
+  readonly rows: string;
+  readonly sums: Readonly<Record<string, string>>;
 }
-
-const templates = Array.from({ length: templateCount }, (_, index): Template => {
-  const body = readFileSync(join(directory, `template.${index}.json`));
-  const places: { at: number; day: number }[] = [];
-  for (let at = body.indexOf(FILLER); at !== -1; at = body.indexOf(FILLER, at + DATE_WIDTH)) {
-    places.push({ at, day: Number(body.toString('latin1', at, at + DATE_WIDTH).replaceAll('#', '')) });
-  }
-  return { body, places };
-});
 
 const catalog: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   overview_metrics: {
@@ -48,11 +36,28 @@ const catalog: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     roas_d30: 'percent',
   },
 };
+const counts = new Set(
+  Object.values(catalog).flatMap((list) => Object.keys(list).filter((id) => list[id] === 'integer')),
+);
+
+const written: unknown = JSON.parse(readFileSync(join(directory, 'templates.json'), 'utf8'));
+
+/** Looks no deeper: the bench has written them. */
+function isTemplates(value: unknown): value is readonly Template[] {
+  return Array.isArray(value);
+}
+
+const templates = (isTemplates(written) ? written : []).map(({ rows, sums }) => {
+  const body = Buffer.from(rows);
+  const places: number[] = [];
+  for (let at = body.indexOf(PLACEHOLDER); at !== -1; at = body.indexOf(PLACEHOLDER, at + DATE_WIDTH)) places.push(at);
+  return { body, places, sums: Object.entries(sums).map(([name, sum]) => [name, BigInt(sum)] as const) };
+});
 
 const server = createServer((request, response) => {
   const { pathname, searchParams } = new URL(request.url ?? '', 'http://localhost');
   if (pathname.endsWith('/filters_data')) answerCatalog(response, searchParams.get('required_filters') ?? '');
-  else answerReport(response, searchParams.get('date_period') ?? '');
+  else setTimeout(() => answerReport(response, searchParams.get('date_period') ?? ''), Number(delayMs));
 });
 
 function answerCatalog(response: ServerResponse, filters: string): void {
@@ -62,42 +67,47 @@ function answerCatalog(response: ServerResponse, filters: string): void {
       filter,
       Object.entries(catalog[filter] ?? {}).map(([id, formatting]) => ({ id, name: id, section: '', formatting })),
     ]);
-  sendJson(response, Buffer.from(JSON.stringify(Object.fromEntries(lists))));
+  const body = Buffer.from(JSON.stringify(Object.fromEntries(lists)));
+  response.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length }).end(body);
 }
 
 function answerReport(response: ServerResponse, period: string): void {
   const [start = Number.NaN, end = Number.NaN] = period.split(':').map((text) => Date.parse(text));
-  const window = (start - Date.parse(firstDay)) / MS_PER_DAY / daysPerWindow;
-  const template = templates[window % templates.length];
-  if (!Number.isInteger(window) || (end - start) / MS_PER_DAY !== daysPerWindow - 1 || template === undefined) {
-    response.writeHead(400).end(`{"error":"There is no window ${period}."}`);
-  } else if (window < windows) {
-    sendFile(response, join(directory, `window.${window}.json.gz`));
-  } else {
-    sendJson(response, withDates(template, start));
+  const days = (end - start) / MS_PER_DAY + 1;
+  if (days > Number(mostDays)) {
+    response.writeHead(504).end();
+    return;
   }
+  const first = (start - Date.parse(firstDay)) / MS_PER_DAY;
+  const sums = new Map<string, bigint>();
+  const parts: Buffer[] = [Buffer.from('{"rows":[')];
+  for (let index = first; index < first + days; index += 1) {
+    const template = templates[index % templates.length];
+    if (template === undefined) continue;
+    if (index > first) parts.push(Buffer.from(','));
+    parts.push(onDay(template.body, template.places, Date.parse(firstDay) + index * MS_PER_DAY));
+    for (const [name, sum] of template.sums) sums.set(name, (sums.get(name) ?? 0n) + sum);
+  }
+  const totals = [...sums].map(([name, sum]) => `"${name}":${totalText(name, sum)}`);
+  parts.push(Buffer.from(`],"totals":{${totals.join(',')}},"warnings":[],"pagination":null}`));
+  const length = parts.reduce((sum, part) => sum + part.length, 0);
+  response.writeHead(200, { 'content-type': 'application/json', 'content-length': length });
+  for (const part of parts) response.write(part);
+  response.end();
 }
 
-function withDates({ body, places }: Template, start: number): Buffer {
-  const dated = Buffer.from(body);
-  for (const { at, day } of places) {
-    dated.write(new Date(start + day * MS_PER_DAY).toISOString().slice(0, DATE_WIDTH), at, 'latin1');
-  }
+function onDay(body: Buffer, places: readonly number[], at: number): Buffer {
+  const dated: Buffer = Buffer.from(body);
+  const date = Buffer.from(new Date(at).toISOString().slice(0, DATE_WIDTH));
+  for (const place of places) date.copy(dated, place);
   return dated;
 }
 
-function sendFile(response: ServerResponse, file: string): void {
-  response.writeHead(200, {
-    'content-type': 'application/json',
-    'content-encoding': 'gzip',
-    'content-length': statSync(file).size,
-  });
-  createReadStream(file).pipe(response);
-}
-
-function sendJson(response: ServerResponse, body: Buffer): void {
-  response.writeHead(200, { 'content-type': 'application/json', 'content-length': body.length });
-  response.end(body);
+function totalText(name: string, sum: bigint): string {
+  if (name === 'ecpi' || name === 'roas_d30') return '0.5';
+  if (counts.has(name)) return `${sum}.0`;
+  const digits = String(sum).padStart(4, '0');
+  return `${digits.slice(0, -3)}.${digits.slice(-3)}`;
 }
 
 server.listen(0, '127.0.0.1', () => {

@@ -5,16 +5,22 @@ import { once } from 'node:events';
 import { execPath } from 'node:process';
 
 import { compileScript } from '../support/compile-script.ts';
-import { FIRST_DAY, WINDOW_DAYS, type Corpus } from './corpus.ts';
+import { FIRST_DAY, type Corpus } from './corpus.ts';
 
 export interface CorpusServer {
   readonly origin: string;
   close(): Promise<void>;
 }
 
-export async function serveCorpus({ directory, windows, templates }: Corpus): Promise<CorpusServer> {
+/** How the service behaves: what every report waits for, and how many days one may ask for. */
+export interface Serving {
+  readonly delayMs: number;
+  readonly mostDays: number;
+}
+
+export async function serveCorpus({ directory }: Corpus, { delayMs, mostDays }: Serving): Promise<CorpusServer> {
   const script = await compileScript(new URL('report-server.mts', import.meta.url), directory);
-  const words = [script, directory, FIRST_DAY, WINDOW_DAYS, windows, templates].map(String);
+  const words = [script, directory, FIRST_DAY, delayMs, mostDays].map(String);
   const child = spawn(execPath, words, { stdio: ['ignore', 'pipe', 'inherit'] });
   const exited = once(child, 'exit');
   const port = await new Promise<number>((resolve, reject) => {

@@ -1,11 +1,11 @@
-/** `ripen sync` of a served corpus, from an empty warehouse, measured. */
+/** `ripen sync` of a served corpus, measured. */
 
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { lastDay } from '../../../src/model/calendar.ts';
 import { runCli, type Used } from '../support/run-process.ts';
-import { daysOfWindows, dimensions, metrics, type Corpus } from './corpus.ts';
+import { daysOf, dimensions, metrics, type Corpus } from './corpus.ts';
 import type { CorpusServer } from './serve-corpus.ts';
 
 export interface CorpusSync {
@@ -13,15 +13,17 @@ export interface CorpusSync {
   readonly corpus: Corpus;
   /** For the configuration and the warehouse. */
   readonly directory: string;
-  /** More than the corpus has are served by turns, uncompressed. */
-  readonly windows: number;
+  readonly days: number;
+  /** Days that the warehouse of this name holds already; with none it is begun anew. */
+  readonly held: number;
   readonly name: string;
 }
 
-/** Loads so many windows by the command as it is built; throws unless every row of them was loaded. */
-export async function syncCorpus({ server, corpus, directory, windows, name }: CorpusSync): Promise<Used> {
-  const days = daysOfWindows(windows);
+/** Loads the first so many days by the command as it is built; throws unless every row that was lacking was loaded. */
+export async function syncCorpus({ server, corpus, directory, days, held, name }: CorpusSync): Promise<Used> {
+  const period = daysOf(days);
   const config = join(directory, `${name}.yaml`);
+  if (held === 0) await rm(join(directory, `${name}.duckdb`), { force: true });
   await writeFile(
     config,
     `service:
@@ -31,19 +33,19 @@ export async function syncCorpus({ server, corpus, directory, windows, name }: C
 warehouse: ${name}.duckdb
 partners: false
 links: false
+audit: 0
 slices:
   - name: network_daily
     dimensions: [${dimensions.join(', ')}]
     metrics: [${Object.keys(metrics).join(', ')}]
-    date_period: ${days.start}:${lastDay(days)}
+    date_period: ${period.start}:${lastDay(period)}
 `,
   );
   const used = await runCli('sync', '--config', config, '--quiet', '--json');
-  const loaded = (corpus.rows / corpus.windows) * windows;
+  const loaded = (days - held) * corpus.rowsPerDay;
   const summary = used.stdout.trim().split('\n').at(-1) ?? '';
   if (!summary.includes(`"rows":{"fetched":${loaded},"loaded":${loaded},"rejected":0}`)) {
     throw new Error(`A sync of ${loaded} rows ended with ${summary}`);
   }
-  await rm(join(directory, `${name}.duckdb`), { force: true });
   return used;
 }

@@ -23,16 +23,26 @@ export interface Used {
 
 const measures = z.object({ peakKib: z.number(), mainBusyMs: z.number(), cpuMs: z.number() });
 
+/** Once for all runs. */
+const exitMeasures = await compileScript(
+  new URL('exit-measures.mts', import.meta.url),
+  await mkdtemp(join(tmpdir(), 'ripen-bench-')),
+);
+
 const cli = fileURLToPath(new URL('../../../dist/cli.js', import.meta.url));
 
 /** `ripen` as it is built, measured. Rejects unless it exits 0. */
 export async function runCli(...words: readonly string[]): Promise<Used> {
+  return runNode(cli, ...words);
+}
+
+/** Node with these words, measured. Rejects unless it exits 0. */
+export async function runNode(...words: readonly string[]): Promise<Used> {
   const directory = await mkdtemp(join(tmpdir(), 'ripen-bench-'));
   const file = join(directory, 'measures.json');
   try {
-    const script = await compileScript(new URL('exit-measures.mts', import.meta.url), directory);
-    const preload = pathToFileURL(script).href;
-    const { wallMs, stdout } = await timeNode(['--import', preload, cli, ...words], { BENCH_MEASURES: file });
+    const preload = pathToFileURL(exitMeasures).href;
+    const { wallMs, stdout } = await timeNode(['--import', preload, ...words], { BENCH_MEASURES: file });
     const { peakKib, mainBusyMs, cpuMs } = measures.parse(JSON.parse(await readFile(file, 'utf8')));
     return { wallMs, stdout, peakBytes: peakKib * 1024, mainBusyMs, cpuMs };
   } finally {
@@ -40,13 +50,7 @@ export async function runCli(...words: readonly string[]): Promise<Used> {
   }
 }
 
-/** `ripen` as it is built, timed and not otherwise touched. */
-export async function timeCli(...words: readonly string[]): Promise<number> {
-  return (await timeNode([cli, ...words])).wallMs;
-}
-
-/** Node from start to end. Rejects unless it exits 0. */
-export async function timeNode(
+async function timeNode(
   words: readonly string[],
   environment: Readonly<Record<string, string>> = {},
 ): Promise<{ readonly wallMs: number; readonly stdout: string }> {

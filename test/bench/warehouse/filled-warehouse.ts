@@ -1,10 +1,11 @@
 /** A warehouse of many days made by SQL alone, and reloads of its days by ripen's own replacing transaction. */
 
-import { replaceWindow } from '../../../src/load/replace.ts';
+import { replaceWindows } from '../../../src/load/replace.ts';
+import { totalTyped } from '../../../src/load/replacing-sql.ts';
 import { prepareTable } from '../../../src/load/slice-table.ts';
-import { staging, WINDOW } from '../../../src/load/staging-sql.ts';
+import { PART, staging, typedRows, WINDOW } from '../../../src/load/staging-sql.ts';
 import type { Target } from '../../../src/load/target.ts';
-import { addDays, day, daysBetween, startOfDayAt, type DayInterval } from '../../../src/model/calendar.ts';
+import { addDays, day, daysBetween, daysIn, startOfDayAt, type DayInterval } from '../../../src/model/calendar.ts';
 import { emptyLedger } from '../../../src/model/ledger.ts';
 import type { Slice } from '../../../src/model/slice.ts';
 import { planSlice } from '../../../src/plan/plan.ts';
@@ -80,16 +81,27 @@ export async function fillWarehouse({ path, days: count, rowsPerDay }: Filling):
       const spooled = { window, answers: [], whole: null, requests: 1, requestedAt: fetchedAt, receivedAt: fetchedAt };
       const proven = {
         windowNo: 0,
-        columns: target.columns,
         rows: daysBetween(part.start, part.end) * rowsPerDay,
+        periodRows: new Map(daysIn(part).map((day) => [day, rowsPerDay])),
+        notAdditive: [],
         rejects: { recorded: [], days: [] },
-        known: new Map(),
+        // As of a window that was loaded before, so that totals are taken before and after.
+        known: new Map(daysIn(part).map((day) => [day, { rows: rowsPerDay, emptyRuns: 0 }])),
         collapse: false,
         isOrdered: true,
         verdict: 'unverifiable',
         proof: [],
       } as const;
-      return timed(() => replaceWindow(warehouse, target, { spooled, fetchedAt, ...proven }, RUN_ID));
+      const replacement = {
+        windows: [{ spooled, fetchedAt, ...proven }],
+        staged: { columns: target.columns, rowsOf: typedRows },
+        isPlain: true,
+        runId: RUN_ID,
+      };
+      return timed(async () => {
+        await warehouse.run(totalTyped(target.columns, 'day', part.start));
+        await replaceWindows(warehouse, target, replacement);
+      });
     },
     async reloadBarely(warehouse, target, part, salt) {
       await stage(warehouse, target, part, rowsPerDay, salt);
@@ -98,7 +110,7 @@ export async function fillWarehouse({ path, days: count, rowsPerDay }: Filling):
           const inside = `"day" >= DATE '${part.start}' and "day" < DATE '${part.end}'`;
           await warehouse.run(`delete from ${target.table} where ${inside}`);
           await warehouse.run(
-            `insert into ${target.table} select * exclude (${WINDOW}), 0 from ${staging.typed} order by "day"`,
+            `insert into ${target.table} select * exclude (${WINDOW}, ${PART}), 0 from ${staging.typed} order by "day"`,
           );
         }),
       );
@@ -114,7 +126,7 @@ async function stage(
   salt: number,
 ): Promise<void> {
   await warehouse.run(
-    `create or replace temp table ${staging.typed} as select 0 as ${WINDOW}, * from (${rowsOf(target, days, rowsPerDay, salt)})`,
+    `create or replace temp table ${staging.typed} as select 0 as ${WINDOW}, 0 as ${PART}, * from (${rowsOf(target, days, rowsPerDay, salt)})`,
   );
 }
 

@@ -1,3 +1,3 @@
-select "window," as window_no, "day" as start_day, count(*) as rows
-from "ripen typed"
+select "window," as window_no, p as start_day, sum(n)::bigint as rows
+from "ripen totals"
 group by 1, 2

@@ -1,8 +1,8 @@
 select
     "window," as window_no,
     "part," as part_no,
-    [sum("o'brien said ""hi""_events")::varchar, sum("my event_revenue")::varchar]::varchar[] as sums,
-    [sum(abs("o'brien said ""hi""_events"::double)), sum(abs("my event_revenue"::double))]::double[] as magnitudes,
-    [count(*) filter (where "o'brien said ""hi""_events" <> 0), count(*) filter (where "my event_revenue" <> 0)]::varchar[] as non_zero
-from "ripen typed"
+    [sum(s0)::varchar, sum(s1)::varchar]::varchar[] as sums,
+    [sum(g0), sum(g1)]::double[] as magnitudes,
+    [sum(z0), sum(z1)]::varchar[] as non_zero
+from "ripen totals"
 group by "window,", "part,"
