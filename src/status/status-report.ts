@@ -104,6 +104,18 @@ export interface BacktestAge {
   readonly reason: string | null;
 }
 
+/** What a slice spent, or earned, by the one of its metrics that says most of it. */
+export interface MoneyMetric {
+  readonly kind: 'spend' | 'revenue';
+  readonly metric: string;
+  /** In order; those without rows are left out. */
+  readonly periods: readonly {
+    readonly first_day: string;
+    readonly value: number | null;
+    readonly is_final: boolean;
+  }[];
+}
+
 /** Final cells that were asked for again. */
 export interface Audited {
   readonly windows: number;
@@ -141,6 +153,8 @@ export interface SliceStatus {
   readonly backtest: readonly BacktestAge[];
   /** Null before the first audit. */
   readonly audited: Audited | null;
+  /** Spend before revenue; empty for a slice that has neither. */
+  readonly money: readonly MoneyMetric[];
   /** In configured order. */
   readonly metrics: readonly MetricStatus[];
   /** Every period of the date period, in order. */

@@ -6,6 +6,7 @@ import { areaChart, barChart } from './charts.ts';
 import { cellWords, finalityMap } from './finality-map.ts';
 import { html, nothing, type Markup } from './html.ts';
 import { maturationSection } from './maturation-section.ts';
+import { moneyCharts } from './money-charts.ts';
 import { restatedChart, restatedTables } from './restated-section.ts';
 
 /** Two months of days; the JSON form has them all. */
@@ -23,7 +24,8 @@ export function sliceSection(slice: SliceStatus, asOf: string): Markup {
 }
 
 function loaded(slice: SliceStatus, asOf: string): Markup {
-  return html`<div class="side-by-side">${rowsChart(slice)} ${restatedChart(slice, asOf)}</div>
+  return html`${moneyCharts(slice)}
+    <div class="side-by-side">${rowsChart(slice)} ${restatedChart(slice, asOf)}</div>
     ${restatedTables(slice)} ${maturationSection(slice)}`;
 }
 
