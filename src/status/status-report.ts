@@ -116,6 +116,15 @@ export interface MoneyMetric {
   }[];
 }
 
+/** Rows of the newest days that found no link, or in a slice without networks no partner. */
+export interface Unmatched {
+  readonly days: number;
+  readonly rows: number;
+  readonly unmatched_rows: number;
+  /** The five networks, or else partners or apps, with most of them. */
+  readonly names: readonly { readonly name: string | null; readonly unmatched_rows: number }[];
+}
+
 /** Final cells that were asked for again. */
 export interface Audited {
   readonly windows: number;
@@ -155,6 +164,8 @@ export interface SliceStatus {
   readonly audited: Audited | null;
   /** Spend before revenue; empty for a slice that has neither. */
   readonly money: readonly MoneyMetric[];
+  /** Null for a slice whose rows name neither links nor partners, or no date. */
+  readonly unmatched: Unmatched | null;
   /** In configured order. */
   readonly metrics: readonly MetricStatus[];
   /** Every period of the date period, in order. */

@@ -19,7 +19,8 @@ import { noRuns, readLastRuns } from './last-runs.ts';
 import { readRestated } from './restated.ts';
 import { nothingMeasured, readRipening, type Ripening } from './ripening.ts';
 import { readMoney } from './money.ts';
-import { cellStates, type MoneyMetric, type SliceStatus, type StatusReport } from './status-report.ts';
+import { cellStates, type MoneyMetric, type SliceStatus, type StatusReport, type Unmatched } from './status-report.ts';
+import { readUnmatched } from './unmatched.ts';
 
 const heldPeriod = z.object({
   start_day: dayShape,
@@ -57,6 +58,7 @@ interface Held {
   readonly restated: Pick<SliceStatus, 'restated' | 'movers' | 'restated_nights'>;
   readonly ripening: Ripening;
   readonly money: readonly MoneyMetric[];
+  readonly unmatched: Unmatched | null;
 }
 
 const nothingHeld: Held = {
@@ -66,6 +68,7 @@ const nothingHeld: Held = {
   restated: { restated: [], movers: [], restated_nights: [] },
   ripening: nothingMeasured,
   money: [],
+  unmatched: null,
 };
 
 /**
@@ -105,6 +108,7 @@ async function readHeld(warehouse: Warehouse, of: Slice, asOf: Date): Promise<He
     restated: await readRestated(warehouse, slice, asOf),
     ripening: await readRipening(warehouse, slice),
     money: table?.is_live === true ? await readMoney(warehouse, of) : [],
+    unmatched: table?.is_live === true ? await readUnmatched(warehouse, of) : null,
   };
 }
 
@@ -139,6 +143,7 @@ function sliceStatus(slice: Slice, held: Held, asOf: Date): SliceStatus {
     ...held.restated,
     ...held.ripening,
     money: held.money,
+    unmatched: held.unmatched,
     metrics,
     ages,
   };

@@ -273,6 +273,24 @@ describe('what was spent and earned', () => {
   });
 });
 
+test('rows without a link or a partner are counted, and named after their networks', () => {
+  const noteOf = (unmatched: SliceStatus['unmatched']): string =>
+    statusPage(
+      sampleReport([sampleSlice({ days: 5, metrics: [{ metric: 'cost', horizonDays: 1 }], change: { unmatched } })]),
+    )
+      .replaceAll(/<[^>]*>/g, '')
+      .replaceAll(/\s+/g, ' ');
+  const names = [
+    { name: 'Net <A>', unmatched_rows: 1200 },
+    { name: null, unmatched_rows: 34 },
+  ];
+  expect(noteOf({ days: 30, rows: 4936, unmatched_rows: 1234, names })).toContain(
+    '1,234 of 4,936 rows of the last 30 days (25 %) found no link or partner: Net &lt;A&gt; 1,200, without a name 34. See daily_links.',
+  );
+  expect(noteOf({ days: 30, rows: 10, unmatched_rows: 0, names: [] })).toContain('Every row of the last 30 days found');
+  expect(noteOf(null)).not.toContain('last 30 days (');
+});
+
 test('the next run is expected a usual pause after the last one, and not before there were two', () => {
   const runs = ['2026-02-14', '2026-02-13', '2026-02-11'].map((of) => sampleRun({ as_of: `${of}T02:30:00.000Z` }));
   expect(statusPage(sampleReport([], { runs }))).toContain('next run expected about 2026-02-16 02:30 UTC');
