@@ -88,7 +88,7 @@ export const spendOptions = {
 export const exportOptions = {
   slice: { ...text, conflicts: 'table', describe: 'The slice' },
   table: { ...text, conflicts: 'final-only', describe: 'Another table or view, such as links' },
-  output: { ...needed, describe: 'File or s3://…, also .csv.gz, or -' },
+  output: { ...needed, describe: 'A file (.csv.gz), s3://…, or -' },
   format: { ...text, describe: 'parquet, csv or ndjson [the extension]' },
   from: { ...text, describe: 'First day, YYYY-MM-DD' },
   to: { ...text, describe: 'Last day, YYYY-MM-DD' },

@@ -187,6 +187,9 @@ export function declareCommands(version: string, chooser: Chooser, help: HelpAsk
       (cli) =>
         cli
           .options(chooser.offer(exportOptions))
+          // Taken as everywhere, and of no use here: the rest fills the screen.
+          .hide('as-of')
+          .hide('log')
           .example('ripen export --slice network_daily --output january.csv', 'formulas in text are defused'),
       (args) => {
         chooser.choose(async (shell) => (await import('./export.ts')).exportRows(args, shell));

@@ -104,6 +104,27 @@ export interface BacktestAge {
   readonly reason: string | null;
 }
 
+/** What a slice spent, or earned, by the one of its metrics that says most of it. */
+export interface MoneyMetric {
+  readonly kind: 'spend' | 'revenue';
+  readonly metric: string;
+  /** In order; those without rows are left out. */
+  readonly periods: readonly {
+    readonly first_day: string;
+    readonly value: number | null;
+    readonly is_final: boolean;
+  }[];
+}
+
+/** Rows of the newest days that found no link, or in a slice without networks no partner. */
+export interface Unmatched {
+  readonly days: number;
+  readonly rows: number;
+  readonly unmatched_rows: number;
+  /** The five networks, or else partners or apps, with most of them. */
+  readonly names: readonly { readonly name: string | null; readonly unmatched_rows: number }[];
+}
+
 /** Final cells that were asked for again. */
 export interface Audited {
   readonly windows: number;
@@ -141,6 +162,10 @@ export interface SliceStatus {
   readonly backtest: readonly BacktestAge[];
   /** Null before the first audit. */
   readonly audited: Audited | null;
+  /** Spend before revenue; empty for a slice that has neither. */
+  readonly money: readonly MoneyMetric[];
+  /** Null for a slice whose rows name neither links nor partners, or no date. */
+  readonly unmatched: Unmatched | null;
   /** In configured order. */
   readonly metrics: readonly MetricStatus[];
   /** Every period of the date period, in order. */

@@ -18,7 +18,9 @@ import { healthOf } from './health.ts';
 import { noRuns, readLastRuns } from './last-runs.ts';
 import { readRestated } from './restated.ts';
 import { nothingMeasured, readRipening, type Ripening } from './ripening.ts';
-import { cellStates, type SliceStatus, type StatusReport } from './status-report.ts';
+import { readMoney } from './money.ts';
+import { cellStates, type MoneyMetric, type SliceStatus, type StatusReport, type Unmatched } from './status-report.ts';
+import { readUnmatched } from './unmatched.ts';
 
 const heldPeriod = z.object({
   start_day: dayShape,
@@ -55,6 +57,8 @@ interface Held {
   readonly stretches: readonly HeldStretch[];
   readonly restated: Pick<SliceStatus, 'restated' | 'movers' | 'restated_nights'>;
   readonly ripening: Ripening;
+  readonly money: readonly MoneyMetric[];
+  readonly unmatched: Unmatched | null;
 }
 
 const nothingHeld: Held = {
@@ -63,6 +67,8 @@ const nothingHeld: Held = {
   stretches: [],
   restated: { restated: [], movers: [], restated_nights: [] },
   ripening: nothingMeasured,
+  money: [],
+  unmatched: null,
 };
 
 /**
@@ -77,7 +83,7 @@ export async function readStatus(
 ): Promise<StatusReport> {
   const slices: SliceStatus[] = [];
   for (const slice of config.slices) {
-    const held = warehouse === null ? nothingHeld : await readHeld(warehouse, slice.name, asOf);
+    const held = warehouse === null ? nothingHeld : await readHeld(warehouse, slice, asOf);
     slices.push(sliceStatus(slice, held, asOf));
   }
   const runs = warehouse === null ? noRuns : await readLastRuns(warehouse);
@@ -92,7 +98,8 @@ async function unconfiguredSlices({ slices }: Pick<Config, 'slices'>, warehouse:
   return held.map(({ slice }) => slice).filter((name) => slices.every((slice) => slice.name !== name));
 }
 
-async function readHeld(warehouse: Warehouse, slice: string, asOf: Date): Promise<Held> {
+async function readHeld(warehouse: Warehouse, of: Slice, asOf: Date): Promise<Held> {
+  const slice = of.name;
   const [table] = await warehouse.rows(statement('status/table'), [slice], tableState);
   return {
     table: table ?? null,
@@ -100,6 +107,8 @@ async function readHeld(warehouse: Warehouse, slice: string, asOf: Date): Promis
     stretches: await warehouse.rows(statement('status/finality'), [slice], heldStretch),
     restated: await readRestated(warehouse, slice, asOf),
     ripening: await readRipening(warehouse, slice),
+    money: table?.is_live === true ? await readMoney(warehouse, of) : [],
+    unmatched: table?.is_live === true ? await readUnmatched(warehouse, of) : null,
   };
 }
 
@@ -133,6 +142,8 @@ function sliceStatus(slice: Slice, held: Held, asOf: Date): SliceStatus {
     building_periods: held.table?.building_periods ?? null,
     ...held.restated,
     ...held.ripening,
+    money: held.money,
+    unmatched: held.unmatched,
     metrics,
     ages,
   };

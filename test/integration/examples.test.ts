@@ -17,10 +17,11 @@ const root = new URL('../../', import.meta.url);
 const examples = readdirSync(new URL('sql/examples/', root)).map((file) => file.replace(/\.sql$/, ''));
 
 /** Pages whose queries are of the demo's tables; the ones for other engines and tools are in other pages. */
-const queries = ['README.md', 'docs/joining.md', 'docs/operations.md', 'docs/troubleshooting.md'].flatMap((page) =>
-  [...readFileSync(new URL(page, root), 'utf8').matchAll(/```sql\n([\s\S]*?)```/g)].map(
-    ([, sql = '']) => [page, sql] as const,
-  ),
+const queries = ['README.md', 'docs/bi.md', 'docs/joining.md', 'docs/operations.md', 'docs/troubleshooting.md'].flatMap(
+  (page) =>
+    [...readFileSync(new URL(page, root), 'utf8').matchAll(/```sql\n([\s\S]*?)```/g)].map(
+      ([, sql = '']) => [page, sql] as const,
+    ),
 );
 
 const DAYS = 121;
@@ -85,7 +86,7 @@ test('finality cell by cell agrees with the final view, for every metric and day
 test('the status tells of each metric as many final days as the ledger has, and the rest as maturing', async () => {
   const asOf = new Date('2026-06-02T10:30:00Z');
   const counts = z.object({ metric: z.string(), days: z.coerce.number() });
-  const { report, final } = await scenario.inWarehouse(async (warehouse) => ({
+  const { report, final: finalDays } = await scenario.inWarehouse(async (warehouse) => ({
     report: await readStatus(scenario.config, warehouse, asOf),
     final: await warehouse.rows(
       `select metric, count(*) filter (where is_final)::varchar as days from ripen.finality
@@ -97,9 +98,23 @@ test('the status tells of each metric as many final days as the ledger has, and 
   const [status] = report.slices;
   expect(status?.metrics.map(({ metric }) => metric)).toStrictEqual(daily.metrics);
   for (const { metric, cells } of status?.metrics ?? []) {
-    const days = final.find((each) => each.metric === metric)?.days;
+    const days = finalDays.find((each) => each.metric === metric)?.days;
     expect([metric, cells.final, cells.maturing]).toStrictEqual([metric, days, DAYS - (days ?? 0)]);
   }
+  const rows = z.object({ rows: z.coerce.number(), unmatched: z.coerce.number() });
+  const [newest] = await scenario.inWarehouse((warehouse) =>
+    warehouse.rows(
+      `select count(*)::varchar as rows, (count(*) filter (where not is_matched))::varchar as unmatched
+       from network_daily_links where day >= date '2026-05-03'`,
+      [],
+      rows,
+    ),
+  );
+  expect(status?.unmatched).toMatchObject({ rows: newest?.rows, unmatched_rows: newest?.unmatched });
+  expect(newest?.unmatched).toBeGreaterThan(0);
+  const final = await answerTo(`select sum(cost)::double as spend from network_daily_final`);
+  const spent = status?.money.find(({ kind }) => kind === 'spend')?.periods.filter((period) => period.is_final) ?? [];
+  expect(spent.reduce((sum, { value }) => sum + (value ?? 0), 0)).toBeCloseTo(Number(final[0]?.['spend']), 4);
   expect(status?.restated.length).toBeGreaterThan(5);
   expect(report.runs).toMatchObject([{ retries: 0, failures: [] }, { status: 'succeeded' }]);
   expect(report.health.state).toBe('well');

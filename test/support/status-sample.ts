@@ -54,6 +54,8 @@ export function sampleSlice(given: {
     newest_fetch_at: AS_OF,
     next_refresh_at: '2026-02-15T00:00:00.000Z',
     unproven_periods: 0,
+    money: [],
+    unmatched: null,
     rows: ages.reduce((sum, { rows }) => sum + (rows ?? 0), 0),
     periods: {
       expected: ages.length,

@@ -70,8 +70,10 @@ describe('the page', () => {
     expect(page).not.toMatch(/https?:|\/\/[a-z]|\ssrc=|@import|data:/i);
     expect([...page.matchAll(/href="([^"]*)"/g)].map(([, to]) => to)).toStrictEqual(['#slice-plain']);
     expect([...page.matchAll(/url\(([^)]*)\)/g)].map(([, to]) => to)).toStrictEqual([
+      '#hatch-open',
       '#hatch-missing',
       '#hatch-not-loaded',
+      '#hatch-money',
     ]);
   });
 
@@ -244,4 +246,97 @@ describe('ripen status --html', () => {
       expect((await readdir(directory)).sort()).toStrictEqual(['folder', 'ripen.yaml']);
     },
   );
+});
+
+describe('what was spent and earned', () => {
+  const periods = Array.from({ length: 30 }, (_, index) => ({
+    first_day: addDays(day('2026-01-15'), index),
+    value: 10,
+    is_final: index < 20,
+  }));
+  const money = [
+    { kind: 'spend', metric: 'cost', periods },
+    { kind: 'revenue', metric: 'all_revenue', periods: periods.slice(0, 20) },
+  ] as const;
+
+  test('is drawn by period, the 10 maturing ones of 30 hatched, with both sums beside it', () => {
+    const page = statusPage(
+      sampleReport([sampleSlice({ days: 30, metrics: [{ metric: 'cost', horizonDays: 14 }], change: { money } })]),
+    );
+    const [, spend = '', revenue = ''] = page.split(/(?=<figcaption>(?:Spend|Revenue) per period)/);
+    expect(spend).toContain('Spend per period (cost)');
+    expect(spend.match(/<path[^>]*fill="url\(#hatch-money\)"/g)).toHaveLength(10);
+    expect(spend.match(/<path[^>]*fill="var\(--series-1\)"/g)).toHaveLength(20);
+    expect(spend.replaceAll(/<[^>]*>|\s+/g, ' ')).toMatch(/final +200 .*still maturing +100 /);
+    expect(revenue.split('<figure>')[0]).not.toContain('fill="url(#hatch-money)"');
+    expect(page).toContain('id="hatch-money"');
+  });
+});
+
+test('rows without a link or a partner are counted, and named after their networks', () => {
+  const noteOf = (unmatched: SliceStatus['unmatched']): string =>
+    statusPage(
+      sampleReport([sampleSlice({ days: 5, metrics: [{ metric: 'cost', horizonDays: 1 }], change: { unmatched } })]),
+    )
+      .replaceAll(/<[^>]*>/g, '')
+      .replaceAll(/\s+/g, ' ');
+  const names = [
+    { name: 'Net <A>', unmatched_rows: 1200 },
+    { name: null, unmatched_rows: 34 },
+  ];
+  expect(noteOf({ days: 30, rows: 4936, unmatched_rows: 1234, names })).toContain(
+    '1,234 of 4,936 rows of the last 30 days (25 %) found no link or partner: Net &lt;A&gt; 1,200, without a name 34. See daily_links.',
+  );
+  expect(noteOf({ days: 30, rows: 10, unmatched_rows: 0, names: [] })).toContain('Every row of the last 30 days found');
+  expect(noteOf(null)).not.toContain('last 30 days (');
+});
+
+test('the next run is expected a usual pause after the last one, and not before there were two', () => {
+  const runs = ['2026-02-14', '2026-02-13', '2026-02-11'].map((of) => sampleRun({ as_of: `${of}T02:30:00.000Z` }));
+  expect(statusPage(sampleReport([], { runs }))).toContain('next run expected about 2026-02-16 02:30 UTC');
+  expect(statusPage(sampleReport([], { runs: runs.slice(0, 2) }))).toContain('about 2026-02-15 02:30 UTC');
+  expect(statusPage(sampleReport([], { runs: runs.slice(0, 1) }))).not.toContain('next run');
+});
+
+test('every mark of the page stands out from the paper by at least 3 : 1, and every text by 4.5 : 1, light and dark', () => {
+  const page = statusPage(sampleReport([]));
+  const luminance = (colour: string): number => {
+    const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => {
+      const part = Number.parseInt(colour.slice(at, at + 2), 16) / 255;
+      return part <= 0.040_45 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+    });
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+  };
+  const schemes = [...page.matchAll(/:root \{([^}]*)\}/g)].map(
+    ([, text = '']) =>
+      new Map(
+        [...text.matchAll(/--([\w-]+): (#[\da-f]{6})/g)].map(([, name = '', colour = '']) => [name, luminance(colour)]),
+      ),
+  );
+  expect(schemes).toHaveLength(2);
+  const marks = [
+    'final',
+    'maturing',
+    'cut',
+    'empty',
+    'rejected',
+    'gap',
+    'well',
+    'warn',
+    'bad',
+    'series-1',
+    'series-2',
+    'series-3',
+    'series-4',
+    'series-5',
+  ];
+  for (const colours of schemes) {
+    const paper = colours.get('paper') ?? 0;
+    const contrast = (name: string): number => {
+      const own = colours.get(name) ?? paper;
+      return (Math.max(own, paper) + 0.05) / (Math.min(own, paper) + 0.05);
+    };
+    expect(marks.filter((name) => contrast(name) < 3)).toStrictEqual([]);
+    expect(['ink', 'muted', 'link', 'well', 'warn', 'bad'].filter((name) => contrast(name) < 4.5)).toStrictEqual([]);
+  }
 });

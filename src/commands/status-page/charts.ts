@@ -21,7 +21,7 @@ const FONT_SIZE = 13;
 use([BarChart, LineChart, GridComponent, SVGRenderer]);
 
 export interface Series {
-  /** One of the page's colours, such as `--series-1`; or one a value. */
+  /** One of the page's colours, such as `--series-1`, or a hatching, `url(#…)`; or one a value. */
   readonly colour: string | readonly string[];
   readonly values: readonly number[];
 }
@@ -75,7 +75,8 @@ export function barChart(title: string, labels: readonly string[], all: readonly
 }
 
 function colourOf({ colour }: Series, index: number): string {
-  return `var(${typeof colour === 'string' ? colour : (colour[index] ?? '--ink')})`;
+  const chosen = typeof colour === 'string' ? colour : (colour[index] ?? '--ink');
+  return chosen.startsWith('--') ? `var(${chosen})` : chosen;
 }
 
 /** Axes and grid; bars want a gap at both ends, a line none. */

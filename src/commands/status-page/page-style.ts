@@ -1,20 +1,20 @@
 /**
- * The style sheet of the status page. The colours are told apart by their lightness alone, and stay apart under every
- * colour blindness (Okabe and Ito's palette): blue from dark to light as there is less to rely on, orange and red for
- * what wants a look.
+ * The style sheet of the status page. Every mark stands out from the paper by at least 3 : 1 (WCAG 1.4.11). The colours
+ * stay apart under every colour blindness (after Okabe and Ito's palette): blue from dark to light, then hatched, as there is
+ * less to rely on, orange and red for what wants a look.
  */
 
 export const pageStyle = `
 :root {
   --paper: #ffffff; --ink: #1c2530; --muted: #5b6672; --line: #dfe4ea; --card: #f6f8fa; --link: #0b5c96;
-  --final: #0b5c96; --maturing: #7fb8dd; --open: #d5e8f5; --cut: #8a6fb0; --empty: #9aa3ab; --rejected: #b3400a; --gap: #e69f00; --ground: #fff4dc;
+  --final: #0b5c96; --maturing: #3f93c9; --cut: #8a6fb0; --empty: #6f7a84; --rejected: #b3400a; --gap: #b06f00; --ground: #fff4dc;
   --well: #0b6e4f; --warn: #a35f00; --bad: #b3261e; --well-ground: #e8f5f0; --warn-ground: #fff6e5; --bad-ground: #fdecea;
-  --series-1: #0072b2; --series-2: #e69f00; --series-3: #009e73; --series-4: #cc79a7; --series-5: #8a939c;
+  --series-1: #0072b2; --series-2: #b87400; --series-3: #00875f; --series-4: #b85c91; --series-5: #727b84;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --paper: #12171d; --ink: #e6ebf0; --muted: #9aa6b2; --line: #2c353f; --card: #1a2129; --link: #7cc4f5;
-    --final: #5ab0ec; --maturing: #2b6796; --open: #1f3c55; --cut: #a58fd0; --empty: #7b868f; --rejected: #ff7a45; --gap: #e6a117; --ground: #33270c;
+    --final: #7cc4f5; --maturing: #3d86bd; --cut: #a58fd0; --empty: #8b959e; --rejected: #ff7a45; --gap: #e6a117; --ground: #33270c;
     --well: #5fd0a5; --warn: #f0b848; --bad: #ff8a80; --well-ground: #12271f; --warn-ground: #2b2210; --bad-ground: #311917;
     --series-1: #56b4e9; --series-2: #e69f00; --series-3: #2fc296; --series-4: #e39ac0; --series-5: #8a939c;
   }
@@ -59,11 +59,12 @@ tbody tr + tr > * { border-top: 1px solid var(--line); }
 .failures td { border-top: 0; padding-top: 0; white-space: normal; }
 .failures ul { margin: 0; padding-left: 18px; overflow-wrap: anywhere; }
 
-.final { fill: var(--final); } .maturing { fill: var(--maturing); } .open { fill: var(--open); } .cut { fill: var(--cut); } .empty { fill: var(--empty); }
+.final { fill: var(--final); } .maturing { fill: var(--maturing); } .open { fill: url(#hatch-open); } .cut { fill: var(--cut); } .empty { fill: var(--empty); }
 .rejected { fill: var(--rejected); } .missing { fill: url(#hatch-missing); } .not-loaded { fill: url(#hatch-not-loaded); }
 .series-1 { fill: var(--series-1); } .series-2 { fill: var(--series-2); } .series-3 { fill: var(--series-3); }
 .series-4 { fill: var(--series-4); } .series-5 { fill: var(--series-5); }
-.ground { fill: var(--ground); } .stroke { fill: var(--gap); }
+.ground { fill: var(--ground); } .stroke { fill: var(--gap); } .paper { fill: var(--paper); }
+.money { fill: var(--series-1); } .money-maturing { fill: url(#hatch-money); }
 .bar { width: 90px; height: 10px; margin-right: 8px; border-radius: 2px; }
 .legend { display: flex; flex-wrap: wrap; gap: 4px 18px; list-style: none; margin: 0 0 8px; padding: 0; font-size: 14px; }
 .legend b { font-weight: 500; color: var(--muted); }

@@ -12,7 +12,7 @@ import { sourceText } from '../status-text.ts';
 import { html, Markup } from './html.ts';
 import { healthBanner, overview } from './overview.ts';
 import { pageStyle } from './page-style.ts';
-import { odditiesSection, runsSection } from './runs-section.ts';
+import { nextRun, odditiesSection, runsSection } from './runs-section.ts';
 import { sliceSection } from './slice-section.ts';
 
 /** Only the page's own style sheet, known by its hash; a `style` attribute would be refused, so there is none. */
@@ -42,6 +42,7 @@ export function statusPage(report: StatusReport): string {
           <header>
             <h1>ripen status</h1>
             <p class="note">${sourceText(report)}; ripen ${version}</p>
+            ${nextRun(report.runs)}
           </header>
           ${healthBanner(report.health)} ${overview(report)}
           ${report.slices.map((slice) => sliceSection(slice, report.as_of))} ${runsSection(report.runs)}
@@ -54,12 +55,20 @@ export function statusPage(report: StatusReport): string {
 /** Whole, as its hash is that of every character between the tags. */
 const style = new Markup(`<style>${pageStyle}</style>`);
 
-/** Hatching for what wants a look, so that it stands out without colour too. */
+/** Hatching for what wants a look and for what is not over, so that it stands out without colour too. */
 const patterns = html`<svg class="unseen" aria-hidden="true">
   <defs>
     <pattern id="hatch-missing" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
       <rect width="6" height="6" class="ground" />
       <rect width="2" height="6" class="stroke" />
+    </pattern>
+    <pattern id="hatch-open" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+      <rect width="6" height="6" class="paper" />
+      <rect width="3" height="6" class="maturing" />
+    </pattern>
+    <pattern id="hatch-money" width="4" height="4" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+      <rect width="4" height="4" class="paper" />
+      <rect width="2" height="4" class="money" />
     </pattern>
     <pattern id="hatch-not-loaded" width="6" height="6" patternUnits="userSpaceOnUse">
       <rect width="6" height="6" class="ground" />

@@ -38,6 +38,16 @@ export function runsSection(runs: readonly RunStatus[]): Markup {
   </section> `;
 }
 
+/** When the next sync is to be expected, by the usual pause between the last ones; nothing before there were two. */
+export function nextRun(runs: readonly RunStatus[]): Markup {
+  const starts = runs.filter(({ command }) => command === 'sync').map(({ as_of: asOf }) => Date.parse(asOf));
+  const pauses = starts.slice(1).map((start, index) => (starts[index] ?? start) - start);
+  const usual = pauses.toSorted((one, other) => one - other)[Math.floor(pauses.length / 2)];
+  const [newest] = starts;
+  if (usual === undefined || newest === undefined || usual <= 0) return nothing;
+  return html`<p class="note">next run expected about ${minuteText(new Date(newest + usual).toISOString())}</p>`;
+}
+
 function durations(runs: readonly RunStatus[]): Markup {
   const ended = runs.filter((run) => run.finished_at !== null).toReversed();
   if (ended.length < 2) return nothing;

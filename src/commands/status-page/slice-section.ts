@@ -1,11 +1,12 @@
 /** One slice on the status page: its finality, its rows, what moved, its periods; pure. */
 
 import type { PeriodStatus, SliceStatus } from '../../status/status-report.ts';
-import { countText, groupedText, minuteText } from '../measure.ts';
+import { countText, groupedText, minuteText, percentText } from '../measure.ts';
 import { areaChart, barChart } from './charts.ts';
 import { cellWords, finalityMap } from './finality-map.ts';
 import { html, nothing, type Markup } from './html.ts';
 import { maturationSection } from './maturation-section.ts';
+import { moneyCharts } from './money-charts.ts';
 import { restatedChart, restatedTables } from './restated-section.ts';
 
 /** Two months of days; the JSON form has them all. */
@@ -23,8 +24,20 @@ export function sliceSection(slice: SliceStatus, asOf: string): Markup {
 }
 
 function loaded(slice: SliceStatus, asOf: string): Markup {
-  return html`<div class="side-by-side">${rowsChart(slice)} ${restatedChart(slice, asOf)}</div>
-    ${restatedTables(slice)} ${maturationSection(slice)}`;
+  return html`${moneyCharts(slice)}
+    <div class="side-by-side">${rowsChart(slice)} ${restatedChart(slice, asOf)}</div>
+    ${restatedTables(slice)} ${unmatchedNote(slice)} ${maturationSection(slice)}`;
+}
+
+function unmatchedNote({ name, unmatched }: SliceStatus): Markup {
+  if (unmatched === null || unmatched.rows === 0) return nothing;
+  const { days, rows, unmatched_rows: without, names } = unmatched;
+  if (without === 0) return html`<p class="note">Every row of the last ${days} days found its link or partner.</p>`;
+  const named = names.map((each) => `${each.name ?? 'without a name'} ${groupedText(each.unmatched_rows)}`).join(', ');
+  return html`<p class="note">
+    ${groupedText(without)} of ${countText(rows, 'row')} of the last ${days} days (${percentText(without, rows)}) found
+    no link or partner: ${named}. See <code>${name}_links</code>.
+  </p>`;
 }
 
 function building({ building_periods: building }: SliceStatus): Markup {
