@@ -37,9 +37,13 @@ const runs = { numRuns: 60 };
 function coveredDays(of: Slice, ledger: SliceLedger, asOf: Date): Day[] {
   const stated = resolveDatePeriod(of.datePeriod, asOf, of.utcOffset);
   const statedDays = stated === null ? [] : daysIn(stated);
-  if (of.grain === null) return statedDays;
   const held = [...(ledger.live?.periods.values() ?? [])].flatMap(({ asked }) => daysIn(asked));
-  const [first, ...others] = [...statedDays, ...held].sort();
+  if (of.grain === null) return stated === null ? held : statedDays;
+  // A rolling start that has passed a fixed end leaves that end standing.
+  const { first: from, last } = of.datePeriod;
+  const isPassed = !('day' in from) && 'day' in last && held.some((each) => each < last.day);
+  const ends = isPassed ? [last.day] : [];
+  const [first, ...others] = [...statedDays, ...held, ...ends].sort();
   if (first === undefined) return [];
   const [kept, today] = [firstKeptDay(of, asOf, 1) ?? first, dayAt(asOf, of.utcOffset)];
   return daysIn({ start: first, end: addDays(others.at(-1) ?? first, 1) }).filter(

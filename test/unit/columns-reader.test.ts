@@ -106,6 +106,7 @@ test('two saved bodies of one answer, one of them gzip, become one Parquet file 
       ['installs', 0],
       ['cost', 1],
     ]),
+    isOrdered: false,
     parquetBytes: (await readFile(to)).length,
   });
   expect(await sumsOf(to)).toEqual(expectedSums(100, 2));
