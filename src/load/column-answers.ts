@@ -10,6 +10,7 @@ import { Failure } from '../errors.ts';
 import { isDateDimension } from '../model/dimension.ts';
 import type { ColumnReader } from '../spool/columns/column-reader.ts';
 import type { ColumnsRead, Envelope, SliceColumns } from '../spool/columns/reading.ts';
+import { onDisk } from '../spool/on-disk.ts';
 import type { Spooled } from '../spool/spool.ts';
 import { answerOf, type Answer } from './answers.ts';
 import type { Columns } from './slice-columns.ts';
@@ -76,7 +77,11 @@ export async function discardColumns({ parts }: ColumnAnswers): Promise<void> {
 }
 
 async function removeFiles(parts: readonly ColumnPart[]): Promise<void> {
-  await Promise.all(parts.map(async ({ file }) => rm(file, { force: true })));
+  await Promise.all(parts.map(async ({ file }) => removeFile(file)));
+}
+
+async function removeFile(path: string): Promise<void> {
+  await onDisk('spool', path, async () => rm(path, { force: true }));
 }
 
 /** What was read of a part; null where the reader gave up or came to grief, as SQL then judges. */
@@ -89,7 +94,7 @@ async function readPart(
     return 'gaveUp' in read ? null : read;
   } catch (error) {
     if (error instanceof Failure) throw error;
-    await rm(request.to, { force: true });
+    await removeFile(request.to);
     return null;
   }
 }
