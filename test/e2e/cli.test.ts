@@ -63,6 +63,7 @@ async function configure(service: string, more = '', name = 'ripen.yaml'): Promi
     `service: ${service}
 warehouse: w.duckdb
 partners: false
+audit: 0
 defaults: { reattributed: all }
 slices:
   - name: daily
