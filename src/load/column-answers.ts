@@ -12,6 +12,7 @@ import { isDateDimension } from '../model/dimension.ts';
 import type { SavedBody } from '../service/service.ts';
 import type { ColumnReader } from '../spool/columns/column-reader.ts';
 import type { ColumnsRead, Envelope, SliceColumns } from '../spool/columns/reading.ts';
+import { onDisk } from '../spool/on-disk.ts';
 import type { Spooled } from '../spool/spool.ts';
 import { answerOf, type Answer } from './answers.ts';
 import type { LoadWarning } from './load-result.ts';
@@ -58,7 +59,7 @@ export class ColumnAnswers {
     if (read === null) return false;
     const answers = read.envelopes.flatMap((envelope, at) => judged(pages[at]?.path ?? '', envelope, wanted) ?? []);
     if (answers.length < pages.length) {
-      await rm(file, { force: true });
+      await removeFile(file);
       return false;
     }
     const { rows, weekStartsOn, isOrdered } = read;
@@ -77,7 +78,7 @@ export class ColumnAnswers {
     for (const { pages } of answers) {
       const taken = this.#taken.get(pages);
       this.#taken.delete(pages);
-      if (taken !== undefined) await rm(taken.file, { force: true });
+      if (taken !== undefined) await removeFile(taken.file);
     }
   }
 
@@ -87,13 +88,17 @@ export class ColumnAnswers {
       return 'gaveUp' in read ? null : read;
     } catch (error) {
       if (error instanceof Failure) throw error;
-      await rm(to, { force: true });
+      await removeFile(to);
       const reason = error instanceof Error ? error.message : String(error);
       const message = `The column reader broke, and SQL read the answer, which takes longer and more memory: ${reason}`;
       this.#trouble ??= { code: 'COLUMN_READER_BROKE', message };
       return null;
     }
   }
+}
+
+async function removeFile(path: string): Promise<void> {
+  await onDisk('spool', path, async () => rm(path, { force: true }));
 }
 
 /** A page as inspection would find it; null for one that inspection would refuse, which has to word it. */

@@ -41,7 +41,7 @@ export const [WINDOW, PART, ODD] = ['"window,"', '"part,"', '"odd,"'] as const;
  */
 function readJson(paths: readonly string[], maxBytes: number, columns: string): string {
   const files = paths.map(literal).join(', ');
-  return `read_json([${files}], format = 'unstructured', records = true, auto_detect = false, filename = true,
+  return `read_json([${files}], format = 'unstructured', records = true, auto_detect = false, filename = 'filename',
         maximum_object_size = ${maxBytes}, columns = {${columns}})`;
 }
 

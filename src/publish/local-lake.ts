@@ -68,7 +68,7 @@ export async function localText(root: string, path: string): Promise<string | nu
 }
 
 /** A file of this machine as it lies there; null when there is none. */
-export async function storedFile(path: string): Promise<StoredFile | null> {
+async function storedFile(path: string): Promise<StoredFile | null> {
   const found = await ifThere(stat(path));
   return found === null ? null : { bytes: found.size, etag: null };
 }

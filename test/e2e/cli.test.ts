@@ -68,6 +68,7 @@ async function configure(service: string, more = '', name = 'ripen.yaml'): Promi
 warehouse: w.duckdb
 audit: 0
 partners: false
+audit: 0
 defaults: { reattributed: all }
 slices:
   - name: daily

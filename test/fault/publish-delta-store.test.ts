@@ -2,6 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
+import { publish } from '../../src/publish/publish.ts';
 import { readDelta, sortedRows, versionsOf } from '../support/delta-reader.ts';
 import { heldRows, restate } from '../support/ledger-nights.ts';
 import {
@@ -143,6 +144,29 @@ test('of two publishers from one base one gets the version, and the other takes 
   expect((await store.objects()).get('tables/network_daily/_delta_log/00000000000000000001.json')?.toString()).toBe(
     other.join(''),
   );
+});
+
+test('a dropped slice is empty in the next version, answers as it did in older ones, and then leaves no object', async () => {
+  const keys = async (): Promise<string[]> =>
+    [...(await store.objects()).keys()].filter((key) => key.startsWith('tables/network_daily/'));
+  const night = async (keepMs?: number, dropped?: { slice: string; before: null }): Promise<void> => {
+    const content = {
+      publish: [store.tables('tables', keepMs)],
+      slices: [],
+      ...(dropped === undefined ? {} : { dropped }),
+    };
+    const { failures } = await publish(content, sample.warehouse, () => {}, new AbortController().signal);
+    expect(failures).toEqual([]);
+  };
+  await sample.publish([store.tables('tables')]);
+  const rows = await held();
+  await night(undefined, { slice: 'network_daily', before: null });
+  await night();
+  const at = await downloaded();
+  expect(await readDelta(at('network_daily'))).toEqual([]);
+  expect(await readDelta(at('network_daily'), 0)).toEqual(rows);
+  await night(0);
+  expect(await keys()).toEqual([]);
 });
 
 test('a conflict the store calls passing is tried again', async () => {

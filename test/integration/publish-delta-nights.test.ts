@@ -78,6 +78,8 @@ test('a night of 730 periods, one of them changed, writes 1 data file of the sli
   expect(put.filter(({ key }) => /network_daily\/day=/.test(key))).toHaveLength(1);
   expect(put.filter(({ key }) => key.endsWith('.json'))).toHaveLength(tables.size);
   const delta = store.requests.length;
+  const sent = (): number => store.requests.reduce((sum, { bytes }) => sum + bytes, 0);
+  const deltaBytes = sent();
   const plain = store.lake('lake');
   await sample.publish([plain]);
   await restate(sample.warehouse, '2027-03-05', 1);
@@ -86,9 +88,10 @@ test('a night of 730 periods, one of them changed, writes 1 data file of the sli
   await sample.publish([plain]);
   const plainMs = Math.round(performance.now() - plainAt);
   process.stdout.write(
-    `one night of 730 periods, ${tables.size} tables: Delta ${delta} requests, ${ms} ms; plain files ${store.requests.length} requests, ${plainMs} ms\n`,
+    `one night of 730 periods, ${tables.size} tables: Delta ${delta} requests, ${deltaBytes} bytes sent, ${ms} ms; plain files ${store.requests.length} requests, ${sent()} bytes sent, ${plainMs} ms\n`,
   );
   expect(delta).toBeLessThan(tables.size * 5);
+  expect(deltaBytes).toBeLessThan(sent());
 });
 
 test('a reader of a version keeps its files for as long as keep says: with keep 0 it loses them', async () => {

@@ -31,6 +31,8 @@ export interface StoreRequest {
   readonly md5: string | null;
   /** Whether it is to be put only where nothing is. */
   readonly isConditional: boolean;
+  /** How many bytes the client sent with it. */
+  readonly bytes: number;
 }
 
 /** What to answer instead of serving: a status and a body; status 0 closes the connection. */
@@ -171,7 +173,14 @@ function requestOf({ method = '', url = '', headers }: IncomingMessage): StoreRe
   const path = decodeURIComponent(new URL(url, 'http://store').pathname);
   const md5 = headers['content-md5'];
   const isConditional = headers['if-none-match'] === '*';
-  return { method, key: path.slice(`/${BUCKET}/`.length), md5: typeof md5 === 'string' ? md5 : null, isConditional };
+  const bytes = Number(headers['content-length'] ?? 0);
+  return {
+    method,
+    key: path.slice(`/${BUCKET}/`.length),
+    md5: typeof md5 === 'string' ? md5 : null,
+    isConditional,
+    bytes,
+  };
 }
 
 function refuseWith({ status, body }: StoreRefusal, request: IncomingMessage, response: ServerResponse): void {

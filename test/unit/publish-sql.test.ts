@@ -97,7 +97,7 @@ left join (
     const date = (path: string): string => `cast(regexp_extract("${path}", '/day=([^/]*)/[^/]*$', 1) as DATE) as "day"`;
     const [view = ''] = lakeView('/a', days, 'main');
     expect(view).toContain(date('filename'));
-    expect(view).toContain('hive_partitioning = false, filename = true)');
+    expect(view).toContain("hive_partitioning = false, filename = 'filename')");
     const hidden = { ...days, columns: [...days.columns, { name: 'FileName', type: 'BIGINT', comment: null }] };
     const [other = ''] = lakeView('/a', hidden, 'main');
     expect(other).toContain(date('file,path'));

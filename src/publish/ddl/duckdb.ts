@@ -21,7 +21,7 @@ export const duckdb: Dialect = {
   proof: 'Run by the tests from disk (npm test); not from S3, as its extension is not in the registry.',
   notes: ({ store }) =>
     store === null
-      ? ['catalog.duckdb beside the lake holds such views, over files that are never replaced while they are read.']
+      ? ['catalog.duckdb beside Delta tables holds such views, over files that are never replaced while they are read.']
       : ['The secret takes the credentials of the environment; a view is made where the files are there.'],
   refusal: () => null,
   preamble: (lake) => [

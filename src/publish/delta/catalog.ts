@@ -2,10 +2,10 @@
 
 import { join } from 'node:path';
 
-import { identifier, literal } from '../../warehouse/quoting.ts';
-import { catalogView, finalView } from '../lake-sql.ts';
+import { identifier } from '../../warehouse/quoting.ts';
+import { catalogView, dateInPath, finalView } from '../lake-sql.ts';
 import type { LakeColumn, LakeTable } from '../lake-table.ts';
-import { isInstant, pathColumn, readFiles } from './delta-table.ts';
+import { isInstant, readFiles } from './delta-table.ts';
 import type { Table } from './log.ts';
 
 /** The statements of a catalog over tables below a root. */
@@ -23,10 +23,9 @@ export function deltaCatalog(
 
 function rowsOf(table: LakeTable, files: readonly string[]): string {
   const { columns, key } = table;
-  const date = `regexp_extract(${identifier(pathColumn(table))}, ${literal(`/${key ?? ''}=([^/]*)/[^/]*$`)}, 1)`;
   const cell = (column: LakeColumn): string => {
     const name = identifier(column.name);
-    if (column.name === key) return `cast(${date} as ${column.type}) as ${name}`;
+    if (column.name === key) return `cast(${dateInPath(table)} as ${column.type}) as ${name}`;
     return isInstant(column) ? `timezone('UTC', ${name}) as ${name}` : name;
   };
   return `select\n    ${columns.map(cell).join(',\n    ')}\nfrom ${readFiles(table, files)}`;

@@ -7,7 +7,7 @@ import * as z from 'zod';
 import { parseColumnType } from '../../model/column-type.ts';
 import type { Day } from '../../model/calendar.ts';
 import { identifier, literal } from '../../warehouse/quoting.ts';
-import { fileText, insidePeriod } from '../lake-sql.ts';
+import { fileText, insidePeriod, pathColumn } from '../lake-sql.ts';
 import { FINALITY, type LakeColumn, type LakeTable } from '../lake-table.ts';
 import type { Add, MetaData } from './log.ts';
 
@@ -38,7 +38,7 @@ function deltaType(column: LakeColumn): string {
 }
 
 /** The columns as readers see them: the table's own, and the day that hours are filed under. */
-export function shownColumns({ columns, key }: LakeTable): readonly LakeColumn[] {
+function shownColumns({ columns, key }: LakeTable): readonly LakeColumn[] {
   if (key === null || columns.some(({ name }) => name === key)) return columns;
   return [...columns, { name: key, type: 'DATE', comment: `The ${key} the rows are filed under.` }];
 }
@@ -110,7 +110,7 @@ export function metaDataFor(
 }
 
 /** A number of a column that its name alone gives, so that every file of the table has the same. */
-export function fieldId(name: string): number {
+function fieldId(name: string): number {
   return createHash('sha256').update(name).digest().readUInt32BE(0) >>> 1;
 }
 
@@ -276,10 +276,4 @@ export function readOther(table: LakeTable, { path, partitionValues, stats }: Ad
     name === key ? `cast(${literal(value ?? '')} as ${type}) as ${identifier(name)}` : identifier(name),
   );
   return `(select ${cells.join(', ')} from ${readFiles(table, [file])})`;
-}
-
-/** The column a view takes a file's path from. A file is passed over by its path under the first name alone. */
-export function pathColumn({ columns }: LakeTable): string {
-  // No column has a comma in its name, as the service's lists have no escape for one.
-  return columns.some(({ name }) => name.toLowerCase() === 'filename') ? 'file,path' : 'filename';
 }

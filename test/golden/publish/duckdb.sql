@@ -27,7 +27,7 @@ select
     cast("level" as INTEGER) as "level",
     cast("o'brien ""x"" `y` \z events" as BIGINT) as "o'brien ""x"" `y` \z events",
     cast("_extra" as VARCHAR) as "_extra"
-from read_parquet('s3://example-bucket/mobile/lake/order/day=*/data.parquet', hive_partitioning = false, filename = true);
+from read_parquet('s3://example-bucket/mobile/lake/order/day=*/data.parquet', hive_partitioning = false, filename = 'filename');
 
 comment on view "lake"."order" is 'It''s a "slice";
 -- one row per \day\';
