@@ -13,7 +13,7 @@ import type { SavedBody } from '../service/service.ts';
 import type { ColumnReader } from '../spool/columns/column-reader.ts';
 import type { ColumnsRead, Envelope, SliceColumns } from '../spool/columns/reading.ts';
 import { onDisk } from '../spool/on-disk.ts';
-import type { Spooled } from '../spool/spool.ts';
+import type { Spooled, SpooledAnswer } from '../spool/spool.ts';
 import { answerOf, type Answer } from './answers.ts';
 import type { LoadWarning } from './load-result.ts';
 import type { Columns } from './slice-columns.ts';
@@ -30,14 +30,14 @@ type Pages = readonly SavedBody[];
 
 /** Answers that were read into columns, known again by the very list of their pages. */
 export class ColumnAnswers {
-  readonly #reader: ColumnReader;
+  readonly #reader: Pick<ColumnReader, 'read'>;
   readonly #taken = new Map<Pages, ColumnAnswer>();
   /** No two readings share a file: the engine remembers files by their names. */
   #readings = 0;
   #trouble: LoadWarning | null = null;
   #isTold = false;
 
-  constructor(reader: ColumnReader) {
+  constructor(reader: Pick<ColumnReader, 'read'>) {
     this.#reader = reader;
   }
 
@@ -69,8 +69,13 @@ export class ColumnAnswers {
 
   /** What was read of each part of a window, of no pages null; undefined where SQL has to read one of them. */
   of({ answers }: Spooled): readonly (ColumnAnswer | null)[] | undefined {
-    const found = answers.map(({ pages }) => (pages.length === 0 ? null : this.#taken.get(pages)));
+    const found = answers.map((answer) => this.taken(answer));
     return found.every((answer) => answer !== undefined) ? found : undefined;
+  }
+
+  /** What was read of one part; null of no pages, undefined where SQL has to read it. */
+  taken({ pages }: SpooledAnswer): ColumnAnswer | null | undefined {
+    return pages.length === 0 ? null : this.#taken.get(pages);
   }
 
   /** Removes what was read of answers that nobody needs any more. */

@@ -66,7 +66,7 @@ export async function replaceWindows(
   );
   const loads = windows.map((proven, at): Load => ({ ...proven, loadId: ids[at]?.load_id ?? '' }));
   const ranges = joined(windows.map(({ spooled }) => spooled.window.replaced));
-  return warehouse.transact(async () => {
+  return inAnyOrder(warehouse, windows.length > 1, async () => {
     // Before any row is touched: DuckDB commits no table that is altered after it was written to.
     const wider = await widenAsNeeded(warehouse, target, replacement);
     // Nothing of a window that was never loaded can be restated.
@@ -92,6 +92,20 @@ export async function replaceWindows(
 
 const numbersOf = (windows: readonly Proven[]): number[] => windows.map(({ windowNo }) => windowNo);
 
+/**
+ * One transaction in which each thread inserts what it has read, where there are several windows, as these have no order among
+ * them: threads that wait for each other's turn take as long again. Set outside of it: an aborted one takes no setting.
+ */
+async function inAnyOrder<T>(warehouse: Warehouse, isAny: boolean, work: () => Promise<T>): Promise<T> {
+  if (!isAny) return warehouse.transact(work);
+  await warehouse.run('set preserve_insertion_order = false');
+  try {
+    return await warehouse.transact(work);
+  } finally {
+    await warehouse.run('set preserve_insertion_order = true');
+  }
+}
+
 /** Inserts the rows of all windows; how many a window got that stands alone and lost copies, else null: as many as it had. */
 async function insertLoads(
   warehouse: Warehouse,
@@ -112,24 +126,10 @@ async function insertLoads(
     collapse,
     isOrdered: filled.every(({ isOrdered }) => isOrdered),
   });
-  const rows = await inAnyOrder(warehouse, filled.length > 1, async () => warehouse.run(sql));
+  const rows = await warehouse.run(sql);
   const came = filled.reduce((sum, load) => sum + load.rows, 0);
   if (!collapse && rows !== came) throw new RangeError(`The windows got ${rows} rows where their answers had ${came}.`);
   return collapse ? rows : null;
-}
-
-/**
- * Lets each thread insert what it has read, as windows have no order among them: threads that wait for each other's turn take
- * as long again.
- */
-async function inAnyOrder<T>(warehouse: Warehouse, isAny: boolean, insert: () => Promise<T>): Promise<T> {
-  if (!isAny) return insert();
-  await warehouse.run('set preserve_insertion_order = false');
-  try {
-    return await insert();
-  } finally {
-    await warehouse.run('set preserve_insertion_order = true');
-  }
 }
 
 /** Records the totals that moved; by load, in how many periods. */

@@ -7,7 +7,6 @@
 
 import { UTCDate, utc } from '@date-fns/utc';
 // One function a module: the whole of date-fns would take a third of the time a command needs to start.
-import { addDays as addDaysTo } from 'date-fns/addDays';
 import { addMonths } from 'date-fns/addMonths';
 import { addQuarters } from 'date-fns/addQuarters';
 import { addWeeks } from 'date-fns/addWeeks';
@@ -130,7 +129,6 @@ export function lastDay(interval: DayInterval): Day {
 export type Bucket = 'day' | 'week' | 'month' | 'quarter' | 'year';
 
 const bucketStarts = {
-  day: (of: UTCDate) => of,
   week: (of: UTCDate, weekStartsOn: WeekStart) => startOfWeek(of, { weekStartsOn, in: utc }),
   month: (of: UTCDate) => startOfMonth(of, { in: utc }),
   quarter: (of: UTCDate) => startOfQuarter(of, { in: utc }),
@@ -138,7 +136,6 @@ const bucketStarts = {
 } as const;
 
 const nextBuckets = {
-  day: (of: UTCDate) => addDaysTo(of, 1),
   week: (of: UTCDate) => addWeeks(of, 1),
   month: (of: UTCDate) => addMonths(of, 1),
   quarter: (of: UTCDate) => addQuarters(of, 1),
@@ -147,6 +144,7 @@ const nextBuckets = {
 
 /** The whole calendar bucket that holds a day. */
 export function bucketOf(of: Day, bucket: Bucket, weekStartsOn: WeekStart): DayInterval {
+  if (bucket === 'day') return { start: of, end: addDays(of, 1) };
   const start = bucketStarts[bucket](asDate(of), weekStartsOn);
   return { start: asDay(start), end: asDay(nextBuckets[bucket](new UTCDate(start))) };
 }

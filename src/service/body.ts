@@ -22,6 +22,8 @@ import { firstWords } from './words.ts';
 
 /** Private: reports are the account's business. */
 const FILE_MODE = 0o600;
+/** Written at once: a trip to the thread pool for every chunk of a socket takes more than the writing. */
+const WRITE_BYTES = 256 * 1024;
 
 /**
  * Saves the answer's body at a path, overwriting it. Throws `SOURCE_OVERSIZED` beyond `maxPlainBytes`, `DATA_MALFORMED`
@@ -78,11 +80,20 @@ async function drain(
   gauge: PlainGauge,
 ): Promise<void> {
   async function* saving(): AsyncGenerator<Buffer, void> {
+    let [waiting, bytes]: [Buffer[], number] = [[], 0];
     for await (const chunk of answer.chunks) {
       saved.bytes += chunk.length;
-      await onDisk(path, () => writeAll(file, chunk));
+      bytes += chunk.length;
+      waiting.push(chunk);
+      if (bytes >= WRITE_BYTES) {
+        const together = Buffer.concat(waiting);
+        [waiting, bytes] = [[], 0];
+        await onDisk(path, () => writeAll(file, together));
+      }
       yield chunk;
     }
+    const rest = Buffer.concat(waiting);
+    if (rest.length > 0) await onDisk(path, () => writeAll(file, rest));
   }
   try {
     for await (const plain of decoded(saving(), encodingOf(answer))) gauge.see(plain);

@@ -109,7 +109,7 @@ test('rows load beside what DuckDB and a plain program make of them', async () =
     name: 'load',
     title: 'Loading beside DuckDB itself',
     paragraphs: [
-      `A slice of ${dimensions.length} dimensions and ${Object.keys(metrics).length} metrics, some 500 bytes of JSON a row, sent plain by another process on the same cores. \`ripen sync\` is a whole process: start, catalog, requests, every check, the proof by totals, ledger, checkpoint. DuckDB reads files that lie on disk already, into the same types with the same memory, and does nothing else; \`JSON.parse\` and the appender read the first ${APPENDED_FILES} of them. Best of ${SIZES[0]?.repeats ?? 1} by turns; shares compare rows a second, the last column rows per second of processor time of all threads, which other work on the machine moves less.`,
+      `A slice of ${dimensions.length} dimensions and ${Object.keys(metrics).length} metrics, some 500 bytes of JSON a row, sent plain by another process on the same cores. \`ripen sync\` is a whole process: start, catalog, requests, every check, the proof by totals, ledger, checkpoint. DuckDB reads files that lie on disk already, into the same types with 1 GB of memory, and does nothing else; \`JSON.parse\` and the appender read the first ${APPENDED_FILES} of them. Best of ${SIZES[0]?.repeats ?? 1} by turns; shares compare rows a second, the last column rows per second of processor time of all threads, which other work on the machine moves less.`,
     ],
     tables,
     figures,

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { addDays, day, daysIn, type Day, type DayInterval } from '../../../src/model/calendar.ts';
 import { fraction, mix } from '../../../src/simulator/world/hash.ts';
 
-export const FIRST_DAY = day('2010-01-01');
+export const FIRST_DAY = day('2005-01-01');
 
 export const dimensions = [
   'day',

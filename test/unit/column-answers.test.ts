@@ -1,0 +1,81 @@
+/** What becomes of an answer that the column reader takes, gives up, or comes to grief over. */
+
+import { expect, test } from 'vitest';
+
+import { ColumnAnswers } from '../../src/load/column-answers.ts';
+import type { Columns } from '../../src/load/slice-columns.ts';
+import { MONEY } from '../../src/model/column-type.ts';
+import type { SavedBody } from '../../src/service/service.ts';
+import type { ColumnReader } from '../../src/spool/columns/column-reader.ts';
+import type { ColumnsRead, GaveUp } from '../../src/spool/columns/reading.ts';
+
+const columns: Columns = {
+  dimensions: ['day'],
+  metrics: [{ id: 'cost', type: MONEY, additive: true, isAssumed: false }],
+  extra: [],
+};
+const body: SavedBody = { path: '/spool/daily', encoding: 'identity', bytes: 9, plainBytes: 9, longNumbers: false };
+const taken: ColumnsRead = {
+  rows: 2,
+  envelopes: [{ rows: 2, bytes: 9, members: new Map([['totals', '{"cost":"3"}']]), others: [] }],
+  days: null,
+  isOrdered: true,
+  weekStartsOn: null,
+  fractionDigits: new Map(),
+  parquetBytes: 1,
+};
+
+/** A reader that answers each reading by its number, from 0. */
+function readerOf(answer: (reading: number) => ColumnsRead | GaveUp): Pick<ColumnReader, 'read'> {
+  let readings = 0;
+  return {
+    read: async () => {
+      readings += 1;
+      return Promise.resolve(answer(readings - 1));
+    },
+  };
+}
+
+/** Whether an answer of its own was taken, so many times. */
+async function readTimes(answers: ColumnAnswers, count: number): Promise<boolean[]> {
+  const found: boolean[] = [];
+  for (let at = 0; at < count; at += 1) found.push(await answers.read([body], columns));
+  return found;
+}
+
+test('a reader that breaks twice leaves both answers to SQL, is told once, and reads the third answer', async () => {
+  const answers = new ColumnAnswers(
+    readerOf((reading) => {
+      if (reading < 2) throw new Error('the thread ended');
+      return taken;
+    }),
+  );
+  expect(answers.takeTrouble()).toBeNull();
+  expect(await readTimes(answers, 3)).toEqual([false, false, true]);
+  expect(answers.takeTrouble()).toMatchObject({
+    code: 'COLUMN_READER_BROKE',
+    message: 'The column reader broke, and SQL read the answer, which takes longer and more memory: the thread ended',
+  });
+  expect(answers.takeTrouble()).toBeNull();
+});
+
+test('an answer that is given up, or says an error beside its rows, is left to SQL without a word', async () => {
+  const [envelope] = taken.envelopes;
+  if (envelope === undefined) throw new RangeError('No envelope.');
+  const refused = { ...taken, envelopes: [{ ...envelope, members: new Map([['error', '"limit"']]) }] };
+  const answers = new ColumnAnswers(readerOf((reading) => (reading === 0 ? { gaveUp: 'an exponent' } : refused)));
+  expect(await readTimes(answers, 2)).toEqual([false, false]);
+  expect(answers.takeTrouble()).toBeNull();
+});
+
+test('an answer is known again by its list of pages, until it is discarded', async () => {
+  const answers = new ColumnAnswers(readerOf(() => taken));
+  const pages = [body];
+  await answers.read(pages, columns);
+  const answer = { pages, unfollowed: null };
+  expect(answers.taken(answer)).toMatchObject({ rows: 2, isOrdered: true });
+  expect(answers.taken({ pages: [body], unfollowed: null })).toBeUndefined();
+  expect(answers.taken({ pages: [], unfollowed: null })).toBeNull();
+  await answers.discard([answer]);
+  expect(answers.taken(answer)).toBeUndefined();
+});
