@@ -145,6 +145,6 @@ function reasonAgainst(score: Omit<Score, 'choice' | 'reason'>, reach: number, n
     return `the 80 % interval reached ${Math.round(100 * (reach - 1))} % above the projected value`;
   const isBetter = (medianError ?? 0) <= (medianErrorAsIs ?? 0);
   if (!isBetter || chanceOfAtMost(cohorts - nearer, cohorts, 0.5) > MOST_CHANCE)
-    return `the values as they are came as near: projections were nearer for ${nearer} of ${cohorts} periods`;
+    return `projections were nearer than the values as they are for only ${nearer} of ${cohorts} periods`;
   return null;
 }
