@@ -15,6 +15,7 @@ import { readSliceLedger } from '../warehouse/ledger.ts';
 import { count } from '../warehouse/shapes.ts';
 import { statement } from '../warehouse/statements.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
+import { adaptiveRemarks } from './check-adaptive.ts';
 import { horizonRemarks } from './check-horizons.ts';
 import { pathOf } from './checked-slice.ts';
 import { findingOf, placed, type Finding, type Remark } from './finding.ts';
@@ -89,7 +90,11 @@ async function changeFindings(
     if (!stated.isSound(path)) continue;
     const { live } = await readSliceLedger(warehouse, slice.name);
     if (live === null) continue;
-    const remarks = [...changeRemarks(slice, path, live), ...(await horizonRemarks(warehouse, slice, path))];
+    const remarks = [
+      ...changeRemarks(slice, path, live),
+      ...(await horizonRemarks(warehouse, slice, path)),
+      ...(await adaptiveRemarks(warehouse, slice, path)),
+    ];
     findings.push(...placed(remarks, slice.name, stated));
   }
   return findings;

@@ -1,6 +1,6 @@
 /** The backtest: which method projects a metric at an age, how wide its interval has to be, and whether it may at all; pure. */
 
-import { chanceOfAtMost } from '../model/confidence.ts';
+import { chanceOfAtMost } from '../model/binomial.ts';
 import type { Expected } from './chain-ladder.ts';
 import { columnAges, median, valueAt, type Development } from './development.ts';
 import { CHAIN_LADDER, TRIED_COHORTS, type Expectations, type Trial } from './trials.ts';
@@ -145,6 +145,6 @@ function reasonAgainst(score: Omit<Score, 'choice' | 'reason'>, reach: number, n
     return `the 80 % interval reached ${Math.round(100 * (reach - 1))} % above the projected value`;
   const isBetter = (medianError ?? 0) <= (medianErrorAsIs ?? 0);
   if (!isBetter || chanceOfAtMost(cohorts - nearer, cohorts, 0.5) > MOST_CHANCE)
-    return `the values as they are came as near: projections were nearer for ${nearer} of ${cohorts} periods`;
+    return `projections were nearer than the values as they are for only ${nearer} of ${cohorts} periods`;
   return null;
 }

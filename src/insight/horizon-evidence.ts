@@ -22,10 +22,12 @@ export interface HorizonEvidence {
 const LOOKS_FOR_SHORTER = 60;
 /** So many looks from a proposed longer horizon on have to agree; before that, the age of the latest change seen is proposed. */
 const LOOKS_FOR_CONFIRMED = 8;
+/** A look that begins later than so many days after an age says nothing of that age: all may have moved in between. */
+const NEAR_DAYS = 2;
 
 /**
  * The last change lies between the two fetches of the look that begins latest among those that found one; the earliest such
- * end is proposed once later looks confirm it. A horizon is too short when a final total changed, and needlessly long when
+ * end is proposed once looks that begin there confirm it. A horizon is too short when a final total changed, and needlessly long when
  * sixty looks from an earlier age on found nothing.
  */
 export function horizonEvidence(all: readonly Look[], horizonDays: number): HorizonEvidence {
@@ -34,7 +36,7 @@ export function horizonEvidence(all: readonly Look[], horizonDays: number): Hori
   const counts = { looks: all.length, changed: changed.length, changedAfterFinal: afterFinal.length };
   const latestFrom = Math.max(0, ...changed.map(({ from }) => from));
   const settled = Math.min(...changed.filter(({ from }) => from === latestFrom).map(({ to }) => to));
-  const agreeing = all.filter(({ from }) => from >= settled).length;
+  const agreeing = all.filter(({ from }) => from >= settled && from <= settled + NEAR_DAYS).length;
   if (afterFinal.length > 0) {
     const proposed = agreeing >= LOOKS_FOR_CONFIRMED ? settled : Math.max(...changed.map(({ to }) => to));
     return { ...counts, proposedDays: proposed > horizonDays ? proposed : null };

@@ -1,5 +1,7 @@
 /** What a sample without, or with few, faults says of all; pure. */
 
+import { chanceOfAtMost } from '../model/binomial.ts';
+
 /** One-sided. */
 const CONFIDENCE = 0.95;
 /** Halvings of an interval of length 1: beyond the digits of a double. */
@@ -20,14 +22,4 @@ export function faultyShareBelow(faulty: number, of: number): number {
     else high = middle;
   }
   return high;
-}
-
-/** The chance to find at most so many faulty ones where each is faulty with a chance (the binomial distribution). */
-export function chanceOfAtMost(faulty: number, of: number, chance: number): number {
-  let [logTerm, sum] = [of * Math.log1p(-chance), 0];
-  for (let found = 0; found <= faulty; found += 1) {
-    sum += Math.exp(logTerm);
-    logTerm += Math.log((of - found) / (found + 1)) + Math.log(chance) - Math.log1p(-chance);
-  }
-  return sum;
 }

@@ -1,12 +1,15 @@
 /** Slices that are asked for at adaptive ages, with the ages that their own history gives. */
 
 import { worthwhileAges } from '../insight/adaptive-ages.ts';
-import type { Known } from '../insight/maturation.ts';
-import { metricsOf } from '../model/metric.ts';
+import { readTriangles } from '../insight/read-developments.ts';
 import { readCatalog } from '../load/catalog-tables.ts';
+import { readRemembered } from '../load/remembered.ts';
+import { liveTable } from '../load/slice-table.ts';
+import { fingerprintOf } from '../model/fingerprint.ts';
+import { carries } from '../model/ledger.ts';
+import { metricsOf } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
-import { maturationRow } from '../status/ripening.ts';
-import { statement } from '../warehouse/statements.ts';
+import { readSliceLedger } from '../warehouse/ledger.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
 /** The slices, those with a tolerance with the ages that are worth a request; every milestone before there is a history. */
@@ -19,11 +22,14 @@ export async function withAdaptiveAges(warehouse: Warehouse, slices: readonly Sl
 async function withAges(warehouse: Warehouse, slice: Slice): Promise<Slice> {
   const { refresh } = slice;
   if (typeof refresh === 'string' || !('tolerance' in refresh)) return slice;
-  const rows = await warehouse.rows(statement('status/maturation'), [slice.name], maturationRow);
-  const known = new Map<string, Known[]>();
-  for (const { metric, age_days: age, periods, share_q25: q25, share_median: median, share_q75: q75 } of rows) {
-    known.set(metric, [...(known.get(metric) ?? []), { age, periods, q25, median, q75 }]);
-  }
-  const metrics = metricsOf(slice, await readCatalog(warehouse));
-  return { ...slice, refresh: worthwhileAges(metrics, known, refresh.tolerance) };
+  const { live } = await readSliceLedger(warehouse, slice.name);
+  // A table of another meaning says nothing of this one, and may have other columns.
+  if (live === null || !carries(live.fingerprint, fingerprintOf(slice))) return slice;
+  const configured = metricsOf(slice, await readCatalog(warehouse), await readRemembered(warehouse, slice.name));
+  // A metric that was added has no column yet, and no history.
+  const metrics = configured.filter(({ id }) => [...live.periods.values()].some((held) => held.metrics.includes(id)));
+  const table = { slice, fingerprint: live.fingerprint, metrics, table: liveTable(slice.name) };
+  const triangles = await readTriangles(warehouse, table);
+  const known = new Map([...triangles].map(([metric, { development }]) => [metric, development]));
+  return { ...slice, refresh: worthwhileAges(configured, known, refresh.tolerance) };
 }

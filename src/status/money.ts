@@ -21,12 +21,12 @@ const columnRow = z.object({ column_name: z.string() });
 export async function readMoney(warehouse: Warehouse, slice: Slice): Promise<MoneyMetric[]> {
   if (slice.grain === null) return [];
   const found = await warehouse.rows(statement('publish/columns'), ['main', slice.name], columnRow);
-  const columns = found.map(({ column_name: name }) => name);
+  const columns = new Set(found.map(({ column_name: name }) => name));
   const { grain } = slice;
-  if (!columns.includes(grain)) return [];
+  if (!columns.has(grain)) return [];
   const money: MoneyMetric[] = [];
   for (const { kind, forms } of kinds) {
-    const metric = forms.map((form) => slice.metrics.find((id) => form.test(id) && columns.includes(id))).find(Boolean);
+    const metric = forms.map((form) => slice.metrics.find((id) => form.test(id) && columns.has(id))).find(Boolean);
     if (metric === undefined) continue;
     const sql = moneySql(slice.name, grain, metric);
     money.push({ kind, metric, periods: await warehouse.rows(sql, [slice.name, metric], moneyRow) });

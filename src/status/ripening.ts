@@ -9,7 +9,7 @@ import { faultyShareBelow } from '../model/confidence.ts';
 import type { SliceStatus } from './status-report.ts';
 
 /** A row of `status/maturation`. */
-export const maturationRow = z.object({
+const maturationRow = z.object({
   metric: z.string(),
   age_days: count,
   periods: count,

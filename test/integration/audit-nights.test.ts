@@ -17,13 +17,15 @@ const DAY_MS = 86_400_000;
 let scenario: Scenario;
 afterEach(() => scenario.close());
 
+const sinceFirst = { first: { day: FIRST }, last: { daysAgo: 1 } } as const;
+
 const daily = (horizonDays: number) =>
   slice({
     name: 'daily',
     dimensions: ['day', 'app_token'],
     metrics: ['installs'],
     horizons: [{ pattern: '*', horizonMs: horizonDays * DAY_MS }],
-    datePeriod: { first: { day: FIRST }, last: { daysAgo: 1 } },
+    datePeriod: sinceFirst,
   });
 
 const auditRow = z.object({ start_day: z.string(), cells: count, changed: count, seed: z.string(), periods: count });
@@ -65,6 +67,34 @@ test('a horizon of 2 days where values move for 7 is found out within 8 nights, 
   expect(Number(/(\d+)d would have held/.exec(proposed?.message ?? '')?.[1])).toBeGreaterThanOrEqual(7);
   expect(marked?.n).toBe(audits.reduce((sum, { changed }) => sum + changed, 0));
 });
+
+const SETTLED_DAYS = 12;
+
+test(`counts that settle in ${SETTLED_DAYS} days where 7 are derived are found out within 30 nights, by 1 window a night, with a horizon that holds`, async () => {
+  const slow = slice({
+    name: 'daily',
+    dimensions: ['day', 'app_token'],
+    metrics: ['installs'],
+    datePeriod: sinceFirst,
+  });
+  const world = { ...smallWorld, quirks: { settlingDays: SETTLED_DAYS } };
+  scenario = await openScenario([slow], { simulator: { world } });
+  const proposals: (number | null)[] = [];
+  for (let night = 0; night < 30; night += 1) {
+    const asOf = new Date(`${addDays(FIRST, HISTORY_DAYS + night)}T03:00:00Z`);
+    expect((await scenario.night(asOf, { audit: 1 })).failures).toEqual([]);
+    const [proposed] = await scenario.inWarehouse((warehouse) => horizonRemarks(warehouse, slow, ['slices', 0]));
+    proposals.push(Number(/and (\d+)d would have held/.exec(proposed?.message ?? '')?.[1] ?? 0) || null);
+  }
+  const nights = await scenario.inWarehouse((warehouse) =>
+    warehouse.rows('select count(*) as n from ripen.audits group by seed', [], z.object({ n: count })),
+  );
+  expect(nights.filter(({ n }) => n > 1)).toEqual([]);
+  expect(proposals.findIndex((days) => days !== null)).toBeGreaterThanOrEqual(0);
+  expect(proposals.findIndex((days) => days !== null)).toBeLessThan(15);
+  expect(proposals.at(-1)).toBeGreaterThanOrEqual(SETTLED_DAYS);
+  expect(proposals.at(-1)).toBeLessThanOrEqual(30);
+}, 300_000);
 
 test('a horizon that holds is confirmed: 3 audits find nothing changed, cost one request a night, and audit 0 none', async () => {
   const without = await live(8, 4, 0);

@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 
 import { worthwhileAges } from '../../src/insight/adaptive-ages.ts';
-import { maturationOf, type Known } from '../../src/insight/maturation.ts';
+import type { Development } from '../../src/insight/development.ts';
 import { addDays, day, startOfDayAt, UTC } from '../../src/model/calendar.ts';
 import { milestoneAges } from '../../src/model/maturity.ts';
 import { passNights } from '../bench/nights/pass-nights.ts';
@@ -12,14 +12,15 @@ import { askWorld } from '../bench/nights/reported-rows.ts';
 import { nightsFromStart } from '../bench/nights/setting.ts';
 import { countMetric } from '../support/slice.ts';
 
-/** The median at each milestone; quartiles a hair away. */
-const curve = (...shares: readonly number[]): Known[] =>
-  shares.map((median, at) => ({
-    age: milestoneAges[at] ?? 0,
-    periods: 30,
-    q25: median - 0.001,
-    median,
-    q75: median + 0.001,
+/** Periods whose total at each milestone was such a share of the final one, 1000; `stray` moves every second one up and down. */
+const curve = (shares: readonly number[], stray = 0, periods = 30): Development =>
+  Array.from({ length: periods }, (_, at) => ({
+    lastDay: at,
+    readings: shares.map((share, nth) => ({
+      age: milestoneAges[nth] ?? 0,
+      value: 1000 * share * (1 + (((at + nth) % 2) - 0.5) * stray),
+    })),
+    final: { age: 15, value: 1000 },
   }));
 
 describe('worthwhile ages', () => {
@@ -30,18 +31,18 @@ describe('worthwhile ages', () => {
   });
 
   test('leave out 3, 5 and 14 of a metric that moved by less than 1 % since the milestone kept before', () => {
-    const known = new Map([['installs', curve(0.8, 0.9, 0.905, 0.92, 0.925, 0.94, 0.96, 0.965)]]);
+    const known = new Map([['installs', curve([0.8, 0.9, 0.905, 0.92, 0.925, 0.94, 0.96, 0.965])]]);
     expect(worthwhileAges([installs], known, 0.01)).toEqual([1, 2, 4, 7, 10]);
   });
 
   test('add up small steps: 4 of 0.4 % each are not all skipped under a tolerance of 1 %', () => {
-    const known = new Map([['installs', curve(0.98, 0.984, 0.988, 0.992, 0.996, 1, 1, 1)]]);
+    const known = new Map([['installs', curve([0.98, 0.984, 0.988, 0.992, 0.996, 1, 1, 1])]]);
     expect(worthwhileAges([installs], known, 0.01)).toEqual([1, 4]);
   });
 
   test('keep an age for the one metric of two that still moves, or of which nothing is known', () => {
-    const still = curve(1, 1, 1, 1, 1, 1, 1, 1);
-    const moving = curve(0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8);
+    const still = curve([1, 1, 1, 1, 1, 1, 1, 1]);
+    const moving = curve([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]);
     const two = [installs, countMetric('clicks', 14)];
     expect(
       worthwhileAges(
@@ -56,6 +57,14 @@ describe('worthwhile ages', () => {
     expect(worthwhileAges(two, new Map([['installs', still]]), 0.01)).toEqual(milestoneAges);
     expect(worthwhileAges([installs], new Map([['installs', still]]), 0.01)).toEqual([1]);
   });
+});
+
+test('moves both ways do not cancel out: an age at which every period strays by 4 % and the middle by none is kept under 1 %', () => {
+  const metric = countMetric('installs', 14);
+  const strayed = new Map([['installs', curve([1, 1, 1, 1, 1, 1, 1, 1], 0.04)]]);
+  expect(worthwhileAges([metric], strayed, 0.01)).toEqual(milestoneAges);
+  expect(worthwhileAges([metric], strayed, 0.05)).toEqual([1]);
+  expect(worthwhileAges([metric], new Map([['installs', curve([1, 1, 1], 0, 7)]]), 0.01)).toEqual(milestoneAges);
 });
 
 const NIGHTS = Number(process.env['RIPEN_NIGHTS'] ?? 40);
@@ -89,7 +98,7 @@ test(`${NIGHTS} nights of adaptive ages ask for fewer rows than milestones, thos
           .map((age) => ({ age, value: totalOf(id, at, age) })),
         final: { age: horizonDays + 1, value: totalOf(id, at, horizonDays + 1) },
       }));
-      return [id, maturationOf(development)];
+      return [id, development];
     }),
   );
   const ages = worthwhileAges(setting.metrics, known, 0.02);

@@ -24,6 +24,12 @@ test('before 8 looks agree the age of the latest change seen is proposed, which 
   expect(horizonEvidence([...seen, ...looks(7, 6, 20)], 3).proposedDays).toBe(10);
 });
 
+test('8 looks that begin 3 days after the settled age confirm nothing: what moves in between would go unseen', () => {
+  const seen = [...looks(20, 3, 10, wrong), ...looks(1, 5, 6, wrong)];
+  expect(horizonEvidence([...seen, ...looks(8, 9, 20)], 3).proposedDays).toBe(10);
+  expect(horizonEvidence([...seen, ...looks(8, 8, 20)], 3).proposedDays).toBe(6);
+});
+
 test('a horizon of 14 days is needlessly long after 60 looks from age 7 on without a change, and not after 59', () => {
   const seen = looks(30, 5, 7, moved);
   expect(horizonEvidence([...seen, ...looks(60, 7, 15)], 14).proposedDays).toBe(7);

@@ -137,7 +137,7 @@ test.each(SEEDS)(
     });
     expect([installs?.choice, spend?.choice]).toEqual([null, null]);
     expect(installs?.reason).toMatch(
-      /^the values as they are came as near: projections were nearer for \d+ of \d+ periods$/,
+      /^projections were nearer than the values as they are for only \d+ of \d+ periods$/,
     );
     expect(spend?.reason).toMatch(
       /^the 80 % interval reached \d+ % above the projected value$|^\d+ of \d+ periods had no value above zero/,

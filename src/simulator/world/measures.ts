@@ -21,6 +21,8 @@ export interface Moment {
   /** The same for revenue, of which only a share may be reported. */
   readonly revenueRate: number;
   readonly adSpendMode: (typeof adSpendModes)[number];
+  /** Within which counts settle. */
+  readonly settlingDays: number;
   /** Ad revenue sources that count; null counts all. */
   readonly revenueSources: readonly string[] | null;
 }
@@ -56,14 +58,15 @@ export function sumOf(...measures: readonly Measure[]): Measure {
 }
 
 function settling(salt: number, finalOf: (atom: Atom, chance: number) => number): Measure {
-  return (atom, ageHours) => {
+  return (atom, ageHours, { settlingDays }) => {
     const seed = mix(atom.seed, salt);
-    return settledAt(Math.floor(finalOf(atom, fraction(seed))), seed, ageHours);
+    return settledAt(Math.floor(finalOf(atom, fraction(seed))), seed, ageHours, settlingDays);
   };
 }
 
 /** Installs of an atom that count at an age; also the members of its cohort. */
-export const installs: Measure = (atom, ageHours) => settledAt(atom.installs, mix(atom.seed, salts.installs), ageHours);
+export const installs: Measure = (atom, ageHours, { settlingDays }) =>
+  settledAt(atom.installs, mix(atom.seed, salts.installs), ageHours, settlingDays);
 
 const clicksOf = (atom: Atom): number =>
   atom.lane.paid ? Math.floor(atom.installs * (4 + 20 * fraction(mix(atom.seed, salts.clicks)))) + 1 : 0;

@@ -10,21 +10,22 @@ import { choose, fraction, mix } from './hash.ts';
 
 const HOURS_PER_DAY = 24;
 
-/** Counts: late arrivals and rejections end just under 7 days after the hour. */
-const SETTLING_HOURS = 7 * HOURS_PER_DAY;
+/** Counts: late arrivals and rejections end just under so many days after the hour. */
+export const SETTLING_DAYS = 7;
 const MAX_SHARE_LATE = 0.16;
 const MAX_SHARE_REJECTED = 0.12;
 
-/** An integer that settles: some of it arrives late, and some is counted at first and rejected later. */
-export function settledAt(final: number, seed: number, ageHours: number): number {
-  if (ageHours >= SETTLING_HOURS - 1) return final;
+/** An integer that settles within some days: some of it arrives late, and some is counted at first and rejected later. */
+export function settledAt(final: number, seed: number, ageHours: number, days: number): number {
+  const settlingHours = days * HOURS_PER_DAY;
+  if (ageHours >= settlingHours - 1) return final;
   let value = final;
   const late = mix(seed, 11);
-  if (ageHours <= choose(late, SETTLING_HOURS - 1)) {
+  if (ageHours <= choose(late, settlingHours - 1)) {
     value -= Math.floor(final * MAX_SHARE_LATE * fraction(mix(late, 1)) + fraction(mix(late, 2)));
   }
   const rejected = mix(seed, 13);
-  if (ageHours <= choose(rejected, SETTLING_HOURS - 1)) {
+  if (ageHours <= choose(rejected, settlingHours - 1)) {
     value += Math.floor(final * MAX_SHARE_REJECTED * fraction(mix(rejected, 1)) + fraction(mix(rejected, 2)));
   }
   return Math.max(0, value);

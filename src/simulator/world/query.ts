@@ -141,13 +141,14 @@ function checkComparison(query: URLSearchParams): void {
 /** What a query is read by: the names the world knows, and what holds at the instant asked at. */
 export interface Understanding extends Pick<ReportQuery, 'weekStartsOn' | 'isHidden'> {
   readonly vocabulary: Vocabulary;
+  readonly settlingDays: number;
 }
 
 /** A report query as the service understands it; throws RequestRefused where the service answers 400. */
 export function parseQuery(
   query: URLSearchParams,
   now: Date,
-  { vocabulary, weekStartsOn, isHidden }: Understanding,
+  { vocabulary, settlingDays, weekStartsOn, isHidden }: Understanding,
 ): ReportQuery {
   const absent = required.filter((parameter) => (query.get(parameter) ?? '') === '');
   if (absent.length > 0) throw missing(absent);
@@ -178,6 +179,7 @@ export function parseQuery(
       rate: currency.rate,
       revenueRate: currency.rate * revenueShare,
       adSpendMode: oneOf(query, 'ad_spend_mode', adSpendModes, 'attribution'),
+      settlingDays,
       revenueSources: parseSources(query),
     },
     attributionType: oneOf(query, 'attribution_type', attributionTypes, 'click'),

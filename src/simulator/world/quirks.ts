@@ -87,6 +87,8 @@ export interface Quirks {
   readonly dimensions: ReadonlyMap<string, readonly [string, ...string[]]>;
   readonly metrics: readonly StrangeMetric[];
   readonly catalog: readonly CatalogChange[];
+  /** Within how many days counts settle, where that is not what the interface document lets expect. */
+  readonly settlingDays: number | null;
   /** From an instant on weeks begin on another day. */
   readonly weeks: { readonly from: Date; readonly startOn: WeekStart } | null;
 }
@@ -105,6 +107,7 @@ export const noQuirks: Quirks = {
   dimensions: new Map(),
   metrics: [],
   catalog: [],
+  settlingDays: null,
   weeks: null,
 };
 

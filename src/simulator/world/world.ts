@@ -14,6 +14,7 @@ import { createApps, createLinks, createPartners } from './entities.ts';
 import type { WorldApp, WorldLink, WorldPartner } from './entities.ts';
 import { IdentityStore } from './identity.ts';
 import { createLanes } from './lanes.ts';
+import { SETTLING_DAYS } from './movement.ts';
 import { noQuirks } from './quirks.ts';
 import type { Quirks } from './quirks.ts';
 import { parseQuery } from './query.ts';
@@ -95,6 +96,7 @@ export function createWorld(options: Partial<WorldOptions> = {}): World {
       const understanding = {
         vocabulary,
         weekStartsOn: weeks !== null && now >= weeks.from ? weeks.startOn : weekStartsOn,
+        settlingDays: quirks.settlingDays ?? SETTLING_DAYS,
         isHidden: (day: Day) => emptied?.isEmpty(day, now) ?? false,
       };
       return createReport(parseQuery(query, now, understanding), source);
