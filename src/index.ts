@@ -149,7 +149,7 @@ export async function publish(config: Config, options: Circumstances = {}): Prom
 
 /**
  * Removes a slice, configured or not, or its periods that ended by the start of a day, from the warehouse and from every
- * copy; the next sync loads what is configured anew.
+ * copy; the next sync loads what is configured again.
  */
 export async function drop(config: Config, options: DropOptions): Promise<Dropped> {
   const { dropSlice } = await import('./drop.ts');
@@ -174,7 +174,7 @@ export async function startSimulator(options: Partial<SimulatorOptions> = {}): P
   return (await import('./simulator/simulator.ts')).startSimulator(options);
 }
 
-interface Errand {
+interface RunOrder {
   readonly command: 'sync' | 'backfill';
   readonly slices: readonly string[] | null;
   readonly forced: DayInterval | null;
@@ -182,12 +182,12 @@ interface Errand {
   readonly deadlineMs: number | null;
 }
 
-async function run(config: Config, options: Circumstances, errand: Errand): Promise<SyncSummary> {
+async function run(config: Config, options: Circumstances, order: RunOrder): Promise<SyncSummary> {
   const { withService } = await import('./commands/open.ts');
   const { sync: carryOut } = await import('./sync.ts');
   const { asOf = null, emit = silent, signal = never(), lockWaitMs = LOCK_WAIT_MS } = options;
   return withService(config, asOf ?? new Date(), emit, async (service) =>
-    carryOut(config, service, { ...errand, asOf, lockWaitMs }, emit, signal),
+    carryOut(config, service, { ...order, asOf, lockWaitMs }, emit, signal),
   );
 }
 

@@ -129,7 +129,7 @@ async function nightsLeft(
   const newest = Math.max(0, ...runs.map((run) => Date.parse(run.as_of)));
   const left = nights.filter((night) => night.getTime() > newest);
   const rest = left.length === 0 ? 'both nights are in it already' : 'it is continued';
-  print(`${folder} is there from an earlier tour: ${rest}. Delete it to begin anew.\n`);
+  print(`${folder} is there from an earlier tour: ${rest}. Delete it to start over.\n`);
   return left;
 }
 

@@ -81,6 +81,6 @@ const nameOf = ({ slice, before }: Loss): string =>
 /** The date period says what to load. */
 function again({ slice, before }: Loss): string {
   return before === null
-    ? `${slice} is configured: the next sync loads it anew.`
-    : `${slice} is configured: the next sync loads anew what its date_period still covers.`;
+    ? `${slice} is configured: the next sync loads it again.`
+    : `${slice} is configured: the next sync loads again what its date_period still covers.`;
 }

@@ -17,16 +17,16 @@ import type { GlobalArguments, Shell } from './shell.ts';
 import { summaryText } from './summary-text.ts';
 
 /** What a command adds to the request; the as-of instant comes from the options all commands share. */
-export type Wish = Omit<SyncRequest, 'asOf'>;
+export type RunOptions = Omit<SyncRequest, 'asOf'>;
 
 /** Runs against the configured service, prints failures and summary, resolves to the gravest failure's exit code. */
 export async function carryOut(
   args: GlobalArguments & { readonly metricsFile?: string | undefined },
   shell: Shell,
-  wishFor: (config: Config) => Wish,
+  optionsFor: (config: Config) => RunOptions,
 ): Promise<number> {
   const config = await openConfig(args, shell);
-  const wish = wishFor(config);
+  const options = optionsFor(config);
   const asOf = asOfInstant(args.asOf, shell.now()) ?? simulatedNow(config);
   const progress = openProgress(args, shell);
   const told: FailureSummary[] = [];
@@ -35,11 +35,11 @@ export async function carryOut(
     progress.emit(event);
   };
   const others = { emit, metricsFile: args.metricsFile ?? null };
-  const { command } = wish;
+  const { command } = options;
   const carriedOut = async (): Promise<SyncSummary> => {
     try {
       return await withService(config, asOf ?? shell.now(), emit, async (service) =>
-        sync(config, service, { ...wish, asOf }, emit, shell.signal),
+        sync(config, service, { ...options, asOf }, emit, shell.signal),
       );
     } catch (thrown) {
       const failure = asFailure(thrown);

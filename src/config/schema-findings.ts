@@ -61,12 +61,12 @@ function narrowed(issue: Issue): Issue[] {
   const fitting = issue.errors.filter((branch) =>
     branch.every(({ path, code }) => path.length > 0 || (code !== 'invalid_type' && code !== 'invalid_value')),
   );
-  const [meant] = fitting.toReversed().sort((one, other) => strangers(one) - strangers(other));
+  const [meant] = fitting.toReversed().sort((one, other) => unknownKeys(one) - unknownKeys(other));
   if (meant === undefined) return [issue];
   return meant.flatMap((inner) => narrowed({ ...inner, path: [...issue.path, ...inner.path] }));
 }
 
-const strangers = (branch: readonly Issue[]): number =>
+const unknownKeys = (branch: readonly Issue[]): number =>
   branch.reduce((count, issue) => count + (issue.code === 'unrecognized_keys' ? issue.keys.length : 0), 0);
 
 /** Keys and indexes; a schema of YAML values has no symbols. */

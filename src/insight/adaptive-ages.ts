@@ -13,7 +13,7 @@ const FEWEST_PERIODS = 8;
 /**
  * The milestones without those since whose last kept one every additive metric has moved by less than the tolerance, in nine of
  * ten periods, as a share of the final total: up or down, as moves both ways would cancel out in any average. An age of which
- * nothing is known is kept: what is skipped for long is looked at anew, once the periods that were read at it have left the
+ * nothing is known is kept: what is skipped for long is looked at again, once the periods that were read at it have left the
  * history. When a metric becomes final it is fetched whatever this says.
  */
 export function worthwhileAges(

@@ -1,6 +1,6 @@
 /**
  * What a slice's own history says of its unfinal values: how they ripen, what to expect of them, and how well that would
- * have done. Measured anew after each run, from the ledger alone; never mixed into what the service said.
+ * have done. measured again after each run, from the ledger alone; never mixed into what the service said.
  */
 
 import { MS_PER_DAY } from '../model/calendar.ts';

@@ -77,7 +77,7 @@ function sameLabels(slice: LiveSlice): string {
 
 /** What a row is read from: `s`, with at most one `settled` or `chosen` link joined to it. */
 export function rowsWithLink(slice: LiveSlice): string {
-  // Comparisons of columns only: other conditions DuckDB tries on every pair, or computes anew for each.
+  // Comparisons of columns only: other conditions DuckDB tries on every pair, or computes again for each.
   return `from keyed as s
 left join keys as k on
     ${sameLabels(slice)}

@@ -1,7 +1,7 @@
 /**
  * The way from report rows to partners and links, as views: `<slice>_links` per slice, `ripen.unmatched_rows` over all.
  *
- * Views hold column names, so they are made anew whenever a slice's table may have changed.
+ * Views hold column names, so they are made again whenever a slice's table may have changed.
  */
 
 import * as z from 'zod';

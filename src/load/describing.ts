@@ -137,7 +137,7 @@ function periodOf({ slice: { grain } }: Target): string {
 }
 
 /**
- * Records a slice's metrics; where one ripens otherwise than before, every period is told anew how it stands, as nobody is
+ * Records a slice's metrics; where one ripens otherwise than before, every period is told again how it stands, as nobody is
  * asked for it again because of that.
  */
 async function recordMetrics(warehouse: Warehouse, target: Target): Promise<void> {

@@ -18,7 +18,7 @@ import { withDatabase, type Database } from './other-database.ts';
 import { removeUnfinished, unfinishedPath } from './replacement.ts';
 
 /** Names, as `schema.table`, of tables ripen did not make. */
-export type Strangers = (database: Database) => Promise<string[]>;
+export type ForeignTables = (database: Database) => Promise<string[]>;
 
 /** A copy taken while another process writes a checkpoint can be torn; the next one is whole. */
 const MOST_PROBES = 3;
@@ -27,7 +27,7 @@ const MOST_PROBES = 3;
 const KEPT_OUT = 'IO Error: Cannot open file';
 
 /** The tables of a snapshot that are neither the ledger nor its slices nor in the warehouse; all, without a ledger. */
-export function strangersInSnapshot(known: ReadonlySet<string>): Strangers {
+export function foreignInSnapshot(known: ReadonlySet<string>): ForeignTables {
   return async (database) => {
     const names = (await tablesOf(database)).map((table) => `${table.schema_name}.${table.table_name}`);
     if (!names.includes('ripen.migrations')) return names;
@@ -38,7 +38,7 @@ export function strangersInSnapshot(known: ReadonlySet<string>): Strangers {
 }
 
 /** Every table of a catalog: ripen's holds views alone. */
-export const strangersInCatalog: Strangers = async (database) => {
+export const foreignInCatalog: ForeignTables = async (database) => {
   const tables = await tablesOf(database);
   return tables.map((table) => `${table.schema_name}.${table.table_name}`);
 };
@@ -51,7 +51,7 @@ export const strangersInCatalog: Strangers = async (database) => {
 export async function refuseForeign(
   target: string,
   warehouse: string,
-  strangers: Strangers,
+  foreignTables: ForeignTables,
   signal: AbortSignal,
 ): Promise<void> {
   const found = await ifThere(target);
@@ -68,9 +68,12 @@ export async function refuseForeign(
   }
   if (found === null || (found.isFile() && found.size === 0)) return;
   if (!found.isFile()) throw foreign(target, 'it was not a file');
-  const strange = await askOccupant(target, strangers, signal);
-  if (strange.length > 0) {
-    throw foreign(target, `it held ${strange.length} tables that are not ripen's, such as ${strange[0] ?? ''}`);
+  const foreignNames = await askOccupant(target, foreignTables, signal);
+  if (foreignNames.length > 0) {
+    throw foreign(
+      target,
+      `it held ${foreignNames.length} tables that are not ripen's, such as ${foreignNames[0] ?? ''}`,
+    );
   }
 }
 

@@ -20,7 +20,7 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 import { contentsOf, firstDifference, tablesOf } from './contents.ts';
 import { copyDatabase } from './copy.ts';
 import { identityOf, refuseOthers, statedIdOf } from './identity.ts';
-import { refuseForeign, strangersInSnapshot, type Strangers } from './occupant.ts';
+import { refuseForeign, foreignInSnapshot, type ForeignTables } from './occupant.ts';
 import { withDatabase } from './other-database.ts';
 import { makeDirectory, putInPlace, removeUnfinished, syncDirectory, unfinishedPath } from './replacement.ts';
 import type { CopyReport, Reason } from './report.ts';
@@ -52,11 +52,11 @@ export async function publishSnapshot(
   await clear();
   const known = new Set((await tablesOf(warehouse)).map((table) => `${table.schema_name}.${table.table_name}`));
   const own = await identityOf(warehouse);
-  const strangers: Strangers = async (database) => {
+  const foreignTables: ForeignTables = async (database) => {
     refuseOthers(path, await statedIdOf(database), own);
-    return strangersInSnapshot(known)(database);
+    return foreignInSnapshot(known)(database);
   };
-  await refuseForeign(path, warehouse.path, strangers, signal);
+  await refuseForeign(path, warehouse.path, foreignTables, signal);
   try {
     await warehouse.run('checkpoint');
     refuseLog(warehouse.path);

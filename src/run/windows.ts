@@ -2,7 +2,7 @@
  * Asking for and loading a run's windows, until each is loaded or has failed.
  *
  * Decides what happens to a window that could not be loaded as it is: asked once more, split into smaller ones, aligned
- * anew, or failed. One failed window never takes the others down; refused credentials take them all.
+ * to other weeks, or failed. One failed window never takes the others down; refused credentials take them all.
  */
 
 import type { Config } from '../config/config.ts';
@@ -46,11 +46,11 @@ export interface WindowRun extends Omit<LoadRequest, 'target'>, Outcomes {
 const MOST_REPEATS = 2;
 
 const nothing: PartAnswers = new Map();
-const afresh = (window: Window): Asking => ({ window, answered: nothing, whole: null });
+const unanswered = (window: Window): Asking => ({ window, answered: nothing, whole: null });
 
 /** Asks for windows in their order. */
 export async function runWindows(windows: readonly Window[], run: WindowRun): Promise<void> {
-  const queue = windows.map(afresh);
+  const queue = windows.map(unanswered);
   const stop = new AbortController();
   const signal = AbortSignal.any([run.signal, stop.signal]);
   const tracked = { ...run, queue, sizes: new WindowSizes(), divisions: new Map<Part, Division>() };
@@ -146,7 +146,7 @@ async function afterLoad(
         break;
       }
       run.emit({ type: 'window_asked_again', ...where, because: result.failure.message });
-      run.queue.unshift(afresh({ ...window, attempt: window.attempt + 1 }));
+      run.queue.unshift(unanswered({ ...window, attempt: window.attempt + 1 }));
       break;
     }
     case 'split': {
@@ -156,7 +156,7 @@ async function afterLoad(
       const target = run.targets.get(window.slice.name);
       if (odd.length > 0 && spooled !== undefined && target !== undefined) {
         run.targets.set(window.slice.name, await stopSumming(odd, target, spooled, run));
-        run.queue.unshift(afresh(windowOf(window.slice, window.fingerprint, window.periods)));
+        run.queue.unshift(unanswered(windowOf(window.slice, window.fingerprint, window.periods)));
         break;
       }
       if (spooled === undefined || hopeless !== null) {
@@ -215,8 +215,8 @@ async function afterWeekStart(window: Window, weekStartsOn: WeekStart, run: Trac
   const kept = run.queue.filter((other) => other.window.slice !== slice);
   const come = await run.turnWeeks(slice, weekStartsOn);
   run.record.replan(slice, gone.length + 1, come.length);
-  run.queue.splice(0, run.queue.length, ...kept, ...come.map(afresh));
-  const message = `The service begins weeks on ${weekStartsOn === 0 ? 'Sunday' : 'Monday'}; the windows were aligned anew.`;
+  run.queue.splice(0, run.queue.length, ...kept, ...come.map(unanswered));
+  const message = `The service begins weeks on ${weekStartsOn === 0 ? 'Sunday' : 'Monday'}; its windows were aligned to that day.`;
   await warn({ code: 'WEEK_START', message }, window, run);
 }
 
@@ -246,7 +246,7 @@ async function split(
     run.record.replan(slice, 1, halves.length);
     run.emit({ type: 'window_split', ...where, into: halves.length });
     // First what was asked for first: the newest.
-    run.queue.unshift(...halves.toReversed().map(afresh));
+    run.queue.unshift(...halves.toReversed().map(unanswered));
     if (isHeavy) await run.spool.discard({ answers: [...answered.values()] });
     return false;
   }

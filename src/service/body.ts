@@ -1,6 +1,6 @@
 /**
  * A large body on its way to disk: saved as it came, decoded on the side only to be measured. What is legal and that not
- * every reader takes is written anew once it is complete.
+ * every reader takes is rewritten once it is complete.
  *
  * Promises: memory does not grow with the body; what is returned is complete; after a failure no file is left behind,
  * as long as the disk can remove one.
@@ -158,7 +158,7 @@ async function isUsualGzip({ path, bytes, plainBytes }: SavedBody): Promise<bool
 }
 
 /**
- * Writes the body anew in its own place, without its first `skipped` plain bytes; errors of the file system come out as
+ * Rewrites the body in its own place, without its first `skipped` plain bytes; errors of the file system come out as
  * they are, and leave the old file alone.
  */
 async function rewritePlain(body: SavedBody, skipped: number, mode: number): Promise<SavedBody> {

@@ -3,7 +3,7 @@
  *
  * Opens after consecutive outages (connection failures, 5xx), lets one probe through when its wait is over, closes when
  * that one met a sign of life, and gives up for good when several probes in a row found nothing: the run then ends with
- * what it has, and the next one starts afresh. Calls that began before it opened say how the service was then: a service
+ * what it has, and the next one starts over. Calls that began before it opened say how the service was then: a service
  * that is being restarted may still finish some answers while it takes no new calls. Beside it, what a run may spend on
  * retries in all.
  */

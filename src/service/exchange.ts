@@ -22,7 +22,7 @@ export interface Answer {
 
 /**
  * Puts the ask on the wire and returns what `read` makes of the answer. Throws the signal's reason when it aborts, a
- * `Setback` for everything that befalls a connection, and what `read` throws. A write that is aborted on the wire is
+ * `Setback` for everything that affects a connection, and what `read` throws. A write that is aborted on the wire is
  * an `unanswered` setback, since it may have been received.
  */
 export async function exchange<T>(

@@ -29,7 +29,7 @@ export interface Wire {
   readonly life: AbortSignal;
 }
 
-/** Reads a judged answer; called once a try, so it must start afresh. */
+/** Reads a judged answer; called once a try, so it must start over. */
 export type Reader<T> = (answer: Answer, verdict: 'answer' | 'empty') => Promise<T>;
 
 /**

@@ -1,5 +1,5 @@
 /**
- * What can be scripted to go wrong, and which of it befalls a given request.
+ * What can be scripted to go wrong, and which of it affects a given request.
  *
  * Every fault of a server is one member of `Fault`. Conditional ones (by chance, after so many requests, by query) are
  * decided here, so that the rest of the simulator only sees faults that do happen.
@@ -56,7 +56,7 @@ export type WireFault =
   | { readonly kind: 'gzip_bomb'; readonly plainBytes: number }
   | { readonly kind: 'corrupt_gzip'; readonly where: 'middle' | 'checksum' };
 
-/** Befalls some of the requests its rule matches. */
+/** Affects some of the requests its rule matches. */
 export type ConditionalFault =
   /** Each with its own probability: 429, 503, a body cut in half. The seed fixes the sequence. */
   | {

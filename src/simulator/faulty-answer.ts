@@ -6,7 +6,7 @@ import type { AnswerFault, InsteadFault } from './faults.ts';
 import { byteEdits, rowCount } from './mutations.ts';
 import { withNextLink } from './paging.ts';
 
-/** What a fault may need to know of the request it befalls. */
+/** What a fault may need to know of the request it affects. */
 export interface FaultedAddress {
   readonly address: URL;
   readonly ordinal: number;

@@ -119,7 +119,7 @@ export function newestVersion(
   if (after.length !== expected) {
     throw new Failure('STORAGE_FAILED', `The log of ${table} held ${after.length} of the ${expected} newest commits.`, {
       facts: { table, version, commits: after.length, expected },
-      hint: 'Restore the missing files of its log, or move the table away, so that the next publish makes it anew.',
+      hint: 'Restore the missing files of its log, or move the table away, so that the next publish makes it again.',
     });
   }
   return { version, checkpoint, after };
@@ -159,7 +159,7 @@ export function replay(name: string, before: Table | null, actions: readonly Act
   }
   if (declared === null || described === null) {
     throw new Failure('STORAGE_FAILED', `The log of ${name} did not say what the table is.`, {
-      hint: 'Move the table away, so that the next publish makes it anew.',
+      hint: 'Move the table away, so that the next publish makes it again.',
     });
   }
   refuseUnknown(name, declared);

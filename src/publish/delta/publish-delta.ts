@@ -17,7 +17,7 @@ import { replaceCatalog } from './catalog-file.ts';
 import { deltaTables, type LakeTable } from '../lake-table.ts';
 import type { SliceFiles } from '../lake-store.ts';
 import type { LakeContent } from '../lake-work.ts';
-import { refuseForeign, strangersInCatalog } from '../occupant.ts';
+import { refuseForeign, foreignInCatalog } from '../occupant.ts';
 import { countReasons, type CopyReport, type Reason } from '../report.ts';
 import { deltaCatalog } from './catalog.ts';
 import { writeFiles } from './new-files.ts';
@@ -60,7 +60,7 @@ export async function publishDelta(
 ): Promise<CopyReport> {
   const store = await openTables(target, `${warehouse.path}.drafts`, signal);
   try {
-    if (store.catalog !== null) await refuseForeign(store.catalog, warehouse.path, strangersInCatalog, signal);
+    if (store.catalog !== null) await refuseForeign(store.catalog, warehouse.path, foreignInCatalog, signal);
     const tables = await deltaTables(
       warehouse,
       slices.map(({ name }) => name),

@@ -10,7 +10,7 @@ import type { Day, WeekStart } from '../../model/calendar.ts';
 import type { NextLink } from '../paging.ts';
 import type { MetricFilterName } from './metric.ts';
 
-/** What was asked of the report, for quirks that befall only some answers. */
+/** What was asked of the report, for quirks that affect only some answers. */
 export interface AskedReport {
   readonly query: URLSearchParams;
   readonly now: Date;

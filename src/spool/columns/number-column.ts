@@ -170,7 +170,7 @@ export class NumberColumn implements Column {
   }
 
   clear(): void {
-    // Every cell of the next rows is written anew.
+    // Every cell of the next rows is rewritten.
   }
 }
 

@@ -2,7 +2,7 @@
  * A report document, from its first byte to its last: one object, with `rows` in it once.
  *
  * Bodies come in pieces of any size. Each step reads one member or one row, or stops at the end of what has come and
- * begins anew when there is more.
+ * starts over when there is more.
  */
 
 import { isUtf8 } from 'node:buffer';
