@@ -9,11 +9,11 @@
 import { once } from 'node:events';
 import { createInterface } from 'node:readline/promises';
 
-import { coloured, wantsColour } from './commands/colour.ts';
+import { coloured, wantsColour } from './terminal/colour.ts';
 import { formAsked, parseCommandLine } from './commands/command-line.ts';
-import { failedResult, failureLines } from './commands/failure-text.ts';
-import { JsonLine, printable } from './commands/printable.ts';
-import type { Shell } from './commands/shell.ts';
+import { failedResult, failureLines } from './terminal/failure-text.ts';
+import { JsonLine, printable } from './terminal/printable.ts';
+import type { Shell } from './terminal/shell.ts';
 import { scrub } from './config/secret.ts';
 import { asFailure, exitCodeOf, exitCodes } from './errors.ts';
 import { version } from './version.ts';

@@ -15,7 +15,7 @@ import type { Publication } from './publish/publish.ts';
 import type { Simulator, SimulatorOptions } from './simulator/simulator.ts';
 import type { StatusReport } from './status/status-report.ts';
 import type { SyncSummary } from './run/summary.ts';
-import type { Finding } from './commands/finding.ts';
+import type { Finding } from './check/finding.ts';
 
 export type { Config } from './config/config.ts';
 export type { Emit, RunEvent } from './events.ts';
@@ -27,7 +27,7 @@ export type { Publication, Published } from './publish/publish.ts';
 export type { Simulator, SimulatorOptions } from './simulator/simulator.ts';
 export type { PeriodStatus, SliceStatus, StatusReport } from './status/status-report.ts';
 export type { FailureSummary, SliceSummary, SyncSummary } from './run/summary.ts';
-export type { Finding } from './commands/finding.ts';
+export type { Finding } from './check/finding.ts';
 export { exitCodeOf, Failure, type FailureCode, type FailureKind } from './errors.ts';
 
 /** What every verb that works on a configuration can be told. */
@@ -117,19 +117,19 @@ export async function plan(
 
 /** What is fresh, what is final, what moved; asks the service nothing. */
 export async function status(config: Config, options: Circumstances = {}): Promise<StatusReport> {
-  const { statusOf } = await import('./commands/status.ts');
+  const { statusOf } = await import('./status/status-of.ts');
   return statusOf(config, options.asOf ?? new Date(), options.lockWaitMs ?? null, options.emit ?? silent);
 }
 
 /** A status report as one HTML page with pictures that needs nothing else. */
 export async function statusPage(report: StatusReport): Promise<string> {
-  const { statusPage: page } = await import('./commands/status-page/page.ts');
+  const { statusPage: page } = await import('./page/page.ts');
   return page(report);
 }
 
 /** Everything about the configuration, the service and the disk that would stop or mislead a sync; writes nothing. */
 export async function check(config: Config, options: Circumstances = {}): Promise<readonly Finding[]> {
-  const { findingsOf } = await import('./commands/check.ts');
+  const { findingsOf } = await import('./check/check.ts');
   const { asOf = new Date(), emit = silent, signal = never() } = options;
   return findingsOf(config, asOf, emit, signal);
 }
@@ -137,7 +137,7 @@ export async function check(config: Config, options: Circumstances = {}): Promis
 /** Brings the published copies up to the warehouse; a target that fails does not keep the others back, one that could not be
  * written at all does. */
 export async function publish(config: Config, options: Circumstances = {}): Promise<Publication> {
-  const { withWarehouse } = await import('./commands/open.ts');
+  const { withWarehouse } = await import('./warehouse/opening.ts');
   const { publish: publishCopies } = await import('./publish/publish.ts');
   const { refuseUnwritablePlaces } = await import('./run/unwritable-places.ts');
   await refuseUnwritablePlaces(config);
@@ -163,8 +163,8 @@ export async function catalog(
   config: Config,
   options: Circumstances & { readonly word?: string; readonly section?: CatalogSection } = {},
 ): Promise<readonly CatalogItem[]> {
-  const { listedItems } = await import('./commands/catalog.ts');
-  const { withService } = await import('./commands/open.ts');
+  const { listedItems } = await import('./run/listed-items.ts');
+  const { withService } = await import('./run/service-in-use.ts');
   const { asOf = new Date(), emit = silent, signal = never(), word = '', section = null } = options;
   return withService(config, asOf, emit, async (service) => listedItems(service, { word, section }, emit, signal));
 }
@@ -183,7 +183,7 @@ interface RunOrder {
 }
 
 async function run(config: Config, options: Circumstances, order: RunOrder): Promise<SyncSummary> {
-  const { withService } = await import('./commands/open.ts');
+  const { withService } = await import('./run/service-in-use.ts');
   const { sync: carryOut } = await import('./sync.ts');
   const { asOf = null, emit = silent, signal = never(), lockWaitMs = LOCK_WAIT_MS } = options;
   return withService(config, asOf ?? new Date(), emit, async (service) =>

@@ -3,10 +3,11 @@
 import type { Emit } from '../events.ts';
 import type { Service } from '../service/service.ts';
 import { asOfInstant } from './instant.ts';
-import { openConfig, simulatedNow, withService } from './open.ts';
-import { jsonLine } from './printable.ts';
-import { openProgress } from './progress/progress.ts';
-import type { GlobalArguments, Shell } from './shell.ts';
+import { openConfig } from './open-config.ts';
+import { simulatedNow, withService } from '../run/service-in-use.ts';
+import { jsonLine } from '../terminal/printable.ts';
+import { openProgress } from '../terminal/progress.ts';
+import type { GlobalArguments, Shell } from '../terminal/shell.ts';
 
 /** Prints what the service answered: as JSON `{[name]: items}`, else as `asText` says it. */
 export async function askService<T>(

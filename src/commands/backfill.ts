@@ -3,7 +3,7 @@
 import { dayRange, durationOf } from './instant.ts';
 import { namedSlices } from './named-slices.ts';
 import { carryOut } from './run.ts';
-import type { GlobalArguments, Shell } from './shell.ts';
+import type { GlobalArguments, Shell } from '../terminal/shell.ts';
 
 export interface BackfillArguments extends GlobalArguments {
   readonly slice: string;

@@ -1,26 +1,18 @@
 /** `ripen catalog`: what filters-data lists, searchable. */
 
-import type { Emit } from '../events.ts';
-import { catalogFilters, metricFilterNames, type CatalogItem, type CatalogSection } from '../model/catalog.ts';
+import { listedItems } from '../run/listed-items.ts';
+import { type CatalogItem, type CatalogSection } from '../model/catalog.ts';
 import { formatColumnType } from '../model/column-type.ts';
 import { formatDuration } from '../model/duration.ts';
 import { isMetricItem, metricOf, type Metric } from '../model/metric.ts';
-import type { Service } from '../service/service.ts';
 import { askService } from './ask.ts';
-import { countText } from './measure.ts';
-import type { GlobalArguments, Shell } from './shell.ts';
-import { tableText } from './table.ts';
+import { countText } from '../terminal/measure.ts';
+import type { GlobalArguments, Shell } from '../terminal/shell.ts';
+import { tableText } from '../terminal/table.ts';
 
 export interface CatalogArguments extends GlobalArguments {
   readonly word: string | undefined;
   readonly section: CatalogSection | undefined;
-}
-
-export interface CatalogSearch {
-  /** Part of an id or a name; empty for every item. */
-  readonly word: string;
-  /** A section of the metrics, the only ones to be listed then; null for all. */
-  readonly section: CatalogSection | null;
 }
 
 /** Prints every item, or those that hold the word; of metrics one section, if asked for. */
@@ -40,26 +32,6 @@ export async function catalog(args: CatalogArguments, shell: Shell): Promise<num
       description,
     }),
   });
-}
-
-/** The items of every list whose id or names hold the word, whatever its case; all for an empty word. */
-export async function listedItems(
-  service: Service,
-  { word, section }: CatalogSearch,
-  emit: Emit,
-  signal: AbortSignal,
-): Promise<CatalogItem[]> {
-  const wanted = word.toLowerCase();
-  const request = section === null ? { filters: catalogFilters } : { filters: metricFilterNames, section };
-  const { items, absent } = await service.filtersData(request, signal);
-  if (absent.length > 0) {
-    const message = `filters-data did not answer for ${absent.join(', ')}.`;
-    emit({ type: 'warning', code: 'CATALOG_LIST_ABSENT', slice: null, window: null, message });
-  }
-  // Searched here: the service's own search leaves short names out.
-  return items.filter((item) =>
-    [item.id, item.name, item.shortName].some((said) => said.toLowerCase().includes(wanted)),
-  );
 }
 
 function catalogText(found: readonly CatalogItem[], terminal: number | null): string {

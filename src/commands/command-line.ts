@@ -6,7 +6,7 @@
 
 import { nearest } from '../config/nearest.ts';
 import { Failure } from '../errors.ts';
-import type { Act } from './shell.ts';
+import type { Act } from '../terminal/shell.ts';
 import { commandNames, declareCommands, groupNames, type Chooser, type HelpAsked } from './verbs.ts';
 
 /** Text to print, the help that belongs where a command is missing, or a command to carry out. */

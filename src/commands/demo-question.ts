@@ -3,7 +3,7 @@
 import * as z from 'zod';
 
 import { openWarehouse } from '../warehouse/opening.ts';
-import { tableText } from './table.ts';
+import { tableText } from '../terminal/table.ts';
 
 export const DEMO_QUESTION =
   'Which networks earned back within 30 days of the install what they cost?\nOnly what can no longer change counts.';

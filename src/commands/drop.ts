@@ -4,13 +4,13 @@ import type { Config } from '../config/config.ts';
 import { dropSlice, type Loss } from '../drop.ts';
 import { exitCodeOf, Failure } from '../errors.ts';
 import { reportText } from '../publish/report.ts';
-import { failureLines } from './failure-text.ts';
+import { failureLines } from '../terminal/failure-text.ts';
 import { dayOf, durationOf } from './instant.ts';
-import { countText, elapsedText } from './measure.ts';
-import { openConfig } from './open.ts';
-import { jsonLine } from './printable.ts';
-import { openProgress } from './progress/progress.ts';
-import type { GlobalArguments, Shell } from './shell.ts';
+import { countText, elapsedText } from '../terminal/measure.ts';
+import { openConfig } from './open-config.ts';
+import { jsonLine } from '../terminal/printable.ts';
+import { openProgress } from '../terminal/progress.ts';
+import type { GlobalArguments, Shell } from '../terminal/shell.ts';
 
 export interface DropArguments extends GlobalArguments {
   readonly slice: string;

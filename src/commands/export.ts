@@ -7,12 +7,13 @@ import { Failure } from '../errors.ts';
 import { exportFormats, type ExportFormat } from '../publish/export-sql.ts';
 import { exportSlice } from '../publish/export.ts';
 import { dayOf, durationOf } from './instant.ts';
-import { countText } from './measure.ts';
+import { countText } from '../terminal/measure.ts';
 import { namedSlices } from './named-slices.ts';
-import { openConfig, withWarehouse } from './open.ts';
-import { jsonLine } from './printable.ts';
-import { openProgress } from './progress/progress.ts';
-import { namedMode, type GlobalArguments, type Shell } from './shell.ts';
+import { openConfig } from './open-config.ts';
+import { withWarehouse } from '../warehouse/opening.ts';
+import { jsonLine } from '../terminal/printable.ts';
+import { openProgress } from '../terminal/progress.ts';
+import { namedMode, type GlobalArguments, type Shell } from '../terminal/shell.ts';
 
 export interface ExportArguments extends GlobalArguments {
   readonly slice: string | undefined;

@@ -7,8 +7,8 @@ import { join, resolve } from 'node:path';
 import { Failure } from '../errors.ts';
 import { makeDirectory } from '../publish/replacement.ts';
 import { configText, environmentText, ignoredText, SCHEMA_FILE } from './init-files.ts';
-import { jsonLine } from './printable.ts';
-import { namedMode, type GlobalArguments, type Shell } from './shell.ts';
+import { jsonLine } from '../terminal/printable.ts';
+import { namedMode, type GlobalArguments, type Shell } from '../terminal/shell.ts';
 
 export interface InitArguments extends GlobalArguments {
   readonly dir: string;

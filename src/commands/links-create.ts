@@ -5,12 +5,14 @@ import { warehouseExists } from '../warehouse/opening.ts';
 import { askService } from './ask.ts';
 import { asOfInstant, durationOf } from './instant.ts';
 import { levelName, linkFields } from './links-list.ts';
-import { countText } from './measure.ts';
-import { openConfig, simulatedNow, withService, withWarehouse } from './open.ts';
-import { jsonLine } from './printable.ts';
-import { openProgress } from './progress/progress.ts';
-import type { GlobalArguments, Shell } from './shell.ts';
-import { tableText } from './table.ts';
+import { countText } from '../terminal/measure.ts';
+import { openConfig } from './open-config.ts';
+import { simulatedNow, withService } from '../run/service-in-use.ts';
+import { withWarehouse } from '../warehouse/opening.ts';
+import { jsonLine } from '../terminal/printable.ts';
+import { openProgress } from '../terminal/progress.ts';
+import type { GlobalArguments, Shell } from '../terminal/shell.ts';
+import { tableText } from '../terminal/table.ts';
 
 export interface LinksCreateArguments extends GlobalArguments {
   readonly app: string;

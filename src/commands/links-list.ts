@@ -3,9 +3,9 @@
 import { checkAppToken } from '../links/check-write.ts';
 import type { Link } from '../model/link.ts';
 import { allPages, askService } from './ask.ts';
-import { countText } from './measure.ts';
-import type { GlobalArguments, Shell } from './shell.ts';
-import { tableText } from './table.ts';
+import { countText } from '../terminal/measure.ts';
+import type { GlobalArguments, Shell } from '../terminal/shell.ts';
+import { tableText } from '../terminal/table.ts';
 
 export interface LinksListArguments extends GlobalArguments {
   readonly app: string;

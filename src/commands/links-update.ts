@@ -2,7 +2,7 @@
 
 import { updateLink } from '../links/write-link.ts';
 import { writeLink } from './links-create.ts';
-import type { GlobalArguments, Shell } from './shell.ts';
+import type { GlobalArguments, Shell } from '../terminal/shell.ts';
 
 export interface LinksUpdateArguments extends GlobalArguments {
   readonly app: string;

@@ -2,9 +2,9 @@
 
 import type { Partner } from '../model/link.ts';
 import { allPages, askService } from './ask.ts';
-import { countText } from './measure.ts';
-import type { GlobalArguments, Shell } from './shell.ts';
-import { tableText } from './table.ts';
+import { countText } from '../terminal/measure.ts';
+import type { GlobalArguments, Shell } from '../terminal/shell.ts';
+import { tableText } from '../terminal/table.ts';
 
 /** Prints every partner in the service's order. */
 export async function partners(args: GlobalArguments, shell: Shell): Promise<number> {

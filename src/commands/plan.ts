@@ -2,14 +2,15 @@
 
 import { explainPlan, type PlannedSlice, type PlanReport } from '../run/plan-report.ts';
 import { asOfInstant, durationOf } from './instant.ts';
-import { countText, groupedText, minuteText, percentText } from './measure.ts';
+import { countText, groupedText, minuteText, percentText } from '../terminal/measure.ts';
 import { namedSlices } from './named-slices.ts';
-import { openConfig, simulatedNow } from './open.ts';
-import { jsonLine } from './printable.ts';
-import { openProgress } from './progress/progress.ts';
-import type { GlobalArguments, Shell } from './shell.ts';
-import { reasonsText } from './summary-text.ts';
-import { indented, tableText } from './table.ts';
+import { openConfig } from './open-config.ts';
+import { simulatedNow } from '../run/service-in-use.ts';
+import { jsonLine } from '../terminal/printable.ts';
+import { openProgress } from '../terminal/progress.ts';
+import type { GlobalArguments, Shell } from '../terminal/shell.ts';
+import { reasonsText } from '../terminal/summary-text.ts';
+import { indented, tableText } from '../terminal/table.ts';
 
 export interface PlanArguments extends GlobalArguments {
   readonly slice: readonly string[] | undefined;

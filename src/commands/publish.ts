@@ -13,12 +13,13 @@ import { replaceText } from '../publish/replacement.ts';
 import { reportText } from '../publish/report.ts';
 import { refuseUnwritablePlaces } from '../run/unwritable-places.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { failureLines } from './failure-text.ts';
+import { failureLines } from '../terminal/failure-text.ts';
 import { durationOf } from './instant.ts';
-import { openConfig, withWarehouse } from './open.ts';
-import { jsonLine } from './printable.ts';
-import { openProgress } from './progress/progress.ts';
-import { namedMode, type GlobalArguments, type Shell } from './shell.ts';
+import { openConfig } from './open-config.ts';
+import { withWarehouse } from '../warehouse/opening.ts';
+import { jsonLine } from '../terminal/printable.ts';
+import { openProgress } from '../terminal/progress.ts';
+import { namedMode, type GlobalArguments, type Shell } from '../terminal/shell.ts';
 
 export interface PublishArguments extends GlobalArguments {
   readonly lockWait: string;

@@ -3,14 +3,15 @@
 import { exitCodeOf } from '../errors.ts';
 import { replay as replayArchive } from '../replay.ts';
 import { groupedFailures } from '../status/failure-groups.ts';
-import { failuresOf, failuresText } from './failure-text.ts';
+import { failuresOf, failuresText } from '../terminal/failure-text.ts';
 import { asOfInstant, durationOf } from './instant.ts';
 import { namedSlices } from './named-slices.ts';
-import { openConfig, simulatedNow } from './open.ts';
-import { jsonLine } from './printable.ts';
-import { openProgress } from './progress/progress.ts';
-import type { GlobalArguments, Shell } from './shell.ts';
-import { summaryText } from './summary-text.ts';
+import { openConfig } from './open-config.ts';
+import { simulatedNow } from '../run/service-in-use.ts';
+import { jsonLine } from '../terminal/printable.ts';
+import { openProgress } from '../terminal/progress.ts';
+import type { GlobalArguments, Shell } from '../terminal/shell.ts';
+import { summaryText } from '../terminal/summary-text.ts';
 
 export interface ReplayArguments extends GlobalArguments {
   readonly slice: readonly string[] | undefined;

@@ -15,11 +15,11 @@ import { replaceText } from '../publish/replacement.ts';
 import { postText } from '../service/notify.ts';
 import { groupedFailures } from '../status/failure-groups.ts';
 import type { StatusReport } from '../status/status-report.ts';
-import { countText, groupedText, minuteText } from './measure.ts';
-import { exitCodeAt, metricsText, type RunEnd } from './metrics-text.ts';
-import { oneLine } from './printable.ts';
-import { namedMode, type Shell } from './shell.ts';
-import { statusOf } from './status.ts';
+import { countText, groupedText, minuteText } from '../terminal/measure.ts';
+import { exitCodeAt, metricsText, type RunEnd } from '../terminal/metrics-text.ts';
+import { oneLine } from '../terminal/printable.ts';
+import { namedMode, type Shell } from '../terminal/shell.ts';
+import { statusOf } from '../status/status-of.ts';
 
 /** Enough to know what to look at; the status has the rest. */
 const MOST_FAILURES = 5;

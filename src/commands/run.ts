@@ -7,14 +7,15 @@ import type { FailureSummary, SyncSummary } from '../run/summary.ts';
 import type { SyncRequest } from '../run/run.ts';
 import { groupedFailures } from '../status/failure-groups.ts';
 import { sync } from '../sync.ts';
-import { failuresOf, failuresText } from './failure-text.ts';
+import { failuresOf, failuresText } from '../terminal/failure-text.ts';
 import { asOfInstant } from './instant.ts';
-import { openConfig, simulatedNow, withService } from './open.ts';
-import { jsonLine } from './printable.ts';
-import { openProgress } from './progress/progress.ts';
+import { openConfig } from './open-config.ts';
+import { simulatedNow, withService } from '../run/service-in-use.ts';
+import { jsonLine } from '../terminal/printable.ts';
+import { openProgress } from '../terminal/progress.ts';
 import { tellRunEnd } from './run-end.ts';
-import type { GlobalArguments, Shell } from './shell.ts';
-import { summaryText } from './summary-text.ts';
+import type { GlobalArguments, Shell } from '../terminal/shell.ts';
+import { summaryText } from '../terminal/summary-text.ts';
 
 /** What a command adds to the request; the as-of instant comes from the options all commands share. */
 export type RunOptions = Omit<SyncRequest, 'asOf'>;

@@ -4,8 +4,8 @@ import { once } from 'node:events';
 
 import { startSimulator } from '../simulator/simulator.ts';
 import { instantOf } from './instant.ts';
-import { jsonLine } from './printable.ts';
-import type { GlobalArguments, Shell } from './shell.ts';
+import { jsonLine } from '../terminal/printable.ts';
+import type { GlobalArguments, Shell } from '../terminal/shell.ts';
 
 export interface SimulatorArguments extends GlobalArguments {
   readonly port: number;

@@ -6,13 +6,15 @@ import { exitCodeOf, Failure } from '../errors.ts';
 import { sendSpend } from '../spend/send-spend.ts';
 import type { RunEvent } from '../events.ts';
 import type { SpendFailure, SpendSummary } from '../spend/spend-summary.ts';
-import { failuresText } from './failure-text.ts';
+import { failuresText } from '../terminal/failure-text.ts';
 import { asOfInstant, durationOf } from './instant.ts';
-import { countText, groupedText } from './measure.ts';
-import { openConfig, simulatedNow, withService, withWarehouse } from './open.ts';
-import { jsonLine, oneLine } from './printable.ts';
-import { openProgress } from './progress/progress.ts';
-import type { GlobalArguments, Shell } from './shell.ts';
+import { countText, groupedText } from '../terminal/measure.ts';
+import { openConfig } from './open-config.ts';
+import { simulatedNow, withService } from '../run/service-in-use.ts';
+import { withWarehouse } from '../warehouse/opening.ts';
+import { jsonLine, oneLine } from '../terminal/printable.ts';
+import { openProgress } from '../terminal/progress.ts';
+import type { GlobalArguments, Shell } from '../terminal/shell.ts';
 
 export interface SpendSendArguments extends GlobalArguments {
   readonly file: string;

@@ -3,7 +3,7 @@
 import { carryOut } from './run.ts';
 import { durationOf } from './instant.ts';
 import { namedSlices } from './named-slices.ts';
-import type { GlobalArguments, Shell } from './shell.ts';
+import type { GlobalArguments, Shell } from '../terminal/shell.ts';
 
 export interface SyncArguments extends GlobalArguments {
   readonly slice: readonly string[] | undefined;

@@ -6,7 +6,7 @@
 
 import yargs, { type Argv, type InferredOptionTypes, type Options } from 'yargs';
 
-import type { Act } from './shell.ts';
+import type { Act } from '../terminal/shell.ts';
 import { linksVerbs, spendVerbs } from './verb-groups.ts';
 import {
   backfillOptions,

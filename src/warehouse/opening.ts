@@ -155,3 +155,17 @@ async function tryOpen(
     throw storageFailure(`The warehouse ${file} could not be opened`, error);
   }
 }
+
+/** Opens the warehouse for as long as `use` runs. */
+export async function withWarehouse<T>(
+  path: string,
+  request: OpenRequest,
+  use: (warehouse: Warehouse) => Promise<T>,
+): Promise<T> {
+  const warehouse = await openWarehouse(path, request);
+  try {
+    return await use(warehouse);
+  } finally {
+    await warehouse.close();
+  }
+}

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
-import { placeFindings } from '../../src/commands/check-places.ts';
+import { placeFindings } from '../../src/check/places.ts';
 import type { Config, ObjectStore } from '../../src/config/config.ts';
 import type { Failure } from '../../src/errors.ts';
 import { day } from '../../src/model/calendar.ts';

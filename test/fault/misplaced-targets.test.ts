@@ -7,7 +7,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
-import { placeFindings } from '../../src/commands/check-places.ts';
+import { placeFindings } from '../../src/check/places.ts';
 import type { Config, PublishTarget } from '../../src/config/config.ts';
 import type { Failure } from '../../src/errors.ts';
 import { publish as publishVerb, replay } from '../../src/index.ts';

@@ -12,7 +12,7 @@ import { asFailure } from '../../src/errors.ts';
 import { catalogFilters } from '../../src/model/catalog.ts';
 import type { Slice } from '../../src/model/slice.ts';
 import { count } from '../../src/warehouse/shapes.ts';
-import { warehouseFindings } from '../../src/commands/check-warehouse.ts';
+import { warehouseFindings } from '../../src/check/warehouse.ts';
 import { unplacedSettings } from '../../src/config/stated-settings.ts';
 import { smallWorld } from '../support/night.ts';
 import { openScenario } from '../support/scenario.ts';

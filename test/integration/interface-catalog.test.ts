@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { catalog } from '../../src/commands/catalog.ts';
-import { findingsOf } from '../../src/commands/check.ts';
+import { findingsOf } from '../../src/check/check.ts';
 import { Secret } from '../../src/config/secret.ts';
 import { catalogFilters, catalogSections, metricFilterNames } from '../../src/model/catalog.ts';
 import { connect } from '../../src/service/connect.ts';

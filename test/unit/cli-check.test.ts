@@ -3,10 +3,10 @@
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 
-import { catalogLists } from '../../src/commands/catalog-lists.ts';
-import { scheduleRemarks } from '../../src/commands/check-schedule.ts';
-import { sliceRemarks } from '../../src/commands/check-slice.ts';
-import { placed, toldOnce, type Finding } from '../../src/commands/finding.ts';
+import { catalogLists } from '../../src/check/catalog-lists.ts';
+import { scheduleRemarks } from '../../src/check/schedule.ts';
+import { sliceRemarks } from '../../src/check/slice.ts';
+import { placed, toldOnce, type Finding } from '../../src/check/finding.ts';
 import { inspectText } from '../../src/config/read-config.ts';
 import type { Catalog, CatalogItem } from '../../src/model/catalog.ts';
 import { metricsOf } from '../../src/model/metric.ts';

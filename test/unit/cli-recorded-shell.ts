@@ -2,8 +2,8 @@
 
 import { PassThrough } from 'node:stream';
 
-import { JsonLine } from '../../src/commands/printable.ts';
-import type { Shell } from '../../src/commands/shell.ts';
+import { JsonLine } from '../../src/terminal/printable.ts';
+import type { Shell } from '../../src/terminal/shell.ts';
 
 export interface RecordedShell extends Shell {
   readonly printed: string[];

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
 
-import { coloured, wantsColour } from '../../src/commands/colour.ts';
-import { failureLines, failuresText } from '../../src/commands/failure-text.ts';
-import { findingsText, type Finding } from '../../src/commands/finding.ts';
-import { amountText, bytesText, countText, elapsedText, percentText } from '../../src/commands/measure.ts';
+import { coloured, wantsColour } from '../../src/terminal/colour.ts';
+import { failureLines, failuresText } from '../../src/terminal/failure-text.ts';
+import { findingsText, type Finding } from '../../src/check/finding.ts';
+import { amountText, bytesText, countText, elapsedText, percentText } from '../../src/terminal/measure.ts';
 import { planText } from '../../src/commands/plan.ts';
-import { jsonLine, oneLine, printable } from '../../src/commands/printable.ts';
-import { summaryText } from '../../src/commands/summary-text.ts';
-import { tableText } from '../../src/commands/table.ts';
-import { textWidth } from '../../src/commands/text-width.ts';
+import { jsonLine, oneLine, printable } from '../../src/terminal/printable.ts';
+import { summaryText } from '../../src/terminal/summary-text.ts';
+import { tableText } from '../../src/terminal/table.ts';
+import { textWidth } from '../../src/terminal/text-width.ts';
 import { asFailure, Failure } from '../../src/errors.ts';
 import type { SyncSummary } from '../../src/run/summary.ts';
 import { textOf } from './cli-recorded-shell.ts';

@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import * as z from 'zod';
 
-import { JsonLines } from '../../src/commands/progress/json-lines.ts';
-import { textEventLine } from '../../src/commands/progress/lines.ts';
-import { openProgress } from '../../src/commands/progress/progress.ts';
-import { sentenceOf } from '../../src/commands/progress/sentence.ts';
-import { statusLine } from '../../src/commands/progress/status-line.ts';
-import { emptyTally, tallied, type Tally } from '../../src/commands/progress/tally.ts';
-import { textWidth } from '../../src/commands/text-width.ts';
+import { JsonLines } from '../../src/terminal/json-lines.ts';
+import { textEventLine } from '../../src/terminal/lines.ts';
+import { openProgress } from '../../src/terminal/progress.ts';
+import { sentenceOf } from '../../src/terminal/sentence.ts';
+import { statusLine } from '../../src/terminal/status-line.ts';
+import { emptyTally, tallied, type Tally } from '../../src/terminal/tally.ts';
+import { textWidth } from '../../src/terminal/text-width.ts';
 import type { RunEvent } from '../../src/events.ts';
 import { recordedShell } from './cli-recorded-shell.ts';
 

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { status } from '../../src/commands/status.ts';
-import { coarseSpans } from '../../src/commands/status-page/finality-map.ts';
-import { statusPage } from '../../src/commands/status-page/page.ts';
+import { coarseSpans } from '../../src/page/finality-map.ts';
+import { statusPage } from '../../src/page/page.ts';
 import { Secret } from '../../src/config/secret.ts';
 import { addDays, day } from '../../src/model/calendar.ts';
 import type { SliceStatus, StatusReport } from '../../src/status/status-report.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 
-import { finalityLines } from '../../src/commands/finality-text.ts';
-import { statusText } from '../../src/commands/status-text.ts';
-import { textWidth } from '../../src/commands/text-width.ts';
+import { finalityLines } from '../../src/terminal/finality-text.ts';
+import { statusText } from '../../src/terminal/status-text.ts';
+import { textWidth } from '../../src/terminal/text-width.ts';
 import { faultyShareBelow } from '../../src/model/confidence.ts';
 import { groupedFailures } from '../../src/status/failure-groups.ts';
 import type { RunFailure } from '../../src/status/status-report.ts';

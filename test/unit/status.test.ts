@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
-import { statusText } from '../../src/commands/status-text.ts';
+import { statusText } from '../../src/terminal/status-text.ts';
 import type { Config } from '../../src/config/config.ts';
 import { parseConfig } from '../../src/config/read-config.ts';
 import { readStatus } from '../../src/status/status.ts';

@@ -3,9 +3,9 @@
 import { settingName, type SettingPath } from '../config/config-problems.ts';
 import type { StatedSettings } from '../config/stated-settings.ts';
 import { asFailure, Failure, type FailureCode } from '../errors.ts';
-import { failuresText } from './failure-text.ts';
-import { countText } from './measure.ts';
-import { oneLine, printable } from './printable.ts';
+import { failuresText } from '../terminal/failure-text.ts';
+import { countText } from '../terminal/measure.ts';
+import { oneLine, printable } from '../terminal/printable.ts';
 
 export interface Finding {
   /** A sync would fail on an error, might not do what is meant on a warning; a note is worth knowing. */

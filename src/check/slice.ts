@@ -5,7 +5,7 @@ import { parameterNames, parseFilterKey } from '../config/report-settings.ts';
 import { dimensionFilters, dimensions, metricFilters } from '../model/dimension.ts';
 import { NameList, type CatalogLists } from './catalog-lists.ts';
 import { pathOf, settingPath, type CheckedSlice } from './checked-slice.ts';
-import { valueRemarks } from './check-values.ts';
+import { valueRemarks } from './values.ts';
 import type { Remark } from './finding.ts';
 
 const documentedDimensions = new NameList(dimensions);

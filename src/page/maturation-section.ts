@@ -1,8 +1,8 @@
 /** How a slice ripens, as a picture and two tables on the status page; pure. */
 
-import type { MaturationAge, SliceStatus } from '../../status/status-report.ts';
-import { groupedText, percentText } from '../measure.ts';
-import { auditText, TOO_LITTLE } from '../ripening-text.ts';
+import type { MaturationAge, SliceStatus } from '../status/status-report.ts';
+import { groupedText, percentText } from '../terminal/measure.ts';
+import { auditText, TOO_LITTLE } from '../terminal/ripening-text.ts';
 import { lineChart } from './charts.ts';
 import { html, name, nothing, type Markup } from './html.ts';
 import { legend } from './legend.ts';

@@ -1,7 +1,7 @@
 /** The last runs on the status page, and what was odd in the newest; pure. */
 
-import type { RunStatus, StatusReport } from '../../status/status-report.ts';
-import { countText, elapsedText, groupedText, minuteText, runText } from '../measure.ts';
+import type { RunStatus, StatusReport } from '../status/status-report.ts';
+import { countText, elapsedText, groupedText, minuteText, runText } from '../terminal/measure.ts';
 import { barChart } from './charts.ts';
 import { html, nothing, type Markup } from './html.ts';
 

@@ -5,8 +5,8 @@
  * that a killed process leaves nothing to put right.
  */
 
-import type { Emit, RunEvent } from '../../events.ts';
-import type { Shell } from '../shell.ts';
+import type { Emit, RunEvent } from '../events.ts';
+import type { Shell } from './shell.ts';
 import { sentenceOf } from './sentence.ts';
 import { statusLine } from './status-line.ts';
 import { emptyTally, tallied } from './tally.ts';

@@ -1,7 +1,7 @@
 /** One slice on the status page: its finality, its rows, what moved, its periods; pure. */
 
-import type { PeriodStatus, SliceStatus } from '../../status/status-report.ts';
-import { countText, groupedText, minuteText, percentText } from '../measure.ts';
+import type { PeriodStatus, SliceStatus } from '../status/status-report.ts';
+import { countText, groupedText, minuteText, percentText } from '../terminal/measure.ts';
 import { areaChart, barChart } from './charts.ts';
 import { cellWords, finalityMap } from './finality-map.ts';
 import { html, nothing, type Markup } from './html.ts';

@@ -7,9 +7,9 @@ import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import { metricFilterNames, type Catalog, type CatalogFilter } from '../model/catalog.ts';
 import type { Service } from '../service/service.ts';
-import { valueFilters } from './check-values.ts';
+import { valueFilters } from './values.ts';
 import { findingOf, type Finding } from './finding.ts';
-import { withService } from './open.ts';
+import { withService } from '../run/service-in-use.ts';
 
 /** A service that is there sends the first bytes of a list within this; a dead address keeps nobody longer. */
 const PATIENCE_MS = 9_000;

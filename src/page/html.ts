@@ -4,8 +4,8 @@
  * Slice names, metrics, paths and the service's own words all end up on the page.
  */
 
-import { scrub } from '../../config/secret.ts';
-import { oneLine } from '../printable.ts';
+import { scrub } from '../config/secret.ts';
+import { oneLine } from '../terminal/printable.ts';
 
 /** HTML that may stand on the page as it is. */
 export class Markup {

@@ -13,8 +13,8 @@ import {
   type MetricStatus,
   type PeriodStatus,
   type SliceStatus,
-} from '../../status/status-report.ts';
-import { countText, percentText } from '../measure.ts';
+} from '../status/status-report.ts';
+import { countText, percentText } from '../terminal/measure.ts';
 import { html, name, nothing, type Markup } from './html.ts';
 import { legend } from './legend.ts';
 

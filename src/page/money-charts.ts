@@ -1,7 +1,7 @@
 /** What a slice spent and earned by period, the part that may still change hatched; pure. */
 
-import type { MoneyMetric, SliceStatus } from '../../status/status-report.ts';
-import { amountText } from '../measure.ts';
+import type { MoneyMetric, SliceStatus } from '../status/status-report.ts';
+import { amountText } from '../terminal/measure.ts';
 import { barChart } from './charts.ts';
 import { html, nothing, type Markup } from './html.ts';
 import { legend } from './legend.ts';

@@ -7,7 +7,7 @@ import { count } from '../warehouse/shapes.ts';
 import { statement } from '../warehouse/statements.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Remark } from './finding.ts';
-import { countText } from './measure.ts';
+import { countText } from '../terminal/measure.ts';
 
 const horizonRow = z.object({
   metric: z.string(),

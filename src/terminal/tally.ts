@@ -1,7 +1,7 @@
 /** The state of a run, as its events add up; pure. */
 
-import type { RunEvent } from '../../events.ts';
-import { countText, groupedText } from '../measure.ts';
+import type { RunEvent } from '../events.ts';
+import { countText, groupedText } from './measure.ts';
 
 export interface Tally {
   readonly command: string;

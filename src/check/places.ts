@@ -13,7 +13,7 @@ import { sharedText, SHARED_HINT } from '../publish/delta/publish-delta.ts';
 import { openTables, type DeltaTarget } from '../publish/delta/store.ts';
 import { askBucket } from '../publish/s3-lake.ts';
 import { unwritablePlaces } from '../run/unwritable-places.ts';
-import { warehouseFindings } from './check-warehouse.ts';
+import { warehouseFindings } from './warehouse.ts';
 import { findingOf, placed, type Finding, type Remark } from './finding.ts';
 
 /** A store that is there answers a list within this; a dead address keeps nobody longer. */

@@ -15,12 +15,12 @@ import { readSliceLedger } from '../warehouse/ledger.ts';
 import { count } from '../warehouse/shapes.ts';
 import { statement } from '../warehouse/statements.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { adaptiveRemarks } from './check-adaptive.ts';
-import { horizonRemarks } from './check-horizons.ts';
+import { adaptiveRemarks } from './adaptive.ts';
+import { horizonRemarks } from './horizons.ts';
 import { pathOf } from './checked-slice.ts';
 import { findingOf, placed, type Finding, type Remark } from './finding.ts';
-import { countText } from './measure.ts';
-import { withWarehouse } from './open.ts';
+import { countText } from '../terminal/measure.ts';
+import { withWarehouse } from '../warehouse/opening.ts';
 
 /** A check does not wait for a nightly run. */
 const NO_WAIT_MS = 0;

@@ -1,8 +1,8 @@
 /** A run's tally as one line of a terminal: what is in flight, how far it is, how long it will take; pure. */
 
-import { countText, elapsedText } from '../measure.ts';
-import { oneLine } from '../printable.ts';
-import { fitted, textWidth } from '../text-width.ts';
+import { countText, elapsedText } from './measure.ts';
+import { oneLine } from './printable.ts';
+import { fitted, textWidth } from './text-width.ts';
 import type { Tally } from './tally.ts';
 
 const MS_PER_SECOND = 1000;

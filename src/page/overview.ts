@@ -6,8 +6,8 @@ import {
   type HealthState,
   type SliceStatus,
   type StatusReport,
-} from '../../status/status-report.ts';
-import { clockText, countText, groupedText, percentText } from '../measure.ts';
+} from '../status/status-report.ts';
+import { clockText, countText, groupedText, percentText } from '../terminal/measure.ts';
 import { html, name, nothing, type Markup } from './html.ts';
 
 /** A sign beside the colour, for who cannot tell colours apart. */

@@ -1,7 +1,7 @@
 /** One JSON object per event, for a log collector. */
 
-import type { RunEvent } from '../../events.ts';
-import { jsonLine, type JsonLine } from '../printable.ts';
+import type { RunEvent } from '../events.ts';
+import { jsonLine, type JsonLine } from './printable.ts';
 
 /** How grave an event is: it failed something, wants a look, or is on the way. */
 function levelOf({ type }: RunEvent): 'error' | 'warning' | 'info' {

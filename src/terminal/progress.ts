@@ -1,9 +1,9 @@
 /** Chooses who listens to a run's events: a terminal's status line, lines of text, lines of JSON, or nobody. */
 
-import type { GlobalArguments, Shell } from '../shell.ts';
+import type { GlobalArguments, Shell } from './shell.ts';
 import { JsonLines } from './json-lines.ts';
 import { textEventLine } from './lines.ts';
-import { terminalProgress, type Progress } from './terminal.ts';
+import { terminalProgress, type Progress } from './live.ts';
 
 /**
  * The progress display a command asked for, on stderr. `--verbose` writes every event on a terminal too. `--quiet` silences all but, in JSON lines, failures: in text

@@ -9,7 +9,7 @@ import { count } from '../warehouse/shapes.ts';
 import { statement } from '../warehouse/statements.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Remark } from './finding.ts';
-import { countText, groupedText, percentText } from './measure.ts';
+import { countText, groupedText, percentText } from '../terminal/measure.ts';
 
 const costRow = z.object({ totals: count, differed: count, most: z.number().nullable() });
 

@@ -1,9 +1,9 @@
 /** Each event as one sentence for people; pure. */
 
-import { formatDuration } from '../../model/duration.ts';
-import type { RunEvent } from '../../events.ts';
-import { bytesText, countText, elapsedText, groupedText } from '../measure.ts';
-import { oneLine } from '../printable.ts';
+import { formatDuration } from '../model/duration.ts';
+import type { RunEvent } from '../events.ts';
+import { bytesText, countText, elapsedText, groupedText } from './measure.ts';
+import { oneLine } from './printable.ts';
 
 /** What happened, on one line, without a final stop. Outside text in it is made printable. */
 export function sentenceOf(event: RunEvent): string {

@@ -1,18 +1,13 @@
 /**
- * Opens what a command works on, and closes it again whatever happens.
+ * The configured service, open for as long as somebody uses it.
  *
- * Hides where the configuration is found, and that the configured service may be the bundled simulator, which is then
- * started on loopback for as long as the command needs it.
+ * Hides that it may be the bundled simulator, which is then started on loopback for that long.
  */
 
-import { readConfig } from '../config/read-config.ts';
 import { Secret } from '../config/secret.ts';
 import type { Config, HttpService, SimulatorService } from '../config/config.ts';
 import type { Emit } from '../events.ts';
 import type { Service } from '../service/service.ts';
-import { openWarehouse, type OpenRequest } from '../warehouse/opening.ts';
-import type { Warehouse } from '../warehouse/warehouse.ts';
-import type { Shell } from './shell.ts';
 
 /** Enough for every report of a simulated world, and far below what the real service may need. */
 const SIMULATOR_TIMEOUT_MS = 60_000;
@@ -23,23 +18,6 @@ const SIMULATOR_CAMPAIGN_CONCURRENCY = 8;
 /** Any token is as good as another on loopback; a marked one is easy to find where it should not be. */
 const SIMULATOR_TOKEN = 'simulator-token';
 const SIMULATOR_COST_CREDENTIAL = 'Partner simulator';
-
-/**
- * The configuration that `--config` names, else `./ripen.yaml`; `offline` one that may lack its credentials. Throws
- * `CONFIG_MISSING` and `CONFIG_INVALID`.
- */
-export async function openConfig(
-  options: { readonly config: string | undefined },
-  shell: Pick<Shell, 'directory' | 'environment'>,
-  { offline = false }: { readonly offline?: boolean } = {},
-): Promise<Config> {
-  return readConfig({
-    ...(options.config === undefined ? {} : { file: options.config }),
-    directory: shell.directory,
-    environment: shell.environment,
-    offline,
-  });
-}
 
 /** A simulated service that runs, and the address and credential to reach it with. */
 export interface SimulatedWorld {
@@ -122,19 +100,5 @@ export async function connected<T>(
     return await use(service);
   } finally {
     await service.close();
-  }
-}
-
-/** Opens the warehouse for as long as `use` runs. */
-export async function withWarehouse<T>(
-  path: string,
-  request: OpenRequest,
-  use: (warehouse: Warehouse) => Promise<T>,
-): Promise<T> {
-  const warehouse = await openWarehouse(path, request);
-  try {
-    return await use(warehouse);
-  } finally {
-    await warehouse.close();
   }
 }

@@ -1,7 +1,7 @@
 /** What moved in a slice: night by night as bars, by metric and by period as tables; pure. */
 
-import type { RestatedNight, SliceStatus } from '../../status/status-report.ts';
-import { amountText, countText, groupedText, percentText } from '../measure.ts';
+import type { RestatedNight, SliceStatus } from '../status/status-report.ts';
+import { amountText, countText, groupedText, percentText } from '../terminal/measure.ts';
 import { barChart, type Series } from './charts.ts';
 import { html, name, nothing, type Markup } from './html.ts';
 import { legend } from './legend.ts';

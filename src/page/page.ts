@@ -5,10 +5,10 @@
 
 import { createHash } from 'node:crypto';
 
-import type { StatusReport } from '../../status/status-report.ts';
-import { version } from '../../version.ts';
-import { minuteText } from '../measure.ts';
-import { sourceText } from '../status-text.ts';
+import type { StatusReport } from '../status/status-report.ts';
+import { version } from '../version.ts';
+import { minuteText } from '../terminal/measure.ts';
+import { sourceText } from '../terminal/status-text.ts';
 import { html, Markup } from './html.ts';
 import { healthBanner, overview } from './overview.ts';
 import { pageStyle } from './page-style.ts';

@@ -1,0 +1,116 @@
+/** Everything that can be known to be wrong before a sync, at once; writes nothing. */
+
+import type { Config } from '../config/config.ts';
+import { type Inspection } from '../config/read-config.ts';
+import { leftToService } from '../config/report-settings.ts';
+import { unplacedSettings } from '../config/stated-settings.ts';
+import type { Emit } from '../events.ts';
+import type { Catalog } from '../model/catalog.ts';
+import { isMetricItem, metricsOf } from '../model/metric.ts';
+import { catalogLists, type CatalogLists } from '../check/catalog-lists.ts';
+import { placeFindings } from '../check/places.ts';
+import { scheduleRemarks } from '../check/schedule.ts';
+import { askedService, type ServiceFindings } from '../check/service.ts';
+import { sliceRemarks } from '../check/slice.ts';
+import { pathOf, type CheckedSlice } from '../check/checked-slice.ts';
+import { placed, toldOnce, type Finding, type Remark } from '../check/finding.ts';
+
+/** Everything wrong or odd about a readable configuration: places, service, token and every slice. */
+export async function findingsOf(config: Config, at: Date, emit: Emit, signal: AbortSignal): Promise<Finding[]> {
+  return inspected({ problems: [], config, stated: unplacedSettings }, at, emit, signal);
+}
+
+/** The same of a configuration as its file states it, with its mistakes. */
+export async function inspected(inspection: Inspection, at: Date, emit: Emit, signal: AbortSignal): Promise<Finding[]> {
+  const { config, stated } = inspection;
+  const isServiceSound = stated.isSound(['service']);
+  const [places, service] = await Promise.all([
+    placeFindings(config, signal, stated),
+    isServiceSound ? askedService({ config, stated, at, emit }, signal) : unasked,
+  ]);
+  const lists = catalogLists(service.catalog);
+  return toldOnce([
+    ...problemFindings(inspection),
+    ...places,
+    ...service.findings,
+    ...sliceFindings(inspection, lists, service.catalog, at),
+    ...placed(linkRemarks(config, lists), null, stated),
+  ]);
+}
+
+const unasked: ServiceFindings = {
+  findings: [
+    {
+      severity: 'note',
+      code: null,
+      slice: null,
+      setting: 'service',
+      place: null,
+      message: 'nothing was asked, as its settings are wrong; no name was held against filters-data',
+      hint: null,
+    },
+  ],
+  catalog: [],
+};
+
+function problemFindings({ problems }: Inspection): Finding[] {
+  return problems.map(({ place, key, text }) => ({
+    severity: 'error',
+    code: 'CONFIG_INVALID',
+    slice: null,
+    setting: key === '' ? null : key,
+    place,
+    message: text,
+    hint: null,
+  }));
+}
+
+function sliceFindings(inspection: Inspection, lists: CatalogLists, catalog: Catalog, at: Date): Finding[] {
+  const { config, stated } = inspection;
+  const metricItems = catalog.filter(isMetricItem);
+  return config.slices.flatMap((slice, index) => {
+    const checked = { slice, index, stated };
+    const remarks = [
+      ...sliceRemarks(checked, lists),
+      ...scheduleRemarks(checked, metricsOf(slice, metricItems), at),
+      ...leftRemarks(checked),
+    ];
+    return placed(remarks, stated.isSound(['slices', index, 'name']) ? slice.name : null, stated);
+  });
+}
+
+/** Leaving this one out has doubled a report against the dashboard (observed: reattributed). */
+const DOUBLING = 'reattributed';
+
+function leftRemarks(checked: CheckedSlice): Remark[] {
+  const left = leftToService(checked.slice);
+  const others = left.filter((parameter) => parameter !== DOUBLING);
+  const path = pathOf(checked);
+  const doubling: Remark = {
+    severity: 'warning',
+    path,
+    message: `${DOUBLING} is left to the service's own default, which may count reattributed users twice`,
+    hint: `State ${DOUBLING}: all, true or false, in the slice or under defaults.`,
+  };
+  const note: Remark = {
+    severity: 'note',
+    path,
+    message: `left to the service's own default: ${others.join(', ')}`,
+    hint: null,
+  };
+  return [...(left.includes(DOUBLING) ? [doubling] : []), ...(others.length > 0 ? [note] : [])];
+}
+
+function linkRemarks({ links }: Config, lists: CatalogLists): Remark[] {
+  const apps = lists.of('apps');
+  if (links === null || links.apps === 'all' || apps.isEmpty) return [];
+  const tokens = links.apps;
+  return tokens.flatMap((token, index): Remark[] => {
+    if (apps.has(token)) return [];
+    const near = apps.nearest(token);
+    const hint = near === null || tokens.includes(near) ? null : `Did you mean ${near}?`;
+    return [
+      { severity: 'warning', path: ['links', 'apps', index], message: `filters-data listed no app ${token}`, hint },
+    ];
+  });
+}
