@@ -41,7 +41,7 @@ const settings = {
 
 const summaryShape = z.object({
   status: z.string(),
-  slices: z.tuple([z.object({ windows: z.object({ loaded: z.number() }) })]),
+  slices: z.tuple([z.object({ windows: z.object({ loaded: z.number() }) })]).optional(),
   failures: z.array(z.object({ code: z.string() })).nonempty(),
 });
 
@@ -104,14 +104,13 @@ async function fillBut(installation: Installation, freeBytes: number): Promise<v
   await file.close();
 }
 
-/** How a run sums itself up; null for one that could not be entered in the ledger, and so did not begin. */
-function toldBy(out: string): { status: string; loaded: number; codes: readonly string[] } | null {
-  if (out === '') return null;
+/** How a run sums itself up; `loaded` is null for one that could not be entered in the ledger, and so did not begin. */
+function toldBy(out: string): { status: string; loaded: number | null; codes: readonly string[] } {
   const { status, slices, failures } = summaryShape.parse(JSON.parse(out));
-  return { status, loaded: slices[0].windows.loaded, codes: [...new Set(failures.map(({ code }) => code))] };
+  return { status, loaded: slices?.[0].windows.loaded ?? null, codes: [...new Set(failures.map(({ code }) => code))] };
 }
 
-const notBegun = null;
+const notBegun = { status: 'failed', loaded: null, codes: ['STORAGE_FAILED'] };
 /** Also when the database itself failed amid the run, and can no longer be written. */
 const nothingLoaded = { status: 'failed', loaded: 0, codes: ['STORAGE_FAILED'] };
 const allLoaded = { status: 'partial', loaded: 1, codes: ['STORAGE_FAILED'] };
