@@ -8,28 +8,30 @@ import { copyFile, mkdir } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+import * as z from 'zod';
+
 import type { Config } from '../config/config.ts';
 import { exitCodeOf, Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import { MS_PER_DAY } from '../model/calendar.ts';
 import { explainPlan } from '../run/plan-report.ts';
-import { groupedFailures } from '../status/failure-groups.ts';
-import { sync } from '../sync.ts';
+import { connected, type SimulatedWorld, startWorld } from '../run/service-in-use.ts';
 import type { SyncSummary } from '../run/summary.ts';
-import { demoAnswer, DEMO_QUERY, DEMO_QUESTION } from './demo-question.ts';
+import { groupedFailures } from '../status/failure-groups.ts';
+import { statusOf } from '../status/status-of.ts';
+import { sync } from '../sync.ts';
 import { failuresOf, failuresText } from '../terminal/failure-text.ts';
 import { elapsedText, minuteText } from '../terminal/measure.ts';
-import { openConfig } from './open-config.ts';
-import { connected, startWorld, type SimulatedWorld } from '../run/service-in-use.ts';
-import { planText } from './plan.ts';
 import { jsonLine } from '../terminal/printable.ts';
 import { openProgress } from '../terminal/progress.ts';
-import { namedMode, type GlobalArguments, type Shell } from '../terminal/shell.ts';
-import { statusOf } from '../status/status-of.ts';
-import { writePage } from './status.ts';
+import { type GlobalArguments, namedMode, type Shell } from '../terminal/shell.ts';
 import { statusText } from '../terminal/status-text.ts';
 import { summaryText } from '../terminal/summary-text.ts';
 import { indented, tableText } from '../terminal/table.ts';
+import { openWarehouse } from '../warehouse/opening.ts';
+import { openConfig } from './open-config.ts';
+import { planText } from './plan.ts';
+import { writePage } from './status.ts';
 
 /** The configuration that comes with the package, which may lie where nobody may write. */
 const bundled = fileURLToPath(new URL('../../config/demo.yaml', import.meta.url));
@@ -214,4 +216,45 @@ async function showResult({ config, shell, emit, show, typed }: Tour, night: Dat
     ...(copy === undefined ? [] : [[`duckdb ${typed(copy.path)}`, 'the copy for analysts']]),
   ];
   show('Look around', tableText([{ title: 'where' }, { title: 'what' }], places));
+}
+
+const DEMO_QUESTION =
+  'Which networks earned back within 30 days of the install what they cost?\nOnly what can no longer change counts.';
+
+/** The question in SQL; the final view leaves out what may still change. */
+const DEMO_QUERY = `select
+    network,
+    sum(installs) as installs,
+    round(sum(cost), 2) as cost,
+    round(sum(all_revenue_total_d30), 2) as revenue_d30,
+    round(sum(all_revenue_total_d30) / sum(cost), 3) as returned
+from network_daily_final
+where all_revenue_total_d30 is not null
+group by network
+having sum(cost) > 0
+order by sum(cost) desc
+limit 5`;
+
+const answerRow = z.record(z.string(), z.union([z.string(), z.number(), z.null()]));
+
+/** The answer as a table. Throws what opening the copy throws. */
+async function demoAnswer(copy: string): Promise<string> {
+  const opened = await openWarehouse(copy, { mode: 'read', lockWaitMs: 0, emit: () => {} });
+  try {
+    const rows = await opened.rows(DEMO_QUERY, [], answerRow);
+    const names = Object.keys(rows.at(0) ?? {});
+    return tableText(
+      names.map((title, index) => ({ title, align: index === 0 ? 'left' : 'right' })),
+      rows.map((row) => names.map((name, index) => (index === 0 ? String(row[name] ?? '') : figureText(row[name])))),
+    );
+  } finally {
+    await opened.close();
+  }
+}
+
+/** A number of the answer with commas, its decimals as the query rounded them. */
+function figureText(figure: string | number | null | undefined): string {
+  const [whole = '', decimals] = String(figure ?? '').split('.');
+  const grouped = whole.replaceAll(/(?<=\d)(?=(?:\d{3})+$)/g, ',');
+  return decimals === undefined ? grouped : `${grouped}.${decimals}`;
 }

@@ -5,15 +5,14 @@ import type { Window } from '../model/window.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { subjectOf } from './check.ts';
 import type { Found } from './findings.ts';
-import { emptyStretches, lossFailure, sharesOf, type Known } from './guard.ts';
+import { emptyStretches, type Known, lossFailure, sharesOf } from './guard.ts';
 import type { Sound } from './judge-answers.ts';
 import { knownPeriods } from './known-periods.ts';
 import type { Loaded, LoadRequest } from './load-request.ts';
-import type { LoadResult } from './load-result.ts';
-import { emptyWarning, warningsOf } from './load-warnings.ts';
+import type { LoadResult, LoadWarning } from './load-result.ts';
 import type { ProvenWindow } from './prove-window.ts';
-import { rememberAdditivity } from './remembered.ts';
 import type { Proven } from './record-loads.ts';
+import { rememberAdditivity } from './remembered.ts';
 import { replaceWindows } from './replace.ts';
 import type { Rejects, Staged } from './stage.ts';
 import type { Target } from './target.ts';
@@ -168,4 +167,44 @@ function rejectsIn(mine: Window, window: Window, rejects: Rejects | undefined): 
   const isFirst = start === window.replaced.start;
   const days = rejects.days.filter((day) => day === null || (day >= start && day < end));
   return { days, recorded: isFirst ? rejects.recorded : [] };
+}
+
+/** What is told of periods for which the service had no rows. */
+function emptyWarning(stretches: readonly string[]): LoadWarning[] {
+  if (stretches.length === 0) return [];
+  const message = `The service had no rows for ${stretches.join(', ')}; loaded as empty, and final only once a later run's answer agrees.`;
+  return [{ code: 'EMPTY_PERIODS', message }];
+}
+
+/** What is odd about an answer that is loaded all the same. */
+function warningsOf(
+  sound: Sound,
+  { copies, rejects }: Found,
+  { warnings, notAdditive }: { readonly warnings: readonly LoadWarning[]; readonly notAdditive: readonly string[] },
+): LoadWarning[] {
+  const rejected = rejects?.days.length ?? 0;
+  return [
+    ...sound.warnings,
+    ...warnings,
+    ...(copies === 0
+      ? []
+      : [
+          {
+            code: 'DUPLICATE_ROWS',
+            message: `${copies} identical rows came more than once; one of each was kept.`,
+          },
+        ]),
+    ...(rejected === 0
+      ? []
+      : [
+          {
+            code: 'REJECTED_ROWS',
+            message: `${rejected} rows could not be stored exactly; see ripen.rejected_rows.`,
+          },
+        ]),
+    ...[...new Set(notAdditive)].map((metric) => ({
+      code: 'NOT_ADDITIVE',
+      message: `The rows' ${metric} did not add up to the service's total while other metrics did: it is not additive here, and no longer summed.`,
+    })),
+  ];
 }

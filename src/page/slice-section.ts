@@ -1,12 +1,12 @@
 /** One slice on the status page: its finality, its rows, what moved, its periods; pure. */
 
-import type { PeriodStatus, SliceStatus } from '../status/status-report.ts';
-import { countText, groupedText, minuteText, percentText } from '../terminal/measure.ts';
+import type { MoneyMetric, PeriodStatus, SliceStatus } from '../status/status-report.ts';
+import { amountText, countText, groupedText, minuteText, percentText } from '../terminal/measure.ts';
 import { areaChart, barChart } from './charts.ts';
 import { cellWords, finalityMap } from './finality-map.ts';
-import { html, nothing, type Markup } from './html.ts';
+import { html, type Markup, nothing } from './html.ts';
+import { legend } from './legend.ts';
 import { maturationSection } from './maturation-section.ts';
-import { moneyCharts } from './money-charts.ts';
 import { restatedChart, restatedTables } from './restated-section.ts';
 
 /** Two months of days; the JSON form has them all. */
@@ -105,4 +105,43 @@ function periodsList(ages: readonly PeriodStatus[]): Markup {
 
 function daysText({ first_day: first, last_day: last }: PeriodStatus): string {
   return first === last ? first : `${first} … ${last}`;
+}
+
+/** Thinner bars cannot be told apart. */
+const MOST_BARS = 150;
+
+/** One chart for spend and one for revenue; nothing for a slice that has neither. */
+function moneyCharts({ money }: SliceStatus): Markup {
+  const charts = money.filter(({ periods }) => periods.length > 0).map(moneyChart);
+  return charts.length === 0 ? nothing : html`<div class="side-by-side">${charts}</div>`;
+}
+
+function moneyChart({ kind, metric, periods }: MoneyMetric): Markup {
+  const together = Math.ceil(periods.length / MOST_BARS);
+  const groups = Array.from({ length: Math.ceil(periods.length / together) }, (_, index) =>
+    periods.slice(index * together, (index + 1) * together),
+  );
+  const bars = groups.map((group) => ({
+    day: group.at(0)?.first_day ?? '',
+    value: group.reduce((sum, { value }) => sum + (value ?? 0), 0),
+    isFinal: group.every((period) => period.is_final),
+  }));
+  const totalOf = (isFinal: boolean): number =>
+    periods.reduce((sum, period) => sum + (period.is_final === isFinal ? (period.value ?? 0) : 0), 0);
+  const span = together === 1 ? 'period' : `${together} periods`;
+  const title = `${kind === 'spend' ? 'Spend' : 'Revenue'} per ${span} (${metric})`;
+  const colour = bars.map(({ isFinal }) => (isFinal ? '--series-1' : 'url(#hatch-money)'));
+  const values = bars.map(({ value }) => value);
+  return html`<figure>
+    <figcaption>${title}</figcaption>
+    ${legend([
+      { fill: 'money', word: 'final', figure: amountText(totalOf(true)) },
+      { fill: 'money-maturing', word: 'still maturing', figure: amountText(totalOf(false)) },
+    ])}
+    ${barChart(
+      title,
+      bars.map(({ day }) => day.slice(5)),
+      [{ colour, values }],
+    )}
+  </figure> `;
 }

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import * as z from 'zod';
 
-import { JsonLines } from '../../src/terminal/json-lines.ts';
-import { textEventLine } from '../../src/terminal/lines.ts';
+import { JsonLines } from '../../src/terminal/progress.ts';
+import { textEventLine } from '../../src/terminal/progress.ts';
 import { openProgress } from '../../src/terminal/progress.ts';
 import { sentenceOf } from '../../src/terminal/sentence.ts';
 import { statusLine } from '../../src/terminal/status-line.ts';

@@ -13,7 +13,7 @@ import {
   type MetricSum,
   type Totals,
 } from '../../src/load/proof.ts';
-import { proveWhole, type PartProof } from '../../src/load/prove.ts';
+import { proveWhole, type PartProof } from '../../src/load/prove-window.ts';
 
 function sumOf(sum: string | null, change: Partial<MetricSum> = {}): MetricSum {
   return {
