@@ -46,7 +46,7 @@ const answerIn = (at: Partial<Pick<PartAnswer, 'requestedAt' | 'receivedAt'>>, .
   ...at,
 });
 const pathsOf = ({ pages }: Pick<PartAnswer, 'pages'>): string[] => pages.map(({ path }) => path);
-const noWhole: WholeAnswer = { totals: new Map() };
+const noWhole: WholeAnswer = { totals: new Map(), rows: [] };
 
 interface Told {
   readonly batches: readonly Batch[];
