@@ -49,6 +49,7 @@ function engineFor(most: number): { readonly warehouse: Warehouse; readonly aske
     rows: () => Promise.resolve([]),
     transact: async (work) => work(),
     apart: async (work) => work(warehouse),
+    reclaimAtClose: () => {},
     close: () => Promise.resolve(),
   };
   return { warehouse, asked };
