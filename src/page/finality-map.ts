@@ -6,6 +6,7 @@
  * the page small, lets every stretch say its days, and fits any width without scaling a letter.
  */
 
+import { cellWords } from '../status/picture.ts';
 import {
   cellStates,
   type CellSpan,
@@ -22,17 +23,6 @@ import { legend } from './legend.ts';
 const MOST_SPANS = 2000;
 /** Names of months stay readable at the width of a phone. */
 const MOST_TICKS = 12;
-
-export const cellWords: Readonly<Record<CellState, string>> = {
-  final: 'final',
-  maturing: 'maturing',
-  open: 'not over yet',
-  cut: 'cut by the date period',
-  empty: 'no rows, to be confirmed',
-  rejected: 'rows rejected',
-  'not loaded': 'metric not loaded yet',
-  missing: 'never loaded',
-};
 
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'] as const;
 
