@@ -247,8 +247,7 @@ async function readPages(
   pages: readonly SavedBody[],
   { read, isArchived, spool }: Extraction,
 ): Promise<readonly SavedBody[]> {
-  const quoted = async (): Promise<readonly SavedBody[]> =>
-    Promise.all(pages.map(async (page) => (page.longNumbers ? quoteLongNumbers(page) : page)));
+  const quoted = async (): Promise<readonly SavedBody[]> => Promise.all(pages.map(quoteLongNumbers));
   const kept = isArchived ? await quoted() : pages;
   if (await read(window, kept)) return kept;
   const large = kept.find(({ plainBytes }) => plainBytes > MAX_DOCUMENT_BYTES);

@@ -2,13 +2,15 @@
  * What the service states of a window as a whole, when the window had to be divided by the values of dimensions.
  *
  * Parts that each agree with their own totals may still leave something out: a row whose value is missing is `in` no set and,
- * where the service reads filters as SQL does, `not in` none either. So the totals are asked for once more without any of
- * those dimensions, by the date alone, which is as light as a report can be.
+ * where the service reads filters as SQL does, `not in` none either. So the window is asked for once more without any of
+ * those dimensions, by the date alone, which is as light as a report can be: its totals count, and where it states none its rows.
  */
 
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
+
+import * as z from 'zod';
 
 import { asFailure } from '../errors.ts';
 import { isDateDimension, metricFilters } from '../model/dimension.ts';
@@ -35,7 +37,7 @@ export function isComparable({ parts, slice }: Window): boolean {
 const filtersMetric = (name: string): boolean => metricFilters.some((suffix) => name.endsWith(`__${suffix}`));
 
 /**
- * The totals of the whole, or why they could not be had; null for a window that cannot be compared. Throws refused
+ * The whole, or why it could not be had; null for a window that cannot be compared. Throws refused
  * credentials, failures of the disk and the signal's reason.
  */
 export async function askWhole(window: Window, { service, spool, signal }: AskingWhole): Promise<WholeAnswer | null> {
@@ -48,9 +50,9 @@ export async function askWhole(window: Window, { service, spool, signal }: Askin
   );
   try {
     const saved = await service.report(parameters, spool.pathFor(window), signal);
-    if (saved === null) return { totals: new Map() };
+    if (saved === null) return { totals: new Map(), rows: [] };
     try {
-      return { totals: totalsIn(await readBody(saved)) };
+      return wholeIn(await readBody(saved));
     } finally {
       await spool.discard({ answers: [{ pages: [saved] }] });
     }
@@ -69,14 +71,17 @@ async function readBody({ path, encoding }: SavedBody): Promise<unknown> {
   return parseJson(plain.toString('utf8'));
 }
 
-/** Totals as texts; what is neither a number nor a text states nothing. */
-function totalsIn(document: unknown): ReadonlyMap<string, string> {
-  const totals: unknown =
-    typeof document === 'object' && document !== null && 'totals' in document ? document.totals : null;
-  if (typeof totals !== 'object' || totals === null) return new Map();
-  return new Map(
-    Object.entries(totals).flatMap(([metric, total]: [string, unknown]) =>
-      typeof total === 'number' || typeof total === 'string' ? [[metric, String(total)]] : [],
-    ),
+/** Totals as texts, and the rows; what is neither a number nor a text states nothing. */
+function wholeIn(document: unknown): WholeAnswer {
+  const { totals, rows } = answerShape.parse(document);
+  const stated = Object.entries(totals).flatMap(([metric, total]): [string, string][] =>
+    typeof total === 'number' || typeof total === 'string' ? [[metric, String(total)]] : [],
   );
+  return { totals: new Map(stated), rows };
 }
+
+const record = z.record(z.string(), z.unknown());
+
+const answerShape = z
+  .object({ totals: record.catch({}), rows: z.array(record).catch([]) })
+  .catch({ totals: {}, rows: [] });

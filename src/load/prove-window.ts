@@ -22,6 +22,7 @@ import {
   type Proof,
   proofOf,
   statedTotals,
+  type Total,
   totalsOfPages,
 } from './proof.ts';
 import { fractionDigits } from './replacing-sql.ts';
@@ -134,21 +135,42 @@ export function proveWhole(
   if (whole === null) return null;
   if ('because' in whole) return `its parts could not be held against the whole: ${whole.because}`;
   const totals = statedTotals(whole.totals);
+  if (totals.size === 0 && whole.rows.length === 0 && hasValues(sums)) {
+    return 'its parts could not be held against the whole, which stated neither totals nor rows';
+  }
   for (const metric of certainMetrics(sums)) {
-    const stated = totals.get(metric);
-    if (stated === undefined) continue;
     const ofMetric = sums.flatMap((part) => part.filter((sum) => sum.metric === metric));
     // A part's own total is the better sum where its rows are stated with fewer digits.
     const sum = ofMetric.reduce((all, part) => all + Number(part.distinctSum ?? part.sum ?? 0), 0);
     const magnitude = ofMetric.reduce((all, part) => all + part.magnitude, 0);
+    const stated = totals.get(metric) ?? atLeast(metric, whole.rows, sum, ofMetric);
     const slack = slackOf(metric, proofs) + stated.slack + Number.EPSILON * Math.max(magnitude, Math.abs(sum));
     const isCount = ofMetric.every((part) => part.isCount);
     const away = Math.abs(sum - Number(stated.text));
     if (away > (isCount ? 0 : slack)) {
-      return `the ${metric} of its parts added up to ${sum}, the whole's total was ${stated.text}: a value may be in neither part`;
+      const said = totals.has(metric) ? "the whole's total was" : "the whole's rows to";
+      return `the ${metric} of its parts added up to ${sum}, ${said} ${stated.text}: a value may be in neither part`;
     }
   }
   return null;
+}
+
+const hasValues = (sums: readonly (readonly MetricSum[])[]): boolean =>
+  sums.some((part) => part.some(({ nonZero }) => nonZero > 0));
+
+/**
+ * The total that the whole's rows by date show where it states none. They may be cut themselves, so they can show that the
+ * parts lack something and never that they have too much. Rows are stated with two digits at least.
+ */
+function atLeast(
+  metric: string,
+  rows: readonly Readonly<Record<string, unknown>>[],
+  sum: number,
+  ofMetric: readonly MetricSum[],
+): Total {
+  const ofRows = rows.reduce((all, row) => all + (Number(row[metric] ?? 0) || 0), 0);
+  const values = rows.length + ofMetric.reduce((all, { nonZero }) => all + nonZero, 0);
+  return { text: String(Math.max(ofRows, sum)), slack: values * 0.005 };
 }
 
 /** The metrics that are known to add up. */

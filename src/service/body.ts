@@ -54,7 +54,6 @@ export async function saveBody(
           encoding,
           bytes: saved.bytes,
           plainBytes: gauge.bytes,
-          longNumbers: gauge.hasLongNumbers,
           pagination: gauge.pagination,
         },
         gauge,
@@ -86,14 +85,13 @@ async function drain(
       bytes += chunk.length;
       waiting.push(chunk);
       if (bytes >= WRITE_BYTES) {
-        const together = Buffer.concat(waiting);
+        const together = waiting;
         [waiting, bytes] = [[], 0];
         await onDisk(path, () => writeAll(file, together));
       }
       yield chunk;
     }
-    const rest = Buffer.concat(waiting);
-    if (rest.length > 0) await onDisk(path, () => writeAll(file, rest));
+    if (waiting.length > 0) await onDisk(path, () => writeAll(file, waiting));
   }
   try {
     for await (const plain of decoded(saving(), encodingOf(answer))) gauge.see(plain);
@@ -104,11 +102,12 @@ async function drain(
   }
 }
 
-async function writeAll(file: FileHandle, chunk: Buffer): Promise<void> {
-  for (let offset = 0; offset < chunk.length;) {
-    const { bytesWritten } = await file.write(chunk, offset);
-    offset += bytesWritten;
-  }
+async function writeAll(file: FileHandle, chunks: readonly Buffer[]): Promise<void> {
+  const bytes = chunks.reduce((sum, { length }) => sum + length, 0);
+  const { bytesWritten } = await file.writev(chunks);
+  if (bytesWritten === bytes) return;
+  const rest = Buffer.concat(chunks).subarray(bytesWritten);
+  for (let offset = 0; offset < rest.length;) offset += (await file.write(rest, offset)).bytesWritten;
 }
 
 /** A disk's error is no connection's: it must not be tried again. */

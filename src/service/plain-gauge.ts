@@ -1,6 +1,6 @@
 /**
- * What has to be known of a document that flows by: its size, its ends, whether it goes on, whether long numbers or
- * halves of characters occur in it, and that no secret does.
+ * What has to be known of a document that flows by: its size, its ends, whether it goes on, whether halves of characters
+ * occur in it, and that no secret does.
  */
 
 import { scrubStart, type Secret, SecretSearch } from '../config/secret.ts';
@@ -10,25 +10,8 @@ import { HalfSurrogates } from './half-surrogates.ts';
 /** Enough to show what came instead of a document. */
 const HEAD_BYTES = 1024;
 
-/**
- * A bare number of 16 or more characters, hence every one with 16 or more significant digits, which a double may not
- * carry. Matches inside strings too: a false alarm costs a slower load, a miss costs digits.
- */
-const LONG_NUMBER_LENGTH = 16;
 const BACKSLASH = 0x5c;
-
-/** 1 for the characters of a number, 2 for blanks, 4 for what a bare number can stand behind. */
-const NUMBER = 1;
-const BLANK = 2;
-const OPENER = 4;
-const kinds = new Uint8Array(256);
-for (const character of Buffer.from('0123456789.eE+-')) kinds[character] = NUMBER;
-for (const character of Buffer.from(' \t\r\n')) kinds[character] = BLANK;
-for (const character of Buffer.from(':,[')) kinds[character] = OPENER;
-/** A number begins with a digit, or with a sign before one. */
-const isStart = (byte: number, next: number): boolean => isDigit(byte) || (byte === MINUS && isDigit(next));
-const isDigit = (byte: number): boolean => byte >= 0x30 && byte <= 0x39;
-const MINUS = 0x2d;
+const BLANKS = new Set(Buffer.from(' \t\r\n'));
 
 /** UTF-8's byte order mark, which says nothing and may stand before any text. */
 const MARK = Buffer.from([0xef, 0xbb, 0xbf]);
@@ -43,9 +26,6 @@ export class PlainGauge {
   #bytes = 0;
   #first: string | null = null;
   #last: string | null = null;
-  #hasLongNumbers = false;
-  /** The end of the last chunk, from what may stand before a number that it cut. */
-  #carry: Buffer = Buffer.alloc(0);
 
   constructor(maxBytes: number, secrets: readonly Secret[]) {
     this.#maxBytes = maxBytes;
@@ -76,10 +56,6 @@ export class PlainGauge {
     return this.#last;
   }
 
-  get hasLongNumbers(): boolean {
-    return this.#hasLongNumbers;
-  }
-
   /** What the document says of further pages, parsed; null when it says nothing. */
   get pagination(): unknown {
     return this.#pages.found;
@@ -103,50 +79,19 @@ export class PlainGauge {
       this.#head.push(part);
       this.#headBytes += part.length;
     }
-    // One character a byte: numbers and blanks are ASCII, and no part of another character looks like them.
+    // One character a byte: blanks are ASCII, and no part of another character looks like them.
     this.#first ??= /[^ \t\r\n\u00ef\u00bb\u00bf]/.exec(chunk.toString('latin1'))?.[0] ?? null;
-    const end = skipBack(chunk, chunk.length, BLANK);
+    const end = endOf(chunk);
     if (end > 0) this.#last = String.fromCharCode(chunk[end - 1] ?? 0);
     if (this.#halves.isOpen || chunk.includes(BACKSLASH)) this.#halves.take(chunk.toString('latin1'));
-    if (!this.#hasLongNumbers) this.#search(this.#carry.length === 0 ? chunk : Buffer.concat([this.#carry, chunk]));
-  }
-
-  #search(bytes: Buffer): void {
-    this.#hasLongNumbers = hasLongNumber(bytes);
-    this.#carry = this.#hasLongNumbers ? Buffer.alloc(0) : Buffer.from(unfinishedNumber(bytes));
   }
 }
 
-/** Looks at one byte in so many, as every run of that many bytes holds one of them. */
-function hasLongNumber(bytes: Buffer): boolean {
-  for (let at = LONG_NUMBER_LENGTH - 1; at < bytes.length; at += LONG_NUMBER_LENGTH) {
-    if (kinds[bytes[at] ?? 0] !== NUMBER) continue;
-    const start = skipBack(bytes, at, NUMBER);
-    let end = at + 1;
-    while (end < bytes.length && kinds[bytes[end] ?? 0] === NUMBER) end += 1;
-    if (end - start >= LONG_NUMBER_LENGTH && isBareNumber(bytes, start)) return true;
-    // The next byte to look at is the first that this run does not hold.
-    at += Math.floor((end - at - 1) / LONG_NUMBER_LENGTH) * LONG_NUMBER_LENGTH;
-  }
-  return false;
-}
-
-function isBareNumber(bytes: Buffer, start: number): boolean {
-  const before = skipBack(bytes, start, BLANK);
-  return kinds[bytes[before - 1] ?? 0] === OPENER && isStart(bytes[start] ?? 0, bytes[start + 1] ?? 0);
-}
-
-/** The number that the end of the bytes may have cut, from the character before it on. */
-function unfinishedNumber(bytes: Buffer): Buffer {
-  const before = skipBack(bytes, skipBack(bytes, bytes.length, NUMBER), BLANK);
-  return kinds[bytes[before - 1] ?? 0] === OPENER ? bytes.subarray(before - 1) : bytes.subarray(bytes.length);
-}
-
-/** The position after the last byte before `end` that is not of a kind; 0 when all are. */
-function skipBack(bytes: Buffer, end: number, kind: number): number {
-  let position = end;
-  while (position > 0 && kinds[bytes[position - 1] ?? 0] === kind) position -= 1;
-  return position;
+/** The position after the last byte that is not blank; 0 when all are. */
+function endOf(bytes: Buffer): number {
+  let end = bytes.length;
+  while (end > 0 && BLANKS.has(bytes[end - 1] ?? 0)) end -= 1;
+  return end;
 }
 
 /** Room for the totals and warnings of hundreds of metrics beside it. */

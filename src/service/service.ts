@@ -21,8 +21,6 @@ export interface SavedBody {
   readonly bytes: number;
   /** Bytes after decompression. */
   readonly plainBytes: number;
-  /** Whether a bare JSON number occurs that may have more digits than a double carries. */
-  readonly longNumbers: boolean;
   /** What the answer says of further pages, parsed; null or left out when it says nothing. */
   readonly pagination?: unknown;
 }

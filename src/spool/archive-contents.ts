@@ -115,7 +115,7 @@ export function spooledFrom({ path, entry }: ArchivedWindow, slice: Slice): Spoo
       const first = counts.slice(0, partNo).reduce((sum, each) => sum + each, 0);
       const pages = entry.bodies.slice(first, first + count).flatMap((body, at) =>
         // Long numbers were quoted before the answer was loaded, and it was kept as it was loaded.
-        body === null ? [] : [{ ...body, path: join(path, bodyName(first + at)), longNumbers: false }],
+        body === null ? [] : [{ ...body, path: join(path, bodyName(first + at)) }],
       );
       return { pages, unfollowed: null };
     }),

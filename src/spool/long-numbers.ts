@@ -35,6 +35,77 @@ export function isLongNumber(text: string): boolean {
   return digits.length > SAFE_DIGITS;
 }
 
+/**
+ * A bare number of 16 or more characters, hence every one with 16 or more significant digits, which a double may not
+ * carry. Matches inside strings too: a false alarm costs a slower load, a miss costs digits.
+ */
+const LONG_NUMBER_LENGTH = 16;
+
+/** 1 for the characters of a number, 2 for blanks, 4 for what a bare number can stand behind. */
+const NUMBER = 1;
+const BLANK = 2;
+const OPENER = 4;
+const kinds = new Uint8Array(256);
+for (const character of Buffer.from('0123456789.eE+-')) kinds[character] = NUMBER;
+for (const character of Buffer.from(' \t\r\n')) kinds[character] = BLANK;
+for (const character of Buffer.from(':,[')) kinds[character] = OPENER;
+/** A number begins with a digit, or with a sign before one. */
+const isStart = (byte: number, next: number): boolean => isDigit(byte) || (byte === MINUS && isDigit(next));
+const isDigit = (byte: number): boolean => byte >= 0x30 && byte <= 0x39;
+const MINUS = 0x2d;
+
+/** Looks for bare numbers that may be long in JSON that flows by, whatever chunks it comes in. */
+export class LongNumberSearch {
+  #hasFound = false;
+  /** The end of the last chunk, from what may stand before a number that it cut. */
+  #carry: Buffer = Buffer.alloc(0);
+
+  /** Whether one occurred so far. */
+  get hasFound(): boolean {
+    return this.#hasFound;
+  }
+
+  /** Takes the next bytes. */
+  see(chunk: Buffer): void {
+    if (this.#hasFound) return;
+    const bytes = this.#carry.length === 0 ? chunk : Buffer.concat([this.#carry, chunk]);
+    this.#hasFound = hasLongNumber(bytes);
+    this.#carry = this.#hasFound ? Buffer.alloc(0) : Buffer.from(unfinishedNumber(bytes));
+  }
+}
+
+/** Looks at one byte in so many, as every run of that many bytes holds one of them. */
+function hasLongNumber(bytes: Buffer): boolean {
+  for (let at = LONG_NUMBER_LENGTH - 1; at < bytes.length; at += LONG_NUMBER_LENGTH) {
+    if (kinds[bytes[at] ?? 0] !== NUMBER) continue;
+    const start = skipBack(bytes, at, NUMBER);
+    let end = at + 1;
+    while (end < bytes.length && kinds[bytes[end] ?? 0] === NUMBER) end += 1;
+    if (end - start >= LONG_NUMBER_LENGTH && isBareNumber(bytes, start)) return true;
+    // The next byte to look at is the first that this run does not hold.
+    at += Math.floor((end - at - 1) / LONG_NUMBER_LENGTH) * LONG_NUMBER_LENGTH;
+  }
+  return false;
+}
+
+function isBareNumber(bytes: Buffer, start: number): boolean {
+  const before = skipBack(bytes, start, BLANK);
+  return kinds[bytes[before - 1] ?? 0] === OPENER && isStart(bytes[start] ?? 0, bytes[start + 1] ?? 0);
+}
+
+/** The number that the end of the bytes may have cut, from the character before it on. */
+function unfinishedNumber(bytes: Buffer): Buffer {
+  const before = skipBack(bytes, skipBack(bytes, bytes.length, NUMBER), BLANK);
+  return kinds[bytes[before - 1] ?? 0] === OPENER ? bytes.subarray(before - 1) : bytes.subarray(bytes.length);
+}
+
+/** The position after the last byte before `end` that is not of a kind; 0 when all are. */
+function skipBack(bytes: Buffer, end: number, kind: number): number {
+  let position = end;
+  while (position > 0 && kinds[bytes[position - 1] ?? 0] === kind) position -= 1;
+  return position;
+}
+
 /** Copies JSON text, putting every long bare number into quotes; works on any division into chunks. */
 export class LongNumberQuoter extends Transform {
   #insideText = false;
@@ -81,9 +152,19 @@ export class LongNumberQuoter extends Transform {
   }
 }
 
-/** The same answer with its long numbers in quotes, in place of the old file, uncompressed. Throws `STORAGE_FAILED`. */
+/** The same answer with its long numbers in quotes, if it has any, uncompressed in place of the old file. Throws `STORAGE_FAILED`. */
 export async function quoteLongNumbers(body: SavedBody): Promise<SavedBody> {
-  return onDisk('spool', body.path, async () => rewritten(body));
+  return onDisk('spool', body.path, async () => ((await mayHaveLongNumbers(body)) ? rewritten(body) : body));
+}
+
+async function mayHaveLongNumbers({ path, encoding }: SavedBody): Promise<boolean> {
+  const search = new LongNumberSearch();
+  const look = async (chunks: AsyncIterable<Buffer>): Promise<void> => {
+    for await (const chunk of chunks) search.see(chunk);
+  };
+  if (encoding === 'gzip') await pipeline(createReadStream(path), createGunzip(), look);
+  else await pipeline(createReadStream(path), look);
+  return search.hasFound;
 }
 
 async function rewritten(body: SavedBody): Promise<SavedBody> {
@@ -97,5 +178,5 @@ async function rewritten(body: SavedBody): Promise<SavedBody> {
   await rename(unfinished, path);
   if (path !== body.path) await rm(body.path);
   const { bytes } = measuring.measured();
-  return { path, encoding: 'identity', bytes, plainBytes: bytes, longNumbers: false };
+  return { ...body, path, encoding: 'identity', bytes, plainBytes: bytes };
 }

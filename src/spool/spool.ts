@@ -22,8 +22,10 @@ export interface SpooledAnswer {
   readonly unfollowed: string | null;
 }
 
-/** What the service states of a divided window as a whole: its totals, or why they could not be had, as a clause. */
-export type WholeAnswer = { readonly totals: ReadonlyMap<string, string> } | { readonly because: string };
+/** What the service states of a divided window as a whole, by date alone; or why that could not be had, as a clause. */
+export type WholeAnswer =
+  | { readonly totals: ReadonlyMap<string, string>; readonly rows: readonly Readonly<Record<string, unknown>>[] }
+  | { readonly because: string };
 
 /** A window's complete answer. */
 export interface Spooled {

@@ -2,18 +2,18 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import { PlainGauge } from '../../src/service/plain-gauge.ts';
+import { LongNumberSearch } from '../../src/spool/long-numbers.ts';
 
 /** A document cut at arbitrary places, down to single bytes. */
-function gaugeOf(document: string, cuts: readonly number[]): PlainGauge {
+function seenBy<T extends { see(chunk: Buffer): void }>(reader: T, document: string, cuts: readonly number[]): T {
   const bytes = Buffer.from(document);
-  const gauge = new PlainGauge(1_000_000, []);
   const positions = [...new Set(cuts.map((cut) => cut % (bytes.length + 1)))].sort((a, b) => a - b);
   let from = 0;
   for (const to of [...positions, bytes.length]) {
-    gauge.see(bytes.subarray(from, to));
+    reader.see(bytes.subarray(from, to));
     from = to;
   }
-  return gauge;
+  return reader;
 }
 
 const cuts = fc.array(fc.nat(10_000), { maxLength: 40 });
@@ -44,7 +44,7 @@ test('a bare number of 16 significant digits or more is never missed, wherever t
         const closing = opening.includes('[') ? ']' : '';
         const document = `${opening}${before}${number}${after}${closing},"b":${json}}`;
         expect(JSON.parse(document)).toBeTypeOf('object');
-        expect(gaugeOf(document, places).hasLongNumbers).toBe(true);
+        expect(seenBy(new LongNumberSearch(), document, places).hasFound).toBe(true);
       },
     ),
     { numRuns: 1000 },
@@ -55,7 +55,7 @@ test('a document whose numbers have 15 characters at most raises no alarm, howev
   const short = fc.integer({ min: -(10 ** 13), max: 10 ** 13 });
   fc.assert(
     fc.property(fc.array(fc.record({ id: fc.constant('12345678901234567890'), n: short })), cuts, (rows, places) => {
-      expect(gaugeOf(JSON.stringify({ rows }), places).hasLongNumbers).toBe(false);
+      expect(seenBy(new LongNumberSearch(), JSON.stringify({ rows }), places).hasFound).toBe(false);
     }),
   );
 });
@@ -64,7 +64,7 @@ test('size, first and last character do not depend on how a document is cut', ()
   fc.assert(
     fc.property(blanks, fc.json(), blanks, cuts, (before, json, after, places) => {
       const document = `${before}${json}${after}`;
-      const gauge = gaugeOf(document, places);
+      const gauge = seenBy(new PlainGauge(1_000_000, []), document, places);
       const trimmed = json.trim();
       expect(gauge.bytes).toBe(Buffer.byteLength(document));
       expect(gauge.first).toBe(Buffer.from(trimmed).subarray(0, 1).toString('latin1'));

@@ -237,7 +237,7 @@ export function tinyService(night: TinyNight): TinyService {
       const body = Buffer.from(JSON.stringify(document));
       await writeFile(saveAs, body);
       const { length } = body;
-      return { path: saveAs, encoding: 'identity', bytes: length, plainBytes: length, longNumbers: false };
+      return { path: saveAs, encoding: 'identity', bytes: length, plainBytes: length };
     },
     filtersData: async ({ filters }): Promise<FiltersData> => {
       catalogs += 1;

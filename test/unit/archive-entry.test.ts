@@ -33,7 +33,7 @@ const window = windowOf(
   parts,
 );
 const requestedAt = new Date('2026-06-01T02:30:00.123Z');
-const saved: SavedBody = { path: 'p', bytes: 1, plainBytes: 1, encoding: 'gzip', longNumbers: false };
+const saved: SavedBody = { path: 'p', bytes: 1, plainBytes: 1, encoding: 'gzip' };
 const spooled: Spooled = {
   window,
   answers: [

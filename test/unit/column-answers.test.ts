@@ -14,7 +14,7 @@ const columns: Columns = {
   metrics: [{ id: 'cost', type: MONEY, additive: true, isAssumed: false }],
   extra: [],
 };
-const body: SavedBody = { path: '/spool/daily', encoding: 'identity', bytes: 9, plainBytes: 9, longNumbers: false };
+const body: SavedBody = { path: '/spool/daily', encoding: 'identity', bytes: 9, plainBytes: 9 };
 const taken: ColumnsRead = {
   rows: 2,
   envelopes: [{ rows: 2, bytes: 9, members: new Map([['totals', '{"cost":"3"}']]), others: [] }],

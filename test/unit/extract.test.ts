@@ -34,7 +34,6 @@ const bodyAt = (path: string): SavedBody => ({
   bytes: 7,
   plainBytes: 7,
   encoding: 'identity',
-  longNumbers: false,
 });
 
 /** What a part was answered with, in files of these names. */
@@ -46,7 +45,7 @@ const answerIn = (at: Partial<Pick<PartAnswer, 'requestedAt' | 'receivedAt'>>, .
   ...at,
 });
 const pathsOf = ({ pages }: Pick<PartAnswer, 'pages'>): string[] => pages.map(({ path }) => path);
-const noWhole: WholeAnswer = { totals: new Map() };
+const noWhole: WholeAnswer = { totals: new Map(), rows: [] };
 
 interface Told {
   readonly batches: readonly Batch[];
@@ -92,7 +91,7 @@ async function extracted(
     maxConcurrency: 2,
     emit: () => {},
     signal,
-    read: async () => Promise.resolve(false),
+    read: async () => Promise.resolve(true),
     isArchived: false,
   })) {
     batches.push(batch);

@@ -232,7 +232,10 @@ describe('the totals of several answers', () => {
 
 describe('the parts of a divided window', () => {
   const proven = (...comparisons: Comparison[]): PartProof => ({ ...proofOf(comparisons), doubt: null });
-  const whole = (entries: Record<string, string>) => ({ totals: new Map(Object.entries(entries)) });
+  const whole = (entries: Record<string, string>, rows: Record<string, unknown>[] = []) => ({
+    totals: new Map(Object.entries(entries)),
+    rows,
+  });
   const counts = [[sumOf('6', { isCount: true })], [sumOf('4', { isCount: true })]];
 
   test('agree with the whole, or a row may be in neither of them', () => {
@@ -247,6 +250,24 @@ describe('the parts of a divided window', () => {
     expect(proveWhole(counts, [proven(), proven()], whole({ other: '11' }))).toBeNull();
     const assumed = counts.map((part) => part.map((sum) => ({ ...sum, isAssumed: true })));
     expect(proveWhole(assumed, [proven(), proven()], whole({ m: '11' }))).toBeNull();
+  });
+
+  test('are held against the rows by date of a whole that states no total, which show that something lacks and never a surplus', () => {
+    const byDay = [{ day: '2024-01-01', m: 4 }, { day: '2024-01-02', m: '6' }, { day: null }];
+    expect(proveWhole(counts, [proven(), proven()], whole({}, byDay))).toBeNull();
+    expect(proveWhole(counts, [proven(), proven()], whole({}, byDay.slice(1)))).toBeNull();
+    expect(proveWhole(counts, [proven(), proven()], whole({}, [...byDay, { m: 1 }]))).toBe(
+      "the m of its parts added up to 10, the whole's rows to 11: a value may be in neither part",
+    );
+    const money = [[sumOf('6.00')], [sumOf('4.00')]];
+    expect(proveWhole(money, [proven(), proven()], whole({}, [{ m: 10.01 }]))).toBeNull();
+    expect(proveWhole(money, [proven(), proven()], whole({}, [{ m: 10.5 }]))).toMatch(/the whole's rows to 10\.5/);
+  });
+
+  test('are in doubt when the whole stated nothing at all', () => {
+    expect(proveWhole(counts, [proven(), proven()], whole({}))).toBe(
+      'its parts could not be held against the whole, which stated neither totals nor rows',
+    );
   });
 
   test('are in doubt when the whole could not be had', () => {

@@ -187,7 +187,6 @@ describe('a saved answer', () => {
         encoding,
         bytes: bytes.length,
         plainBytes: Buffer.byteLength(document),
-        longNumbers: true,
       };
       const saved = await quoteLongNumbers(body);
       expect(saved).toEqual({
@@ -195,7 +194,6 @@ describe('a saved answer', () => {
         encoding: 'identity',
         bytes: Buffer.byteLength(rewritten),
         plainBytes: Buffer.byteLength(rewritten),
-        longNumbers: false,
       });
       expect(await readFile(saved.path, 'utf8')).toBe(rewritten);
       expect((await stat(saved.path)).mode & 0o077).toBe(0);

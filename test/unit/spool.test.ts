@@ -23,7 +23,6 @@ const bodyAt = (name: string, encoding: SavedBody['encoding'] = 'identity'): Sav
   bytes: 2,
   plainBytes: 2,
   encoding,
-  longNumbers: true,
 });
 
 test('a body is kept under a name that says its encoding, and gone once discarded', async () => {

@@ -26,7 +26,6 @@ function spooledOn(first: string, next: string, plainBytes: number): Spooled {
     encoding: 'identity',
     bytes: plainBytes,
     plainBytes,
-    longNumbers: false,
     pagination: null,
   };
   const answers = [{ pages: [page], unfollowed: null }];
