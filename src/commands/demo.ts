@@ -94,7 +94,7 @@ async function doneText(
     section('What is final, what moved', statusText(shown, (shell.resultColumns() ?? USUAL_COLUMNS) - INDENT)),
     ...(question === null
       ? []
-      : [section(`An analyst asks ${typed(question.copy)}`, question.text, question.sql, answerText(question.answer))]),
+      : [section(`An analyst asks ${typed(question.copy)}`, question.sql, answerText(question.answer))]),
     section('Look around', tableText([{ title: 'where' }, { title: 'what' }], places)),
   ].join('\n');
 }

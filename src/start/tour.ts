@@ -22,6 +22,7 @@ import type { StatusReport } from '../status/status-report.ts';
 import { statusOf } from '../status/status-of.ts';
 import { sync } from '../sync.ts';
 import { openWarehouse } from '../warehouse/opening.ts';
+import { statement } from '../warehouse/statements.ts';
 
 /** The configuration that comes with the package, which may lie where nobody may write. */
 const bundled = fileURLToPath(new URL('../../config/demo.yaml', import.meta.url));
@@ -65,7 +66,7 @@ export type TourStep =
 export interface Question {
   /** The copy that was asked. */
   readonly copy: string;
-  readonly text: string;
+  /** The question in SQL, headed by its words; the final view leaves out what may still change. */
   readonly sql: string;
   readonly answer: readonly Readonly<Record<string, string | number | null>>[];
 }
@@ -173,23 +174,6 @@ async function runNight(
   return summary;
 }
 
-const QUESTION =
-  'Which networks earned back within 30 days of the install what they cost?\nOnly what can no longer change counts.';
-
-/** The question in SQL; the final view leaves out what may still change. */
-const QUERY = `select
-    network,
-    sum(installs) as installs,
-    round(sum(cost), 2) as cost,
-    round(sum(all_revenue_total_d30), 2) as revenue_d30,
-    round(sum(all_revenue_total_d30) / sum(cost), 3) as returned
-from network_daily_final
-where all_revenue_total_d30 is not null
-group by network
-having sum(cost) > 0
-order by sum(cost) desc
-limit 5`;
-
 const answerRow = z.record(z.string(), z.union([z.string(), z.number(), z.null()]));
 
 /** Asks the first snapshot; null where none is published. Throws what opening it throws. */
@@ -198,7 +182,8 @@ async function askedCopy({ publish }: Config): Promise<Question | null> {
   if (copy === undefined) return null;
   const opened = await openWarehouse(copy, { mode: 'read', lockWaitMs: 0, emit: () => {} });
   try {
-    return { copy, text: QUESTION, sql: QUERY, answer: await opened.rows(QUERY, [], answerRow) };
+    const sql = statement('start/earned_back').trimEnd();
+    return { copy, sql, answer: await opened.rows(sql, [], answerRow) };
   } finally {
     await opened.close();
   }
