@@ -1,55 +1,64 @@
 /**
- * ripen as a library: the verbs of the command line as functions with typed results.
+ * ripen as a library: every verb as a function with a typed result; the command line is a thin shell over them.
  *
  * Nothing here reads argv, the environment or the console, and nothing ends the process. Every verb rejects with a
  * `Failure`. DuckDB, the HTTP client and the simulator are loaded when first needed.
  */
 
+import type { Finding } from './check/finding.ts';
 import type { Config } from './config/config.ts';
+import type { ConfigOptions } from './config/read-config.ts';
+import type { TourOptions } from './start/tour.ts';
 import type { Dropped, Loss } from './drop.ts';
-import type { Emit } from './events.ts';
-import type { CatalogItem, CatalogSection } from './model/catalog.ts';
+import type { FirstFiles, InitOptions } from './start/first-files.ts';
 import type { Day, DayInterval } from './model/calendar.ts';
-import type { PlanReport } from './run/plan-report.ts';
+import type { Engine } from './publish/ddl/ddl.ts';
+import type { Exported, ExportOptions } from './publish/export.ts';
 import type { Publication } from './publish/publish.ts';
+import { circumstancesOf, onWarehouse, type Circumstances } from './run/circumstances.ts';
+import { chosenSlices } from './run/guards.ts';
+import type { PlanReport } from './run/plan-report.ts';
+import { withService } from './run/service-in-use.ts';
+import type { SyncSummary } from './run/summary.ts';
 import type { Simulator, SimulatorOptions } from './simulator/simulator.ts';
 import type { StatusReport } from './status/status-report.ts';
-import type { SyncSummary } from './run/summary.ts';
-import type { Finding } from './check/finding.ts';
 
-export type { Config } from './config/config.ts';
-export type { Emit, RunEvent } from './events.ts';
-export type { CatalogItem, CatalogSection } from './model/catalog.ts';
-export type { Day, DayInterval } from './model/calendar.ts';
-export type { PlanReport } from './run/plan-report.ts';
-export type { Dropped, Loss } from './drop.ts';
-export type { Publication, Published } from './publish/publish.ts';
-export type { Simulator, SimulatorOptions } from './simulator/simulator.ts';
-export type { PeriodStatus, SliceStatus, StatusReport } from './status/status-report.ts';
-export type { FailureSummary, SliceSummary, SyncSummary } from './run/summary.ts';
-export type { Finding } from './check/finding.ts';
+export { catalog, createLink, links, namesakes, partners, sendSpend, updateLink } from './account.ts';
+export type { CatalogOptions, LinkChangeOptions, LinksOptions, NewLinkOptions, SpendOptions } from './account.ts';
+export type { TourStep } from './start/tour.ts';
 export { exitCodeOf, Failure, type FailureCode, type FailureKind } from './errors.ts';
+export type { Emit, RunEvent } from './events.ts';
+export type { WrittenLink } from './links/write-link.ts';
+export { parseDay } from './model/calendar.ts';
+export type { CatalogItem, CatalogSection } from './model/catalog.ts';
+export type { Link, Partner } from './model/link.ts';
+export type { Published } from './publish/publish.ts';
+export type { FailureSummary, SliceSummary } from './run/summary.ts';
+export type { SpendSummary } from './spend/spend-summary.ts';
+export type { PeriodStatus, SliceStatus } from './status/status-report.ts';
+export type { Circumstances, Config, ConfigOptions, Day, DayInterval, Dropped, Engine, Exported, ExportOptions };
+export type { Finding, FirstFiles, InitOptions, Loss, PlanReport, Publication, Simulator, SimulatorOptions };
+export type { StatusReport, SyncSummary, TourOptions };
 
-/** What every verb that works on a configuration can be told. */
-export interface Circumstances {
-  /** The instant to plan for, and to count as the fetch; now by default. */
-  readonly asOf?: Date;
-  /** Told what happens, as it happens; nobody by default. */
-  readonly emit?: Emit;
-  /** Stops the work: nothing new is started, the one open transaction is finished or rolled back. */
-  readonly signal?: AbortSignal;
-  /** How long to wait for another run to let go of the warehouse; a minute by default. */
-  readonly lockWaitMs?: number;
+/** Names of the slices a verb is about; all by default. */
+export interface Chosen {
+  readonly slices?: readonly string[] | undefined;
 }
 
-export interface SyncOptions extends Circumstances {
-  /** Names of the slices to refresh; all by default. */
-  readonly slices?: readonly string[];
-  /** Nothing new is asked for after this long. */
-  readonly deadlineMs?: number;
+/** What a monitor is told of a run's end, beside the addresses of `notify`. */
+export interface Told {
+  /** Metrics for Prometheus are written to this file. */
+  readonly metricsFile?: string | null;
+  /** The rights of that file; 0o644 by default. */
+  readonly mode?: number;
 }
 
-export interface BackfillOptions extends Circumstances {
+export interface SyncOptions extends Circumstances, Chosen, Told {
+  /** Nothing new is asked for after this long; null: never. */
+  readonly deadlineMs?: number | null;
+}
+
+export interface BackfillOptions extends Circumstances, Told {
   readonly slice: string;
   /** The days to refetch, half-open; every period they touch is replaced. */
   readonly days: DayInterval;
@@ -59,25 +68,46 @@ export interface BackfillOptions extends Circumstances {
 
 export interface DropOptions extends Circumstances {
   readonly slice: string;
-  /** Only the periods that ended by the start of this day; all by default. */
-  readonly before?: Day;
+  /** Only the periods that ended by the start of this day; null: all, the default. */
+  readonly before?: Day | null;
   /** Told what would be deleted; false leaves everything as it is. Nobody is asked by default. */
   readonly agree?: (loss: Loss) => Promise<boolean>;
 }
 
-const LOCK_WAIT_MS = 60_000;
+/** Writes a first configuration; `USAGE_INVALID`, with nothing written, where one of its files exists. */
+export async function init(options: InitOptions): Promise<FirstFiles> {
+  return (await import('./start/first-files.ts')).writeFirstFiles(options);
+}
 
-/** Reads and checks a configuration file. Throws `CONFIG_MISSING`, or `CONFIG_INVALID` with every problem there is. */
-export async function readConfig(options: {
-  /** `ripen.yaml` in the directory by default. */
-  readonly file?: string;
-  readonly directory: string;
-  /** Where `${NAME}` is taken from. */
-  readonly environment: Readonly<Record<string, string | undefined>>;
-  /** For what asks the service nothing: the credentials may be missing. */
-  readonly offline?: boolean;
-}): Promise<Config> {
+/**
+ * Reads and checks a configuration file. Throws `CONFIG_MISSING`, or `CONFIG_INVALID` with every problem there is. With
+ * `offline` the credentials may be missing, for what asks the service nothing.
+ */
+export async function readConfig(options: ConfigOptions): Promise<Config> {
   return (await import('./config/read-config.ts')).readConfig(options);
+}
+
+/**
+ * Everything about the configuration, the service and the disk that would stop or mislead a sync; writes nothing. Of a
+ * configuration that is yet to be read, its mistakes are among the findings.
+ */
+export async function check(config: Config | ConfigOptions, options: Circumstances = {}): Promise<readonly Finding[]> {
+  const { findingsOf, inspected } = await import('./check/check.ts');
+  const { inspectConfig } = await import('./config/read-config.ts');
+  if ('slices' in config) {
+    const { planAt, emit, signal } = circumstancesOf(config, options);
+    return findingsOf(config, planAt, emit, signal);
+  }
+  const inspection = await inspectConfig(config);
+  const { planAt, emit, signal } = circumstancesOf(inspection.config, options);
+  return inspected(inspection, planAt, emit, signal);
+}
+
+/** The windows the next sync would ask for, with their reasons; asks the service nothing. */
+export async function plan(config: Config, options: Circumstances & Chosen = {}): Promise<PlanReport> {
+  const { explainPlan } = await import('./run/plan-report.ts');
+  const { planAt, emit, signal, lockWaitMs } = circumstancesOf(config, options);
+  return explainPlan(config, { asOf: planAt, slices: options.slices ?? null, lockWaitMs, emit, signal });
 }
 
 /**
@@ -95,55 +125,77 @@ export async function backfill(config: Config, options: BackfillOptions): Promis
   return run(config, options, { command: 'backfill', slices: [slice], forced: days, acceptLoss, deadlineMs: null });
 }
 
+interface RunOrder {
+  readonly command: 'sync' | 'backfill';
+  readonly slices: readonly string[] | null;
+  readonly forced: DayInterval | null;
+  readonly acceptLoss: boolean;
+  readonly deadlineMs: number | null;
+}
+
+async function run(config: Config, options: Circumstances & Told, order: RunOrder): Promise<SyncSummary> {
+  const { sync: carryOut } = await import('./sync.ts');
+  const { tellingEnd } = await import('./notify/run-end.ts');
+  // What was mistyped is told to who typed it, and to nobody else.
+  const { planAt, asOf, emit, signal, lockWaitMs } = circumstancesOf(config, options);
+  chosenSlices(config, order.slices);
+  const { metricsFile = null, mode = USUAL_MODE } = options;
+  return tellingEnd({ command: order.command, config, emit, metricsFile, mode }, async (emit) =>
+    withService(config, planAt, emit, async (service) =>
+      carryOut(config, service, { ...order, asOf, lockWaitMs }, emit, signal),
+    ),
+  );
+}
+
+const USUAL_MODE = 0o644;
+
 /** Loads again what the archive holds, without the service, and publishes; resolves as `sync` does. */
-export async function replay(
-  config: Config,
-  options: Circumstances & { readonly slices?: readonly string[] } = {},
-): Promise<SyncSummary> {
+export async function replay(config: Config, options: Circumstances & Chosen = {}): Promise<SyncSummary> {
   const { replay: carryOut } = await import('./replay.ts');
-  const { asOf = null, slices = null, emit = silent, signal = never(), lockWaitMs = LOCK_WAIT_MS } = options;
-  return carryOut(config, { asOf, slices, lockWaitMs }, emit, signal);
+  const { tellingFailures } = await import('./notify/run-end.ts');
+  const { asOf, emit, signal, lockWaitMs } = circumstancesOf(config, options);
+  const { slices = null } = options;
+  return tellingFailures(emit, async (emit) => carryOut(config, { asOf, slices, lockWaitMs }, emit, signal));
 }
 
-/** The windows the next sync would ask for, with their reasons; asks the service nothing. */
-export async function plan(
-  config: Config,
-  options: Circumstances & { readonly slices?: readonly string[] } = {},
-): Promise<PlanReport> {
-  const { explainPlan } = await import('./run/plan-report.ts');
-  const { asOf = new Date(), slices = null, emit = silent, signal = never(), lockWaitMs = LOCK_WAIT_MS } = options;
-  return explainPlan(config, { asOf, slices, lockWaitMs, emit, signal });
-}
-
-/** What is fresh, what is final, what moved; asks the service nothing. */
+/** What is fresh, what is final, what moved; asks the service nothing. Without a wait it answers from the snapshot at once. */
 export async function status(config: Config, options: Circumstances = {}): Promise<StatusReport> {
   const { statusOf } = await import('./status/status-of.ts');
-  return statusOf(config, options.asOf ?? new Date(), options.lockWaitMs ?? null, options.emit ?? silent);
+  const { planAt, emit } = circumstancesOf(config, options);
+  return statusOf(config, planAt, options.lockWaitMs ?? null, emit);
 }
 
 /** A status report as one HTML page with pictures that needs nothing else. */
 export async function statusPage(report: StatusReport): Promise<string> {
-  const { statusPage: page } = await import('./page/page.ts');
-  return page(report);
-}
-
-/** Everything about the configuration, the service and the disk that would stop or mislead a sync; writes nothing. */
-export async function check(config: Config, options: Circumstances = {}): Promise<readonly Finding[]> {
-  const { findingsOf } = await import('./check/check.ts');
-  const { asOf = new Date(), emit = silent, signal = never() } = options;
-  return findingsOf(config, asOf, emit, signal);
+  return (await import('./page/page.ts')).statusPage(report);
 }
 
 /** Brings the published copies up to the warehouse; a target that fails does not keep the others back, one that could not be
  * written at all does. */
 export async function publish(config: Config, options: Circumstances = {}): Promise<Publication> {
-  const { withWarehouse } = await import('./warehouse/opening.ts');
   const { publish: publishCopies } = await import('./publish/publish.ts');
   const { refuseUnwritablePlaces } = await import('./run/unwritable-places.ts');
   await refuseUnwritablePlaces(config);
-  const { emit = silent, signal = never(), lockWaitMs = LOCK_WAIT_MS } = options;
-  return withWarehouse(config.warehouse, { mode: 'write', lockWaitMs, emit, signal }, async (warehouse) =>
-    publishCopies(config, warehouse, emit, signal),
+  const standing = circumstancesOf(config, options);
+  return onWarehouse(config, 'write', standing, async (warehouse) =>
+    publishCopies(config, warehouse, standing.emit, standing.signal),
+  );
+}
+
+/** The statements with which an engine reads the published lakes. Throws `USAGE_INVALID` when there is none it can read. */
+export async function lakeDdl(config: Config, options: Circumstances & { readonly engine: Engine }): Promise<string> {
+  const { lakesDdl } = await import('./publish/ddl/lakes.ts');
+  return onWarehouse(config, 'read', circumstancesOf(config, options), async (warehouse) =>
+    lakesDdl(options.engine, config, warehouse),
+  );
+}
+
+/** The published copy as `sources.yml` for dbt. Throws `USAGE_INVALID` when there is none that dbt can read. */
+export async function dbtSources(config: Config, options: Circumstances = {}): Promise<string> {
+  const { dbtCopy } = await import('./publish/dbt/copy.ts');
+  const { sourcesYaml } = await import('./publish/dbt/sources-yaml.ts');
+  return onWarehouse(config, 'read', circumstancesOf(config, options), async (warehouse) =>
+    sourcesYaml(await dbtCopy(config, warehouse)),
   );
 }
 
@@ -153,20 +205,20 @@ export async function publish(config: Config, options: Circumstances = {}): Prom
  */
 export async function drop(config: Config, options: DropOptions): Promise<Dropped> {
   const { dropSlice } = await import('./drop.ts');
-  const { slice, before = null, lockWaitMs = LOCK_WAIT_MS } = options;
-  const { emit = silent, signal = never(), agree = async () => true } = options;
+  const { slice, before = null, agree = async () => true } = options;
+  const { emit, signal, lockWaitMs } = circumstancesOf(config, options);
   return dropSlice(config, { slice, before, lockWaitMs }, { emit, signal, agree });
 }
 
-/** What filters-data lists: every item, or those whose id or names hold a word; with a section its metrics alone. */
-export async function catalog(
-  config: Config,
-  options: Circumstances & { readonly word?: string; readonly section?: CatalogSection } = {},
-): Promise<readonly CatalogItem[]> {
-  const { listedItems } = await import('./run/listed-items.ts');
-  const { withService } = await import('./run/service-in-use.ts');
-  const { asOf = new Date(), emit = silent, signal = never(), word = '', section = null } = options;
-  return withService(config, asOf, emit, async (service) => listedItems(service, { word, section }, emit, signal));
+/** Writes the rows of a slice, or of another table, as Parquet, CSV or newline-delimited JSON. */
+export async function exportRows(config: Config, options: Circumstances & ExportOptions): Promise<Exported> {
+  const { exportRequest, exportSlice } = await import('./publish/export.ts');
+  if (options.table === undefined && options.slice !== undefined) chosenSlices(config, [options.slice]);
+  const standing = circumstancesOf(config, options);
+  const request = { ...exportRequest(config, options), signal: standing.signal };
+  return onWarehouse(config, 'read', standing, async (warehouse) =>
+    exportSlice(warehouse, request, options.stream ?? null),
+  );
 }
 
 /** Serves the whole service interface on loopback until it is closed. */
@@ -174,25 +226,7 @@ export async function startSimulator(options: Partial<SimulatorOptions> = {}): P
   return (await import('./simulator/simulator.ts')).startSimulator(options);
 }
 
-interface RunOrder {
-  readonly command: 'sync' | 'backfill';
-  readonly slices: readonly string[] | null;
-  readonly forced: DayInterval | null;
-  readonly acceptLoss: boolean;
-  readonly deadlineMs: number | null;
-}
-
-async function run(config: Config, options: Circumstances, order: RunOrder): Promise<SyncSummary> {
-  const { withService } = await import('./run/service-in-use.ts');
-  const { sync: carryOut } = await import('./sync.ts');
-  const { asOf = null, emit = silent, signal = never(), lockWaitMs = LOCK_WAIT_MS } = options;
-  return withService(config, asOf ?? new Date(), emit, async (service) =>
-    carryOut(config, service, { ...order, asOf, lockWaitMs }, emit, signal),
-  );
-}
-
-function silent(): void {}
-
-function never(): AbortSignal {
-  return new AbortController().signal;
+/** The guided tour: two simulated nights into `./data`, told step by step. Resolves to the summaries of the nights it ran. */
+export async function demo(options: TourOptions): Promise<readonly SyncSummary[]> {
+  return (await import('./start/tour.ts')).runTour(options);
 }

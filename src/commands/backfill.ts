@@ -1,9 +1,10 @@
 /** `ripen backfill`: periods again, whatever their state. */
 
-import { dayRange, durationOf } from './instant.ts';
-import { namedSlices } from './named-slices.ts';
-import { carryOut } from './run.ts';
+import { backfill as backfillSlice } from '../index.ts';
 import type { GlobalArguments, Shell } from '../terminal/shell.ts';
+import { dayRange } from './instant.ts';
+import { reported } from './sync.ts';
+import { withConfig } from './verb.ts';
 
 export interface BackfillArguments extends GlobalArguments {
   readonly slice: string;
@@ -15,14 +16,10 @@ export interface BackfillArguments extends GlobalArguments {
 
 /** Refetches and replaces the periods that touch the days, and publishes. */
 export async function backfill(args: BackfillArguments, shell: Shell): Promise<number> {
-  const forced = dayRange(args.from, args.to);
-  const lockWaitMs = durationOf(args.lockWait, '--lock-wait');
-  return carryOut(args, shell, (config) => ({
-    command: 'backfill',
-    slices: namedSlices(config, [args.slice]),
-    forced,
-    acceptLoss: args.acceptLoss,
-    lockWaitMs,
-    deadlineMs: null,
-  }));
+  const days = dayRange(args.from, args.to);
+  const { slice, acceptLoss } = args;
+  const summary = await withConfig(args, shell, false, async (config, stated) =>
+    backfillSlice(config, { ...stated, slice, days, acceptLoss }),
+  );
+  return reported(summary, args, shell);
 }

@@ -1,14 +1,13 @@
 /** `ripen catalog`: what filters-data lists, searchable. */
 
-import { listedItems } from '../run/listed-items.ts';
-import { type CatalogItem, type CatalogSection } from '../model/catalog.ts';
+import { catalog as searchCatalog, type CatalogItem, type CatalogSection } from '../index.ts';
 import { formatColumnType } from '../model/column-type.ts';
 import { formatDuration } from '../model/duration.ts';
 import { isMetricItem, metricOf, type Metric } from '../model/metric.ts';
-import { askService } from './ask.ts';
 import { countText } from '../terminal/measure.ts';
 import type { GlobalArguments, Shell } from '../terminal/shell.ts';
 import { tableText } from '../terminal/table.ts';
+import { printResult, withConfig } from './verb.ts';
 
 export interface CatalogArguments extends GlobalArguments {
   readonly word: string | undefined;
@@ -17,21 +16,17 @@ export interface CatalogArguments extends GlobalArguments {
 
 /** Prints every item, or those that hold the word; of metrics one section, if asked for. */
 export async function catalog(args: CatalogArguments, shell: Shell): Promise<number> {
-  return askService(args, shell, {
-    name: 'catalog',
-    ask: async (service, signal, emit) =>
-      listedItems(service, { word: args.word ?? '', section: args.section ?? null }, emit, signal),
-    asText: catalogText,
-    asFields: ({ filter, id, name, shortName, section, formatting, description }) => ({
-      filter,
-      id,
-      name,
-      short_name: shortName,
-      section,
-      formatting,
-      description,
-    }),
-  });
+  const { word, section } = args;
+  const found = await withConfig(args, shell, false, async (config, stated) =>
+    searchCatalog(config, { ...stated, word, section }),
+  );
+  printResult(args, shell, { catalog: found.map(itemFields) }, () => catalogText(found, shell.resultColumns()));
+  return 0;
+}
+
+/** An item under the service's own names. */
+function itemFields({ filter, id, name, shortName, section, formatting, description }: CatalogItem): object {
+  return { filter, id, name, short_name: shortName, section, formatting, description };
 }
 
 function catalogText(found: readonly CatalogItem[], terminal: number | null): string {

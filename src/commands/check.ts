@@ -1,27 +1,16 @@
 /** `ripen check`: everything that can be known to be wrong before a sync, at once; writes nothing. */
 
-import { inspected } from '../check/check.ts';
-import { inspectConfig } from '../config/read-config.ts';
-import { exitCodeOf } from '../errors.ts';
 import { failuresAmong, findingsText } from '../check/finding.ts';
-import { asOfInstant } from './instant.ts';
-import { simulatedNow } from '../run/service-in-use.ts';
-import { jsonLine } from '../terminal/printable.ts';
-import { openProgress } from '../terminal/progress.ts';
+import { check as findingsOf, exitCodeOf } from '../index.ts';
 import type { GlobalArguments, Shell } from '../terminal/shell.ts';
+import { fileOf, inProgress, printResult } from './verb.ts';
 
 /** Prints every finding; resolves to the exit code of the gravest error, 0 for warnings alone. */
 export async function check(args: GlobalArguments, shell: Shell): Promise<number> {
-  const inspection = await inspectConfig({
-    ...(args.config === undefined ? {} : { file: args.config }),
-    directory: shell.directory,
-    environment: shell.environment,
-  });
-  const at = asOfInstant(args.asOf, shell.now()) ?? simulatedNow(inspection.config) ?? shell.now();
-  const progress = openProgress(args, shell);
-  const findings = await inspected(inspection, at, progress.emit, shell.signal).finally(() => {
-    progress.close();
-  });
-  shell.print(args.json ? jsonLine({ findings }) : findingsText(findings));
+  const { directory, environment } = shell;
+  const findings = await inProgress(args, shell, async (stated) =>
+    findingsOf({ ...fileOf(args), directory, environment }, stated),
+  );
+  printResult(args, shell, { findings }, () => findingsText(findings));
   return exitCodeOf(failuresAmong(findings));
 }

@@ -1,16 +1,12 @@
 /** `ripen drop`: a slice, or its oldest periods, out of the warehouse and every copy. */
 
-import type { Config } from '../config/config.ts';
-import { dropSlice, type Loss } from '../drop.ts';
-import { exitCodeOf, Failure } from '../errors.ts';
-import { reportText } from '../publish/report.ts';
-import { failureLines } from '../terminal/failure-text.ts';
-import { dayOf, durationOf } from './instant.ts';
+import { Failure } from '../errors.ts';
+import { drop as dropSlice, type Config, type Loss } from '../index.ts';
 import { countText, elapsedText } from '../terminal/measure.ts';
-import { openConfig } from './open-config.ts';
-import { jsonLine } from '../terminal/printable.ts';
-import { openProgress } from '../terminal/progress.ts';
 import type { GlobalArguments, Shell } from '../terminal/shell.ts';
+import { dayOf } from './instant.ts';
+import { reportCopies } from './publish.ts';
+import { withConfig } from './verb.ts';
 
 export interface DropArguments extends GlobalArguments {
   readonly slice: string;
@@ -21,43 +17,32 @@ export interface DropArguments extends GlobalArguments {
 
 /** Says what would be deleted, asks unless told not to, drops and publishes; `USAGE_INVALID` where nobody can be asked. */
 export async function drop(args: DropArguments, shell: Shell): Promise<number> {
-  const lockWaitMs = durationOf(args.lockWait, '--lock-wait');
   const before = args.before === undefined ? null : dayOf(args.before, '--before');
-  const config = await openConfig(args, shell, { offline: true });
-  const progress = openProgress(args, shell);
-  const { emit } = progress;
-  const agree = async (loss: Loss): Promise<boolean> => {
-    const what = lossText(loss, config);
-    if (args.yes) return true;
-    shell.tell(what);
-    const answer = await shell.ask('Delete it? [y/N] ');
-    if (answer !== null) return /^y(es)?$/i.test(answer.trim());
-    throw new Failure('USAGE_INVALID', `Nothing was deleted, as there was no terminal to ask at. ${what}`, {
-      facts: { ...loss },
-      hint: 'Add --yes to delete without being asked.',
-    });
-  };
-  const request = { slice: args.slice, before, lockWaitMs };
-  const done = await dropSlice(config, request, { emit, signal: shell.signal, agree }).finally(() => {
-    progress.close();
+  const { slice } = args;
+  const done = await withConfig(args, shell, true, async (config, stated) => {
+    const agree = async (loss: Loss): Promise<boolean> => isAgreed(loss, lossText(loss, config), args, shell);
+    return dropSlice(config, { ...stated, slice, before, agree });
   });
-  const { dropped, published, failures } = done;
-  for (const failure of failures) shell.tell(failureLines(failure, args, shell.now()));
-  if (args.json) {
-    const told = failures.map(({ code, message, hint }) => ({ code, message, hint }));
-    shell.print(jsonLine({ dropped, published, failures: told }));
-    return exitCodeOf(failures);
-  }
-  if (dropped === null) {
-    shell.print('Nothing was deleted.');
-    return 0;
-  }
-  shell.print(
-    `${nameOf(dropped)}: ${countText(dropped.periods, 'period')} and ${countText(dropped.rows, 'row')} deleted`,
-  );
-  for (const copy of published) shell.print(`${copy.kind} ${copy.path}: ${reportText(copy)}`);
-  if (dropped.is_configured) shell.print(again(dropped));
-  return exitCodeOf(failures);
+  const { dropped } = done;
+  if (dropped === null)
+    return reportCopies(done, { fields: { dropped }, lines: ['Nothing was deleted.'] }, args, shell);
+  const deleted = `${countText(dropped.periods, 'period')} and ${countText(dropped.rows, 'row')} deleted`;
+  const lines = [`${nameOf(dropped)}: ${deleted}`];
+  const exitCode = reportCopies(done, { fields: { dropped }, lines }, args, shell);
+  if (dropped.is_configured && !args.json) shell.print(again(dropped));
+  return exitCode;
+}
+
+/** Asks, unless told not to. Throws `USAGE_INVALID` where nobody can be asked. */
+async function isAgreed(loss: Loss, what: string, args: DropArguments, shell: Shell): Promise<boolean> {
+  if (args.yes) return true;
+  shell.tell(what);
+  const answer = await shell.ask('Delete it? [y/N] ');
+  if (answer !== null) return /^y(es)?$/i.test(answer.trim());
+  throw new Failure('USAGE_INVALID', `Nothing was deleted, as there was no terminal to ask at. ${what}`, {
+    facts: { ...loss },
+    hint: 'Add --yes to delete without being asked.',
+  });
 }
 
 function lossText(loss: Loss, { warehouse, publish }: Config): string {

@@ -19,22 +19,6 @@ export function instantOf(text: string, option: string): Date {
   return new Date(text);
 }
 
-/** The as-of instant, or null when none was given; `AS_OF_IN_FUTURE` when it is later than the clock. */
-export function asOfInstant(text: string | undefined, now: Date): Date | null {
-  if (text === undefined) return null;
-  const asOf = instantOf(text, '--as-of');
-  if (asOf > now) {
-    throw new Failure(
-      'AS_OF_IN_FUTURE',
-      `--as-of was ${asOf.toISOString()}, but the clock said ${now.toISOString()}.`,
-      {
-        hint: 'Give an instant that has passed, or set the clock of this machine.',
-      },
-    );
-  }
-  return asOf;
-}
-
 /** Milliseconds of a duration such as `90m`; `USAGE_INVALID` naming the option for anything else. */
 export function durationOf(text: string, option: string): number {
   const ms = parseDuration(text);

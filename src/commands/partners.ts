@@ -1,23 +1,21 @@
 /** `ripen partners`: the partner list, straight from the service. */
 
-import type { Partner } from '../model/link.ts';
-import { allPages, askService } from './ask.ts';
+import { partners as listPartners, type Partner } from '../index.ts';
 import { countText } from '../terminal/measure.ts';
 import type { GlobalArguments, Shell } from '../terminal/shell.ts';
 import { tableText } from '../terminal/table.ts';
+import { printResult, withConfig } from './verb.ts';
 
-/** Prints every partner in the service's order. */
+/** Prints every partner in the service's order, as JSON under the service's own names. */
 export async function partners(args: GlobalArguments, shell: Shell): Promise<number> {
-  return askService(args, shell, {
-    name: 'partners',
-    ask: async (service, signal) => allPages(service.partners(signal)),
-    asText: partnersText,
-    asFields: (partner) => ({
-      id: partner.id,
-      display_name: partner.displayName,
-      supports_cost_data: partner.supportsCostData,
-    }),
-  });
+  const found = await withConfig(args, shell, false, listPartners);
+  const listed = found.map((partner) => ({
+    id: partner.id,
+    display_name: partner.displayName,
+    supports_cost_data: partner.supportsCostData,
+  }));
+  printResult(args, shell, { partners: listed }, () => partnersText(found, shell.resultColumns()));
+  return 0;
 }
 
 function partnersText(found: readonly Partner[], terminal: number | null): string {

@@ -1,16 +1,12 @@
 /** `ripen plan`: what the next sync would request, and why; asks the service nothing. */
 
-import { explainPlan, type PlannedSlice, type PlanReport } from '../run/plan-report.ts';
-import { asOfInstant, durationOf } from './instant.ts';
+import { plan as planNext, type PlanReport } from '../index.ts';
+import type { PlannedSlice } from '../run/plan-report.ts';
 import { countText, groupedText, minuteText, percentText } from '../terminal/measure.ts';
-import { namedSlices } from './named-slices.ts';
-import { openConfig } from './open-config.ts';
-import { simulatedNow } from '../run/service-in-use.ts';
-import { jsonLine } from '../terminal/printable.ts';
-import { openProgress } from '../terminal/progress.ts';
 import type { GlobalArguments, Shell } from '../terminal/shell.ts';
 import { reasonsText } from '../terminal/summary-text.ts';
 import { indented, tableText } from '../terminal/table.ts';
+import { printResult, withConfig } from './verb.ts';
 
 export interface PlanArguments extends GlobalArguments {
   readonly slice: readonly string[] | undefined;
@@ -19,20 +15,10 @@ export interface PlanArguments extends GlobalArguments {
 
 /** Prints the windows that are due, slice by slice. */
 export async function plan(args: PlanArguments, shell: Shell): Promise<number> {
-  const lockWaitMs = durationOf(args.lockWait, '--lock-wait');
-  const config = await openConfig(args, shell, { offline: true });
-  const asOf = asOfInstant(args.asOf, shell.now()) ?? simulatedNow(config) ?? shell.now();
-  const progress = openProgress(args, shell);
-  const report = await explainPlan(config, {
-    asOf,
-    slices: namedSlices(config, args.slice),
-    lockWaitMs,
-    emit: progress.emit,
-    signal: shell.signal,
-  }).finally(() => {
-    progress.close();
-  });
-  shell.print(args.json ? jsonLine(report) : planText(report));
+  const report = await withConfig(args, shell, true, async (config, stated) =>
+    planNext(config, { ...stated, slices: args.slice }),
+  );
+  printResult(args, shell, report, () => planText(report));
   return 0;
 }
 

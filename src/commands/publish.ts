@@ -2,24 +2,22 @@
 
 import { resolve } from 'node:path';
 
-import type { Config } from '../config/config.ts';
-import { exitCodeOf } from '../errors.ts';
-import { dbtCopy } from '../publish/dbt/copy.ts';
-import { sourcesYaml } from '../publish/dbt/sources-yaml.ts';
-import type { Engine } from '../publish/ddl/ddl.ts';
-import { lakesDdl } from '../publish/ddl/lakes.ts';
-import { publish as publishCopies } from '../publish/publish.ts';
+import {
+  dbtSources,
+  exitCodeOf,
+  lakeDdl,
+  publish as publishCopies,
+  type Circumstances,
+  type Config,
+  type Engine,
+  type Publication,
+} from '../index.ts';
 import { replaceText } from '../publish/replacement.ts';
 import { reportText } from '../publish/report.ts';
-import { refuseUnwritablePlaces } from '../run/unwritable-places.ts';
-import type { Warehouse } from '../warehouse/warehouse.ts';
 import { failureLines } from '../terminal/failure-text.ts';
-import { durationOf } from './instant.ts';
-import { openConfig } from './open-config.ts';
-import { withWarehouse } from '../warehouse/opening.ts';
 import { jsonLine } from '../terminal/printable.ts';
-import { openProgress } from '../terminal/progress.ts';
 import { namedMode, type GlobalArguments, type Shell } from '../terminal/shell.ts';
+import { withConfig } from './verb.ts';
 
 export interface PublishArguments extends GlobalArguments {
   readonly lockWait: string;
@@ -30,36 +28,36 @@ export interface PublishArguments extends GlobalArguments {
 
 /** Publishes to every configured target and says what that took; with `--ddl` or `--dbt` describes them instead. */
 export async function publish(args: PublishArguments, shell: Shell): Promise<number> {
-  const lockWaitMs = durationOf(args.lockWait, '--lock-wait');
-  const config = await openConfig(args, shell, { offline: true });
-  const progress = openProgress(args, shell);
-  const { emit } = progress;
-  const open = async <T>(mode: 'read' | 'write', use: (warehouse: Warehouse) => Promise<T>): Promise<T> =>
-    withWarehouse(config.warehouse, { mode, lockWaitMs, emit, signal: shell.signal }, use).finally(() => {
-      progress.close();
-    });
-  const description = describing(args, config);
-  if (description !== null) return tell(await open('read', description), args.dbt, shell);
-  await refuseUnwritablePlaces(config);
-  const { published, failures } = await open('write', async (warehouse) =>
-    publishCopies(config, warehouse, emit, shell.signal),
-  );
+  const describe = describing(args);
+  if (describe !== null) return tell(await withConfig(args, shell, true, describe), args.dbt, shell);
+  const done = await withConfig(args, shell, true, publishCopies);
+  const isIdle = done.published.length + done.failures.length === 0;
+  return reportCopies(done, { fields: {}, lines: isIdle ? ['No publish target is configured.'] : [] }, args, shell);
+}
+
+/** Prints what was published behind what went before it; returns the gravest failure's exit code. */
+export function reportCopies(
+  { published, failures }: Publication,
+  before: { readonly fields: object; readonly lines: readonly string[] },
+  args: GlobalArguments,
+  shell: Shell,
+): number {
   for (const failure of failures) shell.tell(failureLines(failure, args, shell.now()));
   if (args.json) {
     const told = failures.map(({ code, message, hint }) => ({ code, message, hint }));
-    shell.print(jsonLine({ published, failures: told }));
-  } else if (published.length + failures.length === 0) shell.print('No publish target is configured.');
-  for (const copy of args.json ? [] : published) shell.print(`${copy.kind} ${copy.path}: ${reportText(copy)}`);
+    shell.print(jsonLine({ ...before.fields, published, failures: told }));
+  } else {
+    for (const line of before.lines) shell.print(line);
+    for (const copy of published) shell.print(`${copy.kind} ${copy.path}: ${reportText(copy)}`);
+  }
   return exitCodeOf(failures);
 }
 
-function describing(
-  { ddl, dbt }: PublishArguments,
-  config: Config,
-): ((warehouse: Warehouse) => Promise<string>) | null {
-  if (ddl !== undefined) return async (warehouse) => lakesDdl(ddl, config, warehouse);
-  if (dbt !== undefined) return async (warehouse) => sourcesYaml(await dbtCopy(config, warehouse));
-  return null;
+function describing({ ddl, dbt }: PublishArguments) {
+  if (ddl !== undefined) {
+    return async (config: Config, stated: Circumstances) => lakeDdl(config, { ...stated, engine: ddl });
+  }
+  return dbt === undefined ? null : dbtSources;
 }
 
 async function tell(text: string, file: string | undefined, shell: Shell): Promise<number> {

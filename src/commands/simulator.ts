@@ -2,7 +2,7 @@
 
 import { once } from 'node:events';
 
-import { startSimulator } from '../simulator/simulator.ts';
+import { startSimulator } from '../index.ts';
 import { instantOf } from './instant.ts';
 import { jsonLine } from '../terminal/printable.ts';
 import type { GlobalArguments, Shell } from '../terminal/shell.ts';

@@ -3,18 +3,14 @@
 import { resolve } from 'node:path';
 
 import { exitCodeOf, Failure } from '../errors.ts';
-import { sendSpend } from '../spend/send-spend.ts';
+import { sendSpend, type SpendSummary } from '../index.ts';
 import type { RunEvent } from '../events.ts';
-import type { SpendFailure, SpendSummary } from '../spend/spend-summary.ts';
+import type { SpendFailure } from '../spend/spend-summary.ts';
 import { failuresText } from '../terminal/failure-text.ts';
-import { asOfInstant, durationOf } from './instant.ts';
 import { countText, groupedText } from '../terminal/measure.ts';
-import { openConfig } from './open-config.ts';
-import { simulatedNow, withService } from '../run/service-in-use.ts';
-import { withWarehouse } from '../warehouse/opening.ts';
-import { jsonLine, oneLine } from '../terminal/printable.ts';
-import { openProgress } from '../terminal/progress.ts';
+import { oneLine } from '../terminal/printable.ts';
 import type { GlobalArguments, Shell } from '../terminal/shell.ts';
+import { printResult, withConfig } from './verb.ts';
 
 export interface SpendSendArguments extends GlobalArguments {
   readonly file: string;
@@ -25,26 +21,16 @@ export interface SpendSendArguments extends GlobalArguments {
 
 /** Judges the file, sends what is due, prints the counts; resolves to the gravest failure's exit code. */
 export async function spendSend(args: SpendSendArguments, shell: Shell): Promise<number> {
-  const lockWaitMs = durationOf(args.lockWait, '--lock-wait');
-  const config = await openConfig(args, shell);
-  const now = asOfInstant(args.asOf, shell.now()) ?? simulatedNow(config) ?? shell.now();
-  const progress = openProgress(args, shell);
-  const { emit } = progress;
   const { dryRun, resendUnknown } = args;
-  const request = { file: resolve(shell.directory, args.file), dryRun, resendUnknown, now };
-  const opening = { mode: 'write', lockWaitMs, emit, signal: shell.signal } as const;
-  const summary = await withWarehouse(config.warehouse, opening, async (warehouse) =>
-    withService(config, now, emit, async (service) => {
-      const done = await sendSpend(request, warehouse, service, emit, shell.signal);
-      // As text they follow with their hints; a log of events has to hold them.
-      if (args.log === 'json') for (const failure of done.failures) emit(failedEvent(failure));
-      return done;
-    }),
-  ).finally(() => {
-    progress.close();
+  const file = resolve(shell.directory, args.file);
+  const summary = await withConfig(args, shell, false, async (config, stated) => {
+    const done = await sendSpend(config, { ...stated, file, dryRun, resendUnknown });
+    // As text they follow with their hints; a log of events has to hold them.
+    if (args.log === 'json') for (const failure of done.failures) stated.emit(failedEvent(failure));
+    return done;
   });
   if (args.log === 'text' && summary.failures.length > 0) shell.tell(failuresText(summary.failures));
-  shell.print(args.json ? jsonLine(summary) : spendText(summary, dryRun));
+  printResult(args, shell, summary, () => spendText(summary, dryRun));
   return exitCodeOf(summary.failures.map(({ code, message }) => new Failure(code, message)));
 }
 

@@ -1,9 +1,14 @@
 /** `ripen sync`: the nightly job. */
 
-import { carryOut } from './run.ts';
+import { resolve } from 'node:path';
+
+import { exitCodeOf, sync as syncAll, type SyncSummary } from '../index.ts';
+import { groupedFailures } from '../status/failure-groups.ts';
+import { failuresOf, failuresText } from '../terminal/failure-text.ts';
+import { namedMode, type GlobalArguments, type Shell } from '../terminal/shell.ts';
+import { summaryText } from '../terminal/summary-text.ts';
 import { durationOf } from './instant.ts';
-import { namedSlices } from './named-slices.ts';
-import type { GlobalArguments, Shell } from '../terminal/shell.ts';
+import { printResult, withConfig } from './verb.ts';
 
 export interface SyncArguments extends GlobalArguments {
   readonly slice: readonly string[] | undefined;
@@ -14,14 +19,18 @@ export interface SyncArguments extends GlobalArguments {
 
 /** Loads every due window of the named slices, or of all, and publishes. */
 export async function sync(args: SyncArguments, shell: Shell): Promise<number> {
-  const lockWaitMs = durationOf(args.lockWait, '--lock-wait');
   const deadlineMs = args.deadline === undefined ? null : durationOf(args.deadline, '--deadline');
-  return carryOut(args, shell, (config) => ({
-    command: 'sync',
-    slices: namedSlices(config, args.slice),
-    forced: null,
-    acceptLoss: false,
-    lockWaitMs,
-    deadlineMs,
-  }));
+  const metricsFile = args.metricsFile === undefined ? null : resolve(shell.directory, args.metricsFile);
+  const told = { metricsFile, mode: namedMode(shell) };
+  const summary = await withConfig(args, shell, false, async (config, stated) =>
+    syncAll(config, { ...stated, ...told, slices: args.slice, deadlineMs }),
+  );
+  return reported(summary, args, shell);
+}
+
+/** Prints the failures and the summary of a run; returns the gravest failure's exit code. */
+export function reported(summary: SyncSummary, args: GlobalArguments, shell: Shell): number {
+  if (args.log === 'text' && summary.failures.length > 0) shell.tell(failuresText(groupedFailures(summary.failures)));
+  printResult(args, shell, summary, () => summaryText(summary));
+  return exitCodeOf(failuresOf(summary.failures));
 }

@@ -15,7 +15,7 @@ export const linksVerbs = (verbs: Verbs, chooser: Chooser) =>
           .options(chooser.offer(linksOptions))
           .example('ripen links list --app abc123def456 --parent 1a2b3c', 'its sub-links'),
       (args) => {
-        chooser.choose(async (shell) => (await import('./links-list.ts')).linksList(args, shell));
+        chooser.choose(async (shell) => (await import('./links.ts')).linksList(args, shell));
       },
     )
     .command(
@@ -26,7 +26,7 @@ export const linksVerbs = (verbs: Verbs, chooser: Chooser) =>
           .options(chooser.offer(linksCreateOptions))
           .example('ripen links create --app abc123def456 --name Summer --parent 1a2b3c', 'a sub-link'),
       (args) => {
-        chooser.choose(async (shell) => (await import('./links-create.ts')).linksCreate(args, shell));
+        chooser.choose(async (shell) => (await import('./links.ts')).linksCreate(args, shell));
       },
     )
     .command(
@@ -37,7 +37,7 @@ export const linksVerbs = (verbs: Verbs, chooser: Chooser) =>
           .options(chooser.offer(linksUpdateOptions))
           .example('ripen links update --app abc123def456 --link 1a2b3c --partner 174', 'attaches a partner'),
       (args) => {
-        chooser.choose(async (shell) => (await import('./links-update.ts')).linksUpdate(args, shell));
+        chooser.choose(async (shell) => (await import('./links.ts')).linksUpdate(args, shell));
       },
     )
     .demandCommand(1, 1, 'links needs a command: list, create or update');

@@ -14,7 +14,8 @@ import { pipeline } from 'node:stream/promises';
 
 import * as z from 'zod';
 
-import type { ObjectStore } from '../config/config.ts';
+import type { Config, ObjectStore } from '../config/config.ts';
+import { bucketAndPrefix } from '../config/publish-settings.ts';
 import { Failure } from '../errors.ts';
 import { statement } from '../warehouse/statements.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -30,6 +31,64 @@ import {
 } from './export-sql.ts';
 import { putInPlace, removeUnfinished, syncDirectory, unfinishedPath } from './replacement.ts';
 import { openBucket } from './s3-bucket.ts';
+
+/** What to export, and where to. */
+export interface ExportOptions extends Partial<ExportDays> {
+  /** A configured slice, or, in its place, `table`. */
+  readonly slice?: string | undefined;
+  /** Any other table or view that analysts query, such as `links`. */
+  readonly table?: string | undefined;
+  /** A path, `s3://bucket/key`, or `-` for `stream`. */
+  readonly output: string;
+  /** Where the rows go if `output` is `-`. */
+  readonly stream?: Writable;
+  /** Taken from the extension of the output by default. */
+  readonly format?: ExportFormat | null;
+  /** Every cell that is not final is NULL. */
+  readonly finalOnly?: boolean;
+  /** CSV holds texts as they are, to be joined on, and not as a spreadsheet can be trusted with. */
+  readonly asIs?: boolean;
+  /** Rights of the file; 0o644 by default. */
+  readonly mode?: number;
+}
+
+const USUAL_MODE = 0o644;
+
+/**
+ * What the options amount to, a bucket reached as a configured target in it is. Throws `USAGE_INVALID` where they name nothing
+ * to write, or nowhere to write it to.
+ */
+export function exportRequest(config: Pick<Config, 'publish'>, options: ExportOptions): ExportRequest {
+  const { slice: named, table, output, stream = null, format = null, from = null, to = null } = options;
+  const slice = table ?? named;
+  if (slice === undefined) {
+    throw new Failure('USAGE_INVALID', 'The export was told nothing to write.', { hint: 'Give --slice or --table.' });
+  }
+  if (output === '-' && stream === null) {
+    throw new Failure('USAGE_INVALID', `The export of ${slice} was given no stream to write to.`, {
+      hint: 'Give a stream with the output -, or name a file.',
+    });
+  }
+  const { finalOnly = false, asIs = false, mode = USUAL_MODE } = options;
+  const what = { slice, isTable: table !== undefined, format, from, to, finalOnly, asIs };
+  return { ...what, output, mode, store: storeOf(output, config) };
+}
+
+/** The bucket an output names, reached as a configured target in it is, else as the environment says; null for a file. */
+function storeOf(output: string, { publish }: Pick<Config, 'publish'>): ObjectStore | null {
+  if (!output.startsWith('s3://')) return null;
+  const place = bucketAndPrefix(output);
+  if (place === null || place.prefix === '') {
+    throw new Failure('USAGE_INVALID', `The output ${output} named no object of a bucket.`, {
+      hint: 'Write --output as s3://bucket/key.csv.',
+    });
+  }
+  const known = publish.flatMap((target) =>
+    target.kind === 'duckdb' || target.store === undefined ? [] : [target.store],
+  );
+  const reached = known.find(({ bucket }) => bucket === place.bucket);
+  return { endpoint: null, region: null, pathStyle: false, ...reached, ...place };
+}
 
 export interface ExportRequest extends ExportDays {
   /** The slice, or, with `isTable`, any other table or view that analysts query. */
@@ -64,7 +123,11 @@ const columnRow = z.object({ column_name: z.string(), data_type: z.string() });
  * `USAGE_INVALID` for a slice that was never loaded, an unknown format, or days where the slice has none;
  * `STORAGE_FAILED`.
  */
-export async function exportSlice(warehouse: Warehouse, request: ExportRequest, stream: Writable): Promise<Exported> {
+export async function exportSlice(
+  warehouse: Warehouse,
+  request: ExportRequest,
+  stream: Writable | null,
+): Promise<Exported> {
   const { slice, output } = request;
   const format = request.format ?? (output === '-' ? null : formatOf(output));
   if (format === null) {
@@ -109,10 +172,10 @@ type Write = (path: string) => Promise<number>;
 
 async function written(
   { output, mode, store, signal }: ExportRequest,
-  stream: Writable,
+  stream: Writable | null,
   write: Write,
 ): Promise<number> {
-  if (output === '-') return apart(write, async (path) => toStream(stream, path));
+  if (stream !== null && output === '-') return apart(write, async (path) => toStream(stream, path));
   if (store === undefined || store === null) return toFile(resolve(output), mode, write);
   return apart(write, async (path) => {
     const bucket = await openBucket(store, signal ?? new AbortController().signal);

@@ -1,6 +1,7 @@
 /** What must hold before a run may ask for anything. Pure, but for the warning it emits. */
 
 import type { Config } from '../config/config.ts';
+import { nearest } from '../config/nearest.ts';
 import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import type { Slice } from '../model/slice.ts';
@@ -54,19 +55,17 @@ function checkClock(skewMs: number, emit: Emit): void {
   emit({ type: 'warning', code: 'CLOCK_OFF', slice: null, window: null, message });
 }
 
-/** The slices a run is about; throws `USAGE_INVALID` for a name that is not configured. */
+/** The slices a verb is about; `USAGE_INVALID` naming each that is not configured, and the nearest that is. */
 export function chosenSlices(config: Config, names: readonly string[] | null): readonly Slice[] {
   if (names === null) return config.slices;
   const known = config.slices.map(({ name }) => name);
   const unknown = names.filter((name) => !known.includes(name));
   if (unknown.length > 0) {
-    throw new Failure(
-      'USAGE_INVALID',
-      `No slice was named ${unknown.join(', ')}; the configuration has ${known.join(', ')}.`,
-      {
-        hint: 'Use a name from the configuration.',
-      },
-    );
+    const meant = unknown.map((name) => nearest(name, known)).filter((name) => name !== null);
+    throw new Failure('USAGE_INVALID', `${config.file} declared no slice named ${unknown.join(', ')}.`, {
+      facts: { configured: known.join(', ') },
+      hint: meant.length > 0 ? `Did you mean ${meant.join(', ')}?` : `Name a configured slice: ${known.join(', ')}.`,
+    });
   }
   return config.slices.filter(({ name }) => names.includes(name));
 }

@@ -1,9 +1,9 @@
 /**
  * CSV text → records, by RFC 4180: commas, double quotes, CRLF or LF, line breaks inside quotes.
  *
- * Own, because a rejected line has to be found again: DuckDB's reader drops blank lines without counting them and
- * takes a quoted line break for none, so that the numbers of all later lines would be wrong. Works on any division
- * into chunks.
+ * Own, because a line that is wrong has to be told with the line it begins on, and must not take the next one with it: after
+ * a stray quote csv-parse drops what follows up to the next quote, and it knows where a record ends; DuckDB's reader does not
+ * count blank lines. Works on any division into chunks.
  */
 
 export interface CsvRecord {

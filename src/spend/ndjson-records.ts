@@ -4,12 +4,11 @@
  * A bare JSON number is taken by its text and never becomes a float: amounts and ids of any length stay exact.
  */
 
+import { parse } from 'lossless-json';
+
 import { checkCase, type UnknownColumns } from './column-names.ts';
 import type { SpendRecord, SpendRecords } from './spend-record.ts';
 import { MAX_LINE_CHARACTERS, overlongLine, textChunks } from './text-chunks.ts';
-
-/** A text, or a bare number outside every text. */
-const TEXT_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
 /** What tells the keys of an object from all else: texts, and the marks around them. */
 const TEXT_OR_MARK = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\]:]/g;
@@ -55,7 +54,7 @@ function recordOf(line: number, text: string): SpendRecord {
   return { line, given: { raw: text.trim().slice(0, RAW_CHARACTERS) }, defects };
 }
 
-/** What is wrong with a JSON object that holds a key twice, of which `JSON.parse` keeps the last one in silence. */
+/** What is wrong with a JSON object that holds a key twice; parsers keep the last one, or tell only of other values. */
 function repeatedKeys(text: string): string[] {
   const met = new Map<string, number>();
   let depth = 0;
@@ -74,9 +73,8 @@ function repeatedKeys(text: string): string[] {
 }
 
 function parsedObject(text: string): Record<string, unknown> | null {
-  const quoted = text.replaceAll(TEXT_OR_NUMBER, (found) => (found.startsWith('"') ? found : `"${found}"`));
   try {
-    const value: unknown = JSON.parse(quoted);
+    const value = parse(text, null, { parseNumber: (number) => number, onDuplicateKey: ({ newValue }) => newValue });
     return isObject(value) ? value : null;
   } catch {
     return null;

@@ -4,7 +4,7 @@ import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
 import { count } from './shapes.ts';
-import { migrations } from './statements.ts';
+import { migrations, statement } from './statements.ts';
 import type { Warehouse } from './warehouse.ts';
 
 const found = z.object({ objects: count, ledger: count });
@@ -15,16 +15,7 @@ export async function migrate(
   warehouse: Warehouse,
   how: { readonly mayChange: boolean; readonly isNew: boolean },
 ): Promise<void> {
-  const [state] = await warehouse.rows(
-    `select count(*) as objects, count(*) filter (where schema_name = 'ripen' and name = 'migrations') as ledger
-     from (
-         select schema_name, table_name as name from duckdb_tables() where not temporary
-         union all
-         select schema_name, view_name from duckdb_views() where not internal and not temporary
-     )`,
-    [],
-    found,
-  );
+  const [state] = await warehouse.rows(statement('ledger/held_objects'), [], found);
   const hasLedger = state !== undefined && state.ledger > 0;
   if (!hasLedger && (state?.objects ?? 0) > 0) {
     throw new Failure(

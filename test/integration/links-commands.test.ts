@@ -3,10 +3,8 @@ import { join } from 'node:path';
 
 import { afterEach, expect, test } from 'vitest';
 
-import { linksList } from '../../src/commands/links-list.ts';
+import { linksCreate, linksList, linksUpdate } from '../../src/commands/links.ts';
 import { partners } from '../../src/commands/partners.ts';
-import { linksCreate } from '../../src/commands/links-create.ts';
-import { linksUpdate } from '../../src/commands/links-update.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { recordedShell, type RecordedShell } from '../unit/cli-recorded-shell.ts';

@@ -169,10 +169,10 @@ describe('newline-delimited JSON', () => {
     expect(sent().map((fields) => fields['tag'])).toEqual(['t', '"cost_amount":9, 9', 'a\u2028b']);
   });
 
-  test('what is no object, a bare 1e-7 and a list in place of a text are rejected under their line numbers', async () => {
+  test('what is no object or has a number for a key, a bare 1e-7 and a list in place of a text are rejected under their line numbers', async () => {
     const file = await desk.write(
       'f.ndjson',
-      `${ndjsonOf([line(1)])}\nnot json\n[1]\n{"cost_amount":01}\n${ndjsonOf([line(2)]).replace('"0.25"', '1e-7')}${ndjsonOf([line(3, { tag: ['x'] }), line(4, { tag: null })])}`,
+      `${ndjsonOf([line(1)])}\nnot json\n{1:2}\n{"cost_amount":01}\n${ndjsonOf([line(2)]).replace('"0.25"', '1e-7')}${ndjsonOf([line(3, { tag: ['x'] }), line(4, { tag: null })])}`,
     );
     expect(await send(file)).toMatchObject({ lines: 7, valid: 1, rejected: 6 });
     const rejects = await desk.rejects(file);

@@ -105,12 +105,16 @@ test('every failure code stands in the page of troubleshooting, with its exit co
   expect(named.filter((code) => !Object.hasOwn(failureCodes, code))).toStrictEqual([]);
 });
 
-test('every name the page of the library takes from ripen is exported', () => {
-  const [code = ''] = blocksOf('docs/library.md', 'ts');
-  const [, names = ''] = /import \{([^}]+)\} from 'ripen'/.exec(code) ?? [];
-  const taken = names.split(',').map((name) => name.trim());
-  expect(taken.length).toBeGreaterThan(2);
-  expect(taken.filter((name) => !Object.hasOwn(library, name))).toStrictEqual([]);
+test('every exported function of the library stands on its page, and in an example', () => {
+  const page = textOf('docs/library.md');
+  const examples = blocksOf('docs/library.md', 'ts').join('\n');
+  const verbs = Object.entries(library).flatMap(([name, value]) =>
+    typeof value === 'function' && /^[a-z]/.test(name) ? [name] : [],
+  );
+  expect(verbs.length).toBeGreaterThan(20);
+  expect(verbs.filter((name) => !page.includes(`\`${name}(`))).toStrictEqual([]);
+  const called = new Set([...examples.matchAll(/\bripen\.(\w+)\(/g)].map(([, name = '']) => name));
+  expect(verbs.filter((name) => !called.has(name))).toStrictEqual(['exitCodeOf']);
 });
 
 test('the columns of ad spend are those of the example, each with its rule', () => {

@@ -27,6 +27,16 @@ describe('CSV', () => {
     ['a quote inside a bare value', '5" disk,1', [record(1, ['5" disk', '1'])]],
     ['text after a closing quote', '"a"b,1', [record(1, ['ab', '1'], 'a value went on after its closing quote')]],
     [
+      'text after a closing quote, and good lines behind it',
+      'a\n"b"c,"d\ne"\n3\n4',
+      [
+        record(1, ['a']),
+        record(2, ['bc', 'd\ne'], 'a value went on after its closing quote'),
+        record(4, ['3']),
+        record(5, ['4']),
+      ],
+    ],
+    [
       'a quote that is never closed',
       'a\n"b,1\nc\n',
       [

@@ -4,8 +4,6 @@
  * None of it changes how the run ended: what cannot be told is a warning.
  */
 
-import { resolve } from 'node:path';
-
 import type { Config, Notify } from '../config/config.ts';
 import type { Outcome } from '../config/notify-settings.ts';
 import { scrub } from '../config/secret.ts';
@@ -13,25 +11,62 @@ import { asFailure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import { replaceText } from '../publish/replacement.ts';
 import { postText } from '../service/notify.ts';
+import type { FailureSummary, SyncSummary } from '../run/summary.ts';
 import { groupedFailures } from '../status/failure-groups.ts';
 import type { StatusReport } from '../status/status-report.ts';
 import { countText, groupedText, minuteText } from '../terminal/measure.ts';
 import { exitCodeAt, metricsText, type RunEnd } from '../terminal/metrics-text.ts';
 import { oneLine } from '../terminal/printable.ts';
-import { namedMode, type Shell } from '../terminal/shell.ts';
 import { statusOf } from '../status/status-of.ts';
 
 /** Enough to know what to look at; the status has the rest. */
 const MOST_FAILURES = 5;
 const MOST_LETTERS = 300;
 
+/** Whom to tell, and where to write. */
+export interface Telling {
+  readonly command: string;
+  readonly config: Config;
+  readonly emit: Emit;
+  /** An absolute path; null: no metrics. */
+  readonly metricsFile: string | null;
+  /** The rights of the file. */
+  readonly mode: number;
+}
+
+/** Carries out a run, as `tellingFailures` does, and tells how it ended, or that it did not begin. */
+export async function tellingEnd(telling: Telling, run: (emit: Emit) => Promise<SyncSummary>): Promise<SyncSummary> {
+  const { command, emit } = telling;
+  const finish = async (): Promise<SyncSummary> => {
+    try {
+      return await tellingFailures(emit, run);
+    } catch (thrown) {
+      await tellRunEnd({ command, endedAt: new Date(), summary: null, failure: asFailure(thrown) }, telling);
+      throw thrown;
+    }
+  };
+  const summary = await finish();
+  await tellRunEnd({ command, endedAt: new Date(), summary, failure: null }, telling);
+  return summary;
+}
+
+/** Carries out a run; what failed the whole of it was no window's event, and is told as one at its end. */
+export async function tellingFailures(emit: Emit, run: (emit: Emit) => Promise<SyncSummary>): Promise<SyncSummary> {
+  const told: FailureSummary[] = [];
+  const summary = await run((event) => {
+    if (event.type === 'failed') told.push(event);
+    emit(event);
+  });
+  for (const failure of summary.failures) if (!told.some(isSame(failure))) emit({ type: 'failed', ...failure });
+  return summary;
+}
+
+function isSame(one: FailureSummary): (other: FailureSummary) => boolean {
+  return (other) => one.code === other.code && one.slice === other.slice && one.window === other.window;
+}
+
 /** Writes the metrics, where a file is named, and tells every address that wants to know. */
-export async function tellRunEnd(
-  end: RunEnd,
-  config: Config,
-  shell: Shell,
-  { emit, metricsFile }: { readonly emit: Emit; readonly metricsFile: string | null },
-): Promise<void> {
+async function tellRunEnd(end: RunEnd, { config, emit, metricsFile, mode }: Telling): Promise<void> {
   if (metricsFile === null && config.notify.length === 0) return;
   const warn = (code: string, message: string): void => {
     emit({ type: 'warning', code, slice: null, window: null, message });
@@ -39,9 +74,8 @@ export async function tellRunEnd(
   const asOf = end.summary === null ? end.endedAt : new Date(end.summary.as_of);
   const report = await statusOf(config, asOf, 0, emit).catch(() => null);
   if (metricsFile !== null) {
-    const path = resolve(shell.directory, metricsFile);
-    await replaceText(path, metricsText(end, report), namedMode(shell)).catch((error: unknown) => {
-      warn('METRICS_NOT_WRITTEN', `The metrics ${path} could not be written: ${asFailure(error).message}`);
+    await replaceText(metricsFile, metricsText(end, report), mode).catch((error: unknown) => {
+      warn('METRICS_NOT_WRITTEN', `The metrics ${metricsFile} could not be written: ${asFailure(error).message}`);
     });
   }
   const text = scrub(endText(end));

@@ -1,0 +1,146 @@
+/**
+ * The verbs about the account itself: catalog, partners, links, ad spend; part of the library.
+ *
+ * They ask the service at once, and open the warehouse only for what has to be recorded. The wire and DuckDB are loaded
+ * when first needed.
+ */
+
+import type { Config } from './config/config.ts';
+import type { LinkWriting, NewLink, WrittenLink } from './links/write-link.ts';
+import type { CatalogItem, CatalogSection } from './model/catalog.ts';
+import type { Link, Partner } from './model/link.ts';
+import { circumstancesOf, onService, onWarehouse, type Circumstances } from './run/circumstances.ts';
+import type { SpendSummary } from './spend/spend-summary.ts';
+
+export interface CatalogOptions extends Circumstances {
+  /** Part of an id or a name; every item without it. */
+  readonly word?: string | undefined;
+  /** A section of the metrics, the only ones to be listed then. */
+  readonly section?: CatalogSection | undefined;
+}
+
+/** Which links: an app's network links, or the links below one. */
+export interface LinksOptions extends Circumstances {
+  /** The app's token. */
+  readonly app: string;
+  /** Token of the link above. */
+  readonly parent?: string | undefined;
+}
+
+/** A link to be: below `parent`, or a network link of the app. */
+export interface NewLinkOptions extends LinksOptions {
+  readonly name: string;
+}
+
+/** What a link is given: a partner by its id, its cost data setting, or both. */
+export interface LinkChangeOptions extends Circumstances {
+  readonly app: string;
+  /** The link's token. */
+  readonly link: string;
+  readonly partner?: string | undefined;
+  readonly costData?: boolean | undefined;
+}
+
+export interface SpendOptions extends Circumstances {
+  /** Absolute path of the lines; `.csv`, `.ndjson` or `.parquet`. */
+  readonly file: string;
+  /** Judges the lines, sends and records nothing. */
+  readonly dryRun?: boolean;
+  /** Sends lines of unknown outcome again; one that was accepted then counts twice. */
+  readonly resendUnknown?: boolean;
+}
+
+/** What filters-data lists: every item, or those whose id or names hold a word; with a section its metrics alone. */
+export async function catalog(config: Config, options: CatalogOptions = {}): Promise<readonly CatalogItem[]> {
+  const { listedItems } = await import('./run/listed-items.ts');
+  const standing = circumstancesOf(config, options);
+  const search = { word: options.word ?? '', section: options.section ?? null };
+  return onService(config, standing, async (service) => listedItems(service, search, standing.emit, standing.signal));
+}
+
+/** Every partner, in the service's order. */
+export async function partners(config: Config, options: Circumstances = {}): Promise<readonly Partner[]> {
+  const standing = circumstancesOf(config, options);
+  return onService(config, standing, async (service) => allPages(service.partners(standing.signal)));
+}
+
+/** The network links of an app, or with `parent` the children of a link, in the service's order. */
+export async function links(config: Config, options: LinksOptions): Promise<readonly Link[]> {
+  const { checkAppToken } = await import('./links/check-write.ts');
+  const { app, parent = null } = options;
+  const standing = circumstancesOf(config, options);
+  return onService(config, standing, async (service) => {
+    const message = checkAppToken(app);
+    if (message !== null) {
+      standing.emit({ type: 'warning', code: 'APP_TOKEN_UNUSUAL', slice: null, window: null, message });
+    }
+    return allPages(service.links(app, parent, standing.signal));
+  });
+}
+
+/** The links that already have the name a new one is to get; throws what is wrong with it. Nothing is sent. */
+export async function namesakes(config: Config, options: NewLinkOptions): Promise<readonly Link[]> {
+  const { judgeLink } = await import('./links/write-link.ts');
+  const standing = circumstancesOf(config, options);
+  return onService(config, standing, async (service) => judgeLink({ ...standing, service }, newLink(options)));
+}
+
+/**
+ * Creates a link, once, and stores it where the warehouse knows its app. An answer that was lost is looked up; where nobody
+ * can say whether the link was created, `outcome` among the failure's facts is `unknown`.
+ */
+export async function createLink(config: Config, options: NewLinkOptions): Promise<WrittenLink> {
+  const { createLink: create } = await import('./links/write-link.ts');
+  return writeLink(config, options, async (writing) => create(writing, newLink(options)));
+}
+
+/** Sets a link's partner, its cost data setting or both, and stores the link as the service then has it. */
+export async function updateLink(config: Config, options: LinkChangeOptions): Promise<WrittenLink> {
+  const { updateLink: update } = await import('./links/write-link.ts');
+  const { app, link, partner, costData } = options;
+  const change = {
+    ...(partner === undefined ? {} : { partnerId: partner }),
+    ...(costData === undefined ? {} : { costDataEnabled: costData }),
+  };
+  return writeLink(config, options, async (writing) => update(writing, app, link, change));
+}
+
+/**
+ * Submits ad spend, no Cost ID twice. Resolves also when lines were rejected or the sending was stopped: the failures are
+ * in the summary. Throws, with nothing sent, for a file that cannot be read as spend.
+ */
+export async function sendSpend(config: Config, options: SpendOptions): Promise<SpendSummary> {
+  const { sendSpend: send } = await import('./spend/send-spend.ts');
+  const { file, dryRun = false, resendUnknown = false } = options;
+  const standing = circumstancesOf(config, options);
+  const request = { file, dryRun, resendUnknown, now: standing.planAt };
+  return onWarehouse(config, 'write', standing, async (warehouse) =>
+    onService(config, standing, async (service) => send(request, warehouse, service, standing.emit, standing.signal)),
+  );
+}
+
+const newLink = ({ app, name, parent }: NewLinkOptions): NewLink => ({ appToken: app, name, parent: parent ?? null });
+
+/**
+ * Carries out one write. The warehouse is held before anything is sent, so that what the service did is stored too; none is
+ * made where there is none.
+ */
+async function writeLink(
+  config: Config,
+  options: Circumstances,
+  write: (writing: LinkWriting) => Promise<WrittenLink>,
+): Promise<WrittenLink> {
+  const { warehouseExists } = await import('./warehouse/opening.ts');
+  const standing = circumstancesOf(config, options);
+  const { planAt: at, emit, signal } = standing;
+  const withLedger = async (warehouse: LinkWriting['warehouse']): Promise<WrittenLink> =>
+    onService(config, standing, async (service) => write({ service, warehouse, at, emit, signal }));
+  return warehouseExists(config.warehouse) ? onWarehouse(config, 'write', standing, withLedger) : withLedger(null);
+}
+
+/** Every item of every page, in the service's order. */
+async function allPages<T>(pages: AsyncIterable<readonly T[]>): Promise<T[]> {
+  const items: T[] = [];
+  for await (const page of pages) items.push(...page);
+  return items;
+}

@@ -1,0 +1,61 @@
+/** The page of the library, run as it stands: its examples, one after the other, call every verb of the built package. */
+
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+let directory = '';
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'ripen-page-'));
+  await mkdir(join(directory, 'node_modules'));
+  await symlink(root, join(directory, 'node_modules', 'ripen'));
+  await writeFile(
+    join(directory, 'spend.csv'),
+    'cost_id,cost_type,cost_currency,cost_amount,tag\nnetwork-2026-02-14-1,cpi,USD,1.25,summer\nshort,cpi,USD,1,summer\n',
+  );
+});
+
+afterAll(async () => {
+  await rm(directory, { recursive: true });
+});
+
+test('the examples of the library, run in their order against the simulator, print what each verb came to', async () => {
+  const page = await readFile(join(root, 'docs/library.md'), 'utf8');
+  const examples = [...page.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, code = '']) => code);
+  await writeFile(join(directory, 'examples.mjs'), examples.join('\n'));
+  const { stdout } = await promisify(execFile)(process.execPath, ['examples.mjs'], { cwd: directory });
+  expect(stdout.trim().split('\n')).toStrictEqual([
+    'first files 4',
+    'errors 0',
+    'requests due true',
+    'sync succeeded',
+    'backfill 1',
+    'replay STORAGE_FAILED',
+    'status well true',
+    'published duckdb,delta 0',
+    'views true',
+    'sources true',
+    'exported true',
+    'dropped 10',
+    'partners true',
+    'links 1 true',
+    'namesakes 0',
+    'created Summer true',
+    'updated true',
+    'spend 1 1',
+    'simulator 127.0.0.1',
+    'tour begun',
+    'tour loaded',
+    'tour planned',
+    'tour loaded',
+    'tour done',
+    'nights succeeded,succeeded',
+  ]);
+});
