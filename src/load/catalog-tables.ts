@@ -32,8 +32,9 @@ export async function readCatalog(warehouse: Warehouse): Promise<Catalog> {
 }
 
 async function readItems<T>(warehouse: Warehouse, name: string, shape: z.ZodType<T>): Promise<T[]> {
-  const row = z.object({ item: z.string() }).transform(({ item }) => shape.parse(JSON.parse(item)));
-  return warehouse.rows(statement(name), [], row);
+  const pieces = await warehouse.rows(statement(name), [], z.object({ items: z.string() }));
+  const list = z.array(shape);
+  return pieces.flatMap(({ items }) => list.parse(JSON.parse(items)));
 }
 
 /** When the catalog was last fetched; null before the first time. */
