@@ -5,6 +5,7 @@ import * as z from 'zod';
 import { day, type Day, type WeekStart } from '../model/calendar.ts';
 import type { Part } from '../model/part.ts';
 import { verdicts, type LoadedPeriod, type SliceLedger, type SliceTable } from '../model/ledger.ts';
+import { remembering } from './remembering.ts';
 import { instantOf } from './shapes.ts';
 import { statement } from './statements.ts';
 import type { Warehouse } from './warehouse.ts';
@@ -42,8 +43,8 @@ const periodShape = z.object({
 const periodsRow = z.object({ periods: z.string().nullable() });
 const namesShape = z.array(z.string());
 
-/** What the ledger knows of a slice. */
-export async function readSliceLedger(warehouse: Warehouse, slice: string): Promise<SliceLedger> {
+/** What the ledger knows of a slice; read once between two changes. */
+export const readSliceLedger = remembering(async (warehouse, slice): Promise<SliceLedger> => {
   const rows = await warehouse.rows(statement('ledger/slice_tables'), [slice], tableRow);
   const tables = await Promise.all(
     rows.map(async (row): Promise<SliceTable> => {
@@ -62,7 +63,7 @@ export async function readSliceLedger(warehouse: Warehouse, slice: string): Prom
   );
   const find = (state: SliceTable['state']): SliceTable | null => tables.find((table) => table.state === state) ?? null;
   return { live: find('live'), building: find('building') };
-}
+});
 
 /** What is known of each period of one slice under one fingerprint, by first day of the bucket. */
 export async function readPeriods(

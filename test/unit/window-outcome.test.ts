@@ -50,6 +50,7 @@ function engineFor(most: number): { readonly warehouse: Warehouse; readonly aske
     rows: () => Promise.resolve([]),
     transact: async (work) => work(),
     apart: async (work) => work(warehouse),
+    changes: () => asked.length,
     close: () => Promise.resolve(),
   };
   return { warehouse, asked };
