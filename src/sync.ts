@@ -65,7 +65,7 @@ interface SyncRun extends TableRun {
 
 async function refresh(run: SyncRun): Promise<void> {
   const catalog = await refreshCatalog(run);
-  await archiveCatalog(catalog, run);
+  await archiveCatalog(run);
   const checkClock = clockCheck(run.request.asOf, run.service, run.emit);
   checkClock();
 

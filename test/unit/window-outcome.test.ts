@@ -50,6 +50,7 @@ function engineFor(most: number): { readonly warehouse: Warehouse; readonly aske
     transact: async (work) => work(),
     apart: async (work) => work(warehouse),
     reclaimAtClose: () => {},
+    changes: () => asked.length,
     close: () => Promise.resolve(),
   };
   return { warehouse, asked };
