@@ -9,6 +9,7 @@ import { pathToFileURL } from 'node:url';
 import * as z from 'zod';
 
 import { browserFolder } from '../../config/tooling/install-browser.ts';
+import { openInstallation, type Installation } from './installation.ts';
 
 /** A large and a small window, each by day and by night. */
 export const windows = [1200, 400].flatMap((width) =>
@@ -133,6 +134,14 @@ const mediaTypes: Readonly<Record<string, string>> = {
   '.css': 'text/css',
   '.json': 'application/json',
 };
+
+/** An installation in which `ripen demo` was run. */
+export async function openTour(): Promise<Installation> {
+  const installation = await openInstallation();
+  const { code, err } = await installation.run(['demo', '--quiet']);
+  if (code !== 0) throw new Error(`the tour ended with ${code}: ${err}`);
+  return installation;
+}
 
 /** Serves a folder on loopback, as any web server does. */
 export async function serveFolder(folder: string): Promise<{ url: string; close(): Promise<void> }> {
