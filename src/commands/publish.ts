@@ -1,15 +1,17 @@
 /** `ripen publish`: the readable copies, brought up to the warehouse, or described for who reads them. */
 
-import { resolve } from 'node:path';
+import { lstat, mkdir } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
 
 import type { Config } from '../config/config.ts';
-import { exitCodeOf } from '../errors.ts';
+import { exitCodeOf, Failure } from '../errors.ts';
 import { dbtCopy } from '../publish/dbt/copy.ts';
+import { modelFiles, type DbtFile } from '../publish/dbt/models-sql.ts';
 import { sourcesYaml } from '../publish/dbt/sources-yaml.ts';
 import type { Engine } from '../publish/ddl/ddl.ts';
 import { lakesDdl } from '../publish/ddl/lakes.ts';
 import { publish as publishCopies } from '../publish/publish.ts';
-import { replaceText } from '../publish/replacement.ts';
+import { ifThere, replaceText } from '../publish/replacement.ts';
 import { reportText } from '../publish/report.ts';
 import { refuseUnwritablePlaces } from '../run/unwritable-places.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -24,7 +26,7 @@ import { namedMode, type GlobalArguments, type Shell } from '../terminal/shell.t
 export interface PublishArguments extends GlobalArguments {
   readonly lockWait: string;
   readonly ddl: Engine | undefined;
-  /** A file, or `-` or nothing for stdout. */
+  /** A folder for models, a file for the sources alone, or `-` or nothing for stdout. */
   readonly dbt: string | undefined;
 }
 
@@ -39,7 +41,7 @@ export async function publish(args: PublishArguments, shell: Shell): Promise<num
       progress.close();
     });
   const description = describing(args, config);
-  if (description !== null) return tell(await open('read', description), args.dbt, shell);
+  if (description !== null) return tell(await open('read', description), shell);
   await refuseUnwritablePlaces(config);
   const { published, failures } = await open('write', async (warehouse) =>
     publishCopies(config, warehouse, emit, shell.signal),
@@ -53,22 +55,47 @@ export async function publish(args: PublishArguments, shell: Shell): Promise<num
   return exitCodeOf(failures);
 }
 
-function describing(
-  { ddl, dbt }: PublishArguments,
-  config: Config,
-): ((warehouse: Warehouse) => Promise<string>) | null {
-  if (ddl !== undefined) return async (warehouse) => lakesDdl(ddl, config, warehouse);
-  if (dbt !== undefined) return async (warehouse) => sourcesYaml(await dbtCopy(config, warehouse));
-  return null;
+type Describing = (warehouse: Warehouse) => Promise<readonly Description[]>;
+type Description = Pick<DbtFile, 'text' | 'isExample'> & {
+  /** Null for stdout. */
+  readonly path: string | null;
+};
+
+function describing({ ddl, dbt }: PublishArguments, config: Config): Describing | null {
+  const printed = (text: string): Description[] => [{ path: null, text, isExample: false }];
+  if (ddl !== undefined) return async (warehouse) => printed(await lakesDdl(ddl, config, warehouse));
+  if (dbt === undefined) return null;
+  return async (warehouse) => {
+    const copy = await dbtCopy(config, warehouse);
+    if (dbt === '' || dbt === '-') return printed(sourcesYaml(copy));
+    if (/\.ya?ml$/.test(dbt)) return [{ path: dbt, text: sourcesYaml(copy), isExample: false }];
+    return modelFiles(copy).map(({ path, text, isExample }) => ({ path: join(dbt, path), text, isExample }));
+  };
 }
 
-async function tell(text: string, file: string | undefined, shell: Shell): Promise<number> {
-  if (file === undefined || file === '' || file === '-') {
-    shell.print(text.trimEnd());
-    return 0;
+async function tell(descriptions: readonly Description[], shell: Shell): Promise<number> {
+  for (const { path: named, text, isExample } of descriptions) {
+    if (named === null) {
+      shell.print(text.trimEnd());
+      continue;
+    }
+    const path = resolve(shell.directory, named);
+    const isKept = isExample && (await ifThere(lstat(path))) !== null;
+    if (!isKept) await write(path, text, namedMode(shell));
+    shell.print(`${path} ${isKept ? 'kept' : 'written'}`);
   }
-  const path = resolve(shell.directory, file);
-  await replaceText(path, text, namedMode(shell));
-  shell.print(`${path} written`);
   return 0;
+}
+
+async function write(path: string, text: string, mode: number): Promise<void> {
+  try {
+    await mkdir(dirname(path), { recursive: true });
+    await replaceText(path, text, mode);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Failure('STORAGE_FAILED', `The file ${path} could not be written: ${reason}`, {
+      hint: 'Name a file or a folder that you may write to.',
+      cause: error,
+    });
+  }
 }
