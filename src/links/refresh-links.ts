@@ -20,7 +20,8 @@ import { readLiveSlices } from './live-slices.ts';
 import { replaceApp, type Replaced } from './replace-app.ts';
 import { clearStaged, StagedLinks } from './staged-links.ts';
 
-export interface LinksRun {
+/** What a refresh of partners or links works with. */
+export interface Refreshing {
   readonly warehouse: Warehouse;
   readonly service: Service;
   readonly runId: string;
@@ -57,7 +58,7 @@ const unknownApp: ReadonlySet<FailureCode> = new Set<FailureCode>([
  * credentials are refused, the database fails or the run is stopped; apps that were complete by then are kept. Nothing
  * else may use the warehouse meanwhile.
  */
-export async function refreshLinks(run: LinksRun, links: Links): Promise<RefreshedLinks> {
+export async function refreshLinks(run: Refreshing, links: Links): Promise<RefreshedLinks> {
   const { apps, left } = await chooseApps(run.warehouse, links, run.asOf);
   // What a killed run staged.
   await run.warehouse.run('delete from ripen.staged_links');
@@ -86,7 +87,7 @@ export async function refreshLinks(run: LinksRun, links: Links): Promise<Refresh
   return { rows: total?.rows ?? 0, removed, failures };
 }
 
-async function refreshApp(run: LinksRun, appToken: string, maxLevel: number, turn: Turn): Promise<Replaced> {
+async function refreshApp(run: Refreshing, appToken: string, maxLevel: number, turn: Turn): Promise<Replaced> {
   for (let crawls = 1; ; crawls += 1) {
     try {
       return await crawlAndReplace(run, appToken, maxLevel, turn);
@@ -97,7 +98,7 @@ async function refreshApp(run: LinksRun, appToken: string, maxLevel: number, tur
   }
 }
 
-async function crawlAndReplace(run: LinksRun, appToken: string, maxLevel: number, turn: Turn): Promise<Replaced> {
+async function crawlAndReplace(run: Refreshing, appToken: string, maxLevel: number, turn: Turn): Promise<Replaced> {
   const { warehouse, service, runId, asOf, signal } = run;
   const staged = new StagedLinks(warehouse, turn, appToken);
   await turn(() => clearStaged(warehouse, appToken));
@@ -113,7 +114,7 @@ async function crawlAndReplace(run: LinksRun, appToken: string, maxLevel: number
 }
 
 /** What an app's failure is to the run: null when only loaded rows name the app and the service does not know it. */
-async function judged(run: LinksRun, app: ChosenApp, failure: Failure, turn: Turn): Promise<Failure | null> {
+async function judged(run: Refreshing, app: ChosenApp, failure: Failure, turn: Turn): Promise<Failure | null> {
   if (endsAll.has(failure.code)) throw failure;
   await turn(() => clearStaged(run.warehouse, app.token));
   const message = `The links of the app ${app.token} stayed as they were: ${failure.message}`;
@@ -129,7 +130,7 @@ async function judged(run: LinksRun, app: ChosenApp, failure: Failure, turn: Tur
   });
 }
 
-async function warn({ warehouse, runId, emit }: LinksRun, code: string, message: string): Promise<void> {
+async function warn({ warehouse, runId, emit }: Refreshing, code: string, message: string): Promise<void> {
   await recordWarning(warehouse, { runId, slice: null, days: null, code, message });
   emit({ type: 'warning', code, slice: null, window: null, message });
 }

@@ -6,29 +6,19 @@
 
 import * as z from 'zod';
 
-import type { Emit } from '../events.ts';
 import type { Partner } from '../model/link.ts';
-import type { Service } from '../service/service.ts';
 import { count, instant, timestamp } from '../warehouse/shapes.ts';
 import { statement } from '../warehouse/statements.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
+import type { Refreshing } from './refresh-links.ts';
 import { namesPartners, readLiveSlices, rowIdSql, type LiveSlice } from './live-slices.ts';
 import { storable } from '../warehouse/storable.ts';
-
-export interface PartnersRun {
-  readonly warehouse: Warehouse;
-  readonly service: Service;
-  /** Dates what changed. */
-  readonly asOf: Date;
-  readonly emit: Emit;
-  readonly signal: AbortSignal;
-}
 
 /**
  * Replaces the partners by the service's list; those it lacks stay as not listed until `completePartners` has judged
  * whether rows carry them. Returns how many there are. Throws what the service throws, and then nothing has changed.
  */
-export async function refreshPartners(run: PartnersRun): Promise<{ readonly rows: number }> {
+export async function refreshPartners(run: Omit<Refreshing, 'runId'>): Promise<{ readonly rows: number }> {
   const listed = new Map<string, Partner>();
   for await (const page of run.service.partners(run.signal)) {
     for (const partner of page) listed.set(partner.id, partner);
@@ -54,7 +44,7 @@ export async function refreshPartners(run: PartnersRun): Promise<{ readonly rows
 export async function completePartners({
   warehouse,
   asOf,
-}: Pick<PartnersRun, 'warehouse' | 'asOf'>): Promise<{ readonly rows: number }> {
+}: Pick<Refreshing, 'warehouse' | 'asOf'>): Promise<{ readonly rows: number }> {
   const slices = (await readLiveSlices(warehouse)).filter((slice) => namesPartners(slice));
   const seen = new Map(
     (await warehouse.rows(statement('links/seen_loads'), [], seenRow)).map((row) => [row.slice, row.load_id]),
@@ -75,7 +65,7 @@ export async function completePartners({
 const seenRow = z.object({ slice: z.string(), load_id: count });
 
 async function replacePartners(
-  { warehouse, asOf }: Pick<PartnersRun, 'warehouse' | 'asOf'>,
+  { warehouse, asOf }: Pick<Refreshing, 'warehouse' | 'asOf'>,
   stage: () => Promise<void>,
 ): Promise<number> {
   return warehouse.transact(async () => {

@@ -96,6 +96,11 @@ export class RunRecord {
     this.#interrupted = true;
   }
 
+  /** Whether any window was loaded. */
+  get hasLoaded(): boolean {
+    return [...this.#slices.values()].some(({ loaded }) => loaded > 0);
+  }
+
   get failures(): readonly Failure[] {
     return this.#failures.map(({ failure }) => failure);
   }
@@ -132,7 +137,7 @@ export class RunRecord {
   #status(): SyncSummary['status'] {
     if (this.#interrupted) return 'interrupted';
     if (this.#failures.length === 0) return 'succeeded';
-    return [...this.#slices.values()].some(({ loaded }) => loaded > 0) ? 'partial' : 'failed';
+    return this.hasLoaded ? 'partial' : 'failed';
   }
 
   #of(slice: Slice): SliceCounts {
