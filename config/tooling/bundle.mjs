@@ -14,6 +14,8 @@ const inDist = (path) => fileURLToPath(new URL(path, dist));
 const bundle = await rolldown({
   input: { cli: inDist('cli.js'), 'reading-thread': inDist('spool/columns/reading-thread.js') },
   platform: 'node',
+  // The version that yargs brings takes as long to measure a page of help as yargs takes for everything else.
+  resolve: { alias: { 'string-width': fileURLToPath(import.meta.resolve('string-width')) } },
   // What is native or optional stays where it was installed.
   external: [/^@duckdb\/node-bindings/, /^@aws-sdk\//, /^s3rver$/],
 });

@@ -8,5 +8,5 @@ const VERSION = '3.4.0';
 export const chdbFolder = cachedFolder('ripen-lake');
 
 export function setup(): void {
-  installCached(chdbFolder, ['chdb'], VERSION);
+  installCached(chdbFolder, { chdb: VERSION });
 }

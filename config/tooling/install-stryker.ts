@@ -8,7 +8,7 @@ export const strykerFolder = cachedFolder('ripen-mutation');
 
 export function setup(): void {
   // A second Vitest, installed as a peer, would not be the one that the tests are written for.
-  installCached(strykerFolder, ['@stryker-mutator/vitest-runner', '@stryker-mutator/core'], VERSION, [
+  installCached(strykerFolder, { '@stryker-mutator/vitest-runner': VERSION, '@stryker-mutator/core': VERSION }, [
     '--legacy-peer-deps',
   ]);
 }

@@ -1,16 +1,24 @@
--- The catalog as last seen; one text a row is read several times faster than seven.
--- Returns one row per item in order of filter name and id: item (JSON).
-select
-    to_json(
-        {
-            'filter': filter,
-            'id': id,
-            'name': name,
-            'shortName': short_name,
-            'section': section,
-            'formatting': formatting,
-            'description': description
-        }
-    )::varchar as item
-from ripen.catalog
-order by filter, id
+-- The catalog as last seen; a text of a thousand items is read many times faster than seven columns of each.
+-- Returns the items in order of filter name and id, as JSON lists: items.
+with listed as (
+    select
+        filter,
+        id,
+        name,
+        short_name as shortName,
+        section,
+        formatting,
+        description
+    from ripen.catalog
+),
+numbered as (
+    select
+        l as item,
+        row_number() over (order by l.filter, l.id) as number
+    from listed as l
+)
+
+select to_json(list(item order by number))::varchar as items
+from numbered
+group by (number - 1) // 1000
+order by min(number)

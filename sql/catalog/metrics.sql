@@ -1,4 +1,12 @@
--- The metrics as `main.metrics` holds them; one text a row is read several times faster than ten.
--- Returns one row per metric: item (JSON).
-select to_json(m)::varchar as item
-from main.metrics as m
+-- The metrics as `main.metrics` holds them; a text of a thousand metrics is read many times faster than ten columns of each.
+-- Returns the metrics in any order, as JSON lists: items.
+with numbered as (
+    select
+        m as item,
+        row_number() over () as number
+    from main.metrics as m
+)
+
+select to_json(list(item))::varchar as items
+from numbered
+group by (number - 1) // 1000

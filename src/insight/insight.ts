@@ -4,7 +4,7 @@
  */
 
 import { MS_PER_DAY } from '../model/calendar.ts';
-import { identifier, literal } from '../warehouse/quoting.ts';
+import { commentOn, declare } from '../warehouse/declaring.ts';
 import { statement } from '../warehouse/statements.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { projected, scoresOf, type Score } from './backtest.ts';
@@ -45,17 +45,25 @@ export async function refreshInsight(warehouse: Warehouse, live: LiveTable): Pro
     await replace('projections', statement('insight/projections'));
     await replace('projection_errors', statement('insight/projection_errors'));
     await replace('horizon_evidence', statement('insight/horizon_evidence'));
-    await warehouse.run(maturationView(live));
-    await comment(warehouse, maturationName(slice.name), maturationText(slice.name), maturationComments);
-    await warehouse.run(projectedView(live));
-    const dimensions = slice.dimensions.map((name): [string, string] => [
-      name,
-      `${name} (dimension), as in ${slice.name}`,
-    ]);
-    await comment(warehouse, projectedName(slice.name), projectedText(slice.name), [
-      ...dimensions,
-      ...projectedComments,
-    ]);
+    await declareViews(warehouse, live);
+  });
+}
+
+async function declareViews(warehouse: Warehouse, live: LiveTable): Promise<void> {
+  const { slice } = live;
+  const dimensions = slice.dimensions.map((name) => [name, `${name} (dimension), as in ${slice.name}`] as const);
+  const statements = [
+    maturationView(live),
+    ...commentOn('view', maturationName(slice.name), maturationText(slice.name), maturationComments),
+    projectedView(live),
+    ...commentOn('view', projectedName(slice.name), projectedText(slice.name), [...dimensions, ...projectedComments]),
+  ];
+  await declare(warehouse, {
+    name: `insight ${slice.name}`,
+    slice: slice.name,
+    from: statements,
+    relations: [`main.${slice.name}_maturation`, `main.${slice.name}_projected`],
+    statements: () => Promise.resolve(statements),
   });
 }
 
@@ -63,18 +71,6 @@ const maturationText = (slice: string): string =>
   `How much of the final totals of ${slice} was known at each age, in quartiles over final periods; no rows with too little history.`;
 const projectedText = (slice: string): string =>
   `Projections, not measurements: the final value to expect of each maturing cell of ${slice}, with an 80 % interval; ripen.projection_errors says how well that did, and why a metric is missing here.`;
-
-async function comment(
-  warehouse: Warehouse,
-  view: string,
-  text: string,
-  columns: readonly (readonly [string, string])[],
-): Promise<void> {
-  await warehouse.run(`comment on view ${view} is ${literal(text)}`);
-  for (const [name, words] of columns) {
-    await warehouse.run(`comment on column ${view}.${identifier(name)} is ${literal(words)}`);
-  }
-}
 
 /** The same metric at lower cohort ages: `revenue_d7` under `revenue_d30`. */
 function lowerOf(metric: string, triangles: ReadonlyMap<string, Triangle>): Map<string, Development> {

@@ -6,7 +6,7 @@
 
 import * as z from 'zod';
 
-import { identifier, literal } from '../warehouse/quoting.ts';
+import { commentOn, declare, lastSaid } from '../warehouse/declaring.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { isJoinable, joinedColumns, joinedView, linksView, unmatchedView } from './joins-sql.ts';
 import { readLiveSlices, type LiveSlice } from './live-slices.ts';
@@ -20,35 +20,43 @@ export async function refreshJoins(warehouse: Warehouse): Promise<readonly strin
   const names = new Set(slices.map(({ slice }) => slice));
   const free = slices.filter(({ slice }) => !names.has(`${slice}_links`));
   const joinable = free.filter((slice) => isJoinable(slice));
-  await warehouse.transact(async () => {
-    for (const slice of free) await warehouse.run(`drop view if exists ${joinedView(slice.slice)}`);
-    for (const slice of joinable) {
-      await warehouse.run(linksView(slice));
-      await describe(warehouse, slice);
-    }
-    await warehouse.run(unmatchedView(joinable));
-    await warehouse.run(`comment on view ripen.unmatched_rows is ${literal(unmatchedComment)}`);
-    for (const [name, text] of unmatchedColumns) {
-      await warehouse.run(`comment on column ripen.unmatched_rows.${identifier(name)} is ${literal(text)}`);
-    }
-  });
+  const said = await lastSaid(
+    warehouse,
+    joinable.map(({ slice }) => `slice ${slice}`),
+  );
+  const views = joinable.map((slice) => linksView(slice));
+  const unmatched = unmatchedView(joinable);
+  await warehouse.transact(() =>
+    declare(warehouse, {
+      name: 'joins',
+      slice: null,
+      from: [...free.map(({ slice }) => slice), ...views, ...said, unmatched, ...texts],
+      relations: ['ripen.unmatched_rows', ...free.map(({ slice }) => `main.${slice}_links`)],
+      statements: async () => {
+        const comments = await Promise.all(joinable.map((slice) => commentsOn(warehouse, slice)));
+        return [
+          ...free.map(({ slice }) => `drop view if exists ${joinedView(slice)}`),
+          ...views,
+          ...comments.flat(),
+          unmatched,
+          ...commentOn('view', 'ripen.unmatched_rows', unmatchedComment, unmatchedColumns),
+        ];
+      },
+    }),
+  );
   return joinable.map(({ slice }) => `${slice}_links`);
 }
 
-async function describe(warehouse: Warehouse, { slice }: LiveSlice): Promise<void> {
-  const view = joinedView(slice);
+async function commentsOn(warehouse: Warehouse, { slice }: LiveSlice): Promise<string[]> {
   const text = `Rows of ${slice} with the link and the partner each belongs to; never more rows than ${slice} has.`;
-  await warehouse.run(`comment on view ${view} is ${literal(text)}`);
   const own = await warehouse.rows(
     `select column_name, comment from duckdb_columns()
      where database_name = current_database() and schema_name = 'main' and table_name = $1 and comment is not null`,
     [slice],
     ownComment,
   );
-  const comments = [...own.map(({ column_name: name, comment }) => [name, comment] as const), ...joinedColumns];
-  for (const [name, words] of comments) {
-    await warehouse.run(`comment on column ${view}.${identifier(name)} is ${literal(words)}`);
-  }
+  const ofTable = own.map(({ column_name: name, comment }) => [name, comment] as const);
+  return commentOn('view', joinedView(slice), text, [...ofTable, ...joinedColumns]);
 }
 
 const ownComment = z.object({ column_name: z.string(), comment: z.string() });
@@ -63,3 +71,6 @@ const unmatchedColumns: readonly (readonly [string, string])[] = [
   ['unmatched_rows', 'Rows that found no link, or in a slice without networks no partner'],
   ['unmatched_share', 'The second as a share of the first, from 0 to 1'],
 ];
+
+/** What the comments are made from beside the tables. */
+const texts = [unmatchedComment, ...[...unmatchedColumns, ...joinedColumns].flat()];

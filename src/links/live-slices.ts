@@ -2,6 +2,7 @@
 
 import * as z from 'zod';
 
+import { columnTypes } from '../warehouse/columns.ts';
 import { identifier } from '../warehouse/quoting.ts';
 import { statement } from '../warehouse/statements.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -14,16 +15,16 @@ export interface LiveSlice {
   readonly columns: readonly string[];
 }
 
-const sliceRow = z.object({
-  slice: z.string(),
-  table_name: z.string(),
-  columns: z.string().transform((text) => z.array(z.string()).parse(JSON.parse(text))),
-});
+const sliceRow = z.object({ slice: z.string(), table_name: z.string() });
 
 /** Every slice that has a live table, by name. */
 export async function readLiveSlices(warehouse: Warehouse): Promise<LiveSlice[]> {
   const rows = await warehouse.rows(statement('links/live_slices'), [], sliceRow);
-  return rows.map(({ slice, table_name: table, columns }) => ({ slice, table, columns }));
+  const slices: LiveSlice[] = [];
+  for (const { slice, table_name: table } of rows) {
+    slices.push({ slice, table, columns: [...(await columnTypes(warehouse, table)).keys()] });
+  }
+  return slices;
 }
 
 /**

@@ -49,10 +49,13 @@ export async function completePartners({
   const seen = new Map(
     (await warehouse.rows(statement('links/seen_loads'), [], seenRow)).map((row) => [row.slice, row.load_id]),
   );
+  const isNew = ({ slice }: LiveSlice): string => `s."_load_id" > ${seen.get(slice) ?? 0}`;
+  const [stored] = await warehouse.rows(storedPartners(slices, isNew), [], storedRow);
+  if (stored?.carried === false && stored.unlisted === 0) return { rows: stored.rows };
   const rows = await replacePartners({ warehouse, asOf }, async () => {
     await warehouse.run(statement('links/stage_listed_partners'));
     if (slices.length === 0) return;
-    await warehouse.run(stageCarried(slices, ({ slice }) => `s."_load_id" > ${seen.get(slice) ?? 0}`));
+    await warehouse.run(stageCarried(slices, isNew));
     const [left] = await warehouse.rows(statement('links/unseen_partners'), [], z.object({ partners: count }));
     if (left?.partners === 0) return;
     const unseen =
@@ -60,6 +63,18 @@ export async function completePartners({
     await warehouse.run(stageCarried(slices, (slice) => `${rowIdSql(slice, 'partner_id')} in (${unseen})`));
   });
   return { rows };
+}
+
+const storedRow = z.object({ rows: count, unlisted: count, carried: z.boolean() });
+
+/** How many partners are stored, how many of them no list has, and whether rows came that may carry others. */
+function storedPartners(slices: readonly LiveSlice[], isNew: (slice: LiveSlice) => string): string {
+  const carried = slices.map((slice) => `exists (select 1 from ${slice.table} as s where ${isNew(slice)})`);
+  return `select
+    count(*) as rows,
+    count(*) filter (where not is_listed) as unlisted,
+    ${['false', ...carried].join(' or ')} as carried
+from main.partners`;
 }
 
 const seenRow = z.object({ slice: z.string(), load_id: count });

@@ -7,6 +7,7 @@ import { MS_PER_DAY } from '../model/calendar.ts';
 import { catalogTables, type Catalog, type CatalogItem } from '../model/catalog.ts';
 import { formatColumnType } from '../model/column-type.ts';
 import { metricItems, metricOf } from '../model/metric.ts';
+import type { Slice } from '../model/slice.ts';
 import { identifier } from '../warehouse/quoting.ts';
 import { count, instant, timestamp } from '../warehouse/shapes.ts';
 import { statement } from '../warehouse/statements.ts';
@@ -31,9 +32,24 @@ export async function readCatalog(warehouse: Warehouse): Promise<Catalog> {
   return readItems(warehouse, 'catalog/items', catalogItem);
 }
 
-async function readItems<T>(warehouse: Warehouse, name: string, shape: z.ZodType<T>): Promise<T[]> {
-  const row = z.object({ item: z.string() }).transform(({ item }) => shape.parse(JSON.parse(item)));
-  return warehouse.rows(statement(name), [], row);
+/** What it says of the metrics and dimensions of slices: a small part of the thousands of items it may have. */
+export async function readCatalogOf(
+  warehouse: Warehouse,
+  slices: readonly Pick<Slice, 'dimensions' | 'metrics'>[],
+): Promise<Catalog> {
+  const ids = new Set(slices.flatMap(({ dimensions, metrics }) => [...dimensions, ...metrics]));
+  return readItems(warehouse, 'catalog/items_of', catalogItem, [JSON.stringify([...ids])]);
+}
+
+async function readItems<T>(
+  warehouse: Warehouse,
+  name: string,
+  shape: z.ZodType<T>,
+  parameters: readonly string[] = [],
+): Promise<T[]> {
+  const pieces = await warehouse.rows(statement(name), parameters, z.object({ items: z.string().nullable() }));
+  const list = z.array(shape);
+  return pieces.flatMap(({ items }) => list.parse(JSON.parse(items ?? '[]')));
 }
 
 /** When the catalog was last fetched; null before the first time. */

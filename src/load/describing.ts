@@ -9,57 +9,63 @@ import { nextRefreshAt, stateOf } from '../model/maturity.ts';
 import { catalogItemOf, cohortAgeOf, type Metric } from '../model/metric.ts';
 import { ratioOf } from '../model/ratio.ts';
 import { readPeriods } from '../warehouse/ledger.ts';
+import { commentOn, declare } from '../warehouse/declaring.ts';
 import { identifier, literal } from '../warehouse/quoting.ts';
+import { remembering } from '../warehouse/remembering.ts';
 import { timestamp } from '../warehouse/shapes.ts';
 import { statement } from '../warehouse/statements.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Target } from './target.ts';
 
-/** Brings view, comments and `ripen.slice_metrics` up to a table. Inside the caller's transaction. */
+/**
+ * Brings views, comments and `ripen.slice_metrics` up to a table, and makes again what of them was lost. Inside the caller's
+ * transaction.
+ */
 export async function describeSlice(warehouse: Warehouse, target: Target): Promise<void> {
-  const comments = columnComments(target);
-  await comment(warehouse, target.table, tableComment(target), comments);
+  const { slice, state, table } = target;
   await recordMetrics(warehouse, target);
-  if (target.state !== 'live') return;
-  const view = `main.${identifier(`${target.slice.name}_final`)}`;
-  await warehouse.run(finalView(target));
-  await comment(warehouse, view, `${tableComment(target)} Cells that are not final are NULL.`, comments, 'view');
-  await describeCohorts(warehouse, target, comments);
-  await warehouse.run(statement('load/make_ratio'));
-  await warehouse.run(`comment on macro main.ratio is ${literal(RATIO)}`);
+  const isLive = state === 'live';
+  const ratio = [statement('load/make_ratio'), RATIO_COMMENT];
+  if (isLive && !(await hasRatio(warehouse, ''))) for (const sql of ratio) await warehouse.run(sql);
+  const statements = [
+    ...commentOn('table', table, tableComment(target), columnComments(target)),
+    ...(isLive ? [...viewStatements(target), ...ratio] : []),
+  ];
+  const views = isLive ? [`main.${slice.name}_final`, `main.${slice.name}_cohorts`] : [];
+  await declare(warehouse, {
+    name: isLive ? `slice ${slice.name}` : `building ${slice.name}`,
+    slice: slice.name,
+    from: statements,
+    relations: [table.replaceAll('"', ''), ...views],
+    statements: () => Promise.resolve(statements),
+  });
 }
 
-const RATIO = 'Sum over sum, of the rows in which both are known; NULL where there is nothing to divide by.';
+const RATIO_COMMENT = `comment on macro main.ratio is ${literal('Sum over sum, of the rows in which both are known; NULL where there is nothing to divide by.')}`;
 
-async function describeCohorts(
-  warehouse: Warehouse,
-  target: Target,
-  comments: ReadonlyMap<string, string>,
-): Promise<void> {
+/** The list of all functions has thousands. */
+const hasRatio = remembering((warehouse) =>
+  warehouse.rows('select main.ratio(1, 1) as one', [], z.unknown()).then(
+    () => true,
+    () => false,
+  ),
+);
+
+function viewStatements(target: Target): string[] {
   const { slice } = target;
-  const name = cohortsName(slice.name);
-  const text = cohortsView(target, periodOf(target));
-  if (text === null) {
-    await warehouse.run(`drop view if exists ${name}`);
-    return;
-  }
-  await warehouse.run(text);
-  const dimensions = slice.dimensions.map((dimension) => [dimension, comments.get(dimension) ?? dimension] as const);
+  const comments = columnComments(target);
+  const final = `main.${identifier(`${slice.name}_final`)}`;
+  const cohorts = cohortsName(slice.name);
+  const cohortsText = cohortsView(target, periodOf(target));
+  const dimensions = slice.dimensions.map((name) => [name, comments.get(name) ?? name] as const);
   const about = `Cohort metrics of the slice ${slice.name} in long form: one row per ${slice.dimensions.join(', ')}, metric and age that has a value.`;
-  await comment(warehouse, name, about, new Map([...dimensions, ...cohortComments]), 'view');
-}
-
-async function comment(
-  warehouse: Warehouse,
-  object: string,
-  text: string,
-  columns: ReadonlyMap<string, string>,
-  kind: 'table' | 'view' = 'table',
-): Promise<void> {
-  await warehouse.run(`comment on ${kind} ${object} is ${literal(text)}`);
-  for (const [name, words] of columns) {
-    await warehouse.run(`comment on column ${object}.${identifier(name)} is ${literal(words)}`);
-  }
+  return [
+    finalView(target),
+    ...commentOn('view', final, `${tableComment(target)} Cells that are not final are NULL.`, comments),
+    ...(cohortsText === null
+      ? [`drop view if exists ${cohorts}`]
+      : [cohortsText, ...commentOn('view', cohorts, about, new Map([...dimensions, ...cohortComments]))]),
+  ];
 }
 
 function tableComment({ slice }: Target): string {
@@ -136,11 +142,12 @@ function periodOf({ slice: { grain } }: Target): string {
 }
 
 /**
- * Records a slice's metrics; where one ripens otherwise than before, every period is told again how it stands, as nobody is
- * asked for it again because of that.
+ * Records a slice's metrics where they changed; where one ripens otherwise than before, every period is told again how it
+ * stands, as nobody is asked for it again because of that.
  */
 async function recordMetrics(warehouse: Warehouse, target: Target): Promise<void> {
   const { slice, metrics, columns } = target;
+  const settleSeconds = slice.settleMs / 1000;
   const rows = metrics.map((metric, position) => ({
     metric: metric.id,
     position,
@@ -150,14 +157,50 @@ async function recordMetrics(warehouse: Warehouse, target: Target): Promise<void
     additivity: metric.additivity,
     horizon_seconds: metric.horizonMs === null ? null : metric.horizonMs / 1000,
   }));
-  const parameters = [slice.name, JSON.stringify(rows), slice.settleMs / 1000];
-  const [changed] = await warehouse.rows(statement('ledger/metrics_changed'), parameters, changedRow);
+  const [found] = await warehouse.rows(statement('ledger/recorded_metrics'), [slice.name], recordedRow);
+  const before = z.array(recordedMetric).parse(JSON.parse(found?.metrics ?? '[]'));
+  const now = rows.map((row): RecordedMetric => ({ ...row, settle_seconds: settleSeconds }));
+  if (textOf(before) === textOf(now)) return;
   await warehouse.run('delete from ripen.slice_metrics where slice = $1', [slice.name]);
-  await warehouse.run(statement('ledger/record_metrics'), parameters);
-  if (changed?.is_changed === true) await recordStates(warehouse, target);
+  await warehouse.run(statement('ledger/record_metrics'), [slice.name, JSON.stringify(rows), settleSeconds]);
+  if (ripeningOf(before) !== ripeningOf(now)) await recordStates(warehouse, target);
 }
 
-const changedRow = z.object({ is_changed: z.boolean() });
+const recordedRow = z.object({ metrics: z.string().nullable() });
+const recordedMetric = z.object({
+  metric: z.string(),
+  position: z.number(),
+  type: z.string(),
+  family: z.string(),
+  additive: z.boolean(),
+  additivity: z.string(),
+  horizon_seconds: z.number().nullable(),
+  settle_seconds: z.number(),
+});
+
+type RecordedMetric = z.infer<typeof recordedMetric>;
+
+/** Alike for metrics that are recorded alike, in whatever order. */
+const textOf = (metrics: readonly RecordedMetric[]): string =>
+  JSON.stringify(
+    metrics.map((each) => [
+      each.metric,
+      each.position,
+      each.type,
+      each.family,
+      each.additive,
+      each.additivity,
+      each.horizon_seconds,
+      each.settle_seconds,
+    ]),
+  );
+
+/** Alike for metrics that ripen alike. */
+const ripeningOf = (metrics: readonly RecordedMetric[]): string =>
+  metrics
+    .map((each) => JSON.stringify([each.metric, each.horizon_seconds, each.settle_seconds]))
+    .toSorted()
+    .join();
 
 async function recordStates(warehouse: Warehouse, { slice, metrics, fingerprint }: Target): Promise<void> {
   const periods = await readPeriods(warehouse, slice.name, fingerprint);

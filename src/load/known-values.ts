@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 
-import { itemsOfDimension } from '../model/catalog.ts';
+import { dimensionValueFilters } from '../model/catalog.ts';
 import { isDateDimension } from '../model/dimension.ts';
 import { identifier } from '../warehouse/quoting.ts';
 import { count } from '../warehouse/shapes.ts';
@@ -53,9 +53,16 @@ export async function readKnownValues(
   const known = new Map<string, readonly KnownValue[]>();
   for (const dimension of target.slice.dimensions.filter((name) => !isDateDimension(name))) {
     const seen = await valuesIn(warehouse, dimension, target.table);
-    const listed = itemsOfDimension(dimension, target.catalog).map(({ id }) => ({ value: id, rows: 1 }));
-    const values = seen.length > 0 ? seen : listed;
+    const values = seen.length > 0 ? seen : await listedValues(warehouse, dimension);
     if (values.length > 0) known.set(dimension, values);
   }
   return known;
+}
+
+/** The values the catalog lists for a dimension; none where no filter name lists them. */
+async function listedValues(warehouse: Warehouse, dimension: string): Promise<KnownValue[]> {
+  const filter = dimensionValueFilters[dimension];
+  if (filter === undefined) return [];
+  const listed = 'select id as value, 1 as rows from ripen.catalog where filter = $1 order by id';
+  return warehouse.rows(listed, [filter], valueRow);
 }

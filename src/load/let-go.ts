@@ -37,6 +37,7 @@ export async function letGo(
   const days = { start: first, end: before };
   return warehouse.transact(async () => {
     const rows = await warehouse.run(deleteDays(table, slice.grain, days));
+    if (rows > 0) warehouse.reclaimAtClose();
     const bounds = ledgerBounds(slice.grain, days);
     await warehouse.run(statement('load/forget_periods'), [slice.name, fingerprint, ...bounds]);
     return { periods: old.length, rows, before };

@@ -4,6 +4,7 @@ import * as z from 'zod';
 
 import type { Metric, RememberedMetrics } from '../model/metric.ts';
 import { longerHorizon } from '../model/metric.ts';
+import { remembering } from '../warehouse/remembering.ts';
 import { count, timestamp } from '../warehouse/shapes.ts';
 import { statement } from '../warehouse/statements.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -12,8 +13,8 @@ import type { Target } from './target.ts';
 const horizonRow = z.object({ metric: z.string(), horizon_seconds: count.nullable() });
 const additivityRow = z.object({ metric: z.string(), adds_up: z.boolean() });
 
-/** What is remembered of the metrics of a slice. */
-export async function readRemembered(warehouse: Warehouse, slice: string): Promise<RememberedMetrics> {
+/** What is remembered of the metrics of a slice; read once between two changes. */
+export const readRemembered = remembering(async (warehouse, slice): Promise<RememberedMetrics> => {
   const horizons = await warehouse.rows(statement('ledger/metric_horizons'), [], horizonRow);
   const addsUp = await warehouse.rows(statement('ledger/additivity'), [slice], additivityRow);
   return {
@@ -22,7 +23,7 @@ export async function readRemembered(warehouse: Warehouse, slice: string): Promi
     ),
     addsUp: new Map(addsUp.map((row) => [row.metric, row.adds_up])),
   };
-}
+});
 
 /** Remembers the horizons the catalog gives metrics where they are longer than what is remembered. */
 export async function rememberHorizons(

@@ -72,7 +72,9 @@ export async function replaceWindows(
     // Nothing of a window that was never loaded can be restated.
     const isKnown = windows.some(({ known }) => known.size > 0);
     if (isKnown) await warehouse.run(totalPeriods('before', wider, slice.grain, ranges));
-    for (const days of ranges) await warehouse.run(deleteDays(wider.table, slice.grain, days));
+    for (const days of ranges) {
+      if ((await warehouse.run(deleteDays(wider.table, slice.grain, days))) > 0) warehouse.reclaimAtClose();
+    }
     const stored = await insertLoads(warehouse, wider, loads, replacement);
     if (!isPlain) await warehouse.run(totalPeriods('after', wider, slice.grain, ranges));
     else if (isKnown) await warehouse.run(totalAfter(wider.columns, numbersOf(windows)));

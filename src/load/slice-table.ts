@@ -22,6 +22,7 @@ import {
 import { metricOf, metricsOf } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
 import { learnWeekStart, readSliceLedger } from '../warehouse/ledger.ts';
+import { columnTypes } from '../warehouse/columns.ts';
 import { identifier } from '../warehouse/quoting.ts';
 import { recordSchemaChange } from '../warehouse/runs.ts';
 import { statement } from '../warehouse/statements.ts';
@@ -29,7 +30,7 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 import { describeSlice } from './describing.ts';
 import { createTable, tableColumns } from './slice-columns.ts';
 import { readRemembered, rememberHorizons } from './remembered.ts';
-import { alterColumns, columnsAsStored, columnsOf, existingTypes, rebuildTable } from './table-columns.ts';
+import { alterColumns, columnsAsStored, columnsOf, rebuildTable } from './table-columns.ts';
 import type { Target } from './target.ts';
 
 export const liveTable = (slice: string): string => `main.${identifier(slice)}`;
@@ -73,7 +74,7 @@ export async function prepareTable(
       runId,
     );
   });
-  const existing = await existingTypes(warehouse, table);
+  const existing = await columnTypes(warehouse, table);
   const columns = columnsOf(slice, metrics, existing);
   const wanted = tableColumns(columns);
   const base = { slice, fingerprint, metrics, state, table, catalog };
@@ -99,7 +100,7 @@ export async function prepareTable(
 /** A report without a date has one period: the dated ones would have no place in its table, and be lost with the old one. */
 async function refuseUndated(warehouse: Warehouse, slice: Slice, live: SliceLedger['live']): Promise<void> {
   if (slice.grain !== null || live === null || live.periods.size === 0) return;
-  const columns = await existingTypes(warehouse, liveTable(slice.name));
+  const columns = await columnTypes(warehouse, liveTable(slice.name));
   if (![...columns.keys()].some(isDateDimension)) return;
   throw new Failure(
     'CONFIG_INVALID',

@@ -1,7 +1,5 @@
 /** The columns of a slice's table as they are, as they are to be, and how the table gets from one to the other. */
 
-import * as z from 'zod';
-
 import { capacityOf, formatColumnType, parseColumnType, widen, type ColumnType } from '../model/column-type.ts';
 import type { Metric } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
@@ -11,18 +9,6 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 import { describeSlice } from './describing.ts';
 import { tableColumns, type Columns } from './slice-columns.ts';
 import type { Target } from './target.ts';
-
-const columnRow = z.object({ column_name: z.string(), data_type: z.string() });
-
-/** The types of a table's columns, by name, in order. */
-export async function existingTypes(warehouse: Warehouse, table: string): Promise<Map<string, string>> {
-  const rows = await warehouse.rows(
-    `select column_name, column_type as data_type from (describe ${table})`,
-    [],
-    columnRow,
-  );
-  return new Map(rows.map((row) => [row.column_name, row.data_type]));
-}
 
 /** The columns a slice's table is to have; a column that exists keeps its type where that is wider. */
 export function columnsOf(slice: Slice, metrics: readonly Metric[], existing: ReadonlyMap<string, string>): Columns {

@@ -14,6 +14,6 @@ export interface Target {
   /** Quoted, with its schema. */
   readonly table: string;
   readonly columns: Columns;
-  /** For what analysts read beside the numbers. */
+  /** For what analysts read beside the numbers: at least what it says of the slice's metrics and dimensions. */
   readonly catalog: Catalog;
 }

@@ -75,10 +75,17 @@ function utcOffset(text: string): UtcOffset {
 
 export const UTC = utcOffset('+00:00');
 
+/** There are no more than some hundred, and finality asks for one with every cell. */
+const knownOffsets = new Map<UtcOffset, number>();
+
 function offsetMs(offset: UtcOffset): number {
+  const known = knownOffsets.get(offset);
+  if (known !== undefined) return known;
   const [hours = '0', minutes = '0'] = offset.slice(1).split(':');
   const size = (Number(hours) * 60 + Number(minutes)) * 60_000;
-  return offset.startsWith('-') ? -size : size;
+  const ms = offset.startsWith('-') ? -size : size;
+  knownOffsets.set(offset, ms);
+  return ms;
 }
 
 /** A plan looks at each of its days some hundred times, and there are no more days than in a few histories. */

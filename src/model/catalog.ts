@@ -110,7 +110,7 @@ export interface CatalogItem {
 export type Catalog = readonly CatalogItem[];
 
 /** The filter names whose items are values of a dimension. */
-const dimensionValueFilters: Readonly<Record<string, CatalogFilter>> = {
+export const dimensionValueFilters: Readonly<Record<string, CatalogFilter>> = {
   app_token: 'apps',
   country_code: 'countries',
   currency_code: 'currencies',
@@ -119,9 +119,3 @@ const dimensionValueFilters: Readonly<Record<string, CatalogFilter>> = {
   partner_id: 'partners',
   store_type: 'store_type',
 };
-
-/** The values the catalog lists for a dimension; none where no filter name lists them. */
-export function itemsOfDimension(dimension: string, catalog: Catalog): CatalogItem[] {
-  const filter = dimensionValueFilters[dimension];
-  return filter === undefined ? [] : catalog.filter((item) => item.filter === filter);
-}

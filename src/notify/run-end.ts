@@ -10,7 +10,6 @@ import { scrub } from '../config/secret.ts';
 import { asFailure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import { replaceText } from '../publish/replacement.ts';
-import { postText } from '../service/notify.ts';
 import type { FailureSummary, SyncSummary } from '../run/summary.ts';
 import { groupedFailures } from '../status/failure-groups.ts';
 import type { StatusReport } from '../status/status-report.ts';
@@ -81,6 +80,9 @@ async function tellRunEnd(end: RunEnd, { config, emit, metricsFile, mode }: Tell
   const text = scrub(endText(end));
   const outcomes = outcomesOf(end, report);
   const told = config.notify.filter(({ on }) => on.some((outcome) => outcomes.includes(outcome)));
+  if (told.length === 0) return;
+  // Loaded only here: most runs tell nobody, and one with nothing due needs no wire.
+  const { postText } = await import('../service/notify.ts');
   await Promise.all(
     told.map(async (address: Notify) => {
       const problem = await postText(address, text);

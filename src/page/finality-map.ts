@@ -6,6 +6,7 @@
  * the page small, lets every stretch say its days, and fits any width without scaling a letter.
  */
 
+import { cellWords } from '../status/picture.ts';
 import {
   cellStates,
   type CellSpan,
@@ -22,17 +23,6 @@ import { legend } from './legend.ts';
 const MOST_SPANS = 2000;
 /** Names of months stay readable at the width of a phone. */
 const MOST_TICKS = 12;
-
-export const cellWords: Readonly<Record<CellState, string>> = {
-  final: 'final',
-  maturing: 'maturing',
-  open: 'not over yet',
-  cut: 'cut by the date period',
-  empty: 'no rows, to be confirmed',
-  rejected: 'rows rejected',
-  'not loaded': 'metric not loaded yet',
-  missing: 'never loaded',
-};
 
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'] as const;
 
@@ -128,18 +118,25 @@ interface Tick {
   readonly label: string;
 }
 
-/** Where months begin, so many of them as have room; January says its year. */
+/** Months from one tick to the next; all of them meet January, which says its year. */
+const TICK_STEPS = [1, 2, 3, 4, 6, 12, 24, 60, 120] as const;
+
+/** Where months begin, so many of them as have room. */
 function ticksOf({ ages }: SliceStatus): Tick[] {
   const begins = ages
-    .map(({ first_day: day }, index) => ({ month: day.slice(0, 7), index }))
-    .filter(({ month, index }) => index > 0 && month !== ages[index - 1]?.first_day.slice(0, 7));
-  const step = Math.ceil(begins.length / MOST_TICKS);
-  return begins
-    .filter((_, place) => place % Math.max(1, step) === 0)
-    .map(({ month, index }) => {
-      const [year = '', number = '01'] = month.split('-');
-      return { at: percent(index, ages.length), label: number === '01' ? year : (months[Number(number) - 1] ?? '') };
-    });
+    .map(({ first_day: day }, index) => ({ day, index, ordinal: monthOrdinal(day) }))
+    .filter(({ ordinal, index }) => index > 0 && ordinal !== monthOrdinal(ages[index - 1]?.first_day ?? ''));
+  const chosen = TICK_STEPS.map((step) => begins.filter(({ ordinal }) => ordinal % step === 0));
+  const ticks = chosen.find(({ length }) => length <= MOST_TICKS) ?? [];
+  return ticks.map(({ day, index, ordinal }) => ({
+    at: percent(index, ages.length),
+    label: ordinal % 12 === 0 ? day.slice(0, 4) : (months[ordinal % 12] ?? ''),
+  }));
+}
+
+/** Of a day, counted from January of the year 0. */
+function monthOrdinal(day: string): number {
+  return 12 * Number(day.slice(0, 4)) + Number(day.slice(5, 7)) - 1;
 }
 
 function tickMarkup({ at, label }: Tick): Markup {

@@ -6,6 +6,7 @@ import { auditText, TOO_LITTLE } from '../terminal/ripening-text.ts';
 import { lineChart } from './charts.ts';
 import { html, name, nothing, type Markup } from './html.ts';
 import { legend } from './legend.ts';
+import { foldedTable, heading, numberCell, numberHeading } from './table.ts';
 
 /** As many lines as can be told apart; the table has the other metrics. */
 const MOST_LINES = 4;
@@ -48,9 +49,9 @@ function quartiles(maturation: readonly MaturationAge[]): Markup {
     const shares = [age.share_q25, age.share_median, age.share_q75].map((share) => percentText(share, 1));
     return row(age.metric, [String(age.age_days), groupedText(age.periods), ...shares]);
   });
-  return table(
+  return foldedTable(
     'Known of the final total by age, in quartiles',
-    ['age', 'periods', 'a quarter below', 'half below', 'three quarters below'],
+    headings(['age', 'periods', 'a quarter below', 'half below', 'three quarters below']),
     rows,
   );
 }
@@ -68,9 +69,9 @@ function backtest({ backtest: ages }: SliceStatus): Markup {
       age.method ?? `not projected: ${age.reason ?? ''}`,
     ]),
   );
-  return table(
+  return foldedTable(
     'Projections put to the test: median error against what became final',
-    ['age', 'periods', 'projected', 'as is', 'in the 80 % interval', 'method'],
+    headings(['age', 'periods', 'projected', 'as is', 'in the 80 % interval', 'method']),
     rows,
   );
 }
@@ -78,25 +79,10 @@ function backtest({ backtest: ages }: SliceStatus): Markup {
 function row(metric: string, cells: readonly string[]): Markup {
   return html`<tr>
     <th scope="row">${name(metric)}</th>
-    ${cells.map((cell) => html`<td class="number">${cell}</td> `)}
+    ${cells.map(numberCell)}
   </tr> `;
 }
 
-function table(title: string, columns: readonly string[], rows: readonly Markup[]): Markup {
-  return html`<details>
-    <summary>${title}</summary>
-    <div class="scroll">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">metric</th>
-            ${columns.map((column) => html`<th scope="col" class="number">${column}</th> `)}
-          </tr>
-        </thead>
-        <tbody>
-          ${rows}
-        </tbody>
-      </table>
-    </div>
-  </details>`;
+function headings(columns: readonly string[]): Markup[] {
+  return [heading('metric'), ...columns.map(numberHeading)];
 }

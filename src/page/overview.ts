@@ -9,6 +9,7 @@ import {
 } from '../status/status-report.ts';
 import { clockText, countText, groupedText, percentText } from '../terminal/measure.ts';
 import { html, name, nothing, type Markup } from './html.ts';
+import { heading, numberHeading, table } from './table.ts';
 
 /** A sign beside the colour, for who cannot tell colours apart. */
 const healthSigns: Readonly<Record<HealthState, string>> = { well: '✓', watch: '!', failed: '✕' };
@@ -31,27 +32,19 @@ export function healthBanner({ state, headline, findings }: Health): Markup {
   </div> `;
 }
 
+const overviewHeadings = [
+  ...['slice', 'cells final'].map(heading),
+  ...['periods loaded', 'rows'].map(numberHeading),
+  ...['newest rows', 'fetched (UTC)', 'next refresh (UTC)', 'restated in 7 days'].map(heading),
+];
+
 /** Freshness, coverage and finality of every slice. */
 export function overview({ slices, as_of: asOf }: StatusReport): Markup {
-  return html`<div class="scroll">
-    <table class="overview">
-      <thead>
-        <tr>
-          <th scope="col">slice</th>
-          <th scope="col">cells final</th>
-          <th scope="col" class="number">periods loaded</th>
-          <th scope="col" class="number">rows</th>
-          <th scope="col">newest rows</th>
-          <th scope="col">fetched (UTC)</th>
-          <th scope="col">next refresh (UTC)</th>
-          <th scope="col">restated in 7 days</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${slices.map((slice) => sliceRow(slice, asOf))}
-      </tbody>
-    </table>
-  </div> `;
+  return table(
+    overviewHeadings,
+    slices.map((slice) => sliceRow(slice, asOf)),
+    { kind: 'overview' },
+  );
 }
 
 function sliceRow(slice: SliceStatus, asOf: string): Markup {

@@ -5,6 +5,7 @@ import { amountText, countText, groupedText, percentText } from '../terminal/mea
 import { barChart, type Series } from './charts.ts';
 import { html, name, nothing, type Markup } from './html.ts';
 import { legend } from './legend.ts';
+import { heading, numberCell, numberHeading, table } from './table.ts';
 
 /** As many colours as can be told apart; the others stand together. */
 const MOST_SERIES = 4;
@@ -75,16 +76,14 @@ export function restatedTables({ restated, movers }: SliceStatus): Markup {
     ({ metric, periods, first_values: first, before, after, change }) =>
       html`<tr>
         <th scope="row">${name(metric)}</th>
-        <td class="number">${groupedText(periods)}</td>
-        ${amountCells(before, after, change, first === 0)}
+        ${numberCell(groupedText(periods))} ${amountCells(before, after, change, first === 0)}
       </tr> `,
   );
   const cells = movers.map(
     ({ metric, period, before, after, change }) =>
       html`<tr>
         <th scope="row">${name(metric)}</th>
-        <td class="number">${period}</td>
-        ${amountCells(before, after, change, before !== null)}
+        ${numberCell(period)} ${amountCells(before, after, change, before !== null)}
       </tr> `,
   );
   return html`<div class="side-by-side">
@@ -94,34 +93,22 @@ export function restatedTables({ restated, movers }: SliceStatus): Markup {
 }
 
 function amountTable(caption: string, second: string, rows: readonly Markup[]): Markup {
-  return html`<div class="scroll">
-    <table class="amounts">
-      <caption>
-        ${caption}
-      </caption>
-      <thead>
-        <tr>
-          <th scope="col">metric</th>
-          <th scope="col" class="number">${second}</th>
-          <th scope="col" class="number">before</th>
-          <th scope="col" class="number">after</th>
-          <th scope="col" class="number">change</th>
-          <th scope="col" class="number"><span class="unseen">change in percent</span></th>
-        </tr>
-      </thead>
-      <tbody>
-        ${rows}
-      </tbody>
-    </table>
-  </div>`;
+  const headings = [
+    heading('metric'),
+    ...[second, 'before', 'after', 'change'].map(numberHeading),
+    numberHeading(html`<span class="unseen">change in percent</span>`),
+  ];
+  return table(headings, rows, {
+    kind: 'amounts',
+    caption: html`<caption>
+      ${caption}
+    </caption>`,
+  });
 }
 
-function amountCells(before: number | null, after: number | null, change: number, isComparable: boolean): Markup {
+function amountCells(before: number | null, after: number | null, change: number, isComparable: boolean): Markup[] {
   const share = !isComparable || before === null || before === 0 ? '' : percentText(change, before, 'signed');
-  return html`<td class="number">${amountOrNone(before)}</td>
-    <td class="number">${amountOrNone(after)}</td>
-    <td class="number">${amountText(change, 'signed')}</td>
-    <td class="number">${share}</td>`;
+  return [amountOrNone(before), amountOrNone(after), amountText(change, 'signed'), share].map(numberCell);
 }
 
 function amountOrNone(amount: number | null): string {

@@ -4,37 +4,25 @@ import type { RunStatus, StatusReport } from '../status/status-report.ts';
 import { countText, elapsedText, groupedText, minuteText, runText } from '../terminal/measure.ts';
 import { barChart } from './charts.ts';
 import { html, nothing, type Markup } from './html.ts';
+import { heading, numberCell, numberHeading, table } from './table.ts';
 
 const MS_PER_SECOND = 1000;
 const MS_PER_MINUTE = 60_000;
 /** From here on minutes are easier to read. */
 const SECONDS_UNTIL_MS = 300_000;
 
+const runHeadings = [
+  ...['as of', 'command', 'status'].map(heading),
+  ...['took', 'rows', 'requests', 'retries'].map(numberHeading),
+  heading('run'),
+];
+
 /** How long the runs took, as bars, and each run with its failures. */
 export function runsSection(runs: readonly RunStatus[]): Markup {
   if (runs.length === 0) return nothing;
   return html`<section aria-labelledby="runs">
     <h2 id="runs">Last runs</h2>
-    ${durations(runs)}
-    <div class="scroll">
-      <table class="runs">
-        <thead>
-          <tr>
-            <th scope="col">as of</th>
-            <th scope="col">command</th>
-            <th scope="col">status</th>
-            <th scope="col" class="number">took</th>
-            <th scope="col" class="number">rows</th>
-            <th scope="col" class="number">requests</th>
-            <th scope="col" class="number">retries</th>
-            <th scope="col">run</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${runs.map(runRows)}
-        </tbody>
-      </table>
-    </div>
+    ${durations(runs)} ${table(runHeadings, runs.map(runRows), { kind: 'runs' })}
   </section> `;
 }
 
@@ -86,10 +74,9 @@ function runRows(run: RunStatus): Markup {
       <th scope="row">${minuteText(run.as_of)}</th>
       <td>${run.command}</td>
       <td>${statusMark(run)}</td>
-      <td class="number">${run.finished_at === null ? '' : elapsedText(durationMs(run))}</td>
-      <td class="number">${countOrNone(run.rows_loaded)}</td>
-      <td class="number">${countOrNone(run.requests)}</td>
-      <td class="number">${countOrNone(run.retries)}</td>
+      ${numberCell(run.finished_at === null ? '' : elapsedText(durationMs(run)))}
+      ${numberCell(countOrNone(run.rows_loaded))} ${numberCell(countOrNone(run.requests))}
+      ${numberCell(countOrNone(run.retries))}
       <td><code>${runText(run.run_id)}</code></td>
     </tr>
     ${
@@ -141,20 +128,6 @@ export function odditiesSection({ warnings, rejected_rows: rejected }: StatusRep
   ];
   return html`<section aria-labelledby="odd">
     <h2 id="odd">What was odd in the last run</h2>
-    <div class="scroll">
-      <table class="odd">
-        <thead>
-          <tr>
-            <th scope="col">code</th>
-            <th scope="col">slice</th>
-            <th scope="col">window</th>
-            <th scope="col">what</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${rows}
-        </tbody>
-      </table>
-    </div>
+    ${table(['code', 'slice', 'window', 'what'].map(heading), rows, { kind: 'odd' })}
   </section> `;
 }

@@ -1,13 +1,15 @@
 /** One slice on the status page: its finality, its rows, what moved, its periods; pure. */
 
+import { cellWords } from '../status/picture.ts';
 import type { MoneyMetric, PeriodStatus, SliceStatus } from '../status/status-report.ts';
 import { amountText, countText, groupedText, minuteText, percentText } from '../terminal/measure.ts';
 import { areaChart, barChart } from './charts.ts';
-import { cellWords, finalityMap } from './finality-map.ts';
+import { finalityMap } from './finality-map.ts';
 import { html, type Markup, nothing } from './html.ts';
 import { legend } from './legend.ts';
 import { maturationSection } from './maturation-section.ts';
 import { restatedChart, restatedTables } from './restated-section.ts';
+import { foldedTable, heading, numberCell, numberHeading } from './table.ts';
 
 /** Two months of days; the JSON form has them all. */
 const MOST_PERIODS_LISTED = 62;
@@ -71,36 +73,25 @@ function periodsList(ages: readonly PeriodStatus[]): Markup {
     (period) =>
       html`<tr>
         <th scope="row">${daysText(period)}</th>
-        <td class="number">${period.age_days <= 0 ? '' : countText(period.age_days, 'day')}</td>
+        ${numberCell(period.age_days <= 0 ? '' : countText(period.age_days, 'day'))}
         <td>${cellWords[period.state]}</td>
-        <td class="number">${period.rows === null ? '' : groupedText(period.rows)}</td>
-        <td class="number">${period.rejected === null || period.rejected === 0 ? '' : groupedText(period.rejected)}</td>
+        ${numberCell(period.rows === null ? '' : groupedText(period.rows))}
+        ${numberCell(period.rejected === null || period.rejected === 0 ? '' : groupedText(period.rejected))}
         <td>${period.fetched_at === null ? '' : minuteText(period.fetched_at)}</td>
         <td>${period.next_refresh_at === null ? '' : minuteText(period.next_refresh_at)}</td>
       </tr> `,
   );
   const title = listed.length < ages.length ? `The newest ${listed.length} periods` : 'Every period';
-  return html`<details>
-    <summary>${title}: age, state, rows</summary>
-    <div class="scroll">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">period</th>
-            <th scope="col" class="number">age</th>
-            <th scope="col">state</th>
-            <th scope="col" class="number">rows</th>
-            <th scope="col" class="number">rejected</th>
-            <th scope="col">fetched</th>
-            <th scope="col">next refresh</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${rows}
-        </tbody>
-      </table>
-    </div>
-  </details>`;
+  const headings = [
+    heading('period'),
+    numberHeading('age'),
+    heading('state'),
+    numberHeading('rows'),
+    numberHeading('rejected'),
+    heading('fetched'),
+    heading('next refresh'),
+  ];
+  return foldedTable(`${title}: age, state, rows`, headings, rows);
 }
 
 function daysText({ first_day: first, last_day: last }: PeriodStatus): string {

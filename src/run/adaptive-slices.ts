@@ -2,7 +2,7 @@
 
 import { worthwhileAges } from '../insight/adaptive-ages.ts';
 import { readTriangles } from '../insight/read-developments.ts';
-import { readCatalog } from '../load/catalog-tables.ts';
+import { readCatalogOf } from '../load/catalog-tables.ts';
 import { readRemembered } from '../load/remembered.ts';
 import { liveTable } from '../load/slice-table.ts';
 import { fingerprintOf } from '../model/fingerprint.ts';
@@ -25,7 +25,11 @@ async function withAges(warehouse: Warehouse, slice: Slice): Promise<Slice> {
   const { live } = await readSliceLedger(warehouse, slice.name);
   // A table of another meaning says nothing of this one, and may have other columns.
   if (live === null || !carries(live.fingerprint, fingerprintOf(slice))) return slice;
-  const configured = metricsOf(slice, await readCatalog(warehouse), await readRemembered(warehouse, slice.name));
+  const configured = metricsOf(
+    slice,
+    await readCatalogOf(warehouse, [slice]),
+    await readRemembered(warehouse, slice.name),
+  );
   // A metric that was added has no column yet, and no history.
   const metrics = configured.filter(({ id }) => [...live.periods.values()].some((held) => held.metrics.includes(id)));
   const table = { slice, fingerprint: live.fingerprint, metrics, table: liveTable(slice.name) };

@@ -6,9 +6,8 @@
  */
 
 import { asFailure } from '../errors.ts';
-import { catalogSeenAt } from '../load/catalog-tables.ts';
+import { catalogSeenAt, readCatalog } from '../load/catalog-tables.ts';
 import type { LoadResult } from '../load/load-result.ts';
-import type { Catalog } from '../model/catalog.ts';
 import type { DuePeriod, Window } from '../model/window.ts';
 import { keepWindow, removeEntriesBefore } from '../spool/archive.ts';
 import { keepCatalog } from '../spool/archive-catalog.ts';
@@ -17,11 +16,12 @@ import { warn } from './outcome.ts';
 import type { Run } from './run.ts';
 
 /** Keeps the catalog that the run's answers are typed by. */
-export async function archiveCatalog(items: Catalog, run: Run): Promise<void> {
+export async function archiveCatalog(run: Run): Promise<void> {
   const { config, warehouse } = run;
   if (config.archiveMs === null) return;
   const seenAt = await catalogSeenAt(warehouse);
   if (seenAt === null) return;
+  const items = await readCatalog(warehouse);
   await orWarn('The catalog was not archived', null, run, async () => keepCatalog(warehouse.path, { seenAt, items }));
 }
 

@@ -3,7 +3,7 @@
 import { withAdaptiveAges } from './adaptive-slices.ts';
 import type { Config } from '../config/config.ts';
 import type { Emit } from '../events.ts';
-import { readCatalog } from '../load/catalog-tables.ts';
+import { readCatalogOf } from '../load/catalog-tables.ts';
 import { daysBetween, lastDay } from '../model/calendar.ts';
 import { emptyLedger, type SliceTable } from '../model/ledger.ts';
 import { metricsOf, nothingRemembered, type Metric } from '../model/metric.ts';
@@ -87,7 +87,7 @@ type Planned = SlicePlan & { readonly unfinal: readonly Period[] };
 async function planFrom(config: Config, slices: readonly Slice[], request: PlanRequest): Promise<Planned[]> {
   const warehouse = await openIfPresent(config, request);
   try {
-    const catalog = warehouse === null ? [] : await readCatalog(warehouse);
+    const catalog = warehouse === null ? [] : await readCatalogOf(warehouse, slices);
     const planned: Audited[] = [];
     for (const slice of warehouse === null ? slices : await withAdaptiveAges(warehouse, slices)) {
       const ledger = warehouse === null ? emptyLedger : await readSliceLedger(warehouse, slice.name);

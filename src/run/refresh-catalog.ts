@@ -3,7 +3,7 @@
 import type { Config } from '../config/config.ts';
 import { asFailure, Failure } from '../errors.ts';
 import type { Listing } from '../load/catalog-held.ts';
-import { catalogSeenAt, readCatalog, replaceCatalog } from '../load/catalog-tables.ts';
+import { catalogSeenAt, readCatalogOf, replaceCatalog } from '../load/catalog-tables.ts';
 import { catalogFilters, type Catalog } from '../model/catalog.ts';
 import { isMetricItem, metricItems } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
@@ -16,7 +16,7 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 const FRESH_MS = 20 * 3_600_000;
 
 /**
- * The catalog to plan with. When filters-data cannot be had, or lists no metric at all, an older catalog serves with a
+ * The catalog to plan with, or what it says of the slices. When filters-data cannot be had, or lists no metric at all, an older catalog serves with a
  * warning; without one the failure is thrown, as types and horizons would be guesses.
  */
 export async function refreshCatalog(
@@ -38,14 +38,14 @@ export async function refreshCatalog(
     if (!isOptional) throw failure;
     const message = `The catalog could not be refreshed; the one of ${seenAt.toISOString()} was used: ${failure.message}`;
     await warn({ code: 'CATALOG_STALE', message }, null, run);
-    return readCatalog(warehouse);
+    return readCatalogOf(warehouse, slices);
   }
 }
 
 /** The stored catalog while it need not be asked for again; null when it is old or lacks a metric of the slices. */
 async function freshCatalog(warehouse: Warehouse, slices: readonly Slice[], ageMs: number): Promise<Catalog | null> {
   if (ageMs >= FRESH_MS) return null;
-  const stored = await readCatalog(warehouse);
+  const stored = await readCatalogOf(warehouse, slices);
   // A metric the service itself does not list would otherwise be looked for at every run of the same instant.
   if (ageMs === 0) return stored;
   const known = metricItems(stored);

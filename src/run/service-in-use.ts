@@ -7,7 +7,7 @@
 import { Secret } from '../config/secret.ts';
 import type { Config, HttpService, SimulatorService } from '../config/config.ts';
 import type { Emit } from '../events.ts';
-import type { Service } from '../service/service.ts';
+import type { Service, ServiceStatistics } from '../service/service.ts';
 
 /** Enough for every report of a simulated world, and far below what the real service may need. */
 const SIMULATOR_TIMEOUT_MS = 60_000;
@@ -78,13 +78,59 @@ export async function withService<T>(
   emit: Emit,
   use: (service: Service) => Promise<T>,
 ): Promise<T> {
-  if (config.service.kind === 'http') return connected(config.service, emit, use);
-  const world = await startWorld(config.service, config.service.now ?? at);
+  const { service: asked } = config;
+  if (asked.kind === 'http' && !isPlain(asked)) return connected(asked, emit, use);
+  const service = whenAsked(async () => {
+    if (asked.kind === 'http') return connection(asked, emit);
+    const world = await startWorld(asked, asked.now ?? at);
+    const opened = await connection(world.service, emit);
+    return {
+      ...opened,
+      close: async () => {
+        await opened.close();
+        await world.close();
+      },
+    };
+  });
   try {
-    return await connected(world.service, emit, use);
+    return await use(service);
   } finally {
-    await world.close();
+    await service.close();
   }
+}
+
+/** Whether connecting reads nothing that could be wrong, and so may wait. */
+const isPlain = ({ caFile, proxy }: HttpService): boolean => caFile === null && (proxy ?? null) === null;
+
+const nothingAsked: ServiceStatistics = { requests: 0, retries: 0, peakConcurrency: 0, bytes: 0 };
+
+/** A service that is connected to by the first call: a night on which nothing is due starts without the wire. */
+function whenAsked(open: () => Promise<Service>): Service {
+  let opening: Promise<Service> | null = null;
+  let opened: Service | null = null;
+  const service = async (): Promise<Service> => {
+    opening ??= open();
+    opened = await opening;
+    return opened;
+  };
+  return {
+    report: async (...question) => (await service()).report(...question),
+    filtersData: async (...question) => (await service()).filtersData(...question),
+    async *partners(signal) {
+      yield* (await service()).partners(signal);
+    },
+    async *links(...question) {
+      yield* (await service()).links(...question);
+    },
+    createLink: async (...order) => (await service()).createLink(...order),
+    updateLink: async (...order) => (await service()).updateLink(...order),
+    submitSpend: async (...order) => (await service()).submitSpend(...order),
+    statistics: () => opened?.statistics() ?? nothingAsked,
+    clockSkewMs: () => opened?.clockSkewMs() ?? null,
+    close: async () => {
+      if (opening !== null) await (await opening).close();
+    },
+  };
 }
 
 /** Connects for as long as `use` runs. */
@@ -93,12 +139,15 @@ export async function connected<T>(
   emit: Emit,
   use: (service: Service) => Promise<T>,
 ): Promise<T> {
-  // Loaded only here: what works on disk alone, as plan and status do, starts without the wire.
-  const { connect } = await import('../service/connect.ts');
-  const service = connect(address, emit);
+  const service = await connection(address, emit);
   try {
     return await use(service);
   } finally {
     await service.close();
   }
+}
+
+/** Loaded only here: what works on disk alone, as plan and status do, starts without the wire. */
+async function connection(address: HttpService, emit: Emit): Promise<Service> {
+  return (await import('../service/connect.ts')).connect(address, emit);
 }

@@ -36,7 +36,7 @@ function openSource(run: Run, service: Service): Source {
     columns,
     async catalog() {
       const catalog = await refreshCatalog(run, service);
-      await archiveCatalog(catalog, run);
+      await archiveCatalog(run);
       checkClock();
       return catalog;
     },

@@ -104,10 +104,11 @@ async function drain(
 
 async function writeAll(file: FileHandle, chunks: readonly Buffer[]): Promise<void> {
   const bytes = chunks.reduce((sum, { length }) => sum + length, 0);
-  const { bytesWritten } = await file.writev(chunks);
-  if (bytesWritten === bytes) return;
-  const rest = Buffer.concat(chunks).subarray(bytesWritten);
-  for (let offset = 0; offset < rest.length;) offset += (await file.write(rest, offset)).bytesWritten;
+  let { bytesWritten: offset } = await file.writev(chunks);
+  while (offset < bytes) {
+    const { bytesWritten } = await file.write(Buffer.concat(chunks), offset);
+    offset += bytesWritten;
+  }
 }
 
 /** A disk's error is no connection's: it must not be tried again. */

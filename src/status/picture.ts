@@ -1,4 +1,4 @@
-/** A slice's finality as a picture of characters: a line per metric, a mark per period; pure. */
+/** A slice's finality as a picture of characters: a line per metric, a mark per period, and the words for both; pure. */
 
 import type { CellState, MetricStatus } from './status-report.ts';
 
@@ -12,6 +12,18 @@ export const pictureMarks: Readonly<Record<CellState, string>> = {
   rejected: '!',
   'not loaded': '?',
   missing: '·',
+};
+
+/** The states in words, as a legend of the picture says them. */
+export const cellWords: Readonly<Record<CellState, string>> = {
+  final: 'final',
+  maturing: 'maturing',
+  open: 'not over yet',
+  cut: 'cut by the date period',
+  empty: 'no rows, to be confirmed',
+  rejected: 'rows rejected',
+  'not loaded': 'metric not loaded yet',
+  missing: 'missing',
 };
 
 export interface PictureLine {

@@ -1,7 +1,7 @@
 /** The finality of a slice as a text: its picture, fitted to a width, with the days it spans; pure. */
 
-import { pictureMarks, pictureOf } from '../status/picture.ts';
-import { cellStates, type CellState, type SliceStatus } from '../status/status-report.ts';
+import { cellWords, pictureMarks, pictureOf } from '../status/picture.ts';
+import { cellStates, type SliceStatus } from '../status/status-report.ts';
 import { countText, groupedText } from './measure.ts';
 import { fitted, shortened, textWidth } from './text-width.ts';
 
@@ -10,17 +10,6 @@ const MOST_LABEL = 28;
 const GAP = '  ';
 /** Of `2026-02-14`. */
 const DAY_LENGTH = 10;
-
-const legendWords: Readonly<Record<CellState, string>> = {
-  final: 'final',
-  maturing: 'maturing',
-  open: 'not over yet',
-  cut: 'cut by the date period',
-  empty: 'no rows, to be confirmed',
-  rejected: 'rows rejected',
-  'not loaded': 'metric not loaded yet',
-  missing: 'missing',
-};
 
 /**
  * A line of days, a line for each group of metrics that ripen alike, and what the older periods are that did not fit.
@@ -47,7 +36,7 @@ export function finalityLines(slice: SliceStatus, columns: number): string[] {
 export function legendText(slices: readonly SliceStatus[]): string {
   return cellStates
     .filter((state) => slices.some(({ cells }) => cells[state] > 0))
-    .map((state) => `${pictureMarks[state]} ${legendWords[state]}`)
+    .map((state) => `${pictureMarks[state]} ${cellWords[state]}`)
     .join(GAP);
 }
 

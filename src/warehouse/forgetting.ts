@@ -4,6 +4,7 @@ import * as z from 'zod';
 
 import type { Day } from '../model/calendar.ts';
 import { dateDimensions, type DateDimension } from '../model/dimension.ts';
+import { columnTypes } from './columns.ts';
 import { identifier, literal } from './quoting.ts';
 import { count, dayShape } from './shapes.ts';
 import { statement } from './statements.ts';
@@ -21,15 +22,14 @@ export interface HeldTable {
 }
 
 const tableRow = z.object({ table_name: z.string(), periods: count, end_day: dayShape.nullable() });
-const columnRow = z.object({ column_name: z.string() });
 const rowCount = z.object({ rows: count });
 
 /** The tables of a slice, the live one first; none for a slice that was never loaded. */
 export async function heldTables(warehouse: Warehouse, slice: string, before: Day | null): Promise<HeldTable[]> {
   const tables: HeldTable[] = [];
   for (const row of await warehouse.rows(statement('drop/slice_tables'), [slice, before], tableRow)) {
-    const columns = await warehouse.rows(`select column_name from (describe ${row.table_name})`, [], columnRow);
-    const grain = dateDimensions.find((name) => columns.some(({ column_name: column }) => column === name)) ?? null;
+    const columns = await columnTypes(warehouse, row.table_name);
+    const grain = dateDimensions.find((name) => columns.has(name)) ?? null;
     tables.push({ name: row.table_name, grain, periods: row.periods, endDay: row.end_day });
   }
   return tables;

@@ -2,10 +2,11 @@
 
 import * as z from 'zod';
 
-import type { Day, WeekStart } from '../model/calendar.ts';
+import { day, type Day, type WeekStart } from '../model/calendar.ts';
 import type { Part } from '../model/part.ts';
 import { verdicts, type LoadedPeriod, type SliceLedger, type SliceTable } from '../model/ledger.ts';
-import { count, dayShape, instant } from './shapes.ts';
+import { remembering } from './remembering.ts';
+import { instantOf } from './shapes.ts';
 import { statement } from './statements.ts';
 import type { Warehouse } from './warehouse.ts';
 
@@ -25,21 +26,25 @@ const tableRow = z.object({
     .nullable(),
 });
 
-const periodRow = z.object({
-  start_day: dayShape,
-  end_day: dayShape,
-  asked_start: dayShape,
-  asked_end: dayShape,
-  fetched_at: instant,
-  rows: count,
-  rejected: count,
-  empty_runs: count,
+/** Without transforms, with which thousands of periods would take most of a plan. */
+const periodShape = z.object({
+  start_day: z.string(),
+  end_day: z.string(),
+  asked_start: z.string(),
+  asked_end: z.string(),
+  fetched_at: z.string(),
+  rows: z.number(),
+  rejected: z.number(),
+  empty_runs: z.number(),
   verdict: z.enum(verdicts),
-  metrics: z.string().transform((text) => z.array(z.string()).parse(JSON.parse(text))),
+  metrics: z.string(),
 });
 
-/** What the ledger knows of a slice. */
-export async function readSliceLedger(warehouse: Warehouse, slice: string): Promise<SliceLedger> {
+const periodsRow = z.object({ periods: z.string().nullable() });
+const namesShape = z.array(z.string());
+
+/** What the ledger knows of a slice; read once between two changes. */
+export const readSliceLedger = remembering(async (warehouse, slice): Promise<SliceLedger> => {
   const rows = await warehouse.rows(statement('ledger/slice_tables'), [slice], tableRow);
   const tables = await Promise.all(
     rows.map(async (row): Promise<SliceTable> => {
@@ -58,7 +63,7 @@ export async function readSliceLedger(warehouse: Warehouse, slice: string): Prom
   );
   const find = (state: SliceTable['state']): SliceTable | null => tables.find((table) => table.state === state) ?? null;
   return { live: find('live'), building: find('building') };
-}
+});
 
 /** What is known of each period of one slice under one fingerprint, by first day of the bucket. */
 export async function readPeriods(
@@ -66,22 +71,37 @@ export async function readPeriods(
   slice: string,
   fingerprint: string,
 ): Promise<Map<Day, LoadedPeriod>> {
-  const rows = await warehouse.rows(statement('ledger/loaded_periods'), [slice, fingerprint], periodRow);
+  const [found] = await warehouse.rows(statement('ledger/loaded_periods'), [slice, fingerprint], periodsRow);
+  const rows = z.array(periodShape).parse(JSON.parse(found?.periods ?? '[]'));
+  const namesOf = once((text) => namesShape.parse(JSON.parse(text)));
   return new Map(
-    rows.map((row) => [
-      row.start_day,
-      {
-        bucket: { start: row.start_day, end: row.end_day },
-        asked: { start: row.asked_start, end: row.asked_end },
-        fetchedAt: row.fetched_at,
-        metrics: row.metrics,
-        rows: row.rows,
-        rejected: row.rejected,
-        emptyRuns: row.empty_runs,
-        verdict: row.verdict,
-      },
-    ]),
+    rows.map((row) => {
+      const start = day(row.start_day);
+      return [
+        start,
+        {
+          bucket: { start, end: day(row.end_day) },
+          asked: { start: day(row.asked_start), end: day(row.asked_end) },
+          fetchedAt: instantOf(row.fetched_at),
+          metrics: namesOf(row.metrics),
+          rows: row.rows,
+          rejected: row.rejected,
+          emptyRuns: row.empty_runs,
+          verdict: row.verdict,
+        },
+      ];
+    }),
   );
+}
+
+/** Remembers what a text was read as: the loads of a slice brought mostly the same metrics. */
+function once<T>(read: (text: string) => T): (text: string) => T {
+  const known = new Map<string, T>();
+  return (text) => {
+    const found = known.get(text) ?? read(text);
+    known.set(text, found);
+    return found;
+  };
 }
 
 /** Remembers the weekday the service begins its weeks with. */

@@ -7,8 +7,11 @@ import { day } from '../model/calendar.ts';
 /** A count below 2^53; BIGINT arrives as text. */
 export const count = z.union([z.string(), z.number()]).transform(Number);
 
-/** A TIMESTAMP, which is in UTC everywhere in the warehouse. */
-export const instant = z.string().transform((text) => new Date(`${text.replace(' ', 'T')}Z`));
+/** The instant a TIMESTAMP is, which is in UTC everywhere in the warehouse. */
+export const instantOf = (text: string): Date => new Date(`${text.replace(' ', 'T')}Z`);
+
+/** A TIMESTAMP. */
+export const instant = z.string().transform((text) => instantOf(text));
 
 export const dayShape = z.string().transform((text) => day(text));
 

@@ -10,13 +10,19 @@ import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
 
+/** As the engine has it. */
+const MOST_VACUUM_TASKS = 100;
+
 /** What can be bound to a parameter of a statement. */
 export type Bindable = string | number | boolean | null;
 
 /** Work on one file, over one session: statements run one after the other. */
 export interface Warehouse {
   readonly path: string;
-  /** Rows as JSON values in the given shape: BIGINT, DECIMAL, DATE and TIMESTAMP arrive as text. For small results. */
+  /**
+   * Rows as JSON values in the given shape: BIGINT, DECIMAL, DATE and TIMESTAMP arrive as text. For small results of
+   * statements that change nothing.
+   */
   rows<T>(sql: string, parameters: readonly Bindable[], shape: z.ZodType<T>): Promise<T[]>;
   /** Runs one statement; returns how many rows it changed. */
   run(sql: string, parameters?: readonly Bindable[]): Promise<number>;
@@ -27,15 +33,34 @@ export interface Warehouse {
    * named after, also within views and under `main.` (measured). Sees what is committed.
    */
   apart<T>(work: (session: Warehouse) => Promise<T>): Promise<T>;
+  /**
+   * Says that many rows were removed, whose room is to be reclaimed at close. Without it the file is written as it is:
+   * to merge the row groups that several transactions added takes as long again as to write them, and leaves the file
+   * half as large again (measured).
+   */
+  reclaimAtClose(): void;
+  /** Another number as soon as something was changed, or a change taken back, over any session. */
+  changes(): number;
   close(): Promise<void>;
 }
 
-/** The warehouse in an instance that holds its file; `letGo` closes the instance. */
-export async function warehouseOn(file: string, instance: DuckDBInstance, letGo: () => void): Promise<Warehouse> {
+/** The warehouse in an instance that holds its file; `letGo` closes the instance. All its sessions count their changes together. */
+export async function warehouseOn(
+  file: string,
+  instance: DuckDBInstance,
+  letGo: () => void,
+  counted = { changes: 0 },
+): Promise<Warehouse> {
   const connection = await instance.connect();
+  let isReclaimed = false;
   const run = async (sql: string, parameters: readonly Bindable[] = []): Promise<number> => {
-    const result = await asStorage(connection.run(sql, [...parameters]));
-    return result.rowsChanged;
+    counted.changes += 1;
+    try {
+      const result = await asStorage(connection.run(sql, [...parameters]));
+      return result.rowsChanged;
+    } finally {
+      counted.changes += 1;
+    }
   };
   return {
     path: file,
@@ -45,29 +70,36 @@ export async function warehouseOn(file: string, instance: DuckDBInstance, letGo:
     },
     run,
     async transact(work) {
-      await run('begin transaction');
+      await asStorage(connection.run('begin transaction'));
       try {
         const result = await work();
-        await run('commit');
+        await asStorage(connection.run('commit'));
         return result;
       } catch (error) {
         // The commit itself may have failed, and with it ended the transaction.
         await connection.run('rollback').catch(() => null);
+        counted.changes += 1;
         throw error;
       }
     },
     async apart(work) {
-      const session = await warehouseOn(file, instance, () => {});
+      const session = await warehouseOn(file, instance, () => {}, counted);
       try {
         return await work(session);
       } finally {
         await session.close();
       }
     },
+    reclaimAtClose() {
+      isReclaimed = true;
+    },
+    changes: () => counted.changes,
     async close() {
+      // The setting is the instance's: the session that holds it closes last. A database that failed is let go as it is.
+      const tasks = isReclaimed ? MOST_VACUUM_TASKS : 0;
+      await connection.run(`set max_vacuum_tasks = ${tasks}`).catch(() => null);
       connection.closeSync();
       letGo();
-      await Promise.resolve();
     },
   };
 }

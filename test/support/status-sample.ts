@@ -81,6 +81,50 @@ export function sampleSlice(given: {
   };
 }
 
+/** A slice in which everything happened that the page has a picture for: 40 metrics, a hole, money, restatements, cohorts. */
+export function ripenedSlice(name: string, days: number): SliceStatus {
+  const names = Array.from({ length: 40 }, (_, index) => `all_revenue_total_with_a_long_name_d${index}`);
+  const metrics = names.map((metric, index) => ({ metric, horizonDays: 3 * (index % 7) }));
+  const seen = names.slice(0, 7);
+  const base = sampleSlice({ name, days, metrics, missing: [days - 9] });
+  const money = (['spend', 'revenue'] as const).map((kind) => ({
+    kind,
+    metric: kind === 'spend' ? 'cost' : 'all_revenue',
+    periods: base.ages.map(({ first_day: day }, index) => ({
+      first_day: day,
+      value: 1000 + (index % 50) * 20,
+      is_final: index < days - 14,
+    })),
+  }));
+  const moved = { periods: 4, first_values: 1, oldest_period: '2026-02-01', before: 4_000_000, after: 3_990_000 };
+  return {
+    ...base,
+    money,
+    restated: seen.map((metric) => ({ metric, ...moved, change: -10_000 })),
+    movers: seen.map((metric) => ({ metric, period: '2026-02-01', before: 4_000_000, after: 7, change: -3_999_993 })),
+    restated_nights: ['2026-02-12', '2026-02-14'].map((day) => ({
+      seen_day: day,
+      metrics: seen.map((metric) => ({ metric, periods: 4, change: -10 })),
+    })),
+    maturation: seen.flatMap((metric) =>
+      [1, 3, 7, 14].map((age) => ({
+        metric,
+        age_days: age,
+        periods: 90,
+        share_q25: age / 16,
+        share_median: age / 15,
+        share_q75: age / 14,
+      })),
+    ),
+    unmatched: {
+      days: 30,
+      rows: 4936,
+      unmatched_rows: 1234,
+      names: [{ name: 'A network with a long name', unmatched_rows: 1234 }],
+    },
+  };
+}
+
 function stretchesOf({ metric, horizonDays }: SampleMetric, starts: readonly string[]): HeldStretch[] {
   const settled = Math.max(0, starts.length - horizonDays);
   const common = { metric, family: 'cohort', horizon_seconds: horizonDays * 86_400 };

@@ -158,6 +158,16 @@ describe('the picture of finality', () => {
     expect(page).toMatch(/<p class="note">\d+ neighbouring periods are drawn as one, as the one that is least final/);
   });
 
+  test.each([
+    { days: 90, labels: ['Dec', '2026', 'Feb'] },
+    { days: 365, labels: ['Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec', '2026', 'Feb'] },
+    { days: 1096, labels: ['Apr', 'Jul', 'Oct', '2024', 'Apr', 'Jul', 'Oct', '2025', 'Apr', 'Jul', 'Oct', '2026'] },
+    { days: 5000, labels: ['2014', '2016', '2018', '2020', '2022', '2024', '2026'] },
+  ])('names at most 12 months of $days days, and the year at each January', ({ days, labels }) => {
+    const page = statusPage(sampleReport([sampleSlice({ days, metrics: metrics.slice(0, 1) })]));
+    expect([...page.matchAll(/<text[^>]* y="10">([^<]*)</g)].map(([, label]) => label)).toStrictEqual(labels);
+  });
+
   test('periods drawn together stand as the one that is least final, with the days they span', () => {
     const periods = Array.from({ length: 5 }, (_, index) => {
       const of = addDays(day('2026-02-01'), index);

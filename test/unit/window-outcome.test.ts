@@ -49,6 +49,8 @@ function engineFor(most: number): { readonly warehouse: Warehouse; readonly aske
     rows: () => Promise.resolve([]),
     transact: async (work) => work(),
     apart: async (work) => work(warehouse),
+    reclaimAtClose: () => {},
+    changes: () => asked.length,
     close: () => Promise.resolve(),
   };
   return { warehouse, asked };

@@ -1,0 +1,59 @@
+/** The tables of the dashboard and its one choice, as plain HTML. */
+
+import { amountText, percentText, ratioText } from './format.js';
+
+/** Spend, installs and returns of each network and partner. */
+export function networksTable(networks) {
+  return table(
+    ['network', 'partner', 'spend', 'installs', 'cost per install', 'return, 7 days', 'return, 30 days'],
+    networks.map((of) => [
+      of.network,
+      of.partner,
+      amountText(of.spend),
+      amountText(of.installs),
+      ratioText(of.cost_per_install),
+      ratioText(of.return_d7),
+      ratioText(of.return_d30),
+    ]),
+    2,
+  );
+}
+
+/** How many cells of each slice are final, and up to when it reaches. */
+export function finalityTable(slices) {
+  return table(
+    ['slice', 'newest period', 'cells', 'final'],
+    slices.map((of) => [of.slice, of.newest_period, amountText(of.cells), percentText(of.final_cells, of.cells)]),
+    2,
+  );
+}
+
+/** One of the names, or the empty text for all of them; `view` takes its value. */
+export function choice(label, all, names) {
+  const options = [new Option(all, ''), ...names.map((name) => new Option(name, name))];
+  const select = Object.assign(element('select', options), { ariaLabel: label });
+  const field = element('label', [`${label} `, select]);
+  Object.defineProperty(field, 'value', { get: () => select.value });
+  return field;
+}
+
+/** A table whose first columns are words and whose others are numbers; it scrolls by itself where there is little room. */
+function table(headings, rows, words) {
+  const row = (tag, texts) =>
+    element(
+      'tr',
+      texts.map((text, index) => Object.assign(element(tag, [text]), { className: index < words ? '' : 'number' })),
+    );
+  const head = element('thead', [row('th', headings)]);
+  const body = element(
+    'tbody',
+    rows.map((texts) => row('td', texts)),
+  );
+  return Object.assign(element('div', [element('table', [head, body])]), { className: 'scroll' });
+}
+
+function element(tag, children) {
+  const made = document.createElement(tag);
+  made.append(...children);
+  return made;
+}

@@ -1,0 +1,80 @@
+/**
+ * Views and comments: made again only where what they are made from changed, or where one of them was lost or altered.
+ *
+ * A run declares them all; most nights nothing of them is to be done, and making them all took most of a run.
+ */
+
+import { createHash } from 'node:crypto';
+
+import * as z from 'zod';
+
+import { identifier, literal } from './quoting.ts';
+import { remembering } from './remembering.ts';
+import { statement } from './statements.ts';
+import type { Warehouse } from './warehouse.ts';
+
+export interface Declaration {
+  /** Unique in the warehouse. */
+  readonly name: string;
+  /** The slice it is about; null for several. */
+  readonly slice: string | null;
+  /** Whatever the statements depend on. */
+  readonly from: readonly string[];
+  /** The tables and views they speak of, with their schema and without quotes. */
+  readonly relations: readonly string[];
+  /** May be run any number of times. */
+  readonly statements: () => Promise<readonly string[]>;
+}
+
+const declarationRow = z.object({ name: z.string(), said: z.string(), found: z.string() });
+const relationRow = z.object({ name: z.string(), state: z.string() });
+
+const readDeclarations = remembering(async (warehouse) => {
+  const rows = await warehouse.rows(statement('ledger/declarations'), [], declarationRow);
+  return new Map(rows.map((row) => [row.name, row]));
+});
+
+const readRelations = remembering(async (warehouse) => {
+  const rows = await warehouse.rows(statement('ledger/relations'), [], relationRow);
+  return new Map(rows.map(({ name, state }) => [name, state]));
+});
+
+/** Runs the statements of a declaration where they have something to do. Inside the caller's transaction. */
+export async function declare(warehouse: Warehouse, declaration: Declaration): Promise<void> {
+  const { name, slice, from, relations } = declaration;
+  const said = hashOf(from);
+  const before = (await readDeclarations(warehouse, '')).get(name);
+  if (before?.said === said && before.found === (await stateOf(warehouse, relations))) return;
+  for (const sql of await declaration.statements()) await warehouse.run(sql);
+  await warehouse.run('delete from ripen.declarations where name = $1', [name]);
+  const found = await stateOf(warehouse, relations);
+  await warehouse.run('insert into ripen.declarations values ($1, $2, $3, $4)', [slice, name, said, found]);
+}
+
+/** Hashes of what was last declared under names, for what is made from that in turn; empty before the first time. */
+export async function lastSaid(warehouse: Warehouse, names: readonly string[]): Promise<string[]> {
+  const declared = await readDeclarations(warehouse, '');
+  return names.map((name) => declared.get(name)?.said ?? '');
+}
+
+async function stateOf(warehouse: Warehouse, relations: readonly string[]): Promise<string> {
+  const states = await readRelations(warehouse, '');
+  return hashOf(relations.map((relation) => states.get(relation) ?? 'none'));
+}
+
+function hashOf(texts: readonly string[]): string {
+  return createHash('sha256').update(JSON.stringify(texts)).digest('hex').slice(0, 16);
+}
+
+/** The statements that comment a table or view and its columns. */
+export function commentOn(
+  kind: 'table' | 'view',
+  relation: string,
+  text: string,
+  columns: Iterable<readonly [name: string, words: string]>,
+): string[] {
+  return [
+    `comment on ${kind} ${relation} is ${literal(text)}`,
+    ...[...columns].map(([name, words]) => `comment on column ${relation}.${identifier(name)} is ${literal(words)}`),
+  ];
+}

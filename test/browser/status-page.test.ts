@@ -1,0 +1,60 @@
+/** The status page in a browser: empty, after the tour, and as large as it gets, in two widths, light and dark. */
+
+import { writeFile } from 'node:fs/promises';
+import { pathToFileURL } from 'node:url';
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+import { statusPage } from '../../src/page/page.ts';
+import { openBrowser, openTour, windows, type Browser } from '../support/browser.ts';
+import type { Installation } from '../support/installation.ts';
+import { ripenedSlice, sampleReport, sampleRun } from '../support/status-sample.ts';
+
+/** Of the largest page, beside a busy machine. */
+const MOST_MS = 5000;
+
+let browser: Browser;
+let installation: Installation;
+
+beforeAll(async () => {
+  browser = await openBrowser();
+  installation = await openTour();
+  const slice = { name: 'daily', dimensions: ['day'], metrics: ['installs'], date_period: '-9d:yesterday' };
+  await installation.configure({ service: 'simulator', warehouse: 'w.duckdb', slices: [slice] });
+  await installation.run(['status', '--html', 'empty.html']);
+  const slices = Array.from({ length: 10 }, (_, index) =>
+    ripenedSlice(`network_partner_campaign_daily_${index}`, 1096),
+  );
+  const failure = { code: 'SOURCE_TIMEOUT', slice: slices[0]?.name ?? '', window: '2026-02-01:2026-02-07' };
+  const runs = ['succeeded', 'partial', 'failed', 'succeeded'].map((status, index) =>
+    sampleRun({
+      status,
+      as_of: `2026-02-${14 - index}T02:30:00.000Z`,
+      failures: status === 'failed' ? [{ ...failure, message: 'no answer in 1000 s', hint: 'Split the slice.' }] : [],
+    }),
+  );
+  await writeFile(installation.path('large.html'), statusPage(sampleReport(slices, { runs })));
+});
+afterAll(async () => {
+  await browser.close();
+  await installation.close();
+});
+
+describe.each([
+  { page: 'empty.html', what: 'before any run', texts: 10, marks: 1 },
+  { page: 'data/status.html', what: 'after the tour', texts: 200, marks: 200 },
+  { page: 'large.html', what: 'of 3 years and 10 slices of 40 metrics', texts: 1000, marks: 2000 },
+])('the page $what', ({ page: file, texts, marks }) => {
+  test.each(windows)(`at $width px, $scheme, has nothing cut, covered, pale or beside the window`, async (window) => {
+    const page = await browser.open(pathToFileURL(installation.path(file)).href, window);
+    await page.value('for (const each of document.querySelectorAll("details")) each.open = true');
+    const found = await page.inspect();
+    await page.picture(`status-${file.replaceAll(/\W/g, '-')}`);
+    await page.close();
+    expect(page.errors).toStrictEqual([]);
+    expect(found.complaints).toStrictEqual([]);
+    expect(found.texts).toBeGreaterThan(texts);
+    expect(found.marks).toBeGreaterThan(marks);
+    expect(page.tookMs).toBeLessThan(MOST_MS);
+  });
+});
