@@ -107,7 +107,7 @@ export async function check(config: Config | ConfigOptions, options: Circumstanc
 export async function plan(config: Config, options: Circumstances & Chosen = {}): Promise<PlanReport> {
   const { explainPlan } = await import('./run/plan-report.ts');
   const { planAt, emit, signal, lockWaitMs } = circumstancesOf(config, options);
-  return explainPlan(config, { asOf: planAt, slices: options.slices ?? null, lockWaitMs, emit, signal });
+  return explainPlan(config, { planAt, slices: options.slices ?? null, lockWaitMs, emit, signal });
 }
 
 /**

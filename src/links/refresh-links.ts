@@ -26,7 +26,7 @@ export interface Refreshing {
   readonly service: Service;
   readonly runId: string;
   /** Dates what changed. */
-  readonly asOf: Date;
+  readonly planAt: Date;
   readonly emit: Emit;
   readonly signal: AbortSignal;
 }
@@ -59,7 +59,7 @@ const unknownApp: ReadonlySet<FailureCode> = new Set<FailureCode>([
  * else may use the warehouse meanwhile.
  */
 export async function refreshLinks(run: Refreshing, links: Links): Promise<RefreshedLinks> {
-  const { apps, left } = await chooseApps(run.warehouse, links, run.asOf);
+  const { apps, left } = await chooseApps(run.warehouse, links, run.planAt);
   // What a killed run staged.
   await run.warehouse.run('delete from ripen.staged_links');
   const turn = takeTurns();
@@ -99,7 +99,7 @@ async function refreshApp(run: Refreshing, appToken: string, maxLevel: number, t
 }
 
 async function crawlAndReplace(run: Refreshing, appToken: string, maxLevel: number, turn: Turn): Promise<Replaced> {
-  const { warehouse, service, runId, asOf, signal } = run;
+  const { warehouse, service, runId, planAt, signal } = run;
   const staged = new StagedLinks(warehouse, turn, appToken);
   await turn(() => clearStaged(warehouse, appToken));
   const requests = await crawlApp({
@@ -108,7 +108,7 @@ async function crawlAndReplace(run: Refreshing, appToken: string, maxLevel: numb
     keep: (parent, listed) => staged.add(parent, listed),
   });
   await staged.flush();
-  const replaced = await turn(() => replaceApp(warehouse, appToken, asOf, { maxLevel, requests, runId }));
+  const replaced = await turn(() => replaceApp(warehouse, appToken, planAt, { maxLevel, requests, runId }));
   run.emit({ type: 'links_loaded', app: appToken, rows: replaced.links, requests });
   return replaced;
 }
@@ -154,8 +154,8 @@ const APP_TOKEN = /^[A-Za-z0-9]{10,12}$/;
 const appRow = z.object({ app_token: z.string() }).transform((row) => row.app_token);
 
 /** The apps to crawl: without those whose complete crawl of this instant, or of a later one, is stored already. */
-async function chooseApps(warehouse: Warehouse, links: Links, asOf: Date): Promise<ChosenApps> {
-  const done = await warehouse.rows(statement('links/crawled_apps'), [timestamp(asOf), links.maxLevel], appRow);
+async function chooseApps(warehouse: Warehouse, links: Links, planAt: Date): Promise<ChosenApps> {
+  const done = await warehouse.rows(statement('links/crawled_apps'), [timestamp(planAt), links.maxLevel], appRow);
   const isDue = ({ token }: ChosenApp): boolean => !done.includes(token);
   if (links.apps !== 'all') {
     const tokens = [...new Set(links.apps)].toSorted();

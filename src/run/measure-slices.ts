@@ -43,11 +43,11 @@ const windowsRow = z.object({ windows: count });
 
 /** The plans with the audits that the night's earlier runs, killed ones too, have left to do. */
 export async function auditedPlans(
-  { config, warehouse, asOf }: Pick<Run, 'config' | 'asOf' | 'warehouse'>,
+  { config, warehouse, planAt }: Pick<Run, 'config' | 'planAt' | 'warehouse'>,
   plans: readonly Audited[],
 ): Promise<SlicePlan[]> {
-  const [done] = await warehouse.rows(statement('insight/audits_of_night'), [nightOf(asOf)], windowsRow);
-  return withAudits(plans, { windows: config.audit, done: done?.windows ?? 0 }, asOf);
+  const [done] = await warehouse.rows(statement('insight/audits_of_night'), [nightOf(planAt)], windowsRow);
+  return withAudits(plans, { windows: config.audit, done: done?.windows ?? 0 }, planAt);
 }
 
 const changedRow = z.object({

@@ -24,7 +24,7 @@ interface SliceCounts {
 export interface RunIdentity {
   readonly runId: string;
   readonly command: string;
-  readonly asOf: Date;
+  readonly planAt: Date;
   readonly startedAt: Date;
 }
 
@@ -110,11 +110,11 @@ export class RunRecord {
   }
 
   summary(finishedAt: Date, service: ServiceStatistics): SyncSummary {
-    const { runId, asOf, startedAt } = this.identity;
+    const { runId, planAt, startedAt } = this.identity;
     return {
       run_id: runId,
       status: this.#status(),
-      as_of: asOf.toISOString(),
+      as_of: planAt.toISOString(),
       started_at: startedAt.toISOString(),
       finished_at: finishedAt.toISOString(),
       slices: [...this.#slices].map(([name, counts]) => sliceSummary(name, counts)),

@@ -23,14 +23,14 @@ export async function refreshCatalog(
   run: Omit<Run, 'config' | 'request' | 'record'> & { readonly config: Pick<Config, 'slices'> },
   service: Pick<Service, 'filtersData'>,
 ): Promise<Catalog> {
-  const { warehouse, slices, asOf, signal } = run;
+  const { warehouse, slices, planAt, signal } = run;
   const seenAt = await catalogSeenAt(warehouse);
-  const fresh = await freshCatalog(warehouse, slices, seenAt === null ? Infinity : Math.abs(+asOf - +seenAt));
+  const fresh = await freshCatalog(warehouse, slices, seenAt === null ? Infinity : Math.abs(+planAt - +seenAt));
   if (fresh !== null) return fresh;
   try {
     const listing = await service.filtersData({ filters: catalogFilters }, signal);
     if (!listing.items.some(isMetricItem)) throw nothingListed();
-    return await adoptCatalog(listing, asOf, run);
+    return await adoptCatalog(listing, planAt, run);
   } catch (error) {
     const failure = asFailure(error);
     const isOptional =

@@ -13,9 +13,9 @@ import { hasSucceededAt } from '../warehouse/runs.ts';
  * recorded and leaves the stored ones as they were; throws refused credentials and `STORAGE_FAILED`, which end the run.
  */
 export async function refreshDimensions(run: Run, service: Service): Promise<void> {
-  const { config, warehouse, record, runId, asOf, emit, signal } = run;
-  const crawl = { warehouse, service, runId, asOf, emit, signal };
-  if (run.request.command !== 'sync' || (await hasSucceededAt(warehouse, asOf))) return;
+  const { config, warehouse, record, runId, planAt, emit, signal } = run;
+  const crawl = { warehouse, service, runId, planAt, emit, signal };
+  if (run.request.command !== 'sync' || (await hasSucceededAt(warehouse, planAt))) return;
   if (config.partners) {
     await orRecord(run, async () => {
       await refreshPartners(crawl);
@@ -32,8 +32,8 @@ export async function refreshDimensions(run: Run, service: Service): Promise<voi
 
 /** Adds the partners that only loaded rows carry, and rebuilds the views that join; asks the service nothing. */
 export async function completeDimensions(run: Run): Promise<void> {
-  const { warehouse, record, asOf } = run;
-  record.partnerRows = (await completePartners({ warehouse, asOf })).rows;
+  const { warehouse, record, planAt } = run;
+  record.partnerRows = (await completePartners({ warehouse, planAt })).rows;
   await refreshJoins(warehouse);
 }
 

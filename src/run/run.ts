@@ -40,7 +40,8 @@ export interface Run {
   readonly slices: readonly Slice[];
   readonly record: RunRecord;
   readonly runId: string;
-  readonly asOf: Date;
+  /** The instant the run plans for. */
+  readonly planAt: Date;
   readonly emit: Emit;
   /** Aborted by a signal or the deadline. */
   readonly signal: AbortSignal;
@@ -49,8 +50,8 @@ export interface Run {
 type Stage = (run: Run) => Promise<void>;
 
 /**
- * Holds the warehouse while a run refreshes it, until the deadline, and publishes, until a signal; returns the summary, with every failure in it and what `statistics` says of the
- * wire at the end. Throws only what kept the run from starting: a held or foreign warehouse, a destination that could not
+ * Holds the warehouse while a run refreshes it, until the deadline, and publishes, until a signal; returns the summary, with
+ * every failure in it and what `statistics` says of the wire at the end. Throws only what kept the run from starting: a held or foreign warehouse, a destination that could not
  * be written or is another warehouse's, an as-of instant in the future, an unknown slice.
  */
 export async function carryOut(
@@ -66,16 +67,16 @@ export async function carryOut(
   await refuseUnwritablePlaces(config);
   const { command, deadlineMs, lockWaitMs } = request;
   const runId = randomUUID();
-  const asOf = request.asOf ?? startedAt;
-  const record = new RunRecord({ runId, command, asOf, startedAt });
+  const planAt = request.asOf ?? startedAt;
+  const record = new RunRecord({ runId, command, planAt, startedAt });
   const deadline = deadlineMs === null ? [] : [AbortSignal.timeout(Math.min(LONGEST_TIMER_MS, deadlineMs))];
   const stop = AbortSignal.any([signal, ...deadline]);
   const warehouse = await openWarehouse(config.warehouse, { mode: 'write', lockWaitMs, emit, signal });
-  const run: Run = { ...from, warehouse, slices, record, runId, asOf, signal: stop };
+  const run: Run = { ...from, warehouse, slices, record, runId, planAt, signal: stop };
   try {
     await refuseCopiesOfOthers(config, warehouse, signal);
     await startRun(warehouse, record.identity);
-    emit({ type: 'run_started', runId, command, asOf: asOf.toISOString() });
+    emit({ type: 'run_started', runId, command, asOf: planAt.toISOString() });
     await recordingFailure(record, stop, refresh(run));
     if (!signal.aborted && stop.aborted) record.fail(deadlineFailure(deadlineMs));
     if (!signal.aborted) await recordingFailure(record, signal, publish({ ...run, signal }));

@@ -70,7 +70,7 @@ function openSource(run: Run, service: Service): Source {
       await columns.discard(answers);
       await spool.discard({ answers });
     },
-    finish: async () => expireArchive(run.asOf, run),
+    finish: async () => expireArchive(run.planAt, run),
     async close() {
       await reader.close();
       spool.clear();

@@ -32,11 +32,11 @@ export async function prepareTargets(run: Run, slices: readonly Slice[], catalog
 
 /** What each slice is to be asked for, by what its tables hold now. */
 export async function planTargets(run: Run, targets: readonly Target[]): Promise<SlicePlan[]> {
-  const { asOf, request, warehouse } = run;
+  const { planAt, request, warehouse } = run;
   const plans: SlicePlan[] = [];
   for (const { slice, metrics } of targets) {
     const ledger = await readSliceLedger(warehouse, slice.name);
-    plans.push(planSlice({ slice, metrics, ledger, asOf, forced: request.forced }));
+    plans.push(planSlice({ slice, metrics, ledger, planAt, forced: request.forced }));
   }
   return plans;
 }
@@ -63,7 +63,7 @@ export async function standingTargets(run: Run, targets: Targets): Promise<Targe
 /** Deletes what `retain` keeps no longer, also of a slice that had failures: what it keeps does not depend on them. */
 export async function letPeriodsGo(run: Run, standing: readonly Target[]): Promise<void> {
   for (const target of standing) {
-    const gone = await letGo(run.warehouse, target, run.asOf);
+    const gone = await letGo(run.warehouse, target, run.planAt);
     if (gone !== null) run.emit({ type: 'periods_let_go', slice: target.slice.name, ...gone });
   }
 }

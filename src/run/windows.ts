@@ -99,7 +99,7 @@ async function loadCurrent(
     warehouse,
     runId,
     target: { ...target, slice: { ...slice, metrics } },
-    asOf: fetchedAt,
+    fetchedAt,
     // Whatever was archived had been accepted, losses too.
     acceptLoss: request.acceptLoss || !source.canAsk,
     columns: source.columns,

@@ -167,7 +167,11 @@ async function runNight(
   const request = { asOf: night, slices: null, lockWaitMs: LOCK_WAIT_MS };
   world.setNow(night);
   if (!isFirst) {
-    await tell({ kind: 'planned', night, plan: await explainPlan(config, { ...request, emit, signal }) });
+    await tell({
+      kind: 'planned',
+      night,
+      plan: await explainPlan(config, { planAt: night, slices: null, lockWaitMs: LOCK_WAIT_MS, emit, signal }),
+    });
   }
   const order = { ...request, command: 'sync', forced: null, acceptLoss: false, deadlineMs: null } as const;
   const summary = await connected(world.service, emit, async (service) =>

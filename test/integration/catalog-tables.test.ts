@@ -223,7 +223,7 @@ describe('a list that filters-data does not answer', () => {
       warehouse,
       config: { slices: [] },
       slices: [],
-      asOf,
+      planAt: asOf,
       runId: 'run',
       emit: (event: RunEvent) => void (event.type === 'warning' && codes.push(`${event.code}: ${event.message}`)),
       signal: new AbortController().signal,

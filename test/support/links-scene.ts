@@ -45,7 +45,7 @@ export async function openLinksScene(
     warehouse,
     service,
     runId: 'run',
-    asOf: new Date(asOf),
+    planAt: new Date(asOf),
     emit,
     signal,
   });
