@@ -119,7 +119,7 @@ export async function check(config: Config | ConfigOptions, options: Circumstanc
 export async function plan(config: Config, options: Circumstances & Chosen = {}): Promise<PlanReport> {
   const { explainPlan } = await import('./run/plan-report.ts');
   const { planAt, emit, signal, lockWaitMs } = circumstancesOf(config, options);
-  return explainPlan(config, { asOf: planAt, slices: options.slices ?? null, lockWaitMs, emit, signal });
+  return explainPlan(config, { planAt, slices: options.slices ?? null, lockWaitMs, emit, signal });
 }
 
 /**
@@ -146,6 +146,7 @@ interface RunOrder {
 }
 
 async function run(config: Config, options: Circumstances & Told, order: RunOrder): Promise<SyncSummary> {
+  const { fromService } = await import('./run/service-source.ts');
   const { sync: carryOut } = await import('./sync.ts');
   const { tellingEnd } = await import('./notify/run-end.ts');
   // What was mistyped is told to who typed it, and to nobody else.
@@ -154,7 +155,7 @@ async function run(config: Config, options: Circumstances & Told, order: RunOrde
   const { metricsFile = null, mode = USUAL_MODE } = options;
   return tellingEnd({ command: order.command, config, emit, metricsFile, mode }, async (emit) =>
     withService(config, planAt, emit, async (service) =>
-      carryOut(config, service, { ...order, asOf, lockWaitMs }, emit, signal),
+      carryOut(config, { ...order, asOf, lockWaitMs }, fromService(service), { emit, signal }),
     ),
   );
 }
@@ -163,11 +164,14 @@ const USUAL_MODE = 0o644;
 
 /** Loads again what the archive holds, without the service, and publishes; resolves as `sync` does. */
 export async function replay(config: Config, options: Circumstances & Chosen = {}): Promise<SyncSummary> {
-  const { replay: carryOut } = await import('./replay.ts');
+  const { fromArchive } = await import('./run/archive-source.ts');
+  const { sync: carryOut } = await import('./sync.ts');
   const { tellingFailures } = await import('./notify/run-end.ts');
   const { asOf, emit, signal, lockWaitMs } = circumstancesOf(config, options);
   const { slices = null } = options;
-  return tellingFailures(emit, async (emit) => carryOut(config, { asOf, slices, lockWaitMs }, emit, signal));
+  const order = { command: 'replay', slices, forced: null, acceptLoss: false, deadlineMs: null } as const;
+  const request = { ...order, asOf, lockWaitMs };
+  return tellingFailures(emit, async (emit) => carryOut(config, request, fromArchive(config), { emit, signal }));
 }
 
 /** What is fresh, what is final, what moved; asks the service nothing. Without a wait it answers from the snapshot at once. */

@@ -12,22 +12,22 @@ import type { Remark } from './finding.ts';
 const MOST_NAMES = 3;
 
 /** Everything odd about the dates of a slice at an instant; `metrics` are the slice's own, in order. */
-export function scheduleRemarks(checked: CheckedSlice, metrics: readonly Metric[], asOf: Date): Remark[] {
+export function scheduleRemarks(checked: CheckedSlice, metrics: readonly Metric[], planAt: Date): Remark[] {
   const { stated } = checked;
   const isSound = (key: string): boolean => stated.isSound([...pathOf(checked), key]);
   return [
-    ...(isSound('date_period') ? periodRemarks(checked, asOf) : []),
+    ...(isSound('date_period') ? periodRemarks(checked, planAt) : []),
     ...(isSound('date_period') && isSound('dimensions') ? datelessRemarks(checked) : []),
     ...(isSound('metrics') ? [...ageRemarks(checked, metrics), ...retainRemarks(checked, metrics)] : []),
   ];
 }
 
 /** A date period that covers nothing yet, unless it will every few days, as `month_start:yesterday` on the first. */
-function periodRemarks(checked: CheckedSlice, asOf: Date): Remark[] {
+function periodRemarks(checked: CheckedSlice, planAt: Date): Remark[] {
   const { datePeriod, utcOffset } = checked.slice;
   const { first } = datePeriod;
-  if (!('day' in first) || resolveDatePeriod(datePeriod, asOf, utcOffset) !== null) return [];
-  const today = dayAt(asOf, utcOffset);
+  if (!('day' in first) || resolveDatePeriod(datePeriod, planAt, utcOffset) !== null) return [];
+  const today = dayAt(planAt, utcOffset);
   const begin = first.day > today ? first.day : beginOf(first.day, datePeriod.last);
   const message = `the date period covers no day before ${begin}, and today is ${today} in ${utcOffset}; nothing is asked for until then`;
   const hint = 'Let it begin earlier, if that is not meant.';

@@ -117,7 +117,7 @@ export async function* extract(queue: Asking[], extraction: Extraction): AsyncGe
 const isAskedWhole = ({ window, whole }: Asking): boolean => whole === null && isComparable(window);
 
 /** The waiting answers of the slice that waited longest, at most a batch; the others stay. */
-function takeOfOneSlice(waiting: Spooled[]): Spooled[] {
+export function takeOfOneSlice(waiting: Spooled[]): Spooled[] {
   const name = waiting[0]?.window.slice.name;
   const taken: Spooled[] = [];
   let bytes = 0;

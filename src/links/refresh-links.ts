@@ -20,12 +20,13 @@ import { readLiveSlices } from './live-slices.ts';
 import { replaceApp, type Replaced } from './replace-app.ts';
 import { clearStaged, StagedLinks } from './staged-links.ts';
 
-export interface LinksRun {
+/** What a refresh of partners or links works with. */
+export interface Refreshing {
   readonly warehouse: Warehouse;
   readonly service: Service;
   readonly runId: string;
   /** Dates what changed. */
-  readonly asOf: Date;
+  readonly planAt: Date;
   readonly emit: Emit;
   readonly signal: AbortSignal;
 }
@@ -57,8 +58,8 @@ const unknownApp: ReadonlySet<FailureCode> = new Set<FailureCode>([
  * credentials are refused, the database fails or the run is stopped; apps that were complete by then are kept. Nothing
  * else may use the warehouse meanwhile.
  */
-export async function refreshLinks(run: LinksRun, links: Links): Promise<RefreshedLinks> {
-  const { apps, left } = await chooseApps(run.warehouse, links, run.asOf);
+export async function refreshLinks(run: Refreshing, links: Links): Promise<RefreshedLinks> {
+  const { apps, left } = await chooseApps(run.warehouse, links, run.planAt);
   // What a killed run staged.
   await run.warehouse.run('delete from ripen.staged_links');
   const turn = takeTurns();
@@ -86,7 +87,7 @@ export async function refreshLinks(run: LinksRun, links: Links): Promise<Refresh
   return { rows: total?.rows ?? 0, removed, failures };
 }
 
-async function refreshApp(run: LinksRun, appToken: string, maxLevel: number, turn: Turn): Promise<Replaced> {
+async function refreshApp(run: Refreshing, appToken: string, maxLevel: number, turn: Turn): Promise<Replaced> {
   for (let crawls = 1; ; crawls += 1) {
     try {
       return await crawlAndReplace(run, appToken, maxLevel, turn);
@@ -97,8 +98,8 @@ async function refreshApp(run: LinksRun, appToken: string, maxLevel: number, tur
   }
 }
 
-async function crawlAndReplace(run: LinksRun, appToken: string, maxLevel: number, turn: Turn): Promise<Replaced> {
-  const { warehouse, service, runId, asOf, signal } = run;
+async function crawlAndReplace(run: Refreshing, appToken: string, maxLevel: number, turn: Turn): Promise<Replaced> {
+  const { warehouse, service, runId, planAt, signal } = run;
   const staged = new StagedLinks(warehouse, turn, appToken);
   await turn(() => clearStaged(warehouse, appToken));
   const requests = await crawlApp({
@@ -107,13 +108,13 @@ async function crawlAndReplace(run: LinksRun, appToken: string, maxLevel: number
     keep: (parent, listed) => staged.add(parent, listed),
   });
   await staged.flush();
-  const replaced = await turn(() => replaceApp(warehouse, appToken, asOf, { maxLevel, requests, runId }));
+  const replaced = await turn(() => replaceApp(warehouse, appToken, planAt, { maxLevel, requests, runId }));
   run.emit({ type: 'links_loaded', app: appToken, rows: replaced.links, requests });
   return replaced;
 }
 
 /** What an app's failure is to the run: null when only loaded rows name the app and the service does not know it. */
-async function judged(run: LinksRun, app: ChosenApp, failure: Failure, turn: Turn): Promise<Failure | null> {
+async function judged(run: Refreshing, app: ChosenApp, failure: Failure, turn: Turn): Promise<Failure | null> {
   if (endsAll.has(failure.code)) throw failure;
   await turn(() => clearStaged(run.warehouse, app.token));
   const message = `The links of the app ${app.token} stayed as they were: ${failure.message}`;
@@ -129,7 +130,7 @@ async function judged(run: LinksRun, app: ChosenApp, failure: Failure, turn: Tur
   });
 }
 
-async function warn({ warehouse, runId, emit }: LinksRun, code: string, message: string): Promise<void> {
+async function warn({ warehouse, runId, emit }: Refreshing, code: string, message: string): Promise<void> {
   await recordWarning(warehouse, { runId, slice: null, days: null, code, message });
   emit({ type: 'warning', code, slice: null, window: null, message });
 }
@@ -153,8 +154,8 @@ const APP_TOKEN = /^[A-Za-z0-9]{10,12}$/;
 const appRow = z.object({ app_token: z.string() }).transform((row) => row.app_token);
 
 /** The apps to crawl: without those whose complete crawl of this instant, or of a later one, is stored already. */
-async function chooseApps(warehouse: Warehouse, links: Links, asOf: Date): Promise<ChosenApps> {
-  const done = await warehouse.rows(statement('links/crawled_apps'), [timestamp(asOf), links.maxLevel], appRow);
+async function chooseApps(warehouse: Warehouse, links: Links, planAt: Date): Promise<ChosenApps> {
+  const done = await warehouse.rows(statement('links/crawled_apps'), [timestamp(planAt), links.maxLevel], appRow);
   const isDue = ({ token }: ChosenApp): boolean => !done.includes(token);
   if (links.apps !== 'all') {
     const tokens = [...new Set(links.apps)].toSorted();

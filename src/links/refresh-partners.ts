@@ -6,29 +6,19 @@
 
 import * as z from 'zod';
 
-import type { Emit } from '../events.ts';
 import type { Partner } from '../model/link.ts';
-import type { Service } from '../service/service.ts';
 import { count, instant, timestamp } from '../warehouse/shapes.ts';
 import { statement } from '../warehouse/statements.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
+import type { Refreshing } from './refresh-links.ts';
 import { namesPartners, readLiveSlices, rowIdSql, type LiveSlice } from './live-slices.ts';
 import { storable } from '../warehouse/storable.ts';
-
-export interface PartnersRun {
-  readonly warehouse: Warehouse;
-  readonly service: Service;
-  /** Dates what changed. */
-  readonly asOf: Date;
-  readonly emit: Emit;
-  readonly signal: AbortSignal;
-}
 
 /**
  * Replaces the partners by the service's list; those it lacks stay as not listed until `completePartners` has judged
  * whether rows carry them. Returns how many there are. Throws what the service throws, and then nothing has changed.
  */
-export async function refreshPartners(run: PartnersRun): Promise<{ readonly rows: number }> {
+export async function refreshPartners(run: Omit<Refreshing, 'runId'>): Promise<{ readonly rows: number }> {
   const listed = new Map<string, Partner>();
   for await (const page of run.service.partners(run.signal)) {
     for (const partner of page) listed.set(partner.id, partner);
@@ -53,8 +43,8 @@ export async function refreshPartners(run: PartnersRun): Promise<{ readonly rows
  */
 export async function completePartners({
   warehouse,
-  asOf,
-}: Pick<PartnersRun, 'warehouse' | 'asOf'>): Promise<{ readonly rows: number }> {
+  planAt,
+}: Pick<Refreshing, 'warehouse' | 'planAt'>): Promise<{ readonly rows: number }> {
   const slices = (await readLiveSlices(warehouse)).filter((slice) => namesPartners(slice));
   const seen = new Map(
     (await warehouse.rows(statement('links/seen_loads'), [], seenRow)).map((row) => [row.slice, row.load_id]),
@@ -62,7 +52,7 @@ export async function completePartners({
   const isNew = ({ slice }: LiveSlice): string => `s."_load_id" > ${seen.get(slice) ?? 0}`;
   const [stored] = await warehouse.rows(storedPartners(slices, isNew), [], storedRow);
   if (stored?.carried === false && stored.unlisted === 0) return { rows: stored.rows };
-  const rows = await replacePartners({ warehouse, asOf }, async () => {
+  const rows = await replacePartners({ warehouse, planAt }, async () => {
     await warehouse.run(statement('links/stage_listed_partners'));
     if (slices.length === 0) return;
     await warehouse.run(stageCarried(slices, isNew));
@@ -90,13 +80,13 @@ from main.partners`;
 const seenRow = z.object({ slice: z.string(), load_id: count });
 
 async function replacePartners(
-  { warehouse, asOf }: Pick<PartnersRun, 'warehouse' | 'asOf'>,
+  { warehouse, planAt }: Pick<Refreshing, 'warehouse' | 'planAt'>,
   stage: () => Promise<void>,
 ): Promise<number> {
   return warehouse.transact(async () => {
     await warehouse.run('delete from ripen.staged_partners');
     await stage();
-    const at = timestamp(await changeInstant(warehouse, asOf));
+    const at = timestamp(await changeInstant(warehouse, planAt));
     await warehouse.run(statement('links/close_partner_versions'), [at]);
     await warehouse.run(statement('links/drop_empty_partner_versions'));
     await warehouse.run(statement('links/open_partner_versions'), [at]);
@@ -109,11 +99,11 @@ async function replacePartners(
 }
 
 /** The as-of instant, or that of a newer change: a repeated run of an older night must not turn the history around. */
-async function changeInstant(warehouse: Warehouse, asOf: Date): Promise<Date> {
+async function changeInstant(warehouse: Warehouse, planAt: Date): Promise<Date> {
   const shape = z.object({ changed_at: instant.nullable() });
   const [newest] = await warehouse.rows(statement('links/partners_changed_at'), [], shape);
-  const changedAt = newest?.changed_at ?? asOf;
-  return changedAt > asOf ? changedAt : asOf;
+  const changedAt = newest?.changed_at ?? planAt;
+  return changedAt > planAt ? changedAt : planAt;
 }
 
 /**

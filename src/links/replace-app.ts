@@ -31,13 +31,13 @@ const countsRow = z.object({ listed: count, reached: count, before: count, remov
 export async function replaceApp(
   warehouse: Warehouse,
   appToken: string,
-  asOf: Date,
+  planAt: Date,
   crawl: CompleteCrawl | null,
 ): Promise<Replaced> {
   return warehouse.transact(async () => {
     await warehouse.run('delete from ripen.staged_tree where app_token = $1', [appToken]);
     await warehouse.run(statement('links/stage_tree'), [appToken]);
-    const [counts] = await warehouse.rows(statement('links/tree_counts'), [appToken, timestamp(asOf)], countsRow);
+    const [counts] = await warehouse.rows(statement('links/tree_counts'), [appToken, timestamp(planAt)], countsRow);
     if (counts === undefined || counts.reached !== counts.listed) throw torn(appToken, counts);
     const at = timestamp(counts.changed_at);
     await warehouse.run(statement('links/close_link_versions'), [appToken, at]);
@@ -47,7 +47,7 @@ export async function replaceApp(
     await warehouse.run(statement('links/insert_links'), [appToken]);
     if (crawl !== null) {
       const { maxLevel, requests, runId } = crawl;
-      const recorded = [appToken, timestamp(asOf), maxLevel, counts.removed, requests, runId];
+      const recorded = [appToken, timestamp(planAt), maxLevel, counts.removed, requests, runId];
       await warehouse.run(statement('links/record_crawl'), recorded);
     }
     await clearStaged(warehouse, appToken);

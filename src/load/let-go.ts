@@ -25,10 +25,10 @@ export interface LetGo {
 export async function letGo(
   warehouse: Warehouse,
   { slice, fingerprint, table }: Target,
-  asOf: Date,
+  planAt: Date,
 ): Promise<LetGo | null> {
   const ledger = await readSliceLedger(warehouse, slice.name);
-  const before = firstKeptDay(slice, asOf, weekStartOf(ledger, fingerprintOf(slice)));
+  const before = firstKeptDay(slice, planAt, weekStartOf(ledger, fingerprintOf(slice)));
   if (before === null) return null;
   const held = [ledger.live, ledger.building].find((known) => known?.fingerprint === fingerprint);
   const old = [...(held?.periods.values() ?? [])].map(({ bucket }) => bucket.start).filter((start) => start < before);

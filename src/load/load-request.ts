@@ -10,7 +10,7 @@ export interface LoadRequest {
   readonly target: Target;
   readonly runId: string;
   /** Stands for the fetch instant in every finality decision; null: the instant each window was asked for. */
-  readonly asOf: Date | null;
+  readonly fetchedAt: Date | null;
   /** Replaces settled periods also when most of their rows are gone. */
   readonly acceptLoss: boolean;
   /** Answers in the usual form, read already; null leaves all of them to SQL, which stores the same. */

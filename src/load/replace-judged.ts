@@ -38,7 +38,7 @@ export async function replaceJudged(judged: readonly Judged[], staged: Staged, r
   for (const each of judged) {
     const { spooled } = each.sound;
     const { window } = spooled;
-    const fetchedAt = request.asOf ?? spooled.requestedAt;
+    const fetchedAt = request.fetchedAt ?? spooled.requestedAt;
     const known: ReadonlyMap<Day, Known> = knownOf(window);
     const counts = { come: cameIn(window, each.found), known };
     const shares = sharesOf(window, counts, { fetchedAt, acceptLoss });

@@ -21,18 +21,18 @@ type Covering = Pick<Slice, 'datePeriod' | 'grain' | 'retainDays' | 'utcOffset'>
 export function coverageOf(
   slice: Covering,
   held: readonly Pick<LoadedPeriod, 'asked'>[],
-  asOf: Date,
+  planAt: Date,
   weekStartsOn: WeekStart,
 ): DayInterval | null {
-  const stated = resolveDatePeriod(slice.datePeriod, asOf, slice.utcOffset, weekStartsOn);
+  const stated = resolveDatePeriod(slice.datePeriod, planAt, slice.utcOffset, weekStartsOn);
   if (slice.grain === null) return stated ?? held[0]?.asked ?? null;
   const intervals = [...(stated === null ? [] : [stated]), ...held.map(({ asked }) => asked)];
   const [first, ...others] = intervals;
   if (first === undefined) return null;
-  const tomorrow = addDays(dayAt(asOf, slice.utcOffset), 1);
+  const tomorrow = addDays(dayAt(planAt, slice.utcOffset), 1);
   let { start, end } = first;
   // A rolling start that has passed a fixed end leaves the days before that end wanted.
-  const statedEnd = datePeriodEnd(slice.datePeriod, asOf, slice.utcOffset, weekStartsOn);
+  const statedEnd = datePeriodEnd(slice.datePeriod, planAt, slice.utcOffset, weekStartsOn);
   const { first: from, last } = slice.datePeriod;
   if (!('day' in from) && 'day' in last && statedEnd > end) end = statedEnd;
   for (const other of others) {
@@ -40,7 +40,7 @@ export function coverageOf(
     if (other.end > end) end = other.end;
   }
   if (end > tomorrow) end = tomorrow;
-  const kept = firstKeptDay(slice, asOf, weekStartsOn);
+  const kept = firstKeptDay(slice, planAt, weekStartsOn);
   if (kept !== null && kept > start) start = kept;
   return start < end ? { start, end } : null;
 }
@@ -48,20 +48,20 @@ export function coverageOf(
 /** The first day of the oldest bucket that a slice keeps at an instant; null when it keeps all. */
 export function firstKeptDay(
   { grain, retainDays, utcOffset }: Covering,
-  asOf: Date,
+  planAt: Date,
   weekStartsOn: WeekStart,
 ): DayInterval['start'] | null {
   if (retainDays === null || grain === null) return null;
-  return bucketOf(daysEarlier(dayAt(asOf, utcOffset), retainDays), bucketFor(grain), weekStartsOn).start;
+  return bucketOf(daysEarlier(dayAt(planAt, utcOffset), retainDays), bucketFor(grain), weekStartsOn).start;
 }
 
 /** The periods of the coverage, in order; empty for none. */
 export function coveredPeriods(
   slice: Covering,
   held: readonly Pick<LoadedPeriod, 'asked'>[],
-  asOf: Date,
+  planAt: Date,
   weekStartsOn: WeekStart,
 ): Period[] {
-  const days = coverageOf(slice, held, asOf, weekStartsOn);
+  const days = coverageOf(slice, held, planAt, weekStartsOn);
   return days === null ? [] : periodsOf(days, slice.grain, weekStartsOn);
 }

@@ -83,22 +83,22 @@ export function dueReason(
   loaded: LoadedPeriod,
   metrics: readonly Metric[],
   slice: Settling,
-  asOf: Date,
+  planAt: Date,
 ): DueReason | null {
   const { fetchedAt } = loaded;
-  if (fetchedAt > asOf || wouldLoseDays(period, loaded)) return null;
+  if (fetchedAt > planAt || wouldLoseDays(period, loaded)) return null;
   if (metrics.some((metric) => !loaded.metrics.includes(metric.id))) return 'metric added';
-  if (fetchedAt >= asOf) return null;
+  if (fetchedAt >= planAt) return null;
   if (fetchedAt < endOf(period, slice.utcOffset)) return 'open';
   if (lacksDays(period, loaded) || loaded.rejected > 0) return 'missing';
   if (loaded.verdict === 'unproven') return 'unproven';
   if (isDoubtfullyEmpty(loaded)) return 'empty';
   const settling = metrics.map((metric) => ({ metric, at: settlingAt(period, metric, slice) }));
   if (settling.every(({ at }) => at <= fetchedAt)) return null;
-  const settled = settling.filter(({ at }) => fetchedAt < at && at <= asOf);
+  const settled = settling.filter(({ at }) => fetchedAt < at && at <= planAt);
   if (settled.some(({ metric }) => metric.horizonMs !== null)) return 'became final';
   if (settled.length > 0 || slice.refresh === 'nightly') return 'maturing';
-  const [before, now] = [ageOf(period, fetchedAt, slice.utcOffset), ageOf(period, asOf, slice.utcOffset)];
+  const [before, now] = [ageOf(period, fetchedAt, slice.utcOffset), ageOf(period, planAt, slice.utcOffset)];
   return ages(slice).some((age) => before < age && age <= now) ? 'maturing' : null;
 }
 

@@ -51,18 +51,18 @@ export const DEFAULT_WEEK_START: WeekStart = 1;
  */
 export function resolveDatePeriod(
   period: DatePeriod,
-  asOf: Date,
+  planAt: Date,
   offset: UtcOffset,
   weekStartsOn: WeekStart = DEFAULT_WEEK_START,
 ): DayInterval | null {
-  const start = resolveBound(period.first, dayAt(asOf, offset), weekStartsOn);
-  const end = datePeriodEnd(period, asOf, offset, weekStartsOn);
+  const start = resolveBound(period.first, dayAt(planAt, offset), weekStartsOn);
+  const end = datePeriodEnd(period, planAt, offset, weekStartsOn);
   return start < end ? { start, end } : null;
 }
 
 /** The day after the last that a date period covers at an instant, also where a rolling start has passed its end. */
-export function datePeriodEnd({ last }: DatePeriod, asOf: Date, offset: UtcOffset, weekStartsOn: WeekStart): Day {
-  const today = dayAt(asOf, offset);
+export function datePeriodEnd({ last }: DatePeriod, planAt: Date, offset: UtcOffset, weekStartsOn: WeekStart): Day {
+  const today = dayAt(planAt, offset);
   return addDays(earliest(resolveBound(last, today, weekStartsOn), today, LAST_DAY), 1);
 }
 

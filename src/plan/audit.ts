@@ -28,7 +28,7 @@ interface Candidate {
 export const SEED_PREFIX = 'ripen audit ';
 
 /** The night a draw belongs to: the day in UTC, so that a plan, or a run after a killed one, draws what the sync draws. */
-export const nightOf = (asOf: Date): Day => dayAt(asOf, UTC);
+export const nightOf = (planAt: Date): Day => dayAt(planAt, UTC);
 
 /** How many windows a night may ask for again, and how many of them earlier runs of it did. */
 export interface Draws {
@@ -42,11 +42,11 @@ export interface Draws {
  * its older neighbours, a week at most. Nothing that is asked for anyway, or was on the same day, as that says nothing new,
  * nothing that is let go, and nothing of a table that is being built.
  */
-export function withAudits(all: readonly Audited[], { windows, done }: Draws, asOf: Date): SlicePlan[] {
+export function withAudits(all: readonly Audited[], { windows, done }: Draws, planAt: Date): SlicePlan[] {
   const drawn: Window[] = [];
   for (let draw = done; draw < windows; draw += 1) {
-    const candidates = all.flatMap((of) => candidatesOf(of, asOf, drawn));
-    const found = drawnFrom(candidates, fractionOf(`${SEED_PREFIX}${nightOf(asOf)} ${draw}`));
+    const candidates = all.flatMap((of) => candidatesOf(of, planAt, drawn));
+    const found = drawnFrom(candidates, fractionOf(`${SEED_PREFIX}${nightOf(planAt)} ${draw}`));
     if (found !== null) drawn.push(windowAround(found, candidates));
   }
   return all.map(({ plan }) => {
@@ -56,7 +56,7 @@ export function withAudits(all: readonly Audited[], { windows, done }: Draws, as
   });
 }
 
-function candidatesOf(of: Audited, asOf: Date, drawn: readonly Window[]): Candidate[] {
+function candidatesOf(of: Audited, planAt: Date, drawn: readonly Window[]): Candidate[] {
   const { plan, metrics } = of;
   const { slice, table, windows } = plan;
   if (slice.grain === null || table?.state !== 'live') return [];
@@ -67,7 +67,7 @@ function candidatesOf(of: Audited, asOf: Date, drawn: readonly Window[]): Candid
       ({ replaced }) => replaced.start < period.bucket.end && period.bucket.start < replaced.end,
     );
     if (held === undefined || isAsked || !isWhole(period) || !isWhole(held)) return [];
-    const age = ageOf(period, asOf, slice.utcOffset);
+    const age = ageOf(period, planAt, slice.utcOffset);
     if (ageOf(period, held.fetchedAt, slice.utcOffset) >= age) return [];
     const final = metrics.filter((metric) => metric.additive && isFinal(period, metric, slice, held)).length;
     const weight = (held.rows * final) / Math.max(1, age);

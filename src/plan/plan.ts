@@ -42,21 +42,21 @@ export interface PlanRequest {
   readonly slice: Slice;
   readonly metrics: readonly Metric[];
   readonly ledger: SliceLedger;
-  readonly asOf: Date;
+  readonly planAt: Date;
   /** Plans exactly the periods that touch these days, whatever their state. */
   readonly forced: DayInterval | null;
 }
 
 /** The windows a run asks for, for one slice. */
 export function planSlice(request: PlanRequest): SlicePlan {
-  const { slice, ledger, asOf, forced } = request;
+  const { slice, ledger, planAt, forced } = request;
   const meaning = fingerprintOf(slice);
   const table = tableOf(ledger, meaning);
   const fingerprint = table?.fingerprint ?? meaning;
   const weekStartsOn = weekStartOf(ledger, meaning);
   const held = heldPeriods(ledger, meaning);
-  const periods = coveredPeriods(slice, held, asOf, weekStartsOn);
-  const newer = held.filter(({ fetchedAt }) => fetchedAt > asOf);
+  const periods = coveredPeriods(slice, held, planAt, weekStartsOn);
+  const newer = held.filter(({ fetchedAt }) => fetchedAt > planAt);
   const wanted = forced === null ? periods : forcedPeriods(forced, periods, { slice, weekStartsOn, table });
   const due = wanted.flatMap((period): DuePeriod[] => {
     if (isHeldNewer(period, newer, slice)) return [];
@@ -122,7 +122,7 @@ function reasonFor(period: Period, request: PlanRequest, table: SliceTable | nul
   const loaded = table?.periods.get(period.bucket.start);
   // The bucket of a slice without a date dimension is its date period, which may have grown since.
   if (loaded?.bucket.end === period.bucket.end) {
-    return dueReason(period, loaded, request.metrics, request.slice, request.asOf);
+    return dueReason(period, loaded, request.metrics, request.slice, request.planAt);
   }
   if (request.ledger.live !== null && table?.state !== 'live') return 'meaning changed';
   return isBehindNewest(period, table) ? 'missing' : 'new';

@@ -5,7 +5,6 @@
  * a configured archive everything here does nothing.
  */
 
-import type { Config } from '../config/config.ts';
 import { asFailure } from '../errors.ts';
 import { catalogSeenAt, readCatalog } from '../load/catalog-tables.ts';
 import type { LoadResult } from '../load/load-result.ts';
@@ -13,14 +12,11 @@ import type { DuePeriod, Window } from '../model/window.ts';
 import { keepWindow, removeEntriesBefore } from '../spool/archive.ts';
 import { keepCatalog } from '../spool/archive-catalog.ts';
 import type { Spooled } from '../spool/spool.ts';
-import { warn, type Outcomes } from './outcome.ts';
-
-export interface ArchivingRun extends Pick<Outcomes, 'warehouse' | 'runId' | 'emit'> {
-  readonly config: Pick<Config, 'archiveMs'>;
-}
+import { warn } from './outcome.ts';
+import type { Run } from './run.ts';
 
 /** Keeps the catalog that the run's answers are typed by. */
-export async function archiveCatalog(run: ArchivingRun): Promise<void> {
+export async function archiveCatalog(run: Run): Promise<void> {
   const { config, warehouse } = run;
   if (config.archiveMs === null) return;
   const seenAt = await catalogSeenAt(warehouse);
@@ -33,9 +29,9 @@ export async function archiveCatalog(run: ArchivingRun): Promise<void> {
 export async function archiveLoaded(
   batch: readonly Spooled[],
   results: readonly LoadResult[],
-  run: ArchivingRun & { readonly asOf: Date | null },
+  run: Run,
 ): Promise<void> {
-  const { config, warehouse, asOf } = run;
+  const { config, warehouse, request } = run;
   if (config.archiveMs === null) return;
   const loaded = new Set(results.flatMap((result) => (result.kind === 'loaded' ? periodsIn(result.window) : [])));
   for (const whole of batch) {
@@ -44,12 +40,12 @@ export async function archiveLoaded(
     if (periods.length === 0) continue;
     const spooled = { ...whole, window: { ...whole.window, periods } };
     const what = 'The answer was loaded, but not archived';
-    await orWarn(what, spooled.window, run, async () => keepWindow(warehouse.path, spooled, asOf));
+    await orWarn(what, spooled.window, run, async () => keepWindow(warehouse.path, spooled, request.asOf));
   }
 }
 
 /** Removes what was asked for longer before an instant than the archive reaches back. */
-export async function expireArchive(at: Date, run: ArchivingRun): Promise<void> {
+export async function expireArchive(at: Date, run: Run): Promise<void> {
   const { config, warehouse } = run;
   if (config.archiveMs === null) return;
   const before = new Date(at.getTime() - config.archiveMs);
@@ -60,7 +56,7 @@ export async function expireArchive(at: Date, run: ArchivingRun): Promise<void> 
 
 const periodsIn = ({ periods }: Window): readonly DuePeriod[] => periods;
 
-async function orWarn(what: string, window: Window | null, run: ArchivingRun, act: () => Promise<void>): Promise<void> {
+async function orWarn(what: string, window: Window | null, run: Run, act: () => Promise<void>): Promise<void> {
   try {
     await act();
   } catch (error) {

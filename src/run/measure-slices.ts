@@ -6,10 +6,10 @@ import { refreshInsight } from '../insight/insight.ts';
 import type { Target } from '../load/target.ts';
 import { nightOf, SEED_PREFIX, withAudits, type Audited } from '../plan/audit.ts';
 import type { SlicePlan } from '../plan/plan.ts';
-import type { Run, SyncRequest } from './run.ts';
+import type { Run } from './run.ts';
 import { count } from '../warehouse/shapes.ts';
 import { statement } from '../warehouse/statements.ts';
-import { warn, type Outcomes } from './outcome.ts';
+import { warn } from './outcome.ts';
 
 const unmeasuredRow = z.object({ unmeasured: z.boolean() });
 
@@ -27,12 +27,15 @@ export async function measureSlices(
 
 /** The plans of a nightly sync with its audits; those of a backfill as they are. */
 export async function withNightlyAudits(
-  run: Pick<Run, 'config' | 'asOf' | 'warehouse'> & { readonly request: SyncRequest },
-  targets: ReadonlyMap<string, Target>,
+  run: Run,
+  targets: readonly Target[],
   plans: readonly SlicePlan[],
 ): Promise<readonly SlicePlan[]> {
   if (run.request.forced !== null) return plans;
-  const audited = plans.map((plan) => ({ plan, metrics: targets.get(plan.slice.name)?.metrics ?? [] }));
+  const audited = plans.map((plan) => ({
+    plan,
+    metrics: targets.find(({ slice }) => slice === plan.slice)?.metrics ?? [],
+  }));
   return auditedPlans(run, audited);
 }
 
@@ -40,11 +43,11 @@ const windowsRow = z.object({ windows: count });
 
 /** The plans with the audits that the night's earlier runs, killed ones too, have left to do. */
 export async function auditedPlans(
-  { config, warehouse, asOf }: Pick<Run, 'config' | 'asOf' | 'warehouse'>,
+  { config, warehouse, planAt }: Pick<Run, 'config' | 'planAt' | 'warehouse'>,
   plans: readonly Audited[],
 ): Promise<SlicePlan[]> {
-  const [done] = await warehouse.rows(statement('insight/audits_of_night'), [nightOf(asOf)], windowsRow);
-  return withAudits(plans, { windows: config.audit, done: done?.windows ?? 0 }, asOf);
+  const [done] = await warehouse.rows(statement('insight/audits_of_night'), [nightOf(planAt)], windowsRow);
+  return withAudits(plans, { windows: config.audit, done: done?.windows ?? 0 }, planAt);
 }
 
 const changedRow = z.object({
@@ -59,7 +62,7 @@ const changedRow = z.object({
  * Records what audits found, and warns of final totals that changed, whatever request found them: of this run, and of runs
  * that were killed before they could.
  */
-export async function recordFinality(run: Outcomes): Promise<void> {
+export async function recordFinality(run: Run): Promise<void> {
   await run.warehouse.run(statement('insight/record_audits'), [SEED_PREFIX]);
   const changed = await run.warehouse.rows(statement('insight/changed_after_final'), [run.runId], changedRow);
   for (const { slice, metric, periods, horizon_days: horizon, settled_days: settled } of changed) {

@@ -9,7 +9,8 @@ import type { LoadResult } from '../load/load-result.ts';
 import { rememberAdditivity } from '../load/remembered.ts';
 import type { Target } from '../load/target.ts';
 import type { Window } from '../model/window.ts';
-import { warn, type Outcomes } from './outcome.ts';
+import { warn } from './outcome.ts';
+import type { Run } from './run.ts';
 
 /** The metrics that are all that speaks against an answer and are only assumed to add up; empty where more speaks. */
 export function suspectedBy(result: LoadResult): readonly string[] {
@@ -36,11 +37,11 @@ export async function stopSumming(
   metrics: readonly string[],
   target: Target,
   { window, requestedAt }: { readonly window: Window; readonly requestedAt: Date },
-  outcomes: Outcomes,
+  run: Run,
 ): Promise<Target> {
   for (const metric of metrics) {
     const message = `The rows' ${metric} did not add up to the service's total, and smaller questions brought no more rows: it is not additive here, and no longer summed.`;
-    await warn({ code: 'NOT_ADDITIVE', message }, window, outcomes);
+    await warn({ code: 'NOT_ADDITIVE', message }, window, run);
   }
-  return rememberAdditivity(outcomes.warehouse, target, { notAdditive: metrics, addsUp: [] }, requestedAt);
+  return rememberAdditivity(run.warehouse, target, { notAdditive: metrics, addsUp: [] }, requestedAt);
 }

@@ -1,36 +1,26 @@
 /** What becomes of a run's windows: planned, loaded or failed; counted in the run, recorded in the ledger, and told. */
 
 import { asFailure, Failure } from '../errors.ts';
-import type { Emit } from '../events.ts';
 import { load } from '../load/load.ts';
 import type { Loaded, LoadRequest } from '../load/load-request.ts';
 import type { LoadResult, LoadWarning } from '../load/load-result.ts';
 import { labelOf, type Window } from '../model/window.ts';
 import type { SlicePlan } from '../plan/plan.ts';
-import type { RunRecord } from './record.ts';
+import type { Run } from './run.ts';
 import type { Spooled } from '../spool/spool.ts';
 import { learnParts } from '../warehouse/ledger.ts';
 import { recordWarning } from '../warehouse/runs.ts';
-import type { Warehouse } from '../warehouse/warehouse.ts';
-
-/** Where outcomes are written down. */
-export interface Outcomes {
-  readonly warehouse: Warehouse;
-  readonly runId: string;
-  readonly record: RunRecord;
-  readonly emit: Emit;
-}
 
 type LoadedWindow = Extract<LoadResult, { readonly kind: 'loaded' }>;
 
 /** Counts and tells the windows a slice is to get, and what is left as it is because a later fetch brought it. */
-export async function recordPlan(plan: SlicePlan, outcomes: Outcomes): Promise<void> {
-  const { record, emit } = outcomes;
+export async function recordPlan(plan: SlicePlan, run: Run): Promise<void> {
+  const { record, emit } = run;
   record.plan(plan);
   const periods = plan.windows.reduce((sum, window) => sum + window.periods.length, 0);
   if (plan.heldNewer > 0) {
     const message = `${plan.heldNewer} periods are held from a fetch after the as-of instant, and were left as they are.`;
-    await warn({ code: 'AS_OF_OLDER', message }, plan.slice.name, outcomes);
+    await warn({ code: 'AS_OF_OLDER', message }, plan.slice.name, run);
   }
   emit({ type: 'slice_planned', slice: plan.slice.name, windows: plan.windows.length, periods });
 }
@@ -80,20 +70,20 @@ function tooLarge({ window, answers }: Spooled): LoadResult {
 }
 
 /** Counts and tells a window that became visible, and remembers the parts it had to be asked for in. */
-export async function recordLoaded(result: LoadedWindow, outcomes: Outcomes): Promise<void> {
+export async function recordLoaded(result: LoadedWindow, run: Run): Promise<void> {
   const { window, rows, restatedPeriods, warnings } = result;
   const { name } = window.slice;
-  outcomes.record.load(window.slice, result);
-  if (window.parts.length > 1) await learnParts(outcomes.warehouse, name, window.fingerprint, window.parts);
-  outcomes.emit({ type: 'window_loaded', slice: name, window: labelOf(window), rows, restatedPeriods });
-  for (const warning of warnings) await warn(warning, window, outcomes);
+  run.record.load(window.slice, result);
+  if (window.parts.length > 1) await learnParts(run.warehouse, name, window.fingerprint, window.parts);
+  run.emit({ type: 'window_loaded', slice: name, window: labelOf(window), rows, restatedPeriods });
+  for (const warning of warnings) await warn(warning, window, run);
 }
 
 /** Counts and tells a failure of a window, or of something else about a slice, which is then named. */
 export function recordFailed(
   failure: Failure,
   about: Window | string,
-  { record, emit }: Pick<Outcomes, 'record' | 'emit'>,
+  { record, emit }: Pick<Run, 'record' | 'emit'>,
 ): void {
   const { code, message, hint } = failure;
   record.fail(failure, typeof about === 'string' ? { slice: about } : { window: about });
@@ -104,7 +94,7 @@ export function recordFailed(
 export async function warn(
   { code, message }: LoadWarning,
   about: Window | string | null,
-  { warehouse, runId, emit }: Pick<Outcomes, 'warehouse' | 'runId' | 'emit'>,
+  { warehouse, runId, emit }: Pick<Run, 'warehouse' | 'runId' | 'emit'>,
 ): Promise<void> {
   const names = namesOf(about);
   const days = about === null || typeof about === 'string' ? null : about.asked;

@@ -58,7 +58,7 @@ export interface PlanReport {
 }
 
 export interface PlanRequest {
-  readonly asOf: Date;
+  readonly planAt: Date;
   readonly slices: readonly string[] | null;
   readonly lockWaitMs: number;
   readonly emit: Emit;
@@ -73,7 +73,7 @@ export async function explainPlan(config: Config, request: PlanRequest): Promise
   const rowsExpected = sumOf(planned.map((slice) => slice.rows_expected ?? 0));
   const refetchAllRows = sumOf(planned.map((slice) => slice.refetch_all_rows ?? 0));
   return {
-    as_of: request.asOf.toISOString(),
+    as_of: request.planAt.toISOString(),
     slices: planned,
     requests: sumOf(planned.map((slice) => slice.requests)),
     rows_expected: rowsExpected,
@@ -93,12 +93,12 @@ async function planFrom(config: Config, slices: readonly Slice[], request: PlanR
       const ledger = warehouse === null ? emptyLedger : await readSliceLedger(warehouse, slice.name);
       const remembered = warehouse === null ? nothingRemembered : await readRemembered(warehouse, slice.name);
       const metrics = metricsOf(slice, catalog, remembered);
-      planned.push({ plan: planSlice({ slice, metrics, ledger, asOf: request.asOf, forced: null }), metrics });
+      planned.push({ plan: planSlice({ slice, metrics, ledger, planAt: request.planAt, forced: null }), metrics });
     }
     const audited =
       warehouse === null
         ? planned.map(({ plan }) => plan)
-        : await auditedPlans({ config, warehouse, asOf: request.asOf }, planned);
+        : await auditedPlans({ config, warehouse, planAt: request.planAt }, planned);
     return audited.flatMap((plan, at) => [{ ...plan, unfinal: unfinalPeriods(plan, planned[at]?.metrics ?? []) }]);
   } finally {
     await warehouse?.close();

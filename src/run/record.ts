@@ -24,7 +24,7 @@ interface SliceCounts {
 export interface RunIdentity {
   readonly runId: string;
   readonly command: string;
-  readonly asOf: Date;
+  readonly planAt: Date;
   readonly startedAt: Date;
 }
 
@@ -96,6 +96,11 @@ export class RunRecord {
     this.#interrupted = true;
   }
 
+  /** Whether any window was loaded. */
+  get hasLoaded(): boolean {
+    return [...this.#slices.values()].some(({ loaded }) => loaded > 0);
+  }
+
   get failures(): readonly Failure[] {
     return this.#failures.map(({ failure }) => failure);
   }
@@ -105,11 +110,11 @@ export class RunRecord {
   }
 
   summary(finishedAt: Date, service: ServiceStatistics): SyncSummary {
-    const { runId, asOf, startedAt } = this.identity;
+    const { runId, planAt, startedAt } = this.identity;
     return {
       run_id: runId,
       status: this.#status(),
-      as_of: asOf.toISOString(),
+      as_of: planAt.toISOString(),
       started_at: startedAt.toISOString(),
       finished_at: finishedAt.toISOString(),
       slices: [...this.#slices].map(([name, counts]) => sliceSummary(name, counts)),
@@ -132,7 +137,7 @@ export class RunRecord {
   #status(): SyncSummary['status'] {
     if (this.#interrupted) return 'interrupted';
     if (this.#failures.length === 0) return 'succeeded';
-    return [...this.#slices.values()].some(({ loaded }) => loaded > 0) ? 'partial' : 'failed';
+    return this.hasLoaded ? 'partial' : 'failed';
   }
 
   #of(slice: Slice): SliceCounts {

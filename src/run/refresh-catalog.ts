@@ -2,59 +2,42 @@
 
 import type { Config } from '../config/config.ts';
 import { asFailure, Failure } from '../errors.ts';
-import type { Emit } from '../events.ts';
 import type { Listing } from '../load/catalog-held.ts';
 import { catalogSeenAt, readCatalogOf, replaceCatalog } from '../load/catalog-tables.ts';
 import { catalogFilters, type Catalog } from '../model/catalog.ts';
 import { isMetricItem, metricItems } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
 import type { Service } from '../service/service.ts';
-import { recordWarning } from '../warehouse/runs.ts';
+import { warn } from './outcome.ts';
+import type { Run } from './run.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
 /** A nightly run refreshes it; a second run of the same night does not. */
 const FRESH_MS = 20 * 3_600_000;
 
-export interface CatalogRun {
-  readonly warehouse: Warehouse;
-  readonly service: Pick<Service, 'filtersData'>;
-  readonly config: Pick<Config, 'slices'>;
-  /** The chosen ones. */
-  readonly slices: readonly Slice[];
-  readonly asOf: Date;
-  readonly runId: string;
-  readonly emit: Emit;
-  readonly signal: AbortSignal;
-}
-
 /**
  * The catalog to plan with, or what it says of the slices. When filters-data cannot be had, or lists no metric at all, an older catalog serves with a
  * warning; without one the failure is thrown, as types and horizons would be guesses.
  */
-export async function refreshCatalog({
-  warehouse,
-  service,
-  config,
-  slices,
-  asOf,
-  runId,
-  emit,
-  signal,
-}: CatalogRun): Promise<Catalog> {
+export async function refreshCatalog(
+  run: Omit<Run, 'config' | 'request' | 'record'> & { readonly config: Pick<Config, 'slices'> },
+  service: Pick<Service, 'filtersData'>,
+): Promise<Catalog> {
+  const { warehouse, slices, planAt, signal } = run;
   const seenAt = await catalogSeenAt(warehouse);
-  const fresh = await freshCatalog(warehouse, slices, seenAt === null ? Infinity : Math.abs(+asOf - +seenAt));
+  const fresh = await freshCatalog(warehouse, slices, seenAt === null ? Infinity : Math.abs(+planAt - +seenAt));
   if (fresh !== null) return fresh;
   try {
     const listing = await service.filtersData({ filters: catalogFilters }, signal);
     if (!listing.items.some(isMetricItem)) throw nothingListed();
-    return await adoptCatalog(listing, asOf, { warehouse, config, runId, emit });
+    return await adoptCatalog(listing, planAt, run);
   } catch (error) {
     const failure = asFailure(error);
     const isOptional =
       seenAt !== null && failure.kind !== 'storage' && failure.code !== 'CREDENTIALS_REFUSED' && !signal.aborted;
     if (!isOptional) throw failure;
     const message = `The catalog could not be refreshed; the one of ${seenAt.toISOString()} was used: ${failure.message}`;
-    await warnOf('CATALOG_STALE', message, { warehouse, runId, emit });
+    await warn({ code: 'CATALOG_STALE', message }, null, run);
     return readCatalogOf(warehouse, slices);
   }
 }
@@ -76,8 +59,9 @@ async function freshCatalog(warehouse: Warehouse, slices: readonly Slice[], ageM
 export async function adoptCatalog(
   listing: Listing,
   seenAt: Date,
-  { warehouse, config, runId, emit }: Pick<CatalogRun, 'warehouse' | 'config' | 'runId' | 'emit'>,
+  run: Pick<Run, 'warehouse' | 'runId' | 'emit'> & { readonly config: Pick<Config, 'slices'> },
 ): Promise<Catalog> {
+  const { warehouse, config, runId, emit } = run;
   const configured = new Set(config.slices.flatMap(({ metrics }) => metrics));
   const { catalog, emptied, held } = await replaceCatalog(warehouse, listing, configured, { runId, seenAt });
   const warnings: readonly (readonly [code: string, names: readonly string[], said: string, kept: string])[] = [
@@ -91,19 +75,10 @@ export async function adoptCatalog(
     ],
   ];
   for (const [code, names, said, kept] of warnings) {
-    if (names.length > 0) await warnOf(code, `${said} ${names.join(', ')}; ${kept}.`, { warehouse, runId, emit });
+    if (names.length > 0) await warn({ code, message: `${said} ${names.join(', ')}; ${kept}.` }, null, run);
   }
   emit({ type: 'catalog_loaded', items: catalog.length });
   return catalog;
-}
-
-async function warnOf(
-  code: string,
-  message: string,
-  { warehouse, runId, emit }: Pick<CatalogRun, 'warehouse' | 'runId' | 'emit'>,
-): Promise<void> {
-  await recordWarning(warehouse, { runId, slice: null, days: null, code, message });
-  emit({ type: 'warning', code, slice: null, window: null, message });
 }
 
 /** No slice could be typed by lists that are all empty. */

@@ -12,18 +12,19 @@ import { hasSucceededAt } from '../warehouse/runs.ts';
  * Asks for partners and links as configured, unless an earlier run of the same instant brought them. What fails is
  * recorded and leaves the stored ones as they were; throws refused credentials and `STORAGE_FAILED`, which end the run.
  */
-export async function refreshDimensions(run: Run & { readonly service: Service }): Promise<void> {
-  const { config, warehouse, record, asOf } = run;
-  if (run.request.command !== 'sync' || (await hasSucceededAt(warehouse, asOf))) return;
+export async function refreshDimensions(run: Run, service: Service): Promise<void> {
+  const { config, warehouse, record, runId, planAt, emit, signal } = run;
+  const crawl = { warehouse, service, runId, planAt, emit, signal };
+  if (run.request.command !== 'sync' || (await hasSucceededAt(warehouse, planAt))) return;
   if (config.partners) {
     await orRecord(run, async () => {
-      await refreshPartners(run);
+      await refreshPartners(crawl);
     });
   }
   const { links } = config;
   if (links === null) return;
   await orRecord(run, async () => {
-    const { rows, removed, failures } = await refreshLinks(run, links);
+    const { rows, removed, failures } = await refreshLinks(crawl, links);
     record.links = { rows, removed };
     for (const failure of failures) record.fail(failure);
   });
@@ -31,8 +32,8 @@ export async function refreshDimensions(run: Run & { readonly service: Service }
 
 /** Adds the partners that only loaded rows carry, and rebuilds the views that join; asks the service nothing. */
 export async function completeDimensions(run: Run): Promise<void> {
-  const { warehouse, record, asOf } = run;
-  record.partnerRows = (await completePartners({ warehouse, asOf })).rows;
+  const { warehouse, record, planAt } = run;
+  record.partnerRows = (await completePartners({ warehouse, planAt })).rows;
   await refreshJoins(warehouse);
 }
 

@@ -20,23 +20,19 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 
 export interface RunRequest {
   readonly command: 'sync' | 'backfill' | 'replay';
-  /** The instant to plan for; null: now. */
+  /** The instant that was stated to plan for, which also counts as the fetch; null: now, and when it was. */
   readonly asOf: Date | null;
   /** Names of the slices the run is about; null: all. */
   readonly slices: readonly string[] | null;
   readonly lockWaitMs: number;
   /** After this long nothing new is begun; null: never. */
   readonly deadlineMs: number | null;
-}
-
-/** A request to ask the service; its as-of instant also counts as the fetch. */
-export interface SyncRequest extends RunRequest {
-  readonly command: 'sync' | 'backfill';
   /** For `backfill`: exactly the periods that touch these days, whatever their state. */
   readonly forced: DayInterval | null;
   readonly acceptLoss: boolean;
 }
 
+/** What a run was started with, and what everything in it works on. */
 export interface Run {
   readonly config: Config;
   readonly request: RunRequest;
@@ -44,26 +40,24 @@ export interface Run {
   readonly slices: readonly Slice[];
   readonly record: RunRecord;
   readonly runId: string;
-  readonly asOf: Date;
+  /** The instant the run plans for. */
+  readonly planAt: Date;
   readonly emit: Emit;
   /** Aborted by a signal or the deadline. */
   readonly signal: AbortSignal;
 }
 
-/** What a run does with the open warehouse: `refresh` stops at the deadline, `publish` only at a signal. */
-export interface RunStages {
-  readonly refresh: (run: Run) => Promise<void>;
-  readonly publish: (run: Run) => Promise<void>;
-}
+type Stage = (run: Run) => Promise<void>;
 
 /**
- * Holds the warehouse for the stages and returns the summary, with every failure in it and what `statistics` says of the
- * wire at the end. Throws only what kept the run from starting: a held or foreign warehouse, a destination that could not
+ * Holds the warehouse while a run refreshes it, until the deadline, and publishes, until a signal; returns the summary, with
+ * every failure in it and what `statistics` says of the wire at the end. Throws only what kept the run from starting: a held or foreign warehouse, a destination that could not
  * be written or is another warehouse's, an as-of instant in the future, an unknown slice.
  */
-export async function runStages(
-  stages: RunStages,
+export async function carryOut(
   from: Pick<Run, 'config' | 'request' | 'emit' | 'signal'>,
+  refresh: Stage,
+  publish: Stage,
   statistics: () => ServiceStatistics,
 ): Promise<SyncSummary> {
   const { config, request, emit, signal } = from;
@@ -73,19 +67,19 @@ export async function runStages(
   await refuseUnwritablePlaces(config);
   const { command, deadlineMs, lockWaitMs } = request;
   const runId = randomUUID();
-  const asOf = request.asOf ?? startedAt;
-  const record = new RunRecord({ runId, command, asOf, startedAt });
+  const planAt = request.asOf ?? startedAt;
+  const record = new RunRecord({ runId, command, planAt, startedAt });
   const deadline = deadlineMs === null ? [] : [AbortSignal.timeout(Math.min(LONGEST_TIMER_MS, deadlineMs))];
   const stop = AbortSignal.any([signal, ...deadline]);
   const warehouse = await openWarehouse(config.warehouse, { mode: 'write', lockWaitMs, emit, signal });
-  const run: Run = { ...from, warehouse, slices, record, runId, asOf, signal: stop };
+  const run: Run = { ...from, warehouse, slices, record, runId, planAt, signal: stop };
   try {
     await refuseCopiesOfOthers(config, warehouse, signal);
     await startRun(warehouse, record.identity);
-    emit({ type: 'run_started', runId, command, asOf: asOf.toISOString() });
-    await recordingFailure(record, stop, stages.refresh(run));
+    emit({ type: 'run_started', runId, command, asOf: planAt.toISOString() });
+    await recordingFailure(record, stop, refresh(run));
     if (!signal.aborted && stop.aborted) record.fail(deadlineFailure(deadlineMs));
-    if (!signal.aborted) await recordingFailure(record, signal, stages.publish({ ...run, signal }));
+    if (!signal.aborted) await recordingFailure(record, signal, publish({ ...run, signal }));
     if (signal.aborted) record.interrupt();
     const finishedAt = new Date();
     const summary = await finish(run, finishedAt, statistics, signal.aborted);

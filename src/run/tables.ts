@@ -2,23 +2,23 @@
 
 import { asFailure } from '../errors.ts';
 import { letGo } from '../load/let-go.ts';
-import { prepareTable, swapTables } from '../load/slice-table.ts';
+import { prepareTable, swapTables, turnWeeks } from '../load/slice-table.ts';
 import type { Target } from '../load/target.ts';
+import type { WeekStart } from '../model/calendar.ts';
 import type { Catalog } from '../model/catalog.ts';
+import type { Slice } from '../model/slice.ts';
+import type { Window } from '../model/window.ts';
+import { inOrder } from '../plan/order.ts';
 import { isComplete, planSlice, type SlicePlan } from '../plan/plan.ts';
-import type { Run, SyncRequest } from './run.ts';
+import type { Run } from './run.ts';
+import type { Targets } from './source.ts';
 import { readSliceLedger } from '../warehouse/ledger.ts';
 import { recordFailed } from './outcome.ts';
 
-/** A run that decides what is due. */
-export interface TableRun extends Run {
-  readonly request: SyncRequest;
-}
-
 /** The table of each slice; a slice whose table cannot be prepared fails by itself. Throws `STORAGE_FAILED`. */
-export async function prepareTargets(run: TableRun, catalog: Catalog): Promise<Map<string, Target>> {
-  const targets = new Map<string, Target>();
-  for (const slice of run.slices) {
+export async function prepareTargets(run: Run, slices: readonly Slice[], catalog: Catalog): Promise<Targets> {
+  const targets: Targets = new Map();
+  for (const slice of slices) {
     try {
       targets.set(slice.name, await prepareTable(run.warehouse, slice, catalog, run.runId));
     } catch (error) {
@@ -31,18 +31,18 @@ export async function prepareTargets(run: TableRun, catalog: Catalog): Promise<M
 }
 
 /** What each slice is to be asked for, by what its tables hold now. */
-export async function planTargets(run: TableRun, targets: readonly Target[]): Promise<SlicePlan[]> {
-  const { asOf, request, warehouse } = run;
+export async function planTargets(run: Run, targets: readonly Target[]): Promise<SlicePlan[]> {
+  const { planAt, request, warehouse } = run;
   const plans: SlicePlan[] = [];
   for (const { slice, metrics } of targets) {
     const ledger = await readSliceLedger(warehouse, slice.name);
-    plans.push(planSlice({ slice, metrics, ledger, asOf, forced: request.forced }));
+    plans.push(planSlice({ slice, metrics, ledger, planAt, forced: request.forced }));
   }
   return plans;
 }
 
 /** Puts every table that was built and is complete in the live one's place. */
-export async function swapComplete(run: TableRun, targets: ReadonlyMap<string, Target>): Promise<void> {
+export async function swapComplete(run: Run, targets: Targets): Promise<void> {
   for (const target of targets.values()) {
     if (target.state !== 'building') continue;
     const { live } = await readSliceLedger(run.warehouse, target.slice.name);
@@ -51,17 +51,29 @@ export async function swapComplete(run: TableRun, targets: ReadonlyMap<string, T
   }
 }
 
-/**
- * Deletes what `retain` keeps no longer, also of a slice that had failures: what it keeps does not depend on them. Returns the
- * tables as they stand then, as one may have been swapped, or its weeks turned.
- */
-export async function letPeriodsGo(run: TableRun, targets: ReadonlyMap<string, Target>): Promise<Target[]> {
+/** The tables as they stand after the loads: one may have been swapped, or its weeks turned. */
+export async function standingTargets(run: Run, targets: Targets): Promise<Target[]> {
   const standing: Target[] = [];
   for (const { slice, catalog } of targets.values()) {
-    const target = await prepareTable(run.warehouse, slice, catalog, run.runId);
-    standing.push(target);
-    const gone = await letGo(run.warehouse, target, run.asOf);
-    if (gone !== null) run.emit({ type: 'periods_let_go', slice: slice.name, ...gone });
+    standing.push(await prepareTable(run.warehouse, slice, catalog, run.runId));
   }
   return standing;
+}
+
+/** Deletes what `retain` keeps no longer, also of a slice that had failures: what it keeps does not depend on them. */
+export async function letPeriodsGo(run: Run, standing: readonly Target[]): Promise<void> {
+  for (const target of standing) {
+    const gone = await letGo(run.warehouse, target, run.planAt);
+    if (gone !== null) run.emit({ type: 'periods_let_go', slice: target.slice.name, ...gone });
+  }
+}
+
+/** Turns a table's weeks to the day the service begins them on; returns the windows that are due then. */
+export async function turnTarget(run: Run, targets: Targets, slice: Slice, weekStartsOn: WeekStart): Promise<Window[]> {
+  const target = targets.get(slice.name);
+  if (target === undefined) return [];
+  await turnWeeks(run.warehouse, target, weekStartsOn, run.runId);
+  const turned = await prepareTable(run.warehouse, slice, target.catalog, run.runId);
+  targets.set(slice.name, turned);
+  return inOrder(await planTargets(run, [turned]));
 }

@@ -5,41 +5,35 @@
  * to other weeks, or failed. One failed window never takes the others down; refused credentials take them all.
  */
 
-import type { Config } from '../config/config.ts';
 import { Failure } from '../errors.ts';
-import { extract, type Asking, type Extraction, type Missed, type PartAnswers } from '../extract/extract.ts';
-import type { ColumnAnswers } from '../load/column-answers.ts';
-import type { LoadRequest } from '../load/load-request.ts';
+import type { Asking, Missed, PartAnswers } from '../extract/extract.ts';
 import { readKnownValues } from '../load/known-values.ts';
 import type { LoadResult, Shortfall } from '../load/load-result.ts';
-import type { Target } from '../load/target.ts';
-import { daysBetween, type WeekStart } from '../model/calendar.ts';
+import { daysBetween, type Day, type WeekStart } from '../model/calendar.ts';
 import type { Part } from '../model/part.ts';
-import type { Slice } from '../model/slice.ts';
 import { labelOf, windowOf, type Window } from '../model/window.ts';
 import { splitByPeriods, splitParts } from '../plan/split.ts';
-import { archiveLoaded } from './archive.ts';
-import type { SavedBody, Service } from '../service/service.ts';
-import type { Spool, Spooled } from '../spool/spool.ts';
-import { learnMaxDays, relaxMaxDays } from '../warehouse/ledger.ts';
+import type { Spooled } from '../spool/spool.ts';
+import { learnMaxDays, learnWeekStart, relaxMaxDays } from '../warehouse/ledger.ts';
 import { divisionsOf, withoutProgress, type Division } from './division.ts';
 import { isWhole, stopSumming, suspectedBy } from './odd-metrics.ts';
-import { loadBatch, recordFailed, recordLoaded, warn, type Outcomes } from './outcome.ts';
+import { loadBatch, recordFailed, recordLoaded, warn } from './outcome.ts';
+import type { Run } from './run.ts';
+import type { AnswerBatch, Answers, Source, Targets } from './source.ts';
+import { turnTarget } from './tables.ts';
 import { WindowSizes } from './window-sizes.ts';
 
-export interface WindowRun extends Omit<LoadRequest, 'target'>, Outcomes {
-  readonly columns: ColumnAnswers;
-  readonly config: Pick<Config, 'archiveMs'>;
-  readonly service: Service;
-  readonly spool: Spool;
-  readonly maxConcurrency: number;
-  /** Throws when finality would be decided by a wrong clock; asked before anything is loaded. */
-  readonly checkClock: () => void;
-  /** By slice name; replaced as columns widen. */
-  readonly targets: Map<string, Target>;
-  /** Takes up a slice once more, after it was learned on which day the service begins its weeks. */
-  readonly turnWeeks: (slice: Slice, weekStartsOn: WeekStart) => Promise<readonly Window[]>;
-  readonly signal: AbortSignal;
+/** What is known while the windows of a run are loaded. */
+interface Loading {
+  readonly run: Run;
+  readonly source: Source;
+  readonly targets: Targets;
+  readonly queue: Asking[];
+  readonly sizes: WindowSizes;
+  /** By part, the division it came from. */
+  readonly divisions: Map<Part, Division>;
+  /** Ends all asking: credentials were refused. */
+  readonly stop: AbortController;
 }
 
 /** How often an unusable answer is asked for again. */
@@ -48,140 +42,153 @@ const MOST_REPEATS = 2;
 const nothing: PartAnswers = new Map();
 const unanswered = (window: Window): Asking => ({ window, answered: nothing, whole: null });
 
-/** Asks for windows in their order. */
-export async function runWindows(windows: readonly Window[], run: WindowRun): Promise<void> {
+/** Loads windows in their order, from where the run gets its answers. */
+export async function loadWindows(
+  windows: readonly Window[],
+  run: Run,
+  source: Source,
+  targets: Targets,
+): Promise<void> {
   const queue = windows.map(unanswered);
   const stop = new AbortController();
   const signal = AbortSignal.any([run.signal, stop.signal]);
-  const tracked = { ...run, queue, sizes: new WindowSizes(), divisions: new Map<Part, Division>() };
+  const known = { sizes: new WindowSizes(), divisions: new Map<Part, Division>() };
+  const loading: Loading = { run, source, targets, queue, stop, ...known };
   try {
-    const isArchived = run.config.archiveMs !== null;
-    const read: Extraction['read'] = async (window, pages) => readColumns(window, pages, run);
-    for await (const batch of extract(queue, { ...run, signal, read, isArchived })) {
-      for (const miss of batch.missed) await afterMiss(miss, tracked, stop);
+    for await (const batch of source.answers(queue, targets, signal)) {
+      for (const miss of batch.missed) await afterMiss(miss, loading);
       for (const { slice, requests } of batch.asked) run.record.asked(slice, requests);
-      const trouble = run.columns.takeTrouble();
-      if (trouble !== null) await warn(trouble, null, run);
-      run.checkClock();
-      const results = await loadCurrent(batch.spooled, run);
-      const kept = new Set<Spooled['answers'][number]>();
+      await source.check();
+      const results = await loadCurrent(batch, loading);
+      const kept = new Set<Answers[number]>();
       for (const result of results) {
-        for (const answer of await afterLoad(result, batch.spooled, tracked)) kept.add(answer);
+        for (const answer of await afterLoad(result, batch.spooled, loading)) kept.add(answer);
       }
-      await archiveLoaded(batch.spooled, results, run);
-      const done = batch.spooled.flatMap(({ answers }) => answers.filter((answer) => !kept.has(answer)));
-      await run.columns.discard(done);
-      await run.spool.discard({ answers: done });
+      await source.keep(batch.spooled, results);
+      await source.discard(batch.spooled.flatMap(({ answers }) => answers.filter((answer) => !kept.has(answer))));
     }
-    for (const { slice, fingerprint } of run.targets.values()) {
-      const days = tracked.sizes.lightDays(slice.name);
-      if (days !== null) await relaxMaxDays(run.warehouse, slice.name, fingerprint, days);
-    }
+    if (source.canAsk) await relaxLimits(loading);
   } finally {
     // What is still under way when the disk gave out would be written for nobody.
     stop.abort();
   }
 }
 
-/** Reads an answer into the columns of its slice as they are now. */
-async function readColumns(window: Window, pages: readonly SavedBody[], run: WindowRun): Promise<boolean> {
-  const target = run.targets.get(window.slice.name);
-  if (target === undefined || target.fingerprint !== window.fingerprint) return false;
-  return run.columns.read(pages, target.columns);
-}
-
-interface TrackedRun extends WindowRun {
-  readonly queue: Asking[];
-  readonly sizes: WindowSizes;
-  /** By part, the division it came from. */
-  readonly divisions: Map<Part, Division>;
+/** Windows none of which was too heavy may be as large the next time as the largest of them. */
+async function relaxLimits({ run, targets, sizes }: Loading): Promise<void> {
+  for (const { slice, fingerprint } of targets.values()) {
+    const days = sizes.lightDays(slice.name);
+    if (days !== null) await relaxMaxDays(run.warehouse, slice.name, fingerprint, days);
+  }
 }
 
 /** Loads a batch, but for windows of a meaning that is no longer the target's. */
-async function loadCurrent(batch: readonly Spooled[], run: WindowRun): Promise<readonly LoadResult[]> {
-  const [first] = batch;
-  const target = first === undefined ? undefined : run.targets.get(first.window.slice.name);
-  if (target === undefined || run.signal.aborted) return [];
-  const current = batch.filter(({ window }) => window.fingerprint === target.fingerprint);
-  const loaded = await loadBatch(current, { ...run, target });
-  run.targets.set(target.slice.name, loaded.target);
+async function loadCurrent(
+  { spooled, fetchedAt }: AnswerBatch,
+  { run, source, targets }: Loading,
+): Promise<readonly LoadResult[]> {
+  const [first] = spooled;
+  const target = first === undefined ? undefined : targets.get(first.window.slice.name);
+  if (first === undefined || target === undefined || run.signal.aborted) return [];
+  const current = source.canAsk ? spooled.filter(({ window }) => window.fingerprint === target.fingerprint) : spooled;
+  const { slice } = target;
+  // The ledger learns which metrics came, so that those added since the answers were archived are due.
+  const metrics = slice.metrics.filter((metric) => first.window.slice.metrics.includes(metric));
+  const { warehouse, runId, request } = run;
+  const loaded = await loadBatch(current, {
+    warehouse,
+    runId,
+    target: { ...target, slice: { ...slice, metrics } },
+    fetchedAt,
+    // Whatever was archived had been accepted, losses too.
+    acceptLoss: request.acceptLoss || !source.canAsk,
+    columns: source.columns,
+  });
+  targets.set(slice.name, { ...loaded.target, slice });
   return loaded.results;
 }
 
-async function afterMiss(missed: Missed, run: TrackedRun, stop: AbortController): Promise<void> {
+async function afterMiss(missed: Missed, loading: Loading): Promise<void> {
+  const { run, queue, stop } = loading;
   if (run.signal.aborted) return;
   const { window, failure, heavy } = missed;
   if (failure.code === 'CREDENTIALS_REFUSED') {
-    run.queue.length = 0;
+    queue.length = 0;
     stop.abort(failure);
     run.record.fail(failure);
   } else if (stop.signal.aborted) {
     return;
   } else if (heavy.length > 0) {
-    await split(missed, run);
+    await split(missed, loading);
   } else {
     recordFailed(failure, window, run);
   }
 }
 
 /** Acts on what became of a window; returns the answers that are still needed. */
-async function afterLoad(
-  result: LoadResult,
-  batch: readonly Spooled[],
-  run: TrackedRun,
-): Promise<readonly Spooled['answers'][number][]> {
+async function afterLoad(result: LoadResult, batch: readonly Spooled[], loading: Loading): Promise<Answers> {
+  const { run, source } = loading;
   const { window } = result;
-  const where = { slice: window.slice.name, window: labelOf(window) };
-  switch (result.kind) {
-    case 'loaded': {
-      run.sizes.loaded(window);
-      await recordLoaded(result, run);
-      break;
-    }
-    case 'ask again': {
-      const isPart = !batch.some((spooled) => spooled.window === window);
-      if (isPart) run.record.replan(window.slice, 0, 1);
-      if (window.attempt >= MOST_REPEATS) {
-        recordFailed(result.failure, window, run);
-        break;
-      }
-      run.emit({ type: 'window_asked_again', ...where, because: result.failure.message });
-      run.queue.unshift(unanswered({ ...window, attempt: window.attempt + 1 }));
-      break;
-    }
-    case 'split': {
-      const spooled = batch.find((each) => each.window === window);
-      const hopeless = window.periods.length > 1 ? null : withoutProgress(result, run.divisions);
-      const odd = isWhole(result, hopeless !== null) ? suspectedBy(result) : [];
-      const target = run.targets.get(window.slice.name);
-      if (odd.length > 0 && spooled !== undefined && target !== undefined) {
-        run.targets.set(window.slice.name, await stopSumming(odd, target, spooled, run));
-        run.queue.unshift(unanswered(windowOf(window.slice, window.fingerprint, window.periods)));
-        break;
-      }
-      if (spooled === undefined || hopeless !== null) {
-        recordFailed(hopeless === null ? result.failure : told(result.failure, hopeless), window, run);
-        break;
-      }
-      const answered = provenAnswers(spooled, result.shortfalls);
-      const heavy = [...result.shortfalls.keys()];
-      const isKept = await split(
-        { window, failure: result.failure, heavy, answered, whole: spooled.whole },
-        run,
-        result,
-      );
-      return isKept ? spooled.answers.filter((_, at) => answered.has(window.parts[at] ?? {})) : [];
-    }
-    case 'week start': {
-      await afterWeekStart(window, result.weekStartsOn, run);
-      break;
-    }
-    case 'failed': {
-      if (!batch.some((spooled) => spooled.window === window)) run.record.replan(window.slice, 0, 1);
-      recordFailed(result.failure, window, run);
-    }
+  // Periods of one window may meet different fates; each is then counted as a window.
+  const isPart = !batch.some((spooled) => spooled.window === window);
+  if (isPart && (result.kind === 'ask again' || result.kind === 'failed')) run.record.replan(window.slice, 0, 1);
+  if (result.kind === 'loaded') {
+    loading.sizes.loaded(window);
+    await recordLoaded(result, run);
+    if (!source.canAsk) await learnWeek(window, loading);
+  } else if (result.kind === 'failed') recordFailed(result.failure, window, run);
+  else if (result.kind === 'split') return afterShortfall(result, batch, loading);
+  else if (!source.canAsk) recordFailed(result.kind === 'week start' ? otherWeeks() : result.failure, window, run);
+  else if (result.kind === 'week start') await afterWeekStart(window, result.weekStartsOn, loading);
+  else if (window.attempt >= MOST_REPEATS) recordFailed(result.failure, window, run);
+  else {
+    const where = { slice: window.slice.name, window: labelOf(window) };
+    run.emit({ type: 'window_asked_again', ...where, because: result.failure.message });
+    loading.queue.unshift(unanswered({ ...window, attempt: window.attempt + 1 }));
   }
   return [];
+}
+
+/** The weekday an archived answer's weeks begin on, which the service said when it was loaded first. */
+async function learnWeek({ slice, replaced }: Window, { run, targets }: Loading): Promise<void> {
+  const target = targets.get(slice.name);
+  if (slice.grain !== 'week' || target === undefined) return;
+  const weekStartsOn = weekdayOf(replaced.start) === 0 ? 0 : 1;
+  await learnWeekStart(run.warehouse, slice.name, target.fingerprint, weekStartsOn);
+}
+
+function otherWeeks(): Failure {
+  return new Failure('DATA_MALFORMED', `The archived answer's weeks began on another day than it was loaded with.`);
+}
+
+/** Divides a window that fell short, or takes its rows for whole; returns the answers that are still needed. */
+async function afterShortfall(result: Split, batch: readonly Spooled[], loading: Loading): Promise<Answers> {
+  const { run, source, targets } = loading;
+  const { window } = result;
+  const spooled = batch.find((each) => each.window === window);
+  const hopeless = window.periods.length > 1 ? null : withoutProgress(result, loading.divisions);
+  const odd = !source.canAsk || isWhole(result, hopeless !== null) ? suspectedBy(result) : [];
+  const target = targets.get(window.slice.name);
+  if (odd.length > 0 && spooled !== undefined && target !== undefined) {
+    targets.set(window.slice.name, await stopSumming(odd, target, spooled, run));
+    const again = source.canAsk ? windowOf(window.slice, window.fingerprint, window.periods) : window;
+    loading.queue.unshift(unanswered(again));
+    return [];
+  }
+  if (spooled === undefined || hopeless !== null || !source.canAsk) {
+    recordFailed(hopeless === null ? result.failure : told(result.failure, hopeless), window, run);
+    return [];
+  }
+  const answered = provenAnswers(spooled, result.shortfalls);
+  const missed = {
+    window,
+    failure: result.failure,
+    heavy: [...result.shortfalls.keys()],
+    answered,
+    whole: spooled.whole,
+  };
+  const isKept = await split(missed, loading, result);
+  return isKept ? spooled.answers.filter((_, at) => answered.has(window.parts[at] ?? {})) : [];
 }
 
 /** The parts of a window that were shown to be complete, so that only the others are asked for again. */
@@ -207,24 +214,27 @@ function told(failure: Failure, because: string): Failure {
   return new Failure(code, text, { facts, ...(hint === null ? {} : { hint }), cause });
 }
 
-async function afterWeekStart(window: Window, weekStartsOn: WeekStart, run: TrackedRun): Promise<void> {
+async function afterWeekStart(window: Window, weekStartsOn: WeekStart, loading: Loading): Promise<void> {
+  const { run, targets, queue } = loading;
   const { slice } = window;
   // Another window of the same batch may have said so already.
-  if (run.targets.get(slice.name)?.fingerprint !== window.fingerprint || isTurned(window, run)) return;
-  const gone = run.queue.filter((other) => other.window.slice === slice);
-  const kept = run.queue.filter((other) => other.window.slice !== slice);
-  const come = await run.turnWeeks(slice, weekStartsOn);
+  if (targets.get(slice.name)?.fingerprint !== window.fingerprint || isTurned(window, loading)) return;
+  const gone = queue.filter((other) => other.window.slice === slice);
+  const kept = queue.filter((other) => other.window.slice !== slice);
+  const come = await turnTarget(run, targets, slice, weekStartsOn);
   run.record.replan(slice, gone.length + 1, come.length);
-  run.queue.splice(0, run.queue.length, ...kept, ...come.map(unanswered));
+  queue.splice(0, queue.length, ...kept, ...come.map(unanswered));
   const message = `The service begins weeks on ${weekStartsOn === 0 ? 'Sunday' : 'Monday'}; its windows were aligned to that day.`;
   await warn({ code: 'WEEK_START', message }, window, run);
 }
 
 /** Whether the queue already holds windows of the slice that begin on another weekday. */
-function isTurned(window: Window, { queue }: TrackedRun): boolean {
-  const weekday = (each: Window): number => new Date(`${each.replaced.start}T00:00:00Z`).getUTCDay();
-  return queue.some(({ window: other }) => other.slice === window.slice && weekday(other) !== weekday(window));
+function isTurned({ slice, replaced }: Window, { queue }: Loading): boolean {
+  const weekday = weekdayOf(replaced.start);
+  return queue.some(({ window }) => window.slice === slice && weekdayOf(window.replaced.start) !== weekday);
 }
+
+const weekdayOf = (day: Day): number => new Date(`${day}T00:00:00Z`).getUTCDay();
 
 /**
  * Puts a window's halves into the queue, or the window in more parts, of which those that were answered are not asked for
@@ -232,12 +242,12 @@ function isTurned(window: Window, { queue }: TrackedRun): boolean {
  */
 async function split(
   { window, failure, heavy, answered, whole }: Missed,
-  run: TrackedRun,
+  { run, source, targets, queue, sizes, divisions }: Loading,
   seen: Pick<Split, 'shortfalls' | 'values'> = { shortfalls: new Map(), values: new Map() },
 ): Promise<boolean> {
   const { slice, fingerprint } = window;
   const isHeavy = failure.code !== 'DATA_INCOMPLETE';
-  run.sizes.tooHeavy(window);
+  sizes.tooHeavy(window);
   const where = { slice: slice.name, window: labelOf(window), because: failure.message };
   const halves = splitByPeriods(window);
   if (halves !== null) {
@@ -246,25 +256,25 @@ async function split(
     run.record.replan(slice, 1, halves.length);
     run.emit({ type: 'window_split', ...where, into: halves.length });
     // First what was asked for first: the newest.
-    run.queue.unshift(...halves.toReversed().map(unanswered));
-    if (isHeavy) await run.spool.discard({ answers: [...answered.values()] });
+    queue.unshift(...halves.toReversed().map(unanswered));
+    if (isHeavy) await source.discard([...answered.values()]);
     return false;
   }
-  const target = run.targets.get(slice.name);
+  const target = targets.get(slice.name);
   const held = target === undefined ? new Map<string, never>() : await readKnownValues(run.warehouse, target);
   const known = new Map([...held, ...seen.values]);
   const divided = splitParts(window, heavy, known);
   if (divided === null) {
     recordFailed(failure, window, run);
-    if (isHeavy) await run.spool.discard({ answers: [...answered.values()] });
+    if (isHeavy) await source.discard([...answered.values()]);
     return false;
   }
   for (const [part, halves] of divisionsOf(window, divided)) {
     const shortfall = seen.shortfalls.get(part);
     if (shortfall === undefined) continue;
-    for (const half of halves) run.divisions.set(half, { shortfall, halves });
+    for (const half of halves) divisions.set(half, { shortfall, halves });
   }
   run.emit({ type: 'window_split', ...where, into: divided.parts.length });
-  run.queue.unshift({ window: divided, answered, whole });
+  queue.unshift({ window: divided, answered, whole });
   return true;
 }

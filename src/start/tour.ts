@@ -17,6 +17,7 @@ import type { Emit } from '../events.ts';
 import { MS_PER_DAY } from '../model/calendar.ts';
 import { explainPlan, type PlanReport } from '../run/plan-report.ts';
 import { connected, type SimulatedWorld, startWorld } from '../run/service-in-use.ts';
+import { fromService } from '../run/service-source.ts';
 import type { SyncSummary } from '../run/summary.ts';
 import type { StatusReport } from '../status/status-report.ts';
 import { statusOf } from '../status/status-of.ts';
@@ -166,10 +167,16 @@ async function runNight(
   const request = { asOf: night, slices: null, lockWaitMs: LOCK_WAIT_MS };
   world.setNow(night);
   if (!isFirst) {
-    await tell({ kind: 'planned', night, plan: await explainPlan(config, { ...request, emit, signal }) });
+    await tell({
+      kind: 'planned',
+      night,
+      plan: await explainPlan(config, { planAt: night, slices: null, lockWaitMs: LOCK_WAIT_MS, emit, signal }),
+    });
   }
   const order = { ...request, command: 'sync', forced: null, acceptLoss: false, deadlineMs: null } as const;
-  const summary = await connected(world.service, emit, async (service) => sync(config, service, order, emit, signal));
+  const summary = await connected(world.service, emit, async (service) =>
+    sync(config, order, fromService(service), { emit, signal }),
+  );
   await tell({ kind: 'loaded', night, isFirst, summary });
   return summary;
 }

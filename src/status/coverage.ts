@@ -31,18 +31,18 @@ export function expectedPeriods(
   slice: Slice,
   held: readonly HeldPeriod[],
   weekStartsOn: WeekStart | null,
-  asOf: Date,
+  planAt: Date,
 ): Expected[] {
   const byStart = new Map(held.map((period) => [period.start_day, period]));
   const loaded = held.map((period) => ({ asked: { start: period.asked_start, end: period.asked_end } }));
-  return coveredPeriods(slice, loaded, asOf, weekStartsOn ?? DEFAULT_WEEK_START).map((period) => {
+  return coveredPeriods(slice, loaded, planAt, weekStartsOn ?? DEFAULT_WEEK_START).map((period) => {
     const found = byStart.get(period.bucket.start);
     return {
       start: period.bucket.start,
       status: {
         first_day: period.asked.start,
         last_day: lastDay(period.asked),
-        age_days: ageOf(period, asOf, slice.utcOffset),
+        age_days: ageOf(period, planAt, slice.utcOffset),
         state: found?.state ?? 'missing',
         fetched_at: found?.fetched_at.toISOString() ?? null,
         rows: found?.rows ?? null,
@@ -57,10 +57,10 @@ export function expectedPeriods(
  * From when on something is due: at once while a period is missing, or not over and not just fetched; else when the
  * first period expects something, or the date period moves on to another day. Null when nothing is expected any more.
  */
-export function nextRefreshAt(slice: Slice, periods: readonly PeriodStatus[], asOf: Date): string | null {
-  const now = asOf.toISOString();
+export function nextRefreshAt(slice: Slice, periods: readonly PeriodStatus[], planAt: Date): string | null {
+  const now = planAt.toISOString();
   if (periods.some(({ state, fetched_at: at }) => at === null || (state === 'open' && at < now))) return now;
-  const tomorrow = startOfDayAt(addDays(dayAt(asOf, slice.utcOffset), 1), slice.utcOffset);
+  const tomorrow = startOfDayAt(addDays(dayAt(planAt, slice.utcOffset), 1), slice.utcOffset);
   const moves = 'day' in slice.datePeriod.last ? [] : [tomorrow.toISOString()];
   const expected = periods.map((period) => period.next_refresh_at).filter((at) => at !== null);
   return [...expected, ...moves].toSorted().at(0) ?? null;

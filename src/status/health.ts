@@ -89,8 +89,8 @@ function runFindings(run: RunStatus): Finding[] {
 
 const RUN_AGAIN = 'Run `ripen sync` again; what was loaded is kept.';
 
-function lateFindings(run: RunStatus, asOf: string): Finding[] {
-  const agoMs = Date.parse(asOf) - Date.parse(run.as_of);
+function lateFindings(run: RunStatus, planAt: string): Finding[] {
+  const agoMs = Date.parse(planAt) - Date.parse(run.as_of);
   if (agoMs <= LATE_MS) return [];
   const days = Math.floor(agoMs / MS_PER_DAY);
   const message = `No run for ${days} ${days === 1 ? 'day' : 'days'}: the last was as of ${minuteOf(run.as_of)}.`;
@@ -111,8 +111,8 @@ function missingFindings({ slices }: Pick<StatusReport, 'slices'>): Finding[] {
 }
 
 /** Periods that are held, but not as something to rely on. */
-function doubtfulFindings({ slices, as_of: asOf }: Pick<StatusReport, 'slices' | 'as_of'>): Finding[] {
-  const overdueSince = new Date(Date.parse(asOf) - LATE_MS).toISOString();
+function doubtfulFindings({ slices, as_of: planAt }: Pick<StatusReport, 'slices' | 'as_of'>): Finding[] {
+  const overdueSince = new Date(Date.parse(planAt) - LATE_MS).toISOString();
   return slices.flatMap((slice): Finding[] => {
     const overdue = slice.ages.filter(({ next_refresh_at: next }) => next !== null && next < overdueSince);
     const [oldest] = overdue;

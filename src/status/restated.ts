@@ -39,9 +39,9 @@ const restatedNight = z.object({ seen_day: z.string(), metric: z.string(), perio
 export async function readRestated(
   warehouse: Warehouse,
   slice: string,
-  asOf: Date,
+  planAt: Date,
 ): Promise<Pick<SliceStatus, 'restated' | 'movers' | 'restated_nights'>> {
-  const daysAgo = (days: number): string => timestamp(new Date(asOf.getTime() - days * MS_PER_DAY));
+  const daysAgo = (days: number): string => timestamp(new Date(planAt.getTime() - days * MS_PER_DAY));
   const week = daysAgo(RESTATED_DAYS);
   const nights = await warehouse.rows(
     statement('status/restated_nights'),

@@ -18,15 +18,15 @@ const USUAL_WAIT_MS = 60_000;
  */
 export async function statusOf(
   config: Config,
-  asOf: Date,
+  planAt: Date,
   lockWaitMs: number | null,
   emit: Emit,
 ): Promise<StatusReport> {
-  if (!existsSync(config.warehouse)) return readStatus(config, null, asOf);
+  if (!existsSync(config.warehouse)) return readStatus(config, null, planAt);
   const snapshot = config.publish.find(({ kind, path }) => kind === 'duckdb' && existsSync(path))?.path ?? null;
   const read = async (path: string, waitMs: number, stands: string | null): Promise<StatusReport> =>
     withWarehouse(path, { mode: 'read', lockWaitMs: waitMs, emit }, async (warehouse) =>
-      readStatus(config, warehouse, asOf, stands),
+      readStatus(config, warehouse, planAt, stands),
     );
   try {
     return await read(config.warehouse, lockWaitMs ?? (snapshot === null ? USUAL_WAIT_MS : 0), null);

@@ -78,17 +78,17 @@ const nothingHeld: Held = {
 export async function readStatus(
   config: Config,
   warehouse: Warehouse | null,
-  asOf: Date,
+  planAt: Date,
   snapshot: string | null = null,
 ): Promise<StatusReport> {
   const slices: SliceStatus[] = [];
   for (const slice of config.slices) {
-    const held = warehouse === null ? nothingHeld : await readHeld(warehouse, slice, asOf);
-    slices.push(sliceStatus(slice, held, asOf));
+    const held = warehouse === null ? nothingHeld : await readHeld(warehouse, slice, planAt);
+    slices.push(sliceStatus(slice, held, planAt));
   }
   const runs = warehouse === null ? noRuns : await readLastRuns(warehouse);
   const unconfigured = warehouse === null ? [] : await unconfiguredSlices(config, warehouse);
-  const report = { as_of: asOf.toISOString(), warehouse: config.warehouse, snapshot, slices, unconfigured, ...runs };
+  const report = { as_of: planAt.toISOString(), warehouse: config.warehouse, snapshot, slices, unconfigured, ...runs };
   return { ...report, health: healthOf(report) };
 }
 
@@ -98,14 +98,14 @@ async function unconfiguredSlices({ slices }: Pick<Config, 'slices'>, warehouse:
   return held.map(({ slice }) => slice).filter((name) => slices.every((slice) => slice.name !== name));
 }
 
-async function readHeld(warehouse: Warehouse, of: Slice, asOf: Date): Promise<Held> {
+async function readHeld(warehouse: Warehouse, of: Slice, planAt: Date): Promise<Held> {
   const slice = of.name;
   const [table] = await warehouse.rows(statement('status/table'), [slice], tableState);
   return {
     table: table ?? null,
     periods: await warehouse.rows(statement('status/periods'), [slice], heldPeriod),
     stretches: await warehouse.rows(statement('status/finality'), [slice], heldStretch),
-    restated: await readRestated(warehouse, slice, asOf),
+    restated: await readRestated(warehouse, slice, planAt),
     ripening: await readRipening(warehouse, slice),
     money: table?.is_live === true ? await readMoney(warehouse, of) : [],
     unmatched: table?.is_live === true ? await readUnmatched(warehouse, of) : null,
@@ -113,8 +113,8 @@ async function readHeld(warehouse: Warehouse, of: Slice, asOf: Date): Promise<He
 }
 
 /** The status of one slice; pure. */
-function sliceStatus(slice: Slice, held: Held, asOf: Date): SliceStatus {
-  const expected = expectedPeriods(slice, held.periods, held.table?.week_starts_on ?? null, asOf);
+function sliceStatus(slice: Slice, held: Held, planAt: Date): SliceStatus {
+  const expected = expectedPeriods(slice, held.periods, held.table?.week_starts_on ?? null, planAt);
   const ages = expected.map(({ status }) => status);
   const starts = expected.map(({ start }) => start);
   const metrics = metricStatuses(slice.metrics, ages, starts, held.stretches);
@@ -125,7 +125,7 @@ function sliceStatus(slice: Slice, held: Held, asOf: Date): SliceStatus {
     name: slice.name,
     newest_period: held.periods.findLast((period) => period.rows > 0)?.start_day ?? null,
     newest_fetch_at: fetches.length === 0 ? null : new Date(Math.max(...fetches)).toISOString(),
-    next_refresh_at: nextRefreshAt(slice, ages, asOf),
+    next_refresh_at: nextRefreshAt(slice, ages, planAt),
     rows: held.periods.reduce((sum, period) => sum + period.rows, 0),
     periods: {
       expected: ages.length,

@@ -13,7 +13,7 @@ import type { Warehouse } from './warehouse.ts';
 export interface RunStart {
   readonly runId: string;
   readonly command: string;
-  readonly asOf: Date;
+  readonly planAt: Date;
   readonly startedAt: Date;
 }
 
@@ -40,15 +40,15 @@ export async function startRun(warehouse: Warehouse, run: RunStart): Promise<voi
   await warehouse.run(
     `insert into ripen.runs (run_id, command, as_of, started_at, status, version, host, pid)
      values ($1, $2, $3::timestamp, $4::timestamp, 'running', $5, $6, $7)`,
-    [run.runId, run.command, timestamp(run.asOf), timestamp(run.startedAt), version, hostname(), process.pid],
+    [run.runId, run.command, timestamp(run.planAt), timestamp(run.startedAt), version, hostname(), process.pid],
   );
 }
 
 /** Whether a sync for exactly this instant has succeeded before. */
-export async function hasSucceededAt(warehouse: Warehouse, asOf: Date): Promise<boolean> {
+export async function hasSucceededAt(warehouse: Warehouse, planAt: Date): Promise<boolean> {
   const [found] = await warehouse.rows(
     `select count(*) as runs from ripen.runs where command = 'sync' and status = 'succeeded' and as_of = $1::timestamp`,
-    [timestamp(asOf)],
+    [timestamp(planAt)],
     z.object({ runs: count }),
   );
   return found !== undefined && found.runs > 0;

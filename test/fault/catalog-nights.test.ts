@@ -6,8 +6,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { day } from '../../src/model/calendar.ts';
-import { replay } from '../../src/replay.ts';
 import type { JsonDocument } from '../../src/simulator/answer.ts';
+import { replayInto } from '../support/archive-scene.ts';
 import { column, query } from '../support/contents.ts';
 import { runNight, smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
@@ -204,9 +204,7 @@ test('an archived catalog that lacks a metric of the warehouse it is replayed in
   expect(await column(scenario, `select count(*) from main.metrics where id = 'paid_installs'`)).toEqual(['0']);
 
   await copyFile(copy, scenario.config.warehouse);
-  const request = { asOf: thirdNight, slices: null, lockWaitMs: 0 };
-  const emit = (event: Scenario['events'][number]): void => void scenario.events.push(event);
-  const summary = await replay({ ...scenario.config, archiveMs }, request, emit, AbortSignal.timeout(60_000));
+  const summary = await replayInto(scenario, { archiveMs }, { asOf: thirdNight });
   expect(summary.status).toBe('succeeded');
   expect(await known()).toEqual(before);
   expect(told('CATALOG_METRIC_GONE')).toHaveLength(1);

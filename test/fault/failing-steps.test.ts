@@ -14,6 +14,7 @@ import { readConfig } from '../../src/config/read-config.ts';
 import { asFailure, type FailureKind, failureCodes } from '../../src/errors.ts';
 import { connect } from '../../src/service/connect.ts';
 import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
+import { fromService } from '../../src/run/service-source.ts';
 import { sync } from '../../src/sync.ts';
 import { countSteps } from '../support/failing-step.ts';
 import { contentsOf, differences, everythingIn } from '../support/installation-contents.ts';
@@ -88,7 +89,10 @@ async function runNight(night: number): Promise<FailureKind[]> {
   const usual = { slices: null, forced: null, acceptLoss: false, lockWaitMs: 0, deadlineMs: null } as const;
   try {
     const request = { command: 'sync', asOf, ...usual } as const;
-    const { failures } = await sync(config, service, request, () => {}, AbortSignal.timeout(MS_PER_STEP));
+    const { failures } = await sync(config, request, fromService(service), {
+      emit: () => {},
+      signal: AbortSignal.timeout(MS_PER_STEP),
+    });
     return failures.map(({ code }) => failureCodes[code]);
   } catch (error) {
     return [asFailure(error).kind];

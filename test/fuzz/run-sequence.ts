@@ -9,6 +9,7 @@ import { readConfig } from '../../src/config/read-config.ts';
 import { connect } from '../../src/service/connect.ts';
 import type { Service } from '../../src/service/service.ts';
 import type { SyncSummary } from '../../src/run/summary.ts';
+import { fromService } from '../../src/run/service-source.ts';
 import { sync } from '../../src/sync.ts';
 import { swiftClock } from '../support/scripted-server.ts';
 import { calm, startTinyServer, tinyService, type Mood, type TinyNight } from '../support/tiny-service.ts';
@@ -173,5 +174,8 @@ function syncAt(config: Config, service: Service, asOf: Date): Promise<SyncSumma
     lockWaitMs: 0,
     deadlineMs: null,
   } as const;
-  return sync(config, service, request, () => {}, AbortSignal.timeout(NIGHT_LIMIT_MS));
+  return sync(config, request, fromService(service), {
+    emit: () => {},
+    signal: AbortSignal.timeout(NIGHT_LIMIT_MS),
+  });
 }

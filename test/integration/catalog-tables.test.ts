@@ -10,6 +10,7 @@ import * as z from 'zod';
 import { readCatalog, replaceCatalog } from '../../src/load/catalog-tables.ts';
 import { catalogFilters, catalogTables, type CatalogItem } from '../../src/model/catalog.ts';
 import type { FiltersData, Service } from '../../src/service/service.ts';
+import type { RunEvent } from '../../src/events.ts';
 import { refreshCatalog } from '../../src/run/refresh-catalog.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
@@ -218,16 +219,16 @@ describe('a list that filters-data does not answer', () => {
 
   async function refreshed(answer: FiltersData, asOf: Date): Promise<readonly string[]> {
     const codes: string[] = [];
-    await refreshCatalog({
+    const run = {
       warehouse,
-      service: answering(answer),
       config: { slices: [] },
       slices: [],
-      asOf,
+      planAt: asOf,
       runId: 'run',
-      emit: (event) => void (event.type === 'warning' && codes.push(`${event.code}: ${event.message}`)),
+      emit: (event: RunEvent) => void (event.type === 'warning' && codes.push(`${event.code}: ${event.message}`)),
       signal: new AbortController().signal,
-    });
+    };
+    await refreshCatalog(run, answering(answer));
     return codes;
   }
 

@@ -10,6 +10,7 @@ import * as z from 'zod';
 
 import type { Config } from '../../src/config/config.ts';
 import { parseConfig } from '../../src/config/read-config.ts';
+import { fromService } from '../../src/run/service-source.ts';
 import { sync } from '../../src/sync.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
 import {
@@ -51,7 +52,7 @@ async function synced(
     lockWaitMs: 0,
     deadlineMs: null,
   } as const;
-  const summary = await sync(config, service, request, () => {}, signal);
+  const summary = await sync(config, request, fromService(service), { emit: () => {}, signal });
   expect(summary.failures).toEqual([]);
   return config;
 }

@@ -45,7 +45,7 @@ async function joined(look: (warehouse: Warehouse) => Promise<void>): Promise<vo
   const service = connect(httpService(scenario.simulator), emit);
   const warehouse = await openWarehouse(scenario.config.warehouse, { mode: 'write', lockWaitMs: 0, emit });
   try {
-    const run = { warehouse, service, runId: 'run', asOf, emit, signal: new AbortController().signal };
+    const run = { warehouse, service, runId: 'run', planAt: asOf, emit, signal: new AbortController().signal };
     await refreshPartners(run);
     expect((await refreshLinks(run, { apps: 'all', maxLevel: 4 })).failures).toEqual([]);
     await refreshJoins(warehouse);
@@ -146,7 +146,7 @@ test('every row of a slice that names partners finds its partner, by column or b
     );
     expect(views.map(({ view_name }) => view_name)).toEqual(['campaigns_links', 'partners_only_links']);
     const before = await warehouse.rows('select * from main.partners_history order by all', [], row);
-    await completePartners({ warehouse, asOf: new Date('2026-06-05T00:00:00Z') });
+    await completePartners({ warehouse, planAt: new Date('2026-06-05T00:00:00Z') });
     expect(await warehouse.rows('select * from main.partners_history order by all', [], row)).toEqual(before);
   });
 });

@@ -26,7 +26,7 @@ afterAll(() => scenario.close());
 
 async function planAt(asOf: Date): Promise<PlanReport> {
   const never = new AbortController().signal;
-  return explainPlan(scenario.config, { asOf, slices: null, lockWaitMs: 0, emit: () => {}, signal: never });
+  return explainPlan(scenario.config, { planAt: asOf, slices: null, lockWaitMs: 0, emit: () => {}, signal: never });
 }
 
 async function heldRows(where: string): Promise<number> {

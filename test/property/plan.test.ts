@@ -281,7 +281,7 @@ test('a backfill asks for exactly the periods that touch its days, whatever thei
         const { ledger, asOf } = live(of, series);
         const start = addDays(FIRST_DAY, after);
         const forced = { start, end: addDays(start, length) };
-        const plan = planSlice({ slice: of, metrics: metricsOf(of), ledger, asOf, forced });
+        const plan = planSlice({ slice: of, metrics: metricsOf(of), ledger, planAt: asOf, forced });
         const periods = plan.windows.flatMap((window) => window.periods);
         expect(new Set(periods.map(({ reason }) => reason))).toEqual(new Set(['forced']));
         const asked = new Set(plan.windows.flatMap((window) => daysIn(window.asked)));

@@ -5,27 +5,38 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 
 import type { Config } from '../../src/config/config.ts';
-import { replay, type ReplayRequest } from '../../src/replay.ts';
+import type { RunEvent } from '../../src/events.ts';
+import { fromArchive } from '../../src/run/archive-source.ts';
+import type { RunRequest } from '../../src/run/run.ts';
 import type { SyncSummary } from '../../src/run/summary.ts';
+import { sync } from '../../src/sync.ts';
 import { query } from './contents.ts';
 import type { Scenario } from './scenario.ts';
 
 export const DAY_MS = 86_400_000;
 export const archived = { archiveMs: 30 * DAY_MS } as const;
 
+/** A replay of everything, as of now. */
+export const replayRequest: RunRequest = {
+  command: 'replay',
+  asOf: null,
+  slices: null,
+  forced: null,
+  acceptLoss: false,
+  lockWaitMs: 0,
+  deadlineMs: null,
+};
+
 /** Replays into the scenario's warehouse; the clock decides unless told otherwise. */
-export function replayInto(
+export async function replayInto(
   scenario: Scenario,
   change: Partial<Config> = {},
-  request: Partial<ReplayRequest> = {},
+  request: Partial<RunRequest> = {},
   signal: AbortSignal = AbortSignal.timeout(60_000),
 ): Promise<SyncSummary> {
-  return replay(
-    { ...scenario.config, ...change },
-    { asOf: null, slices: null, lockWaitMs: 0, ...request },
-    (event) => scenario.events.push(event),
-    signal,
-  );
+  const config = { ...scenario.config, ...change };
+  const emit = (event: RunEvent): void => void scenario.events.push(event);
+  return sync(config, { ...replayRequest, ...request }, fromArchive(config), { emit, signal });
 }
 
 /** Loses the warehouse; its archive stays. */

@@ -8,7 +8,7 @@ import * as z from 'zod';
 
 import type { HttpService } from '../../src/config/config.ts';
 import type { RunEvent } from '../../src/events.ts';
-import { refreshLinks, type LinksRun, type RefreshedLinks } from '../../src/links/refresh-links.ts';
+import { refreshLinks, type Refreshing, type RefreshedLinks } from '../../src/links/refresh-links.ts';
 import { connect } from '../../src/service/connect.ts';
 import type { Service } from '../../src/service/service.ts';
 import { startSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts';
@@ -23,7 +23,7 @@ export interface LinksScene {
   readonly path: string;
   readonly events: RunEvent[];
   /** What a stage is called with at an instant. */
-  run(asOf: string, signal?: AbortSignal): LinksRun;
+  run(asOf: string, signal?: AbortSignal): Refreshing;
   /** Crawls every app of the world. */
   crawl(asOf: string, maxLevel?: number): Promise<RefreshedLinks>;
   rows(sql: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
@@ -41,11 +41,11 @@ export async function openLinksScene(
   const service = connect(httpService(simulator, { maxStartsPerSecond: 100_000, ...change }), emit);
   const path = join(directory, 'warehouse.duckdb');
   const warehouse = await openWarehouse(path, { mode: 'write', lockWaitMs: 0, emit });
-  const run = (asOf: string, signal = new AbortController().signal): LinksRun => ({
+  const run = (asOf: string, signal = new AbortController().signal): Refreshing => ({
     warehouse,
     service,
     runId: 'run',
-    asOf: new Date(asOf),
+    planAt: new Date(asOf),
     emit,
     signal,
   });

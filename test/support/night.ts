@@ -6,12 +6,13 @@
 import type { HttpService } from '../../src/config/config.ts';
 import type { RunEvent } from '../../src/events.ts';
 import type { Slice } from '../../src/model/slice.ts';
-import type { SyncRequest } from '../../src/run/run.ts';
+import type { RunRequest } from '../../src/run/run.ts';
 import { realClock, type Clock } from '../../src/service/clock.ts';
 import { connect } from '../../src/service/connect.ts';
 import type { FaultedRequest } from '../../src/simulator/faults.ts';
 import type { WorldOptions } from '../../src/simulator/world/world.ts';
 import type { SyncSummary } from '../../src/run/summary.ts';
+import { fromService } from '../../src/run/service-source.ts';
 import { sync } from '../../src/sync.ts';
 import { httpService, type Scenario } from './scenario.ts';
 import { swiftClock } from './scripted-server.ts';
@@ -22,7 +23,7 @@ export const smallWorld: Partial<WorldOptions> = { apps: 2, partners: 3, links: 
 export interface Circumstances {
   readonly slices?: readonly Slice[];
   readonly service?: Partial<HttpService>;
-  readonly request?: Partial<SyncRequest>;
+  readonly request?: Partial<RunRequest>;
   readonly signal?: AbortSignal;
   /** In place of one whose waits take no time, or of the real one. */
   readonly clock?: Clock;
@@ -49,7 +50,6 @@ export async function runNight(
   try {
     return await sync(
       { ...config, slices: slices ?? config.slices },
-      service,
       {
         command: 'sync',
         asOf: asOf === 'now' ? null : asOf,
@@ -60,8 +60,8 @@ export async function runNight(
         deadlineMs: null,
         ...request,
       },
-      emit,
-      signal ?? AbortSignal.timeout(60_000),
+      fromService(service),
+      { emit, signal: signal ?? AbortSignal.timeout(60_000) },
     );
   } finally {
     await service.close();

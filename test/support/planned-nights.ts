@@ -102,7 +102,7 @@ export const later = (asOf: Date, by: number): Date => new Date(asOf.getTime() +
 export const startOf = (hour: number): Date => later(new Date(`${FIRST_DAY}T02:30:00Z`), hour);
 
 export function planAt(of: Slice, ledger: SliceLedger, asOf: Date): SlicePlan {
-  return planSlice({ slice: of, metrics: metricsOf(of), ledger, asOf, forced: null });
+  return planSlice({ slice: of, metrics: metricsOf(of), ledger, planAt: asOf, forced: null });
 }
 
 /** The ledger after some windows of a plan were loaded, as the load writes it. */

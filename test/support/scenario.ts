@@ -8,10 +8,11 @@ import type { Config, HttpService } from '../../src/config/config.ts';
 import { Secret } from '../../src/config/secret.ts';
 import type { RunEvent } from '../../src/events.ts';
 import type { Slice } from '../../src/model/slice.ts';
-import type { SyncRequest } from '../../src/run/run.ts';
+import type { RunRequest } from '../../src/run/run.ts';
 import { connect } from '../../src/service/connect.ts';
 import { startSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts';
 import type { SyncSummary } from '../../src/run/summary.ts';
+import { fromService } from '../../src/run/service-source.ts';
 import { sync } from '../../src/sync.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
@@ -22,7 +23,7 @@ export interface Scenario {
   readonly directory: string;
   readonly events: RunEvent[];
   /** Syncs at an instant, which is also the simulated one. */
-  night(asOf: Date, change?: Partial<Config>, request?: Partial<SyncRequest>): Promise<SyncSummary>;
+  night(asOf: Date, change?: Partial<Config>, request?: Partial<RunRequest>): Promise<SyncSummary>;
   inWarehouse<T>(use: (warehouse: Warehouse) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
@@ -88,13 +89,11 @@ export async function openScenario(
           lockWaitMs: 0,
           deadlineMs: null,
         } as const;
-        return await sync(
-          changed,
-          service,
-          { ...defaults, ...request },
-          (event) => events.push(event),
-          AbortSignal.timeout(60_000),
-        );
+        const emit = (event: RunEvent): void => void events.push(event);
+        return await sync(changed, { ...defaults, ...request }, fromService(service), {
+          emit,
+          signal: AbortSignal.timeout(60_000),
+        });
       } finally {
         await service.close();
       }

@@ -20,7 +20,7 @@ const levels: readonly (readonly string[])[] = [
   // Links go from the campaign API to their tables by themselves, beside the way of the reports.
   ['plan', 'extract', 'load', 'links', 'publish', 'spend', 'insight', 'status'],
   ['run'],
-  // sync.ts, replay.ts and drop.ts, which alone know the order of the stages; account.ts, which has none.
+  // sync.ts and drop.ts, which alone know the order of the stages; account.ts, which has none.
   ['pipeline'],
   // Words and pictures for people.
   ['terminal'],

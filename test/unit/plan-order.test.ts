@@ -29,7 +29,7 @@ const since = (of: Slice, name: string, first: string): Slice => ({
 
 function planOf(of: Slice, ledger: SliceLedger = emptyLedger): SlicePlan {
   const metrics = of.metrics.map((id) => countMetric(id, 7));
-  return planSlice({ slice: of, metrics, ledger, asOf: ASOF, forced: null });
+  return planSlice({ slice: of, metrics, ledger, planAt: ASOF, forced: null });
 }
 
 /** A live table in which each of these days was fetched so many days ago. */

@@ -45,8 +45,8 @@ function table(periods: readonly LoadedPeriod[], change: Partial<SliceTable> = {
 
 const livingIn = (live: SliceTable): SliceLedger => ({ live, building: null });
 
-function planned(of: Slice, ledger: SliceLedger, asOf: string, forced: DayInterval | null = null): readonly string[] {
-  const plan = planSlice({ slice: of, metrics: metricsOf(of), ledger, asOf: new Date(asOf), forced });
+function planned(of: Slice, ledger: SliceLedger, planAt: string, forced: DayInterval | null = null): readonly string[] {
+  const plan = planSlice({ slice: of, metrics: metricsOf(of), ledger, planAt: new Date(planAt), forced });
   return plan.windows.map((window) => {
     const reasons = [...new Set(window.periods.map(({ reason }) => reason))].join(', ');
     return `${labelOf(window)} ${reasons}`;
@@ -90,7 +90,13 @@ describe('the reasons of a plan', () => {
     const ledger = livingIn(
       table(daysLoaded(['2026-01-01', '2026-01-03'], { fetchedAt: new Date('2026-01-05T02:30:00Z') })),
     );
-    const plan = planSlice({ slice: january, metrics: metricsOf(january), ledger, asOf: new Date(JUNE), forced: null });
+    const plan = planSlice({
+      slice: january,
+      metrics: metricsOf(january),
+      ledger,
+      planAt: new Date(JUNE),
+      forced: null,
+    });
     expect(plan.windows.map(({ periods }) => periods.map(({ reason }) => reason))).toEqual([
       ['became final', 'missing', 'became final', 'new', 'new'],
     ]);
@@ -188,7 +194,7 @@ describe('weeks', () => {
       slice: weekly,
       metrics: metricsOf(weekly),
       ledger: livingIn(known),
-      asOf: new Date(JUNE),
+      planAt: new Date(JUNE),
       forced: null,
     });
     expect(plan.periods.map(({ asked }) => asked.start)).toEqual(starts);
@@ -201,7 +207,7 @@ describe('weeks', () => {
       slice: changed,
       metrics: metricsOf(changed),
       ledger: livingIn(known),
-      asOf: new Date(JUNE),
+      planAt: new Date(JUNE),
       forced: null,
     });
     expect(plan.weekStartsOn).toBe(0);
@@ -271,7 +277,13 @@ describe('the size of a window', () => {
   test('a window is asked for in the parts that earlier ones had to be divided into', () => {
     const parts = [{ app: { in: ['a'], notIn: [] } }, { app: { in: null, notIn: ['a'] } }];
     const ledger = livingIn(table([], { parts }));
-    const plan = planSlice({ slice: january, metrics: metricsOf(january), ledger, asOf: new Date(JUNE), forced: null });
+    const plan = planSlice({
+      slice: january,
+      metrics: metricsOf(january),
+      ledger,
+      planAt: new Date(JUNE),
+      forced: null,
+    });
     expect(plan.windows.map((window) => window.parts)).toEqual([parts]);
   });
 });
@@ -286,10 +298,10 @@ describe('completeness of a table that is built', () => {
     live: SliceTable | null,
     building: SliceTable | null,
     metrics = ['installs'],
-    asOf = JUNE,
+    planAt = JUNE,
   ): boolean {
     const of = { ...changed, metrics };
-    const request = { slice: of, metrics: metricsOf(of), asOf: new Date(asOf), forced: null };
+    const request = { slice: of, metrics: metricsOf(of), planAt: new Date(planAt), forced: null };
     return isComplete(planSlice({ ...request, ledger: { live, building } }), live);
   }
 
@@ -356,7 +368,7 @@ describe('what a later fetch brought', () => {
     expect(planned(january, ledger, JUNE, interval('2026-01-02', '2026-01-04'))).toEqual([
       '2026-01-03:2026-01-03 forced',
     ]);
-    const request = { slice: january, metrics: metricsOf(january), asOf: new Date(JUNE), forced: null };
+    const request = { slice: january, metrics: metricsOf(january), planAt: new Date(JUNE), forced: null };
     expect(planSlice({ ...request, ledger }).heldNewer).toBe(2);
   });
 

@@ -70,7 +70,7 @@ const request = (warehouse: Warehouse): Parameters<typeof loadBatch>[1] => ({
   warehouse,
   target,
   runId: 'r',
-  asOf: null,
+  fetchedAt: null,
   acceptLoss: false,
   columns: null,
 });

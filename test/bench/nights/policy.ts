@@ -38,7 +38,7 @@ export function ripen(name: string, refresh: Slice['refresh']): Policy {
         slice: { ...slice, refresh },
         metrics,
         ledger: { live: table, building: null },
-        asOf,
+        planAt: asOf,
         forced: null,
       }).windows,
     isSettled: isFinalPeriod,
@@ -79,5 +79,5 @@ function fromFirstDue(
     .start;
   if (wanted === null || start === undefined) return [];
   const forced = { start, end: wanted.end };
-  return planSlice({ slice, metrics, ledger: { live: table, building: null }, asOf, forced }).windows;
+  return planSlice({ slice, metrics, ledger: { live: table, building: null }, planAt: asOf, forced }).windows;
 }

@@ -73,7 +73,7 @@ export async function fillWarehouse({ path, days: count, rowsPerDay }: Filling):
         slice: filled,
         metrics: target.metrics,
         ledger: emptyLedger,
-        asOf: startOfDayAt(days.end, filled.utcOffset),
+        planAt: startOfDayAt(days.end, filled.utcOffset),
         forced: part,
       }).windows;
       if (window === undefined) throw new RangeError('No window covers the days.');

@@ -1,0 +1,193 @@
+/**
+ * The archive as a source of answers, without the service.
+ *
+ * Every period ends up with its newest archived answer, and counts as fetched when that answer was. Nothing the
+ * warehouse holds gives way to something older. What is corrupt or foreign is set aside and named; the rest is given.
+ */
+
+import { basename } from 'node:path';
+
+import type { Config } from '../config/config.ts';
+import { Failure } from '../errors.ts';
+import { takeOfOneSlice, type Asking } from '../extract/extract.ts';
+import { catalogSeenAt, readCatalog } from '../load/catalog-tables.ts';
+import type { Catalog } from '../model/catalog.ts';
+import { fingerprintOf } from '../model/fingerprint.ts';
+import { carries } from '../model/ledger.ts';
+import type { Slice } from '../model/slice.ts';
+import { labelOf, type Window } from '../model/window.ts';
+import type { SlicePlan } from '../plan/plan.ts';
+import { archiveExists, archiveRoot } from '../spool/archive.ts';
+import { readKeptCatalog } from '../spool/archive-catalog.ts';
+import { isOutdated, newestWindows, type ArchivedWindow } from '../spool/archive-choice.ts';
+import { intactWindows, readArchive, setAside, spooledFrom } from '../spool/archive-contents.ts';
+import type { Damage } from '../spool/archive-document.ts';
+import type { Spooled } from '../spool/spool.ts';
+import { recordFailed, warn } from './outcome.ts';
+import { adoptCatalog } from './refresh-catalog.ts';
+import type { Run } from './run.ts';
+import type { AnswerBatch, Source, SourceDoor } from './source.ts';
+import { planTargets } from './tables.ts';
+
+/** Skipped windows that one warning names. */
+const EXAMPLES = 5;
+
+const nothingAsked = { requests: 0, retries: 0, peakConcurrency: 0, bytes: 0 };
+
+/** A run with it loads again what the archive of the warehouse holds. Throws where there is none. */
+export function fromArchive({ warehouse }: Pick<Config, 'warehouse'>): SourceDoor {
+  if (!archiveExists(warehouse)) {
+    throw new Failure('STORAGE_FAILED', `The archive ${archiveRoot(warehouse)} did not exist.`, {
+      hint: 'Set `archive: 30d` and run `ripen sync` first; an archive lies beside its warehouse.',
+    });
+  }
+  return { statistics: () => nothingAsked, open: openSource };
+}
+
+/** An archived window that is to be loaded; with what is wrong with its bodies, where they cannot be. */
+interface Reading {
+  readonly archived: ArchivedWindow;
+  readonly spooled: Spooled;
+  readonly damage: Damage | null;
+}
+
+function openSource(run: Run): Source {
+  const bySlice = new Map<string, readonly ArchivedWindow[]>();
+  const readings = new Map<Window, Reading>();
+  return {
+    canAsk: false,
+    // What the reader would write beside the archive is not the archive's.
+    columns: null,
+    catalog: async () => restoreCatalog(run),
+    dimensions: async () => {},
+    async slices() {
+      for (const slice of run.slices) {
+        if (!run.signal.aborted) bySlice.set(slice.name, await archivedOf(slice, run));
+      }
+      return run.slices.filter(({ name }) => (bySlice.get(name) ?? []).length > 0);
+    },
+    async plan(targets) {
+      const plans: SlicePlan[] = [];
+      for (const [at, plan] of (await planTargets(run, targets)).entries()) {
+        const target = targets[at];
+        const mine = target === undefined ? [] : await readingsOf(bySlice.get(plan.slice.name) ?? [], plan, run);
+        for (const reading of mine) readings.set(reading.spooled.window, reading);
+        plans.push({ ...plan, heldNewer: 0, windows: mine.map(({ spooled }) => spooled.window) });
+      }
+      return { plans, windows: plans.flatMap(({ windows }) => windows) };
+    },
+    answers: (queue, _targets, signal) => given(queue, readings, signal),
+    check: async () => {},
+    keep: async () => {},
+    discard: async () => {},
+    finish: async () => {},
+    close: async () => {},
+  };
+}
+
+/** The newer one of the warehouse's catalog and the archive's, which is then taken over as a listing is. */
+async function restoreCatalog(run: Run): Promise<Catalog> {
+  const { warehouse } = run;
+  const kept = await readKeptCatalog(warehouse.path);
+  const seenAt = await catalogSeenAt(warehouse);
+  if (kept !== null && 'because' in kept) {
+    run.record.fail(await refusal(kept));
+  } else if (kept !== null && (seenAt === null || kept.seenAt > seenAt)) {
+    return adoptCatalog({ items: kept.items, absent: [] }, kept.seenAt, run);
+  }
+  if (seenAt !== null) return readCatalog(warehouse);
+  throw new Failure('STORAGE_FAILED', 'Neither the warehouse nor the archive held a catalog to type the values by.', {
+    hint: 'Run `ripen sync` first, or `ripen replay` in the warehouse that the archive was made with.',
+  });
+}
+
+/** What the archive holds of a slice's meaning, in the order it was asked for. */
+async function archivedOf(slice: Slice, run: Run): Promise<readonly ArchivedWindow[]> {
+  const { windows, damages } = await readArchive(run.warehouse.path, slice.name);
+  for (const damage of damages) recordFailed(await refusal(damage), slice.name, run);
+  const meaning = fingerprintOf(slice);
+  const ofSlice = windows.filter(({ entry }) => carries(entry.fingerprint, meaning));
+  // Weeks that the service began on another day are of another table than the newest ones.
+  const { fingerprint } = ofSlice.at(-1)?.entry ?? { fingerprint: meaning };
+  const mine = ofSlice.filter(({ entry }) => entry.fingerprint === fingerprint);
+  const others = windows.filter((window) => !mine.includes(window));
+  await skip(others, slice, 'carried another meaning than the slice has now', run);
+  if (windows.length === 0) {
+    await warn({ code: 'REPLAY_EMPTY', message: 'The archive held no answer that could be loaded.' }, slice.name, run);
+  }
+  return mine;
+}
+
+/** Those to load, in the order they were asked for, and the broken ones that were newer. */
+async function readingsOf(
+  mine: readonly ArchivedWindow[],
+  { slice, table }: Pick<SlicePlan, 'slice' | 'table'>,
+  run: Run,
+): Promise<readonly Reading[]> {
+  const outdated = new Set(mine.filter(({ entry }) => isOutdated(entry, slice, table)));
+  const useful = newestWindows(mine, slice).filter((window) => outdated.has(window));
+  await skip(useful, slice, 'held periods that the warehouse holds from a later fetch', run);
+  const { chosen, broken } = await intactWindows(
+    mine.filter((window) => !outdated.has(window)),
+    slice,
+  );
+  return [...chosen, ...broken.keys()].map((archived) => ({
+    archived,
+    spooled: spooledFrom(archived, slice),
+    damage: broken.get(archived) ?? null,
+  }));
+}
+
+/** What lies in the archive for the queue's windows. A batch shares the metrics it holds and the instant it was fetched. */
+async function* given(
+  queue: Asking[],
+  readings: ReadonlyMap<Window, Reading>,
+  signal: AbortSignal,
+): AsyncGenerator<AnswerBatch, void> {
+  while (queue.length > 0 && !signal.aborted) {
+    const waiting = queue.flatMap(({ window }) => readings.get(window) ?? []);
+    const [first] = waiting;
+    if (first === undefined) return;
+    if (first.damage !== null) {
+      queue.shift();
+      const missed = { window: first.spooled.window, failure: await refusal(first.damage), ...nothingAnswered };
+      yield { spooled: [], missed: [missed], asked: [], fetchedAt: null };
+      continue;
+    }
+    const end = waiting.findIndex((reading) => !isAlike(reading, first));
+    const alike = waiting.slice(0, end === -1 ? waiting.length : end).map(({ spooled }) => spooled);
+    const spooled = takeOfOneSlice(alike);
+    queue.splice(0, spooled.length);
+    yield { spooled, missed: [], asked: [], fetchedAt: first.archived.entry.asOf };
+  }
+}
+
+const nothingAnswered = { heavy: [], answered: new Map<never, never>(), whole: null };
+
+function isAlike({ archived: { entry }, damage, spooled }: Reading, first: Reading): boolean {
+  const { entry: other } = first.archived;
+  return (
+    damage === null &&
+    spooled.window.slice.name === first.spooled.window.slice.name &&
+    entry.asOf?.getTime() === other.asOf?.getTime() &&
+    entry.metrics.join() === other.metrics.join()
+  );
+}
+
+/** Sets a corrupt or foreign file aside; returns the failure to record. */
+async function refusal({ path, because }: Damage): Promise<Failure> {
+  const aside = await setAside(path);
+  return new Failure(
+    'DATA_MALFORMED',
+    `${basename(path)} in the archive could not be loaded: ${because}. It was set aside as ${aside}.`,
+    { facts: { path: aside }, hint: 'Run `ripen sync`, and backfill the days it does not ask for again.' },
+  );
+}
+
+async function skip(windows: readonly ArchivedWindow[], slice: Slice, because: string, run: Run): Promise<void> {
+  if (windows.length === 0) return;
+  const named = windows.slice(0, EXAMPLES).map(({ entry }) => labelOf(entry));
+  const rest = windows.length > EXAMPLES ? ` and ${windows.length - EXAMPLES} more` : '';
+  const message = `${windows.length} archived answers ${because}, and were skipped: ${named.join(', ')}${rest}.`;
+  await warn({ code: 'REPLAY_SKIPPED', message }, slice.name, run);
+}

@@ -1,0 +1,60 @@
+/** Where a run's answers come from: the service, or the archive of what it once answered. */
+
+import type { Asking, Batch } from '../extract/extract.ts';
+import type { LoadRequest } from '../load/load-request.ts';
+import type { LoadResult } from '../load/load-result.ts';
+import type { Target } from '../load/target.ts';
+import type { Catalog } from '../model/catalog.ts';
+import type { Slice } from '../model/slice.ts';
+import type { Window } from '../model/window.ts';
+import type { SlicePlan } from '../plan/plan.ts';
+import type { ServiceStatistics } from '../service/service.ts';
+import type { Spooled } from '../spool/spool.ts';
+import type { Run } from './run.ts';
+
+/** The tables that windows are loaded into, by slice; replaced as columns widen. */
+export type Targets = Map<string, Target>;
+
+/** A batch of answers, and the instant they count as fetched; null: when each was asked for. */
+export interface AnswerBatch extends Batch {
+  readonly fetchedAt: Date | null;
+}
+
+/** Answers to parts of windows. */
+export type Answers = Spooled['answers'];
+
+/** A source, open for one run. */
+export interface Source {
+  /** Whether it answers another question too; an archive gives what it has. */
+  readonly canAsk: boolean;
+  /** The catalog that values are typed by. Throws where there is none to be had. */
+  catalog(): Promise<Catalog>;
+  /** Brings partners and links up, where the source has them. */
+  dimensions(): Promise<void>;
+  /** The slices it has something of, of those the run is about. */
+  slices(): Promise<readonly Slice[]>;
+  /** What is to be loaded into each table, and all windows in the order they are to be loaded in. */
+  plan(
+    targets: readonly Target[],
+  ): Promise<{ readonly plans: readonly SlicePlan[]; readonly windows: readonly Window[] }>;
+  /** Answers to the queue's windows until it is empty, in batches of one slice. Takes windows off the queue. */
+  answers(queue: Asking[], targets: Targets, signal: AbortSignal): AsyncIterable<AnswerBatch>;
+  /** Throws when nothing may be loaded any more; asked before each batch. */
+  check(): Promise<void>;
+  /** Answers that were read into columns already. */
+  readonly columns: LoadRequest['columns'];
+  /** Keeps what of a batch was loaded, where the source is to keep it. */
+  keep(batch: readonly Spooled[], results: readonly LoadResult[]): Promise<void>;
+  /** Lets go of answers that nobody needs any more. */
+  discard(answers: Answers): Promise<void>;
+  /** What is left to do when all is loaded. */
+  finish(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** A source as a run is started with it. */
+export interface SourceDoor {
+  /** What was put on the wire so far. */
+  statistics(): ServiceStatistics;
+  open(run: Run): Source;
+}
