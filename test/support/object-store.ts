@@ -173,9 +173,11 @@ export async function startObjectStore(): Promise<RunningStore> {
 const legible = { update: (text: string | Buffer) => Buffer.from(text), final: () => Buffer.alloc(0) };
 for (const name of ['createCipheriv', 'createDecipheriv'] as const) {
   const original = crypto[name];
-  Reflect.set(crypto, name, (algorithm: string, ...others: readonly unknown[]): unknown =>
-    algorithm === 'des' ? legible : Reflect.apply(original, crypto, [algorithm, ...others]),
-  );
+  Reflect.set(crypto, name, (algorithm: string, ...others: readonly unknown[]): unknown => {
+    if (algorithm === 'des') return legible;
+    const cipher: unknown = Reflect.apply(original, crypto, [algorithm, ...others]);
+    return cipher;
+  });
 }
 
 /** How the server names the file an object is kept in. */
