@@ -213,7 +213,7 @@ async function showResult({ config, shell, emit, show, typed }: Tour, night: Dat
     [typed(page), 'the same as a page with pictures'],
     [`npx ripen status --config ${file}`, 'the status once more'],
     [`npx ripen plan --config ${file}`, 'what the next night would ask for'],
-    ...(copy === undefined ? [] : [[`duckdb ${typed(copy.path)}`, 'the copy for analysts']]),
+    ...(copy === undefined ? [] : [[`duckdb -readonly ${typed(copy.path)}`, 'the copy for analysts']]),
   ];
   show('Look around', tableText([{ title: 'where' }, { title: 'what' }], places));
 }

@@ -60,7 +60,7 @@ function writtenText(written: readonly string[], { dir, simulator }: InitArgumen
   return [
     ...written.map((file) => `wrote ${file}`),
     ...(keepsIgnored ? [`kept ${IGNORED}; it should name ${ignoredNames.join(', ')}`] : []),
-    `next: ${enter}${edit}\`ripen check\`, \`ripen sync\`, \`ripen status\``,
+    `next: ${enter}${edit}\`npx ripen check\`, \`npx ripen sync\`, \`npx ripen status\``,
   ].join('\n');
 }
 
