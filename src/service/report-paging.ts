@@ -7,9 +7,9 @@
 
 import { z } from 'zod';
 import { Failure } from '../errors.ts';
-import { type Ask, encodeQuery } from './ask.ts';
+import { type Ask, encodeQuery } from './exchange.ts';
 import { pageTarget } from './paging.ts';
-import { firstWords } from './words.ts';
+import { firstWords } from './setback.ts';
 
 /** A report's next page: an address to follow, or the same question from a cursor on. */
 export type ReportPage =
