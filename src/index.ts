@@ -12,6 +12,7 @@ import type { TourOptions } from './start/tour.ts';
 import type { Dropped, Loss } from './drop.ts';
 import type { FirstFiles, InitOptions } from './start/first-files.ts';
 import type { Day, DayInterval } from './model/calendar.ts';
+import type { DbtFile } from './publish/dbt/models-sql.ts';
 import type { Engine } from './publish/ddl/ddl.ts';
 import type { Exported, ExportOptions } from './publish/export.ts';
 import type { Publication } from './publish/publish.ts';
@@ -36,7 +37,18 @@ export type { Published } from './publish/publish.ts';
 export type { FailureSummary, SliceSummary } from './run/summary.ts';
 export type { SpendSummary } from './spend/spend-summary.ts';
 export type { PeriodStatus, SliceStatus } from './status/status-report.ts';
-export type { Circumstances, Config, ConfigOptions, Day, DayInterval, Dropped, Engine, Exported, ExportOptions };
+export type {
+  Circumstances,
+  Config,
+  ConfigOptions,
+  Day,
+  DayInterval,
+  DbtFile,
+  Dropped,
+  Engine,
+  Exported,
+  ExportOptions,
+};
 export type { Finding, FirstFiles, InitOptions, Loss, PlanReport, Publication, Simulator, SimulatorOptions };
 export type { StatusReport, SyncSummary, TourOptions };
 
@@ -200,6 +212,15 @@ export async function dbtSources(config: Config, options: Circumstances = {}): P
   const { sourcesYaml } = await import('./publish/dbt/sources-yaml.ts');
   return onWarehouse(config, 'read', circumstancesOf(config, options), async (warehouse) =>
     sourcesYaml(await dbtCopy(config, warehouse)),
+  );
+}
+
+/** The published copy as files of a dbt project, below its folder of models: the sources, a staging model per slice, a mart. */
+export async function dbtModels(config: Config, options: Circumstances = {}): Promise<readonly DbtFile[]> {
+  const { dbtCopy } = await import('./publish/dbt/copy.ts');
+  const { modelFiles } = await import('./publish/dbt/models-sql.ts');
+  return onWarehouse(config, 'read', circumstancesOf(config, options), async (warehouse) =>
+    modelFiles(await dbtCopy(config, warehouse)),
   );
 }
 

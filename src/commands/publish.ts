@@ -1,18 +1,22 @@
 /** `ripen publish`: the readable copies, brought up to the warehouse, or described for who reads them. */
 
-import { resolve } from 'node:path';
+import { lstat, mkdir } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
 
 import {
+  dbtModels,
   dbtSources,
   exitCodeOf,
   lakeDdl,
   publish as publishCopies,
   type Circumstances,
   type Config,
+  type DbtFile,
   type Engine,
   type Publication,
 } from '../index.ts';
-import { replaceText } from '../publish/replacement.ts';
+import { Failure } from '../errors.ts';
+import { ifThere, replaceText } from '../publish/replacement.ts';
 import { reportText } from '../publish/report.ts';
 import { failureLines } from '../terminal/failure-text.ts';
 import { jsonLine } from '../terminal/printable.ts';
@@ -22,14 +26,14 @@ import { withConfig } from './verb.ts';
 export interface PublishArguments extends GlobalArguments {
   readonly lockWait: string;
   readonly ddl: Engine | undefined;
-  /** A file, or `-` or nothing for stdout. */
+  /** A folder for models, a file for the sources alone, or `-` or nothing for stdout. */
   readonly dbt: string | undefined;
 }
 
 /** Publishes to every configured target and says what that took; with `--ddl` or `--dbt` describes them instead. */
 export async function publish(args: PublishArguments, shell: Shell): Promise<number> {
   const describe = describing(args);
-  if (describe !== null) return tell(await withConfig(args, shell, true, describe), args.dbt, shell);
+  if (describe !== null) return tell(await withConfig(args, shell, true, describe), shell);
   const done = await withConfig(args, shell, true, publishCopies);
   const isIdle = done.published.length + done.failures.length === 0;
   return reportCopies(done, { fields: {}, lines: isIdle ? ['No publish target is configured.'] : [] }, args, shell);
@@ -53,20 +57,49 @@ export function reportCopies(
   return exitCodeOf(failures);
 }
 
+type Description = Pick<DbtFile, 'text' | 'isExample'> & {
+  /** Null for stdout. */
+  readonly path: string | null;
+};
+
 function describing({ ddl, dbt }: PublishArguments) {
+  const one = (path: string | null, text: string): Description[] => [{ path, text, isExample: false }];
   if (ddl !== undefined) {
-    return async (config: Config, stated: Circumstances) => lakeDdl(config, { ...stated, engine: ddl });
+    return async (config: Config, stated: Circumstances) =>
+      one(null, await lakeDdl(config, { ...stated, engine: ddl }));
   }
-  return dbt === undefined ? null : dbtSources;
+  if (dbt === undefined) return null;
+  return async (config: Config, stated: Circumstances): Promise<readonly Description[]> => {
+    if (dbt === '' || dbt === '-') return one(null, await dbtSources(config, stated));
+    if (/\.ya?ml$/.test(dbt)) return one(dbt, await dbtSources(config, stated));
+    const files = await dbtModels(config, stated);
+    return files.map((file) => ({ ...file, path: join(dbt, file.path) }));
+  };
 }
 
-async function tell(text: string, file: string | undefined, shell: Shell): Promise<number> {
-  if (file === undefined || file === '' || file === '-') {
-    shell.print(text.trimEnd());
-    return 0;
+async function tell(descriptions: readonly Description[], shell: Shell): Promise<number> {
+  for (const { path: named, text, isExample } of descriptions) {
+    if (named === null) {
+      shell.print(text.trimEnd());
+      continue;
+    }
+    const path = resolve(shell.directory, named);
+    const isKept = isExample && (await ifThere(lstat(path))) !== null;
+    if (!isKept) await write(path, text, namedMode(shell));
+    shell.print(`${path} ${isKept ? 'kept' : 'written'}`);
   }
-  const path = resolve(shell.directory, file);
-  await replaceText(path, text, namedMode(shell));
-  shell.print(`${path} written`);
   return 0;
+}
+
+async function write(path: string, text: string, mode: number): Promise<void> {
+  try {
+    await mkdir(dirname(path), { recursive: true });
+    await replaceText(path, text, mode);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Failure('STORAGE_FAILED', `The file ${path} could not be written: ${reason}`, {
+      hint: 'Name a file or a folder that you may write to.',
+      cause: error,
+    });
+  }
 }

@@ -49,7 +49,7 @@ export const publishOptions = {
     conflicts: 'dbt',
     describe: 'Only print how an engine reads the lake',
   },
-  dbt: { type: 'string', describe: 'Only write sources.yml for dbt to this file, or -' },
+  dbt: { type: 'string', describe: 'Only write models for dbt to this folder, or x.yml' },
   'lock-wait': lockWait,
 } as const;
 export const dropOptions = {

@@ -13,9 +13,11 @@ import type { Target } from './target.ts';
 const horizonRow = z.object({ metric: z.string(), horizon_seconds: count.nullable() });
 const additivityRow = z.object({ metric: z.string(), adds_up: z.boolean() });
 
+const readHorizons = remembering((warehouse) => warehouse.rows(statement('ledger/metric_horizons'), [], horizonRow));
+
 /** What is remembered of the metrics of a slice; read once between two changes. */
 export const readRemembered = remembering(async (warehouse, slice): Promise<RememberedMetrics> => {
-  const horizons = await warehouse.rows(statement('ledger/metric_horizons'), [], horizonRow);
+  const horizons = await readHorizons(warehouse, '');
   const addsUp = await warehouse.rows(statement('ledger/additivity'), [slice], additivityRow);
   return {
     horizons: new Map(

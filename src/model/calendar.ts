@@ -121,6 +121,11 @@ export function startOfDayAt(of: Day, offset: UtcOffset): Date {
   return new Date(msOf(of) - offsetMs(offset));
 }
 
+/** Days from a civil day to the one an instant falls on, in an offset; negative when that comes before it. */
+export function daysUntil(of: Day, at: Date, offset: UtcOffset): number {
+  return Math.floor((at.getTime() + offsetMs(offset)) / MS_PER_DAY) - msOf(of) / MS_PER_DAY;
+}
+
 /** The days of an interval in order; empty for an empty interval. */
 export function daysIn(interval: DayInterval): Day[] {
   const count = Math.max(0, daysBetween(interval.start, interval.end));

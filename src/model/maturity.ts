@@ -45,8 +45,9 @@ export function soundAt(period: Period, held: Held): Date | null {
 
 /** Whether a cell is final as it is held. */
 export function isFinal(period: Period, metric: Metric, slice: Settling, held: Held): boolean {
-  const [at, fetchedAt] = [finalAt(period, metric, slice), soundAt(period, held)];
-  return at !== null && fetchedAt !== null && at <= fetchedAt;
+  const fetchedAt = soundAt(period, held);
+  const at = fetchedAt === null ? null : finalAt(period, metric, slice);
+  return fetchedAt !== null && at !== null && at <= fetchedAt;
 }
 
 /** How a period stands as it is held. */
@@ -57,10 +58,13 @@ export function stateOf(period: Period, metrics: readonly Metric[], slice: Settl
   return metrics.every((metric) => isFinal(period, metric, slice, held)) ? 'final' : 'maturing';
 }
 
-/** The instants at which a metric is worth one more look: when it becomes final, or when its lifetime is over. */
-function settlingAt(period: Period, metric: Metric, slice: Settling): Date {
-  const end = endOf(period, slice.utcOffset).getTime();
-  return finalAt(period, metric, slice) ?? new Date(end + slice.lifetimeMs + slice.settleMs);
+/**
+ * The instants, in milliseconds, at which metrics are worth one more look: when each becomes final, or when its lifetime is
+ * over.
+ */
+function settlingMs(endAt: Date, metrics: readonly Metric[], slice: Settling): number[] {
+  const end = endAt.getTime() + slice.settleMs;
+  return metrics.map(({ horizonMs }) => end + (horizonMs ?? slice.lifetimeMs));
 }
 
 function ages(slice: Settling): readonly number[] {
@@ -89,17 +93,19 @@ export function dueReason(
   if (fetchedAt > planAt || wouldLoseDays(period, loaded)) return null;
   if (metrics.some((metric) => !loaded.metrics.includes(metric.id))) return 'metric added';
   if (fetchedAt >= planAt) return null;
-  if (fetchedAt < endOf(period, slice.utcOffset)) return 'open';
+  const endAt = endOf(period, slice.utcOffset);
+  if (fetchedAt < endAt) return 'open';
   if (lacksDays(period, loaded) || loaded.rejected > 0) return 'missing';
   if (loaded.verdict === 'unproven') return 'unproven';
   if (isDoubtfullyEmpty(loaded)) return 'empty';
-  const settling = metrics.map((metric) => ({ metric, at: settlingAt(period, metric, slice) }));
-  if (settling.every(({ at }) => at <= fetchedAt)) return null;
-  const settled = settling.filter(({ at }) => fetchedAt < at && at <= planAt);
-  if (settled.some(({ metric }) => metric.horizonMs !== null)) return 'became final';
-  if (settled.length > 0 || slice.refresh === 'nightly') return 'maturing';
-  const [before, now] = [ageOf(period, fetchedAt, slice.utcOffset), ageOf(period, planAt, slice.utcOffset)];
-  return ages(slice).some((age) => before < age && age <= now) ? 'maturing' : null;
+  const [from, now] = [fetchedAt.getTime(), planAt.getTime()];
+  const settling = settlingMs(endAt, metrics, slice);
+  if (settling.every((at) => at <= from)) return null;
+  const isSettled = (at: number): boolean => from < at && at <= now;
+  if (settling.some((at, index) => isSettled(at) && metrics[index]?.horizonMs !== null)) return 'became final';
+  if (settling.some(isSettled) || slice.refresh === 'nightly') return 'maturing';
+  const [before, age] = [ageOf(period, fetchedAt, slice.utcOffset), ageOf(period, planAt, slice.utcOffset)];
+  return ages(slice).some((milestone) => before < milestone && milestone <= age) ? 'maturing' : null;
 }
 
 /**
@@ -111,12 +117,12 @@ export function nextRefreshAt(period: Period, metrics: readonly Metric[], slice:
   const endAt = endOf(period, slice.utcOffset);
   if (fetchedAt < endAt) return endAt;
   if (held.rejected > 0 || held.verdict === 'unproven' || isDoubtfullyEmpty(held)) return fetchedAt;
-  const settling = metrics.map((metric) => settlingAt(period, metric, slice)).filter((at) => at > fetchedAt);
+  const settling = settlingMs(endAt, metrics, slice).filter((at) => at > fetchedAt.getTime());
   if (settling.length === 0) return null;
   if (slice.refresh === 'nightly') return new Date(fetchedAt.getTime() + MS_PER_DAY);
   const last = lastDay(period.bucket);
   const milestones = ages(slice)
     .map((age) => startOfDayAt(addDays(last, age), slice.utcOffset))
     .filter((at) => at > fetchedAt);
-  return new Date(Math.min(...[...settling, ...milestones].map((at) => at.getTime())));
+  return new Date(Math.min(...settling, ...milestones.map((at) => at.getTime())));
 }

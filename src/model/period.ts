@@ -5,6 +5,7 @@ import {
   day,
   dayAt,
   daysBetween,
+  daysUntil,
   addDays,
   startOfDayAt,
   type Bucket,
@@ -35,7 +36,7 @@ export function endOf(period: Period, offset: UtcOffset): Date {
 
 /** Days from a period's last day to the day of an instant; negative or 0 while it is not over. */
 export function ageOf(period: Period, at: Date, offset: UtcOffset): number {
-  return daysBetween(period.bucket.end, dayAt(at, offset)) + 1;
+  return daysUntil(period.bucket.end, at, offset) + 1;
 }
 
 /** The first day whose week, and the last day whose end, is written with a year of four digits. */

@@ -9,22 +9,30 @@ import { fileColumns, selectList, type LakeColumn, type LakeTable } from './lake
 const globText = (path: string): string => path.replaceAll(/[*?[]/g, '[$&]');
 
 /**
- * Per period, in order: first day (null: not divided), rows, content, and the sums in the order of `summed`.
+ * Per period, of some or of all, in order: first day (null: not divided), rows, content, and the sums in the order of `summed`.
  *
  * The content is the same exactly when the rows are, in any order, copies counted: a sum over rows. Each row is hashed
  * twice because DuckDB joins the hashes of columns by exclusive or, under which values that change places between two
  * rows could cancel out.
  */
-export function summarizePeriods(table: LakeTable): string {
+export function summarizePeriods(table: LakeTable, periods: readonly (Day | null)[]): string {
   const names = table.columns.map(({ name }) => identifier(name)).join(', ');
   const sums = table.summed.map((name) => `sum(${identifier(name)})::varchar`).join(', ');
   const measures = `count(*)::varchar as rows,
     coalesce(sum(hash(hash(${names}))), 0)::varchar as content,
     [${sums}]::varchar[] as sums
 from ${table.source}`;
-  if (table.grain === null) return `select\n    null::varchar as period,\n    ${measures}`;
-  const period = `cast(${identifier(table.grain)} as DATE)`;
-  return `select\n    ${period}::varchar as period,\n    ${measures}\ngroup by ${period}\norder by ${period}`;
+  return table.grain === null
+    ? `select\n    null::varchar as period,\n    ${measures}`
+    : byPeriod(table, measures, periods);
+}
+
+/** Measures of each of some periods, of none of all, in order; they end with what they are taken from. */
+export function byPeriod(table: LakeTable, measures: string, periods: readonly (Day | null)[]): string {
+  const period = `cast(${identifier(table.grain ?? '')} as DATE)`;
+  const chosen = periods.map((each) => `(${insidePeriod(table, each)})`).join(' or ');
+  return `select\n    ${period}::varchar as period,\n    ${measures}
+${chosen === '' ? '' : `where ${chosen}\n`}group by ${period}\norder by ${period}`;
 }
 
 /** Writes a period's rows, or all of an undivided table, as one Parquet file, in the order loads laid them out. */

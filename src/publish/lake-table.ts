@@ -161,7 +161,7 @@ export function isMetric({ name, type }: Pick<LakeColumn, 'name' | 'type'>): boo
 }
 
 /** The live table decides, not the configuration: while a new meaning is being built it still has the old dimensions. */
-function grainOf(columns: readonly LakeColumn[]): DateDimension | null {
+export function grainOf(columns: readonly LakeColumn[]): DateDimension | null {
   return dateDimensions.find((dimension) => columns.some(({ name }) => name === dimension)) ?? null;
 }
 

@@ -36,7 +36,7 @@ export async function findWork(
   const files: WantedFile[] = [];
   const stored = new Map<string, StoredFile>();
   for (const table of tables) {
-    files.push(...(await wantedFiles(warehouse, table)));
+    files.push(...(await wantedFiles(warehouse, table, known)));
     for (const [path, file] of await store.files(table.name)) stored.set(path, file);
   }
   const stale = new Map<WantedFile, Reason>();

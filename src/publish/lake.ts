@@ -116,9 +116,20 @@ async function carryOut(work: Work, place: Place): Promise<CopyReport> {
   };
 }
 
-function asStated({ path, rows, sums, content }: WantedFile, file: StoredFile | undefined): Manifest['files'][number] {
+function asStated(
+  { path, rows, sums, content, stamp }: WantedFile,
+  file: StoredFile | undefined,
+): Manifest['files'][number] {
   const { bytes, etag } = file ?? { bytes: 0, etag: null };
-  return { path, rows, sums, bytes, content, ...(etag === null ? {} : { etag }) };
+  return {
+    path,
+    rows,
+    sums,
+    bytes,
+    content,
+    ...(etag === null ? {} : { etag }),
+    ...(stamp === undefined ? {} : { stamp }),
+  };
 }
 
 /** The views and the links they read, of a lake from before Delta tables: nothing would bring them up to date any more. */

@@ -23,6 +23,8 @@ const lakeFile = z.object({
   bytes: z.number(),
   /** Equal for equal rows of equal columns. */
   content: z.string(),
+  /** What the rows are known again by without reading them: the load that brought all of them; none of other tables. */
+  stamp: z.string().optional(),
   /** What the store called the file when it took it. */
   etag: z.string().optional(),
 });
@@ -44,7 +46,7 @@ export interface KnownLake {
   readonly text: string | null;
   readonly hasJournal: boolean;
   /** What the manifest states, by path. */
-  readonly entries: ReadonlyMap<string, Pick<LakeFile, 'bytes' | 'content' | 'etag'>>;
+  readonly entries: ReadonlyMap<string, LakeFile>;
   /** Whether views over versions of the files stand beside them, as before there were Delta tables. */
   readonly hasCatalog: boolean;
   /** The id of the warehouse it is a copy of; null where it states none. */
@@ -91,8 +93,13 @@ export async function finishReplacing(
   hasBegun: boolean,
 ): Promise<boolean> {
   const { files, ...others } = stated;
+  // Rows that came again unchanged have another stamp, which alone is no reason to write.
+  const isSame = !hasBegun && files.every(({ path, content }) => known.entries.get(path)?.content === content);
+  const lines = files.map((file) =>
+    JSON.stringify(isSame ? { ...file, stamp: known.entries.get(file.path)?.stamp } : file),
+  );
   const members = Object.entries(others).map(([name, value]) => `,\n"${name}":${JSON.stringify(value)}`);
-  const text = `{"files":[\n${files.map((file) => JSON.stringify(file)).join(',\n')}\n]${members.join('')}}\n`;
+  const text = `{"files":[\n${lines.join(',\n')}\n]${members.join('')}}\n`;
   if (text !== known.text) await store.replaceText(MANIFEST, text);
   if (!hasBegun && !known.hasJournal) return text !== known.text;
   await store.remove(JOURNAL);

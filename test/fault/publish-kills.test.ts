@@ -94,7 +94,7 @@ test.each([0, 25])(
   async (delayMs) => {
     await sample.publish(targets());
     const before = await installsInWarehouse();
-    await sample.warehouse.run('update network_daily set installs = installs + 1');
+    await sample.warehouse.run('update network_daily set _load_id = -1, installs = installs + 1');
     await sample.warehouse.run(`delete from network_daily where day = DATE '2026-01-20'`);
     const after = await installsInWarehouse();
     let begunAt = Infinity;
@@ -150,7 +150,7 @@ test(
     const left = { lakes: 0, snapshots: 0, buckets: 0 };
     let kills = 0;
     while (kills < KILLS) {
-      await sample.warehouse.run('update network_daily set installs = installs + 1');
+      await sample.warehouse.run('update network_daily set _load_id = -1, installs = installs + 1');
       await sample.warehouse.run(`insert into ripen.warnings by name
         select 'run' as run_id, 'w' as code, 'kill ${kills}' as message, now()::timestamp as seen_at`);
       await remember();

@@ -212,6 +212,31 @@ describe('--dbt', () => {
     expect(await verdicts(file, sample.path('analytics.duckdb'))).toContain('ripen.network_daily row: 1 broken');
   });
 
+  test('of a folder writes sources and a model per slice each time, and its example of a mart once', async () => {
+    await printed(SNAPSHOT, {});
+    const models = sample.path('models');
+    const staging = `${models}/staging/stg_network_daily.sql`;
+    const mart = `${models}/marts/network_daily_final_totals.sql`;
+    const written = [`${models}/staging/ripen_sources.yml`, staging, mart].map((path) => `${path} written`);
+    expect(await printed(SNAPSHOT, { dbt: 'models' })).toBe(written.join('\n'));
+    await writeFile(staging, 'old');
+    await writeFile(mart, 'mine');
+    const again = await printed(SNAPSHOT, { dbt: 'models/' });
+    expect(again).toBe([...written.slice(0, 2), `${mart} kept`].join('\n'));
+    expect(await readFile(staging, 'utf8')).toContain(`{{ source('ripen', 'network_daily') }}`);
+    expect(await readFile(mart, 'utf8')).toBe('mine');
+    const sources = await printed(SNAPSHOT, { dbt: '-' });
+    expect(await readFile(`${models}/staging/ripen_sources.yml`, 'utf8')).toBe(`${sources}\n`);
+  });
+
+  test('where no file can be is STORAGE_FAILED, not a bug', async () => {
+    await printed(SNAPSHOT, {});
+    await writeFile(sample.path('file'), '');
+    for (const dbt of ['file/sources.yml', 'file/models']) {
+      await expect(printed(SNAPSHOT, { dbt })).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
+    }
+  });
+
   test('states a freshness whose query finds the instant of the last load', async () => {
     await printed(SNAPSHOT, {});
     const file = sourcesFile.parse(parse(await printed(SNAPSHOT, { dbt: '-' })));

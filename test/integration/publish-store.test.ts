@@ -128,7 +128,9 @@ describe('the next publish', () => {
 
   test('puts one file when one day changed, between journal and manifest', async () => {
     await publishLake();
-    await sample.warehouse.run(`update network_daily set installs = installs + 1 where day = DATE '2026-01-05'`);
+    await sample.warehouse.run(
+      `update network_daily set _load_id = -1, installs = installs + 1 where day = DATE '2026-01-05'`,
+    );
     expect(await writesOf(publishLake)).toEqual([
       'PUT _unfinished.json',
       'PUT network_daily/day=2026-01-05/data.parquet',
@@ -141,7 +143,9 @@ describe('the next publish', () => {
   test('removes the key of a day restated to nothing before it puts another', async () => {
     await publishLake();
     await sample.warehouse.run(`delete from network_daily where day = DATE '2026-01-05'`);
-    await sample.warehouse.run(`update network_daily set installs = installs + 1 where day = DATE '2026-01-06'`);
+    await sample.warehouse.run(
+      `update network_daily set _load_id = -1, installs = installs + 1 where day = DATE '2026-01-06'`,
+    );
     const done = await writesOf(publishLake);
     expect(done.slice(1, 3)).toEqual([
       'DELETE network_daily/day=2026-01-05/data.parquet',
@@ -204,7 +208,7 @@ describe('a store that', () => {
     await publishLake();
     const before = await rowsInStore();
     const stated = (await store.objects()).get(`${PREFIX}/_manifest.json`);
-    await sample.warehouse.run('update network_daily set installs = installs + 1');
+    await sample.warehouse.run('update network_daily set _load_id = -1, installs = installs + 1');
     const key = dayKey('2026-01-06');
     store.refuse = (request) =>
       request.method === 'PUT' && request.key === key ? refusal(403, 'AccessDenied', 'Access Denied') : null;

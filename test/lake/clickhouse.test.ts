@@ -283,7 +283,7 @@ describe.each(['disk', 'S3'])('a publisher to %s killed between files, a column 
       await sample.warehouse.run('alter table network_daily add column added BIGINT');
       const before = await inWarehouse();
       await sample.warehouse.run(
-        'update network_daily set added = installs, installs = installs + 1, cost = cost + 0.01',
+        'update network_daily set _load_id = -1, added = installs, installs = installs + 1, cost = cost + 0.01',
       );
       const after = await inWarehouse();
       await describeLake();

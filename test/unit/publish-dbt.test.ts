@@ -10,6 +10,7 @@ import { troubleNames } from '../support/trouble-lake.ts';
 const copy: DbtCopy = {
   path: '/srv/data/analytics.duckdb',
   database: 'analytics',
+  slices: [],
   sources: [
     {
       name: 'ripen',

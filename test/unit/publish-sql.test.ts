@@ -52,8 +52,11 @@ where "hour" >= TIMESTAMP '2026-02-28' and "hour" < TIMESTAMP '2026-03-01'
 ) to '/l''ake/x' (format parquet, compression zstd)`);
   });
 
-  test('hours are summed up by day', () => {
-    expect(summarizePeriods(hours)).toBe(`select
+  test('hours are summed up by day, of some days where the others are known', () => {
+    const some = summarizePeriods(hours, [day('2026-02-28'), day('2026-03-02')]);
+    expect(some).toContain(`from main."app_hourly"
+where ("hour" >= TIMESTAMP '2026-02-28' and "hour" < TIMESTAMP '2026-03-01') or ("hour" >= TIMESTAMP '2026-03-02'`);
+    expect(summarizePeriods(hours, [])).toBe(`select
     cast("hour" as DATE)::varchar as period,
     count(*)::varchar as rows,
     coalesce(sum(hash(hash("hour", "app ""x""", "installs"))), 0)::varchar as content,

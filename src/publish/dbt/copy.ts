@@ -13,8 +13,8 @@ import { statement } from '../../warehouse/statements.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
 import { schemaName } from '../ddl/ddl.ts';
 import { CATALOG } from '../delta/catalog-file.ts';
-import { dimensionTables, FINALITY, isMetric, deltaTables, type LakeColumn } from '../lake-table.ts';
-import type { DbtCopy, DbtSource, DbtTable, Freshness, Rule } from './source.ts';
+import { dimensionTables, FINALITY, grainOf, isMetric, deltaTables, type LakeColumn } from '../lake-table.ts';
+import type { DbtCopy, DbtSlice, DbtSource, DbtTable, Freshness, Rule } from './source.ts';
 
 /** A night may start late or take long; two in a row may not. */
 const LOADED_WARN_HOURS = 36;
@@ -25,8 +25,10 @@ const NEWEST_DAY_HOURS = 24;
 /** What the ledger tells analysts; the rest of it is bookkeeping. */
 const ledgerTables = ['finality', 'loads', 'periods', 'restatements', 'runs'];
 
+const REPORTS = 'ripen';
 const LEDGER = 'ripen_ledger';
 
+const metricRow = z.object({ metric: z.string() });
 const relationRow = z.object({ name: z.string(), comment: z.string().nullable() });
 const columnRow = z.object({ column_name: z.string(), data_type: z.string(), comment: z.string().nullable() });
 
@@ -60,7 +62,12 @@ async function ofSnapshot(path: string, slices: readonly Slice[], warehouse: War
   ]);
   const dimensions = chosen(main, dimensionTables).map((table) => ruled(table, dimensionRules[table.name]));
   const bookkeeping = chosen(ledger, ledgerTables).map((table) => ruled(table, ledgerRules[table.name]));
-  return { path, database, sources: [reports([...ofSlices, ...dimensions]), ledgerSource(bookkeeping)] };
+  return {
+    path,
+    database,
+    sources: [reports([...ofSlices, ...dimensions]), ledgerSource(bookkeeping)],
+    slices: await slicesOf(ofSlices, slices, [LEDGER, 'finality'], warehouse),
+  };
 }
 
 async function ofCatalog(path: string, slices: readonly Slice[], warehouse: Warehouse): Promise<DbtCopy> {
@@ -74,13 +81,38 @@ async function ofCatalog(path: string, slices: readonly Slice[], warehouse: Ware
     const final = { ...table, name: `${name}_final`, comment: finalComment(comment), rules: [] };
     return [{ ...table, rules: sliceRules(slice, table), freshness: newestDay(slice, grain, database) }, final];
   });
-  return { path: join(path, CATALOG), database, sources: [reports(tables)] };
+  return {
+    path: join(path, CATALOG),
+    database,
+    sources: [reports(tables)],
+    slices: await slicesOf(tables, slices, [REPORTS, FINALITY], warehouse),
+  };
+}
+
+/** The slices that are among the tables of the copy. */
+async function slicesOf(
+  tables: readonly DbtTable[],
+  slices: readonly Slice[],
+  finality: DbtSlice['finality'],
+  warehouse: Warehouse,
+): Promise<DbtSlice[]> {
+  const found: DbtSlice[] = [];
+  for (const { name, columns } of chosen(
+    tables,
+    slices.map((slice) => slice.name),
+  )) {
+    const metrics = columns.filter(isMetric).map((column) => column.name);
+    const adding = await warehouse.rows(statement('publish/additive_metrics'), [name], metricRow);
+    const additive = adding.map(({ metric }) => metric).filter((metric) => metrics.includes(metric));
+    found.push({ name, columns, grain: grainOf(columns), metrics, additive, finality });
+  }
+  return found;
 }
 
 const finalComment = (comment: string | null): string => `${comment ?? ''} Cells that are not final are NULL.`.trim();
 
 const reports = (tables: readonly DbtTable[]): DbtSource => ({
-  name: 'ripen',
+  name: REPORTS,
   comment: 'Attribution reports, one table per slice, with partners, links and the catalog of metrics.',
   schema: 'main',
   tables,

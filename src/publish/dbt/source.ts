@@ -1,5 +1,6 @@
 /** What dbt is told of a copy: which tables and columns it has, when it is fresh, what always holds. */
 
+import type { DateDimension } from '../../model/dimension.ts';
 import type { LakeColumn } from '../lake-table.ts';
 
 /** A check of a column, or of an expression over the columns of a table. */
@@ -39,6 +40,19 @@ export interface DbtSource {
   readonly tables: readonly DbtTable[];
 }
 
+/** A slice as the copy holds it. */
+export interface DbtSlice {
+  readonly name: string;
+  readonly columns: readonly LakeColumn[];
+  /** The column that says the period; null without a date. */
+  readonly grain: DateDimension | null;
+  readonly metrics: readonly string[];
+  /** Those of them that may be summed. */
+  readonly additive: readonly string[];
+  /** The source and the table that say which cells are final. */
+  readonly finality: readonly [source: string, table: string];
+}
+
 /** A copy that dbt attaches as a database. */
 export interface DbtCopy {
   /** The DuckDB file: the snapshot, or the catalog beside Delta tables. */
@@ -46,4 +60,5 @@ export interface DbtCopy {
   /** The name it is attached under. */
   readonly database: string;
   readonly sources: readonly DbtSource[];
+  readonly slices: readonly DbtSlice[];
 }

@@ -7,7 +7,7 @@ import * as z from 'zod';
 import { parseColumnType } from '../../model/column-type.ts';
 import type { Day } from '../../model/calendar.ts';
 import { identifier, literal } from '../../warehouse/quoting.ts';
-import { fileText, insidePeriod, pathColumn } from '../lake-sql.ts';
+import { byPeriod, fileText, insidePeriod, pathColumn } from '../lake-sql.ts';
 import { FINALITY, type LakeColumn, type LakeTable } from '../lake-table.ts';
 import type { Add, MetaData } from './log.ts';
 
@@ -136,32 +136,6 @@ where ${insidePeriod(table, period)}
 }
 
 /**
- * Per period, in order: first day (null: not divided), and a stamp. Only a load writes rows and gives them its id, so
- * rows of one stamp are equal and need not be read; null where the ledger knows no one load that brought them.
- */
-export function stampPeriods(table: LakeTable): string {
-  const period = table.grain === null ? 'null::date' : `cast(${identifier(table.grain)} as DATE)`;
-  return `with held as (
-    select
-        ${period} as period,
-        count(*) as rows,
-        min(_load_id) as oldest,
-        max(_load_id) as newest
-    from ${table.source}
-    group by 1
-)
-select
-    held.period::varchar as period,
-    case
-        when held.oldest = held.newest
-            then held.rows || '-' || l.load_id || '-' || l.run_id || '-' || epoch_us(l.loaded_at)
-    end as stamp
-from held
-left join ripen.loads as l on l.load_id = held.newest
-order by held.period`;
-}
-
-/**
  * Per period: the sums in the order of `summed`, and a content that is equal exactly when the rows are, in any order,
  * copies counted. A NULL adds nothing to it: a file without a column is as good as one with NULLs alone.
  */
@@ -175,15 +149,9 @@ export function summarizeContent(table: LakeTable, periods: readonly (Day | null
     concat_ws('-', count(*), coalesce(sum(hash(${cells.join('\n        + ')})), 0)) as content,
     [${sums}]::varchar[] as sums
 from ${table.source}`;
-  return grouped(table, measures, periods);
-}
-
-function grouped(table: LakeTable, measures: string, periods: readonly (Day | null)[]): string {
-  if (table.grain === null) return `select\n    null::varchar as period,\n    ${measures}\nhaving count(*) > 0`;
-  const period = `cast(${identifier(table.grain)} as DATE)`;
-  const chosen = periods.map((each) => `(${insidePeriod(table, each)})`).join(' or ');
-  return `select\n    ${period}::varchar as period,\n    ${measures}
-${chosen === '' ? '' : `where ${chosen}\n`}group by ${period}\norder by ${period}`;
+  return table.grain === null
+    ? `select\n    null::varchar as period,\n    ${measures}\nhaving count(*) > 0`
+    : byPeriod(table, measures, periods);
 }
 
 /** What DuckDB says of a file it wrote. */

@@ -6,10 +6,11 @@ import { Failure } from '../../errors.ts';
 import { day, type Day } from '../../model/calendar.ts';
 import { count } from '../../warehouse/shapes.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
+import { daysToRead, readStamps, type PeriodStamp } from '../period-stamps.ts';
 import type { LakeTable } from '../lake-table.ts';
 import type { Reason } from '../report.ts';
 import type { Standing } from './commit.ts';
-import { heldColumns, readOther, schemaString, stampPeriods, summarizeContent, typesIn } from './delta-table.ts';
+import { heldColumns, readOther, schemaString, summarizeContent, typesIn } from './delta-table.ts';
 import type { Add } from './log.ts';
 import type { DeltaStore } from './store.ts';
 
@@ -38,7 +39,6 @@ export interface TablePlan {
   readonly periodsGone: number;
 }
 
-const stampRow = z.object({ period: z.string().nullable(), stamp: z.string().nullable() });
 const contentRow = z.object({
   period: z.string().nullable(),
   rows: count,
@@ -50,7 +50,7 @@ const contentRow = z.object({
 export async function planTable(place: Place, table: LakeTable, standing: Standing): Promise<TablePlan> {
   const { warehouse } = place;
   const held = filesByPeriod(table, standing);
-  const stamps = table.isLoaded ? await warehouse.rows(stampPeriods(table), [], stampRow) : null;
+  const stamps = await readStamps(warehouse, table);
   const stampOf = new Map(stamps?.map(({ period, stamp }) => [period ?? '', stamp]));
   const unsure = stamps?.filter(({ period, stamp }) => {
     const found = held.get(period ?? '') ?? [];
@@ -90,12 +90,10 @@ export async function planTable(place: Place, table: LakeTable, standing: Standi
 async function contentsOf(
   warehouse: Warehouse,
   table: LakeTable,
-  unsure: readonly z.infer<typeof stampRow>[] | null,
+  unsure: readonly PeriodStamp[] | null,
   all: number,
 ): Promise<z.infer<typeof contentRow>[]> {
-  const chosen = unsure === null || unsure.length > all / 2 ? [] : unsure;
-  const days = chosen.map(({ period }) => (period === null ? null : day(period)));
-  return warehouse.rows(summarizeContent(table, days), [], contentRow);
+  return warehouse.rows(summarizeContent(table, unsure === null ? [] : daysToRead(unsure, all)), [], contentRow);
 }
 
 function withoutPeriod(table: LakeTable, rows: number): Failure {

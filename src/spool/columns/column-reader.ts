@@ -32,6 +32,9 @@ export interface ArrivingBody {
 /** Bytes that may wait for the thread, per body. */
 const MAX_WAITING_BYTES = 4 * 1024 * 1024;
 
+/** Bytes that are read on the caller's thread until one of its own is worth its start: a usual night has no more. */
+const MAX_BYTES_HERE = 2 * 1024 * 1024;
+
 /** TypeScript runs from `src` and JavaScript from `dist`; the compiler changes imports, but no addresses. */
 const thread = new URL(`./reading-thread${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url);
 
@@ -42,11 +45,15 @@ interface Pending {
   readonly taken: (bytes: number) => void;
 }
 
-/** A column reader; its thread starts with the first reading, and keeps the process alive only while one is under way. */
+/**
+ * A column reader; its thread starts once there is more to read than its start takes, and keeps the process alive only while
+ * a reading is under way.
+ */
 export function openColumnReader(): ColumnReader {
   const pending = new Map<number, Pending>();
   let worker: Worker | null = null;
   let jobs = 0;
+  let bytesHere = 0;
 
   const settle = (job: number): Pending | undefined => {
     const found = pending.get(job);
@@ -93,6 +100,12 @@ export function openColumnReader(): ColumnReader {
 
   return {
     read: async (request) => {
+      const bytes = request.bodies.reduce((sum, { plainBytes }) => sum + (plainBytes ?? Number.POSITIVE_INFINITY), 0);
+      if (worker === null && bytesHere + bytes <= MAX_BYTES_HERE) {
+        bytesHere += bytes;
+        const { readSaved } = await import('./read-saved.ts');
+        return onDisk('spool', request.to, async () => readSaved(request));
+      }
       jobs += 1;
       return ask(request.to, { ...request, kind: 'read', job: jobs }, () => {});
     },

@@ -1,14 +1,11 @@
 /** The thread of a column reader: takes orders, reads, answers. */
 
-import { createReadStream } from 'node:fs';
-import { PassThrough, type Readable, type Transform } from 'node:stream';
+import type { Transform } from 'node:stream';
 import { parentPort } from 'node:worker_threads';
-import { createGunzip } from 'node:zlib';
 
-import type { Encoding, Order, Reply, SavedBytes } from './reading.ts';
+import { consume, decoderOf, endingReading, readSaved } from './read-saved.ts';
+import type { Order, Reply } from './reading.ts';
 import { SliceReading } from './slice-reading.ts';
-
-const PIECE_BYTES = 256 * 1024;
 
 /** Where the chunks of a body go that the door hands over as they arrive. */
 interface Arriving {
@@ -22,55 +19,10 @@ let lastRead = Promise.resolve();
 
 const answer = (reply: Reply): void => parentPort?.postMessage(reply, []);
 
-/** Decompresses, or passes on. */
-const decoderOf = (encoding: Encoding): Transform =>
-  encoding === 'gzip' ? createGunzip({ chunkSize: PIECE_BYTES }) : new PassThrough();
-
-/** Whether the decompressor said that the bytes are not what they claim to be. */
-const isGarbled = (error: unknown): error is Error =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' && error.code.startsWith('Z_');
-
-/** Reads one body to its end, or until the reading is given up. */
-async function consume(input: Readable, reading: SliceReading): Promise<void> {
+/** Answers with what a reading came to, or with the error it ended with. */
+async function perform(job: number, read: () => ReturnType<typeof readSaved>): Promise<void> {
   try {
-    for await (const chunk of input) {
-      if (!(chunk instanceof Uint8Array)) throw new TypeError('A body came as something else than bytes.');
-      if (!reading.take(chunk)) return;
-    }
-  } catch (error) {
-    if (isGarbled(error)) reading.giveUp(`a body that is not whole gzip: ${error.message}`);
-    else if (!reading.isGivenUp) throw error;
-  }
-  reading.endBody();
-}
-
-async function readSaved({ path, encoding }: SavedBytes, reading: SliceReading): Promise<void> {
-  const file = createReadStream(path, { highWaterMark: PIECE_BYTES });
-  if (encoding === 'identity') return consume(file, reading);
-  const decoder = decoderOf(encoding);
-  file.on('error', (error) => decoder.destroy(error));
-  try {
-    await consume(file.pipe(decoder), reading);
-  } finally {
-    file.destroy();
-  }
-}
-
-/** Answers with what the work makes of a new reading, or with the error it ended with. */
-async function perform(
-  job: number,
-  begin: () => SliceReading,
-  work: (reading: SliceReading) => Promise<void>,
-): Promise<void> {
-  try {
-    const reading = begin();
-    try {
-      await work(reading);
-      answer({ kind: 'done', job, result: reading.finish() });
-    } catch (error) {
-      reading.abandon();
-      throw error;
-    }
+    answer({ kind: 'done', job, result: await read() });
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     const syscall = error instanceof Error && 'syscall' in error ? String(error.syscall) : null;
@@ -82,15 +34,7 @@ function obey(order: Order): void {
   const { job } = order;
   switch (order.kind) {
     case 'read':
-      lastRead = lastRead.then(async () =>
-        perform(
-          job,
-          () => new SliceReading(order),
-          async (reading) => {
-            for (const body of order.bodies) await readSaved(body, reading);
-          },
-        ),
-      );
+      lastRead = lastRead.then(async () => perform(job, async () => readSaved(order)));
       break;
     case 'begin':
       void begin(order);
@@ -111,7 +55,7 @@ async function begin(order: Extract<Order, { kind: 'begin' }>): Promise<void> {
   const input = decoderOf(order.encoding);
   // Whoever reads the body is told; without a listener the thread would end.
   input.on('error', () => {});
-  const start = (): SliceReading => {
+  await perform(order.job, async () => {
     const reading = new SliceReading(order);
     arriving.set(order.job, {
       input,
@@ -120,9 +64,8 @@ async function begin(order: Extract<Order, { kind: 'begin' }>): Promise<void> {
         input.destroy();
       },
     });
-    return reading;
-  };
-  await perform(order.job, start, async (reading) => consume(input, reading));
+    return endingReading(reading, async () => consume(input, reading));
+  });
   arriving.delete(order.job);
 }
 

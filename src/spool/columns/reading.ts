@@ -60,6 +60,8 @@ export type Order =
 export interface SavedBytes {
   readonly path: string;
   readonly encoding: Encoding;
+  /** After decompression, where it is known. */
+  readonly plainBytes?: number;
 }
 
 /** What the thread answers. */
