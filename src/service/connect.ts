@@ -15,7 +15,7 @@ import { Credential, type Lane, type Reader, type Wire } from './retry.ts';
 import { askFiltersData } from './filters-data.ts';
 import { expectJson } from './json-answer.ts';
 import { Pace } from './pace.ts';
-import { type ReportPage, reportTarget } from './report-paging.ts';
+import { type ReportPage, reportTarget } from './paging.ts';
 import type { SavedBody, Service } from './service.ts';
 import { submitSpend } from './spend.ts';
 import { Tally } from './tally.ts';
