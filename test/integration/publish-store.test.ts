@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import * as z from 'zod';
 
 import { publish } from '../../src/publish/publish.ts';
+import { openBucket } from '../../src/publish/s3-bucket.ts';
 import { CREDENTIALS, refusal, startObjectStore, type RunningStore } from '../support/object-store.ts';
 import { ask, daily, openSample, reloadDay, rowsOf, type Sample } from '../support/sample-warehouse.ts';
 
@@ -267,6 +268,17 @@ test('a publish that is told to stop after 4 files begins no other, leaves no dr
   expect(keys).not.toContain(`${PREFIX}/_manifest.json`);
   await publishLake();
   await expectComplete();
+});
+
+test('a listing of 1,100 keys is followed to its end, page by page', async () => {
+  for (let key = 0; key < 1100; key += 1) await store.tamper(`many/${String(key).padStart(5, '0')}`, `${key}`);
+  const { store: place } = store.lake('many');
+  if (place === undefined) throw new Error('the lake is in no bucket');
+  const bucket = await openBucket(place, new AbortController().signal);
+  const found = await bucket.list('many/');
+  bucket.close();
+  expect([...found.keys()].toSorted()).toEqual([...(await store.objects()).keys()]);
+  expect(store.requests).toHaveLength(2);
 });
 
 describe('publishing to a bucket refuses', () => {

