@@ -176,7 +176,7 @@ export async function replay(config: Config, options: Circumstances & Chosen = {
 
 /** What is fresh, what is final, what moved; asks the service nothing. Without a wait it answers from the snapshot at once. */
 export async function status(config: Config, options: Circumstances = {}): Promise<StatusReport> {
-  const { statusOf } = await import('./status/status-of.ts');
+  const { statusOf } = await import('./status/status.ts');
   const { planAt, emit } = circumstancesOf(config, options);
   return statusOf(config, planAt, options.lockWaitMs ?? null, emit);
 }

@@ -1,4 +1,7 @@
-/** The warehouse held against the configuration: whether it can be used, what it keeps unasked, what a change will cost. */
+/**
+ * The warehouse held against the configuration: whether it can be used, what it keeps unasked, what a change
+ * will cost, which horizons and ages the slice's own history speaks against.
+ */
 
 import { stat } from 'node:fs/promises';
 
@@ -9,18 +12,18 @@ import type { StatedSettings } from '../config/stated-settings.ts';
 import { asFailure } from '../errors.ts';
 import { fingerprintOf } from '../model/fingerprint.ts';
 import type { LoadedPeriod } from '../model/ledger.ts';
+import { milestoneAges } from '../model/maturity.ts';
 import type { Slice } from '../model/slice.ts';
-import { copiesOfOthers, identityOf, type Identity } from '../publish/identity.ts';
+import { copiesOfOthers, type Identity, identityOf } from '../publish/identity.ts';
+import { withAdaptiveAges } from '../run/adaptive-slices.ts';
+import { countText, groupedText, percentText } from '../terminal/measure.ts';
 import { readSliceLedger } from '../warehouse/ledger.ts';
+import { withWarehouse } from '../warehouse/opening.ts';
 import { count } from '../warehouse/shapes.ts';
 import { statement } from '../warehouse/statements.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { adaptiveRemarks } from './adaptive.ts';
-import { horizonRemarks } from './horizons.ts';
 import { pathOf } from './checked-slice.ts';
-import { findingOf, placed, type Finding, type Remark } from './finding.ts';
-import { countText } from '../terminal/measure.ts';
-import { withWarehouse } from '../warehouse/opening.ts';
+import { type Finding, findingOf, placed, type Remark } from './finding.ts';
 
 /** A check does not wait for a nightly run. */
 const NO_WAIT_MS = 0;
@@ -124,4 +127,65 @@ function changeRemarks(slice: Slice, path: Remark['path'], live: LiveTable): Rem
 function amountOf(periods: readonly LoadedPeriod[]): string {
   const rows = periods.reduce((sum, period) => sum + period.rows, 0);
   return `${countText(periods.length, 'period')} with about ${countText(rows, 'row')}`;
+}
+
+const costRow = z.object({ totals: count, differed: count, most: z.number().nullable() });
+
+/** A note on the ages that a slice with a tolerance leaves out; none of another slice, or where nothing is left out. */
+export async function adaptiveRemarks(warehouse: Warehouse, slice: Slice, path: Remark['path']): Promise<Remark[]> {
+  const [adapted] = await withAdaptiveAges(warehouse, [slice]);
+  if (adapted === undefined || adapted === slice || !Array.isArray(adapted.refresh)) return [];
+  const kept = new Set(adapted.refresh);
+  const skipped = milestoneAges.flatMap((age) => {
+    const before = milestoneAges.findLast((each) => each < age && kept.has(each));
+    return kept.has(age) || before === undefined ? [] : [{ age, held_since: before }];
+  });
+  if (skipped.length === 0) return [];
+  const parameters = [slice.name, JSON.stringify(skipped)];
+  const [cost] = await warehouse.rows(statement('status/skipped_ages'), parameters, costRow);
+  if (cost === undefined) return [];
+  const ages = skipped.map(({ age }) => age).join(', ');
+  const differing = `${groupedText(cost.differed)} of ${countText(cost.totals, 'total')} that were read at them differed from the ones held until then`;
+  const most = cost.most === null ? '' : `, by ${percentText(cost.most, 1)} of the final total at most`;
+  const message = `adaptive refreshes leave out the ages ${ages}: in the past ${differing}${most}; final values are fetched all the same`;
+  const hint = 'Lower `tolerance`, or set `refresh: milestones`, where that is too much.';
+  return [{ severity: 'note', path: [...path, 'refresh'], message, hint }];
+}
+
+const horizonRow = z.object({
+  metric: z.string(),
+  horizon_days: z.number(),
+  proposed_days: count,
+  looks: count,
+  changed_after_final: count,
+  periods: count,
+  rows: count,
+});
+
+/** A remark for each horizon that proved too short or needlessly long; `path` is the slice's. */
+export async function horizonRemarks(warehouse: Warehouse, slice: Slice, path: Remark['path']): Promise<Remark[]> {
+  const found = await warehouse.rows(statement('status/horizons'), [slice.name], horizonRow);
+  return found.map((row) => horizonRemark(row, [...path, 'horizons']));
+}
+
+function horizonRemark(
+  {
+    metric,
+    horizon_days: horizon,
+    proposed_days: proposed,
+    looks,
+    changed_after_final: changed,
+    periods,
+    rows,
+  }: z.output<typeof horizonRow>,
+  path: Remark['path'],
+): Remark {
+  const hint = `State \`horizons: { ${metric}: ${proposed}d }\` in the slice.`;
+  const held = `${countText(periods, 'held period')} with ${countText(rows, 'row')}`;
+  if (proposed > horizon) {
+    const message = `the horizon of ${metric}, ${horizon}d, proved too short: ${countText(changed, 'final total')} changed, and ${proposed}d would have held; it costs ${held} asked for again, and values that are final ${countText(proposed - horizon, 'day')} later`;
+    return { severity: 'warning', path, message, hint };
+  }
+  const message = `the horizon of ${metric}, ${horizon}d, is longer than needed: nothing changed from ${countText(proposed, 'day')} on in ${countText(looks, 'comparison')}; ${proposed}d would save ${held} from waiting, and make values final ${countText(horizon - proposed, 'day')} earlier`;
+  return { severity: 'note', path, message, hint };
 }

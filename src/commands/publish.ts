@@ -73,7 +73,7 @@ function describing({ ddl, dbt }: PublishArguments) {
     if (dbt === '' || dbt === '-') return one(null, await dbtSources(config, stated));
     if (/\.ya?ml$/.test(dbt)) return one(dbt, await dbtSources(config, stated));
     const files = await dbtModels(config, stated);
-    return files.map((file) => ({ ...file, path: join(dbt, file.path) }));
+    return files.map(({ path, text, isExample }) => ({ path: join(dbt, path), text, isExample }));
   };
 }
 

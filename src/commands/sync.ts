@@ -1,13 +1,19 @@
-/** `ripen sync`: the nightly job. */
+/** `ripen sync`, the nightly job; `ripen backfill`, periods again; `ripen replay`, the archive again. */
 
 import { resolve } from 'node:path';
 
-import { exitCodeOf, sync as syncAll, type SyncSummary } from '../index.ts';
+import {
+  backfill as backfillSlice,
+  exitCodeOf,
+  replay as replayArchive,
+  sync as syncAll,
+  type SyncSummary,
+} from '../index.ts';
 import { groupedFailures } from '../status/failure-groups.ts';
 import { failuresOf, failuresText } from '../terminal/failure-text.ts';
-import { namedMode, type GlobalArguments, type Shell } from '../terminal/shell.ts';
+import { type GlobalArguments, namedMode, type Shell } from '../terminal/shell.ts';
 import { summaryText } from '../terminal/summary-text.ts';
-import { durationOf } from './instant.ts';
+import { dayRange, durationOf } from './instant.ts';
 import { printResult, withConfig } from './verb.ts';
 
 export interface SyncArguments extends GlobalArguments {
@@ -33,4 +39,35 @@ export function reported(summary: SyncSummary, args: GlobalArguments, shell: She
   if (args.log === 'text' && summary.failures.length > 0) shell.tell(failuresText(groupedFailures(summary.failures)));
   printResult(args, shell, summary, () => summaryText(summary));
   return exitCodeOf(failuresOf(summary.failures));
+}
+
+export interface BackfillArguments extends GlobalArguments {
+  readonly slice: string;
+  readonly from: string;
+  readonly to: string;
+  readonly acceptLoss: boolean;
+  readonly lockWait: string;
+}
+
+/** Refetches and replaces the periods that touch the days, and publishes. */
+export async function backfill(args: BackfillArguments, shell: Shell): Promise<number> {
+  const days = dayRange(args.from, args.to);
+  const { slice, acceptLoss } = args;
+  const summary = await withConfig(args, shell, false, async (config, stated) =>
+    backfillSlice(config, { ...stated, slice, days, acceptLoss }),
+  );
+  return reported(summary, args, shell);
+}
+
+export interface ReplayArguments extends GlobalArguments {
+  readonly slice: readonly string[] | undefined;
+  readonly lockWait: string;
+}
+
+/** Loads the archived answers of the named slices, or of all, publishes, and prints the summary. */
+export async function replay(args: ReplayArguments, shell: Shell): Promise<number> {
+  const summary = await withConfig(args, shell, true, async (config, stated) =>
+    replayArchive(config, { ...stated, slices: args.slice }),
+  );
+  return reported(summary, args, shell);
 }

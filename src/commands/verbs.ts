@@ -133,7 +133,7 @@ export function declareCommands(version: string, chooser: Chooser, help: HelpAsk
             'the whole of January again',
           ),
       (args) => {
-        chooser.choose(async (shell) => (await import('./backfill.ts')).backfill(args, shell));
+        chooser.choose(async (shell) => (await import('./sync.ts')).backfill(args, shell));
       },
     )
     .command(
@@ -155,7 +155,7 @@ export function declareCommands(version: string, chooser: Chooser, help: HelpAsk
           .options(chooser.offer(planOptions))
           .example('ripen replay --slice network_daily', 'what was archived of one slice, then publishes'),
       (args) => {
-        chooser.choose(async (shell) => (await import('./replay.ts')).replay(args, shell));
+        chooser.choose(async (shell) => (await import('./sync.ts')).replay(args, shell));
       },
     )
     .command(

@@ -1,6 +1,6 @@
 /** The backtest: which method projects a metric at an age, how wide its interval has to be, and whether it may at all; pure. */
 
-import { chanceOfAtMost } from '../model/binomial.ts';
+import { chanceOfAtMost } from '../model/confidence.ts';
 import type { Expected } from './chain-ladder.ts';
 import { columnAges, median, valueAt, type Development } from './development.ts';
 import { CHAIN_LADDER, TRIED_COHORTS, type Expectations, type Trial } from './trials.ts';

@@ -1,4 +1,4 @@
-/** How the totals of periods grew from fetch to fetch until they were final; pure. */
+/** How the totals of periods grew from fetch to fetch until they were final, and how much of it was known at each age; pure. */
 
 /** A period's total as a fetch found it. */
 export interface Reading {
@@ -64,4 +64,29 @@ export function quantile(values: readonly number[], share: number): number | nul
   const at = (sorted.length - 1) * share;
   const [below, above] = [sorted[Math.floor(at)], sorted[Math.ceil(at)]];
   return below === undefined || above === undefined ? null : below + (above - below) * (at - Math.floor(at));
+}
+
+/** How much was known at an age, as a share of the final total: quartiles over final periods, never over others. */
+export interface Known {
+  readonly age: number;
+  readonly periods: number;
+  readonly q25: number;
+  readonly median: number;
+  readonly q75: number;
+}
+
+/** With fewer final periods a quartile is a single value or next to it. */
+export const FEWEST_PERIODS = 8;
+
+/** The shares at each age of a triangle, ascending; an age with fewer than eight final periods is left out. */
+export function maturationOf(development: Development): Known[] {
+  return columnAges(development).flatMap((age): Known[] => {
+    const shares = development.flatMap((cohort) => {
+      const value = valueAt(cohort, age);
+      return cohort.final === null || cohort.final.value <= 0 || value === null ? [] : [value / cohort.final.value];
+    });
+    if (shares.length < FEWEST_PERIODS) return [];
+    const at = (share: number): number => quantile(shares, share) ?? 0;
+    return [{ age, periods: shares.length, q25: at(0.25), median: at(0.5), q75: at(0.75) }];
+  });
 }

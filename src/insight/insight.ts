@@ -8,9 +8,8 @@ import { commentOn, declare } from '../warehouse/declaring.ts';
 import { statement } from '../warehouse/statements.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { projected, scoresOf, type Score } from './backtest.ts';
-import { valueAt, type Development } from './development.ts';
+import { type Development, maturationOf, valueAt } from './development.ts';
 import { horizonEvidence } from './horizon-evidence.ts';
-import { maturationOf } from './maturation.ts';
 import { readTriangles, type Triangle } from './read-developments.ts';
 import { byLastDay, expectationsOf, Pasts, standingOn, trialsOf } from './trials.ts';
 import {

@@ -7,12 +7,11 @@
 import * as z from 'zod';
 
 import type { Partner } from '../model/link.ts';
-import { count, instant, timestamp } from '../warehouse/shapes.ts';
+import { count, instant, storable, timestamp } from '../warehouse/shapes.ts';
 import { statement } from '../warehouse/statements.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Refreshing } from './refresh-links.ts';
 import { namesPartners, readLiveSlices, rowIdSql, type LiveSlice } from './live-slices.ts';
-import { storable } from '../warehouse/storable.ts';
 
 /**
  * Replaces the partners by the service's list; those it lacks stay as not listed until `completePartners` has judged

@@ -17,9 +17,8 @@ import {
   windowsOutOfOrder,
   windowsOutside,
 } from './replacing-sql.ts';
-import type { MetricColumn } from './slice-columns.ts';
+import type { MetricColumn, Target } from './target.ts';
 import { staging, WINDOW } from './staging-sql.ts';
-import type { Target } from './target.ts';
 import { badLabels, countUndated, duplicateKeys } from './typing-sql.ts';
 
 export const subjectOf = (window: Window): string => `slice ${window.slice.name}, ${labelOf(window)}`;

@@ -16,7 +16,7 @@ import { onDisk } from '../spool/on-disk.ts';
 import type { Spooled, SpooledAnswer } from '../spool/spool.ts';
 import { answerOf, type Answer } from './answers.ts';
 import type { LoadWarning } from './load-result.ts';
-import type { Columns } from './slice-columns.ts';
+import type { Columns } from './target.ts';
 import type { besideRows } from './staging-sql.ts';
 
 /** The rows of an answer as they lie in its file, and what its pages say beside them. */

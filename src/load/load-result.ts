@@ -1,10 +1,13 @@
-/** What becomes of a window. */
+/** What a load is asked for, and what becomes of each window. */
 
 import type { Failure } from '../errors.ts';
 import type { WeekStart } from '../model/calendar.ts';
 import type { Part } from '../model/part.ts';
 import type { Window } from '../model/window.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
+import type { ColumnAnswers } from './column-answers.ts';
 import type { KnownValue } from './known-values.ts';
+import type { Target } from './target.ts';
 
 /** What became of a window, or of some neighbouring periods of one. */
 export type LoadResult =
@@ -51,4 +54,23 @@ export interface Shortfall {
 export interface LoadWarning {
   readonly code: string;
   readonly message: string;
+}
+
+export interface LoadRequest {
+  readonly warehouse: Warehouse;
+  readonly target: Target;
+  readonly runId: string;
+  /** Stands for the fetch instant in every finality decision; null: the instant each window was asked for. */
+  readonly fetchedAt: Date | null;
+  /** Replaces settled periods also when most of their rows are gone. */
+  readonly acceptLoss: boolean;
+  /** Answers in the usual form, read already; null leaves all of them to SQL, which stores the same. */
+  readonly columns: Pick<ColumnAnswers, 'of'> | null;
+}
+
+export interface Loaded {
+  /** One per window, or several where its periods met different fates. */
+  readonly results: readonly LoadResult[];
+  /** With the columns as wide, and the metrics as additive, as the answers have shown them. */
+  readonly target: Target;
 }

@@ -7,13 +7,12 @@
  */
 
 import type { Spooled } from '../spool/spool.ts';
-import { recordRejects } from '../warehouse/rejects.ts';
+import { recordRejects } from '../warehouse/runs.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { inspect, objectSizeFor, type Answer, type BrokenAnswer } from './answers.ts';
 import { findingsOf, type Found } from './findings.ts';
 import { judgeAnswers, type InspectedPart, type Sound } from './judge-answers.ts';
-import type { Loaded, LoadRequest } from './load-request.ts';
-import type { LoadResult } from './load-result.ts';
+import type { Loaded, LoadRequest, LoadResult } from './load-result.ts';
 import { proveWindow } from './prove-window.ts';
 import { replaceJudged, type Judged } from './replace-judged.ts';
 import { stageColumns, stageTexts, type Staged } from './stage.ts';

@@ -12,8 +12,7 @@ import { subjectOf } from './check.ts';
 import type { Found } from './findings.ts';
 import type { PartAnswer, Sound } from './judge-answers.ts';
 import { readStagedValues } from './known-values.ts';
-import type { LoadRequest } from './load-request.ts';
-import type { LoadResult, LoadWarning, Shortfall } from './load-result.ts';
+import type { LoadRequest, LoadResult, LoadWarning, Shortfall } from './load-result.ts';
 import {
   compareTotals,
   type Comparison,

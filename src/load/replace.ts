@@ -3,7 +3,7 @@
 import * as z from 'zod';
 
 import type { Day } from '../model/calendar.ts';
-import { recordRejects } from '../warehouse/rejects.ts';
+import { recordRejects } from '../warehouse/runs.ts';
 import { count, dayShape, timestamp } from '../warehouse/shapes.ts';
 import { statement } from '../warehouse/statements.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';

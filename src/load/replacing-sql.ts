@@ -9,7 +9,7 @@ import type { Day, DayInterval } from '../model/calendar.ts';
 import { formatColumnType, type ColumnType } from '../model/column-type.ts';
 import type { DateDimension } from '../model/dimension.ts';
 import { identifier, literal } from '../warehouse/quoting.ts';
-import type { Columns, MetricColumn } from './slice-columns.ts';
+import type { Columns, MetricColumn } from './target.ts';
 import { PART, staging, WINDOW } from './staging-sql.ts';
 
 /** The rows of some days; every row for a report without a date dimension. */

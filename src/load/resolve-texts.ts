@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { count } from '../warehouse/shapes.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { resolveOddTexts, widenForDigits, type Resolution } from './odd-texts.ts';
-import type { Columns } from './slice-columns.ts';
+import type { Columns } from './target.ts';
 import { staging } from './staging-sql.ts';
 import { anyOdd, oddDigits, oddTexts } from './typing-sql.ts';
 

@@ -28,10 +28,9 @@ import { recordSchemaChange } from '../warehouse/runs.ts';
 import { statement } from '../warehouse/statements.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { describeSlice } from './describing.ts';
-import { createTable, tableColumns } from './slice-columns.ts';
+import { createTable, tableColumns, type Target } from './target.ts';
 import { readRemembered, rememberHorizons } from './remembered.ts';
 import { alterColumns, columnsAsStored, columnsOf, rebuildTable } from './table-columns.ts';
-import type { Target } from './target.ts';
 
 export const liveTable = (slice: string): string => `main.${identifier(slice)}`;
 const buildingTable = (slice: string): string => `ripen.${identifier(`building_${slice}`)}`;

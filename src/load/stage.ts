@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { Failure } from '../errors.ts';
 import type { Day, WeekStart } from '../model/calendar.ts';
 import type { ColumnType } from '../model/column-type.ts';
-import type { Reject } from '../warehouse/rejects.ts';
+import type { Reject } from '../warehouse/runs.ts';
 import { dayShape } from '../warehouse/shapes.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { subjectOf } from './check.ts';

@@ -7,7 +7,7 @@
 
 import { formatColumnType } from '../model/column-type.ts';
 import { identifier, literal } from '../warehouse/quoting.ts';
-import type { Columns } from './slice-columns.ts';
+import type { Columns } from './target.ts';
 
 /** The temporary tables of a batch. */
 export const staging = {

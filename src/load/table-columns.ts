@@ -7,8 +7,7 @@ import { identifier } from '../warehouse/quoting.ts';
 import { recordSchemaChange } from '../warehouse/runs.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { describeSlice } from './describing.ts';
-import { tableColumns, type Columns } from './slice-columns.ts';
-import type { Target } from './target.ts';
+import { type Columns, tableColumns, type Target } from './target.ts';
 
 /** The columns a slice's table is to have; a column that exists keeps its type where that is wider. */
 export function columnsOf(slice: Slice, metrics: readonly Metric[], existing: ReadonlyMap<string, string>): Columns {

@@ -1,9 +1,11 @@
-/** The table a slice's rows go to, as every step of a load needs to know it. */
+/** The table a slice's rows go to, and its columns, as every step of a load needs to know them. Pure. */
 
 import type { Catalog } from '../model/catalog.ts';
+import { type ColumnType, formatColumnType } from '../model/column-type.ts';
+import { isDateDimension } from '../model/dimension.ts';
 import type { Metric } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
-import type { Columns } from './slice-columns.ts';
+import { identifier } from '../warehouse/quoting.ts';
 
 /** Where a slice's rows go, and in which shape. */
 export interface Target {
@@ -16,4 +18,41 @@ export interface Target {
   readonly columns: Columns;
   /** For what analysts read beside the numbers: at least what it says of the slice's metrics and dimensions. */
   readonly catalog: Catalog;
+}
+
+export interface MetricColumn {
+  readonly id: string;
+  readonly type: ColumnType;
+  readonly additive: boolean;
+  /** Whether it is only assumed that its values add up. */
+  readonly isAssumed: boolean;
+}
+
+/** A slice's columns, in configured order. */
+export interface Columns {
+  readonly dimensions: readonly string[];
+  readonly metrics: readonly MetricColumn[];
+  /** Keys the service sent unasked. */
+  readonly extra: readonly string[];
+}
+
+export function dimensionType(name: string): string {
+  if (name === 'hour') return 'TIMESTAMP';
+  return isDateDimension(name) ? 'DATE' : 'VARCHAR';
+}
+
+/** Name and type of every column of a slice's table, in order. */
+export function tableColumns(columns: Columns): { readonly name: string; readonly type: string }[] {
+  return [
+    ...columns.dimensions.map((name) => ({ name, type: dimensionType(name) })),
+    ...columns.metrics.map(({ id, type }) => ({ name: id, type: formatColumnType(type) })),
+    { name: 'attr_dependency', type: 'JSON' },
+    { name: '_extra', type: 'JSON' },
+    { name: '_load_id', type: 'BIGINT' },
+  ];
+}
+
+export function createTable(table: string, columns: Columns): string {
+  const definitions = tableColumns(columns).map(({ name, type }) => `${identifier(name)} ${type}`);
+  return `create table ${table} (\n    ${definitions.join(',\n    ')}\n)`;
 }

@@ -9,7 +9,7 @@
 import { capacityOf, FAST_DIGITS, formatColumnType, type ColumnType } from '../model/column-type.ts';
 import { dateDimensions, isDateDimension, type DateDimension } from '../model/dimension.ts';
 import { identifier, literal } from '../warehouse/quoting.ts';
-import type { Columns, MetricColumn } from './slice-columns.ts';
+import type { Columns, MetricColumn } from './target.ts';
 import { ODD, PART, staging, WINDOW } from './staging-sql.ts';
 
 const list = (parts: readonly string[]): string => parts.join(',\n    ');

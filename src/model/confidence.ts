@@ -1,7 +1,5 @@
 /** What a sample without, or with few, faults says of all; pure. */
 
-import { chanceOfAtMost } from '../model/binomial.ts';
-
 /** One-sided. */
 const CONFIDENCE = 0.95;
 /** Halvings of an interval of length 1: beyond the digits of a double. */
@@ -22,4 +20,14 @@ export function faultyShareBelow(faulty: number, of: number): number {
     else high = middle;
   }
   return high;
+}
+
+/** The chance of at most so many hits in so many draws, each a hit with a chance above 0 and below 1. */
+export function chanceOfAtMost(hits: number, of: number, chance: number): number {
+  let [logTerm, sum] = [of * Math.log1p(-chance), 0];
+  for (let found = 0; found <= hits; found += 1) {
+    sum += Math.exp(logTerm);
+    logTerm += Math.log((of - found) / (found + 1)) + Math.log(chance) - Math.log1p(-chance);
+  }
+  return sum;
 }

@@ -16,7 +16,7 @@ import type { StatusReport } from '../status/status-report.ts';
 import { countText, groupedText, minuteText } from '../terminal/measure.ts';
 import { exitCodeAt, metricsText, type RunEnd } from '../terminal/metrics-text.ts';
 import { oneLine } from '../terminal/printable.ts';
-import { statusOf } from '../status/status-of.ts';
+import { statusOf } from '../status/status.ts';
 
 /** Enough to know what to look at; the status has the rest. */
 const MOST_FAILURES = 5;

@@ -7,8 +7,7 @@ import { isFinal } from '../model/maturity.ts';
 import type { Metric } from '../model/metric.ts';
 import { ageOf, isWhole, type Period } from '../model/period.ts';
 import { windowOf, type Window } from '../model/window.ts';
-import type { SlicePlan } from './plan.ts';
-import { windowDays } from './sizing.ts';
+import { type SlicePlan, windowDays } from './plan.ts';
 
 /** A window of a week says of every weekday, and is a small request. */
 const MOST_DAYS = 7;

@@ -1,28 +1,27 @@
 /**
- * Planning: (slice, ledger, clock) → the windows to ask for, each period with its reason. Pure.
+ * Planning: (slice, ledger, clock) → the windows to ask for, each period with its reason, how large and in which order. Pure.
  *
  * A slice is planned for the table that carries its meaning: the live one, or, when its meaning changed, the one that
  * is built beside it until it is complete. What is planned is the slice's whole coverage, also what a rolling date period
  * has left behind.
  */
 
-import { daysBetween, type DayInterval, type WeekStart } from '../model/calendar.ts';
+import { type DayInterval, daysBetween, type WeekStart } from '../model/calendar.ts';
 import { coveredPeriods } from '../model/coverage.ts';
 import { fingerprintOf } from '../model/fingerprint.ts';
 import {
   heldPeriods,
-  tableOf,
-  weekStartOf,
   type LoadedPeriod,
   type SliceLedger,
   type SliceTable,
+  tableOf,
+  weekStartOf,
 } from '../model/ledger.ts';
 import { dueReason, isDoubtfullyEmpty } from '../model/maturity.ts';
 import type { Metric } from '../model/metric.ts';
-import { periodsOf, type Period } from '../model/period.ts';
+import { type Period, periodsOf } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
-import { windowOf, type DuePeriod, type DueReason, type Window } from '../model/window.ts';
-import { windowDays } from './sizing.ts';
+import { type DuePeriod, type DueReason, type Window, windowOf } from '../model/window.ts';
 
 export interface SlicePlan {
   readonly slice: Slice;
@@ -153,4 +152,65 @@ function fits(group: Group, before: DuePeriod, maxDays: number): boolean {
     before.period.asked.end === first.period.asked.start &&
     daysBetween(before.period.asked.start, last.period.asked.end) <= maxDays
   );
+}
+
+/** What is new, then what ripens, then older history; audits last, as nothing waits for them. */
+const ranks: Readonly<Record<DueReason, number>> = {
+  new: 0,
+  open: 0,
+  'became final': 1,
+  maturing: 1,
+  empty: 1,
+  unproven: 1,
+  missing: 2,
+  'metric added': 2,
+  'meaning changed': 2,
+  forced: 2,
+  audit: 3,
+};
+const HISTORY = 2;
+
+/**
+ * The windows of all plans by what they bring, newest first within each. Where nothing was loaded under a meaning yet, its
+ * newest window is what is new, and the others are history.
+ */
+export function inOrder(plans: readonly SlicePlan[]): Window[] {
+  return plans
+    .flatMap((plan) => plan.windows.map((window) => ({ window, rank: rankOf(window, plan) })))
+    .toSorted((a, b) => a.rank - b.rank || compare(b.window.asked.end, a.window.asked.end))
+    .map(({ window }) => window);
+}
+
+function rankOf(window: Window, { windows, table }: SlicePlan): number {
+  const isFirstLoad = table === null || table.periods.size === 0;
+  if (isFirstLoad) return window === windows.at(-1) ? 0 : HISTORY;
+  return Math.min(...window.periods.map(({ reason }) => ranks[reason]));
+}
+
+function compare(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0;
+}
+
+/** About 30 MB of JSON: large enough to be worth a request, small enough to parse in little memory. */
+const ROWS_PER_WINDOW = 50_000;
+
+/** First windows of a slice nothing is known of. */
+const FIRST_DAYS = { hour: 7, other: 31 } as const;
+
+/** No request asks for more, however sparse the slice is: one failure would then cost too much. */
+const MOST_DAYS = 366;
+
+/** Rows a day of the slice had in its loaded periods, on average over those that had any; null before the first. */
+export function rowsPerDay(table: SliceTable | null): number | null {
+  const periods = [...(table?.periods.values() ?? [])].filter((period) => period.rows > 0);
+  const days = periods.reduce((sum, { asked }) => sum + daysBetween(asked.start, asked.end), 0);
+  return days === 0 ? null : periods.reduce((sum, period) => sum + period.rows, 0) / days;
+}
+
+/** Most days a window of the slice may ask for, at least 1; a single period may still be longer. */
+export function windowDays(slice: Slice, table: SliceTable | null): number {
+  const rows = rowsPerDay(table);
+  const wanted =
+    rows === null ? FIRST_DAYS[slice.grain === 'hour' ? 'hour' : 'other'] : Math.floor(ROWS_PER_WINDOW / rows);
+  return Math.max(1, Math.min(wanted, table?.maxDays ?? MOST_DAYS, MOST_DAYS));
 }

@@ -19,9 +19,16 @@ import { labelOf, type Window } from '../model/window.ts';
 import type { SlicePlan } from '../plan/plan.ts';
 import { archiveExists, archiveRoot } from '../spool/archive.ts';
 import { readKeptCatalog } from '../spool/archive-catalog.ts';
-import { isOutdated, newestWindows, type ArchivedWindow } from '../spool/archive-choice.ts';
-import { intactWindows, readArchive, setAside, spooledFrom } from '../spool/archive-contents.ts';
-import type { Damage } from '../spool/archive-document.ts';
+import {
+  type ArchivedWindow,
+  intactWindows,
+  isOutdated,
+  newestWindows,
+  readArchive,
+  setAside,
+  spooledFrom,
+} from '../spool/archive-contents.ts';
+import type { Damage } from '../spool/archive-entry.ts';
 import type { Spooled } from '../spool/spool.ts';
 import { recordFailed, warn } from './outcome.ts';
 import { adoptCatalog } from './refresh-catalog.ts';

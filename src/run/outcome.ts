@@ -2,8 +2,7 @@
 
 import { asFailure, Failure } from '../errors.ts';
 import { load } from '../load/load.ts';
-import type { Loaded, LoadRequest } from '../load/load-request.ts';
-import type { LoadResult, LoadWarning } from '../load/load-result.ts';
+import type { Loaded, LoadRequest, LoadResult, LoadWarning } from '../load/load-result.ts';
 import { labelOf, type Window } from '../model/window.ts';
 import type { SlicePlan } from '../plan/plan.ts';
 import type { Run } from './run.ts';

@@ -1,15 +1,22 @@
 /**
  * The service as a source of answers: asked for what is due, its answers spooled, read into columns beside the download, and
  * kept in the archive where one is configured.
+ *
+ * No fault of the disk in the archive can fail a load: what could not be kept or removed is a warning, `ARCHIVE_FAILED`.
  */
 
+import { asFailure } from '../errors.ts';
 import { extract } from '../extract/extract.ts';
+import { catalogSeenAt, readCatalog } from '../load/catalog-tables.ts';
 import { ColumnAnswers } from '../load/column-answers.ts';
-import { inOrder } from '../plan/order.ts';
+import type { LoadResult } from '../load/load-result.ts';
+import type { DuePeriod, Window } from '../model/window.ts';
+import { inOrder } from '../plan/plan.ts';
 import type { Service } from '../service/service.ts';
+import { keepCatalog } from '../spool/archive-catalog.ts';
+import { keepWindow, removeEntriesBefore } from '../spool/archive.ts';
 import { openColumnReader } from '../spool/columns/column-reader.ts';
-import { openSpool } from '../spool/spool.ts';
-import { archiveCatalog, archiveLoaded, expireArchive } from './archive.ts';
+import { openSpool, type Spooled } from '../spool/spool.ts';
 import { clockCheck } from './guards.ts';
 import { withNightlyAudits } from './measure-slices.ts';
 import { warn } from './outcome.ts';
@@ -76,4 +83,56 @@ function openSource(run: Run, service: Service): Source {
       spool.clear();
     },
   };
+}
+
+/** Keeps the catalog that the run's answers are typed by. */
+export async function archiveCatalog(run: Run): Promise<void> {
+  const { config, warehouse } = run;
+  if (config.archiveMs === null) return;
+  const seenAt = await catalogSeenAt(warehouse);
+  if (seenAt === null) return;
+  const items = await readCatalog(warehouse);
+  await orWarn('The catalog was not archived', null, run, async () => keepCatalog(warehouse.path, { seenAt, items }));
+}
+
+/** Keeps the answers of a batch that were loaded; one that was held or failed is no answer to load again. */
+export async function archiveLoaded(
+  batch: readonly Spooled[],
+  results: readonly LoadResult[],
+  run: Run,
+): Promise<void> {
+  const { config, warehouse, request } = run;
+  if (config.archiveMs === null) return;
+  const loaded = new Set(results.flatMap((result) => (result.kind === 'loaded' ? periodsIn(result.window) : [])));
+  for (const whole of batch) {
+    // Of an answer that was believed in part, the periods that were: its bodies hold more than is loaded again.
+    const periods = whole.window.periods.filter((due) => loaded.has(due));
+    if (periods.length === 0) continue;
+    const spooled = { ...whole, window: { ...whole.window, periods } };
+    const what = 'The answer was loaded, but not archived';
+    await orWarn(what, spooled.window, run, async () => keepWindow(warehouse.path, spooled, request.asOf));
+  }
+}
+
+/** Removes what was asked for longer before an instant than the archive reaches back. */
+export async function expireArchive(at: Date, run: Run): Promise<void> {
+  const { config, warehouse } = run;
+  if (config.archiveMs === null) return;
+  const before = new Date(at.getTime() - config.archiveMs);
+  await orWarn('Old answers were not removed from the archive', null, run, async () =>
+    removeEntriesBefore(warehouse.path, before),
+  );
+}
+
+const periodsIn = ({ periods }: Window): readonly DuePeriod[] => periods;
+
+async function orWarn(what: string, window: Window | null, run: Run, act: () => Promise<void>): Promise<void> {
+  try {
+    await act();
+  } catch (error) {
+    const failure = asFailure(error);
+    if (failure.code !== 'STORAGE_FAILED') throw failure;
+    const message = `${what}: ${failure.message}`;
+    await warn({ code: 'ARCHIVE_FAILED', message }, window, run);
+  }
 }

@@ -1,8 +1,7 @@
 /** Where a run's answers come from: the service, or the archive of what it once answered. */
 
 import type { Asking, Batch } from '../extract/extract.ts';
-import type { LoadRequest } from '../load/load-request.ts';
-import type { LoadResult } from '../load/load-result.ts';
+import type { LoadRequest, LoadResult } from '../load/load-result.ts';
 import type { Target } from '../load/target.ts';
 import type { Catalog } from '../model/catalog.ts';
 import type { Slice } from '../model/slice.ts';

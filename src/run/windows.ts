@@ -6,41 +6,20 @@
  */
 
 import { Failure } from '../errors.ts';
-import type { Asking, Missed, PartAnswers } from '../extract/extract.ts';
-import { readKnownValues } from '../load/known-values.ts';
-import type { LoadResult, Shortfall } from '../load/load-result.ts';
-import { daysBetween, type Day, type WeekStart } from '../model/calendar.ts';
-import type { Part } from '../model/part.ts';
-import { labelOf, windowOf, type Window } from '../model/window.ts';
-import { splitByPeriods, splitParts } from '../plan/split.ts';
+import type { Missed } from '../extract/extract.ts';
+import type { LoadResult } from '../load/load-result.ts';
+import type { Day, WeekStart } from '../model/calendar.ts';
+import { labelOf, type Window } from '../model/window.ts';
 import type { Spooled } from '../spool/spool.ts';
-import { learnMaxDays, learnWeekStart, relaxMaxDays } from '../warehouse/ledger.ts';
-import { divisionsOf, withoutProgress, type Division } from './division.ts';
-import { isWhole, stopSumming, suspectedBy } from './odd-metrics.ts';
+import { learnWeekStart, relaxMaxDays } from '../warehouse/ledger.ts';
 import { loadBatch, recordFailed, recordLoaded, warn } from './outcome.ts';
 import type { Run } from './run.ts';
+import { afterShortfall, divide, unanswered, WindowSizes, type Loading } from './shortfall.ts';
 import type { AnswerBatch, Answers, Source, Targets } from './source.ts';
 import { turnTarget } from './tables.ts';
-import { WindowSizes } from './window-sizes.ts';
-
-/** What is known while the windows of a run are loaded. */
-interface Loading {
-  readonly run: Run;
-  readonly source: Source;
-  readonly targets: Targets;
-  readonly queue: Asking[];
-  readonly sizes: WindowSizes;
-  /** By part, the division it came from. */
-  readonly divisions: Map<Part, Division>;
-  /** Ends all asking: credentials were refused. */
-  readonly stop: AbortController;
-}
 
 /** How often an unusable answer is asked for again. */
 const MOST_REPEATS = 2;
-
-const nothing: PartAnswers = new Map();
-const unanswered = (window: Window): Asking => ({ window, answered: nothing, whole: null });
 
 /** Loads windows in their order, from where the run gets its answers. */
 export async function loadWindows(
@@ -52,8 +31,7 @@ export async function loadWindows(
   const queue = windows.map(unanswered);
   const stop = new AbortController();
   const signal = AbortSignal.any([run.signal, stop.signal]);
-  const known = { sizes: new WindowSizes(), divisions: new Map<Part, Division>() };
-  const loading: Loading = { run, source, targets, queue, stop, ...known };
+  const loading: Loading = { run, source, targets, queue, stop, sizes: new WindowSizes(), divisions: new Map() };
   try {
     for await (const batch of source.answers(queue, targets, signal)) {
       for (const miss of batch.missed) await afterMiss(miss, loading);
@@ -119,7 +97,7 @@ async function afterMiss(missed: Missed, loading: Loading): Promise<void> {
   } else if (stop.signal.aborted) {
     return;
   } else if (heavy.length > 0) {
-    await split(missed, loading);
+    await divide(missed, loading);
   } else {
     recordFailed(failure, window, run);
   }
@@ -161,59 +139,6 @@ function otherWeeks(): Failure {
   return new Failure('DATA_MALFORMED', `The archived answer's weeks began on another day than it was loaded with.`);
 }
 
-/** Divides a window that fell short, or takes its rows for whole; returns the answers that are still needed. */
-async function afterShortfall(result: Split, batch: readonly Spooled[], loading: Loading): Promise<Answers> {
-  const { run, source, targets } = loading;
-  const { window } = result;
-  const spooled = batch.find((each) => each.window === window);
-  const hopeless = window.periods.length > 1 ? null : withoutProgress(result, loading.divisions);
-  const odd = !source.canAsk || isWhole(result, hopeless !== null) ? suspectedBy(result) : [];
-  const target = targets.get(window.slice.name);
-  if (odd.length > 0 && spooled !== undefined && target !== undefined) {
-    targets.set(window.slice.name, await stopSumming(odd, target, spooled, run));
-    const again = source.canAsk ? windowOf(window.slice, window.fingerprint, window.periods) : window;
-    loading.queue.unshift(unanswered(again));
-    return [];
-  }
-  if (spooled === undefined || hopeless !== null || !source.canAsk) {
-    recordFailed(hopeless === null ? result.failure : told(result.failure, hopeless), window, run);
-    return [];
-  }
-  const answered = provenAnswers(spooled, result.shortfalls);
-  const missed = {
-    window,
-    failure: result.failure,
-    heavy: [...result.shortfalls.keys()],
-    answered,
-    whole: spooled.whole,
-  };
-  const isKept = await split(missed, loading, result);
-  return isKept ? spooled.answers.filter((_, at) => answered.has(window.parts[at] ?? {})) : [];
-}
-
-/** The parts of a window that were shown to be complete, so that only the others are asked for again. */
-function provenAnswers(
-  { window, answers, requestedAt, receivedAt }: Spooled,
-  shortfalls: ReadonlyMap<Part, Shortfall>,
-): PartAnswers {
-  return new Map(
-    window.parts.flatMap((part, at) => {
-      const answer = answers[at];
-      return answer === undefined || shortfalls.has(part)
-        ? []
-        : [[part, { ...answer, requestedAt, receivedAt }] as const];
-    }),
-  );
-}
-
-type Split = Extract<LoadResult, { readonly kind: 'split' }>;
-
-function told(failure: Failure, because: string): Failure {
-  const { code, message, facts, hint, cause } = failure;
-  const text = `${message.replace(/\.$/, '')}; ${because}.`;
-  return new Failure(code, text, { facts, ...(hint === null ? {} : { hint }), cause });
-}
-
 async function afterWeekStart(window: Window, weekStartsOn: WeekStart, loading: Loading): Promise<void> {
   const { run, targets, queue } = loading;
   const { slice } = window;
@@ -235,46 +160,3 @@ function isTurned({ slice, replaced }: Window, { queue }: Loading): boolean {
 }
 
 const weekdayOf = (day: Day): number => new Date(`${day}T00:00:00Z`).getUTCDay();
-
-/**
- * Puts a window's halves into the queue, or the window in more parts, of which those that were answered are not asked for
- * again; remembers what was too heavy; fails a window that cannot be divided. Says whether the answered parts are kept.
- */
-async function split(
-  { window, failure, heavy, answered, whole }: Missed,
-  { run, source, targets, queue, sizes, divisions }: Loading,
-  seen: Pick<Split, 'shortfalls' | 'values'> = { shortfalls: new Map(), values: new Map() },
-): Promise<boolean> {
-  const { slice, fingerprint } = window;
-  const isHeavy = failure.code !== 'DATA_INCOMPLETE';
-  sizes.tooHeavy(window);
-  const where = { slice: slice.name, window: labelOf(window), because: failure.message };
-  const halves = splitByPeriods(window);
-  if (halves !== null) {
-    const days = Math.max(...halves.map(({ asked }) => daysBetween(asked.start, asked.end)));
-    await learnMaxDays(run.warehouse, slice.name, fingerprint, days);
-    run.record.replan(slice, 1, halves.length);
-    run.emit({ type: 'window_split', ...where, into: halves.length });
-    // First what was asked for first: the newest.
-    queue.unshift(...halves.toReversed().map(unanswered));
-    if (isHeavy) await source.discard([...answered.values()]);
-    return false;
-  }
-  const target = targets.get(slice.name);
-  const held = target === undefined ? new Map<string, never>() : await readKnownValues(run.warehouse, target);
-  const known = new Map([...held, ...seen.values]);
-  const divided = splitParts(window, heavy, known);
-  if (divided === null) {
-    recordFailed(failure, window, run);
-    if (isHeavy) await source.discard([...answered.values()]);
-    return false;
-  }
-  for (const [part, halves] of divisionsOf(window, divided)) {
-    const shortfall = seen.shortfalls.get(part);
-    if (shortfall === undefined) continue;
-    for (const half of halves) divisions.set(half, { shortfall, halves });
-  }
-  run.emit({ type: 'window_split', ...where, into: divided.parts.length });
-  queue.unshift({ window: divided, answered, whole });
-  return true;
-}

@@ -1,9 +1,12 @@
-/** Small bodies, read into memory under a cap. */
+/** Bodies as plain bytes, and small ones as text under a cap. */
+
+import { pipeline } from 'node:stream';
+import { createGunzip } from 'node:zlib';
 
 import { scrubStart, type Secret, SecretSearch } from '../config/secret.ts';
 import { Failure } from '../errors.ts';
-import { decoded, encodingOf } from './decoded.ts';
 import type { Answer } from './exchange.ts';
+import { Setback } from './setback.ts';
 
 /**
  * The whole body as text, without a byte order mark; throws `SOURCE_OVERSIZED` beyond `maxBytes` after decompression, `DATA_MALFORMED` when it
@@ -69,4 +72,35 @@ export function indiscreet(bytes: number): Failure {
       hint: 'Reset the token and report it to the operator of the service; a header that is no secret is stated as plain text.',
     },
   );
+}
+
+export type Encoding = 'gzip' | 'identity';
+
+/** Fewer trips to the thread pool than with zlib's 16 KiB. */
+const CHUNK_BYTES = 64 * 1024;
+
+/** How an answer's body is encoded; throws a `garbled` setback for an encoding nobody asked for. */
+export function encodingOf(answer: Answer): Encoding {
+  const name = answer.header('content-encoding')?.trim().toLowerCase() ?? '';
+  if (name === 'gzip' || name === 'x-gzip') return 'gzip';
+  if (name === '' || name === 'identity') return 'identity';
+  throw new Setback('garbled', 'encoding', `was answered in the encoding ${JSON.stringify(name)} instead of gzip`, {
+    status: answer.status,
+  });
+}
+
+/** The plain bytes of encoded chunks; throws what the chunks throw, and zlib's error for a broken or incomplete stream. */
+export async function* decoded(chunks: AsyncIterable<Buffer>, encoding: Encoding): AsyncGenerator<Buffer, void> {
+  if (encoding === 'identity') {
+    yield* chunks;
+    return;
+  }
+  const gunzip = createGunzip({ chunkSize: CHUNK_BYTES });
+  // The callback only silences: the iteration below throws the same error.
+  pipeline(chunks, gunzip, () => {});
+  try {
+    for await (const chunk of gunzip) if (Buffer.isBuffer(chunk)) yield chunk;
+  } finally {
+    gunzip.destroy();
+  }
 }

@@ -12,13 +12,12 @@ import { pipeline } from 'node:stream/promises';
 
 import type { Secret } from '../config/secret.ts';
 import { Failure } from '../errors.ts';
-import { decoded, encodingOf } from './decoded.ts';
+import { decoded, encodingOf } from './body-text.ts';
 import type { Answer } from './exchange.ts';
 import { HalfSurrogates } from './half-surrogates.ts';
 import { PlainGauge } from './plain-gauge.ts';
 import type { SavedBody } from './service.ts';
-import { Setback } from './setback.ts';
-import { firstWords } from './words.ts';
+import { Setback, firstWords } from './setback.ts';
 
 /** Private: reports are the account's business. */
 const FILE_MODE = 0o600;

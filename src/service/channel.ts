@@ -1,9 +1,8 @@
 /** One API of the service: its address, headers, lane and deadline; every call on it differs in the rest only. */
 
 import type { Secret } from '../config/secret.ts';
-import type { Ask } from './ask.ts';
-import type { Lane } from './lane.ts';
-import { call, type Reader, type Wire } from './retry.ts';
+import type { Ask } from './exchange.ts';
+import { call, type Lane, type Reader, type Wire } from './retry.ts';
 import type { SetbackKind } from './setback.ts';
 
 /** Tries of a small call that the service is too slow for. */

@@ -2,11 +2,11 @@
 
 import { z } from 'zod';
 import type { CatalogFilter, CatalogItem } from '../model/catalog.ts';
-import { encodeQuery } from './ask.ts';
+import { encodeQuery } from './exchange.ts';
 import type { Channel } from './channel.ts';
 import { readJson } from './json-answer.ts';
 import type { FiltersData, FiltersDataRequest } from './service.ts';
-import { firstWords } from './words.ts';
+import { firstWords } from './setback.ts';
 
 /** Usual limits of proxies begin at 8 KiB for the whole request line (observed: long URLs). */
 const MAX_QUERY_CHARACTERS = 6000;

@@ -7,8 +7,7 @@ import type { Secret } from '../config/secret.ts';
 import { readHead, readText } from './body-text.ts';
 import type { Answer } from './exchange.ts';
 import { withoutHalves } from './half-surrogates.ts';
-import { Setback } from './setback.ts';
-import { firstWords } from './words.ts';
+import { firstWords, Setback } from './setback.ts';
 
 /** Lists of some hundred items take kilobytes; the largest catalogs a few megabytes. */
 const MAX_JSON_BYTES = 64 * 1024 * 1024;

@@ -4,14 +4,12 @@
  */
 
 import { Failure, type FailureCode } from '../errors.ts';
-import { type Ask, endpointOf } from './ask.ts';
+import { type Answer, type Ask, endpointOf } from './exchange.ts';
 import { retryAfterMs } from './backoff.ts';
 import { readHead } from './body-text.ts';
 import { toldAt } from './clock.ts';
-import type { Answer } from './exchange.ts';
-import { Setback, type SetbackKind } from './setback.ts';
+import { firstWords, Setback, type SetbackKind } from './setback.ts';
 import { type Verdict, verdictOn } from './verdict.ts';
-import { firstWords } from './words.ts';
 
 /** No reason needs more; a proxy may send an endless page. */
 const MAX_ERROR_BODY_BYTES = 64 * 1024;

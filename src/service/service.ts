@@ -8,9 +8,9 @@
 
 import type { Catalog, CatalogFilter, CatalogSection } from '../model/catalog.ts';
 import type { Link, Partner } from '../model/link.ts';
-import type { ReportPage } from './report-paging.ts';
+import type { ReportPage } from './paging.ts';
 
-export { nextPageOf, type ReportPage } from './report-paging.ts';
+export { nextPageOf, type ReportPage } from './paging.ts';
 
 /** A body that was received completely and saved. */
 export interface SavedBody {

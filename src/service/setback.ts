@@ -4,6 +4,7 @@
  * Never leaves the folder: `retry.ts` turns the last setback of a call into a `Failure`.
  */
 
+import { scrub } from '../config/secret.ts';
 import type { FailureCode } from '../errors.ts';
 import type { Sign } from './breaker.ts';
 
@@ -119,4 +120,15 @@ export class Setback extends Error {
     this.status = circumstances.status ?? null;
     this.retryAfterMs = circumstances.retryAfterMs ?? null;
   }
+}
+
+const MAX_CHARACTERS = 200;
+
+/** The first words of a foreign text, at most `maxCharacters`; empty for blank text. */
+export function firstWords(text: string, maxCharacters = MAX_CHARACTERS): string {
+  // Scrubbed before it is cut: half a token is still half a token.
+  const clean = scrub(text)
+    .replaceAll(/[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}\s]+/gu, ' ')
+    .trim();
+  return clean.length <= maxCharacters ? clean : `${clean.slice(0, maxCharacters - 1)}…`;
 }

@@ -5,9 +5,8 @@ import { readHead } from './body-text.ts';
 import type { Channel } from './channel.ts';
 import type { Answer } from './exchange.ts';
 import type { SpendLine, SpendOutcome } from './service.ts';
-import { Setback, type SetbackKind } from './setback.ts';
+import { firstWords, Setback, type SetbackKind } from './setback.ts';
 import { verdictOn } from './verdict.ts';
-import { firstWords } from './words.ts';
 
 /** After these nothing was accepted: nothing was sent, or the service said that it did not take it. */
 const REPEATS = ['unsent', 'overload', 'unavailable'] as const satisfies readonly SetbackKind[];

@@ -10,7 +10,7 @@ import * as z from 'zod';
 
 import type { Catalog } from '../model/catalog.ts';
 import { archiveRoot } from './archive.ts';
-import { documentText, parseDocument, type Damage } from './archive-document.ts';
+import { documentText, parseDocument, type Damage } from './archive-entry.ts';
 import { makePrivateDirectory, nullWhenMissing, writeDurably } from './archive-files.ts';
 import { onDisk } from './on-disk.ts';
 

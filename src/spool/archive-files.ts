@@ -13,7 +13,7 @@ import { constants, createGunzip, createGzip } from 'node:zlib';
 
 import { Failure } from '../errors.ts';
 import type { SavedBody } from '../service/service.ts';
-import { Measuring, type Measured } from './measuring.ts';
+import { Measuring, type Measured } from './on-disk.ts';
 
 /** Private: reports are the account's business. */
 const FILE_MODE = 0o600;

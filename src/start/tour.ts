@@ -20,7 +20,7 @@ import { connected, type SimulatedWorld, startWorld } from '../run/service-in-us
 import { fromService } from '../run/service-source.ts';
 import type { SyncSummary } from '../run/summary.ts';
 import type { StatusReport } from '../status/status-report.ts';
-import { statusOf } from '../status/status-of.ts';
+import { statusOf } from '../status/status.ts';
 import { sync } from '../sync.ts';
 import { openWarehouse } from '../warehouse/opening.ts';
 import { statement } from '../warehouse/statements.ts';

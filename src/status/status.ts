@@ -1,26 +1,31 @@
 /**
  * What is fresh, what is final, what moved: read from the ledger, and held against the configured date periods.
  *
- * Asks the service nothing and changes nothing.
+ * Asks the service nothing and changes nothing; answers from the published copy while a run holds the warehouse.
  */
+
+import { existsSync } from 'node:fs';
 
 import * as z from 'zod';
 
 import type { Config } from '../config/config.ts';
+import { Failure } from '../errors.ts';
+import type { Emit } from '../events.ts';
 import { periodStates as ledgerStates } from '../model/maturity.ts';
 import type { Slice } from '../model/slice.ts';
+import { withWarehouse } from '../warehouse/opening.ts';
 import { count, dayShape, instant } from '../warehouse/shapes.ts';
 import { statement } from '../warehouse/statements.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { metricStatuses, summedCells, type HeldStretch } from './cells.ts';
+import { type HeldStretch, metricStatuses, summedCells } from './cells.ts';
 import { expectedPeriods, nextRefreshAt } from './coverage.ts';
 import { healthOf } from './health.ts';
 import { noRuns, readLastRuns } from './last-runs.ts';
-import { readRestated } from './restated.ts';
-import { nothingMeasured, readRipening, type Ripening } from './ripening.ts';
 import { readMoney } from './money.ts';
-import { cellStates, type MoneyMetric, type SliceStatus, type StatusReport, type Unmatched } from './status-report.ts';
+import { nothingMeasured, readRipening, type Ripening } from './ripening.ts';
 import { readUnmatched } from './unmatched.ts';
+import { readRestated } from './restated.ts';
+import { cellStates, type MoneyMetric, type SliceStatus, type StatusReport, type Unmatched } from './status-report.ts';
 
 const heldPeriod = z.object({
   start_day: dayShape,
@@ -147,4 +152,33 @@ function sliceStatus(slice: Slice, held: Held, planAt: Date): SliceStatus {
     metrics,
     ages,
   };
+}
+
+/** A run takes long; whoever has no snapshot to look at waits a little for it. */
+const USUAL_WAIT_MS = 60_000;
+
+/**
+ * The status report of a configuration's warehouse; while a run holds it, after the wait (null: none where there is a
+ * snapshot), that of its published snapshot. Throws `WAREHOUSE_LOCKED` where there is none.
+ */
+export async function statusOf(
+  config: Config,
+  planAt: Date,
+  lockWaitMs: number | null,
+  emit: Emit,
+): Promise<StatusReport> {
+  if (!existsSync(config.warehouse)) return readStatus(config, null, planAt);
+  const snapshot = config.publish.find(({ kind, path }) => kind === 'duckdb' && existsSync(path))?.path ?? null;
+  const read = async (path: string, waitMs: number, stands: string | null): Promise<StatusReport> =>
+    withWarehouse(path, { mode: 'read', lockWaitMs: waitMs, emit }, async (warehouse) =>
+      readStatus(config, warehouse, planAt, stands),
+    );
+  try {
+    return await read(config.warehouse, lockWaitMs ?? (snapshot === null ? USUAL_WAIT_MS : 0), null);
+  } catch (held) {
+    if (!(held instanceof Failure) || held.code !== 'WAREHOUSE_LOCKED' || snapshot === null) throw held;
+    return await read(snapshot, 0, snapshot).catch(() => {
+      throw held;
+    });
+  }
 }

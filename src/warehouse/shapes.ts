@@ -1,4 +1,4 @@
-/** Shapes of what DuckDB's JSON reader returns, and what becomes of it. */
+/** Shapes of what DuckDB's JSON reader returns, and texts as it can hold them. */
 
 import * as z from 'zod';
 
@@ -18,4 +18,9 @@ export const dayShape = z.string().transform((text) => day(text));
 /** An instant as text for a bound TIMESTAMP parameter. */
 export function timestamp(at: Date): string {
   return at.toISOString().replace('Z', '');
+}
+
+/** Half of a surrogate pair has no UTF-8 form, and DuckDB refuses JSON that holds one; it becomes U+FFFD. */
+export function storable(text: string): string {
+  return text.replaceAll(/\p{Surrogate}/gu, '\uFFFD');
 }

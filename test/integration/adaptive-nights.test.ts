@@ -2,7 +2,7 @@
 
 import { afterEach, expect, test } from 'vitest';
 
-import { adaptiveRemarks } from '../../src/check/adaptive.ts';
+import { adaptiveRemarks } from '../../src/check/warehouse.ts';
 import { addDays, day } from '../../src/model/calendar.ts';
 import type { Refresh } from '../../src/model/slice.ts';
 import { contentOf } from '../support/contents.ts';

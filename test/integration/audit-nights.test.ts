@@ -3,7 +3,7 @@
 import { afterEach, expect, test } from 'vitest';
 import * as z from 'zod';
 
-import { horizonRemarks } from '../../src/check/horizons.ts';
+import { horizonRemarks } from '../../src/check/warehouse.ts';
 import { addDays, day } from '../../src/model/calendar.ts';
 import { count } from '../../src/warehouse/shapes.ts';
 import { askedReports, reports, smallWorld } from '../support/night.ts';

@@ -22,7 +22,7 @@ import {
   windowsOutOfOrder,
   windowsOutside,
 } from '../../src/load/replacing-sql.ts';
-import { createTable, tableColumns } from '../../src/load/slice-columns.ts';
+import { createTable, tableColumns } from '../../src/load/target.ts';
 import {
   inspectDocuments,
   noDocuments,

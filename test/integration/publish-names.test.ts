@@ -12,8 +12,7 @@ import * as z from 'zod';
 
 import type { Config } from '../../src/config/config.ts';
 import { describeSlice } from '../../src/load/describing.ts';
-import { createTable } from '../../src/load/slice-columns.ts';
-import type { Target } from '../../src/load/target.ts';
+import { createTable, type Target } from '../../src/load/target.ts';
 import { MS_PER_DAY } from '../../src/model/calendar.ts';
 import { BIGINT, DOUBLE, MONEY } from '../../src/model/column-type.ts';
 import type { Slice } from '../../src/model/slice.ts';

@@ -15,7 +15,7 @@ import * as z from 'zod';
 import { inspect, type Answer } from '../../src/load/answers.ts';
 import { weekStartsOf } from '../../src/load/check.ts';
 import { hasOddTexts, resolveTexts } from '../../src/load/resolve-texts.ts';
-import type { Columns } from '../../src/load/slice-columns.ts';
+import type { Columns } from '../../src/load/target.ts';
 import { staging, stagedRows, WINDOW } from '../../src/load/staging-sql.ts';
 import { countUndated, typeRows } from '../../src/load/typing-sql.ts';
 import { dateDimensions } from '../../src/model/dimension.ts';

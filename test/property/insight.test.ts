@@ -5,8 +5,7 @@ import { expect, test } from 'vitest';
 
 import { projected, scoresOf } from '../../src/insight/backtest.ts';
 import { climb, ladderOf } from '../../src/insight/chain-ladder.ts';
-import { knownOn, quantile, type Cohort, type Development } from '../../src/insight/development.ts';
-import { maturationOf } from '../../src/insight/maturation.ts';
+import { type Cohort, type Development, knownOn, maturationOf, quantile } from '../../src/insight/development.ts';
 import { CHAIN_LADDER, expectationsOf, standingOn, trialsOf } from '../../src/insight/trials.ts';
 import { faultyShareBelow } from '../../src/model/confidence.ts';
 

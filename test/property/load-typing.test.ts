@@ -12,7 +12,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { hasOddTexts, resolveTexts } from '../../src/load/resolve-texts.ts';
-import type { Columns } from '../../src/load/slice-columns.ts';
+import type { Columns } from '../../src/load/target.ts';
 import { PART, staging, WINDOW } from '../../src/load/staging-sql.ts';
 import { rejectedRows, typeRows } from '../../src/load/typing-sql.ts';
 import { capacityOf, parseColumnType, type ColumnType } from '../../src/model/column-type.ts';

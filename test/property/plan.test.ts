@@ -11,8 +11,7 @@ import { milestoneAges, stateOf } from '../../src/model/maturity.ts';
 import { endOf, isWhole, resolveDatePeriod } from '../../src/model/period.ts';
 import type { Slice } from '../../src/model/slice.ts';
 import type { Window } from '../../src/model/window.ts';
-import { isComplete, planSlice } from '../../src/plan/plan.ts';
-import { windowDays } from '../../src/plan/sizing.ts';
+import { isComplete, planSlice, windowDays } from '../../src/plan/plan.ts';
 import { splitByPeriods } from '../../src/plan/split.ts';
 import {
   FIRST_DAY,

@@ -8,6 +8,7 @@ import { day } from '../../src/model/calendar.ts';
 import { windowOf } from '../../src/model/window.ts';
 import {
   bodyName,
+  documentText,
   entryStem,
   fetchedAtOf,
   parseEntryName,
@@ -15,7 +16,6 @@ import {
   sidecarText,
 } from '../../src/spool/archive-entry.ts';
 import type { SavedBody } from '../../src/service/service.ts';
-import { documentText } from '../../src/spool/archive-document.ts';
 import type { Spooled } from '../../src/spool/spool.ts';
 import { slice } from '../support/slice.ts';
 

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 
 import { ColumnAnswers } from '../../src/load/column-answers.ts';
-import type { Columns } from '../../src/load/slice-columns.ts';
+import type { Columns } from '../../src/load/target.ts';
 import { MONEY } from '../../src/model/column-type.ts';
 import type { SavedBody } from '../../src/service/service.ts';
 import type { ColumnReader } from '../../src/spool/columns/column-reader.ts';

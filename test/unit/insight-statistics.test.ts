@@ -4,8 +4,14 @@ import { describe, expect, test } from 'vitest';
 
 import { choiceFrom, projected, scoresOf } from '../../src/insight/backtest.ts';
 import { climb, ladderOf } from '../../src/insight/chain-ladder.ts';
-import { columnAges, knownOn, quantile, type Cohort, type Development } from '../../src/insight/development.ts';
-import { maturationOf } from '../../src/insight/maturation.ts';
+import {
+  type Cohort,
+  columnAges,
+  type Development,
+  knownOn,
+  maturationOf,
+  quantile,
+} from '../../src/insight/development.ts';
 import { expectationsOf, standingOn, trialsOf } from '../../src/insight/trials.ts';
 import { fraction, mix } from '../../src/simulator/world/hash.ts';
 

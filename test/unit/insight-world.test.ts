@@ -3,8 +3,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 
 import { scoresOf, type Score } from '../../src/insight/backtest.ts';
-import type { Cohort, Development } from '../../src/insight/development.ts';
-import { maturationOf } from '../../src/insight/maturation.ts';
+import { type Cohort, type Development, maturationOf } from '../../src/insight/development.ts';
 import { trialsOf } from '../../src/insight/trials.ts';
 import { addDays, day } from '../../src/model/calendar.ts';
 import { createWorld, type WorldOptions } from '../../src/simulator/world/world.ts';

@@ -22,7 +22,7 @@ import {
   windowsOutOfOrder,
   windowsOutside,
 } from '../../src/load/replacing-sql.ts';
-import { createTable, type Columns } from '../../src/load/slice-columns.ts';
+import { type Columns, createTable, type Target } from '../../src/load/target.ts';
 import {
   columnRows,
   inspectDocuments,
@@ -31,7 +31,6 @@ import {
   typedColumns,
   typedRows,
 } from '../../src/load/staging-sql.ts';
-import type { Target } from '../../src/load/target.ts';
 import {
   anyOdd,
   badLabels,

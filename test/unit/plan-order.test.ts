@@ -8,8 +8,7 @@ import { fingerprintOf } from '../../src/model/fingerprint.ts';
 import { emptyLedger, type LoadedPeriod, type SliceLedger } from '../../src/model/ledger.ts';
 import type { Slice } from '../../src/model/slice.ts';
 import { labelOf, type Window } from '../../src/model/window.ts';
-import { inOrder } from '../../src/plan/order.ts';
-import { planSlice, type SlicePlan } from '../../src/plan/plan.ts';
+import { inOrder, planSlice, type SlicePlan } from '../../src/plan/plan.ts';
 import { live, nights, planAt, slices } from '../support/planned-nights.ts';
 import { countMetric, loadedPeriod, slice } from '../support/slice.ts';
 

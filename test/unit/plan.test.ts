@@ -8,8 +8,7 @@ import { emptyLedger, type LoadedPeriod, type SliceLedger, type SliceTable } fro
 import type { Metric } from '../../src/model/metric.ts';
 import type { Slice } from '../../src/model/slice.ts';
 import { labelOf } from '../../src/model/window.ts';
-import { isComplete, planSlice } from '../../src/plan/plan.ts';
-import { rowsPerDay, windowDays } from '../../src/plan/sizing.ts';
+import { isComplete, planSlice, rowsPerDay, windowDays } from '../../src/plan/plan.ts';
 import { countMetric, loadedPeriod, slice } from '../support/slice.ts';
 
 const daily = slice({

@@ -3,8 +3,7 @@
 import { describe, expect, test } from 'vitest';
 
 import { Failure } from '../../src/errors.ts';
-import type { Ask } from '../../src/service/ask.ts';
-import type { Answer } from '../../src/service/exchange.ts';
+import type { Answer, Ask } from '../../src/service/exchange.ts';
 import { judge } from '../../src/service/judge.ts';
 import { Setback } from '../../src/service/setback.ts';
 

@@ -2,7 +2,7 @@ import { setImmediate as settled } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { Breaker } from '../../src/service/breaker.ts';
 import type { Clock } from '../../src/service/clock.ts';
-import { Credential, turn } from '../../src/service/lane.ts';
+import { Credential, turn } from '../../src/service/retry.ts';
 import { Pace } from '../../src/service/pace.ts';
 import { failureFrom } from '../support/scripted-server.ts';
 

@@ -1,0 +1,230 @@
+/**
+ * Windows that were too heavy, or whose rows fell short of what the service stated: divided as long as that helps, else failed.
+ *
+ * An assumption is no reason to refuse an answer for ever. Where nothing but metrics that only seem to add up, by their names,
+ * speaks against an answer, and smaller questions bring no more rows, the rows are whole and the assumption was wrong.
+ */
+
+import { Failure } from '../errors.ts';
+import type { Asking, Missed, PartAnswers } from '../extract/extract.ts';
+import { readKnownValues } from '../load/known-values.ts';
+import type { LoadResult, Shortfall } from '../load/load-result.ts';
+import { rememberAdditivity } from '../load/remembered.ts';
+import type { Target } from '../load/target.ts';
+import { daysBetween } from '../model/calendar.ts';
+import type { Part } from '../model/part.ts';
+import { labelOf, windowOf, type Window } from '../model/window.ts';
+import { splitByPeriods, splitParts } from '../plan/split.ts';
+import type { Spooled } from '../spool/spool.ts';
+import { learnMaxDays } from '../warehouse/ledger.ts';
+import { recordFailed, warn } from './outcome.ts';
+import type { Run } from './run.ts';
+import type { Answers, Source, Targets } from './source.ts';
+
+/** What is known while the windows of a run are loaded. */
+export interface Loading {
+  readonly run: Run;
+  readonly source: Source;
+  readonly targets: Targets;
+  readonly queue: Asking[];
+  readonly sizes: WindowSizes;
+  /** By part, the division it came from. */
+  readonly divisions: Map<Part, Division>;
+  /** Ends all asking: credentials were refused. */
+  readonly stop: AbortController;
+}
+
+const nothing: PartAnswers = new Map();
+/** A window of which nothing was answered yet. */
+export const unanswered = (window: Window): Asking => ({ window, answered: nothing, whole: null });
+
+/** How large the windows of each slice were, and which were too heavy. */
+export class WindowSizes {
+  readonly #loadedDays = new Map<string, number>();
+  readonly #heavy = new Set<string>();
+
+  loaded({ slice, asked }: Window): void {
+    const days = daysBetween(asked.start, asked.end);
+    this.#loadedDays.set(slice.name, Math.max(days, this.#loadedDays.get(slice.name) ?? 0));
+  }
+
+  tooHeavy({ slice }: Window): void {
+    this.#heavy.add(slice.name);
+  }
+
+  /** Days of the largest window that was loaded of a slice none of whose windows were too heavy; else null. */
+  lightDays(slice: string): number | null {
+    return this.#heavy.has(slice) ? null : (this.#loadedDays.get(slice) ?? null);
+  }
+}
+
+type Split = Extract<LoadResult, { readonly kind: 'split' }>;
+
+/** Divides a window that fell short, or takes its rows for whole; returns the answers that are still needed. */
+export async function afterShortfall(result: Split, batch: readonly Spooled[], loading: Loading): Promise<Answers> {
+  const { run, source, targets } = loading;
+  const { window } = result;
+  const spooled = batch.find((each) => each.window === window);
+  const hopeless = window.periods.length > 1 ? null : withoutProgress(result, loading.divisions);
+  const odd = !source.canAsk || isWhole(result, hopeless !== null) ? suspectedBy(result) : [];
+  const target = targets.get(window.slice.name);
+  if (odd.length > 0 && spooled !== undefined && target !== undefined) {
+    targets.set(window.slice.name, await stopSumming(odd, target, spooled, run));
+    const again = source.canAsk ? windowOf(window.slice, window.fingerprint, window.periods) : window;
+    loading.queue.unshift(unanswered(again));
+    return [];
+  }
+  if (spooled === undefined || hopeless !== null || !source.canAsk) {
+    recordFailed(hopeless === null ? result.failure : told(result.failure, hopeless), window, run);
+    return [];
+  }
+  const answered = provenAnswers(spooled, result.shortfalls);
+  const missed = {
+    window,
+    failure: result.failure,
+    heavy: [...result.shortfalls.keys()],
+    answered,
+    whole: spooled.whole,
+  };
+  const isKept = await divide(missed, loading, result);
+  return isKept ? spooled.answers.filter((_, at) => answered.has(window.parts[at] ?? {})) : [];
+}
+
+/** The parts of a window that were shown to be complete, so that only the others are asked for again. */
+function provenAnswers(
+  { window, answers, requestedAt, receivedAt }: Spooled,
+  shortfalls: ReadonlyMap<Part, Shortfall>,
+): PartAnswers {
+  return new Map(
+    window.parts.flatMap((part, at) => {
+      const answer = answers[at];
+      return answer === undefined || shortfalls.has(part)
+        ? []
+        : [[part, { ...answer, requestedAt, receivedAt }] as const];
+    }),
+  );
+}
+
+function told(failure: Failure, because: string): Failure {
+  const { code, message, facts, hint, cause } = failure;
+  const text = `${message.replace(/\.$/, '')}; ${because}.`;
+  return new Failure(code, text, { facts, ...(hint === null ? {} : { hint }), cause });
+}
+
+/**
+ * Puts a window's halves into the queue, or the window in more parts, of which those that were answered are not asked for
+ * again; remembers what was too heavy; fails a window that cannot be divided. Says whether the answered parts are kept.
+ */
+export async function divide(
+  { window, failure, heavy, answered, whole }: Missed,
+  { run, source, targets, queue, sizes, divisions }: Loading,
+  seen: Pick<Split, 'shortfalls' | 'values'> = { shortfalls: new Map(), values: new Map() },
+): Promise<boolean> {
+  const { slice, fingerprint } = window;
+  const isHeavy = failure.code !== 'DATA_INCOMPLETE';
+  sizes.tooHeavy(window);
+  const where = { slice: slice.name, window: labelOf(window), because: failure.message };
+  const halves = splitByPeriods(window);
+  if (halves !== null) {
+    const days = Math.max(...halves.map(({ asked }) => daysBetween(asked.start, asked.end)));
+    await learnMaxDays(run.warehouse, slice.name, fingerprint, days);
+    run.record.replan(slice, 1, halves.length);
+    run.emit({ type: 'window_split', ...where, into: halves.length });
+    // First what was asked for first: the newest.
+    queue.unshift(...halves.toReversed().map(unanswered));
+    if (isHeavy) await source.discard([...answered.values()]);
+    return false;
+  }
+  const target = targets.get(slice.name);
+  const held = target === undefined ? new Map<string, never>() : await readKnownValues(run.warehouse, target);
+  const known = new Map([...held, ...seen.values]);
+  const divided = splitParts(window, heavy, known);
+  if (divided === null) {
+    recordFailed(failure, window, run);
+    if (isHeavy) await source.discard([...answered.values()]);
+    return false;
+  }
+  for (const [part, halves] of divisionsOf(window, divided)) {
+    const shortfall = seen.shortfalls.get(part);
+    if (shortfall === undefined) continue;
+    for (const half of halves) divisions.set(half, { shortfall, halves });
+  }
+  run.emit({ type: 'window_split', ...where, into: divided.parts.length });
+  queue.unshift({ window: divided, answered, whole });
+  return true;
+}
+
+/** A part that fell short, and the two that took its place. */
+interface Division {
+  readonly shortfall: Shortfall;
+  readonly halves: readonly Part[];
+}
+
+/**
+ * Why dividing parts once more cannot help, as a clause: the halves of one of them brought no more rows than it had, and came
+ * no nearer to the totals.
+ */
+function withoutProgress(
+  { shortfalls, rows }: Pick<Split, 'shortfalls' | 'rows'>,
+  divisions: ReadonlyMap<Part, Division>,
+): string | null {
+  for (const [part, { isCut, isAssumed }] of shortfalls) {
+    const division = divisions.get(part);
+    if (division === undefined || isCut) continue;
+    const { shortfall, halves } = division;
+    const brought = halves.reduce((sum, half) => sum + (rows.get(half) ?? 0), 0);
+    const isNearer = [...shortfall.differences].some(([metric, before]) => {
+      const away = halves.reduce((sum, half) => sum + (shortfalls.get(half)?.differences.get(metric) ?? 0), 0);
+      return away < before;
+    });
+    // A sum of what does not add up comes nearer by chance.
+    if ((isAssumed || !isNearer) && brought <= shortfall.rows) return 'dividing it brought no more rows';
+  }
+  return null;
+}
+
+/** By part that was divided, the two that stand in its place; every other part is the very same value as before. */
+function divisionsOf(before: Window, divided: Window): Map<Part, readonly Part[]> {
+  const divisions = new Map<Part, readonly Part[]>();
+  let at = 0;
+  for (const part of before.parts) {
+    const isSame = divided.parts[at] === part;
+    if (!isSame) divisions.set(part, divided.parts.slice(at, at + 2));
+    at += isSame ? 1 : 2;
+  }
+  return divisions;
+}
+
+/** The metrics that are all that speaks against an answer and are only assumed to add up; empty where more speaks. */
+function suspectedBy(result: LoadResult): readonly string[] {
+  const shortfalls = result.kind === 'split' ? [...result.shortfalls.values()] : [];
+  if (!shortfalls.every(({ isAssumed }) => isAssumed)) return [];
+  const metrics = new Set<string>();
+  for (const { differences } of shortfalls) for (const metric of differences.keys()) metrics.add(metric);
+  return [...metrics];
+}
+
+/**
+ * Whether the rows of one period are all there are: its two halves brought no more than the whole did, or each dimension
+ * has one value at most. Where dividing ever brought more, answers are cut, and no later one can be trusted to be whole.
+ */
+function isWhole(result: LoadResult, isWithoutProgress: boolean): boolean {
+  if (result.kind !== 'split' || result.window.periods.length > 1) return false;
+  const { window, values } = result;
+  if (window.parts.length === 1) return [...values.values()].every((some) => some.length < 2);
+  return window.parts.length === 2 && isWithoutProgress;
+}
+
+/** Remembers and tells that metrics do not add up in a slice; returns the target that no longer sums them. */
+async function stopSumming(
+  metrics: readonly string[],
+  target: Target,
+  { window, requestedAt }: { readonly window: Window; readonly requestedAt: Date },
+  run: Run,
+): Promise<Target> {
+  for (const metric of metrics) {
+    const message = `The rows' ${metric} did not add up to the service's total, and smaller questions brought no more rows: it is not additive here, and no longer summed.`;
+    await warn({ code: 'NOT_ADDITIVE', message }, window, run);
+  }
+  return rememberAdditivity(run.warehouse, target, { notAdditive: metrics, addsUp: [] }, requestedAt);
+}
