@@ -30,8 +30,8 @@ export interface Warehouse {
    * named after, also within views and under `main.` (measured). Sees what is committed.
    */
   apart<T>(work: (session: Warehouse) => Promise<T>): Promise<T>;
-  /** Another number as soon as something was changed, or a change taken back, over any session. */
-  changes(): number;
+  /** Another number as soon as something was changed, or a change taken back, over any session: anything, or tables and views. */
+  changes(of: 'anything' | 'relations'): number;
   close(): Promise<void>;
 }
 
@@ -40,22 +40,26 @@ export async function warehouseOn(
   file: string,
   instance: DuckDBInstance,
   letGo: () => void,
-  counted = { changes: 0 },
+  counted = { anything: 0, relations: 0 },
 ): Promise<Warehouse> {
   const connection = await instance.connect();
   const run = async (sql: string, parameters: readonly Bindable[] = []): Promise<number> => {
-    counted.changes += 1;
+    const count = (): void => {
+      counted.anything += 1;
+      if (declares.test(sql)) counted.relations += 1;
+    };
+    count();
     try {
-      const result = await asStorage(connection.run(sql, [...parameters]));
+      const result = await asStorage(connection.run(sql, bound(parameters)));
       return result.rowsChanged;
     } finally {
-      counted.changes += 1;
+      count();
     }
   };
   return {
     path: file,
     async rows(sql, parameters, shape) {
-      const reader = await asStorage(connection.runAndReadAll(sql, [...parameters]));
+      const reader = await asStorage(connection.runAndReadAll(sql, bound(parameters)));
       return z.array(shape).parse(reader.getRowObjectsJson());
     },
     run,
@@ -68,7 +72,8 @@ export async function warehouseOn(
       } catch (error) {
         // The commit itself may have failed, and with it ended the transaction.
         await connection.run('rollback').catch(() => null);
-        counted.changes += 1;
+        counted.anything += 1;
+        counted.relations += 1;
         throw error;
       }
     },
@@ -80,7 +85,7 @@ export async function warehouseOn(
         await session.close();
       }
     },
-    changes: () => counted.changes,
+    changes: (of) => counted[of],
     async close() {
       connection.closeSync();
       letGo();
@@ -88,6 +93,13 @@ export async function warehouseOn(
     },
   };
 }
+
+/** A statement that makes, alters, comments or removes a table or view that lasts; a comment of the statement may go before. */
+const declares = /^(?:\s|--.*\n)*(?:create(?!\s+(?:or\s+replace\s+)?temp\b)|drop|alter|comment)\b/i;
+
+/** Without parameters a statement is run by one call of the engine, and prepared and then run by four otherwise. */
+const bound = (parameters: readonly Bindable[]): Bindable[] | undefined =>
+  parameters.length === 0 ? undefined : [...parameters];
 
 /** DuckDB's errors about disk and files as `STORAGE_FAILED`; others are bugs or the caller's to judge, and pass. */
 async function asStorage<T>(work: Promise<T>): Promise<T> {
@@ -100,6 +112,11 @@ async function asStorage<T>(work: Promise<T>): Promise<T> {
       throw storageFailure('The database failed', error);
     throw error;
   }
+}
+
+/** Whether a statement named a table, view or function that is not there. */
+export function isUnknownToEngine(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith('Catalog Error');
 }
 
 /** Too much was asked of the engine at once; the disk has nothing to do with it. */
