@@ -43,6 +43,7 @@ export async function warehouseOn(
   counted = { anything: 0, relations: 0 },
 ): Promise<Warehouse> {
   const connection = await instance.connect();
+  const transaction: { isOpen: boolean; begun: Promise<unknown> | null } = { isOpen: false, begun: null };
   const run = async (sql: string, parameters: readonly Bindable[] = []): Promise<number> => {
     const count = (): void => {
       counted.anything += 1;
@@ -50,6 +51,10 @@ export async function warehouseOn(
     };
     count();
     try {
+      if (transaction.isOpen) {
+        transaction.begun ??= asStorage(connection.run('begin transaction'));
+        await transaction.begun;
+      }
       const result = await asStorage(connection.run(sql, bound(parameters)));
       return result.rowsChanged;
     } finally {
@@ -64,10 +69,11 @@ export async function warehouseOn(
     },
     run,
     async transact(work) {
-      await asStorage(connection.run('begin transaction'));
+      // Begun with the first change: most nights change nothing of what is looked at in one.
+      transaction.isOpen = true;
       try {
         const result = await work();
-        await asStorage(connection.run('commit'));
+        if (transaction.begun !== null) await asStorage(connection.run('commit'));
         return result;
       } catch (error) {
         // The commit itself may have failed, and with it ended the transaction.
@@ -75,6 +81,9 @@ export async function warehouseOn(
         counted.anything += 1;
         counted.relations += 1;
         throw error;
+      } finally {
+        transaction.isOpen = false;
+        transaction.begun = null;
       }
     },
     async apart(work) {
@@ -94,8 +103,12 @@ export async function warehouseOn(
   };
 }
 
-/** A statement that makes, alters, comments or removes a table or view that lasts; a comment of the statement may go before. */
-const declares = /^(?:\s|--.*\n)*(?:create(?!\s+(?:or\s+replace\s+)?temp\b)|drop|alter|comment)\b/i;
+/**
+ * A statement that makes, alters, comments or removes a table or view that lasts, which is always named with its schema; a
+ * comment of the statement may go before.
+ */
+const declares =
+  /^(?:\s|--.*\n)*(?:create(?!\s+(?:or\s+replace\s+)?temp\b)|drop(?!\s+(?:table|view)\s+"[^"]*"\s*$)|alter|comment)\b/i;
 
 /** Without parameters a statement is run by one call of the engine, and prepared and then run by four otherwise. */
 const bound = (parameters: readonly Bindable[]): Bindable[] | undefined =>
