@@ -7,7 +7,7 @@ export default defineConfig({
     include: ['test/browser/*.test.ts'],
     globalSetup: ['config/tooling/install-browser.ts'],
     testTimeout: 180_000,
-    hookTimeout: 300_000,
+    hookTimeout: 600_000,
     pool: 'forks',
     execArgv: ['--import', new URL('strip-types.mjs', import.meta.url).href],
     maxWorkers: 1,

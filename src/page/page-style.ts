@@ -89,6 +89,14 @@ details { margin-top: 12px; }
 summary { cursor: pointer; font-size: 14px; }
 .amounts tbody th { white-space: normal; overflow-wrap: break-word; }
 
+@media (max-width: 1080px) {
+  .overview, .overview tbody { display: block; }
+  .overview thead { display: none; }
+  .overview tr { display: grid; grid-template-columns: repeat(auto-fill, minmax(150px, 1fr)); padding: 8px 0; border-top: 1px solid var(--line); }
+  .overview tr > * { border: 0; padding: 2px 8px 2px 0; white-space: normal; text-align: left; }
+  .overview th { grid-column: 1 / -1; font-size: 16px; }
+  .overview td::before { content: attr(data-title); display: block; color: var(--muted); font-size: 12px; }
+}
 @media (max-width: 760px) {
   main { padding: 16px 12px 32px; }
   .side-by-side { grid-template-columns: minmax(0, 1fr); }
@@ -106,12 +114,6 @@ summary { cursor: pointer; font-size: 14px; }
   .odd thead { display: none; }
   .odd tr, .odd td, .odd th { display: block; border: 0; padding: 2px 0; }
   .odd tr { padding: 8px 0; border-top: 1px solid var(--line); }
-  .overview, .overview tbody { display: block; }
-  .overview thead { display: none; }
-  .overview tr { display: grid; grid-template-columns: 1fr 1fr; padding: 8px 0; border-top: 1px solid var(--line); }
-  .overview tr > * { border: 0; padding: 2px 8px 2px 0; white-space: normal; text-align: left; }
-  .overview th { grid-column: 1 / -1; font-size: 16px; }
-  .overview td::before { content: attr(data-title); display: block; color: var(--muted); font-size: 12px; }
 }
 @media print { .scroll { overflow: visible; } details { display: none; } }
 `;

@@ -58,3 +58,14 @@ describe.each([
     expect(page.tookMs).toBeLessThan(MOST_MS);
   });
 });
+
+test('the overview of the slices has its last column in view at 400, 900, 1060 and 1200 px', async () => {
+  for (const width of [400, 900, 1060, 1200]) {
+    const page = await browser.open(pathToFileURL(installation.path('large.html')).href, { width, scheme: 'light' });
+    const hidden = await page.value(
+      `(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('.overview').parentElement)`,
+    );
+    expect([width, hidden]).toStrictEqual([width, 0]);
+    await page.close();
+  }
+});

@@ -1,14 +1,14 @@
 /** The tables of the dashboard and its one choice, as plain HTML. */
 
-import { amountText, percentText, ratioText } from './format.js';
+import { amountText, percentText, ratioText, wordText } from './format.js';
 
 /** Spend, installs and returns of each network and partner. */
 export function networksTable(networks) {
   return table(
     ['network', 'partner', 'spend', 'installs', 'cost per install', 'return, 7 days', 'return, 30 days'],
     networks.map((of) => [
-      of.network,
-      of.partner,
+      wordText(of.network),
+      wordText(of.partner),
       amountText(of.spend),
       amountText(of.installs),
       ratioText(of.cost_per_install),
@@ -28,12 +28,14 @@ export function finalityTable(slices) {
   );
 }
 
-/** One of the names, or the empty text for all of them; `view` takes its value. */
+/** One of the names, as `{ name }`, or null for all of them; `view` takes its value. A name may be empty, and missing. */
 export function choice(label, all, names) {
-  const options = [new Option(all, ''), ...names.map((name) => new Option(name, name))];
-  const select = Object.assign(element('select', options), { ariaLabel: label });
+  const options = names.map((name, index) => new Option(wordText(name), String(index)));
+  const select = Object.assign(element('select', [new Option(all, ''), ...options]), { ariaLabel: label });
   const field = element('label', [`${label} `, select]);
-  Object.defineProperty(field, 'value', { get: () => select.value });
+  Object.defineProperty(field, 'value', {
+    get: () => (select.value === '' ? null : { name: names[Number(select.value)] }),
+  });
   return field;
 }
 

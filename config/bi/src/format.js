@@ -8,4 +8,7 @@ const percent = new Intl.NumberFormat('en-US', { style: 'percent', maximumFracti
 export const amountText = (value) => (value === null ? '–' : amount.format(value));
 /** What a unit of money brought, or an install cost or brought. */
 export const ratioText = (value) => (value === null ? '–' : ratio.format(value));
+/** A name as the service has it. */
+export const wordText = (value) => value ?? '–';
+/** A part of a whole that is not zero. */
 export const percentText = (part, whole) => percent.format(part / whole);
