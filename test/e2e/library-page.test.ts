@@ -42,6 +42,7 @@ test('the examples of the library, run in their order against the simulator, pri
     'published duckdb,delta 0',
     'views true',
     'sources true',
+    'models true',
     'exported true',
     'dropped 10',
     'partners true',
