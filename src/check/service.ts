@@ -90,9 +90,16 @@ async function orFinding<T>(
     wait.outer.throwIfAborted();
     const found = findingOf(wait.signal.aborted ? wait.failure(setting) : thrown);
     const path = found.code === 'CREDENTIALS_REFUSED' ? tokenPath(stated) : ['service', setting];
-    return { answer: null, findings: [{ ...found, setting: path.join('.'), place: stated.placeOf(path, 'value') }] };
+    const hint = isExample(stated.valueAt(path)) ? `Put your own address into service.${setting}.` : found.hint;
+    return {
+      answer: null,
+      findings: [{ ...found, hint, setting: path.join('.'), place: stated.placeOf(path, 'value') }],
+    };
   }
 }
+
+/** An address as `ripen init` writes it; nobody can have such a name (RFC 2606). */
+const isExample = (value: unknown): boolean => typeof value === 'string' && /\/\/[^/]*\bexample\.com\b/.test(value);
 
 const tokenPath = (stated: StatedSettings): SettingPath => [
   'service',

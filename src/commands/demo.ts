@@ -88,7 +88,7 @@ async function doneText(
     [typed(page), 'the same as a page with pictures'],
     [`npx ripen status --config ${file}`, 'the status once more'],
     [`npx ripen plan --config ${file}`, 'what the next night would ask for'],
-    ...(question === null ? [] : [[`duckdb ${typed(question.copy)}`, 'the copy for analysts']]),
+    ...(question === null ? [] : [[`duckdb -readonly ${typed(question.copy)}`, 'the copy for analysts']]),
   ];
   return [
     section('What is final, what moved', statusText(shown, (shell.resultColumns() ?? USUAL_COLUMNS) - INDENT)),

@@ -25,6 +25,6 @@ function writtenText({ written, toIgnore }: FirstFiles, { dir, simulator }: Init
   return [
     ...written.map((file) => `wrote ${file}`),
     ...(toIgnore === null ? [] : [`kept .gitignore; it should name ${toIgnore.join(', ')}`]),
-    `next: ${enter}${edit}\`ripen check\`, \`ripen sync\`, \`ripen status\``,
+    `next: ${enter}${edit}\`npx ripen check\`, \`npx ripen sync\`, \`npx ripen status\``,
   ].join('\n');
 }

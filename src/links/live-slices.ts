@@ -4,6 +4,7 @@ import * as z from 'zod';
 
 import { columnTypes } from '../warehouse/columns.ts';
 import { identifier } from '../warehouse/quoting.ts';
+import { remembering } from '../warehouse/remembering.ts';
 import { statement } from '../warehouse/statements.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
@@ -18,14 +19,16 @@ export interface LiveSlice {
 const sliceRow = z.object({ slice: z.string(), table_name: z.string() });
 
 /** Every slice that has a live table, by name. */
-export async function readLiveSlices(warehouse: Warehouse): Promise<LiveSlice[]> {
+export const readLiveSlices = (warehouse: Warehouse): Promise<readonly LiveSlice[]> => readSlices(warehouse, '');
+
+const readSlices = remembering(async (warehouse): Promise<readonly LiveSlice[]> => {
   const rows = await warehouse.rows(statement('links/live_slices'), [], sliceRow);
   const slices: LiveSlice[] = [];
   for (const { slice, table_name: table } of rows) {
     slices.push({ slice, table, columns: [...(await columnTypes(warehouse, table)).keys()] });
   }
   return slices;
-}
+});
 
 /**
  * A row's own id of a kind, as SQL over the alias `s`: the column when the slice has one, else what the service attached

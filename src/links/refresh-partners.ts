@@ -45,9 +45,8 @@ export async function completePartners({
   planAt,
 }: Pick<Refreshing, 'warehouse' | 'planAt'>): Promise<{ readonly rows: number }> {
   const slices = (await readLiveSlices(warehouse)).filter((slice) => namesPartners(slice));
-  const seen = new Map(
-    (await warehouse.rows(statement('links/seen_loads'), [], seenRow)).map((row) => [row.slice, row.load_id]),
-  );
+  const looked = slices.length === 0 ? [] : await warehouse.rows(statement('links/seen_loads'), [], seenRow);
+  const seen = new Map(looked.map((row) => [row.slice, row.load_id]));
   const isNew = ({ slice }: LiveSlice): string => `s."_load_id" > ${seen.get(slice) ?? 0}`;
   const [stored] = await warehouse.rows(storedPartners(slices, isNew), [], storedRow);
   if (stored?.carried === false && stored.unlisted === 0) return { rows: stored.rows };

@@ -44,11 +44,13 @@ export async function describeSlice(warehouse: Warehouse, target: Target): Promi
 const RATIO_COMMENT = `comment on macro main.ratio is ${literal('Sum over sum, of the rows in which both are known; NULL where there is nothing to divide by.')}`;
 
 /** The list of all functions has thousands. */
-const hasRatio = remembering((warehouse) =>
-  warehouse.rows('select main.ratio(1, 1) as one', [], z.unknown()).then(
-    () => true,
-    () => false,
-  ),
+const hasRatio = remembering(
+  (warehouse) =>
+    warehouse.rows('select main.ratio(1, 1) as one', [], z.unknown()).then(
+      () => true,
+      () => false,
+    ),
+  'relations',
 );
 
 function viewStatements(target: Target): string[] {
@@ -157,8 +159,7 @@ async function recordMetrics(warehouse: Warehouse, target: Target): Promise<void
     additivity: metric.additivity,
     horizon_seconds: metric.horizonMs === null ? null : metric.horizonMs / 1000,
   }));
-  const [found] = await warehouse.rows(statement('ledger/recorded_metrics'), [slice.name], recordedRow);
-  const before = z.array(recordedMetric).parse(JSON.parse(found?.metrics ?? '[]'));
+  const before = await readRecorded(warehouse, slice.name);
   const now = rows.map((row): RecordedMetric => ({ ...row, settle_seconds: settleSeconds }));
   if (textOf(before) === textOf(now)) return;
   await warehouse.run('delete from ripen.slice_metrics where slice = $1', [slice.name]);
@@ -179,6 +180,11 @@ const recordedMetric = z.object({
 });
 
 type RecordedMetric = z.infer<typeof recordedMetric>;
+
+const readRecorded = remembering(async (warehouse, slice) => {
+  const [found] = await warehouse.rows(statement('ledger/recorded_metrics'), [slice], recordedRow);
+  return z.array(recordedMetric).parse(JSON.parse(found?.metrics ?? '[]'));
+});
 
 /** Alike for metrics that are recorded alike, in whatever order. */
 const textOf = (metrics: readonly RecordedMetric[]): string =>

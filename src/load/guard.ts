@@ -4,14 +4,16 @@
  */
 
 import { Failure } from '../errors.ts';
-import { addDays, lastDay, MS_PER_DAY, type Day } from '../model/calendar.ts';
+import { addDays, lastDay, MS_PER_DAY, startOfDayAt, type Day } from '../model/calendar.ts';
 import type { LoadedPeriod } from '../model/ledger.ts';
 import { endOf, type Period } from '../model/period.ts';
 import { windowOf, type DuePeriod, type Window } from '../model/window.ts';
 
 /** Younger periods may lose rows to late rejections. */
 const SETTLED_AFTER_MS = 7 * MS_PER_DAY;
-/** A settled period keeps at least this share of its rows. */
+/** A longer period holds settled days before it is settled itself; one that begins so early is guarded though it is not over. */
+const HOLDS_SETTLED_AFTER_MS = 2 * SETTLED_AFTER_MS;
+/** A guarded period keeps at least this share of its rows. */
 const LEAST_SHARE = 0.5;
 
 /** What the ledger holds of a period. */
@@ -38,12 +40,24 @@ function fateOf(period: Period, window: Window, { come, known }: Counts, how: Ju
   const [rows, before] = [come.get(period.bucket.start) ?? 0, known.get(period.bucket.start)];
   const isRepeated = window.attempt > 0;
   const sinceEndMs = how.fetchedAt.getTime() - endOf(period, window.slice.utcOffset).getTime();
-  if (how.acceptLoss || sinceEndMs < 0) return 'load';
-  const held = before?.rows ?? 0;
-  if (sinceEndMs > SETTLED_AFTER_MS && rows < held * LEAST_SHARE) return isRepeated ? 'refuse' : 'doubt';
+  if (how.acceptLoss) return 'load';
+  if (rows < leastRows(period, window, before?.rows ?? 0, how)) return isRepeated ? 'refuse' : 'doubt';
+  if (sinceEndMs < 0) return 'load';
   // What an earlier run found empty is confirmed by this answer, in a call that is another one already.
   const isNewlyEmpty = rows === 0 && (before === undefined || before.rows > 0);
   return isNewlyEmpty && !isRepeated ? 'doubt' : 'load';
+}
+
+/**
+ * The fewest rows that are believed where so many are held; 0 for a young period. A report without a date dimension is one
+ * period of days that move with the runs and the configuration, so that only an answer without rows speaks against it.
+ */
+function leastRows(period: Period, { slice }: Window, held: number, { fetchedAt }: Judging): number {
+  const sinceEndMs = fetchedAt.getTime() - endOf(period, slice.utcOffset).getTime();
+  if (sinceEndMs > SETTLED_AFTER_MS) return held * LEAST_SHARE;
+  const sinceStartMs = fetchedAt.getTime() - startOfDayAt(period.asked.start, slice.utcOffset).getTime();
+  if (sinceStartMs <= HOLDS_SETTLED_AFTER_MS) return 0;
+  return slice.grain === null ? Math.min(held, 1) : held * LEAST_SHARE;
 }
 
 /** A run of neighbouring periods of a window with one fate, as a window of its own. */

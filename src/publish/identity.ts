@@ -12,8 +12,7 @@ import * as z from 'zod';
 
 import type { PublishTarget } from '../config/config.ts';
 import { Failure } from '../errors.ts';
-import type { Warehouse } from '../warehouse/warehouse.ts';
-import { tablesOf } from './contents.ts';
+import { isUnknownToEngine, type Warehouse } from '../warehouse/warehouse.ts';
 import { committedBy } from './delta/owner.ts';
 import { openTables, type DeltaTarget } from './delta/store.ts';
 import { FINALITY } from './lake-table.ts';
@@ -33,9 +32,11 @@ const idRow = z.object({ id: z.string() });
 
 /** The id a warehouse, or a snapshot of one, states; null where it states none. */
 export async function statedIdOf(database: Database): Promise<string | null> {
-  const tables = await tablesOf(database);
-  if (!tables.some((table) => `${table.schema_name}.${table.table_name}` === 'ripen.warehouse_identity')) return null;
-  const [found] = await database.rows('select id::varchar as id from ripen.warehouse_identity', [], idRow);
+  const asked = database.rows('select id::varchar as id from ripen.warehouse_identity', [], idRow);
+  const [found] = await asked.catch((error: unknown) => {
+    if (isUnknownToEngine(error)) return [];
+    throw error;
+  });
   return found?.id ?? null;
 }
 

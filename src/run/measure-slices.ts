@@ -50,6 +50,8 @@ export async function auditedPlans(
   return withAudits(plans, { windows: config.audit, done: done?.windows ?? 0 }, planAt);
 }
 
+const unfinishedRow = z.object({ audited: z.boolean(), changed: z.boolean() });
+
 const changedRow = z.object({
   slice: z.string(),
   metric: z.string(),
@@ -63,7 +65,9 @@ const changedRow = z.object({
  * that were killed before they could.
  */
 export async function recordFinality(run: Run): Promise<void> {
-  await run.warehouse.run(statement('insight/record_audits'), [SEED_PREFIX]);
+  const [found] = await run.warehouse.rows(statement('insight/unfinished_finality'), [], unfinishedRow);
+  if (found?.audited === true) await run.warehouse.run(statement('insight/record_audits'), [SEED_PREFIX]);
+  if (found?.changed === false) return;
   const changed = await run.warehouse.rows(statement('insight/changed_after_final'), [run.runId], changedRow);
   for (const { slice, metric, periods, horizon_days: horizon, settled_days: settled } of changed) {
     const of = periods === 1 ? '1 final total' : `${periods} final totals`;

@@ -39,7 +39,7 @@ ${realService.replaceAll(/^(?=.)/gm, '# ')}`;
 const configText = (isSimulated: boolean): string => `# yaml-language-server: $schema=./${SCHEMA_FILE}
 #
 # Configuration of ripen. \${NAME} and \${NAME:-default} come from the environment. Paths start at this file's directory.
-# Next: ${isSimulated ? '' : 'set the variables of .env.example, then '}\`ripen check\`, then \`ripen sync\`.
+# Next: ${isSimulated ? '' : 'set the variables of .env.example, then '}\`npx ripen check\`, then \`npx ripen sync\`.
 
 ${isSimulated ? simulatedService : realService}
 warehouse: data/warehouse.duckdb            # ripen's own file; readers get the copies below
@@ -69,7 +69,7 @@ slices:                                     # one table each
 `;
 
 const environmentText = `# Copy to .env, fill in, keep out of version control. ripen reads the environment, not this file:
-#   set -a; . ./.env; set +a; ripen check
+#   set -a; . ./.env; set +a; npx ripen check
 RIPEN_TOKEN=
 `;
 

@@ -13,7 +13,7 @@ export function summaryText(summary: SyncSummary): string {
   return [
     ...(summary.slices.length === 0 ? [] : [slicesTable(summary.slices), '']),
     ...summary.slices.flatMap(emptyLine),
-    `partners: ${countText(summary.partners.rows, 'row')}; links: ${countText(summary.links.rows, 'row')}, ${groupedText(summary.links.removed)} no longer listed`,
+    ...dimensionsLine(summary),
     serviceLine(summary.service),
     ...summary.published.map(
       (copy) => `published ${copy.kind} ${copy.path} (${countText(copy.files_written, 'file')})`,
@@ -58,6 +58,17 @@ export function reasonsText(reasons: Readonly<Record<string, number>>): string {
     .filter(([, count]) => count > 0)
     .map(([reason, count]) => `${groupedText(count)} ${reason}`);
   return words.length === 0 ? 'nothing due' : words.join(', ');
+}
+
+/** Partners and links as far as they were asked for: a run of the windows alone says nothing of them. */
+function dimensionsLine({ partners, links }: SyncSummary): string[] {
+  const parts = [
+    ...(partners.rows === 0 ? [] : [`partners: ${countText(partners.rows, 'row')}`]),
+    ...(links.rows + links.removed === 0
+      ? []
+      : [`links: ${countText(links.rows, 'row')}, ${groupedText(links.removed)} no longer listed`]),
+  ];
+  return parts.length === 0 ? [] : [parts.join('; ')];
 }
 
 function serviceLine(service: SyncSummary['service']): string {

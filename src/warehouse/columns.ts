@@ -15,4 +15,4 @@ export const columnTypes = remembering(async (warehouse, table): Promise<Readonl
     columnRow,
   );
   return new Map(rows.map((row) => [row.column_name, row.data_type]));
-});
+}, 'relations');

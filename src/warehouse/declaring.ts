@@ -37,7 +37,7 @@ const readDeclarations = remembering(async (warehouse) => {
 const readRelations = remembering(async (warehouse) => {
   const rows = await warehouse.rows(statement('ledger/relations'), [], relationRow);
   return new Map(rows.map(({ name, state }) => [name, state]));
-});
+}, 'relations');
 
 /** Runs the statements of a declaration where they have something to do. Inside the caller's transaction. */
 export async function declare(warehouse: Warehouse, declaration: Declaration): Promise<void> {

@@ -9,14 +9,16 @@ interface Kept<T> {
 
 /**
  * The same reading, by its key, made once between two changes: whoever needs it asks for it, and nobody hands it on or
- * has to know when it is out of date. The values are shared, so they must not be altered.
+ * has to know when it is out of date. The values are shared, so they must not be altered. A reading `of` relations is not
+ * made again because of rows.
  */
 export function remembering<T>(
   read: (warehouse: Warehouse, key: string) => Promise<T>,
+  of: 'anything' | 'relations' = 'anything',
 ): (warehouse: Warehouse, key: string) => Promise<T> {
   const known = new WeakMap<Warehouse, Kept<T>>();
   return async (warehouse, key) => {
-    const changes = warehouse.changes();
+    const changes = warehouse.changes(of);
     const before = known.get(warehouse);
     const kept = before?.changes === changes ? before : { changes, values: new Map<string, T>() };
     known.set(warehouse, kept);
@@ -24,7 +26,7 @@ export function remembering<T>(
     if (found !== undefined) return found;
     const value = await read(warehouse, key);
     // What was changed meanwhile may or may not be in it.
-    if (warehouse.changes() === changes) kept.values.set(key, value);
+    if (warehouse.changes(of) === changes) kept.values.set(key, value);
     return value;
   };
 }

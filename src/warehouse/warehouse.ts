@@ -39,8 +39,8 @@ export interface Warehouse {
    * half as large again (measured).
    */
   reclaimAtClose(): void;
-  /** Another number as soon as something was changed, or a change taken back, over any session. */
-  changes(): number;
+  /** Another number as soon as something was changed, or a change taken back, over any session: anything, or tables and views. */
+  changes(of: 'anything' | 'relations'): number;
   close(): Promise<void>;
 }
 
@@ -49,37 +49,51 @@ export async function warehouseOn(
   file: string,
   instance: DuckDBInstance,
   letGo: () => void,
-  counted = { changes: 0 },
+  counted = { anything: 0, relations: 0 },
 ): Promise<Warehouse> {
   const connection = await instance.connect();
   let isReclaimed = false;
+  const transaction: { isOpen: boolean; begun: Promise<unknown> | null } = { isOpen: false, begun: null };
   const run = async (sql: string, parameters: readonly Bindable[] = []): Promise<number> => {
-    counted.changes += 1;
+    const count = (): void => {
+      counted.anything += 1;
+      if (declares.test(sql)) counted.relations += 1;
+    };
+    count();
     try {
-      const result = await asStorage(connection.run(sql, [...parameters]));
+      if (transaction.isOpen) {
+        transaction.begun ??= asStorage(connection.run('begin transaction'));
+        await transaction.begun;
+      }
+      const result = await asStorage(connection.run(sql, bound(parameters)));
       return result.rowsChanged;
     } finally {
-      counted.changes += 1;
+      count();
     }
   };
   return {
     path: file,
     async rows(sql, parameters, shape) {
-      const reader = await asStorage(connection.runAndReadAll(sql, [...parameters]));
+      const reader = await asStorage(connection.runAndReadAll(sql, bound(parameters)));
       return z.array(shape).parse(reader.getRowObjectsJson());
     },
     run,
     async transact(work) {
-      await asStorage(connection.run('begin transaction'));
+      // Begun with the first change: most nights change nothing of what is looked at in one.
+      transaction.isOpen = true;
       try {
         const result = await work();
-        await asStorage(connection.run('commit'));
+        if (transaction.begun !== null) await asStorage(connection.run('commit'));
         return result;
       } catch (error) {
         // The commit itself may have failed, and with it ended the transaction.
         await connection.run('rollback').catch(() => null);
-        counted.changes += 1;
+        counted.anything += 1;
+        counted.relations += 1;
         throw error;
+      } finally {
+        transaction.isOpen = false;
+        transaction.begun = null;
       }
     },
     async apart(work) {
@@ -93,7 +107,7 @@ export async function warehouseOn(
     reclaimAtClose() {
       isReclaimed = true;
     },
-    changes: () => counted.changes,
+    changes: (of) => counted[of],
     async close() {
       // The setting is the instance's: the session that holds it closes last. A database that failed is let go as it is.
       const tasks = isReclaimed ? MOST_VACUUM_TASKS : 0;
@@ -103,6 +117,17 @@ export async function warehouseOn(
     },
   };
 }
+
+/**
+ * A statement that makes, alters, comments or removes a table or view that lasts, which is always named with its schema; a
+ * comment of the statement may go before.
+ */
+const declares =
+  /^(?:\s|--.*\n)*(?:create(?!\s+(?:or\s+replace\s+)?temp\b)|drop(?!\s+(?:table|view)\s+"[^"]*"\s*$)|alter|comment)\b/i;
+
+/** Without parameters a statement is run by one call of the engine, and prepared and then run by four otherwise. */
+const bound = (parameters: readonly Bindable[]): Bindable[] | undefined =>
+  parameters.length === 0 ? undefined : [...parameters];
 
 /** DuckDB's errors about disk and files as `STORAGE_FAILED`; others are bugs or the caller's to judge, and pass. */
 async function asStorage<T>(work: Promise<T>): Promise<T> {
@@ -115,6 +140,11 @@ async function asStorage<T>(work: Promise<T>): Promise<T> {
       throw storageFailure('The database failed', error);
     throw error;
   }
+}
+
+/** Whether a statement named a table, view or function that is not there. */
+export function isUnknownToEngine(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith('Catalog Error');
 }
 
 /** Too much was asked of the engine at once; the disk has nothing to do with it. */

@@ -118,6 +118,33 @@ test('2 settled days of 4 that lose 3 of 4 rows are asked for by themselves and 
   ]);
 });
 
+test.each<[string, readonly string[], string]>([
+  ['a report without a date dimension over 50 days', ['app_token', 'os_name'], '2026-05-01:2026-06-19'],
+  ['a month of 19 days so far', ['month', 'app_token'], '2026-06-01:2026-06-19'],
+])('204 twice for %s, which is not over, leaves its rows, with exit code 65', async (_, dimensions, asked) => {
+  const long = slice({
+    name: 'long',
+    dimensions: [...dimensions],
+    metrics: ['installs'],
+    datePeriod: daily.datePeriod,
+  });
+  const other = await openScenario([long], { simulator: { world: smallWorld } });
+  try {
+    await runNight(other, new Date('2026-06-19T02:30:00Z'));
+    const before = await contentOf(other, 'long');
+    expect(before.length).toBeGreaterThan(0);
+    other.simulator.asked.reset();
+    other.simulator.script({ match: reports(), times: Infinity, fault: nothing });
+    const summary = await runNight(other, new Date('2026-06-20T02:30:00Z'));
+
+    expect(askedReports(other).map(({ period }) => period)).toEqual([asked, asked]);
+    expect([...new Set(summary.failures.map(({ code }) => code))]).toEqual(['DATA_SHRUNK']);
+    expect(await contentOf(other, 'long')).toEqual(before);
+  } finally {
+    await other.close();
+  }
+});
+
 test('--accept-loss takes 0 rows for a settled window after 1 request, and leaves the other days alone', async () => {
   const others = "(from daily where day < '2026-05-10' or day >= '2026-05-14')";
   const before = await contentOf(scenario, others);

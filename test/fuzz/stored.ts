@@ -39,7 +39,7 @@ type Rows = readonly (readonly (string | null)[])[];
 const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
 export async function readStored(path: string, slice: string): Promise<Stored> {
-  const instance = await DuckDBInstance.create(path, { access_mode: 'READ_ONLY' });
+  const instance = await DuckDBInstance.create(path, { access_mode: 'READ_ONLY', threads: '1' });
   const connection = await instance.connect();
   const ask = async (sql: string): Promise<Rows> => {
     const answer = await connection.runAndReadAll(sql);
@@ -47,10 +47,10 @@ export async function readStored(path: string, slice: string): Promise<Stored> {
   };
   try {
     const name = `'${slice}'`;
-    const found = await ask(
-      `select column_name, data_type from information_schema.columns
-       where table_schema = 'main' and table_name = ${name} order by ordinal_position`,
-    );
+    // The list of all columns looks at every view; this is a third of the work of a night's reading.
+    const held = await ask(`select 1 from duckdb_tables() where schema_name = 'main' and table_name = ${name}`);
+    const found =
+      held.length === 0 ? [] : await ask(`select column_name, column_type from (describe main.${quoted(slice)})`);
     const columns = new Map(found.map(([column, type]) => [column ?? '', type ?? '']));
     const names = [...columns.keys()];
     const rowsOf = async (table: string): Promise<StoredRow[]> => {

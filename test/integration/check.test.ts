@@ -199,6 +199,14 @@ describe.concurrent('a service that is not there', () => {
     20_000,
   );
 
+  test("the address of an example is told to be one's own to fill in", async () => {
+    const { found } = await lasting(`${serviceAt('https://reports.example.com')}partners: true\n`);
+    expect(found.filter(({ code }) => code === 'SOURCE_UNAVAILABLE')).toMatchObject([
+      { setting: 'service.reports_url', hint: 'Put your own address into service.reports_url.' },
+      { setting: 'service.base_url', hint: 'Put your own address into service.base_url.' },
+    ]);
+  }, 20_000);
+
   test('a campaign API that never answers keeps no slice from being held against filters-data', async () => {
     const text = `${serviceAt(await origin(working), await origin(() => 'hang'))}partners: true\n${SLICES}`;
     const { seconds, found } = await lasting(text);

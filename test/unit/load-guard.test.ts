@@ -116,6 +116,22 @@ describe('a period', () => {
   });
 });
 
+test.each<[string, 'month' | null, number, number, readonly [string, string]]>([
+  ['a month of 15 days so far that loses most of its rows', 'month', 15, 49, ['doubt', 'refuse']],
+  ['a month of 15 days so far that keeps half of them', 'month', 15, 50, ['load', 'load']],
+  ['a month of 13 days so far that loses all of them', 'month', 13, 0, ['load', 'load']],
+  ['a report of 15 days without a date dimension that loses all', null, 15, 0, ['doubt', 'refuse']],
+  ['a report of 15 days without a date dimension that keeps 1', null, 15, 1, ['load', 'load']],
+])('%s (%j, day %i, %i rows of 100) is at the first and the second answer: %j', (_, grain, days, come, expected) => {
+  const asked = { start: FIRST, end: addDays(FIRST, days) };
+  const bucket = grain === null ? asked : { start: FIRST, end: addDays(FIRST, 31) };
+  const whole = windowOf({ ...daily, grain }, 'f', [{ period: { bucket, asked }, reason: 'forced' }]);
+  const found = [0, 1].map((attempt) =>
+    sharesOf({ ...whole, attempt }, counts(rowsOf([1], come), rowsOf([1], 100)), at(days, 1)),
+  );
+  expect(found.map((shares) => shares.map(({ fate }) => fate))).toEqual(expected.map((fate) => [fate]));
+});
+
 test('days that were left out of a window are replaced by no share of it, though all of them meet one fate', () => {
   const shares = sharesOf(windowOfDays([1, 2, 5, 6, 9]), counts(rowsOf(through(1, 9), 10), []), LATE);
   expect(fates(shares)).toEqual([
