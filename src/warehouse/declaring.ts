@@ -1,5 +1,6 @@
 /**
- * Views and comments: made again only where what they are made from changed, or where one of them was lost or altered.
+ * Views and comments: made again only where what they are made from changed, or where one of them was lost or made by somebody
+ * else.
  *
  * A run declares them all; most nights nothing of them is to be done, and making them all took most of a run.
  */

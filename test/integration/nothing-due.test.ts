@@ -1,0 +1,104 @@
+/** A run with nothing due: what it leaves alone, and what it makes again. */
+
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+import { withService } from '../../src/run/service-in-use.ts';
+import { withWarehouse } from '../../src/warehouse/opening.ts';
+import { column, lastRun, query } from '../support/contents.ts';
+import { countSteps } from '../support/failing-step.ts';
+import { runNight } from '../support/night.ts';
+import { httpService, openScenario, type Scenario } from '../support/scenario.ts';
+import { slice } from '../support/slice.ts';
+
+const night = new Date('2026-06-05T02:30:00Z');
+const slices = ['daily', 'other'].map((name) =>
+  slice({
+    name,
+    dimensions: ['day', 'app_token', 'network'],
+    metrics: ['installs', 'cost', 'all_revenue_total_d7'],
+    datePeriod: { first: { daysAgo: 4 }, last: { daysAgo: 1 } },
+  }),
+);
+
+let scenario: Scenario;
+
+beforeAll(async () => {
+  scenario = await openScenario(slices, {
+    simulator: { world: { apps: 1, partners: 2, links: 4, rowsPerDay: 20 } },
+  });
+  await runNight(scenario, night);
+});
+
+afterAll(() => scenario.close());
+
+const views = ['daily_final', 'daily_cohorts', 'daily_links', 'other_final', 'unmatched_rows'];
+
+const oids = (): Promise<string[]> =>
+  column(scenario, 'select view_oid from duckdb_views() where not internal order by schema_name, view_name');
+
+const declared = (): Promise<Record<string, unknown>[]> =>
+  query(
+    scenario,
+    `select view_name, replace(sql, '"', '') as sql, comment from duckdb_views() where not internal
+     union all select table_name, '', comment from duckdb_tables() where schema_name = 'main'
+     union all select table_name || '.' || column_name, data_type, comment from duckdb_columns()
+     where schema_name = 'main' and not internal
+     order by all`,
+  );
+
+test('it makes no view and no comment, and 2 slices take fewer than 60 statements', async () => {
+  const before = await oids();
+  const said = await declared();
+  const steps = await countSteps();
+  const again = await runNight(scenario, night).finally(() => {
+    steps.stop();
+  });
+  expect(again.service.requests).toBe(0);
+  expect(steps.kinds.filter((kind) => /^(create|drop|alter|comment) /.test(kind))).toEqual([]);
+  expect(
+    steps.kinds.filter((kind) => /^(select|with|insert|update|delete|begin|commit)\b/.test(kind)).length,
+  ).toBeLessThan(60);
+  expect(await oids()).toEqual(before);
+  expect(await declared()).toEqual(said);
+  expect(await lastRun(scenario)).toEqual({ status: 'succeeded', exit_code: 0 });
+});
+
+test.each([
+  'drop view main.daily_final',
+  'drop view main.other_cohorts',
+  'drop view main.daily_links',
+  'drop view ripen.unmatched_rows',
+  'create or replace view main.daily_final as select 1 as one',
+  'comment on view main.daily_cohorts is null',
+  "comment on table main.other is 'Mine'",
+  'drop macro main.ratio',
+  "delete from ripen.slice_metrics where metric = 'cost'",
+  'delete from ripen.declarations',
+])('it makes good again: %s', async (damage) => {
+  const said = await declared();
+  expect(said.filter(({ view_name: name }) => views.includes(String(name)))).toHaveLength(views.length);
+  const metrics = await query(scenario, 'select * from ripen.slice_metrics order by all');
+  const open = { mode: 'write', lockWaitMs: 0, emit: () => {} } as const;
+  await withWarehouse(scenario.config.warehouse, open, (warehouse) => warehouse.run(damage));
+  await runNight(scenario, night);
+  expect(await declared()).toEqual(said);
+  expect(await query(scenario, 'select * from ripen.slice_metrics order by all')).toEqual(metrics);
+  expect(await column(scenario, 'select ratio(cost, installs) is not null from daily')).toEqual(['true']);
+});
+
+test('a service is connected to by its first call, and never by a run that makes none', async () => {
+  const config = { ...scenario.config, service: httpService(scenario.simulator) };
+  const asked = await withService(
+    config,
+    night,
+    () => {},
+    async (service) => {
+      const before = service.statistics().requests;
+      expect(service.clockSkewMs()).toBeNull();
+      const found: number[] = [];
+      for await (const page of service.partners(AbortSignal.timeout(10_000))) found.push(page.length);
+      return { before, found: found.length > 0, after: service.statistics().requests };
+    },
+  );
+  expect(asked).toEqual({ before: 0, found: true, after: 1 });
+});
