@@ -1,8 +1,10 @@
 /** What dividing a window's parts brought: more rows, or reason not to divide them again. Pure. */
 
+import { Failure } from '../errors.ts';
 import type { LoadResult, Shortfall } from '../load/load-result.ts';
 import type { Part } from '../model/part.ts';
 import type { Window } from '../model/window.ts';
+import type { KnownValues } from '../plan/split.ts';
 
 /** A part that fell short, and the two that took its place. */
 export interface Division {
@@ -45,4 +47,33 @@ export function divisionsOf(before: Window, divided: Window): Map<Part, readonly
     at += isSame ? 1 : 2;
   }
   return divisions;
+}
+
+/** Dimensions that a window is not to be divided by, as rows were lost where it was; and all that were tried so. */
+export interface Barred {
+  readonly now: readonly string[];
+  readonly tried: readonly string[];
+}
+
+/**
+ * What to leave out next after parts lost rows: one dimension they were divided by after the other, as one of them may be
+ * at fault alone, then all of them; null when that was tried too.
+ */
+export function barNext(parts: readonly Part[], { now, tried }: Barred = { now: [], tried: [] }): Barred | null {
+  const used = new Set(parts.flatMap((part) => Object.keys(part)));
+  const next = [...used].find((dimension) => !tried.includes(dimension));
+  if (next !== undefined) return { now: [next], tried: [...tried, next] };
+  return now.length < tried.length ? { now: tried, tried } : null;
+}
+
+/** Values to divide by, without those of barred dimensions. */
+export function unbarred(known: KnownValues, barred: Barred | undefined): KnownValues {
+  return new Map([...known].filter(([dimension]) => barred?.now.includes(dimension) !== true));
+}
+
+/** A failure that also says why dividing cannot help. */
+export function told(failure: Failure, because: string): Failure {
+  const { code, message, facts, hint, cause } = failure;
+  const text = `${message.replace(/\.$/, '')}; ${because}.`;
+  return new Failure(code, text, { facts, ...(hint === null ? {} : { hint }), cause });
 }

@@ -6,11 +6,11 @@
  */
 
 import type { Config } from '../config/config.ts';
-import { Failure } from '../errors.ts';
+import type { Failure } from '../errors.ts';
 import { extract, type Asking, type Extraction, type Missed, type PartAnswers } from '../extract/extract.ts';
 import type { ColumnAnswers } from '../load/column-answers.ts';
 import type { LoadRequest } from '../load/load-request.ts';
-import { readKnownValues } from '../load/known-values.ts';
+import { readKnownValues, type KnownValue } from '../load/known-values.ts';
 import type { LoadResult, Shortfall } from '../load/load-result.ts';
 import type { Target } from '../load/target.ts';
 import { daysBetween, type WeekStart } from '../model/calendar.ts';
@@ -22,7 +22,7 @@ import { archiveLoaded } from './archive.ts';
 import type { SavedBody, Service } from '../service/service.ts';
 import type { Spool, Spooled } from '../spool/spool.ts';
 import { learnMaxDays, relaxMaxDays } from '../warehouse/ledger.ts';
-import { divisionsOf, withoutProgress, type Division } from './division.ts';
+import { barNext, divisionsOf, told, unbarred, withoutProgress, type Barred, type Division } from './division.ts';
 import { isWhole, stopSumming, suspectedBy } from './odd-metrics.ts';
 import { loadBatch, recordFailed, recordLoaded, warn, type Outcomes } from './outcome.ts';
 import { WindowSizes } from './window-sizes.ts';
@@ -53,7 +53,13 @@ export async function runWindows(windows: readonly Window[], run: WindowRun): Pr
   const queue = windows.map(unanswered);
   const stop = new AbortController();
   const signal = AbortSignal.any([run.signal, stop.signal]);
-  const tracked = { ...run, queue, sizes: new WindowSizes(), divisions: new Map<Part, Division>() };
+  const tracked = {
+    ...run,
+    queue,
+    sizes: new WindowSizes(),
+    divisions: new Map<Part, Division>(),
+    barred: new Map<string, Barred>(),
+  };
   try {
     const isArchived = run.config.archiveMs !== null;
     const read: Extraction['read'] = async (window, pages) => readColumns(window, pages, run);
@@ -95,6 +101,8 @@ interface TrackedRun extends WindowRun {
   readonly sizes: WindowSizes;
   /** By part, the division it came from. */
   readonly divisions: Map<Part, Division>;
+  /** By slice and window. */
+  readonly barred: Map<string, Barred>;
 }
 
 /** Loads a batch, but for windows of a meaning that is no longer the target's. */
@@ -177,7 +185,9 @@ async function afterLoad(
       break;
     }
     case 'failed': {
-      if (!batch.some((spooled) => spooled.window === window)) run.record.replan(window.slice, 0, 1);
+      const spooled = batch.find((each) => each.window === window);
+      if (spooled === undefined) run.record.replan(window.slice, 0, 1);
+      else if (result.losesRows === true && (await divideAnew(spooled, result.failure, run))) break;
       recordFailed(result.failure, window, run);
     }
   }
@@ -199,13 +209,32 @@ function provenAnswers(
   );
 }
 
-type Split = Extract<LoadResult, { readonly kind: 'split' }>;
-
-function told(failure: Failure, because: string): Failure {
-  const { code, message, facts, hint, cause } = failure;
-  const text = `${message.replace(/\.$/, '')}; ${because}.`;
-  return new Failure(code, text, { facts, ...(hint === null ? {} : { hint }), cause });
+/** Divides a window by other dimensions than those whose parts lost rows; false when none is left. */
+async function divideAnew({ window, whole }: Spooled, failure: Failure, run: TrackedRun): Promise<boolean> {
+  const { slice, fingerprint, periods } = window;
+  const undivided = windowOf(slice, fingerprint, periods);
+  const known = await heldValues(slice, run);
+  let barred = barNext(window.parts, run.barred.get(keyOf(window)));
+  for (; barred !== null; barred = barNext(window.parts, barred)) {
+    const divided = splitParts(undivided, undivided.parts, unbarred(known, barred));
+    if (divided === null) continue;
+    run.barred.set(keyOf(window), barred);
+    const where = { slice: slice.name, window: labelOf(window), because: failure.message };
+    run.emit({ type: 'window_split', ...where, into: divided.parts.length });
+    run.queue.unshift({ window: divided, answered: nothing, whole });
+    return true;
+  }
+  return false;
 }
+
+const keyOf = (window: Window): string => `${window.slice.name} ${labelOf(window)}`;
+
+async function heldValues({ name }: Slice, run: TrackedRun): Promise<ReadonlyMap<string, readonly KnownValue[]>> {
+  const target = run.targets.get(name);
+  return target === undefined ? new Map() : readKnownValues(run.warehouse, target);
+}
+
+type Split = Extract<LoadResult, { readonly kind: 'split' }>;
 
 async function afterWeekStart(window: Window, weekStartsOn: WeekStart, run: TrackedRun): Promise<void> {
   const { slice } = window;
@@ -250,10 +279,8 @@ async function split(
     if (isHeavy) await run.spool.discard({ answers: [...answered.values()] });
     return false;
   }
-  const target = run.targets.get(slice.name);
-  const held = target === undefined ? new Map<string, never>() : await readKnownValues(run.warehouse, target);
-  const known = new Map([...held, ...seen.values]);
-  const divided = splitParts(window, heavy, known);
+  const known = new Map([...(await heldValues(slice, run)), ...seen.values]);
+  const divided = splitParts(window, heavy, unbarred(known, run.barred.get(keyOf(window))));
   if (divided === null) {
     recordFailed(failure, window, run);
     if (isHeavy) await run.spool.discard({ answers: [...answered.values()] });
