@@ -23,7 +23,13 @@ export type LoadResult =
       readonly warnings: readonly LoadWarning[];
     }
   /** Nothing was changed, and asking again would not help. */
-  | { readonly kind: 'failed'; readonly window: Window; readonly failure: Failure }
+  | {
+      readonly kind: 'failed';
+      readonly window: Window;
+      readonly failure: Failure;
+      /** Whether its parts are complete and lack rows of the whole; another dimension may divide it without loss. */
+      readonly losesRows?: true;
+    }
   /** The answer was unusable or is doubted; another one may not be. */
   | { readonly kind: 'ask again'; readonly window: Window; readonly failure: Failure }
   /** The parts of it that were not shown to be complete; smaller ones may be. */

@@ -88,7 +88,10 @@ export async function proveWindow(
     hint: 'Run again later; where it stays so, `additive: { name: false }` says which metric does not add up, and `completeness: warn` loads all the same.',
   });
   // The parts agree with their own totals and not with the whole's: dividing them further cannot help.
-  if (first === null) return { kind: 'failed', window, failure };
+  if (first === null) {
+    const isStated = spooled.whole !== null && !('because' in spooled.whole);
+    return { kind: 'failed', window, failure, ...(isStated ? { losesRows: true } : {}) };
+  }
   const rows = new Map(window.parts.map((part, at) => [part, parts[at]?.rowCount ?? 0]));
   // Days divide a window of several periods.
   const values = window.periods.length > 1 ? new Map() : await readStagedValues(warehouse, target, windowNo);

@@ -14,7 +14,7 @@ import type { Target } from '../load/target.ts';
 import { daysBetween } from '../model/calendar.ts';
 import type { Part } from '../model/part.ts';
 import { labelOf, windowOf, type Window } from '../model/window.ts';
-import { splitByPeriods, splitParts } from '../plan/split.ts';
+import { splitByPeriods, splitParts, type KnownValues } from '../plan/split.ts';
 import type { Spooled } from '../spool/spool.ts';
 import { learnMaxDays } from '../warehouse/ledger.ts';
 import { recordFailed, warn } from './outcome.ts';
@@ -30,6 +30,8 @@ export interface Loading {
   readonly sizes: WindowSizes;
   /** By part, the division it came from. */
   readonly divisions: Map<Part, Division>;
+  /** By slice and window. */
+  readonly barred: Map<string, Barred>;
   /** Ends all asking: credentials were refused. */
   readonly stop: AbortController;
 }
@@ -117,7 +119,7 @@ function told(failure: Failure, because: string): Failure {
  */
 export async function divide(
   { window, failure, heavy, answered, whole }: Missed,
-  { run, source, targets, queue, sizes, divisions }: Loading,
+  { run, source, targets, queue, sizes, divisions, barred }: Loading,
   seen: Pick<Split, 'shortfalls' | 'values'> = { shortfalls: new Map(), values: new Map() },
 ): Promise<boolean> {
   const { slice, fingerprint } = window;
@@ -135,10 +137,8 @@ export async function divide(
     if (isHeavy) await source.discard([...answered.values()]);
     return false;
   }
-  const target = targets.get(slice.name);
-  const held = target === undefined ? new Map<string, never>() : await readKnownValues(run.warehouse, target);
-  const known = new Map([...held, ...seen.values]);
-  const divided = splitParts(window, heavy, known);
+  const known = new Map([...(await heldValues(slice, run, targets)), ...seen.values]);
+  const divided = splitParts(window, heavy, unbarred(known, barred.get(keyOf(window))));
   if (divided === null) {
     recordFailed(failure, window, run);
     if (isHeavy) await source.discard([...answered.values()]);
@@ -152,6 +152,57 @@ export async function divide(
   run.emit({ type: 'window_split', ...where, into: divided.parts.length });
   queue.unshift({ window: divided, answered, whole });
   return true;
+}
+
+/** Divides a window by other dimensions than those whose parts lost rows; false when none is left. */
+export async function divideAnew(
+  { window, whole }: Spooled,
+  failure: Failure,
+  { run, targets, queue, barred }: Loading,
+): Promise<boolean> {
+  const { slice, fingerprint, periods } = window;
+  const undivided = windowOf(slice, fingerprint, periods);
+  const known = await heldValues(slice, run, targets);
+  let next = barNext(window.parts, barred.get(keyOf(window)));
+  for (; next !== null; next = barNext(window.parts, next)) {
+    const divided = splitParts(undivided, undivided.parts, unbarred(known, next));
+    if (divided === null) continue;
+    barred.set(keyOf(window), next);
+    const where = { slice: slice.name, window: labelOf(window), because: failure.message };
+    run.emit({ type: 'window_split', ...where, into: divided.parts.length });
+    queue.unshift({ window: divided, answered: nothing, whole });
+    return true;
+  }
+  return false;
+}
+
+const keyOf = (window: Window): string => `${window.slice.name} ${labelOf(window)}`;
+
+async function heldValues({ name }: Window['slice'], run: Run, targets: Targets): Promise<KnownValues> {
+  const target = targets.get(name);
+  return target === undefined ? new Map() : readKnownValues(run.warehouse, target);
+}
+
+/** Dimensions that a window is not to be divided by, as rows were lost where it was; and all that were tried so. */
+interface Barred {
+  readonly now: readonly string[];
+  readonly tried: readonly string[];
+}
+
+/**
+ * What to leave out next after parts lost rows: one dimension they were divided by after the other, as one of them may be
+ * at fault alone, then all of them; null when that was tried too.
+ */
+function barNext(parts: readonly Part[], { now, tried }: Barred = { now: [], tried: [] }): Barred | null {
+  const used = new Set(parts.flatMap((part) => Object.keys(part)));
+  const next = [...used].find((dimension) => !tried.includes(dimension));
+  if (next !== undefined) return { now: [next], tried: [...tried, next] };
+  return now.length < tried.length ? { now: tried, tried } : null;
+}
+
+/** Values to divide by, without those of barred dimensions. */
+function unbarred(known: KnownValues, barred: Barred | undefined): KnownValues {
+  return new Map([...known].filter(([dimension]) => barred?.now.includes(dimension) !== true));
 }
 
 /** A part that fell short, and the two that took its place. */

@@ -14,7 +14,7 @@ import type { Spooled } from '../spool/spool.ts';
 import { learnWeekStart, relaxMaxDays } from '../warehouse/ledger.ts';
 import { loadBatch, recordFailed, recordLoaded, warn } from './outcome.ts';
 import type { Run } from './run.ts';
-import { afterShortfall, divide, unanswered, WindowSizes, type Loading } from './shortfall.ts';
+import { afterShortfall, divide, divideAnew, unanswered, WindowSizes, type Loading } from './shortfall.ts';
 import type { AnswerBatch, Answers, Source, Targets } from './source.ts';
 import { turnTarget } from './tables.ts';
 
@@ -31,7 +31,16 @@ export async function loadWindows(
   const queue = windows.map(unanswered);
   const stop = new AbortController();
   const signal = AbortSignal.any([run.signal, stop.signal]);
-  const loading: Loading = { run, source, targets, queue, stop, sizes: new WindowSizes(), divisions: new Map() };
+  const loading: Loading = {
+    run,
+    source,
+    targets,
+    queue,
+    stop,
+    sizes: new WindowSizes(),
+    divisions: new Map(),
+    barred: new Map(),
+  };
   try {
     for await (const batch of source.answers(queue, targets, signal)) {
       for (const miss of batch.missed) await afterMiss(miss, loading);
@@ -114,8 +123,11 @@ async function afterLoad(result: LoadResult, batch: readonly Spooled[], loading:
     loading.sizes.loaded(window);
     await recordLoaded(result, run);
     if (!source.canAsk) await learnWeek(window, loading);
-  } else if (result.kind === 'failed') recordFailed(result.failure, window, run);
-  else if (result.kind === 'split') return afterShortfall(result, batch, loading);
+  } else if (result.kind === 'failed') {
+    const spooled = batch.find((each) => each.window === window);
+    const isDivided = result.losesRows === true && source.canAsk && spooled !== undefined;
+    if (!isDivided || !(await divideAnew(spooled, result.failure, loading))) recordFailed(result.failure, window, run);
+  } else if (result.kind === 'split') return afterShortfall(result, batch, loading);
   else if (!source.canAsk) recordFailed(result.kind === 'week start' ? otherWeeks() : result.failure, window, run);
   else if (result.kind === 'week start') await afterWeekStart(window, result.weekStartsOn, loading);
   else if (window.attempt >= MOST_REPEATS) recordFailed(result.failure, window, run);

@@ -73,6 +73,18 @@ test('2 heavy days with rows whose network or country is NULL fail by name, and 
   expect(await column(scenario, 'select count(*) from ripen.periods')).toEqual(['0']);
 });
 
+test.each(['network', 'country_code'])(
+  '2 heavy days with rows whose %s alone is NULL are divided by the other dimension, and load equal to the truth',
+  async (name) => {
+    await openHeavy(daily, { nulls: new Map([[name, { values: [mostFrequent(name)], as: 'null' }]]) });
+    expect((await runNight(scenario, NOW)).failures).toEqual([]);
+    const { stored, truth } = await storedAndTrue(scenario, daily, DAYS, NOW);
+    expect(truth.some((row) => row.includes('"null"'))).toBe(true);
+    expect(stored.map((row) => row.replaceAll(',null,', ',"null",')).sort()).toEqual(truth.toSorted());
+    expect(await column(scenario, 'select distinct verdict from ripen.loads')).toEqual(['proven']);
+  },
+);
+
 test('2 heavy days without NULL load, equal to the truth, and the whole of each is asked for once', async () => {
   await openHeavy(daily, {});
   expect((await runNight(scenario, NOW)).failures).toEqual([]);
