@@ -279,8 +279,11 @@ async function split(
     if (isHeavy) await run.spool.discard({ answers: [...answered.values()] });
     return false;
   }
-  const known = new Map([...(await heldValues(slice, run)), ...seen.values]);
-  const divided = splitParts(window, heavy, unbarred(known, run.barred.get(keyOf(window))));
+  const held = await heldValues(slice, run);
+  const barred = run.barred.get(keyOf(window));
+  const divideBy = (known: typeof held): Window | null => splitParts(window, heavy, unbarred(known, barred));
+  // An answer cut to one row shows one value of each dimension, and nothing to divide by.
+  const divided = divideBy(new Map([...held, ...seen.values])) ?? divideBy(held);
   if (divided === null) {
     recordFailed(failure, window, run);
     if (isHeavy) await run.spool.discard({ answers: [...answered.values()] });
