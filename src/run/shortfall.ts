@@ -137,8 +137,11 @@ export async function divide(
     if (isHeavy) await source.discard([...answered.values()]);
     return false;
   }
-  const known = new Map([...(await heldValues(slice, run, targets)), ...seen.values]);
-  const divided = splitParts(window, heavy, unbarred(known, barred.get(keyOf(window))));
+  const held = await heldValues(slice, run, targets);
+  const divideBy = (known: KnownValues): Window | null =>
+    splitParts(window, heavy, unbarred(known, barred.get(keyOf(window))));
+  // An answer cut to one row shows one value of each dimension, and nothing to divide by.
+  const divided = divideBy(new Map([...held, ...seen.values])) ?? divideBy(held);
   if (divided === null) {
     recordFailed(failure, window, run);
     if (isHeavy) await source.discard([...answered.values()]);

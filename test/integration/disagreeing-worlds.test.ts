@@ -54,6 +54,19 @@ test.each<[string, Partial<Quirks>]>([
   expect(await column(scenario, 'select distinct verdict from ripen.loads')).toEqual(['proven']);
 });
 
+test('of a service that cuts answers at 1 row in silence every row is loaded, divided by the values that filters-data lists', async () => {
+  const small = slice({ ...daily, dimensions: ['day', 'app_token', 'os_name', 'country_code'], metrics: ['installs'] });
+  scenario = await openScenario([small], {
+    simulator: {
+      world: { apps: 1, partners: 2, links: 4, rowsPerDay: 6, quirks: { ...noQuirks, cap: { ...cap, rows: 1 } } },
+    },
+  });
+  expect((await runNight(scenario, NOW)).failures).toEqual([]);
+  const { stored, truth } = await storedAndTrue(scenario, small, DAYS, NOW);
+  expect(truth.length).toBeGreaterThan(4);
+  expect(stored).toEqual(truth);
+});
+
 test('two calculated metrics that do not add up are told once, not summed, and never asked for again because of that', async () => {
   const of = { ...daily, metrics: [...daily.metrics, ...calculatedMetrics.map(({ id }) => id)] };
   await openWorld({ metrics: calculatedMetrics }, of);
