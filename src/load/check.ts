@@ -3,7 +3,7 @@
 import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
-import type { Day, WeekStart } from '../model/calendar.ts';
+import { parseWeekStart, type Day, type WeekStart } from '../model/calendar.ts';
 import { labelOf, type Window } from '../model/window.ts';
 import { count, dayShape } from '../warehouse/shapes.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -112,7 +112,10 @@ export async function weekStartsOf(warehouse: Warehouse): Promise<Map<number, We
     z.object({ window_no: z.number(), weekday: count }),
   );
   return new Map(
-    rows.flatMap(({ window_no, weekday }) => (weekday === 0 || weekday === 1 ? [[window_no, weekday]] : [])),
+    rows.flatMap(({ window_no, weekday }): [number, WeekStart][] => {
+      const known = parseWeekStart(weekday);
+      return known === null ? [] : [[window_no, known]];
+    }),
   );
 }
 

@@ -1,7 +1,7 @@
 /** What the checks find of a staged batch, by window. */
 
 import type { Failure } from '../errors.ts';
-import type { Day, WeekStart } from '../model/calendar.ts';
+import { weekdayOf, type Day, type WeekStart } from '../model/calendar.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import {
   checkDays,
@@ -75,7 +75,7 @@ async function weekStartsIn(
   if (slice.grain !== 'week') return new Map();
   const found = new Map(seen?.weekStarts ?? (await weekStartsOf(warehouse)));
   for (const { windowNo, spooled } of sound) {
-    const assumed = new Date(`${spooled.window.replaced.start}T00:00:00Z`).getUTCDay();
+    const assumed = weekdayOf(spooled.window.replaced.start);
     if (found.get(windowNo) === assumed) found.delete(windowNo);
   }
   return found;

@@ -60,6 +60,10 @@ function leastRows(period: Period, { slice }: Window, held: number, { fetchedAt 
   return slice.grain === null ? Math.min(held, 1) : held * LEAST_SHARE;
 }
 
+function losesAll({ bucket }: Period, { come, known }: Counts): boolean {
+  return (come.get(bucket.start) ?? 0) === 0 && (known.get(bucket.start)?.rows ?? 0) > 0;
+}
+
 /** A run of neighbouring periods of a window with one fate, as a window of its own. */
 export interface Share {
   readonly fate: Fate;
@@ -68,9 +72,12 @@ export interface Share {
 
 /** A window's periods by their fate, in order; a window whose periods share one fate comes whole. */
 export function sharesOf(window: Window, counts: Counts, how: Judging): Share[] {
+  const fates = window.periods.map(({ period }) => fateOf(period, window, counts, how));
+  const isRefused = fates.includes('refuse');
   const groups: { fate: Fate; periods: DuePeriod[] }[] = [];
-  for (const due of window.periods) {
-    const fate = fateOf(due.period, window, counts, how);
+  for (const [at, due] of window.periods.entries()) {
+    // An answer that is not believed of a settled period does not empty its young neighbours either.
+    const fate = isRefused && losesAll(due.period, counts) ? 'refuse' : (fates[at] ?? 'load');
     const last = groups.at(-1);
     const isNext = last?.periods.at(-1)?.period.asked.end === due.period.asked.start;
     if (isNext && last?.fate === fate) last.periods.push(due);

@@ -3,7 +3,7 @@
 import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
-import type { Day, WeekStart } from '../model/calendar.ts';
+import { parseWeekStart, type Day, type WeekStart } from '../model/calendar.ts';
 import type { ColumnType } from '../model/column-type.ts';
 import type { Reject } from '../warehouse/runs.ts';
 import { dayShape } from '../warehouse/shapes.ts';
@@ -103,7 +103,7 @@ export async function stageColumns(
   };
 }
 
-/** The weekday of each window all of whose parts agree on one that weeks can begin with. */
+/** The weekday that weeks begin with in each window all of whose parts agree on it. */
 function weekStartsIn(
   parts: readonly (Pick<ColumnAnswer, 'weekStartsOn'> & { readonly windowNo: number })[],
 ): Map<number, WeekStart> {
@@ -114,7 +114,8 @@ function weekStartsIn(
   return new Map(
     [...found].flatMap(([windowNo, days]): [number, WeekStart][] => {
       const [day] = days;
-      return days.size === 1 && (day === 0 || day === 1) ? [[windowNo, day]] : [];
+      const known = days.size === 1 ? parseWeekStart(day) : null;
+      return known === null ? [] : [[windowNo, known]];
     }),
   );
 }

@@ -31,8 +31,24 @@ export interface DayInterval {
   readonly end: Day;
 }
 
-/** Weekday a week begins with, as in `Date.getUTCDay`: the service's weeks begin on Monday or on Sunday. */
-export type WeekStart = 0 | 1;
+const weekdays = [0, 1, 2, 3, 4, 5, 6] as const;
+const weekdayNames = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'] as const;
+
+/** Weekday a week begins with, as in `Date.getUTCDay`; the service's weeks begin on Monday unless its labels say otherwise. */
+export type WeekStart = (typeof weekdays)[number];
+
+/** The weekday of a number, 0 for Sunday; null for none. */
+export function parseWeekStart(weekday: number | null | undefined): WeekStart | null {
+  return weekdays.find((known) => known === weekday) ?? null;
+}
+
+/** The weekday of a day. */
+export function weekdayOf(of: Day): WeekStart {
+  return weekdays[new Date(`${of}T00:00:00Z`).getUTCDay()] ?? 0;
+}
+
+/** The English name of a weekday. */
+export const weekdayName = (weekday: WeekStart): string => weekdayNames[weekday];
 
 export const MS_PER_DAY = 86_400_000;
 

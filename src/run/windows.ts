@@ -8,7 +8,7 @@
 import { Failure } from '../errors.ts';
 import type { Missed } from '../extract/extract.ts';
 import type { LoadResult } from '../load/load-result.ts';
-import type { Day, WeekStart } from '../model/calendar.ts';
+import { weekdayName, weekdayOf, type WeekStart } from '../model/calendar.ts';
 import { labelOf, type Window } from '../model/window.ts';
 import type { Spooled } from '../spool/spool.ts';
 import { learnWeekStart, relaxMaxDays } from '../warehouse/ledger.ts';
@@ -143,8 +143,7 @@ async function afterLoad(result: LoadResult, batch: readonly Spooled[], loading:
 async function learnWeek({ slice, replaced }: Window, { run, targets }: Loading): Promise<void> {
   const target = targets.get(slice.name);
   if (slice.grain !== 'week' || target === undefined) return;
-  const weekStartsOn = weekdayOf(replaced.start) === 0 ? 0 : 1;
-  await learnWeekStart(run.warehouse, slice.name, target.fingerprint, weekStartsOn);
+  await learnWeekStart(run.warehouse, slice.name, target.fingerprint, weekdayOf(replaced.start));
 }
 
 function otherWeeks(): Failure {
@@ -161,7 +160,7 @@ async function afterWeekStart(window: Window, weekStartsOn: WeekStart, loading: 
   const come = await turnTarget(run, targets, slice, weekStartsOn);
   run.record.replan(slice, gone.length + 1, come.length);
   queue.splice(0, queue.length, ...kept, ...come.map(unanswered));
-  const message = `The service begins weeks on ${weekStartsOn === 0 ? 'Sunday' : 'Monday'}; its windows were aligned to that day.`;
+  const message = `The service begins weeks on ${weekdayName(weekStartsOn)}; its windows were aligned to that day.`;
   await warn({ code: 'WEEK_START', message }, window, run);
 }
 
@@ -170,5 +169,3 @@ function isTurned({ slice, replaced }: Window, { queue }: Loading): boolean {
   const weekday = weekdayOf(replaced.start);
   return queue.some(({ window }) => window.slice === slice && weekdayOf(window.replaced.start) !== weekday);
 }
-
-const weekdayOf = (day: Day): number => new Date(`${day}T00:00:00Z`).getUTCDay();

@@ -14,6 +14,7 @@ import type { Emit } from '../events.ts';
 import { periodStates as ledgerStates } from '../model/maturity.ts';
 import type { Slice } from '../model/slice.ts';
 import { withWarehouse } from '../warehouse/opening.ts';
+import { parseWeekStart } from '../model/calendar.ts';
 import { count, dayShape, instant } from '../warehouse/shapes.ts';
 import { statement } from '../warehouse/statements.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -50,7 +51,7 @@ const heldStretch = z.object({
 });
 
 const tableState = z.object({
-  week_starts_on: z.union([z.literal(0), z.literal(1)]).nullable(),
+  week_starts_on: z.number().nullable().transform(parseWeekStart),
   is_live: z.boolean(),
   building_periods: count.nullable(),
 });

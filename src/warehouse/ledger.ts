@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 
-import { day, type Day, type WeekStart } from '../model/calendar.ts';
+import { day, parseWeekStart, type Day, type WeekStart } from '../model/calendar.ts';
 import type { Part } from '../model/part.ts';
 import { verdicts, type LoadedPeriod, type SliceLedger, type SliceTable } from '../model/ledger.ts';
 import { remembering } from './remembering.ts';
@@ -18,7 +18,7 @@ const tableRow = z.object({
   fingerprint: z.string(),
   table_name: z.string(),
   state: z.enum(['live', 'building']),
-  week_starts_on: z.union([z.literal(0), z.literal(1)]).nullable(),
+  week_starts_on: z.number().nullable(),
   max_days: z.number().nullable(),
   parts: z
     .string()
@@ -54,7 +54,7 @@ export const readSliceLedger = remembering(async (warehouse, slice): Promise<Sli
         fingerprint,
         state,
         tableName: row.table_name,
-        weekStartsOn: row.week_starts_on,
+        weekStartsOn: parseWeekStart(row.week_starts_on),
         maxDays: row.max_days,
         parts: row.parts,
         periods,

@@ -145,6 +145,19 @@ test.each<[string, readonly string[], string]>([
   }
 });
 
+test('204 for settled and young days alike leaves the young ones too, whose answer is the one that is not believed', async () => {
+  const young = new Date('2026-06-02T02:30:00Z');
+  const all = { start: day('2026-05-10'), end: day('2026-06-01') };
+  await runNight(scenario, LATER);
+  const before = await contentOf(scenario, 'daily');
+  script(Infinity, nothing);
+  const summary = await runNight(scenario, young, {
+    request: { command: 'backfill', slices: ['daily'], forced: all, acceptLoss: false },
+  });
+  expect([...new Set(summary.failures.map(({ code }) => code))]).toEqual(['DATA_SHRUNK']);
+  expect(await contentOf(scenario, 'daily')).toEqual(before);
+});
+
 test('--accept-loss takes 0 rows for a settled window after 1 request, and leaves the other days alone', async () => {
   const others = "(from daily where day < '2026-05-10' or day >= '2026-05-14')";
   const before = await contentOf(scenario, others);

@@ -1,4 +1,4 @@
-/** Weeks that begin on Sunday: learned from the service's labels, then asked for whole. */
+/** Weeks that begin on another day than Monday: learned from the service's labels, then asked for whole. */
 
 import { afterEach, expect, test } from 'vitest';
 
@@ -25,19 +25,30 @@ const weekly = slice({
 /** A Wednesday to a Tuesday: neither end is a week's. */
 const DAYS = '2026-01-04:2026-06-02';
 
-test('5 windows of Monday weeks asked of a service with Sunday weeks end up equal to the truth, with 1 warning', async () => {
-  scenario = await openScenario([weekly], { simulator: { world } });
-  const summary = await runNight(scenario, NOW);
+test.each([
+  ['Sunday', 0, 150, DAYS],
+  ['Saturday', 6, 151, '2026-01-03:2026-06-02'],
+] as const)(
+  '5 windows of Monday weeks asked of a service with %s weeks end up equal to the truth, with 1 warning',
+  async (name, weekStartsOn, daysAgo, days) => {
+    const aligned = { ...weekly, datePeriod: { first: { daysAgo }, last: { daysAgo: 1 } } };
+    scenario = await openScenario([aligned], { simulator: { world: { ...smallWorld, weekStartsOn } } });
+    const summary = await runNight(scenario, NOW);
 
-  expect(summary).toMatchObject({ status: 'succeeded', failures: [] });
-  const { stored, truth } = await storedAndTrue(scenario, weekly, DAYS, NOW);
-  expect(stored).toEqual(truth);
-  expect(await column(scenario, 'select distinct dayofweek(start_day) from ripen.periods')).toEqual(['0']);
-  expect(
-    await column(scenario, 'select count(distinct week) = (select count(*) from ripen.periods) from weekly'),
-  ).toEqual(['true']);
-  expect(await column(scenario, 'select distinct code from ripen.warnings')).toEqual(['WEEK_START']);
-});
+    expect(summary).toMatchObject({ status: 'succeeded', failures: [] });
+    const { stored, truth } = await storedAndTrue(scenario, aligned, days, NOW);
+    expect(stored).toEqual(truth);
+    expect(await column(scenario, 'select distinct dayofweek(start_day) from ripen.periods')).toEqual([
+      String(weekStartsOn),
+    ]);
+    expect(
+      await column(scenario, 'select count(distinct week) = (select count(*) from ripen.periods) from weekly'),
+    ).toEqual(['true']);
+    expect(await column(scenario, `select distinct code || ' ' || message from ripen.warnings`)).toEqual([
+      `WEEK_START The service begins weeks on ${name}; its windows were aligned to that day.`,
+    ]);
+  },
+);
 
 test('the next night knows the week start: it asks for Sunday to yesterday, and nothing twice', async () => {
   scenario = await openScenario([weekly], { simulator: { world } });

@@ -6,7 +6,7 @@
  * once a value's horizon has passed (observed: How numbers move), it is the same for ever.
  */
 
-import type { Day } from '../../model/calendar.ts';
+import type { Day, WeekStart } from '../../model/calendar.ts';
 import { AtomStore } from './atoms.ts';
 import { listFilterItems } from './catalog.ts';
 import type { FilterItem } from './catalog.ts';
@@ -34,7 +34,7 @@ export interface WorldOptions {
   /** About so many rows by day, app, partner, network, os_name and country_code. */
   readonly rowsPerDay: number;
   /** Weekday of `getUTCDay` that weeks begin with. */
-  readonly weekStartsOn: 0 | 1;
+  readonly weekStartsOn: WeekStart;
   /** Which of the two report envelopes is answered (observed: Answers). */
   readonly envelope: 'warnings' | 'data_warnings';
   /** How the world disagrees with what its caller expects; all off by default. */
