@@ -17,6 +17,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 const instance = await DuckDBInstance.create(process.argv[1], { access_mode: process.argv[2] });
 const connection = await instance.connect();
 await connection.run('select 1');
+globalThis.held = [instance, connection]; // what nothing refers to is collected, and its lock goes with it
 process.stdout.write('holding');
 process.stdin.resume();
 `;
