@@ -9,11 +9,14 @@
 import * as z from 'zod';
 
 import { scrub } from '../config/secret.ts';
-import { Failure } from '../errors.ts';
+import { asFailure, Failure } from '../errors.ts';
+import { subjectOf, type Window } from '../model/window.ts';
+import { nextPageOf } from '../service/service.ts';
 import type { Spooled } from '../spool/spool.ts';
 import { count } from '../warehouse/shapes.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { besideRows, inspectDocuments, noDocuments, readDocuments } from './staging-sql.ts';
+import type { LoadResult, LoadWarning } from './load-result.ts';
+import { besideRows, inspectDocuments, noDocuments, readDocuments } from './text-sql.ts';
 
 /** One spooled answer after inspection. */
 export interface Answer {
@@ -51,7 +54,7 @@ const document = z.object({
   detail: z.string().nullable(),
 });
 
-export type DocumentRow = Readonly<Record<(typeof besideRows)[number], string | null>> & {
+type DocumentRow = Readonly<Record<(typeof besideRows)[number], string | null>> & {
   readonly filename: string;
   readonly row_count: number | null;
   readonly key_sets: string | null;
@@ -196,3 +199,152 @@ const countForm = /\b(only|top|max(imum)?|exceed\w*|more than)\b\D*\d|\d (out )?
 const numberForm = /\b\d{1,3}(?:[,.' ]\d{3})+\b|\d+/g;
 /** Numbers that count no rows. */
 const otherNumbers = /\d{4}-\d{2}-\d{2}|\d+(?:\.\d+)? ?%/g;
+
+/** One part of a window, all its pages together. */
+export interface PartAnswer {
+  readonly rowCount: number;
+  /** Per page, as the service wrote them; a page that stated nothing is left out. */
+  readonly totals: readonly ReadonlyMap<string, string>[];
+  /** Why the rows may not be all there are; null when nothing says so. */
+  readonly doubt: Doubt | null;
+}
+
+export interface Doubt {
+  readonly because: string;
+  /** Whether sums that equal the totals show the rows to be all there are. */
+  readonly isRefutable: boolean;
+}
+
+/** Answers whose rows may be looked at. */
+interface SoundAnswers {
+  /** The pages that came, of all parts. */
+  readonly paths: readonly { readonly path: string; readonly partNo: number }[];
+  readonly parts: readonly PartAnswer[];
+  readonly warnings: readonly LoadWarning[];
+  /** Keys that came unasked. */
+  readonly extra: readonly string[];
+}
+
+/** A window whose answers are sound, and its number in the batch. */
+export interface Sound extends SoundAnswers {
+  readonly spooled: Spooled;
+  readonly windowNo: number;
+}
+
+/** What inspection found for each page of each part, and why the pages of a part were not followed to their end. */
+export interface InspectedPart {
+  readonly pages: readonly (Answer | BrokenAnswer)[];
+  readonly unfollowed: string | null;
+}
+
+/** Sound answers with their warnings, or what is to be done instead of loading. A part without pages had no content. */
+export function judgeAnswers(window: Window, inspected: readonly InspectedPart[]): SoundAnswers | LoadResult {
+  const sound: Answer[] = [];
+  const paths: SoundAnswers['paths'][number][] = [];
+  const parts: PartAnswer[] = [];
+  for (const [partNo, { pages, unfollowed }] of inspected.entries()) {
+    const mine: Answer[] = [];
+    for (const page of pages) {
+      if ('because' in page) return brokenResult(window, page);
+      const failure = lackingKeys(window, page);
+      if (failure !== null) return { kind: 'failed', window, failure };
+      mine.push(page);
+      paths.push({ path: page.path, partNo });
+    }
+    sound.push(...mine);
+    parts.push(partOf(window, mine, unfollowed));
+  }
+  const asked = new Set([...window.slice.dimensions, ...window.slice.metrics, 'attr_dependency']);
+  const extra = [...new Set(sound.flatMap(({ keys }) => [...keys].filter((key) => !asked.has(key))))].sort();
+  return { paths, parts, extra, warnings: warningsOf(sound, extra, window) };
+}
+
+function warningsOf(sound: readonly Answer[], extra: readonly string[], window: Window): LoadWarning[] {
+  const warnings: LoadWarning[] = [...new Set(sound.flatMap((answer) => answer.warnings))].map((message) => ({
+    code: 'SERVICE_WARNING',
+    message: `The service warned: ${message}`,
+  }));
+  if (extra.length > 0) {
+    const names = extra.map((key) => (key === '' ? '""' : key)).join(', ');
+    warnings.push({
+      code: 'UNKNOWN_KEYS',
+      message: `Rows carried keys that were not asked for, kept in _extra: ${names}.`,
+    });
+  }
+  const lacking = lackedBySome(sound, window);
+  if (lacking.length > 0) {
+    warnings.push({
+      code: 'MISSING_KEYS',
+      message: `Some rows lacked a metric that was asked for, which is NULL there: ${lacking.join(', ')}.`,
+    });
+  }
+  return warnings;
+}
+
+function lackedBySome(sound: readonly Answer[], { slice }: Window): string[] {
+  const withRows = sound.filter(({ rowCount }) => rowCount > 0);
+  return slice.metrics.filter((name) => withRows.some(({ commonKeys }) => !commonKeys.has(name)));
+}
+
+function brokenResult(window: Window, answer: BrokenAnswer): LoadResult {
+  const failure = new Failure(
+    'DATA_MALFORMED',
+    `${subjectOf(window)}: the answer was not one whole report: ${answer.because}.`,
+    {
+      hint: 'Run again later; nothing was loaded.',
+    },
+  );
+  return { kind: 'ask again', window, failure };
+}
+
+function lackingKeys(window: Window, answer: Answer): Failure | null {
+  const { dimensions, metrics } = window.slice;
+  const lost = answer.rowCount === 0 ? [] : dimensions.filter((name) => !answer.commonKeys.has(name));
+  const gone = answer.rowCount === 0 ? [] : metrics.filter((name) => !answer.keys.has(name));
+  if (lost.length === 0 && gone.length === 0) return null;
+  const what = [
+    ...(lost.length > 0 ? [`dimension ${lost.join(', ')}`] : []),
+    ...(gone.length > 0 ? [`metric ${gone.join(', ')}`] : []),
+  ].join(' and ');
+  return new Failure('DATA_MALFORMED', `${subjectOf(window)}: the rows lacked the requested ${what}.`, {
+    facts: { missing: [...lost, ...gone].join(', ') },
+    hint: 'Run `ripen check` to see whether the service still knows the name, or take it out of the slice.',
+  });
+}
+
+function partOf(window: Window, pages: readonly Answer[], unfollowed: string | null): PartAnswer {
+  const rowCount = pages.reduce((sum, page) => sum + page.rowCount, 0);
+  const totals = pages.filter((page) => page.rowCount > 0 || page.totals.size > 0).map((page) => page.totals);
+  return { rowCount, totals, doubt: doubtOf(window, pages, unfollowed, rowCount) };
+}
+
+function doubtOf(window: Window, pages: readonly Answer[], unfollowed: string | null, rowCount: number): Doubt | null {
+  if (unfollowed !== null) return { because: unfollowed, isRefutable: true };
+  const further = furtherPage(pages.at(-1));
+  if (further !== null) return further;
+  const limit = Number(window.slice.parameters['limit'] ?? Infinity);
+  if (rowCount > 0 && rowCount >= limit) {
+    return {
+      because: `the answer had ${rowCount} rows, as many as the limit that was sent`,
+      isRefutable: false,
+    };
+  }
+  const doubts = pages
+    .flatMap((page) => page.warnings)
+    .map((warning) => ({ warning, said: saysCut(warning, rowCount) }))
+    .filter(({ said }) => said !== 'no');
+  const plainest = doubts.find(({ said }) => said === 'exactly these rows') ?? doubts.at(0);
+  if (plainest === undefined) return null;
+  return { because: `the service warned: ${plainest.warning}`, isRefutable: plainest.said === 'words' };
+}
+
+/** A page that nobody asked for although the last one names it, or names something that nobody understands. */
+function furtherPage(last: Answer | undefined): Doubt | null {
+  try {
+    return nextPageOf(last?.pagination ?? null) === null
+      ? null
+      : { because: 'the answer named a further page that was not asked for', isRefutable: false };
+  } catch (error) {
+    return { because: asFailure(error).message, isRefutable: true };
+  }
+}

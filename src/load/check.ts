@@ -1,27 +1,93 @@
-/** The checks on a batch in `typed`: dates, keys, sums. Each returns what is wrong, by window number. */
+/** The checks on a batch in `typed`: dates, keys, sums; what they find, by window. */
 
 import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
-import { parseWeekStart, type Day, type WeekStart } from '../model/calendar.ts';
-import { labelOf, type Window } from '../model/window.ts';
+import { type Day, parseWeekStart, weekdayOf, type WeekStart } from '../model/calendar.ts';
+import { subjectOf, type Window } from '../model/window.ts';
 import { count, dayShape } from '../warehouse/shapes.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
+import type { Sound } from './answers.ts';
 import type { MetricSum } from './proof.ts';
+import type { Rejects, Staged } from './stage.ts';
+import type { MetricColumn, Target } from './target.ts';
+import { badLabels, countUndated } from './text-sql.ts';
 import {
   additiveOf,
   countPeriods,
+  duplicateKeys,
   rowsOutside,
+  staging,
   sumDistinct,
   sumParts,
+  totalTyped,
+  WINDOW,
   windowsOutOfOrder,
   windowsOutside,
-} from './replacing-sql.ts';
-import type { MetricColumn, Target } from './target.ts';
-import { staging, WINDOW } from './staging-sql.ts';
-import { badLabels, countUndated, duplicateKeys } from './typing-sql.ts';
+} from './window-sql.ts';
 
-export const subjectOf = (window: Window): string => `slice ${window.slice.name}, ${labelOf(window)}`;
+/** What the checks found of one window. */
+export interface Found {
+  readonly weekStartsOn: WeekStart | undefined;
+  readonly failure: Failure | undefined;
+  readonly rejects: Rejects | undefined;
+  /** Surplus copies of identical rows. */
+  readonly copies: number;
+  readonly sums: PartSums;
+  readonly periodRows: ReadonlyMap<Day, number>;
+  readonly isOrdered: boolean;
+}
+
+/** Runs every check over a staged batch at once, and fills `totals`. */
+export async function findingsOf(
+  sound: readonly Sound[],
+  target: Target,
+  staged: Staged,
+  warehouse: Warehouse,
+): Promise<{ readonly of: (each: Sound) => Found }> {
+  const { rejects, seen } = staged;
+  const { columns, slice } = target;
+  const windows = new Map(sound.map(({ windowNo, spooled }) => [windowNo, spooled.window]));
+  const [first] = windows.values();
+  if (first === undefined) throw new RangeError('There was no window to check.');
+  await warehouse.run(totalTyped(columns, slice.grain, first.replaced.start));
+  // The column reader takes no label that is no date.
+  const undated = seen === null ? await checkLabels(warehouse, target, windows) : new Map<number, Failure>();
+  const badDays = await checkDays(warehouse, target, windows);
+  const { conflicts, copies } = await checkKeys(warehouse, target, windows);
+  const sums = await sumsOf(warehouse, target, windows, new Set(copies.keys()));
+  const periodRows = await periodRowsOf(warehouse, target, windows);
+  const weekStarts = await weekStartsIn(sound, target, staged, warehouse);
+  const unordered = seen?.outOfOrder ?? (await outOfOrder(warehouse, target));
+  return {
+    of: ({ windowNo }) => ({
+      weekStartsOn: weekStarts.get(windowNo),
+      failure:
+        rejects.get(windowNo)?.failure ?? badDays.get(windowNo) ?? undated.get(windowNo) ?? conflicts.get(windowNo),
+      rejects: rejects.get(windowNo),
+      copies: copies.get(windowNo) ?? 0,
+      sums: sums.get(windowNo) ?? [],
+      periodRows: periodRows.get(windowNo) ?? new Map<Day, number>(),
+      isOrdered: !unordered.has(windowNo),
+    }),
+  };
+}
+
+/** The windows whose labels show that the service begins weeks on another day than was assumed. */
+async function weekStartsIn(
+  sound: readonly Sound[],
+  { slice }: Target,
+  { seen }: Staged,
+  warehouse: Warehouse,
+): Promise<ReadonlyMap<number, WeekStart>> {
+  if (slice.grain !== 'week') return new Map();
+  const found = new Map(seen?.weekStarts ?? (await weekStartsOf(warehouse)));
+  for (const { windowNo, spooled } of sound) {
+    const assumed = weekdayOf(spooled.window.replaced.start);
+    if (found.get(windowNo) === assumed) found.delete(windowNo);
+  }
+  return found;
+}
 
 const labelRow = z.object({ window_no: z.number(), dimension: z.string(), label: z.string() });
 const outsideRow = z.object({ window_no: z.number(), rows: count, example: z.string() });
@@ -41,7 +107,7 @@ const sumRow = z.object({
 });
 
 /** Windows of texts that hold a date label which is none. */
-export async function checkLabels(
+async function checkLabels(
   warehouse: Warehouse,
   target: Target,
   windows: ReadonlyMap<number, Window>,
@@ -70,7 +136,7 @@ export async function checkLabels(
 }
 
 /** Windows that hold rows of other days than were asked for, once `totals` is filled. */
-export async function checkDays(
+async function checkDays(
   warehouse: Warehouse,
   { slice: { grain } }: Target,
   windows: ReadonlyMap<number, Window>,
@@ -119,7 +185,7 @@ export async function weekStartsOf(warehouse: Warehouse): Promise<Map<number, We
   );
 }
 
-export interface Duplicates {
+interface Duplicates {
   /** Windows in which one key came with different values. */
   readonly conflicts: ReadonlyMap<number, Failure>;
   /** Surplus copies of identical rows, by window. */
@@ -127,7 +193,7 @@ export interface Duplicates {
 }
 
 /** Keys that came more than once. */
-export async function checkKeys(
+async function checkKeys(
   warehouse: Warehouse,
   target: Target,
   windows: ReadonlyMap<number, Window>,
@@ -155,13 +221,13 @@ export async function checkKeys(
 }
 
 /** The exact sums of the additive metrics of each part of a window, of no rows too. */
-export type PartSums = readonly (readonly MetricSum[])[];
+type PartSums = readonly (readonly MetricSum[])[];
 
 /**
  * By window, the sums of its parts. Those over distinct rows are looked for only in `repeating` windows, where identical
  * rows occur.
  */
-export async function sumsOf(
+async function sumsOf(
   warehouse: Warehouse,
   target: Target,
   windows: ReadonlyMap<number, Window>,
@@ -189,7 +255,7 @@ export async function sumsOf(
 const periodRow = z.object({ window_no: z.number(), start_day: dayShape.nullable(), rows: count });
 
 /** Rows by window and first day of the period, as they came; a period without any is left out, and rows without a date. */
-export async function periodRowsOf(
+async function periodRowsOf(
   warehouse: Warehouse,
   { slice }: Target,
   windows: ReadonlyMap<number, Window>,
@@ -207,7 +273,7 @@ export async function periodRowsOf(
 }
 
 /** The windows whose texts did not come in the order of their dates. */
-export async function outOfOrder(warehouse: Warehouse, { slice }: Target): Promise<ReadonlySet<number>> {
+async function outOfOrder(warehouse: Warehouse, { slice }: Target): Promise<ReadonlySet<number>> {
   if (slice.grain === null) return new Set();
   const rows = await warehouse.rows(windowsOutOfOrder(slice.grain), [], z.object({ window_no: z.number() }));
   return new Set(rows.map(({ window_no: windowNo }) => windowNo));

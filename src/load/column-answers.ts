@@ -14,10 +14,10 @@ import type { ColumnReader } from '../spool/columns/column-reader.ts';
 import type { ColumnsRead, Envelope, SliceColumns } from '../spool/columns/reading.ts';
 import { onDisk } from '../spool/on-disk.ts';
 import type { Spooled, SpooledAnswer } from '../spool/spool.ts';
-import { answerOf, type Answer } from './answers.ts';
+import { type Answer, answerOf } from './answers.ts';
 import type { LoadWarning } from './load-result.ts';
 import type { Columns } from './target.ts';
-import type { besideRows } from './staging-sql.ts';
+import type { besideRows } from './text-sql.ts';
 
 /** The rows of an answer as they lie in its file, and what its pages say beside them. */
 export interface ColumnAnswer extends Pick<ColumnsRead, 'rows' | 'weekStartsOn' | 'isOrdered'> {

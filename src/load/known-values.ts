@@ -7,7 +7,7 @@ import { isDateDimension } from '../model/dimension.ts';
 import { identifier } from '../warehouse/quoting.ts';
 import { count } from '../warehouse/shapes.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { staging, WINDOW } from './staging-sql.ts';
+import { staging, WINDOW } from './window-sql.ts';
 import type { Target } from './target.ts';
 
 export interface KnownValue {

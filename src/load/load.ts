@@ -7,15 +7,22 @@
  */
 
 import type { Spooled } from '../spool/spool.ts';
-import { recordRejects } from '../warehouse/runs.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { inspect, objectSizeFor, type Answer, type BrokenAnswer } from './answers.ts';
-import { findingsOf, type Found } from './findings.ts';
-import { judgeAnswers, type InspectedPart, type Sound } from './judge-answers.ts';
+import {
+  type Answer,
+  type BrokenAnswer,
+  inspect,
+  type InspectedPart,
+  judgeAnswers,
+  objectSizeFor,
+  type Sound,
+} from './answers.ts';
+import { findingsOf, type Found } from './check.ts';
+import { recordRejects } from './load-ledger.ts';
 import type { Loaded, LoadRequest, LoadResult } from './load-result.ts';
-import { proveWindow } from './prove-window.ts';
-import { replaceJudged, type Judged } from './replace-judged.ts';
-import { stageColumns, stageTexts, type Staged } from './stage.ts';
+import { proveWindow } from './proof.ts';
+import { type Judged, replaceJudged } from './replace.ts';
+import { stageColumns, type Staged, stageTexts } from './stage.ts';
 
 /** Loads what can be loaded of a batch. Throws `ENGINE_MEMORY` when the engine has too little memory for it. */
 export async function load(batch: readonly Spooled[], request: LoadRequest): Promise<Loaded> {

@@ -1,36 +1,38 @@
 /**
- * The table of a slice: made, kept in step with the configuration, swapped when its meaning changed.
+ * The table of a slice: made, kept in step with the configuration, swapped when its meaning changed, rid of the periods
+ * that are kept no longer.
  *
  * A slice has one live table. When its fingerprint changes, a second one is built in schema `ripen` until every period
  * of the date period is in it; then it takes the live one's place in one transaction, and no reader ever sees a mixture.
  */
 
 import { Failure } from '../errors.ts';
-import type { WeekStart } from '../model/calendar.ts';
+import type { Day, WeekStart } from '../model/calendar.ts';
 import type { Catalog } from '../model/catalog.ts';
-import { formatColumnType } from '../model/column-type.ts';
-import { fingerprintOf } from '../model/fingerprint.ts';
+import { type ColumnType, formatColumnType } from '../model/column-type.ts';
+import { firstKeptDay } from '../model/coverage.ts';
 import { isDateDimension } from '../model/dimension.ts';
+import { fingerprintOf } from '../model/fingerprint.ts';
 import {
   carries,
   fingerprintFromWeek,
-  tableOf,
-  weekStartOf,
   type SliceLedger,
   type SliceTable,
+  tableOf,
+  weekStartOf,
 } from '../model/ledger.ts';
 import { metricOf, metricsOf } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
-import { learnWeekStart, readSliceLedger } from '../warehouse/ledger.ts';
 import { columnTypes } from '../warehouse/columns.ts';
+import { learnWeekStart, readSliceLedger } from '../warehouse/ledger.ts';
 import { identifier } from '../warehouse/quoting.ts';
 import { recordSchemaChange } from '../warehouse/runs.ts';
 import { statement } from '../warehouse/statements.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { describeSlice } from './describing.ts';
-import { createTable, tableColumns, type Target } from './target.ts';
-import { readRemembered, rememberHorizons } from './remembered.ts';
-import { alterColumns, columnsAsStored, columnsOf, rebuildTable } from './table-columns.ts';
+import { ledgerBounds, readRemembered, rememberHorizons } from './load-ledger.ts';
+import { type Columns, columnsAsStored, columnsOf, createTable, tableColumns, type Target } from './target.ts';
+import { deleteDays } from './window-sql.ts';
 
 export const liveTable = (slice: string): string => `main.${identifier(slice)}`;
 const buildingTable = (slice: string): string => `ripen.${identifier(`building_${slice}`)}`;
@@ -199,5 +201,123 @@ export async function swapTables(warehouse: Warehouse, target: Target, runId: st
       before: ledger.live?.fingerprint ?? null,
       after: fingerprint,
     });
+  });
+}
+
+interface Rebuild {
+  readonly slice: Slice;
+  readonly fingerprint: string;
+  readonly table: string;
+  readonly columns: Columns;
+  readonly existing: ReadonlyMap<string, string>;
+  readonly runId: string;
+}
+
+/** DuckDB adds columns at the end only; the configured order is public, so the table is copied. */
+async function rebuildTable(
+  warehouse: Warehouse,
+  { slice, fingerprint, table, columns, existing, runId }: Rebuild,
+): Promise<void> {
+  const wanted = tableColumns(columns);
+  const selected = wanted.map(({ name, type }) =>
+    existing.has(name)
+      ? `cast(${identifier(name)} as ${type}) as ${identifier(name)}`
+      : `null::${type} as ${identifier(name)}`,
+  );
+  const copy = `ripen.${identifier(`copy_${slice.name}`)}`;
+  await warehouse.transact(async () => {
+    await warehouse.run(`create table ${copy} as select ${selected.join(', ')} from ${table}`);
+    await warehouse.run(`drop table ${table}`);
+    await warehouse.run(`create table ${table} as from ${copy}`);
+    await warehouse.run(`drop table ${copy}`);
+    const names = new Set(wanted.map(({ name }) => name));
+    for (const { name, type } of wanted.filter((column) => !existing.has(column.name))) {
+      await recordSchemaChange(warehouse, {
+        runId,
+        object: slice.name,
+        name,
+        change: 'column added',
+        before: null,
+        after: type,
+      });
+    }
+    for (const [name, type] of [...existing].filter(([column]) => !names.has(column))) {
+      // The values are gone: should the metric come back, its periods are due again.
+      await warehouse.run(
+        'update ripen.loads set metrics = list_filter(metrics, lambda m: m <> $3) where slice = $1 and fingerprint = $2',
+        [slice.name, fingerprint, name],
+      );
+      await recordSchemaChange(warehouse, {
+        runId,
+        object: slice.name,
+        name,
+        change: 'column removed',
+        before: type,
+        after: null,
+      });
+    }
+  });
+}
+
+/**
+ * Widens metric columns, without loss, as recorded schema changes; returns the target with its new types. Inside the
+ * caller's transaction, before it touches any row.
+ */
+export async function alterColumns(
+  warehouse: Warehouse,
+  target: Target,
+  widened: ReadonlyMap<string, ColumnType>,
+  runId: string,
+): Promise<Target> {
+  if (widened.size === 0) return target;
+  const metrics = target.columns.metrics.map((metric) => ({ ...metric, type: widened.get(metric.id) ?? metric.type }));
+  const wider: Target = { ...target, columns: { ...target.columns, metrics } };
+  for (const [id, type] of widened) {
+    const before = target.columns.metrics.find((metric) => metric.id === id)?.type;
+    const after = formatColumnType(type);
+    await warehouse.run(`alter table ${target.table} alter column ${identifier(id)} type ${after}`);
+    await recordSchemaChange(warehouse, {
+      runId,
+      object: target.slice.name,
+      name: id,
+      change: 'column widened',
+      before: before === undefined ? null : formatColumnType(before),
+      after,
+    });
+  }
+  await describeSlice(warehouse, wider);
+  return wider;
+}
+
+interface LetGo {
+  readonly periods: number;
+  readonly rows: number;
+  /** The first day that is kept. */
+  readonly before: Day;
+}
+
+/**
+ * Deletes every period of a slice's table that begins before the first day its `retain` keeps, rows and ledger in one
+ * transaction; null when there is none. The loads that brought them stay on record.
+ */
+export async function letGo(
+  warehouse: Warehouse,
+  { slice, fingerprint, table }: Target,
+  planAt: Date,
+): Promise<LetGo | null> {
+  const ledger = await readSliceLedger(warehouse, slice.name);
+  const before = firstKeptDay(slice, planAt, weekStartOf(ledger, fingerprintOf(slice)));
+  if (before === null) return null;
+  const held = [ledger.live, ledger.building].find((known) => known?.fingerprint === fingerprint);
+  const old = [...(held?.periods.values() ?? [])].map(({ bucket }) => bucket.start).filter((start) => start < before);
+  const [first] = old.toSorted();
+  if (first === undefined) return null;
+  const days = { start: first, end: before };
+  return warehouse.transact(async () => {
+    const rows = await warehouse.run(deleteDays(table, slice.grain, days));
+    if (rows > 0) warehouse.reclaimAtClose();
+    const bounds = ledgerBounds(slice.grain, days);
+    await warehouse.run(statement('load/forget_periods'), [slice.name, fingerprint, ...bounds]);
+    return { periods: old.length, rows, before };
   });
 }

@@ -1,21 +1,25 @@
-/** Brings a batch's rows into `typed`: reads the files, resolves unusual numbers, finds what has to be left out. */
+/**
+ * Brings a batch's rows into `typed`: a view of the columns that were read, or a table of texts that SQL casts, once it is
+ * decided what becomes of those in an unusual form.
+ */
 
 import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
-import { parseWeekStart, type Day, type WeekStart } from '../model/calendar.ts';
-import type { ColumnType } from '../model/column-type.ts';
-import type { Reject } from '../warehouse/runs.ts';
-import { dayShape } from '../warehouse/shapes.ts';
+import { type Day, type DayInterval, parseWeekStart, type WeekStart } from '../model/calendar.ts';
+import { type ColumnType, formatColumnType, widen } from '../model/column-type.ts';
+import { digitsOf, formatDecimal, parseDecimal } from '../model/decimal.ts';
+import { endOf } from '../model/period.ts';
+import type { Slice } from '../model/slice.ts';
+import { subjectOf, type Window } from '../model/window.ts';
+import { identifier } from '../warehouse/quoting.ts';
+import { count, dayShape } from '../warehouse/shapes.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { subjectOf } from './check.ts';
+import type { Sound } from './answers.ts';
 import type { ColumnAnswer, ColumnAnswers } from './column-answers.ts';
-import type { Sound } from './judge-answers.ts';
-import { hasOddTexts, resolveTexts } from './resolve-texts.ts';
-import { columnRows, dropTyped, staging, stagedRows, typedColumns, typedRows } from './staging-sql.ts';
-import type { Target } from './target.ts';
-import { rejectedRows, typeRows } from './typing-sql.ts';
-import { withholds } from './withheld.ts';
+import type { Columns, Target } from './target.ts';
+import { anyOdd, oddDigits, oddTexts, rejectedRows, stagedRows, typeRows } from './text-sql.ts';
+import { columnRows, dropTyped, sinceDay, staging, typedColumns, typedRows, WINDOW } from './window-sql.ts';
 
 export interface Staged {
   /** The columns of `typed`, as wide as the batch needs them. */
@@ -31,11 +35,20 @@ export interface Staged {
 }
 
 /** What the column reader saw of the rows while it read them. */
-export interface Seen {
+interface Seen {
   /** The weekday that a window's weeks begin with, where it has one. */
   readonly weekStarts: ReadonlyMap<number, WeekStart>;
   /** Windows whose rows did not come in the order of their dates. */
   readonly outOfOrder: ReadonlySet<number>;
+}
+
+/** A row that could not be stored exactly. */
+export interface Reject {
+  readonly slice: string;
+  readonly days: DayInterval;
+  readonly reason: string;
+  /** The row as JSON. */
+  readonly row: string;
 }
 
 export interface Rejects {
@@ -45,27 +58,6 @@ export interface Rejects {
   readonly days: readonly (Day | null)[];
   /** Set when the window has more of them than its slice tolerates. */
   readonly failure: Failure | null;
-}
-
-const rejectRow = z.object({ window_no: z.number(), day: dayShape.nullable(), reason: z.string(), row: z.string() });
-
-type RejectRow = z.infer<typeof rejectRow>;
-
-/** Reasons named in one message; the others are in `ripen.rejected_rows`. */
-const EXAMPLES = 3;
-
-/** Fills `typed` with rows that SQL has to read; the slice's table is not touched. */
-export async function stageTexts(warehouse: Warehouse, sound: readonly Sound[], target: Target): Promise<Staged> {
-  await nameWindows(warehouse, sound);
-  const filled = sound.filter(({ paths }) => paths.length > 0);
-  const rowsOf = typedRows;
-  if (filled.length === 0) {
-    await warehouse.run(typedColumns('view', target.table, target.columns, []));
-    const seen = { weekStarts: new Map<number, WeekStart>(), outOfOrder: new Set<number>() };
-    return { columns: target.columns, rowsOf, drop: dropTyped.view, seen, rejects: new Map() };
-  }
-  await nameAnswers(warehouse, filled);
-  return { ...(await typeTexts(warehouse, filled, target)), rowsOf, drop: dropTyped.table, seen: null };
 }
 
 /** Makes `typed` a view of rows that lie in columns already; the slice's table is not touched. */
@@ -120,6 +112,71 @@ function weekStartsIn(
   );
 }
 
+async function nameWindows(warehouse: Warehouse, sound: readonly Sound[]): Promise<void> {
+  const windows = sound.map(({ spooled, windowNo }) => ({
+    window_no: windowNo,
+    start_day: spooled.window.replaced.start,
+    end_day: spooled.window.replaced.end,
+  }));
+  await warehouse.run(
+    `create or replace temp table ${staging.windows} as
+     select unnest(from_json($1::json, '[{"window_no":"INTEGER","start_day":"DATE","end_day":"DATE"}]'), recursive := true)`,
+    [JSON.stringify(windows)],
+  );
+}
+
+/** Whether a slice does not ask for immature values; any other word for the parameter is taken to withhold, as `mature` does. */
+export function withholds({ parameters }: Slice): boolean {
+  return (parameters['cohort_maturity'] ?? 'immature') !== 'immature';
+}
+
+/**
+ * Turns the withheld zeros of a window in `typed` into NULL; does nothing for slices that ask for immature values. Of cohorts
+ * that have not all reached an age the service answers zero or null, which nothing in the answer tells from a measured zero
+ * (observed: mature); so a zero of a cohort that cannot be complete is none.
+ */
+export async function blankWithheld(
+  warehouse: Warehouse,
+  target: Target,
+  of: { readonly window: Window; readonly windowNo: number; readonly fetchedAt: Date },
+): Promise<void> {
+  const { slice } = target;
+  if (!withholds(slice)) return;
+  for (const { id, cohortMs } of target.metrics) {
+    if (cohortMs === null) continue;
+    const incomplete = of.window.periods.find(
+      ({ period }) => endOf(period, slice.utcOffset).getTime() + cohortMs > of.fetchedAt.getTime(),
+    );
+    if (incomplete === undefined) continue;
+    const column = identifier(id);
+    const since = sinceDay(slice.grain, incomplete.period.bucket.start);
+    await warehouse.run(
+      `update ${staging.typed} set ${column} = null where ${WINDOW} = ${of.windowNo} and ${column} = 0 and ${since}`,
+    );
+  }
+}
+
+const rejectRow = z.object({ window_no: z.number(), day: dayShape.nullable(), reason: z.string(), row: z.string() });
+
+type RejectRow = z.infer<typeof rejectRow>;
+
+/** Reasons named in one message; the others are in `ripen.rejected_rows`. */
+const EXAMPLES = 3;
+
+/** Fills `typed` with rows that SQL has to read; the slice's table is not touched. */
+export async function stageTexts(warehouse: Warehouse, sound: readonly Sound[], target: Target): Promise<Staged> {
+  await nameWindows(warehouse, sound);
+  const filled = sound.filter(({ paths }) => paths.length > 0);
+  const rowsOf = typedRows;
+  if (filled.length === 0) {
+    await warehouse.run(typedColumns('view', target.table, target.columns, []));
+    const seen = { weekStarts: new Map<number, WeekStart>(), outOfOrder: new Set<number>() };
+    return { columns: target.columns, rowsOf, drop: dropTyped.view, seen, rejects: new Map() };
+  }
+  await nameAnswers(warehouse, filled);
+  return { ...(await typeTexts(warehouse, filled, target)), rowsOf, drop: dropTyped.table, seen: null };
+}
+
 async function typeTexts(
   warehouse: Warehouse,
   unread: readonly Sound[],
@@ -142,19 +199,6 @@ async function typeTexts(
 
 function widened(target: Target, types: ReadonlyMap<string, ColumnType>): Target['columns']['metrics'] {
   return target.columns.metrics.map((metric) => ({ ...metric, type: types.get(metric.id) ?? metric.type }));
-}
-
-async function nameWindows(warehouse: Warehouse, sound: readonly Sound[]): Promise<void> {
-  const windows = sound.map(({ spooled, windowNo }) => ({
-    window_no: windowNo,
-    start_day: spooled.window.replaced.start,
-    end_day: spooled.window.replaced.end,
-  }));
-  await warehouse.run(
-    `create or replace temp table ${staging.windows} as
-     select unnest(from_json($1::json, '[{"window_no":"INTEGER","start_day":"DATE","end_day":"DATE"}]'), recursive := true)`,
-    [JSON.stringify(windows)],
-  );
 }
 
 async function nameAnswers(warehouse: Warehouse, sound: readonly Sound[]): Promise<void> {
@@ -202,4 +246,131 @@ function rejectsOf(rejected: readonly RejectRow[], window: Sound['spooled']['win
     days: [...days.values()],
     failure: rows > maxRejects ? failure : null,
   };
+}
+
+const oddRow = z.object({ metric: z.string(), text: z.string() });
+
+/** Whether `typed` lacks the value of some text: it is in an unusual form, does not fit its column, or is no number. */
+export async function hasOddTexts(warehouse: Warehouse): Promise<boolean> {
+  const [found] = await warehouse.rows(anyOdd, [], z.object({ rows: count }));
+  return found !== undefined && found.rows > 0;
+}
+
+/**
+ * Decides what becomes of the odd texts of `staged`, and fills `plainTexts` and `notNumbers`. Plain numbers, which may be
+ * millions, are decided by their digits inside DuckDB; the few in an unusual form one by one.
+ */
+export async function resolveTexts(warehouse: Warehouse, columns: Columns): Promise<Resolution> {
+  const types = new Map(columns.metrics.map(({ id, type }) => [id, type]));
+  const sql = oddDigits(columns);
+  const [digits = {}] = sql === null ? [] : await warehouse.rows(sql, [], z.record(z.string(), count.nullable()));
+  const byDigits = widenForDigits(
+    columns.metrics.map(({ id }, at) => ({
+      metric: id,
+      whole: digits[`w${at}`] ?? null,
+      fraction: digits[`f${at}`] ?? null,
+    })),
+    types,
+  );
+  const metrics = columns.metrics.map((metric) => ({ ...metric, type: byDigits.get(metric.id) ?? metric.type }));
+  const resolution = resolveOddTexts(
+    await warehouse.rows(oddTexts({ ...columns, metrics }), [], oddRow),
+    new Map([...types, ...byDigits]),
+  );
+  await fillTable(
+    warehouse,
+    'plainTexts',
+    resolution.plain.map(({ metric, text, plain }) => [metric, text, plain]),
+  );
+  await fillTable(
+    warehouse,
+    'notNumbers',
+    resolution.notNumbers.map(({ metric, text, reason }) => [metric, text, reason]),
+  );
+  return { ...resolution, widened: new Map([...byDigits, ...resolution.widened]) };
+}
+
+async function fillTable(
+  warehouse: Warehouse,
+  table: 'plainTexts' | 'notNumbers',
+  rows: readonly (readonly [string, string, string])[],
+): Promise<void> {
+  const third = table === 'plainTexts' ? 'plain' : 'reason';
+  const objects = rows.map(([metric, text, last]) => ({ metric, text, [third]: last }));
+  await warehouse.run(
+    `create or replace temp table ${staging[table]} as
+     select unnest(from_json($1::json, '[{"metric":"VARCHAR","text":"VARCHAR","${third}":"VARCHAR"}]'), recursive := true)`,
+    [JSON.stringify(objects)],
+  );
+}
+
+interface OddText {
+  readonly metric: string;
+  readonly text: string;
+}
+
+interface Resolution {
+  /** The number without exponent, sign or blanks that a cast to the column's type would trip over. */
+  readonly plain: readonly (OddText & { readonly plain: string })[];
+  readonly notNumbers: readonly (OddText & { readonly reason: string })[];
+  /** The types of the metrics whose columns must widen. */
+  readonly widened: ReadonlyMap<string, ColumnType>;
+}
+
+/** The most digits before and after the point among the plain odd texts of a metric; null without any. */
+interface OddDigits {
+  readonly metric: string;
+  readonly whole: number | null;
+  readonly fraction: number | null;
+}
+
+/** The types of metrics that one wider type holds all plain odd texts of; the others are decided text by text. */
+export function widenForDigits(
+  found: readonly OddDigits[],
+  types: ReadonlyMap<string, ColumnType>,
+): ReadonlyMap<string, ColumnType> {
+  const widened = new Map<string, ColumnType>();
+  for (const { metric, whole, fraction } of found) {
+    const type = types.get(metric);
+    if (type === undefined) throw new RangeError(`No type for metric ${metric}.`);
+    if (whole === null || fraction === null) continue;
+    const wider = widen(type, { whole, fraction });
+    if (wider !== null) widened.set(metric, wider);
+  }
+  return widened;
+}
+
+/**
+ * Decides every odd text: a number that fits, a number that widens its column, or no number at all. Nothing is rounded:
+ * a number that no type of the warehouse holds exactly is refused with its reason.
+ */
+export function resolveOddTexts(texts: readonly OddText[], types: ReadonlyMap<string, ColumnType>): Resolution {
+  const plain: (OddText & { plain: string })[] = [];
+  const notNumbers: (OddText & { reason: string })[] = [];
+  const widened = new Map<string, ColumnType>();
+  for (const odd of texts) {
+    const type = widened.get(odd.metric) ?? types.get(odd.metric);
+    if (type === undefined) throw new RangeError(`No type for metric ${odd.metric}.`);
+    const number = parseDecimal(odd.text);
+    if (number === null) {
+      notNumbers.push({ ...odd, reason: 'not a number' });
+    } else if (type.kind === 'DOUBLE') {
+      const isFinite = Number.isFinite(Number(odd.text));
+      if (isFinite) plain.push({ ...odd, plain: odd.text.trim() });
+      else notNumbers.push({ ...odd, reason: 'beyond the range of a double' });
+    } else {
+      const wider = widen(type, digitsOf(number));
+      if (wider === null) {
+        const { whole, fraction } = digitsOf(number);
+        notNumbers.push({
+          ...odd,
+          reason: `${whole} digits before the point and ${fraction} after do not fit ${formatColumnType(type)}, nor any wider type`,
+        });
+      } else {
+        if (formatColumnType(wider) !== formatColumnType(type)) widened.set(odd.metric, wider);
+        plain.push({ ...odd, plain: formatDecimal(number) });
+      }
+    }
+  }
+  return { plain, notNumbers, widened };
 }

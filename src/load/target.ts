@@ -1,7 +1,7 @@
 /** The table a slice's rows go to, and its columns, as every step of a load needs to know them. Pure. */
 
 import type { Catalog } from '../model/catalog.ts';
-import { type ColumnType, formatColumnType } from '../model/column-type.ts';
+import { capacityOf, type ColumnType, formatColumnType, parseColumnType, widen } from '../model/column-type.ts';
 import { isDateDimension } from '../model/dimension.ts';
 import type { Metric } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
@@ -36,7 +36,7 @@ export interface Columns {
   readonly extra: readonly string[];
 }
 
-export function dimensionType(name: string): string {
+function dimensionType(name: string): string {
   if (name === 'hour') return 'TIMESTAMP';
   return isDateDimension(name) ? 'DATE' : 'VARCHAR';
 }
@@ -55,4 +55,34 @@ export function tableColumns(columns: Columns): { readonly name: string; readonl
 export function createTable(table: string, columns: Columns): string {
   const definitions = tableColumns(columns).map(({ name, type }) => `${identifier(name)} ${type}`);
   return `create table ${table} (\n    ${definitions.join(',\n    ')}\n)`;
+}
+
+/** The columns a slice's table is to have; a column that exists keeps its type where that is wider. */
+export function columnsOf(slice: Slice, metrics: readonly Metric[], existing: ReadonlyMap<string, string>): Columns {
+  return {
+    dimensions: slice.dimensions,
+    metrics: metrics.map(({ id, type, additive, additivity }) => ({
+      id,
+      additive,
+      isAssumed: additivity === 'assumed',
+      type: keepWide(type, existing.get(id)),
+    })),
+    extra: [],
+  };
+}
+
+/** The same columns with the types they are stored with. */
+export function columnsAsStored(columns: Columns, existing: ReadonlyMap<string, string>): Columns {
+  const metrics = columns.metrics.map((metric) => ({
+    ...metric,
+    type: parseColumnType(existing.get(metric.id) ?? '') ?? metric.type,
+  }));
+  return { ...columns, metrics };
+}
+
+/** The type a column has or gets: an existing column never narrows and never turns from exact to floating or back. */
+function keepWide(wanted: ColumnType, existing: string | undefined): ColumnType {
+  const has = existing === undefined ? null : parseColumnType(existing);
+  if (has === null || has.kind === 'DOUBLE' || wanted.kind === 'DOUBLE') return has ?? wanted;
+  return widen(has, capacityOf(wanted)) ?? has;
 }

@@ -67,6 +67,9 @@ export function labelOf(window: Pick<Window, 'asked'>): string {
   return `${window.asked.start}:${lastDay(window.asked)}`;
 }
 
+/** How a message about a window begins. */
+export const subjectOf = (window: Window): string => `slice ${window.slice.name}, ${labelOf(window)}`;
+
 /** Every query parameter of the report that answers a window, or one part of it (service-interface: GET reports-service/report). */
 export function reportParameters(window: Window, part: Part = wholeWindow): Record<string, string> {
   return {

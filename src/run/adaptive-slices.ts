@@ -2,8 +2,8 @@
 
 import { worthwhileAges } from '../insight/adaptive-ages.ts';
 import { readTriangles } from '../insight/read-developments.ts';
-import { readCatalogOf } from '../load/catalog-tables.ts';
-import { readRemembered } from '../load/remembered.ts';
+import { readCatalogOf } from '../load/catalog.ts';
+import { readRemembered } from '../load/load-ledger.ts';
 import { liveTable } from '../load/slice-table.ts';
 import { fingerprintOf } from '../model/fingerprint.ts';
 import { carries } from '../model/ledger.ts';

@@ -10,7 +10,7 @@ import { basename } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { Failure } from '../errors.ts';
 import { takeOfOneSlice, type Asking } from '../extract/extract.ts';
-import { catalogSeenAt, readCatalog } from '../load/catalog-tables.ts';
+import { catalogSeenAt, readCatalog } from '../load/catalog.ts';
 import type { Catalog } from '../model/catalog.ts';
 import { fingerprintOf } from '../model/fingerprint.ts';
 import { carries } from '../model/ledger.ts';

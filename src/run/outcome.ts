@@ -1,14 +1,14 @@
 /** What becomes of a run's windows: planned, loaded or failed; counted in the run, recorded in the ledger, and told. */
 
 import { asFailure, Failure } from '../errors.ts';
-import { load } from '../load/load.ts';
 import type { Loaded, LoadRequest, LoadResult, LoadWarning } from '../load/load-result.ts';
-import { labelOf, type Window } from '../model/window.ts';
+import { load } from '../load/load.ts';
+import { labelOf, subjectOf, type Window } from '../model/window.ts';
 import type { SlicePlan } from '../plan/plan.ts';
-import type { Run } from './run.ts';
 import type { Spooled } from '../spool/spool.ts';
 import { learnParts } from '../warehouse/ledger.ts';
 import { recordWarning } from '../warehouse/runs.ts';
+import type { Run } from './run.ts';
 
 type LoadedWindow = Extract<LoadResult, { readonly kind: 'loaded' }>;
 
@@ -58,7 +58,7 @@ function tooLarge({ window, answers }: Spooled): LoadResult {
   const largest = Math.max(...bytes);
   const part = window.parts[bytes.indexOf(largest)];
   const megabytes = Math.round(largest / 1_000_000);
-  const message = `slice ${window.slice.name}, ${labelOf(window)}: an answer of ${megabytes} MB took more memory to load than the database has.`;
+  const message = `${subjectOf(window)}: an answer of ${megabytes} MB took more memory to load than the database has.`;
   const failure = new Failure('SOURCE_TOO_HEAVY', message, {
     facts: { bytes: largest },
     hint: 'Give the slice fewer dimensions or metrics, or filter it, so that one period is smaller.',

@@ -3,11 +3,11 @@
 import { withAdaptiveAges } from './adaptive-slices.ts';
 import type { Config } from '../config/config.ts';
 import type { Emit } from '../events.ts';
-import { readCatalogOf } from '../load/catalog-tables.ts';
+import { readCatalogOf } from '../load/catalog.ts';
 import { daysBetween, lastDay } from '../model/calendar.ts';
 import { emptyLedger, type SliceTable } from '../model/ledger.ts';
 import { metricsOf, nothingRemembered, type Metric } from '../model/metric.ts';
-import { readRemembered } from '../load/remembered.ts';
+import { readRemembered } from '../load/load-ledger.ts';
 import { stateOf } from '../model/maturity.ts';
 import type { Period } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';

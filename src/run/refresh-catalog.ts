@@ -2,8 +2,7 @@
 
 import type { Config } from '../config/config.ts';
 import { asFailure, Failure } from '../errors.ts';
-import type { Listing } from '../load/catalog-held.ts';
-import { catalogSeenAt, readCatalogOf, replaceCatalog } from '../load/catalog-tables.ts';
+import { catalogSeenAt, type Listing, readCatalogOf, replaceCatalog } from '../load/catalog.ts';
 import { catalogFilters, type Catalog } from '../model/catalog.ts';
 import { isMetricItem, metricItems } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';

@@ -7,7 +7,7 @@
 
 import { asFailure } from '../errors.ts';
 import { extract } from '../extract/extract.ts';
-import { catalogSeenAt, readCatalog } from '../load/catalog-tables.ts';
+import { catalogSeenAt, readCatalog } from '../load/catalog.ts';
 import { ColumnAnswers } from '../load/column-answers.ts';
 import type { LoadResult } from '../load/load-result.ts';
 import type { DuePeriod, Window } from '../model/window.ts';

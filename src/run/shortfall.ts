@@ -9,7 +9,7 @@ import { Failure } from '../errors.ts';
 import type { Asking, Missed, PartAnswers } from '../extract/extract.ts';
 import { readKnownValues } from '../load/known-values.ts';
 import type { LoadResult, Shortfall } from '../load/load-result.ts';
-import { rememberAdditivity } from '../load/remembered.ts';
+import { rememberAdditivity } from '../load/load-ledger.ts';
 import type { Target } from '../load/target.ts';
 import { daysBetween } from '../model/calendar.ts';
 import type { Part } from '../model/part.ts';

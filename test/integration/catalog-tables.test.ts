@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
-import { readCatalog, replaceCatalog } from '../../src/load/catalog-tables.ts';
+import { readCatalog, replaceCatalog } from '../../src/load/catalog.ts';
 import { catalogFilters, catalogTables, type CatalogItem } from '../../src/model/catalog.ts';
 import type { FiltersData, Service } from '../../src/service/service.ts';
 import type { RunEvent } from '../../src/events.ts';

@@ -8,32 +8,37 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { finalView } from '../../src/load/describing.ts';
-import { resolveOddTexts } from '../../src/load/odd-texts.ts';
+import { resolveOddTexts } from '../../src/load/stage.ts';
 import {
   deleteDays,
+  duplicateKeys,
   insertRows,
+  PART,
   recordRestatements,
   rowsOutside,
+  staging,
   sumDistinct,
   sumParts,
   totalAfter,
   totalPeriods,
   totalTyped,
-  windowsOutOfOrder,
-  windowsOutside,
-} from '../../src/load/replacing-sql.ts';
-import { createTable, tableColumns } from '../../src/load/target.ts';
-import {
-  inspectDocuments,
-  noDocuments,
-  PART,
-  readDocuments,
-  stagedRows,
-  staging,
   typedRows,
   WINDOW,
-} from '../../src/load/staging-sql.ts';
-import { badLabels, countUndated, duplicateKeys, oddTexts, rejectedRows, typeRows } from '../../src/load/typing-sql.ts';
+  windowsOutOfOrder,
+  windowsOutside,
+} from '../../src/load/window-sql.ts';
+import { createTable, tableColumns } from '../../src/load/target.ts';
+import {
+  badLabels,
+  countUndated,
+  inspectDocuments,
+  noDocuments,
+  oddTexts,
+  readDocuments,
+  rejectedRows,
+  stagedRows,
+  typeRows,
+} from '../../src/load/text-sql.ts';
 import { BIGINT } from '../../src/model/column-type.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';

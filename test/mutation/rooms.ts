@@ -3,12 +3,23 @@
  * second. Whatever those miss, slower tests may still see: a score is a lower bound.
  */
 
+import { readFileSync } from 'node:fs';
+
 export interface Room {
   readonly name: string;
   readonly mutate: readonly string[];
   readonly tests: readonly string[];
   /** Mutants that may survive; `docs/mutation.md` says of each why. */
   readonly survivors: number;
+}
+
+/** A file between the lines that begin so, or to its end, as Stryker takes it: the rest does what the fast tests do not see. */
+function linesOf(file: string, from: string, until?: string): string {
+  const lines = readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8').split('\n');
+  const first = lines.findIndex((line) => line.startsWith(from));
+  const end = until === undefined ? lines.length : lines.findIndex((line, at) => at > first && line.startsWith(until));
+  if (first === -1 || end === -1) throw new RangeError(`No lines of ${file} begin so: ${from}, ${until ?? 'its end'}.`);
+  return `${file}:${first + 1}-${end}`;
 }
 
 export const rooms: readonly Room[] = [
@@ -26,13 +37,23 @@ export const rooms: readonly Room[] = [
   },
   {
     name: 'proofs',
-    mutate: ['src/load/judge-answers.ts', 'src/load/proof.ts', 'src/load/guard.ts'],
+    mutate: [
+      linesOf('src/load/answers.ts', 'export function judgeAnswers('),
+      linesOf('src/load/proof.ts', 'export interface MetricSum {'),
+      'src/load/guard.ts',
+    ],
     tests: ['test/unit/load-judge-answers.test.ts', 'test/unit/load-proof.test.ts', 'test/unit/load-guard.test.ts'],
     survivors: 2,
   },
   {
     name: 'typing',
-    mutate: ['src/load/typing-sql.ts', 'src/load/odd-texts.ts', 'src/model/decimal.ts', 'src/model/column-type.ts'],
+    mutate: [
+      linesOf('src/load/text-sql.ts', 'function fastDigits('),
+      linesOf('src/load/window-sql.ts', 'export function duplicateKeys(', '/** '),
+      linesOf('src/load/stage.ts', 'export function widenForDigits('),
+      'src/model/decimal.ts',
+      'src/model/column-type.ts',
+    ],
     tests: ['test/unit/load-sql.test.ts', 'test/unit/load-odd-texts.test.ts', 'test/unit/model-numbers.test.ts'],
     survivors: 1,
   },

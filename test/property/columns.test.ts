@@ -12,12 +12,12 @@ import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
 
-import { inspect, type Answer } from '../../src/load/answers.ts';
+import { type Answer, inspect } from '../../src/load/answers.ts';
 import { weekStartsOf } from '../../src/load/check.ts';
-import { hasOddTexts, resolveTexts } from '../../src/load/resolve-texts.ts';
+import { hasOddTexts, resolveTexts } from '../../src/load/stage.ts';
 import type { Columns } from '../../src/load/target.ts';
-import { staging, stagedRows, WINDOW } from '../../src/load/staging-sql.ts';
-import { countUndated, typeRows } from '../../src/load/typing-sql.ts';
+import { countUndated, stagedRows, typeRows } from '../../src/load/text-sql.ts';
+import { staging, WINDOW } from '../../src/load/window-sql.ts';
 import { dateDimensions } from '../../src/model/dimension.ts';
 import { choose, mix } from '../../src/simulator/world/hash.ts';
 import type { ColumnsRead, GaveUp, SliceColumns } from '../../src/spool/columns/reading.ts';

@@ -11,10 +11,10 @@ import * as fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
 
-import { hasOddTexts, resolveTexts } from '../../src/load/resolve-texts.ts';
+import { hasOddTexts, resolveTexts } from '../../src/load/stage.ts';
 import type { Columns } from '../../src/load/target.ts';
-import { PART, staging, WINDOW } from '../../src/load/staging-sql.ts';
-import { rejectedRows, typeRows } from '../../src/load/typing-sql.ts';
+import { PART, staging, WINDOW } from '../../src/load/window-sql.ts';
+import { rejectedRows, typeRows } from '../../src/load/text-sql.ts';
 import { capacityOf, parseColumnType, type ColumnType } from '../../src/model/column-type.ts';
 import { digitsOf, formatDecimal, parseDecimal } from '../../src/model/decimal.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { catalogChanges } from '../../src/load/catalog-changes.ts';
+import { catalogChanges } from '../../src/load/catalog.ts';
 import { catalogComments, createCatalogTable } from '../../src/load/catalog-schema.ts';
 import {
   catalogFilters,

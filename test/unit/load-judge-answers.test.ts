@@ -2,8 +2,14 @@
 
 import { describe, expect, test } from 'vitest';
 
-import { saysCut, type Answer, type BrokenAnswer } from '../../src/load/answers.ts';
-import { judgeAnswers, type Doubt, type InspectedPart } from '../../src/load/judge-answers.ts';
+import {
+  type Answer,
+  type BrokenAnswer,
+  type Doubt,
+  type InspectedPart,
+  judgeAnswers,
+  saysCut,
+} from '../../src/load/answers.ts';
 import { day } from '../../src/model/calendar.ts';
 import { windowOf, type Window } from '../../src/model/window.ts';
 import { textWith } from '../support/matching.ts';

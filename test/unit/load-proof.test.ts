@@ -5,15 +5,16 @@ import { describe, expect, test } from 'vitest';
 import {
   addTotals,
   compareTotals,
-  differencesOf,
-  proofOf,
-  statedTotals,
-  totalsOfPages,
   type Comparison,
+  differencesOf,
   type MetricSum,
+  type PartProof,
+  proofOf,
+  proveWhole,
+  statedTotals,
   type Totals,
+  totalsOfPages,
 } from '../../src/load/proof.ts';
-import { proveWhole, type PartProof } from '../../src/load/prove-window.ts';
 
 function sumOf(sum: string | null, change: Partial<MetricSum> = {}): MetricSum {
   return {

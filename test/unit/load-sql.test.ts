@@ -5,9 +5,11 @@ import { describe, expect, test } from 'vitest';
 import { finalView } from '../../src/load/describing.ts';
 import {
   additiveOf,
+  columnRows,
   countPeriods,
   countUnfit,
   deleteDays,
+  duplicateKeys,
   fractionDigits,
   insertRows,
   insideDays,
@@ -19,28 +21,24 @@ import {
   totalAfter,
   totalPeriods,
   totalTyped,
-  windowsOutOfOrder,
-  windowsOutside,
-} from '../../src/load/replacing-sql.ts';
-import { type Columns, createTable, type Target } from '../../src/load/target.ts';
-import {
-  columnRows,
-  inspectDocuments,
-  readDocuments,
-  stagedRows,
   typedColumns,
   typedRows,
-} from '../../src/load/staging-sql.ts';
+  windowsOutOfOrder,
+  windowsOutside,
+} from '../../src/load/window-sql.ts';
+import { type Columns, createTable, type Target } from '../../src/load/target.ts';
 import {
   anyOdd,
   badLabels,
   countUndated,
-  duplicateKeys,
+  inspectDocuments,
   oddDigits,
   oddTexts,
+  readDocuments,
   rejectedRows,
+  stagedRows,
   typeRows,
-} from '../../src/load/typing-sql.ts';
+} from '../../src/load/text-sql.ts';
 import { addDays } from '../../src/model/calendar.ts';
 import { MONEY, parseColumnType } from '../../src/model/column-type.ts';
 import {

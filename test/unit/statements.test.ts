@@ -12,10 +12,10 @@ import * as z from 'zod';
 
 import { readConfig } from '../../src/config/read-config.ts';
 import { refreshJoins } from '../../src/links/joins.ts';
-import { replaceCatalog } from '../../src/load/catalog-tables.ts';
+import { replaceCatalog } from '../../src/load/catalog.ts';
 import { prepareTable } from '../../src/load/slice-table.ts';
 import { PERIOD_TOTALS } from '../../src/insight/views-sql.ts';
-import { staging } from '../../src/load/staging-sql.ts';
+import { staging } from '../../src/load/window-sql.ts';
 import type { CatalogItem } from '../../src/model/catalog.ts';
 import { identifier, literal } from '../../src/warehouse/quoting.ts';
 import { migrations, statement } from '../../src/warehouse/statements.ts';

@@ -1,16 +1,94 @@
 /**
- * Statements that turn text into a slice's types, exactly or not at all. Pure: names and types in, SQL out.
+ * Statements that read spooled answers as text and turn it into a slice's types, exactly or not at all. Pure: names and
+ * types in, SQL out.
  *
  * A cast alone rounds in silence (`'1.5'::BIGINT` is 2), so a text is cast only when a full-match form says the cast is
  * exact; other texts are odd. `staged` gives rows as text, `typed` gets them in their types, with ODD where a text was not
  * cast; `plainTexts` and `notNumbers` say what became of texts in an unusual form.
  */
 
-import { capacityOf, FAST_DIGITS, formatColumnType, type ColumnType } from '../model/column-type.ts';
-import { dateDimensions, isDateDimension, type DateDimension } from '../model/dimension.ts';
+import { capacityOf, type ColumnType, FAST_DIGITS, formatColumnType } from '../model/column-type.ts';
+import { type DateDimension, dateDimensions, isDateDimension } from '../model/dimension.ts';
 import { identifier, literal } from '../warehouse/quoting.ts';
 import type { Columns, MetricColumn } from './target.ts';
-import { ODD, PART, staging, WINDOW } from './staging-sql.ts';
+import { ODD, PART, staging, WINDOW } from './window-sql.ts';
+
+/**
+ * `read_json` over documents. Records and format are stated because leaving them open makes DuckDB sniff the first file,
+ * nine times slower to bind.
+ */
+function readJson(paths: readonly string[], maxBytes: number, columns: string): string {
+  const files = paths.map(literal).join(', ');
+  return `read_json([${files}], format = 'unstructured', records = true, auto_detect = false, filename = 'filename',
+        maximum_object_size = ${maxBytes}, columns = {${columns}})`;
+}
+
+/** What stands beside the rows of a document, as JSON. */
+export const besideRows = [
+  'totals',
+  'warnings',
+  'data_warnings',
+  'pagination',
+  'error',
+  'errors',
+  'error_code',
+  'detail',
+] as const;
+
+/** Fills `documents`. Files are parsed here, once; everything that follows reads the table. */
+export function readDocuments(paths: readonly string[], maxBytes: number): string {
+  const columns = [`rows: 'JSON[]'`, ...besideRows.map((name) => `${name}: 'JSON'`)].join(', ');
+  return `insert into ${staging.documents}
+select filename, rows, ${besideRows.map((name) => `${name}::varchar`).join(', ')}
+from ${readJson(paths, maxBytes, columns)}`;
+}
+
+/** An empty `documents`. */
+export const noDocuments = `create or replace temp table ${staging.documents} (
+    filename VARCHAR,
+    rows JSON[],
+    ${besideRows.map((name) => `${name} VARCHAR`).join(',\n    ')}
+)`;
+
+/** What stands beside the rows of each document, how many rows there are, and which keys they have. */
+export const inspectDocuments = `select
+    filename,
+    len(rows) as row_count,
+    to_json(list_distinct(list_transform(rows, lambda r: json_keys(r))))::varchar as key_sets,
+    ${besideRows.join(',\n    ')}
+from ${staging.documents}`;
+
+/** The view `staged`. */
+export function stagedRows(columns: Columns): string {
+  const requested = [...columns.dimensions, ...columns.metrics.map(({ id }) => id)];
+  const shape = JSON.stringify(
+    Object.fromEntries([...requested.map((name) => [name, 'VARCHAR']), ['attr_dependency', 'JSON']]),
+  );
+  return `create or replace temp view ${staging.staged} as
+select
+    window_no as ${WINDOW},
+    part_no as ${PART},
+    ${extraKeys(columns.extra)} as "_extra",
+    unnest(json_transform(r, ${literal(shape)}))
+from (
+    select a.window_no, a.part_no, unnest(d.rows) as r
+    from ${staging.documents} as d
+    join ${staging.answers} as a on a.path = d.filename
+)`;
+}
+
+function extraKeys(keys: readonly string[]): string {
+  if (keys.length === 0) return 'null::JSON';
+  const paths = keys.map((key) => literal(jsonPointer(key))).join(', ');
+  // All of a row's keys in one extraction: each one parses the row, and keeps what it parsed for as long as its rows last.
+  const pairs = `list_zip([${keys.map(literal).join(', ')}], json_extract(r, [${paths}]))`;
+  return `to_json(map_from_entries(list_filter(${pairs}, lambda e: e[2] is not null)))`;
+}
+
+/** A JSON pointer (RFC 6901), which names any key, the empty one too. */
+function jsonPointer(key: string): string {
+  return `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+}
 
 const list = (parts: readonly string[]): string => parts.join(',\n    ');
 
@@ -205,33 +283,4 @@ where ${castDimension(name)} is null
 group by s.${WINDOW}`,
   );
   return parts.join('\nunion all\n');
-}
-
-/** Keys that occur more than once in a window: how often, and in how many different versions. */
-export function duplicateKeys(columns: Columns): string {
-  const names = [...columns.dimensions, 'attr_dependency'];
-  const key = names.map((name) => `${literal(name)}: ${identifier(name)}`).join(', ');
-  const values = columns.metrics.map(({ id }) => `${literal(id)}: ${identifier(id)}`).join(', ');
-  // Lists of values are built for repeated keys alone; for every key they would not fit the memory.
-  const digest = `hash(${WINDOW}, ${names.map(identifier).join(', ')})`;
-  return `with twice as materialized (
-    select ${digest} as digest from ${staging.typed} group by 1 having count(*) > 1
-),
-keyed as (
-    select
-        ${WINDOW} as window_no,
-        {${key}} as row_key,
-        {${values}} as row_values
-    from ${staging.typed}
-    where ${digest} in (select digest from twice)
-)
-select
-    window_no,
-    count(*) as copies,
-    count(distinct row_values) as versions,
-    to_json(row_key)::varchar as key,
-    to_json(list_distinct(list(row_values)))::varchar as found
-from keyed
-group by window_no, row_key
-having count(*) > 1`;
 }

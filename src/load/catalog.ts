@@ -1,19 +1,20 @@
-/** The catalog in the warehouse: what filters-data listed, with ripen's own reading of each metric beside it. */
+/**
+ * The catalog in the warehouse: what filters-data listed, with ripen's own reading of each metric beside it; what of it a
+ * listing may take away, and what changed.
+ */
 
 import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
 import { MS_PER_DAY } from '../model/calendar.ts';
-import { catalogTables, type Catalog, type CatalogItem } from '../model/catalog.ts';
+import { type Catalog, type CatalogItem, catalogTables } from '../model/catalog.ts';
 import { formatColumnType } from '../model/column-type.ts';
-import { metricItems, metricOf } from '../model/metric.ts';
+import { isMetricItem, metricItems, metricOf } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
 import { identifier } from '../warehouse/quoting.ts';
-import { count, instant, timestamp, storable } from '../warehouse/shapes.ts';
+import { count, instant, storable, timestamp } from '../warehouse/shapes.ts';
 import { statement } from '../warehouse/statements.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { catalogChanges } from './catalog-changes.ts';
-import { nextCatalog, type Listing, type NextCatalog } from './catalog-held.ts';
 import { CATALOG_ENDING, catalogComments, catalogWords, createCatalogTable } from './catalog-schema.ts';
 
 const catalogItem = z.object({
@@ -187,4 +188,108 @@ function metricRows(catalog: Catalog): MetricRow[] {
 
 function byId(one: MetricRow, other: MetricRow): number {
   return one.id < other.id ? -1 : 1;
+}
+
+export interface Listing {
+  readonly items: Catalog;
+  /** Lists that were asked for and not answered. */
+  readonly absent: readonly string[];
+}
+
+interface NextCatalog {
+  readonly catalog: Catalog;
+  /** Lists that held items and came back empty; kept as they were. */
+  readonly emptied: readonly string[];
+  /** Configured metrics that left one of their lists, or came without formatting or section; kept as last seen. */
+  readonly held: readonly string[];
+}
+
+/**
+ * The catalog after a listing, in which each id stands once a list. A list that was not answered or came back empty stays
+ * as it was; an item of a configured metric stays in every list it stood in, and keeps a formatting or section that the
+ * listing leaves blank. All else is as listed.
+ */
+function nextCatalog(before: Catalog, { items, absent }: Listing, configured: ReadonlySet<string>): NextCatalog {
+  const listed = byKey(items);
+  const answered = new Set(items.map(({ filter }) => filter));
+  const emptied = new Set<string>();
+  const held = new Set<string>();
+  for (const [key, old] of byKey(before)) {
+    if (!answered.has(old.filter)) {
+      if (!absent.includes(old.filter)) emptied.add(old.filter);
+      listed.set(key, old);
+    } else if (configured.has(old.id) && isMetricItem(old)) {
+      const now = listed.get(key);
+      const formatting = now?.formatting || old.formatting;
+      const section = now?.section || old.section;
+      if (now?.formatting === formatting && now.section === section) continue;
+      held.add(old.id);
+      listed.set(key, { ...(now ?? old), formatting, section });
+    }
+  }
+  return { catalog: [...listed.values()], emptied: [...emptied], held: [...held].toSorted() };
+}
+
+/** Of an id that a list holds several times the first by name counts, so that the order of an answer changes nothing. */
+function byKey(items: Catalog): Map<string, CatalogItem> {
+  const found = new Map<string, CatalogItem>();
+  for (const item of items) {
+    const key = `${item.filter} ${item.id}`;
+    const other = found.get(key);
+    if (other === undefined || standing(item) < standing(other)) found.set(key, item);
+  }
+  return found;
+}
+
+function standing({ name, shortName, section, formatting, description }: CatalogItem): string {
+  return [name, shortName, section, formatting, description].join('\u0000');
+}
+
+interface CatalogChange {
+  /** Filter name and id of the item. */
+  readonly name: string;
+  readonly change: string;
+  readonly before: string | null;
+  readonly after: string | null;
+}
+
+const fields = [
+  ['name', 'name'],
+  ['shortName', 'short name'],
+  ['section', 'section'],
+  ['formatting', 'formatting'],
+  ['description', 'description'],
+] as const satisfies readonly (readonly [keyof CatalogItem, string])[];
+
+/**
+ * Items that appeared, then those of the older catalog that vanished or say something else, a change per field. An id that
+ * a list holds twice counts as it stands first.
+ */
+export function catalogChanges(before: Catalog, after: Catalog): CatalogChange[] {
+  const [had, has] = [firstByKey(before), firstByKey(after)];
+  const appeared = [...has.keys()]
+    .filter((name) => !had.has(name))
+    .map((name) => ({ name, change: 'item appeared', before: null, after: null }));
+  const others = [...had].flatMap(([name, item]): CatalogChange[] => {
+    const now = has.get(name);
+    return now === undefined
+      ? [{ name, change: 'item vanished', before: null, after: null }]
+      : fieldChanges(name, item, now);
+  });
+  return [...appeared, ...others];
+}
+
+function firstByKey(catalog: Catalog): Map<string, CatalogItem> {
+  const items = new Map<string, CatalogItem>();
+  for (const item of catalog) {
+    const key = `${item.filter} ${item.id}`;
+    if (!items.has(key)) items.set(key, item);
+  }
+  return items;
+}
+
+function fieldChanges(name: string, before: CatalogItem, after: CatalogItem): CatalogChange[] {
+  return fields
+    .filter(([field]) => before[field] !== after[field])
+    .map(([field, word]) => ({ name, change: `${word} changed`, before: before[field], after: after[field] }));
 }

@@ -1,0 +1,273 @@
+/**
+ * What the ledger holds and learns of loads: the periods that a window would replace, what replaced them, and what is
+ * remembered of metrics from one run to the next.
+ */
+
+import * as z from 'zod';
+
+import { scrub } from '../config/secret.ts';
+import type { Day, DayInterval } from '../model/calendar.ts';
+import type { CompletenessVerdict } from '../model/ledger.ts';
+import { nextRefreshAt, soundAt, stateOf } from '../model/maturity.ts';
+import { longerHorizon, type Metric, type RememberedMetrics } from '../model/metric.ts';
+import { endOf, isWhole, type Period } from '../model/period.ts';
+import { reportParameters, type Window } from '../model/window.ts';
+import type { Spooled } from '../spool/spool.ts';
+import { remembering } from '../warehouse/remembering.ts';
+import { count, dayShape, timestamp } from '../warehouse/shapes.ts';
+import { statement } from '../warehouse/statements.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
+import type { Known } from './guard.ts';
+import type { Comparison } from './proof.ts';
+import type { Reject, Rejects } from './stage.ts';
+import type { Target } from './target.ts';
+
+const knownRow = z.object({ start_day: dayShape, rows: count, empty_runs: count });
+
+/** By first day of the period, of every window; of a report without a date dimension the one period, by the window's. */
+export async function knownPeriods(
+  warehouse: Warehouse,
+  { slice, fingerprint }: Target,
+  windows: readonly Window[],
+): Promise<(window: Window) => Map<Day, Known>> {
+  const starts = windows.map(({ replaced }) => replaced.start).sort();
+  const ends = windows.map(({ replaced }) => replaced.end).sort();
+  const [start, end] = [starts.at(0), ends.at(-1)];
+  if (start === undefined || end === undefined) return () => new Map();
+  const bounds = ledgerBounds(slice.grain, { start, end });
+  const found = await warehouse.rows(statement('load/known_periods'), [slice.name, fingerprint, ...bounds], knownRow);
+  return ({ replaced }) => {
+    const mine = slice.grain === null ? found : found.filter(({ start_day: day }) => isWithin(day, replaced));
+    return new Map(
+      mine.map(({ start_day: day, rows, empty_runs: emptyRuns }) => [
+        slice.grain === null ? replaced.start : day,
+        { rows, emptyRuns },
+      ]),
+    );
+  };
+}
+
+const isWithin = (day: Day, { start, end }: DayInterval): boolean => start <= day && day < end;
+
+/** The days of the ledger's periods that a load replaces, as parameters; nulls for a report without a date dimension. */
+export function ledgerBounds(grain: unknown, { start, end }: DayInterval): readonly [Day | null, Day | null] {
+  return grain === null ? [null, null] : [start, end];
+}
+
+/** A window that passed every check. */
+export interface Proven {
+  readonly spooled: Spooled;
+  readonly windowNo: number;
+  /** Rows of it in `typed`, and by first day of the period. */
+  readonly rows: number;
+  readonly periodRows: ReadonlyMap<Day, number>;
+  readonly rejects: Omit<Rejects, 'failure'>;
+  /** Whether identical rows occur, of which one is kept. */
+  readonly collapse: boolean;
+  /** Whether the rows came in the order of their dates. */
+  readonly isOrdered: boolean;
+  readonly verdict: CompletenessVerdict;
+  readonly proof: readonly Comparison[];
+  /** Metrics that its rows showed not to add up. */
+  readonly notAdditive: readonly string[];
+  /** The instant that counts as the fetch in every finality decision. */
+  readonly fetchedAt: Date;
+  /** What is held of its periods; none of a window that was never loaded. */
+  readonly known: ReadonlyMap<Day, Known>;
+}
+
+/** A window that is being replaced. */
+export interface Load extends Proven {
+  readonly loadId: string;
+}
+
+/** A window that was replaced. */
+export interface StoredLoad extends Load {
+  /** Rows that the window has now. */
+  readonly stored: number;
+}
+
+/** Records the loads of a slice. */
+export async function recordLoads(
+  warehouse: Warehouse,
+  { slice, fingerprint }: Target,
+  loads: readonly StoredLoad[],
+  runId: string,
+): Promise<void> {
+  const items = loads.map(({ loadId, spooled, rejects, verdict, proof, rows: fetched, fetchedAt, stored }) => {
+    const { window } = spooled;
+    const rejected = rejects.days.length;
+    return {
+      load_id: loadId,
+      start_day: window.asked.start,
+      end_day: window.asked.end,
+      reasons: [...new Set(window.periods.map(({ reason }) => reason))],
+      parameters: JSON.stringify(reportParameters(window)),
+      requests: spooled.requests,
+      bytes: spooled.answers.flatMap(({ pages }) => pages).reduce((sum, page) => sum + page.bytes, 0),
+      rows_fetched: fetched + rejected,
+      rows_loaded: stored,
+      rows_rejected: rejected,
+      verdict,
+      proof: JSON.stringify(proof),
+      requested_at: timestamp(spooled.requestedAt),
+      received_at: timestamp(spooled.receivedAt),
+      known_at: timestamp(fetchedAt),
+    };
+  });
+  await warehouse.run(statement('load/record_loads'), [
+    runId,
+    slice.name,
+    fingerprint,
+    JSON.stringify(slice.metrics),
+    JSON.stringify(items),
+  ]);
+}
+
+/** Records how the periods of the loads are held from now on; `counted` has the rows of each period where a window's own are not what is stored. */
+export async function recordPeriods(
+  warehouse: Warehouse,
+  target: Target,
+  loads: readonly StoredLoad[],
+  counted: ReadonlyMap<Day, number> | null,
+): Promise<void> {
+  const { slice, fingerprint, metrics } = target;
+  const ranges = joined(loads.map(({ spooled }) => spooled.window.replaced));
+  for (const days of ranges) {
+    await warehouse.run(statement('load/forget_periods'), [
+      slice.name,
+      fingerprint,
+      ...ledgerBounds(slice.grain, days),
+    ]);
+  }
+  const periods = loads.flatMap(({ loadId, spooled, fetchedAt, verdict, known, periodRows, rejects }) =>
+    spooled.window.periods.map(({ period }) => {
+      const rows = (counted ?? periodRows).get(period.bucket.start) ?? 0;
+      const before = known.get(period.bucket.start);
+      const emptyRuns = rows > 0 ? 0 : (before?.rows === 0 ? before.emptyRuns : 0) + 1;
+      const rejected = rejectedIn(period, rejects.days);
+      const held = { fetchedAt, rows, rejected, emptyRuns, verdict };
+      return {
+        load_id: loadId,
+        fetched_at: timestamp(fetchedAt),
+        verdict,
+        start_day: period.bucket.start,
+        end_day: period.bucket.end,
+        asked_start: period.asked.start,
+        asked_end: period.asked.end,
+        ends_at: timestamp(endOf(period, slice.utcOffset)),
+        whole: isWhole(period),
+        rows,
+        rejected,
+        empty_runs: emptyRuns,
+        state: stateOf(period, metrics, slice, held),
+        sound_at: instantOrNull(soundAt(period, held)),
+        next_refresh_at: instantOrNull(nextRefreshAt(period, metrics, slice, held)),
+      };
+    }),
+  );
+  await warehouse.run(statement('load/record_periods'), [slice.name, fingerprint, JSON.stringify(periods)]);
+}
+
+/** Rows left out of a period; one of which no day is known counts for every period. */
+function rejectedIn({ bucket }: Period, days: readonly (Day | null)[]): number {
+  return days.filter((day) => day === null || (day >= bucket.start && day < bucket.end)).length;
+}
+
+const instantOrNull = (at: Date | null): string | null => (at === null ? null : timestamp(at));
+
+/** Intervals in order of time, with those that meet as one. */
+export function joined(intervals: readonly DayInterval[]): DayInterval[] {
+  const ranges: { start: Day; end: Day }[] = [];
+  for (const next of intervals.toSorted((a, b) => (a.start < b.start ? -1 : 1))) {
+    const last = ranges.at(-1);
+    if (last !== undefined && next.start <= last.end) last.end = next.end > last.end ? next.end : last.end;
+    else ranges.push({ ...next });
+  }
+  return ranges;
+}
+
+const horizonRow = z.object({ metric: z.string(), horizon_seconds: count.nullable() });
+const additivityRow = z.object({ metric: z.string(), adds_up: z.boolean() });
+
+const readHorizons = remembering((warehouse) => warehouse.rows(statement('ledger/metric_horizons'), [], horizonRow));
+
+/** What is remembered of the metrics of a slice; read once between two changes. */
+export const readRemembered = remembering(async (warehouse, slice): Promise<RememberedMetrics> => {
+  const horizons = await readHorizons(warehouse, '');
+  const addsUp = await warehouse.rows(statement('ledger/additivity'), [slice], additivityRow);
+  return {
+    horizons: new Map(
+      horizons.map(({ metric, horizon_seconds: seconds }) => [metric, seconds === null ? null : seconds * 1000]),
+    ),
+    addsUp: new Map(addsUp.map((row) => [row.metric, row.adds_up])),
+  };
+});
+
+/** Remembers the horizons the catalog gives metrics where they are longer than what is remembered. */
+export async function rememberHorizons(
+  warehouse: Warehouse,
+  given: readonly Metric[],
+  { horizons }: RememberedMetrics,
+): Promise<void> {
+  const longer = given.filter(({ id, horizonMs }) => {
+    const before = horizons.get(id);
+    return before === undefined || longerHorizon(horizonMs, before) !== before;
+  });
+  if (longer.length === 0) return;
+  const rows = longer.map(({ id, horizonMs }) => ({
+    metric: id,
+    horizon_seconds: horizonMs === null ? null : horizonMs / 1000,
+  }));
+  await warehouse.run(statement('ledger/forget_horizons'), [JSON.stringify(rows)]);
+  await warehouse.run(statement('ledger/remember_horizons'), [JSON.stringify(rows)]);
+}
+
+/** Remembers of assumed metrics whether an answer's rows added up; returns the target that follows from it. */
+export async function rememberAdditivity(
+  warehouse: Warehouse,
+  target: Target,
+  { notAdditive, addsUp }: { readonly notAdditive: readonly string[]; readonly addsUp: readonly string[] },
+  seenAt: Date,
+): Promise<Target> {
+  const odd = new Set(notAdditive);
+  const seen = new Map([
+    ...addsUp.filter((id) => !odd.has(id)).map((id) => [id, true] as const),
+    ...[...odd].map((id) => [id, false] as const),
+  ]);
+  const news = target.metrics.filter(({ id, additivity }) => additivity === 'assumed' && seen.has(id));
+  if (news.length === 0) return target;
+  const rows = news.map(({ id }) => ({ metric: id, adds_up: seen.get(id) === true }));
+  await warehouse.run(statement('ledger/remember_additivity'), [
+    target.slice.name,
+    timestamp(seenAt),
+    JSON.stringify(rows),
+  ]);
+  await warehouse.run(statement('ledger/apply_additivity'), [target.slice.name, JSON.stringify(rows)]);
+  const learned = new Map(rows.map((row) => [row.metric, row.adds_up]));
+  return {
+    ...target,
+    metrics: target.metrics.map((metric) =>
+      learned.has(metric.id) ? { ...metric, additive: learned.get(metric.id) === true, additivity: 'seen' } : metric,
+    ),
+    columns: {
+      ...target.columns,
+      metrics: target.columns.metrics.map((metric) =>
+        learned.has(metric.id) ? { ...metric, additive: learned.get(metric.id) === true, isAssumed: false } : metric,
+      ),
+    },
+  };
+}
+
+/** Records rejected rows, at once. Inside the caller's transaction where there is one. */
+export async function recordRejects(warehouse: Warehouse, rejects: readonly Reject[], runId: string): Promise<void> {
+  if (rejects.length === 0) return;
+  const rows = rejects.map(({ slice, days, reason, row }) => ({
+    slice,
+    start_day: days.start,
+    end_day: days.end,
+    reason: scrub(reason),
+    row_text: row,
+  }));
+  await warehouse.run(statement('load/record_rejects'), [runId, JSON.stringify(rows)]);
+}
