@@ -103,7 +103,7 @@ export function openColumnReader(): ColumnReader {
       const bytes = request.bodies.reduce((sum, { plainBytes }) => sum + (plainBytes ?? Number.POSITIVE_INFINITY), 0);
       if (worker === null && bytesHere + bytes <= MAX_BYTES_HERE) {
         bytesHere += bytes;
-        const { readSaved } = await import('./read-saved.ts');
+        const { readSaved } = await import('./slice-reading.ts');
         return onDisk('spool', request.to, async () => readSaved(request));
       }
       jobs += 1;

@@ -2,14 +2,54 @@
  * A Parquet file, written group by group.
  *
  * Uncompressed, one page per column and group, every column optional: the file is read once, soon and by an engine on
- * the same machine, so what it costs to write counts more than its size.
+ * the same machine, so what it costs to write counts more than its size. Its footer is in Thrift's compact protocol.
  */
 
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 
 import type { ColumnType } from '../../model/column-type.ts';
-import type { Column, ColumnGroup } from './column.ts';
-import { bool, encode, i32, i64, list, struct, text, varint, type Value } from './thrift.ts';
+import type { BodyWindow } from './json-bytes.ts';
+
+/** The cells of one column in a group of rows; valid until the column's next change. */
+export interface ColumnGroup {
+  /** 1 where a cell is NULL, one byte per row. */
+  readonly nulls: Uint8Array;
+  /** The values one behind the other; those of NULL cells mean nothing. With a dictionary, the numbers of its entries. */
+  readonly cells: Int32Array;
+  /** 32-bit words per value. */
+  readonly words: 1 | 2;
+  /** Distinct values in Parquet's plain encoding, and how many. */
+  readonly dictionary: { readonly values: Uint8Array; readonly size: number } | null;
+}
+
+export interface Column {
+  readonly name: string;
+  readonly type: ParquetType;
+  /** Reads the cell whose value begins at `at`: the offset behind it, or stopped. A row may be read more than once. */
+  read(body: BodyWindow, at: number, row: number): number;
+  /** Makes room for so many rows. */
+  grow(rows: number): void;
+  /** The first rows. */
+  group(rows: number): ColumnGroup;
+  /** Forgets the rows, keeps the memory. */
+  clear(): void;
+  /** Bytes held that grow with what the rows say, not with their number. */
+  readonly heldBytes: number;
+}
+
+/** A larger array with the same cells. */
+export function widened(old: Int32Array, cells: number): Int32Array<ArrayBuffer> {
+  const larger = new Int32Array(cells);
+  larger.set(old.subarray(0, Math.min(old.length, cells)));
+  return larger;
+}
+
+/** A larger array with the same flags. */
+export function widenedFlags(old: Uint8Array, rows: number): Uint8Array<ArrayBuffer> {
+  const larger = new Uint8Array(rows);
+  larger.set(old.subarray(0, Math.min(old.length, rows)));
+  return larger;
+}
 
 /** The SQL type a column is read back as. */
 export type ParquetType = ColumnType | { readonly kind: 'VARCHAR' | 'DATE' | 'TIMESTAMP' };
@@ -208,4 +248,76 @@ function indexes(cells: Int32Array, size: number): readonly Uint8Array[] {
   const narrow = width === 1 ? new Uint8Array(padded) : width === 2 ? new Uint16Array(padded) : new Int32Array(padded);
   narrow.set(cells);
   return [Uint8Array.from([width * GROUP_OF_BITS, ...varint(groups * 2 + 1)]), new Uint8Array(padded)];
+}
+
+type Field = readonly [id: number, value: Value];
+
+/** A value with its wire type. Structs list their fields by rising ids. */
+type Value =
+  | { readonly kind: 'bool'; readonly is: boolean }
+  | { readonly kind: 'i32' | 'i64'; readonly is: number }
+  | { readonly kind: 'text'; readonly is: string }
+  | { readonly kind: 'list'; readonly of: 'i32' | 'text' | 'struct'; readonly is: readonly Value[] }
+  | { readonly kind: 'struct'; readonly is: readonly Field[] };
+
+const i32 = (is: number): Value => ({ kind: 'i32', is });
+const i64 = (is: number): Value => ({ kind: 'i64', is });
+const text = (is: string): Value => ({ kind: 'text', is });
+const bool = (is: boolean): Value => ({ kind: 'bool', is });
+const struct = (...is: readonly Field[]): Value => ({ kind: 'struct', is });
+const list = (of: 'i32' | 'text' | 'struct', is: readonly Value[]): Value => ({ kind: 'list', of, is });
+
+/** Numbers of the wire types; a boolean's is its value. */
+const wireTypes = { i32: 5, i64: 6, text: 8, list: 9, struct: 12 } as const;
+const TRUE = 1;
+const FALSE = 2;
+/** Longer distances and lengths do not fit the four bits beside the type. */
+const MOST_IN_FOUR_BITS = 15;
+
+const encoder = new TextEncoder();
+
+/** A number in groups of seven bits, the lowest first. Whole and not negative. */
+function varint(value: number): number[] {
+  const bytes: number[] = [];
+  let rest = value;
+  while (rest >= 0x80) {
+    bytes.push((rest % 0x80) | 0x80);
+    rest = Math.floor(rest / 0x80);
+  }
+  return [...bytes, rest];
+}
+
+const zigzag = (value: number): number[] => varint(value < 0 ? -2 * value - 1 : 2 * value);
+
+/** The bytes of a value. */
+function encode(value: Value): number[] {
+  switch (value.kind) {
+    case 'bool':
+      return [value.is ? TRUE : FALSE];
+    case 'i32':
+    case 'i64':
+      return zigzag(value.is);
+    case 'text': {
+      const bytes = encoder.encode(value.is);
+      return [...varint(bytes.length), ...bytes];
+    }
+    case 'list': {
+      const { length } = value.is;
+      const type = wireTypes[value.of];
+      const head = length < MOST_IN_FOUR_BITS ? [(length << 4) | type] : [0xf0 | type, ...varint(length)];
+      return [...head, ...value.is.flatMap(encode)];
+    }
+    case 'struct':
+  }
+  return [...encodeFields(value.is), 0];
+}
+
+function encodeFields(fields: readonly Field[]): number[] {
+  let before = 0;
+  return fields.flatMap(([id, value]) => {
+    const distance = id - before;
+    before = id;
+    if (value.kind === 'bool') return [(distance << 4) | (value.is ? TRUE : FALSE)];
+    return [(distance << 4) | wireTypes[value.kind], ...encode(value)];
+  });
 }

@@ -3,9 +3,8 @@
 import type { Transform } from 'node:stream';
 import { parentPort } from 'node:worker_threads';
 
-import { consume, decoderOf, endingReading, readSaved } from './read-saved.ts';
+import { consume, decoderOf, endingReading, readSaved, SliceReading } from './slice-reading.ts';
 import type { Order, Reply } from './reading.ts';
-import { SliceReading } from './slice-reading.ts';
 
 /** Where the chunks of a body go that the door hands over as they arrive. */
 interface Arriving {

@@ -1,11 +1,57 @@
 /**
- * Strict JSON, walked over byte by byte: where a value ends, or that it is none.
+ * Strict JSON in the part of a body that is still unread, walked over byte by byte: where a value ends, or that it is none.
+ *
+ * Readers do not ask where the part ends: a zero byte stands behind the last one, which JSON has nowhere, so every reader
+ * stops there by itself. A stop at that byte means that more is to come; any other is an answer that is not taken.
  *
  * Stricter than the standard where engines differ: no lone surrogates, no nesting deeper than 64, no numbers beyond the
  * range of a double. Whether the bytes are UTF-8 is asked elsewhere, once per distinct text.
  */
 
-import { STOPPED, type BodyWindow } from './body-window.ts';
+/** What readers return instead of an offset when they stop. */
+export const STOPPED = -1;
+
+const FIRST_CAPACITY = 256 * 1024;
+/** Readers look at most this far past the last byte. */
+const PADDING = 16;
+
+export class BodyWindow {
+  bytes = new Uint8Array(FIRST_CAPACITY + PADDING);
+  view = new DataView(this.bytes.buffer);
+  /** Where the unread bytes end; a zero byte stands here. */
+  end = 0;
+  #stoppedAt = 0;
+  #because = '';
+
+  /** Drops what stands before `from` and puts a chunk behind the rest, which moves to the front. */
+  take(chunk: Uint8Array, from: number): void {
+    const rest = this.end - from;
+    const needed = rest + chunk.length + PADDING;
+    const old = this.bytes;
+    if (needed > old.length) {
+      this.bytes = new Uint8Array(Math.max(needed, old.length * 2));
+      this.view = new DataView(this.bytes.buffer);
+      this.bytes.set(old.subarray(from, this.end));
+    } else {
+      old.copyWithin(0, from, this.end);
+    }
+    this.bytes.set(chunk, rest);
+    this.end = rest + chunk.length;
+    this.bytes.fill(0, this.end, this.end + PADDING);
+  }
+
+  /** Notes where and why a reader stops. */
+  stop(at: number, because: string): typeof STOPPED {
+    this.#stoppedAt = at;
+    this.#because = because;
+    return STOPPED;
+  }
+
+  /** Why the last reader stopped; null when only the end of the window stopped it. */
+  get because(): string | null {
+    return this.#stoppedAt >= this.end ? null : this.#because;
+  }
+}
 
 export const QUOTE = 0x22;
 export const BACKSLASH = 0x5c;
@@ -29,7 +75,7 @@ const words = ['null', 'true', 'false'].map((word) => encoder.encode(word));
 const shortEscapes = new Set(encoder.encode('"\\/bfnrt'));
 const LETTER_U = 0x75;
 
-export const isDigit = (byte: number): boolean => byte >= ZERO && byte <= ZERO + 9;
+const isDigit = (byte: number): boolean => byte >= ZERO && byte <= ZERO + 9;
 
 /** The first offset from `at` on that is no blank between tokens. */
 export function skipBlanks(bytes: Uint8Array, at: number): number {
@@ -104,7 +150,7 @@ export function skipValue(body: BodyWindow, at: number, depth = 0): number {
 }
 
 /** Behind a keyword. */
-export function skipWord(body: BodyWindow, at: number, word: Uint8Array): number {
+function skipWord(body: BodyWindow, at: number, word: Uint8Array): number {
   for (let index = 0; index < word.length; index += 1) {
     if (body.bytes[at + index] !== word[index]) return body.stop(at + index, 'an unknown word');
   }
