@@ -15,7 +15,7 @@ import * as z from 'zod';
 import { asFailure } from '../errors.ts';
 import { isDateDimension, metricFilters } from '../model/dimension.ts';
 import { reportParameters, type Window } from '../model/window.ts';
-import { parseJson } from '../service/json-answer.ts';
+import { parseJson } from '../service/body.ts';
 import type { SavedBody, Service } from '../service/service.ts';
 import type { Spool, WholeAnswer } from '../spool/spool.ts';
 import { onDisk } from '../spool/on-disk.ts';

@@ -19,7 +19,7 @@ import type { ObjectStore } from '../config/config.ts';
 import { Secret } from '../config/secret.ts';
 import { isLoopback } from '../config/service-settings.ts';
 import { Failure } from '../errors.ts';
-import { waitMs } from '../service/backoff.ts';
+import { waitMs } from '../service/clock.ts';
 import type { StoredFile } from './lake-store.ts';
 import { isForeseen, isPassing, refusalOf, storeFailure } from './s3-refusal.ts';
 

@@ -1,8 +1,8 @@
 /**
  * A large body on its way to disk: saved as it came, decoded on the side only to be measured. What is legal and that not
- * every reader takes is rewritten once it is complete.
+ * every reader takes is rewritten once it is complete. Small ones have to be JSON, and come as checked values.
  *
- * Promises: memory does not grow with the body; what is returned is complete; after a failure no file is left behind,
+ * Promises: memory does not grow with a saved body; what is returned is complete; after a failure no file is left behind,
  * as long as the disk can remove one.
  */
 
@@ -10,14 +10,14 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 
+import { parse } from 'lossless-json';
+import { z } from 'zod';
+
 import type { Secret } from '../config/secret.ts';
 import { Failure } from '../errors.ts';
-import { decoded, encodingOf } from './body-text.ts';
-import type { Answer } from './exchange.ts';
-import { HalfSurrogates } from './half-surrogates.ts';
-import { PlainGauge } from './plain-gauge.ts';
+import { type Answer, firstWords, Setback } from './exchange.ts';
+import { decoded, encodingOf, HalfSurrogates, PlainGauge, readHead, readText, withoutHalves } from './plain-text.ts';
 import type { SavedBody } from './service.ts';
-import { Setback, firstWords } from './setback.ts';
 
 /** Private: reports are the account's business. */
 const FILE_MODE = 0o600;
@@ -190,4 +190,71 @@ async function* plainPieces(chunks: AsyncIterable<Buffer>, skipped: number): Asy
     yield Buffer.from(halves.take(piece.toString('latin1')), 'latin1');
   }
   yield Buffer.from(halves.end(), 'latin1');
+}
+
+/** Lists of some hundred items take kilobytes; the largest catalogs a few megabytes. */
+const MAX_JSON_BYTES = 64 * 1024 * 1024;
+const HEAD_BYTES = 4096;
+
+/** No type, JSON under any of its names, or plain text, which a gateway may make of it: then the text has to say what it is. */
+const MAY_BE_JSON = /^\s*(?:$|text\/plain\b|[^;]*json)/i;
+
+/** Throws a `garbled` setback with the first words of what came when the answer says it is something other than JSON. */
+export async function expectJson(answer: Answer): Promise<void> {
+  const type = answer.header('content-type') ?? '';
+  if (MAY_BE_JSON.test(type)) return;
+  const said = firstWords(await readHead(answer, HEAD_BYTES));
+  const what = `${firstWords(type)} instead of JSON${said === '' ? '' : `: ${said}`}`;
+  throw new Setback('garbled', 'content type', `was answered ${answer.status} with ${what}`, { status: answer.status });
+}
+
+/**
+ * The answer's JSON as the schema reads it; throws `SOURCE_OVERSIZED`, `DATA_MALFORMED` for one that holds a secret, or a `truncated` or `garbled` setback when it is
+ * no JSON or not what the schema expects.
+ */
+export async function readJson<T extends z.ZodType>(
+  answer: Answer,
+  schema: T,
+  secrets: readonly Secret[],
+): Promise<z.output<T>> {
+  await expectJson(answer);
+  const text = await readText(answer, MAX_JSON_BYTES, secrets);
+  const { status } = answer;
+  if (text.trim() === '') {
+    throw new Setback('garbled', 'empty', `was answered ${status} with an empty body`, { status });
+  }
+  const checked = schema.safeParse(parsed(text, status));
+  if (checked.success) return checked.data;
+  const problem = firstWords(z.prettifyError(checked.error));
+  throw new Setback('garbled', 'unexpected shape', `was answered ${status} with JSON of another shape: ${problem}`, {
+    status,
+  });
+}
+
+function parsed(text: string, status: number): unknown {
+  try {
+    return parseJson(text);
+  } catch (cause) {
+    const circumstances = { status, cause };
+    if (!text.trimStart().startsWith('{')) {
+      const message = `was answered ${status} with something that is no JSON: ${firstWords(text)}`;
+      throw new Setback('garbled', 'no JSON', message, circumstances);
+    }
+    const message = `was answered ${status} with broken JSON of ${text.length} characters`;
+    throw new Setback('truncated', 'truncated', message, circumstances);
+  }
+}
+
+const LONG_INTEGER = /^-?\d{16,}$/;
+const LONG_DIGITS = /\d{16}/;
+
+/** Parses JSON, integers of 16 or more digits as strings; throws for what is none. The built-in parser is 3 times as fast. */
+export function parseJson(given: string): unknown {
+  const text = withoutHalves(given);
+  if (!LONG_DIGITS.test(text)) return JSON.parse(text);
+  return parse(text, null, {
+    parseNumber: (number) => (LONG_INTEGER.test(number) ? number : Number(number)),
+    // As the built-in parser does.
+    onDuplicateKey: ({ newValue }) => newValue,
+  });
 }

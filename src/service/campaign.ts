@@ -4,12 +4,11 @@ import { z } from 'zod';
 
 import { Failure } from '../errors.ts';
 import type { Link, Partner } from '../model/link.ts';
-import type { Channel } from './channel.ts';
-import { readJson } from './json-answer.ts';
+import type { Channel, Reader } from './call.ts';
+import { readJson } from './body.ts';
 import { pages, pagingSchema } from './paging.ts';
-import type { Reader } from './retry.ts';
 import type { LinkChange } from './service.ts';
-import { Setback } from './setback.ts';
+import { Setback } from './exchange.ts';
 import { verdictOn } from './verdict.ts';
 
 /** service-interface: "alphanumeric"; its length is 12 by rule and 10 in some examples. */

@@ -5,20 +5,17 @@ import { Secret } from '../config/secret.ts';
 import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import { version } from '../version.ts';
-import { saveBody } from './body.ts';
-import { Breaker, RetryBudget } from './breaker.ts';
+import { expectJson, saveBody } from './body.ts';
+import { Breaker, Pace, RetryBudget } from './admission.ts';
 import { CampaignApi } from './campaign.ts';
-import { Channel } from './channel.ts';
+import { Channel, Credential, type Lane, type Reader, type Wire } from './call.ts';
 import { type Clock, realClock } from './clock.ts';
 import { openDispatcher } from './dispatcher.ts';
-import { Credential, type Lane, type Reader, type Wire } from './retry.ts';
 import { askFiltersData } from './filters-data.ts';
-import { expectJson } from './json-answer.ts';
-import { Pace } from './pace.ts';
 import { type ReportPage, reportTarget } from './paging.ts';
 import type { SavedBody, Service } from './service.ts';
 import { submitSpend } from './spend.ts';
-import { Tally } from './tally.ts';
+import { Tally } from './exchange.ts';
 
 /** Ad spend's rate limit is not shown; a few at once keep a file of thousands of lines going. */
 const COST_CONCURRENCY = 4;

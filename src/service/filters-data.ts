@@ -2,11 +2,10 @@
 
 import { z } from 'zod';
 import type { CatalogFilter, CatalogItem } from '../model/catalog.ts';
-import { encodeQuery } from './exchange.ts';
-import type { Channel } from './channel.ts';
-import { readJson } from './json-answer.ts';
+import { encodeQuery, firstWords } from './exchange.ts';
+import type { Channel } from './call.ts';
+import { readJson } from './body.ts';
 import type { FiltersData, FiltersDataRequest } from './service.ts';
-import { firstWords } from './setback.ts';
 
 /** Usual limits of proxies begin at 8 KiB for the whole request line (observed: long URLs). */
 const MAX_QUERY_CHARACTERS = 6000;

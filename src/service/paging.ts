@@ -12,8 +12,7 @@
 import { z } from 'zod';
 
 import { Failure } from '../errors.ts';
-import { type Ask, encodeQuery } from './exchange.ts';
-import { firstWords } from './setback.ts';
+import { type Ask, encodeQuery, firstWords } from './exchange.ts';
 
 /** Half a million items of the default page size: no account has as many, a loop has. */
 const MAX_PAGES = 10_000;

@@ -1,11 +1,10 @@
 /** Ad spend: one line, one POST, one outcome; never sent twice where the first may have arrived. */
 
 import { Failure } from '../errors.ts';
-import { readHead } from './body-text.ts';
-import type { Channel } from './channel.ts';
-import type { Answer } from './exchange.ts';
+import { readHead } from './plain-text.ts';
+import type { Channel } from './call.ts';
+import { type Answer, firstWords, Setback, type SetbackKind } from './exchange.ts';
 import type { SpendLine, SpendOutcome } from './service.ts';
-import { firstWords, Setback, type SetbackKind } from './setback.ts';
 import { verdictOn } from './verdict.ts';
 
 /** After these nothing was accepted: nothing was sent, or the service said that it did not take it. */

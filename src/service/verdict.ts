@@ -1,5 +1,6 @@
 /**
- * What to do with an answer, by its status: a table, and nothing but the table.
+ * What to do with an answer, by its status: a table, and nothing but the table. An answer to read passes, anything else is
+ * thrown with the service's own words, which are found in every form of error body.
  *
  * Sources: service-interface "Errors"; 422 and 410 are the usual siblings of 400 and 404; 408 asks for a repetition by
  * its definition (RFC 9110); 524 is what a content network says when the server behind it took too long. What is not
@@ -7,7 +8,12 @@
  * `unexpected`.
  */
 
-export const verdicts = [
+import { Failure, type FailureCode } from '../errors.ts';
+import { retryAfterMs, toldAt } from './clock.ts';
+import { type Answer, type Ask, endpointOf, firstWords, Setback, type SetbackKind } from './exchange.ts';
+import { readHead } from './plain-text.ts';
+
+const verdicts = [
   /** Read it. */
   'answer',
   /** A valid answer without content. */
@@ -30,7 +36,7 @@ export const verdicts = [
   'unexpected',
 ] as const;
 
-export type Verdict = (typeof verdicts)[number];
+type Verdict = (typeof verdicts)[number];
 
 const byStatus: ReadonlyMap<number, Verdict> = new Map<number, Verdict>([
   [200, 'answer'],
@@ -65,4 +71,164 @@ const byClass: ReadonlyMap<number, Verdict> = new Map<number, Verdict>([
 /** The verdict on a status. */
 export function verdictOn(status: number): Verdict {
   return byStatus.get(status) ?? byClass.get(Math.floor(status / 100)) ?? 'unexpected';
+}
+
+/** No reason needs more; a proxy may send an endless page. */
+const MAX_ERROR_BODY_BYTES = 64 * 1024;
+
+type Setbacks = Extract<Verdict, 'no answer' | 'unavailable' | 'faulty' | 'later' | 'too heavy'>;
+type Refusals = Exclude<Verdict, Setbacks | 'answer' | 'empty' | 'redirected'>;
+
+const setbacks: Readonly<Record<Setbacks, SetbackKind>> = {
+  'no answer': 'no answer',
+  unavailable: 'unavailable',
+  faulty: 'faulty',
+  later: 'overload',
+  'too heavy': 'too heavy',
+};
+
+const refusals: Readonly<Record<Refusals, { readonly code: FailureCode; readonly hint: string }>> = {
+  refused: {
+    code: 'SOURCE_REFUSED',
+    hint: 'Correct what the service names; of a slice `ripen check` finds every unknown name.',
+  },
+  credentials: { code: 'CREDENTIALS_REFUSED', hint: 'Check the credentials: a token that was reset is void at once.' },
+  forbidden: { code: 'ACCESS_FORBIDDEN', hint: 'Ask for access to what was requested, or leave it out.' },
+  missing: {
+    code: 'SOURCE_MISSING',
+    hint: 'Check the addresses in the service section, and the app or link that was asked for.',
+  },
+  unexpected: { code: 'SOURCE_REFUSED', hint: 'Check what answers at the configured address.' },
+};
+
+/**
+ * Passes an answer to read, or an empty one. Throws a `Setback` for what may be tried again, else `SOURCE_REFUSED`,
+ * `CREDENTIALS_REFUSED`, `ACCESS_FORBIDDEN`, `SOURCE_MISSING` or `SOURCE_REDIRECTED`.
+ */
+export async function judge(ask: Ask, answer: Answer, tries: number, now: number): Promise<'answer' | 'empty'> {
+  const verdict = verdictOn(answer.status);
+  switch (verdict) {
+    case 'answer':
+    case 'empty':
+      return verdict;
+    case 'redirected':
+      throw redirection(ask, answer, tries);
+    case 'no answer':
+    case 'unavailable':
+    case 'faulty':
+    case 'later':
+    case 'too heavy':
+      throw await setbackOf(setbacks[verdict], answer, now);
+    case 'refused':
+    case 'credentials':
+    case 'forbidden':
+    case 'missing':
+    case 'unexpected':
+      break;
+  }
+  const { code, hint } = refusals[verdict];
+  throw await refusal(code, hint, ask, answer, tries);
+}
+
+async function refusal(code: FailureCode, hint: string, ask: Ask, answer: Answer, tries: number): Promise<Failure> {
+  const { said, parameter } = serviceWords(await readHead(answer, MAX_ERROR_BODY_BYTES));
+  const { origin } = ask;
+  const facts = { origin, endpoint: endpointOf(ask), status: answer.status, attempts: tries, said, parameter };
+  return new Failure(code, `${endpointOf(ask)} was answered ${answer.status}${quoted(said)}`, { facts, hint });
+}
+
+async function setbackOf(kind: SetbackKind, answer: Answer, now: number): Promise<Setback> {
+  const { said } = serviceWords(await readHead(answer, MAX_ERROR_BODY_BYTES));
+  return new Setback(kind, String(answer.status), `was answered ${answer.status}${quoted(said)}`, {
+    status: answer.status,
+    retryAfterMs: retryAfterMs(
+      answer.header('retry-after'),
+      toldAt(answer.header('date'), answer.header('age')) ?? now,
+    ),
+  });
+}
+
+function redirection(ask: Ask, answer: Answer, tries: number): Failure {
+  // Only the origin: path and query of a sign-in redirect may carry credentials.
+  const target = originOf(answer.header('location') ?? '', ask.origin);
+  return new Failure('SOURCE_REDIRECTED', `${endpointOf(ask)} was redirected to ${target} (${answer.status})`, {
+    facts: { origin: ask.origin, endpoint: endpointOf(ask), status: answer.status, attempts: tries, target },
+    hint: 'Configure the address the service answers at; redirects are not followed.',
+  });
+}
+
+function originOf(location: string, base: string): string {
+  if (location === '' || !URL.canParse(location, base)) return 'nowhere';
+  return new URL(location, base).origin;
+}
+
+function quoted(said: string): string {
+  return said === '' ? ' without a reason' : `: ${said}`;
+}
+
+interface ServiceWords {
+  /** One line without secrets; empty when the service said nothing. */
+  readonly said: string;
+  /** The request parameter it blames, when it names one. */
+  readonly parameter: string | null;
+}
+
+/** Long enough for a list of refused metrics. */
+const MAX_CHARACTERS = 500;
+const HTML = /^\s*<(?:!doctype|html|head|body|\?xml)/i;
+
+/** Reads the reason out of an error body. */
+export function serviceWords(body: string): ServiceWords {
+  const document = parsed(body);
+  const said = HTML.test(body) ? htmlWords(body) : isRecord(document) ? recordWords(document) : body;
+  return { said: firstWords(said, MAX_CHARACTERS), parameter: blamedParameter(document, said) };
+}
+
+function recordWords(document: Readonly<Record<string, unknown>>): string {
+  const { error_code: code, error_desc: description, error_desc_details: details, detail, error, message } = document;
+  if (typeof description === 'string' && description !== '') {
+    const prefix = typeof code === 'string' && code !== '' ? `${code}: ` : '';
+    return `${prefix}${description}${details === null || details === undefined ? '' : ` ${JSON.stringify(details)}`}`;
+  }
+  if (Array.isArray(detail)) return detail.map((problem: unknown) => problemWords(problem)).join('; ');
+  for (const candidate of [detail, error, message, code]) {
+    if (typeof candidate === 'string' && candidate !== '') return candidate;
+    if (isRecord(candidate)) return recordWords(candidate);
+  }
+  return JSON.stringify(document);
+}
+
+function problemWords(problem: unknown): string {
+  if (!isRecord(problem)) return typeof problem === 'string' ? problem : JSON.stringify(problem);
+  const { loc, msg } = problem;
+  if (typeof msg !== 'string') return recordWords(problem);
+  return Array.isArray(loc) ? `${loc.join('.')}: ${msg}` : msg;
+}
+
+function htmlWords(body: string): string {
+  const title = /<title[^>]*>([^<]+)<\/title>/i.exec(body)?.[1]?.trim() ?? '';
+  if (title !== '') return title;
+  return body.replaceAll(/<(script|style)[^>]*>[^]*?<\/\1>/gi, ' ').replaceAll(/<[^>]*>/g, ' ');
+}
+
+function blamedParameter(document: unknown, said: string): string | null {
+  if (isRecord(document) && Array.isArray(document['detail'])) {
+    const problem: unknown = document['detail'][0];
+    const path: unknown = isRecord(problem) ? problem['loc'] : null;
+    const last: unknown = Array.isArray(path) ? path.at(-1) : null;
+    if (typeof last === 'string') return firstWords(last);
+  }
+  return /\bloc=([\w.-]+)/.exec(said)?.[1] ?? null;
+}
+
+function parsed(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return null;
+  }
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

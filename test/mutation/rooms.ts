@@ -31,7 +31,7 @@ export const rooms: readonly Room[] = [
   },
   {
     name: 'verdicts',
-    mutate: ['src/service/verdict.ts', 'src/service/judge.ts'],
+    mutate: ['src/service/verdict.ts'],
     tests: ['test/unit/service-verdict.test.ts', 'test/unit/service-judge.test.ts'],
     survivors: 4,
   },

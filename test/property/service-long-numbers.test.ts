@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
-import { PlainGauge } from '../../src/service/plain-gauge.ts';
+import { PlainGauge } from '../../src/service/plain-text.ts';
 import { LongNumberSearch } from '../../src/spool/long-numbers.ts';
 
 /** A document cut at arbitrary places, down to single bytes. */

@@ -7,7 +7,7 @@ import type { HttpService } from '../../src/config/config.ts';
 import type { RunEvent } from '../../src/events.ts';
 import type { Slice } from '../../src/model/slice.ts';
 import type { RunRequest } from '../../src/run/run.ts';
-import { realClock, type Clock } from '../../src/service/clock.ts';
+import { type Clock, realClock } from '../../src/service/clock.ts';
 import { connect } from '../../src/service/connect.ts';
 import type { FaultedRequest } from '../../src/simulator/faults.ts';
 import type { WorldOptions } from '../../src/simulator/world/world.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { retryAfterMs, waitMs } from '../../src/service/backoff.ts';
+import { retryAfterMs, waitMs } from '../../src/service/clock.ts';
 
 const at = Date.parse('2026-02-01T00:00:00Z');
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { linkSignals, realClock } from '../../src/service/clock.ts';
-import { Tally } from '../../src/service/tally.ts';
+import { Tally } from '../../src/service/exchange.ts';
 
 describe("the machine's clock", () => {
   test('ends a sleep of an hour with the reason of an abort, before it and within it', async () => {

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { Secret } from '../../src/config/secret.ts';
-import { serviceWords } from '../../src/service/judge.ts';
-import { firstWords } from '../../src/service/setback.ts';
+import { serviceWords } from '../../src/service/verdict.ts';
+import { firstWords } from '../../src/service/exchange.ts';
 
 function fixture(name: string): string {
   return readFileSync(new URL(`../fixtures/service/${name}`, import.meta.url), 'utf8');

@@ -3,7 +3,7 @@
 import { array, assert, constantFrom, integer, oneof, property, string } from 'fast-check';
 import { expect, test } from 'vitest';
 
-import { HalfSurrogates, withoutHalves } from '../../src/service/half-surrogates.ts';
+import { HalfSurrogates, withoutHalves } from '../../src/service/plain-text.ts';
 
 const mended = (text: string, size: number): string => {
   const halves = new HalfSurrogates();

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseJson } from '../../src/service/json-answer.ts';
+import { parseJson } from '../../src/service/body.ts';
 
 test('integers of 16 digits and more keep every digit, as strings', () => {
   expect(parseJson('{"id":9007199254740993,"b":[-12345678901234567890],"c":174}')).toEqual({

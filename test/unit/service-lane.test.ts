@@ -1,9 +1,8 @@
 import { setImmediate as settled } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { Breaker } from '../../src/service/breaker.ts';
+import { Breaker, Pace } from '../../src/service/admission.ts';
 import type { Clock } from '../../src/service/clock.ts';
-import { Credential, turn } from '../../src/service/retry.ts';
-import { Pace } from '../../src/service/pace.ts';
+import { Credential, turn } from '../../src/service/call.ts';
 import { failureFrom } from '../support/scripted-server.ts';
 
 const life = new AbortController().signal;

@@ -1,5 +1,6 @@
 /**
- * The call: as many tries as a setback deserves, each in its turn, around the whole request including its body.
+ * The call: one API of the service, and as many tries as a setback deserves, each in its turn, around the whole request
+ * including its body.
  *
  * Own instead of undici's, which has no jitter, cuts `Retry-After` short, does not retry time-outs and resumes with
  * `Range`. Nothing is retried that may have had an effect (`Ask.repeats`), and no more than the run's budget allows.
@@ -7,16 +8,95 @@
 
 import type { Dispatcher } from 'undici';
 
+import type { Secret } from '../config/secret.ts';
 import { type Facts, Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
-import { waitMs } from './backoff.ts';
-import type { Breaker, Passage, RetryBudget } from './breaker.ts';
-import { type Clock, linkSignals } from './clock.ts';
-import { type Answer, type Ask, endpointOf, exchange } from './exchange.ts';
-import { judge } from './judge.ts';
-import type { Pace, Slot } from './pace.ts';
-import { FAILED_TRIES, policies, Setback, type SetbackKind } from './setback.ts';
-import type { Tally } from './tally.ts';
+import type { Breaker, Pace, Passage, RetryBudget, Slot } from './admission.ts';
+import { type Clock, linkSignals, waitMs } from './clock.ts';
+import {
+  type Answer,
+  type Ask,
+  endpointOf,
+  exchange,
+  FAILED_TRIES,
+  policies,
+  Setback,
+  type SetbackKind,
+  type Tally,
+} from './exchange.ts';
+import { judge } from './verdict.ts';
+
+/** Tries of a small call that the service is too slow for. */
+const TRIES_WHEN_SLOW = 3;
+
+interface ChannelSettings {
+  /** Configured address; a path in it stands before every target. */
+  readonly address: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Those in the headers: no answer may hold one. */
+  readonly secrets: readonly Secret[];
+  readonly deadlineMs: number;
+}
+
+interface Sending {
+  readonly method: 'POST' | 'PATCH';
+  readonly contentType: string;
+  readonly body: string;
+  readonly repeats: 'all' | readonly SetbackKind[];
+}
+
+/** One API of the service: its address, headers, lane and deadline; every call on it differs in the rest only. */
+export class Channel {
+  readonly #wire: Wire;
+  readonly #lane: Lane;
+  readonly #settings: ChannelSettings;
+  readonly #prefix: string;
+  readonly origin: string;
+
+  constructor(wire: Wire, lane: Lane, settings: ChannelSettings) {
+    this.#wire = wire;
+    this.#lane = lane;
+    this.#settings = settings;
+    const { origin, pathname } = new URL(settings.address);
+    this.origin = origin;
+    this.#prefix = pathname.replace(/\/+$/, '');
+  }
+
+  /** What it is asked with and no answer may hold. */
+  get secrets(): readonly Secret[] {
+    return this.#settings.secrets;
+  }
+
+  /** The target of a path and query of the interface: the address's own path stands before it. */
+  targetOf(path: string): string {
+    return `${this.#prefix}${path}`;
+  }
+
+  /** Asks for a target. */
+  get<T>(target: string, signal: AbortSignal, read: Reader<T>, triesWhenSlow = TRIES_WHEN_SLOW): Promise<T> {
+    return this.#call(
+      { ...this.#plain(target), method: 'GET', body: null, repeats: 'all', triesWhenSlow },
+      signal,
+      read,
+    );
+  }
+
+  /** Sends a body to a target. Throws the bare `Setback` after which it must not be repeated. */
+  send<T>(target: string, { contentType, ...sending }: Sending, signal: AbortSignal, read: Reader<T>): Promise<T> {
+    const plain = this.#plain(target);
+    const headers = { ...plain.headers, 'content-type': contentType };
+    return this.#call({ ...plain, ...sending, headers, triesWhenSlow: TRIES_WHEN_SLOW }, signal, read);
+  }
+
+  #plain(target: string): Pick<Ask, 'origin' | 'target' | 'headers' | 'deadlineMs'> {
+    const { headers, deadlineMs } = this.#settings;
+    return { origin: this.origin, target, headers, deadlineMs };
+  }
+
+  #call<T>(ask: Ask, signal: AbortSignal, read: Reader<T>): Promise<T> {
+    return call(this.#wire, this.#lane, ask, signal, read);
+  }
+}
 
 /** What all calls of a connection share. */
 export interface Wire {
@@ -36,7 +116,7 @@ export type Reader<T> = (answer: Answer, verdict: 'answer' | 'empty') => Promise
  * Asks until there is an answer and returns what `read` makes of it. Throws a `Failure`, the signal's reason, or the bare
  * `Setback` of an ask that must not be repeated after it.
  */
-export async function call<T>(wire: Wire, lane: Lane, ask: Ask, signal: AbortSignal, read: Reader<T>): Promise<T> {
+async function call<T>(wire: Wire, lane: Lane, ask: Ask, signal: AbortSignal, read: Reader<T>): Promise<T> {
   const onWire = linkSignals(signal, wire.life);
   // A refused credential cancels what waits, not what is already being answered.
   const waiting = linkSignals(onWire.signal, lane.credential.standing);
@@ -151,7 +231,7 @@ export interface Lane {
   readonly credential: Credential;
 }
 
-export interface Turn {
+interface Turn {
   readonly slot: Slot;
   readonly passage: Passage;
 }

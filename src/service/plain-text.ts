@@ -1,0 +1,359 @@
+/**
+ * Bodies as plain bytes: decoded, small ones as text under a cap, large ones measured as they flow by, and none of them with
+ * a secret or half a character in it.
+ */
+
+import { pipeline } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+
+import { scrubStart, type Secret, SecretSearch } from '../config/secret.ts';
+import { Failure } from '../errors.ts';
+import { type Answer, Setback } from './exchange.ts';
+
+/**
+ * The whole body as text, without a byte order mark; throws `SOURCE_OVERSIZED` beyond `maxBytes` after decompression, `DATA_MALFORMED` when it
+ * holds one of the secrets.
+ */
+export async function readText(answer: Answer, maxBytes: number, secrets: readonly Secret[]): Promise<string> {
+  const search = new SecretSearch(secrets);
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of decoded(answer.chunks, encodingOf(answer))) {
+    bytes += chunk.length;
+    if (bytes > maxBytes) throw oversized(maxBytes);
+    if (search.finds(chunk)) throw indiscreet(bytes);
+    parts.push(chunk);
+  }
+  return Buffer.concat(parts)
+    .toString('utf8')
+    .replace(/^\ufeff/, '');
+}
+
+/**
+ * The beginning of a body as text, at most `maxBytes` of it. Never throws: it is read to explain an answer that is
+ * already judged, and whatever part came has to do.
+ */
+export async function readHead(answer: Answer, maxBytes: number): Promise<string> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  let isWhole = false;
+  try {
+    for await (const chunk of decoded(answer.chunks, encodingOf(answer))) {
+      parts.push(chunk.subarray(0, maxBytes - bytes));
+      bytes += chunk.length;
+      isWhole = bytes <= maxBytes;
+      if (!isWhole) break;
+    }
+  } catch {
+    // What came so far explains more than how its rest was lost.
+    isWhole = false;
+  }
+  const text = Buffer.concat(parts).toString('utf8');
+  return isWhole ? text : scrubStart(text);
+}
+
+/** The failure of an answer that grew beyond its cap. */
+function oversized(maxBytes: number): Failure {
+  return new Failure(
+    'SOURCE_OVERSIZED',
+    `The answer grew beyond ${maxBytes} bytes after decompression and was cut off`,
+    {
+      facts: { maxBytes },
+      hint: 'Ask for less at once, or raise service.max_response_bytes if such a size is to be expected.',
+    },
+  );
+}
+
+/** The failure of an answer that says a secret back, found after so many bytes: nothing of it may be kept. */
+function indiscreet(bytes: number): Failure {
+  return new Failure(
+    'DATA_MALFORMED',
+    `The answer held the credential it was asked with, found within its first ${bytes} bytes, and was discarded`,
+    {
+      facts: { bytes },
+      hint: 'Reset the token and report it to the operator of the service; a header that is no secret is stated as plain text.',
+    },
+  );
+}
+
+type Encoding = 'gzip' | 'identity';
+
+/** Fewer trips to the thread pool than with zlib's 16 KiB. */
+const CHUNK_BYTES = 64 * 1024;
+
+/** How an answer's body is encoded; throws a `garbled` setback for an encoding nobody asked for. */
+export function encodingOf(answer: Answer): Encoding {
+  const name = answer.header('content-encoding')?.trim().toLowerCase() ?? '';
+  if (name === 'gzip' || name === 'x-gzip') return 'gzip';
+  if (name === '' || name === 'identity') return 'identity';
+  throw new Setback('garbled', 'encoding', `was answered in the encoding ${JSON.stringify(name)} instead of gzip`, {
+    status: answer.status,
+  });
+}
+
+/** The plain bytes of encoded chunks; throws what the chunks throw, and zlib's error for a broken or incomplete stream. */
+export async function* decoded(chunks: AsyncIterable<Buffer>, encoding: Encoding): AsyncGenerator<Buffer, void> {
+  if (encoding === 'identity') {
+    yield* chunks;
+    return;
+  }
+  const gunzip = createGunzip({ chunkSize: CHUNK_BYTES });
+  // The callback only silences: the iteration below throws the same error.
+  pipeline(chunks, gunzip, () => {});
+  try {
+    for await (const chunk of gunzip) if (Buffer.isBuffer(chunk)) yield chunk;
+  } finally {
+    gunzip.destroy();
+  }
+}
+
+/** Enough to show what came instead of a document. */
+const HEAD_BYTES = 1024;
+
+const BACKSLASH = 0x5c;
+const BLANKS = new Set(Buffer.from(' \t\r\n'));
+
+/** UTF-8's byte order mark, which says nothing and may stand before any text. */
+const MARK = Buffer.from([0xef, 0xbb, 0xbf]);
+
+/**
+ * What has to be known of a document that flows by: its size, its ends, whether it goes on, whether halves of characters
+ * occur in it, and that no secret does.
+ */
+export class PlainGauge {
+  readonly #maxBytes: number;
+  readonly #secrets: SecretSearch;
+  readonly #halves = new HalfSurrogates();
+  readonly #pages = new PaginationScan();
+  readonly #head: Buffer[] = [];
+  #headBytes = 0;
+  #bytes = 0;
+  #first: string | null = null;
+  #last: string | null = null;
+
+  constructor(maxBytes: number, secrets: readonly Secret[]) {
+    this.#maxBytes = maxBytes;
+    this.#secrets = new SecretSearch(secrets);
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Bytes of the byte order mark that the document begins with; 0 for none. */
+  get markBytes(): number {
+    return Buffer.concat(this.#head).indexOf(MARK) === 0 ? MARK.length : 0;
+  }
+
+  /** Whether half of a surrogate pair is escaped. */
+  get hasHalves(): boolean {
+    return this.#halves.hasFound;
+  }
+
+  /** The first character that is neither blank nor a byte order mark; null for a blank document. */
+  get first(): string | null {
+    return this.#first;
+  }
+
+  /** The last character that is not blank; null for a blank document. */
+  get last(): string | null {
+    return this.#last;
+  }
+
+  /** What the document says of further pages, parsed; null when it says nothing. */
+  get pagination(): unknown {
+    return this.#pages.found;
+  }
+
+  /** The beginning of the document. */
+  get head(): string {
+    const text = Buffer.concat(this.#head).toString('utf8');
+    return this.#bytes > this.#headBytes ? scrubStart(text) : text;
+  }
+
+  /** Takes the next plain bytes; throws `SOURCE_OVERSIZED` beyond the cap, `DATA_MALFORMED` at the end of a secret. */
+  see(chunk: Buffer): void {
+    this.#bytes += chunk.length;
+    if (this.#bytes > this.#maxBytes) throw oversized(this.#maxBytes);
+    if (this.#secrets.finds(chunk)) throw indiscreet(this.#bytes);
+    this.#pages.see(chunk);
+    if (this.#headBytes < HEAD_BYTES) {
+      // A copy: a slice would keep the whole chunk in memory.
+      const part = Buffer.from(chunk.subarray(0, HEAD_BYTES - this.#headBytes));
+      this.#head.push(part);
+      this.#headBytes += part.length;
+    }
+    // One character a byte: blanks are ASCII, and no part of another character looks like them.
+    this.#first ??= /[^ \t\r\n\u00ef\u00bb\u00bf]/.exec(chunk.toString('latin1'))?.[0] ?? null;
+    const end = endOf(chunk);
+    if (end > 0) this.#last = String.fromCharCode(chunk[end - 1] ?? 0);
+    if (this.#halves.isOpen || chunk.includes(BACKSLASH)) this.#halves.take(chunk.toString('latin1'));
+  }
+}
+
+/** The position after the last byte that is not blank; 0 when all are. */
+function endOf(bytes: Buffer): number {
+  let end = bytes.length;
+  while (end > 0 && BLANKS.has(bytes[end - 1] ?? 0)) end -= 1;
+  return end;
+}
+
+/** Room for the totals and warnings of hundreds of metrics beside it. */
+const END_BYTES = 256 * 1024;
+
+/** Inside a text the quote before the name would be escaped. */
+const MEMBER = /(?<!\\)"pagination"\s*:\s*/g;
+
+class PaginationScan {
+  readonly #head: Buffer[] = [];
+  #headBytes = 0;
+  /** A ring, made when the document has become longer than its head. */
+  #tail: Buffer | null = null;
+  #seen = 0;
+
+  /** Takes the next plain bytes. */
+  see(chunk: Buffer): void {
+    if (this.#headBytes < END_BYTES) {
+      // Copies: slices would keep the memory of whole chunks.
+      const part = Buffer.from(chunk.subarray(0, END_BYTES - this.#headBytes));
+      this.#head.push(part);
+      this.#headBytes += part.length;
+    }
+    if (this.#seen + chunk.length > END_BYTES) this.#keepTail(chunk);
+    this.#seen += chunk.length;
+  }
+
+  #keepTail(chunk: Buffer): void {
+    if (this.#tail === null) {
+      this.#tail = Buffer.alloc(END_BYTES);
+      // What came so far is all in the head.
+      Buffer.concat(this.#head).subarray(0, this.#seen).copy(this.#tail);
+    }
+    const from = Math.max(0, chunk.length - END_BYTES);
+    const at = (this.#seen + from) % END_BYTES;
+    const copied = chunk.copy(this.#tail, at, from);
+    chunk.copy(this.#tail, 0, from + copied);
+  }
+
+  /** What the document says of its pages, parsed; null when it says nothing. */
+  get found(): unknown {
+    const head = Buffer.concat(this.#head);
+    if (this.#tail === null) return paginationIn(head) ?? null;
+    const at = this.#seen % END_BYTES;
+    const tail = Buffer.concat([this.#tail.subarray(at), this.#tail.subarray(0, at)]);
+    return paginationIn(tail) ?? paginationIn(head) ?? null;
+  }
+}
+
+function paginationIn(bytes: Buffer): unknown {
+  const text = bytes.toString('utf8');
+  let found: unknown;
+  for (const { 0: member, index } of text.matchAll(MEMBER)) {
+    const value = text.slice(index + member.length, valueEnd(text, index + member.length));
+    try {
+      found = JSON.parse(value);
+    } catch {
+      // The member was cut by the end of what is kept, or is none.
+    }
+  }
+  return found;
+}
+
+/** The position after the JSON value that begins at a position. */
+function valueEnd(text: string, start: number): number {
+  let depth = 0;
+  for (let at = start; at < text.length; at += 1) {
+    const character = text.charAt(at);
+    if (character === '"') at = textEnd(text, at);
+    else if (character === '{' || character === '[') depth += 1;
+    else if (depth === 0 && /[,}\]\s]/.test(character)) return at;
+    else if (character === '}' || character === ']') depth -= 1;
+    if (depth === 0 && /["}\]]/.test(text.charAt(at))) return at + 1;
+  }
+  return text.length;
+}
+
+/** The position of the quote that ends the text which begins at a position. */
+function textEnd(text: string, start: number): number {
+  for (let at = start + 1; at < text.length; at += 1) {
+    if (text.charAt(at) === '\\') at += 1;
+    else if (text.charAt(at) === '"') return at;
+  }
+  return text.length;
+}
+
+/** An escape; its group is half a surrogate pair. Of other code units only the beginning is taken. */
+const ESCAPE = /\\(?:u([dD][89a-fA-F][\da-fA-F]{2})|[^u]|u(?![dD][89a-fA-F])(?=..))/gs;
+const LOW_HALF = /^d[c-f]/i;
+/** Characters of a whole `\u` escape. */
+const LENGTH = 6;
+const REPLACEMENT = String.raw`\ufffd`;
+
+/**
+ * Passes JSON text on without halves, whatever pieces it comes in. One character a byte will do.
+ *
+ * A half is an escape of half a character, `\ud83d` without its `\ude00`: legal JSON, but of no character, and so refused
+ * by readers that keep text as UTF-8. Each becomes the escape of U+FFFD, which is what a decoder puts in its place.
+ */
+export class HalfSurrogates {
+  /** The end of what came, in which an escape or a pair may have begun. */
+  #held = '';
+  #hasFound = false;
+
+  /** Whether a half occurred so far. */
+  get hasFound(): boolean {
+    return this.#hasFound;
+  }
+
+  /** Whether what came ended in what may be the beginning of a half. */
+  get isOpen(): boolean {
+    return this.#held !== '';
+  }
+
+  /** Takes the next piece; returns what is decided of the text so far. */
+  take(piece: string): string {
+    const text = this.#held + piece;
+    this.#held = '';
+    if (!text.includes('\\')) return text;
+    const halves: number[] = [];
+    let high: number | null = null;
+    let end = 0;
+    for (const { 0: escape, 1: half, index } of text.matchAll(ESCAPE)) {
+      const isLow = half !== undefined && LOW_HALF.test(half);
+      const isPair = isLow && high === index - LENGTH;
+      if (high !== null && !isPair) halves.push(high);
+      if (isLow && !isPair) halves.push(index);
+      high = half === undefined || isLow ? null : index;
+      end = index + escape.length;
+    }
+    const last = text.lastIndexOf('\\');
+    const decided = last >= end && text.length - last < LENGTH ? last : text.length;
+    const isOpen = high !== null && decided === high + LENGTH;
+    if (high !== null && !isOpen) halves.push(high);
+    return this.#mended(text, halves, high !== null && isOpen ? high : decided);
+  }
+
+  /** The rest of the text. */
+  end(): string {
+    const rest = this.#held;
+    return this.#mended(rest, rest.length >= LENGTH ? [0] : [], rest.length);
+  }
+
+  #mended(text: string, halves: readonly number[], until: number): string {
+    this.#held = text.slice(until);
+    this.#hasFound ||= halves.length > 0;
+    let mended = '';
+    let from = 0;
+    for (const at of halves) {
+      mended += text.slice(from, at) + REPLACEMENT;
+      from = at + LENGTH;
+    }
+    return mended + text.slice(from, until);
+  }
+}
+
+/** A whole JSON text without halves. */
+export function withoutHalves(text: string): string {
+  const halves = new HalfSurrogates();
+  return halves.take(text) + halves.end();
+}
