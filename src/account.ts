@@ -7,9 +7,9 @@
 
 import type { Config } from './config/config.ts';
 import type { LinkWriting, NewLink, WrittenLink } from './links/write-link.ts';
-import type { CatalogItem, CatalogSection } from './model/catalog.ts';
+import { catalogFilters, type CatalogItem, type CatalogSection, metricFilterNames } from './model/catalog.ts';
 import type { Link, Partner } from './model/link.ts';
-import { circumstancesOf, onService, onWarehouse, type Circumstances } from './run/circumstances.ts';
+import { type Circumstances, circumstancesOf, onService, onWarehouse } from './run/circumstances.ts';
 import type { SpendSummary } from './spend/spend-summary.ts';
 
 export interface CatalogOptions extends Circumstances {
@@ -52,10 +52,21 @@ export interface SpendOptions extends Circumstances {
 
 /** What filters-data lists: every item, or those whose id or names hold a word; with a section its metrics alone. */
 export async function catalog(config: Config, options: CatalogOptions = {}): Promise<readonly CatalogItem[]> {
-  const { listedItems } = await import('./run/listed-items.ts');
+  const { word = '', section = null } = options;
   const standing = circumstancesOf(config, options);
-  const search = { word: options.word ?? '', section: options.section ?? null };
-  return onService(config, standing, async (service) => listedItems(service, search, standing.emit, standing.signal));
+  const request = section === null ? { filters: catalogFilters } : { filters: metricFilterNames, section };
+  return onService(config, standing, async (service) => {
+    const { items, absent } = await service.filtersData(request, standing.signal);
+    if (absent.length > 0) {
+      const message = `filters-data did not answer for ${absent.join(', ')}.`;
+      standing.emit({ type: 'warning', code: 'CATALOG_LIST_ABSENT', slice: null, window: null, message });
+    }
+    const wanted = word.toLowerCase();
+    // Searched here: the service's own search leaves short names out.
+    return items.filter((item) =>
+      [item.id, item.name, item.shortName].some((said) => said.toLowerCase().includes(wanted)),
+    );
+  });
 }
 
 /** Every partner, in the service's order. */

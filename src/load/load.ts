@@ -6,6 +6,8 @@
  * the requested keys, inside its days, unique, exact, and complete by the service's own totals.
  */
 
+import { asFailure, Failure } from '../errors.ts';
+import { subjectOf } from '../model/window.ts';
 import type { Spooled } from '../spool/spool.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import {
@@ -24,8 +26,52 @@ import { proveWindow } from './proof.ts';
 import { type Judged, replaceJudged } from './replace.ts';
 import { stageColumns, type Staged, stageTexts } from './stage.ts';
 
+/**
+ * Loads a batch. Where the engine has too little memory for it, its windows go one by one, and one that is too large by
+ * itself is to be split; any other failure of the batch becomes that of each of its windows. Throws `STORAGE_FAILED`.
+ */
+export async function loadBatch(batch: readonly Spooled[], request: LoadRequest): Promise<Loaded> {
+  try {
+    return await load(batch, request);
+  } catch (error) {
+    const failure = asFailure(error);
+    if (failure.code === 'STORAGE_FAILED') throw failure;
+    if (failure.code !== 'ENGINE_MEMORY') {
+      return { results: batch.map(({ window }) => ({ kind: 'failed', window, failure })), target: request.target };
+    }
+    return batch.length === 1 ? { results: batch.map(tooLarge), target: request.target } : oneByOne(batch, request);
+  }
+}
+
+async function oneByOne(batch: readonly Spooled[], request: LoadRequest): Promise<Loaded> {
+  const results: LoadResult[] = [];
+  let { target } = request;
+  for (const spooled of batch) {
+    const loaded = await loadBatch([spooled], { ...request, target });
+    results.push(...loaded.results);
+    ({ target } = loaded);
+  }
+  return { results, target };
+}
+
+/** A window whose answer the engine cannot hold: its largest part is to be asked for in smaller ones. */
+function tooLarge({ window, answers }: Spooled): LoadResult {
+  const bytes = answers.map(({ pages }) => pages.reduce((sum, page) => sum + page.plainBytes, 0));
+  const largest = Math.max(...bytes);
+  const part = window.parts[bytes.indexOf(largest)];
+  const megabytes = Math.round(largest / 1_000_000);
+  const message = `${subjectOf(window)}: an answer of ${megabytes} MB took more memory to load than the database has.`;
+  const failure = new Failure('SOURCE_TOO_HEAVY', message, {
+    facts: { bytes: largest },
+    hint: 'Give the slice fewer dimensions or metrics, or filter it, so that one period is smaller.',
+  });
+  const shortfall = { rows: 0, differences: new Map<string, number>(), isCut: true, isAssumed: false };
+  const shortfalls = new Map(part === undefined ? [] : [[part, shortfall]]);
+  return { kind: 'split', window, failure, shortfalls, values: new Map(), rows: new Map() };
+}
+
 /** Loads what can be loaded of a batch. Throws `ENGINE_MEMORY` when the engine has too little memory for it. */
-export async function load(batch: readonly Spooled[], request: LoadRequest): Promise<Loaded> {
+async function load(batch: readonly Spooled[], request: LoadRequest): Promise<Loaded> {
   const { columns } = request;
   const read = batch.filter((spooled) => columns?.of(spooled) !== undefined);
   const parts = [

@@ -9,7 +9,7 @@ import { basename } from 'node:path';
 
 import type { Config } from '../config/config.ts';
 import { Failure } from '../errors.ts';
-import { takeOfOneSlice, type Asking } from '../extract/extract.ts';
+import { type Asking, takeOfOneSlice } from '../extract/extract.ts';
 import { catalogSeenAt, readCatalog } from '../load/catalog.ts';
 import type { Catalog } from '../model/catalog.ts';
 import { fingerprintOf } from '../model/fingerprint.ts';
@@ -17,8 +17,7 @@ import { carries } from '../model/ledger.ts';
 import type { Slice } from '../model/slice.ts';
 import { labelOf, type Window } from '../model/window.ts';
 import type { SlicePlan } from '../plan/plan.ts';
-import { archiveExists, archiveRoot } from '../spool/archive.ts';
-import { readKeptCatalog } from '../spool/archive-catalog.ts';
+import { archiveExists, archiveRoot, readKeptCatalog } from '../spool/archive.ts';
 import {
   type ArchivedWindow,
   intactWindows,
@@ -30,9 +29,8 @@ import {
 } from '../spool/archive-contents.ts';
 import type { Damage } from '../spool/archive-entry.ts';
 import type { Spooled } from '../spool/spool.ts';
-import { recordFailed, warn } from './outcome.ts';
+import { recordFailed, type Run, warn } from './run.ts';
 import { adoptCatalog } from './refresh-catalog.ts';
-import type { Run } from './run.ts';
 import type { AnswerBatch, Source, SourceDoor } from './source.ts';
 import { planTargets } from './tables.ts';
 

@@ -1,10 +1,12 @@
-/** What every verb that works on a configuration can be told, and what holds where nothing was said. */
+/** What every verb that works on a configuration can be told, what holds where nothing was said, and what must hold before it may begin. */
 
 import type { Config } from '../config/config.ts';
+import { nearest } from '../config/nearest.ts';
+import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
+import type { Slice } from '../model/slice.ts';
 import type { Service } from '../service/service.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { checkAsOf } from './guards.ts';
 import { simulatedNow, withService } from './service-in-use.ts';
 
 export interface Circumstances {
@@ -19,7 +21,7 @@ export interface Circumstances {
 }
 
 /** Every circumstance, stated or usual. */
-export interface Standing {
+interface Standing {
   /** The instant that was stated; null: none. */
   readonly asOf: Date | null;
   /** The planning instant. */
@@ -58,4 +60,31 @@ export async function onService<T>(
   use: (service: Service) => Promise<T>,
 ): Promise<T> {
   return withService(config, planAt, emit, use);
+}
+
+/** Refuses an instant that has not come: finality would be claimed for values nobody has seen. */
+export function checkAsOf(asOf: Date | null, now: Date): void {
+  if (asOf === null || asOf <= now) return;
+  throw new Failure(
+    'AS_OF_IN_FUTURE',
+    `The as-of instant ${asOf.toISOString()} was later than the clock, ${now.toISOString()}.`,
+    {
+      hint: 'Give an instant in the past, or leave --as-of out.',
+    },
+  );
+}
+
+/** The slices a verb is about; `USAGE_INVALID` naming each that is not configured, and the nearest that is. */
+export function chosenSlices(config: Config, names: readonly string[] | null): readonly Slice[] {
+  if (names === null) return config.slices;
+  const known = config.slices.map(({ name }) => name);
+  const unknown = names.filter((name) => !known.includes(name));
+  if (unknown.length > 0) {
+    const meant = unknown.map((name) => nearest(name, known)).filter((name) => name !== null);
+    throw new Failure('USAGE_INVALID', `${config.file} declared no slice named ${unknown.join(', ')}.`, {
+      facts: { configured: known.join(', ') },
+      hint: meant.length > 0 ? `Did you mean ${meant.join(', ')}?` : `Name a configured slice: ${known.join(', ')}.`,
+    });
+  }
+  return config.slices.filter(({ name }) => names.includes(name));
 }

@@ -6,10 +6,9 @@ import { refreshInsight } from '../insight/insight.ts';
 import type { Target } from '../load/target.ts';
 import { nightOf, SEED_PREFIX, withAudits, type Audited } from '../plan/audit.ts';
 import type { SlicePlan } from '../plan/plan.ts';
-import type { Run } from './run.ts';
+import { type Run, warn } from './run.ts';
 import { count } from '../warehouse/shapes.ts';
 import { statement } from '../warehouse/statements.ts';
-import { warn } from './outcome.ts';
 
 const unmeasuredRow = z.object({ unmeasured: z.boolean() });
 

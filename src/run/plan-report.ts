@@ -14,7 +14,7 @@ import type { Slice } from '../model/slice.ts';
 import type { DueReason, Window } from '../model/window.ts';
 import type { Audited } from '../plan/audit.ts';
 import { planSlice, rowsPerDay, type SlicePlan } from '../plan/plan.ts';
-import { chosenSlices } from './guards.ts';
+import { chosenSlices } from './circumstances.ts';
 import { auditedPlans } from './measure-slices.ts';
 import { readSliceLedger } from '../warehouse/ledger.ts';
 import { openWarehouse, warehouseExists } from '../warehouse/opening.ts';

@@ -7,8 +7,7 @@ import { catalogFilters, type Catalog } from '../model/catalog.ts';
 import { isMetricItem, metricItems } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
 import type { Service } from '../service/service.ts';
-import { warn } from './outcome.ts';
-import type { Run } from './run.ts';
+import { type Run, warn } from './run.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
 /** A nightly run refreshes it; a second run of the same night does not. */

@@ -1,22 +1,19 @@
-/** The frame of every run: lock, ledger entry, deadline, signals, summary. What happens inside is the caller's. */
-
-import { randomUUID } from 'node:crypto';
+/** One run: what it was started with, what it did so far, how that is recorded and told, and its summary at the end. Decides nothing. */
 
 import type { Config } from '../config/config.ts';
-import { scrubbedJson } from '../config/secret.ts';
-import { asFailure } from '../errors.ts';
+import { exitCodeOf, type Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
-import type { DayInterval } from '../model/calendar.ts';
-import { LONGEST_TIMER_MS } from '../model/duration.ts';
+import type { LoadResult, LoadWarning } from '../load/load-result.ts';
+import { type DayInterval, daysBetween } from '../model/calendar.ts';
 import type { Slice } from '../model/slice.ts';
-import { checkAsOf, chosenSlices, deadlineFailure } from './guards.ts';
-import { RunRecord } from './record.ts';
+import { labelOf, type Window } from '../model/window.ts';
+import type { SlicePlan } from '../plan/plan.ts';
+import type { Publication, Published } from '../publish/publish.ts';
 import type { ServiceStatistics } from '../service/service.ts';
-import type { SyncSummary } from './summary.ts';
-import { refuseCopiesOfOthers, refuseUnwritablePlaces } from './unwritable-places.ts';
-import { finishRun, startRun } from '../warehouse/runs.ts';
-import { openWarehouse } from '../warehouse/opening.ts';
+import { learnParts } from '../warehouse/ledger.ts';
+import { recordWarning } from '../warehouse/runs.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
+import type { FailureSummary, SliceSummary, SyncSummary } from './summary.ts';
 
 export interface RunRequest {
   readonly command: 'sync' | 'backfill' | 'replay';
@@ -47,76 +44,244 @@ export interface Run {
   readonly signal: AbortSignal;
 }
 
-type Stage = (run: Run) => Promise<void>;
+/** Counts and tells the windows a slice is to get, and what is left as it is because a later fetch brought it. */
+export async function recordPlan(plan: SlicePlan, run: Run): Promise<void> {
+  const { record, emit } = run;
+  record.plan(plan);
+  const periods = plan.windows.reduce((sum, window) => sum + window.periods.length, 0);
+  if (plan.heldNewer > 0) {
+    const message = `${plan.heldNewer} periods are held from a fetch after the as-of instant, and were left as they are.`;
+    await warn({ code: 'AS_OF_OLDER', message }, plan.slice.name, run);
+  }
+  emit({ type: 'slice_planned', slice: plan.slice.name, windows: plan.windows.length, periods });
+}
 
-/**
- * Holds the warehouse while a run refreshes it, until the deadline, and publishes, until a signal; returns the summary, with
- * every failure in it and what `statistics` says of the wire at the end. Throws only what kept the run from starting: a held or foreign warehouse, a destination that could not
- * be written or is another warehouse's, an as-of instant in the future, an unknown slice.
- */
-export async function carryOut(
-  from: Pick<Run, 'config' | 'request' | 'emit' | 'signal'>,
-  refresh: Stage,
-  publish: Stage,
-  statistics: () => ServiceStatistics,
-): Promise<SyncSummary> {
-  const { config, request, emit, signal } = from;
-  const startedAt = new Date();
-  checkAsOf(request.asOf, startedAt);
-  const slices = chosenSlices(config, request.slices);
-  await refuseUnwritablePlaces(config);
-  const { command, deadlineMs, lockWaitMs } = request;
-  const runId = randomUUID();
-  const planAt = request.asOf ?? startedAt;
-  const record = new RunRecord({ runId, command, planAt, startedAt });
-  const deadline = deadlineMs === null ? [] : [AbortSignal.timeout(Math.min(LONGEST_TIMER_MS, deadlineMs))];
-  const stop = AbortSignal.any([signal, ...deadline]);
-  const warehouse = await openWarehouse(config.warehouse, { mode: 'write', lockWaitMs, emit, signal });
-  const run: Run = { ...from, warehouse, slices, record, runId, planAt, signal: stop };
-  try {
-    await refuseCopiesOfOthers(config, warehouse, signal);
-    await startRun(warehouse, record.identity);
-    emit({ type: 'run_started', runId, command, asOf: planAt.toISOString() });
-    await recordingFailure(record, stop, refresh(run));
-    if (!signal.aborted && stop.aborted) record.fail(deadlineFailure(deadlineMs));
-    if (!signal.aborted) await recordingFailure(record, signal, publish({ ...run, signal }));
-    if (signal.aborted) record.interrupt();
-    const finishedAt = new Date();
-    const summary = await finish(run, finishedAt, statistics, signal.aborted);
-    emit({ type: 'run_finished', runId, status: summary.status, ms: finishedAt.getTime() - startedAt.getTime() });
-    return summary;
-  } finally {
-    await warehouse.close();
+/** Counts and tells a window that became visible, and remembers the parts it had to be asked for in. */
+export async function recordLoaded(result: LoadedWindow, run: Run): Promise<void> {
+  const { window, rows, restatedPeriods, warnings } = result;
+  const { name } = window.slice;
+  run.record.load(window.slice, result);
+  if (window.parts.length > 1) await learnParts(run.warehouse, name, window.fingerprint, window.parts);
+  run.emit({ type: 'window_loaded', slice: name, window: labelOf(window), rows, restatedPeriods });
+  for (const warning of warnings) await warn(warning, window, run);
+}
+
+/** Counts and tells a failure of a window, or of something else about a slice, which is then named. */
+export function recordFailed(
+  failure: Failure,
+  about: Window | string,
+  { record, emit }: Pick<Run, 'record' | 'emit'>,
+): void {
+  const { code, message, hint } = failure;
+  record.fail(failure, typeof about === 'string' ? { slice: about } : { window: about });
+  emit({ type: 'failed', code, ...namesOf(about), message, hint });
+}
+
+/** Records and tells a warning about a window, about a slice by its name, or about the whole run. */
+export async function warn(
+  { code, message }: LoadWarning,
+  about: Window | string | null,
+  { warehouse, runId, emit }: Pick<Run, 'warehouse' | 'runId' | 'emit'>,
+): Promise<void> {
+  const names = namesOf(about);
+  const days = about === null || typeof about === 'string' ? null : about.asked;
+  await recordWarning(warehouse, { runId, slice: names.slice, days, code, message });
+  emit({ type: 'warning', code, ...names, message });
+}
+
+function namesOf(about: Window | string | null): { readonly slice: string | null; readonly window: string | null } {
+  if (about === null || typeof about === 'string') return { slice: about, window: null };
+  return { slice: about.slice.name, window: labelOf(about) };
+}
+
+type LoadedWindow = Extract<LoadResult, { readonly kind: 'loaded' }>;
+
+interface SliceCounts {
+  planned: number;
+  loaded: number;
+  failed: number;
+  requests: number;
+  fetched: number;
+  loadedRows: number;
+  rejected: number;
+  restated: number;
+  readonly empty: string[];
+  readonly periods: Map<string, number>;
+}
+
+interface RunIdentity {
+  readonly runId: string;
+  readonly command: string;
+  readonly planAt: Date;
+  readonly startedAt: Date;
+}
+
+export class RunRecord {
+  readonly identity: RunIdentity;
+  readonly #slices = new Map<string, SliceCounts>();
+  readonly #failures: { readonly window: Window | null; readonly slice: string | null; readonly failure: Failure }[] =
+    [];
+  #interrupted = false;
+  partnerRows = 0;
+  links = { rows: 0, removed: 0 };
+  readonly #published: Published[] = [];
+
+  constructor(identity: RunIdentity) {
+    this.identity = identity;
+  }
+
+  plan({ slice, windows }: SlicePlan): void {
+    const counts = this.#of(slice);
+    counts.planned += windows.length;
+    for (const { reason } of windows.flatMap((window) => window.periods)) {
+      counts.periods.set(reason, (counts.periods.get(reason) ?? 0) + 1);
+    }
+  }
+
+  /** A window took another's place: halves of one that was too heavy, or newly aligned ones. */
+  replan(slice: Slice, gone: number, come: number): void {
+    this.#of(slice).planned += come - gone;
+  }
+
+  asked(slice: Slice, requests: number): void {
+    this.#of(slice).requests += requests;
+  }
+
+  load(
+    slice: Slice,
+    rows: {
+      readonly fetched: number;
+      readonly rows: number;
+      readonly rejected: number;
+      readonly restatedPeriods: number;
+      readonly empty: readonly string[];
+    },
+  ): void {
+    const counts = this.#of(slice);
+    counts.loaded += 1;
+    counts.fetched += rows.fetched;
+    counts.loadedRows += rows.rows;
+    counts.rejected += rows.rejected;
+    counts.restated += rows.restatedPeriods;
+    for (const stretch of rows.empty) counts.empty.push(stretch);
+  }
+
+  /** Records a failure; one that concerns the whole run (credentials, deadline) is recorded once. */
+  fail(failure: Failure, where: { readonly window?: Window; readonly slice?: string } = {}): void {
+    const window = where.window ?? null;
+    if (window !== null) this.#of(window.slice).failed += 1;
+    const isWholeRun = window === null && where.slice === undefined;
+    if (isWholeRun && this.#failures.some((known) => known.failure.message === failure.message)) return;
+    this.#failures.push({ window, slice: window?.slice.name ?? where.slice ?? null, failure });
+  }
+
+  publish({ published, failures }: Publication): void {
+    this.#published.push(...published);
+    for (const failure of failures) this.fail(failure);
+  }
+
+  interrupt(): void {
+    this.#interrupted = true;
+  }
+
+  /** Whether any window was loaded. */
+  get hasLoaded(): boolean {
+    return [...this.#slices.values()].some(({ loaded }) => loaded > 0);
+  }
+
+  get failures(): readonly Failure[] {
+    return this.#failures.map(({ failure }) => failure);
+  }
+
+  get exitCode(): number {
+    return exitCodeOf(this.failures);
+  }
+
+  summary(finishedAt: Date, service: ServiceStatistics): SyncSummary {
+    const { runId, planAt, startedAt } = this.identity;
+    return {
+      run_id: runId,
+      status: this.#status(),
+      as_of: planAt.toISOString(),
+      started_at: startedAt.toISOString(),
+      finished_at: finishedAt.toISOString(),
+      slices: [...this.#slices].map(([name, counts]) => sliceSummary(name, counts)),
+      partners: { rows: this.partnerRows },
+      links: this.links,
+      service: {
+        requests: service.requests,
+        retries: service.retries,
+        peak_concurrency: service.peakConcurrency,
+        bytes: service.bytes,
+      },
+      published: this.#published,
+      failures: this.#failures.map(({ window, slice, failure }): FailureSummary => {
+        const label = window === null ? null : labelOf(window);
+        return { code: failure.code, slice, window: label, message: failure.message, hint: failure.hint };
+      }),
+    };
+  }
+
+  #status(): SyncSummary['status'] {
+    if (this.#interrupted) return 'interrupted';
+    if (this.#failures.length === 0) return 'succeeded';
+    return this.hasLoaded ? 'partial' : 'failed';
+  }
+
+  #of(slice: Slice): SliceCounts {
+    const known = this.#slices.get(slice.name);
+    if (known !== undefined) return known;
+    const fresh = {
+      planned: 0,
+      loaded: 0,
+      failed: 0,
+      requests: 0,
+      fetched: 0,
+      loadedRows: 0,
+      rejected: 0,
+      restated: 0,
+      empty: [],
+      periods: new Map<string, number>(),
+    };
+    this.#slices.set(slice.name, fresh);
+    return fresh;
   }
 }
 
-/** The summary, kept in the ledger too; a ledger that can no longer be written is a failure of the run like any other. */
-async function finish(
-  { warehouse, record, runId }: Run,
-  finishedAt: Date,
-  statistics: () => ServiceStatistics,
-  isInterrupted: boolean,
-): Promise<SyncSummary> {
-  const summary = record.summary(finishedAt, statistics());
-  const { status } = summary;
-  const exitCode = isInterrupted ? null : record.exitCode;
-  try {
-    await finishRun(warehouse, { runId, finishedAt, status, exitCode, summary: scrubbedJson(summary) });
-    return summary;
-  } catch (error) {
-    const failure = asFailure(error);
-    // A disk or database that failed the run fails its entry as well, and is told already.
-    const isTold = record.failures.some(({ kind }) => kind === 'storage' && failure.kind === kind);
-    if (!isTold) record.fail(failure);
-    return record.summary(finishedAt, statistics());
-  }
+/** The reasons that are always listed, also at zero. */
+const listedReasons = ['new', 'maturing', 'missing'] as const;
+
+function sliceSummary(name: string, counts: SliceCounts): SliceSummary {
+  return {
+    name,
+    windows: { planned: counts.planned, loaded: counts.loaded, failed: counts.failed },
+    requests: counts.requests,
+    rows: { fetched: counts.fetched, loaded: counts.loadedRows, rejected: counts.rejected },
+    periods: {
+      ...Object.fromEntries(listedReasons.map((reason) => [reason, 0])),
+      ...Object.fromEntries(counts.periods),
+    },
+    restated_periods: counts.restated,
+    empty_periods: counts.empty.toSorted(),
+  };
 }
 
-/** A stage's failure goes into the record; one that only says that the run was stopped does not. */
-async function recordingFailure(record: RunRecord, stop: AbortSignal, stage: Promise<void>): Promise<void> {
-  try {
-    await stage;
-  } catch (error) {
-    if (!stop.aborted) record.fail(asFailure(error));
+/** How large the windows of each slice were, and which were too heavy. */
+export class WindowSizes {
+  readonly #loadedDays = new Map<string, number>();
+  readonly #heavy = new Set<string>();
+
+  loaded({ slice, asked }: Window): void {
+    const days = daysBetween(asked.start, asked.end);
+    this.#loadedDays.set(slice.name, Math.max(days, this.#loadedDays.get(slice.name) ?? 0));
+  }
+
+  tooHeavy({ slice }: Window): void {
+    this.#heavy.add(slice.name);
+  }
+
+  /** Days of the largest window that was loaded of a slice none of whose windows were too heavy; else null. */
+  lightDays(slice: string): number | null {
+    return this.#heavy.has(slice) ? null : (this.#loadedDays.get(slice) ?? null);
   }
 }

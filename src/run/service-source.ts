@@ -5,7 +5,8 @@
  * No fault of the disk in the archive can fail a load: what could not be kept or removed is a warning, `ARCHIVE_FAILED`.
  */
 
-import { asFailure } from '../errors.ts';
+import { asFailure, Failure } from '../errors.ts';
+import type { Emit } from '../events.ts';
 import { extract } from '../extract/extract.ts';
 import { catalogSeenAt, readCatalog } from '../load/catalog.ts';
 import { ColumnAnswers } from '../load/column-answers.ts';
@@ -13,16 +14,13 @@ import type { LoadResult } from '../load/load-result.ts';
 import type { DuePeriod, Window } from '../model/window.ts';
 import { inOrder } from '../plan/plan.ts';
 import type { Service } from '../service/service.ts';
-import { keepCatalog } from '../spool/archive-catalog.ts';
-import { keepWindow, removeEntriesBefore } from '../spool/archive.ts';
+import { keepCatalog, keepWindow, removeEntriesBefore } from '../spool/archive.ts';
 import { openColumnReader } from '../spool/columns/column-reader.ts';
 import { openSpool, type Spooled } from '../spool/spool.ts';
-import { clockCheck } from './guards.ts';
 import { withNightlyAudits } from './measure-slices.ts';
-import { warn } from './outcome.ts';
 import { refreshCatalog } from './refresh-catalog.ts';
 import { refreshDimensions } from './refresh-dimensions.ts';
-import type { Run } from './run.ts';
+import { type Run, warn } from './run.ts';
 import type { Source, SourceDoor } from './source.ts';
 import { planTargets } from './tables.ts';
 
@@ -86,7 +84,7 @@ function openSource(run: Run, service: Service): Source {
 }
 
 /** Keeps the catalog that the run's answers are typed by. */
-export async function archiveCatalog(run: Run): Promise<void> {
+async function archiveCatalog(run: Run): Promise<void> {
   const { config, warehouse } = run;
   if (config.archiveMs === null) return;
   const seenAt = await catalogSeenAt(warehouse);
@@ -96,11 +94,7 @@ export async function archiveCatalog(run: Run): Promise<void> {
 }
 
 /** Keeps the answers of a batch that were loaded; one that was held or failed is no answer to load again. */
-export async function archiveLoaded(
-  batch: readonly Spooled[],
-  results: readonly LoadResult[],
-  run: Run,
-): Promise<void> {
+async function archiveLoaded(batch: readonly Spooled[], results: readonly LoadResult[], run: Run): Promise<void> {
   const { config, warehouse, request } = run;
   if (config.archiveMs === null) return;
   const loaded = new Set(results.flatMap((result) => (result.kind === 'loaded' ? periodsIn(result.window) : [])));
@@ -115,7 +109,7 @@ export async function archiveLoaded(
 }
 
 /** Removes what was asked for longer before an instant than the archive reaches back. */
-export async function expireArchive(at: Date, run: Run): Promise<void> {
+async function expireArchive(at: Date, run: Run): Promise<void> {
   const { config, warehouse } = run;
   if (config.archiveMs === null) return;
   const before = new Date(at.getTime() - config.archiveMs);
@@ -135,4 +129,37 @@ async function orWarn(what: string, window: Window | null, run: Run, act: () => 
     const message = `${what}: ${failure.message}`;
     await warn({ code: 'ARCHIVE_FAILED', message }, window, run);
   }
+}
+
+/** Clocks in a well-run network differ by less. */
+const WORTH_A_WARNING_MS = 5 * 60_000;
+/** Beyond this, finality would be decided by a wrong clock. */
+const UNTRUSTED_MS = 60 * 60_000;
+
+/**
+ * Checks this machine's clock against the service's, once, as soon as an answer has told it: warns when it is off by
+ * minutes, throws `CLOCK_UNTRUSTED` when it is off by an hour or more. An as-of instant that was given is never held
+ * against it.
+ */
+function clockCheck(asOf: Date | null, service: { readonly clockSkewMs: () => number | null }, emit: Emit): () => void {
+  let isDue = asOf === null;
+  return () => {
+    const skewMs = service.clockSkewMs();
+    if (!isDue || skewMs === null) return;
+    isDue = false;
+    checkClock(skewMs, emit);
+  };
+}
+
+function checkClock(skewMs: number, emit: Emit): void {
+  const size = Math.abs(skewMs);
+  if (size < WORTH_A_WARNING_MS) return;
+  const message = `This machine's clock was ${Math.round(size / 60_000)} minutes ${skewMs > 0 ? 'behind' : 'ahead of'} the service's.`;
+  if (size >= UNTRUSTED_MS) {
+    throw new Failure('CLOCK_UNTRUSTED', message, {
+      facts: { skew_ms: skewMs },
+      hint: "Set this machine's clock; nothing was loaded, as nothing could be called final.",
+    });
+  }
+  emit({ type: 'warning', code: 'CLOCK_OFF', slice: null, window: null, message });
 }

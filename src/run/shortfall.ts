@@ -6,19 +6,18 @@
  */
 
 import { Failure } from '../errors.ts';
-import type { Asking, Missed, PartAnswers } from '../extract/extract.ts';
+import { type Asking, type Missed, type PartAnswers, unanswered } from '../extract/extract.ts';
 import { readKnownValues } from '../load/known-values.ts';
-import type { LoadResult, Shortfall } from '../load/load-result.ts';
 import { rememberAdditivity } from '../load/load-ledger.ts';
+import type { LoadResult, Shortfall } from '../load/load-result.ts';
 import type { Target } from '../load/target.ts';
 import { daysBetween } from '../model/calendar.ts';
 import type { Part } from '../model/part.ts';
-import { labelOf, windowOf, type Window } from '../model/window.ts';
-import { splitByPeriods, splitParts, type KnownValues } from '../plan/split.ts';
+import { labelOf, type Window, windowOf } from '../model/window.ts';
+import { type KnownValues, splitByPeriods, splitParts } from '../plan/split.ts';
 import type { Spooled } from '../spool/spool.ts';
 import { learnMaxDays } from '../warehouse/ledger.ts';
-import { recordFailed, warn } from './outcome.ts';
-import type { Run } from './run.ts';
+import { recordFailed, type Run, warn, type WindowSizes } from './run.ts';
 import type { Answers, Source, Targets } from './source.ts';
 
 /** What is known while the windows of a run are loaded. */
@@ -34,30 +33,6 @@ export interface Loading {
   readonly barred: Map<string, Barred>;
   /** Ends all asking: credentials were refused. */
   readonly stop: AbortController;
-}
-
-const nothing: PartAnswers = new Map();
-/** A window of which nothing was answered yet. */
-export const unanswered = (window: Window): Asking => ({ window, answered: nothing, whole: null });
-
-/** How large the windows of each slice were, and which were too heavy. */
-export class WindowSizes {
-  readonly #loadedDays = new Map<string, number>();
-  readonly #heavy = new Set<string>();
-
-  loaded({ slice, asked }: Window): void {
-    const days = daysBetween(asked.start, asked.end);
-    this.#loadedDays.set(slice.name, Math.max(days, this.#loadedDays.get(slice.name) ?? 0));
-  }
-
-  tooHeavy({ slice }: Window): void {
-    this.#heavy.add(slice.name);
-  }
-
-  /** Days of the largest window that was loaded of a slice none of whose windows were too heavy; else null. */
-  lightDays(slice: string): number | null {
-    return this.#heavy.has(slice) ? null : (this.#loadedDays.get(slice) ?? null);
-  }
 }
 
 type Split = Extract<LoadResult, { readonly kind: 'split' }>;
@@ -173,7 +148,7 @@ export async function divideAnew(
     barred.set(keyOf(window), next);
     const where = { slice: slice.name, window: labelOf(window), because: failure.message };
     run.emit({ type: 'window_split', ...where, into: divided.parts.length });
-    queue.unshift({ window: divided, answered: nothing, whole });
+    queue.unshift({ ...unanswered(divided), whole });
     return true;
   }
   return false;

@@ -8,10 +8,9 @@ import type { Catalog } from '../model/catalog.ts';
 import type { Slice } from '../model/slice.ts';
 import type { Window } from '../model/window.ts';
 import { inOrder, isComplete, planSlice, type SlicePlan } from '../plan/plan.ts';
-import type { Run } from './run.ts';
+import { recordFailed, type Run } from './run.ts';
 import type { Targets } from './source.ts';
 import { readSliceLedger } from '../warehouse/ledger.ts';
-import { recordFailed } from './outcome.ts';
 
 /** The table of each slice; a slice whose table cannot be prepared fails by itself. Throws `STORAGE_FAILED`. */
 export async function prepareTargets(run: Run, slices: readonly Slice[], catalog: Catalog): Promise<Targets> {

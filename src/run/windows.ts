@@ -6,15 +6,15 @@
  */
 
 import { Failure } from '../errors.ts';
-import type { Missed } from '../extract/extract.ts';
+import { type Missed, unanswered } from '../extract/extract.ts';
 import type { LoadResult } from '../load/load-result.ts';
+import { loadBatch } from '../load/load.ts';
 import { weekdayName, weekdayOf, type WeekStart } from '../model/calendar.ts';
 import { labelOf, type Window } from '../model/window.ts';
 import type { Spooled } from '../spool/spool.ts';
 import { learnWeekStart, relaxMaxDays } from '../warehouse/ledger.ts';
-import { loadBatch, recordFailed, recordLoaded, warn } from './outcome.ts';
-import type { Run } from './run.ts';
-import { afterShortfall, divide, divideAnew, unanswered, WindowSizes, type Loading } from './shortfall.ts';
+import { recordFailed, recordLoaded, type Run, warn, WindowSizes } from './run.ts';
+import { afterShortfall, divide, divideAnew, type Loading } from './shortfall.ts';
 import type { AnswerBatch, Answers, Source, Targets } from './source.ts';
 import { turnTarget } from './tables.ts';
 

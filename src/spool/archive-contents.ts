@@ -20,10 +20,8 @@ import {
   parseSidecar,
   SIDECAR,
 } from './archive-entry.ts';
-import { measureFile, nullWhenMissing } from './archive-files.ts';
-import { archiveRoot, removeUnfinished } from './archive.ts';
-import { onDisk } from './on-disk.ts';
-import type { Spooled } from './spool.ts';
+import { archiveRoot, measureFile, nullWhenMissing, removeUnfinished } from './archive.ts';
+import { onDisk, type Spooled } from './spool.ts';
 
 export interface ArchiveContents {
   /** In the order they were asked for. */

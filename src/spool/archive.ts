@@ -2,33 +2,35 @@
  * The archive: the answers that were loaded, kept for a while so that they can be loaded again.
  *
  * It lies beside its warehouse, in `<warehouse>.archive/<slice>/`, and only the holder of the run lock touches it. An
- * answer is in it wholly or not at all; what a killed run left half written is removed by the next one.
+ * answer is in it wholly or not at all: what a killed run left half written is removed by the next one, and a changed byte
+ * is noticed.
  */
 
-import { existsSync } from 'node:fs';
-import { readdir, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { createReadStream, createWriteStream, existsSync } from 'node:fs';
+import { lstat, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { constants, createGunzip, createGzip } from 'node:zlib';
 
+import * as z from 'zod';
+
+import { Failure } from '../errors.ts';
+import type { Catalog } from '../model/catalog.ts';
+import type { SavedBody } from '../service/service.ts';
 import {
+  type BodyFile,
   bodyName,
+  type Damage,
+  documentText,
+  type EntryName,
   entryStem,
+  parseDocument,
   parseEntryName,
   SIDECAR,
   sidecarText,
-  type BodyFile,
-  type EntryName,
 } from './archive-entry.ts';
-import {
-  compressBody,
-  makeNewDirectory,
-  makePrivateDirectory,
-  nullWhenMissing,
-  refuseLink,
-  syncPath,
-  writeDurably,
-} from './archive-files.ts';
-import { onDisk } from './on-disk.ts';
-import type { Spooled } from './spool.ts';
+import { type Measured, Measuring, onDisk, type Spooled } from './spool.ts';
 
 /** Where the archive of a warehouse lies. */
 export function archiveRoot(warehousePath: string): string {
@@ -109,4 +111,132 @@ async function entriesIn(folder: string): Promise<{ readonly path: string; reado
 async function removeEntry(path: string): Promise<void> {
   await rm(join(path, SIDECAR), { force: true });
   await rm(path, { recursive: true, force: true });
+}
+
+/** No slice can be named so: their folders have no dot. */
+const CATALOG = 'catalog.json';
+
+const catalogShape = z.object({
+  seenAt: z.iso.datetime().transform((text) => new Date(text)),
+  items: z.array(
+    z.object({
+      filter: z.string(),
+      id: z.string(),
+      name: z.string(),
+      shortName: z.string(),
+      section: z.string(),
+      formatting: z.string(),
+      description: z.string(),
+    }),
+  ),
+});
+
+/** A catalog, and when the service listed it. */
+interface SeenCatalog {
+  readonly seenAt: Date;
+  readonly items: Catalog;
+}
+
+/**
+ * Keeps a catalog in the place of the one before: without it, a new warehouse would have to guess the types that answers
+ * were loaded with. Throws `STORAGE_FAILED`.
+ */
+export async function keepCatalog(warehousePath: string, catalog: SeenCatalog): Promise<void> {
+  const root = archiveRoot(warehousePath);
+  await onDisk('archive', root, async () => {
+    await makePrivateDirectory(root);
+    await writeDurably(join(root, CATALOG), documentText(catalog));
+  });
+}
+
+/** The kept catalog, or what is wrong with it; null when there is none. Throws `STORAGE_FAILED`. */
+export async function readKeptCatalog(warehousePath: string): Promise<SeenCatalog | Damage | null> {
+  const path = join(archiveRoot(warehousePath), CATALOG);
+  return onDisk('archive', path, async () => {
+    const text = await readFile(path, 'utf8').catch(nullWhenMissing);
+    if (text === null) return null;
+    const found = parseDocument(text, catalogShape, 'the catalog');
+    return 'because' in found ? { path, ...found } : found;
+  });
+}
+
+/** Private: reports are the account's business. */
+const FILE_MODE = 0o600;
+const DIRECTORY_MODE = 0o700;
+
+/** Whole documents are compressed while the service waits for the next request; smaller is not worth the time. */
+const GZIP = { level: constants.Z_BEST_SPEED };
+
+/** A gzip copy of a body, byte for byte, at a path where nothing is; durable but for its directory. */
+async function compressBody(body: SavedBody, to: string): Promise<Measured> {
+  const decoding = body.encoding === 'gzip' ? createGunzip() : new PassThrough();
+  const measuring = new Measuring();
+  const sink = createWriteStream(to, { flags: 'wx', mode: FILE_MODE });
+  await pipeline(createReadStream(body.path), decoding, createGzip(GZIP), measuring, sink);
+  await syncPath(to);
+  return measuring.measured();
+}
+
+/** SHA-256 and size of a file as it lies there; null when it is missing or no file. */
+export async function measureFile(path: string): Promise<Measured | null> {
+  const found = await lstat(path).catch(nullWhenMissing);
+  if (found?.isFile() !== true) return null;
+  const measuring = new Measuring();
+  measuring.resume();
+  await pipeline(createReadStream(path), measuring);
+  return measuring.measured();
+}
+
+/** Writes a text whole or not at all, durably, in the place of what was there. */
+async function writeDurably(path: string, text: string): Promise<void> {
+  const unfinished = `${path}.part`;
+  await writeFile(unfinished, text, { mode: FILE_MODE });
+  await syncPath(unfinished);
+  await rename(unfinished, path);
+  await syncPath(dirname(path));
+}
+
+/** Makes a private directory with its parents, durably. */
+async function makePrivateDirectory(path: string): Promise<void> {
+  const made = await mkdir(path, { recursive: true, mode: DIRECTORY_MODE });
+  if (made !== undefined) for (const name of new Set([made, path])) await syncPath(dirname(name));
+}
+
+/** Throws `STORAGE_FAILED` for a symbolic link, which could lead out of the archive. */
+async function refuseLink(path: string): Promise<void> {
+  if (!(await lstat(path)).isSymbolicLink()) return;
+  throw new Failure('STORAGE_FAILED', `The directory ${path} was a symbolic link.`, {
+    hint: 'Put a directory in its place; links inside the archive are not followed.',
+  });
+}
+
+/** Makes a private directory that is new; false when something lies at the path. */
+async function makeNewDirectory(path: string): Promise<boolean> {
+  try {
+    await mkdir(path, { mode: DIRECTORY_MODE });
+    return true;
+  } catch (error) {
+    if (hasCode(error, 'EEXIST')) return false;
+    throw error;
+  }
+}
+
+/** Makes what was written into a file, or the names in a directory, outlive a power cut. */
+async function syncPath(path: string): Promise<void> {
+  const opened = await open(path, 'r');
+  try {
+    await opened.sync();
+  } finally {
+    await opened.close();
+  }
+}
+
+/** For a promise's `catch`: null for what is not there; other errors are thrown on. */
+export function nullWhenMissing(error: unknown): null {
+  if (hasCode(error, 'ENOENT')) return null;
+  throw error;
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
 }

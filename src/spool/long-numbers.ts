@@ -13,7 +13,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 
 import type { SavedBody } from '../service/service.ts';
-import { Measuring, onDisk } from './on-disk.ts';
+import { Measuring, onDisk } from './spool.ts';
 
 /** Significant digits every double carries. */
 const SAFE_DIGITS = 15;

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { parseCommandLine } from '../../src/commands/command-line.ts';
 import { dayRange, durationOf, instantOf } from '../../src/commands/instant.ts';
 import { Failure } from '../../src/errors.ts';
-import { checkAsOf } from '../../src/run/guards.ts';
+import { checkAsOf } from '../../src/run/circumstances.ts';
 import { twoNightsBefore } from '../../src/start/tour.ts';
 
 const VERSION = '1.2.3';

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 
 import { Failure, type FailureCode } from '../../src/errors.ts';
-import { extract, type Asking, type Batch, type PartAnswer } from '../../src/extract/extract.ts';
+import { type Asking, type Batch, extract, type PartAnswer } from '../../src/extract/extract.ts';
 import { day } from '../../src/model/calendar.ts';
 import type { Part } from '../../src/model/part.ts';
 import { windowOf, type Window } from '../../src/model/window.ts';

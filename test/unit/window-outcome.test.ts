@@ -7,7 +7,7 @@ import { day } from '../../src/model/calendar.ts';
 import { fingerprintOf } from '../../src/model/fingerprint.ts';
 import { windowOf, type Window } from '../../src/model/window.ts';
 import type { Spooled } from '../../src/spool/spool.ts';
-import { loadBatch } from '../../src/run/outcome.ts';
+import { loadBatch } from '../../src/load/load.ts';
 import type { SavedBody } from '../../src/service/service.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 import { slice } from '../support/slice.ts';

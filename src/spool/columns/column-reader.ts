@@ -7,7 +7,7 @@
 
 import { Worker } from 'node:worker_threads';
 
-import { onDisk } from '../on-disk.ts';
+import { onDisk } from '../spool.ts';
 import type { ColumnsRead, Encoding, GaveUp, Order, ReadRequest, Reply, SavedBytes } from './reading.ts';
 
 export interface ColumnReader {

@@ -1,0 +1,99 @@
+/** The frame of every run: lock, ledger entry, deadline, signals, summary. What happens inside is the caller's. */
+
+import { randomUUID } from 'node:crypto';
+
+import { scrubbedJson } from '../config/secret.ts';
+import { asFailure, Failure } from '../errors.ts';
+import { LONGEST_TIMER_MS } from '../model/duration.ts';
+import type { ServiceStatistics } from '../service/service.ts';
+import { openWarehouse } from '../warehouse/opening.ts';
+import { finishRun, startRun } from '../warehouse/runs.ts';
+import { checkAsOf, chosenSlices } from './circumstances.ts';
+import { type Run, RunRecord } from './run.ts';
+import type { SyncSummary } from './summary.ts';
+import { refuseCopiesOfOthers, refuseUnwritablePlaces } from './unwritable-places.ts';
+
+type Stage = (run: Run) => Promise<void>;
+
+/**
+ * Holds the warehouse while a run refreshes it, until the deadline, and publishes, until a signal; returns the summary, with
+ * every failure in it and what `statistics` says of the wire at the end. Throws only what kept the run from starting: a held or foreign warehouse, a destination that could not
+ * be written or is another warehouse's, an as-of instant in the future, an unknown slice.
+ */
+export async function carryOut(
+  from: Pick<Run, 'config' | 'request' | 'emit' | 'signal'>,
+  refresh: Stage,
+  publish: Stage,
+  statistics: () => ServiceStatistics,
+): Promise<SyncSummary> {
+  const { config, request, emit, signal } = from;
+  const startedAt = new Date();
+  checkAsOf(request.asOf, startedAt);
+  const slices = chosenSlices(config, request.slices);
+  await refuseUnwritablePlaces(config);
+  const { command, deadlineMs, lockWaitMs } = request;
+  const runId = randomUUID();
+  const planAt = request.asOf ?? startedAt;
+  const record = new RunRecord({ runId, command, planAt, startedAt });
+  const deadline = deadlineMs === null ? [] : [AbortSignal.timeout(Math.min(LONGEST_TIMER_MS, deadlineMs))];
+  const stop = AbortSignal.any([signal, ...deadline]);
+  const warehouse = await openWarehouse(config.warehouse, { mode: 'write', lockWaitMs, emit, signal });
+  const run: Run = { ...from, warehouse, slices, record, runId, planAt, signal: stop };
+  try {
+    await refuseCopiesOfOthers(config, warehouse, signal);
+    await startRun(warehouse, record.identity);
+    emit({ type: 'run_started', runId, command, asOf: planAt.toISOString() });
+    await recordingFailure(record, stop, refresh(run));
+    if (!signal.aborted && stop.aborted) record.fail(deadlineFailure(deadlineMs));
+    if (!signal.aborted) await recordingFailure(record, signal, publish({ ...run, signal }));
+    if (signal.aborted) record.interrupt();
+    const finishedAt = new Date();
+    const summary = await finish(run, finishedAt, statistics, signal.aborted);
+    emit({ type: 'run_finished', runId, status: summary.status, ms: finishedAt.getTime() - startedAt.getTime() });
+    return summary;
+  } finally {
+    await warehouse.close();
+  }
+}
+
+/** The summary, kept in the ledger too; a ledger that can no longer be written is a failure of the run like any other. */
+async function finish(
+  { warehouse, record, runId }: Run,
+  finishedAt: Date,
+  statistics: () => ServiceStatistics,
+  isInterrupted: boolean,
+): Promise<SyncSummary> {
+  const summary = record.summary(finishedAt, statistics());
+  const { status } = summary;
+  const exitCode = isInterrupted ? null : record.exitCode;
+  try {
+    await finishRun(warehouse, { runId, finishedAt, status, exitCode, summary: scrubbedJson(summary) });
+    return summary;
+  } catch (error) {
+    const failure = asFailure(error);
+    // A disk or database that failed the run fails its entry as well, and is told already.
+    const isTold = record.failures.some(({ kind }) => kind === 'storage' && failure.kind === kind);
+    if (!isTold) record.fail(failure);
+    return record.summary(finishedAt, statistics());
+  }
+}
+
+/** A stage's failure goes into the record; one that only says that the run was stopped does not. */
+async function recordingFailure(record: RunRecord, stop: AbortSignal, stage: Promise<void>): Promise<void> {
+  try {
+    await stage;
+  } catch (error) {
+    if (!stop.aborted) record.fail(asFailure(error));
+  }
+}
+
+function deadlineFailure(deadlineMs: number | null): Failure {
+  return new Failure(
+    'DEADLINE_PASSED',
+    `The deadline of ${(deadlineMs ?? 0) / 1000} s passed before every window was loaded.`,
+    {
+      facts: { deadline_ms: deadlineMs },
+      hint: 'Run again: what was loaded is kept, and only the rest is asked for.',
+    },
+  );
+}
