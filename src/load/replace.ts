@@ -4,6 +4,7 @@ import * as z from 'zod';
 
 import type { Day } from '../model/calendar.ts';
 import { recordRejects } from '../warehouse/runs.ts';
+import { engineThreads } from '../warehouse/opening.ts';
 import { count, dayShape, timestamp } from '../warehouse/shapes.ts';
 import { statement } from '../warehouse/statements.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -66,7 +67,7 @@ export async function replaceWindows(
   );
   const loads = windows.map((proven, at): Load => ({ ...proven, loadId: ids[at]?.load_id ?? '' }));
   const ranges = joined(windows.map(({ spooled }) => spooled.window.replaced));
-  return inAnyOrder(warehouse, windows.length > 1, async () => {
+  return inOneThread(warehouse, async () => {
     // Before any row is touched: DuckDB commits no table that is altered after it was written to.
     const wider = await widenAsNeeded(warehouse, target, replacement);
     // Nothing of a window that was never loaded can be restated.
@@ -95,16 +96,15 @@ export async function replaceWindows(
 const numbersOf = (windows: readonly Proven[]): number[] => windows.map(({ windowNo }) => windowNo);
 
 /**
- * One transaction in which each thread inserts what it has read, where there are several windows, as these have no order among
- * them: threads that wait for each other's turn take as long again. Set outside of it: an aborted one takes no setting.
+ * One transaction in one thread: two take half as long again in all, as one that waits for the other spins and what is left
+ * of each is copied once more (measured). Set outside of it: an aborted one takes no setting.
  */
-async function inAnyOrder<T>(warehouse: Warehouse, isAny: boolean, work: () => Promise<T>): Promise<T> {
-  if (!isAny) return warehouse.transact(work);
-  await warehouse.run('set preserve_insertion_order = false');
+async function inOneThread<T>(warehouse: Warehouse, work: () => Promise<T>): Promise<T> {
+  await warehouse.run('set threads = 1');
   try {
     return await warehouse.transact(work);
   } finally {
-    await warehouse.run('set preserve_insertion_order = true');
+    await warehouse.run(`set threads = ${engineThreads()}`);
   }
 }
 

@@ -34,6 +34,9 @@ const FLUSH_THRESHOLD = '1MB';
 const CHECKPOINT_THRESHOLD = '1GB';
 /** Every thread that parses holds a document; more would not fit the memory limit. */
 const MOST_THREADS = 4;
+/** How many threads the engine works with. */
+export const engineThreads = (): number => Math.min(MOST_THREADS, availableParallelism());
+
 /** How often a locked warehouse is tried again. */
 const LOCK_POLL_MS = 250;
 
@@ -134,7 +137,7 @@ async function tryOpen(
       memory_limit: MEMORY_LIMIT,
       allocator_bulk_deallocation_flush_threshold: FLUSH_THRESHOLD,
       checkpoint_threshold: CHECKPOINT_THRESHOLD,
-      threads: String(Math.min(MOST_THREADS, availableParallelism())),
+      threads: String(engineThreads()),
       temp_directory: `${file}.tmp`,
       autoinstall_known_extensions: 'false',
     });
