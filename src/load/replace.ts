@@ -4,7 +4,7 @@ import * as z from 'zod';
 
 import type { Day } from '../model/calendar.ts';
 import { recordRejects } from '../warehouse/runs.ts';
-import { engineThreads } from '../warehouse/opening.ts';
+import { engineThreads, letPagesGo } from '../warehouse/opening.ts';
 import { count, dayShape, timestamp } from '../warehouse/shapes.ts';
 import { statement } from '../warehouse/statements.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -105,6 +105,7 @@ async function inOneThread<T>(warehouse: Warehouse, work: () => Promise<T>): Pro
     return await warehouse.transact(work);
   } finally {
     await warehouse.run(`set threads = ${engineThreads()}`);
+    await letPagesGo(warehouse);
   }
 }
 
