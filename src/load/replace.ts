@@ -67,7 +67,8 @@ export async function replaceWindows(
   );
   const loads = windows.map((proven, at): Load => ({ ...proven, loadId: ids[at]?.load_id ?? '' }));
   const ranges = joined(windows.map(({ spooled }) => spooled.window.replaced));
-  return inOneThread(warehouse, async () => {
+  const came = windows.reduce((sum, { rows }) => sum + rows, 0);
+  return transactRows(warehouse, came, async () => {
     // Before any row is touched: DuckDB commits no table that is altered after it was written to.
     const wider = await widenAsNeeded(warehouse, target, replacement);
     // Nothing of a window that was never loaded can be restated.
@@ -95,11 +96,16 @@ export async function replaceWindows(
 
 const numbersOf = (windows: readonly Proven[]): number[] => windows.map(({ windowNo }) => windowNo);
 
+/** From so many rows on an insertion is worth a thread of its own. */
+const MANY_ROWS = 20_000;
+
 /**
- * One transaction in one thread: two take half as long again in all, as one that waits for the other spins and what is left
- * of each is copied once more (measured). Set outside of it: an aborted one takes no setting.
+ * One transaction; of many rows in one thread: of two that insert, one spins while it waits for the other, and what is left
+ * of each is copied once more, which takes half as long again in all (measured). Set outside of it: an aborted one takes no
+ * setting.
  */
-async function inOneThread<T>(warehouse: Warehouse, work: () => Promise<T>): Promise<T> {
+async function transactRows<T>(warehouse: Warehouse, rows: number, work: () => Promise<T>): Promise<T> {
+  if (rows < MANY_ROWS) return warehouse.transact(work);
   await warehouse.run('set threads = 1');
   try {
     return await warehouse.transact(work);

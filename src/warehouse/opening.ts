@@ -37,7 +37,7 @@ const MOST_THREADS = 4;
 /** How many threads the engine works with. */
 export const engineThreads = (): number => Math.min(MOST_THREADS, availableParallelism());
 
-/** What the engine may keep of tables between two batches; pages of what it wrote would fill its memory, and nobody reads them. */
+/** What the engine may keep of tables between large batches; pages of what it wrote would fill its memory, and nobody reads them. */
 const KEPT_BETWEEN_BATCHES = '64MB';
 
 /** Makes the engine let go of what it only keeps to be quick, where it can. */
