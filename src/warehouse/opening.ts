@@ -34,6 +34,18 @@ const FLUSH_THRESHOLD = '1MB';
 const CHECKPOINT_THRESHOLD = '1GB';
 /** Every thread that parses holds a document; more would not fit the memory limit. */
 const MOST_THREADS = 4;
+/** How many threads the engine works with. */
+export const engineThreads = (): number => Math.min(MOST_THREADS, availableParallelism());
+
+/** What the engine may keep of tables between large batches; pages of what it wrote would fill its memory, and nobody reads them. */
+const KEPT_BETWEEN_BATCHES = '64MB';
+
+/** Makes the engine let go of what it only keeps to be quick, where it can. */
+export async function letPagesGo(warehouse: Warehouse): Promise<void> {
+  await warehouse.run(`set memory_limit = '${KEPT_BETWEEN_BATCHES}'`).catch(() => null);
+  await warehouse.run(`set memory_limit = '${MEMORY_LIMIT}'`);
+}
+
 /** How often a locked warehouse is tried again. */
 const LOCK_POLL_MS = 250;
 
@@ -134,7 +146,7 @@ async function tryOpen(
       memory_limit: MEMORY_LIMIT,
       allocator_bulk_deallocation_flush_threshold: FLUSH_THRESHOLD,
       checkpoint_threshold: CHECKPOINT_THRESHOLD,
-      threads: String(Math.min(MOST_THREADS, availableParallelism())),
+      threads: String(engineThreads()),
       temp_directory: `${file}.tmp`,
       autoinstall_known_extensions: 'false',
     });
