@@ -7,23 +7,16 @@
  * window, with the parts of it that were answered; nothing here throws for one window.
  */
 
-import { readFile } from 'node:fs/promises';
-import { promisify } from 'node:util';
-import { gunzip } from 'node:zlib';
-
-import * as z from 'zod';
-
 import { asFailure, Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
-import { isDateDimension, metricFilters } from '../model/dimension.ts';
 import type { Part } from '../model/part.ts';
 import type { Slice } from '../model/slice.ts';
 import { labelOf, reportParameters, type Window } from '../model/window.ts';
-import { parseJson } from '../service/body.ts';
 import { linkSignals } from '../service/clock.ts';
 import { nextPageOf, type ReportPage, type SavedBody, type Service } from '../service/service.ts';
 import { quoteLongNumbers } from '../spool/long-numbers.ts';
-import { onDisk, type Spool, type Spooled, type SpooledAnswer, type WholeAnswer } from '../spool/spool.ts';
+import type { Spool, Spooled, SpooledAnswer, WholeAnswer } from '../spool/spool.ts';
+import { askWhole, type AskingWhole, wholeRequests } from './whole.ts';
 
 /** The answer to one part of a window, and when it was asked for. */
 export interface PartAnswer extends SpooledAnswer {
@@ -63,7 +56,7 @@ export interface Batch {
   readonly asked: readonly { readonly slice: Slice; readonly requests: number }[];
 }
 
-interface Extraction {
+interface Extraction extends Pick<AskingWhole, 'hasSums'> {
   readonly service: Pick<Service, 'report'>;
   readonly spool: Pick<Spool, 'pathFor' | 'keep' | 'discard'>;
   /** Windows asked for at the same time; the service's own pace may allow fewer. */
@@ -92,7 +85,7 @@ export async function* extract(queue: Asking[], extraction: Extraction): AsyncGe
   const asked: Batch['asked'][number][] = [];
   const settle = async (asking: Asking): Promise<void> => {
     const { window, answered } = asking;
-    const requests = window.parts.length - answered.size + (isAskedWhole(asking) ? 1 : 0);
+    const requests = window.parts.length - answered.size + wholeRequests(window, asking.whole, extraction);
     extraction.emit({ type: 'window_asked', slice: window.slice.name, window: labelOf(window), requests });
     const answer = await fetchWindow(asking, extraction).catch((error: unknown): Missed => {
       return { window, failure: asFailure(error), heavy: [], answered: new Map(), whole: null };
@@ -123,8 +116,6 @@ export async function* extract(queue: Asking[], extraction: Extraction): AsyncGe
     await Promise.race(underWay);
   }
 }
-
-const isAskedWhole = ({ window, whole }: Asking): boolean => whole === null && isComparable(window);
 
 /** The waiting answers of the slice that waited longest, at most a batch; the others stay. */
 export function takeOfOneSlice(waiting: Spooled[]): Spooled[] {
@@ -176,7 +167,7 @@ async function fetchWindow(asking: Asking, extraction: Extraction): Promise<Spoo
         });
       }),
       tried(null, async () => {
-        if (whole !== null) return;
+        if (wholeRequests(window, asking.whole, extraction) === 0) return;
         const asked = await askWhole(window, within);
         whole = asked;
       }),
@@ -304,68 +295,3 @@ async function tooLarge(
     hint: 'Drop a dimension from the slice, or filter it.',
   });
 }
-
-/** A report needs a dimension, and every report can be grouped by the year. */
-const COARSEST = 'year';
-
-/** Whether a window is divided, and its parts can be held against the whole: a metric's filter looks at rows as grouped. */
-function isComparable({ parts, slice }: Window): boolean {
-  return parts.length > 1 && !Object.keys(slice.parameters).some(filtersMetric);
-}
-
-const filtersMetric = (name: string): boolean => metricFilters.some((suffix) => name.endsWith(`__${suffix}`));
-
-/**
- * What the service states of a window as a whole, when the window had to be divided by the values of dimensions, or why that
- * could not be had; null for a window that cannot be compared. Throws refused credentials, failures of the disk and the
- * signal's reason.
- *
- * Parts that each agree with their own totals may still leave something out: a row whose value is missing is `in` no set and,
- * where the service reads filters as SQL does, `not in` none either. So the window is asked for once more without any of
- * those dimensions, by the date alone, which is as light as a report can be: its totals count, and where it states none its rows.
- */
-async function askWhole(window: Window, { service, spool, signal }: Extraction): Promise<WholeAnswer | null> {
-  if (!isComparable(window)) return null;
-  const dates = window.slice.dimensions.filter(isDateDimension);
-  const dimensions = dates.length > 0 ? dates.join(',') : COARSEST;
-  // They may name a dimension that is not asked for here.
-  const parameters = Object.fromEntries(
-    Object.entries({ ...reportParameters(window), dimensions }).filter(([name]) => name !== 'sort' && name !== 'index'),
-  );
-  try {
-    const saved = await service.report(parameters, spool.pathFor(window), signal);
-    if (saved === null) return { totals: new Map(), rows: [] };
-    try {
-      return wholeIn(await readBody(saved));
-    } finally {
-      await spool.discard({ answers: [{ pages: [saved] }] });
-    }
-  } catch (error) {
-    signal.throwIfAborted();
-    if (error instanceof SyntaxError) return { because: 'its answer was no whole JSON document' };
-    const failure = asFailure(error);
-    if (failure.kind === 'storage' || failure.kind === 'bug' || failure.code === 'CREDENTIALS_REFUSED') throw failure;
-    return { because: failure.message };
-  }
-}
-
-async function readBody({ path, encoding }: SavedBody): Promise<unknown> {
-  const bytes = await onDisk('spool', path, async () => readFile(path));
-  const plain = encoding === 'gzip' ? await promisify(gunzip)(bytes) : bytes;
-  return parseJson(plain.toString('utf8'));
-}
-
-/** Totals as texts, and the rows; what is neither a number nor a text states nothing. */
-function wholeIn(document: unknown): WholeAnswer {
-  const { totals, rows } = answerShape.parse(document);
-  const stated = Object.entries(totals).flatMap(([metric, total]): [string, string][] =>
-    typeof total === 'number' || typeof total === 'string' ? [[metric, String(total)]] : [],
-  );
-  return { totals: new Map(stated), rows };
-}
-
-const record = z.record(z.string(), z.unknown());
-
-const answerShape = z
-  .object({ totals: record.catch({}), rows: z.array(record).catch([]) })
-  .catch({ totals: {}, rows: [] });

@@ -35,6 +35,19 @@ export async function readStagedValues(
   return known;
 }
 
+const labelRow = z.object({ label: z.string().nullable() });
+
+/** Every value of a text dimension in an answer that is staged, NULL too. */
+export async function readStagedLabels(
+  warehouse: Warehouse,
+  dimension: string,
+  windowNo: number,
+): Promise<ReadonlySet<string | null>> {
+  const sql = `select distinct ${identifier(dimension)} as label from ${staging.typed} where ${WINDOW} = ${windowNo}`;
+  const labels = await warehouse.rows(sql, [], labelRow);
+  return new Set(labels.map(({ label }) => label));
+}
+
 async function valuesIn(warehouse: Warehouse, dimension: string, rows: string): Promise<KnownValue[]> {
   const column = identifier(dimension);
   return warehouse.rows(

@@ -18,7 +18,7 @@ import { count } from '../warehouse/shapes.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { PartAnswer, Sound } from './answers.ts';
 import type { Found } from './check.ts';
-import { readStagedValues } from './known-values.ts';
+import { readStagedLabels, readStagedValues } from './known-values.ts';
 import type { LoadRequest, LoadResult, LoadWarning, Shortfall } from './load-result.ts';
 import { fractionDigits } from './window-sql.ts';
 
@@ -61,7 +61,10 @@ export async function proveWindow(
       isAssumed: against?.isAssumed === true,
     });
   }
-  const whole = first === null && window.parts.length > 1 ? proveWhole(sums, proofs, spooled.whole) : null;
+  const isDivided = first === null && window.parts.length > 1;
+  const whole = isDivided
+    ? (proveWhole(sums, proofs, spooled.whole) ?? (await lostValue(warehouse, spooled.whole, windowNo)))
+    : null;
   const because = first ?? whole;
   const comparisons = proofs.flatMap((proof) => proof.comparisons);
   if (because === null) {
@@ -133,7 +136,7 @@ export function proveWhole(
   if (whole === null) return null;
   if ('because' in whole) return `its parts could not be held against the whole: ${whole.because}`;
   const totals = statedTotals(whole.totals);
-  if (totals.size === 0 && whole.rows.length === 0 && hasValues(sums)) {
+  if (totals.size === 0 && whole.rows.length === 0 && whole.values.size === 0 && hasValues(sums)) {
     return 'its parts could not be held against the whole, which stated neither totals nor rows';
   }
   for (const metric of certainMetrics(sums)) {
@@ -149,6 +152,18 @@ export function proveWhole(
       const said = totals.has(metric) ? "the whole's total was" : "the whole's rows to";
       return `the ${metric} of its parts added up to ${sum}, ${said} ${stated.text}: a value may be in neither part`;
     }
+  }
+  return null;
+}
+
+/** What the whole has rows of and its parts have none of, as a clause; null when they have all, or nothing was asked. */
+async function lostValue(warehouse: Warehouse, whole: WholeAnswer | null, windowNo: number): Promise<string | null> {
+  if (whole === null || 'because' in whole) return null;
+  for (const [dimension, values] of whole.values) {
+    const held = await readStagedLabels(warehouse, dimension, windowNo);
+    const lost = [...values].find((value) => !held.has(value));
+    if (lost !== undefined)
+      return `the whole has rows whose ${dimension} is ${lost ?? 'NULL'}, and its parts have none`;
   }
   return null;
 }

@@ -7,7 +7,7 @@ import * as z from 'zod';
 
 import type { Day } from '../model/calendar.ts';
 import { subjectOf, type Window } from '../model/window.ts';
-import { engineThreads, letPagesGo } from '../warehouse/opening.ts';
+import { transactRows } from '../warehouse/opening.ts';
 import { count, dayShape, timestamp } from '../warehouse/shapes.ts';
 import { statement } from '../warehouse/statements.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -304,25 +304,6 @@ export async function replaceWindows(
 }
 
 const numbersOf = (windows: readonly Proven[]): number[] => windows.map(({ windowNo }) => windowNo);
-
-/** From so many rows on an insertion is worth a thread of its own. */
-const MANY_ROWS = 20_000;
-
-/**
- * One transaction; of many rows in one thread: of two that insert, one spins while it waits for the other, and what is left
- * of each is copied once more, which takes half as long again in all (measured). Set outside of it: an aborted one takes no
- * setting.
- */
-async function transactRows<T>(warehouse: Warehouse, rows: number, work: () => Promise<T>): Promise<T> {
-  if (rows < MANY_ROWS) return warehouse.transact(work);
-  await warehouse.run('set threads = 1');
-  try {
-    return await warehouse.transact(work);
-  } finally {
-    await warehouse.run(`set threads = ${engineThreads()}`);
-    await letPagesGo(warehouse);
-  }
-}
 
 /** Inserts the rows of all windows; how many a window got that stands alone and lost copies, else null: as many as it had. */
 async function insertLoads(

@@ -62,6 +62,8 @@ function openSource(run: Run, service: Service): Source {
           const target = targets.get(slice.name);
           return target?.fingerprint === fingerprint && columns.read(pages, target.columns);
         },
+        hasSums: ({ slice }) =>
+          targets.get(slice.name)?.columns.metrics.some(({ additive, isAssumed }) => additive && !isAssumed) === true,
       });
       for await (const batch of batches) yield { ...batch, fetchedAt: request.asOf };
     },

@@ -31,6 +31,8 @@ export interface Loading {
   readonly divisions: Map<Part, Division>;
   /** By slice and window. */
   readonly barred: Map<string, Barred>;
+  /** By slice and window, what the service could not answer in one. */
+  readonly heavy: Set<string>;
   /** Ends all asking: credentials were refused. */
   readonly stop: AbortController;
 }
@@ -94,12 +96,13 @@ function told(failure: Failure, because: string): Failure {
  */
 export async function divide(
   { window, failure, heavy, answered, whole }: Missed,
-  { run, source, targets, queue, sizes, divisions, barred }: Loading,
+  { run, source, targets, queue, sizes, divisions, barred, heavy: tooHeavy }: Loading,
   seen: Pick<Split, 'shortfalls' | 'values'> = { shortfalls: new Map(), values: new Map() },
 ): Promise<boolean> {
   const { slice, fingerprint } = window;
   const isHeavy = failure.code !== 'DATA_INCOMPLETE';
   sizes.tooHeavy(window);
+  if (isHeavy) tooHeavy.add(keyOf(window));
   const where = { slice: slice.name, window: labelOf(window), because: failure.message };
   const halves = splitByPeriods(window);
   if (halves !== null) {
@@ -132,11 +135,14 @@ export async function divide(
   return true;
 }
 
-/** Divides a window by other dimensions than those whose parts lost rows; false when none is left. */
+/**
+ * Divides a window by other dimensions than those whose parts lost rows, or asks for it undivided where it never was too
+ * heavy: what it was divided for may have been found wrong since. False when nothing is left.
+ */
 export async function divideAnew(
   { window, whole }: Spooled,
   failure: Failure,
-  { run, targets, queue, barred }: Loading,
+  { run, targets, queue, barred, heavy }: Loading,
 ): Promise<boolean> {
   const { slice, fingerprint, periods } = window;
   const undivided = windowOf(slice, fingerprint, periods);
@@ -151,7 +157,9 @@ export async function divideAnew(
     queue.unshift({ ...unanswered(divided), whole });
     return true;
   }
-  return false;
+  if (heavy.has(keyOf(window)) || window.attempt > 0) return false;
+  queue.unshift(unanswered({ ...undivided, attempt: 1 }));
+  return true;
 }
 
 const keyOf = (window: Window): string => `${window.slice.name} ${labelOf(window)}`;

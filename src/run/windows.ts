@@ -40,6 +40,7 @@ export async function loadWindows(
     sizes: new WindowSizes(),
     divisions: new Map(),
     barred: new Map(),
+    heavy: new Set(),
   };
   try {
     for await (const batch of source.answers(queue, targets, signal)) {

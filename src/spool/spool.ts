@@ -23,9 +23,14 @@ export interface SpooledAnswer {
   readonly unfollowed: string | null;
 }
 
-/** What the service states of a divided window as a whole, by date alone; or why that could not be had, as a clause. */
+/** What the service states of a divided window as a whole, or why that could not be had, as a clause. */
 export type WholeAnswer =
-  | { readonly totals: ReadonlyMap<string, string>; readonly rows: readonly Readonly<Record<string, unknown>>[] }
+  | {
+      readonly totals: ReadonlyMap<string, string>;
+      readonly rows: readonly Readonly<Record<string, unknown>>[];
+      /** By dimension that divides the window, the values its rows have, NULL too; only where no sums can tell what is missing. */
+      readonly values: ReadonlyMap<string, ReadonlySet<string | null>>;
+    }
   | { readonly because: string };
 
 /** A window's complete answer. */

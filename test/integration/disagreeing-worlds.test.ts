@@ -107,3 +107,24 @@ test('where such a slice is cut at 120 rows besides, nothing is loaded, as nothi
   expect(new Set(summary.failures.map(({ code }) => code))).toEqual(new Set(['DATA_INCOMPLETE']));
   expect(await column(scenario, 'select count(*) from ripen.loads')).toEqual(['0']);
 });
+
+test.each([
+  ['in one of two dimensions, and is divided by the other', ['country_code', 'network'], []],
+  ['in the only dimension it can be divided by, and is refused', ['country_code'], ['DATA_INCOMPLETE']],
+] as const)(
+  'a slice of metrics that do not add up, too heavy for one answer, loses no row with NULL %s',
+  async (_, texts, codes) => {
+    const metrics = calculatedMetrics.map(({ id }) => id);
+    const additive = Object.fromEntries(metrics.map((id) => [id, false]));
+    const of = slice({ ...daily, dimensions: ['day', ...texts], metrics, additive });
+    const nulls: Quirks['nulls'] = new Map([['country_code', { values: ['US'], as: 'null' }]]);
+    await openWorld({ metrics: calculatedMetrics, nulls, maxRows: texts.length === 1 ? 6 : 60 }, of);
+    const summary = await runNight(scenario, NOW);
+    expect([...new Set(summary.failures.map(({ code }) => code))]).toEqual(codes);
+    const { stored, truth } = await storedAndTrue(scenario, of, DAYS, NOW);
+    const isNull = (row: string): boolean => row.includes('"null"');
+    expect(truth.filter(isNull).length).toBeGreaterThan(3);
+    const rows = truth.map((row) => row.replace('"null"', 'null')).sort();
+    expect(stored.toSorted()).toEqual(codes.length === 0 ? rows : []);
+  },
+);

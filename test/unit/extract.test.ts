@@ -45,7 +45,7 @@ const answerIn = (at: Partial<Pick<PartAnswer, 'requestedAt' | 'receivedAt'>>, .
   ...at,
 });
 const pathsOf = ({ pages }: Pick<PartAnswer, 'pages'>): string[] => pages.map(({ path }) => path);
-const noWhole: WholeAnswer = { totals: new Map(), rows: [] };
+const noWhole: WholeAnswer = { totals: new Map(), rows: [], values: new Map() };
 
 interface Told {
   readonly batches: readonly Batch[];
@@ -93,6 +93,7 @@ async function extracted(
     signal,
     read: async () => Promise.resolve(true),
     isArchived: false,
+    hasSums: () => true,
   })) {
     batches.push(batch);
   }

@@ -236,6 +236,7 @@ describe('the parts of a divided window', () => {
   const whole = (entries: Record<string, string>, rows: Record<string, unknown>[] = []) => ({
     totals: new Map(Object.entries(entries)),
     rows,
+    values: new Map(),
   });
   const counts = [[sumOf('6', { isCount: true })], [sumOf('4', { isCount: true })]];
 

@@ -1,0 +1,119 @@
+/**
+ * What the service states of a window as a whole, when the window had to be divided by the values of dimensions.
+ *
+ * Parts that each agree with their own totals may still leave something out: a row whose value is missing is `in` no set and,
+ * where the service reads filters as SQL does, `not in` none either. So the window is asked for once more without any of
+ * those dimensions, by the date alone, which is as light as a report can be: its totals count, and where it states none its
+ * rows. Where no metric adds up it is asked by the date and each dimension that divides it, as the values tell.
+ */
+
+import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+
+import * as z from 'zod';
+
+import { asFailure } from '../errors.ts';
+import { isDateDimension, metricFilters } from '../model/dimension.ts';
+import { reportParameters, type Window } from '../model/window.ts';
+import { parseJson } from '../service/body.ts';
+import type { SavedBody, Service } from '../service/service.ts';
+import { onDisk, type Spool, type WholeAnswer } from '../spool/spool.ts';
+
+export interface AskingWhole {
+  readonly service: Pick<Service, 'report'>;
+  readonly spool: Pick<Spool, 'pathFor' | 'discard'>;
+  readonly signal: AbortSignal;
+  /** Whether sums of a window's rows show that some are missing; where none can, the values of dimensions have to. */
+  readonly hasSums: (window: Window) => boolean;
+}
+
+/** A report needs a dimension, and every report can be grouped by the year. */
+const COARSEST = 'year';
+
+/** How many reports the whole of a window is yet to be asked for with; none where its parts cannot be compared with it. */
+export function wholeRequests(window: Window, whole: WholeAnswer | null, asking: Pick<AskingWhole, 'hasSums'>): number {
+  if (!isComparable(window)) return 0;
+  const by = dividedBy(window, asking);
+  const isKnown = whole !== null && ('because' in whole || by.every((dimension) => whole.values.has(dimension)));
+  return isKnown ? 0 : Math.max(1, by.length);
+}
+
+/** Whether a window is divided, and its parts can be held against the whole: a metric's filter looks at rows as grouped. */
+function isComparable({ parts, slice }: Window): boolean {
+  return parts.length > 1 && !Object.keys(slice.parameters).some(filtersMetric);
+}
+
+const filtersMetric = (name: string): boolean => metricFilters.some((suffix) => name.endsWith(`__${suffix}`));
+
+/** The whole, or why it could not be had. Throws refused credentials, failures of the disk and the signal's reason. */
+export async function askWhole(window: Window, asking: AskingWhole): Promise<WholeAnswer> {
+  const by = dividedBy(window, asking);
+  if (by.length === 0) return askWholeBy([], window, asking);
+  const values = new Map<string, ReadonlySet<string | null>>();
+  for (const dimension of by) {
+    const asked = await askWholeBy([dimension], window, asking);
+    if ('because' in asked) return asked;
+    const filled = asked.rows.filter((row) => window.slice.metrics.some((metric) => Number(row[metric] ?? 0) !== 0));
+    values.set(dimension, new Set(filled.map((row) => valueIn(row[dimension]))));
+  }
+  return { totals: new Map(), rows: [], values };
+}
+
+/** The dimensions that divide a window, where only their values can tell whether rows are missing. */
+function dividedBy(window: Window, { hasSums }: Pick<AskingWhole, 'hasSums'>): readonly string[] {
+  return hasSums(window) ? [] : [...new Set(window.parts.flatMap((part) => Object.keys(part)))];
+}
+
+function valueIn(value: unknown): string | null {
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? String(value) : null;
+}
+
+async function askWholeBy(
+  by: readonly string[],
+  window: Window,
+  { service, spool, signal }: AskingWhole,
+): Promise<WholeAnswer> {
+  const dates = window.slice.dimensions.filter(isDateDimension);
+  const dimensions = [...(dates.length > 0 ? dates : [COARSEST]), ...by].join(',');
+  // They may name a dimension that is not asked for here.
+  const parameters = Object.fromEntries(
+    Object.entries({ ...reportParameters(window), dimensions }).filter(([name]) => name !== 'sort' && name !== 'index'),
+  );
+  try {
+    const saved = await service.report(parameters, spool.pathFor(window), signal);
+    if (saved === null) return { totals: new Map(), rows: [], values: new Map() };
+    try {
+      return stated(await readBody(saved));
+    } finally {
+      await spool.discard({ answers: [{ pages: [saved] }] });
+    }
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof SyntaxError) return { because: 'its answer was no whole JSON document' };
+    const failure = asFailure(error);
+    if (failure.kind === 'storage' || failure.kind === 'bug' || failure.code === 'CREDENTIALS_REFUSED') throw failure;
+    return { because: failure.message };
+  }
+}
+
+async function readBody({ path, encoding }: SavedBody): Promise<unknown> {
+  const bytes = await onDisk('spool', path, async () => readFile(path));
+  const plain = encoding === 'gzip' ? await promisify(gunzip)(bytes) : bytes;
+  return parseJson(plain.toString('utf8'));
+}
+
+/** Totals as texts, and the rows; what is neither a number nor a text states nothing. */
+function stated(document: unknown): WholeAnswer {
+  const { totals, rows } = answerShape.parse(document);
+  const texts = Object.entries(totals).flatMap(([metric, total]): [string, string][] =>
+    typeof total === 'number' || typeof total === 'string' ? [[metric, String(total)]] : [],
+  );
+  return { totals: new Map(texts), rows, values: new Map() };
+}
+
+const record = z.record(z.string(), z.unknown());
+
+const answerShape = z
+  .object({ totals: record.catch({}), rows: z.array(record).catch([]) })
+  .catch({ totals: {}, rows: [] });
