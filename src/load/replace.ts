@@ -7,8 +7,7 @@ import * as z from 'zod';
 
 import type { Day } from '../model/calendar.ts';
 import { subjectOf, type Window } from '../model/window.ts';
-import { count, dayShape, timestamp } from '../warehouse/shapes.ts';
-import { statement } from '../warehouse/statements.ts';
+import { count, dayShape, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Sound } from './answers.ts';
 import type { Found } from './check.ts';

@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 
-import { identifier } from '../../warehouse/quoting.ts';
+import { identifier } from '../../warehouse/sql.ts';
 import { catalogView, dateInPath, finalView } from '../lake-sql.ts';
 import type { LakeColumn, LakeTable } from '../lake-table.ts';
 import { isInstant, readFiles } from './delta-table.ts';

@@ -6,7 +6,7 @@ import * as z from 'zod';
 
 import { parseColumnType } from '../../model/column-type.ts';
 import type { Day } from '../../model/calendar.ts';
-import { identifier, literal } from '../../warehouse/quoting.ts';
+import { identifier, literal } from '../../warehouse/sql.ts';
 import { byPeriod, fileText, insidePeriod, pathColumn } from '../lake-sql.ts';
 import { FINALITY, type LakeColumn, type LakeTable } from '../lake-table.ts';
 import type { Add, MetaData } from './log.ts';
