@@ -27,7 +27,7 @@ const catalogItem = z.object({
 
 /** The catalog as last seen; empty before the first run. */
 export async function readCatalog(warehouse: Warehouse): Promise<Catalog> {
-  return readItems(warehouse, 'catalog/items', catalogItem);
+  return readItems(warehouse, 'catalog/items', catalogItem, [null]);
 }
 
 /** What it says of the metrics and dimensions of slices: a small part of the thousands of items it may have. */
@@ -36,14 +36,14 @@ export async function readCatalogOf(
   slices: readonly Pick<Slice, 'dimensions' | 'metrics'>[],
 ): Promise<Catalog> {
   const ids = new Set(slices.flatMap(({ dimensions, metrics }) => [...dimensions, ...metrics]));
-  return readItems(warehouse, 'catalog/items_of', catalogItem, [JSON.stringify([...ids])]);
+  return readItems(warehouse, 'catalog/items', catalogItem, [JSON.stringify([...ids])]);
 }
 
 async function readItems<T>(
   warehouse: Warehouse,
   name: string,
   shape: z.ZodType<T>,
-  parameters: readonly string[] = [],
+  parameters: readonly (string | null)[] = [],
 ): Promise<T[]> {
   const pieces = await warehouse.rows(statement(name), parameters, z.object({ items: z.string().nullable() }));
   const list = z.array(shape);
