@@ -1,15 +1,21 @@
-/** `ripen catalog`: what filters-data lists, searchable. */
+/** `ripen catalog` and `ripen partners`: what the service lists, searchable, and its partners, straight from it. */
 
-import { catalog as searchCatalog, type CatalogItem, type CatalogSection } from '../index.ts';
+import {
+  catalog as searchCatalog,
+  type CatalogItem,
+  type CatalogSection,
+  type Partner,
+  partners as listPartners,
+} from '../index.ts';
 import { formatColumnType } from '../model/column-type.ts';
 import { formatDuration } from '../model/duration.ts';
-import { isMetricItem, metricOf, type Metric } from '../model/metric.ts';
+import { isMetricItem, type Metric, metricOf } from '../model/metric.ts';
 import { countText } from '../terminal/measure.ts';
 import type { GlobalArguments, Shell } from '../terminal/shell.ts';
 import { tableText } from '../terminal/table.ts';
 import { printResult, withConfig } from './verb.ts';
 
-export interface CatalogArguments extends GlobalArguments {
+interface CatalogArguments extends GlobalArguments {
   readonly word: string | undefined;
   readonly section: CatalogSection | undefined;
 }
@@ -55,4 +61,26 @@ function catalogText(found: readonly CatalogItem[], terminal: number | null): st
 function settlingCells({ horizonMs, additive, type }: Metric): string[] {
   const horizon = horizonMs === null ? 'never' : formatDuration(horizonMs);
   return [horizon, additive ? 'yes' : 'no', formatColumnType(type)];
+}
+
+/** Prints every partner in the service's order, as JSON under the service's own names. */
+export async function partners(args: GlobalArguments, shell: Shell): Promise<number> {
+  const found = await withConfig(args, shell, false, listPartners);
+  const listed = found.map((partner) => ({
+    id: partner.id,
+    display_name: partner.displayName,
+    supports_cost_data: partner.supportsCostData,
+  }));
+  printResult(args, shell, { partners: listed }, () => partnersText(found, shell.resultColumns()));
+  return 0;
+}
+
+function partnersText(found: readonly Partner[], terminal: number | null): string {
+  const rows = found.map((partner) => [partner.id, partner.displayName, partner.supportsCostData ? 'yes' : 'no']);
+  const columns = [
+    { title: 'id', align: 'right' },
+    { title: 'partner', shrinks: true },
+    { title: 'cost data' },
+  ] as const;
+  return `${tableText(columns, rows, terminal)}\n${countText(found.length, 'partner')}`;
 }

@@ -212,7 +212,7 @@ export function declareCommands(version: string, chooser: Chooser, help: HelpAsk
       'List the partners of the service',
       (cli) => cli.example('ripen partners --json', 'as one JSON object'),
       (args) => {
-        chooser.choose(async (shell) => (await import('./partners.ts')).partners(args, shell));
+        chooser.choose(async (shell) => (await import('./catalog.ts')).partners(args, shell));
       },
     )
     .command('links', 'List, create and update the links of an app', (cli) => linksVerbs(cli, chooser))

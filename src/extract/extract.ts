@@ -9,9 +9,8 @@
 
 import { asFailure, Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
-import type { Part } from '../model/part.ts';
+import { labelOf, type Part, reportParameters, type Window } from '../model/window.ts';
 import type { Slice } from '../model/slice.ts';
-import { labelOf, reportParameters, type Window } from '../model/window.ts';
 import { linkSignals } from '../service/clock.ts';
 import { nextPageOf, type ReportPage, type SavedBody, type Service } from '../service/service.ts';
 import { quoteLongNumbers } from '../spool/long-numbers.ts';

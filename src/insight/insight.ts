@@ -5,7 +5,7 @@
 
 import { MS_PER_DAY } from '../model/calendar.ts';
 import { commentOn, declare } from '../warehouse/declaring.ts';
-import { statement } from '../warehouse/statements.ts';
+import { statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { projected, scoresOf, type Score } from './backtest.ts';
 import { type Development, maturationOf, valueAt } from './development.ts';

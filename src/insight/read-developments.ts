@@ -3,8 +3,7 @@
 import * as z from 'zod';
 
 import type { Day } from '../model/calendar.ts';
-import { count, dayShape } from '../warehouse/shapes.ts';
-import { statement } from '../warehouse/statements.ts';
+import { count, dayShape, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Cohort, Development, Reading } from './development.ts';
 import type { Look } from './horizon-evidence.ts';

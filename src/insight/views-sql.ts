@@ -2,7 +2,7 @@
 
 import type { Metric } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
-import { identifier, literal } from '../warehouse/quoting.ts';
+import { identifier, literal } from '../warehouse/sql.ts';
 
 /** The table of a slice that analysts read, and what stands in it. */
 export interface LiveTable {

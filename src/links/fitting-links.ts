@@ -9,7 +9,7 @@
  */
 
 import { dateDimensions } from '../model/dimension.ts';
-import { identifier } from '../warehouse/quoting.ts';
+import { identifier } from '../warehouse/sql.ts';
 import { rowIdSql, type LiveSlice } from './live-slices.ts';
 
 export interface Level {

@@ -1,6 +1,6 @@
 /** The text of the views that lead from the rows of a slice to links and partners. Pure. */
 
-import { identifier, literal } from '../warehouse/quoting.ts';
+import { identifier, literal } from '../warehouse/sql.ts';
 import { fittingLinks, joinedLink, levels, rowsWithLink } from './fitting-links.ts';
 import { namesLinks, namesPartners, rowIdSql, type LiveSlice } from './live-slices.ts';
 

@@ -2,10 +2,8 @@
 
 import * as z from 'zod';
 
-import { columnTypes } from '../warehouse/columns.ts';
-import { identifier } from '../warehouse/quoting.ts';
+import { columnTypes, identifier, statement } from '../warehouse/sql.ts';
 import { remembering } from '../warehouse/remembering.ts';
-import { statement } from '../warehouse/statements.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
 export interface LiveSlice {

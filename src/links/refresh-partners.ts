@@ -7,8 +7,7 @@
 import * as z from 'zod';
 
 import type { Partner } from '../model/link.ts';
-import { count, instant, storable, timestamp } from '../warehouse/shapes.ts';
-import { statement } from '../warehouse/statements.ts';
+import { count, instant, statement, storable, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Refreshing } from './refresh-links.ts';
 import { namesPartners, readLiveSlices, rowIdSql, type LiveSlice } from './live-slices.ts';

@@ -3,8 +3,7 @@
 import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
-import { count, instant, timestamp } from '../warehouse/shapes.ts';
-import { statement } from '../warehouse/statements.ts';
+import { count, instant, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { clearStaged } from './staged-links.ts';
 

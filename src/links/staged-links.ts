@@ -4,10 +4,9 @@
  */
 
 import type { Link } from '../model/link.ts';
-import { statement } from '../warehouse/statements.ts';
+import { statement, storable } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Turn } from './in-parallel.ts';
-import { storable } from '../warehouse/shapes.ts';
 
 /** A few hundred kilobytes of JSON: one statement, and the main thread is busy for milliseconds only. */
 const BATCH_ROWS = 500;

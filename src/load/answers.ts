@@ -13,7 +13,7 @@ import { asFailure, Failure } from '../errors.ts';
 import { subjectOf, type Window } from '../model/window.ts';
 import { nextPageOf } from '../service/service.ts';
 import type { Spooled } from '../spool/spool.ts';
-import { count } from '../warehouse/shapes.ts';
+import { count } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { LoadResult, LoadWarning } from './load-result.ts';
 import { besideRows, inspectDocuments, noDocuments, readDocuments } from './text-sql.ts';

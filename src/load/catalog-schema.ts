@@ -1,7 +1,7 @@
 /** The tables of schema `main` that are made of the catalog: what fills them, and what their comments say. Pure. */
 
 import { type catalogTables, optionFilterNames, type valueFilterNames } from '../model/catalog.ts';
-import { identifier, literal } from '../warehouse/quoting.ts';
+import { identifier, literal } from '../warehouse/sql.ts';
 
 type CatalogTable = (typeof catalogTables)[number];
 type ValueFilter = (typeof valueFilterNames)[number];

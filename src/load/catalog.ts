@@ -11,9 +11,7 @@ import { type Catalog, type CatalogItem, catalogTables } from '../model/catalog.
 import { formatColumnType } from '../model/column-type.ts';
 import { isMetricItem, metricItems, metricOf } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
-import { identifier } from '../warehouse/quoting.ts';
-import { count, instant, storable, timestamp } from '../warehouse/shapes.ts';
-import { statement } from '../warehouse/statements.ts';
+import { count, identifier, instant, statement, storable, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { CATALOG_ENDING, catalogComments, catalogWords, createCatalogTable } from './catalog-schema.ts';
 
@@ -29,7 +27,7 @@ const catalogItem = z.object({
 
 /** The catalog as last seen; empty before the first run. */
 export async function readCatalog(warehouse: Warehouse): Promise<Catalog> {
-  return readItems(warehouse, 'catalog/items', catalogItem);
+  return readItems(warehouse, 'catalog/items', catalogItem, [null]);
 }
 
 /** What it says of the metrics and dimensions of slices: a small part of the thousands of items it may have. */
@@ -38,14 +36,14 @@ export async function readCatalogOf(
   slices: readonly Pick<Slice, 'dimensions' | 'metrics'>[],
 ): Promise<Catalog> {
   const ids = new Set(slices.flatMap(({ dimensions, metrics }) => [...dimensions, ...metrics]));
-  return readItems(warehouse, 'catalog/items_of', catalogItem, [JSON.stringify([...ids])]);
+  return readItems(warehouse, 'catalog/items', catalogItem, [JSON.stringify([...ids])]);
 }
 
 async function readItems<T>(
   warehouse: Warehouse,
   name: string,
   shape: z.ZodType<T>,
-  parameters: readonly string[] = [],
+  parameters: readonly (string | null)[] = [],
 ): Promise<T[]> {
   const pieces = await warehouse.rows(statement(name), parameters, z.object({ items: z.string().nullable() }));
   const list = z.array(shape);

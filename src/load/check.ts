@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { Failure } from '../errors.ts';
 import { type Day, parseWeekStart, weekdayOf, type WeekStart } from '../model/calendar.ts';
 import { subjectOf, type Window } from '../model/window.ts';
-import { count, dayShape } from '../warehouse/shapes.ts';
+import { count, dayShape } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Sound } from './answers.ts';
 import type { MetricSum } from './proof.ts';

@@ -10,10 +10,8 @@ import { catalogItemOf, cohortAgeOf, type Metric } from '../model/metric.ts';
 import { ratioOf } from '../model/ratio.ts';
 import { readPeriods } from '../warehouse/ledger.ts';
 import { commentOn, declare } from '../warehouse/declaring.ts';
-import { identifier, literal } from '../warehouse/quoting.ts';
+import { identifier, literal, statement, timestamp } from '../warehouse/sql.ts';
 import { remembering } from '../warehouse/remembering.ts';
-import { timestamp } from '../warehouse/shapes.ts';
-import { statement } from '../warehouse/statements.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Target } from './target.ts';
 

@@ -7,7 +7,7 @@ import { Failure } from '../errors.ts';
 import { addDays, lastDay, MS_PER_DAY, startOfDayAt, type Day } from '../model/calendar.ts';
 import type { LoadedPeriod } from '../model/ledger.ts';
 import { endOf, type Period } from '../model/period.ts';
-import { windowOf, type DuePeriod, type Window } from '../model/window.ts';
+import { type DuePeriod, type Window, windowOf } from '../model/window.ts';
 
 /** Younger periods may lose rows to late rejections. */
 const SETTLED_AFTER_MS = 7 * MS_PER_DAY;

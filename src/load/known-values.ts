@@ -4,8 +4,7 @@ import * as z from 'zod';
 
 import { dimensionValueFilters } from '../model/catalog.ts';
 import { isDateDimension } from '../model/dimension.ts';
-import { identifier } from '../warehouse/quoting.ts';
-import { count } from '../warehouse/shapes.ts';
+import { count, identifier } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { staging, WINDOW } from './window-sql.ts';
 import type { Target } from './target.ts';

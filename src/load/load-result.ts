@@ -2,10 +2,11 @@
 
 import type { Failure } from '../errors.ts';
 import type { WeekStart } from '../model/calendar.ts';
-import type { Part } from '../model/part.ts';
-import type { Window } from '../model/window.ts';
+import type { Part, Window } from '../model/window.ts';
+import type { ColumnsRead } from '../spool/columns/reading.ts';
+import type { Spooled } from '../spool/spool.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import type { ColumnAnswers } from './column-answers.ts';
+import type { Answer } from './answers.ts';
 import type { KnownValue } from './known-values.ts';
 import type { Target } from './target.ts';
 
@@ -71,7 +72,7 @@ export interface LoadRequest {
   /** Replaces settled periods also when most of their rows are gone. */
   readonly acceptLoss: boolean;
   /** Answers in the usual form, read already; null leaves all of them to SQL, which stores the same. */
-  readonly columns: Pick<ColumnAnswers, 'of'> | null;
+  readonly columns: ReadAnswers | null;
 }
 
 export interface Loaded {
@@ -79,4 +80,17 @@ export interface Loaded {
   readonly results: readonly LoadResult[];
   /** With the columns as wide, and the metrics as additive, as the answers have shown them. */
   readonly target: Target;
+}
+
+/** The rows of an answer as they lie in its file, and what its pages say beside them. */
+export interface ColumnAnswer extends Pick<ColumnsRead, 'rows' | 'weekStartsOn' | 'isOrdered'> {
+  readonly file: string;
+  /** In their order. */
+  readonly pages: readonly Answer[];
+}
+
+/** Answers that were read into columns. */
+export interface ReadAnswers {
+  /** What was read of each part of a window, of no pages null; undefined where SQL has to read one of them. */
+  of(spooled: Spooled): readonly (ColumnAnswer | null)[] | undefined;
 }

@@ -9,12 +9,11 @@
 import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
-import { parseDecimal } from '../model/decimal.ts';
+import { parseDecimal } from '../model/column-type.ts';
 import type { CompletenessVerdict } from '../model/ledger.ts';
-import type { Part } from '../model/part.ts';
-import { subjectOf } from '../model/window.ts';
+import { type Part, subjectOf } from '../model/window.ts';
 import type { WholeAnswer } from '../spool/spool.ts';
-import { count } from '../warehouse/shapes.ts';
+import { count } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { PartAnswer, Sound } from './answers.ts';
 import type { Found } from './check.ts';

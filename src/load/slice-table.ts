@@ -23,11 +23,9 @@ import {
 } from '../model/ledger.ts';
 import { metricOf, metricsOf } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
-import { columnTypes } from '../warehouse/columns.ts';
+import { columnTypes, identifier, statement } from '../warehouse/sql.ts';
 import { learnWeekStart, readSliceLedger } from '../warehouse/ledger.ts';
-import { identifier } from '../warehouse/quoting.ts';
 import { recordSchemaChange } from '../warehouse/runs.ts';
-import { statement } from '../warehouse/statements.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { describeSlice } from './describing.ts';
 import { ledgerBounds, readRemembered, rememberHorizons } from './load-ledger.ts';

@@ -7,16 +7,21 @@ import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
 import { type Day, type DayInterval, parseWeekStart, type WeekStart } from '../model/calendar.ts';
-import { type ColumnType, formatColumnType, widen } from '../model/column-type.ts';
-import { digitsOf, formatDecimal, parseDecimal } from '../model/decimal.ts';
+import {
+  type ColumnType,
+  digitsOf,
+  formatColumnType,
+  formatDecimal,
+  parseDecimal,
+  widen,
+} from '../model/column-type.ts';
 import { endOf } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
 import { subjectOf, type Window } from '../model/window.ts';
-import { identifier } from '../warehouse/quoting.ts';
-import { count, dayShape } from '../warehouse/shapes.ts';
+import { count, dayShape, identifier } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Sound } from './answers.ts';
-import type { ColumnAnswer, ColumnAnswers } from './column-answers.ts';
+import type { ColumnAnswer, ReadAnswers } from './load-result.ts';
 import type { Columns, Target } from './target.ts';
 import { anyOdd, oddDigits, oddTexts, rejectedRows, stagedRows, typeRows } from './text-sql.ts';
 import { columnRows, dropTyped, sinceDay, staging, typedColumns, typedRows, WINDOW } from './window-sql.ts';
@@ -64,7 +69,7 @@ export interface Rejects {
 export async function stageColumns(
   warehouse: Warehouse,
   sound: readonly Sound[],
-  read: Pick<ColumnAnswers, 'of'>,
+  read: ReadAnswers,
   target: Target,
 ): Promise<Staged> {
   const { columns, table } = target;

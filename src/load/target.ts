@@ -5,7 +5,7 @@ import { capacityOf, type ColumnType, formatColumnType, parseColumnType, widen }
 import { isDateDimension } from '../model/dimension.ts';
 import type { Metric } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
-import { identifier } from '../warehouse/quoting.ts';
+import { identifier } from '../warehouse/sql.ts';
 
 /** Where a slice's rows go, and in which shape. */
 export interface Target {

@@ -12,7 +12,7 @@
 import type { Day, DayInterval } from '../model/calendar.ts';
 import { type ColumnType, formatColumnType } from '../model/column-type.ts';
 import type { DateDimension } from '../model/dimension.ts';
-import { identifier, literal } from '../warehouse/quoting.ts';
+import { identifier, literal } from '../warehouse/sql.ts';
 import type { Columns, MetricColumn } from './target.ts';
 
 /** The temporary tables of a batch. */

@@ -1,6 +1,6 @@
 /** What the ledger knows of a slice, as planning reads it. */
 
-import type { Part } from './part.ts';
+import type { Part } from './window.ts';
 import type { Day, DayInterval, WeekStart } from './calendar.ts';
 import { DEFAULT_WEEK_START } from './period.ts';
 

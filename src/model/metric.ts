@@ -9,7 +9,7 @@
 import type { Catalog, CatalogItem } from './catalog.ts';
 import { metricFilterNames } from './catalog.ts';
 import { MS_PER_DAY } from './calendar.ts';
-import { BIGINT, DOUBLE, MONEY, parseColumnType, type ColumnType } from './column-type.ts';
+import { BIGINT, type ColumnType, DOUBLE, MONEY, parseColumnType } from './column-type.ts';
 import type { Slice } from './slice.ts';
 
 export const metricFamilies = ['cohort', 'spend', 'conversion_value', 'lifetime', 'other'] as const;

@@ -16,8 +16,7 @@ import {
   type SliceStatus,
 } from '../status/status-report.ts';
 import { countText, percentText } from '../terminal/measure.ts';
-import { html, name, nothing, type Markup } from './html.ts';
-import { legend } from './legend.ts';
+import { html, legend, type Markup, name, nothing } from './html.ts';
 
 /** Of all metrics of a slice; some 150 bytes each. */
 const MOST_SPANS = 2000;

@@ -1,7 +1,8 @@
 /**
  * HTML in which outside text stays text: whatever is put into a template is escaped, unless it is markup of our own.
  *
- * Slice names, metrics, paths and the service's own words all end up on the page.
+ * Slice names, metrics, paths and the service's own words all end up on the page; what several sections of it use, tables
+ * and legends, is here too.
  */
 
 import { scrub } from '../config/secret.ts';
@@ -30,7 +31,7 @@ const escapes: Readonly<Record<string, string>> = {
 };
 
 /** The text as HTML, inside an element or a quoted attribute: without control characters, on one line, scrubbed. */
-export function escaped(text: string): string {
+function escaped(text: string): string {
   return scrub(oneLine(text)).replaceAll(/[&<>"']/g, (mark) => escapes[mark] ?? '');
 }
 
@@ -53,3 +54,69 @@ export function name(text: string): Markup {
 }
 
 export const nothing = new Markup('');
+
+interface LegendEntry {
+  /** The class that gives the colour. */
+  readonly fill: string;
+  readonly word: string;
+  /** What stands behind the word, such as a share; empty for nothing. */
+  readonly figure: string;
+}
+
+/** A list of colours with their words; outside the drawing, so that it wraps where there is little room. */
+export function legend(entries: readonly LegendEntry[]): Markup {
+  const items = entries.map(
+    ({ fill, word, figure }) =>
+      html`<li>
+        <svg class="swatch" aria-hidden="true"><rect width="100%" height="100%" class="${fill}" /></svg>${word}
+        <b>${figure}</b>
+      </li>`,
+  );
+  return html`<ul class="legend">
+    ${items}
+  </ul>`;
+}
+
+/** Of a column of words. */
+export function heading(title: string): Markup {
+  return html`<th scope="col">${title}</th> `;
+}
+
+/** Of a column of numbers, which stand at its right end. */
+export function numberHeading(title: string | Markup): Markup {
+  return html`<th scope="col" class="number">${title}</th> `;
+}
+
+/** A number in a row; empty for a number that is not known. */
+export function numberCell(figure: string): Markup {
+  return html`<td class="number">${figure}</td> `;
+}
+
+/** The rows under their headings; the kind is the class by which the style sheet knows such tables. */
+export function table(
+  headings: readonly Markup[],
+  rows: readonly Markup[],
+  { kind = 'plain', caption = nothing }: { readonly kind?: string; readonly caption?: Markup } = {},
+): Markup {
+  return html`<div class="scroll">
+    <table class="${kind}">
+      ${caption}
+      <thead>
+        <tr>
+          ${headings}
+        </tr>
+      </thead>
+      <tbody>
+        ${rows}
+      </tbody>
+    </table>
+  </div>`;
+}
+
+/** A table that is opened by its title. */
+export function foldedTable(title: string, headings: readonly Markup[], rows: readonly Markup[]): Markup {
+  return html`<details>
+    <summary>${title}</summary>
+    ${table(headings, rows)}
+  </details>`;
+}

@@ -4,9 +4,7 @@ import type { MaturationAge, SliceStatus } from '../status/status-report.ts';
 import { groupedText, percentText } from '../terminal/measure.ts';
 import { auditText, TOO_LITTLE } from '../terminal/ripening-text.ts';
 import { lineChart } from './charts.ts';
-import { html, name, nothing, type Markup } from './html.ts';
-import { legend } from './legend.ts';
-import { foldedTable, heading, numberCell, numberHeading } from './table.ts';
+import { foldedTable, heading, html, legend, type Markup, name, nothing, numberCell, numberHeading } from './html.ts';
 
 /** As many lines as can be told apart; the table has the other metrics. */
 const MOST_LINES = 4;

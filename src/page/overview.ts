@@ -8,8 +8,7 @@ import {
   type StatusReport,
 } from '../status/status-report.ts';
 import { clockText, countText, groupedText, percentText } from '../terminal/measure.ts';
-import { html, name, nothing, type Markup } from './html.ts';
-import { heading, numberHeading, table } from './table.ts';
+import { heading, html, type Markup, name, nothing, numberHeading, table } from './html.ts';
 
 /** A sign beside the colour, for who cannot tell colours apart. */
 const healthSigns: Readonly<Record<HealthState, string>> = { well: '✓', watch: '!', failed: '✕' };

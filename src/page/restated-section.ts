@@ -3,9 +3,7 @@
 import type { RestatedNight, SliceStatus } from '../status/status-report.ts';
 import { amountText, countText, groupedText, percentText } from '../terminal/measure.ts';
 import { barChart, type Series } from './charts.ts';
-import { html, name, nothing, type Markup } from './html.ts';
-import { legend } from './legend.ts';
-import { heading, numberCell, numberHeading, table } from './table.ts';
+import { heading, html, legend, type Markup, name, nothing, numberCell, numberHeading, table } from './html.ts';
 
 /** As many colours as can be told apart; the others stand together. */
 const MOST_SERIES = 4;

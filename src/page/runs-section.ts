@@ -3,8 +3,7 @@
 import type { RunStatus, StatusReport } from '../status/status-report.ts';
 import { countText, elapsedText, groupedText, minuteText, runText } from '../terminal/measure.ts';
 import { barChart } from './charts.ts';
-import { html, nothing, type Markup } from './html.ts';
-import { heading, numberCell, numberHeading, table } from './table.ts';
+import { heading, html, type Markup, nothing, numberCell, numberHeading, table } from './html.ts';
 
 const MS_PER_SECOND = 1000;
 const MS_PER_MINUTE = 60_000;

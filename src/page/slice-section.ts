@@ -5,11 +5,9 @@ import type { MoneyMetric, PeriodStatus, SliceStatus } from '../status/status-re
 import { amountText, countText, groupedText, minuteText, percentText } from '../terminal/measure.ts';
 import { areaChart, barChart } from './charts.ts';
 import { finalityMap } from './finality-map.ts';
-import { html, type Markup, nothing } from './html.ts';
-import { legend } from './legend.ts';
+import { foldedTable, heading, html, legend, type Markup, nothing, numberCell, numberHeading } from './html.ts';
 import { maturationSection } from './maturation-section.ts';
 import { restatedChart, restatedTables } from './restated-section.ts';
-import { foldedTable, heading, numberCell, numberHeading } from './table.ts';
 
 /** Two months of days; the JSON form has them all. */
 const MOST_PERIODS_LISTED = 62;

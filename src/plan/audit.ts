@@ -6,7 +6,7 @@ import { dayAt, daysBetween, UTC, type Day } from '../model/calendar.ts';
 import { isFinal } from '../model/maturity.ts';
 import type { Metric } from '../model/metric.ts';
 import { ageOf, isWhole, type Period } from '../model/period.ts';
-import { windowOf, type Window } from '../model/window.ts';
+import { type Window, windowOf } from '../model/window.ts';
 import { type SlicePlan, windowDays } from './plan.ts';
 
 /** A window of a week says of every weekday, and is a small request. */

@@ -1,8 +1,7 @@
 /** Splitting a window that was too heavy, so that the parts cover exactly the whole. Pure. */
 
-import { valuesOf, type Part } from '../model/part.ts';
+import { type Part, valuesOf, type Window, windowOf } from '../model/window.ts';
 import type { Slice } from '../model/slice.ts';
-import { windowOf, type Window } from '../model/window.ts';
 
 /** The two halves of a window, by periods; null for a single period, which days cannot divide. */
 export function splitByPeriods(window: Window): readonly [Window, Window] | null {

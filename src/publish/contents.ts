@@ -2,8 +2,7 @@
 
 import * as z from 'zod';
 
-import { identifier, literal } from '../warehouse/quoting.ts';
-import { statement } from '../warehouse/statements.ts';
+import { identifier, literal, statement } from '../warehouse/sql.ts';
 import type { Database } from './other-database.ts';
 
 const structureRow = z.object({ kind: z.string(), name: z.string(), said: z.string().nullable() });

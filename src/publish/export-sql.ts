@@ -2,7 +2,7 @@
 
 import { addDays, type Day } from '../model/calendar.ts';
 import { dateDimensions, type DateDimension } from '../model/dimension.ts';
-import { identifier, literal } from '../warehouse/quoting.ts';
+import { identifier, literal } from '../warehouse/sql.ts';
 import { plainType } from './lake-table.ts';
 
 export const exportFormats = ['parquet', 'csv', 'ndjson'] as const;

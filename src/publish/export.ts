@@ -17,7 +17,7 @@ import * as z from 'zod';
 import type { Config, ObjectStore } from '../config/config.ts';
 import { bucketAndPrefix } from '../config/publish-settings.ts';
 import { Failure } from '../errors.ts';
-import { statement } from '../warehouse/statements.ts';
+import { statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import {
   exportFormats,

@@ -13,7 +13,7 @@ import * as z from 'zod';
 import type { PublishTarget } from '../config/config.ts';
 import { Failure } from '../errors.ts';
 import { isUnknownToEngine, type Warehouse } from '../warehouse/warehouse.ts';
-import { committedBy } from './delta/owner.ts';
+import { committedBy } from './delta/delta-table.ts';
 import { openTables, type DeltaTarget } from './delta/store.ts';
 import { FINALITY } from './lake-table.ts';
 import { localText } from './local-lake.ts';

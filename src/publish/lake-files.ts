@@ -6,7 +6,7 @@ import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
 import { day, type Day } from '../model/calendar.ts';
-import { count } from '../warehouse/shapes.ts';
+import { count } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { summarizePeriods } from './lake-sql.ts';
 import { filePath } from './lake-store.ts';

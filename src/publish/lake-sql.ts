@@ -1,7 +1,7 @@
 /** Statements of the lake: what a period holds, and its file. Pure: tables and days in, SQL out. */
 
 import { addDays, type Day } from '../model/calendar.ts';
-import { identifier, literal } from '../warehouse/quoting.ts';
+import { identifier, literal } from '../warehouse/sql.ts';
 import { finalRows } from './final-rows.ts';
 import { fileColumns, selectList, type LakeColumn, type LakeTable } from './lake-table.ts';
 

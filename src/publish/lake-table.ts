@@ -5,8 +5,7 @@ import * as z from 'zod';
 import { catalogTables } from '../model/catalog.ts';
 import { parseColumnType } from '../model/column-type.ts';
 import { dateDimensions, type DateDimension } from '../model/dimension.ts';
-import { identifier, literal } from '../warehouse/quoting.ts';
-import { statement } from '../warehouse/statements.ts';
+import { identifier, literal, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { tablesOf } from './contents.ts';
 

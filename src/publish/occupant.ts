@@ -11,7 +11,7 @@ import { stat } from 'node:fs/promises';
 import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
-import { statement } from '../warehouse/statements.ts';
+import { statement } from '../warehouse/sql.ts';
 import { tablesOf } from './contents.ts';
 import { copyDatabase } from './copy.ts';
 import { withDatabase, type Database } from './other-database.ts';

@@ -7,7 +7,7 @@
 import * as z from 'zod';
 
 import { day, type Day } from '../model/calendar.ts';
-import { identifier } from '../warehouse/quoting.ts';
+import { identifier } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { LakeTable } from './lake-table.ts';
 

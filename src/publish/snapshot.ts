@@ -13,9 +13,7 @@ import * as z from 'zod';
 
 import type { PublishTarget } from '../config/config.ts';
 import { Failure } from '../errors.ts';
-import { count } from '../warehouse/shapes.ts';
-import { literal } from '../warehouse/quoting.ts';
-import { statement } from '../warehouse/statements.ts';
+import { count, literal, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { contentsOf, firstDifference, tablesOf } from './contents.ts';
 import { copyDatabase } from './copy.ts';

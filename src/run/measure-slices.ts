@@ -7,8 +7,7 @@ import type { Target } from '../load/target.ts';
 import { nightOf, SEED_PREFIX, withAudits, type Audited } from '../plan/audit.ts';
 import type { SlicePlan } from '../plan/plan.ts';
 import { type Run, warn } from './run.ts';
-import { count } from '../warehouse/shapes.ts';
-import { statement } from '../warehouse/statements.ts';
+import { count, statement } from '../warehouse/sql.ts';
 
 const unmeasuredRow = z.object({ unmeasured: z.boolean() });
 

@@ -9,7 +9,7 @@ import { asFailure, Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import { extract } from '../extract/extract.ts';
 import { catalogSeenAt, readCatalog } from '../load/catalog.ts';
-import { ColumnAnswers } from '../load/column-answers.ts';
+import { ColumnAnswers } from '../load/load.ts';
 import type { LoadResult } from '../load/load-result.ts';
 import type { DuePeriod, Window } from '../model/window.ts';
 import { inOrder } from '../plan/plan.ts';

@@ -3,8 +3,7 @@
 import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
-import { identifier, literal } from '../warehouse/quoting.ts';
-import { count } from '../warehouse/shapes.ts';
+import { count, identifier, literal } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { checkHeader, type UnknownColumns } from './column-names.ts';
 import { spendColumns, type SpendRecords } from './spend-record.ts';

@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto';
 
 import { MS_PER_DAY, parseDay } from '../model/calendar.ts';
-import { digitsOf, formatDecimal, MAX_DIGITS, parseDecimal } from '../model/decimal.ts';
+import { digitsOf, formatDecimal, MAX_DIGITS, parseDecimal } from '../model/column-type.ts';
 import { isCurrency } from './currencies.ts';
 import { ENGAGED_AT, spendColumns, type SpendColumn, type SpendRecord } from './spend-record.ts';
 import { NOT_UTF8 } from './text-chunks.ts';

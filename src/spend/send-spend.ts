@@ -14,8 +14,7 @@ import { basename } from 'node:path';
 
 import type { Emit } from '../events.ts';
 import type { Service } from '../service/service.ts';
-import { timestamp } from '../warehouse/shapes.ts';
-import { statement } from '../warehouse/statements.ts';
+import { statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { writeRejects } from './rejects-file.ts';
 import { openSpendFile } from './spend-file.ts';

@@ -6,7 +6,7 @@
  * unknown, never a batch of which most were not sent.
  */
 
-import { statement } from '../warehouse/statements.ts';
+import { statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { nextDueLines, type DueLine } from './staging.ts';
 import type { Settled } from './submit-line.ts';

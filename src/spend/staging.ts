@@ -8,8 +8,7 @@
 import * as z from 'zod';
 
 import type { Emit } from '../events.ts';
-import { count } from '../warehouse/shapes.ts';
-import { statement } from '../warehouse/statements.ts';
+import { count, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { isFamiliarCostType, judgeLine } from './rules.ts';
 import type { SpendRecords } from './spend-record.ts';

@@ -23,7 +23,7 @@ import type { StatusReport } from '../status/status-report.ts';
 import { statusOf } from '../status/status.ts';
 import { sync } from '../sync.ts';
 import { openWarehouse } from '../warehouse/opening.ts';
-import { statement } from '../warehouse/statements.ts';
+import { statement } from '../warehouse/sql.ts';
 
 /** The configuration that comes with the package, which may lie where nobody may write. */
 const bundled = fileURLToPath(new URL('../../config/demo.yaml', import.meta.url));

@@ -3,8 +3,7 @@
 import * as z from 'zod';
 
 import { lastDay } from '../model/calendar.ts';
-import { count, dayShape, instant } from '../warehouse/shapes.ts';
-import { statement } from '../warehouse/statements.ts';
+import { count, dayShape, instant, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { RejectedRows, RunStatus, RunWarning } from './status-report.ts';
 

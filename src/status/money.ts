@@ -3,8 +3,7 @@
 import * as z from 'zod';
 
 import type { Slice } from '../model/slice.ts';
-import { identifier } from '../warehouse/quoting.ts';
-import { statement } from '../warehouse/statements.ts';
+import { identifier, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { MoneyMetric } from './status-report.ts';
 

@@ -3,8 +3,7 @@
 import * as z from 'zod';
 
 import { MS_PER_DAY } from '../model/calendar.ts';
-import { count, timestamp } from '../warehouse/shapes.ts';
-import { statement } from '../warehouse/statements.ts';
+import { count, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { RestatedNight, SliceStatus } from './status-report.ts';
 

@@ -2,8 +2,7 @@
 
 import * as z from 'zod';
 
-import { count } from '../warehouse/shapes.ts';
-import { statement } from '../warehouse/statements.ts';
+import { count, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { faultyShareBelow } from '../model/confidence.ts';
 import type { SliceStatus } from './status-report.ts';

@@ -3,9 +3,7 @@
 import * as z from 'zod';
 
 import type { Slice } from '../model/slice.ts';
-import { count } from '../warehouse/shapes.ts';
-import { identifier } from '../warehouse/quoting.ts';
-import { statement } from '../warehouse/statements.ts';
+import { count, identifier, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Unmatched } from './status-report.ts';
 

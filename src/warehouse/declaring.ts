@@ -9,9 +9,8 @@ import { createHash } from 'node:crypto';
 
 import * as z from 'zod';
 
-import { identifier, literal } from './quoting.ts';
+import { identifier, literal, statement } from './sql.ts';
 import { remembering } from './remembering.ts';
-import { statement } from './statements.ts';
 import type { Warehouse } from './warehouse.ts';
 
 export interface Declaration {

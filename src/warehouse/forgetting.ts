@@ -4,10 +4,7 @@ import * as z from 'zod';
 
 import type { Day } from '../model/calendar.ts';
 import { dateDimensions, type DateDimension } from '../model/dimension.ts';
-import { columnTypes } from './columns.ts';
-import { identifier, literal } from './quoting.ts';
-import { count, dayShape } from './shapes.ts';
-import { statement } from './statements.ts';
+import { columnTypes, count, dayShape, identifier, literal, statement } from './sql.ts';
 import type { Warehouse } from './warehouse.ts';
 
 /** A table that holds a slice under one meaning. */

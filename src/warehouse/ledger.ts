@@ -3,11 +3,10 @@
 import * as z from 'zod';
 
 import { day, parseWeekStart, type Day, type WeekStart } from '../model/calendar.ts';
-import type { Part } from '../model/part.ts';
+import type { Part } from '../model/window.ts';
 import { verdicts, type LoadedPeriod, type SliceLedger, type SliceTable } from '../model/ledger.ts';
 import { remembering } from './remembering.ts';
-import { instantOf } from './shapes.ts';
-import { statement } from './statements.ts';
+import { instantOf, statement } from './sql.ts';
 import type { Warehouse } from './warehouse.ts';
 
 const partsShape = z.array(

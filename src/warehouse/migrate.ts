@@ -3,8 +3,7 @@
 import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
-import { count } from './shapes.ts';
-import { migrations } from './statements.ts';
+import { count, migrations } from './sql.ts';
 import { isUnknownToEngine, type Warehouse } from './warehouse.ts';
 
 const found = z.object({ objects: count });

@@ -7,7 +7,7 @@ import * as z from 'zod';
 import { scrub } from '../config/secret.ts';
 import type { DayInterval } from '../model/calendar.ts';
 import { version } from '../version.ts';
-import { count, timestamp } from './shapes.ts';
+import { count, timestamp } from './sql.ts';
 import type { Warehouse } from './warehouse.ts';
 
 export interface RunStart {

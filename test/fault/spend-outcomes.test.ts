@@ -5,7 +5,7 @@ import * as z from 'zod';
 
 import { exitCodeOf, Failure } from '../../src/errors.ts';
 import { sendSpend } from '../../src/spend/send-spend.ts';
-import { count } from '../../src/warehouse/shapes.ts';
+import { count } from '../../src/warehouse/sql.ts';
 import {
   type Connection,
   connectTo,

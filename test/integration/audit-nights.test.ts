@@ -5,7 +5,7 @@ import * as z from 'zod';
 
 import { horizonRemarks } from '../../src/check/warehouse.ts';
 import { addDays, day } from '../../src/model/calendar.ts';
-import { count } from '../../src/warehouse/shapes.ts';
+import { count } from '../../src/warehouse/sql.ts';
 import { askedReports, reports, smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';

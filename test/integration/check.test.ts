@@ -11,7 +11,7 @@ import { check } from '../../src/commands/check.ts';
 import { asFailure } from '../../src/errors.ts';
 import { catalogFilters } from '../../src/model/catalog.ts';
 import type { Slice } from '../../src/model/slice.ts';
-import { count } from '../../src/warehouse/shapes.ts';
+import { count } from '../../src/warehouse/sql.ts';
 import { warehouseFindings } from '../../src/check/warehouse.ts';
 import { unplacedSettings } from '../../src/config/stated-settings.ts';
 import { smallWorld } from '../support/night.ts';

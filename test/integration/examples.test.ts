@@ -10,7 +10,7 @@ import type { Config } from '../../src/config/config.ts';
 import { readConfig } from '../../src/config/read-config.ts';
 import type { Slice } from '../../src/model/slice.ts';
 import { readStatus } from '../../src/status/status.ts';
-import { statement } from '../../src/warehouse/statements.ts';
+import { statement } from '../../src/warehouse/sql.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 
 const root = new URL('../../', import.meta.url);

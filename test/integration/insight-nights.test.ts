@@ -8,7 +8,7 @@ import { addDays, day, daysBetween, type Day } from '../../src/model/calendar.ts
 import { metricOf } from '../../src/model/metric.ts';
 import { createWorld } from '../../src/simulator/world/world.ts';
 import { fingerprintOf } from '../../src/model/fingerprint.ts';
-import { count } from '../../src/warehouse/shapes.ts';
+import { count } from '../../src/warehouse/sql.ts';
 import { smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 
 import { linksCreate, linksList, linksUpdate } from '../../src/commands/links.ts';
-import { partners } from '../../src/commands/partners.ts';
+import { partners } from '../../src/commands/catalog.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { recordedShell, type RecordedShell } from '../unit/cli-recorded-shell.ts';

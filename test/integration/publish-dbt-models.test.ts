@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { day } from '../../src/model/calendar.ts';
 import { dbtCopy } from '../../src/publish/dbt/copy.ts';
 import type { DbtCopy } from '../../src/publish/dbt/source.ts';
-import { identifier } from '../../src/warehouse/quoting.ts';
+import { identifier } from '../../src/warehouse/sql.ts';
 import { buildModels, rendered, type DbtProject } from '../support/dbt.ts';
 import { smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';

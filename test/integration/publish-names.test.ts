@@ -22,7 +22,7 @@ import { lakesDdl } from '../../src/publish/ddl/lakes.ts';
 import { exportSlice } from '../../src/publish/export.ts';
 import { publish } from '../../src/publish/publish.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
-import { identifier, literal } from '../../src/warehouse/quoting.ts';
+import { identifier, literal } from '../../src/warehouse/sql.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 import { buildModels } from '../support/dbt.ts';
 import { slice } from '../support/slice.ts';

@@ -51,7 +51,6 @@ export const rooms: readonly Room[] = [
       linesOf('src/load/text-sql.ts', 'function fastDigits('),
       linesOf('src/load/window-sql.ts', 'export function duplicateKeys(', '/** '),
       linesOf('src/load/stage.ts', 'export function widenForDigits('),
-      'src/model/decimal.ts',
       'src/model/column-type.ts',
     ],
     tests: ['test/unit/load-sql.test.ts', 'test/unit/load-odd-texts.test.ts', 'test/unit/model-numbers.test.ts'],

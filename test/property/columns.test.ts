@@ -24,8 +24,7 @@ import type { ColumnsRead, GaveUp, SliceColumns } from '../../src/spool/columns/
 import { SliceReading } from '../../src/spool/columns/slice-reading.ts';
 import { LongNumberQuoter } from '../../src/spool/long-numbers.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
-import { identifier, literal } from '../../src/warehouse/quoting.ts';
-import { count } from '../../src/warehouse/shapes.ts';
+import { count, identifier, literal } from '../../src/warehouse/sql.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 import { reportDocument, slices } from '../support/report-documents.ts';
 

@@ -15,8 +15,14 @@ import { hasOddTexts, resolveTexts } from '../../src/load/stage.ts';
 import type { Columns } from '../../src/load/target.ts';
 import { PART, staging, WINDOW } from '../../src/load/window-sql.ts';
 import { rejectedRows, typeRows } from '../../src/load/text-sql.ts';
-import { capacityOf, parseColumnType, type ColumnType } from '../../src/model/column-type.ts';
-import { digitsOf, formatDecimal, parseDecimal } from '../../src/model/decimal.ts';
+import {
+  capacityOf,
+  type ColumnType,
+  digitsOf,
+  formatDecimal,
+  parseColumnType,
+  parseDecimal,
+} from '../../src/model/column-type.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 

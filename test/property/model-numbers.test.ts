@@ -3,8 +3,16 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 
-import { BIGINT, capacityOf, MONEY, widen, type ColumnType } from '../../src/model/column-type.ts';
-import { digitsOf, formatDecimal, parseDecimal } from '../../src/model/decimal.ts';
+import {
+  BIGINT,
+  capacityOf,
+  type ColumnType,
+  digitsOf,
+  formatDecimal,
+  MONEY,
+  parseDecimal,
+  widen,
+} from '../../src/model/column-type.ts';
 import { formatDuration, parseDuration } from '../../src/model/duration.ts';
 
 const digit = fc.constantFrom(...Array.from('0123456789'));

@@ -4,8 +4,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
-import { partFilters, type Part } from '../../src/model/part.ts';
-import { windowOf, type Window } from '../../src/model/window.ts';
+import { type Part, partFilters, type Window, windowOf } from '../../src/model/window.ts';
 import { splitByDimension, splitByPeriods, type KnownValues } from '../../src/plan/split.ts';
 import { slice } from '../support/slice.ts';
 

@@ -3,7 +3,7 @@
 import * as z from 'zod';
 
 import type { Slice } from '../../src/model/slice.ts';
-import { identifier } from '../../src/warehouse/quoting.ts';
+import { identifier } from '../../src/warehouse/sql.ts';
 import type { Scenario } from './scenario.ts';
 import { storedRows, truthRows } from './truth.ts';
 

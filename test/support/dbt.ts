@@ -5,7 +5,7 @@ import * as z from 'zod';
 
 import { modelFiles } from '../../src/publish/dbt/models-sql.ts';
 import type { DbtCopy } from '../../src/publish/dbt/source.ts';
-import { identifier } from '../../src/warehouse/quoting.ts';
+import { identifier } from '../../src/warehouse/sql.ts';
 
 export interface DbtProject {
   /** The models in the order they were built. */

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { DuckDBInstance, type DuckDBConnection } from '@duckdb/node-api';
 import * as z from 'zod';
 
-import { identifier } from '../../src/warehouse/quoting.ts';
+import { identifier } from '../../src/warehouse/sql.ts';
 import type { Installation } from './installation.ts';
 
 /** Which run brought a row, and when, is not what the row says. */

@@ -2,10 +2,10 @@
 
 import * as z from 'zod';
 
-import { formatDecimal, parseDecimal } from '../../src/model/decimal.ts';
+import { formatDecimal, parseDecimal } from '../../src/model/column-type.ts';
 import type { Slice } from '../../src/model/slice.ts';
 import type { World } from '../../src/simulator/world/world.ts';
-import { identifier } from '../../src/warehouse/quoting.ts';
+import { identifier } from '../../src/warehouse/sql.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 
 /** A row as text: its key, then each metric as an exact decimal, or as the nearest double where the column is one. */

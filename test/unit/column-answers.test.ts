@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 
-import { ColumnAnswers } from '../../src/load/column-answers.ts';
+import { ColumnAnswers } from '../../src/load/load.ts';
 import type { Columns } from '../../src/load/target.ts';
 import { MONEY } from '../../src/model/column-type.ts';
 import type { SavedBody } from '../../src/service/service.ts';

@@ -11,7 +11,7 @@ import * as z from 'zod';
 import { openColumnReader, type ColumnReader } from '../../src/spool/columns/column-reader.ts';
 import type { ColumnsRead, GaveUp, SliceColumns } from '../../src/spool/columns/reading.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
-import { literal } from '../../src/warehouse/quoting.ts';
+import { literal } from '../../src/warehouse/sql.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 
 let directory = '';

@@ -14,7 +14,7 @@ import {
   type Day,
   type UtcOffset,
 } from '../../src/model/calendar.ts';
-import { labelOf, windowOf, type Window } from '../../src/model/window.ts';
+import { labelOf, type Window, windowOf } from '../../src/model/window.ts';
 import { slice } from '../support/slice.ts';
 
 const offset = (text: string): UtcOffset => parseUtcOffset(text) ?? UTC;

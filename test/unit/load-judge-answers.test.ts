@@ -11,7 +11,7 @@ import {
   saysCut,
 } from '../../src/load/answers.ts';
 import { day } from '../../src/model/calendar.ts';
-import { windowOf, type Window } from '../../src/model/window.ts';
+import { type Window, windowOf } from '../../src/model/window.ts';
 import { textWith } from '../support/matching.ts';
 import { slice } from '../support/slice.ts';
 

@@ -5,14 +5,16 @@ import { describe, expect, test } from 'vitest';
 import {
   BIGINT,
   capacityOf,
+  type ColumnType,
+  digitsOf,
   DOUBLE,
   formatColumnType,
+  formatDecimal,
   MONEY,
   parseColumnType,
+  parseDecimal,
   widen,
-  type ColumnType,
 } from '../../src/model/column-type.ts';
-import { digitsOf, formatDecimal, parseDecimal } from '../../src/model/decimal.ts';
 import { formatDuration, parseDuration } from '../../src/model/duration.ts';
 
 describe('a duration', () => {

@@ -15,10 +15,17 @@ import {
 } from '../../src/model/calendar.ts';
 import type { DateDimension } from '../../src/model/dimension.ts';
 import { fingerprintOf } from '../../src/model/fingerprint.ts';
-import { partFilters, valuesOf, type Part } from '../../src/model/part.ts';
+import {
+  type DuePeriod,
+  labelOf,
+  type Part,
+  partFilters,
+  reportParameters,
+  valuesOf,
+  windowOf,
+} from '../../src/model/window.ts';
 import { ageOf, endOf, isWhole, periodsOf, resolveDatePeriod } from '../../src/model/period.ts';
 import type { DateBound } from '../../src/model/slice.ts';
-import { labelOf, reportParameters, windowOf, type DuePeriod } from '../../src/model/window.ts';
 import { slice } from '../support/slice.ts';
 
 function offset(text: string): UtcOffset {

@@ -3,8 +3,7 @@
 import { describe, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
-import type { Part } from '../../src/model/part.ts';
-import { windowOf, type Window } from '../../src/model/window.ts';
+import { type Part, type Window, windowOf } from '../../src/model/window.ts';
 import { splitByDimension, splitByPeriods, splitParts, type KnownValues } from '../../src/plan/split.ts';
 import { slice } from '../support/slice.ts';
 

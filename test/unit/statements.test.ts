@@ -17,8 +17,7 @@ import { prepareTable } from '../../src/load/slice-table.ts';
 import { PERIOD_TOTALS } from '../../src/insight/views-sql.ts';
 import { staging } from '../../src/load/window-sql.ts';
 import type { CatalogItem } from '../../src/model/catalog.ts';
-import { identifier, literal } from '../../src/warehouse/quoting.ts';
-import { migrations, statement } from '../../src/warehouse/statements.ts';
+import { identifier, literal, migrations, statement } from '../../src/warehouse/sql.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));

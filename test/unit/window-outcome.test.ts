@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { Failure } from '../../src/errors.ts';
 import { day } from '../../src/model/calendar.ts';
 import { fingerprintOf } from '../../src/model/fingerprint.ts';
-import { windowOf, type Window } from '../../src/model/window.ts';
+import { type Window, windowOf } from '../../src/model/window.ts';
 import type { Spooled } from '../../src/spool/spool.ts';
 import { loadBatch } from '../../src/load/load.ts';
 import type { SavedBody } from '../../src/service/service.ts';

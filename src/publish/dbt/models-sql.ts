@@ -1,6 +1,6 @@
 /** The models folder of a dbt project: the sources, a model per slice with what is final of it, an example of a mart; pure. */
 
-import { identifier, literal } from '../../warehouse/quoting.ts';
+import { identifier, literal } from '../../warehouse/sql.ts';
 import type { DbtCopy, DbtSlice } from './source.ts';
 import { sourcesYaml } from './sources-yaml.ts';
 

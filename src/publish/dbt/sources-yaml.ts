@@ -2,7 +2,7 @@
 
 import { Document } from 'yaml';
 
-import { identifier } from '../../warehouse/quoting.ts';
+import { identifier } from '../../warehouse/sql.ts';
 import type { DbtCopy, DbtSource, DbtTable, Freshness, Rule } from './source.ts';
 
 /** The service's names that some engine takes for its own; whatever is no plain word is quoted too. */

@@ -1,6 +1,6 @@
 /** The words in which each engine takes a Delta table where it lies; columns and comments it finds in the table. */
 
-import { identifier } from '../../warehouse/quoting.ts';
+import { identifier } from '../../warehouse/sql.ts';
 import { address, quoted } from './clickhouse.ts';
 import { backslashed, backticked, doubled, doubleQuoted, type DescribedLake, type Dialect } from './dialect.ts';
 

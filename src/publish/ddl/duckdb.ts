@@ -1,6 +1,6 @@
 /** DuckDB: the views of `catalog.duckdb`, for a lake that has none beside it or for a database of the reader's own. */
 
-import { identifier, literal } from '../../warehouse/quoting.ts';
+import { identifier, literal } from '../../warehouse/sql.ts';
 import { lakeView } from '../lake-sql.ts';
 import type { DescribedLake, Dialect } from './dialect.ts';
 

@@ -10,7 +10,7 @@ import { rm, writeFile } from 'node:fs/promises';
 
 import * as z from 'zod';
 
-import { literal } from '../../warehouse/quoting.ts';
+import { literal } from '../../warehouse/sql.ts';
 import type { Database } from '../other-database.ts';
 import {
   actionsIn,

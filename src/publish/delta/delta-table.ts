@@ -1,15 +1,17 @@
-/** A table of the warehouse as a Delta table: its schema, its protocol, what makes a file's name, values and bounds. Pure. */
+/** A table of the warehouse as a Delta table: its schema, its protocol, what makes a file's name, values and bounds; the views over its files, and whose it is. */
 
 import { createHash } from 'node:crypto';
+import { join } from 'node:path';
 
 import * as z from 'zod';
 
-import { parseColumnType } from '../../model/column-type.ts';
 import type { Day } from '../../model/calendar.ts';
-import { identifier, literal } from '../../warehouse/quoting.ts';
-import { byPeriod, fileText, insidePeriod, pathColumn } from '../lake-sql.ts';
+import { parseColumnType } from '../../model/column-type.ts';
+import { identifier, literal } from '../../warehouse/sql.ts';
+import { byPeriod, catalogView, dateInPath, fileText, finalView, insidePeriod, pathColumn } from '../lake-sql.ts';
 import { FINALITY, type LakeColumn, type LakeTable } from '../lake-table.ts';
-import type { Add, MetaData } from './log.ts';
+import { type Add, commitPath, logFiles, type MetaData, type Table } from './log.ts';
+import type { DeltaStore } from './store.ts';
 
 /** The names of the protocol for plain types; DECIMAL keeps its digits. */
 const deltaTypes: Readonly<Record<string, string>> = {
@@ -25,7 +27,7 @@ const deltaTypes: Readonly<Record<string, string>> = {
 };
 
 /** The hour is in the slice's own offset; every other TIMESTAMP of the warehouse is an instant, in UTC. */
-export const isInstant = ({ name, type }: LakeColumn): boolean => type === 'TIMESTAMP' && name !== 'hour';
+const isInstant = ({ name, type }: LakeColumn): boolean => type === 'TIMESTAMP' && name !== 'hour';
 const isLocalTime = ({ name, type }: LakeColumn): boolean => type === 'TIMESTAMP' && name === 'hour';
 
 /** Whether the table takes the feature for TIMESTAMP without a zone. */
@@ -209,7 +211,7 @@ export function heldColumns(stats: string | null | undefined): ReadonlySet<strin
 const OWN_NAME = /(^|\/)ripen-[^/]*\.parquet$/;
 
 /** The reading of files with and without each column: an absent one is NULL; of ripen's own none is opened to find out. */
-export function readFiles(table: LakeTable, files: readonly string[]): string {
+function readFiles(table: LakeTable, files: readonly string[]): string {
   const listed = (chosen: readonly string[]): string => `[${chosen.map(fileText).join(', ')}]`;
   const path = literal(pathColumn(table));
   const columns = inFile(table).map((column) => ({
@@ -244,4 +246,46 @@ export function readOther(table: LakeTable, { path, partitionValues, stats }: Ad
     name === key ? `cast(${literal(value ?? '')} as ${type}) as ${identifier(name)}` : identifier(name),
   );
   return `(select ${cells.join(', ')} from ${readFiles(table, [file])})`;
+}
+
+/** The statements of a catalog over tables below a root. */
+export function deltaCatalog(
+  root: string,
+  tables: readonly { readonly table: LakeTable; readonly now: Table }[],
+): string[] {
+  const plain = tables.flatMap(({ table, now }) => {
+    const files = [...now.files.keys()].map((path) => join(root, table.name, decodeURIComponent(path)));
+    return catalogView(table, 'main', files.length === 0 ? null : rowsOf(table, files));
+  });
+  const final = tables.filter(({ table }) => table.metrics.length > 0).flatMap(({ table }) => finalView(table));
+  return [...plain, ...final];
+}
+
+function rowsOf(table: LakeTable, files: readonly string[]): string {
+  const { columns, key } = table;
+  const cell = (column: LakeColumn): string => {
+    const name = identifier(column.name);
+    if (column.name === key) return `cast(${dateInPath(table)} as ${column.type}) as ${name}`;
+    return isInstant(column) ? `timezone('UTC', ${name}) as ${name}` : name;
+  };
+  return `select\n    ${columns.map(cell).join(',\n    ')}\nfrom ${readFiles(table, files)}`;
+}
+
+const commitInfo = z.object({ commitInfo: z.object({ [OWNER]: z.string() }) });
+
+/** The id of the warehouse that committed last to a table; null where none did. */
+export async function committedBy(store: DeltaStore, table: string): Promise<string | null> {
+  const paths = [...(await store.list(table)).keys()].map((path) => path.slice(table.length + 1));
+  for (const version of logFiles(paths).commits.toReversed()) {
+    const committer = await committerOf(store, table, version);
+    if (committer !== null) return committer;
+  }
+  return null;
+}
+
+/** The id of the warehouse that committed a version; null for another program's commit. */
+export async function committerOf(store: DeltaStore, table: string, version: number): Promise<string | null> {
+  const [first = ''] = ((await store.read(`${table}/${commitPath(version)}`)) ?? '').split('\n');
+  const parsed = commitInfo.safeParse(JSON.parse(first === '' ? 'null' : first));
+  return parsed.success ? (parsed.data.commitInfo[OWNER] ?? null) : null;
 }

@@ -4,7 +4,7 @@ import * as z from 'zod';
 
 import { Failure } from '../../errors.ts';
 import { day, type Day } from '../../model/calendar.ts';
-import { count } from '../../warehouse/shapes.ts';
+import { count } from '../../warehouse/sql.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
 import { daysToRead, readStamps, type PeriodStamp } from '../period-stamps.ts';
 import type { LakeTable } from '../lake-table.ts';

@@ -2,7 +2,7 @@
 
 import { capacityOf, type ColumnType } from '../../model/column-type.ts';
 import type { DateDimension } from '../../model/dimension.ts';
-import { type BodyWindow, MINUS, POINT, QUOTE, skipNull, STOPPED, ZERO } from './json-bytes.ts';
+import { type BodyWindow, MINUS, POINT, QUOTE, skipNull, STOPPED, ZERO } from './report-reader.ts';
 import { type Column, type ColumnGroup, type ParquetType, widened, widenedFlags } from './parquet-file.ts';
 import { endOfRun, hashOf, TextDictionary } from './text-column.ts';
 

@@ -8,7 +8,7 @@
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 
 import type { ColumnType } from '../../model/column-type.ts';
-import type { BodyWindow } from './json-bytes.ts';
+import type { BodyWindow } from './report-reader.ts';
 
 /** The cells of one column in a group of rows; valid until the column's next change. */
 export interface ColumnGroup {

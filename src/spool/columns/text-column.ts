@@ -15,7 +15,7 @@ import {
   skipText,
   skipValue,
   STOPPED,
-} from './json-bytes.ts';
+} from './report-reader.ts';
 import { type Column, type ColumnGroup, type ParquetType, widened, widenedFlags } from './parquet-file.ts';
 
 const LETTER_N = 0x6e;

@@ -1,7 +1,7 @@
 /** The service's rows by day and key, and how two answers about the same day differ. Pure. */
 
 import { day, lastDay, type Day, type DayInterval } from '../../../src/model/calendar.ts';
-import { formatDecimal, parseDecimal } from '../../../src/model/decimal.ts';
+import { formatDecimal, parseDecimal } from '../../../src/model/column-type.ts';
 import type { Slice } from '../../../src/model/slice.ts';
 import type { World } from '../../../src/simulator/world/world.ts';
 

@@ -8,7 +8,7 @@ import { day, type Day } from '../../../src/model/calendar.ts';
 import { finalAt } from '../../../src/model/maturity.ts';
 import { periodsOf } from '../../../src/model/period.ts';
 import type { Slice } from '../../../src/model/slice.ts';
-import { identifier } from '../../../src/warehouse/quoting.ts';
+import { identifier } from '../../../src/warehouse/sql.ts';
 import type { Warehouse } from '../../../src/warehouse/warehouse.ts';
 import { openScenario } from '../../support/scenario.ts';
 import type { NightCount, Setting } from './pass-nights.ts';

@@ -1,0 +1,86 @@
+/** SQL: the fixed statements of `sql/`, names and texts in those that are built, and the shapes of what comes back. */
+
+import { readdirSync, readFileSync } from 'node:fs';
+
+import * as z from 'zod';
+
+import { day } from '../model/calendar.ts';
+import { remembering } from './remembering.ts';
+
+/** A name as a quoted identifier; safe for any text, also for names that are trouble as bare words. */
+export function identifier(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/** A text as a string literal, for the places where nothing can be bound. */
+export function literal(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
+/** A count below 2^53; BIGINT arrives as text. */
+export const count = z.union([z.string(), z.number()]).transform(Number);
+
+/** The instant a TIMESTAMP is, which is in UTC everywhere in the warehouse. */
+export const instantOf = (text: string): Date => new Date(`${text.replace(' ', 'T')}Z`);
+
+/** A TIMESTAMP. */
+export const instant = z.string().transform((text) => instantOf(text));
+
+export const dayShape = z.string().transform((text) => day(text));
+
+/** An instant as text for a bound TIMESTAMP parameter. */
+export function timestamp(at: Date): string {
+  return at.toISOString().replace('Z', '');
+}
+
+/** Half of a surrogate pair has no UTF-8 form, and DuckDB refuses JSON that holds one; it becomes U+FFFD. */
+export function storable(text: string): string {
+  return text.replaceAll(/\p{Surrogate}/gu, '\uFFFD');
+}
+
+const root = new URL('../../sql/', import.meta.url);
+const known = new Map<string, string>();
+
+/** The text of `sql/<name>.sql`; throws when there is no such file. */
+export function statement(name: string): string {
+  const cached = known.get(name);
+  if (cached !== undefined) return cached;
+  const text = readFileSync(new URL(`${name}.sql`, root), 'utf8');
+  known.set(name, text);
+  return text;
+}
+
+interface Migration {
+  readonly version: number;
+  readonly name: string;
+  /** One statement each, in order. */
+  readonly statements: readonly string[];
+}
+
+/** The migrations in order of their numbers. */
+export function migrations(): Migration[] {
+  return readdirSync(new URL('migrations/', root))
+    .filter((file) => file.endsWith('.sql'))
+    .sort()
+    .map((file) => {
+      const name = file.replace(/\.sql$/, '');
+      // DuckDB runs one statement a call; migrations hold no semicolon inside a text or a comment.
+      const statements = statement(`migrations/${name}`)
+        .split(/;\s*$/m)
+        .filter((text) => /^\s*[a-z]/im.test(text));
+      return { version: Number(name.slice(0, 4)), name, statements };
+    });
+}
+
+const columnRow = z.object({ column_name: z.string(), data_type: z.string() });
+
+/** The types of a table's columns, by name, in order; the table quoted, with its schema. Read once between two changes. */
+export const columnTypes = remembering(async (warehouse, table): Promise<ReadonlyMap<string, string>> => {
+  // A catalog function would look at every column of every view of the warehouse.
+  const rows = await warehouse.rows(
+    `select column_name, column_type as data_type from (describe ${table})`,
+    [],
+    columnRow,
+  );
+  return new Map(rows.map((row) => [row.column_name, row.data_type]));
+}, 'relations');
