@@ -64,7 +64,7 @@ export function columnRows(columns: Columns, files: readonly ColumnFile[]): stri
     ${numbers(({ windowNo }) => windowNo)}::integer as ${WINDOW},
     ${numbers(({ partNo }) => partNo)}::integer as ${PART},
     ${values.join(',\n    ')},
-    json("attr_dependency") as "attr_dependency",
+    "attr_dependency",
     null::JSON as "_extra",
     false as ${ODD}
 from read_parquet([${files.map(({ file }) => literal(file)).join(', ')}], hive_partitioning = false)`;

@@ -164,13 +164,14 @@ async function differences(columns: Columns, taken: readonly Taken[]): Promise<z
   // As text, a double shows its every bit.
   const cells = names.map((name) => (doubles.has(name) ? `${identifier(name)}::varchar` : identifier(name)));
   const files = taken.map(({ parquet }) => literal(parquet)).join(', ');
-  const fast = `select a.window_no, ${cells.join(', ')}, json(p.attr_dependency)::varchar
+  const fast = `select a.window_no, ${cells.join(', ')}, p.attr_dependency::varchar
     from read_parquet([${files}], filename = true) as p join ${staging.answers} as a on a.parquet = p.filename`;
   const slow = `select ${WINDOW} as window_no, ${cells.join(', ')}, attr_dependency::varchar from ${staging.typed}`;
+  const typed = [...names, 'attr_dependency'].map(identifier).join(', ');
   const types = await warehouse.rows(
     `select
-        (select to_json(list(column_type)) from (describe select ${names.map(identifier).join(', ')} from ${staging.typed})) as slow,
-        (select to_json(list(column_type)) from (describe select ${names.map(identifier).join(', ')} from read_parquet([${files}]))) as fast`,
+        (select to_json(list(column_type)) from (describe select ${typed} from ${staging.typed})) as slow,
+        (select to_json(list(column_type)) from (describe select ${typed} from read_parquet([${files}]))) as fast`,
     [],
     z.object({ slow: z.string(), fast: z.string() }),
   );

@@ -5,7 +5,7 @@
  * the same machine, so what it costs to write counts more than its size. Its footer is in Thrift's compact protocol.
  */
 
-import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, openSync, rmSync, writevSync } from 'node:fs';
 
 import type { ColumnType } from '../../model/column-type.ts';
 import type { BodyWindow } from './report-reader.ts';
@@ -52,11 +52,11 @@ export function widenedFlags(old: Uint8Array, rows: number): Uint8Array<ArrayBuf
 }
 
 /** The SQL type a column is read back as. */
-export type ParquetType = ColumnType | { readonly kind: 'VARCHAR' | 'DATE' | 'TIMESTAMP' };
+export type ParquetType = ColumnType | { readonly kind: 'VARCHAR' | 'JSON' | 'DATE' | 'TIMESTAMP' };
 
 /** Numbers of the format's own lists (parquet.thrift). */
 const physical = { int32: 1, int64: 2, double: 5, bytes: 6 } as const;
-const converted = { utf8: 0, decimal: 5, date: 6 } as const;
+const converted = { utf8: 0, decimal: 5, date: 6, json: 19 } as const;
 const encodings = { plain: 0, levels: 3, dictionary: 8 } as const;
 const pages = { data: 0, dictionary: 2 } as const;
 const OPTIONAL = 1;
@@ -67,6 +67,8 @@ const VERSION = 1;
 
 const magic = new TextEncoder().encode('PAR1');
 const GROUP_OF_BITS = 8;
+/** One call takes no more pieces (IOV_MAX). */
+const MOST_PIECES = 1024;
 
 /** How a type is kept: its physical number and the fields that annotate it. */
 function schemaOf(type: ParquetType): { readonly kept: number; readonly annotated: readonly [number, Value][] } {
@@ -86,6 +88,8 @@ function schemaOf(type: ParquetType): { readonly kept: number; readonly annotate
       };
     case 'VARCHAR':
       return { kept: physical.bytes, annotated: [[6, i32(converted.utf8)]] };
+    case 'JSON':
+      return { kept: physical.bytes, annotated: [[6, i32(converted.json)]] };
     case 'DATE':
       return { kept: physical.int32, annotated: [[6, i32(converted.date)]] };
     case 'TIMESTAMP':
@@ -99,6 +103,8 @@ export class ParquetFile {
   readonly #columns: readonly Column[];
   readonly #file: number;
   readonly #groups: Value[] = [];
+  /** What is to be written next, in one call: a column's pages take several pieces each. */
+  #unwritten: Uint8Array[] = [];
   #bytes = 0;
   #rows = 0;
 
@@ -116,6 +122,7 @@ export class ParquetFile {
     const chunks = this.#columns.map((column) => this.#writeColumn(column, rows));
     this.#groups.push(struct([1, list('struct', chunks)], [2, i64(this.#bytes - start)], [3, i64(rows)]));
     this.#rows += rows;
+    this.#flush();
   }
 
   /** Writes a column's pages: its place in the footer. */
@@ -156,27 +163,19 @@ export class ParquetFile {
   #writePage(kind: number, header: Value, parts: readonly Uint8Array[]): void {
     const size = i32(parts.reduce((sum, { length }) => sum + length, 0));
     const place = kind === pages.data ? 5 : 7;
-    this.#write([Uint8Array.from(encode(struct([1, i32(kind)], [2, size], [3, size], [place, header]))), ...parts]);
+    this.#write([encoded(struct([1, i32(kind)], [2, size], [3, size], [place, header])), ...parts]);
   }
 
   /** Ends the file with its footer; its size in bytes. */
   finish(): number {
-    const footer = Uint8Array.from(
-      encode(
-        struct(
-          [1, i32(VERSION)],
-          [
-            2,
-            list('struct', [struct([4, text('rows')], [5, i32(this.#columns.length)]), ...this.#columns.map(element)]),
-          ],
-          [3, i64(this.#rows)],
-          [4, list('struct', this.#groups)],
-        ),
-      ),
+    const columns = [struct([4, text('rows')], [5, i32(this.#columns.length)]), ...this.#columns.map(element)];
+    const footer = encoded(
+      struct([1, i32(VERSION)], [2, list('struct', columns)], [3, i64(this.#rows)], [4, list('struct', this.#groups)]),
     );
     const length = new Uint8Array(4);
     new DataView(length.buffer).setUint32(0, footer.length, true);
     this.#write([footer, length, magic]);
+    this.#flush();
     closeSync(this.#file);
     return this.#bytes;
   }
@@ -189,9 +188,24 @@ export class ParquetFile {
 
   #write(parts: readonly Uint8Array[]): void {
     for (const part of parts) {
-      // A disk may take less than it was given.
-      for (let at = 0; at < part.length;) at += writeSync(this.#file, part, at);
+      this.#unwritten.push(part);
       this.#bytes += part.length;
+    }
+  }
+
+  #flush(): void {
+    let rest = this.#unwritten;
+    this.#unwritten = [];
+    while (rest.length > 0) {
+      let written = writevSync(this.#file, rest.slice(0, MOST_PIECES));
+      // A disk may take less than it was given.
+      const whole = rest.findIndex(({ length }) => {
+        if (length > written) return true;
+        written -= length;
+        return false;
+      });
+      const [cut, ...after] = whole < 0 ? [] : rest.slice(whole);
+      rest = cut === undefined ? [] : [cut.subarray(written), ...after];
     }
   }
 }
@@ -277,47 +291,57 @@ const MOST_IN_FOUR_BITS = 15;
 const encoder = new TextEncoder();
 
 /** A number in groups of seven bits, the lowest first. Whole and not negative. */
-function varint(value: number): number[] {
-  const bytes: number[] = [];
+function varint(value: number, to: number[] = []): number[] {
   let rest = value;
   while (rest >= 0x80) {
-    bytes.push((rest % 0x80) | 0x80);
+    to.push((rest % 0x80) | 0x80);
     rest = Math.floor(rest / 0x80);
   }
-  return [...bytes, rest];
+  to.push(rest);
+  return to;
 }
 
-const zigzag = (value: number): number[] => varint(value < 0 ? -2 * value - 1 : 2 * value);
-
 /** The bytes of a value. */
-function encode(value: Value): number[] {
+function encoded(value: Value): Uint8Array {
+  const to: number[] = [];
+  encode(value, to);
+  return Uint8Array.from(to);
+}
+
+function encode(value: Value, to: number[]): void {
   switch (value.kind) {
     case 'bool':
-      return [value.is ? TRUE : FALSE];
+      to.push(value.is ? TRUE : FALSE);
+      return;
     case 'i32':
     case 'i64':
-      return zigzag(value.is);
+      varint(value.is < 0 ? -2 * value.is - 1 : 2 * value.is, to);
+      return;
     case 'text': {
       const bytes = encoder.encode(value.is);
-      return [...varint(bytes.length), ...bytes];
+      varint(bytes.length, to);
+      for (const byte of bytes) to.push(byte);
+      return;
     }
     case 'list': {
       const { length } = value.is;
       const type = wireTypes[value.of];
-      const head = length < MOST_IN_FOUR_BITS ? [(length << 4) | type] : [0xf0 | type, ...varint(length)];
-      return [...head, ...value.is.flatMap(encode)];
+      if (length < MOST_IN_FOUR_BITS) to.push((length << 4) | type);
+      else {
+        to.push(0xf0 | type);
+        varint(length, to);
+      }
+      for (const each of value.is) encode(each, to);
+      return;
     }
     case 'struct':
   }
-  return [...encodeFields(value.is), 0];
-}
-
-function encodeFields(fields: readonly Field[]): number[] {
   let before = 0;
-  return fields.flatMap(([id, value]) => {
-    const distance = id - before;
+  for (const [id, field] of value.is) {
+    const type = field.kind === 'bool' ? (field.is ? TRUE : FALSE) : wireTypes[field.kind];
+    to.push(((id - before) << 4) | type);
     before = id;
-    if (value.kind === 'bool') return [(distance << 4) | (value.is ? TRUE : FALSE)];
-    return [(distance << 4) | wireTypes[value.kind], ...encode(value)];
-  });
+    if (field.kind !== 'bool') encode(field, to);
+  }
+  to.push(0);
 }

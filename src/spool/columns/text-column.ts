@@ -44,7 +44,7 @@ export function endOfRun(view: DataView, at: number, byte: number): number {
 
 export class TextColumn implements Column {
   readonly name: string;
-  readonly type: ParquetType = { kind: 'VARCHAR' };
+  readonly type: ParquetType;
   readonly #opening: number;
   readonly #closing: number;
   readonly #isText: boolean;
@@ -52,10 +52,11 @@ export class TextColumn implements Column {
   #entries = new Int32Array(0);
   #nulls = new Uint8Array(0);
 
-  /** `text` unescapes and takes null for NULL; `object` keeps the JSON text of an object as it stands. */
+  /** `text` unescapes and takes null for NULL; `object` keeps the JSON text of an object, as the engine writes it. */
   constructor(name: string, holds: 'text' | 'object') {
     this.name = name;
     this.#isText = holds === 'text';
+    this.type = { kind: this.#isText ? 'VARCHAR' : 'JSON' };
     this.#opening = this.#isText ? QUOTE : OPENING_BRACE;
     this.#closing = this.#isText ? QUOTE : CLOSING_BRACE;
   }
@@ -85,8 +86,9 @@ export class TextColumn implements Column {
     if (entry < 0) {
       const text = body.bytes.subarray(at, end);
       if (!isUtf8(text)) return body.stop(at, 'a text that is not UTF-8');
-      if (!this.#isText && hasInexactNumbers(text)) return body.stop(at, `a long or broken number in ${this.name}`);
-      entry = this.#dictionary.add(text, hash, this.#isText ? unescaped(text) : text);
+      const said = this.#isText ? unescaped(text) : compact(decoder.decode(text));
+      if (said === null) return body.stop(at, `a number or a text in ${this.name} that engines write in other ways`);
+      entry = this.#dictionary.add(text, hash, said);
     }
     this.#entries[row] = entry;
     this.#nulls[row] = 0;
@@ -126,10 +128,28 @@ export class TextColumn implements Column {
   }
 }
 
-/** Whether a bare number in an object is one that engines write in another way than it was read, or round. */
-function hasInexactNumbers(object: Uint8Array): boolean {
-  return /\d[.eE]|\d{19}/.test(decoder.decode(object).replaceAll(/"(?:[^"\\]|\\.)*"/g, ''));
+/**
+ * An object's whole and checked JSON text without blanks, as the engine would write it; null where it would write a number or
+ * a character in a way of its own, round it or refuse it.
+ */
+function compact(object: string): Uint8Array | null {
+  if (/\d[.eE]|\d{19}|-0/.test(object.replaceAll(STRING, ''))) return null;
+  let isUsual = true;
+  const shortest = object.replaceAll(STRING_OR_BLANKS, (piece) => {
+    if (!piece.startsWith('"')) return '';
+    if (!piece.includes('\\')) return piece;
+    const said = String(JSON.parse(piece));
+    isUsual &&= !RARE_CONTROL.test(said) && !LONE_SURROGATE.test(said);
+    return JSON.stringify(said);
+  });
+  return isUsual ? encoder.encode(shortest) : null;
 }
+
+const STRING = /"(?:[^"\\]|\\.)*"/g;
+const STRING_OR_BLANKS = /"(?:[^"\\]|\\.)*"|\s+/g;
+/** Control characters without a short escape, whose digits are written in either case. */
+const RARE_CONTROL = /(?![\b\t\n\f\r])\p{Cc}/u;
+const LONE_SURROGATE = /\p{Surrogate}/u;
 
 /** What a whole and checked JSON text says, in UTF-8. */
 function unescaped(text: Uint8Array): Uint8Array {
