@@ -238,8 +238,13 @@ function uncovered(told: Told): string[] {
   const ever = told.nights.flatMap((each) => [...heldDays(each)]);
   const from = Math.min(first, ...ever);
   const until = Math.min(today + 1, Math.max(end, ...ever.map((day) => day + 1)));
+  // A night that is planned for an instant before the last leaves what was fetched since as it is, cut or not.
+  const isNewer = (day: number): boolean =>
+    run.stored.periods.some(
+      ({ start, end, fetchedMs }) => fetchedMs > run.night.nowMs && dayNumber(start) <= day && day < dayNumber(end),
+    );
   const missing = Array.from({ length: Math.max(0, until - from) }, (_, nth) => from + nth).filter(
-    (day) => !held.has(day) && isRetained(day, run),
+    (day) => !held.has(day) && isRetained(day, run) && !isNewer(day),
   );
   const { failures } = run.summary;
   const named = (day: number): boolean => failures.some(({ window }) => window === null || holdsDay(window, day));
