@@ -9,8 +9,7 @@ import { readFile } from 'node:fs/promises';
 import { dirname, isAbsolute, relative, resolve } from 'node:path';
 
 import { Failure } from '../errors.ts';
-import { buildService } from './build-service.ts';
-import { buildSlice } from './build-slice.ts';
+import { buildService, buildSlice } from './build-config.ts';
 import { byPosition, configInvalid, type Finding, type SettingPath } from './config-problems.ts';
 import type { Config, PublishTarget } from './config.ts';
 import type { Environment } from './environment-variables.ts';
@@ -18,12 +17,11 @@ import { isMapping, valueAt } from './plain-values.ts';
 import { proxyOf } from './proxy.ts';
 import { bucketAndPrefix } from './publish-settings.ts';
 import { pathOf, schemaFindings } from './schema-findings.ts';
-import { readTokenFile, settingFindings } from './setting-checks.ts';
+import { readTokenFile, settingFindings, sliceFindings } from './setting-checks.ts';
 import { Secret } from './secret.ts';
 import { placeName, type Surroundings } from './settings-reader.ts';
 import { isWithin, readSettingsText, type SettingsText } from './settings-text.ts';
 import { settings, type Settings } from './settings.ts';
-import { sliceFindings } from './slice-checks.ts';
 import { soundSettings } from './sound-settings.ts';
 import { statedSettings, type StatedSettings } from './stated-settings.ts';
 
