@@ -3,7 +3,7 @@
 import { chanceOfAtMost } from '../model/confidence.ts';
 import type { Expected } from './chain-ladder.ts';
 import { columnAges, median, valueAt, type Development } from './development.ts';
-import { CHAIN_LADDER, TRIED_COHORTS, type Expectations, type Trial } from './trials.ts';
+import { MEAN_OF_BOTH, TRIED_COHORTS, type Expectations, type Trial } from './trials.ts';
 
 /** What the interval is to cover. */
 const COVERED_SHARE = 0.8;
@@ -11,8 +11,8 @@ const COVERED_SHARE = 0.8;
 const LEAST_COVERAGE = 0.6;
 /** A factor says nothing of periods without a value; where more than these are, it would speak for too few. */
 const MOST_UNTRIED = 0.2;
-/** Another method takes the plain ladder's place where its errors are at most this share: less is chance. */
-const MOST_OF_PLAIN = 0.9;
+/** Another method takes the place of the usual one where its errors are at most this share: less is chance. */
+const MOST_OF_USUAL = 0.9;
 /** An interval whose upper end is further above the value says too little to go by; few rows a day come to that. */
 const FURTHEST_REACH = 1.5;
 /** A projection that is no better comes nearer as often as not; more wins than that by chance are this rare. */
@@ -55,9 +55,9 @@ export interface Score {
 
 /**
  * The method and the width its interval needs, from trials of one age whose outcome is known; null with fewer than eight:
- * the one with the least mean error, where it is clearly less than the plain chain ladder's. The width is the 80 % rank of the errors in standard errors, so that the interval is
- * as wide as the past asks for where Mack's is too narrow (split conformal prediction: Lei et al. 2018, "Distribution-free
- * predictive inference for regression", algorithm 2).
+ * the one with the least mean error, where it is clearly less than that of the mean of chain ladder and average share. The
+ * width is the 80 % rank of the errors in standard errors, so that the interval is as wide as the past asks for where Mack's is
+ * too narrow (split conformal prediction: Lei et al. 2018, "Distribution-free predictive inference for regression", algorithm 2).
  */
 export function choiceFrom(judged: readonly Trial[]): Choice | null {
   const methods = [...new Set(judged.flatMap(({ expected }) => [...expected.keys()]))];
@@ -66,10 +66,10 @@ export function choiceFrom(judged: readonly Trial[]): Choice | null {
     if (misses.length < FEWEST_TRIALS) return [];
     return [{ method, misses, mean: misses.reduce((sum, { miss }) => sum + miss, 0) / misses.length }];
   });
-  const plain = candidates.find(({ method }) => method === CHAIN_LADDER);
+  const usual = candidates.find(({ method }) => method === MEAN_OF_BOTH);
   const [nearest] = candidates.toSorted((a, b) => a.mean - b.mean);
   if (nearest === undefined) return null;
-  const best = plain === undefined || nearest.mean <= MOST_OF_PLAIN * plain.mean ? nearest : plain;
+  const best = usual === undefined || nearest.mean <= MOST_OF_USUAL * usual.mean ? nearest : usual;
   const ranks = best.misses.map(({ miss, error }) => (miss === 0 ? 0 : miss / error)).sort((a, b) => a - b);
   const rank = Math.min(ranks.length, Math.ceil((ranks.length + 1) * COVERED_SHARE));
   return { method: best.method, width: ranks[rank - 1] ?? Infinity };

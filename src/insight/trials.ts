@@ -46,8 +46,10 @@ export class Pasts {
 /** What each method expects, by its name. */
 export type Expectations = ReadonlyMap<string, Expected>;
 
+const CHAIN_LADDER = 'chain ladder';
+const AVERAGE_SHARE = 'average share';
 /** The method that every other has to beat. */
-export const CHAIN_LADDER = 'chain ladder';
+export const MEAN_OF_BOTH = 'mean of chain ladder and average share';
 const WITH_LEVEL = 'chain ladder and level';
 
 export interface Trial {
@@ -122,13 +124,15 @@ function ratioOf(own: Past['finals'], lower: Past['finals']): Ratio | null {
 }
 
 /**
- * What each method expects of a cohort at an age; `lowerValue` has the total of each lower metric at that age. Beside the
- * ladders stands the one that takes what is known as it is and expects the rest from the level of the newest other cohorts:
- * where little is known, little is multiplied (Bornhuetter and Ferguson 1972, "The actuary and IBNR"; the level is
+ * What each method expects of a cohort at an age; `lowerValue` has the total of each lower metric at that age. The ladder and
+ * the average share lead to the end in two ways whose errors are of one size, and their mean strays from neither by more than
+ * half of what parts them (Bates and Granger 1969, "The combination of forecasts"; equal weights: Clemen 1989, "Combining
+ * forecasts", section 4). One more takes what is known as it is and expects the rest from the level of the newest other
+ * cohorts: where little is known, little is multiplied (Bornhuetter and Ferguson 1972, "The actuary and IBNR"; the level is
  * Stanard's Cape Cod: the sum of what is known over the sum of the shares that should be).
  */
 export function expectationsOf(
-  { ladder, newest, lower }: Standing,
+  { ladder, shares, newest, lower }: Standing,
   { lastDay, age, value }: Reading & Pick<Cohort, 'lastDay'>,
   lowerValue: (metric: string) => number | null,
 ): Expectations {
@@ -136,6 +140,11 @@ export function expectationsOf(
   const own = climb(ladder, age, value);
   if (own !== null) {
     expected.set(CHAIN_LADDER, own);
+    const share = shares.get(age);
+    if (share !== undefined && share > 0) {
+      expected.set(AVERAGE_SHARE, { ...own, value: value / share });
+      expected.set(MEAN_OF_BOTH, { ...own, value: (own.value + value / share) / 2 });
+    }
     const others = newest.filter((cohort) => cohort.lastDay !== lastDay);
     const level = others.reduce((sum, each) => sum + each.value, 0) / others.reduce((sum, each) => sum + each.share, 0);
     const rest = (1 - value / own.value) * level;

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { projected, scoresOf } from '../../src/insight/backtest.ts';
 import { climb, ladderOf } from '../../src/insight/chain-ladder.ts';
 import { type Cohort, type Development, knownOn, maturationOf, quantile } from '../../src/insight/development.ts';
-import { CHAIN_LADDER, expectationsOf, standingOn, trialsOf } from '../../src/insight/trials.ts';
+import { MEAN_OF_BOTH, expectationsOf, standingOn, trialsOf } from '../../src/insight/trials.ts';
 import { faultyShareBelow } from '../../src/model/confidence.ts';
 
 const runs = { numRuns: 60 };
@@ -108,7 +108,7 @@ test('no history makes a number that is none: refunds, zeros and missing fetches
         for (const value of [1e-6, 1, 1e12]) {
           const standing = standingOn(alone(own), own.length);
           const expected = expectationsOf(standing, { lastDay: own.length, age, value }, () => null);
-          const found = projected(expected, choice ?? { method: CHAIN_LADDER, width: 2 });
+          const found = projected(expected, choice ?? { method: MEAN_OF_BOTH, width: 2 });
           if (found === null) continue;
           expect(0 < found.low && found.low <= found.value && found.value <= found.high).toBe(true);
           expect(found.high).toBeLessThan(Number.POSITIVE_INFINITY);

@@ -12,7 +12,7 @@ import {
   maturationOf,
   quantile,
 } from '../../src/insight/development.ts';
-import { expectationsOf, standingOn, trialsOf } from '../../src/insight/trials.ts';
+import { expectationsOf, MEAN_OF_BOTH, standingOn, trialsOf } from '../../src/insight/trials.ts';
 import { fraction, mix } from '../../src/simulator/world/hash.ts';
 
 /** Taylor and Ashe (1983), as Mack (1993) has it: cumulative claims by accident year. */
@@ -211,6 +211,28 @@ describe('the backtest', () => {
     expect(choiceFrom(trials)?.method).toBe('chain ladder of revenue_d7');
     const alone = trialsOf(familyOf(own)).filter(({ age }) => age === 1);
     expect(choiceFrom(alone)?.method).toBe('chain ladder and level');
+  });
+
+  test('takes the mean of chain ladder and average share until another method is nearer by a tenth', () => {
+    const own = scattered(100, 0.2, 9);
+    const trials = trialsOf(familyOf(own)).filter(({ age }) => age === 1);
+    for (const { expected, asIs, byAverageShare } of trials.slice(-20)) {
+      const [ladder, both] = [expected.get('chain ladder')?.value ?? 0, expected.get(MEAN_OF_BOTH)?.value];
+      expect(ladder).toBeGreaterThan(asIs);
+      expect(both).toBeCloseTo((ladder + (byAverageShare ?? 0)) / 2, 9);
+    }
+    const withLadder = (error: number): typeof trials =>
+      altered(trials, ({ final }) => {
+        const of = (by: number) => ({ value: final * Math.exp(by), error: 0.1, cohorts: 9 });
+        return {
+          expected: new Map([
+            [MEAN_OF_BOTH, of(0.1)],
+            ['chain ladder', of(error)],
+          ]),
+        };
+      });
+    expect(choiceFrom(withLadder(0.095))?.method).toBe(MEAN_OF_BOTH);
+    expect(choiceFrom(withLadder(0.085))?.method).toBe('chain ladder');
   });
 
   test('projects the newest period with an interval around the value', () => {
