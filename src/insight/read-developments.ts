@@ -25,6 +25,8 @@ export interface Triangle {
   readonly development: Development;
   /** The periods that are not final. */
   readonly maturing: readonly Held[];
+  /** How many rows each period holds, by its last day. */
+  readonly rows: ReadonlyMap<number, number>;
   /** Pairs of fetches of one period that follow each other. */
   readonly looks: readonly Look[];
 }
@@ -38,6 +40,7 @@ const periodRow = z.object({
   load_id: z.string(),
   is_held: z.boolean(),
   last_day: count,
+  rows: count,
   fetches: z.string().transform((text) => fetchesShape.parse(JSON.parse(text))),
 });
 
@@ -57,6 +60,7 @@ export async function readTriangles(warehouse: Warehouse, live: LiveTable): Prom
 function triangleOf(rows: readonly PeriodRow[]): Triangle {
   const periods = rows.map(heldOf);
   return {
+    rows: new Map(rows.map((row) => [row.last_day, row.rows])),
     looks: rows.flatMap(({ fetches }) => looksOf(fetches)),
     development: periods.map(({ cohort }) => cohort),
     maturing: periods.filter(({ cohort, isHeld }) => isHeld && cohort.final === null),
