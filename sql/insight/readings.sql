@@ -1,7 +1,8 @@
 -- What each fetch found the totals of a slice's periods to be: the totals as they are, led back through the restatements.
 -- $1 slice, $2 fingerprint, $3 days of history; reads the temporary table "ripen period totals" (start_day, metric, value)
--- Returns one row per metric and period, in their order: the period's last day in days since 1970, the newest load and whether
--- it is held, and of each fetch, in order of loads, the age, the total (none is 0), and whether it was final. Periods that are not
+-- Returns one row per metric and period, in their order: the period's last day in days since 1970, the newest load, whether
+-- it is held and with how many rows, and of each fetch, in order of loads, the age, the total (none is 0), and whether it was final (JSON, as 62,000
+-- values of lists take twice as long to hand over). Periods that are not
 -- whole, fetches before the end of the period and unproven ones are left out; a period that is held unsound has no final reading.
 with periods as (
     select
@@ -26,6 +27,7 @@ fetches as (
         p.ends_at,
         p.sound_at,
         p.held_load_id,
+        p.rows,
         l.load_id,
         l.known_at as fetched_at,
         unnest(l.metrics) as metric
@@ -50,7 +52,7 @@ moves as (
         r.after
     from ripen.restatements as r
     join ripen.loads as l on l.load_id = r.load_id and l.fingerprint = $2
-    where r.slice = $1
+    where r.slice = $1 and r.period >= (select min(p.start_day) from periods as p)
 ),
 
 found as (
@@ -78,7 +80,8 @@ readings as (
         end_day,
         load_id,
         load_id = held_load_id as is_held,
-        date_diff('day', end_day, (fetched_at + (end_day::timestamp - ends_at))::date) + 1 as age,
+        rows,
+        date_diff('day', end_day, (fetched_at + (end_day::timestamp - ends_at))::date)::integer + 1 as age,
         coalesce(value, 0)::double as value,
         coalesce(
             sound_at >= ends_at + to_seconds(settles_after) and fetched_at >= ends_at + to_seconds(settles_after),
@@ -93,9 +96,8 @@ select
     date_diff('day', date '1970-01-01', end_day) - 1 as last_day,
     max(load_id)::varchar as load_id,
     bool_or(is_held) as is_held,
-    list(age order by load_id) as ages,
-    list(value order by load_id) as totals,
-    list(is_final order by load_id) as finals
+    any_value(rows) as rows,
+    to_json(list_sort(list({load_id: load_id, age: age, value: value, is_final: is_final})))::varchar as fetches
 from readings
 group by metric, start_day, end_day
 order by metric, start_day

@@ -12,10 +12,9 @@ import type { StatedSettings } from '../config/stated-settings.ts';
 import { asFailure } from '../errors.ts';
 import { fingerprintOf } from '../model/fingerprint.ts';
 import type { LoadedPeriod } from '../model/ledger.ts';
-import { milestoneAges } from '../model/maturity.ts';
 import type { Slice } from '../model/slice.ts';
 import { copiesOfOthers, type Identity, identityOf } from '../publish/identity.ts';
-import { withAdaptiveAges } from '../run/adaptive-slices.ts';
+import { adaptiveCostOf } from '../run/adaptive-slices.ts';
 import { countText, groupedText, percentText } from '../terminal/measure.ts';
 import { readSliceLedger } from '../warehouse/ledger.ts';
 import { withWarehouse } from '../warehouse/opening.ts';
@@ -128,25 +127,15 @@ function amountOf(periods: readonly LoadedPeriod[]): string {
   return `${countText(periods.length, 'period')} with about ${countText(rows, 'row')}`;
 }
 
-const costRow = z.object({ totals: count, differed: count, most: z.number().nullable() });
-
 /** A note on the ages that a slice with a tolerance leaves out; none of another slice, or where nothing is left out. */
 export async function adaptiveRemarks(warehouse: Warehouse, slice: Slice, path: Remark['path']): Promise<Remark[]> {
-  const [adapted] = await withAdaptiveAges(warehouse, [slice]);
-  if (adapted === undefined || adapted === slice || !Array.isArray(adapted.refresh)) return [];
-  const kept = new Set(adapted.refresh);
-  const skipped = milestoneAges.flatMap((age) => {
-    const before = milestoneAges.findLast((each) => each < age && kept.has(each));
-    return kept.has(age) || before === undefined ? [] : [{ age, held_since: before }];
-  });
-  if (skipped.length === 0) return [];
-  const parameters = [slice.name, JSON.stringify(skipped)];
-  const [cost] = await warehouse.rows(statement('status/skipped_ages'), parameters, costRow);
-  if (cost === undefined) return [];
-  const ages = skipped.map(({ age }) => age).join(', ');
-  const differing = `${groupedText(cost.differed)} of ${countText(cost.totals, 'total')} that were read at them differed from the ones held until then`;
-  const most = cost.most === null ? '' : `, by ${percentText(cost.most, 1)} of the final total at most`;
-  const message = `adaptive refreshes leave out the ages ${ages}: in the past ${differing}${most}; final values are fetched all the same`;
+  const cost = await adaptiveCostOf(warehouse, slice);
+  if (cost === null || cost.agesLeftOut.length === 0) return [];
+  const { agesLeftOut, fetches, fetchesLeftOut, totals, totalsDiffered, mostDiffered } = cost;
+  const saved = `${groupedText(fetchesLeftOut)} of ${groupedText(fetches)} fetches of periods fell on them`;
+  const differing = `${groupedText(totalsDiffered)} of ${countText(totals, 'total')} that were read at them differed from the ones held until then`;
+  const most = mostDiffered === null ? '' : `, by ${percentText(mostDiffered, 1)} of the final total at most`;
+  const message = `adaptive refreshes leave out the ages ${agesLeftOut.join(', ')}: in the past ${saved}, and ${differing}${most}; final values are fetched all the same`;
   const hint = 'Lower `tolerance`, or set `refresh: milestones`, where that is too much.';
   return [{ severity: 'note', path: [...path, 'refresh'], message, hint }];
 }

@@ -1,9 +1,8 @@
 /** The backtest: which method projects a metric at an age, how wide its interval has to be, and whether it may at all; pure. */
 
 import { chanceOfAtMost } from '../model/confidence.ts';
-import type { Expected } from './chain-ladder.ts';
 import { columnAges, median, valueAt, type Development } from './development.ts';
-import { CHAIN_LADDER, TRIED_COHORTS, type Expectations, type Trial } from './trials.ts';
+import { MEAN_OF_BOTH, TRIED_COHORTS, type Expectations, type Trial } from './trials.ts';
 
 /** What the interval is to cover. */
 const COVERED_SHARE = 0.8;
@@ -11,8 +10,8 @@ const COVERED_SHARE = 0.8;
 const LEAST_COVERAGE = 0.6;
 /** A factor says nothing of periods without a value; where more than these are, it would speak for too few. */
 const MOST_UNTRIED = 0.2;
-/** Another method takes the plain ladder's place where its errors are at most this share: less is chance. */
-const MOST_OF_PLAIN = 0.9;
+/** Another method takes the place of the usual one where its errors are at most this share: less is chance. */
+const MOST_OF_USUAL = 0.9;
 /** An interval whose upper end is further above the value says too little to go by; few rows a day come to that. */
 const FURTHEST_REACH = 1.5;
 /** A projection that is no better comes nearer as often as not; more wins than that by chance are this rare. */
@@ -55,32 +54,70 @@ export interface Score {
 
 /**
  * The method and the width its interval needs, from trials of one age whose outcome is known; null with fewer than eight:
- * the one with the least mean error, where it is clearly less than the plain chain ladder's. The width is the 80 % rank of the errors in standard errors, so that the interval is
- * as wide as the past asks for where Mack's is too narrow (split conformal prediction: Lei et al. 2018, "Distribution-free
- * predictive inference for regression", algorithm 2).
+ * the one with the least mean error, where it is clearly less than that of the mean of chain ladder and average share. The
+ * width is the 80 % rank of the errors in standard errors, so that the interval is as wide as the past asks for where Mack's is
+ * too narrow (split conformal prediction: Lei et al. 2018, "Distribution-free predictive inference for regression", algorithm 2).
  */
 export function choiceFrom(judged: readonly Trial[]): Choice | null {
-  const methods = [...new Set(judged.flatMap(({ expected }) => [...expected.keys()]))];
-  const candidates = methods.flatMap((method) => {
-    const misses = judged.flatMap(({ expected, final }) => missOf(expected.get(method), final));
-    if (misses.length < FEWEST_TRIALS) return [];
-    return [{ method, misses, mean: misses.reduce((sum, { miss }) => sum + miss, 0) / misses.length }];
-  });
-  const plain = candidates.find(({ method }) => method === CHAIN_LADDER);
-  const [nearest] = candidates.toSorted((a, b) => a.mean - b.mean);
-  if (nearest === undefined) return null;
-  const best = plain === undefined || nearest.mean <= MOST_OF_PLAIN * plain.mean ? nearest : plain;
-  const ranks = best.misses.map(({ miss, error }) => (miss === 0 ? 0 : miss / error)).sort((a, b) => a - b);
-  const rank = Math.min(ranks.length, Math.ceil((ranks.length + 1) * COVERED_SHARE));
-  return { method: best.method, width: ranks[rank - 1] ?? Infinity };
+  return choiceAmong(
+    recordsOf(judged),
+    judged.map(() => true),
+  );
 }
 
-/** How far an expectation was from the final total, on the scale of logarithms; none of no expectation. */
-const missOf = (
-  of: Expected | undefined,
-  final: number,
-): readonly { readonly miss: number; readonly error: number }[] =>
-  of === undefined ? [] : [{ miss: Math.abs(Math.log(final / of.value)), error: of.error }];
+/** How a method did in some trials, in their order; NaN where it expected nothing. */
+interface MethodRecord {
+  readonly method: string;
+  /** How far it was from the final total, on the scale of logarithms. */
+  readonly misses: Float64Array;
+  /** The same in standard errors. */
+  readonly strays: Float64Array;
+  /** Places of the trials in which it expected something, by how far it strayed. */
+  readonly byStray: readonly number[];
+}
+
+function recordsOf(trials: readonly Trial[]): MethodRecord[] {
+  const methods = [...new Set(trials.flatMap(({ expected }) => [...expected.keys()]))];
+  return methods.map((method) => {
+    const misses = new Float64Array(trials.length).fill(Number.NaN);
+    const strays = new Float64Array(trials.length);
+    const byStray: number[] = [];
+    for (const [at, { expected, final }] of trials.entries()) {
+      const of = expected.get(method);
+      if (of === undefined) continue;
+      const miss = Math.abs(Math.log(final / of.value));
+      misses[at] = miss;
+      strays[at] = miss === 0 ? 0 : miss / of.error;
+      byStray.push(at);
+    }
+    byStray.sort((one, other) => (strays[one] ?? 0) - (strays[other] ?? 0));
+    return { method, misses, strays, byStray };
+  });
+}
+
+/** `isJudged`: of each trial whether its outcome is known. */
+function choiceAmong(records: readonly MethodRecord[], isJudged: readonly boolean[]): Choice | null {
+  const candidates = records.flatMap((record) => {
+    let [sum, count] = [0, 0];
+    for (let at = 0; at < isJudged.length; at += 1) {
+      const miss = record.misses[at] ?? Number.NaN;
+      if (isJudged[at] !== true || Number.isNaN(miss)) continue;
+      sum += miss;
+      count += 1;
+    }
+    return count < FEWEST_TRIALS ? [] : [{ record, count, mean: sum / count }];
+  });
+  const usual = candidates.find(({ record }) => record.method === MEAN_OF_BOTH);
+  const [nearest] = candidates.toSorted((a, b) => a.mean - b.mean);
+  if (nearest === undefined) return null;
+  const { record, count } = usual === undefined || nearest.mean <= MOST_OF_USUAL * usual.mean ? nearest : usual;
+  let left = Math.min(count, Math.ceil((count + 1) * COVERED_SHARE));
+  const last = record.byStray.find((at) => {
+    if (isJudged[at] === true) left -= 1;
+    return left === 0;
+  });
+  return { method: record.method, width: record.strays[last ?? -1] ?? Infinity };
+}
 
 /** The projection a choice makes; null where its method expects nothing, or anything. The interval is log-normal, as Mack proposes. */
 export function projected(expected: Expectations, { method, width }: Choice): Projection | null {
@@ -103,8 +140,10 @@ export function scoresOf(own: Development, trials: readonly Trial[]): Score[] {
 
 /** `untried`: the final periods that had nothing to grow from at that age, or came to nothing. */
 function scoreOf(age: number, trials: readonly Trial[], untried: number): Score {
+  const records = recordsOf(trials);
   const made = trials.flatMap((trial) => {
-    const choice = choiceFrom(trials.filter(({ judgedOn }) => judgedOn <= trial.madeOn));
+    const isJudged = trials.map(({ judgedOn }) => judgedOn <= trial.madeOn);
+    const choice = choiceAmong(records, isJudged);
     const projection = choice === null ? null : projected(trial.expected, choice);
     return projection === null ? [] : [{ trial, projection }];
   });

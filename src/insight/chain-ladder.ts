@@ -5,7 +5,7 @@
  * Bulletin 23(2). Reserving calls a period an accident year; the totals of a report's days develop by the same rule.
  */
 
-import { columnAges, type Development } from './development.ts';
+import { isFinalOn, pairsOf, reached, type Columns, type Pairs } from './columns.ts';
 
 /** From one column of the triangle to the next. */
 interface Step {
@@ -32,60 +32,54 @@ export interface Expected {
 }
 
 /**
- * The ladder of a triangle as far as it is known; empty where a step has no cohort, or one alone and no two steps before it
- * to borrow a spread from. A cohort counts for a step where its earlier total is above zero: growth from nothing has no factor.
+ * The ladder of a triangle as far as it was known on a day; empty where a step has no cohort, or one alone and no two steps
+ * before it to borrow a spread from. A cohort counts for a step where its earlier total is above zero: growth from nothing has
+ * no factor.
  */
-export function ladderOf(development: Development): Ladder {
-  const ages = columnAges(development);
-  const columns = columnsOf(development, ages);
+export function ladderOn(columns: Columns, day: number): Ladder {
+  const standing = standingColumns(columns, day);
   const steps: Step[] = [];
-  for (const [index, age] of ages.entries()) {
-    const next = ages[index + 1];
-    const pairs = pairsOf(development, columns.get(age) ?? [], {
-      later: next === undefined ? [] : (columns.get(next) ?? []),
-      by: next ?? Infinity,
-    });
-    let [sum, grown, strayed] = [0, 0, 0];
-    for (const [at, from] of pairs.from.entries()) [sum, grown] = [sum + from, grown + (pairs.to[at] ?? 0)];
-    const factor = grown / sum;
-    for (const [at, from] of pairs.from.entries()) strayed += from * ((pairs.to[at] ?? 0) / from - factor) ** 2;
-    const count = pairs.from.length;
-    const variance = count > 1 ? strayed / (count - 1) : borrowedVariance(steps);
-    if (variance === null || !(factor > 0)) return [];
-    steps.push({ age, factor, variance, sum, cohorts: count });
+  for (const [index, column] of standing.entries()) {
+    const step = stepOf(pairsOf(columns, column, standing[index + 1] ?? null), day);
+    const variance = step.cohorts > 1 ? step.strayed / (step.cohorts - 1) : borrowedVariance(steps);
+    if (variance === null || !(step.factor > 0)) return [];
+    const { factor, sum, cohorts } = step;
+    steps.push({ age: columns.ages[column] ?? 0, factor, variance, sum, cohorts });
   }
   return steps;
 }
 
-/**
- * The totals of a column above zero, and what came of them in the later one. By the later age a total may be final already,
- * where the night that found it so came early.
- */
-function pairsOf(
-  development: Development,
-  earlier: readonly (number | undefined)[],
-  { later, by }: { readonly later: readonly (number | undefined)[]; readonly by: number },
-): { readonly from: number[]; readonly to: number[] } {
-  const [starts, ends]: [number[], number[]] = [[], []];
-  for (const [at, { final }] of development.entries()) {
-    const [from, to] = [earlier[at], later[at] ?? (final !== null && final.age <= by ? final.value : undefined)];
-    if (from === undefined || to === undefined || from <= 0) continue;
-    starts.push(from);
-    ends.push(to);
-  }
-  return { from: starts, to: ends };
+/** The columns that were read for at least half of the cohorts that were final on a day; the others are nights that came late. */
+function standingColumns(columns: Columns, day: number): number[] {
+  let known = 0;
+  for (let at = 0; at < columns.lastDays.length; at += 1) if (isFinalOn(columns, at, day)) known += 1;
+  return columns.totals.flatMap((totals, column) => {
+    const count = reached(columns, columns.ages[column] ?? 0, day);
+    let read = 0;
+    for (let at = 0; at < count; at += 1) {
+      if (isFinalOn(columns, at, day) && !Number.isNaN(totals[at] ?? Number.NaN)) read += 1;
+    }
+    return read > 0 && 2 * read >= known ? [column] : [];
+  });
 }
 
-/** The totals at each of some ages, in the order of cohorts, undefined where no fetch fell on it. */
-function columnsOf(development: Development, ages: readonly number[]): Map<number, (number | undefined)[]> {
-  const columns = new Map(ages.map((age) => [age, Array.from<number | undefined>({ length: development.length })]));
-  for (const [at, { readings }] of development.entries()) {
-    for (const { age, value } of readings) {
-      const column = columns.get(age);
-      if (column !== undefined) column[at] = value;
-    }
+/** Over the pairs known on a day; `strayed` is the square distance from the factor, weighted by the earlier total. */
+function stepOf({ from, to, since }: Pairs, day: number): Omit<Step, 'age' | 'variance'> & { strayed: number } {
+  let [sum, grown, cohorts, strayed] = [0, 0, 0, 0];
+  const isKnown = (at: number): boolean => (since[at] ?? Infinity) <= day;
+  for (let at = 0; at < from.length; at += 1) {
+    if (!isKnown(at)) continue;
+    sum += from[at] ?? 0;
+    grown += to[at] ?? 0;
+    cohorts += 1;
   }
-  return columns;
+  const factor = grown / sum;
+  for (let at = 0; at < from.length; at += 1) {
+    if (!isKnown(at)) continue;
+    const start = from[at] ?? 0;
+    strayed += start * ((to[at] ?? 0) / start - factor) ** 2;
+  }
+  return { factor, sum, cohorts, strayed };
 }
 
 /** The spread of a step with one cohort, carried on from the two before it (Mack 1993, after his theorem 3). */

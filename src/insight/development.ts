@@ -20,15 +20,6 @@ export interface Cohort {
 /** The development triangle of one metric, oldest period first. */
 export type Development = readonly Cohort[];
 
-/** What was known of a triangle on a day, in days since 1970: later readings are left out, cohorts without one too. */
-export function knownOn(development: Development, day: number): Development {
-  return development.flatMap(({ lastDay, readings, final }): Cohort[] => {
-    const known = readings.filter(({ age }) => lastDay + age <= day);
-    if (known.length === 0) return [];
-    return [{ lastDay, readings: known, final: final !== null && lastDay + final.age <= day ? final : null }];
-  });
-}
-
 /** A cohort's total at exactly an age; null where no fetch fell on it. */
 export function valueAt({ readings }: Pick<Cohort, 'readings'>, age: number): number | null {
   return readings.find((reading) => reading.age === age)?.value ?? null;

@@ -7,6 +7,7 @@ import { MS_PER_DAY } from '../model/calendar.ts';
 import { commentOn, declare } from '../warehouse/declaring.ts';
 import { statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
+import { adaptiveCost } from './adaptive-ages.ts';
 import { projected, scoresOf, type Score } from './backtest.ts';
 import { type Development, maturationOf, valueAt } from './development.ts';
 import { horizonEvidence } from './horizon-evidence.ts';
@@ -25,25 +26,39 @@ import {
 
 const EVER = Number.POSITIVE_INFINITY;
 
-/** Measures a slice's live table and brings its views `_maturation` and `_projected` up to it, in one transaction. */
-export async function refreshInsight(warehouse: Warehouse, live: LiveTable): Promise<void> {
+/** What adaptive refreshes would cost is told for these tolerances, and the configured one. */
+const TOLERANCES = [0.005, 0.01, 0.02, 0.05];
+
+/**
+ * Measures a slice's live table and brings its views `_maturation` and `_projected` up to it, in one transaction. `tolerance` is
+ * that of a slice with adaptive refreshes, null for others.
+ */
+export async function refreshInsight(warehouse: Warehouse, live: LiveTable, tolerance: number | null): Promise<void> {
   const { slice } = live;
   if (slice.grain === null || ripening(live).length === 0) return;
   const triangles = await readTriangles(warehouse, live);
   const pasts = new Pasts();
-  const measured = [...triangles].map(([metric, triangle]) =>
+  const each = [...triangles].map(([metric, triangle]) =>
     measure({ metric, triangle, lower: lowerOf(metric, triangles), pasts }, live),
   );
+  const measured = {
+    maturation: each.flatMap(({ maturation }) => maturation),
+    projections: each.flatMap(({ projections: of }) => of),
+    projection_errors: each.flatMap(({ projection_errors: of }) => of),
+    horizon_evidence: each.flatMap(({ horizon_evidence: of }) => of),
+    adaptive_refreshes: adaptiveRefreshes(live, triangles, tolerance),
+  };
   await warehouse.transact(async () => {
-    const replace = async (table: keyof Measured, insertion: string): Promise<void> => {
+    const replace = async (table: keyof typeof measured, insertion: string): Promise<void> => {
       await warehouse.run(`delete from ripen.${table} where slice = $1`, [slice.name]);
-      const rows = measured.flatMap((each) => each[table]);
+      const rows = measured[table];
       if (rows.length > 0) await warehouse.run(insertion, [slice.name, JSON.stringify(rows)]);
     };
     await replace('maturation', statement('insight/maturation'));
     await replace('projections', statement('insight/projections'));
     await replace('projection_errors', statement('insight/projection_errors'));
     await replace('horizon_evidence', statement('insight/horizon_evidence'));
+    await replace('adaptive_refreshes', statement('insight/adaptive_refreshes'));
     await declareViews(warehouse, live);
   });
 }
@@ -121,6 +136,29 @@ function measure(measurable: Measurable, live: LiveTable): Measured {
       reason: score.reason,
     })),
   };
+}
+
+function adaptiveRefreshes(
+  { metrics }: LiveTable,
+  triangles: ReadonlyMap<string, Triangle>,
+  tolerance: number | null,
+): Measured['maturation'] {
+  const tolerances = new Set(tolerance === null ? TOLERANCES : [...TOLERANCES, tolerance]);
+  return [...tolerances].map((each) => {
+    const cost = adaptiveCost(metrics, triangles, each);
+    return {
+      tolerance: each,
+      is_configured: each === tolerance,
+      ages_left_out: cost.agesLeftOut,
+      fetches: cost.fetches,
+      fetches_left_out: cost.fetchesLeftOut,
+      rows: cost.rows,
+      rows_left_out: cost.rowsLeftOut,
+      totals: cost.totals,
+      totals_differed: cost.totalsDiffered,
+      most_differed: cost.mostDiffered,
+    };
+  });
 }
 
 function evidence(metric: string, { looks }: Triangle, live: LiveTable): Measured['maturation'] {

@@ -24,9 +24,14 @@ export interface Triangle {
   readonly development: Development;
   /** The periods that are not final. */
   readonly maturing: readonly Held[];
+  /** How many rows each period holds, by its last day. */
+  readonly rows: ReadonlyMap<number, number>;
   /** Pairs of fetches of one period that follow each other. */
   readonly looks: readonly Look[];
 }
+
+/** Readings in the order of loads. */
+const fetchesShape = z.array(z.object({ age: z.number(), value: z.number(), is_final: z.boolean() }));
 
 const periodRow = z.object({
   metric: z.string(),
@@ -34,20 +39,12 @@ const periodRow = z.object({
   load_id: z.string(),
   is_held: z.boolean(),
   last_day: count,
-  ages: z.array(count),
-  totals: z.array(z.number()),
-  finals: z.array(z.boolean()),
+  rows: count,
+  fetches: z.string().transform((text) => fetchesShape.parse(JSON.parse(text))),
 });
 
 type PeriodRow = z.infer<typeof periodRow>;
-
-/** A reading, in the order of loads. */
-interface Fetch extends Reading {
-  readonly isFinal: boolean;
-}
-
-const fetchesOf = ({ ages, totals, finals }: PeriodRow): Fetch[] =>
-  ages.map((age, at) => ({ age, value: totals[at] ?? 0, isFinal: finals[at] ?? false }));
+type Fetch = PeriodRow['fetches'][number];
 
 /** The triangle of each additive metric that becomes final, by its name; none of a slice without a date dimension. */
 export async function readTriangles(warehouse: Warehouse, live: LiveTable): Promise<Map<string, Triangle>> {
@@ -60,9 +57,10 @@ export async function readTriangles(warehouse: Warehouse, live: LiveTable): Prom
 }
 
 function triangleOf(rows: readonly PeriodRow[]): Triangle {
-  const periods = rows.map((row) => heldOf(row, fetchesOf(row)));
+  const periods = rows.map(heldOf);
   return {
-    looks: rows.flatMap((row) => looksOf(fetchesOf(row))),
+    rows: new Map(rows.map((row) => [row.last_day, row.rows])),
+    looks: rows.flatMap(({ fetches }) => looksOf(fetches)),
     development: periods.map(({ cohort }) => cohort),
     maturing: periods.filter(({ cohort, isHeld }) => isHeld && cohort.final === null),
   };
@@ -72,15 +70,15 @@ function looksOf(fetches: readonly Fetch[]): Look[] {
   return fetches.slice(1).flatMap((to, at): Look[] => {
     const from = fetches[at];
     if (from === undefined || from.age >= to.age) return [];
-    return [{ from: from.age, to: to.age, hasChanged: from.value !== to.value, wasFinal: from.isFinal }];
+    return [{ from: from.age, to: to.age, hasChanged: from.value !== to.value, wasFinal: from.is_final }];
   });
 }
 
 /** Of two fetches at one age the later load counts. */
-function heldOf(row: PeriodRow, fetches: readonly Fetch[]): Held & { readonly isHeld: boolean } {
+function heldOf({ fetches, ...row }: PeriodRow): Held & { readonly isHeld: boolean } {
   const last = fetches.at(-1) ?? { age: 0, value: 0 };
-  const byAge = new Map(fetches.filter(({ isFinal }) => !isFinal).map(({ age, value }) => [age, value]));
-  const finalAge = fetches.find(({ isFinal }) => isFinal)?.age ?? null;
+  const byAge = new Map(fetches.filter((fetch) => !fetch.is_final).map(({ age, value }) => [age, value]));
+  const finalAge = fetches.find((fetch) => fetch.is_final)?.age ?? null;
   const readings = [...byAge].map(([age, value]) => ({ age, value })).sort((a, b) => a.age - b.age);
   return {
     period: row.start_day,

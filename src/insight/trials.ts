@@ -5,8 +5,9 @@
  * (Dawid 1984, "The prequential approach").
  */
 
-import { climb, ladderOf, type Expected, type Ladder } from './chain-ladder.ts';
-import { knownOn, valueAt, type Cohort, type Development, type Reading } from './development.ts';
+import { climb, ladderOn, type Expected, type Ladder } from './chain-ladder.ts';
+import { columnsOf, isFinalOn, reached, type Columns } from './columns.ts';
+import { valueAt, type Cohort, type Development, type Reading } from './development.ts';
 
 /** A metric's triangle, and those of the same metric at lower cohort ages, which are final earlier. */
 export interface Family {
@@ -16,16 +17,16 @@ export interface Family {
 
 /** What was known of a triangle on a day, and the ladder it gives. */
 interface Past {
+  readonly columns: Columns;
   readonly ladder: Ladder;
   readonly newest: Standing['newest'];
-  /** Final totals by the last day of the period. */
-  readonly finals: ReadonlyMap<number, number>;
   /** The mean share of the final total that was known, by age, over final cohorts. */
   readonly shares: ReadonlyMap<number, number>;
 }
 
 /** The pasts of triangles by day: metrics of one family look at the same ones, and each is built once. */
 export class Pasts {
+  readonly #columns = new Map<Development, Columns>();
   readonly #built = new Map<Development, Map<number, Past>>();
 
   /** `day` in days since 1970. */
@@ -33,11 +34,10 @@ export class Pasts {
     const days = this.#built.get(development) ?? new Map<number, Past>();
     const built = days.get(day);
     if (built !== undefined) return built;
-    const known = knownOn(development, day);
-    const ladder = ladderOf(known);
-    const newest = known.slice(-LEVEL_COHORTS).flatMap((cohort) => shareKnown(cohort, ladder));
-    // What was known itself is not kept: hundreds of days of it would be.
-    const past = { ladder, newest, finals: finalsOf(known), shares: averageShares(known) };
+    const columns = this.#columns.get(development) ?? columnsOf(development);
+    this.#columns.set(development, columns);
+    const ladder = ladderOn(columns, day);
+    const past = { columns, ladder, newest: newestOn(columns, day, ladder), shares: averageShares(columns, day) };
     this.#built.set(development, days.set(day, past));
     return past;
   }
@@ -46,8 +46,10 @@ export class Pasts {
 /** What each method expects, by its name. */
 export type Expectations = ReadonlyMap<string, Expected>;
 
+const CHAIN_LADDER = 'chain ladder';
+const AVERAGE_SHARE = 'average share';
 /** The method that every other has to beat. */
-export const CHAIN_LADDER = 'chain ladder';
+export const MEAN_OF_BOTH = 'mean of chain ladder and average share';
 const WITH_LEVEL = 'chain ladder and level';
 
 export interface Trial {
@@ -86,49 +88,74 @@ const LEVEL_COHORTS = 28;
 
 /** What was known of a metric and its lower ages on a day. */
 export function standingOn({ own, lower }: Family, day: number, pasts = new Pasts()): Standing {
-  const { finals, ...past } = pasts.of(own, day);
-  const under = [...lower].flatMap(([name, development]) => {
-    const { ladder, finals: below } = pasts.of(development, day);
-    const ratio = ratioOf(finals, below);
-    return ratio === null ? [] : [{ metric: name, ladder, ratio }];
+  const past = pasts.of(own, day);
+  const { ladder, newest, shares } = past;
+  const under = [...lower].flatMap(([metric, development]) => {
+    const below = pasts.of(development, day);
+    const ratio = ratioOn(day, past.columns, below.columns);
+    return ratio === null ? [] : [{ metric, ladder: below.ladder, ratio }];
   });
-  return { ...past, lower: under };
+  return { ladder, newest, shares, lower: under };
 }
 
-function shareKnown({ lastDay, readings, final }: Cohort, ladder: Ladder): Standing['newest'] {
-  const last = readings.at(-1);
-  if (final !== null) return [{ lastDay, value: final.value, share: 1 }];
-  const climbed = last === undefined ? null : climb(ladder, last.age, last.value);
-  return last === undefined || climbed === null
-    ? []
-    : [{ lastDay, value: last.value, share: last.value / climbed.value }];
+/** The newest cohorts of which something was known, with the share of the final total that the ladder says it was. */
+function newestOn(columns: Columns, day: number, ladder: Ladder): Standing['newest'] {
+  const { lastDays, ages, totals, finals } = columns;
+  const newest: { lastDay: number; value: number; share: number }[] = [];
+  let known = 0;
+  for (let at = lastDays.length - 1; at >= 0 && known < LEVEL_COHORTS; at -= 1) {
+    const lastDay = lastDays[at] ?? 0;
+    let [last, value] = [totals.length, Number.NaN];
+    while (last > 0 && Number.isNaN(value)) {
+      last -= 1;
+      if (lastDay + (ages[last] ?? Infinity) <= day) value = totals[last]?.[at] ?? Number.NaN;
+    }
+    if (Number.isNaN(value)) continue;
+    known += 1;
+    if (isFinalOn(columns, at, day)) {
+      newest.push({ lastDay, value: finals[at] ?? Number.NaN, share: 1 });
+      continue;
+    }
+    const climbed = climb(ladder, ages[last] ?? 0, value);
+    if (climbed !== null) newest.push({ lastDay, value, share: value / climbed.value });
+  }
+  return newest.reverse();
 }
 
 /** The ratio of the sums, and the mean square distance from it weighted by the lower total, as Mack's step has it. */
-function ratioOf(own: Past['finals'], lower: Past['finals']): Ratio | null {
-  const pairs: { readonly below: number; readonly above: number }[] = [];
-  for (const [lastDay, above] of own) {
-    const below = lower.get(lastDay) ?? 0;
-    if (below > 0) pairs.push({ below, above });
+function ratioOn(day: number, own: Columns, lower: Columns): Ratio | null {
+  const [aboves, belows]: [number[], number[]] = [[], []];
+  let [sum, grown, strayed] = [0, 0, 0];
+  for (let at = 0; at < own.finals.length; at += 1) {
+    if (!isFinalOn(own, at, day)) continue;
+    const place = lower.places.get(own.lastDays[at] ?? 0) ?? -1;
+    const [above, below] = [own.finals[at] ?? Number.NaN, lower.finals[place] ?? Number.NaN];
+    if (!isFinalOn(lower, place, day) || !(below > 0)) continue;
+    aboves.push(above);
+    belows.push(below);
+    sum += below;
+    grown += above;
   }
-  const sum = pairs.reduce((total, { below }) => total + below, 0);
-  const value = pairs.reduce((total, { above }) => total + above, 0) / sum;
-  if (pairs.length < FEWEST_COHORTS || value <= 0) return null;
-  const strayed = pairs.reduce(
-    (total, { below, above }) => total + (below / sum) * (above / below / value - 1) ** 2,
-    0,
-  );
-  return { value, spread: Math.sqrt((strayed * pairs.length) / (pairs.length - 1)), cohorts: pairs.length };
+  const { length: cohorts } = belows;
+  const value = grown / sum;
+  if (cohorts < FEWEST_COHORTS || value <= 0) return null;
+  for (let at = 0; at < cohorts; at += 1) {
+    const below = belows[at] ?? 0;
+    strayed += (below / sum) * ((aboves[at] ?? 0) / below / value - 1) ** 2;
+  }
+  return { value, spread: Math.sqrt((strayed * cohorts) / (cohorts - 1)), cohorts };
 }
 
 /**
- * What each method expects of a cohort at an age; `lowerValue` has the total of each lower metric at that age. Beside the
- * ladders stands the one that takes what is known as it is and expects the rest from the level of the newest other cohorts:
- * where little is known, little is multiplied (Bornhuetter and Ferguson 1972, "The actuary and IBNR"; the level is
+ * What each method expects of a cohort at an age; `lowerValue` has the total of each lower metric at that age. The ladder and
+ * the average share lead to the end in two ways whose errors are of one size, and their mean strays from neither by more than
+ * half of what parts them (Bates and Granger 1969, "The combination of forecasts"; equal weights: Clemen 1989, "Combining
+ * forecasts", section 4). One more takes what is known as it is and expects the rest from the level of the newest other
+ * cohorts: where little is known, little is multiplied (Bornhuetter and Ferguson 1972, "The actuary and IBNR"; the level is
  * Stanard's Cape Cod: the sum of what is known over the sum of the shares that should be).
  */
 export function expectationsOf(
-  { ladder, newest, lower }: Standing,
+  { ladder, shares, newest, lower }: Standing,
   { lastDay, age, value }: Reading & Pick<Cohort, 'lastDay'>,
   lowerValue: (metric: string) => number | null,
 ): Expectations {
@@ -136,9 +163,12 @@ export function expectationsOf(
   const own = climb(ladder, age, value);
   if (own !== null) {
     expected.set(CHAIN_LADDER, own);
-    const others = newest.filter((cohort) => cohort.lastDay !== lastDay);
-    const level = others.reduce((sum, each) => sum + each.value, 0) / others.reduce((sum, each) => sum + each.share, 0);
-    const rest = (1 - value / own.value) * level;
+    const share = shares.get(age);
+    if (share !== undefined && share > 0) {
+      expected.set(AVERAGE_SHARE, { ...own, value: value / share });
+      expected.set(MEAN_OF_BOTH, { ...own, value: (own.value + value / share) / 2 });
+    }
+    const rest = (1 - value / own.value) * levelOf(newest, lastDay);
     if (Number.isFinite(rest) && value + rest > 0) expected.set(WITH_LEVEL, { ...own, value: value + rest });
   }
   for (const { metric, ladder: below, ratio } of lower) {
@@ -150,6 +180,17 @@ export function expectationsOf(
     expected.set(`${CHAIN_LADDER} of ${metric}`, { value: climbed.value * ratio.value, error, cohorts });
   }
   return expected;
+}
+
+/** The level of the newest cohorts but one. */
+function levelOf(newest: Standing['newest'], without: number): number {
+  let [values, shares] = [0, 0];
+  for (const { lastDay, value, share } of newest) {
+    if (lastDay === without) continue;
+    values += value;
+    shares += share;
+  }
+  return values / shares;
 }
 
 /** So many of the newest final cohorts are tried: a quarter of a year of days, as older trials say little of tomorrow. */
@@ -199,18 +240,19 @@ export function byLastDay(development: Development): Map<number, Cohort> {
   return new Map(development.map((cohort) => [cohort.lastDay, cohort]));
 }
 
-function finalsOf(known: Development): Map<number, number> {
-  return new Map(known.flatMap(({ lastDay, final }) => (final === null ? [] : [[lastDay, final.value]])));
-}
-
-function averageShares(known: Development): Map<number, number> {
-  const sums = new Map<number, { sum: number; count: number }>();
-  for (const { readings, final } of known) {
-    if (final === null || final.value <= 0) continue;
-    for (const { age, value } of readings) {
-      const { sum, count } = sums.get(age) ?? { sum: 0, count: 0 };
-      sums.set(age, { sum: sum + value / final.value, count: count + 1 });
+function averageShares(columns: Columns, day: number): Map<number, number> {
+  const averages = new Map<number, number>();
+  for (const [column, shares] of columns.shares.entries()) {
+    const age = columns.ages[column] ?? 0;
+    const known = reached(columns, age, day);
+    let [sum, count] = [0, 0];
+    for (let at = 0; at < known; at += 1) {
+      const share = shares[at] ?? Number.NaN;
+      if (Number.isNaN(share) || !isFinalOn(columns, at, day)) continue;
+      sum += share;
+      count += 1;
     }
+    if (sum > 0) averages.set(age, sum / count);
   }
-  return new Map([...sums].flatMap(([age, { sum, count }]) => (sum <= 0 ? [] : [[age, sum / count]])));
+  return averages;
 }

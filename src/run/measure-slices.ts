@@ -13,13 +13,17 @@ const unmeasuredRow = z.object({ unmeasured: z.boolean() });
 
 /** Measures the live tables that have changed; the targets as they stand at the end of the run. */
 export async function measureSlices(
-  { warehouse, runId }: Pick<Run, 'warehouse' | 'runId'>,
+  { config, warehouse, runId }: Pick<Run, 'config' | 'warehouse' | 'runId'>,
   targets: readonly Target[],
 ): Promise<void> {
   for (const target of targets) {
     const parameters = [target.slice.name, runId];
     const [found] = await warehouse.rows(statement('insight/is_unmeasured'), parameters, unmeasuredRow);
-    if (target.state === 'live' && found?.unmeasured === true) await refreshInsight(warehouse, target);
+    if (target.state !== 'live' || found?.unmeasured !== true) continue;
+    // The slice of a target has the ages that its tolerance gave.
+    const refresh = config.slices.find(({ name }) => name === target.slice.name)?.refresh ?? 'milestones';
+    const tolerance = typeof refresh === 'object' && 'tolerance' in refresh ? refresh.tolerance : null;
+    await refreshInsight(warehouse, target, tolerance);
   }
 }
 

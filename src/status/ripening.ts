@@ -29,11 +29,24 @@ const backtestRow = z.object({
   reason: z.string().nullable(),
 });
 
+const adaptiveRow = z.object({
+  tolerance: z.number(),
+  is_configured: z.boolean(),
+  ages_left_out: z.array(z.number()),
+  fetches: count,
+  fetches_left_out: count,
+  rows: count,
+  rows_left_out: count,
+  totals: count,
+  totals_differed: count,
+  most_differed: z.number().nullable(),
+});
+
 const auditsRow = z.object({ windows: count, periods: count, cells: count, changed: count });
 
-export type Ripening = Pick<SliceStatus, 'maturation' | 'backtest' | 'audited'>;
+export type Ripening = Pick<SliceStatus, 'maturation' | 'backtest' | 'adaptive' | 'audited'>;
 
-export const nothingMeasured: Ripening = { maturation: [], backtest: [], audited: null };
+export const nothingMeasured: Ripening = { maturation: [], backtest: [], adaptive: [], audited: null };
 
 /** What is measured of a slice; `audited` is null before the first final cell was asked for again. */
 export async function readRipening(warehouse: Warehouse, slice: string): Promise<Ripening> {
@@ -42,6 +55,7 @@ export async function readRipening(warehouse: Warehouse, slice: string): Promise
   return {
     maturation: await warehouse.rows(statement('status/maturation'), [slice], maturationRow),
     backtest: await warehouse.rows(statement('status/backtest'), [slice], backtestRow),
+    adaptive: await warehouse.rows(statement('status/adaptive_refreshes'), [slice], adaptiveRow),
     audited:
       audits === undefined || cells === 0 ? null : { ...audits, wrong_share_below: faultyShareBelow(changed, cells) },
   };

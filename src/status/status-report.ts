@@ -104,6 +104,24 @@ export interface BacktestAge {
   readonly reason: string | null;
 }
 
+/** What `refresh: adaptive` would have left out of the fetches until now, and what that would have cost. */
+export interface AdaptiveTolerance {
+  readonly tolerance: number;
+  /** Whether the slice is refreshed so. */
+  readonly is_configured: boolean;
+  readonly ages_left_out: readonly number[];
+  /** How often a period was fetched until all of it was final, and how many of those would not have been. */
+  readonly fetches: number;
+  readonly fetches_left_out: number;
+  readonly rows: number;
+  readonly rows_left_out: number;
+  /** Totals that a fetch left out had read, and how many differed from the ones that would have been held instead. */
+  readonly totals: number;
+  readonly totals_differed: number;
+  /** By how much at most, as a share of the final total; null where none did. */
+  readonly most_differed: number | null;
+}
+
 /** What a slice spent, or earned, by the one of its metrics that says most of it. */
 export interface MoneyMetric {
   readonly kind: 'spend' | 'revenue';
@@ -160,6 +178,8 @@ export interface SliceStatus {
   /** By metric in configured order, then age; empty with too little history. */
   readonly maturation: readonly MaturationAge[];
   readonly backtest: readonly BacktestAge[];
+  /** By tolerance, ascending; empty before the first run that measured. */
+  readonly adaptive: readonly AdaptiveTolerance[];
   /** Null before the first audit. */
   readonly audited: Audited | null;
   /** Spend before revenue; empty for a slice that has neither. */

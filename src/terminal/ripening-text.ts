@@ -35,7 +35,7 @@ function roundedUp(percent: number): number {
 export function ripeningLines(slice: SliceStatus, shown: Shown, terminal: number | null): string[] {
   return [
     ...(shown.maturation ? maturationLines(slice, terminal) : []),
-    ...(shown.backtest ? backtestLines(slice, terminal) : []),
+    ...(shown.backtest ? [...backtestLines(slice, terminal), ...adaptiveLines(slice, terminal)] : []),
   ].map((line) => indented(line));
 }
 
@@ -84,6 +84,29 @@ function backtestLines({ backtest }: SliceStatus, terminal: number | null): stri
       align: 'right' as const,
     })),
     { title: 'method', shrinks: true },
+  ];
+  return tableText(columns, rows, terminal).split('\n');
+}
+
+/** What each tolerance would have left out and cost; nothing where even the largest leaves out none. */
+function adaptiveLines({ adaptive }: SliceStatus, terminal: number | null): string[] {
+  if (adaptive.every(({ ages_left_out: ages }) => ages.length === 0)) return [];
+  const part = (some: number, all: number): string => `${groupedText(some)} of ${groupedText(all)}`;
+  const rows = adaptive.map((each) => [
+    `${percentText(each.tolerance, 1)}${each.is_configured ? ' (configured)' : ''}`,
+    each.ages_left_out.length === 0 ? 'none' : each.ages_left_out.join(', '),
+    part(each.fetches_left_out, each.fetches),
+    part(each.rows_left_out, each.rows),
+    part(each.totals_differed, each.totals),
+    each.most_differed === null ? '' : percentText(each.most_differed, 1),
+  ]);
+  const columns = [
+    { title: 'refresh: adaptive within' },
+    { title: 'leaves out ages', shrinks: true },
+    ...(['fetches saved', 'rows saved', 'totals off until the next', 'at most'] as const).map((title) => ({
+      title,
+      align: 'right' as const,
+    })),
   ];
   return tableText(columns, rows, terminal).split('\n');
 }

@@ -58,7 +58,7 @@ test(`${NIGHTS} nights: adaptive asks as milestones do until it knows how values
   const [remark, ...others] = adaptive.remarks;
   expect(others).toEqual([]);
   expect(remark?.message).toMatch(
-    /^adaptive refreshes leave out the ages [\d, ]+: in the past \d+ of \d+ totals that were read at them differed from the ones held until then, by [\d.]+ % of the final total at most; final values are fetched all the same$/,
+    /^adaptive refreshes leave out the ages [\d, ]+: in the past \d+ of \d+ fetches of periods fell on them, and \d+ of \d+ totals that were read at them differed from the ones held until then, by [\d.]+ % of the final total at most; final values are fetched all the same$/,
   );
   const most = Number(/by ([\d.]+) %/.exec(remark?.message ?? '')?.[1]);
   expect(most).toBeGreaterThan(0);

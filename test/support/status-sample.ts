@@ -74,6 +74,7 @@ export function sampleSlice(given: {
     restated_nights: [],
     maturation: [],
     backtest: [],
+    adaptive: [],
     audited: null,
     metrics,
     ages,

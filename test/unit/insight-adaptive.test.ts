@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 
-import { worthwhileAges } from '../../src/insight/adaptive-ages.ts';
+import { adaptiveCost, worthwhileAges } from '../../src/insight/adaptive-ages.ts';
 import type { Development } from '../../src/insight/development.ts';
 import { addDays, day, startOfDayAt, UTC } from '../../src/model/calendar.ts';
 import { milestoneAges } from '../../src/model/maturity.ts';
@@ -65,6 +65,45 @@ test('moves both ways do not cancel out: an age at which every period strays by 
   expect(worthwhileAges([metric], strayed, 0.01)).toEqual(milestoneAges);
   expect(worthwhileAges([metric], strayed, 0.05)).toEqual([1]);
   expect(worthwhileAges([metric], new Map([['installs', curve([1, 1, 1], 0, 7)]]), 0.01)).toEqual(milestoneAges);
+});
+
+describe('the cost of a tolerance', () => {
+  const installs = countMetric('installs', 14);
+  const known = (development: Development, rows = 7) =>
+    new Map([['installs', { development, rows: new Map(development.map(({ lastDay }) => [lastDay, rows])) }]]);
+  const slow = [0.8, 0.9, 0.905, 0.92, 0.925, 0.94, 0.96, 0.965];
+
+  test('of 1 % is 90 of 270 fetches saved in 30 periods, and 90 totals off by 0.5 % at most, as those of ages 3, 5 and 14 were', () => {
+    const cost = adaptiveCost([installs], known(curve(slow)), 0.01);
+    expect(cost).toMatchObject({ agesLeftOut: [3, 5, 14], fetches: 270, fetchesLeftOut: 90 });
+    expect(cost).toMatchObject({ rows: 1890, rowsLeftOut: 630, totals: 90, totalsDiffered: 90 });
+    expect(cost.mostDiffered).toBeCloseTo(0.005, 9);
+  });
+
+  test('counts a total against the fetch before it that would still have been made', () => {
+    const cost = adaptiveCost([installs], known(curve(slow)), 0.03);
+    expect(cost.agesLeftOut).toEqual([3, 4, 5, 10, 14]);
+    // 0.925 at age 5 against 0.9 at age 2, where ages 3 and 4 are left out too; 0.965 at 14 against 0.94 at 7.
+    expect(cost.mostDiffered).toBeCloseTo(0.025, 9);
+    const still = adaptiveCost([installs], known(curve([1, 1, 1, 1, 1, 1, 1, 1])), 0.01);
+    expect(still).toMatchObject({ fetchesLeftOut: 210, totals: 210, totalsDiffered: 0, mostDiffered: null });
+  });
+
+  test('saves no fetch with which another metric becomes final, and says nothing of periods that are not final', () => {
+    const clicks = countMetric('clicks', 6);
+    const until = (of: Development, final: Development[number]['final']): Development =>
+      of.map(({ lastDay, readings }) => ({ lastDay, readings, final }));
+    const short = until(curve([1, 1, 1, 1, 1]), { age: 7, value: 1000 });
+    const both = new Map([
+      ...known(curve([1, 1, 1, 1, 1, 1, 1, 1])),
+      ['clicks', { development: short, rows: new Map() }],
+    ]);
+    const cost = adaptiveCost([installs, clicks], both, 0.01);
+    expect(cost).toMatchObject({ agesLeftOut: [2, 3, 4, 5, 7, 10, 14], fetches: 270, fetchesLeftOut: 180 });
+    const open = until(curve([1, 1]), null);
+    expect(adaptiveCost([installs], known([...curve([1, 1, 1, 1, 1, 1, 1, 1]), ...open]), 0.01).totals).toBe(210);
+    expect(adaptiveCost([installs], new Map(), 0.01)).toMatchObject({ agesLeftOut: [], fetches: 0, totals: 0 });
+  });
 });
 
 const NIGHTS = Number(process.env['RIPEN_NIGHTS'] ?? 40);

@@ -3,16 +3,10 @@
 import { describe, expect, test } from 'vitest';
 
 import { choiceFrom, projected, scoresOf } from '../../src/insight/backtest.ts';
-import { climb, ladderOf } from '../../src/insight/chain-ladder.ts';
-import {
-  type Cohort,
-  columnAges,
-  type Development,
-  knownOn,
-  maturationOf,
-  quantile,
-} from '../../src/insight/development.ts';
-import { expectationsOf, standingOn, trialsOf } from '../../src/insight/trials.ts';
+import { climb, ladderOn } from '../../src/insight/chain-ladder.ts';
+import { columnsOf, reached } from '../../src/insight/columns.ts';
+import { type Cohort, columnAges, type Development, maturationOf, quantile } from '../../src/insight/development.ts';
+import { expectationsOf, MEAN_OF_BOTH, standingOn, trialsOf } from '../../src/insight/trials.ts';
 import { fraction, mix } from '../../src/simulator/world/hash.ts';
 
 /** Taylor and Ashe (1983), as Mack (1993) has it: cumulative claims by accident year. */
@@ -29,6 +23,8 @@ const published = [
   [344014],
 ];
 const FINAL_AGE = 10;
+
+const ladderOf = (own: Development) => ladderOn(columnsOf(own), Number.POSITIVE_INFINITY);
 
 function cohortOf(values: readonly number[], lastDay: number): Cohort {
   const readings = values.map((value, index) => ({ age: index + 1, value }));
@@ -88,10 +84,11 @@ describe('the chain ladder', () => {
   });
 });
 
-test('a triangle cut at day 5 knows no reading and no final value of a later day', () => {
-  const cut = knownOn(published.map(cohortOf), 5);
-  expect(cut.map(({ readings }) => readings.length)).toEqual([5, 4, 3, 2, 1]);
-  expect(cut.every(({ final }) => final === null)).toBe(true);
+test('a triangle has no ladder on day 5, when none of the 5 periods read by then is final, and 9 steps over 9 to 1 of them on day 10', () => {
+  const columns = columnsOf(published.map(cohortOf));
+  expect([1, 2, 5, 9].map((age) => reached(columns, age, 5))).toEqual([5, 4, 1, 0]);
+  expect(ladderOn(columns, 5)).toEqual([]);
+  expect(ladderOn(columns, 10).map(({ cohorts }) => cohorts)).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1]);
 });
 
 test('quantiles lie between neighbours: 1, 2, 3, 10 have the quartiles 1.75, 2.5 and 4.75', () => {
@@ -211,6 +208,28 @@ describe('the backtest', () => {
     expect(choiceFrom(trials)?.method).toBe('chain ladder of revenue_d7');
     const alone = trialsOf(familyOf(own)).filter(({ age }) => age === 1);
     expect(choiceFrom(alone)?.method).toBe('chain ladder and level');
+  });
+
+  test('takes the mean of chain ladder and average share until another method is nearer by a tenth', () => {
+    const own = scattered(100, 0.2, 9);
+    const trials = trialsOf(familyOf(own)).filter(({ age }) => age === 1);
+    for (const { expected, asIs, byAverageShare } of trials.slice(-20)) {
+      const [ladder, both] = [expected.get('chain ladder')?.value ?? 0, expected.get(MEAN_OF_BOTH)?.value];
+      expect(ladder).toBeGreaterThan(asIs);
+      expect(both).toBeCloseTo((ladder + (byAverageShare ?? 0)) / 2, 9);
+    }
+    const withLadder = (error: number): typeof trials =>
+      altered(trials, ({ final }) => {
+        const of = (by: number) => ({ value: final * Math.exp(by), error: 0.1, cohorts: 9 });
+        return {
+          expected: new Map([
+            [MEAN_OF_BOTH, of(0.1)],
+            ['chain ladder', of(error)],
+          ]),
+        };
+      });
+    expect(choiceFrom(withLadder(0.095))?.method).toBe(MEAN_OF_BOTH);
+    expect(choiceFrom(withLadder(0.085))?.method).toBe('chain ladder');
   });
 
   test('projects the newest period with an interval around the value', () => {

@@ -11,8 +11,8 @@ import { askWorld } from '../bench/nights/reported-rows.ts';
 import { slice } from '../support/slice.ts';
 
 const DAYS = Number(process.env['RIPEN_DAYS'] ?? 120);
-/** Worlds that have nothing in common but their rules. */
-const SEEDS = (process.env['RIPEN_SEEDS'] ?? '1,2,3').split(',').map(Number);
+/** Worlds that have nothing in common but their rules; in 12 and 14 the ladder alone strays by a seventh from the average share. */
+const SEEDS = (process.env['RIPEN_SEEDS'] ?? '1,12,14').split(',').map(Number);
 const FIRST = day('2025-01-01');
 const START_HOUR = 'T03:00:00Z';
 
@@ -126,7 +126,7 @@ describe.each(SEEDS)(`in a world of ${DAYS} days drawn from seed %i`, (seed) => 
   });
 });
 
-test.each(SEEDS)(
+test.each([1, 2, 3])(
   'with a handful of rows a day drawn from seed %i neither installs nor spend is projected at age 1, and why is told',
   (seed) => {
     const options = { seed, apps: 1, partners: 2, links: 4, rowsPerDay: 4 };

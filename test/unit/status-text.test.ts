@@ -229,6 +229,18 @@ describe('how a slice ripens', () => {
     method: null,
     reason: 'the 80 % interval held only 40 % of 30 final totals',
   };
+  const adaptive = {
+    tolerance: 0.01,
+    is_configured: true,
+    ages_left_out: [3, 5],
+    fetches: 2_870,
+    fetches_left_out: 514,
+    rows: 91_000,
+    rows_left_out: 16_300,
+    totals: 1_402,
+    totals_differed: 233,
+    most_differed: 0.012,
+  };
   const audited = { windows: 60, periods: 410, cells: 12_480, changed: 0, wrong_share_below: 0.00024 };
   const textOf = (change: Partial<typeof three>, shown: { maturation: boolean; backtest: boolean }): string =>
     statusText(sampleReport([{ ...three, ...change }]), 160, shown);
@@ -241,6 +253,15 @@ describe('how a slice ripens', () => {
   test('tells why a metric is not projected at an age', () => {
     const text = textOf({ backtest: [score] }, { maturation: false, backtest: true });
     expect(text).toMatch(/installs +1 +30 +2 % +5 % +3 % +80 % +not projected: the 80 % interval held only 40 % of 30/);
+  });
+
+  test('tells what adaptive refreshes within 1 % would have saved and cost, and nothing where they leave out no age', () => {
+    const exact = { ...adaptive, tolerance: 0.005, is_configured: false, ages_left_out: [], most_differed: null };
+    const text = textOf({ adaptive: [exact, adaptive] }, { maturation: false, backtest: true });
+    expect(text).toMatch(/0\.5 % +none +/);
+    expect(text).toMatch(/1 % \(configured\) +3, 5 +514 of 2,870 +16,300 of 91,000 +233 of 1,402 +1\.2 %/);
+    expect(textOf({ adaptive: [exact] }, { maturation: false, backtest: true })).not.toContain('adaptive');
+    expect(textOf({ adaptive: [adaptive] }, { maturation: true, backtest: false })).not.toContain('adaptive');
   });
 
   test('says so where there is too little history, and nothing where it was not asked for', () => {
