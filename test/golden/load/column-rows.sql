@@ -7,7 +7,7 @@ select
     cast("o'brien said ""hi""_events" as BIGINT) as "o'brien said ""hi""_events",
     cast("my event_revenue" as DECIMAL(18,6)) as "my event_revenue",
     cast("value" as DOUBLE) as "value",
-    json("attr_dependency") as "attr_dependency",
+    "attr_dependency",
     null::JSON as "_extra",
     false as "odd,"
 from read_parquet(['/spool/it''s here.parquet', '/spool/b.parquet'], hive_partitioning = false)
