@@ -182,6 +182,12 @@ function seemedEmpty(period: StoredPeriod, { nights }: Told): boolean {
   );
 }
 
+/** The world of a night whose weeks go on to begin as they did then: under others, no row of a week is the same. */
+function weeksOf({ world, nowMs }: TinyNight): TinyNight['world'] {
+  const isOther = world.otherWeekFrom !== null && nowMs >= world.otherWeekFrom;
+  return { ...world, weekStart: isOther === (world.weekStart === 1) ? 0 : 1, otherWeekFrom: null };
+}
+
 /** c. Whatever is called final is what the service says for ever. */
 const finalIsFinal: Law = (told) => {
   const { stored, slice: current } = newest(told);
@@ -189,7 +195,7 @@ const finalIsFinal: Law = (told) => {
     const of = nightOf(period, told);
     if (of === null || isCutInSilence(of) || seemedEmpty(period, told)) return [];
     const { slice, night } = of;
-    const later = { ...night, mood: calm, nowMs: night.nowMs + 10_000 * DAY_MS };
+    const later = { world: weeksOf(night), mood: calm, nowMs: night.nowMs + 10_000 * DAY_MS };
     const truth = asStored(saidOn(later, parametersOf(slice, period)), slice, stored);
     const rows = rowsIn(stored.finalRows, period, current);
     const shown = new Map(rows.map((row) => [keyOf(row, dimensionsOf(slice)), row]));
