@@ -11,16 +11,18 @@ const STILL_SHARE = 0.9;
 const FEWEST_PERIODS = 8;
 
 /**
- * The milestones without those since whose last kept one every additive metric has moved by less than the tolerance, in nine of
- * ten periods, as a share of the final total: up or down, as moves both ways would cancel out in any average. An age of which
- * nothing is known is kept: what is skipped for long is looked at again, once the periods that were read at it have left the
- * history. When a metric becomes final it is fetched whatever this says.
+ * The milestones without those since whose last kept one every additive metric that still matures has moved by less than the
+ * tolerance, in nine of ten periods, as a share of the final total: up or down, as moves both ways would cancel out in any
+ * average. An age of which nothing is known is kept, also where only ratios still mature, or a metric never becomes final: what
+ * is skipped for long is looked at again, once the periods that were read at it have left the history. When a metric becomes
+ * final it is fetched whatever this says.
  */
 export function worthwhileAges(
   metrics: readonly Pick<Metric, 'id' | 'additive' | 'horizonMs'>[],
   known: ReadonlyMap<string, Development>,
   tolerance: number,
 ): number[] {
+  if (metrics.some(({ horizonMs }) => horizonMs === null)) return [...milestoneAges];
   const kept: number[] = [];
   for (const age of milestoneAges) {
     const last = kept.at(-1);
@@ -29,7 +31,8 @@ export function worthwhileAges(
       const moves = movesBetween(known.get(id) ?? [], since, age);
       return moves.length >= FEWEST_PERIODS && (quantile(moves, STILL_SHARE) ?? Infinity) < tolerance;
     };
-    if (last === undefined || !maturing.every(({ id }) => isStill(last, id))) kept.push(age);
+    const isIdle = last !== undefined && maturing.length > 0 && maturing.every(({ id }) => isStill(last, id));
+    if (!isIdle) kept.push(age);
   }
   return kept;
 }

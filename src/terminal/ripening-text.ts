@@ -103,7 +103,7 @@ function adaptiveLines({ adaptive }: SliceStatus, terminal: number | null): stri
   const columns = [
     { title: 'refresh: adaptive within' },
     { title: 'leaves out ages', shrinks: true },
-    ...(['fetches saved', 'rows saved', 'totals off until the next', 'at most'] as const).map((title) => ({
+    ...(['period fetches saved', 'rows saved', 'totals off until the next', 'at most'] as const).map((title) => ({
       title,
       align: 'right' as const,
     })),

@@ -59,6 +59,20 @@ describe('worthwhile ages', () => {
   });
 });
 
+test('an age is kept where a metric never becomes final or only ratios still mature, and where nothing does none is told as left out', () => {
+  const still = new Map([['installs', curve([1, 1, 1, 1, 1, 1, 1, 1])]]);
+  const installs = countMetric('installs', 7);
+  expect(worthwhileAges([installs, { ...countMetric('lifetime', 7), horizonMs: null }], still, 0.01)).toEqual(
+    milestoneAges,
+  );
+  expect(worthwhileAges([installs, { ...countMetric('ratio', 14), additive: false }], still, 0.01)).toEqual([
+    1, 10, 14,
+  ]);
+  const rows = new Map<number, number>();
+  const known = new Map([['installs', { development: curve([1, 1, 1, 1, 1, 1]), rows }]]);
+  expect(adaptiveCost([installs], known, 0.01).agesLeftOut).toEqual([2, 3, 4, 5, 7]);
+});
+
 test('moves both ways do not cancel out: an age at which every period strays by 4 % and the middle by none is kept under 1 %', () => {
   const metric = countMetric('installs', 14);
   const strayed = new Map([['installs', curve([1, 1, 1, 1, 1, 1, 1, 1], 0.04)]]);
