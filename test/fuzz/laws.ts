@@ -223,10 +223,10 @@ export const everythingSettles: Law = (told) => {
     .filter(({ end }) => endMs(end, slice) + LONGEST_DAYS * DAY_MS + 2 * HOUR_MS <= night.nowMs)
     .filter((period) => {
       const isCut = period.askedStart !== period.start || period.askedEnd !== period.end;
-      if (isCut) return period.state !== 'cut';
+      const isSettled = isCut ? period.state === 'cut' : period.state === 'final' || period.state === 'empty';
       // The one period of a slice without dates moves with the nights: any failure of the slice names it.
-      if (slice.grain === 'none' && summary.failures.length > 0) return false;
-      return period.state !== 'final' && period.state !== 'empty' && !isNamed(period, summary, stored);
+      if (!isCut && slice.grain === 'none' && summary.failures.length > 0) return false;
+      return !isSettled && !isNamed(period, summary, stored);
     });
   const [first] = unsettled;
   const open =
