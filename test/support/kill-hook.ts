@@ -9,12 +9,12 @@ import { readFile, writeFile } from 'node:fs/promises';
 
 import * as z from 'zod';
 
-const duckdb = new URL('../../node_modules/@duckdb/node-api/lib/index.js', import.meta.url).href;
+/** What every statement goes through: the command line holds the rest of the engine's client in its own files. */
+const bindings = new URL('../../node_modules/@duckdb/node-bindings/duckdb.js', import.meta.url).href;
 
 const HOOK = `
 import fs from 'node:fs';
-import { syncBuiltinESMExports } from 'node:module';
-import duckdb from ${JSON.stringify(duckdb)};
+import { createRequire, syncBuiltinESMExports } from 'node:module';
 
 const { KILL_BEFORE_STEP, STEPS_FILE } = process.env;
 
@@ -33,7 +33,7 @@ function number(target, method, kindOf) {
 }
 
 // The first words without comments: what is done to which table, whatever the window.
-function kindOfStatement([sql]) {
+function kindOfStatement([, sql]) {
   const words = sql.replaceAll(/^\\s*--.*$/gm, ' ').trim().split(/[\\s(]+/);
   return words.slice(0, words[0] === 'comment' ? 2 : 3).join(' ');
 }
@@ -43,7 +43,12 @@ if (process.argv[1]?.endsWith('cli.js')) {
   const handle = await fs.promises.open(process.argv[1]);
   for (const method of ['write', 'sync']) number(Object.getPrototypeOf(handle), method, () => method);
   await handle.close();
-  number(duckdb.DuckDBConnection.prototype, 'run', kindOfStatement);
+  // What the addon exports cannot be changed: a copy takes its place.
+  const require = createRequire(${JSON.stringify(bindings)});
+  const addon = require('./duckdb.js');
+  const copy = Object.fromEntries(Object.getOwnPropertyNames(addon).map((name) => [name, addon[name]]));
+  for (const method of ['query', 'extract_statements']) number(copy, method, kindOfStatement);
+  require.cache[require.resolve('./duckdb.js')].exports = copy;
   for (const method of ['chmod', 'mkdir', 'open', 'rename', 'rm', 'rmdir', 'writeFile']) {
     number(fs.promises, method, () => method);
   }
@@ -69,6 +74,10 @@ export async function writeKillHook(path: string): Promise<KillHook> {
   return {
     recording: { ...loading, STEPS_FILE: stepsFile },
     killingBefore: (step) => ({ ...loading, KILL_BEFORE_STEP: String(step) }),
-    recorded: async () => z.array(z.string()).parse(JSON.parse(await readFile(stepsFile, 'utf8'))),
+    async recorded() {
+      const kinds = z.array(z.string()).parse(JSON.parse(await readFile(stepsFile, 'utf8')));
+      if (!kinds.includes('commit')) throw new Error('the hook saw no statement of the run');
+      return kinds;
+    },
   };
 }
