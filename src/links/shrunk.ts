@@ -7,8 +7,7 @@
 import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
-import { timestamp } from '../warehouse/shapes.ts';
-import { statement } from '../warehouse/statements.ts';
+import { statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
 /** A list against what is stored of it. */
