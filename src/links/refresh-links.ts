@@ -41,8 +41,9 @@ export interface RefreshedLinks {
 
 /** Apps with few links would otherwise leave the campaign API's limit unused. */
 const APPS_AT_ONCE = 4;
-/** An app whose links moved during its crawl is crawled once more. */
+/** An app whose links moved during its crawl, or most of whose links are gone, is crawled once more. */
 const MOST_CRAWLS = 2;
+const crawledAgain: ReadonlySet<FailureCode> = new Set<FailureCode>(['DATA_INCOMPLETE', 'DATA_SHRUNK']);
 /** Failures that concern every app, or that no other app would escape. */
 const endsAll: ReadonlySet<FailureCode> = new Set<FailureCode>(['CREDENTIALS_REFUSED', 'STORAGE_FAILED']);
 /** How the service may answer for an app that it does not know, or that the account has lost. */
@@ -91,8 +92,8 @@ async function refreshApp(run: Refreshing, appToken: string, maxLevel: number, t
     try {
       return await crawlAndReplace(run, appToken, maxLevel, turn);
     } catch (error) {
-      const isMoving = error instanceof Failure && error.code === 'DATA_INCOMPLETE';
-      if (!isMoving || crawls >= MOST_CRAWLS) throw error;
+      const isDoubtful = error instanceof Failure && crawledAgain.has(error.code);
+      if (!isDoubtful || crawls >= MOST_CRAWLS) throw error;
     }
   }
 }

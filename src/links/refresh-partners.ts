@@ -6,17 +6,29 @@
 
 import * as z from 'zod';
 
+import { Failure } from '../errors.ts';
 import type { Partner } from '../model/link.ts';
 import { count, instant, statement, storable, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Refreshing } from './refresh-links.ts';
+import { refuseShrunk } from './shrunk.ts';
 import { namesPartners, readLiveSlices, rowIdSql, type LiveSlice } from './live-slices.ts';
 
 /**
  * Replaces the partners by the service's list; those it lacks stay as not listed until `completePartners` has judged
- * whether rows carry them. Returns how many there are. Throws what the service throws, and then nothing has changed.
+ * whether rows carry them. Returns how many there are. Throws what the service throws, and `DATA_SHRUNK` when most of the
+ * stored ones are listed no more, twice, and no earlier night agrees; then nothing has changed.
  */
 export async function refreshPartners(run: Omit<Refreshing, 'runId'>): Promise<{ readonly rows: number }> {
+  try {
+    return await readAndReplace(run);
+  } catch (error) {
+    if (!(error instanceof Failure) || error.code !== 'DATA_SHRUNK') throw error;
+  }
+  return readAndReplace(run);
+}
+
+async function readAndReplace(run: Omit<Refreshing, 'runId'>): Promise<{ readonly rows: number }> {
   const listed = new Map<string, Partner>();
   for await (const page of run.service.partners(run.signal)) {
     for (const partner of page) listed.set(partner.id, partner);
@@ -28,11 +40,18 @@ export async function refreshPartners(run: Omit<Refreshing, 'runId'>): Promise<{
   }));
   const rows = await replacePartners(run, async () => {
     await run.warehouse.run(statement('links/stage_partners'), [JSON.stringify(list)]);
+    const [counts] = await run.warehouse.rows(statement('links/partner_counts'), [], countsRow);
+    const subject = 'The service';
+    const stood = { subject, items: 'partners', listed: list.length, ...(counts ?? nothingStored) } as const;
+    await refuseShrunk(run.warehouse, run.planAt, stood);
     await run.warehouse.run(statement('links/stage_unlisted_partners'));
   });
   run.emit({ type: 'partners_loaded', rows });
   return { rows };
 }
+
+const countsRow = z.object({ before: count, lost: count });
+const nothingStored = { before: 0, lost: 0 };
 
 /**
  * Adds the partners that rows carry and the list lacks, and drops those that none carries any more; asks the service

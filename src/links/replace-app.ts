@@ -5,6 +5,7 @@ import * as z from 'zod';
 import { Failure } from '../errors.ts';
 import { count, instant, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
+import { refuseShrunk } from './shrunk.ts';
 import { clearStaged } from './staged-links.ts';
 
 /** What the ledger keeps of a complete crawl. */
@@ -20,12 +21,22 @@ export interface Replaced {
   readonly removed: number;
 }
 
-const countsRow = z.object({ listed: count, reached: count, before: count, removed: count, changed_at: instant });
+const countsRow = z.object({
+  listed: count,
+  reached: count,
+  before: count,
+  lost: count,
+  removed: count,
+  changed_at: instant,
+});
+
+/** Levels there are: a single link's write concerns no list. */
+const ALL_LEVELS = 4;
 
 /**
  * Replaces an app's links in one transaction: only what differs is touched, and only what differs gets a new version,
  * dated to the as-of instant (or to a newer change). Throws `DATA_INCOMPLETE`, with nothing changed, when the staged
- * links do not all hang together.
+ * links do not all hang together, and `DATA_SHRUNK` when a crawl lost most of the stored ones and no earlier night agrees.
  */
 export async function replaceApp(
   warehouse: Warehouse,
@@ -36,8 +47,12 @@ export async function replaceApp(
   return warehouse.transact(async () => {
     await warehouse.run('delete from ripen.staged_tree where app_token = $1', [appToken]);
     await warehouse.run(statement('links/stage_tree'), [appToken]);
-    const [counts] = await warehouse.rows(statement('links/tree_counts'), [appToken, timestamp(planAt)], countsRow);
+    const asked = [appToken, timestamp(planAt), crawl?.maxLevel ?? ALL_LEVELS];
+    const [counts] = await warehouse.rows(statement('links/tree_counts'), asked, countsRow);
     if (counts === undefined || counts.reached !== counts.listed) throw torn(appToken, counts);
+    if (crawl !== null) {
+      await refuseShrunk(warehouse, planAt, { ...counts, subject: `The app ${appToken}`, items: 'links' });
+    }
     const at = timestamp(counts.changed_at);
     await warehouse.run(statement('links/close_link_versions'), [appToken, at]);
     await warehouse.run(statement('links/drop_empty_link_versions'), [appToken]);

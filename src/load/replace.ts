@@ -148,7 +148,7 @@ async function replaceGroup(
       rejected: windows[at]?.rejects.days.length ?? 0,
       restatedPeriods: replaced.windows[at]?.restatedPeriods ?? 0,
       empty,
-      warnings: [...(isFirst ? warningsOf(sound, found, each) : []), ...emptyWarning(empty)],
+      warnings: [...(isFirst ? warningsOf(each) : []), ...emptyWarning(empty)],
     };
   });
   return { results, target: await learnAdditivity(group, replaced.target, warehouse) };
@@ -198,36 +198,23 @@ function emptyWarning(stretches: readonly string[]): LoadWarning[] {
 }
 
 /** What is odd about an answer that is loaded all the same. */
-function warningsOf(
-  sound: Sound,
-  { copies, rejects }: Found,
-  { warnings, notAdditive }: { readonly warnings: readonly LoadWarning[]; readonly notAdditive: readonly string[] },
-): LoadWarning[] {
-  const rejected = rejects?.days.length ?? 0;
-  return [
-    ...sound.warnings,
-    ...warnings,
-    ...(copies === 0
-      ? []
-      : [
-          {
-            code: 'DUPLICATE_ROWS',
-            message: `${copies} identical rows came more than once; one of each was kept.`,
-          },
-        ]),
-    ...(rejected === 0
-      ? []
-      : [
-          {
-            code: 'REJECTED_ROWS',
-            message: `${rejected} rows could not be stored exactly; see ripen.rejected_rows.`,
-          },
-        ]),
-    ...[...new Set(notAdditive)].map((metric) => ({
-      code: 'NOT_ADDITIVE',
-      message: `The rows' ${metric} did not add up to the service's total while other metrics did: it is not additive here, and no longer summed.`,
-    })),
-  ];
+function warningsOf({ sound, found, warnings, notAdditive }: Judged): LoadWarning[] {
+  const told: LoadWarning[] = [...sound.warnings, ...warnings];
+  const { copies } = found;
+  const rejected = found.rejects?.days.length ?? 0;
+  if (copies > 0) {
+    const message = `${copies} identical rows came more than once; one of each was kept.`;
+    told.push({ code: 'DUPLICATE_ROWS', message });
+  }
+  if (rejected > 0) {
+    const message = `${rejected} rows could not be stored exactly; see ripen.rejected_rows.`;
+    told.push({ code: 'REJECTED_ROWS', message });
+  }
+  for (const metric of new Set(notAdditive)) {
+    const message = `The rows' ${metric} did not add up to the service's total while other metrics did: it is not additive here, and no longer summed.`;
+    told.push({ code: 'NOT_ADDITIVE', message });
+  }
+  return told;
 }
 
 /** Windows to be replaced together. */

@@ -35,6 +35,7 @@ export interface SlicePlan {
   readonly windows: readonly Window[];
   /** Periods that are held from a fetch after the as-of instant, and so left as they are. */
   readonly heldNewer: number;
+  readonly planAt: Date;
 }
 
 export interface PlanRequest {
@@ -65,7 +66,7 @@ export function planSlice(request: PlanRequest): SlicePlan {
   const windows = groupIntoWindows(due, windowDays(slice, table)).map((group) =>
     windowOf(slice, fingerprint, group, table?.parts ?? undefined),
   );
-  return { slice, fingerprint, weekStartsOn, periods, table, windows, heldNewer: newer.length };
+  return { slice, fingerprint, weekStartsOn, periods, table, windows, heldNewer: newer.length, planAt };
 }
 
 /** Whether a table holds the period, or with another grain a part of it, from a fetch after the as-of instant. */
@@ -99,14 +100,17 @@ function forcedPeriods(
 
 /**
  * Whether a plan's table may take the live one's place: it holds every period of the coverage with every metric, nothing the
- * live table holds lies outside that, and what is empty although the live table has rows there was confirmed by a second run.
+ * live table holds lies outside that or was fetched after the as-of instant, and what is empty although the live table has
+ * rows there was confirmed by a second run.
  */
-export function isComplete({ slice, periods, table, heldNewer }: SlicePlan, live: SliceTable | null): boolean {
+export function isComplete({ slice, periods, table, planAt }: SlicePlan, live: SliceTable | null): boolean {
   const loaded = periods.map(({ bucket }) => table?.periods.get(bucket.start));
   const hasAll = loaded.every(
     (period) => period !== undefined && slice.metrics.every((metric) => period.metrics.includes(metric)),
   );
-  if (!hasAll || heldNewer > 0 || live === null || live === table) return hasAll && heldNewer === 0;
+  // Of the live table alone: what this run itself fetched for the new one came after the as-of instant too.
+  const heldNewer = [...(live?.periods.values() ?? [])].some(({ fetchedAt }) => fetchedAt > planAt);
+  if (!hasAll || heldNewer || live === null || live === table) return hasAll && !heldNewer;
   const losesRows = loaded.some(
     (period) => period !== undefined && isDoubtfullyEmpty(period) && hasRowsIn(live, period.asked),
   );

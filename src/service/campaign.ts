@@ -11,8 +11,12 @@ import type { LinkChange } from './service.ts';
 import { Setback } from './exchange.ts';
 import { verdictOn } from './verdict.ts';
 
-/** service-interface: "alphanumeric"; its length is 12 by rule and 10 in some examples. */
-const TOKEN = /^[A-Za-z0-9]{1,64}$/;
+const TOKEN = {
+  /** service-interface: "alphanumeric"; its length is 12 by rule and 10 in some examples. */
+  app: { form: /^[A-Za-z0-9]{1,64}$/, is: 'alphanumeric' },
+  /** Of no stated form: whatever a path holds unescaped, but for names of folders. */
+  link: { form: /^(?!\.{1,2}$)[\w.~-]{1,64}$/, is: 'made of letters, digits, and `-._~`' },
+} as const;
 const INTEGER = /^-?(?:0|[1-9]\d{0,29})$/;
 const JSON_TYPE = 'application/json';
 /** A 4xx says that the request was not carried out, whichever it is (RFC 9110). */
@@ -84,8 +88,9 @@ function linksPath(appToken: string): string {
 }
 
 function checkedToken(what: 'app' | 'link', token: string): string {
-  if (TOKEN.test(token)) return token;
-  throw new Failure('USAGE_INVALID', `The ${what} token ${JSON.stringify(token)} was not alphanumeric`, {
+  const { form, is } = TOKEN[what];
+  if (form.test(token)) return token;
+  throw new Failure('USAGE_INVALID', `The ${what} token ${JSON.stringify(token)} was not ${is}`, {
     facts: { token },
     hint: `Give the ${what}'s token as the service names it.`,
   });
@@ -185,9 +190,13 @@ const linkSchema = z
     impressionUrl: wire.impression_url,
   }));
 
+/** Items beside an error are what was there when it happened, not an answer. */
+const noError = z.union([z.null(), z.literal(''), z.tuple([]), z.literal(false), z.strictObject({})]).optional();
+const noErrors = { error: noError, errors: noError, error_code: noError, detail: noError };
+
 function pageOf<T extends z.ZodType>(item: T) {
   return z
-    .object({ data: z.object({ items: z.array(item), paging: pagingSchema }) })
+    .object({ data: z.object({ items: z.array(item), paging: pagingSchema, ...noErrors }), ...noErrors })
     .transform(({ data: { items, paging } }) => ({ items, paging }));
 }
 

@@ -24,7 +24,7 @@ function pagesNeeded({ simulator }: LinksScene): number {
 }
 
 test('of 6 apps crawled 4 at a time, each with another number of links removed, all of the removed ones are counted', async () => {
-  scene = await openLinksScene({ world: { apps: 6, partners: 6, links: 300 } });
+  scene = await openLinksScene({ world: { apps: 6, partners: 24, links: 600 } });
   const { links, world } = scene.simulator;
   await scene.crawl(firstNight);
   const before = trueTree(scene).length;

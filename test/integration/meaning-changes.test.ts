@@ -255,6 +255,15 @@ test('a changed filter on a slice without a date dimension is swapped in by the 
   expect(stored).toEqual(truth);
 });
 
+test('by the running clock, where every answer comes after the as-of instant, a table of 20 days is swapped in by the run that builds it', async () => {
+  scenario = await openScenario([daily], { simulator });
+  await runNight(scenario, 'now');
+  const { slices } = await runNight(scenario, 'now', { slices: [filtered] });
+  expect(slices[0]?.periods).toMatchObject({ 'meaning changed': 20 });
+  expect(await column(scenario, 'select distinct os_name from daily')).toEqual(['ios']);
+  expect(await column(scenario, `select state from ripen.slice_tables where slice = 'daily'`)).toEqual(['live']);
+});
+
 test('4 of 5 days that left the date period before the new table had them are asked for all the same, and 5 are swapped in', async () => {
   const closing = { ...given, datePeriod: { first: { daysAgo: 20 }, last: { day: day('2026-05-16') } } } as const;
   const [before, after] = [slice(closing), slice({ ...closing, parameters: { os_name__in: 'ios' } })];

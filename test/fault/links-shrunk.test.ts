@@ -1,0 +1,79 @@
+/** Lists of links and partners that are empty, or end early, for a night. */
+
+import { afterEach, beforeEach, expect, test } from 'vitest';
+
+import { column } from '../support/contents.ts';
+import { runNight, smallWorld } from '../support/night.ts';
+import { openScenario, type Scenario } from '../support/scenario.ts';
+import { json, startScriptedServer, type ScriptedServer } from '../support/scripted-server.ts';
+
+const APP = 'abc123def456';
+const night = (day: number): Date => new Date(`2026-06-0${day}T02:30:00Z`);
+
+let scenario: Scenario;
+let campaign: ScriptedServer;
+let tokens: readonly string[];
+let partners: readonly number[];
+let beside: Readonly<Record<string, unknown>>;
+
+const tokensOf = (length: number): string[] => Array.from({ length }, (_, index) => `net-${index}_x`);
+const idsOf = (length: number): number[] => Array.from({ length }, (_, index) => index + 1);
+
+beforeEach(async () => {
+  [tokens, partners, beside] = [tokensOf(30), idsOf(30), {}];
+  campaign = await startScriptedServer(({ path }) => {
+    const isPartners = path.includes('/partners');
+    const listed = isPartners
+      ? partners.map((id) => ({ id, display_name: `Partner ${id}`, supports_cost_data: false }))
+      : tokens.map((token) => ({ token, name: token, level: 1, has_subtrackers: true }));
+    return json({ ...beside, data: { items: path.includes('/children') ? [] : listed, paging: {} } });
+  });
+  scenario = await openScenario([], {
+    simulator: { world: smallWorld },
+    service: { baseUrl: campaign.origin },
+  });
+});
+
+afterEach(async () => {
+  await scenario.close();
+  await campaign.close();
+});
+
+async function codesOf(day: number): Promise<string[]> {
+  const config = { ...scenario.config, partners: true, links: { apps: [APP], maxLevel: 4 } };
+  const summary = await runNight({ ...scenario, config }, night(day), { service: { baseUrl: campaign.origin } });
+  return summary.failures.map(({ code }) => code).toSorted();
+}
+
+const stored = (): Promise<unknown[]> =>
+  column(scenario, `select (select count(*)::integer from links) || ' ' || (select count(*)::integer from partners)`);
+
+test('30 links, whose tokens hold - and _, and 30 partners stay when both lists are empty for a night, and go when a second night agrees', async () => {
+  expect(await codesOf(1)).toEqual([]);
+  [tokens, partners] = [[], []];
+  expect(await codesOf(2)).toEqual(['DATA_SHRUNK', 'DATA_SHRUNK']);
+  expect(await stored()).toEqual(['30 30']);
+  expect(await codesOf(3)).toEqual([]);
+  expect(await stored()).toEqual(['0 0']);
+});
+
+test('lists cut to 14 of 30 are refused in 2 nights with a whole one between them; 15 of 30 are believed at once', async () => {
+  await codesOf(1);
+  for (const day of [2, 4]) {
+    [tokens, partners] = [tokensOf(14), idsOf(14)];
+    expect(await codesOf(day)).toEqual(['DATA_SHRUNK', 'DATA_SHRUNK']);
+    expect(await stored()).toEqual(['30 30']);
+    [tokens, partners] = [tokensOf(30), idsOf(30)];
+    expect(await codesOf(day + 1)).toEqual([]);
+  }
+  [tokens, partners] = [tokensOf(15), idsOf(15)];
+  expect(await codesOf(6)).toEqual([]);
+  expect(await stored()).toEqual(['15 15']);
+});
+
+test('20 of 30 items beside an error are no answer', async () => {
+  await codesOf(1);
+  [tokens, partners, beside] = [tokensOf(20), idsOf(20), { errors: ['a shard was down'] }];
+  expect(await codesOf(2)).toEqual(['SOURCE_GARBLED', 'SOURCE_GARBLED']);
+  expect(await stored()).toEqual(['30 30']);
+});
