@@ -48,6 +48,8 @@ async function letPagesGo(warehouse: Warehouse): Promise<void> {
 
 /** From so many rows on an insertion is worth a thread of its own. */
 const MANY_ROWS = 20_000;
+/** From so many on, more than one of the engine's row groups, its pages are worth letting go. */
+const MANY_PAGES_ROWS = 150_000;
 
 /**
  * One transaction; of many rows in one thread: of two that insert, one spins while it waits for the other, and what is left
@@ -62,7 +64,7 @@ export async function transactRows<T>(warehouse: Warehouse, rows: number, work: 
   } finally {
     // A database that failed takes no setting either, and what it failed of is to be told.
     await warehouse.run(`set threads = ${engineThreads()}`).catch(() => null);
-    await letPagesGo(warehouse).catch(() => null);
+    if (rows >= MANY_PAGES_ROWS) await letPagesGo(warehouse).catch(() => null);
   }
 }
 
