@@ -102,13 +102,17 @@ async function crawlAndReplace(run: Refreshing, appToken: string, maxLevel: numb
   const { warehouse, service, runId, planAt, signal } = run;
   const staged = new StagedLinks(warehouse, turn, appToken);
   await turn(() => clearStaged(warehouse, appToken));
+  let isShort = false;
   const requests = await crawlApp({
     maxLevel,
-    list: (parent) => service.links(appToken, parent, signal),
+    list: (parent) =>
+      service.links(appToken, parent, signal, () => {
+        isShort = true;
+      }),
     keep: (parent, listed) => staged.add(parent, listed),
   });
   await staged.flush();
-  const replaced = await turn(() => replaceApp(warehouse, appToken, planAt, { maxLevel, requests, runId }));
+  const replaced = await turn(() => replaceApp(warehouse, appToken, planAt, { maxLevel, requests, runId, isShort }));
   run.emit({ type: 'links_loaded', app: appToken, rows: replaced.links, requests });
   return replaced;
 }

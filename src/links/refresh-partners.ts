@@ -30,7 +30,11 @@ export async function refreshPartners(run: Omit<Refreshing, 'runId'>): Promise<{
 
 async function readAndReplace(run: Omit<Refreshing, 'runId'>): Promise<{ readonly rows: number }> {
   const listed = new Map<string, Partner>();
-  for await (const page of run.service.partners(run.signal)) {
+  let isShort = false;
+  const onShort = (): void => {
+    isShort = true;
+  };
+  for await (const page of run.service.partners(run.signal, onShort)) {
     for (const partner of page) listed.set(partner.id, partner);
   }
   const list = [...listed.values()].map((partner) => ({
@@ -42,7 +46,7 @@ async function readAndReplace(run: Omit<Refreshing, 'runId'>): Promise<{ readonl
     await run.warehouse.run(statement('links/stage_partners'), [JSON.stringify(list)]);
     const [counts] = await run.warehouse.rows(statement('links/partner_counts'), [], countsRow);
     const subject = 'The service';
-    const stood = { subject, items: 'partners', listed: list.length, ...(counts ?? nothingStored) } as const;
+    const stood = { subject, items: 'partners', listed: list.length, isShort, ...(counts ?? nothingStored) } as const;
     await refuseShrunk(run.warehouse, run.planAt, stood);
     await run.warehouse.run(statement('links/stage_unlisted_partners'));
   });

@@ -13,6 +13,8 @@ export interface CompleteCrawl {
   readonly maxLevel: number;
   readonly requests: number;
   readonly runId: string;
+  /** Whether a list had fewer links than it said there are. */
+  readonly isShort: boolean;
 }
 
 export interface Replaced {
@@ -51,7 +53,8 @@ export async function replaceApp(
     const [counts] = await warehouse.rows(statement('links/tree_counts'), asked, countsRow);
     if (counts === undefined || counts.reached !== counts.listed) throw torn(appToken, counts);
     if (crawl !== null) {
-      await refuseShrunk(warehouse, planAt, { ...counts, subject: `The app ${appToken}`, items: 'links' });
+      const { isShort } = crawl;
+      await refuseShrunk(warehouse, planAt, { ...counts, isShort, subject: `The app ${appToken}`, items: 'links' });
     }
     const at = timestamp(counts.changed_at);
     await warehouse.run(statement('links/close_link_versions'), [appToken, at]);

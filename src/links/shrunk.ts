@@ -20,6 +20,8 @@ export interface Listed {
   readonly before: number;
   /** Of these, not listed. */
   readonly lost: number;
+  /** Whether fewer items came than the service said there are. */
+  readonly isShort: boolean;
 }
 
 /** Of fewer items most may well go in a night. */
@@ -27,10 +29,14 @@ const FEW = 10;
 
 const toldRow = z.object({ is_told: z.boolean() });
 
-/** Throws `DATA_SHRUNK` for a list that is empty or lost more than half, unless the last sync of an earlier night told the same. */
+/**
+ * Throws `DATA_SHRUNK` for a list that is empty, lost more than half, or lost any and is shorter than the service said, unless
+ * the last sync of an earlier night told the same.
+ */
 export async function refuseShrunk(warehouse: Warehouse, planAt: Date, list: Listed): Promise<void> {
-  const { subject, items, listed, before, lost } = list;
-  const isDoubtful = before > 0 && (listed === 0 || (before >= FEW && lost * 2 > before));
+  const { subject, items, listed, before, lost, isShort } = list;
+  const isMost = listed === 0 || (before >= FEW && lost * 2 > before);
+  const isDoubtful = lost > 0 && (isMost || isShort);
   if (!isDoubtful) return;
   const message = `${subject} listed ${listed} ${items}, and ${lost} of the ${before} that are stored were not among them`;
   const [last] = await warehouse.rows(statement('links/told_before'), [timestamp(planAt), message], toldRow);

@@ -31,14 +31,21 @@ export class CampaignApi {
     this.#channel = channel;
   }
 
-  partners(signal: AbortSignal): AsyncGenerator<readonly Partner[], void> {
+  partners(signal: AbortSignal, onShort?: () => void): AsyncGenerator<readonly Partner[], void> {
     // No limit is sent: its maximum is not shown, and the service's own default (50) is known to work.
     const first = this.#channel.targetOf('/public/v1/partners');
-    return pages({ origin: this.#channel.origin, first, ask: (target) => this.#read(target, partnerPage, signal) });
+    const ask = async (target: string): Promise<z.output<typeof partnerPage>> =>
+      this.#read(target, partnerPage, signal);
+    return pages({ origin: this.#channel.origin, first, ask, ...(onShort === undefined ? {} : { onShort }) });
   }
 
   /** Pages of links; throws `SOURCE_MISSING` when neither version knows the app or the parent. */
-  async *links(appToken: string, parent: string | null, signal: AbortSignal): AsyncGenerator<readonly Link[], void> {
+  async *links(
+    appToken: string,
+    parent: string | null,
+    signal: AbortSignal,
+    onShort?: () => void,
+  ): AsyncGenerator<readonly Link[], void> {
     const path = linksPath(appToken) + (parent === null ? '' : `/${checkedToken('link', parent)}/children`);
     const first = this.#channel.targetOf(`/public/${this.#version}${path}`);
     const older = this.#channel.targetOf(`/public/v1${path}`);
@@ -53,7 +60,7 @@ export class CampaignApi {
       this.#version = 'v1';
       return page;
     };
-    yield* pages({ origin: this.#channel.origin, first, ask });
+    yield* pages({ origin: this.#channel.origin, first, ask, ...(onShort === undefined ? {} : { onShort }) });
   }
 
   /** Creates a link; sent once. An unknown outcome is a `SOURCE_UNAVAILABLE` whose facts hold `outcome: 'unknown'`. */

@@ -20,7 +20,9 @@ const MAX_PAGES = 10_000;
 const cursor = z.union([z.string(), z.number().transform(String)]).nullish();
 
 /** A paging object in v1 or v2 style. */
-export const pagingSchema = z.object({ next: cursor, cursors: z.object({ after: cursor }).nullish() }).nullish();
+export const pagingSchema = z
+  .object({ next: cursor, cursors: z.object({ after: cursor }).nullish(), total: cursor.catch(null) })
+  .nullish();
 
 export type Paging = z.output<typeof pagingSchema>;
 
@@ -35,6 +37,8 @@ export interface Paged<T> {
   readonly first: string;
   readonly ask: (target: string) => Promise<Page<T>>;
   readonly maxPages?: number;
+  /** Called at the end of a list with fewer items than its pages said there are. */
+  readonly onShort?: () => void;
 }
 
 /** The items page by page, each page non-empty. Throws `SOURCE_ENDLESS_PAGES` for links that repeat, lead elsewhere or do not end. */
@@ -43,12 +47,16 @@ export async function* pages<T>({
   first,
   ask,
   maxPages = MAX_PAGES,
+  onShort = () => {},
 }: Paged<T>): AsyncGenerator<readonly T[], void> {
   const asked = new Set<string>();
+  let [seen, stated] = [0, 0];
   let target: string | null = first;
   while (target !== null) {
     asked.add(target);
     const { items, paging } = await ask(target);
+    seen += items.length;
+    stated = Math.max(stated, Number(paging?.total ?? 0) || 0);
     if (items.length > 0) yield items;
     const next = nextTarget(paging, target, origin);
     if (next !== null && asked.has(next)) {
@@ -59,6 +67,7 @@ export async function* pages<T>({
     }
     target = next;
   }
+  if (seen < stated) onShort();
 }
 
 /** Path and query of the next page; null at the end. */

@@ -84,10 +84,15 @@ export interface Service {
   ): Promise<SavedBody | null>;
   /** Asks for lists of filter items; throws `SOURCE_GARBLED` when none of them was answered. */
   filtersData(request: FiltersDataRequest, signal: AbortSignal): Promise<FiltersData>;
-  /** Pages of the partner list, each non-empty. */
-  partners(signal: AbortSignal): AsyncGenerator<readonly Partner[], void>;
+  /** Pages of the partner list, each non-empty; `onShort` is called when they held fewer than they said there are. */
+  partners(signal: AbortSignal, onShort?: () => void): AsyncGenerator<readonly Partner[], void>;
   /** Pages of an app's network links, or with `parent` of that link's sub-links. v2 first, v1 where v2 is absent. */
-  links(appToken: string, parent: string | null, signal: AbortSignal): AsyncGenerator<readonly Link[], void>;
+  links(
+    appToken: string,
+    parent: string | null,
+    signal: AbortSignal,
+    onShort?: () => void,
+  ): AsyncGenerator<readonly Link[], void>;
   /** Creates a link, or with `parent` a sub-link. Never repeated: an unknown outcome is a `SOURCE_UNAVAILABLE` whose facts hold `outcome: 'unknown'`. */
   createLink(appToken: string, name: string, parent: string | null, signal: AbortSignal): Promise<Link>;
   updateLink(appToken: string, token: string, change: LinkChange, signal: AbortSignal): Promise<Link>;

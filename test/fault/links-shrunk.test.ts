@@ -15,18 +15,22 @@ let campaign: ScriptedServer;
 let tokens: readonly string[];
 let partners: readonly number[];
 let beside: Readonly<Record<string, unknown>>;
+/** What the lists say of their length. */
+let total: string | null;
 
 const tokensOf = (length: number): string[] => Array.from({ length }, (_, index) => `net-${index}_x`);
 const idsOf = (length: number): number[] => Array.from({ length }, (_, index) => index + 1);
 
 beforeEach(async () => {
-  [tokens, partners, beside] = [tokensOf(30), idsOf(30), {}];
+  [tokens, partners, beside, total] = [tokensOf(30), idsOf(30), {}, null];
   campaign = await startScriptedServer(({ path }) => {
     const isPartners = path.includes('/partners');
     const listed = isPartners
       ? partners.map((id) => ({ id, display_name: `Partner ${id}`, supports_cost_data: false }))
       : tokens.map((token) => ({ token, name: token, level: 1, has_subtrackers: true }));
-    return json({ ...beside, data: { items: path.includes('/children') ? [] : listed, paging: {} } });
+    const isChildren = path.includes('/children');
+    const paging = isChildren || total === null ? {} : { total, next: null };
+    return json({ ...beside, data: { items: isChildren ? [] : listed, paging } });
   });
   scenario = await openScenario([], {
     simulator: { world: smallWorld },
@@ -69,6 +73,17 @@ test('lists cut to 14 of 30 are refused in 2 nights with a whole one between the
   [tokens, partners] = [tokensOf(15), idsOf(15)];
   expect(await codesOf(6)).toEqual([]);
   expect(await stored()).toEqual(['15 15']);
+});
+
+test('29 of 30 that say they are 30 are refused for a night, and believed when a second night finds the same', async () => {
+  await codesOf(1);
+  [tokens, partners, total] = [tokensOf(29), idsOf(29), '30'];
+  expect(await codesOf(2)).toEqual(['DATA_SHRUNK', 'DATA_SHRUNK']);
+  expect(await stored()).toEqual(['30 30']);
+  expect(await codesOf(3)).toEqual([]);
+  expect(await stored()).toEqual(['29 29']);
+  // As many as are stored are no loss, whatever the total says.
+  expect(await codesOf(4)).toEqual([]);
 });
 
 test('20 of 30 items beside an error are no answer', async () => {
