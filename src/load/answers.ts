@@ -12,11 +12,12 @@ import { scrub } from '../config/secret.ts';
 import { asFailure, Failure } from '../errors.ts';
 import { subjectOf, type Window } from '../model/window.ts';
 import { nextPageOf } from '../service/service.ts';
+import { besideRows } from '../spool/columns/reading.ts';
 import type { Spooled } from '../spool/spool.ts';
 import { count } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { LoadResult, LoadWarning } from './load-result.ts';
-import { besideRows, inspectDocuments, noDocuments, readDocuments } from './text-sql.ts';
+import { inspectDocuments, noDocuments, readDocuments } from './text-sql.ts';
 
 /** One spooled answer after inspection. */
 export interface Answer {

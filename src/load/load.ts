@@ -17,7 +17,7 @@ import { isDateDimension } from '../model/dimension.ts';
 import { subjectOf } from '../model/window.ts';
 import type { SavedBody } from '../service/service.ts';
 import type { ColumnReader } from '../spool/columns/column-reader.ts';
-import type { ColumnsRead, Envelope, SliceColumns } from '../spool/columns/reading.ts';
+import type { besideRows, ColumnsRead, Envelope, SliceColumns } from '../spool/columns/reading.ts';
 import { onDisk, type Spooled, type SpooledAnswer } from '../spool/spool.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import {
@@ -37,7 +37,6 @@ import { proveWindow } from './proof.ts';
 import { type Judged, replaceJudged } from './replace.ts';
 import { stageColumns, type Staged, stageTexts } from './stage.ts';
 import type { Columns } from './target.ts';
-import type { besideRows } from './text-sql.ts';
 
 /**
  * Loads a batch. Where the engine has too little memory for it, its windows go one by one, and one that is too large by

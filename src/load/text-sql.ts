@@ -9,6 +9,7 @@
 
 import { capacityOf, type ColumnType, FAST_DIGITS, formatColumnType } from '../model/column-type.ts';
 import { type DateDimension, dateDimensions, isDateDimension } from '../model/dimension.ts';
+import { besideRows } from '../spool/columns/reading.ts';
 import { identifier, literal } from '../warehouse/sql.ts';
 import type { Columns, MetricColumn } from './target.ts';
 import { ODD, PART, staging, WINDOW } from './window-sql.ts';
@@ -22,18 +23,6 @@ function readJson(paths: readonly string[], maxBytes: number, columns: string): 
   return `read_json([${files}], format = 'unstructured', records = true, auto_detect = false, filename = 'filename',
         maximum_object_size = ${maxBytes}, columns = {${columns}})`;
 }
-
-/** What stands beside the rows of a document, as JSON. */
-export const besideRows = [
-  'totals',
-  'warnings',
-  'data_warnings',
-  'pagination',
-  'error',
-  'errors',
-  'error_code',
-  'detail',
-] as const;
 
 /** Fills `documents`. Files are parsed here, once; everything that follows reads the table. */
 export function readDocuments(paths: readonly string[], maxBytes: number): string {

@@ -12,19 +12,9 @@
 
 import { isUtf8 } from 'node:buffer';
 
-import type { Envelope } from './reading.ts';
+import { besideRows, type Envelope } from './reading.ts';
 
-/** Members that say something about the answer as a whole. */
-const telling = new Set([
-  'totals',
-  'warnings',
-  'data_warnings',
-  'pagination',
-  'error',
-  'errors',
-  'error_code',
-  'detail',
-]);
+const telling: ReadonlySet<string> = new Set(besideRows);
 
 /** A row or a member longer than this is not taken; it bounds the memory. */
 const MAX_STEP_BYTES = 1024 * 1024;
