@@ -81,8 +81,9 @@ export async function runSequence(sequence: Sequence, held: string, onBroken: On
       slice = index === 0 ? slice : changedSlice(slice, change);
       nights.push(await runNight(place, { world, mood, nowMs: instants[index] ?? 0 }, slice));
       hold(place, nights);
-      if (held.includes('e') && !sequence.audits) await holdRepeated(place, nights, index);
     }
+    // Of a shorter sequence, any night is the last.
+    if (held.includes('e') && !sequence.audits) await holdRepeated(place, nights);
     if (held.includes('d')) await holdSettled(place, nights, { world, mood: calm, nowMs: Math.max(...instants) });
   } finally {
     await server?.close();
@@ -117,7 +118,7 @@ async function holdSettled(place: Place, nights: RunNight[], last: TinyNight): P
 }
 
 /** e. A second run at the same instant asks nothing and changes nothing, unless something failed or final cells are audited. */
-async function holdRepeated(place: Place, nights: readonly RunNight[], index: number): Promise<void> {
+async function holdRepeated(place: Place, nights: readonly RunNight[]): Promise<void> {
   const run = nights.at(-1);
   if (run === undefined || run.summary.failures.length > 0) return;
   const again = await runNight(place, run.night, run.slice);
@@ -125,7 +126,7 @@ async function holdRepeated(place: Place, nights: readonly RunNight[], index: nu
     ...(again.summary.service.requests === 0 ? [] : [`a second run made ${again.summary.service.requests} requests`]),
     ...(contentOf(again.stored) === contentOf(run.stored) ? [] : ['a second run changed what is stored']),
   ];
-  if (broken.length > 0) place.onBroken(new LawBroken('e', index, broken));
+  if (broken.length > 0) place.onBroken(new LawBroken('e', nights.length - 1, broken));
 }
 
 function contentOf({ rows, finalRows, periods, columns }: Stored): string {
