@@ -53,11 +53,9 @@ async function refresh(run: Run, source: Source): Promise<void> {
 
   await swapComplete(run, targets);
   const standing = await standingTargets(run, targets);
-  // What an archive gives back was held before: nothing goes for it, and no audit was made.
-  if (source.canAsk) {
-    await letPeriodsGo(run, standing);
-    await recordFinality(run);
-  }
+  await letPeriodsGo(run, standing);
+  // An archive answers no audit.
+  if (source.canAsk) await recordFinality(run);
   await measureSlices(run, standing);
   if (!isIdleReplay(run)) await completeDimensions(run);
   await source.finish();

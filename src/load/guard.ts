@@ -16,13 +16,10 @@ const HOLDS_SETTLED_AFTER_MS = 2 * SETTLED_AFTER_MS;
 /** A guarded period keeps at least this share of its rows. */
 const LEAST_SHARE = 0.5;
 
-/** What the ledger holds of a period. */
-export type Known = Pick<LoadedPeriod, 'rows' | 'emptyRuns'>;
-
 /** Rows that came and what is held, by first day of the period. */
 export interface Counts {
   readonly come: ReadonlyMap<Day, number>;
-  readonly known: ReadonlyMap<Day, Known>;
+  readonly known: ReadonlyMap<Day, Pick<LoadedPeriod, 'rows'>>;
 }
 
 export interface Judging {
@@ -94,7 +91,10 @@ export function sharesOf(window: Window, counts: Counts, how: Judging): Share[] 
 
 /** Whether a window's periods are all of its days; of an archived one that was loaded in part they may not be. */
 function isUnbroken({ periods, asked }: Window): boolean {
-  return periods.every(({ period }, at) => period.asked.end === (periods[at + 1]?.period.asked.start ?? asked.end));
+  return (
+    periods[0]?.period.asked.start === asked.start &&
+    periods.every(({ period }, at) => period.asked.end === (periods[at + 1]?.period.asked.start ?? asked.end))
+  );
 }
 
 /** Why the periods of a share are doubted or refused, and how to accept the answer all the same. */

@@ -7,21 +7,23 @@ import * as z from 'zod';
 
 import { scrub } from '../config/secret.ts';
 import type { Day, DayInterval } from '../model/calendar.ts';
-import type { CompletenessVerdict } from '../model/ledger.ts';
+import type { CompletenessVerdict, LoadedPeriod } from '../model/ledger.ts';
 import { nextRefreshAt, soundAt, stateOf } from '../model/maturity.ts';
 import { longerHorizon, type Metric, type RememberedMetrics } from '../model/metric.ts';
 import { endOf, isWhole, type Period } from '../model/period.ts';
 import { reportParameters, type Window } from '../model/window.ts';
 import type { Spooled } from '../spool/spool.ts';
 import { remembering } from '../warehouse/remembering.ts';
-import { count, dayShape, statement, timestamp } from '../warehouse/sql.ts';
+import { count, dayShape, instantOf, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import type { Known } from './guard.ts';
 import type { Comparison } from './proof.ts';
 import type { Reject, Rejects } from './stage.ts';
 import type { Target } from './target.ts';
 
-const knownRow = z.object({ start_day: dayShape, rows: count, empty_runs: count });
+/** What is held of a period before a load. */
+export type Known = Pick<LoadedPeriod, 'rows' | 'emptyRuns' | 'fetchedAt'>;
+
+const knownRow = z.object({ start_day: dayShape, rows: count, empty_runs: count, fetched_at: z.string() });
 
 /** By first day of the period, of every window; of a report without a date dimension the one period, by the window's. */
 export async function knownPeriods(
@@ -38,9 +40,9 @@ export async function knownPeriods(
   return ({ replaced }) => {
     const mine = slice.grain === null ? found : found.filter(({ start_day: day }) => isWithin(day, replaced));
     return new Map(
-      mine.map(({ start_day: day, rows, empty_runs: emptyRuns }) => [
+      mine.map(({ start_day: day, rows, empty_runs: emptyRuns, fetched_at: fetchedAt }) => [
         slice.grain === null ? replaced.start : day,
-        { rows, emptyRuns },
+        { rows, emptyRuns, fetchedAt: instantOf(fetchedAt) },
       ]),
     );
   };
@@ -143,7 +145,7 @@ export async function recordPeriods(
     spooled.window.periods.map(({ period }) => {
       const rows = (counted ?? periodRows).get(period.bucket.start) ?? 0;
       const before = known.get(period.bucket.start);
-      const emptyRuns = rows > 0 ? 0 : (before?.rows === 0 ? before.emptyRuns : 0) + 1;
+      const emptyRuns = rows > 0 ? 0 : emptyRunsAfter(before, fetchedAt);
       const rejected = rejectedIn(period, rejects.days);
       const held = { fetchedAt, rows, rejected, emptyRuns, verdict };
       return {
@@ -166,6 +168,12 @@ export async function recordPeriods(
     }),
   );
   await warehouse.run(statement('load/record_periods'), [slice.name, fingerprint, JSON.stringify(periods)]);
+}
+
+/** Runs in a row without rows, with one more: an answer that is loaded again confirms nothing it did not say before. */
+function emptyRunsAfter(before: Known | undefined, fetchedAt: Date): number {
+  if (before === undefined || before.rows > 0) return 1;
+  return before.emptyRuns + (fetchedAt > before.fetchedAt ? 1 : 0);
 }
 
 /** Rows left out of a period; one of which no day is known counts for every period. */

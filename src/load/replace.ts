@@ -12,9 +12,10 @@ import { count, dayShape, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Sound } from './answers.ts';
 import type { Found } from './check.ts';
-import { emptyStretches, type Known, lossFailure, sharesOf } from './guard.ts';
+import { emptyStretches, lossFailure, sharesOf } from './guard.ts';
 import {
   joined,
+  type Known,
   knownPeriods,
   type Load,
   type Proven,

@@ -1,6 +1,6 @@
 /** Runs a sequence of real nights on a real warehouse in a temporary folder, and holds every law after each of them. */
 
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -9,6 +9,8 @@ import { readConfig } from '../../src/config/read-config.ts';
 import { connect } from '../../src/service/connect.ts';
 import type { Service } from '../../src/service/service.ts';
 import type { SyncSummary } from '../../src/run/summary.ts';
+import { fromArchive } from '../../src/run/archive-source.ts';
+import type { SourceDoor } from '../../src/run/source.ts';
 import { fromService } from '../../src/run/service-source.ts';
 import { sync } from '../../src/sync.ts';
 import { swiftClock } from '../support/scripted-server.ts';
@@ -16,7 +18,7 @@ import { calm, startTinyServer, tinyService, type Mood, type TinyNight } from '.
 import type { TinyWorld } from '../support/tiny-world.ts';
 import { everythingSettles, laws, LONGEST_DAYS, type RunNight } from './laws.ts';
 import { changedSlice, instantsOf, settingsOf, type Sequence, type SliceChoice } from './sequence.ts';
-import { readStored, type Stored } from './stored.ts';
+import { differencesOf, readStored, type Stored } from './stored.ts';
 
 /** A law that did not hold, and where. */
 export class LawBroken extends Error {
@@ -43,6 +45,7 @@ interface Place {
   readonly origin: string;
   readonly overHttp: boolean;
   readonly audits: boolean;
+  readonly archives: boolean;
   readonly standAt: (night: TinyNight) => void;
   /** Letters of the laws to hold. */
   readonly held: string;
@@ -69,6 +72,7 @@ export async function runSequence(sequence: Sequence, held: string, onBroken: On
     origin: server?.origin ?? NOWHERE,
     overHttp,
     audits: sequence.audits,
+    archives: sequence.archives,
     standAt: (night) => (standing = night),
     held,
     onBroken,
@@ -84,6 +88,7 @@ export async function runSequence(sequence: Sequence, held: string, onBroken: On
     }
     // Of a shorter sequence, any night is the last.
     if (held.includes('e') && !sequence.audits) await holdRepeated(place, nights);
+    if (held.includes('h') && sequence.archives) await holdReplayed(place, nights);
     if (held.includes('d')) await holdSettled(place, nights, { world, mood: calm, nowMs: Math.max(...instants) });
   } finally {
     await server?.close();
@@ -129,6 +134,38 @@ async function holdRepeated(place: Place, nights: readonly RunNight[]): Promise<
   if (broken.length > 0) place.onBroken(new LawBroken('e', nights.length - 1, broken));
 }
 
+/** h. The archive gives back what is held, into the warehouse that holds it, and into a new one. */
+async function holdReplayed(place: Place, nights: readonly RunNight[]): Promise<void> {
+  const run = nights.at(-1);
+  if (run === undefined || run.stored.periods.length === 0) return;
+  const again = await replayed(place, run);
+  const elsewhere = await mkdtemp(join(tmpdir(), 'ripen-fuzz-'));
+  try {
+    const archive = 'warehouse.duckdb.archive';
+    await cp(join(place.directory, archive), join(elsewhere, archive), { recursive: true });
+    const rebuilt = await replayed({ ...place, directory: elsewhere }, run);
+    const broken = [
+      ...differencesOf(run.stored, again)
+        .slice(0, 2)
+        .map((text) => `a replay ${text}`),
+      ...(rebuilt.meaning === run.stored.meaning ? differencesOf(run.stored, rebuilt) : []).map(
+        (text) => `a rebuilt warehouse ${text}`,
+      ),
+    ];
+    if (broken.length > 0) place.onBroken(new LawBroken('h', nights.length - 1, broken));
+  } finally {
+    await rm(elsewhere, { recursive: true, force: true });
+  }
+}
+
+async function replayed(place: Place, { night, slice }: RunNight): Promise<Stored> {
+  const config = await configOf(place, slice);
+  const summary = await runAt(config, 'replay', fromArchive(config), new Date(night.nowMs));
+  const failed = summary.failures.map(({ code, message }) => `a replay failed with ${code}: ${message}`);
+  if (failed.length > 0) place.onBroken(new LawBroken('h', 0, failed));
+  return readStored(config.warehouse, slice.name);
+}
+
 function contentOf({ rows, finalRows, periods, columns }: Stored): string {
   const plain = [rows, finalRows].map((list) => list.map((row) => [...row]));
   return JSON.stringify([plain, periods.map(({ final, ...period }) => [period, [...final].sort()]), [...columns]]);
@@ -139,7 +176,7 @@ async function runNight(place: Place, night: TinyNight, slice: SliceChoice): Pro
   place.standAt(night);
   const service = place.overHttp ? wireTo(config) : tinyService(night);
   try {
-    const summary = await syncAt(config, service, new Date(night.nowMs));
+    const summary = await runAt(config, 'sync', fromService(service), new Date(night.nowMs));
     return { night, slice, summary, stored: await readStored(config.warehouse, slice.name) };
   } finally {
     await service.close();
@@ -152,22 +189,23 @@ function wireTo(config: Config): Service {
 }
 
 /** The configuration as its file states it: what a stranger would write, read by the front door. */
-async function configOf({ directory, start, origin, audits }: Place, slice: SliceChoice): Promise<Config> {
+async function configOf({ directory, start, origin, audits, archives }: Place, slice: SliceChoice): Promise<Config> {
   const document = {
     service: { base_url: origin, reports_url: origin, token: '${RIPEN_TOKEN}', max_starts_per_second: 50 },
     warehouse: 'warehouse.duckdb',
     partners: false,
     links: false,
     audit: audits ? 1 : 0,
+    archive: archives ? '3650d' : 'off',
     slices: [settingsOf(slice, start)],
   };
   await writeFile(join(directory, 'ripen.yaml'), JSON.stringify(document));
   return readConfig({ directory, environment: { RIPEN_TOKEN: 'fuzz-token' } });
 }
 
-function syncAt(config: Config, service: Service, asOf: Date): Promise<SyncSummary> {
+function runAt(config: Config, command: 'sync' | 'replay', from: SourceDoor, asOf: Date): Promise<SyncSummary> {
   const request = {
-    command: 'sync',
+    command,
     asOf,
     slices: null,
     forced: null,
@@ -175,7 +213,7 @@ function syncAt(config: Config, service: Service, asOf: Date): Promise<SyncSumma
     lockWaitMs: 0,
     deadlineMs: null,
   } as const;
-  return sync(config, request, fromService(service), {
+  return sync(config, request, from, {
     emit: () => {},
     signal: AbortSignal.timeout(NIGHT_LIMIT_MS),
   });

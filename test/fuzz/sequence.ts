@@ -46,6 +46,8 @@ export interface Sequence {
   readonly nights: readonly Night[];
   /** Whether each night asks for a window of final cells again. */
   readonly audits: boolean;
+  /** Whether answers are kept, and in the end loaded again. */
+  readonly archives: boolean;
 }
 
 /** The settings of a slice, as its configuration states them. */
@@ -277,6 +279,7 @@ export const sequences: fc.Arbitrary<Sequence> = fc.record({
     .map((slice): SliceChoice => stretched(slice)),
   nights: fc.array(night, { minLength: 1, maxLength: 7 }),
   audits: mostly<boolean>(false, fc.constant(true), 3),
+  archives: mostly<boolean>(false, fc.constant(true), 2),
 });
 
 /** The instants of a sequence's nights, in ms. */

@@ -23,6 +23,8 @@ export interface StoredWarning {
 export type StoredRow = ReadonlyMap<string, string | null>;
 
 export interface Stored {
+  /** The fingerprint of the live table; null where there is none. */
+  readonly meaning: string | null;
   /** Type by column, in order; empty where there is no table. */
   readonly columns: ReadonlyMap<string, string>;
   readonly rows: readonly StoredRow[];
@@ -58,7 +60,7 @@ export async function readStored(path: string, slice: string): Promise<Stored> {
       const rows = names.length === 0 ? [] : await ask(`select ${cells} from main.${quoted(table)} order by all`);
       return rows.map((row) => new Map(names.map((column, at) => [column, row[at] ?? null])));
     };
-    const live = `slice = ${name} and fingerprint in
+    const ofLive = `slice = ${name} and fingerprint in
         (select fingerprint from ripen.slice_tables where slice = ${name} and state = 'live')`;
     const final = new Map<string, Set<string>>();
     const cells = await ask(
@@ -70,13 +72,15 @@ export async function readStored(path: string, slice: string): Promise<Stored> {
     const periods = await ask(
       `select cast(start_day as varchar), cast(end_day as varchar), cast(asked_start as varchar),
            cast(asked_end as varchar), cast(epoch_ms(fetched_at) as varchar), state
-       from ripen.periods where ${live} order by start_day`,
+       from ripen.periods where ${ofLive} order by start_day`,
     );
+    const [live] = await ask(`select fingerprint from ripen.slice_tables where slice = ${name} and state = 'live'`);
     const warnings = await ask(
       `select run_id, cast(start_day as varchar), cast(end_day as varchar)
        from ripen.warnings where slice is null or slice = ${name}`,
     );
     return {
+      meaning: live?.[0] ?? null,
       columns,
       rows: await rowsOf(slice),
       finalRows: await rowsOf(`${slice}_final`),
@@ -105,6 +109,45 @@ export function comparableNumber(text: unknown, type: string): string | null {
   const [whole = '0', digits = ''] = written.split('.');
   const kept = digits.replace(/0+$/, '');
   return kept === '' ? whole : `${whole}.${kept}`;
+}
+
+/** What of the same columns is held otherwise after than before, but for which load brought it. */
+export function differencesOf(before: Stored, after: Stored): string[] {
+  const columns = [...before.columns].filter(([name]) => name !== '_load_id' && after.columns.has(name));
+  const plain = (rows: Stored['rows']): string[] =>
+    rows.map((row) =>
+      JSON.stringify(
+        columns.map(([name, type]) => {
+          const value = row.get(name);
+          const isText = type === 'VARCHAR' || type === 'JSON' || /^(DATE|TIMESTAMP)/.test(type);
+          const isDouble = type === 'DOUBLE' || after.columns.get(name) === 'DOUBLE';
+          return isText ? value : comparableNumber(value, isDouble ? 'DOUBLE' : type);
+        }),
+      ),
+    );
+  const missing = (one: readonly string[], other: readonly string[]): string[] => {
+    const those = new Set(other);
+    return one.filter((text) => !those.has(text));
+  };
+  // That a second run met no rows either is not in the newest answer: to ask once more is no harm.
+  const unconfirmed = new Set(after.periods.filter(({ state }) => state === 'empty').map(({ start }) => start));
+  const periods = (stored: Stored): string[] =>
+    stored.periods
+      .filter(({ start }) => !unconfirmed.has(start))
+      .map(({ final, ...period }) => JSON.stringify([period, [...final].sort()]));
+  const lists: [string, string[], string[]][] = [
+    ['rows', plain(before.rows), plain(after.rows)],
+    ['final rows', plain(before.finalRows), plain(after.finalRows)],
+    ['periods', periods(before), periods(after)],
+  ];
+  return lists.flatMap(([name, one, other]) => {
+    const [lost, made] = [missing(one, other), missing(other, one)];
+    const texts = [
+      `lost ${lost.length} of ${one.length} ${name}: ${lost[0]}`,
+      `made ${made.length} ${name}: ${made[0]}`,
+    ];
+    return texts.filter((_, at) => [lost, made][at]?.length !== 0);
+  });
 }
 
 /** The first day or the hour that a label of a date dimension stands for, as a column holds it. */

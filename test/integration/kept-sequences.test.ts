@@ -4,9 +4,13 @@ import { expect, test } from 'vitest';
 
 import { runSequence, type LawBroken } from '../fuzz/run-sequence.ts';
 import type { Night, Sequence } from '../fuzz/sequence.ts';
-import { calm } from '../support/tiny-service.ts';
+import { calm, type Mood } from '../support/tiny-service.ts';
 
-const night = (pauseHours: number): Night => ({ pauseHours, change: null, mood: calm });
+const night = (pauseHours: number, mood: Partial<Mood> = {}): Night => ({
+  pauseHours,
+  change: null,
+  mood: { ...calm, ...mood },
+});
 
 /** Two days are found not to add up while two others are on the wire in parts that lack the rows without a country. */
 const foundWhileDivided: Sequence = {
@@ -29,7 +33,44 @@ const foundWhileDivided: Sequence = {
   },
   nights: [night(24), night(1), night(192), night(24)],
   audits: false,
+  archives: false,
 };
+
+/** Days by country, whose answers are kept. */
+const archiving: Sequence = {
+  ...foundWhileDivided,
+  slice: {
+    ...foundWhileDivided.slice,
+    texts: ['country_code'],
+    metrics: ['cost'],
+    firstDay: { daysBefore: 37, rolls: false },
+    retainDays: null,
+  },
+  nights: [night(24)],
+  archives: true,
+};
+
+/** Every fourth day seems empty, as the first of the days asked for together. */
+const emptyDays = { every: 4, from: 0, as: 'no rows' } as const;
+
+const replays: Record<string, Sequence> = {
+  'an empty answer that is loaded again confirms nothing': { ...archiving, nights: [night(24, { empty: emptyDays })] },
+  'a replay lets go what `retain` keeps no longer': {
+    ...archiving,
+    slice: { ...archiving.slice, retainDays: 20 },
+    nights: [night(24), night(24 * 8)],
+  },
+  'of an answer that was believed but for its first days, a replay leaves those days as they are': {
+    ...archiving,
+    nights: [night(24), night(24), night(24, { empty: emptyDays })],
+  },
+};
+
+test.each(Object.entries(replays))('%s', async (_, sequence) => {
+  const broken: LawBroken[] = [];
+  await runSequence(sequence, 'abcgh', (law) => broken.push(law));
+  expect(broken).toEqual([]);
+});
 
 test('a metric found not to add up, while other days are on the wire in parts that lack rows, costs none of them', async () => {
   const broken: LawBroken[] = [];

@@ -72,6 +72,7 @@ function wellStored(): Stored {
     ]);
   };
   return {
+    meaning: 'the only one',
     columns: new Map([
       ['day', 'DATE'],
       ['country_code', 'VARCHAR'],
