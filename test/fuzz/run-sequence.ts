@@ -18,7 +18,7 @@ import { calm, startTinyServer, tinyService, type Mood, type TinyNight } from '.
 import type { TinyWorld } from '../support/tiny-world.ts';
 import { everythingSettles, laws, LONGEST_DAYS, type RunNight } from './laws.ts';
 import { changedSlice, instantsOf, settingsOf, type Sequence, type SliceChoice } from './sequence.ts';
-import { differencesOf, readStored, type Stored } from './stored.ts';
+import { differencesOf, readFiles, readPublished, readStored, type Stored } from './stored.ts';
 
 /** A law that did not hold, and where. */
 export class LawBroken extends Error {
@@ -46,6 +46,7 @@ interface Place {
   readonly overHttp: boolean;
   readonly audits: boolean;
   readonly archives: boolean;
+  readonly publishes: Sequence['publishes'];
   readonly standAt: (night: TinyNight) => void;
   /** Letters of the laws to hold. */
   readonly held: string;
@@ -73,6 +74,7 @@ export async function runSequence(sequence: Sequence, held: string, onBroken: On
     overHttp,
     audits: sequence.audits,
     archives: sequence.archives,
+    publishes: sequence.publishes,
     standAt: (night) => (standing = night),
     held,
     onBroken,
@@ -85,6 +87,7 @@ export async function runSequence(sequence: Sequence, held: string, onBroken: On
       slice = index === 0 ? slice : changedSlice(slice, change);
       nights.push(await runNight(place, { world, mood, nowMs: instants[index] ?? 0 }, slice));
       hold(place, nights);
+      await holdPublished(place, nights);
     }
     // Of a shorter sequence, any night is the last.
     if (held.includes('e') && !sequence.audits) await holdRepeated(place, nights);
@@ -117,6 +120,7 @@ async function holdSettled(place: Place, nights: RunNight[], last: TinyNight): P
   for (const days of [LONG_AFTER_DAYS, LONG_AFTER_DAYS + 1]) {
     nights.push(await runNight(place, { ...last, nowMs: last.nowMs + days * DAY_MS }, slice));
     hold(place, nights);
+    await holdPublished(place, nights);
   }
   const broken = everythingSettles({ start: place.start, nights });
   if (broken.length > 0) place.onBroken(new LawBroken('d', nights.length - 1, broken));
@@ -132,6 +136,33 @@ async function holdRepeated(place: Place, nights: readonly RunNight[]): Promise<
     ...(contentOf(again.stored) === contentOf(run.stored) ? [] : ['a second run changed what is stored']),
   ];
   if (broken.length > 0) place.onBroken(new LawBroken('e', nights.length - 1, broken));
+}
+
+const copyIn = (kind: NonNullable<Sequence['publishes']>): string => (kind === 'duckdb' ? 'copy.duckdb' : 'lake');
+
+/** i. What is published is what is held. */
+async function holdPublished(
+  { directory, publishes, held, onBroken }: Place,
+  nights: readonly RunNight[],
+): Promise<void> {
+  const run = nights.at(-1);
+  if (run === undefined || publishes === null || !held.includes('i') || run.stored.columns.size === 0) return;
+  const copy = join(directory, copyIn(publishes));
+  const { name } = run.slice;
+  const { columns, rows, finalRows } = run.stored;
+  const isPlain = publishes === 'parquet';
+  const shown = isPlain
+    ? await readFiles(copy, name)
+    : await readPublished(publishes === 'delta' ? join(copy, 'catalog.duckdb') : copy, name);
+  const absent =
+    rows.length === 0
+      ? []
+      : [...columns.keys()].filter((column) => column !== '_load_id' && !shown.columns.has(column));
+  const broken = [
+    ...(absent.length === 0 ? [] : [`has no columns ${absent.join(', ')}`]),
+    ...differencesOf({ columns, rows, finalRows: isPlain ? [] : finalRows }, shown),
+  ].map((text) => `${publishes} ${text}`);
+  if (broken.length > 0) onBroken(new LawBroken('i', nights.length - 1, broken));
 }
 
 /** h. The archive gives back what is held, into the warehouse that holds it, and into a new one. */
@@ -189,7 +220,10 @@ function wireTo(config: Config): Service {
 }
 
 /** The configuration as its file states it: what a stranger would write, read by the front door. */
-async function configOf({ directory, start, origin, audits, archives }: Place, slice: SliceChoice): Promise<Config> {
+async function configOf(
+  { directory, start, origin, audits, archives, publishes }: Place,
+  slice: SliceChoice,
+): Promise<Config> {
   const document = {
     service: { base_url: origin, reports_url: origin, token: '${RIPEN_TOKEN}', max_starts_per_second: 50 },
     warehouse: 'warehouse.duckdb',
@@ -197,6 +231,7 @@ async function configOf({ directory, start, origin, audits, archives }: Place, s
     links: false,
     audit: audits ? 1 : 0,
     archive: archives ? '3650d' : 'off',
+    publish: publishes === null ? [] : [{ [publishes]: copyIn(publishes) }],
     slices: [settingsOf(slice, start)],
   };
   await writeFile(join(directory, 'ripen.yaml'), JSON.stringify(document));

@@ -48,7 +48,11 @@ export interface Sequence {
   readonly audits: boolean;
   /** Whether answers are kept, and in the end loaded again. */
   readonly archives: boolean;
+  /** What kind of copy each night is published to. */
+  readonly publishes: (typeof copies)[number] | null;
 }
+
+export const copies = ['duckdb', 'delta', 'parquet'] as const;
 
 /** The settings of a slice, as its configuration states them. */
 export function settingsOf(slice: SliceChoice, start: string): Readonly<Record<string, unknown>> {
@@ -280,6 +284,7 @@ export const sequences: fc.Arbitrary<Sequence> = fc.record({
   nights: fc.array(night, { minLength: 1, maxLength: 7 }),
   audits: mostly<boolean>(false, fc.constant(true), 3),
   archives: mostly<boolean>(false, fc.constant(true), 2),
+  publishes: mostly<Sequence['publishes']>(null, fc.constantFrom(...copies), 2),
 });
 
 /** The instants of a sequence's nights, in ms. */

@@ -1,5 +1,7 @@
 /** What a warehouse holds of a slice, read with the engine alone, every value as text. */
 
+import { join } from 'node:path';
+
 import { DuckDBInstance } from '@duckdb/node-api';
 
 export interface StoredPeriod {
@@ -36,30 +38,75 @@ export interface Stored {
   readonly warnings: readonly StoredWarning[];
 }
 
+/** What a copy for readers holds of a slice. */
+export type Published = Pick<Stored, 'columns' | 'rows' | 'finalRows'>;
+
 type Rows = readonly (readonly (string | null)[])[];
 
 const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
-export async function readStored(path: string, slice: string): Promise<Stored> {
-  const instance = await DuckDBInstance.create(path, { access_mode: 'READ_ONLY', threads: '1' });
+type Ask = (sql: string) => Promise<Rows>;
+
+async function reading<T>(path: string, read: (ask: Ask) => Promise<T>): Promise<T> {
+  const instance = await DuckDBInstance.create(path, {
+    threads: '1',
+    ...(path === ':memory:' ? {} : { access_mode: 'READ_ONLY' }),
+  });
   const connection = await instance.connect();
-  const ask = async (sql: string): Promise<Rows> => {
-    const answer = await connection.runAndReadAll(sql);
-    return answer.getRowsJson().map((row) => row.map((cell) => (typeof cell === 'string' ? cell : null)));
-  };
   try {
+    return await read(async (sql) => {
+      const answer = await connection.runAndReadAll(sql);
+      return answer.getRowsJson().map((row) => row.map((cell) => (typeof cell === 'string' ? cell : null)));
+    });
+  } finally {
+    connection.closeSync();
+    instance.closeSync();
+  }
+}
+
+/** What a snapshot, or the catalog of a lake, shows of a slice. */
+export async function readPublished(path: string, slice: string): Promise<Published> {
+  return reading(path, async (ask) => rowsOfSlice(ask, slice));
+}
+
+/** What the plain files of a lake show of a slice: they have no view of what is final. */
+export async function readFiles(lake: string, slice: string): Promise<Published> {
+  const files = join(lake, slice, '**', '*.parquet').replaceAll("'", "''");
+  return reading(':memory:', async (ask) => {
+    const found = await ask(`select 1 from glob('${files}')`);
+    if (found.length === 0) return { columns: new Map(), rows: [], finalRows: [] };
+    const read = `read_parquet('${files}', hive_partitioning = true, union_by_name = true)`;
+    return rowsOf(ask, read);
+  });
+}
+
+/** Every row of each relation, with the columns of the first. */
+async function rowsOf(ask: Ask, relation: string, final: string | null = null): Promise<Published> {
+  const found = await ask(`select column_name, column_type from (describe select * from ${relation})`);
+  const columns = new Map(found.map(([column, type]) => [column ?? '', type ?? '']));
+  const names = [...columns.keys()];
+  const cells = names.map((column) => `cast(${quoted(column)} as varchar)`).join(', ');
+  const read = async (from: string): Promise<StoredRow[]> => {
+    const rows = await ask(`select ${cells} from ${from} order by all`);
+    return rows.map((row) => new Map(names.map((column, at) => [column, row[at] ?? null])));
+  };
+  return { columns, rows: await read(relation), finalRows: final === null ? [] : await read(final) };
+}
+
+async function rowsOfSlice(ask: Ask, slice: string): Promise<Published> {
+  const name = `'${slice}'`;
+  // The list of all columns looks at every view; this is a third of the work of a night's reading.
+  const held = await ask(
+    `select 1 from duckdb_tables() where schema_name = 'main' and table_name = ${name}
+     union all select 1 from duckdb_views() where schema_name = 'main' and view_name = ${name}`,
+  );
+  if (held.length === 0) return { columns: new Map(), rows: [], finalRows: [] };
+  return rowsOf(ask, `main.${quoted(slice)}`, `main.${quoted(`${slice}_final`)}`);
+}
+
+export async function readStored(path: string, slice: string): Promise<Stored> {
+  return reading(path, async (ask) => {
     const name = `'${slice}'`;
-    // The list of all columns looks at every view; this is a third of the work of a night's reading.
-    const held = await ask(`select 1 from duckdb_tables() where schema_name = 'main' and table_name = ${name}`);
-    const found =
-      held.length === 0 ? [] : await ask(`select column_name, column_type from (describe main.${quoted(slice)})`);
-    const columns = new Map(found.map(([column, type]) => [column ?? '', type ?? '']));
-    const names = [...columns.keys()];
-    const rowsOf = async (table: string): Promise<StoredRow[]> => {
-      const cells = names.map((column) => `cast(${quoted(column)} as varchar)`).join(', ');
-      const rows = names.length === 0 ? [] : await ask(`select ${cells} from main.${quoted(table)} order by all`);
-      return rows.map((row) => new Map(names.map((column, at) => [column, row[at] ?? null])));
-    };
     const ofLive = `slice = ${name} and fingerprint in
         (select fingerprint from ripen.slice_tables where slice = ${name} and state = 'live')`;
     const final = new Map<string, Set<string>>();
@@ -81,9 +128,7 @@ export async function readStored(path: string, slice: string): Promise<Stored> {
     );
     return {
       meaning: live?.[0] ?? null,
-      columns,
-      rows: await rowsOf(slice),
-      finalRows: await rowsOf(`${slice}_final`),
+      ...(await rowsOfSlice(ask, slice)),
       periods: periods.map(([start, end, askedStart, askedEnd, fetched, state]) => ({
         start: start ?? '',
         end: end ?? '',
@@ -95,10 +140,7 @@ export async function readStored(path: string, slice: string): Promise<Stored> {
       })),
       warnings: warnings.map(([runId, start, end]) => ({ runId: runId ?? '', start: start ?? null, end: end ?? null })),
     };
-  } finally {
-    connection.closeSync();
-    instance.closeSync();
-  }
+  });
 }
 
 /** A number without trailing zeros; in a DOUBLE column the nearest double. Null, empty and absent are null. */
@@ -112,7 +154,7 @@ export function comparableNumber(text: unknown, type: string): string | null {
 }
 
 /** What of the same columns is held otherwise after than before, but for which load brought it. */
-export function differencesOf(before: Stored, after: Stored): string[] {
+export function differencesOf(before: Published & Partial<Stored>, after: Published & Partial<Stored>): string[] {
   const columns = [...before.columns].filter(([name]) => name !== '_load_id' && after.columns.has(name));
   const plain = (rows: Stored['rows']): string[] =>
     rows.map((row) =>
@@ -130,9 +172,9 @@ export function differencesOf(before: Stored, after: Stored): string[] {
     return one.filter((text) => !those.has(text));
   };
   // That a second run met no rows either is not in the newest answer: to ask once more is no harm.
-  const unconfirmed = new Set(after.periods.filter(({ state }) => state === 'empty').map(({ start }) => start));
-  const periods = (stored: Stored): string[] =>
-    stored.periods
+  const unconfirmed = new Set((after.periods ?? []).filter(({ state }) => state === 'empty').map(({ start }) => start));
+  const periods = (stored: Partial<Stored>): string[] =>
+    (stored.periods ?? [])
       .filter(({ start }) => !unconfirmed.has(start))
       .map(({ final, ...period }) => JSON.stringify([period, [...final].sort()]));
   const lists: [string, string[], string[]][] = [

@@ -34,6 +34,7 @@ const foundWhileDivided: Sequence = {
   nights: [night(24), night(1), night(192), night(24)],
   audits: false,
   archives: false,
+  publishes: null,
 };
 
 /** Days by country, whose answers are kept. */
