@@ -15,7 +15,7 @@ import { linkSignals } from '../service/clock.ts';
 import { nextPageOf, type ReportPage, type SavedBody, type Service } from '../service/service.ts';
 import { quoteLongNumbers } from '../spool/long-numbers.ts';
 import type { Spool, Spooled, SpooledAnswer, WholeAnswer } from '../spool/spool.ts';
-import { askWhole, type AskingWhole, wholeRequests } from './whole.ts';
+import { askWhole, type AskingWhole, hasRows, wholeRequests } from './whole.ts';
 
 /** The answer to one part of a window, and when it was asked for. */
 export interface PartAnswer extends SpooledAnswer {
@@ -208,10 +208,12 @@ function spooledOf(window: Window, answered: PartAnswers, whole: WholeAnswer | n
 
 /** More than any report has; a loop has as many as it likes. */
 const MAX_PAGES = 10_000;
+/** A service may leave a page without rows and go on; one that leaves several names a next page for ever. */
+const MAX_EMPTY_PAGES = 3;
 
 /**
- * Every page of a part. Pages that cannot be followed, lead elsewhere or lead in a circle end it: whether the rows that came
- * are all there are is then for the proof to say.
+ * Every page of a part. Pages that cannot be followed, lead elsewhere, lead in a circle or bring nothing any more end it:
+ * whether the rows that came are all there are is then for the proof to say.
  */
 async function fetchPart(window: Window, part: Part, extraction: Extraction): Promise<PartAnswer> {
   const { service, spool, signal } = extraction;
@@ -221,6 +223,7 @@ async function fetchPart(window: Window, part: Part, extraction: Extraction): Pr
   const parameters = reportParameters(window, part);
   let unfollowed: string | null = null;
   let page: ReportPage | null = null;
+  let empty = 0;
   do {
     const saved = await askPage(page, async () =>
       service.report(parameters, spool.pathFor(window), signal, page ?? undefined),
@@ -235,6 +238,8 @@ async function fetchPart(window: Window, part: Part, extraction: Extraction): Pr
     if (page === null) break;
     const key = JSON.stringify(page);
     if (asked.has(key) || asked.size >= MAX_PAGES) unfollowed = `its pages did not end after ${pages.length}`;
+    empty = (await hasRows(saved)) ? 0 : empty + 1;
+    if (empty >= MAX_EMPTY_PAGES) unfollowed = `a next page was still named after ${empty} without rows`;
     asked.add(key);
   } while (unfollowed === null);
   const receivedAt = new Date();

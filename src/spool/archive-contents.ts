@@ -124,7 +124,7 @@ export function spooledFrom({ path, entry }: ArchivedWindow, slice: Slice): Spoo
         // Long numbers were quoted before the answer was loaded, and it was kept as it was loaded.
         body === null ? [] : [{ ...body, path: join(path, bodyName(first + at)) }],
       );
-      return { pages, unfollowed: null };
+      return { pages, unfollowed: entry.unfollowed?.[partNo] ?? null };
     }),
     whole: null,
     requests,
