@@ -12,7 +12,7 @@ import type { Emit } from '../events.ts';
 import { labelOf, type Part, reportParameters, type Window } from '../model/window.ts';
 import type { Slice } from '../model/slice.ts';
 import { linkSignals } from '../service/clock.ts';
-import { nextPageOf, type ReportPage, type SavedBody, type Service } from '../service/service.ts';
+import { MAX_EMPTY_PAGES, nextPageOf, type ReportPage, type SavedBody, type Service } from '../service/service.ts';
 import { quoteLongNumbers } from '../spool/long-numbers.ts';
 import type { Spool, Spooled, SpooledAnswer, WholeAnswer } from '../spool/spool.ts';
 import { askWhole, type AskingWhole, hasRows, wholeRequests } from './whole.ts';
@@ -208,12 +208,10 @@ function spooledOf(window: Window, answered: PartAnswers, whole: WholeAnswer | n
 
 /** More than any report has; a loop has as many as it likes. */
 const MAX_PAGES = 10_000;
-/** A service may leave a page without rows and go on; one that leaves several names a next page for ever. */
-const MAX_EMPTY_PAGES = 3;
 
 /**
- * Every page of a part. Pages that cannot be followed, lead elsewhere, lead in a circle or bring nothing any more end it:
- * whether the rows that came are all there are is then for the proof to say.
+ * Every page of a part, up to a last one or to several without rows. Pages that cannot be followed, lead elsewhere or lead in
+ * a circle end it too: whether the rows that came are all there are is then for the proof to say.
  */
 async function fetchPart(window: Window, part: Part, extraction: Extraction): Promise<PartAnswer> {
   const { service, spool, signal } = extraction;
@@ -233,13 +231,14 @@ async function fetchPart(window: Window, part: Part, extraction: Extraction): Pr
       break;
     }
     if (saved === null) break;
-    pages.push(await spool.keep(saved));
+    const kept = await spool.keep(saved);
+    pages.push(kept);
     page = nextOf(saved);
     if (page === null) break;
     const key = JSON.stringify(page);
     if (asked.has(key) || asked.size >= MAX_PAGES) unfollowed = `its pages did not end after ${pages.length}`;
-    empty = (await hasRows(saved)) ? 0 : empty + 1;
-    if (empty >= MAX_EMPTY_PAGES) unfollowed = `a next page was still named after ${empty} without rows`;
+    empty = (await hasRows(kept)) ? 0 : empty + 1;
+    if (empty >= MAX_EMPTY_PAGES) break;
     asked.add(key);
   } while (unfollowed === null);
   const receivedAt = new Date();

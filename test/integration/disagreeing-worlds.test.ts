@@ -3,9 +3,10 @@
 import { afterEach, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
+import type { JsonDocument } from '../../src/simulator/answer.ts';
 import { calculatedMetrics, noQuirks, type Quirks } from '../../src/simulator/world/quirks.ts';
 import { column, storedAndTrue } from '../support/contents.ts';
-import { askedReports, runNight } from '../support/night.ts';
+import { askedReports, reports, runNight } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
@@ -42,6 +43,7 @@ test.each<[string, Partial<Quirks>]>([
     'pages at 60 rows as the campaign API v2 does, the last page without next',
     { pages: { ...pages, style: 'v2', last: 'absent' } },
   ],
+  ['pages at 60 rows and names a next page for ever', { pages: { ...pages, last: 'endless' } }],
   ['numbers its pages, of which there is one', { pages: { ...pages, size: 100_000, style: 'number' } }],
   ['rounds totals, cuts at 120 rows and pages at 60', { rounding, cap, pages }],
 ])('of a service that %s every row is loaded', async (_, quirks) => {
@@ -52,6 +54,19 @@ test.each<[string, Partial<Quirks>]>([
   expect(stored.length).toBeGreaterThan(1000);
   expect(stored).toEqual(truth);
   expect(await column(scenario, 'select distinct verdict from ripen.loads')).toEqual(['proven']);
+});
+
+test.each([
+  ['proven', (report: JsonDocument): JsonDocument => report],
+  ['unverifiable', (report: JsonDocument): JsonDocument => ({ ...report, totals: {} })],
+])('a report ends with 3 pages without rows, whatever they name as the next one: %s', async (verdict, mutate) => {
+  await openWorld({ pages: { ...pages, size: 100_000, last: 'endless' } });
+  scenario.simulator.script({ match: reports(), times: Infinity, fault: { kind: 'report', mutate } });
+  expect((await runNight(scenario, NOW)).failures).toEqual([]);
+  expect(askedReports(scenario)).toHaveLength(1 + 3);
+  expect(await column(scenario, 'select distinct verdict from ripen.loads')).toEqual([verdict]);
+  const { stored, truth } = await storedAndTrue(scenario, daily, DAYS, NOW);
+  expect(stored).toEqual(truth);
 });
 
 test('of a service that cuts answers at 1 row in silence every row is loaded, divided by the values that filters-data lists', async () => {
