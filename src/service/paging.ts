@@ -17,7 +17,7 @@ import { type Ask, encodeQuery, firstWords } from './exchange.ts';
 /** Half a million items of the default page size: no account has as many, a loop has. */
 const MAX_PAGES = 10_000;
 /** A list may leave a page without items and go on; one that leaves so many in a row names a next page for ever. */
-export const MAX_EMPTY_PAGES = 3;
+export const MAX_EMPTY_PAGES = 10;
 
 const cursor = z.union([z.string(), z.number().transform(String)]).nullish();
 

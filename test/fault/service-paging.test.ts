@@ -47,16 +47,16 @@ describe('row 19: next', () => {
     return json({ data: { items, paging: { total, next: `/public/v1/partners?after=${at + 1}` } } });
   };
 
-  test('that is named by 3 pages in a row without items stops after 5 pages as SOURCE_ENDLESS_PAGES', async () => {
+  test('that is named by 10 pages in a row without items stops after 12 pages as SOURCE_ENDLESS_PAGES', async () => {
     await serve(emptyFrom(2, null));
-    expect(await failureFrom(partnerIds())).toMatchObject({ code: 'SOURCE_ENDLESS_PAGES', facts: { pages: 5 } });
-    expect(server.received).toHaveLength(5);
+    expect(await failureFrom(partnerIds())).toMatchObject({ code: 'SOURCE_ENDLESS_PAGES', facts: { pages: 12 } });
+    expect(server.received).toHaveLength(12);
   });
 
-  test('that goes on although all 2 items came is the end after 3 pages without any', async () => {
+  test('that goes on although all 2 items came is the end after 10 pages without any', async () => {
     await serve(emptyFrom(2, '2'));
     expect(await partnerIds()).toEqual(['1', '2']);
-    expect(server.received).toHaveLength(5);
+    expect(server.received).toHaveLength(12);
   });
 
   test('that points to another origin is not followed: the token never leaves its own', async () => {

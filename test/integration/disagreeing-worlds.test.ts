@@ -59,11 +59,11 @@ test.each<[string, Partial<Quirks>]>([
 test.each([
   ['proven', (report: JsonDocument): JsonDocument => report],
   ['unverifiable', (report: JsonDocument): JsonDocument => ({ ...report, totals: {} })],
-])('a report ends with 3 pages without rows, whatever they name as the next one: %s', async (verdict, mutate) => {
+])('a report ends with 10 pages without rows, whatever they name as the next one: %s', async (verdict, mutate) => {
   await openWorld({ pages: { ...pages, size: 100_000, last: 'endless' } });
   scenario.simulator.script({ match: reports(), times: Infinity, fault: { kind: 'report', mutate } });
   expect((await runNight(scenario, NOW)).failures).toEqual([]);
-  expect(askedReports(scenario)).toHaveLength(1 + 3);
+  expect(askedReports(scenario)).toHaveLength(1 + 10);
   expect(await column(scenario, 'select distinct verdict from ripen.loads')).toEqual([verdict]);
   const { stored, truth } = await storedAndTrue(scenario, daily, DAYS, NOW);
   expect(stored).toEqual(truth);
