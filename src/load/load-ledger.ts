@@ -145,7 +145,7 @@ export async function recordPeriods(
       const before = known.get(period.bucket.start);
       const emptyRuns = rows > 0 ? 0 : (before?.rows === 0 ? before.emptyRuns : 0) + 1;
       const rejected = rejectedIn(period, rejects.days);
-      const held = { fetchedAt, rows, rejected, emptyRuns, verdict };
+      const held = { fetchedAt, metrics: spooled.window.slice.metrics, rows, rejected, emptyRuns, verdict };
       return {
         load_id: loadId,
         fetched_at: timestamp(fetchedAt),

@@ -257,6 +257,11 @@ describe('a replay', () => {
     const [sums] = await query(scenario, 'select sum(cost) > 0 as cost, count(clicks) as clicks from daily');
     expect(sums).toEqual({ cost: true, clicks: '0' });
     expect(await column(scenario, 'select count(_extra) from daily')).toEqual(['0']);
+    // What was never fetched is not final, however old the period, and is due at once.
+    expect(await column(scenario, "select count(*) from ripen.periods where state = 'final'")).toEqual(['0']);
+    expect(await column(scenario, 'select count(*) from ripen.periods where next_refresh_at = fetched_at')).toEqual([
+      '9',
+    ]);
     expect(await scenario.night(SECOND, { slices })).toMatchObject({
       slices: [{ periods: { 'metric added': 9, new: 1 } }],
     });
