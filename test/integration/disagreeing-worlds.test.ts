@@ -143,3 +143,17 @@ test.each([
     expect(stored.toSorted()).toEqual(codes.length === 0 ? rows : []);
   },
 );
+
+test.each([
+  ['is loaded, and its metrics no longer summed', null, []],
+  ['of answers cut at 2 rows is refused', { ...cap, rows: 2 }, ['DATA_INCOMPLETE']],
+])('a slice of nothing but calculated metrics, too heavy for fewer than 8 parts, %s', async (_, cut, codes) => {
+  const metrics = calculatedMetrics.map(({ id }) => id);
+  const of = slice({ ...daily, dimensions: ['day', 'app_token', 'network', 'country_code'], metrics });
+  await openWorld({ metrics: calculatedMetrics, maxRows: 40, cap: cut }, of);
+  const summary = await runNight(scenario, NOW);
+  expect([...new Set(summary.failures.map(({ code }) => code))]).toEqual(codes);
+  const { stored, truth } = await storedAndTrue(scenario, of, DAYS, NOW);
+  expect(truth.length).toBeGreaterThan(8 * 40);
+  expect(stored).toEqual(codes.length === 0 ? truth : []);
+});
