@@ -14,14 +14,14 @@ import { endOf, isWhole, type Period } from '../model/period.ts';
 import { reportParameters, type Window } from '../model/window.ts';
 import type { Spooled } from '../spool/spool.ts';
 import { remembering } from '../warehouse/remembering.ts';
-import { count, dayShape, statement, timestamp } from '../warehouse/sql.ts';
+import { count, dayShape, instant, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Known } from './guard.ts';
 import type { Comparison } from './proof.ts';
 import type { Reject, Rejects } from './stage.ts';
 import type { Target } from './target.ts';
 
-const knownRow = z.object({ start_day: dayShape, rows: count, empty_runs: count });
+const knownRow = z.object({ start_day: dayShape, rows: count, empty_runs: count, fetched_at: instant });
 
 /** By first day of the period, of every window; of a report without a date dimension the one period, by the window's. */
 export async function knownPeriods(
@@ -38,9 +38,9 @@ export async function knownPeriods(
   return ({ replaced }) => {
     const mine = slice.grain === null ? found : found.filter(({ start_day: day }) => isWithin(day, replaced));
     return new Map(
-      mine.map(({ start_day: day, rows, empty_runs: emptyRuns }) => [
+      mine.map(({ start_day: day, rows, empty_runs: emptyRuns, fetched_at: fetchedAt }) => [
         slice.grain === null ? replaced.start : day,
-        { rows, emptyRuns },
+        { rows, emptyRuns, fetchedAt },
       ]),
     );
   };
