@@ -7,6 +7,7 @@
 import { nearest } from '../config/nearest.ts';
 import { Failure } from '../errors.ts';
 import type { Act } from '../terminal/shell.ts';
+import { textOptions } from './verb-options.ts';
 import { commandNames, declareCommands, groupNames, type Chooser, type HelpAsked } from './verbs.ts';
 
 /** Text to print, the help that belongs where a command is missing, or a command to carry out. */
@@ -65,11 +66,14 @@ function isBare(argv: readonly string[]): boolean {
   return argv.length === 0 || (argv.length === 1 && groupNames.some((name) => name === argv[0]));
 }
 
-/** yargs takes a `-` for the next word, not for what an option is set to. */
+/** yargs takes a word with a dash for the next option, not for what an option that takes a text is set to. */
 function dashesJoined(argv: readonly string[]): string[] {
+  const isValue = (word: string | undefined, option: string | undefined): boolean =>
+    word !== undefined && /^-(?!-)/.test(word) && word !== '-h' && textOptions.has(option ?? '');
   return argv.flatMap((word, index) => {
-    if (word === '-' && argv[index - 1]?.startsWith('--') === true) return [];
-    return argv[index + 1] === '-' && word.startsWith('--') ? [`${word}=-`] : [word];
+    if (isValue(word, argv[index - 1])) return [];
+    const next = argv[index + 1];
+    return isValue(next, word) ? [`${word}=${next}`] : [word];
   });
 }
 

@@ -101,3 +101,23 @@ export const simulatorOptions = {
   seed: { type: 'number', default: 1, requiresArg: true, describe: 'Which world to simulate' },
   now: { ...text, describe: 'The instant its clock stands at [the clock]' },
 } as const;
+
+/** Every option, as typed, that takes the word behind it. */
+export const textOptions: ReadonlySet<string> = new Set(
+  [
+    globalOptions,
+    syncOptions,
+    backfillOptions,
+    statusOptions,
+    publishOptions,
+    dropOptions,
+    catalogOptions,
+    linksCreateOptions,
+    linksUpdateOptions,
+    spendOptions,
+    exportOptions,
+    simulatorOptions,
+  ].flatMap((options: Readonly<Record<string, Options>>) =>
+    Object.entries(options).flatMap(([name, { requiresArg }]) => (requiresArg === true ? [`--${name}`] : [])),
+  ),
+);

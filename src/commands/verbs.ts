@@ -75,7 +75,12 @@ export function declareCommands(version: string, chooser: Chooser, help: HelpAsk
     .locale('en')
     .exitProcess(false)
     .fail(false)
-    .parserConfiguration({ 'duplicate-arguments-array': false, 'parse-positional-numbers': false })
+    .parserConfiguration({
+      'duplicate-arguments-array': false,
+      'parse-positional-numbers': false,
+      // In groups `-dash` would hold the `-h` of help.
+      'short-option-groups': false,
+    })
     .wrap(HELP_COLUMNS)
     .usage(overview)
     .options(chooser.offer(globalOptions))

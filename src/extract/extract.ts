@@ -12,10 +12,10 @@ import type { Emit } from '../events.ts';
 import { labelOf, type Part, reportParameters, type Window } from '../model/window.ts';
 import type { Slice } from '../model/slice.ts';
 import { linkSignals } from '../service/clock.ts';
-import { nextPageOf, type ReportPage, type SavedBody, type Service } from '../service/service.ts';
+import { MAX_EMPTY_PAGES, nextPageOf, type ReportPage, type SavedBody, type Service } from '../service/service.ts';
 import { quoteLongNumbers } from '../spool/long-numbers.ts';
 import type { Spool, Spooled, SpooledAnswer, WholeAnswer } from '../spool/spool.ts';
-import { askWhole, type AskingWhole, wholeRequests } from './whole.ts';
+import { askWhole, type AskingWhole, hasRows, wholeRequests } from './whole.ts';
 
 /** The answer to one part of a window, and when it was asked for. */
 export interface PartAnswer extends SpooledAnswer {
@@ -210,8 +210,8 @@ function spooledOf(window: Window, answered: PartAnswers, whole: WholeAnswer | n
 const MAX_PAGES = 10_000;
 
 /**
- * Every page of a part. Pages that cannot be followed, lead elsewhere or lead in a circle end it: whether the rows that came
- * are all there are is then for the proof to say.
+ * Every page of a part, up to a last one or to several without rows. Pages that cannot be followed, lead elsewhere or lead in
+ * a circle end it too: whether the rows that came are all there are is then for the proof to say.
  */
 async function fetchPart(window: Window, part: Part, extraction: Extraction): Promise<PartAnswer> {
   const { service, spool, signal } = extraction;
@@ -221,6 +221,7 @@ async function fetchPart(window: Window, part: Part, extraction: Extraction): Pr
   const parameters = reportParameters(window, part);
   let unfollowed: string | null = null;
   let page: ReportPage | null = null;
+  let empty = 0;
   do {
     const saved = await askPage(page, async () =>
       service.report(parameters, spool.pathFor(window), signal, page ?? undefined),
@@ -230,11 +231,14 @@ async function fetchPart(window: Window, part: Part, extraction: Extraction): Pr
       break;
     }
     if (saved === null) break;
-    pages.push(await spool.keep(saved));
+    const kept = await spool.keep(saved);
+    pages.push(kept);
     page = nextOf(saved);
     if (page === null) break;
     const key = JSON.stringify(page);
     if (asked.has(key) || asked.size >= MAX_PAGES) unfollowed = `its pages did not end after ${pages.length}`;
+    empty = (await hasRows(kept)) ? 0 : empty + 1;
+    if (empty >= MAX_EMPTY_PAGES) break;
     asked.add(key);
   } while (unfollowed === null);
   const receivedAt = new Date();

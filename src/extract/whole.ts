@@ -103,6 +103,20 @@ async function readBody({ path, encoding }: SavedBody): Promise<unknown> {
   return parseJson(plain.toString('utf8'));
 }
 
+/** Totals and warnings, with hundreds of metrics; longer bodies have rows. */
+const MOST_BYTES_WITHOUT_ROWS = 65_536;
+
+/** Whether a body brings rows; one that is no document is found to be none when it is loaded. */
+export async function hasRows(saved: SavedBody): Promise<boolean> {
+  if (saved.plainBytes > MOST_BYTES_WITHOUT_ROWS) return true;
+  try {
+    return answerShape.parse(await readBody(saved)).rows.length > 0;
+  } catch (error) {
+    if (error instanceof SyntaxError) return true;
+    throw error;
+  }
+}
+
 /** Totals as texts, and the rows; what is neither a number nor a text states nothing. */
 function stated(document: unknown): WholeAnswer {
   const { totals, rows } = answerShape.parse(document);

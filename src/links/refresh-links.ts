@@ -90,7 +90,7 @@ export async function refreshLinks(run: Refreshing, links: Links): Promise<Refre
 async function refreshApp(run: Refreshing, appToken: string, maxLevel: number, turn: Turn): Promise<Replaced> {
   for (let crawls = 1; ; crawls += 1) {
     try {
-      return await crawlAndReplace(run, appToken, maxLevel, turn);
+      return await crawlAndReplace(run, { appToken, maxLevel, isLast: crawls >= MOST_CRAWLS }, turn);
     } catch (error) {
       const isDoubtful = error instanceof Failure && crawledAgain.has(error.code);
       if (!isDoubtful || crawls >= MOST_CRAWLS) throw error;
@@ -98,7 +98,15 @@ async function refreshApp(run: Refreshing, appToken: string, maxLevel: number, t
   }
 }
 
-async function crawlAndReplace(run: Refreshing, appToken: string, maxLevel: number, turn: Turn): Promise<Replaced> {
+interface AppCrawl {
+  readonly appToken: string;
+  readonly maxLevel: number;
+  /** Links below each other may have been moved meanwhile; a second crawl that finds them so is believed. */
+  readonly isLast: boolean;
+}
+
+async function crawlAndReplace(run: Refreshing, crawl: AppCrawl, turn: Turn): Promise<Replaced> {
+  const { appToken, maxLevel, isLast } = crawl;
   const { warehouse, service, runId, planAt, signal } = run;
   const staged = new StagedLinks(warehouse, turn, appToken);
   await turn(() => clearStaged(warehouse, appToken));
@@ -112,7 +120,12 @@ async function crawlAndReplace(run: Refreshing, appToken: string, maxLevel: numb
     keep: (parent, listed) => staged.add(parent, listed),
   });
   await staged.flush();
-  const replaced = await turn(() => replaceApp(warehouse, appToken, planAt, { maxLevel, requests, runId, isShort }));
+  const complete = { maxLevel, requests, runId, isShort, breaksCycles: isLast };
+  const replaced = await turn(() => replaceApp(warehouse, appToken, planAt, complete));
+  if (replaced.cyclic.length > 0) {
+    const message = `The app ${appToken} listed links below their own sub-links, and they were stored where they stood first: ${replaced.cyclic.join(', ')}.`;
+    await turn(() => warn(run, 'LINKS_CYCLE', message));
+  }
   run.emit({ type: 'links_loaded', app: appToken, rows: replaced.links, requests });
   return replaced;
 }

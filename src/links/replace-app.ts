@@ -15,12 +15,16 @@ export interface CompleteCrawl {
   readonly runId: string;
   /** Whether a list had fewer links than it said there are. */
   readonly isShort: boolean;
+  /** Whether links below each other are stored once each, where they were listed first; else they are no tree. */
+  readonly breaksCycles: boolean;
 }
 
 export interface Replaced {
   readonly links: number;
   /** Links that were stored and are not listed any more: closed in the history. */
   readonly removed: number;
+  /** Links that were listed below their own sub-links as well, in order. */
+  readonly cyclic: readonly string[];
 }
 
 const countsRow = z.object({
@@ -32,13 +36,15 @@ const countsRow = z.object({
   changed_at: instant,
 });
 
+const tokenRow = z.object({ token: z.string() }).transform(({ token }) => token);
+
 /** Levels there are: a single link's write concerns no list. */
 const ALL_LEVELS = 4;
 
 /**
  * Replaces an app's links in one transaction: only what differs is touched, and only what differs gets a new version,
  * dated to the as-of instant (or to a newer change). Throws `DATA_INCOMPLETE`, with nothing changed, when the staged
- * links do not all hang together, and `DATA_SHRUNK` when a crawl lost most of the stored ones and no earlier night agrees.
+ * links do not all hang together and are not to be made to, and `DATA_SHRUNK` when a crawl lost most of the stored ones and no earlier night agrees.
  */
 export async function replaceApp(
   warehouse: Warehouse,
@@ -47,10 +53,16 @@ export async function replaceApp(
   crawl: CompleteCrawl | null,
 ): Promise<Replaced> {
   return warehouse.transact(async () => {
-    await warehouse.run('delete from ripen.staged_tree where app_token = $1', [appToken]);
-    await warehouse.run(statement('links/stage_tree'), [appToken]);
+    await stageTree(warehouse, appToken);
     const asked = [appToken, timestamp(planAt), crawl?.maxLevel ?? ALL_LEVELS];
-    const [counts] = await warehouse.rows(statement('links/tree_counts'), asked, countsRow);
+    let [counts] = await warehouse.rows(statement('links/tree_counts'), asked, countsRow);
+    let cyclic: readonly string[] = [];
+    if (crawl?.breaksCycles === true && counts?.reached !== counts?.listed) {
+      const again = await warehouse.rows(statement('links/break_cycles'), [appToken], tokenRow);
+      cyclic = [...new Set(again)].toSorted();
+      await stageTree(warehouse, appToken);
+      [counts] = await warehouse.rows(statement('links/tree_counts'), asked, countsRow);
+    }
     if (counts === undefined || counts.reached !== counts.listed) throw torn(appToken, counts);
     if (crawl !== null) {
       const { isShort } = crawl;
@@ -68,8 +80,13 @@ export async function replaceApp(
       await warehouse.run(statement('links/record_crawl'), recorded);
     }
     await clearStaged(warehouse, appToken);
-    return { links: counts.reached, removed: counts.removed };
+    return { links: counts.reached, removed: counts.removed, cyclic };
   });
+}
+
+async function stageTree(warehouse: Warehouse, appToken: string): Promise<void> {
+  await warehouse.run('delete from ripen.staged_tree where app_token = $1', [appToken]);
+  await warehouse.run(statement('links/stage_tree'), [appToken]);
 }
 
 function torn(appToken: string, counts: z.output<typeof countsRow> | undefined): Failure {

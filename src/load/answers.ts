@@ -11,7 +11,7 @@ import * as z from 'zod';
 import { scrub } from '../config/secret.ts';
 import { asFailure, Failure } from '../errors.ts';
 import { subjectOf, type Window } from '../model/window.ts';
-import { nextPageOf } from '../service/service.ts';
+import { MAX_EMPTY_PAGES, nextPageOf } from '../service/service.ts';
 import { besideRows } from '../spool/columns/reading.ts';
 import type { Spooled } from '../spool/spool.ts';
 import { count } from '../warehouse/sql.ts';
@@ -321,7 +321,7 @@ function partOf(window: Window, pages: readonly Answer[], unfollowed: string | n
 
 function doubtOf(window: Window, pages: readonly Answer[], unfollowed: string | null, rowCount: number): Doubt | null {
   if (unfollowed !== null) return { because: unfollowed, isRefutable: true };
-  const further = furtherPage(pages.at(-1));
+  const further = isEnded(pages) ? null : furtherPage(pages.at(-1));
   if (further !== null) return further;
   const limit = Number(window.slice.parameters['limit'] ?? Infinity);
   if (rowCount > 0 && rowCount >= limit) {
@@ -337,6 +337,11 @@ function doubtOf(window: Window, pages: readonly Answer[], unfollowed: string | 
   const plainest = doubts.find(({ said }) => said === 'exactly these rows') ?? doubts.at(0);
   if (plainest === undefined) return null;
   return { because: `the service warned: ${plainest.warning}`, isRefutable: plainest.said === 'words' };
+}
+
+/** Whether the last pages had no rows, as many of them as say that a list has ended whatever they name. */
+function isEnded(pages: readonly Answer[]): boolean {
+  return pages.length >= MAX_EMPTY_PAGES && pages.slice(-MAX_EMPTY_PAGES).every(({ rowCount }) => rowCount === 0);
 }
 
 /** A page that nobody asked for although the last one names it, or names something that nobody understands. */

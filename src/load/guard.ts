@@ -19,7 +19,7 @@ const LEAST_SHARE = 0.5;
 /** Rows that came and what is held, by first day of the period. */
 export interface Counts {
   readonly come: ReadonlyMap<Day, number>;
-  readonly known: ReadonlyMap<Day, Pick<LoadedPeriod, 'rows'>>;
+  readonly known: ReadonlyMap<Day, Pick<LoadedPeriod, 'rows' | 'fetchedAt'>>;
 }
 
 export interface Judging {
@@ -29,14 +29,18 @@ export interface Judging {
   readonly acceptLoss: boolean;
 }
 
-/** Load it; ask for it once more, in a call of its own; or keep what is held. */
-export type Fate = 'load' | 'doubt' | 'refuse';
+/**
+ * Load it; ask for it once more, in a call of its own; refuse it, and keep what is held; or keep that because a later fetch
+ * brought it, which only an archived answer meets.
+ */
+export type Fate = 'load' | 'doubt' | 'refuse' | 'newer';
 
 /** The fate of a period; `isRepeated` says that this is the second answer for it. */
 function fateOf(period: Period, window: Window, { come, known }: Counts, how: Judging): Fate {
   const [rows, before] = [come.get(period.bucket.start) ?? 0, known.get(period.bucket.start)];
   const isRepeated = window.attempt > 0;
   const sinceEndMs = how.fetchedAt.getTime() - endOf(period, window.slice.utcOffset).getTime();
+  if (before !== undefined && before.fetchedAt > how.fetchedAt) return 'newer';
   if (how.acceptLoss) return 'load';
   if (rows < leastRows(period, window, before?.rows ?? 0, how)) return isRepeated ? 'refuse' : 'doubt';
   if (sinceEndMs < 0) return 'load';
@@ -74,7 +78,8 @@ export function sharesOf(window: Window, counts: Counts, how: Judging): Share[] 
   const groups: { fate: Fate; periods: DuePeriod[] }[] = [];
   for (const [at, due] of window.periods.entries()) {
     // An answer that is not believed of a settled period does not empty its young neighbours either.
-    const fate = isRefused && losesAll(due.period, counts) ? 'refuse' : (fates[at] ?? 'load');
+    const mine = fates[at] ?? 'load';
+    const fate = isRefused && mine !== 'newer' && losesAll(due.period, counts) ? 'refuse' : mine;
     const last = groups.at(-1);
     const isNext = last?.periods.at(-1)?.period.asked.end === due.period.asked.start;
     if (isNext && last?.fate === fate) last.periods.push(due);

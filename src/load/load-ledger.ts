@@ -14,7 +14,7 @@ import { endOf, isWhole, type Period } from '../model/period.ts';
 import { reportParameters, type Window } from '../model/window.ts';
 import type { Spooled } from '../spool/spool.ts';
 import { remembering } from '../warehouse/remembering.ts';
-import { count, dayShape, instantOf, statement, timestamp } from '../warehouse/sql.ts';
+import { count, dayShape, instant, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Comparison } from './proof.ts';
 import type { Reject, Rejects } from './stage.ts';
@@ -23,7 +23,7 @@ import type { Target } from './target.ts';
 /** What is held of a period before a load. */
 export type Known = Pick<LoadedPeriod, 'rows' | 'emptyRuns' | 'fetchedAt'>;
 
-const knownRow = z.object({ start_day: dayShape, rows: count, empty_runs: count, fetched_at: z.string() });
+const knownRow = z.object({ start_day: dayShape, rows: count, empty_runs: count, fetched_at: instant });
 
 /** By first day of the period, of every window; of a report without a date dimension the one period, by the window's. */
 export async function knownPeriods(
@@ -42,7 +42,7 @@ export async function knownPeriods(
     return new Map(
       mine.map(({ start_day: day, rows, empty_runs: emptyRuns, fetched_at: fetchedAt }) => [
         slice.grain === null ? replaced.start : day,
-        { rows, emptyRuns, fetchedAt: instantOf(fetchedAt) },
+        { rows, emptyRuns, fetchedAt },
       ]),
     );
   };
@@ -147,7 +147,7 @@ export async function recordPeriods(
       const before = known.get(period.bucket.start);
       const emptyRuns = rows > 0 ? 0 : emptyRunsAfter(before, fetchedAt);
       const rejected = rejectedIn(period, rejects.days);
-      const held = { fetchedAt, rows, rejected, emptyRuns, verdict };
+      const held = { fetchedAt, metrics: spooled.window.slice.metrics, rows, rejected, emptyRuns, verdict };
       return {
         load_id: loadId,
         fetched_at: timestamp(fetchedAt),

@@ -70,7 +70,7 @@ export async function replaceJudged(judged: readonly Judged[], staged: Staged, r
         const isFirst = share === shares.find((other) => other.fate === 'load');
         const isPlain = isOrdinary(each, staged, request) && mine === window;
         (isPlain ? plain : others).push({ ...each, mine, isFirst, fetchedAt, known, come: counts.come });
-      } else {
+      } else if (fate !== 'newer') {
         const failure = lossFailure(share, counts, subjectOf(mine));
         results.push({ kind: fate === 'doubt' ? 'ask again' : 'failed', window: mine, failure });
       }

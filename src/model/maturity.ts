@@ -21,7 +21,7 @@ export type PeriodState = (typeof periodStates)[number];
 type Settling = Pick<Slice, 'utcOffset' | 'settleMs' | 'lifetimeMs' | 'refresh'>;
 
 /** What finality asks of a load of a period. */
-export type Held = Pick<LoadedPeriod, 'fetchedAt' | 'rows' | 'rejected' | 'emptyRuns' | 'verdict'>;
+export type Held = Pick<LoadedPeriod, 'fetchedAt' | 'metrics' | 'rows' | 'rejected' | 'emptyRuns' | 'verdict'>;
 
 /** An empty answer is believed once so many runs in a row have met it. */
 export const RUNS_TO_BELIEVE_EMPTY = 2;
@@ -38,14 +38,14 @@ export function isDoubtfullyEmpty({ rows, emptyRuns }: Pick<Held, 'rows' | 'empt
 }
 
 /** The instant that counts as a period's fetch in finality; null where nothing of what is held can be final. */
-export function soundAt(period: Period, held: Held): Date | null {
+export function soundAt(period: Period, held: Omit<Held, 'metrics'>): Date | null {
   const isSound = isWhole(period) && held.rejected === 0 && held.verdict !== 'unproven' && !isDoubtfullyEmpty(held);
   return isSound ? held.fetchedAt : null;
 }
 
-/** Whether a cell is final as it is held. */
+/** Whether a cell is final as it is held; one whose metric did not come with the load is not held at all. */
 export function isFinal(period: Period, metric: Metric, slice: Settling, held: Held): boolean {
-  const fetchedAt = soundAt(period, held);
+  const fetchedAt = held.metrics.includes(metric.id) ? soundAt(period, held) : null;
   const at = fetchedAt === null ? null : finalAt(period, metric, slice);
   return fetchedAt !== null && at !== null && at <= fetchedAt;
 }
@@ -116,7 +116,8 @@ export function nextRefreshAt(period: Period, metrics: readonly Metric[], slice:
   const { fetchedAt } = held;
   const endAt = endOf(period, slice.utcOffset);
   if (fetchedAt < endAt) return endAt;
-  if (held.rejected > 0 || held.verdict === 'unproven' || isDoubtfullyEmpty(held)) return fetchedAt;
+  const isIncomplete = metrics.some(({ id }) => !held.metrics.includes(id));
+  if (isIncomplete || held.rejected > 0 || held.verdict === 'unproven' || isDoubtfullyEmpty(held)) return fetchedAt;
   const settling = settlingMs(endAt, metrics, slice).filter((at) => at > fetchedAt.getTime());
   if (settling.length === 0) return null;
   if (slice.refresh === 'nightly') return new Date(fetchedAt.getTime() + MS_PER_DAY);

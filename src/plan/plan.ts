@@ -6,8 +6,8 @@
  * has left behind.
  */
 
-import { type DayInterval, daysBetween, type WeekStart } from '../model/calendar.ts';
-import { coveredPeriods } from '../model/coverage.ts';
+import { addDays, dayAt, type DayInterval, daysBetween, type WeekStart } from '../model/calendar.ts';
+import { coveredPeriods, firstKeptDay } from '../model/coverage.ts';
 import { fingerprintOf } from '../model/fingerprint.ts';
 import {
   heldPeriods,
@@ -43,7 +43,7 @@ export interface PlanRequest {
   readonly metrics: readonly Metric[];
   readonly ledger: SliceLedger;
   readonly planAt: Date;
-  /** Plans exactly the periods that touch these days, whatever their state. */
+  /** Plans exactly the periods that touch these days, whatever their state; never one that has not begun or is let go. */
   readonly forced: DayInterval | null;
 }
 
@@ -57,7 +57,9 @@ export function planSlice(request: PlanRequest): SlicePlan {
   const held = heldPeriods(ledger, meaning);
   const periods = coveredPeriods(slice, held, planAt, weekStartsOn);
   const newer = held.filter(({ fetchedAt }) => fetchedAt > planAt);
-  const wanted = forced === null ? periods : forcedPeriods(forced, periods, { slice, weekStartsOn, table });
+  const again = forced === null ? null : loadable(forced, slice, planAt, weekStartsOn);
+  const forcedAgain = again === null ? [] : forcedPeriods(again, periods, { slice, weekStartsOn, table });
+  const wanted = forced === null ? periods : forcedAgain;
   const due = wanted.flatMap((period): DuePeriod[] => {
     if (isHeldNewer(period, newer, slice)) return [];
     const reason = forced === null ? reasonFor(period, request, table) : 'forced';
@@ -73,6 +75,19 @@ export function planSlice(request: PlanRequest): SlicePlan {
 function isHeldNewer({ bucket }: Period, newer: readonly LoadedPeriod[], { grain }: Slice): boolean {
   if (grain === null) return newer.length > 0;
   return newer.some((held) => held.bucket.start < bucket.end && bucket.start < held.bucket.end);
+}
+
+/** Of the days that are asked for again, those that have begun and that the slice keeps; null for none. */
+function loadable(
+  { start, end }: DayInterval,
+  slice: Slice,
+  planAt: Date,
+  weekStartsOn: WeekStart,
+): DayInterval | null {
+  const tomorrow = addDays(dayAt(planAt, slice.utcOffset), 1);
+  const kept = firstKeptDay(slice, planAt, weekStartsOn) ?? start;
+  const days = { start: kept > start ? kept : start, end: tomorrow < end ? tomorrow : end };
+  return days.start < days.end ? days : null;
 }
 
 /**

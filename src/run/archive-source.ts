@@ -106,7 +106,7 @@ async function restoreCatalog(run: Run): Promise<Catalog> {
   });
 }
 
-/** What the archive holds of a slice's meaning, in the order it was asked for. */
+/** What the archive holds of a slice's meaning, in the order of its fetches. */
 async function archivedOf(slice: Slice, run: Run): Promise<readonly ArchivedWindow[]> {
   const { windows, damages } = await readArchive(run.warehouse.path, slice.name);
   for (const damage of damages) recordFailed(await refusal(damage), slice.name, run);
@@ -123,7 +123,10 @@ async function archivedOf(slice: Slice, run: Run): Promise<readonly ArchivedWind
   return mine;
 }
 
-/** Those to load, in the order they were asked for, and the broken ones that were newer. */
+/**
+ * Those to load, in the order of their fetches, and the broken ones that were newer. Periods of them that the warehouse holds
+ * from a later fetch stay as they are.
+ */
 async function readingsOf(
   mine: readonly ArchivedWindow[],
   { slice, table }: Pick<SlicePlan, 'slice' | 'table'>,
@@ -131,7 +134,7 @@ async function readingsOf(
 ): Promise<readonly Reading[]> {
   const outdated = new Set(mine.filter(({ entry }) => isOutdated(entry, slice, table)));
   const useful = newestWindows(mine, slice).filter((window) => outdated.has(window));
-  await skip(useful, slice, 'held periods that the warehouse holds from a later fetch', run);
+  await skip(useful, slice, 'held nothing but periods that the warehouse holds from a later fetch', run);
   const { chosen, broken } = await intactWindows(
     mine.filter((window) => !outdated.has(window)),
     slice,

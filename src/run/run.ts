@@ -1,7 +1,7 @@
 /** One run: what it was started with, what it did so far, how that is recorded and told, and its summary at the end. Decides nothing. */
 
 import type { Config } from '../config/config.ts';
-import { exitCodeOf, type Failure } from '../errors.ts';
+import { exitCodeOf, Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import type { LoadResult, LoadWarning } from '../load/load-result.ts';
 import { type DayInterval, daysBetween } from '../model/calendar.ts';
@@ -54,6 +54,23 @@ export async function recordPlan(plan: SlicePlan, run: Run): Promise<void> {
     await warn({ code: 'AS_OF_OLDER', message }, plan.slice.name, run);
   }
   emit({ type: 'slice_planned', slice: plan.slice.name, windows: plan.windows.length, periods });
+  if (run.request.forced !== null && plan.heldNewer === 0) await recordForced(plan, run.request.forced, run);
+}
+
+/** Tells which of the days to load again were not asked for; a failure where none was. */
+async function recordForced({ slice, windows }: SlicePlan, forced: DayInterval, run: Run): Promise<void> {
+  const because = slice.grain === null ? 'lie outside its date period' : 'have not begun, or are let go by `retain`';
+  const [first, last] = [windows.at(0)?.asked.start, windows.at(-1)?.asked.end];
+  const days = labelOf({ asked: forced });
+  if (first === undefined || last === undefined) {
+    const message = `slice ${slice.name}: the days ${days} were not asked for: they ${because}.`;
+    const hint = 'Give days that the slice covers or may cover.';
+    recordFailed(new Failure('USAGE_INVALID', message, { hint }), slice.name, run);
+  } else if (forced.start < first || last < forced.end) {
+    const asked = labelOf({ asked: { start: first, end: last } });
+    const message = `Of the days ${days} only ${asked} were asked for: the others ${because}.`;
+    await warn({ code: 'BACKFILL_CUT', message }, slice.name, run);
+  }
 }
 
 /** Counts and tells a window that became visible, and remembers the parts it had to be asked for in. */

@@ -44,7 +44,7 @@ export async function afterShortfall(result: Split, batch: readonly Spooled[], l
   const { window } = result;
   const spooled = batch.find((each) => each.window === window);
   const hopeless = window.periods.length > 1 ? null : withoutProgress(result, loading.divisions);
-  const odd = !source.canAsk || isWhole(result, hopeless !== null) ? suspectedBy(result) : [];
+  const odd = !source.canAsk || isWhole(result, loading.divisions) ? suspectedBy(result) : [];
   const target = targets.get(window.slice.name);
   if (odd.length > 0 && spooled !== undefined && target !== undefined) {
     targets.set(window.slice.name, await stopSumming(odd, target, spooled, run));
@@ -96,7 +96,7 @@ function told(failure: Failure, because: string): Failure {
 export async function divide(
   { window, failure, heavy, answered, whole }: Missed,
   { run, source, targets, queue, sizes, divisions, barred, heavy: tooHeavy }: Loading,
-  seen: Pick<Split, 'shortfalls' | 'values'> = { shortfalls: new Map(), values: new Map() },
+  seen: Pick<Split, 'shortfalls' | 'values' | 'rows'> = { shortfalls: new Map(), values: new Map(), rows: new Map() },
 ): Promise<boolean> {
   const { slice, fingerprint } = window;
   const isHeavy = failure.code !== 'DATA_INCOMPLETE';
@@ -127,7 +127,9 @@ export async function divide(
   for (const [part, halves] of divisionsOf(window, divided)) {
     const shortfall = seen.shortfalls.get(part);
     if (shortfall === undefined) continue;
-    for (const half of halves) divisions.set(half, { shortfall, halves });
+    const before = divisions.get(part);
+    const hasGrown = before !== undefined && (before.hasGrown || broughtBy(before, seen.rows) > before.shortfall.rows);
+    for (const half of halves) divisions.set(half, { shortfall, halves, hasGrown });
   }
   run.emit({ type: 'window_split', ...where, into: divided.parts.length });
   queue.unshift({ window: divided, answered, whole });
@@ -194,6 +196,8 @@ function unbarred(known: KnownValues, barred: Barred | undefined): KnownValues {
 interface Division {
   readonly shortfall: Shortfall;
   readonly halves: readonly Part[];
+  /** Whether a division that the part itself came from brought more rows. */
+  readonly hasGrown: boolean;
 }
 
 /**
@@ -208,7 +212,7 @@ function withoutProgress(
     const division = divisions.get(part);
     if (division === undefined || isCut) continue;
     const { shortfall, halves } = division;
-    const brought = halves.reduce((sum, half) => sum + (rows.get(half) ?? 0), 0);
+    const brought = broughtBy(division, rows);
     const isNearer = [...shortfall.differences].some(([metric, before]) => {
       const away = halves.reduce((sum, half) => sum + (shortfalls.get(half)?.differences.get(metric) ?? 0), 0);
       return away < before;
@@ -217,6 +221,11 @@ function withoutProgress(
     if ((isAssumed || !isNearer) && brought <= shortfall.rows) return 'dividing it brought no more rows';
   }
   return null;
+}
+
+/** How many rows the halves of a division had. */
+function broughtBy({ halves }: Division, rows: ReadonlyMap<Part, number>): number {
+  return halves.reduce((sum, half) => sum + (rows.get(half) ?? 0), 0);
 }
 
 /** By part that was divided, the two that stand in its place; every other part is the very same value as before. */
@@ -241,14 +250,20 @@ function suspectedBy(result: LoadResult): readonly string[] {
 }
 
 /**
- * Whether the rows of one period are all there are: its two halves brought no more than the whole did, or each dimension
- * has one value at most. Where dividing ever brought more, answers are cut, and no later one can be trusted to be whole.
+ * Whether the rows of one period are all there are: each part that fell short came from a division whose halves both had rows
+ * and brought no more than the whole of them, or each dimension has one value at most. Where dividing ever brought more,
+ * answers are cut, and no later one can be trusted to be whole.
  */
-function isWhole(result: LoadResult, isWithoutProgress: boolean): boolean {
+function isWhole(result: LoadResult, divisions: ReadonlyMap<Part, Division>): boolean {
   if (result.kind !== 'split' || result.window.periods.length > 1) return false;
-  const { window, values } = result;
+  const { window, values, shortfalls, rows } = result;
   if (window.parts.length === 1) return [...values.values()].every((some) => some.length < 2);
-  return window.parts.length === 2 && isWithoutProgress;
+  const known = window.parts.flatMap((part) => divisions.get(part) ?? []);
+  const hasGrown = known.some((each) => each.hasGrown || broughtBy(each, rows) > each.shortfall.rows);
+  const isTold = [...shortfalls.keys()].every((part) =>
+    divisions.get(part)?.halves.every((half) => (rows.get(half) ?? 0) > 0),
+  );
+  return isTold && !hasGrown;
 }
 
 /** Remembers and tells that metrics do not add up in a slice; returns the target that no longer sums them. */

@@ -16,6 +16,8 @@ import { type Ask, encodeQuery, firstWords } from './exchange.ts';
 
 /** Half a million items of the default page size: no account has as many, a loop has. */
 const MAX_PAGES = 10_000;
+/** A list may leave a page without items and go on; one that leaves so many in a row names a next page for ever. */
+export const MAX_EMPTY_PAGES = 10;
 
 const cursor = z.union([z.string(), z.number().transform(String)]).nullish();
 
@@ -50,17 +52,23 @@ export async function* pages<T>({
   onShort = () => {},
 }: Paged<T>): AsyncGenerator<readonly T[], void> {
   const asked = new Set<string>();
-  let [seen, stated] = [0, 0];
+  let [seen, stated, empty] = [0, 0, 0];
   let target: string | null = first;
   while (target !== null) {
     asked.add(target);
     const { items, paging } = await ask(target);
     seen += items.length;
     stated = Math.max(stated, Number(paging?.total ?? 0) || 0);
+    empty = items.length > 0 ? 0 : empty + 1;
     if (items.length > 0) yield items;
+    // As many as the list said there are: there is nothing to go on for.
+    if (empty >= MAX_EMPTY_PAGES && stated > 0 && seen >= stated) return;
     const next = nextTarget(paging, target, origin);
     if (next !== null && asked.has(next)) {
       throw endless(`The pages of ${pathOf(first)} repeated after ${asked.size} pages`, asked.size);
+    }
+    if (next !== null && empty >= MAX_EMPTY_PAGES) {
+      throw endless(`${empty} pages of ${pathOf(first)} in a row had no items and named a next one`, asked.size);
     }
     if (next !== null && asked.size >= maxPages) {
       throw endless(`The pages of ${pathOf(first)} did not end within ${maxPages} pages`, asked.size);

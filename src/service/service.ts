@@ -10,7 +10,7 @@ import type { Catalog, CatalogFilter, CatalogSection } from '../model/catalog.ts
 import type { Link, Partner } from '../model/link.ts';
 import type { ReportPage } from './paging.ts';
 
-export { nextPageOf, type ReportPage } from './paging.ts';
+export { MAX_EMPTY_PAGES, nextPageOf, type ReportPage } from './paging.ts';
 
 /** A body that was received completely and saved. */
 export interface SavedBody {

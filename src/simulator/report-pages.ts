@@ -18,6 +18,9 @@ import {
 } from './paging.ts';
 import type { PagesQuirk } from './world/quirks.ts';
 
+/** After every row there can be. */
+const BEYOND = Number.MAX_SAFE_INTEGER;
+
 /** The request for a page: where it was asked, and its place among all requests. */
 interface PageAddress {
   readonly address: URL;
@@ -34,7 +37,11 @@ export function pageOfReport(report: JsonDocument, quirk: PagesQuirk, request: P
     return link.href;
   };
   const number = Number(request.address.searchParams.get('page') ?? '1');
-  const pagination = withEnd(paginationOf(page, quirk, linkTo, number), page.after === null, quirk.last);
+  const stated = paginationOf(page, quirk, linkTo, number);
+  const isLast = page.after === null;
+  const goesOn = { to: 'beyond' } as const;
+  const pagination =
+    isLast && quirk.last === 'endless' ? misled(stated, goesOn, request, linkTo) : withEnd(stated, isLast, quirk.last);
   const { misleads } = quirk;
   return {
     ...report,
@@ -66,14 +73,15 @@ function withEnd(pagination: JsonDocument, isLast: boolean, last: PagesQuirk['la
 /** The same pagination with a `next` that leads astray, as an address or as a cursor, whichever it was. */
 function misled(
   pagination: JsonDocument,
-  link: NextLink,
+  link: NextLink | { readonly to: 'beyond' },
   { address, ordinal }: PageAddress,
   linkTo: LinkTo,
 ): JsonDocument {
   if (link.to === 'other_origin') {
     return { ...pagination, next: new URL(`${address.pathname}${address.search}`, link.origin).href };
   }
-  const cursor = encodeCursor(START, link.to === 'endless' ? ordinal : 0);
+  const position = link.to === 'beyond' ? BEYOND : START;
+  const cursor = encodeCursor(position, link.to === 'endless' || link.to === 'beyond' ? ordinal : 0);
   const isAddress = 'cursors' in pagination || 'cursor' in pagination;
   return { ...pagination, next: isAddress ? linkTo('after', cursor) : cursor };
 }

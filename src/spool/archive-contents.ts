@@ -24,7 +24,7 @@ import { archiveRoot, measureFile, nullWhenMissing, removeUnfinished } from './a
 import { onDisk, type Spooled } from './spool.ts';
 
 export interface ArchiveContents {
-  /** In the order they were asked for. */
+  /** In the order of their fetches. */
   readonly windows: readonly ArchivedWindow[];
   readonly damages: readonly Damage[];
 }
@@ -47,12 +47,17 @@ export async function readArchive(warehousePath: string, slice: string): Promise
       if ('because' in entry) damages.push({ path, ...entry });
       else windows.push({ path, entry });
     }
-    return { windows: windows.toSorted(byRequest), damages };
+    return { windows: windows.toSorted(byFetch), damages };
   });
 }
 
-function byRequest(one: ArchivedWindow, other: ArchivedWindow): number {
-  return one.entry.requestedAt.getTime() - other.entry.requestedAt.getTime() || (one.path < other.path ? -1 : 1);
+/** By the instant that counts as the fetch, then by the one of the request. */
+function byFetch({ entry: one, path }: ArchivedWindow, { entry: other, path: otherPath }: ArchivedWindow): number {
+  return (
+    fetchedAtOf(one).getTime() - fetchedAtOf(other).getTime() ||
+    one.requestedAt.getTime() - other.requestedAt.getTime() ||
+    (path < otherPath ? -1 : 1)
+  );
 }
 
 async function readEntry(path: string, slice: string): Promise<ArchiveEntry | Flaw> {
@@ -79,7 +84,7 @@ async function damageOf({ path, entry }: ArchivedWindow): Promise<Damage | null>
 }
 
 export interface IntactWindows {
-  /** Those to load, in the order they were asked for. */
+  /** Those to load, in the order of their fetches. */
   readonly chosen: readonly ArchivedWindow[];
   readonly broken: ReadonlyMap<ArchivedWindow, Damage>;
 }
@@ -124,7 +129,7 @@ export function spooledFrom({ path, entry }: ArchivedWindow, slice: Slice): Spoo
         // Long numbers were quoted before the answer was loaded, and it was kept as it was loaded.
         body === null ? [] : [{ ...body, path: join(path, bodyName(first + at)) }],
       );
-      return { pages, unfollowed: null };
+      return { pages, unfollowed: entry.unfollowed?.[partNo] ?? null };
     }),
     whole: null,
     requests,
@@ -141,7 +146,7 @@ export interface ArchivedWindow {
 }
 
 /**
- * Of windows in the order they were asked for, those that are the newest answer for at least one of their periods, in
+ * Of windows in the order of their fetches, those that are the newest answer for at least one of their periods, in
  * that order. Loaded one after the other, they leave every period as the newest answer has it.
  */
 export function newestWindows(windows: readonly ArchivedWindow[], slice: Slice): ArchivedWindow[] {
@@ -151,13 +156,15 @@ export function newestWindows(windows: readonly ArchivedWindow[], slice: Slice):
   return windows.filter((window) => chosen.has(window));
 }
 
-/** Whether the ledger holds a later fetch of one of the entry's periods, which loading the entry would undo. */
+/** Whether the ledger holds a later fetch of each of the entry's periods, so that nothing of it would be loaded. */
 export function isOutdated(entry: ArchiveEntry, slice: Slice, table: SliceTable | null): boolean {
-  const keys = new Set(periodKeys(entry, slice));
   const fetchedAt = fetchedAtOf(entry);
-  return [...(table?.periods.values() ?? [])].some(
-    (loaded) => keys.has(periodKey(loaded.bucket.start, slice)) && loaded.fetchedAt > fetchedAt,
+  const later = new Set(
+    [...(table?.periods.values() ?? [])]
+      .filter((loaded) => loaded.fetchedAt > fetchedAt)
+      .map((loaded) => periodKey(loaded.bucket.start, slice)),
   );
+  return periodKeys(entry, slice).every((key) => later.has(key));
 }
 
 function periodKeys(entry: ArchiveEntry, slice: Slice): string[] {

@@ -51,6 +51,8 @@ const entryShape = z.object({
   bodies: z.array(bodyFile.nullable()),
   /** How many of the bodies belong to each part, in order; one each where it is left out. */
   pages: z.array(z.number()).optional(),
+  /** Why the pages of each part were not followed to their end; null where they were, or it is left out. */
+  unfollowed: z.array(z.string().nullable()).optional(),
 });
 
 export type BodyFile = z.infer<typeof bodyFile>;
@@ -82,6 +84,7 @@ export function sidecarText(
     asOf,
     bodies,
     pages: answers.map(({ pages }) => Math.max(1, pages.length)),
+    unfollowed: answers.map(({ unfollowed }) => unfollowed),
   });
 }
 

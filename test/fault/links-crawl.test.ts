@@ -194,31 +194,68 @@ test('links that are added and removed while they are paged are stored once, by 
   expect(labels).not.toContain('network 119');
 });
 
-test('links that are listed below each other are not stored as a tree: DATA_INCOMPLETE, nothing changed', async () => {
-  const [app] = await crawledAndChanged();
-  const before = await storedTree(scene);
-  const link = (token: string): Link => ({
-    token,
-    name: token,
-    label: token,
-    level: 1,
-    archived: false,
-    hasSubtrackers: true,
-    partnerId: null,
-    costDataEnabled: false,
-    url: null,
-    clickUrl: null,
-    impressionUrl: null,
-  });
-  const service = {
+const network = (token: string): Link => ({
+  token,
+  name: token,
+  label: token,
+  level: 1,
+  archived: false,
+  hasSubtrackers: true,
+  partnerId: null,
+  costDataEnabled: false,
+  url: null,
+  clickUrl: null,
+  impressionUrl: null,
+});
+
+/** Lists, below each parent, what `tree` says. */
+function treeService(tree: Readonly<Record<string, readonly string[]>>): LinksScene['service'] {
+  return {
     ...scene.service,
     async *links(_: string, parent: string | null) {
-      yield [link(parent === 'one' ? 'two' : 'one')];
+      yield (tree[parent ?? ''] ?? []).map((token) => network(token));
     },
   };
-  const { failures } = await refreshLinks({ ...scene.run(secondNight), service }, { apps: [app], maxLevel: 4 });
-  expect(failures.map(({ code, facts }) => [code, facts['listed'], facts['reached']])).toEqual([
-    ['DATA_INCOMPLETE', 2, 0],
+}
+
+test('4 links below each other are stored once each, where they were listed first, and told of every night', async () => {
+  scene = await openLinksScene({ world: { apps: 1, links: 0 } });
+  const app = scene.simulator.world.apps[0]?.token ?? '';
+  const service = treeService({ '': ['one', 'alone'], one: ['two'], two: ['one', 'three'], three: ['three', 'two'] });
+  for (const night of [firstNight, secondNight]) {
+    const { failures, rows } = await refreshLinks({ ...scene.run(night), service }, { apps: [app], maxLevel: 4 });
+    expect({ failures, rows }).toEqual({ failures: [], rows: 4 });
+  }
+  expect(await scene.rows('select token, parent_token, root_token from main.links order by token')).toEqual([
+    { token: 'alone', parent_token: null, root_token: 'alone' },
+    { token: 'one', parent_token: null, root_token: 'one' },
+    { token: 'three', parent_token: 'two', root_token: 'one' },
+    { token: 'two', parent_token: 'one', root_token: 'one' },
   ]);
-  expect(await storedTree(scene)).toEqual(before);
+  const told = scene.events.flatMap((event) => (event.type === 'warning' ? [event.message] : []));
+  const message = `The app ${app} listed links below their own sub-links, and they were stored where they stood first: one, three, two.`;
+  expect(told).toEqual([message, message]);
+  const versions = await scene.rows('select count(*)::integer as n from main.links_history where valid_to is not null');
+  expect(versions).toEqual([{ n: 0 }]);
+});
+
+test('links that were moved below each other during one crawl are stored as the next crawl finds them', async () => {
+  scene = await openLinksScene({ world: { apps: 1, links: 0 } });
+  const app = scene.simulator.world.apps[0]?.token ?? '';
+  const moving = treeService({ '': ['one'], one: ['two'], two: ['one'] });
+  const moved = treeService({ '': ['two'], two: ['one'] });
+  let lists = 0;
+  const service: LinksScene['service'] = {
+    ...scene.service,
+    links(token, parent, signal) {
+      if (parent === null) lists += 1;
+      return (lists === 1 ? moving : moved).links(token, parent, signal);
+    },
+  };
+  const { failures } = await refreshLinks({ ...scene.run(firstNight), service }, { apps: [app], maxLevel: 4 });
+  expect(failures).toEqual([]);
+  expect(await scene.rows('select token, parent_token from main.links order by token')).toEqual([
+    { token: 'one', parent_token: 'two' },
+    { token: 'two', parent_token: null },
+  ]);
 });

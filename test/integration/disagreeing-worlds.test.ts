@@ -3,9 +3,10 @@
 import { afterEach, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
+import type { JsonDocument } from '../../src/simulator/answer.ts';
 import { calculatedMetrics, noQuirks, type Quirks } from '../../src/simulator/world/quirks.ts';
 import { column, storedAndTrue } from '../support/contents.ts';
-import { askedReports, runNight } from '../support/night.ts';
+import { askedReports, reports, runNight } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
@@ -42,6 +43,7 @@ test.each<[string, Partial<Quirks>]>([
     'pages at 60 rows as the campaign API v2 does, the last page without next',
     { pages: { ...pages, style: 'v2', last: 'absent' } },
   ],
+  ['pages at 60 rows and names a next page for ever', { pages: { ...pages, last: 'endless' } }],
   ['numbers its pages, of which there is one', { pages: { ...pages, size: 100_000, style: 'number' } }],
   ['rounds totals, cuts at 120 rows and pages at 60', { rounding, cap, pages }],
 ])('of a service that %s every row is loaded', async (_, quirks) => {
@@ -52,6 +54,19 @@ test.each<[string, Partial<Quirks>]>([
   expect(stored.length).toBeGreaterThan(1000);
   expect(stored).toEqual(truth);
   expect(await column(scenario, 'select distinct verdict from ripen.loads')).toEqual(['proven']);
+});
+
+test.each([
+  ['proven', (report: JsonDocument): JsonDocument => report],
+  ['unverifiable', (report: JsonDocument): JsonDocument => ({ ...report, totals: {} })],
+])('a report ends with 10 pages without rows, whatever they name as the next one: %s', async (verdict, mutate) => {
+  await openWorld({ pages: { ...pages, size: 100_000, last: 'endless' } });
+  scenario.simulator.script({ match: reports(), times: Infinity, fault: { kind: 'report', mutate } });
+  expect((await runNight(scenario, NOW)).failures).toEqual([]);
+  expect(askedReports(scenario)).toHaveLength(1 + 10);
+  expect(await column(scenario, 'select distinct verdict from ripen.loads')).toEqual([verdict]);
+  const { stored, truth } = await storedAndTrue(scenario, daily, DAYS, NOW);
+  expect(stored).toEqual(truth);
 });
 
 test('of a service that cuts answers at 1 row in silence every row is loaded, divided by the values that filters-data lists', async () => {
@@ -128,3 +143,17 @@ test.each([
     expect(stored.toSorted()).toEqual(codes.length === 0 ? rows : []);
   },
 );
+
+test.each([
+  ['is loaded, and its metrics no longer summed', null, []],
+  ['of answers cut at 2 rows is refused', { ...cap, rows: 2 }, ['DATA_INCOMPLETE']],
+])('a slice of nothing but calculated metrics, too heavy for fewer than 8 parts, %s', async (_, cut, codes) => {
+  const metrics = calculatedMetrics.map(({ id }) => id);
+  const of = slice({ ...daily, dimensions: ['day', 'app_token', 'network', 'country_code'], metrics });
+  await openWorld({ metrics: calculatedMetrics, maxRows: 40, cap: cut }, of);
+  const summary = await runNight(scenario, NOW);
+  expect([...new Set(summary.failures.map(({ code }) => code))]).toEqual(codes);
+  const { stored, truth } = await storedAndTrue(scenario, of, DAYS, NOW);
+  expect(truth.length).toBeGreaterThan(8 * 40);
+  expect(stored).toEqual(codes.length === 0 ? truth : []);
+});

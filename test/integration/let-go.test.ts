@@ -2,8 +2,9 @@
 
 import { afterEach, expect, test } from 'vitest';
 
+import { day } from '../../src/model/calendar.ts';
 import { column } from '../support/contents.ts';
-import { runNight } from '../support/night.ts';
+import { askedReports, runNight } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
@@ -39,4 +40,36 @@ test('only periods before the first day that is kept leave the table and the led
   const again = await runNight(scenario, new Date('2026-06-06T02:30:00Z'), { slices });
   expect(again.failures).toEqual([]);
   expect(await periods()).toEqual(await days());
+});
+
+test('a backfill covers only days that have begun and that are kept, says which, and is refused where there is none', async () => {
+  const daily = slice({
+    name: 'daily',
+    dimensions: ['day', 'network'],
+    metrics: ['installs'],
+    datePeriod: { first: { daysAgo: 4 }, last: { daysAgo: 1 } },
+    retainDays: 3,
+  });
+  scenario = await openScenario([daily], { simulator: world });
+  const now = new Date('2026-06-05T02:30:00Z');
+  await runNight(scenario, now);
+  const again = (start: string, end: string): ReturnType<typeof runNight> =>
+    runNight(scenario, now, { request: { command: 'backfill', forced: { start: day(start), end: day(end) } } });
+
+  expect((await again('2026-05-30', '2026-06-20')).failures).toEqual([]);
+  expect(askedReports(scenario).at(-1)?.period).toBe('2026-06-02:2026-06-05');
+  expect(await periods()).toEqual(['2026-06-02', '2026-06-03', '2026-06-04', '2026-06-05']);
+  expect(await column(scenario, "select message from ripen.warnings where code = 'BACKFILL_CUT'")).toEqual([
+    'Of the days 2026-05-30:2026-06-19 only 2026-06-02:2026-06-05 were asked for: the others have not begun, or are let go by `retain`.',
+  ]);
+
+  for (const [start, end] of [
+    ['2026-06-06', '2026-06-08'],
+    ['2026-05-20', '2026-05-25'],
+  ] as const) {
+    const { failures } = await again(start, end);
+    expect(failures).toMatchObject([{ code: 'USAGE_INVALID', slice: 'daily' }]);
+    expect(failures[0]?.message).toContain('were not asked for: they have not begun, or are let go by `retain`');
+  }
+  expect(await periods()).toHaveLength(4);
 });

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 
 import { afterEach, expect, test } from 'vitest';
 
+import { parseCommandLine } from '../../src/commands/command-line.ts';
 import { linksCreate, linksList, linksUpdate } from '../../src/commands/links.ts';
 import { partners } from '../../src/commands/catalog.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
@@ -56,6 +57,34 @@ test('links create --dry-run asks for links of the name, and creates none', asyn
   expect(scenario.simulator.links.list(app, null)).toHaveLength(before);
   expect(scenario.simulator.asked.requests.map(({ method }) => method)).not.toContain('POST');
   await expect(linksCreate({ ...wanted, name: ' ' }, shell)).rejects.toMatchObject({ code: 'USAGE_INVALID' });
+});
+
+test.each([[['--name', '-dash']], [['--name=-dash']]])(
+  'a link whose name starts with a dash is no option: %j',
+  async (words) => {
+    const { shell, app } = await opened();
+    const argv = ['links', 'create', '--app', app, ...words, '--dry-run', '--quiet'];
+    const asked = await parseCommandLine(argv, '1.2.3');
+    if (asked.kind !== 'act') throw new Error(asked.text);
+    await asked.act(shell);
+    expect(shell.printed.at(-1)).toContain('would create "-dash" as a network link');
+  },
+);
+
+test('a parent whose token starts with a dash is asked for', async () => {
+  const { shell, app } = await opened();
+  const argv = ['links', 'list', '--app', app, '--parent', '-x', '--quiet'];
+  const asked = await parseCommandLine(argv, '1.2.3');
+  if (asked.kind !== 'act') throw new Error(asked.text);
+  await expect(asked.act(shell)).rejects.toMatchObject({ code: 'SOURCE_MISSING' });
+});
+
+test('words with a dash that are no option are refused, not taken for a call for help', async () => {
+  await expect(parseCommandLine(['sync', '-dash'], '1.2.3')).rejects.toThrow('Unknown argument: dash');
+  const create = ['links', 'create', '--app', 'abc123def456', '--name'];
+  await expect(parseCommandLine([...create, '--dry-run'], '1.2.3')).rejects.toThrow(
+    'Not enough arguments following: name',
+  );
 });
 
 test('links create prints a table without control characters, and sends nothing while the warehouse is held', async () => {

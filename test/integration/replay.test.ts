@@ -19,7 +19,7 @@ import {
   loseWarehouse,
   replayInto,
 } from '../support/archive-scene.ts';
-import { column, contentOf, lastRun, query, stateOf } from '../support/contents.ts';
+import { column, contentOf, lastRun, query, stateOf, storedAndTrue } from '../support/contents.ts';
 import { textWith } from '../support/matching.ts';
 import { reports, smallWorld } from '../support/night.ts';
 import { httpService, openScenario, TOKEN, type Scenario } from '../support/scenario.ts';
@@ -209,13 +209,48 @@ describe('a replay', () => {
     expect(summary).toMatchObject({ status: 'succeeded', failures: [], slices: [{ restated_periods: 0 }] });
     expect(await contentOf(scenario, '(select * exclude ("_load_id") from daily)')).toEqual(before);
     expect(await contentOf(scenario, '(select * exclude (load_id) from ripen.periods)')).toEqual(periods);
-    expect(scenario.events).toContainEqual({
-      type: 'warning',
-      code: 'REPLAY_SKIPPED',
-      slice: 'daily',
-      window: null,
-      message: textWith('held periods that the warehouse holds from a later fetch'),
+  });
+
+  test('into one that was begun anew without it brings back the periods that are not held, of answers that hold later ones too', async () => {
+    scenario = await openScenario([small], { simulator });
+    await scenario.night(FIRST, archived);
+    await loseWarehouse(scenario);
+    const young = slice({ ...small, datePeriod: { first: { daysAgo: 3 }, last: { daysAgo: 1 } } });
+    await scenario.night(SECOND, { slices: [young] });
+    const held = await contentOf(scenario, '(select * exclude ("_load_id") from daily)');
+    expect((await replayInto(scenario, { slices: [young] })).failures).toEqual([]);
+
+    const older = "day < '2026-05-30'";
+    expect(await contentOf(scenario, `(select * exclude ("_load_id") from daily where not ${older})`)).toEqual(held);
+    expect(await column(scenario, `select count(distinct day) from daily where ${older}`)).toEqual(['7']);
+    expect(
+      await column(scenario, 'select fetched_at::date || count(*) from ripen.periods group by fetched_at order by 1'),
+    ).toEqual(['2026-06-017', '2026-06-023']);
+    const { stored, truth } = await storedAndTrue(scenario, small, '2026-05-23:2026-05-29', FIRST);
+    expect(stored.filter((row) => truth.includes(row))).toHaveLength(truth.length);
+  });
+
+  test('fills a metric that was put back where the newest answer has it, and leaves the others due', async () => {
+    scenario = await openScenario([small], { simulator });
+    await scenario.night(FIRST, archived);
+    const without = [slice({ ...small, metrics: ['installs'] })];
+    await scenario.night(SECOND, { ...archived, slices: without });
+    expect((await replayInto(scenario)).failures).toEqual([]);
+
+    const days = (cost: string): Promise<unknown> =>
+      column(scenario, `select count(*) from (select day from daily group by day having count(cost) ${cost})`);
+    const again = await column(
+      scenario,
+      "select count(*) from ripen.periods where fetched_at >= '2026-06-02' and next_refresh_at = fetched_at and state <> 'final'",
+    );
+    expect(Number(again[0])).toBeGreaterThan(2);
+    expect(await days('= 0')).toEqual(again);
+    expect(await days('> 0')).toEqual([String(10 - Number(again[0]))]);
+    expect(await scenario.night(SECOND)).toMatchObject({
+      failures: [],
+      slices: [{ periods: { 'metric added': Number(again[0]) } }],
     });
+    expect(await days('= 0')).toEqual(['0']);
   });
 
   test('of a night before the archive was turned off is skipped where the warehouse is newer, and says so', async () => {
@@ -229,7 +264,7 @@ describe('a replay', () => {
     expect(await stateOf(scenario, 'daily')).toEqual(before);
     expect(await column(scenario, "select message from ripen.warnings where code = 'REPLAY_SKIPPED'")).toEqual([
       textWith(
-        '1 archived answers held periods that the warehouse holds from a later fetch, and were skipped: 2026-05-23:2026-05-31.',
+        '1 archived answers held nothing but periods that the warehouse holds from a later fetch, and were skipped: 2026-05-23:2026-05-31.',
       ),
     ]);
   });
@@ -257,6 +292,11 @@ describe('a replay', () => {
     const [sums] = await query(scenario, 'select sum(cost) > 0 as cost, count(clicks) as clicks from daily');
     expect(sums).toEqual({ cost: true, clicks: '0' });
     expect(await column(scenario, 'select count(_extra) from daily')).toEqual(['0']);
+    // What was never fetched is not final, however old the period, and is due at once.
+    expect(await column(scenario, "select count(*) from ripen.periods where state = 'final'")).toEqual(['0']);
+    expect(await column(scenario, 'select count(*) from ripen.periods where next_refresh_at = fetched_at')).toEqual([
+      '9',
+    ]);
     expect(await scenario.night(SECOND, { slices })).toMatchObject({
       slices: [{ periods: { 'metric added': 9, new: 1 } }],
     });

@@ -194,7 +194,13 @@ test('a period is final exactly when each of its cells is, never when it is doub
       fc.nat(4000),
       answers,
       (period, having, slice, since, hours, answer) => {
-        const held = { ...answer, fetchedAt: new Date(endOf(period, slice.utcOffset).getTime() + since) };
+        const fetchedAt = new Date(endOf(period, slice.utcOffset).getTime() + since);
+        const held = { ...answer, metrics: having.map(({ id }) => id), fetchedAt };
+        const [first, ...others] = held.metrics;
+        expect(stateOf(period, having, slice, { ...held, metrics: others })).not.toBe('final');
+        expect(
+          having.some((metric) => metric.id === first && isFinal(period, metric, slice, { ...held, metrics: others })),
+        ).toBe(false);
         const later = { ...held, fetchedAt: new Date(held.fetchedAt.getTime() + hours * HOUR_MS) };
         const state = stateOf(period, having, slice, held);
         expect(state === 'final').toBe(having.every((metric) => isFinal(period, metric, slice, held)));

@@ -269,7 +269,7 @@ test('when the meaning changes, every period is due for that reason, and the new
   );
 });
 
-test('a backfill asks for exactly the periods that touch its days, whatever their state, and for no fewer days than are held', () => {
+test('a backfill asks for exactly the periods that touch those of its days that have begun and are kept, whatever their state, and for no fewer days than are held', () => {
   fc.assert(
     fc.property(
       slices.filter(({ grain }) => grain !== null),
@@ -282,9 +282,12 @@ test('a backfill asks for exactly the periods that touch its days, whatever thei
         const forced = { start, end: addDays(start, length) };
         const plan = planSlice({ slice: of, metrics: metricsOf(of), ledger, planAt: asOf, forced });
         const periods = plan.windows.flatMap((window) => window.periods);
-        expect(new Set(periods.map(({ reason }) => reason))).toEqual(new Set(['forced']));
+        const kept = firstKeptDay(of, asOf, 1) ?? forced.start;
+        const begun = daysIn(forced).filter((each) => each >= kept && each <= dayAt(asOf, of.utcOffset));
+        expect(new Set(periods.map(({ reason }) => reason))).toEqual(new Set(begun.length > 0 ? ['forced'] : []));
         const asked = new Set(plan.windows.flatMap((window) => daysIn(window.asked)));
-        expect(daysIn(forced).filter((each) => !asked.has(each))).toEqual([]);
+        expect(begun.filter((each) => !asked.has(each))).toEqual([]);
+        expect([...asked].filter((each) => each > dayAt(asOf, of.utcOffset))).toEqual([]);
         expect(
           periods.filter(({ period }) => period.bucket.end <= forced.start || period.bucket.start >= forced.end),
         ).toEqual([]);

@@ -36,8 +36,14 @@ const through = (first: number, last: number): number[] =>
 const rowsOf = (numbers: readonly number[], rows: number): [Day, number][] =>
   numbers.map((number) => [dayNo(number), rows]);
 
+/** When what is held was fetched: before any answer that is judged. */
+const FETCHED = new Date('2025-01-01T00:00:00Z');
+
 function counts(come: readonly [Day, number][], held: readonly [Day, number][], emptyRuns = 0): Counts {
-  return { come: new Map(come), known: new Map(held.map(([start, rows]) => [start, { rows, emptyRuns }])) };
+  return {
+    come: new Map(come),
+    known: new Map(held.map(([start, rows]) => [start, { rows, emptyRuns, fetchedAt: FETCHED }])),
+  };
 }
 
 /** Long after every day was settled, but for those a test counts back from. */
@@ -200,4 +206,19 @@ test('stretches without rows are told by their first and last day, and no day wi
   expect(emptyStretches(windowOfDays(through(1, 7)), come)).toEqual(['2026-01-01:2026-01-02', '2026-01-04:2026-01-06']);
   expect(emptyStretches(windowOfDays([1, 3, 7]), come)).toEqual(['2026-01-01:2026-01-01']);
   expect(emptyStretches(windowOfDays([3, 7]), come)).toEqual([]);
+});
+
+test('of 4 days the 2 that are held from a later fetch are neither loaded nor doubted, whatever came and is accepted', () => {
+  const known = new Map([
+    [dayNo(2), { rows: 100, emptyRuns: 0, fetchedAt: LATE.fetchedAt }],
+    [dayNo(3), { rows: 100, emptyRuns: 0, fetchedAt: new Date(LATE.fetchedAt.getTime() + 1) }],
+    [dayNo(4), { rows: 100, emptyRuns: 0, fetchedAt: new Date(LATE.fetchedAt.getTime() + 1) }],
+  ]);
+  const held = { come: new Map(rowsOf([1, 2, 4], 100)), known };
+  for (const acceptLoss of [false, true]) {
+    expect(fates(sharesOf(windowOfDays([1, 2, 3, 4]), held, { ...LATE, acceptLoss }))).toEqual([
+      'load 2026-01-01:2026-01-02',
+      'newer 2026-01-03:2026-01-04',
+    ]);
+  }
 });

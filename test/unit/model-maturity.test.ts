@@ -49,9 +49,10 @@ function loaded(
   return loadedPeriod({ bucket, asked, fetchedAt, metrics: metrics.map(({ id }) => id), ...change });
 }
 
-/** Whole rows of proven completeness, fetched at an instant. */
+/** Whole rows of proven completeness, of every metric that settles within 100 days or never, fetched at an instant. */
 const held = (fetchedAt: Date, change: Partial<Held> = {}): Held => ({
   fetchedAt,
+  metrics: [null, ...Array.from({ length: 101 }, (_, days) => days)].map((days) => metric(days).id),
   rows: 10,
   rejected: 0,
   emptyRuns: 0,

@@ -33,8 +33,8 @@ export interface PagesQuirk {
    * a bare cursor in `next`, or page numbers. The next page is asked for by `after`, or by `page`.
    */
   readonly style: 'v1' | 'v2' | 'cursor' | 'number';
-  /** How the last page says so: `next` is null, missing or an empty text. */
-  readonly last: 'null' | 'absent' | 'empty';
+  /** How the last page says so: `next` is null, missing or an empty text, or leads on to pages without rows for ever. */
+  readonly last: 'null' | 'absent' | 'empty' | 'endless';
   /** Totals of the whole report on each page, or of the rows of the page. */
   readonly totals: 'whole' | 'page';
   /** Where `next` leads in place of the next page. */
