@@ -12,7 +12,7 @@ const LEAST_COVERAGE = 0.6;
 const MOST_UNTRIED = 0.2;
 /** Another method takes the place of the usual one where its errors are at most this share: less is chance. */
 const MOST_OF_USUAL = 0.9;
-/** An interval whose upper end is further above the value says too little to go by; few rows a day come to that. */
+/** An interval whose upper end is further above the value says too little to go by. */
 const FURTHEST_REACH = 1.5;
 /** A projection that is no better comes nearer as often as not; more wins than that by chance are this rare. */
 const MOST_CHANCE = 0.05;

@@ -79,6 +79,7 @@ function backtest({ backtest: ages }: SliceStatus): Markup {
 function adaptive(slice: SliceStatus): Markup {
   const rows = adaptiveRows(slice);
   if (rows.length === 0) return nothing;
+  const [tolerance, ...figures] = adaptiveHeadings;
   const caption = html`<caption>
     Of the fetches made until now, those at ages where nine of ten periods moved by less than the tolerance would have
     been left out. Totals off would have been another one until the next fetch, by so much of the final total at most.
@@ -86,8 +87,8 @@ function adaptive(slice: SliceStatus): Markup {
   </caption>`;
   return foldedTable(
     'What adaptive refreshes would have saved and cost',
-    [heading('moves by less than'), ...adaptiveHeadings.map(numberHeading)],
-    rows.map(({ tolerance, cells }) => row(tolerance, cells)),
+    [heading(tolerance), ...figures.map(numberHeading)],
+    rows.map(([within = '', ...cells]) => row(within, cells)),
     caption,
   );
 }

@@ -89,6 +89,7 @@ function backtestLines({ backtest }: SliceStatus, terminal: number | null): stri
 }
 
 export const adaptiveHeadings = [
+  'refresh: adaptive within',
   'leaves out ages',
   'period fetches saved',
   'rows saved',
@@ -97,27 +98,25 @@ export const adaptiveHeadings = [
 ] as const;
 
 /** What each tolerance would have left out and cost, under those headings; nothing where even the largest leaves out no age. */
-export function adaptiveRows({ adaptive }: SliceStatus): { readonly tolerance: string; readonly cells: string[] }[] {
+export function adaptiveRows({ adaptive }: SliceStatus): string[][] {
   if (adaptive.every(({ ages_left_out: ages }) => ages.length === 0)) return [];
   const part = (some: number, all: number): string => `${groupedText(some)} of ${groupedText(all)}`;
-  return adaptive.map((each) => ({
-    tolerance: `${percentText(each.tolerance, 1)}${each.is_configured ? ' (configured)' : ''}`,
-    cells: [
-      each.ages_left_out.length === 0 ? 'none' : each.ages_left_out.join(', '),
-      part(each.fetches_left_out, each.fetches),
-      part(each.rows_left_out, each.rows),
-      part(each.totals_differed, each.totals),
-      each.most_differed === null ? '' : percentText(each.most_differed, 1),
-    ],
-  }));
+  return adaptive.map((each) => [
+    `${percentText(each.tolerance, 1)}${each.is_configured ? ' (configured)' : ''}`,
+    each.ages_left_out.length === 0 ? 'none' : each.ages_left_out.join(', '),
+    part(each.fetches_left_out, each.fetches),
+    part(each.rows_left_out, each.rows),
+    part(each.totals_differed, each.totals),
+    each.most_differed === null ? '' : percentText(each.most_differed, 1),
+  ]);
 }
 
 function adaptiveLines(slice: SliceStatus, terminal: number | null): string[] {
-  const rows = adaptiveRows(slice).map(({ tolerance, cells }) => [tolerance, ...cells]);
+  const rows = adaptiveRows(slice);
   if (rows.length === 0) return [];
-  const [ages, ...figures] = adaptiveHeadings;
+  const [tolerance, ages, ...figures] = adaptiveHeadings;
   const columns = [
-    { title: 'refresh: adaptive within' },
+    { title: tolerance },
     { title: ages, shrinks: true },
     ...figures.map((title) => ({ title, align: 'right' as const })),
   ];

@@ -120,21 +120,26 @@ export function ripenedSlice(name: string, days: number): SliceStatus {
 /** What is measured of metrics whose values ripen over two weeks, none of them projected, and of adaptive refreshes within 1 %. */
 export function ripeningOf(metrics: readonly string[]): Pick<SliceStatus, 'maturation' | 'backtest' | 'adaptive'> {
   const within = { fetches: 2870, rows: 91_000, totals: 1402 };
-  const ages = metrics.flatMap((metric) => [1, 3, 7, 14].map((age) => ({ metric, age_days: age })));
+  const ages = metrics.flatMap((metric) => [1, 3, 7, 14].map((age) => ({ metric, age })));
   return {
-    maturation: ages.map((each) => {
-      const [share_q25, share_median, share_q75] = [each.age_days / 16, each.age_days / 15, each.age_days / 14];
-      return { ...each, periods: 90, share_q25, share_median, share_q75 };
-    }),
-    backtest: ages.map((each) => ({
-      ...each,
+    maturation: ages.map(({ metric, age }) => ({
+      metric,
+      age_days: age,
+      periods: 90,
+      share_q25: age / 16,
+      share_median: age / 15,
+      share_q75: age / 14,
+    })),
+    backtest: ages.map(({ metric, age }) => ({
+      metric,
+      age_days: age,
       cohorts: 30,
       median_abs_error: 0.02,
       median_abs_error_as_is: 0.05,
       median_abs_error_average_share: 0.03,
       coverage: 0.8,
       method: null,
-      reason: `${each.metric} are few`,
+      reason: `${metric} are few`,
     })),
     adaptive: [
       {
