@@ -2,7 +2,7 @@
 
 import { chanceOfAtMost } from '../model/confidence.ts';
 import { columnAges, median, valueAt, type Development } from './development.ts';
-import { MEAN_OF_BOTH, TRIED_COHORTS, type Expectations, type Trial } from './trials.ts';
+import { AVERAGE_SHARE, MEAN_OF_BOTH, TRIED_COHORTS, type Expectations, type Trial } from './trials.ts';
 
 /** What the interval is to cover. */
 const COVERED_SHARE = 0.8;
@@ -12,10 +12,18 @@ const LEAST_COVERAGE = 0.6;
 const MOST_UNTRIED = 0.2;
 /** Another method takes the place of the usual one where its errors are at most this share: less is chance. */
 const MOST_OF_USUAL = 0.9;
-/** An interval whose upper end is further above the value says too little to go by; few rows a day come to that. */
+/** An interval whose upper end is further above the value says too little to go by. */
 const FURTHEST_REACH = 1.5;
 /** A projection that is no better comes nearer as often as not; more wins than that by chance are this rare. */
 const MOST_CHANCE = 0.05;
+/** What came out further off than the average share by more than this gives its place to it. */
+const MOST_OF_AVERAGE_SHARE = 1.1;
+/**
+ * A period that counts fewer is off its own level by more than 5 % in more than one of ten, by chance alone: (1.645 / 0.05)², the
+ * standard of full credibility (Mowbray 1914, "How extensive a payroll exposure is necessary to give a dependable pure premium?";
+ * Longley-Cook 1962, "An introduction to credibility theory"). It takes what is counted for independent, so that it is the least.
+ */
+const FEWEST_COUNTED = 1082;
 /** With fewer outcomes neither a method can be chosen nor a spread be measured: the 80 % rank of 8 is the largest. */
 export const FEWEST_TRIALS = 8;
 
@@ -128,18 +136,43 @@ export function projected(expected: Expectations, { method, width }: Choice): Pr
   return { method, value: of.value, low: of.value / reach, high: of.value * reach, cohorts: of.cohorts };
 }
 
-/** The score of each age that stands for a column of a triangle, ascending. */
-export function scoresOf(own: Development, trials: readonly Trial[]): Score[] {
-  const final = own.filter((cohort) => cohort.final !== null).slice(-TRIED_COHORTS);
+/** What is counted in the periods of a slice, as the smallest unit that their totals are made of. */
+export interface Counted {
+  /** The metric that counts it. */
+  readonly name: string;
+  readonly development: Development;
+}
+
+/**
+ * The score of each age that stands for a column of a triangle, ascending. Where the chosen methods came out further off than the
+ * average share by more than a tenth, it is that of the average share alone, which is then projected. `counted` is null where
+ * nothing tells how much stands behind a total.
+ */
+export function scoresOf(own: Development, trials: readonly Trial[], counted: Counted | null = null): Score[] {
+  const final = newestFinal(own);
+  const few = counted === null ? null : fewReason(counted);
   return columnAges(own).map((age) => {
     const read = final.filter((cohort) => valueAt(cohort, age) !== null);
     const tried = trials.filter((trial) => trial.age === age);
-    return scoreOf(age, tried, read.length - tried.length);
+    const untried = untriedReason(read.length - tried.length, tried.length);
+    const chosen = scoreOf(age, tried, few ?? untried);
+    const limit = MOST_OF_AVERAGE_SHARE * (chosen.medianErrorAverageShare ?? Infinity);
+    if ((chosen.medianError ?? 0) <= limit) return chosen;
+    const simple = scoreOf(age, tried.map(withAverageShareAlone), few ?? untried);
+    return simple.cohorts < FEWEST_TRIALS ? chosen : simple;
   });
 }
 
-/** `untried`: the final periods that had nothing to grow from at that age, or came to nothing. */
-function scoreOf(age: number, trials: readonly Trial[], untried: number): Score {
+const newestFinal = (development: Development): Development =>
+  development.filter((cohort) => cohort.final !== null).slice(-TRIED_COHORTS);
+
+/** A trial in which nothing but the average share expected something. */
+function withAverageShareAlone(trial: Trial): Trial {
+  return { ...trial, expected: new Map([...trial.expected].filter(([method]) => method === AVERAGE_SHARE)) };
+}
+
+/** `against`: what speaks against a projection whatever its trials came to; null where nothing does. */
+function scoreOf(age: number, trials: readonly Trial[], against: string | null): Score {
   const records = recordsOf(trials);
   const made = trials.flatMap((trial) => {
     const isJudged = trials.map(({ judgedOn }) => judgedOn <= trial.madeOn);
@@ -161,13 +194,20 @@ function scoreOf(age: number, trials: readonly Trial[], untried: number): Score 
   };
   const nearer = made.filter(({ trial, projection }) => missed(projection.value, trial) < missed(trial.asIs, trial));
   const reach = median(made.map(({ projection: { high, value } }) => high / value)) ?? 1;
-  const reason = untriedReason(untried, trials.length) ?? reasonAgainst(score, reach, nearer.length);
+  const reason = against ?? reasonAgainst(score, reach, nearer.length);
   return { ...score, reason, choice: reason === null ? choiceFrom(trials) : null };
 }
 
 function untriedReason(untried: number, tried: number): string | null {
   if (untried <= MOST_UNTRIED * (untried + tried)) return null;
   return `${untried} of ${untried + tried} periods had no value above zero to grow from`;
+}
+
+/** Why nothing is projected of periods that count too little; null where they count enough, or none is final yet. */
+function fewReason({ name, development }: Counted): string | null {
+  const usual = median(newestFinal(development).map(({ final }) => final?.value ?? 0)) ?? Infinity;
+  if (usual >= FEWEST_COUNTED) return null;
+  return `half of the periods have ${Math.floor(usual)} ${name} at most, and below ${FEWEST_COUNTED} chance alone moves one in ten by more than 5 %`;
 }
 
 /**

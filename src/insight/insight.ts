@@ -8,7 +8,7 @@ import { commentOn, declare } from '../warehouse/declaring.ts';
 import { statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { adaptiveCost } from './adaptive-ages.ts';
-import { projected, scoresOf, type Score } from './backtest.ts';
+import { projected, scoresOf, type Counted, type Score } from './backtest.ts';
 import { type Development, maturationOf, valueAt } from './development.ts';
 import { horizonEvidence } from './horizon-evidence.ts';
 import { readTriangles, type Triangle } from './read-developments.ts';
@@ -24,6 +24,7 @@ import {
   type LiveTable,
 } from './views-sql.ts';
 
+const INSTALLS = 'installs';
 const EVER = Number.POSITIVE_INFINITY;
 
 /** What adaptive refreshes would cost is told for these tolerances, and the configured one. */
@@ -39,7 +40,10 @@ export async function refreshInsight(warehouse: Warehouse, live: LiveTable, tole
   const triangles = await readTriangles(warehouse, live);
   const pasts = new Pasts();
   const each = [...triangles].map(([metric, triangle]) =>
-    measure({ metric, triangle, lower: lowerOf(metric, triangles), pasts }, live),
+    measure(
+      { metric, triangle, lower: lowerOf(metric, triangles), counted: countedOf(metric, triangles, live), pasts },
+      live,
+    ),
   );
   const measured = {
     maturation: each.flatMap(({ maturation }) => maturation),
@@ -99,6 +103,17 @@ function lowerOf(metric: string, triangles: ReadonlyMap<string, Triangle>): Map<
   );
 }
 
+/**
+ * What tells how much stands behind the totals of a metric: the installs of the slice, as the users all else comes from; without
+ * them the metric itself where it counts.
+ */
+function countedOf(metric: string, triangles: ReadonlyMap<string, Triangle>, { metrics }: LiveTable): Counted | null {
+  const isCount = metrics.some(({ id, type }) => id === metric && type.kind === 'BIGINT');
+  const name = triangles.has(INSTALLS) || !isCount ? INSTALLS : metric;
+  const development = triangles.get(name)?.development;
+  return development === undefined ? null : { name, development };
+}
+
 /** The rows of one metric in each of the ledger's tables of insight. */
 interface Measured {
   readonly maturation: readonly Readonly<Record<string, unknown>>[];
@@ -111,13 +126,14 @@ interface Measurable {
   readonly metric: string;
   readonly triangle: Triangle;
   readonly lower: ReadonlyMap<string, Development>;
+  readonly counted: Counted | null;
   readonly pasts: Pasts;
 }
 
 function measure(measurable: Measurable, live: LiveTable): Measured {
-  const { metric, triangle, lower, pasts } = measurable;
+  const { metric, triangle, lower, counted, pasts } = measurable;
   const { development } = triangle;
-  const scores = scoresOf(development, trialsOf({ own: development, lower }, pasts));
+  const scores = scoresOf(development, trialsOf({ own: development, lower }, pasts), counted);
   return {
     maturation: maturationOf(development).map(({ age, periods, q25, median, q75 }) => {
       return { metric, age_days: age, periods, share_q25: q25, share_median: median, share_q75: q75 };

@@ -47,7 +47,8 @@ export class Pasts {
 export type Expectations = ReadonlyMap<string, Expected>;
 
 const CHAIN_LADDER = 'chain ladder';
-const AVERAGE_SHARE = 'average share';
+/** What people divide by today. */
+export const AVERAGE_SHARE = 'average share';
 /** The method that every other has to beat. */
 export const MEAN_OF_BOTH = 'mean of chain ladder and average share';
 const WITH_LEVEL = 'chain ladder and level';

@@ -114,9 +114,14 @@ export function table(
 }
 
 /** A table that is opened by its title. */
-export function foldedTable(title: string, headings: readonly Markup[], rows: readonly Markup[]): Markup {
+export function foldedTable(
+  title: string,
+  headings: readonly Markup[],
+  rows: readonly Markup[],
+  caption = nothing,
+): Markup {
   return html`<details>
     <summary>${title}</summary>
-    ${table(headings, rows)}
+    ${table(headings, rows, { caption })}
   </details>`;
 }

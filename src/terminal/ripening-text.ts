@@ -88,11 +88,20 @@ function backtestLines({ backtest }: SliceStatus, terminal: number | null): stri
   return tableText(columns, rows, terminal).split('\n');
 }
 
-/** What each tolerance would have left out and cost; nothing where even the largest leaves out none. */
-function adaptiveLines({ adaptive }: SliceStatus, terminal: number | null): string[] {
+export const adaptiveHeadings = [
+  'refresh: adaptive within',
+  'leaves out ages',
+  'period fetches saved',
+  'rows saved',
+  'totals off until the next',
+  'at most',
+] as const;
+
+/** What each tolerance would have left out and cost, under those headings; nothing where even the largest leaves out no age. */
+export function adaptiveRows({ adaptive }: SliceStatus): string[][] {
   if (adaptive.every(({ ages_left_out: ages }) => ages.length === 0)) return [];
   const part = (some: number, all: number): string => `${groupedText(some)} of ${groupedText(all)}`;
-  const rows = adaptive.map((each) => [
+  return adaptive.map((each) => [
     `${percentText(each.tolerance, 1)}${each.is_configured ? ' (configured)' : ''}`,
     each.ages_left_out.length === 0 ? 'none' : each.ages_left_out.join(', '),
     part(each.fetches_left_out, each.fetches),
@@ -100,13 +109,16 @@ function adaptiveLines({ adaptive }: SliceStatus, terminal: number | null): stri
     part(each.totals_differed, each.totals),
     each.most_differed === null ? '' : percentText(each.most_differed, 1),
   ]);
+}
+
+function adaptiveLines(slice: SliceStatus, terminal: number | null): string[] {
+  const rows = adaptiveRows(slice);
+  if (rows.length === 0) return [];
+  const [tolerance, ages, ...figures] = adaptiveHeadings;
   const columns = [
-    { title: 'refresh: adaptive within' },
-    { title: 'leaves out ages', shrinks: true },
-    ...(['period fetches saved', 'rows saved', 'totals off until the next', 'at most'] as const).map((title) => ({
-      title,
-      align: 'right' as const,
-    })),
+    { title: tolerance },
+    { title: ages, shrinks: true },
+    ...figures.map((title) => ({ title, align: 'right' as const })),
   ];
   return tableText(columns, rows, terminal).split('\n');
 }

@@ -3,7 +3,7 @@
 import { projected, type Choice } from '../../src/insight/backtest.ts';
 import { climb, type Ladder } from '../../src/insight/chain-ladder.ts';
 import { columnAges, median, valueAt, type Cohort, type Development } from '../../src/insight/development.ts';
-import { MEAN_OF_BOTH, type Family, type Standing, type Trial } from '../../src/insight/trials.ts';
+import { AVERAGE_SHARE, MEAN_OF_BOTH, type Family, type Standing, type Trial } from '../../src/insight/trials.ts';
 
 /** What was known of a triangle on a day, in days since 1970: later readings are left out, cohorts without one too. */
 function knownOn(development: Development, day: number): Development {
@@ -102,17 +102,28 @@ export function plainChoice(judged: readonly Trial[]): Choice | null {
   return { method, width: strays[rank - 1] ?? Infinity };
 }
 
-/** What a score says of the trials of an age. */
+/** What a score says of the trials of an age: of the average share alone where that was nearer by more than a tenth. */
 export function plainScore(trials: readonly Trial[]) {
+  const alone = trials.map((trial) => {
+    return { ...trial, expected: new Map([...trial.expected].filter(([method]) => method === AVERAGE_SHARE)) };
+  });
+  const [chosen, simple] = [plainRecord(trials), plainRecord(alone)];
+  const isFurther = (chosen.medianError ?? 0) > 1.1 * (chosen.byShare ?? Infinity);
+  const { byShare: _, ...score } = isFurther && simple.cohorts >= 8 ? simple : chosen;
+  return score;
+}
+
+function plainRecord(trials: readonly Trial[]) {
   const made = trials.flatMap((trial) => {
     const choice = plainChoice(trials.filter(({ judgedOn }) => judgedOn <= trial.madeOn));
     const projection = choice === null ? null : projected(trial.expected, choice);
-    return projection === null ? [] : [{ final: trial.final, ...projection }];
+    return projection === null ? [] : [{ final: trial.final, share: trial.byAverageShare, ...projection }];
   });
   const covered = made.filter(({ low, high, final }) => low <= final && final <= high);
   return {
     cohorts: made.length,
     medianError: median(made.map(({ value, final }) => Math.abs(value / final - 1))),
+    byShare: median(made.flatMap(({ share, final }) => (share === null ? [] : [Math.abs(share / final - 1)]))),
     coverage: made.length === 0 ? null : covered.length / made.length,
   };
 }

@@ -2,11 +2,11 @@
 
 import { describe, expect, test } from 'vitest';
 
-import { choiceFrom, projected, scoresOf } from '../../src/insight/backtest.ts';
+import { choiceFrom, type Counted, projected, scoresOf } from '../../src/insight/backtest.ts';
 import { climb, ladderOn } from '../../src/insight/chain-ladder.ts';
 import { columnsOf, reached } from '../../src/insight/columns.ts';
 import { type Cohort, columnAges, type Development, maturationOf, quantile } from '../../src/insight/development.ts';
-import { expectationsOf, MEAN_OF_BOTH, standingOn, trialsOf } from '../../src/insight/trials.ts';
+import { AVERAGE_SHARE, expectationsOf, MEAN_OF_BOTH, standingOn, trialsOf } from '../../src/insight/trials.ts';
 import { fraction, mix } from '../../src/simulator/world/hash.ts';
 
 /** Taylor and Ashe (1983), as Mack (1993) has it: cumulative claims by accident year. */
@@ -230,6 +230,48 @@ describe('the backtest', () => {
       });
     expect(choiceFrom(withLadder(0.095))?.method).toBe(MEAN_OF_BOTH);
     expect(choiceFrom(withLadder(0.085))?.method).toBe('chain ladder');
+  });
+
+  test('projects 100 periods of 1,082 installs, and none where half of them have 1,081, whatever they come to', () => {
+    const own = scattered(100, 0.2, 8);
+    const trials = trialsOf(familyOf(own));
+    const counting = (installs: number): Counted => ({
+      name: 'installs',
+      development: altered(own, ({ final }) => (final === null ? {} : { final: { age: 8, value: installs } })),
+    });
+    expect(scoresOf(own, trials, counting(1082))).toStrictEqual(scoresOf(own, trials));
+    expect(scoresOf(own, trials).map(({ choice }) => choice === null)).toEqual([false, false]);
+    const told =
+      'half of the periods have 1081 installs at most, and below 1082 chance alone moves one in ten by more than 5 %';
+    for (const { choice, reason, medianError } of scoresOf(own, trials, counting(1081))) {
+      expect([choice, reason]).toEqual([null, told]);
+      expect(medianError).not.toBeNull();
+    }
+  });
+
+  test('gives its place to the average share where the mean came out more than a tenth further off, with what that came to', () => {
+    const own = scattered(100, 0.2, 9);
+    const trials = trialsOf(familyOf(own)).filter(({ age }) => age === 1);
+    const further = (by: number) =>
+      scoresOf(
+        own,
+        altered(trials, ({ final, expected, byAverageShare }) => {
+          const off = Math.abs((byAverageShare ?? 0) / final - 1);
+          const mean = expected.get(MEAN_OF_BOTH);
+          const simple = expected.get(AVERAGE_SHARE);
+          if (mean === undefined || simple === undefined) return {};
+          return {
+            expected: new Map([
+              [MEAN_OF_BOTH, { ...mean, value: final * (1 + by * off) }],
+              [AVERAGE_SHARE, simple],
+            ]),
+          };
+        }),
+      )[0];
+    const [near, far] = [further(1.09), further(1.11)];
+    expect([near?.choice?.method, far?.choice?.method]).toEqual([MEAN_OF_BOTH, AVERAGE_SHARE]);
+    expect((near?.medianError ?? 0) / (near?.medianErrorAverageShare ?? 1)).toBeCloseTo(1.09, 9);
+    expect(far?.medianError).toBe(far?.medianErrorAverageShare);
   });
 
   test('projects the newest period with an interval around the value', () => {

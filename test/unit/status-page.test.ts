@@ -11,7 +11,7 @@ import { statusPage } from '../../src/page/page.ts';
 import { Secret } from '../../src/config/secret.ts';
 import { addDays, day } from '../../src/model/calendar.ts';
 import type { SliceStatus, StatusReport } from '../../src/status/status-report.ts';
-import { sampleReport, sampleRun, sampleSlice } from '../support/status-sample.ts';
+import { ripeningOf, sampleReport, sampleRun, sampleSlice } from '../support/status-sample.ts';
 import { recordedShell } from './cli-recorded-shell.ts';
 
 /** A report in which this text stands wherever a text from outside can. */
@@ -38,6 +38,7 @@ function movedSlice(name: string, metric: string): SliceStatus {
     metrics: names.map((each, index) => ({ metric: each, horizonDays: 5 * index })),
     missing: [3],
     change: {
+      ...ripeningOf([metric]),
       building_periods: 2,
       restated: names.map((each) => ({
         metric: each,
@@ -129,6 +130,32 @@ describe('the page', () => {
     expect(text).toMatch(
       /ripen status \S+, as of 2026-02-14 03:00 UTC; ripen \S+ ✕ The last sync, as of 2026-02-14 02:30 UTC, failed. CREDENTIALS_REFUSED: 401 Renew the token./,
     );
+  });
+});
+
+describe('how a slice ripens', () => {
+  const base = sampleSlice({ name: 'daily', days: 50, metrics: [{ metric: 'installs', horizonDays: 7 }] });
+  const ripening = ripeningOf(['installs']);
+  const textOf = (change: Partial<SliceStatus>): string =>
+    statusPage(sampleReport([{ ...base, ...ripening, ...change }]))
+      .replaceAll(/<[^>]*>/g, ' ')
+      .replaceAll(/\s+/g, ' ');
+
+  test('has what adaptive refreshes within 1 % would have saved, 514 of 2,870 fetches, and cost, 233 of 1,402 totals off by 1.2 %', () => {
+    const text = textOf({});
+    expect(text).toContain('What adaptive refreshes would have saved and cost');
+    expect(text).toContain('0.5 % none 0 of 2,870 0 of 91,000 0 of 1,402');
+    expect(text).toContain('1 % (configured) 3, 5 514 of 2,870 16,300 of 91,000 233 of 1,402 1.2 %');
+  });
+
+  test('says nothing of adaptive refreshes where even the largest tolerance leaves out no age', () => {
+    const text = textOf({ adaptive: ripening.adaptive.slice(0, 1) });
+    expect(text).toContain('Projections put to the test');
+    expect(text).not.toContain('adaptive');
+  });
+
+  test('has the error of a projection beside both others, 2, 5 and 3 %, and why an age is not projected', () => {
+    expect(textOf({})).toContain('installs 1 30 2 % 5 % 3 % 80 % not projected: installs are few');
   });
 });
 
