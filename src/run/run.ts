@@ -4,7 +4,7 @@ import type { Config } from '../config/config.ts';
 import { exitCodeOf, type Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import type { LoadResult, LoadWarning } from '../load/load-result.ts';
-import { type DayInterval, daysBetween } from '../model/calendar.ts';
+import type { DayInterval } from '../model/calendar.ts';
 import type { Slice } from '../model/slice.ts';
 import { labelOf, type Window } from '../model/window.ts';
 import type { SlicePlan } from '../plan/plan.ts';
@@ -264,24 +264,4 @@ function sliceSummary(name: string, counts: SliceCounts): SliceSummary {
     restated_periods: counts.restated,
     empty_periods: counts.empty.toSorted(),
   };
-}
-
-/** How large the windows of each slice were, and which were too heavy. */
-export class WindowSizes {
-  readonly #loadedDays = new Map<string, number>();
-  readonly #heavy = new Set<string>();
-
-  loaded({ slice, asked }: Window): void {
-    const days = daysBetween(asked.start, asked.end);
-    this.#loadedDays.set(slice.name, Math.max(days, this.#loadedDays.get(slice.name) ?? 0));
-  }
-
-  tooHeavy({ slice }: Window): void {
-    this.#heavy.add(slice.name);
-  }
-
-  /** Days of the largest window that was loaded of a slice none of whose windows were too heavy; else null. */
-  lightDays(slice: string): number | null {
-    return this.#heavy.has(slice) ? null : (this.#loadedDays.get(slice) ?? null);
-  }
 }

@@ -16,8 +16,9 @@ import { labelOf, type Part, type Window, windowOf } from '../model/window.ts';
 import { type KnownValues, splitByPeriods, splitParts } from '../plan/split.ts';
 import type { Spooled } from '../spool/spool.ts';
 import { learnMaxDays } from '../warehouse/ledger.ts';
-import { recordFailed, type Run, warn, type WindowSizes } from './run.ts';
+import { recordFailed, type Run, warn } from './run.ts';
 import type { Answers, Source, Targets } from './source.ts';
+import type { WindowSizes } from './window-sizes.ts';
 
 /** What is known while the windows of a run are loaded. */
 export interface Loading {
@@ -100,7 +101,8 @@ export async function divide(
 ): Promise<boolean> {
   const { slice, fingerprint } = window;
   const isHeavy = failure.code !== 'DATA_INCOMPLETE';
-  sizes.tooHeavy(window);
+  const { bytes } = failure.facts;
+  sizes.tooHeavy(window, typeof bytes === 'number' && window.parts.length === 1 ? bytes : null);
   if (isHeavy) tooHeavy.add(keyOf(window));
   const where = { slice: slice.name, window: labelOf(window), because: failure.message };
   const halves = splitByPeriods(window);

@@ -63,7 +63,7 @@ test.each<[string, Fault]>([
   script(1, fault);
   const summary = await runNight(scenario, FIRST);
 
-  expect(summary).toMatchObject({ status: 'succeeded', failures: [], slices: [{ empty_periods: [], requests: 2 }] });
+  expect(summary).toMatchObject({ status: 'succeeded', failures: [], slices: [{ empty_periods: [], requests: 6 }] });
   await equalsTruth(month, MAY, FIRST);
 });
 
