@@ -11,7 +11,7 @@ import { readKnownValues } from '../load/known-values.ts';
 import { rememberAdditivity } from '../load/load-ledger.ts';
 import type { LoadResult, Shortfall } from '../load/load-result.ts';
 import type { Target } from '../load/target.ts';
-import { daysBetween } from '../model/calendar.ts';
+import { daysBetween, type WeekStart } from '../model/calendar.ts';
 import { labelOf, type Part, type Window, windowOf } from '../model/window.ts';
 import { type KnownValues, splitByPeriods, splitParts } from '../plan/split.ts';
 import type { Spooled } from '../spool/spool.ts';
@@ -33,6 +33,8 @@ export interface Loading {
   readonly barred: Map<string, Barred>;
   /** By slice and window, what the service could not answer in one. */
   readonly heavy: Set<string>;
+  /** By slice, the weekday its windows were aligned to since the run began. */
+  readonly weekStarts: Map<string, WeekStart>;
   /** Ends all asking: credentials were refused. */
   readonly stop: AbortController;
 }

@@ -44,6 +44,7 @@ export async function loadWindows(
     divisions: new Map(),
     barred: new Map(),
     heavy: new Set(),
+    weekStarts: new Map(),
   };
   try {
     const came = (window: Window, bytes: number): void => {
@@ -193,10 +194,14 @@ function otherWeeks(): Failure {
 }
 
 async function afterWeekStart(window: Window, weekStartsOn: WeekStart, loading: Loading): Promise<void> {
-  const { run, targets, queue } = loading;
+  const { run, targets, queue, weekStarts } = loading;
   const { slice } = window;
-  // Another window of the same batch may have said so already.
-  if (targets.get(slice.name)?.fingerprint !== window.fingerprint || isTurned(window, loading)) return;
+  // Another window that was under way may have said so already.
+  if (targets.get(slice.name)?.fingerprint !== window.fingerprint || weekStarts.get(slice.name) === weekStartsOn) {
+    run.record.replan(slice, 1, 0);
+    return;
+  }
+  weekStarts.set(slice.name, weekStartsOn);
   const gone = queue.filter((other) => other.window.slice === slice);
   const kept = queue.filter((other) => other.window.slice !== slice);
   const come = await turnTarget(run, targets, slice, weekStartsOn);
@@ -204,10 +209,4 @@ async function afterWeekStart(window: Window, weekStartsOn: WeekStart, loading: 
   queue.splice(0, queue.length, ...kept, ...come.map(unanswered));
   const message = `The service begins weeks on ${weekdayName(weekStartsOn)}; its windows were aligned to that day.`;
   await warn({ code: 'WEEK_START', message }, window, run);
-}
-
-/** Whether the queue already holds windows of the slice that begin on another weekday. */
-function isTurned({ slice, replaced }: Window, { queue }: Loading): boolean {
-  const weekday = weekdayOf(replaced.start);
-  return queue.some(({ window }) => window.slice === slice && weekdayOf(window.replaced.start) !== weekday);
 }
