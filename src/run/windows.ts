@@ -202,9 +202,10 @@ async function afterWeekStart(window: Window, weekStartsOn: WeekStart, loading: 
     return;
   }
   weekStarts.set(slice.name, weekStartsOn);
+  const come = await turnTarget(run, targets, slice, weekStartsOn);
+  // Only now: windows are taken off the queue all the while.
   const gone = queue.filter((other) => other.window.slice === slice);
   const kept = queue.filter((other) => other.window.slice !== slice);
-  const come = await turnTarget(run, targets, slice, weekStartsOn);
   run.record.replan(slice, gone.length + 1, come.length);
   queue.splice(0, queue.length, ...kept, ...come.map(unanswered));
   const message = `The service begins weeks on ${weekdayName(weekStartsOn)}; its windows were aligned to that day.`;
