@@ -54,7 +54,7 @@ function sliceLines(slice: PlannedSlice): string[] {
     reasonsText(window.reasons),
   ]);
   return [
-    `${slice.name}: ${countText(slice.windows.length, 'window')}, ${countText(slice.requests, 'request')}, ${expected(slice.rows_expected)}`,
+    `${slice.name}: ${countText(slice.windows.length, 'window')}, ${countText(slice.requests, 'request')}, ${expected(slice.rows_expected)}${guessed(slice)}`,
     indented(
       tableText(
         [
@@ -79,6 +79,11 @@ function unfinalLines(slice: PlannedSlice): string[] {
       `${countText(slice.unfinal_periods, 'period')} not final, ${groupedText(slice.saved_periods)} of them not due`,
     ),
   ];
+}
+
+/** The sizes of a slice nothing is known of are where a sync begins, not where it ends. */
+function guessed({ windows, rows_expected: rows }: PlannedSlice): string {
+  return rows === null && windows.length > 1 ? '; what comes first sizes the rest' : '';
 }
 
 function expected(rows: number | null): string {

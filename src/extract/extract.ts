@@ -66,6 +66,8 @@ interface Extraction extends Pick<AskingWhole, 'hasSums'> {
   readonly read: (window: Window, pages: readonly SavedBody[]) => Promise<boolean>;
   /** Whether answers are kept after they are loaded, for SQL to read. */
   readonly isArchived: boolean;
+  /** Told of each answer and its plain bytes before the next window is asked for; may change the queue. */
+  readonly came: (window: Window, bytes: number) => void;
 }
 
 /** One transaction loads a batch: what is larger gains nothing by it, and would have to be loaded again if it failed. */
@@ -90,8 +92,12 @@ export async function* extract(queue: Asking[], extraction: Extraction): AsyncGe
       return { window, failure: asFailure(error), heavy: [], answered: new Map(), whole: null };
     });
     asked.push({ slice: window.slice, requests });
-    if ('failure' in answer) missed.push(answer);
-    else spooled.push(answer);
+    if ('failure' in answer) {
+      missed.push(answer);
+      return;
+    }
+    spooled.push(answer);
+    extraction.came(window, plainBytesOf(answer));
   };
   // Also while a batch is being loaded; but what failed is judged first, as it may end the run.
   const fill = (): void => {

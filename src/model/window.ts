@@ -39,6 +39,8 @@ export interface Window {
   readonly parts: readonly Part[];
   /** How often its answer was thrown away and asked for again. */
   readonly attempt: number;
+  /** Most days it may be joined to with its neighbours while it is not asked for; null: it stays as it is. */
+  readonly growsTo: number | null;
 }
 
 /** A window over contiguous periods. */
@@ -58,6 +60,7 @@ export function windowOf(
     periods,
     parts,
     attempt: 0,
+    growsTo: null,
   };
 }
 

@@ -65,9 +65,8 @@ export function planSlice(request: PlanRequest): SlicePlan {
     const reason = forced === null ? reasonFor(period, request, table) : 'forced';
     return reason === null ? [] : [{ period, reason }];
   });
-  const windows = groupIntoWindows(due, windowDays(slice, table)).map((group) =>
-    windowOf(slice, fingerprint, group, table?.parts ?? undefined),
-  );
+  const growsTo = rowsPerDay(table) === null ? mostDays(table) : null;
+  const windows = windowsOver(due, windowDays(slice, table), { slice, fingerprint, parts: table?.parts, growsTo });
   return { slice, fingerprint, weekStartsOn, periods, table, windows, heldNewer: newer.length, planAt };
 }
 
@@ -151,6 +150,28 @@ function isBehindNewest(period: Period, table: SliceTable | null): boolean {
   return [...(table?.periods.keys() ?? [])].some((start) => start > period.bucket.start);
 }
 
+/** The periods of one slice's windows in windows of at most so many days, as far as they may grow; in order of time. */
+export function regrouped(windows: readonly Window[], days: number): Window[] {
+  const [first] = windows;
+  if (first === undefined) return [];
+  const due = windows
+    .flatMap(({ periods }) => periods)
+    .toSorted((a, b) => compare(a.period.bucket.start, b.period.bucket.start));
+  return windowsOver(due, Math.min(days, first.growsTo ?? days), first);
+}
+
+/** What every window of a slice is made with. */
+interface Making extends Pick<Window, 'slice' | 'fingerprint' | 'growsTo'> {
+  readonly parts: Window['parts'] | null | undefined;
+}
+
+function windowsOver(due: readonly DuePeriod[], maxDays: number, making: Making): Window[] {
+  const { slice, fingerprint, parts, growsTo } = making;
+  return groupIntoWindows(due, maxDays).map((group) =>
+    Object.assign(windowOf(slice, fingerprint, group, parts ?? undefined), { growsTo }),
+  );
+}
+
 type Group = [DuePeriod, ...DuePeriod[]];
 
 function groupIntoWindows(due: readonly DuePeriod[], maxDays: number): Group[] {
@@ -210,11 +231,13 @@ function compare(one: string, other: string): number {
   return one < other ? -1 : one > other ? 1 : 0;
 }
 
-/** About 30 MB of JSON: large enough to be worth a request, small enough to parse in little memory. */
-const ROWS_PER_WINDOW = 50_000;
+/** Large enough to be worth a request, small enough to load in little memory. */
+export const BYTES_PER_WINDOW = 30_000_000;
+/** As many bytes where rows are of usual width. */
+export const ROWS_PER_WINDOW = 50_000;
 
-/** First windows of a slice nothing is known of. */
-const FIRST_DAYS = { hour: 7, other: 31 } as const;
+/** First windows of a slice nothing is known of: a dense one bears them, and a year of them is all asked for at once. */
+const FIRST_DAYS = { hour: 1, other: 7 } as const;
 
 /** No request asks for more, however sparse the slice is: one failure would then cost too much. */
 const MOST_DAYS = 366;
@@ -231,5 +254,7 @@ export function windowDays(slice: Slice, table: SliceTable | null): number {
   const rows = rowsPerDay(table);
   const wanted =
     rows === null ? FIRST_DAYS[slice.grain === 'hour' ? 'hour' : 'other'] : Math.floor(ROWS_PER_WINDOW / rows);
-  return Math.max(1, Math.min(wanted, table?.maxDays ?? MOST_DAYS, MOST_DAYS));
+  return Math.max(1, Math.min(wanted, mostDays(table)));
 }
+
+const mostDays = (table: SliceTable | null): number => Math.min(table?.maxDays ?? MOST_DAYS, MOST_DAYS);

@@ -39,6 +39,7 @@ export function splitByDimension(window: Window, partNo: number, known: KnownVal
     ...window,
     parts: window.parts.flatMap((other, index) => (index === partNo ? halves : [other])),
     attempt: 0,
+    growsTo: null,
   };
 }
 

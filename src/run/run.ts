@@ -4,7 +4,7 @@ import type { Config } from '../config/config.ts';
 import { exitCodeOf, Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import type { LoadResult, LoadWarning } from '../load/load-result.ts';
-import { type DayInterval, daysBetween } from '../model/calendar.ts';
+import { addDays, day, type Day, type DayInterval } from '../model/calendar.ts';
 import type { Slice } from '../model/slice.ts';
 import { labelOf, type Window } from '../model/window.ts';
 import type { SlicePlan } from '../plan/plan.ts';
@@ -279,26 +279,20 @@ function sliceSummary(name: string, counts: SliceCounts): SliceSummary {
       ...Object.fromEntries(counts.periods),
     },
     restated_periods: counts.restated,
-    empty_periods: counts.empty.toSorted(),
+    empty_periods: joinedStretches(counts.empty),
   };
 }
 
-/** How large the windows of each slice were, and which were too heavy. */
-export class WindowSizes {
-  readonly #loadedDays = new Map<string, number>();
-  readonly #heavy = new Set<string>();
-
-  loaded({ slice, asked }: Window): void {
-    const days = daysBetween(asked.start, asked.end);
-    this.#loadedDays.set(slice.name, Math.max(days, this.#loadedDays.get(slice.name) ?? 0));
+/** Stretches of days, `first:last`, in order; where one ends as the next begins, in whatever windows they came, they are one. */
+function joinedStretches(stretches: readonly string[]): string[] {
+  const joined: { first: Day; last: Day }[] = [];
+  for (const stretch of stretches.toSorted()) {
+    const [first, last] = [day(stretch.slice(0, DAY_WIDTH)), day(stretch.slice(-DAY_WIDTH))];
+    const before = joined.at(-1);
+    if (before !== undefined && addDays(before.last, 1) === first) before.last = last;
+    else joined.push({ first, last });
   }
-
-  tooHeavy({ slice }: Window): void {
-    this.#heavy.add(slice.name);
-  }
-
-  /** Days of the largest window that was loaded of a slice none of whose windows were too heavy; else null. */
-  lightDays(slice: string): number | null {
-    return this.#heavy.has(slice) ? null : (this.#loadedDays.get(slice) ?? null);
-  }
+  return joined.map(({ first, last }) => `${first}:${last}`);
 }
+
+const DAY_WIDTH = '2026-01-01'.length;

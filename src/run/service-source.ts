@@ -51,10 +51,10 @@ function openSource(run: Run, service: Service): Source {
       const plans = await withNightlyAudits(run, targets, await planTargets(run, targets));
       return { plans, windows: inOrder(plans) };
     },
-    async *answers(queue, targets, signal) {
+    async *answers(queue, targets, signal, came) {
       const { maxConcurrency } = config.service;
       const isArchived = config.archiveMs !== null;
-      const asking = { service, spool, maxConcurrency, emit, signal, isArchived };
+      const asking = { service, spool, maxConcurrency, emit, signal, isArchived, came };
       const batches = extract(queue, {
         ...asking,
         // Into the columns of its slice as they are now.

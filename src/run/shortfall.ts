@@ -11,13 +11,14 @@ import { readKnownValues } from '../load/known-values.ts';
 import { rememberAdditivity } from '../load/load-ledger.ts';
 import type { LoadResult, Shortfall } from '../load/load-result.ts';
 import type { Target } from '../load/target.ts';
-import { daysBetween } from '../model/calendar.ts';
+import { daysBetween, type WeekStart } from '../model/calendar.ts';
 import { labelOf, type Part, type Window, windowOf } from '../model/window.ts';
 import { type KnownValues, splitByPeriods, splitParts } from '../plan/split.ts';
 import type { Spooled } from '../spool/spool.ts';
 import { learnMaxDays } from '../warehouse/ledger.ts';
-import { recordFailed, type Run, warn, type WindowSizes } from './run.ts';
+import { recordFailed, type Run, warn } from './run.ts';
 import type { Answers, Source, Targets } from './source.ts';
+import type { WindowSizes } from './window-sizes.ts';
 
 /** What is known while the windows of a run are loaded. */
 export interface Loading {
@@ -32,6 +33,8 @@ export interface Loading {
   readonly barred: Map<string, Barred>;
   /** By slice and window, what the service could not answer in one. */
   readonly heavy: Set<string>;
+  /** By slice, the weekday its windows were aligned to since the run began. */
+  readonly weekStarts: Map<string, WeekStart>;
   /** Ends all asking: credentials were refused. */
   readonly stop: AbortController;
 }
@@ -100,7 +103,8 @@ export async function divide(
 ): Promise<boolean> {
   const { slice, fingerprint } = window;
   const isHeavy = failure.code !== 'DATA_INCOMPLETE';
-  sizes.tooHeavy(window);
+  const { bytes } = failure.facts;
+  sizes.tooHeavy(window, typeof bytes === 'number' && window.parts.length === 1 ? bytes : null);
   if (isHeavy) tooHeavy.add(keyOf(window));
   const where = { slice: slice.name, window: labelOf(window), because: failure.message };
   const halves = splitByPeriods(window);

@@ -36,8 +36,16 @@ export interface Source {
   plan(
     targets: readonly Target[],
   ): Promise<{ readonly plans: readonly SlicePlan[]; readonly windows: readonly Window[] }>;
-  /** Answers to the queue's windows until it is empty, in batches of one slice. Takes windows off the queue. */
-  answers(queue: Asking[], targets: Targets, signal: AbortSignal): AsyncIterable<AnswerBatch>;
+  /**
+   * Answers to the queue's windows until it is empty, in batches of one slice. Takes windows off the queue. `came` is told of
+   * each answer and its plain bytes before the next window is asked for, and may change the queue.
+   */
+  answers(
+    queue: Asking[],
+    targets: Targets,
+    signal: AbortSignal,
+    came: (window: Window, bytes: number) => void,
+  ): AsyncIterable<AnswerBatch>;
   /** Throws when nothing may be loaded any more; asked before each batch. */
   check(): Promise<void>;
   /** Answers that were read into columns already. */

@@ -9,14 +9,17 @@ import { Failure } from '../errors.ts';
 import { type Missed, unanswered } from '../extract/extract.ts';
 import type { LoadResult } from '../load/load-result.ts';
 import { loadBatch } from '../load/load.ts';
-import { weekdayName, weekdayOf, type WeekStart } from '../model/calendar.ts';
+import { daysBetween, weekdayName, weekdayOf, type WeekStart } from '../model/calendar.ts';
+import type { Slice } from '../model/slice.ts';
 import { labelOf, type Window } from '../model/window.ts';
 import type { Spooled } from '../spool/spool.ts';
-import { learnWeekStart, relaxMaxDays } from '../warehouse/ledger.ts';
-import { recordFailed, recordLoaded, type Run, warn, WindowSizes } from './run.ts';
+import { regrouped } from '../plan/plan.ts';
+import { learnMaxDays, learnWeekStart, relaxMaxDays } from '../warehouse/ledger.ts';
+import { recordFailed, recordLoaded, type Run, warn } from './run.ts';
 import { afterShortfall, divide, divideAnew, type Loading } from './shortfall.ts';
 import type { AnswerBatch, Answers, Source, Targets } from './source.ts';
 import { turnTarget } from './tables.ts';
+import { WindowSizes } from './window-sizes.ts';
 
 /** How often an unusable answer is asked for again. */
 const MOST_REPEATS = 2;
@@ -41,9 +44,14 @@ export async function loadWindows(
     divisions: new Map(),
     barred: new Map(),
     heavy: new Set(),
+    weekStarts: new Map(),
   };
   try {
-    for await (const batch of source.answers(queue, targets, signal)) {
+    const came = (window: Window, bytes: number): void => {
+      loading.sizes.answered(window, bytes);
+      regroup(window.slice, loading);
+    };
+    for await (const batch of source.answers(queue, targets, signal, came)) {
       for (const miss of batch.missed) await afterMiss(miss, loading);
       for (const { slice, requests } of batch.asked) run.record.asked(slice, requests);
       await source.check();
@@ -62,13 +70,46 @@ export async function loadWindows(
   }
 }
 
-/** Windows none of which was too heavy may be as large the next time as the largest of them. */
+/**
+ * Windows none of which was too heavy may be as large the next time as the largest of them; the rows of earlier loads say
+ * too little of how large where they are wide.
+ */
 async function relaxLimits({ run, targets, sizes }: Loading): Promise<void> {
   for (const { slice, fingerprint } of targets.values()) {
     const days = sizes.lightDays(slice.name);
     if (days !== null) await relaxMaxDays(run.warehouse, slice.name, fingerprint, days);
+    const wideDays = sizes.wideDays(slice.name);
+    if (wideDays !== null) await learnMaxDays(run.warehouse, slice.name, fingerprint, wideDays);
   }
 }
+
+/** Joins or divides a slice's windows that were planned before anything was known of it, by what came since. */
+function regroup(slice: Slice, { run, queue, sizes }: Loading): void {
+  const days = sizes.nextDays(slice.name);
+  const gone = queue.map(({ window }) => window).filter((window) => window.slice === slice && window.growsTo !== null);
+  const longest = longestOf(gone);
+  // Fewer larger requests are worth it from twice the size on.
+  if (days === null || (days >= longest && days < 2 * longest)) return;
+  const come = regrouped(gone, days);
+  if (longestOf(come) === longest) return;
+  const byNewest = new Map(come.map((window) => [window.periods.at(-1), window]));
+  const isGone = new Set(gone);
+  // Each where its newest period was.
+  const next = queue.flatMap((asking) =>
+    isGone.has(asking.window)
+      ? asking.window.periods
+          .toReversed()
+          .flatMap((due) => byNewest.get(due) ?? [])
+          .map(unanswered)
+      : [asking],
+  );
+  queue.splice(0, queue.length, ...next);
+  run.record.replan(slice, gone.length, come.length);
+  run.emit({ type: 'windows_regrouped', slice: slice.name, from: gone.length, into: come.length });
+}
+
+const longestOf = (windows: readonly Window[]): number =>
+  Math.max(0, ...windows.map(({ asked }) => daysBetween(asked.start, asked.end)));
 
 /** Loads a batch, but for windows of a meaning that is no longer the target's. */
 async function loadCurrent(
@@ -108,6 +149,7 @@ async function afterMiss(missed: Missed, loading: Loading): Promise<void> {
     return;
   } else if (heavy.length > 0) {
     await divide(missed, loading);
+    regroup(window.slice, loading);
   } else {
     recordFailed(failure, window, run);
   }
@@ -121,7 +163,7 @@ async function afterLoad(result: LoadResult, batch: readonly Spooled[], loading:
   const isPart = !batch.some((spooled) => spooled.window === window);
   if (isPart && (result.kind === 'ask again' || result.kind === 'failed')) run.record.replan(window.slice, 0, 1);
   if (result.kind === 'loaded') {
-    loading.sizes.loaded(window);
+    loading.sizes.loaded(window, result.fetched);
     await recordLoaded(result, run);
     if (!source.canAsk) await learnWeek(window, loading);
   } else if (result.kind === 'failed') {
@@ -135,7 +177,7 @@ async function afterLoad(result: LoadResult, batch: readonly Spooled[], loading:
   else {
     const where = { slice: window.slice.name, window: labelOf(window) };
     run.emit({ type: 'window_asked_again', ...where, because: result.failure.message });
-    loading.queue.unshift(unanswered({ ...window, attempt: window.attempt + 1 }));
+    loading.queue.unshift(unanswered({ ...window, attempt: window.attempt + 1, growsTo: null }));
   }
   return [];
 }
@@ -152,21 +194,20 @@ function otherWeeks(): Failure {
 }
 
 async function afterWeekStart(window: Window, weekStartsOn: WeekStart, loading: Loading): Promise<void> {
-  const { run, targets, queue } = loading;
+  const { run, targets, queue, weekStarts } = loading;
   const { slice } = window;
-  // Another window of the same batch may have said so already.
-  if (targets.get(slice.name)?.fingerprint !== window.fingerprint || isTurned(window, loading)) return;
+  // Another window that was under way may have said so already.
+  if (targets.get(slice.name)?.fingerprint !== window.fingerprint || weekStarts.get(slice.name) === weekStartsOn) {
+    run.record.replan(slice, 1, 0);
+    return;
+  }
+  weekStarts.set(slice.name, weekStartsOn);
+  const come = await turnTarget(run, targets, slice, weekStartsOn);
+  // Only now: windows are taken off the queue all the while.
   const gone = queue.filter((other) => other.window.slice === slice);
   const kept = queue.filter((other) => other.window.slice !== slice);
-  const come = await turnTarget(run, targets, slice, weekStartsOn);
   run.record.replan(slice, gone.length + 1, come.length);
   queue.splice(0, queue.length, ...kept, ...come.map(unanswered));
   const message = `The service begins weeks on ${weekdayName(weekStartsOn)}; its windows were aligned to that day.`;
   await warn({ code: 'WEEK_START', message }, window, run);
-}
-
-/** Whether the queue already holds windows of the slice that begin on another weekday. */
-function isTurned({ slice, replaced }: Window, { queue }: Loading): boolean {
-  const weekday = weekdayOf(replaced.start);
-  return queue.some(({ window }) => window.slice === slice && weekdayOf(window.replaced.start) !== weekday);
 }

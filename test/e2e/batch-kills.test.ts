@@ -20,7 +20,7 @@ const EVERY = Number(process.env['RIPEN_BATCH_KILLS'] ?? 3);
 /** Far more than two nights take on a busy machine. */
 const MS_PER_KILL = 20_000;
 
-/** A first load of four windows, and a night in which periods of several ages are due. */
+/** A first load of sixteen windows, and a night in which periods of several ages are due. */
 const nights = ['2026-02-14T02:30:00Z', '2026-02-15T02:30:00Z'] as const;
 
 const settings = {

@@ -42,7 +42,7 @@ beforeEach(async () => {
       name: `days_of_${month.replace('-', '_')}`,
       dimensions: ['day', 'os_name'],
       metrics: ['installs'],
-      date_period: `${month}-01:${month}-10`,
+      date_period: `${month}-01:${month}-07`,
     })),
   });
 });
@@ -64,7 +64,7 @@ function hangJanuary(): () => void {
 /** A sync that has loaded February and waits for January, which never comes. */
 async function hangingSync(...options: string[]): Promise<Running> {
   const running = installation.start([...SYNC, ...options]);
-  await running.until('days_of_2026_02 2026-02-01:2026-02-10: loaded');
+  await running.until('days_of_2026_02 2026-02-01:2026-02-07: loaded');
   return running;
 }
 

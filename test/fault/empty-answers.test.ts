@@ -63,7 +63,7 @@ test.each<[string, Fault]>([
   script(1, fault);
   const summary = await runNight(scenario, FIRST);
 
-  expect(summary).toMatchObject({ status: 'succeeded', failures: [], slices: [{ empty_periods: [], requests: 2 }] });
+  expect(summary).toMatchObject({ status: 'succeeded', failures: [], slices: [{ empty_periods: [], requests: 6 }] });
   await equalsTruth(month, MAY, FIRST);
 });
 
@@ -74,8 +74,9 @@ test('26 of 31 days that come empty twice are loaded as empty, named, final for 
   restore();
 
   expect(summary).toMatchObject({ status: 'succeeded', slices: [{ empty_periods: ['2026-05-01:2026-05-26'] }] });
-  expect(told('EMPTY_PERIODS')).toEqual([textWith('2026-05-01:2026-05-26')]);
-  expect(await column(scenario, "select count(*) from ripen.warnings where code = 'EMPTY_PERIODS'")).toEqual(['1']);
+  expect(told('EMPTY_PERIODS').length).toBe(5);
+  expect(told('EMPTY_PERIODS')).toContainEqual(textWith('2026-05-25:2026-05-26'));
+  expect(await column(scenario, "select count(*) from ripen.warnings where code = 'EMPTY_PERIODS'")).toEqual(['5']);
   expect(await states()).toEqual(['empty 26', 'maturing 5']);
   expect(await query(scenario, "select 1 from ripen.finality where is_final and period < '2026-05-27'")).toEqual([]);
 
@@ -155,7 +156,9 @@ test('{"rows":[],"totals":{},"error":"query cancelled"} all night is no answer: 
   const summary = await runNight(scenario, FIRST);
   restore();
 
-  expect(summary.failures).toMatchObject([{ window: MAY, message: textWith('query cancelled') }]);
+  expect(summary.failures.map(({ message }) => message)).toEqual(
+    Array.from({ length: 5 }, () => textWith('query cancelled')),
+  );
   expect(summary.slices[0]?.empty_periods).toEqual([]);
   expect(await lastRun(scenario)).toMatchObject({ exit_code: 65 });
   expect(await finalRows()).toEqual(['0']);

@@ -30,15 +30,15 @@ const MAX_ROWS = 20;
 const tooHeavy = (): (() => void) =>
   scenario.simulator.script({ match: reports(), times: Infinity, fault: { kind: 'too_heavy', maxRows: MAX_ROWS } });
 
-test('504 for more than 20 rows splits 20 days into windows of 5, whose sum equals an undisturbed load', async () => {
+test('504 for more than 20 rows splits windows of 7 days, whose sum equals an undisturbed load', async () => {
   scenario = await openScenario([daily], { simulator: { world: smallWorld } });
   tooHeavy();
   const summary = await runNight(scenario, NOW);
 
   expect(summary).toMatchObject({ status: 'succeeded', failures: [] });
-  expect(summary.slices[0]?.windows).toEqual({ planned: 4, loaded: 4, failed: 0 });
+  expect(summary.slices[0]?.windows).toEqual({ planned: 6, loaded: 6, failed: 0 });
   const split = askedReports(scenario).filter(({ status }) => status === 504);
-  expect(split.map(({ period }) => daysOf(period))).toEqual([20, 10, 10]);
+  expect(split.map(({ period }) => daysOf(period))).toEqual([7, 7, 6]);
   const { stored, truth } = await storedAndTrue(scenario, daily, DAYS, NOW);
   expect(stored).toEqual(truth);
 
@@ -47,7 +47,7 @@ test('504 for more than 20 rows splits 20 days into windows of 5, whose sum equa
   await scenario.close();
   scenario = await openScenario([daily], { simulator: { world: smallWorld } });
   await runNight(scenario, NOW);
-  expect(askedReports(scenario).length).toBe(1);
+  expect(askedReports(scenario).length).toBe(3);
   expect(await contentOf(scenario, content)).toEqual(disturbed);
 });
 
@@ -83,7 +83,7 @@ test('60 keys a row that nobody asked for are kept in _extra, and no window of 2
   ]);
 });
 
-test('the next run asks for no more than the 5 days that were light enough, and meets no 504', async () => {
+test('the next run asks for no more than the 3 days that each half had, and meets no 504', async () => {
   scenario = await openScenario([daily], { simulator: { world: smallWorld } });
   tooHeavy();
   await runNight(scenario, NOW);
@@ -92,11 +92,11 @@ test('the next run asks for no more than the 5 days that were light enough, and 
 
   const asked = askedReports(scenario);
   expect(asked.map(({ status }) => status)).not.toContain(504);
-  expect(Math.max(...asked.map(({ period }) => daysOf(period)))).toBe(5);
+  expect(Math.max(...asked.map(({ period }) => daysOf(period)))).toBe(3);
 });
 
-test('a time-out is taken as too heavy: 8 days that hang are asked for in halves of 4', async () => {
-  const short = slice({ ...daily, datePeriod: { first: { daysAgo: 8 }, last: { daysAgo: 1 } } });
+test('a time-out is taken as too heavy: 7 days that hang are asked for in halves of 4 and 3', async () => {
+  const short = slice({ ...daily, datePeriod: { first: { daysAgo: 7 }, last: { daysAgo: 1 } } });
   scenario = await openScenario([short], { simulator: { world: smallWorld } });
   scenario.simulator.script({
     match: reports({ date_period: (period) => daysOf(period) > 4 }),
@@ -105,7 +105,7 @@ test('a time-out is taken as too heavy: 8 days that hang are asked for in halves
   });
   const summary = await runNight(scenario, NOW, { service: { requestTimeoutMs: 1500 } });
   expect(summary.failures).toEqual([]);
-  expect(askedReports(scenario).map(({ period }) => daysOf(period))).toEqual([8, 4, 4]);
+  expect(askedReports(scenario).map(({ period }) => daysOf(period))).toEqual([7, 3, 4]);
 });
 
 test('1 day of 20 that stays too heavy fails alone with exit code 75; its old rows stay and the 19 others are new', async () => {
@@ -128,7 +128,7 @@ test('1 day of 20 that stays too heavy fails alone with exit code 75; its old ro
   expect(summary.status).toBe('partial');
   expect(await lastRun(scenario)).toEqual({ status: 'partial', exit_code: 75 });
   expect(await contentOf(scenario, `(from daily where ${heavy})`)).toEqual(before);
-  expect(await column(scenario, 'select count(distinct day) from daily where _load_id > 1')).toEqual(['19']);
+  expect(await column(scenario, 'select count(distinct day) from daily where _load_id > 3')).toEqual(['19']);
 });
 
 test('a month is never cut: one that is too heavy for days is not asked for in parts of it', async () => {

@@ -14,10 +14,10 @@ let scenario: Scenario;
 const NOW = new Date('2026-06-01T02:30:00Z');
 const NEXT = new Date('2026-06-02T02:30:00Z');
 
-/** 20 windows of 7 days: hours are asked for a week at a time before anything is known of a slice. */
-const hourly = slice({
-  name: 'hourly',
-  dimensions: ['hour', 'os_name'],
+/** 20 windows of 7 days: they are asked for a week at a time before anything is known of a slice. */
+const daily = slice({
+  name: 'daily',
+  dimensions: ['day', 'os_name'],
   metrics: ['installs', 'cost'],
   datePeriod: { first: { day: day('2026-01-12') }, last: { day: day('2026-05-31') } },
 });
@@ -25,7 +25,7 @@ const DAYS = '2026-01-12:2026-05-31';
 const FIRST_WEEK = '2026-01-12:2026-01-18';
 
 beforeEach(async () => {
-  scenario = await openScenario([hourly], { simulator: { world: { ...smallWorld, rowsPerDay: 8 } } });
+  scenario = await openScenario([daily], { simulator: { world: { ...smallWorld, rowsPerDay: 8 } } });
 });
 afterEach(async () => {
   vi.restoreAllMocks();
@@ -46,7 +46,7 @@ async function expectWholeLoads(): Promise<void> {
     await query(
       scenario,
       `select l.load_id, l.rows_loaded, count(h._load_id) as rows
-       from ripen.loads as l full join hourly as h on h._load_id = l.load_id
+       from ripen.loads as l full join daily as h on h._load_id = l.load_id
        group by all having rows is distinct from l.rows_loaded`,
     ),
   ).toEqual([]);
@@ -80,19 +80,19 @@ test('after a token was reset mid-run, the next run with a good one asks only fo
 
   expect(summary.failures).toEqual([]);
   expect(Object.values(summary.slices[0]?.periods ?? {}).reduce((sum, count) => sum + count, 0)).toBe(140 - loaded);
-  const { stored, truth } = await storedAndTrue(scenario, hourly, DAYS, NOW);
+  const { stored, truth } = await storedAndTrue(scenario, daily, DAYS, NOW);
   expect(stored).toEqual(truth);
 });
 
 test('a token reset while a loaded slice is refreshed deletes nothing: every row of the night before is still there', async () => {
   await runNight(scenario, NOW);
-  const before = await contentOf(scenario, 'hourly');
+  const before = await contentOf(scenario, 'daily');
   scenario.simulator.script({ match: reports(), times: Infinity, fault: { kind: 'revoked_token', afterRequests: 0 } });
   const forced = { start: day('2026-01-12'), end: day('2026-06-01') };
   const summary = await runNight(scenario, NEXT, { request: { command: 'backfill', forced } });
 
   expect(summary.failures).toMatchObject([{ code: 'CREDENTIALS_REFUSED' }]);
-  expect(await contentOf(scenario, 'hourly')).toEqual(before);
+  expect(await contentOf(scenario, 'daily')).toEqual(before);
 });
 
 test('a deadline that passes while 19 of 20 windows hang keeps the 1 that came and says so', async () => {
@@ -114,7 +114,7 @@ test('a deadline that passes while 19 of 20 windows hang keeps the 1 that came a
   ]);
   expect(summary.failures.length).toBe(1);
   expect(await lastRun(scenario)).toEqual({ status: 'partial', exit_code: 75 });
-  const { stored, truth } = await storedAndTrue(scenario, hourly, FIRST_WEEK, NOW);
+  const { stored, truth } = await storedAndTrue(scenario, daily, FIRST_WEEK, NOW);
   expect(stored).toEqual(truth);
 });
 
@@ -141,7 +141,7 @@ test('a signal after the first window starts nothing new, keeps whole windows on
   expect(await column(scenario, 'select status from ripen.runs')).toEqual(['interrupted']);
   await expectWholeLoads();
   await runNight(scenario, NOW);
-  const { stored, truth } = await storedAndTrue(scenario, hourly, DAYS, NOW);
+  const { stored, truth } = await storedAndTrue(scenario, daily, DAYS, NOW);
   expect(stored).toEqual(truth);
 });
 
@@ -188,6 +188,6 @@ test('503 for ever on 1 window of 20 costs 6 tries, fails that window alone with
   expect(await lastRun(scenario)).toEqual({ status: 'partial', exit_code: 75 });
   const next = await runNight(scenario, NOW);
   expect(next.slices[0]?.periods).toMatchObject({ missing: 7, new: 0 });
-  const { stored, truth } = await storedAndTrue(scenario, hourly, DAYS, NOW);
+  const { stored, truth } = await storedAndTrue(scenario, daily, DAYS, NOW);
   expect(stored).toEqual(truth);
 });

@@ -40,9 +40,9 @@ async function heldRows(where: string): Promise<number> {
   return sum?.rows ?? 0;
 }
 
-test('before the first night all 60 days are new, in 2 requests, and no number of rows is made up', async () => {
+test('before the first night all 60 days are new, in 9 requests of 7 days at most, and no number of rows is made up', async () => {
   expect(await planAt(FIRST_NIGHT)).toMatchObject({
-    requests: 2,
+    requests: 9,
     rows_expected: 0,
     saved_rows: 0,
     slices: [{ rows_expected: null, refetch_all_rows: null, unfinal_periods: 60, saved_periods: 0 }],

@@ -130,8 +130,8 @@ test('a backfill of 3 days asks for exactly those days and leaves the load of ev
   expect(askedReports(scenario).map(({ period }) => period)).toEqual(['2026-05-20:2026-05-22']);
   expect(summary.slices[0]).toMatchObject({ periods: { forced: 3 }, windows: { planned: 1, loaded: 1, failed: 0 } });
   expect(await contentOf(scenario, `(from daily where ${outside})`)).toEqual(before);
-  expect(await column(scenario, `select distinct _load_id from daily where not (${outside})`)).toEqual(['2']);
-  expect(await column(scenario, 'select reasons::varchar from ripen.loads where load_id = 2')).toEqual(['[forced]']);
+  expect(await column(scenario, `select distinct _load_id from daily where not (${outside})`)).toEqual(['4']);
+  expect(await column(scenario, 'select reasons::varchar from ripen.loads where load_id = 4')).toEqual(['[forced]']);
 });
 
 test('a backfill of 3 days of a monthly slice replaces the whole month by the whole month', async () => {

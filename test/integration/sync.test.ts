@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import * as z from 'zod';
 
+import { column } from '../support/contents.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
@@ -32,7 +33,7 @@ test('the second of two nights asks for 11 of 31 days and says why: 1 new, 7 mat
 });
 
 test.each([7, 50])(
-  '60 windows are asked for with at most %i calls at once, as the service counts them',
+  '420 days of hours are asked for with at most %i calls at once, as the service counts them',
   async (cap) => {
     const hourly = slice({
       name: 'hourly',
@@ -42,7 +43,8 @@ test.each([7, 50])(
     });
     scenario = await openScenario([hourly], { simulator: { answerDelayMs: 500 }, service: { maxConcurrency: cap } });
     const summary = await scenario.night(new Date('2026-06-01T02:30:00Z'));
-    expect(summary.slices[0]?.windows).toEqual({ planned: 60, loaded: 60, failed: 0 });
+    expect(summary.failures).toEqual([]);
+    expect(await column(scenario, 'select count(distinct hour::date) from hourly')).toEqual(['420']);
     expect(scenario.simulator.asked.peak).toBeLessThanOrEqual(cap);
     expect(scenario.simulator.asked.peak).toBeGreaterThan(cap / 2);
     expect(summary.service.peak_concurrency).toBeLessThanOrEqual(cap);

@@ -298,6 +298,10 @@ describe('a plan', () => {
     expect(text).toContain('network_daily: 1 window, 1 request, never loaded before\n');
     expect(text).toMatch(/2 {5}\? {2}1 new/);
     expect(text).toMatch(/: 2 requests, those of 1 slice never loaded$/);
+    const longer = { ...never, requests: 2, windows: [...never.windows, { ...single, rows_expected: null }] };
+    expect(planText({ ...totals, slices: [longer] })).toContain(
+      'network_daily: 2 windows, 2 requests, never loaded before; what comes first sizes the rest\n',
+    );
   });
 });
 

@@ -88,6 +88,7 @@ async function extracted(
     service: { report },
     spool,
     maxConcurrency: 2,
+    came: () => {},
     emit: () => {},
     signal,
     read: async () => Promise.resolve(true),

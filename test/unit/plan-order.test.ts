@@ -56,8 +56,12 @@ const named = (plans: readonly SlicePlan[]): string[] =>
   inOrder(plans).map((window) => `${window.slice.name} ${labelOf(window)} ${reasonOf(window)}`);
 
 describe('the windows of a run', () => {
-  test('of a slice that was never loaded begin with its newest 31 days, and its history goes back from there', () => {
-    expect(named([planOf(daily)])).toEqual(['daily 2026-05-30:2026-06-29 new', 'daily 2026-05-01:2026-05-29 new']);
+  test('of a slice that was never loaded begin with its newest 7 days, and its history goes back from there', () => {
+    expect(named([planOf(since(daily, 'daily', '2026-06-10'))])).toEqual([
+      'daily 2026-06-23:2026-06-29 new',
+      'daily 2026-06-16:2026-06-22 new',
+      'daily 2026-06-10:2026-06-15 new',
+    ]);
   });
 
   test('bring yesterday first, then what ripens, then holes, each newest first', () => {
@@ -82,12 +86,12 @@ describe('the windows of a run', () => {
 
   test('bring yesterday of every slice before the history of any, which a slice new to the configuration has most of', () => {
     const known = since(daily, 'known', '2026-06-28');
-    const plans = [planOf(daily), planOf(known, fetched(known, [['2026-06-28', 1]]))];
+    const plans = [planOf(since(daily, 'daily', '2026-06-16')), planOf(known, fetched(known, [['2026-06-28', 1]]))];
     const expected = [
-      'daily 2026-05-30:2026-06-29 new',
+      'daily 2026-06-23:2026-06-29 new',
       'known 2026-06-29:2026-06-29 new',
       'known 2026-06-28:2026-06-28 maturing',
-      'daily 2026-05-01:2026-05-29 new',
+      'daily 2026-06-16:2026-06-22 new',
     ];
     expect(named(plans)).toEqual(expected);
     expect(named(plans.toReversed())).toEqual([expected[1], expected[0], ...expected.slice(2)]);

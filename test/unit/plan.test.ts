@@ -8,7 +8,7 @@ import { emptyLedger, type LoadedPeriod, type SliceLedger, type SliceTable } fro
 import type { Metric } from '../../src/model/metric.ts';
 import type { Slice } from '../../src/model/slice.ts';
 import { labelOf } from '../../src/model/window.ts';
-import { isComplete, planSlice, rowsPerDay, windowDays } from '../../src/plan/plan.ts';
+import { isComplete, planSlice, regrouped, rowsPerDay, windowDays } from '../../src/plan/plan.ts';
 import { countMetric, loadedPeriod, slice } from '../support/slice.ts';
 
 const daily = slice({
@@ -214,13 +214,14 @@ describe('weeks', () => {
 });
 
 describe('the size of a window', () => {
+  const threeWeeks = { ...daily, datePeriod: { first: { day: day('2026-01-01') }, last: { day: day('2026-01-24') } } };
   const hourly = slice({ ...daily, name: 'hourly', dimensions: ['hour', 'app'], grain: 'hour' });
   const withRows = (rows: number, change: Partial<SliceTable> = {}): SliceTable =>
     table(daysLoaded(['2026-01-01', '2026-01-02'], { rows }), change);
 
   test.each<[string, number, SliceTable | null]>([
-    ['nothing known', 31, null],
-    ['only empty days', 31, withRows(0)],
+    ['nothing known', 7, null],
+    ['only empty days', 7, withRows(0)],
     ['1 row a day', 366, withRows(1)],
     ['1000 rows a day', 50, withRows(1000)],
     ['49999 rows a day', 1, withRows(49_999)],
@@ -233,11 +234,11 @@ describe('the size of a window', () => {
     expect(windowDays(daily, known)).toBe(expected);
   });
 
-  test('of hours begins with 7 days', () => {
-    expect(windowDays(hourly, null)).toBe(7);
-    expect(planned({ ...hourly, datePeriod: january.datePeriod }, emptyLedger, JUNE)).toEqual([
-      '2026-01-01:2026-01-05 new',
-    ]);
+  test('of hours begins with 1 day', () => {
+    expect(windowDays(hourly, null)).toBe(1);
+    expect(planned({ ...hourly, datePeriod: january.datePeriod }, emptyLedger, JUNE)).toEqual(
+      [1, 2, 3, 4, 5].map((date) => `2026-01-0${date}:2026-01-0${date} new`),
+    );
   });
 
   test('counts rows a day over the days that had any', () => {
@@ -252,14 +253,48 @@ describe('the size of a window', () => {
     expect(rowsPerDay(table([loaded(interval('2026-01-01', '2026-02-01'), { rows: 310 })]))).toBe(10);
   });
 
-  test('of 31 days cuts 100 days into 7, 31, 31 and 31, as the newest window is asked for first', () => {
-    const hundred = { ...daily, datePeriod: { first: { day: day('2026-01-01') }, last: { day: day('2026-04-10') } } };
-    expect(planned(hundred, emptyLedger, JUNE)).toEqual([
-      '2026-01-01:2026-01-07 new',
-      '2026-01-08:2026-02-07 new',
-      '2026-02-08:2026-03-10 new',
-      '2026-03-11:2026-04-10 new',
+  test('of 7 days cuts 24 days into 3, 7, 7 and 7, as the newest window is asked for first', () => {
+    expect(planned(threeWeeks, emptyLedger, JUNE)).toEqual([
+      '2026-01-01:2026-01-03 new',
+      '2026-01-04:2026-01-10 new',
+      '2026-01-11:2026-01-17 new',
+      '2026-01-18:2026-01-24 new',
     ]);
+  });
+
+  test.each<[number, number[]]>([
+    [2, Array.from({ length: 12 }, () => 2)],
+    [10, [4, 10, 10]],
+    [100, [4, 20]],
+  ])(
+    'of a slice never loaded becomes %i days once its answers have shown it, but no more than 20 that it bears',
+    (days, sizes) => {
+      const plan = planSlice({
+        slice: threeWeeks,
+        metrics: metricsOf(threeWeeks),
+        ledger: livingIn(table([], { fingerprint: fingerprintOf(threeWeeks), maxDays: 20 })),
+        planAt: new Date(JUNE),
+        forced: null,
+      });
+      const windows = regrouped(plan.windows, days);
+      expect(windows.map(({ periods }) => periods.length)).toEqual(sizes);
+      expect(windows.flatMap(({ periods }) => periods)).toEqual(plan.windows.flatMap(({ periods }) => periods));
+      expect(regrouped(windows, 7).map(({ asked }) => asked)).toEqual(plan.windows.map(({ asked }) => asked));
+    },
+  );
+
+  test('of a slice that was loaded before is settled', () => {
+    const known = table(daysLoaded(['2026-01-01'], { rows: 9 }), { fingerprint: fingerprintOf(threeWeeks) });
+    const settled = (ledger: SliceLedger): boolean[] =>
+      planSlice({
+        slice: threeWeeks,
+        metrics: metricsOf(threeWeeks),
+        ledger,
+        planAt: new Date(JUNE),
+        forced: null,
+      }).windows.map(({ growsTo }) => growsTo === null);
+    expect(new Set(settled(livingIn(known)))).toEqual(new Set([true]));
+    expect(new Set(settled(emptyLedger))).toEqual(new Set([false]));
   });
 
   test('never cuts a month, however few days fit', () => {

@@ -1,0 +1,121 @@
+/** A slice nothing is known of is asked for in small windows, newest first, on every line at once; what comes sizes the others. */
+
+import { afterEach, expect, test } from 'vitest';
+
+import { day } from '../../src/model/calendar.ts';
+import { rowsOf } from '../../src/simulator/mutations.ts';
+import { column, storedAndTrue } from '../support/contents.ts';
+import { askedReports, daysOf, reports, runNight, smallWorld } from '../support/night.ts';
+import { openScenario, type Scenario } from '../support/scenario.ts';
+import { slice } from '../support/slice.ts';
+
+let scenario: Scenario;
+
+afterEach(() => scenario.close());
+
+const NOW = new Date('2026-06-01T02:30:00Z');
+const NEXT = new Date('2026-06-02T02:30:00Z');
+
+const daily = slice({
+  name: 'daily',
+  dimensions: ['day', 'app_token', 'network', 'campaign', 'os_name', 'country_code'],
+  metrics: ['installs', 'cost'],
+  datePeriod: { first: { day: day('2026-05-08') }, last: { daysAgo: 1 } },
+  refresh: 'nightly',
+});
+const since = (first: string): typeof daily => ({
+  ...daily,
+  dimensions: ['day', 'os_name'],
+  datePeriod: { ...daily.datePeriod, first: { day: day(first) } },
+});
+
+const DAY_BYTES = 4_900_000;
+
+/** So many bytes for each day of every report, and a key that nobody asked for, so that SQL has to read it; the bytes of each answer. */
+function fatten(): number[] {
+  const served: number[] = [];
+  scenario.simulator.script({
+    match: reports(),
+    times: Infinity,
+    fault: {
+      kind: 'report',
+      mutate: (document) => {
+        const rows = rowsOf(document).map((row) => ({ ...row, more: '1' }));
+        const bytes = new Set(rows.map((row) => Object.assign({ day: '' }, row).day)).size * DAY_BYTES;
+        served.push(bytes);
+        return { ...document, rows, debug: 'x'.repeat(bytes) };
+      },
+    },
+  });
+  return served;
+}
+
+/** Calls one after the other, so that each is asked for by what the ones before it brought. */
+const service = { maxConcurrency: 1 };
+
+const sizesAsked = (): number[] => askedReports(scenario).map(({ period }) => daysOf(period));
+
+test('24 days of 4.9 MB that were never loaded are downloaded once: 7 days, then no window of more than 30 MB, also the next night', async () => {
+  scenario = await openScenario([daily], { simulator: { world: smallWorld }, service });
+  const served = fatten();
+  const summary = await runNight(scenario, NOW, { service });
+
+  expect(summary.failures).toEqual([]);
+  expect(sizesAsked()).toEqual([7, 6, 6, 5]);
+  expect(served.reduce((sum, bytes) => sum + bytes, 0)).toBe(24 * DAY_BYTES);
+  expect(summary.slices[0]).toMatchObject({ requests: 4, windows: { planned: 4, loaded: 4, failed: 0 } });
+  expect(scenario.events).toContainEqual({ type: 'windows_regrouped', slice: 'daily', from: 3, into: 3 });
+  const { stored, truth } = await storedAndTrue(scenario, daily, '2026-05-08:2026-05-31', NOW);
+  expect(truth.length).toBeGreaterThan(24 * 20);
+  expect(stored).toEqual(truth);
+
+  // Its few rows alone would have asked for all of it at once.
+  scenario.simulator.asked.reset();
+  await runNight(scenario, NEXT, { service });
+  expect(Math.max(...sizesAsked())).toBe(6);
+});
+
+test('365 days of few rows take 3 requests one after the other, each 8 times as long as the one before, newest first', async () => {
+  const long = since('2025-06-01');
+  scenario = await openScenario([long], { simulator: { world: smallWorld }, service });
+  const summary = await runNight(scenario, NOW, { service });
+
+  expect(summary.failures).toEqual([]);
+  expect(askedReports(scenario).map(({ period }) => period)).toEqual([
+    '2026-05-25:2026-05-31',
+    '2026-03-30:2026-05-24',
+    '2025-06-01:2026-03-29',
+  ]);
+  expect(summary.slices[0]?.windows).toEqual({ planned: 3, loaded: 3, failed: 0 });
+  const { stored, truth } = await storedAndTrue(scenario, long, '2025-06-01:2026-05-31', NOW);
+  expect(stored).toEqual(truth);
+});
+
+test('365 days that were never loaded are on all 50 lines at once, the newest first, before any answer came', async () => {
+  scenario = await openScenario([since('2025-06-01')], { simulator: { world: smallWorld } });
+  const summary = await runNight(scenario, NOW);
+
+  expect(summary.failures).toEqual([]);
+  const first = scenario.events.findIndex(({ type }) => type === 'window_fetched');
+  const before = scenario.events
+    .slice(0, first)
+    .flatMap((event) => (event.type === 'window_asked' ? [event.window] : []));
+  expect(before.length).toBe(50);
+  expect(new Set(before.map(daysOf))).toEqual(new Set([7]));
+  expect(before).toEqual(before.toSorted().toReversed());
+  expect(await column(scenario, 'select count(distinct day) from daily')).toEqual(['365']);
+});
+
+test('once 504 met 7 days and 3 were answered, the 17 days left are asked for by 3, and no second window is too heavy', async () => {
+  scenario = await openScenario([since('2026-05-08')], { simulator: { world: smallWorld }, service });
+  scenario.simulator.script({
+    match: reports({ date_period: (period) => daysOf(period) > 4 }),
+    times: Infinity,
+    fault: { kind: 'status', status: 504 },
+  });
+  const summary = await runNight(scenario, NOW, { service });
+
+  expect(summary.failures).toEqual([]);
+  expect(sizesAsked()).toEqual([7, 3, 4, 3, 3, 3, 3, 3, 2]);
+  expect(summary.slices[0]?.windows).toEqual({ planned: 8, loaded: 8, failed: 0 });
+});
