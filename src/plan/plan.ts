@@ -113,22 +113,24 @@ function forcedPeriods(
 }
 
 /**
- * Whether a plan's table may take the live one's place: it holds every period of the coverage with every metric, nothing the
- * live table holds lies outside that or was fetched after the as-of instant, and what is empty although the live table has
- * rows there was confirmed by a second run.
+ * Why a plan's table may not take the live one's place yet, in words; null when it may: it holds every period of the coverage
+ * with every metric, nothing the live table holds lies outside that or was fetched after the as-of instant, and what is empty
+ * although the live table has rows there was confirmed by a second run.
  */
-export function isComplete({ slice, periods, table, planAt }: SlicePlan, live: SliceTable | null): boolean {
+export function heldBackBy({ slice, periods, table, planAt }: SlicePlan, live: SliceTable | null): string | null {
   const loaded = periods.map(({ bucket }) => table?.periods.get(bucket.start));
-  const hasAll = loaded.every(
-    (period) => period !== undefined && slice.metrics.every((metric) => period.metrics.includes(metric)),
-  );
+  const missing = loaded.filter(
+    (period) => period === undefined || !slice.metrics.every((metric) => period.metrics.includes(metric)),
+  ).length;
+  if (missing > 0) return `${missing} of ${periods.length} periods are not loaded with all metrics`;
   // Of the live table alone: what this run itself fetched for the new one came after the as-of instant too.
-  const heldNewer = [...(live?.periods.values() ?? [])].some(({ fetchedAt }) => fetchedAt > planAt);
-  if (!hasAll || heldNewer || live === null || live === table) return hasAll && !heldNewer;
-  const losesRows = loaded.some(
+  const newer = [...(live?.periods.values() ?? [])].filter(({ fetchedAt }) => fetchedAt > planAt).length;
+  if (newer > 0) return `${newer} periods are served from a later fetch than the as-of instant`;
+  if (live === null || live === table) return null;
+  const doubtful = loaded.filter(
     (period) => period !== undefined && isDoubtfullyEmpty(period) && hasRowsIn(live, period.asked),
-  );
-  return !losesRows;
+  ).length;
+  return doubtful === 0 ? null : `${doubtful} periods came without rows, which a second run has to confirm`;
 }
 
 function hasRowsIn(table: SliceTable, { start, end }: DayInterval): boolean {

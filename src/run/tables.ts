@@ -7,8 +7,8 @@ import type { WeekStart } from '../model/calendar.ts';
 import type { Catalog } from '../model/catalog.ts';
 import type { Slice } from '../model/slice.ts';
 import type { Window } from '../model/window.ts';
-import { inOrder, isComplete, planSlice, type SlicePlan } from '../plan/plan.ts';
-import { recordFailed, type Run } from './run.ts';
+import { heldBackBy, inOrder, planSlice, type SlicePlan } from '../plan/plan.ts';
+import { recordFailed, type Run, warn } from './run.ts';
 import type { Targets } from './source.ts';
 import { readSliceLedger } from '../warehouse/ledger.ts';
 
@@ -38,15 +38,22 @@ export async function planTargets(run: Run, targets: readonly Target[]): Promise
   return plans;
 }
 
-/** Puts every table that was built and is complete in the live one's place. */
+/** Puts every table that was built and is complete in the live one's place, and tells what keeps the others from it. */
 export async function swapComplete(run: Run, targets: Targets): Promise<void> {
   for (const target of targets.values()) {
     if (target.state !== 'building') continue;
     const { live } = await readSliceLedger(run.warehouse, target.slice.name);
     const [plan] = await planTargets(run, [target]);
-    if (plan !== undefined && isComplete(plan, live)) await swapTables(run.warehouse, target, run.runId);
+    if (plan === undefined) continue;
+    const heldBack = heldBackBy(plan, live);
+    if (heldBack === null) await swapTables(run.warehouse, target, run.runId);
+    else if (live !== null)
+      await warn({ code: 'MEANING_HELD_BACK', message: stillServed(heldBack) }, target.slice.name, run);
   }
 }
+
+const stillServed = (because: string): string =>
+  `The changed meaning is not served yet: ${because}. Until then readers see the rows of the old one, which are not refreshed.`;
 
 /** The tables as they stand after the loads: one may have been swapped, or its weeks turned. */
 export async function standingTargets(run: Run, targets: Targets): Promise<Target[]> {

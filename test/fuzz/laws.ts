@@ -277,7 +277,9 @@ function isNamed(
 ): boolean {
   const isFailed = failures.some(({ window }) => window !== null && daysTouch(window, start, end));
   const ofTheNight = warnings.filter((each) => each.runId === runId);
-  return isFailed || ofTheNight.some((each) => (each.start ?? end) < end && start < (each.end ?? start));
+  // Nothing that is served is refreshed while its new meaning is not complete.
+  const isHeldBack = ofTheNight.some(({ code }) => code === 'MEANING_HELD_BACK');
+  return isFailed || isHeldBack || ofTheNight.some((each) => (each.start ?? end) < end && start < (each.end ?? start));
 }
 
 function daysTouch(window: string, start: string, end: string): boolean {

@@ -18,6 +18,7 @@ export interface StoredPeriod {
 
 export interface StoredWarning {
   readonly runId: string;
+  readonly code: string;
   readonly start: string | null;
   readonly end: string | null;
 }
@@ -123,7 +124,7 @@ export async function readStored(path: string, slice: string): Promise<Stored> {
     );
     const [live] = await ask(`select fingerprint from ripen.slice_tables where slice = ${name} and state = 'live'`);
     const warnings = await ask(
-      `select run_id, cast(start_day as varchar), cast(end_day as varchar)
+      `select run_id, code, cast(start_day as varchar), cast(end_day as varchar)
        from ripen.warnings where slice is null or slice = ${name}`,
     );
     return {
@@ -138,7 +139,12 @@ export async function readStored(path: string, slice: string): Promise<Stored> {
         state: state ?? '',
         final: final.get(start ?? '') ?? new Set(),
       })),
-      warnings: warnings.map(([runId, start, end]) => ({ runId: runId ?? '', start: start ?? null, end: end ?? null })),
+      warnings: warnings.map(([runId, code, start, end]) => ({
+        runId: runId ?? '',
+        code: code ?? '',
+        start: start ?? null,
+        end: end ?? null,
+      })),
     };
   });
 }

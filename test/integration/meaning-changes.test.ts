@@ -240,6 +240,9 @@ test('a backfill of 2 days under a new meaning does not put a table of 2 days in
   await runNight(scenario, NOW, { slices: [filtered], request: { command: 'backfill', forced } });
 
   expect(await contentOf(scenario, 'daily')).toEqual(before);
+  expect(await column(scenario, "select message from ripen.warnings where code = 'MEANING_HELD_BACK'")).toEqual([
+    'The changed meaning is not served yet: 18 of 20 periods are not loaded with all metrics. Until then readers see the rows of the old one, which are not refreshed.',
+  ]);
   await runNight(scenario, NOW, { slices: [filtered] });
   const { stored, truth } = await storedAndTrue(scenario, filtered, DAYS, NOW);
   expect(stored).toEqual(truth);

@@ -170,7 +170,7 @@ test('law d notices an old period that is not settled, and takes a warning about
   const stored = { periods: good.periods.map((period) => ({ ...period, fetchedMs: nowMs, state: 'maturing' })) };
   const old = { night: { ...night, nowMs: nowMs + 70 * 86_400_000 }, slice: { ...slice, lastDay: { daysBefore: 1 } } };
   expect(broken('d', run(stored, old)).join()).toContain('30 old periods are not settled');
-  const told = { ...stored, warnings: [{ runId: 'r', start: '2026-01-31', end: '2026-03-02' }] };
+  const told = { ...stored, warnings: [{ runId: 'r', code: 'EMPTY_PERIODS', start: '2026-01-31', end: '2026-03-02' }] };
   expect(broken('d', run(told, old))).toEqual([]);
   const before = { ...old, summary: { ...summary, run_id: 'another' } };
   expect(broken('d', run(told, before))).not.toEqual([]);
