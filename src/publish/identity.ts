@@ -56,7 +56,7 @@ export function refuseOthers(copy: string, stated: string | null, own: Identity)
     `The publish target ${copy} was a copy of the warehouse ${stated}, not of ${own.path}, which is ${own.id ?? 'new'}.`,
     {
       facts: { target: copy, found: stated, expected: own.id },
-      hint: 'Publish to a path of its own, or move the copy away if its warehouse is gone.',
+      hint: 'Publish to a path of its own. If its warehouse was lost, copy the published snapshot to its place, or move the copy away to begin anew.',
     },
   );
 }

@@ -79,17 +79,22 @@ function ledger(fetched: readonly { readonly may: string; readonly june: number 
   };
 }
 
-test('an answer is outdated when the ledger holds a later fetch of 1 of its days, not when it holds the same or another day', () => {
-  const { entry } = answer(1, 10, 2);
+test('an answer is outdated when the ledger holds a later fetch of all 2 of its days, not when it lacks one or holds the same or another', () => {
+  const { entry } = answer(9, 10, 2);
   expect(isOutdated(entry, daily, null)).toBe(false);
-  expect(isOutdated(entry, daily, ledger([{ may: '2026-05-10', june: 3 }]))).toBe(true);
-  expect(isOutdated(entry, daily, ledger([{ may: '2026-05-10', june: 2 }]))).toBe(false);
-  expect(isOutdated(entry, daily, ledger([{ may: '2026-05-11', june: 3 }]))).toBe(false);
+  const [ninth, tenth] = [
+    { may: '2026-05-09', june: 3 },
+    { may: '2026-05-10', june: 3 },
+  ];
+  expect(isOutdated(entry, daily, ledger([ninth, tenth]))).toBe(true);
+  expect(isOutdated(entry, daily, ledger([tenth]))).toBe(false);
+  expect(isOutdated(entry, daily, ledger([ninth, { ...tenth, june: 2 }]))).toBe(false);
+  expect(isOutdated(entry, daily, ledger([tenth, { may: '2026-05-11', june: 3 }]))).toBe(false);
   expect(isOutdated(answer(1, 10, 2, undated).entry, undated, ledger([{ may: '2026-05-11', june: 3 }]))).toBe(true);
 });
 
 test('the as-of instant an answer was fetched under is held against the ledger, not when it was asked for', () => {
-  const { entry } = answer(1, 10, 9);
+  const { entry } = answer(10, 10, 9);
   const table = ledger([{ may: '2026-05-10', june: 3 }]);
   expect(isOutdated({ ...entry, asOf: night(2) }, daily, table)).toBe(true);
 });
