@@ -66,10 +66,10 @@ function isBare(argv: readonly string[]): boolean {
   return argv.length === 0 || (argv.length === 1 && groupNames.some((name) => name === argv[0]));
 }
 
-/** yargs takes a word with a dash for the next option, not for what an option that takes a text is set to. */
+/** yargs takes a word with a dash for the next option, not for what an option is set to: `-` alone, or a text. */
 function dashesJoined(argv: readonly string[]): string[] {
-  const isValue = (word: string | undefined, option: string | undefined): boolean =>
-    word !== undefined && /^-(?!-)/.test(word) && word !== '-h' && textOptions.has(option ?? '');
+  const isValue = (word = '', option = ''): boolean =>
+    word === '-' ? option.startsWith('--') : /^-(?!-)/.test(word) && word !== '-h' && textOptions.has(option);
   return argv.flatMap((word, index) => {
     if (isValue(word, argv[index - 1])) return [];
     const next = argv[index + 1];
