@@ -40,7 +40,7 @@ function fatten(): number[] {
     fault: {
       kind: 'report',
       mutate: (document) => {
-        const rows = rowsOf(document).map((row) => ({ ...row, more: '1' }));
+        const rows = rowsOf(document).map((row) => Object.assign({ more: '1' }, row));
         const bytes = new Set(rows.map((row) => Object.assign({ day: '' }, row).day)).size * DAY_BYTES;
         served.push(bytes);
         return { ...document, rows, debug: 'x'.repeat(bytes) };
