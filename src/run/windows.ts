@@ -114,13 +114,18 @@ const longestOf = (windows: readonly Window[]): number =>
 /** Loads a batch, but for windows of a meaning that is no longer the target's. */
 async function loadCurrent(
   { spooled, fetchedAt }: AnswerBatch,
-  { run, source, targets }: Loading,
+  { run, source, targets, weekStarts }: Loading,
 ): Promise<readonly LoadResult[]> {
   const [first] = spooled;
   const target = first === undefined ? undefined : targets.get(first.window.slice.name);
   if (first === undefined || target === undefined || run.signal.aborted) return [];
-  const current = source.canAsk ? spooled.filter(({ window }) => window.fingerprint === target.fingerprint) : spooled;
   const { slice } = target;
+  const turnedTo = weekStarts.get(slice.name);
+  // A table that was empty turns in place: only its weeks tell a window that was under way meanwhile, and is asked for again.
+  const isCurrent = ({ fingerprint, replaced }: Window): boolean =>
+    fingerprint === target.fingerprint && (turnedTo === undefined || weekdayOf(replaced.start) === turnedTo);
+  const current = source.canAsk ? spooled.filter(({ window }) => isCurrent(window)) : spooled;
+  if (current.length < spooled.length) run.record.replan(slice, spooled.length - current.length, 0);
   // The ledger learns which metrics came, so that those added since the answers were archived are due.
   const metrics = slice.metrics.filter((metric) => first.window.slice.metrics.includes(metric));
   const { warehouse, runId, request } = run;

@@ -160,6 +160,7 @@ const mood: fc.Arbitrary<Mood> = mostly<Mood>(
         .map(([some, status]) => Object.assign(some, { with: status })),
       3,
     ),
+    slow: mostly<Mood['slow']>(null, days(9), 4),
     maxRows: mostly<Mood['maxRows']>(null, fc.integer({ min: 30, max: 200 }), 4),
     cap: mostly<Mood['cap']>(
       null,

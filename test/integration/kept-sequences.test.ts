@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { runSequence, type LawBroken } from '../fuzz/run-sequence.ts';
 import type { Night, Sequence } from '../fuzz/sequence.ts';
 import { calm, type Mood } from '../support/tiny-service.ts';
+import { dayNumber } from '../support/tiny-world.ts';
 
 const night = (pauseHours: number, mood: Partial<Mood> = {}): Night => ({
   pauseHours,
@@ -66,6 +67,30 @@ const replays: Record<string, Sequence> = {
     nights: [night(24), night(24), night(24, { empty: emptyDays })],
   },
 };
+
+/** 2025-10-26, a Sunday, is the last day of a Monday week and the first of a Sunday week. */
+const cutDay = { every: 40, from: dayNumber('2025-10-26') % 40 };
+
+test('an answer without rows for a cut week, which comes after the weeks were turned, is not taken for one of the new weeks', async () => {
+  const weekly: Sequence = {
+    ...foundWhileDivided,
+    world: { ...foundWhileDivided.world, seed: 7, countries: 1, unknownCountry: 'none', otherWeekAfterDays: null },
+    start: '2025-11-05T03:00:00Z',
+    slice: {
+      ...foundWhileDivided.slice,
+      grain: 'week',
+      texts: [],
+      metrics: ['all_revenue_total_d7', 'ecpi'],
+      currency: 'USD',
+      firstDay: { daysBefore: 10, rolls: true },
+      retainDays: null,
+    },
+    nights: [night(24, { slow: cutDay }), night(24)],
+  };
+  const broken: LawBroken[] = [];
+  await runSequence(weekly, 'abcefg', (law) => broken.push(law));
+  expect(broken).toEqual([]);
+});
 
 test.each(Object.entries(replays))('%s', async (_, sequence) => {
   const broken: LawBroken[] = [];

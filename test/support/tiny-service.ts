@@ -7,6 +7,7 @@
  */
 
 import { writeFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import { Failure } from '../../src/errors.ts';
 import type { Catalog, CatalogFilter } from '../../src/model/catalog.ts';
@@ -37,6 +38,8 @@ export interface Mood {
   readonly empty: (SomeDays & { readonly as: '204' | 'no rows' | 'no totals' }) | null;
   /** Windows that hold such a day fail. Over real HTTP `beside` is rows beside an `error`, else it is 503. */
   readonly failing: (SomeDays & { readonly with: 503 | 400 | 403 | 'beside' }) | null;
+  /** Windows that hold such a day are answered after all others. */
+  readonly slow: SomeDays | null;
   /** 504 for a report of more rows. */
   readonly maxRows: number | null;
   readonly cap: { readonly rows: number; readonly totals: 'all' | 'cut'; readonly warns: boolean } | null;
@@ -55,12 +58,16 @@ export const calm: Mood = {
   totals: 'exact',
   empty: null,
   failing: null,
+  slow: null,
   maxRows: null,
   cap: null,
   pages: null,
   unasked: 0,
   catalog: 'usual',
 };
+
+/** Longer than the others take to be loaded. */
+const SLOW_MS = 400;
 
 export interface TinyAnswer {
   readonly status: number;
@@ -231,6 +238,7 @@ export function tinyService(night: TinyNight): TinyService {
     async report(parameters, saveAs, signal) {
       signal.throwIfAborted();
       asked.push(parameters);
+      if (night.mood.slow !== null && holdsOneOf(night.mood.slow, parameters)) await sleep(SLOW_MS);
       const { status, document } = tinyAnswer(night, parameters, (cursor) => cursor);
       if (status === 204) return null;
       if (status !== 200) throw failureOf(status);
