@@ -111,7 +111,7 @@ function regroup(slice: Slice, { run, queue, sizes }: Loading): void {
 const longestOf = (windows: readonly Window[]): number =>
   Math.max(0, ...windows.map(({ asked }) => daysBetween(asked.start, asked.end)));
 
-/** Loads a batch, but for windows of a meaning that is no longer the target's. */
+/** Loads a batch, but for windows of a meaning, or of weeks, that are no longer the target's. */
 async function loadCurrent(
   { spooled, fetchedAt }: AnswerBatch,
   { run, source, targets, weekStarts }: Loading,

@@ -5,12 +5,10 @@ import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
 
-import { readConfig, sync } from '../../src/index.ts';
+import { sync } from '../../src/index.ts';
 import { addDays, day, type Day } from '../../src/model/calendar.ts';
-import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
-import { openInstallation, serviceAt, TOKEN, type Installation } from '../support/installation.ts';
-import { smallWorld } from '../support/night.ts';
 import { ask } from '../support/sample-warehouse.ts';
+import { openAccount, type SimulatedAccount } from '../support/simulated-account.ts';
 
 const FIRST = day('2026-03-01');
 /** A total is final at age 4, eight are after 11 nights, and from then on a night may leave ages out. */
@@ -46,8 +44,7 @@ const costShape = z.object({
 });
 const statusShape = z.object({ slices: z.array(z.object({ name: z.string(), adaptive: z.array(costShape) })) });
 
-let installation: Installation;
-let simulator: Simulator;
+let account: SimulatedAccount;
 /** Rows fetched in each night. */
 const fetched = { adaptive: [0], milestones: [0] };
 let lastNight: Day;
@@ -56,17 +53,14 @@ const instantOf = (night: Day): Date => new Date(`${night}T03:00:00Z`);
 const asOf = (): string[] => ['--as-of', instantOf(lastNight).toISOString()];
 
 async function succeeded(argv: readonly string[]): Promise<string> {
-  const { code, out, err } = await installation.run(argv);
+  const { code, out, err } = await account.installation.run(argv);
   expect([code, err]).toStrictEqual([0, '']);
   return out;
 }
 
 beforeAll(async () => {
-  installation = await openInstallation();
-  simulator = await startSimulator({ token: TOKEN, world: smallWorld });
-  const service = serviceAt(simulator.url);
-  await installation.configure({ service, warehouse: 'w.duckdb', audit: 0, partners: false, slices });
-  const config = await readConfig({ directory: installation.directory, environment: { RIPEN_TOKEN: TOKEN } });
+  account = await openAccount(slices);
+  const { config, simulator } = account;
   for (let night = 1; night <= NIGHTS; night += 1) {
     lastNight = addDays(FIRST, night);
     simulator.setNow(instantOf(lastNight));
@@ -81,10 +75,7 @@ beforeAll(async () => {
   }
 });
 
-afterAll(async () => {
-  await simulator.close();
-  await installation.close();
-});
+afterAll(async () => account.close());
 
 const sum = (of: readonly number[]): number => of.reduce((total, each) => total + each, 0);
 
@@ -104,7 +95,7 @@ test(`asks as milestones do for ${KNOWN_AFTER} nights, and for at least a quarte
 test('never asks for an age it says it leaves out once it knows, and does for the others', async () => {
   const { ages_left_out: left } = await configuredCost();
   const asked = await ask(
-    installation.path('w.duckdb'),
+    account.installation.path('w.duckdb'),
     `select distinct date_diff('day', d.day, l.known_at::date)::integer as age
      from ripen.loads as l, generate_series(l.start_day, l.end_day - 1, interval 1 day) as d(day)
      where l.slice = 'adaptive' and l.known_at::date > date '${addDays(FIRST, KNOWN_AFTER)}'
@@ -119,7 +110,7 @@ test('never asks for an age it says it leaves out once it knows, and does for th
 test('has the final values that milestones have', async () => {
   const final = async (slice: string): Promise<string[]> => {
     await succeeded(['export', '--slice', slice, '--final-only', '--output', `${slice}.ndjson`, '--quiet']);
-    const lines = (await readFile(installation.path(`${slice}.ndjson`), 'utf8')).trim().split('\n');
+    const lines = (await readFile(account.installation.path(`${slice}.ndjson`), 'utf8')).trim().split('\n');
     return lines.map((line) => line.replace(/"_load_id":"?\d+"?/, '')).toSorted();
   };
   const [adaptive, milestones] = [await final('adaptive'), await final('milestones')];

@@ -3,12 +3,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
 
-import { readConfig, sync } from '../../src/index.ts';
+import { sync } from '../../src/index.ts';
 import { addDays, day } from '../../src/model/calendar.ts';
-import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
-import { openInstallation, serviceAt, TOKEN, type Installation } from '../support/installation.ts';
-import { smallWorld } from '../support/night.ts';
 import { ask } from '../support/sample-warehouse.ts';
+import { openAccount, type SimulatedAccount } from '../support/simulated-account.ts';
 
 const FIRST = day('2026-03-01');
 /** A total of the first day's revenue is final at age 3, and by then enough of them are to judge projections at ages 1 and 2. */
@@ -31,22 +29,18 @@ const shape = z.object({
   ),
 });
 
-let installation: Installation;
-let simulator: Simulator;
+let account: SimulatedAccount;
 const lastNight = new Date(`${addDays(FIRST, NIGHTS)}T03:00:00Z`).toISOString();
 
 async function told(...flags: readonly string[]): Promise<string> {
-  const { code, out, err } = await installation.run(['status', '--backtest', '--as-of', lastNight, ...flags]);
+  const { code, out, err } = await account.installation.run(['status', '--backtest', '--as-of', lastNight, ...flags]);
   expect([code, err]).toStrictEqual([0, '']);
   return out;
 }
 
 beforeAll(async () => {
-  installation = await openInstallation();
-  simulator = await startSimulator({ token: TOKEN, world: smallWorld });
-  const service = serviceAt(simulator.url);
-  await installation.configure({ service, warehouse: 'w.duckdb', audit: 0, partners: false, slices });
-  const config = await readConfig({ directory: installation.directory, environment: { RIPEN_TOKEN: TOKEN } });
+  account = await openAccount(slices);
+  const { config, simulator } = account;
   for (let night = 1; night <= NIGHTS; night += 1) {
     const asOf = new Date(`${addDays(FIRST, night)}T03:00:00Z`);
     simulator.setNow(asOf);
@@ -54,10 +48,7 @@ beforeAll(async () => {
   }
 });
 
-afterAll(async () => {
-  await simulator.close();
-  await installation.close();
-});
+afterAll(async () => account.close());
 
 test('projects revenue of 2,000 installs a day, and says of every row of 500 a day that chance alone moves them too far', async () => {
   const { slices: all } = shape.parse(JSON.parse(await told('--json')));
@@ -72,7 +63,10 @@ test('projects revenue of 2,000 installs a day, and says of every row of 500 a d
 
 test('has no row of the few in their view of projections, and says why in the text of status', async () => {
   const count = async (slice: string): Promise<number> => {
-    const [row] = await ask(installation.path('w.duckdb'), `select count(*)::integer as n from ${slice}_projected`);
+    const [row] = await ask(
+      account.installation.path('w.duckdb'),
+      `select count(*)::integer as n from ${slice}_projected`,
+    );
     return Number(row?.['n']);
   };
   expect([(await count('many')) > 0, await count('few')]).toStrictEqual([true, 0]);
