@@ -10,7 +10,7 @@ import { Failure } from '../errors.ts';
 import type { Day, WeekStart } from '../model/calendar.ts';
 import type { Catalog } from '../model/catalog.ts';
 import { type ColumnType, formatColumnType } from '../model/column-type.ts';
-import { firstKeptDay } from '../model/coverage.ts';
+import { coverageOf, firstKeptDay } from '../model/coverage.ts';
 import { isDateDimension } from '../model/dimension.ts';
 import { fingerprintOf } from '../model/fingerprint.ts';
 import {
@@ -296,7 +296,8 @@ interface LetGo {
 
 /**
  * Deletes every period of a slice's table that begins before the first day its `retain` keeps, rows and ledger in one
- * transaction; null when there is none. The loads that brought them stay on record.
+ * transaction; null when there is none. The newest stays while nothing that is kept could be loaded: with it the coverage
+ * would be forgotten, and what was missed meanwhile. The loads that brought them stay on record.
  */
 export async function letGo(
   warehouse: Warehouse,
@@ -304,12 +305,15 @@ export async function letGo(
   planAt: Date,
 ): Promise<LetGo | null> {
   const ledger = await readSliceLedger(warehouse, slice.name);
-  const before = firstKeptDay(slice, planAt, weekStartOf(ledger, fingerprintOf(slice)));
-  if (before === null) return null;
+  const weekStartsOn = weekStartOf(ledger, fingerprintOf(slice));
+  const kept = firstKeptDay(slice, planAt, weekStartsOn);
   const held = [ledger.live, ledger.building].find((known) => known?.fingerprint === fingerprint);
-  const old = [...(held?.periods.values() ?? [])].map(({ bucket }) => bucket.start).filter((start) => start < before);
-  const [first] = old.toSorted();
-  if (first === undefined) return null;
+  const starts = [...(held?.periods.values() ?? [])].map(({ bucket }) => bucket.start).toSorted();
+  const [first, newest] = [starts.at(0), starts.at(-1)];
+  if (kept === null || first === undefined || newest === undefined) return null;
+  const before = newest < kept && coverageOf(slice, [], planAt, weekStartsOn) !== null ? newest : kept;
+  const old = starts.filter((start) => start < before);
+  if (old.length === 0) return null;
   const days = { start: first, end: before };
   return warehouse.transact(async () => {
     const rows = await warehouse.run(deleteDays(table, slice.grain, days));

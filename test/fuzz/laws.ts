@@ -221,6 +221,8 @@ export const everythingSettles: Law = (told) => {
   const { stored, night, slice, summary } = run;
   const unsettled = stored.periods
     .filter(({ end }) => endMs(end, slice) + LONGEST_DAYS * DAY_MS + 2 * HOUR_MS <= night.nowMs)
+    // The newest of a slice stays past its time while nothing newer can be loaded.
+    .filter((period) => daysOf(period).some((day) => isRetained(day, run)))
     .filter((period) => {
       const isCut = period.askedStart !== period.start || period.askedEnd !== period.end;
       const isSettled = isCut ? period.state === 'cut' : period.state === 'final' || period.state === 'empty';
