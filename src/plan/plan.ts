@@ -115,9 +115,10 @@ function forcedPeriods(
 /**
  * Why a plan's table may not take the live one's place yet, in words; null when it may: it holds every period of the coverage
  * with every metric, nothing the live table holds lies outside that or was fetched after the as-of instant, and what is empty
- * although the live table has rows there was confirmed by a second run.
+ * although the live table has rows there was confirmed by a second run. Where nothing is served yet, nothing is held back.
  */
 export function heldBackBy({ slice, periods, table, planAt }: SlicePlan, live: SliceTable | null): string | null {
+  if (live?.periods.size === 0) return null;
   const loaded = periods.map(({ bucket }) => table?.periods.get(bucket.start));
   const missing = loaded.filter(
     (period) => period === undefined || !slice.metrics.every((metric) => period.metrics.includes(metric)),

@@ -7,7 +7,14 @@ import type { SyncSummary } from '../../src/run/summary.ts';
 import { calm, isOneOf, saidOn, type TinyNight } from '../support/tiny-service.ts';
 import { dayNumber, dayText, offsetMs, type TinyReport } from '../support/tiny-world.ts';
 import { coveredOn, dimensionsOf, meaningOf, type SliceChoice } from './sequence.ts';
-import { comparableDate, comparableNumber, type Stored, type StoredPeriod, type StoredRow } from './stored.ts';
+import {
+  comparableDate,
+  comparableNumber,
+  type Stored,
+  type StoredPeriod,
+  type StoredRow,
+  type StoredWarning,
+} from './stored.ts';
 
 /** A night that was run: how the world was asked, what the operator had configured, and what came of it. */
 export interface RunNight {
@@ -228,7 +235,7 @@ export const everythingSettles: Law = (told) => {
       const isSettled = isCut ? period.state === 'cut' : period.state === 'final' || period.state === 'empty';
       // The one period of a slice without dates moves with the nights: any failure of the slice names it.
       if (!isCut && slice.grain === 'none' && summary.failures.length > 0) return false;
-      return !isSettled && !isNamed(period, summary, stored);
+      return !isSettled && !isNamed(period, run);
     });
   const [first] = unsettled;
   const open =
@@ -256,7 +263,8 @@ function uncovered(told: Told): string[] {
   );
   const { failures } = run.summary;
   const named = (day: number): boolean => failures.some(({ window }) => window === null || holdsDay(window, day));
-  const untold = missing.filter((day) => !named(day));
+  // What is held of a meaning that is not complete is not served, and the run says so.
+  const untold = isHeldBack(run) ? [] : missing.filter((day) => !named(day));
   return untold.length === 0
     ? []
     : [
@@ -272,17 +280,19 @@ function holdsDay(window: string, day: number): boolean {
 }
 
 /** Whether a failure or a warning of the newest night speaks of a period. */
-function isNamed(
-  { start, end }: StoredPeriod,
-  { failures, run_id: runId }: SyncSummary,
-  { warnings }: Stored,
-): boolean {
-  const isFailed = failures.some(({ window }) => window !== null && daysTouch(window, start, end));
-  const ofTheNight = warnings.filter((each) => each.runId === runId);
-  // Nothing that is served is refreshed while its new meaning is not complete.
-  const isHeldBack = ofTheNight.some(({ code }) => code === 'MEANING_HELD_BACK');
-  return isFailed || isHeldBack || ofTheNight.some((each) => (each.start ?? end) < end && start < (each.end ?? start));
+function isNamed({ start, end }: StoredPeriod, run: RunNight): boolean {
+  const isFailed = run.summary.failures.some(({ window }) => window !== null && daysTouch(window, start, end));
+  const ofTheNight = warningsOf(run);
+  return (
+    isFailed || isHeldBack(run) || ofTheNight.some((each) => (each.start ?? end) < end && start < (each.end ?? start))
+  );
 }
+
+const warningsOf = ({ stored, summary }: RunNight): readonly StoredWarning[] =>
+  stored.warnings.filter(({ runId }) => runId === summary.run_id);
+
+/** Whether the run says that a new meaning is not served yet: nothing that is served is refreshed meanwhile. */
+const isHeldBack = (run: RunNight): boolean => warningsOf(run).some(({ code }) => code === 'MEANING_HELD_BACK');
 
 function daysTouch(window: string, start: string, end: string): boolean {
   const [first = '', last = first] = window.split(':');
@@ -302,10 +312,10 @@ const wellAnswered: Law = (told) => {
   const failure = run.summary.failures.find(({ code }) => !otherwiseJudged.has(code));
   if (failure !== undefined) return [`${failure.code} though every question was answered well: ${failure.message}`];
   // Days that are empty under a new meaning are asked for in a second run before its table is served.
-  const isHeldBack = run.summary.slices.some(
+  const isAskedAgain = run.summary.slices.some(
     ({ periods, empty_periods: empty }) => (periods['meaning changed'] ?? 0) > 0 && empty.length > 0,
   );
-  return isHeldBack ? [] : uncovered(told);
+  return isAskedAgain ? [] : uncovered(told);
 };
 
 /** g. Whatever the service says, nothing of it is a bug or breaks the storage. */

@@ -350,7 +350,7 @@ describe('completeness of a table that is built', () => {
 
   test('needs each of 2 metrics in every period', () => {
     const withMetrics = (...metrics: string[]): boolean =>
-      complete(table([]), built(daysLoaded(days, { metrics })), ['installs', 'clicks']);
+      complete(table(daysLoaded(days)), built(daysLoaded(days, { metrics })), ['installs', 'clicks']);
     expect([withMetrics('installs', 'clicks'), withMetrics('installs'), withMetrics('clicks')]).toEqual([
       true,
       false,
@@ -382,6 +382,10 @@ describe('completeness of a table that is built', () => {
     const live = table(daysLoaded(days));
     expect(complete(live, built(daysLoaded(days)), ['installs'], '2026-06-01T02:30:00Z')).toBe(true);
     expect(complete(live, built(daysLoaded(days)), ['installs'], '2026-06-01T02:29:00Z')).toBe(false);
+  });
+
+  test('is not asked of a table that takes the place of one without any period', () => {
+    expect(complete(table([]), built(daysLoaded(days.slice(3))))).toBe(true);
   });
 
   test('is not given before there is a table', () => {
