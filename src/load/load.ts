@@ -19,6 +19,7 @@ import type { SavedBody } from '../service/service.ts';
 import type { ColumnReader } from '../spool/columns/column-reader.ts';
 import type { besideRows, ColumnsRead, Envelope, SliceColumns } from '../spool/columns/reading.ts';
 import { onDisk, type Spooled, type SpooledAnswer } from '../spool/spool.ts';
+import { expectBatch } from '../warehouse/opening.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import {
   type Answer,
@@ -124,6 +125,11 @@ function textBatches(batch: readonly Spooled[]): Spooled[][] {
   return batches.map(({ spooled }) => spooled);
 }
 
+const bytesOf = (batch: readonly Spooled[]): number =>
+  batch
+    .flatMap(({ answers }) => answers.flatMap(({ pages }) => pages))
+    .reduce((sum, { plainBytes }) => sum + plainBytes, 0);
+
 /** Loads windows all of which were read into columns, or none. */
 async function loadPart(
   batch: readonly Spooled[],
@@ -131,6 +137,7 @@ async function loadPart(
   request: LoadRequest,
 ): Promise<Loaded> {
   const { warehouse, target } = request;
+  await expectBatch(warehouse, bytesOf(batch));
   const results: LoadResult[] = [];
   const sound: Sound[] = [];
   for (const { spooled, parts } of await inspected(batch, columns, warehouse)) {

@@ -34,8 +34,20 @@ const FLUSH_THRESHOLD = '1MB';
 const CHECKPOINT_THRESHOLD = '1GB';
 /** Every thread that parses holds a document; more would not fit the memory limit. */
 const MOST_THREADS = 4;
-/** How many threads the engine works with. */
+/** How many threads the engine works with on much data. */
 const engineThreads = (): number => Math.min(MOST_THREADS, availableParallelism());
+
+/** On a smaller file, or batch, two threads take a fifth more processor time than one, and no less time (measured). */
+const SMALL = { fileBytes: 64_000_000, batchBytes: 4_000_000 } as const;
+
+/** Threads for what a file holds when it is opened. */
+const threadsFor = (file: string): number =>
+  existsSync(file) && statSync(file).size > SMALL.fileBytes ? engineThreads() : 1;
+
+/** Gives the engine all its threads, until the warehouse is closed, where a batch of so many bytes is worth it. */
+export async function expectBatch(warehouse: Warehouse, bytes: number): Promise<void> {
+  if (bytes > SMALL.batchBytes) await warehouse.run(`set threads = ${engineThreads()}`);
+}
 
 /** What the engine may keep of tables between large batches; pages of what it wrote would fill its memory, and nobody reads them. */
 const KEPT_BETWEEN_BATCHES = '64MB';
@@ -168,7 +180,7 @@ async function tryOpen(
       memory_limit: MEMORY_LIMIT,
       allocator_bulk_deallocation_flush_threshold: FLUSH_THRESHOLD,
       checkpoint_threshold: CHECKPOINT_THRESHOLD,
-      threads: String(engineThreads()),
+      threads: String(threadsFor(file)),
       temp_directory: `${file}.tmp`,
       autoinstall_known_extensions: 'false',
     });
