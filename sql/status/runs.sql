@@ -1,6 +1,7 @@
 -- The last runs.
 -- $1 how many
--- Returns one row per run, newest first; a run without finished_at goes on or was killed, and has no summary either.
+-- Returns one row per run, newest first; a run without finished_at goes on or was killed; its
+-- summary is of what it did before it published, null before that.
 select
     run_id,
     command,

@@ -91,8 +91,8 @@ function runRows(run: RunStatus): Markup {
     }`;
 }
 
-function statusMark({ status, finished_at: finishedAt, exit_code: exitCode }: RunStatus): Markup {
-  const word = finishedAt === null ? 'did not finish' : status;
+function statusMark({ status, exit_code: exitCode }: RunStatus): Markup {
+  const word = status === 'running' ? 'did not finish' : status;
   const state = word === 'succeeded' ? 'well' : word === 'partial' || word === 'interrupted' ? 'watch' : 'failed';
   const exit = exitCode === null || exitCode === 0 ? nothing : html` (exit ${exitCode})`;
   return html`<span class="state ${state}">${word}</span>${exit}`;

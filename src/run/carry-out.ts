@@ -7,7 +7,7 @@ import { asFailure, Failure } from '../errors.ts';
 import { LONGEST_TIMER_MS } from '../model/duration.ts';
 import type { ServiceStatistics } from '../service/service.ts';
 import { openWarehouse } from '../warehouse/opening.ts';
-import { finishRun, startRun } from '../warehouse/runs.ts';
+import { finishRun, recordSummary, startRun } from '../warehouse/runs.ts';
 import { checkAsOf, chosenSlices } from './circumstances.ts';
 import { type Run, RunRecord } from './run.ts';
 import type { SyncSummary } from './summary.ts';
@@ -45,7 +45,10 @@ export async function carryOut(
     emit({ type: 'run_started', runId, command, asOf: planAt.toISOString() });
     await recordingFailure(record, stop, refresh(run));
     if (!signal.aborted && stop.aborted) record.fail(deadlineFailure(deadlineMs));
-    if (!signal.aborted) await recordingFailure(record, signal, publish({ ...run, signal }));
+    if (!signal.aborted) {
+      const soFar = scrubbedJson(record.summary(new Date(), statistics()));
+      await recordingFailure(record, signal, publishAs(soFar, { ...run, signal }, publish));
+    }
     if (signal.aborted) record.interrupt();
     const finishedAt = new Date();
     const summary = await finish(run, finishedAt, statistics, signal.aborted);
@@ -54,6 +57,12 @@ export async function carryOut(
   } finally {
     await warehouse.close();
   }
+}
+
+/** Publishes, once the ledger has the summary as it is so far: a copy then says what the run did that made it. */
+async function publishAs(summary: string, run: Run, publish: Stage): Promise<void> {
+  await recordSummary(run.warehouse, { runId: run.runId, summary });
+  await publish(run);
 }
 
 /** The summary, kept in the ledger too; a ledger that can no longer be written is a failure of the run like any other. */

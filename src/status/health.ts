@@ -79,7 +79,9 @@ function runFindings(run: RunStatus): Finding[] {
   const more = groups.length - shown.length;
   const rest: Finding[] = more > 0 ? [{ state: 'failed', message: `${more} more failed.`, hint: null }] : [];
   if (run.status === 'running') {
-    return [{ state: 'failed', message: 'The process was killed, or its machine stopped.', hint: RUN_AGAIN }];
+    const amid = run.refreshed === null ? '' : ', while it published';
+    const message = `The process was killed, or its machine stopped${amid}.`;
+    return [{ state: 'failed', message, hint: RUN_AGAIN }];
   }
   if (run.status === 'interrupted') {
     return [...shown, ...rest, { state: 'watch', message: 'A signal stopped the run.', hint: RUN_AGAIN }];

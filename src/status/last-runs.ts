@@ -15,6 +15,7 @@ const isoInstant = instant.transform((at) => at.toISOString());
 /** What of a run's summary is shown; a summary that an earlier version wrote may lack it. */
 const summaryShape = z
   .object({
+    status: z.string(),
     slices: z.array(z.object({ rows: z.object({ loaded: z.number() }) })),
     service: z.object({ requests: z.number(), retries: z.number() }),
     failures: z.array(
@@ -45,6 +46,7 @@ const runStatus = z
     const summary = summaryShape.parse(text === null ? null : JSON.parse(text));
     return {
       ...run,
+      refreshed: summary?.status ?? null,
       rows_loaded: summary?.slices.reduce((sum, { rows }) => sum + rows.loaded, 0) ?? null,
       requests: summary?.service.requests ?? null,
       retries: summary?.service.retries ?? null,
@@ -78,9 +80,13 @@ export interface LastRuns {
   readonly rejected_rows: readonly RejectedRows[];
 }
 
-/** The newest runs, with the warnings and the rejected rows of the newest alone. */
-export async function readLastRuns(warehouse: Warehouse): Promise<LastRuns> {
-  const runs = await warehouse.rows(statement('status/runs'), [RUNS], runStatus);
+/**
+ * The newest runs, with the warnings and the rejected rows of the newest alone. In a copy the run that made it had not ended:
+ * there its status is that of what it had done until then.
+ */
+export async function readLastRuns(warehouse: Warehouse, isCopy: boolean): Promise<LastRuns> {
+  const found = await warehouse.rows(statement('status/runs'), [RUNS], runStatus);
+  const runs = isCopy ? found.map((run) => Object.assign({}, run, { status: run.refreshed ?? run.status })) : found;
   const newest = runs.at(0)?.run_id;
   if (newest === undefined) return noRuns;
   return {

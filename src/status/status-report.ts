@@ -206,9 +206,14 @@ export interface RunStatus {
   readonly command: string;
   readonly as_of: string;
   readonly started_at: string;
-  /** Null for a run that was killed, as is everything below but the status, which is `running`. */
+  /**
+   * Null for a run that was killed, whose status is `running`, and of which nothing below is known unless it was publishing.
+   * In a copy that stands for the warehouse null, too, for the run that made it.
+   */
   readonly finished_at: string | null;
   readonly status: string;
+  /** The status before anything was published; null for a run that was killed before. */
+  readonly refreshed: string | null;
   /** Null, too, for a run that a signal stopped. */
   readonly exit_code: number | null;
   readonly rows_loaded: number | null;

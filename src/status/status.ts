@@ -91,7 +91,7 @@ export async function readStatus(
     const held = warehouse === null ? nothingHeld : await readHeld(warehouse, slice, planAt);
     slices.push(sliceStatus(slice, held, planAt));
   }
-  const runs = warehouse === null ? noRuns : await readLastRuns(warehouse);
+  const runs = warehouse === null ? noRuns : await readLastRuns(warehouse, snapshot !== null);
   const unconfigured = warehouse === null ? [] : await unconfiguredSlices(config, warehouse);
   const report = { as_of: planAt.toISOString(), warehouse: config.warehouse, snapshot, slices, unconfigured, ...runs };
   return { ...report, health: healthOf(report) };

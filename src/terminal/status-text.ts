@@ -152,8 +152,8 @@ function runsTable(runs: readonly RunStatus[], terminal: number | null): string 
 }
 
 /** `partial, 2 failures (exit 75)`. */
-function runStatusText({ status, failures, exit_code: exitCode, finished_at: finishedAt }: RunStatus): string {
-  const what = finishedAt === null ? 'did not finish' : status;
+function runStatusText({ status, failures, exit_code: exitCode }: RunStatus): string {
+  const what = status === 'running' ? 'did not finish' : status;
   const failed = failures.length === 0 ? '' : `, ${countText(failures.length, 'failure')}`;
   return `${what}${failed}${exitCode === null || exitCode === 0 ? '' : ` (exit ${exitCode})`}`;
 }

@@ -61,6 +61,14 @@ export async function finishRun(warehouse: Warehouse, run: RunEnd): Promise<void
   );
 }
 
+/** Keeps what a run has done before it publishes: a copy that holds the ledger then says so, though the run goes on. */
+export async function recordSummary(
+  warehouse: Warehouse,
+  { runId, summary }: Pick<RunEnd, 'runId' | 'summary'>,
+): Promise<void> {
+  await warehouse.run('update ripen.runs set summary = $2::json where run_id = $1', [runId, summary]);
+}
+
 export async function recordWarning(warehouse: Warehouse, warning: Warning): Promise<void> {
   await warehouse.run(
     `insert into ripen.warnings values ($1, $2, $3::date, $4::date, $5, $6, now() at time zone 'UTC')`,

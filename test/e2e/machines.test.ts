@@ -209,6 +209,9 @@ describe('ripen status', () => {
       expect(json).toMatchObject({
         snapshot: installation.path('analytics', 'a.duckdb'),
         slices: [{ periods: { loaded: 9 } }],
+        // The run that made the copy had loaded everything, and was not over.
+        runs: [{ status: 'succeeded', finished_at: null, failures: [] }],
+        health: { state: 'well' },
       });
       await installation.configure({ ...settings, publish: [] });
       expect((await installation.run(['status', '--lock-wait', '0s'])).code).toBe(75);

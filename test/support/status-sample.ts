@@ -190,6 +190,7 @@ export function sampleRun(change: Partial<RunStatus> = {}): RunStatus {
     started_at: '2026-02-14T02:30:00.000Z',
     finished_at: '2026-02-14T02:31:05.000Z',
     status: 'succeeded',
+    refreshed: 'succeeded',
     exit_code: 0,
     rows_loaded: 3494,
     requests: 65,

@@ -156,10 +156,15 @@ describe('whether all is well', () => {
   });
 
   test('a run that was killed is failed, and running again is the remedy', () => {
-    const runs = [sampleRun({ status: 'running', finished_at: null, exit_code: null })];
-    const { state, headline, findings } = sampleReport([sound], { runs }).health;
+    const killed = { status: 'running', finished_at: null, exit_code: null, refreshed: null };
+    const { state, headline, findings } = sampleReport([sound], { runs: [sampleRun(killed)] }).health;
     expect([state, headline]).toStrictEqual(['failed', 'The last sync, as of 2026-02-14 02:30 UTC, did not finish.']);
-    expect(findings[0]?.hint).toContain('ripen sync');
+    expect(findings[0]).toStrictEqual({
+      message: 'The process was killed, or its machine stopped.',
+      hint: 'Run `ripen sync` again; what was loaded is kept.',
+    });
+    const amid = sampleReport([sound], { runs: [sampleRun({ ...killed, refreshed: 'succeeded' })] }).health;
+    expect(amid.findings[0]?.message).toBe('The process was killed, or its machine stopped, while it published.');
   });
 
   test.each([

@@ -371,13 +371,14 @@ describe('the runs', () => {
     await holdRun('run2', '2026-02-13 02:30:00', 'partial');
     const failure = { code: 'SOURCE_TIMEOUT', slice: 'daily', window: null, message: 'm', hint: 'h' };
     const summary = {
+      status: 'partial',
       slices: [{ rows: { loaded: 7 } }, { rows: { loaded: 3 } }],
       service: { requests: 31, retries: 2 },
       failures: [failure],
     };
     await warehouse.run("update ripen.runs set summary = $1::json where run_id = 'run2'", [JSON.stringify(summary)]);
     expect((await readStatus(daily, warehouse, AS_OF)).runs).toMatchObject([
-      { run_id: 'run2', rows_loaded: 10, requests: 31, retries: 2, failures: [failure] },
+      { run_id: 'run2', refreshed: 'partial', rows_loaded: 10, requests: 31, retries: 2, failures: [failure] },
       { run_id: 'run1', rows_loaded: null, requests: null, retries: null, failures: [], finished_at: null },
     ]);
   });
