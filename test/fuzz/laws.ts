@@ -6,7 +6,7 @@
 import type { SyncSummary } from '../../src/run/summary.ts';
 import { calm, isOneOf, saidOn, type TinyNight } from '../support/tiny-service.ts';
 import { dayNumber, dayText, offsetMs, type TinyReport } from '../support/tiny-world.ts';
-import { coveredOn, dimensionsOf, meaningOf, type SliceChoice } from './sequence.ts';
+import { coveredOn, dimensionsOf, meaningOf, type NightRun, type SliceChoice } from './sequence.ts';
 import {
   comparableDate,
   comparableNumber,
@@ -20,6 +20,7 @@ import {
 export interface RunNight {
   readonly night: TinyNight;
   readonly slice: SliceChoice;
+  readonly run: NightRun;
   readonly summary: SyncSummary;
   readonly stored: Stored;
 }
@@ -308,7 +309,7 @@ const wellAnswered: Law = (told) => {
   const { mood, world } = run.night;
   // A row without its dimension, and a NULL that no filter finds, are reasons to fail by name.
   const canFail = world.unknownCountry === 'absent' || (mood.maxRows !== null && world.unknownCountry !== 'none');
-  if (mood.empty !== null || mood.failing !== null || mood.cap !== null || canFail) return [];
+  if (mood.empty !== null || mood.failing !== null || mood.cap !== null || canFail || !isWholeSync(run)) return [];
   const failure = run.summary.failures.find(({ code }) => !otherwiseJudged.has(code));
   if (failure !== undefined) return [`${failure.code} though every question was answered well: ${failure.message}`];
   // Days that are empty under a new meaning are asked for in a second run before its table is served.
@@ -317,6 +318,10 @@ const wellAnswered: Law = (told) => {
   );
   return isAskedAgain ? [] : uncovered(told);
 };
+
+/** Whether everything due was asked for, and nobody stopped it. */
+export const isWholeSync = ({ run, summary }: RunNight): boolean =>
+  run.again === null && summary.status !== 'interrupted';
 
 /** g. Whatever the service says, nothing of it is a bug or breaks the storage. */
 const foreseen: Law = (told) =>

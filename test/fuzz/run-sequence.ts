@@ -8,6 +8,8 @@ import type { Config } from '../../src/config/config.ts';
 import { readConfig } from '../../src/config/read-config.ts';
 import { connect } from '../../src/service/connect.ts';
 import type { Service } from '../../src/service/service.ts';
+import { day } from '../../src/model/calendar.ts';
+import type { RunRequest } from '../../src/run/run.ts';
 import type { SyncSummary } from '../../src/run/summary.ts';
 import { fromArchive } from '../../src/run/archive-source.ts';
 import type { SourceDoor } from '../../src/run/source.ts';
@@ -15,9 +17,17 @@ import { fromService } from '../../src/run/service-source.ts';
 import { sync } from '../../src/sync.ts';
 import { swiftClock } from '../support/scripted-server.ts';
 import { calm, startTinyServer, tinyService, type Mood, type TinyNight } from '../support/tiny-service.ts';
-import type { TinyWorld } from '../support/tiny-world.ts';
-import { everythingSettles, laws, LONGEST_DAYS, type RunNight } from './laws.ts';
-import { changedSlice, instantsOf, settingsOf, type Sequence, type SliceChoice } from './sequence.ts';
+import { dayText, type TinyWorld } from '../support/tiny-world.ts';
+import { everythingSettles, isWholeSync, laws, LONGEST_DAYS, type RunNight } from './laws.ts';
+import {
+  changedSlice,
+  instantsOf,
+  type NightRun,
+  plainRun,
+  type Sequence,
+  settingsOf,
+  type SliceChoice,
+} from './sequence.ts';
 import { differencesOf, readFiles, readPublished, readStored, type Stored } from './stored.ts';
 
 /** A law that did not hold, and where. */
@@ -83,9 +93,9 @@ export async function runSequence(sequence: Sequence, held: string, onBroken: On
     const world = worldOf(sequence);
     const nights: RunNight[] = [];
     let { slice } = sequence;
-    for (const [index, { change, mood }] of sequence.nights.entries()) {
+    for (const [index, { change, mood, run }] of sequence.nights.entries()) {
       slice = index === 0 ? slice : changedSlice(slice, change);
-      nights.push(await runNight(place, { world, mood, nowMs: instants[index] ?? 0 }, slice));
+      nights.push(await runNight(place, { world, mood, nowMs: instants[index] ?? 0 }, slice, run));
       hold(place, nights);
       await holdPublished(place, nights);
     }
@@ -118,7 +128,7 @@ async function holdSettled(place: Place, nights: RunNight[], last: TinyNight): P
   const slice = nights.at(-1)?.slice;
   if (slice === undefined) return;
   for (const days of [LONG_AFTER_DAYS, LONG_AFTER_DAYS + 1]) {
-    nights.push(await runNight(place, { ...last, nowMs: last.nowMs + days * DAY_MS }, slice));
+    nights.push(await runNight(place, { ...last, nowMs: last.nowMs + days * DAY_MS }, slice, plainRun));
     hold(place, nights);
     await holdPublished(place, nights);
   }
@@ -129,8 +139,8 @@ async function holdSettled(place: Place, nights: RunNight[], last: TinyNight): P
 /** e. A second run at the same instant asks nothing and changes nothing, unless something failed or final cells are audited. */
 async function holdRepeated(place: Place, nights: readonly RunNight[]): Promise<void> {
   const run = nights.at(-1);
-  if (run === undefined || run.summary.failures.length > 0) return;
-  const again = await runNight(place, run.night, run.slice);
+  if (run === undefined || run.summary.failures.length > 0 || !isWholeSync(run)) return;
+  const again = await runNight(place, run.night, run.slice, run.run);
   const broken = [
     ...(again.summary.service.requests === 0 ? [] : [`a second run made ${again.summary.service.requests} requests`]),
     ...(contentOf(again.stored) === contentOf(run.stored) ? [] : ['a second run changed what is stored']),
@@ -147,6 +157,7 @@ async function holdPublished(
 ): Promise<void> {
   const run = nights.at(-1);
   if (run === undefined || publishes === null || !held.includes('i') || run.stored.columns.size === 0) return;
+  if (run.summary.status === 'interrupted') return;
   const copy = join(directory, copyIn(publishes));
   const { name } = run.slice;
   const { columns, rows, finalRows } = run.stored;
@@ -191,7 +202,7 @@ async function holdReplayed(place: Place, nights: readonly RunNight[]): Promise<
 
 async function replayed(place: Place, { night, slice }: RunNight): Promise<Stored> {
   const config = await configOf(place, slice);
-  const summary = await runAt(config, 'replay', fromArchive(config), new Date(night.nowMs));
+  const summary = await runAt(config, { command: 'replay' }, fromArchive(config), new Date(night.nowMs));
   const failed = summary.failures.map(({ code, message }) => `a replay failed with ${code}: ${message}`);
   if (failed.length > 0) place.onBroken(new LawBroken('h', 0, failed));
   return readStored(config.warehouse, slice.name);
@@ -202,13 +213,13 @@ function contentOf({ rows, finalRows, periods, columns }: Stored): string {
   return JSON.stringify([plain, periods.map(({ final, ...period }) => [period, [...final].sort()]), [...columns]]);
 }
 
-async function runNight(place: Place, night: TinyNight, slice: SliceChoice): Promise<RunNight> {
+async function runNight(place: Place, night: TinyNight, slice: SliceChoice, run: NightRun): Promise<RunNight> {
   const config = await configOf(place, slice);
   place.standAt(night);
   const service = place.overHttp ? wireTo(config) : tinyService(night);
   try {
-    const summary = await runAt(config, 'sync', fromService(service), new Date(night.nowMs));
-    return { night, slice, summary, stored: await readStored(config.warehouse, slice.name) };
+    const summary = await runAt(config, askedBy(run, night.nowMs), fromService(service), new Date(night.nowMs));
+    return { night, slice, run, summary, stored: await readStored(config.warehouse, slice.name) };
   } finally {
     await service.close();
   }
@@ -238,18 +249,30 @@ async function configOf(
   return readConfig({ directory, environment: { RIPEN_TOKEN: 'fuzz-token' } });
 }
 
-function runAt(config: Config, command: 'sync' | 'replay', from: SourceDoor, asOf: Date): Promise<SyncSummary> {
-  const request = {
-    command,
-    asOf,
-    slices: null,
-    forced: null,
-    acceptLoss: false,
-    lockWaitMs: 0,
-    deadlineMs: null,
-  } as const;
+/** What of a run is not the same for every one. */
+interface Asked {
+  readonly command: RunRequest['command'];
+  readonly forced?: RunRequest['forced'];
+  readonly acceptLoss?: boolean;
+  readonly stopsAt?: number | null;
+}
+
+function askedBy({ again, ...run }: NightRun, nowMs: number): Asked {
+  if (again === null) return { ...run, command: 'sync' };
+  const start = Math.floor(nowMs / DAY_MS) - again.daysBefore;
+  return { ...run, command: 'backfill', forced: { start: day(dayText(start)), end: day(dayText(start + again.days)) } };
+}
+
+function runAt(config: Config, asked: Asked, from: SourceDoor, asOf: Date): Promise<SyncSummary> {
+  const { command, forced = null, acceptLoss = false, stopsAt = null } = asked;
+  const request = { command, asOf, slices: null, forced, acceptLoss, lockWaitMs: 0, deadlineMs: null };
+  const stop = new AbortController();
+  let told = 0;
   return sync(config, request, from, {
-    emit: () => {},
-    signal: AbortSignal.timeout(NIGHT_LIMIT_MS),
+    emit: () => {
+      told += 1;
+      if (told === stopsAt) stop.abort();
+    },
+    signal: AbortSignal.any([stop.signal, AbortSignal.timeout(NIGHT_LIMIT_MS)]),
   });
 }

@@ -37,7 +37,20 @@ export interface Night {
   readonly pauseHours: number;
   readonly change: Change | null;
   readonly mood: Mood;
+  readonly run: NightRun;
 }
+
+/** How a night is run. */
+export interface NightRun {
+  /** Days asked for again by a `backfill` in place of a sync: the first so many days before the night's. */
+  readonly again: { readonly daysBefore: number; readonly days: number } | null;
+  /** A signal stops the run when it has told so much. */
+  readonly stopsAt: number | null;
+  readonly acceptLoss: boolean;
+}
+
+/** A sync that nobody stops. */
+export const plainRun: NightRun = { again: null, stopsAt: null, acceptLoss: false };
 
 export interface Sequence {
   readonly world: Omit<TinyWorld, 'otherWeekFrom'> & { readonly otherWeekAfterDays: number | null };
@@ -228,6 +241,20 @@ const change: fc.Arbitrary<Change> = fc.oneof(
   fc.record({ retainDays: fc.constantFrom(20, 60, null) }),
 );
 
+const run: fc.Arbitrary<NightRun> = mostly<NightRun>(
+  plainRun,
+  fc.record({
+    again: mostly<NightRun['again']>(
+      null,
+      fc.record({ daysBefore: fc.integer({ min: 0, max: 60 }), days: fc.integer({ min: 1, max: 20 }) }),
+      1,
+    ),
+    stopsAt: mostly<NightRun['stopsAt']>(null, fc.integer({ min: 1, max: 30 }), 1),
+    acceptLoss: fc.boolean(),
+  }),
+  4,
+);
+
 const night: fc.Arbitrary<Night> = fc.record({
   pauseHours: fc.oneof(
     { weight: 8, arbitrary: fc.constant(24) },
@@ -236,6 +263,7 @@ const night: fc.Arbitrary<Night> = fc.record({
   ),
   change: mostly<Night['change']>(null, change, 2),
   mood,
+  run,
 });
 
 /** Grains whose periods are long have date periods that hold some. */

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 
 import { runSequence, type LawBroken } from '../fuzz/run-sequence.ts';
-import type { Night, Sequence } from '../fuzz/sequence.ts';
+import { type Night, plainRun, type Sequence } from '../fuzz/sequence.ts';
 import { calm, type Mood } from '../support/tiny-service.ts';
 import { dayNumber } from '../support/tiny-world.ts';
 
@@ -11,6 +11,7 @@ const night = (pauseHours: number, mood: Partial<Mood> = {}): Night => ({
   pauseHours,
   change: null,
   mood: { ...calm, ...mood },
+  run: plainRun,
 });
 
 /** Two days are found not to add up while two others are on the wire in parts that lack the rows without a country. */

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 
 import type { SyncSummary } from '../../src/run/summary.ts';
 import { everythingSettles, laws, type RunNight } from '../fuzz/laws.ts';
-import { meaningOf, type SliceChoice } from '../fuzz/sequence.ts';
+import { meaningOf, plainRun, type SliceChoice } from '../fuzz/sequence.ts';
 import type { Stored, StoredRow } from '../fuzz/stored.ts';
 import { calm, saidOn, type TinyNight } from '../support/tiny-service.ts';
 import { dayNumber, dayText, type TinyWorld } from '../support/tiny-world.ts';
@@ -99,6 +99,7 @@ const first = good.rows[0] ?? new Map<string, string | null>();
 
 const run = (stored: Partial<Stored> = {}, change: Partial<RunNight> = {}): RunNight => ({
   night,
+  run: plainRun,
   slice,
   summary,
   ...change,
