@@ -95,15 +95,16 @@ export function typedRows(windowNos: readonly number[]): string {
   return `select * from ${staging.typed} where ${WINDOW} in (${windowNos.join(', ')})`;
 }
 
-/** Keys that occur more than once in a window: how often, and in how many different versions. */
-export function duplicateKeys(columns: Columns): string {
+/** Keys that occur more than once in one of these windows: how often, and in how many different versions. */
+export function duplicateKeys(columns: Columns, windowNos: readonly number[]): string {
   const names = [...columns.dimensions, 'attr_dependency'];
   const key = names.map((name) => `${literal(name)}: ${identifier(name)}`).join(', ');
   const values = columns.metrics.map(({ id }) => `${literal(id)}: ${identifier(id)}`).join(', ');
   // Lists of values are built for repeated keys alone; for every key they would not fit the memory.
   const digest = `hash(${WINDOW}, ${names.map(identifier).join(', ')})`;
+  const inWindows = `${WINDOW} in (${windowNos.join(', ')})`;
   return `with twice as materialized (
-    select ${digest} as digest from ${staging.typed} group by 1 having count(*) > 1
+    select ${digest} as digest from ${staging.typed} where ${inWindows} group by 1 having count(*) > 1
 ),
 keyed as (
     select
@@ -111,7 +112,7 @@ keyed as (
         {${key}} as row_key,
         {${values}} as row_values
     from ${staging.typed}
-    where ${digest} in (select digest from twice)
+    where ${inWindows} and ${digest} in (select digest from twice)
 )
 select
     window_no,

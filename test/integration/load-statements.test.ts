@@ -203,8 +203,9 @@ describe('run one after the other on a warehouse', () => {
     expect(await all(windowsOutside)).toEqual([{ window_no: 3 }]);
     expect(await all(rowsOutside('day'))).toEqual([{ window_no: 3, rows: '1', example: '2026-01-08' }]);
     expect(await all(badLabels(columns))).toEqual([]);
-    const [twice, ...others] = await all(duplicateKeys(columns));
+    const [twice, ...others] = await all(duplicateKeys(columns, [3]));
     expect(others).toEqual([]);
+    expect(await all(duplicateKeys(columns, [2, 4]))).toEqual([]);
     expect(twice).toMatchObject({ window_no: 3, copies: '2', versions: '1' });
     expect(parsed(twice?.['key'])).toEqual({
       day: '2026-01-06',
