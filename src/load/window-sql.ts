@@ -10,7 +10,7 @@
  */
 
 import type { Day, DayInterval } from '../model/calendar.ts';
-import { type ColumnType, formatColumnType } from '../model/column-type.ts';
+import { type ColumnType, FAST_DIGITS, formatColumnType } from '../model/column-type.ts';
 import type { DateDimension } from '../model/dimension.ts';
 import { identifier, literal } from '../warehouse/sql.ts';
 import type { Columns, MetricColumn } from './target.ts';
@@ -127,10 +127,13 @@ having count(*) > 1`;
 
 /** Fills `totals` in one pass over `typed`; `start` is the first day of a report without a date dimension. */
 export function totalTyped(columns: Columns, grain: DateDimension | null, start: Day): string {
-  const sums = additiveOf(columns).map(({ id }, at) => {
+  const sums = additiveOf(columns).map(({ id, type }, at) => {
     const name = identifier(id);
+    // A sum of wider decimals would overflow sooner than that of the values, and the magnitude of the least integer does.
+    const isNarrow = type.kind === 'DECIMAL' && type.width <= FAST_DIGITS;
+    const magnitudes = isNarrow ? `sum(abs(${name}))::double` : `sum(abs(${name}::double))`;
     return `,
-    sum(${name}) as s${at}, sum(abs(${name}::double)) as g${at}, count(*) filter (where ${name} <> 0) as z${at}`;
+    sum(${name}) as s${at}, ${magnitudes} as g${at}, count_if(${name} <> 0) as z${at}`;
   });
   return `create or replace temp table ${staging.totals} as
 select
