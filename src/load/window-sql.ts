@@ -133,7 +133,7 @@ export function totalTyped(columns: Columns, grain: DateDimension | null, start:
     const isNarrow = type.kind === 'DECIMAL' && type.width <= FAST_DIGITS;
     const magnitudes = isNarrow ? `sum(abs(${name}))::double` : `sum(abs(${name}::double))`;
     return `,
-    sum(${name}) as s${at}, ${magnitudes} as g${at}, count_if(${name} <> 0) as z${at}`;
+    sum(${name}) as s${at}, ${magnitudes} as g${at}, coalesce(count_if(${name} <> 0), 0) as z${at}`;
   });
   return `create or replace temp table ${staging.totals} as
 select

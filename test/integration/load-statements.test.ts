@@ -228,6 +228,15 @@ describe('run one after the other on a warehouse', () => {
     expect(await all(countUndated(columns) ?? '')).toEqual([{ rows: '0' }]);
   });
 
+  test('of a metric that is NULL in every row the sum is NULL and 0 values are not zero', async () => {
+    const free = `select * replace (null::BIGINT as "${COUNT.replaceAll(`"`, `""`)}") from ${staging.typed}`;
+    await warehouse.run(totalTyped(columns, 'day', days.start).replace(`from ${staging.typed}`, `from (${free})`));
+    const shape = z.object({ sums: z.array(z.string().nullable()), non_zero: z.array(z.string().nullable()) });
+    const [found] = await warehouse.rows(sumParts(columns), [], shape);
+    expect(found).toEqual({ sums: [null, '24691357803.546912'], non_zero: ['0', '5'] });
+    await warehouse.run(totalTyped(columns, 'day', days.start));
+  });
+
   test('the window is replaced, its restatements recorded, and a second time nothing is restated', async () => {
     await warehouse.run(createTable(TABLE, columns));
     expect((await all(`describe ${TABLE}`)).map((column) => [column['column_name'], column['column_type']])).toEqual(
