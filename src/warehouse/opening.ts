@@ -48,6 +48,26 @@ async function letPagesGo(warehouse: Warehouse): Promise<void> {
   await warehouse.run(`set memory_limit = '${MEMORY_LIMIT}'`);
 }
 
+/** What a statement that reads a whole table needs beside it. */
+const ENOUGH_TO_READ_ONCE = '128MB';
+
+/**
+ * Runs a statement that reads a whole table, and keeps little of it: pages of a large one would fill the engine's memory, and
+ * nobody reads them again. Where that was too little, once more with all of it.
+ */
+export async function runKeepingLittle(warehouse: Warehouse, sql: string): Promise<void> {
+  await warehouse.run(`set memory_limit = '${ENOUGH_TO_READ_ONCE}'`).catch(() => null);
+  try {
+    await warehouse.run(sql);
+  } catch (error) {
+    if (!(error instanceof Failure) || error.code !== 'ENGINE_MEMORY') throw error;
+    await warehouse.run(`set memory_limit = '${MEMORY_LIMIT}'`);
+    await warehouse.run(sql);
+  } finally {
+    await warehouse.run(`set memory_limit = '${MEMORY_LIMIT}'`).catch(() => null);
+  }
+}
+
 /** From so many rows on an insertion is worth a thread of its own. */
 const MANY_ROWS = 20_000;
 /** From so many on, more than one of the engine's row groups, its pages are worth letting go. */
