@@ -54,7 +54,7 @@ export async function findingsOf(
   // The column reader takes no label that is no date.
   const undated = seen === null ? await checkLabels(warehouse, target, windows) : new Map<number, Failure>();
   const badDays = await checkDays(warehouse, target, windows);
-  const { conflicts, copies } = await checkKeys(warehouse, target, windows);
+  const { conflicts, copies } = await checkKeys(warehouse, target, windows, seen?.repeating ?? new Set(windows.keys()));
   const sums = await sumsOf(warehouse, target, windows, new Set(copies.keys()));
   const periodRows = await periodRowsOf(warehouse, target, windows);
   const weekStarts = await weekStartsIn(sound, target, staged, warehouse);
@@ -192,15 +192,18 @@ interface Duplicates {
   readonly copies: ReadonlyMap<number, number>;
 }
 
-/** Keys that came more than once. */
+/** Keys that came more than once in windows of which that is not ruled out. */
 async function checkKeys(
   warehouse: Warehouse,
   target: Target,
   windows: ReadonlyMap<number, Window>,
+  repeating: ReadonlySet<number>,
 ): Promise<Duplicates> {
   const conflicts = new Map<number, Failure>();
   const copies = new Map<number, number>();
-  for (const row of await warehouse.rows(duplicateKeys(target.columns), [], duplicateRow)) {
+  const found =
+    repeating.size === 0 ? [] : await warehouse.rows(duplicateKeys(target.columns, [...repeating]), [], duplicateRow);
+  for (const row of found) {
     const window = windows.get(row.window_no);
     if (window === undefined) continue;
     copies.set(row.window_no, (copies.get(row.window_no) ?? 0) + row.copies - 1);

@@ -83,7 +83,7 @@ export interface Loaded {
 }
 
 /** The rows of an answer as they lie in its file, and what its pages say beside them. */
-export interface ColumnAnswer extends Pick<ColumnsRead, 'rows' | 'weekStartsOn' | 'isOrdered'> {
+export interface ColumnAnswer extends Pick<ColumnsRead, 'rows' | 'weekStartsOn' | 'isOrdered' | 'isDistinct'> {
   readonly file: string;
   /** In their order. */
   readonly pages: readonly Answer[];

@@ -254,8 +254,8 @@ export class ColumnAnswers implements ReadAnswers {
       await removeFile(file);
       return false;
     }
-    const { rows, weekStartsOn, isOrdered } = read;
-    this.#taken.set(pages, { file, rows, weekStartsOn, isOrdered, pages: answers });
+    const { rows, weekStartsOn, isOrdered, isDistinct } = read;
+    this.#taken.set(pages, { file, rows, weekStartsOn, isOrdered, isDistinct, pages: answers });
     return true;
   }
 

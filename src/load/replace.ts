@@ -256,12 +256,6 @@ export async function replaceWindows(
 ): Promise<Replaced> {
   const { windows, isPlain, runId } = replacement;
   const { slice } = target;
-  const ids = await warehouse.rows(
-    "select nextval('ripen.load_ids')::varchar as load_id from range($1::bigint)",
-    [windows.length],
-    loadIdRow,
-  );
-  const loads = windows.map((proven, at): Load => ({ ...proven, loadId: ids[at]?.load_id ?? '' }));
   const ranges = joined(windows.map(({ spooled }) => spooled.window.replaced));
   const came = windows.reduce((sum, { rows }) => sum + rows, 0);
   return transactRows(warehouse, came, async () => {
@@ -273,6 +267,7 @@ export async function replaceWindows(
     for (const days of ranges) {
       if ((await warehouse.run(deleteDays(wider.table, slice.grain, days))) > 0) warehouse.reclaimAtClose();
     }
+    const loads = await numbered(warehouse, windows);
     const stored = await insertLoads(warehouse, wider, loads, replacement);
     if (!isPlain) await warehouse.run(totalPeriods('after', wider, slice.grain, ranges));
     else if (isKnown) await warehouse.run(totalAfter(wider.columns, numbersOf(windows)));
@@ -288,6 +283,16 @@ export async function replaceWindows(
       target: wider,
     };
   });
+}
+
+/** Draws the ids of loads; within the transaction, as by itself it would write to the disk once more. */
+async function numbered(warehouse: Warehouse, windows: readonly Proven[]): Promise<Load[]> {
+  const ids = await warehouse.rows(
+    "select nextval('ripen.load_ids')::varchar as load_id from range($1::bigint)",
+    [windows.length],
+    loadIdRow,
+  );
+  return windows.map((proven, at) => ({ ...proven, loadId: ids[at]?.load_id ?? '' }));
 }
 
 const numbersOf = (windows: readonly Proven[]): number[] => windows.map(({ windowNo }) => windowNo);

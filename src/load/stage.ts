@@ -45,6 +45,8 @@ interface Seen {
   readonly weekStarts: ReadonlyMap<number, WeekStart>;
   /** Windows whose rows did not come in the order of their dates. */
   readonly outOfOrder: ReadonlySet<number>;
+  /** Windows in which a key may occur more than once: within a part, or in several. */
+  readonly repeating: ReadonlySet<number>;
 }
 
 /** A row that could not be stored exactly. */
@@ -95,9 +97,18 @@ export async function stageColumns(
     seen: {
       weekStarts: weekStartsIn(parts),
       outOfOrder: new Set(parts.flatMap(({ isOrdered, windowNo }) => (isOrdered ? [] : [windowNo]))),
+      repeating: repeatingIn(parts),
     },
     rejects: new Map(),
   };
+}
+
+type KeyedPart = Pick<ColumnAnswer, 'isDistinct'> & { readonly windowNo: number };
+
+/** The windows with a part that may hold a key twice, or with several parts, two of which may hold it; parts by window. */
+export function repeatingIn(parts: readonly KeyedPart[]): Set<number> {
+  const isAlone = (at: number): boolean => parts[at - 1]?.windowNo !== parts[at]?.windowNo;
+  return new Set(parts.flatMap(({ isDistinct, windowNo }, at) => (isDistinct && isAlone(at) ? [] : [windowNo])));
 }
 
 /** The weekday that weeks begin with in each window all of whose parts agree on it. */
@@ -175,7 +186,11 @@ export async function stageTexts(warehouse: Warehouse, sound: readonly Sound[], 
   const rowsOf = typedRows;
   if (filled.length === 0) {
     await warehouse.run(typedColumns('view', target.table, target.columns, []));
-    const seen = { weekStarts: new Map<number, WeekStart>(), outOfOrder: new Set<number>() };
+    const seen = {
+      weekStarts: new Map<number, WeekStart>(),
+      outOfOrder: new Set<number>(),
+      repeating: new Set<number>(),
+    };
     return { columns: target.columns, rowsOf, drop: dropTyped.view, seen, rejects: new Map() };
   }
   await nameAnswers(warehouse, filled);

@@ -10,7 +10,7 @@
  */
 
 import type { Day, DayInterval } from '../model/calendar.ts';
-import { type ColumnType, formatColumnType } from '../model/column-type.ts';
+import { type ColumnType, FAST_DIGITS, formatColumnType } from '../model/column-type.ts';
 import type { DateDimension } from '../model/dimension.ts';
 import { identifier, literal } from '../warehouse/sql.ts';
 import type { Columns, MetricColumn } from './target.ts';
@@ -95,15 +95,16 @@ export function typedRows(windowNos: readonly number[]): string {
   return `select * from ${staging.typed} where ${WINDOW} in (${windowNos.join(', ')})`;
 }
 
-/** Keys that occur more than once in a window: how often, and in how many different versions. */
-export function duplicateKeys(columns: Columns): string {
+/** Keys that occur more than once in one of these windows: how often, and in how many different versions. */
+export function duplicateKeys(columns: Columns, windowNos: readonly number[]): string {
   const names = [...columns.dimensions, 'attr_dependency'];
   const key = names.map((name) => `${literal(name)}: ${identifier(name)}`).join(', ');
   const values = columns.metrics.map(({ id }) => `${literal(id)}: ${identifier(id)}`).join(', ');
   // Lists of values are built for repeated keys alone; for every key they would not fit the memory.
   const digest = `hash(${WINDOW}, ${names.map(identifier).join(', ')})`;
+  const inWindows = `${WINDOW} in (${windowNos.join(', ')})`;
   return `with twice as materialized (
-    select ${digest} as digest from ${staging.typed} group by 1 having count(*) > 1
+    select ${digest} as digest from ${staging.typed} where ${inWindows} group by 1 having count(*) > 1
 ),
 keyed as (
     select
@@ -111,7 +112,7 @@ keyed as (
         {${key}} as row_key,
         {${values}} as row_values
     from ${staging.typed}
-    where ${digest} in (select digest from twice)
+    where ${inWindows} and ${digest} in (select digest from twice)
 )
 select
     window_no,
@@ -126,10 +127,13 @@ having count(*) > 1`;
 
 /** Fills `totals` in one pass over `typed`; `start` is the first day of a report without a date dimension. */
 export function totalTyped(columns: Columns, grain: DateDimension | null, start: Day): string {
-  const sums = additiveOf(columns).map(({ id }, at) => {
+  const sums = additiveOf(columns).map(({ id, type }, at) => {
     const name = identifier(id);
+    // A sum of wider decimals would overflow sooner than that of the values, and the magnitude of the least integer does.
+    const isNarrow = type.kind === 'DECIMAL' && type.width <= FAST_DIGITS;
+    const magnitudes = isNarrow ? `sum(abs(${name}))::double` : `sum(abs(${name}::double))`;
     return `,
-    sum(${name}) as s${at}, sum(abs(${name}::double)) as g${at}, count(*) filter (where ${name} <> 0) as z${at}`;
+    sum(${name}) as s${at}, ${magnitudes} as g${at}, coalesce(count_if(${name} <> 0), 0) as z${at}`;
   });
   return `create or replace temp table ${staging.totals} as
 select

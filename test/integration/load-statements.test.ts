@@ -203,8 +203,9 @@ describe('run one after the other on a warehouse', () => {
     expect(await all(windowsOutside)).toEqual([{ window_no: 3 }]);
     expect(await all(rowsOutside('day'))).toEqual([{ window_no: 3, rows: '1', example: '2026-01-08' }]);
     expect(await all(badLabels(columns))).toEqual([]);
-    const [twice, ...others] = await all(duplicateKeys(columns));
+    const [twice, ...others] = await all(duplicateKeys(columns, [3]));
     expect(others).toEqual([]);
+    expect(await all(duplicateKeys(columns, [2, 4]))).toEqual([]);
     expect(twice).toMatchObject({ window_no: 3, copies: '2', versions: '1' });
     expect(parsed(twice?.['key'])).toEqual({
       day: '2026-01-06',
@@ -225,6 +226,15 @@ describe('run one after the other on a warehouse', () => {
       { window_no: 3 },
     ]);
     expect(await all(countUndated(columns) ?? '')).toEqual([{ rows: '0' }]);
+  });
+
+  test('of a metric that is NULL in every row the sum is NULL and 0 values are not zero', async () => {
+    const free = `select * replace (null::BIGINT as "${COUNT.replaceAll(`"`, `""`)}") from ${staging.typed}`;
+    await warehouse.run(totalTyped(columns, 'day', days.start).replace(`from ${staging.typed}`, `from (${free})`));
+    const shape = z.object({ sums: z.array(z.string().nullable()), non_zero: z.array(z.string().nullable()) });
+    const [found] = await warehouse.rows(sumParts(columns), [], shape);
+    expect(found).toEqual({ sums: [null, '24691357803.546912'], non_zero: ['0', '5'] });
+    await warehouse.run(totalTyped(columns, 'day', days.start));
   });
 
   test('the window is replaced, its restatements recorded, and a second time nothing is restated', async () => {

@@ -17,7 +17,7 @@ import { weekStartsOf } from '../../src/load/check.ts';
 import { hasOddTexts, resolveTexts } from '../../src/load/stage.ts';
 import type { Columns } from '../../src/load/target.ts';
 import { countUndated, stagedRows, typeRows } from '../../src/load/text-sql.ts';
-import { staging, WINDOW } from '../../src/load/window-sql.ts';
+import { duplicateKeys, staging, WINDOW } from '../../src/load/window-sql.ts';
 import { dateDimensions } from '../../src/model/dimension.ts';
 import { choose, mix } from '../../src/simulator/world/hash.ts';
 import type { ColumnsRead, GaveUp, SliceColumns } from '../../src/spool/columns/reading.ts';
@@ -208,8 +208,19 @@ async function expectSameDates(columns: Columns, taken: readonly Taken[]): Promi
   }
 }
 
+/** Whether a key repeats in each document, by both readers; how often it does. */
+async function expectSameRepeats(columns: Columns, taken: readonly Taken[]): Promise<number> {
+  const windows = taken.map(({ seed }) => seed);
+  const twice = await warehouse.rows(duplicateKeys(columns, windows), [], z.object({ window_no: z.number() }));
+  const repeating = new Set(twice.map(({ window_no: windowNo }) => windowNo));
+  expect(taken.filter(({ read }) => !read.isDistinct).map(({ seed }) => seed)).toEqual(
+    windows.filter((seed) => repeating.has(seed)),
+  );
+  return repeating.size;
+}
+
 test(`of ${DOCUMENTS} random documents, those that the column reader takes are stored cell by cell as SQL stores them`, async () => {
-  let accepted = 0;
+  let [accepted, repeating] = [0, 0];
   for (let first = 0; first < DOCUMENTS; first += BATCH) {
     const slice = slices[choose(first / BATCH, slices.length)];
     if (slice === undefined) throw new RangeError('No slice.');
@@ -225,9 +236,12 @@ test(`of ${DOCUMENTS} random documents, those that the column reader takes are s
     await storeBySql(columns, taken);
     expect(await differences(columns, taken)).toEqual([]);
     await expectSameDates(columns, taken);
+    const repeated = await expectSameRepeats(columns, taken);
+    repeating += repeated;
     accepted += taken.length;
     await rm(folder, { recursive: true });
   }
+  expect(repeating / accepted).toBeGreaterThan(0.01);
   // Of documents that are odd in half of the cases, neither nearly all nor nearly none are taken.
   expect(accepted / DOCUMENTS).toBeGreaterThan(0.5);
   expect(accepted / DOCUMENTS).toBeLessThan(0.8);

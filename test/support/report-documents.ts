@@ -354,11 +354,20 @@ export function reportDocument(
   const turned = chance.number(cells.length);
   const ordered = [...cells.slice(turned), ...cells.slice(0, turned)];
   const oddPlace = chance.number(ordered.length);
+  const before = new Map<string, string>();
   const rows = Array.from({ length: rowCount }, (_, row) => {
     const isOdd = row === oddRow;
+    const isRepeated = chance.is(0.1);
     const members = ordered.map(({ name, kind, type }, place) => {
       const isOddCell = isOdd && oddity === 'cell' && place === oddPlace && kind !== 'object';
-      const cell = isOddCell ? oddCell(chance, kind) : plainCell(chance, kind, type, isOdd && oddity === 'attribute');
+      const last = isRepeated && !isOdd && type === null ? before.get(name) : undefined;
+      const isOddAttribute = isOdd && oddity === 'attribute';
+      const cell = isOddCell
+        ? oddCell(chance, kind)
+        : last === undefined
+          ? plainCell(chance, kind, type, isOddAttribute)
+          : respelled(chance, kind, last);
+      before.set(name, cell);
       return `"${name}":${blank[1] ?? ''}${cell}`;
     });
     if (isOdd && oddity === 'key order') members.reverse();
@@ -392,6 +401,14 @@ function plainCell(chance: Chance, kind: string, type: ColumnType | null, isOddA
   return isOddAttribute
     ? chance.one(...oddAttributes, ...largeAttributes)
     : chance.one(...attributes, ...moreAttributes);
+}
+
+/** The same value, of a text sometimes with its first letter escaped, of an object sometimes with a blank more. */
+function respelled(chance: Chance, kind: string, cell: string): string {
+  if (chance.is(0.5)) return cell;
+  if (kind === 'object') return cell.replace('{', '{ ');
+  if (kind !== 'text') return cell;
+  return cell.replace(/^"([a-z])/, (_, letter: string) => String.raw`"\u00${letter.charCodeAt(0).toString(16)}`);
 }
 
 const strayBytes = [0x22, 0x5c, 0x2c, 0x7d, 0x7b, 0x5d, 0x30, 0x2e, 0x2d, 0x20, 0x00, 0xff, 0xc3, 0xed, 0x65] as const;

@@ -3,6 +3,7 @@
 import { expect, test } from 'vitest';
 
 import { ColumnAnswers } from '../../src/load/load.ts';
+import { repeatingIn } from '../../src/load/stage.ts';
 import type { Columns } from '../../src/load/target.ts';
 import { MONEY } from '../../src/model/column-type.ts';
 import type { SavedBody } from '../../src/service/service.ts';
@@ -20,6 +21,7 @@ const taken: ColumnsRead = {
   envelopes: [{ rows: 2, bytes: 9, members: new Map([['totals', '{"cost":"3"}']]), others: [] }],
   days: null,
   isOrdered: true,
+  isDistinct: true,
   weekStartsOn: null,
   fractionDigits: new Map(),
   parquetBytes: 1,
@@ -78,4 +80,16 @@ test('an answer is known again by its list of pages, until it is discarded', asy
   expect(answers.taken({ pages: [], unfollowed: null })).toBeNull();
   await answers.discard([answer]);
   expect(answers.taken(answer)).toBeUndefined();
+});
+
+test('of 4 windows those of 2 parts and of a repeated key are looked through, those of 1 part with distinct keys not', () => {
+  const parts = [
+    { windowNo: 0, isDistinct: true },
+    { windowNo: 1, isDistinct: true },
+    { windowNo: 1, isDistinct: true },
+    { windowNo: 2, isDistinct: false },
+    { windowNo: 3, isDistinct: true },
+  ];
+  expect(repeatingIn(parts)).toEqual(new Set([1, 2]));
+  expect(repeatingIn([])).toEqual(new Set());
 });

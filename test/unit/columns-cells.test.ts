@@ -250,6 +250,33 @@ describe('a document is given up and leaves no file', () => {
   });
 });
 
+describe('keys are distinct, and repeat', () => {
+  const keyed = columnsOf(['day', 'app', 'BIGINT']);
+  const keyedRow = (app: string, dependency = '{}', day = '2026-01-05'): string =>
+    `{"attr_dependency":${dependency},"day":"${day}","app":${app},"BIGINT":"1"}`;
+  test.each([
+    ['no row', [], true],
+    ['one row', [keyedRow('"a"')], true],
+    ['another text', [keyedRow('"a"'), keyedRow('"b"')], true],
+    ['another day', [keyedRow('"a"'), keyedRow('"a"', '{}', '2026-01-06')], true],
+    ['another attr_dependency', [keyedRow('"a"'), keyedRow('"a"', '{"a":"1"}')], true],
+    ['null beside an empty text', [keyedRow('null'), keyedRow('""')], true],
+    ['null twice', [keyedRow('null'), keyedRow('"a"'), keyedRow('null')], false],
+    ['a row apart', [keyedRow('"a"'), keyedRow('"b"'), keyedRow('"a"')], false],
+    ['a text escaped otherwise', [keyedRow('"a"'), keyedRow(String.raw`"\u0061"`)], false],
+    ['an object with other blanks', [keyedRow('"a"', '{"a":"1"}'), keyedRow('"a"', '{ "a" : "1" }')], false],
+  ])('with %s', (_, rows, isDistinct) => {
+    expect(readBody(keyed, `{"rows":[${rows.join(',')}]}`).read).toMatchObject({ rows: rows.length, isDistinct });
+  });
+
+  test('a key of the first of 130,000 rows repeats in the last, two groups and 10,000 texts later', () => {
+    const rows = Array.from({ length: 130_000 }, (_, at) => keyedRow(`"${at % 10_000}"`, `{"a":"${at % 13}"}`));
+    expect(readBody(keyed, `{"rows":[${rows.join(',')}]}`).read).toMatchObject({ isDistinct: true });
+    const again = [...rows.slice(0, -1), rows[0]].join(',');
+    expect(readBody(keyed, `{"rows":[${again}]}`).read).toMatchObject({ isDistinct: false });
+  });
+});
+
 test('two texts of one hash that differ in their last byte only are two entries of a dictionary', () => {
   const [body, dictionary] = [new BodyWindow(), new TextDictionary()];
   body.take(Buffer.from('abcdefabcdeg'), 0);

@@ -107,6 +107,7 @@ test('two saved bodies of one answer, one of them gzip, become one Parquet file 
       ['cost', 1],
     ]),
     isOrdered: false,
+    isDistinct: false,
     parquetBytes: (await readFile(to)).length,
   });
   expect(await sumsOf(to)).toEqual(expectedSums(100, 2));

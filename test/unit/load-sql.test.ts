@@ -107,7 +107,7 @@ const statements: Record<string, () => string> = {
   'bad-labels-beside-texts': () => badLabels(columns),
   'count-undated-beside-texts': () => countUndated(columns) ?? '',
   'count-undated': () => countUndated(everyDate) ?? '',
-  'duplicate-keys': () => duplicateKeys(columns),
+  'duplicate-keys': () => duplicateKeys(columns, [0, 3]),
   'rows-outside': () => rowsOutside('day'),
   'sum-metrics': () => sumParts(columns),
   'sum-metrics-of-distinct-rows': () => sumDistinct(columns, 3),

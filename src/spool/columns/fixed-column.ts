@@ -4,6 +4,7 @@ import { capacityOf, type ColumnType } from '../../model/column-type.ts';
 import type { DateDimension } from '../../model/dimension.ts';
 import { type BodyWindow, MINUS, POINT, QUOTE, skipNull, STOPPED, ZERO } from './report-reader.ts';
 import { type Column, type ColumnGroup, type ParquetType, widened, widenedFlags } from './parquet-file.ts';
+import type { KeyColumn, KeyDigests } from './row-keys.ts';
 import { endOfRun, hashOf, TextDictionary } from './text-column.ts';
 
 const SPACE = 0x20;
@@ -235,7 +236,7 @@ const forms: Record<DateDimension, { readonly form: RegExp; readonly first: (mat
  * Labels repeat, so each distinct one is parsed and looked up in the calendar once. What labels tell about a whole answer
  * is kept beside them: the days they reach from and to, and the weekday that whole weeks begin with.
  */
-export class DateColumn implements Column {
+export class DateColumn implements KeyColumn {
   readonly name: string;
   readonly kind: DateDimension;
   readonly type: ParquetType;
@@ -334,6 +335,14 @@ export class DateColumn implements Column {
       words: this.#words,
       dictionary: null,
     };
+  }
+
+  addTo(keys: KeyDigests, rows: number): void {
+    const [cells, words] = [this.#cells, this.#words];
+    for (let row = 0; row < rows; row += 1) {
+      const at = row * words;
+      keys.add(row, cells[at] ?? 0, cells[at + words - 1] ?? 0);
+    }
   }
 
   clear(): void {

@@ -43,6 +43,8 @@ export interface ColumnsRead {
   readonly days: { readonly first: string; readonly last: string } | null;
   /** Whether the rows came in the order of their finest dates; so do rows without any. */
   readonly isOrdered: boolean;
+  /** Whether no two rows have the same dimensions and `attr_dependency`; false too where that was not found out. */
+  readonly isDistinct: boolean;
   /** The weekday, 0 for Sunday, that all week labels of seven days begin with; null when they differ or there are none. */
   readonly weekStartsOn: number | null;
   /** By metric, the most digits after the point among its texts, as they were written. */

@@ -3,7 +3,7 @@
  * with memory that does not grow with the bodies.
  */
 
-import { createReadStream } from 'node:fs';
+import { closeSync, createReadStream, openSync, readSync } from 'node:fs';
 import { PassThrough, type Readable, type Transform } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 
@@ -26,6 +26,7 @@ import {
   skipValue,
   STOPPED,
 } from './report-reader.ts';
+import { type KeyColumn, RowKeys } from './row-keys.ts';
 import { TextColumn } from './text-column.ts';
 
 /** Rows of a group: as many as DuckDB's own groups have, so that each is read by one thread into one. */
@@ -39,6 +40,8 @@ const ATTR_DEPENDENCY = 'attr_dependency';
 export class SliceReading implements RowSink {
   readonly #dates: readonly DateColumn[];
   readonly #numbers: readonly NumberColumn[];
+  readonly #keys: readonly KeyColumn[];
+  readonly #rowKeys = new RowKeys();
   readonly #columns: readonly Column[];
   readonly #rows: RowReader;
   readonly #file: ParquetFile;
@@ -55,7 +58,9 @@ export class SliceReading implements RowSink {
     );
     this.#dates = dimensions.filter((column) => column instanceof DateColumn);
     this.#numbers = columns.metrics.map(({ name, type }) => new NumberColumn(name, type));
-    this.#columns = [...dimensions, ...this.#numbers, new TextColumn(ATTR_DEPENDENCY, 'object')];
+    const dependency = new TextColumn(ATTR_DEPENDENCY, 'object');
+    this.#keys = [...dimensions, dependency];
+    this.#columns = [...dimensions, ...this.#numbers, dependency];
     this.#rows = new RowReader(this.#columns, new Set([ATTR_DEPENDENCY]));
     this.#gaveUp = tooWide(columns);
     this.#file = new ParquetFile(to, this.#columns);
@@ -101,7 +106,10 @@ export class SliceReading implements RowSink {
   }
 
   #writeGroup(): void {
-    if (this.#row > 0) this.#file.writeGroup(this.#row);
+    if (this.#row > 0) {
+      this.#file.writeGroup(this.#row);
+      this.#rowKeys.take(this.#keys, this.#row);
+    }
     for (const column of this.#columns) column.clear();
     this.#row = 0;
   }
@@ -120,6 +128,7 @@ export class SliceReading implements RowSink {
       envelopes: this.#envelopes,
       days: finest?.days ?? null,
       isOrdered: finest?.isOrdered ?? true,
+      isDistinct: this.#rowKeys.areDistinct,
       weekStartsOn: weekStarts.length === 1 ? (weekStarts[0] ?? null) : null,
       fractionDigits: new Map(this.#numbers.map(({ name, fractionDigits }) => [name, fractionDigits])),
       parquetBytes: this.#file.finish(),
@@ -162,9 +171,25 @@ export async function consume(input: Readable, reading: SliceReading): Promise<v
   reading.endBody();
 }
 
+/** Reads a plain body without a stream: a trip to the thread pool and a buffer of its own for each piece would take as long as the disk. */
+function readPlain(path: string, reading: SliceReading): void {
+  const piece = new Uint8Array(PIECE_BYTES);
+  const file = openSync(path, 'r');
+  try {
+    for (;;) {
+      const bytes = readSync(file, piece);
+      if (bytes === 0) break;
+      if (!reading.take(piece.subarray(0, bytes))) return;
+    }
+  } finally {
+    closeSync(file);
+  }
+  reading.endBody();
+}
+
 async function readBody({ path, encoding }: SavedBytes, reading: SliceReading): Promise<void> {
+  if (encoding === 'identity') return readPlain(path, reading);
   const file = createReadStream(path, { highWaterMark: PIECE_BYTES });
-  if (encoding === 'identity') return consume(file, reading);
   const decoder = decoderOf(encoding);
   file.on('error', (error) => decoder.destroy(error));
   try {

@@ -16,7 +16,8 @@ import {
   skipValue,
   STOPPED,
 } from './report-reader.ts';
-import { type Column, type ColumnGroup, type ParquetType, widened, widenedFlags } from './parquet-file.ts';
+import { type ColumnGroup, type ParquetType, widened, widenedFlags } from './parquet-file.ts';
+import { type KeyColumn, type KeyDigests, mixed, SEEDS } from './row-keys.ts';
 
 const LETTER_N = 0x6e;
 const EACH_BYTE = 0x01010101;
@@ -42,13 +43,15 @@ export function endOfRun(view: DataView, at: number, byte: number): number {
   }
 }
 
-export class TextColumn implements Column {
+export class TextColumn implements KeyColumn {
   readonly name: string;
   readonly type: ParquetType;
   readonly #opening: number;
   readonly #closing: number;
   readonly #isText: boolean;
   readonly #dictionary = new TextDictionary();
+  /** By entry, two words that tell what it says from what others say. */
+  #digests = new Int32Array(FIRST_ENTRIES * 2);
   #entries = new Int32Array(0);
   #nulls = new Uint8Array(0);
 
@@ -89,10 +92,28 @@ export class TextColumn implements Column {
       const said = this.#isText ? unescaped(text) : compact(decoder.decode(text));
       if (said === null) return body.stop(at, `a number or a text in ${this.name} that engines write in other ways`);
       entry = this.#dictionary.add(text, hash, said);
+      this.#digest(entry, said);
     }
     this.#entries[row] = entry;
     this.#nulls[row] = 0;
     return end;
+  }
+
+  #digest(entry: number, said: Uint8Array): void {
+    if (entry * 2 === this.#digests.length) this.#digests = grown(this.#digests);
+    const [low, high] = digestOf(said);
+    this.#digests[entry * 2] = low;
+    this.#digests[entry * 2 + 1] = high;
+  }
+
+  addTo(keys: KeyDigests, rows: number): void {
+    const [digests, entries, nulls] = [this.#digests, this.#entries, this.#nulls];
+    for (let row = 0; row < rows; row += 1) {
+      const at = (entries[row] ?? 0) * 2;
+      // No text's digest has to differ from NULL's: that would only be looked at once more.
+      if (nulls[row] === 1) keys.add(row, 0, 0);
+      else keys.add(row, digests[at] ?? 0, digests[at + 1] ?? 0);
+    }
   }
 
   #readNull(body: BodyWindow, at: number, row: number): number {
@@ -219,6 +240,17 @@ export function hashOf(view: DataView, from: number, to: number): number {
     hash ^= hash >>> 15;
   }
   return hash;
+}
+
+/** Two words that hardly any other bytes have. */
+function digestOf(bytes: Uint8Array): readonly [low: number, high: number] {
+  let low = mixed(SEEDS[0], bytes.length);
+  let high = mixed(SEEDS[1], bytes.length);
+  for (const byte of bytes) {
+    low = mixed(low, byte);
+    high = mixed(high, byte);
+  }
+  return [low, high];
 }
 
 /**

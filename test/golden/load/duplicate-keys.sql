@@ -1,5 +1,5 @@
 with twice as materialized (
-    select hash("window,", "day", "app ""quoted""", "order", "attr_dependency") as digest from "ripen typed" group by 1 having count(*) > 1
+    select hash("window,", "day", "app ""quoted""", "order", "attr_dependency") as digest from "ripen typed" where "window," in (0, 3) group by 1 having count(*) > 1
 ),
 keyed as (
     select
@@ -7,7 +7,7 @@ keyed as (
         {'day': "day", 'app "quoted"': "app ""quoted""", 'order': "order", 'attr_dependency': "attr_dependency"} as row_key,
         {'o''brien said "hi"_events': "o'brien said ""hi""_events", 'my event_revenue': "my event_revenue", 'value': "value"} as row_values
     from "ripen typed"
-    where hash("window,", "day", "app ""quoted""", "order", "attr_dependency") in (select digest from twice)
+    where "window," in (0, 3) and hash("window,", "day", "app ""quoted""", "order", "attr_dependency") in (select digest from twice)
 )
 select
     window_no,
