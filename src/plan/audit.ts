@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 
 import { dayAt, daysBetween, UTC, type Day } from '../model/calendar.ts';
-import { isFinal } from '../model/maturity.ts';
+import { finalMetrics } from '../model/maturity.ts';
 import type { Metric } from '../model/metric.ts';
 import { ageOf, isWhole, type Period } from '../model/period.ts';
 import { type Window, windowOf } from '../model/window.ts';
@@ -59,16 +59,18 @@ function candidatesOf(of: Audited, planAt: Date, drawn: readonly Window[]): Cand
   const { plan, metrics } = of;
   const { slice, table, windows } = plan;
   if (slice.grain === null || table?.state !== 'live') return [];
+  const additive = metrics.filter((metric) => metric.additive);
   const asked = [...windows, ...drawn.filter((window) => window.slice === slice)];
   return plan.periods.flatMap((period): Candidate[] => {
     const held = table.periods.get(period.bucket.start);
+    if (held === undefined || held.rows === 0 || !isWhole(period) || !isWhole(held)) return [];
     const isAsked = asked.some(
       ({ replaced }) => replaced.start < period.bucket.end && period.bucket.start < replaced.end,
     );
-    if (held === undefined || isAsked || !isWhole(period) || !isWhole(held)) return [];
+    if (isAsked) return [];
     const age = ageOf(period, planAt, slice.utcOffset);
     if (ageOf(period, held.fetchedAt, slice.utcOffset) >= age) return [];
-    const final = metrics.filter((metric) => metric.additive && isFinal(period, metric, slice, held)).length;
+    const final = finalMetrics(period, additive, slice, held).length;
     const weight = (held.rows * final) / Math.max(1, age);
     return weight > 0 ? [{ of, period, weight }] : [];
   });

@@ -87,13 +87,16 @@ async function planFrom(config: Config, slices: readonly Slice[], request: PlanR
   const warehouse = await openIfPresent(config, request);
   try {
     const catalog = warehouse === null ? [] : await readCatalogOf(warehouse, slices);
-    const planned: Audited[] = [];
-    for (const slice of warehouse === null ? slices : await withAdaptiveAges(warehouse, slices)) {
-      const ledger = warehouse === null ? emptyLedger : await readSliceLedger(warehouse, slice.name);
-      const remembered = warehouse === null ? nothingRemembered : await readRemembered(warehouse, slice.name);
-      const metrics = metricsOf(slice, catalog, remembered);
-      planned.push({ plan: planSlice({ slice, metrics, ledger, planAt: request.planAt, forced: null }), metrics });
-    }
+    const adapted = warehouse === null ? slices : await withAdaptiveAges(warehouse, slices);
+    // All at once: while one slice is planned, the engine reads the next.
+    const planned = await Promise.all(
+      adapted.map(async (slice): Promise<Audited> => {
+        const remembered = warehouse === null ? nothingRemembered : await readRemembered(warehouse, slice.name);
+        const ledger = warehouse === null ? emptyLedger : await readSliceLedger(warehouse, slice.name);
+        const metrics = metricsOf(slice, catalog, remembered);
+        return { plan: planSlice({ slice, metrics, ledger, planAt: request.planAt, forced: null }), metrics };
+      }),
+    );
     const audited =
       warehouse === null
         ? planned.map(({ plan }) => plan)
@@ -118,21 +121,21 @@ async function openIfPresent(config: Config, request: PlanRequest): Promise<Ware
 }
 
 function describePlan(plan: Planned): PlannedSlice {
-  const windows = plan.windows.map((window) => describeWindow(window, plan.table));
+  const rowsOf = expectingRows(plan.table);
+  const windows = plan.windows.map((window) => describeWindow(window, rowsOf));
   const due = new Set(plan.windows.flatMap(({ periods }) => periods.map(({ period }) => period.bucket.start)));
-  const isLoaded = rowsPerDay(plan.table) !== null;
   return {
     name: plan.slice.name,
     windows,
     requests: sumOf(windows.map((window) => window.requests)),
-    rows_expected: isLoaded ? sumOf(windows.map((window) => window.rows_expected ?? 0)) : null,
-    refetch_all_rows: expectedRows(plan.unfinal, plan.table),
+    rows_expected: rowsOf === null ? null : sumOf(windows.map((window) => window.rows_expected ?? 0)),
+    refetch_all_rows: rowsOf === null ? null : rowsOf(plan.unfinal),
     unfinal_periods: plan.unfinal.length,
     saved_periods: plan.unfinal.filter(({ bucket }) => !due.has(bucket.start)).length,
   };
 }
 
-function describeWindow(window: Window, table: SliceTable | null): PlannedWindow {
+function describeWindow(window: Window, rowsOf: RowsOf | null): PlannedWindow {
   const reasons: Partial<Record<DueReason, number>> = {};
   for (const { reason } of window.periods) reasons[reason] = (reasons[reason] ?? 0) + 1;
   const { asked, periods, parts } = window;
@@ -142,22 +145,21 @@ function describeWindow(window: Window, table: SliceTable | null): PlannedWindow
     periods: periods.length,
     reasons,
     requests: parts.length,
-    rows_expected: expectedRows(
-      periods.map(({ period }) => period),
-      table,
-    ),
+    rows_expected: rowsOf === null ? null : rowsOf(periods.map(({ period }) => period)),
   };
 }
 
+type RowsOf = (periods: readonly Period[]) => number;
+
 /** The rows periods held when they were last loaded, or as many days as they have usually hold; null before the first. */
-function expectedRows(periods: readonly Period[], table: SliceTable | null): number | null {
+function expectingRows(table: SliceTable | null): RowsOf | null {
   const perDay = rowsPerDay(table);
   if (perDay === null) return null;
-  const rows = periods.map(({ bucket, asked }) => {
+  const rowsOf = ({ bucket, asked }: Period): number => {
     const held = table?.periods.get(bucket.start)?.rows ?? 0;
     return held > 0 ? held : perDay * daysBetween(asked.start, asked.end);
-  });
-  return Math.round(sumOf(rows));
+  };
+  return (periods) => Math.round(sumOf(periods.map(rowsOf)));
 }
 
 function sumOf(numbers: readonly number[]): number {
