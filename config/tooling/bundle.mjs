@@ -40,6 +40,7 @@ const bundle = await rolldown({
 await bundle.write({
   dir: inDist('bundle'),
   format: 'cjs',
+  dynamicImportInCjs: false,
   entryFileNames: '[name].js',
   chunkFileNames: '[name].js',
   cleanDir: true,

@@ -9,7 +9,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import { constants, Script } from 'node:vm';
+import { Script } from 'node:vm';
 
 const bundle = fileURLToPath(new URL('bundle/', import.meta.url));
 const installed = createRequire(bundle);
@@ -38,11 +38,7 @@ function load(name) {
 function evaluate(filename, module) {
   const script = new Script(
     `(function (exports, require, module, __filename, __dirname) {${readFileSync(filename, 'utf8')}\n})`,
-    {
-      filename,
-      cachedData: codeOf(filename),
-      importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
-    },
+    { filename, cachedData: codeOf(filename) },
   );
   script.runInThisContext()(module.exports, requireFrom, module, filename, bundle);
 }
