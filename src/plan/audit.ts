@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 
-import { dayAt, daysBetween, UTC, type Day } from '../model/calendar.ts';
+import { dayAt, daysBetween, startOfDayAt, UTC, type Day } from '../model/calendar.ts';
 import { finalMetrics } from '../model/maturity.ts';
 import type { Metric } from '../model/metric.ts';
 import { ageOf, isWhole, type Period } from '../model/period.ts';
@@ -60,19 +60,16 @@ function candidatesOf(of: Audited, planAt: Date, drawn: readonly Window[]): Cand
   const { slice, table, windows } = plan;
   if (slice.grain === null || table?.state !== 'live') return [];
   const additive = metrics.filter((metric) => metric.additive);
-  const asked = [...windows, ...drawn.filter((window) => window.slice === slice)];
+  const mine = [...windows, ...drawn.filter((window) => window.slice === slice)];
+  const asked = new Set(mine.flatMap(({ periods }) => periods.map(({ period }) => period.bucket.start)));
+  const today = startOfDayAt(dayAt(planAt, slice.utcOffset), slice.utcOffset);
   return plan.periods.flatMap((period): Candidate[] => {
     const held = table.periods.get(period.bucket.start);
-    if (held === undefined || held.rows === 0 || !isWhole(period) || !isWhole(held)) return [];
-    const isAsked = asked.some(
-      ({ replaced }) => replaced.start < period.bucket.end && period.bucket.start < replaced.end,
-    );
-    if (isAsked) return [];
-    const age = ageOf(period, planAt, slice.utcOffset);
-    if (ageOf(period, held.fetchedAt, slice.utcOffset) >= age) return [];
+    if (held === undefined || held.rows === 0 || held.fetchedAt >= today) return [];
+    if (asked.has(period.bucket.start) || !isWhole(period) || !isWhole(held)) return [];
     const final = finalMetrics(period, additive, slice, held).length;
-    const weight = (held.rows * final) / Math.max(1, age);
-    return weight > 0 ? [{ of, period, weight }] : [];
+    if (final === 0) return [];
+    return [{ of, period, weight: (held.rows * final) / Math.max(1, ageOf(period, planAt, slice.utcOffset)) }];
   });
 }
 

@@ -4,6 +4,7 @@ import { withAdaptiveAges } from './adaptive-slices.ts';
 import type { Config } from '../config/config.ts';
 import type { Emit } from '../events.ts';
 import { readCatalogOf } from '../load/catalog.ts';
+import type { Catalog } from '../model/catalog.ts';
 import { daysBetween, lastDay } from '../model/calendar.ts';
 import { emptyLedger, type SliceTable } from '../model/ledger.ts';
 import { metricsOf, nothingRemembered, type Metric } from '../model/metric.ts';
@@ -86,17 +87,14 @@ type Planned = SlicePlan & { readonly unfinal: readonly Period[] };
 async function planFrom(config: Config, slices: readonly Slice[], request: PlanRequest): Promise<Planned[]> {
   const warehouse = await openIfPresent(config, request);
   try {
-    const catalog = warehouse === null ? [] : await readCatalogOf(warehouse, slices);
-    const adapted = warehouse === null ? slices : await withAdaptiveAges(warehouse, slices);
-    // All at once: while one slice is planned, the engine reads the next.
-    const planned = await Promise.all(
-      adapted.map(async (slice): Promise<Audited> => {
-        const remembered = warehouse === null ? nothingRemembered : await readRemembered(warehouse, slice.name);
-        const ledger = warehouse === null ? emptyLedger : await readSliceLedger(warehouse, slice.name);
-        const metrics = metricsOf(slice, catalog, remembered);
-        return { plan: planSlice({ slice, metrics, ledger, planAt: request.planAt, forced: null }), metrics };
-      }),
-    );
+    const catalog = warehouse === null ? [] : await readAhead(warehouse, slices);
+    const planned: Audited[] = [];
+    for (const slice of warehouse === null ? slices : await withAdaptiveAges(warehouse, slices)) {
+      const ledger = warehouse === null ? emptyLedger : await readSliceLedger(warehouse, slice.name);
+      const remembered = warehouse === null ? nothingRemembered : await readRemembered(warehouse, slice.name);
+      const metrics = metricsOf(slice, catalog, remembered);
+      planned.push({ plan: planSlice({ slice, metrics, ledger, planAt: request.planAt, forced: null }), metrics });
+    }
     const audited =
       warehouse === null
         ? planned.map(({ plan }) => plan)
@@ -105,6 +103,15 @@ async function planFrom(config: Config, slices: readonly Slice[], request: PlanR
   } finally {
     await warehouse?.close();
   }
+}
+
+/** The catalog, and with it what is kept of each slice: while one answer is made sense of, the engine finds the next. */
+async function readAhead(warehouse: Warehouse, slices: readonly Slice[]): Promise<Catalog> {
+  const [catalog] = await Promise.all([
+    readCatalogOf(warehouse, slices),
+    ...slices.map(async ({ name }) => readSliceLedger(warehouse, name)),
+  ]);
+  return catalog;
 }
 
 function unfinalPeriods({ slice, periods, table }: SlicePlan, metrics: readonly Metric[]): Period[] {
