@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 /**
  * argv → command → exit code; the only place that touches `process`.
  *
@@ -120,6 +119,11 @@ async function main(): Promise<number> {
   }
 }
 
-const exitCode = await main();
-process.exitCode = stoppedBy === null ? exitCode : signalExitCodes[stoppedBy];
-setTimeout(() => process.exit(), LINGER_MS).unref();
+async function run(): Promise<void> {
+  const exitCode = await main();
+  process.exitCode = stoppedBy === null ? exitCode : signalExitCodes[stoppedBy];
+  setTimeout(() => process.exit(), LINGER_MS).unref();
+}
+
+/** The command; awaited by the file that starts it, so that Node tells of one that never ends. */
+export const ended = run();

@@ -58,6 +58,7 @@ export function parseDay(text: string): Day | null {
 }
 
 function isDay(text: string): text is Day {
+  if (knownMs.has(text)) return true;
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
   const [month, date] = [Number(text.slice(5, 7)), Number(text.slice(8))];
   if (month < 1 || month > 12 || date < 1) return false;
@@ -105,7 +106,8 @@ function offsetMs(offset: UtcOffset): number {
 }
 
 /** A plan looks at each of its days some hundred times, and there are no more days than in a few histories. */
-const knownMs = new Map<Day, number>();
+const knownMs = new Map<string, number>();
+const knownDays = new Map<number, Day>();
 
 function msOf(of: Day): number {
   const known = knownMs.get(of);
@@ -119,7 +121,12 @@ const asDate = (of: Day): UTCDate => new UTCDate(`${of}T00:00:00Z`);
 const asDay = (of: Date): Day => day(of.toISOString().slice(0, 10));
 
 export function addDays(to: Day, count: number): Day {
-  return asDay(new Date(msOf(to) + count * MS_PER_DAY));
+  const ms = msOf(to) + count * MS_PER_DAY;
+  const known = knownDays.get(ms);
+  if (known !== undefined) return known;
+  const made = asDay(new Date(ms));
+  knownDays.set(ms, made);
+  return made;
 }
 
 /** Days from `earlier` to `later`; negative when they are the other way round. */

@@ -28,8 +28,12 @@ export const RUNS_TO_BELIEVE_EMPTY = 2;
 
 /** The instant from which a fetched value of a whole period is final; null for a value that never is. */
 export function finalAt(period: Period, metric: Metric, slice: Settling): Date | null {
-  if (metric.horizonMs === null) return null;
-  return new Date(endOf(period, slice.utcOffset).getTime() + metric.horizonMs + slice.settleMs);
+  const at = finalMs(endOf(period, slice.utcOffset), metric, slice);
+  return at === null ? null : new Date(at);
+}
+
+function finalMs(endAt: Date, { horizonMs }: Metric, { settleMs }: Settling): number | null {
+  return horizonMs === null ? null : endAt.getTime() + horizonMs + settleMs;
 }
 
 /** Whether a period is held without rows and only one run has said so. */
@@ -43,11 +47,20 @@ export function soundAt(period: Period, held: Omit<Held, 'metrics'>): Date | nul
   return isSound ? held.fetchedAt : null;
 }
 
-/** Whether a cell is final as it is held; one whose metric did not come with the load is not held at all. */
+/** Whether a cell is final as it is held. */
 export function isFinal(period: Period, metric: Metric, slice: Settling, held: Held): boolean {
-  const fetchedAt = held.metrics.includes(metric.id) ? soundAt(period, held) : null;
-  const at = fetchedAt === null ? null : finalAt(period, metric, slice);
-  return fetchedAt !== null && at !== null && at <= fetchedAt;
+  return finalMetrics(period, [metric], slice, held).length > 0;
+}
+
+/** The metrics whose cells of a period are final as it is held; one that did not come with the load is not held at all. */
+export function finalMetrics(period: Period, metrics: readonly Metric[], slice: Settling, held: Held): Metric[] {
+  const fetchedMs = soundAt(period, held)?.getTime();
+  if (fetchedMs === undefined) return [];
+  const endAt = endOf(period, slice.utcOffset);
+  return metrics.filter((metric) => {
+    const at = finalMs(endAt, metric, slice);
+    return at !== null && at <= fetchedMs && held.metrics.includes(metric.id);
+  });
 }
 
 /** How a period stands as it is held. */
@@ -55,7 +68,7 @@ export function stateOf(period: Period, metrics: readonly Metric[], slice: Settl
   if (held.fetchedAt < endOf(period, slice.utcOffset)) return 'open';
   if (!isWhole(period)) return 'cut';
   if (isDoubtfullyEmpty(held)) return 'empty';
-  return metrics.every((metric) => isFinal(period, metric, slice, held)) ? 'final' : 'maturing';
+  return finalMetrics(period, metrics, slice, held).length === metrics.length ? 'final' : 'maturing';
 }
 
 /**

@@ -2,8 +2,8 @@
 
 import { createHash } from 'node:crypto';
 
-import { dayAt, daysBetween, UTC, type Day } from '../model/calendar.ts';
-import { isFinal } from '../model/maturity.ts';
+import { dayAt, daysBetween, startOfDayAt, UTC, type Day } from '../model/calendar.ts';
+import { finalMetrics } from '../model/maturity.ts';
 import type { Metric } from '../model/metric.ts';
 import { ageOf, isWhole, type Period } from '../model/period.ts';
 import { type Window, windowOf } from '../model/window.ts';
@@ -59,18 +59,17 @@ function candidatesOf(of: Audited, planAt: Date, drawn: readonly Window[]): Cand
   const { plan, metrics } = of;
   const { slice, table, windows } = plan;
   if (slice.grain === null || table?.state !== 'live') return [];
-  const asked = [...windows, ...drawn.filter((window) => window.slice === slice)];
+  const additive = metrics.filter((metric) => metric.additive);
+  const mine = [...windows, ...drawn.filter((window) => window.slice === slice)];
+  const asked = new Set(mine.flatMap(({ periods }) => periods.map(({ period }) => period.bucket.start)));
+  const today = startOfDayAt(dayAt(planAt, slice.utcOffset), slice.utcOffset);
   return plan.periods.flatMap((period): Candidate[] => {
     const held = table.periods.get(period.bucket.start);
-    const isAsked = asked.some(
-      ({ replaced }) => replaced.start < period.bucket.end && period.bucket.start < replaced.end,
-    );
-    if (held === undefined || isAsked || !isWhole(period) || !isWhole(held)) return [];
-    const age = ageOf(period, planAt, slice.utcOffset);
-    if (ageOf(period, held.fetchedAt, slice.utcOffset) >= age) return [];
-    const final = metrics.filter((metric) => metric.additive && isFinal(period, metric, slice, held)).length;
-    const weight = (held.rows * final) / Math.max(1, age);
-    return weight > 0 ? [{ of, period, weight }] : [];
+    if (held === undefined || held.rows === 0 || held.fetchedAt >= today) return [];
+    if (asked.has(period.bucket.start) || !isWhole(period) || !isWhole(held)) return [];
+    const final = finalMetrics(period, additive, slice, held).length;
+    if (final === 0) return [];
+    return [{ of, period, weight: (held.rows * final) / Math.max(1, ageOf(period, planAt, slice.utcOffset)) }];
   });
 }
 

@@ -4,6 +4,7 @@ import { withAdaptiveAges } from './adaptive-slices.ts';
 import type { Config } from '../config/config.ts';
 import type { Emit } from '../events.ts';
 import { readCatalogOf } from '../load/catalog.ts';
+import type { Catalog } from '../model/catalog.ts';
 import { daysBetween, lastDay } from '../model/calendar.ts';
 import { emptyLedger, type SliceTable } from '../model/ledger.ts';
 import { metricsOf, nothingRemembered, type Metric } from '../model/metric.ts';
@@ -86,7 +87,7 @@ type Planned = SlicePlan & { readonly unfinal: readonly Period[] };
 async function planFrom(config: Config, slices: readonly Slice[], request: PlanRequest): Promise<Planned[]> {
   const warehouse = await openIfPresent(config, request);
   try {
-    const catalog = warehouse === null ? [] : await readCatalogOf(warehouse, slices);
+    const catalog = warehouse === null ? [] : await readAhead(warehouse, slices);
     const planned: Audited[] = [];
     for (const slice of warehouse === null ? slices : await withAdaptiveAges(warehouse, slices)) {
       const ledger = warehouse === null ? emptyLedger : await readSliceLedger(warehouse, slice.name);
@@ -104,6 +105,15 @@ async function planFrom(config: Config, slices: readonly Slice[], request: PlanR
   }
 }
 
+/** The catalog, and with it what is kept of each slice: while one answer is made sense of, the engine finds the next. */
+async function readAhead(warehouse: Warehouse, slices: readonly Slice[]): Promise<Catalog> {
+  const [catalog] = await Promise.all([
+    readCatalogOf(warehouse, slices),
+    ...slices.map(async ({ name }) => readSliceLedger(warehouse, name)),
+  ]);
+  return catalog;
+}
+
 function unfinalPeriods({ slice, periods, table }: SlicePlan, metrics: readonly Metric[]): Period[] {
   return periods.filter((period) => {
     const loaded = table?.periods.get(period.bucket.start);
@@ -118,21 +128,21 @@ async function openIfPresent(config: Config, request: PlanRequest): Promise<Ware
 }
 
 function describePlan(plan: Planned): PlannedSlice {
-  const windows = plan.windows.map((window) => describeWindow(window, plan.table));
+  const rowsOf = expectingRows(plan.table);
+  const windows = plan.windows.map((window) => describeWindow(window, rowsOf));
   const due = new Set(plan.windows.flatMap(({ periods }) => periods.map(({ period }) => period.bucket.start)));
-  const isLoaded = rowsPerDay(plan.table) !== null;
   return {
     name: plan.slice.name,
     windows,
     requests: sumOf(windows.map((window) => window.requests)),
-    rows_expected: isLoaded ? sumOf(windows.map((window) => window.rows_expected ?? 0)) : null,
-    refetch_all_rows: expectedRows(plan.unfinal, plan.table),
+    rows_expected: rowsOf === null ? null : sumOf(windows.map((window) => window.rows_expected ?? 0)),
+    refetch_all_rows: rowsOf === null ? null : rowsOf(plan.unfinal),
     unfinal_periods: plan.unfinal.length,
     saved_periods: plan.unfinal.filter(({ bucket }) => !due.has(bucket.start)).length,
   };
 }
 
-function describeWindow(window: Window, table: SliceTable | null): PlannedWindow {
+function describeWindow(window: Window, rowsOf: RowsOf | null): PlannedWindow {
   const reasons: Partial<Record<DueReason, number>> = {};
   for (const { reason } of window.periods) reasons[reason] = (reasons[reason] ?? 0) + 1;
   const { asked, periods, parts } = window;
@@ -142,22 +152,21 @@ function describeWindow(window: Window, table: SliceTable | null): PlannedWindow
     periods: periods.length,
     reasons,
     requests: parts.length,
-    rows_expected: expectedRows(
-      periods.map(({ period }) => period),
-      table,
-    ),
+    rows_expected: rowsOf === null ? null : rowsOf(periods.map(({ period }) => period)),
   };
 }
 
+type RowsOf = (periods: readonly Period[]) => number;
+
 /** The rows periods held when they were last loaded, or as many days as they have usually hold; null before the first. */
-function expectedRows(periods: readonly Period[], table: SliceTable | null): number | null {
+function expectingRows(table: SliceTable | null): RowsOf | null {
   const perDay = rowsPerDay(table);
   if (perDay === null) return null;
-  const rows = periods.map(({ bucket, asked }) => {
+  const rowsOf = ({ bucket, asked }: Period): number => {
     const held = table?.periods.get(bucket.start)?.rows ?? 0;
     return held > 0 ? held : perDay * daysBetween(asked.start, asked.end);
-  });
-  return Math.round(sumOf(rows));
+  };
+  return (periods) => Math.round(sumOf(periods.map(rowsOf)));
 }
 
 function sumOf(numbers: readonly number[]): number {

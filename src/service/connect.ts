@@ -5,15 +5,14 @@ import { Secret } from '../config/secret.ts';
 import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import { version } from '../version.ts';
-import { expectJson, saveBody } from './body.ts';
 import { Breaker, Pace, RetryBudget } from './admission.ts';
 import { CampaignApi } from './campaign.ts';
-import { Channel, Credential, type Lane, type Reader, type Wire } from './call.ts';
+import { Channel, Credential, type Lane, type Wire } from './call.ts';
 import { type Clock, realClock } from './clock.ts';
 import { openDispatcher } from './dispatcher.ts';
 import { askFiltersData } from './filters-data.ts';
-import { type ReportPage, reportTarget } from './paging.ts';
-import type { SavedBody, Service } from './service.ts';
+import { askReport } from './report.ts';
+import type { Service } from './service.ts';
 import { submitSpend } from './spend.ts';
 import { Tally } from './exchange.ts';
 
@@ -124,31 +123,4 @@ function requestHeaders(...layers: readonly Readonly<Record<string, Secret | str
   // What is decoded is gzip and nothing else.
   headers['accept-encoding'] = 'gzip';
   return headers;
-}
-
-interface ReportQuestion {
-  readonly parameters: Readonly<Record<string, string>>;
-  /** Null: the first page, which is mostly the only one. */
-  readonly page: ReportPage | null;
-  readonly saveAs: string;
-  readonly maxBytes: number;
-}
-
-/**
- * Asks for a report and saves it; null for an empty one (204). Throws `SOURCE_TOO_HEAVY` for 504 and `SOURCE_TIMEOUT` for
- * a deadline that passed, at the first try: the caller asks for less.
- */
-async function askReport(
-  channel: Channel,
-  { parameters, page, saveAs, maxBytes }: ReportQuestion,
-  signal: AbortSignal,
-): Promise<SavedBody | null> {
-  const path = channel.targetOf('/reports-service/report');
-  const target = reportTarget({ origin: channel.origin, path, parameters }, page);
-  const read: Reader<SavedBody | null> = async (answer, verdict) => {
-    if (verdict === 'empty') return null;
-    await expectJson(answer);
-    return saveBody(answer, saveAs, maxBytes, channel.secrets);
-  };
-  return channel.get(target, signal, read, 1);
 }

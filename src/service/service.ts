@@ -8,9 +8,10 @@
 
 import type { Catalog, CatalogFilter, CatalogSection } from '../model/catalog.ts';
 import type { Link, Partner } from '../model/link.ts';
-import type { ReportPage } from './paging.ts';
+import type { ReportPage } from './report.ts';
 
-export { MAX_EMPTY_PAGES, nextPageOf, type ReportPage } from './paging.ts';
+export { MAX_EMPTY_PAGES } from './paging.ts';
+export { nextPageOf, type ReportPage } from './report.ts';
 
 /** A body that was received completely and saved. */
 export interface SavedBody {

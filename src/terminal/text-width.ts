@@ -9,7 +9,7 @@ const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 /** Columns: two for a wide character or an emoji, none for a combining mark. */
 export function textWidth(text: string): number {
   // Plain text, which most is, needs no tables of characters: to compile them takes a tenth of a start.
-  return /^[ -~]*$/.test(text) ? text.length : stringWidth(text);
+  return /^[ -~…]*$/.test(text) ? text.length : stringWidth(text);
 }
 
 /** The text in at most `columns`, between characters cut short with an ellipsis; empty for no columns. */

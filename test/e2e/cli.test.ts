@@ -80,30 +80,46 @@ ${more}`,
 
 const SMALL = '{ simulator: { seed: 3, apps: 1, rows_per_day: 20, partners: 3, links: 3 } }';
 
+const scriptShape = z.object({ filename: z.string(), isRefused: z.boolean() });
+
+/** A command that tells which files of the bundle it loads, and of each whether its compiled code was refused. */
+async function startTold(argv: readonly string[], ...flags: readonly string[]) {
+  const tell = join(directory, 'tell.mjs');
+  await writeFile(
+    tell,
+    `import { syncBuiltinESMExports } from 'node:module';
+    import vm from 'node:vm';
+    vm.Script = class extends vm.Script {
+      constructor(text, options) {
+        super(text, options);
+        const { filename } = options;
+        process.stderr.write(JSON.stringify({ filename, isRefused: this.cachedDataRejected }) + '\\n');
+      }
+    };
+    syncBuiltinESMExports();`,
+  );
+  const { code, out, err } = await ended(start(argv, {}, [...flags, '--import', tell]));
+  const scripts = err.split('\n').filter((line) => line.startsWith('{'));
+  return { code, out, scripts: scripts.map((line) => scriptShape.parse(JSON.parse(line))) };
+}
+
 describe('what loads at once', () => {
   test('--help loads neither the database, the wire, the schemas nor the simulator', async () => {
-    const hooks = join(directory, 'hooks.mjs');
-    const register = join(directory, 'register.mjs');
-    await writeFile(
-      hooks,
-      `export async function resolve(name, context, next) {
-        const found = await next(name, context);
-        process.stderr.write(found.url + '\\n');
-        return found;
-      }`,
-    );
-    await writeFile(
-      register,
-      `import { register } from 'node:module'; register(${JSON.stringify(`file://${hooks}`)});`,
-    );
-    const { code, err } = await ended(start(['sync', '--help'], {}, ['--import', register]));
+    const { code, scripts } = await startTold(['sync', '--help']);
     expect(code).toBe(0);
-    const loaded = err.split('\n').filter((line) => line.startsWith('file://') && !line.endsWith('hooks.mjs'));
-    const text = (await Promise.all(loaded.map((url) => readFile(new URL(url), 'utf8')))).join('\n');
+    const text = (await Promise.all(scripts.map(({ filename }) => readFile(filename, 'utf8')))).join('\n');
     expect(text).toContain('node_modules/yargs/');
     expect(text).not.toMatch(
       /node_modules\/(@duckdb|undici|zod|date-fns|echarts)\/|src\/simulator\/|dist\/simulator\//,
     );
+  });
+
+  test('what loads was compiled when it was built, and is compiled again by a Node with other flags', async () => {
+    const usual = await startTold(['sync', '--help']);
+    const other = await startTold(['sync', '--help'], '--no-lazy-feedback-allocation');
+    expect(new Set(usual.scripts.map(({ isRefused }) => isRefused))).toStrictEqual(new Set([false]));
+    expect(new Set(other.scripts.map(({ isRefused }) => isRefused))).toStrictEqual(new Set([true]));
+    expect([other.code, other.out]).toStrictEqual([0, usual.out]);
   });
 
   test('--version is the version of package.json', async () => {

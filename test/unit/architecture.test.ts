@@ -230,6 +230,38 @@ describe('imports', () => {
   });
 });
 
+/** How many files a stranger opens to follow one ordinary window. */
+const MOST_ON_THE_WAY = 25;
+
+describe('the way of one window', () => {
+  const page = readFileSync(`${root}/docs/architecture.md`, 'utf8');
+  const [, part = ''] = /^## The way of one window$([\s\S]*?)^## /m.exec(page) ?? [];
+  const way = [...part.matchAll(/^\| `([\w/-]+\.ts)` /gm)].map(([, name = '']) => `src/${name}`);
+  const targetsOf = (path: string): string[] =>
+    (sources.find((source) => source.path === path)?.imports ?? []).filter(isOwn).map((each) => targetOf(path, each));
+  const areJoined = (one: string, other = ''): boolean =>
+    targetsOf(one).includes(other) || targetsOf(other).includes(one);
+
+  test(`is told in at most ${MOST_ON_THE_WAY} files, each of which is there, once`, () => {
+    const paths = new Set(sources.map(({ path }) => path));
+    expect(way.length).toBeGreaterThan(15);
+    expect(way.length).toBeLessThanOrEqual(MOST_ON_THE_WAY);
+    expect(way.filter((path, at) => !paths.has(path) || way.indexOf(path) !== at)).toEqual([]);
+  });
+
+  test('goes from each file to one that it imports, or that imports it', () => {
+    const alone = way.filter((path, at) => !areJoined(path, way[at - 1]) && !areJoined(path, way[at + 1]));
+    expect(alone).toEqual([]);
+  });
+
+  test('has every file that is named beside it where it says', () => {
+    const named = [...part.matchAll(/`([\w/-]+\/[\w-]+\.ts)`/g)].map(([, name = '']) => `src/${name}`);
+    const paths = new Set(sources.map(({ path }) => path));
+    expect(named.length).toBeGreaterThan(way.length);
+    expect(named.filter((path) => !paths.has(path))).toEqual([]);
+  });
+});
+
 describe('powers', () => {
   test.each(Object.entries(homes))('%s is imported only in %j', (name, allowed) => {
     const users = sources.filter(({ imports }) => imports.some(({ specifier }) => packageOf(specifier) === name));

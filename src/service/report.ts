@@ -1,0 +1,114 @@
+/**
+ * A report: the question, its answer on disk, and what the answer says of a next page.
+ *
+ * The interface does not show a report's pagination that is not null, so every form that its lists use is read. What says that
+ * there is no next page is told from what cannot be read, which throws: rows would be missing without a word.
+ */
+
+import { z } from 'zod';
+
+import { Failure } from '../errors.ts';
+import { expectJson, saveBody } from './body.ts';
+import type { Channel, Reader } from './call.ts';
+import { encodeQuery, firstWords } from './exchange.ts';
+import { pageTarget } from './paging.ts';
+import type { SavedBody } from './service.ts';
+
+type Query = Readonly<Record<string, string>>;
+
+interface ReportQuestion {
+  readonly parameters: Query;
+  /** Null: the first page, which is mostly the only one. */
+  readonly page: ReportPage | null;
+  readonly saveAs: string;
+  readonly maxBytes: number;
+}
+
+/**
+ * Asks for a report and saves it; null for an empty one (204). Throws `SOURCE_TOO_HEAVY` for 504 and `SOURCE_TIMEOUT` for
+ * a deadline that passed, at the first try: the caller asks for less.
+ */
+export async function askReport(
+  channel: Channel,
+  { parameters, page, saveAs, maxBytes }: ReportQuestion,
+  signal: AbortSignal,
+): Promise<SavedBody | null> {
+  const target = reportTarget(channel, parameters, page);
+  const read: Reader<SavedBody | null> = async (answer, verdict) => {
+    if (verdict === 'empty') return null;
+    await expectJson(answer);
+    return saveBody(answer, saveAs, maxBytes, channel.secrets);
+  };
+  return channel.get(target, signal, read, 1);
+}
+
+/**
+ * Path and query of a report, or of a page of it. Dates always come in ISO form. Throws `SOURCE_ENDLESS_PAGES` for an
+ * address on another origin.
+ */
+function reportTarget(channel: Channel, parameters: Query, page: ReportPage | null): string {
+  const path = channel.targetOf('/reports-service/report');
+  if (page?.kind === 'address') return withIsoDates(pageTarget(page.address, path, channel.origin));
+  return withIsoDates(path + encodeQuery(page === null ? parameters : { ...parameters, [page.name]: page.value }));
+}
+
+/** The target as it was written, but for the form of its dates: human or local unless told (observed: format_dates). */
+function withIsoDates(target: string): string {
+  const [path = '', ...query] = target.split('?');
+  const pairs = query.join('?').split('&');
+  const others = pairs.filter((pair) => pair !== '' && !new URLSearchParams(pair).has('format_dates'));
+  return `${path}?${[...others, 'format_dates=false'].join('&')}`;
+}
+
+/** A report's next page: an address to follow, or the same question from a cursor on. */
+export type ReportPage =
+  | { readonly kind: 'address'; readonly address: string }
+  | { readonly kind: 'cursor'; readonly name: 'cursor' | 'after'; readonly value: string };
+
+/** A number that was rounded when it was parsed would lead elsewhere. */
+const position = z.union([z.string(), z.int().transform(String), z.literal(false).transform(() => null)]).nullish();
+const paginationSchema = z.object({
+  next: position,
+  cursor: position,
+  cursors: z.object({ after: position }).nullish(),
+});
+
+/** With a scheme or a host, from a directory on, or with a query; anything else is a cursor. */
+const ADDRESS = /^(?:[a-z][a-z\d+.-]*:)?\/\/|^\.{0,2}\/|\?/i;
+
+/**
+ * The next page that the parsed `pagination` of a report names; null when it is the last. A `next` that is null or blank
+ * is the end, whatever stands beside it; without any `next` the cursor to go on from counts. Throws `DATA_MALFORMED` for
+ * a pagination of another form.
+ */
+export function nextPageOf(pagination: unknown): ReportPage | null {
+  if (isNothing(pagination)) return null;
+  const { success, data: said } = paginationSchema.safeParse(pagination);
+  if (!success) throw unreadable(pagination);
+  const { next, cursor, cursors } = said;
+  if (next === undefined) return pageFrom('after', cursors?.after) ?? pageFrom('cursor', cursor);
+  if (next === null || isNothing(next)) return null;
+  if (ADDRESS.test(next)) return { kind: 'address', address: next };
+  return pageFrom('after', cursors?.after) ?? pageFrom('cursor', next);
+}
+
+function pageFrom(name: 'cursor' | 'after', value: string | null | undefined): ReportPage | null {
+  return value === undefined || value === null || isNothing(value) ? null : { kind: 'cursor', name, value };
+}
+
+function isNothing(value: unknown): boolean {
+  if (typeof value === 'string') return value.trim() === '';
+  return value === null || value === undefined || value === false || (Array.isArray(value) && value.length === 0);
+}
+
+function unreadable(pagination: unknown): Failure {
+  const said = firstWords(JSON.stringify(pagination));
+  return new Failure(
+    'DATA_MALFORMED',
+    `The pagination of a report named no next page and no end that is known: ${said}`,
+    {
+      facts: { said },
+      hint: 'Narrow the slice until the service answers in one page, and report what it said.',
+    },
+  );
+}
