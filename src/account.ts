@@ -6,7 +6,7 @@
  */
 
 import type { Config } from './config/config.ts';
-import type { LinkWriting, NewLink, WrittenLink } from './links/write-link.ts';
+import type { CreatedLink, LinkWriting, NewLink, WrittenLink } from './links/write-link.ts';
 import { catalogFilters, type CatalogItem, type CatalogSection, metricFilterNames } from './model/catalog.ts';
 import type { Link, Partner } from './model/link.ts';
 import { type Circumstances, circumstancesOf, onService, onWarehouse } from './run/circumstances.ts';
@@ -30,6 +30,8 @@ export interface LinksOptions extends Circumstances {
 /** A link to be: below `parent`, or a network link of the app. */
 export interface NewLinkOptions extends LinksOptions {
   readonly name: string;
+  /** Creates it although a link in use beside it has the name. */
+  readonly evenIfTaken?: boolean;
 }
 
 /** What a link is given: a partner by its id, its cost data setting, or both. */
@@ -97,10 +99,11 @@ export async function namesakes(config: Config, options: NewLinkOptions): Promis
 }
 
 /**
- * Creates a link, once, and stores it where the warehouse knows its app. An answer that was lost is looked up; where nobody
+ * Creates a link, once, and stores it where the warehouse knows its app. Where a link in use has the name already, that one
+ * is returned and nothing is sent, unless told otherwise. An answer that was lost is looked up; where nobody
  * can say whether the link was created, `outcome` among the failure's facts is `unknown`.
  */
-export async function createLink(config: Config, options: NewLinkOptions): Promise<WrittenLink> {
+export async function createLink(config: Config, options: NewLinkOptions): Promise<CreatedLink> {
   const { createLink: create } = await import('./links/write-link.ts');
   return writeLink(config, options, async (writing) => create(writing, newLink(options)));
 }
@@ -130,21 +133,26 @@ export async function sendSpend(config: Config, options: SpendOptions): Promise<
   );
 }
 
-const newLink = ({ app, name, parent }: NewLinkOptions): NewLink => ({ appToken: app, name, parent: parent ?? null });
+const newLink = ({ app, name, parent, evenIfTaken }: NewLinkOptions): NewLink => ({
+  appToken: app,
+  name,
+  parent: parent ?? null,
+  evenIfTaken: evenIfTaken ?? false,
+});
 
 /**
  * Carries out one write. The warehouse is held before anything is sent, so that what the service did is stored too; none is
  * made where there is none.
  */
-async function writeLink(
+async function writeLink<Written extends WrittenLink>(
   config: Config,
   options: Circumstances,
-  write: (writing: LinkWriting) => Promise<WrittenLink>,
-): Promise<WrittenLink> {
+  write: (writing: LinkWriting) => Promise<Written>,
+): Promise<Written> {
   const { warehouseExists } = await import('./warehouse/opening.ts');
   const standing = circumstancesOf(config, options);
   const { planAt: at, emit, signal } = standing;
-  const withLedger = async (warehouse: LinkWriting['warehouse']): Promise<WrittenLink> =>
+  const withLedger = async (warehouse: LinkWriting['warehouse']): Promise<Written> =>
     onService(config, standing, async (service) => write({ service, warehouse, at, emit, signal }));
   return warehouseExists(config.warehouse) ? onWarehouse(config, 'write', standing, withLedger) : withLedger(null);
 }

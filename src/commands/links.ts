@@ -1,6 +1,6 @@
 /** `ripen links list`, `create` and `update`: the links of an app, straight from the service. */
 
-import { createLink, links, namesakes, updateLink, type Link, type WrittenLink } from '../index.ts';
+import { createLink, links, namesakes, updateLink, type CreatedLink, type Link, type WrittenLink } from '../index.ts';
 import { countText } from '../terminal/measure.ts';
 import type { GlobalArguments, Shell } from '../terminal/shell.ts';
 import { tableText } from '../terminal/table.ts';
@@ -14,6 +14,7 @@ export interface LinksListArguments extends GlobalArguments {
 export interface LinksCreateArguments extends LinksListArguments {
   readonly name: string;
   readonly dryRun: boolean;
+  readonly evenIfTaken: boolean;
   readonly lockWait: string;
 }
 
@@ -37,23 +38,27 @@ export async function linksList(args: LinksListArguments, shell: Shell): Promise
 
 /** Creates a network link or a sub-link and prints it; with `--dry-run` says what would be created, and creates nothing. */
 export async function linksCreate(args: LinksCreateArguments, shell: Shell): Promise<number> {
-  const { app, name, parent } = args;
+  const { app, name, parent, evenIfTaken } = args;
   if (!args.dryRun) {
     const written = await withConfig(args, shell, false, async (config, stated) =>
-      createLink(config, { ...stated, app, name, parent }),
+      createLink(config, { ...stated, app, name, parent, evenIfTaken }),
     );
-    return printWritten(written, args, shell);
+    const { link, isStored: stored, isCreated: created } = written;
+    printResult(args, shell, { link: linkFields(link), stored, created }, () => createdText(written));
+    return 0;
   }
   const found = await withConfig(args, shell, false, async (config, stated) =>
     namesakes(config, { ...stated, app, name, parent }),
   );
   const place = parent === undefined ? 'as a network link' : `below ${parent}`;
+  const isThere = !evenIfTaken && found.some(({ archived }) => !archived);
+  const what = isThere ? 'would create nothing: there is' : 'would create';
   printResult(
     args,
     shell,
     { namesakes: found.map(linkFields) },
     () =>
-      `would create ${JSON.stringify(name)} ${place} of the app ${app}; ${countText(found.length, 'link')} of that name. Nothing was sent.`,
+      `${what} ${JSON.stringify(name)} ${place} of the app ${app}; ${countText(found.length, 'link')} of that name. Nothing was sent.`,
   );
   return 0;
 }
@@ -116,6 +121,11 @@ function linksText(found: readonly Link[], terminal: number | null): string {
     yesNo(link.archived),
   ]);
   return `${tableText(columns, rows, terminal)}\n${countText(found.length, 'link')}`;
+}
+
+function createdText(created: CreatedLink): string {
+  if (created.isCreated) return writtenText(created);
+  return `${writtenText(created)}\nIt was there before: nothing was sent. --even-if-taken creates another one of its name.`;
 }
 
 function writtenText({ link, isStored }: WrittenLink): string {

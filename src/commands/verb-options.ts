@@ -70,6 +70,7 @@ export const linksCreateOptions = {
   name: { ...needed, describe: 'Name of the new link' },
   parent: { ...text, describe: 'Token of the parent, for a sub-link' },
   'dry-run': { type: 'boolean', default: false, describe: 'Judge the link, create nothing' },
+  'even-if-taken': { type: 'boolean', default: false, describe: 'Create a second one of its name' },
   'lock-wait': lockWait,
 } as const;
 export const linksUpdateOptions = {

@@ -34,26 +34,48 @@ export interface WrittenLink {
   readonly isStored: boolean;
 }
 
+export interface CreatedLink extends WrittenLink {
+  /** False when a link of the name was there, and nothing was sent. */
+  readonly isCreated: boolean;
+}
+
 export interface NewLink {
   readonly appToken: string;
   readonly name: string;
   /** Token of the link above; null creates a network link. */
   readonly parent: string | null;
+  /** Whether to create one although a link beside it has the name. */
+  readonly evenIfTaken?: boolean;
 }
 
 /**
- * Creates a link and stores it. Throws `USAGE_INVALID` before anything is sent, else what the service throws; when no
+ * Creates a link and stores it. A link in use that has the name is taken for the one that is wanted, and returned: a
+ * creation that is repeated after a lost answer or a kill creates nothing. Throws `USAGE_INVALID` before anything is sent, else what the service throws; when no
  * answer came and the link is not listed, a `SOURCE_UNAVAILABLE` with `outcome: 'not created'`; when it could not be
  * looked up either, one with `outcome: 'unknown'`.
  */
-export async function createLink(writing: LinkWriting, { appToken, name, parent }: NewLink): Promise<WrittenLink> {
+export async function createLink(writing: LinkWriting, wanted: NewLink): Promise<CreatedLink> {
   const { service, at, signal } = writing;
-  const before = await judgeLink(writing, { appToken, name, parent });
+  const { appToken, name, parent } = wanted;
+  const before = await judgeLink(writing, wanted);
+  const there = inPlaceOf(wanted, before);
+  if (there !== null) {
+    const known = await stored(writing, there, (warehouse) => storeBelow(warehouse, appToken, parent, there, at));
+    return { ...known, isCreated: false };
+  }
   const link = await service.createLink(appToken, name, parent, signal).catch(async (error: unknown) => {
     if (!(error instanceof Failure) || error.facts['outcome'] !== 'unknown') throw error;
-    return lookUp(writing, { appToken, name, parent }, before, error);
+    return lookUp(writing, wanted, before, error);
   });
-  return stored(writing, link, (warehouse) => storeCreated(warehouse, appToken, parent, link, at));
+  // Answers to writes show the inherited partner where lists show none (service-examples: tracker.create-sublink).
+  const listed: Link = { ...link, hasSubtrackers: false, partnerId: parent === null ? link.partnerId : null };
+  const kept = await stored(writing, link, (warehouse) => storeBelow(warehouse, appToken, parent, listed, at));
+  return { ...kept, isCreated: true };
+}
+
+/** The link in use that already is what is wanted; null where one is to be created. */
+function inPlaceOf({ evenIfTaken }: NewLink, found: readonly Link[]): Link | null {
+  return evenIfTaken === true ? null : (found.find(({ archived }) => !archived) ?? null);
 }
 
 /** What can be known before a link is created: throws as `createLink` does, and returns the links of its name. Sends nothing. */
@@ -144,10 +166,10 @@ function warnOf({ emit }: Pick<LinkWriting, 'emit'>, code: string, message: stri
 const storedRow = z.object({ parent_token: z.string().nullable(), partner_id: z.string().nullable(), level: count });
 
 /**
- * Stores a new link; false when the warehouse does not know its app, or its parent: a tree with one branch would pass for
+ * Stores a link as lists show it; false when the warehouse does not know its app, or its parent: a tree with one branch would pass for
  * a whole one.
  */
-async function storeCreated(
+async function storeBelow(
   warehouse: Warehouse,
   appToken: string,
   parent: string | null,
@@ -157,9 +179,7 @@ async function storeCreated(
   const isKnown =
     parent === null ? await isCrawled(warehouse, appToken) : (await readStored(warehouse, appToken, parent)) !== null;
   if (!isKnown) return false;
-  // Answers to writes show the inherited partner where lists show none (service-examples: tracker.create-sublink).
-  const listed: Link = { ...link, hasSubtrackers: false, partnerId: parent === null ? link.partnerId : null };
-  await store(warehouse, appToken, parent, listed, at);
+  await store(warehouse, appToken, parent, link, at);
   return true;
 }
 

@@ -5,7 +5,7 @@ import { readHead } from './plain-text.ts';
 import type { Channel } from './call.ts';
 import { type Answer, firstWords, Setback, type SetbackKind } from './exchange.ts';
 import type { SpendLine, SpendOutcome } from './service.ts';
-import { verdictOn } from './verdict.ts';
+import { statedError, verdictOn } from './verdict.ts';
 
 /** After these nothing was accepted: nothing was sent, or the service said that it did not take it. */
 const REPEATS = ['unsent', 'overload', 'unavailable'] as const satisfies readonly SetbackKind[];
@@ -33,8 +33,10 @@ export async function submitSpend(channel: Channel, line: SpendLine, signal: Abo
   try {
     return await channel.send(channel.targetOf('/cost'), sending, signal, async (answer) => {
       // Read so that the connection can serve the next line.
-      const said = firstWords(await readHead(answer, HEAD_BYTES));
-      return answer.status === ACCEPTED ? outcomeOfSuccess(answer) : undocumented(answer.status, said);
+      const body = await readHead(answer, HEAD_BYTES);
+      return answer.status === ACCEPTED
+        ? outcomeOfSuccess(answer, body)
+        : undocumented(answer.status, firstWords(body));
     });
   } catch (error) {
     if (error instanceof Setback) return unknownOutcome(error);
@@ -43,12 +45,13 @@ export async function submitSpend(channel: Channel, line: SpendLine, signal: Abo
   }
 }
 
-/** What a success says is not shown, but a sign-in page answers 200, too, and accepts nothing. */
-function outcomeOfSuccess(answer: Answer): SpendOutcome {
+/** What a success says is not shown, but a sign-in page or an error may come with 200, too, and accepts nothing. */
+function outcomeOfSuccess(answer: Answer, body: string): SpendOutcome {
   const isPage = /html/i.test(answer.header('content-type') ?? '');
-  return isPage
-    ? { outcome: 'unknown', reason: `was answered ${answer.status} with a web page` }
-    : { outcome: 'accepted' };
+  if (isPage) return { outcome: 'unknown', reason: `was answered ${answer.status} with a web page` };
+  const error = statedError(body);
+  if (error === null) return { outcome: 'accepted' };
+  return { outcome: 'unknown', reason: `was answered ${answer.status} with an error: ${error}` };
 }
 
 function undocumented(status: number, said: string): SpendOutcome {

@@ -184,6 +184,17 @@ export function serviceWords(body: string): ServiceWords {
   return { said: firstWords(said, MAX_CHARACTERS), parameter: blamedParameter(document, said) };
 }
 
+/** The error that a body states whatever its status, in its own words; null where it states none. */
+export function statedError(body: string): string | null {
+  const document = parsed(body);
+  if (!isRecord(document)) return null;
+  const says = ['error', 'errors', 'error_code', 'error_desc', 'detail'].some((key) => !isNothing(document[key]));
+  return says ? serviceWords(body).said : null;
+}
+
+const isNothing = (value: unknown): boolean =>
+  value === undefined || ['null', '{}', '""', '[]', 'false', '0'].includes(JSON.stringify(value));
+
 function recordWords(document: Readonly<Record<string, unknown>>): string {
   const { error_code: code, error_desc: description, error_desc_details: details, detail, error, message } = document;
   if (typeof description === 'string' && description !== '') {

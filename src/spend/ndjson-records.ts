@@ -1,11 +1,14 @@
 /**
  * The lines of a newline-delimited JSON file.
  *
- * A bare JSON number is taken by its text and never becomes a float: amounts and ids of any length stay exact.
+ * A bare JSON number is taken by its text and never becomes a float: amounts and ids of any length stay exact. Half of a
+ * surrogate pair becomes U+FFFD, as bytes do that are no UTF-8.
  */
 
 import { parse } from 'lossless-json';
 
+import { withoutHalves } from '../service/plain-text.ts';
+import { storable } from '../warehouse/sql.ts';
 import { checkCase, type UnknownColumns } from './column-names.ts';
 import type { SpendRecord, SpendRecords } from './spend-record.ts';
 import { MAX_LINE_CHARACTERS, overlongLine, textChunks } from './text-chunks.ts';
@@ -47,11 +50,12 @@ async function* numberedLines(file: string): AsyncGenerator<[number, string], vo
   if (rest.trim() !== '') yield [line, rest];
 }
 
-function recordOf(line: number, text: string): SpendRecord {
+function recordOf(line: number, written: string): SpendRecord {
+  const text = withoutHalves(written);
   const parsed = parsedObject(text);
   const defects = parsed === null ? ['the line was no JSON object'] : repeatedKeys(text);
   if (parsed !== null && defects.length === 0) return { line, given: parsed, defects };
-  return { line, given: { raw: text.trim().slice(0, RAW_CHARACTERS) }, defects };
+  return { line, given: { raw: storable(text.trim().slice(0, RAW_CHARACTERS)) }, defects };
 }
 
 /** What is wrong with a JSON object that holds a key twice; parsers keep the last one, or tell only of other values. */

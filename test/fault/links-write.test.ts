@@ -71,12 +71,25 @@ test('a lost answer to a creation that took place is looked up: one POST, the li
   const { writing, app, network } = await crawledScene();
   scene.simulator.links.add(app, network, { name: 'Twice' });
   onPost({ kind: 'reset', effect: true });
-  const { link } = await createLink(writing, { appToken: app, name: 'Twice', parent: network });
+  const { link } = await createLink(writing, { appToken: app, name: 'Twice', parent: network, evenIfTaken: true });
   const listed = scene.simulator.links.list(app, network).map(({ item }) => item);
   expect(listed.filter(({ label }) => label === 'Twice').map(({ token }) => token)[1]).toBe(link.token);
   expect(scene.simulator.asked.counts.create_link).toBe(1);
   expect(warnings()).toEqual(['LINK_NAME_TAKEN', 'LINK_FOUND']);
   expect((await storedTree(scene)).map(({ token }) => token)).toContain(link.token);
+});
+
+test('a creation killed after the service took it, and run again, returns that link and stores it with its sub-links', async () => {
+  const { writing, app, network } = await crawledScene();
+  // What a killed run leaves: a link that the service lists and the warehouse does not.
+  scene.simulator.links.add(app, network, { name: 'Killed' });
+  const again = await createLink(writing, { appToken: app, name: 'Killed', parent: network });
+  expect(again).toMatchObject({ isCreated: false, isStored: true, link: { label: 'Killed', level: 2 } });
+  const below = await createLink(writing, { appToken: app, name: 'Below', parent: again.link.token });
+  expect(below).toMatchObject({ isCreated: true, isStored: true });
+  await createLink(writing, { appToken: app, name: 'Killed', parent: network });
+  expect(scene.simulator.asked.counts.create_link).toBe(1);
+  expect(await storedTree(scene)).toEqual(trueTree(scene));
 });
 
 const openEnds: readonly [string, Fault][] = [

@@ -61,6 +61,8 @@ describe('an outcome that nobody knows', () => {
     ['answered 520, of which nothing is documented', { status: 520 }],
     ['answered 202, which is no refusal', { status: 202 }],
     ['answered 422, which the interface does not know', { status: 422, body: '{"message":"no"}' }],
+    ['answered 200 beside an error', { status: 200, body: '{"error":"not your campaign"}' }],
+    ['answered 200 beside a list of errors', { status: 200, body: '{"detail":[{"loc":["tag"],"msg":"unknown tag"}]}' }],
     ['answered 200 with a web page', { status: 200, headers: { 'content-type': 'text/html' }, body: '<p>Sign in' }],
   ];
 

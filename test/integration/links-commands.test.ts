@@ -34,9 +34,11 @@ const globals = { config: undefined, asOf: undefined, log: 'text', quiet: true, 
 
 test('links create and links update print the link as JSON, and make no warehouse where there is none', async () => {
   const { shell, app } = await opened();
-  expect(await linksCreate({ ...globals, app, name: 'Fresh', parent: undefined, dryRun: false }, shell)).toBe(0);
+  expect(
+    await linksCreate({ ...globals, app, name: 'Fresh', parent: undefined, dryRun: false, evenIfTaken: false }, shell),
+  ).toBe(0);
   const created: unknown = JSON.parse(shell.printed.at(-1) ?? '');
-  expect(created).toMatchObject({ link: { label: 'Fresh', level: 1 }, stored: false });
+  expect(created).toMatchObject({ link: { label: 'Fresh', level: 1 }, stored: false, created: true });
   const link = scenario.simulator.links.list(app, null).at(-1)?.item.token ?? '';
   await linksUpdate({ ...globals, app, link, partner: undefined, costData: 'true' }, shell);
   expect(scenario.simulator.links.find(link)?.costDataEnabled).toBe(true);
@@ -49,7 +51,7 @@ test('links create and links update print the link as JSON, and make no warehous
 test('links create --dry-run asks for links of the name, and creates none', async () => {
   const { shell, app } = await opened();
   const before = scenario.simulator.links.list(app, null).length;
-  const wanted = { ...globals, json: false, app, name: 'Wanted', parent: undefined, dryRun: true };
+  const wanted = { ...globals, json: false, app, name: 'Wanted', parent: undefined, dryRun: true, evenIfTaken: false };
   expect(await linksCreate(wanted, shell)).toBe(0);
   expect(shell.printed.at(-1)).toBe(
     `would create "Wanted" as a network link of the app ${app}; 0 links of that name. Nothing was sent.`,
@@ -57,6 +59,30 @@ test('links create --dry-run asks for links of the name, and creates none', asyn
   expect(scenario.simulator.links.list(app, null)).toHaveLength(before);
   expect(scenario.simulator.asked.requests.map(({ method }) => method)).not.toContain('POST');
   await expect(linksCreate({ ...wanted, name: ' ' }, shell)).rejects.toMatchObject({ code: 'USAGE_INVALID' });
+});
+
+test('links create run 2 times creates 1 link and shows it, with --even-if-taken 2; an archived one of the name is none', async () => {
+  const { shell, app } = await opened();
+  const { links, asked } = scenario.simulator;
+  const named = () => links.list(app, null).filter(({ item }) => item.label === 'Again');
+  const run = async (...words: string[]): Promise<unknown> => {
+    const argv = ['links', 'create', '--app', app, '--name', 'Again', '--json', '--quiet', ...words];
+    const line = await parseCommandLine(argv, '1.2.3');
+    if (line.kind !== 'act') throw new Error(line.text);
+    await line.act(shell);
+    return JSON.parse(shell.printed.at(-1) ?? '');
+  };
+  links.add(app, null, { name: 'Again' });
+  links.archive(named()[0]?.item.token ?? '');
+  expect(await run()).toMatchObject({ created: true });
+  const token = named()[1]?.item.token;
+  expect(await run()).toMatchObject({ created: false, link: { token, label: 'Again' } });
+  expect([named().length, asked.counts.create_link]).toEqual([2, 1]);
+  expect(await run('--even-if-taken')).toMatchObject({ created: true });
+  expect([named().length, asked.counts.create_link]).toEqual([3, 2]);
+  const wanted = { ...globals, json: false, app, name: 'Again', parent: undefined, dryRun: true, evenIfTaken: false };
+  await linksCreate(wanted, shell);
+  expect(shell.printed.at(-1)).toContain('would create nothing: there is "Again" as a network link');
 });
 
 test.each([[['--name', '-dash']], [['--name=-dash']]])(
@@ -91,7 +117,7 @@ test('links create prints a table without control characters, and sends nothing 
   const { shell, app } = await opened();
   const request = { mode: 'write', lockWaitMs: 0, emit: () => {} } as const;
   const held = await openWarehouse(scenario.config.warehouse, request);
-  const args = { ...globals, json: false, app, name: 'Held', parent: undefined, dryRun: false };
+  const args = { ...globals, json: false, app, name: 'Held', parent: undefined, dryRun: false, evenIfTaken: false };
   await expect(linksCreate(args, shell)).rejects.toMatchObject({ code: 'WAREHOUSE_LOCKED' });
   expect(scenario.simulator.asked.requests).toEqual([]);
   await held.close();

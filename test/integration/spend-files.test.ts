@@ -215,6 +215,22 @@ describe('newline-delimited JSON', () => {
     ]);
   });
 
+  test('half a surrogate pair, in 1 tag, 1 Cost ID, 1 key, and where a line of 1,000 characters is cut, spoils only its own line', async () => {
+    const half = (text: string): string => text.replace('HALF', String.raw`\ud83d`);
+    const cut = `${'x'.repeat(999)}\u{1F600}`;
+    const file = await desk.write(
+      'f.ndjson',
+      `${half(ndjsonOf([line(1, { tag: 'aHALFb' })]))}${half(ndjsonOf([line(2, { cost_id: 'sender-HALF00002' })]))}${half(ndjsonOf([line(3, { HALF: 'HALF' })]).replace('HALF', String.raw`\ude00`))}${cut}\n${ndjsonOf([line(5, { tag: '\u{1F600}' })])}`,
+    );
+    expect(await send(file)).toMatchObject({ lines: 5, rejected: 3, accepted: 2 });
+    expect((await desk.rejects(file))?.map(({ line: at, reasons }) => [at, reasons])).toEqual([
+      [1, ['tag was not UTF-8']],
+      [2, ['cost_id was not UTF-8']],
+      [4, ['the line was no JSON object']],
+    ]);
+    expect(sent().map((fields) => fields['tag'])).toEqual(['spring', '\u{1F600}']);
+  });
+
   test('a key in wrong case refuses the file, as its values would be overlooked', async () => {
     const failure = await refused(await desk.write('f.ndjson', ndjsonOf([line(1), line(2, { Tag: 'x' })])));
     expect(failure.message).toMatch(/line 2 of .*"Tag" for tag/);
