@@ -112,19 +112,13 @@ const longestOf = (windows: readonly Window[]): number =>
   Math.max(0, ...windows.map(({ asked }) => daysBetween(asked.start, asked.end)));
 
 /** Loads a batch, but for windows of a meaning, or of weeks, that are no longer the target's. */
-async function loadCurrent(
-  { spooled, fetchedAt }: AnswerBatch,
-  { run, source, targets, weekStarts }: Loading,
-): Promise<readonly LoadResult[]> {
+async function loadCurrent({ spooled, fetchedAt }: AnswerBatch, loading: Loading): Promise<readonly LoadResult[]> {
+  const { run, source, targets } = loading;
   const [first] = spooled;
   const target = first === undefined ? undefined : targets.get(first.window.slice.name);
   if (first === undefined || target === undefined || run.signal.aborted) return [];
   const { slice } = target;
-  const turnedTo = weekStarts.get(slice.name);
-  // A table that was empty turns in place: only its weeks tell a window that was under way meanwhile, and is asked for again.
-  const isCurrent = ({ fingerprint, replaced }: Window): boolean =>
-    fingerprint === target.fingerprint && (turnedTo === undefined || weekdayOf(replaced.start) === turnedTo);
-  const current = source.canAsk ? spooled.filter(({ window }) => isCurrent(window)) : spooled;
+  const current = source.canAsk ? spooled.filter(({ window }) => isCurrent(window, loading)) : spooled;
   if (current.length < spooled.length) run.record.replan(slice, spooled.length - current.length, 0);
   // The ledger learns which metrics came, so that those added since the answers were archived are due.
   const metrics = slice.metrics.filter((metric) => first.window.slice.metrics.includes(metric));
@@ -142,8 +136,18 @@ async function loadCurrent(
   return loaded.results;
 }
 
+/**
+ * Whether a window has the meaning and the weeks of its target. A table that was empty turns in place: only its weeks tell a
+ * window that was under way meanwhile, and is asked for again.
+ */
+function isCurrent({ slice, fingerprint, replaced }: Window, { targets, weekStarts }: Loading): boolean {
+  const turnedTo = weekStarts.get(slice.name);
+  if (fingerprint !== targets.get(slice.name)?.fingerprint) return false;
+  return turnedTo === undefined || weekdayOf(replaced.start) === turnedTo;
+}
+
 async function afterMiss(missed: Missed, loading: Loading): Promise<void> {
-  const { run, queue, stop } = loading;
+  const { run, source, queue, stop } = loading;
   if (run.signal.aborted) return;
   const { window, failure, heavy } = missed;
   if (failure.code === 'CREDENTIALS_REFUSED') {
@@ -152,6 +156,9 @@ async function afterMiss(missed: Missed, loading: Loading): Promise<void> {
     run.record.fail(failure);
   } else if (stop.signal.aborted) {
     return;
+  } else if (source.canAsk && !isCurrent(window, loading)) {
+    // Its days were asked for again under the weeks the service has.
+    run.record.replan(window.slice, 1, 0);
   } else if (heavy.length > 0) {
     await divide(missed, loading);
     regroup(window.slice, loading);

@@ -52,6 +52,24 @@ test.each([
   },
 );
 
+test('a Monday week that timed out after the weeks were turned to Sunday is neither divided nor a failure', async () => {
+  const monday = '2026-05-18:2026-05-24';
+  scenario = await openScenario([weekly], { simulator: { world } });
+  scenario.simulator.script({
+    match: reports({ date_period: (period) => period === monday }),
+    times: 1,
+    fault: { kind: 'silence' },
+  });
+  const summary = await runNight(scenario, NOW, { service: { requestTimeoutMs: 3000 } });
+
+  expect(summary).toMatchObject({ status: 'succeeded', failures: [] });
+  expect(askedReports(scenario).filter(({ period }) => period === monday)).toHaveLength(1);
+  const { planned, loaded } = summary.slices[0]?.windows ?? {};
+  expect(loaded).toBe(planned);
+  const { stored, truth } = await storedAndTrue(scenario, weekly, DAYS, NOW);
+  expect(stored).toEqual(truth);
+});
+
 test('the next night knows the week start: it asks for Sunday to yesterday, and nothing twice', async () => {
   scenario = await openScenario([weekly], { simulator: { world } });
   await runNight(scenario, NOW);
