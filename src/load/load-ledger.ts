@@ -6,11 +6,12 @@
 import * as z from 'zod';
 
 import { scrub } from '../config/secret.ts';
-import type { Day, DayInterval } from '../model/calendar.ts';
+import { type Day, type DayInterval, startOfDayAt } from '../model/calendar.ts';
 import type { CompletenessVerdict, LoadedPeriod } from '../model/ledger.ts';
 import { nextRefreshAt, soundAt, stateOf } from '../model/maturity.ts';
 import { longerHorizon, type Metric, type RememberedMetrics } from '../model/metric.ts';
 import { endOf, isWhole, type Period } from '../model/period.ts';
+import type { Slice } from '../model/slice.ts';
 import { reportParameters, type Window } from '../model/window.ts';
 import type { Spooled } from '../spool/spool.ts';
 import { remembering } from '../warehouse/remembering.ts';
@@ -21,9 +22,13 @@ import type { Reject, Rejects } from './stage.ts';
 import type { Target } from './target.ts';
 
 /** What is held of a period before a load. */
-export type Known = Pick<LoadedPeriod, 'rows' | 'emptyRuns' | 'fetchedAt'>;
+export type Known = Pick<LoadedPeriod, 'bucket' | 'rows' | 'emptyRuns' | 'fetchedAt'>;
 
-const knownRow = z.object({ start_day: dayShape, rows: count, empty_runs: count, fetched_at: instant });
+const knownRow = z
+  .object({ start_day: dayShape, end_day: dayShape, rows: count, empty_runs: count, fetched_at: instant })
+  .transform(({ start_day: start, end_day: end, rows, empty_runs: emptyRuns, fetched_at: fetchedAt }): Known => {
+    return { bucket: { start, end }, rows, emptyRuns, fetchedAt };
+  });
 
 /** By first day of the period, of every window; of a report without a date dimension the one period, by the window's. */
 export async function knownPeriods(
@@ -38,13 +43,8 @@ export async function knownPeriods(
   const bounds = ledgerBounds(slice.grain, { start, end });
   const found = await warehouse.rows(statement('load/known_periods'), [slice.name, fingerprint, ...bounds], knownRow);
   return ({ replaced }) => {
-    const mine = slice.grain === null ? found : found.filter(({ start_day: day }) => isWithin(day, replaced));
-    return new Map(
-      mine.map(({ start_day: day, rows, empty_runs: emptyRuns, fetched_at: fetchedAt }) => [
-        slice.grain === null ? replaced.start : day,
-        { rows, emptyRuns, fetchedAt },
-      ]),
-    );
+    const mine = slice.grain === null ? found : found.filter(({ bucket }) => isWithin(bucket.start, replaced));
+    return new Map(mine.map((known) => [slice.grain === null ? replaced.start : known.bucket.start, known]));
   };
 }
 
@@ -145,7 +145,7 @@ export async function recordPeriods(
     spooled.window.periods.map(({ period }) => {
       const rows = (counted ?? periodRows).get(period.bucket.start) ?? 0;
       const before = known.get(period.bucket.start);
-      const emptyRuns = rows > 0 ? 0 : emptyRunsAfter(before, fetchedAt);
+      const emptyRuns = rows > 0 ? 0 : emptyRunsAfter(before, fetchedAt, slice);
       const rejected = rejectedIn(period, rejects.days);
       const held = { fetchedAt, metrics: spooled.window.slice.metrics, rows, rejected, emptyRuns, verdict };
       return {
@@ -170,9 +170,14 @@ export async function recordPeriods(
   await warehouse.run(statement('load/record_periods'), [slice.name, fingerprint, JSON.stringify(periods)]);
 }
 
-/** Runs in a row without rows, with one more: an answer that is loaded again confirms nothing it did not say before. */
-function emptyRunsAfter(before: Known | undefined, fetchedAt: Date): number {
+/**
+ * Runs in a row without rows, with one more: an answer that is loaded again confirms nothing it did not say before, and one
+ * from before the period was over says nothing of what came later in it.
+ */
+function emptyRunsAfter(before: Known | undefined, fetchedAt: Date, { utcOffset, settleMs }: Slice): number {
   if (before === undefined || before.rows > 0) return 1;
+  const overMs = startOfDayAt(before.bucket.end, utcOffset).getTime() + settleMs;
+  if (before.fetchedAt.getTime() < overMs) return 1;
   return before.emptyRuns + (fetchedAt > before.fetchedAt ? 1 : 0);
 }
 

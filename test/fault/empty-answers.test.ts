@@ -88,6 +88,26 @@ test('26 of 31 days that come empty twice are loaded as empty, named, final for 
   expect(stored.filter((row) => row < '["2026-05-27')).toEqual(truth);
 });
 
+test('a day without rows while it went on is not confirmed as empty by one 204 after it: the next run has its rows', async () => {
+  const today = { ...month, metrics: ['installs'], datePeriod: { first: { daysAgo: 3 }, last: { daysAgo: 0 } } };
+  const isEmpty = (of: string, at: Date): boolean => of === '2026-06-01' && at.getTime() === FIRST.getTime();
+  scenario = await openScenario([today], {
+    simulator: { world: { ...world, quirks: { emptied: { isEmpty, as: '204' } } } },
+  });
+  await runNight(scenario, FIRST);
+  const restore = script(Infinity, nothing);
+  await runNight(scenario, new Date('2026-06-20T02:30:00Z'));
+  restore();
+  const ofFirst = "select state from ripen.periods where start_day = date '2026-06-01'";
+  expect(await column(scenario, ofFirst)).toEqual(['empty']);
+
+  const last = new Date('2026-06-21T02:30:00Z');
+  await runNight(scenario, last);
+  expect(await column(scenario, ofFirst)).toEqual(['final']);
+  const { stored, truth } = await storedAndTrue(scenario, today, '2026-05-29:2026-06-20', last);
+  expect(stored.filter((row) => row < '["2026-06-21')).toEqual(truth);
+});
+
 test('31 days that are empty in fact are confirmed by the second night, final then where they are old, and left alone', async () => {
   const isEmpty = (): boolean => true;
   scenario = await openScenario([month], {

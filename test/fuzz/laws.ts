@@ -186,7 +186,12 @@ function seemedEmpty(period: StoredPeriod, { nights }: Told): boolean {
   const days = daysOf(period);
   const least = days.length > 1 ? 1 : 2;
   return days.some(
-    (day) => nights.filter(({ night: { mood } }) => mood.empty !== null && isOneOf(mood.empty, day)).length >= least,
+    (day) =>
+      nights.filter(({ night: { mood, nowMs }, slice }) => {
+        // Of a day that went on, an answer says nothing.
+        const isOver = least === 1 || nowMs >= endMs(dayText(day + 1), slice);
+        return isOver && mood.empty !== null && isOneOf(mood.empty, day);
+      }).length >= least,
   );
 }
 

@@ -85,7 +85,12 @@ export async function fillWarehouse({ path, days: count, rowsPerDay }: Filling):
         notAdditive: [],
         rejects: { recorded: [], days: [] },
         // As of a window that was loaded before, so that totals are taken before and after.
-        known: new Map(daysIn(part).map((day) => [day, { rows: rowsPerDay, emptyRuns: 0, fetchedAt }])),
+        known: new Map(
+          daysIn(part).map((day) => [
+            day,
+            { bucket: { start: day, end: addDays(day, 1) }, rows: rowsPerDay, emptyRuns: 0, fetchedAt },
+          ]),
+        ),
         collapse: false,
         isOrdered: true,
         verdict: 'unverifiable',
