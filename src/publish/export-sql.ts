@@ -52,7 +52,7 @@ export interface ExportTarget {
   readonly defused: boolean;
 }
 
-/** Writes the rows of a table or view whose period begins within the days. */
+/** Writes the rows of a table or view whose period lies within the days, or has some of them. */
 export function exportStatement(
   relation: string,
   columns: readonly ExportColumn[],
@@ -98,12 +98,15 @@ const headed = (name: string, { format, defused: isDefused }: ExportTarget): str
 
 const isNumeric = (type: string): boolean => /^(BIGINT|DOUBLE|DECIMAL)/.test(type);
 
+/** A week, month, quarter or year is written whole where any of its days is asked for, as backfill replaces it. */
 function insideDays(grain: DateDimension | null, { from, to }: ExportDays): string {
   if (grain === null) return 'true';
   const type = grain === 'hour' ? 'TIMESTAMP' : 'DATE';
   const column = `s.${identifier(grain)}`;
+  const isDaily = grain === 'hour' || grain === 'day';
+  const after = isDaily ? `${column} >=` : `${column} + interval 1 ${grain} >`;
   const conditions = [
-    from === null ? [] : [`${column} >= ${type} ${literal(from)}`],
+    from === null ? [] : [`${after} ${type} ${literal(from)}`],
     to === null ? [] : [`${column} < ${type} ${literal(addDays(to, 1))}`],
   ].flat();
   return conditions.length === 0 ? 'true' : conditions.join(' and ');

@@ -120,7 +120,8 @@ const columnRow = z.object({ column_name: z.string(), data_type: z.string() });
 
 /**
  * Exports a slice's live table, or its final view. A reader that closes the stream early is no failure. Throws
- * `USAGE_INVALID` for a slice that was never loaded, an unknown format, or days where the slice has none;
+ * `USAGE_INVALID` for a slice that was never loaded, an unknown format, reversed days, or days where the
+ * slice has none;
  * `STORAGE_FAILED`.
  */
 export async function exportSlice(
@@ -134,6 +135,13 @@ export async function exportSlice(
     throw new Failure('USAGE_INVALID', `The export to ${output} had no known format.`, {
       facts: { output },
       hint: `State --format ${exportFormats.join(', --format ')}, or end the name of --output in one of them.`,
+    });
+  }
+  const { from, to } = request;
+  if (from !== null && to !== null && from > to) {
+    throw new Failure('USAGE_INVALID', `The export of ${slice} was to begin on ${from}, after its end on ${to}.`, {
+      facts: { from, to },
+      hint: 'Give --from the first day and --to the last.',
     });
   }
   const relation = request.finalOnly ? `${slice}_final` : slice;

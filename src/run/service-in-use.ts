@@ -116,8 +116,8 @@ function whenAsked(open: () => Promise<Service>): Service {
   return {
     report: async (...question) => (await service()).report(...question),
     filtersData: async (...question) => (await service()).filtersData(...question),
-    async *partners(signal) {
-      yield* (await service()).partners(signal);
+    async *partners(...question) {
+      yield* (await service()).partners(...question);
     },
     async *links(...question) {
       yield* (await service()).links(...question);

@@ -171,7 +171,7 @@ const partnerSchema = z
 const linkSchema = z
   .object({
     token: z.string().min(1),
-    name: z.string(),
+    name: z.string().nullish(),
     label: z.string().nullish(),
     level: wholeNumber,
     archived: flag.nullish(),
@@ -184,7 +184,7 @@ const linkSchema = z
   })
   .transform((wire): Link => ({
     token: wire.token,
-    name: wire.name,
+    name: wire.name ?? wire.label ?? '',
     label: wire.label ?? '',
     level: wire.level,
     archived: wire.archived ?? false,

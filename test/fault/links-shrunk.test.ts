@@ -2,6 +2,7 @@
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
+import { sync } from '../../src/index.ts';
 import { column } from '../support/contents.ts';
 import { runNight, smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
@@ -84,6 +85,16 @@ test('29 of 30 that say they are 30 are refused for a night, and believed when a
   expect(await stored()).toEqual(['29 29']);
   // As many as are stored are no loss, whatever the total says.
   expect(await codesOf(4)).toEqual([]);
+});
+
+test('29 of 30 that say they are 30 are refused by the sync of the library, too', async () => {
+  const config = { ...scenario.config, partners: true, links: { apps: [APP], maxLevel: 4 } };
+  const codesAt = async (asOf: Date): Promise<string[]> =>
+    (await sync(config, { asOf })).failures.map(({ code }) => code);
+  expect(await codesAt(new Date('2024-06-01T02:30:00Z'))).toEqual([]);
+  [tokens, partners, total] = [tokensOf(29), idsOf(29), '30'];
+  expect(await codesAt(new Date('2024-06-02T02:30:00Z'))).toEqual(['DATA_SHRUNK', 'DATA_SHRUNK']);
+  expect(await stored()).toEqual(['30 30']);
 });
 
 test('20 of 30 items beside an error are no answer', async () => {

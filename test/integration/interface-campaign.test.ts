@@ -148,6 +148,16 @@ describe.each(lists)('GET %s', (template, parent) => {
     expect(server.received.map(({ target }) => target)).toEqual([`/public/v2/${path}`]);
   });
 
+  test('reads a link whose name is null under its label, without one under an empty name, and the link beside it', async () => {
+    const unnamed = [link('t1', { name: null }), link('t2', { name: null, label: null }), link('t3')];
+    await serve(() => json({ data: { paging: { cursor: null, next: null }, items: unnamed } }));
+    expect((await links(parent)).map(({ token, name }) => [token, name])).toEqual([
+      ['t1', 't1'],
+      ['t2', ''],
+      ['t3', 'Above::t3'],
+    ]);
+  });
+
   test.each([
     ['cursor', null],
     ['cursor', ''],

@@ -6,7 +6,7 @@ import { gunzipSync } from 'node:zlib';
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
-import { day } from '../../src/model/calendar.ts';
+import { addDays, day } from '../../src/model/calendar.ts';
 import { exportSlice, type Exported, type ExportRequest } from '../../src/publish/export.ts';
 import { BUCKET, CREDENTIALS, startObjectStore } from '../support/object-store.ts';
 import { ask, openSample, reloadDay, rowsOf, type Sample } from '../support/sample-warehouse.ts';
@@ -67,6 +67,26 @@ describe('an export', () => {
         `select min(day)::varchar as a, max(day)::varchar as b, count(*)::integer as n from '${sample.path('rows.parquet')}'`,
       ),
     ).toEqual([{ a: '2026-01-02', b: '2026-01-03', n: 10 }]);
+  });
+
+  test.each([
+    ['week', '2025-12-29', '2026-01-05'],
+    ['month', '2026-01-01', '2026-02-01'],
+    ['quarter', '2026-01-01', '2026-04-01'],
+    ['year', '2026-01-01', '2027-01-01'],
+  ])('of a table by %s from %s holds each one whole of which it has a day', async (grain, one, next) => {
+    await sample.warehouse.run(
+      `create table main.buckets as select unnest([date '${one}', date '${next}']) as "${grain}", 1 as installs`,
+    );
+    for (const [from, to, rows] of [
+      [one, one, 1],
+      ['2026-01-02', '2026-01-03', 1],
+      [addDays(day(next), -1), next, 2],
+      [next, null, 1],
+    ] as const) {
+      const days = { from: day(from), to: to === null ? null : day(to) };
+      expect(await exportTo('buckets.csv', { slice: 'buckets', isTable: true, ...days })).toMatchObject({ rows });
+    }
   });
 
   test('of final values alone has NULL in the 10 cells that are not', async () => {
@@ -181,6 +201,7 @@ describe('exporting refuses', () => {
     ['an extension it does not know', 'rows.xlsx', {}],
     ['a stream without a format', '-', {}],
     ['a slice that was never loaded', 'rows.csv', { slice: 'nobody' }],
+    ['days from the 3rd to the 2nd', 'rows.csv', { from: day('2026-01-03'), to: day('2026-01-02') }],
     ['days of a table without a date', 'rows.csv', { slice: 'apps', from: day('2026-01-01') }],
   ])('%s, and writes nothing', async (_what, name, change) => {
     await expect(exportTo(name, change)).rejects.toMatchObject({ code: 'USAGE_INVALID' });
