@@ -194,7 +194,7 @@ function rejectsIn(mine: Window, window: Window, rejects: Rejects | undefined): 
 /** What is told of periods for which the service had no rows. */
 function emptyWarning(stretches: readonly string[]): LoadWarning[] {
   if (stretches.length === 0) return [];
-  const message = `The service had no rows for ${stretches.join(', ')}; loaded as empty, and final only once a later run's answer agrees.`;
+  const message = `The service had no rows for ${stretches.join(', ')}; loaded as empty, which is final once two runs after the end of a period agree on it.`;
   return [{ code: 'EMPTY_PERIODS', message }];
 }
 
