@@ -247,6 +247,7 @@ export class DateColumn implements KeyColumn {
   /** Whether no date so far came after a later one. */
   isOrdered = true;
   #last = -Infinity;
+  #lastLabel = -1;
   readonly #words: 1 | 2;
   readonly #labels = new TextDictionary();
   /** By label, in words of 32 bits. */
@@ -269,6 +270,9 @@ export class DateColumn implements KeyColumn {
 
   read(body: BodyWindow, at: number, row: number): number {
     const { bytes, view } = body;
+    // Most rows are of the same date as the last.
+    const expected = this.#lastLabel < 0 ? STOPPED : this.#labels.endOf(body, at, this.#lastLabel);
+    if (expected !== STOPPED) return this.#put(row, this.#lastLabel, expected);
     if (bytes[at] !== QUOTE) return body.stop(at, `no date in ${this.name}`);
     const end = endOfRun(view, at + 1, QUOTE);
     if (bytes[end] !== QUOTE) return body.stop(end, `no plain date in ${this.name}`);
@@ -278,6 +282,11 @@ export class DateColumn implements KeyColumn {
       if (!this.#learn(bytes.subarray(at + 1, end))) return body.stop(at, `no date of the calendar in ${this.name}`);
       label = this.#labels.add(bytes.subarray(at, end + 1), hash, nothing);
     }
+    this.#lastLabel = label;
+    return this.#put(row, label, end + 1);
+  }
+
+  #put(row: number, label: number, end: number): number {
     if (this.#words === 1) {
       const value = this.#values[label] ?? 0;
       this.#cells[row] = value;
@@ -288,7 +297,7 @@ export class DateColumn implements KeyColumn {
       this.#cells[row * 2 + 1] = high;
       this.#follow(high * TWO_TO_32 + (low >>> 0));
     }
-    return end + 1;
+    return end;
   }
 
   #follow(value: number): void {
@@ -347,5 +356,6 @@ export class DateColumn implements KeyColumn {
 
   clear(): void {
     this.#labels.clear();
+    this.#lastLabel = -1;
   }
 }

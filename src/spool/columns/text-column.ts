@@ -1,6 +1,6 @@
 /**
  * Text dimensions, and the JSON objects that stand beside them: each distinct text is unescaped and checked once; every later
- * one costs a hash and a comparison.
+ * one costs a hash and a comparison, or only the comparison where it follows the same text as before.
  */
 
 import { isUtf8 } from 'node:buffer';
@@ -52,6 +52,7 @@ export class TextColumn implements KeyColumn {
   readonly #dictionary = new TextDictionary();
   /** By entry, two words that tell what it says from what others say. */
   #digests = new Int32Array(FIRST_ENTRIES * 2);
+  readonly #followers = new Followers();
   #entries = new Int32Array(0);
   #nulls = new Uint8Array(0);
 
@@ -66,16 +67,17 @@ export class TextColumn implements KeyColumn {
 
   read(body: BodyWindow, at: number, row: number): number {
     const { bytes, view } = body;
+    const { last, next } = this.#followers;
+    let end = last < 0 ? STOPPED : this.#dictionary.endOf(body, at, last);
+    if (end !== STOPPED) return this.#put(row, last, end);
+    end = next < 0 ? STOPPED : this.#dictionary.endOf(body, at, next);
+    if (end !== STOPPED) return this.#put(row, next, end);
     if (bytes[at] !== this.#opening) return this.#readNull(body, at, row);
     const stop = endOfRun(view, at + 1, this.#closing);
     if (bytes[stop] === this.#closing) {
       // An object that ends where a known one ends is that one: no JSON text is the beginning of another.
       const entry = this.#dictionary.find(body, at, stop + 1, hashOf(view, at, stop + 1));
-      if (entry >= 0) {
-        this.#entries[row] = entry;
-        this.#nulls[row] = 0;
-        return stop + 1;
-      }
+      if (entry >= 0) return this.#put(row, entry, stop + 1);
     }
     return this.#readNew(body, at, row);
   }
@@ -94,8 +96,13 @@ export class TextColumn implements KeyColumn {
       entry = this.#dictionary.add(text, hash, said);
       this.#digest(entry, said);
     }
+    return this.#put(row, entry, end);
+  }
+
+  #put(row: number, entry: number, end: number): number {
     this.#entries[row] = entry;
     this.#nulls[row] = 0;
+    if (entry !== this.#followers.last) this.#followers.follow(entry);
     return end;
   }
 
@@ -145,6 +152,7 @@ export class TextColumn implements KeyColumn {
 
   clear(): void {
     this.#dictionary.clear();
+    this.#followers.clear();
     this.#nulls.fill(1);
   }
 }
@@ -253,6 +261,29 @@ function digestOf(bytes: Uint8Array): readonly [low: number, high: number] {
   return [low, high];
 }
 
+/** What came after each entry the last time another one did: rows that are sorted, or come in one order every day, repeat it. */
+class Followers {
+  /** The entry that came last, and the one that came after it; -1 for none. */
+  last = -1;
+  next = -1;
+  /** By entry, the number of another plus one. */
+  #after = new Int32Array(FIRST_ENTRIES);
+
+  /** Another entry than the last came. */
+  follow(entry: number): void {
+    if (entry >= this.#after.length) this.#after = grown(this.#after);
+    if (this.last >= 0) this.#after[this.last] = entry + 1;
+    this.last = entry;
+    this.next = (this.#after[entry] ?? 0) - 1;
+  }
+
+  clear(): void {
+    this.last = -1;
+    this.next = -1;
+    this.#after.fill(0);
+  }
+}
+
 /**
  * The distinct texts of a column, known again by their bytes as they stand in the body.
  *
@@ -291,6 +322,12 @@ export class TextDictionary {
     }
     if (at === to) return true;
     return ((view.getInt32(at, true) ^ known.getInt32(at + shift, true)) & firstBytes(to - at)) === 0;
+  }
+
+  /** Behind the entry where it stands at `from`, stopped where it does not: no JSON text is the beginning of another. */
+  endOf(body: BodyWindow, from: number, entry: number): number {
+    const to = from + (this.#lengths[entry] ?? 0);
+    return to <= body.end && this.#isSame(body.view, from, to, entry) ? to : STOPPED;
   }
 
   /** Adds an entry that `find` did not find, with the value it stands for; its number. */
