@@ -6,7 +6,6 @@
  */
 
 import { once } from 'node:events';
-import { createInterface } from 'node:readline/promises';
 
 import { coloured, wantsColour } from './terminal/colour.ts';
 import { formAsked, parseCommandLine } from './commands/command-line.ts';
@@ -65,6 +64,7 @@ function safe(text: string | JsonLine, isTerminal: boolean): string {
 /** A signal ends the waiting; the end of the input is an empty answer. */
 async function ask(question: string): Promise<string | null> {
   if (!process.stdin.isTTY || !process.stderr.isTTY) return null;
+  const { createInterface } = await import('node:readline/promises');
   // The terminal itself edits the line and turns Ctrl-C into a signal.
   const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false });
   const ended = once(lines, 'close').then(() => '');

@@ -105,12 +105,13 @@ async function planFrom(config: Config, slices: readonly Slice[], request: PlanR
   }
 }
 
-/** The catalog, and with it what is kept of each slice: while one answer is made sense of, the engine finds the next. */
+/**
+ * The catalog, and with it the ledgers, which are remembered: while one answer is made sense of, the engine finds the next. A
+ * ledger that cannot be read is met again where it is asked for; nothing is left under way.
+ */
 async function readAhead(warehouse: Warehouse, slices: readonly Slice[]): Promise<Catalog> {
-  const [catalog] = await Promise.all([
-    readCatalogOf(warehouse, slices),
-    ...slices.map(async ({ name }) => readSliceLedger(warehouse, name)),
-  ]);
+  const catalog = readCatalogOf(warehouse, slices);
+  await Promise.allSettled([catalog, ...slices.map(async ({ name }) => readSliceLedger(warehouse, name))]);
   return catalog;
 }
 

@@ -61,7 +61,7 @@ export async function runNight(
         ...request,
       },
       fromService(service),
-      { emit, signal: signal ?? AbortSignal.timeout(60_000) },
+      { emit, signal: signal ?? AbortSignal.timeout(150_000) },
     );
   } finally {
     await service.close();

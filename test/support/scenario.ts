@@ -92,7 +92,7 @@ export async function openScenario(
         const emit = (event: RunEvent): void => void events.push(event);
         return await sync(changed, { ...defaults, ...request }, fromService(service), {
           emit,
-          signal: AbortSignal.timeout(60_000),
+          signal: AbortSignal.timeout(150_000),
         });
       } finally {
         await service.close();
