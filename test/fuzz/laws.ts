@@ -264,8 +264,10 @@ function uncovered(told: Told): string[] {
     run.stored.periods.some(
       ({ start, end, fetchedMs }) => fetchedMs > run.night.nowMs && dayNumber(start) <= day && day < dayNumber(end),
     );
+  // What `retain` let go once does not come back with it, but for what the date period has.
+  const isWanted = (day: number): boolean => (day < first ? told.nights : [run]).every((each) => isRetained(day, each));
   const missing = Array.from({ length: Math.max(0, until - from) }, (_, nth) => from + nth).filter(
-    (day) => !held.has(day) && isRetained(day, run) && !isNewer(day),
+    (day) => !held.has(day) && isWanted(day) && !isNewer(day),
   );
   const { failures } = run.summary;
   const named = (day: number): boolean => failures.some(({ window }) => window === null || holdsDay(window, day));
