@@ -180,6 +180,8 @@ async function holdPublished(
 async function holdReplayed(place: Place, nights: readonly RunNight[]): Promise<void> {
   const run = nights.at(-1);
   if (run === undefined || run.stored.periods.length === 0) return;
+  // The archive has days, too, that a shorter `retain` let go.
+  if (nights.some(({ slice }) => keptDays(slice) < keptDays(run.slice))) return;
   const again = await replayed(place, run);
   const elsewhere = await mkdtemp(join(tmpdir(), 'ripen-fuzz-'));
   try {
@@ -199,6 +201,8 @@ async function holdReplayed(place: Place, nights: readonly RunNight[]): Promise<
     await rm(elsewhere, { recursive: true, force: true });
   }
 }
+
+const keptDays = ({ retainDays }: SliceChoice): number => retainDays ?? Infinity;
 
 async function replayed(place: Place, { night, slice }: RunNight): Promise<Stored> {
   const config = await configOf(place, slice);
