@@ -8,7 +8,8 @@ import { nearest } from '../config/nearest.ts';
 import { Failure } from '../errors.ts';
 import type { Act } from '../terminal/shell.ts';
 import { textOptions } from './verb-options.ts';
-import { commandNames, declareCommands, groupNames, type Chooser, type HelpAsked } from './verbs.ts';
+import type { Chooser } from './verb-options.ts';
+import { commandNames, declareCommands, groupNames, type HelpAsked } from './verbs.ts';
 
 /** Text to print, the help that belongs where a command is missing, or a command to carry out. */
 export type Asked =

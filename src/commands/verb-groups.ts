@@ -1,7 +1,13 @@
 /** The words of the commands that have commands of their own: `links` and `spend`. */
 
-import { linksCreateOptions, linksOptions, linksUpdateOptions, spendOptions } from './verb-options.ts';
-import type { Chooser, Verbs } from './verbs.ts';
+import {
+  type Chooser,
+  linksCreateOptions,
+  linksOptions,
+  linksUpdateOptions,
+  spendOptions,
+  type Verbs,
+} from './verb-options.ts';
 
 /** `links list`, `links create`, `links update`. */
 export const linksVerbs = (verbs: Verbs, chooser: Chooser) =>

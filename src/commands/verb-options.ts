@@ -1,8 +1,9 @@
-/** The options of every command, as yargs reads them. No option takes a token. */
+/** The options of every command, as yargs reads them, and what a command is declared with. No option takes a token. */
 
-import type { Options } from 'yargs';
+import type { Argv, InferredOptionTypes, Options } from 'yargs';
 
 import { catalogSections } from '../model/catalog.ts';
+import type { Act } from '../terminal/shell.ts';
 
 export const globalOptions = {
   config: { type: 'string', requiresArg: true, describe: 'Configuration file; else ./ripen.yaml' },
@@ -122,3 +123,13 @@ export const textOptions: ReadonlySet<string> = new Set(
     Object.entries(options).flatMap(([name, { requiresArg }]) => (requiresArg === true ? [`--${name}`] : [])),
   ),
 );
+
+/** Told what the arguments chose, and which options the chosen command offers. */
+export interface Chooser {
+  choose(act: Act): void;
+  /** Returns the options. */
+  offer<O extends Record<string, Options>>(options: O): O;
+}
+
+/** A parser that knows the options of every command. */
+export type Verbs = Argv<InferredOptionTypes<typeof globalOptions>>;

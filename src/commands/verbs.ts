@@ -4,13 +4,13 @@
  * The commands themselves are loaded when one is carried out, never before.
  */
 
-import yargs, { type Argv, type InferredOptionTypes, type Options } from 'yargs';
+import yargs from 'yargs';
 
-import type { Act } from '../terminal/shell.ts';
 import { linksVerbs, spendVerbs } from './verb-groups.ts';
 import {
   backfillOptions,
   catalogOptions,
+  type Chooser,
   dropOptions,
   exportOptions,
   globalOptions,
@@ -20,6 +20,7 @@ import {
   simulatorOptions,
   statusOptions,
   syncOptions,
+  type Verbs,
 } from './verb-options.ts';
 
 export const commandNames = [
@@ -49,13 +50,6 @@ export const commandNames = [
 /** Commands that are carried out by a command of their own. */
 export const groupNames = ['links', 'spend'] as const;
 
-/** Told what the arguments chose, and which options the chosen command offers. */
-export interface Chooser {
-  choose(act: Act): void;
-  /** Returns the options. */
-  offer<O extends Record<string, Options>>(options: O): O;
-}
-
 const HELP_COLUMNS = 80;
 
 /** What `ripen --help` lists: all commands, without the options they share, which would not fit a screen with them. */
@@ -64,9 +58,6 @@ Pulls reports into a warehouse and refreshes every cohort until it is final.`;
 
 /** What kind of help was asked for: none, that of `ripen` itself, or that of a command. */
 export type HelpAsked = 'none' | 'overview' | 'command';
-
-/** A parser that knows the options of every command. */
-export type Verbs = Argv<InferredOptionTypes<typeof globalOptions>>;
 
 /** The parser with every command declared; for the `overview` the options that every command takes are not listed. */
 export function declareCommands(version: string, chooser: Chooser, help: HelpAsked): Verbs {

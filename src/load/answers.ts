@@ -16,23 +16,8 @@ import { besideRows } from '../spool/columns/reading.ts';
 import type { Spooled } from '../spool/spool.ts';
 import { count } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import type { LoadResult, LoadWarning } from './load-result.ts';
+import type { Answer, LoadResult, LoadWarning } from './load-result.ts';
 import { inspectDocuments, noDocuments, readDocuments } from './text-sql.ts';
-
-/** One spooled answer after inspection. */
-export interface Answer {
-  readonly path: string;
-  readonly rowCount: number;
-  /** Keys that occur in some row. */
-  readonly keys: ReadonlySet<string>;
-  /** Keys that occur in every row. */
-  readonly commonKeys: ReadonlySet<string>;
-  /** Total per metric as the service wrote it; empty when it sent none. */
-  readonly totals: ReadonlyMap<string, string>;
-  readonly warnings: readonly string[];
-  /** What the answer says of further pages, parsed; null when it says nothing. */
-  readonly pagination: unknown;
-}
 
 /** What is wrong with a file: it is not one whole report document. */
 export interface BrokenAnswer {

@@ -8,7 +8,6 @@ import { subjectOf, type Window } from '../model/window.ts';
 import { count, dayShape } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Sound } from './answers.ts';
-import type { MetricSum } from './proof.ts';
 import type { Rejects, Staged } from './stage.ts';
 import type { MetricColumn, Target } from './target.ts';
 import { badLabels, countUndated } from './text-sql.ts';
@@ -25,6 +24,23 @@ import {
   windowsOutOfOrder,
   windowsOutside,
 } from './window-sql.ts';
+
+/** A metric of the rows of one part of a window. */
+export interface MetricSum {
+  readonly metric: string;
+  /** Exact sum over the rows, as text; null when no row had a value. */
+  readonly sum: string | null;
+  /** The same after identical duplicates collapsed. */
+  readonly distinctSum: string | null;
+  /** Sum of the magnitudes, for the bound below. */
+  readonly magnitude: number;
+  /** Values other than zero. */
+  readonly nonZero: number;
+  /** Whether the metric is a count: counts must agree exactly. */
+  readonly isCount: boolean;
+  /** Whether it is only assumed, from its name, that it adds up. */
+  readonly isAssumed: boolean;
+}
 
 /** What the checks found of one window. */
 export interface Found {

@@ -6,7 +6,6 @@ import type { Part, Window } from '../model/window.ts';
 import type { ColumnsRead } from '../spool/columns/reading.ts';
 import type { Spooled } from '../spool/spool.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import type { Answer } from './answers.ts';
 import type { KnownValue } from './known-values.ts';
 import type { Target } from './target.ts';
 
@@ -80,6 +79,21 @@ export interface Loaded {
   readonly results: readonly LoadResult[];
   /** With the columns as wide, and the metrics as additive, as the answers have shown them. */
   readonly target: Target;
+}
+
+/** One spooled answer after inspection. */
+export interface Answer {
+  readonly path: string;
+  readonly rowCount: number;
+  /** Keys that occur in some row. */
+  readonly keys: ReadonlySet<string>;
+  /** Keys that occur in every row. */
+  readonly commonKeys: ReadonlySet<string>;
+  /** Total per metric as the service wrote it; empty when it sent none. */
+  readonly totals: ReadonlyMap<string, string>;
+  readonly warnings: readonly string[];
+  /** What the answer says of further pages, parsed; null when it says nothing. */
+  readonly pagination: unknown;
 }
 
 /** The rows of an answer as they lie in its file, and what its pages say beside them. */

@@ -22,7 +22,6 @@ import { onDisk, type Spooled, type SpooledAnswer } from '../spool/spool.ts';
 import { expectBatch } from '../warehouse/opening.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import {
-  type Answer,
   answerOf,
   type BrokenAnswer,
   inspect,
@@ -33,7 +32,7 @@ import {
 } from './answers.ts';
 import { findingsOf, type Found } from './check.ts';
 import { recordRejects } from './load-ledger.ts';
-import type { ColumnAnswer, Loaded, LoadRequest, LoadResult, LoadWarning, ReadAnswers } from './load-result.ts';
+import type { Answer, ColumnAnswer, Loaded, LoadRequest, LoadResult, LoadWarning, ReadAnswers } from './load-result.ts';
 import { proveWindow } from './proof.ts';
 import { type Judged, replaceJudged } from './replace.ts';
 import { stageColumns, type Staged, stageTexts } from './stage.ts';

@@ -16,7 +16,7 @@ import type { WholeAnswer } from '../spool/spool.ts';
 import { count } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { PartAnswer, Sound } from './answers.ts';
-import type { Found } from './check.ts';
+import type { Found, MetricSum } from './check.ts';
 import { readStagedLabels, readStagedValues } from './known-values.ts';
 import type { LoadRequest, LoadResult, LoadWarning, Shortfall } from './load-result.ts';
 import { fractionDigits } from './window-sql.ts';
@@ -194,22 +194,6 @@ function certainMetrics(sums: readonly (readonly MetricSum[])[]): Set<string> {
 function slackOf(metric: string, proofs: readonly PartProof[]): number {
   const mine: Comparison[] = proofs.flatMap((proof) => proof.comparisons.filter((each) => each.metric === metric));
   return mine.reduce((sum, each) => sum + Math.abs(Number(each.sum) - Number(each.total)), 0);
-}
-
-export interface MetricSum {
-  readonly metric: string;
-  /** Exact sum over the rows, as text; null when no row had a value. */
-  readonly sum: string | null;
-  /** The same after identical duplicates collapsed. */
-  readonly distinctSum: string | null;
-  /** Sum of the magnitudes, for the bound below. */
-  readonly magnitude: number;
-  /** Values other than zero. */
-  readonly nonZero: number;
-  /** Whether the metric is a count: counts must agree exactly. */
-  readonly isCount: boolean;
-  /** Whether it is only assumed, from its name, that it adds up. */
-  readonly isAssumed: boolean;
 }
 
 export interface Comparison {

@@ -17,7 +17,19 @@ import type { Secret } from '../config/secret.ts';
 import { Failure } from '../errors.ts';
 import { type Answer, firstWords, Setback } from './exchange.ts';
 import { decoded, encodingOf, HalfSurrogates, PlainGauge, readHead, readText, withoutHalves } from './plain-text.ts';
-import type { SavedBody } from './service.ts';
+
+/** A body that was received completely and saved. */
+export interface SavedBody {
+  readonly path: string;
+  /** How the file's bytes are encoded, as they came. */
+  readonly encoding: 'gzip' | 'identity';
+  /** Bytes in the file. */
+  readonly bytes: number;
+  /** Bytes after decompression. */
+  readonly plainBytes: number;
+  /** What the answer says of further pages, parsed; null or left out when it says nothing. */
+  readonly pagination?: unknown;
+}
 
 /** Private: reports are the account's business. */
 const FILE_MODE = 0o600;

@@ -8,11 +8,10 @@
 import { z } from 'zod';
 
 import { Failure } from '../errors.ts';
-import { expectJson, saveBody } from './body.ts';
+import { expectJson, saveBody, type SavedBody } from './body.ts';
 import type { Channel, Reader } from './call.ts';
 import { encodeQuery, firstWords } from './exchange.ts';
 import { pageTarget } from './paging.ts';
-import type { SavedBody } from './service.ts';
 
 type Query = Readonly<Record<string, string>>;
 

@@ -8,23 +8,12 @@
 
 import type { Catalog, CatalogFilter, CatalogSection } from '../model/catalog.ts';
 import type { Link, Partner } from '../model/link.ts';
+import type { SavedBody } from './body.ts';
 import type { ReportPage } from './report.ts';
 
+export type { SavedBody } from './body.ts';
 export { MAX_EMPTY_PAGES } from './paging.ts';
 export { nextPageOf, type ReportPage } from './report.ts';
-
-/** A body that was received completely and saved. */
-export interface SavedBody {
-  readonly path: string;
-  /** How the file's bytes are encoded, as they came. */
-  readonly encoding: 'gzip' | 'identity';
-  /** Bytes in the file. */
-  readonly bytes: number;
-  /** Bytes after decompression. */
-  readonly plainBytes: number;
-  /** What the answer says of further pages, parsed; null or left out when it says nothing. */
-  readonly pagination?: unknown;
-}
 
 export interface FiltersDataRequest {
   readonly filters: readonly CatalogFilter[];

@@ -12,7 +12,8 @@ import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
 
-import { type Answer, inspect } from '../../src/load/answers.ts';
+import { inspect } from '../../src/load/answers.ts';
+import type { Answer } from '../../src/load/load-result.ts';
 import { weekStartsOf } from '../../src/load/check.ts';
 import { hasOddTexts, resolveTexts } from '../../src/load/stage.ts';
 import type { Columns } from '../../src/load/target.ts';

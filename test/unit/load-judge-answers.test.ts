@@ -2,18 +2,12 @@
 
 import { describe, expect, test } from 'vitest';
 
-import {
-  type Answer,
-  type BrokenAnswer,
-  type Doubt,
-  type InspectedPart,
-  judgeAnswers,
-  saysCut,
-} from '../../src/load/answers.ts';
+import { type BrokenAnswer, type Doubt, type InspectedPart, judgeAnswers, saysCut } from '../../src/load/answers.ts';
 import { day } from '../../src/model/calendar.ts';
 import { type Window, windowOf } from '../../src/model/window.ts';
 import { textWith } from '../support/matching.ts';
 import { slice } from '../support/slice.ts';
+import type { Answer } from '../../src/load/load-result.ts';
 
 function windowWith(parameters: Record<string, string> = {}): Window {
   const declared = slice({ name: 'daily', dimensions: ['day', 'app'], metrics: ['installs', 'cost'], parameters });

@@ -2,12 +2,12 @@
 
 import { describe, expect, test } from 'vitest';
 
+import type { MetricSum } from '../../src/load/check.ts';
 import {
   addTotals,
   compareTotals,
   type Comparison,
   differencesOf,
-  type MetricSum,
   type PartProof,
   proofOf,
   proveWhole,

@@ -26,7 +26,7 @@ import {
   type LogFiles,
   type Table,
 } from './log.ts';
-import type { DeltaStore, Lying } from './store.ts';
+import type { DeltaStore, Lying } from './delta-store.ts';
 
 /** A checkpoint each so many versions: 400 nights without cost a reader 809 requests, with it 18 (measured). */
 export const CHECKPOINT_EVERY = 10;

@@ -11,7 +11,7 @@ import { identifier, literal } from '../../warehouse/sql.ts';
 import { byPeriod, catalogView, dateInPath, fileText, finalView, insidePeriod, pathColumn } from '../lake-sql.ts';
 import { FINALITY, type LakeColumn, type LakeTable } from '../lake-table.ts';
 import { type Add, commitPath, logFiles, type MetaData, type Table } from './log.ts';
-import type { DeltaStore } from './store.ts';
+import type { DeltaStore } from './delta-store.ts';
 
 /** The names of the protocol for plain types; DECIMAL keeps its digits. */
 const deltaTypes: Readonly<Record<string, string>> = {

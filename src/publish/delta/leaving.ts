@@ -15,7 +15,8 @@ import type { Database } from '../other-database.ts';
 import { readTable, type Standing } from './commit.ts';
 import { OWNER, SLICE, TABLES } from './delta-table.ts';
 import type { Add, Table } from './log.ts';
-import { openTables, type DeltaStore, type DeltaTarget } from './store.ts';
+import type { DeltaStore } from './delta-store.ts';
+import { openTables, type DeltaTarget } from './store.ts';
 import { removeTable, surplusOf, sweep } from './sweep.ts';
 
 /** Since when each table is away, in milliseconds since 1970; 0 for one that is there. */

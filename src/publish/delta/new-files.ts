@@ -9,7 +9,7 @@ import type { LakeTable } from '../lake-table.ts';
 import { copyFile, copyRow, fileStatistics } from './delta-table.ts';
 import type { Add } from './log.ts';
 import type { NewFile } from './plan.ts';
-import type { DeltaStore } from './store.ts';
+import type { DeltaStore } from './delta-store.ts';
 
 interface Writing {
   readonly warehouse: Warehouse;

@@ -12,7 +12,7 @@ import type { Reason } from '../report.ts';
 import type { Standing } from './commit.ts';
 import { heldColumns, readOther, schemaString, summarizeContent, typesIn } from './delta-table.ts';
 import type { Add } from './log.ts';
-import type { DeltaStore } from './store.ts';
+import type { DeltaStore } from './delta-store.ts';
 
 /** What the tags of a file say of it, so that the next publish need not read its rows. */
 export const fileTags = z.object({

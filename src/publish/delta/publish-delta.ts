@@ -25,7 +25,8 @@ import { commitVersion, readTable, type Standing } from './commit.ts';
 import { findLeft, sweepAway, type Left } from './leaving.ts';
 import { protocolFor, type Action, type Add, type Table } from './log.ts';
 import { planTable } from './plan.ts';
-import { openTables, type DeltaStore, type DeltaTarget } from './store.ts';
+import type { DeltaStore } from './delta-store.ts';
+import { openTables, type DeltaTarget } from './store.ts';
 import { surplusOf, sweep } from './sweep.ts';
 
 /** Another engine may commit at the same moment; one that always does is at work for longer than a publish. */

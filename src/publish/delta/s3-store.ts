@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { ObjectStore } from '../../config/config.ts';
 import { openBucket } from '../s3-bucket.ts';
 import { keyIn, UPLOADS_AT_ONCE } from '../s3-lake.ts';
-import type { DeltaStore } from './store.ts';
+import type { DeltaStore } from './delta-store.ts';
 
 /** Opens tables in a bucket; `drafts` is a folder of this machine that is cleared. Throws as `openBucket` does. */
 export async function openS3Tables(

@@ -1,9 +1,4 @@
-/**
- * Where Delta tables lie, behind few doors, so that a disk and an object store share one order of committing.
- *
- * Paths are relative to the target, with `/`. What is put in place appears whole; `placeNew` leaves what is there alone,
- * which is what makes a commit one.
- */
+/** Delta tables on a disk, and which of the two kinds of place a target is. */
 
 import { randomUUID } from 'node:crypto';
 import { chmod, link, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
@@ -21,43 +16,8 @@ import {
   syncDirectory,
   unfinishedPath,
 } from '../replacement.ts';
+import type { DeltaStore, Lying } from './delta-store.ts';
 import { openS3Tables } from './s3-store.ts';
-
-/** A file as it lies there. */
-export interface Lying {
-  readonly bytes: number;
-  /** When it was put there, in milliseconds since 1970, by the clock of whatever keeps it. */
-  readonly modifiedMs: number;
-}
-
-export interface DeltaStore {
-  /** Where readers find it: an absolute directory, or `s3://bucket/prefix`. */
-  readonly root: string;
-  /** Where `catalog.duckdb` lies on this machine; null for a target that has none. */
-  readonly catalog: string | null;
-  /** How many files may be put in place at once. */
-  readonly atOnce: number;
-  /** Every file of a table, by path; none when there is no such table. */
-  list(table: string): Promise<ReadonlyMap<string, Lying>>;
-  /** The text of a file; null when there is none. */
-  read(path: string): Promise<string | null>;
-  /** A path of this machine where DuckDB finds the content of a file. */
-  fetch(path: string): Promise<string>;
-  /** A path of this machine where the content of a file is to be written. */
-  draft(path: string): Promise<string>;
-  /** Puts a file's draft in its place, over whatever is there. */
-  place(path: string): Promise<void>;
-  /** Puts a file's draft in its place; false, and changes nothing, when something else is there. */
-  placeNew(path: string): Promise<boolean>;
-  /** Removes a file, if it is there, and its folder if it is empty then. */
-  remove(path: string): Promise<void>;
-  /** Removes the folders of a table in which nothing lies; its own too. */
-  removeFolders(table: string): Promise<void>;
-  /** Whether `placeNew` leaves what is there alone; finds out by trying, and leaves nothing. */
-  isExclusive(): Promise<boolean>;
-  /** Lets go of what was opened and leaves no draft behind. */
-  close(): Promise<void>;
-}
 
 export type DeltaTarget = Extract<PublishTarget, { kind: 'delta' }>;
 

@@ -3,7 +3,7 @@
 import type { Database } from '../other-database.ts';
 import { checkpointNewest, type Standing } from './commit.ts';
 import { checkpointPath, commitPath, HINT, LOG, type Table } from './log.ts';
-import type { DeltaStore } from './store.ts';
+import type { DeltaStore } from './delta-store.ts';
 
 /** Names publishing gives; a file of another name is left alone unless the log says that it went. */
 const OWN_FILE = /(^|\/)ripen-[0-9a-f-]+\.parquet$|\.ripen-unfinished$/;
