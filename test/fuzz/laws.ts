@@ -109,7 +109,9 @@ const storedAsStated: Law = (told) => {
     placed += rows.length;
     const found = new Map(rows.map((row) => [keyOf(row, dimensionsOf(slice)), row]));
     if (found.size < rows.length) broken.push(`${labelOf(period)} holds a key twice`);
-    const expected = new Map([...said].filter(([key, row]) => found.has(key) || !mayBeHidden(row, of)));
+    const expected = new Map(
+      [...said].filter(([key, row]) => found.has(key) || !(mayBeHidden(row, of) || isNowhere(row, slice, told))),
+    );
     broken.push(...differences(found, expected, slice, stored).map((text) => `${labelOf(period)} ${text}`));
   }
   if (placed < stored.rows.length) broken.push(`${stored.rows.length - placed} rows lie in no period`);
@@ -128,6 +130,16 @@ function mayBeHidden(row: StoredRow, run: RunNight): boolean {
   const isStated = totals !== 'missing' && totals !== 'some missing';
   const tells = run.slice.metrics.some((name) => evidence.has(name) && Number(row.get(name) ?? 0) !== 0);
   return isCutInSilence(run) && !(isStated && tells);
+}
+
+/**
+ * Whether a row may lie in no part of a period, and no sum tell for certain: no filter finds its NULL. Into which parts a period
+ * had to be divided is remembered.
+ */
+function isNowhere(row: StoredRow, { texts, metrics }: SliceChoice, { nights }: Told): boolean {
+  const isDivided = nights.some(({ night: { mood } }) => mood.cap !== null || mood.maxRows !== null);
+  const isUnfiltered = texts.some((name) => row.get(name) === null);
+  return isDivided && isUnfiltered && !metrics.some((name) => evidence.has(name) && Number(row.get(name) ?? 0) !== 0);
 }
 
 /** Columns that the fetch did not ask for hold nothing. */
@@ -216,7 +228,9 @@ const finalIsFinal: Law = (told) => {
       const type = stored.columns.get(name) ?? '';
       const isFinal = period.final.has(name);
       const wrong = [...new Set([...shown.keys(), ...truth.keys()])].filter((key) => {
-        const expected = isFinal ? (truth.get(key)?.get(name) ?? null) : null;
+        const forever = truth.get(key);
+        if (!shown.has(key) && forever !== undefined && isNowhere(forever, slice, told)) return false;
+        const expected = isFinal ? (forever?.get(name) ?? null) : null;
         return comparableNumber(shown.get(key)?.get(name), type) !== expected;
       });
       const [first] = wrong;
