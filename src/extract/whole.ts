@@ -126,7 +126,10 @@ function stated(document: unknown): WholeAnswer {
   return { totals: new Map(texts), rows, values: new Map() };
 }
 
-const record = z.record(z.string(), z.unknown());
+/** As it was parsed: a copy would lack a metric named `__proto__`. */
+const record = z.custom<Readonly<Record<string, unknown>>>(
+  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+);
 
 const answerShape = z
   .object({ totals: record.catch({}), rows: z.array(record).catch([]) })

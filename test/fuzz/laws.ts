@@ -133,13 +133,13 @@ function mayBeHidden(row: StoredRow, run: RunNight): boolean {
 }
 
 /**
- * Whether a row may lie in no part of a period, and no sum tell for certain: no filter finds its NULL. Into which parts a period
+ * Whether a row may lie in no part of a period, and add nothing to a sum: no filter finds its NULL. Into which parts a period
  * had to be divided is remembered.
  */
 function isNowhere(row: StoredRow, { texts, metrics }: SliceChoice, { nights }: Told): boolean {
   const isDivided = nights.some(({ night: { mood } }) => mood.cap !== null || mood.maxRows !== null);
   const isUnfiltered = texts.some((name) => row.get(name) === null);
-  return isDivided && isUnfiltered && !metrics.some((name) => evidence.has(name) && Number(row.get(name) ?? 0) !== 0);
+  return isDivided && isUnfiltered && metrics.every((name) => Number(row.get(name) ?? 0) === 0);
 }
 
 /** Columns that the fetch did not ask for hold nothing. */

@@ -104,3 +104,32 @@ test('a metric found not to add up, while other days are on the wire in parts th
   await runSequence(foundWhileDivided, 'abcdefg', (law) => broken.push(law));
   expect(broken).toEqual([]);
 });
+
+test('a metric named __proto__ is held against the whole of days that are asked for in parts', async () => {
+  const divided: Sequence = {
+    ...foundWhileDivided,
+    world: {
+      seed: 935,
+      countries: 4,
+      oddTexts: false,
+      unknownCountry: 'absent',
+      weekStart: 0,
+      otherWeekAfterDays: null,
+    },
+    start: '2025-11-05T03:00:00Z',
+    slice: {
+      ...foundWhileDivided.slice,
+      texts: ['os_name', 'country_code'],
+      metrics: ['__proto__'],
+      firstDay: { daysBefore: 31, rolls: true },
+      retainDays: null,
+    },
+    nights: [
+      night(24, { cap: { rows: 3, totals: 'all', warns: true } }),
+      { ...night(24, { unasked: 60 }), change: { toggled: { list: 'metrics', name: 'roas_d7' } } },
+    ],
+  };
+  const broken: LawBroken[] = [];
+  await runSequence(divided, 'abcd', (law) => broken.push(law));
+  expect(broken).toEqual([]);
+});
