@@ -50,7 +50,9 @@ export interface NewLink {
 
 /**
  * Creates a link and stores it. A link in use that has the name is taken for the one that is wanted, and returned: a
- * creation that is repeated after a lost answer or a kill creates nothing. Throws `USAGE_INVALID` before anything is sent, else what the service throws; when no
+ * creation that is repeated after a lost answer or a kill creates nothing.
+ *
+ * Throws `USAGE_INVALID` before anything is sent, else what the service throws; when no
  * answer came and the link is not listed, a `SOURCE_UNAVAILABLE` with `outcome: 'not created'`; when it could not be
  * looked up either, one with `outcome: 'unknown'`.
  */
@@ -166,8 +168,8 @@ function warnOf({ emit }: Pick<LinkWriting, 'emit'>, code: string, message: stri
 const storedRow = z.object({ parent_token: z.string().nullable(), partner_id: z.string().nullable(), level: count });
 
 /**
- * Stores a link as lists show it; false when the warehouse does not know its app, or its parent: a tree with one branch would pass for
- * a whole one.
+ * Stores a link as lists show it; false when the warehouse does not know its app, or its parent: a tree with one branch
+ * would pass for a whole one.
  */
 async function storeBelow(
   warehouse: Warehouse,

@@ -81,12 +81,12 @@ export interface LastRuns {
 }
 
 /**
- * The newest runs, with the warnings and the rejected rows of the newest alone. In a copy the run that made it had not ended:
- * there its status is that of what it had done until then.
+ * The newest runs, with the warnings and the rejected rows of the newest alone. In a copy the newest, which made it, had
+ * not ended: there its status is that of what it had done until then.
  */
 export async function readLastRuns(warehouse: Warehouse, isCopy: boolean): Promise<LastRuns> {
   const found = await warehouse.rows(statement('status/runs'), [RUNS], runStatus);
-  const runs = isCopy ? found.map((run) => Object.assign({}, run, { status: run.refreshed ?? run.status })) : found;
+  const runs = isCopy ? found.map((run, at) => (at === 0 ? asItStood(run) : run)) : found;
   const newest = runs.at(0)?.run_id;
   if (newest === undefined) return noRuns;
   return {
@@ -95,5 +95,7 @@ export async function readLastRuns(warehouse: Warehouse, isCopy: boolean): Promi
     rejected_rows: await warehouse.rows(statement('status/run_rejected_rows'), [newest], rejectedRows),
   };
 }
+
+const asItStood = (run: RunStatus): RunStatus => ({ ...run, status: run.refreshed ?? run.status });
 
 export const noRuns: LastRuns = { runs: [], warnings: [], rejected_rows: [] };

@@ -383,6 +383,17 @@ describe('the runs', () => {
     ]);
   });
 
+  test('of a copy say how the newest did that made it, and of an older one that it was killed', async () => {
+    await holdRun('run1', '2026-02-12 02:30:00', 'running');
+    await holdRun('run2', '2026-02-13 02:30:00', 'running');
+    const summary = { status: 'succeeded', slices: [], service: { requests: 1, retries: 0 }, failures: [] };
+    await warehouse.run('update ripen.runs set summary = $1::json', [JSON.stringify(summary)]);
+    const copy = await readStatus(daily, warehouse, AS_OF, 'copy.duckdb');
+    expect(copy.runs.map(({ status }) => status)).toEqual(['succeeded', 'running']);
+    const own = await readStatus(daily, warehouse, AS_OF);
+    expect(own.runs.map(({ status }) => status)).toEqual(['running', 'running']);
+  });
+
   test('with a summary of another shape are still told', async () => {
     await holdRun('run1', '2026-02-13 02:30:00', 'succeeded');
     await warehouse.run(`update ripen.runs set summary = '{"service":7}'::json`);
