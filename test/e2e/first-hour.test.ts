@@ -4,6 +4,7 @@ import { cp, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/
 import { fileURLToPath } from 'node:url';
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import * as z from 'zod';
 
 import { openInstallation, startProcess, type Ended, type Installation } from '../support/installation.ts';
 import { ask } from '../support/sample-warehouse.ts';
@@ -179,4 +180,15 @@ test('the tour of a package that lies elsewhere writes into the current folder, 
   ).ended;
   expect(again.code).toBe(0);
   expect(again.out).toContain('All is well.');
+});
+
+test('the package holds the docs and what is configured with, and none of the tooling or tests', async () => {
+  const packed = await startProcess('npm', ['pack', '--dry-run', '--ignore-scripts', '--json'], root).ended;
+  const [{ files }] = z
+    .tuple([z.object({ files: z.array(z.object({ path: z.string() })) })])
+    .parse(JSON.parse(packed.out));
+  const paths = files.map(({ path }) => path);
+  expect(paths).toContain('docs/guarantees.md');
+  expect(paths).toContain('config/schedules/crontab');
+  expect(paths.filter((path) => /^(?:test|src|config\/tooling)\//.test(path))).toEqual([]);
 });
