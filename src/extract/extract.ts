@@ -55,7 +55,7 @@ export interface Batch {
   readonly asked: readonly { readonly slice: Slice; readonly requests: number }[];
 }
 
-interface Extraction extends Pick<AskingWhole, 'hasSums'> {
+interface Extraction extends Pick<AskingWhole, 'adding'> {
   readonly service: Pick<Service, 'report'>;
   readonly spool: Pick<Spool, 'pathFor' | 'keep' | 'discard'>;
   /** Windows asked for at the same time; the service's own pace may allow fewer. */
@@ -188,7 +188,7 @@ async function fetchWindow(asking: Asking, extraction: Extraction): Promise<Spoo
   }
   const [first] = failures.values();
   if (first !== undefined) return { window, failure: first, heavy: [...failures.keys()], answered: answers, whole };
-  return spooledOf(window, answers, whole, extraction.emit);
+  return spooledOf(window, answers, whole, extraction);
 }
 
 function isTooHeavy({ code }: Failure): boolean {
@@ -196,19 +196,20 @@ function isTooHeavy({ code }: Failure): boolean {
 }
 
 /** A window all of whose parts were answered; asked for when the first of them was, which finality is judged by. */
-function spooledOf(window: Window, answered: PartAnswers, whole: WholeAnswer | null, emit: Emit): Spooled {
+function spooledOf(window: Window, answered: PartAnswers, whole: WholeAnswer | null, extraction: Extraction): Spooled {
   const answers = window.parts.flatMap((part) => answered.get(part) ?? []);
   const requestedAt = new Date(Math.min(...answers.map(({ requestedAt }) => requestedAt.getTime())));
   const receivedAt = new Date(Math.max(...answers.map(({ receivedAt }) => receivedAt.getTime())));
   const pages = answers.flatMap((answer) => answer.pages);
-  emit({
+  extraction.emit({
     type: 'window_fetched',
     slice: window.slice.name,
     window: labelOf(window),
     bytes: pages.reduce((sum, page) => sum + page.bytes, 0),
     ms: receivedAt.getTime() - requestedAt.getTime(),
   });
-  const requests = answers.reduce((sum, answer) => sum + Math.max(1, answer.pages.length), whole === null ? 0 : 1);
+  const ofWhole = whole === null ? 0 : wholeRequests(window, null, extraction);
+  const requests = answers.reduce((sum, answer) => sum + Math.max(1, answer.pages.length), ofWhole);
   return { window, answers, whole, requests, requestedAt, receivedAt };
 }
 

@@ -4,7 +4,8 @@
  * Parts that each agree with their own totals may still leave something out: a row whose value is missing is `in` no set and,
  * where the service reads filters as SQL does, `not in` none either. So the window is asked for once more without any of
  * those dimensions, by the date alone, which is as light as a report can be: its totals count, and where it states none its
- * rows. Where no metric adds up it is asked by the date and each dimension that divides it, as the values tell.
+ * rows. A row may have values in metrics alone that no sum shows: where there are such, the window is also asked for by the
+ * date and each dimension that divides it, whose values tell; where no metric adds up, by these only.
  */
 
 import { readFile } from 'node:fs/promises';
@@ -24,19 +25,19 @@ export interface AskingWhole {
   readonly service: Pick<Service, 'report'>;
   readonly spool: Pick<Spool, 'pathFor' | 'discard'>;
   readonly signal: AbortSignal;
-  /** Whether sums of a window's rows show that some are missing; where none can, the values of dimensions have to. */
-  readonly hasSums: (window: Window) => boolean;
+  /** Which of a window's metrics add up, and so show by their sums that rows are missing. */
+  readonly adding: (window: Window) => 'all' | 'some' | 'none';
 }
 
 /** A report needs a dimension, and every report can be grouped by the year. */
 const COARSEST = 'year';
 
 /** How many reports the whole of a window is yet to be asked for with; none where its parts cannot be compared with it. */
-export function wholeRequests(window: Window, whole: WholeAnswer | null, asking: Pick<AskingWhole, 'hasSums'>): number {
+export function wholeRequests(window: Window, whole: WholeAnswer | null, asking: Pick<AskingWhole, 'adding'>): number {
   if (!isComparable(window)) return 0;
   const by = dividedBy(window, asking);
   const isKnown = whole !== null && ('because' in whole || by.every((dimension) => whole.values.has(dimension)));
-  return isKnown ? 0 : Math.max(1, by.length);
+  return isKnown ? 0 : by.length + (asking.adding(window) === 'none' ? 0 : 1);
 }
 
 /** Whether a window is divided, and its parts can be held against the whole: a metric's filter looks at rows as grouped. */
@@ -48,21 +49,29 @@ const filtersMetric = (name: string): boolean => metricFilters.some((suffix) => 
 
 /** The whole, or why it could not be had. Throws refused credentials, failures of the disk and the signal's reason. */
 export async function askWhole(window: Window, asking: AskingWhole): Promise<WholeAnswer> {
-  const by = dividedBy(window, asking);
-  if (by.length === 0) return askWholeBy([], window, asking);
+  const hasSums = asking.adding(window) !== 'none';
+  const summed = hasSums ? await askWholeBy([], window, asking) : unsummed;
+  if ('because' in summed) return summed;
   const values = new Map<string, ReadonlySet<string | null>>();
-  for (const dimension of by) {
+  for (const dimension of dividedBy(window, asking)) {
     const asked = await askWholeBy([dimension], window, asking);
-    if ('because' in asked) return asked;
+    if ('because' in asked) {
+      // It may be too heavy like that; the sums tell of all rows but those without a value in any of them.
+      if (!hasSums) return asked;
+      values.set(dimension, new Set());
+      continue;
+    }
     const filled = asked.rows.filter((row) => window.slice.metrics.some((metric) => Number(row[metric] ?? 0) !== 0));
     values.set(dimension, new Set(filled.map((row) => valueIn(row[dimension]))));
   }
-  return { totals: new Map(), rows: [], values };
+  return { ...summed, values };
 }
 
-/** The dimensions that divide a window, where only their values can tell whether rows are missing. */
-function dividedBy(window: Window, { hasSums }: Pick<AskingWhole, 'hasSums'>): readonly string[] {
-  return hasSums(window) ? [] : [...new Set(window.parts.flatMap((part) => Object.keys(part)))];
+const unsummed = { totals: new Map(), rows: [] };
+
+/** The dimensions that divide a window, where only their values can tell whether some rows are missing. */
+function dividedBy(window: Window, { adding }: Pick<AskingWhole, 'adding'>): readonly string[] {
+  return adding(window) === 'all' ? [] : [...new Set(window.parts.flatMap((part) => Object.keys(part)))];
 }
 
 function valueIn(value: unknown): string | null {

@@ -62,8 +62,12 @@ function openSource(run: Run, service: Service): Source {
           const target = targets.get(slice.name);
           return target?.fingerprint === fingerprint && columns.read(pages, target.columns);
         },
-        hasSums: ({ slice }) =>
-          targets.get(slice.name)?.columns.metrics.some(({ additive, isAssumed }) => additive && !isAssumed) === true,
+        adding: ({ slice }) => {
+          const metrics = targets.get(slice.name)?.columns.metrics ?? [];
+          const adding = metrics.filter(({ additive, isAssumed }) => additive && !isAssumed);
+          if (adding.length === 0) return 'none';
+          return adding.length === metrics.length ? 'all' : 'some';
+        },
       });
       for await (const batch of batches) yield { ...batch, fetchedAt: request.asOf };
     },

@@ -314,7 +314,7 @@ const warningsOf = ({ stored, summary }: RunNight): readonly StoredWarning[] =>
   stored.warnings.filter(({ runId }) => runId === summary.run_id);
 
 /** Whether the run says that a new meaning is not served yet: nothing that is served is refreshed meanwhile. */
-const isHeldBack = (run: RunNight): boolean => warningsOf(run).some(({ code }) => code === 'MEANING_HELD_BACK');
+export const isHeldBack = (run: RunNight): boolean => warningsOf(run).some(({ code }) => code === 'MEANING_HELD_BACK');
 
 function daysTouch(window: string, start: string, end: string): boolean {
   const [first = '', last = first] = window.split(':');

@@ -18,7 +18,7 @@ import { sync } from '../../src/sync.ts';
 import { swiftClock } from '../support/scripted-server.ts';
 import { calm, startTinyServer, tinyService, type Mood, type TinyNight } from '../support/tiny-service.ts';
 import { dayText, type TinyWorld } from '../support/tiny-world.ts';
-import { everythingSettles, isWholeSync, laws, LONGEST_DAYS, type RunNight } from './laws.ts';
+import { everythingSettles, isHeldBack, isWholeSync, laws, LONGEST_DAYS, type RunNight } from './laws.ts';
 import {
   changedSlice,
   instantsOf,
@@ -192,7 +192,8 @@ async function holdReplayed(place: Place, nights: readonly RunNight[]): Promise<
       ...differencesOf(run.stored, again)
         .slice(0, 2)
         .map((text) => `a replay ${text}`),
-      ...(rebuilt.meaning === run.stored.meaning ? differencesOf(run.stored, rebuilt) : []).map(
+      // A table that is served until another is complete, or until its weeks begin otherwise, is not made anew.
+      ...(rebuilt.meaning === run.stored.meaning && !isHeldBack(run) ? differencesOf(run.stored, rebuilt) : []).map(
         (text) => `a rebuilt warehouse ${text}`,
       ),
     ];

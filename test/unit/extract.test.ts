@@ -60,19 +60,22 @@ interface Told {
 async function extracted(
   asking: Asking,
   failing: Readonly<Record<string, FailureCode>>,
-  onDiscard: () => void = () => {},
+  { onDiscard = () => {}, adding = 'all' }: { onDiscard?: () => void; adding?: 'all' | 'some' | 'none' } = {},
 ): Promise<Told> {
   const [asked, discarded]: [string[], string[]] = [[], []];
   const report = async (parameters: Readonly<Record<string, string>>, _: string, signal: AbortSignal) => {
     const outside = parameters['app_token__not_in'];
-    const filter = parameters['app_token__in'] ?? (outside === undefined ? 'whole' : `not ${outside}`);
+    const unfiltered = parameters['dimensions'] === 'day' ? 'whole' : 'whole by app_token';
+    const filter = parameters['app_token__in'] ?? (outside === undefined ? unfiltered : `not ${outside}`);
     asked.push(filter);
     const code = failing[filter];
     if (code !== undefined) throw new Failure(code, filter);
     await new Promise((resolve) => setTimeout(resolve, 5));
     signal.throwIfAborted();
     if (filter === 'whole') await writeFile(wholeFile, '{"totals":{"installs":12,"cost":"0.10","odd":null}}');
-    return bodyAt(filter === 'whole' ? wholeFile : filter);
+    if (filter === 'whole by app_token')
+      await writeFile(wholeFile, '{"rows":[{"app_token":"a","installs":12},{"installs":1}]}');
+    return bodyAt(filter.startsWith('whole') ? wholeFile : filter);
   };
   const spool = {
     pathFor: () => '',
@@ -93,7 +96,7 @@ async function extracted(
     signal,
     read: async () => Promise.resolve(true),
     isArchived: false,
-    hasSums: () => true,
+    adding: () => adding,
   })) {
     batches.push(batch);
   }
@@ -146,9 +149,15 @@ test('a part that is refused gives the others up, and what was answered of them 
 test('a disk that does not remove what was answered is the failure of that window, and of nothing else', async () => {
   const window = windowIn(asPart('a'), rest);
   const answered = new Map([[rest, answerIn({}, 'rest')]]);
-  const { batches } = await extracted({ window, answered, whole: noWhole }, { a: 'SOURCE_REFUSED' }, () => {
-    throw new Failure('STORAGE_FAILED', 'The spool could not be used.');
-  });
+  const { batches } = await extracted(
+    { window, answered, whole: noWhole },
+    { a: 'SOURCE_REFUSED' },
+    {
+      onDiscard: () => {
+        throw new Failure('STORAGE_FAILED', 'The spool could not be used.');
+      },
+    },
+  );
   const [missed] = batches.flatMap((batch) => batch.missed);
   expect(missed).toMatchObject({ window, failure: { code: 'STORAGE_FAILED' }, heavy: [] });
   expect(batches.flatMap(({ asked }) => asked)).toEqual([{ slice: declared, requests: 2 - answered.size }]);
@@ -169,6 +178,36 @@ test('a window in 2 parts is asked for as a whole once, by its date alone and wi
     },
   });
   expect(discarded).toEqual([wholeFile]);
+});
+
+test('where some metrics do not add up the whole is also asked for by what divides the window, whose values tell', async () => {
+  const window = windowIn(asPart('a'), rest);
+  const asking = { window, answered: new Map(), whole: null };
+  const { batches, asked } = await extracted(asking, {}, { adding: 'some' });
+  const [spooled] = batches.flatMap((batch) => batch.spooled);
+  expect(asked.toSorted()).toEqual(['a', 'not a,b', 'whole', 'whole by app_token']);
+  expect(spooled?.requests).toBe(4);
+  expect(spooled?.whole).toMatchObject({ values: new Map([['app_token', new Set(['a', null])]]) });
+});
+
+test('where some metrics add up, values that the service refuses to tell are done without', async () => {
+  const window = windowIn(asPart('a'), rest);
+  const asking = { window, answered: new Map(), whole: null };
+  const failing = { 'whole by app_token': 'SOURCE_TOO_HEAVY' } as const;
+  const [some, none] = [
+    await extracted(asking, failing, { adding: 'some' }),
+    await extracted(asking, failing, { adding: 'none' }),
+  ].map(({ batches }) => batches.flatMap(({ spooled }) => spooled.map(({ whole }) => whole)));
+  expect(some).toMatchObject([
+    {
+      totals: new Map([
+        ['installs', '12'],
+        ['cost', '0.10'],
+      ]),
+      values: new Map([['app_token', new Set()]]),
+    },
+  ]);
+  expect(none).toEqual([{ because: 'whole by app_token' }]);
 });
 
 test('a whole that the service refuses is not the end of the window: why is told with its parts', async () => {

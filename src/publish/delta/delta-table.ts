@@ -139,12 +139,13 @@ where ${insidePeriod(table, period)}
 
 /**
  * Per period: the sums in the order of `summed`, and a content that is equal exactly when the rows are, in any order,
- * copies counted. A NULL adds nothing to it: a file without a column is as good as one with NULLs alone.
+ * copies counted. A NULL alone adds nothing to it: a file without a column is as good as one with NULLs alone. DuckDB's hash
+ * of a zero is zero.
  */
 export function summarizeContent(table: LakeTable, periods: readonly (Day | null)[]): string {
   const cells = table.columns.map(({ name, type }) => {
     const cell = identifier(name);
-    return `case when ${cell} is null then 0::hugeint else hash(cast(${cell} as ${type}))::hugeint * ${fieldId(name) | 1} end`;
+    return `case when ${cell} is null then 0::hugeint else (hash(cast(${cell} as ${type}))::hugeint + 1) * ${fieldId(name) | 1} end`;
   });
   const sums = table.summed.map((name) => `sum(${identifier(name)})::varchar`).join(', ');
   const measures = `count(*)::varchar as rows,

@@ -14,9 +14,12 @@ import { heldColumns, readOther, schemaString, summarizeContent, typesIn } from 
 import type { Add } from './log.ts';
 import type { DeltaStore } from './delta-store.ts';
 
-/** What the tags of a file say of it, so that the next publish need not read its rows. */
+/**
+ * What the tags of a file say of it, so that the next publish need not read its rows. Files with the older `ripen.content`, to
+ * which a zero was a NULL, are read.
+ */
 export const fileTags = z.object({
-  'ripen.content': z.string(),
+  'ripen.hash': z.string(),
   'ripen.stamp': z.string(),
   'ripen.sums': z.string(),
 });
@@ -67,12 +70,12 @@ export async function planTable(place: Place, table: LakeTable, standing: Standi
     const found = held.get(period ?? '') ?? [];
     const [only] = found;
     const tags = {
-      'ripen.content': content,
+      'ripen.hash': content,
       'ripen.stamp': stampOf.get(period ?? '') ?? '',
       'ripen.sums': JSON.stringify(Object.fromEntries(table.summed.map((name, place) => [name, sums[place] ?? null]))),
     };
     const isAlone = only !== undefined && found.length === 1 && only.wrong === null;
-    const lies = isAlone ? (only.tags?.['ripen.content'] ?? (await contentOfOther(only.add, table, place))) : null;
+    const lies = isAlone ? (only.tags?.['ripen.hash'] ?? (await contentOfOther(only.add, table, place))) : null;
     if (isAlone && lies === content) {
       if (only.tags?.['ripen.stamp'] !== tags['ripen.stamp']) restamp.push({ ...only.add, dataChange: false, tags });
       continue;

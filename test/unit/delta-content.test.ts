@@ -1,0 +1,68 @@
+/** What tells that a period of a Delta table changed: contents are equal exactly when the rows are. */
+
+import { DuckDBInstance, type DuckDBConnection } from '@duckdb/node-api';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import * as z from 'zod';
+
+import { summarizeContent } from '../../src/publish/delta/delta-table.ts';
+import type { LakeTable } from '../../src/publish/lake-table.ts';
+
+let instance: DuckDBInstance;
+let connection: DuckDBConnection;
+
+beforeAll(async () => {
+  instance = await DuckDBInstance.create();
+  connection = await instance.connect();
+});
+afterAll(() => {
+  connection.closeSync();
+  instance.closeSync();
+});
+
+/** The content of rows `(label, value)` with the value in a column of a type; null: the table has no such column. */
+async function contentOf(rows: readonly string[], type: string | null): Promise<string> {
+  const columns = [
+    { name: 'label', type: 'VARCHAR', comment: null },
+    ...(type === null ? [] : [{ name: 'value', type, comment: null }]),
+  ];
+  const source = `(select cast(label as VARCHAR) as label${type === null ? '' : `, cast(value as ${type}) as value`}
+    from (values ${rows.join(', ')}) as t(label, value))`;
+  const table: LakeTable = {
+    name: 'facts',
+    comment: null,
+    columns,
+    grain: null,
+    key: null,
+    summed: [],
+    metrics: [],
+    source,
+    isLoaded: false,
+    slice: null,
+  };
+  const reader = await connection.runAndReadAll(summarizeContent(table, []));
+  return z.object({ content: z.string() }).parse(reader.getRowObjectsJson()[0]).content;
+}
+
+test.each([
+  ['BIGINT', '0'],
+  ['DOUBLE', '0'],
+  ['DECIMAL(18,6)', '0'],
+  ['BOOLEAN', 'false'],
+  ['VARCHAR', "''"],
+  ['DATE', "'1970-01-01'"],
+  ['TIMESTAMP', "'1970-01-01 00:00:00'"],
+])('of %s, %s is another content than NULL', async (type, value) => {
+  expect(await contentOf([`('de', ${value})`], type)).not.toBe(await contentOf(["('de', null)"], type));
+});
+
+test('a table without a column has the content of one with NULLs alone', async () => {
+  const rows = ["('de', null)", "('us', null)"];
+  expect(await contentOf(rows, null)).toBe(await contentOf(rows, 'BIGINT'));
+});
+
+test('rows count in any order, with copies, and values not where they change places', async () => {
+  const content = await contentOf(["('de', 1)", "('us', 2)"], 'BIGINT');
+  expect(await contentOf(["('us', 2)", "('de', 1)"], 'BIGINT')).toBe(content);
+  expect(await contentOf(["('us', 2)", "('de', 1)", "('de', 1)"], 'BIGINT')).not.toBe(content);
+  expect(await contentOf(["('us', 1)", "('de', 2)"], 'BIGINT')).not.toBe(content);
+});
