@@ -5,7 +5,7 @@
 
 import type { SyncSummary } from '../../src/run/summary.ts';
 import { calm, isOneOf, saidOn, type TinyNight } from '../support/tiny-service.ts';
-import { dayNumber, dayText, offsetMs, type TinyReport } from '../support/tiny-world.ts';
+import { dayNumber, dayText, isOfAge, offsetMs, tinyMetrics, type TinyReport } from '../support/tiny-world.ts';
 import { coveredOn, dimensionsOf, meaningOf, type NightRun, type SliceChoice } from './sequence.ts';
 import {
   comparableDate,
@@ -45,8 +45,13 @@ const dateNames = new Set(['hour', 'day', 'week', 'month', 'quarter', 'year']);
 const keyOf = (row: StoredRow, dimensions: readonly string[]): string =>
   JSON.stringify(dimensions.map((name) => row.get(name) ?? null));
 
-/** Rows that were said, in the form in which they are stored. */
-function asStored(said: TinyReport, slice: SliceChoice, { columns }: Stored): Rows {
+/** Rows that were said, in the form in which they are stored; a zero of what may be withheld is no value. */
+function asStored(
+  said: TinyReport,
+  slice: SliceChoice,
+  { columns }: Stored,
+  isWithheld: (metric: string) => boolean = () => false,
+): Rows {
   const dimensions = dimensionsOf(slice);
   const rows = said.rows.map((row): StoredRow => {
     const cells = dimensions.map((name): [string, string | null] => {
@@ -54,10 +59,10 @@ function asStored(said: TinyReport, slice: SliceChoice, { columns }: Stored): Ro
       if (typeof label !== 'string') return [name, null];
       return [name, dateNames.has(name) ? comparableDate(name, label) : label];
     });
-    const values = slice.metrics.map((name): [string, string | null] => [
-      name,
-      comparableNumber(row[name], columns.get(name) ?? ''),
-    ]);
+    const values = slice.metrics.map((name): [string, string | null] => {
+      const value = comparableNumber(row[name], columns.get(name) ?? '');
+      return [name, value === '0' && isWithheld(name) ? null : value];
+    });
     return new Map([...cells, ...values]);
   });
   return new Map(rows.map((row) => [keyOf(row, dimensions), row]));
@@ -104,7 +109,9 @@ const storedAsStated: Law = (told) => {
     }
     const { slice, night } = of;
     meanings.add(JSON.stringify(meaningOf({ ...slice, texts: [...slice.texts].sort() })));
-    const said = asStored(saidOn(night, parametersOf(slice, period)), slice, stored);
+    const said = asStored(saidOn(night, parametersOf(slice, period)), slice, stored, (name) =>
+      mayBeWithheld(name, period, of),
+    );
     const rows = rowsIn(stored.rows, period, current);
     placed += rows.length;
     const found = new Map(rows.map((row) => [keyOf(row, dimensionsOf(slice)), row]));
@@ -118,6 +125,14 @@ const storedAsStated: Law = (told) => {
   if (meanings.size > 1) broken.push(`one table mixes ${meanings.size} meanings`);
   return broken;
 };
+
+/** Whether a slice asks only for cohorts that reached an age, and some of a period had not. */
+function mayBeWithheld(name: string, { askedEnd }: StoredPeriod, { slice, night }: RunNight): boolean {
+  const metric = tinyMetrics.find(({ id }) => id === name);
+  return (
+    slice.maturity !== 'immature' && metric !== undefined && !isOfAge(metric, night.nowMs - endMs(askedEnd, slice))
+  );
+}
 
 /** Counts and spend: whoever asks for one of these and is stated its total knows how much the rows should add up to. */
 const evidence = new Set(['installs', 'clicks', 'cost', 'skad_installs', 'cohort_size_d7']);

@@ -1,5 +1,6 @@
 /** Runs a sequence of real nights on a real warehouse in a temporary folder, and holds every law after each of them. */
 
+import { existsSync } from 'node:fs';
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -223,7 +224,10 @@ async function runNight(place: Place, night: TinyNight, slice: SliceChoice, run:
   place.standAt(night);
   const service = place.overHttp ? wireTo(config) : tinyService(night);
   try {
-    const summary = await runAt(config, askedBy(run, night.nowMs), fromService(service), new Date(night.nowMs));
+    const isReplay = run.again === 'archive' && existsSync(`${config.warehouse}.archive`);
+    const asked = askedBy(isReplay || run.again !== 'archive' ? run : { ...run, again: null }, night.nowMs);
+    const from = isReplay ? fromArchive(config) : fromService(service);
+    const summary = await runAt(config, asked, from, new Date(night.nowMs));
     return { night, slice, run, summary, stored: await readStored(config.warehouse, slice.name) };
   } finally {
     await service.close();
@@ -263,6 +267,7 @@ interface Asked {
 }
 
 function askedBy({ again, ...run }: NightRun, nowMs: number): Asked {
+  if (again === 'archive') return { ...run, command: 'replay' };
   if (again === null) return { ...run, command: 'sync' };
   const start = Math.floor(nowMs / DAY_MS) - again.daysBefore;
   return { ...run, command: 'backfill', forced: { start: day(dayText(start)), end: day(dayText(start + again.days)) } };

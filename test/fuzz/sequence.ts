@@ -17,9 +17,10 @@ export interface SliceChoice {
   readonly offset: string;
   readonly currency: string | null;
   readonly attribution: 'all' | 'click';
+  readonly maturity: 'immature' | 'mature' | 'fully_mature';
   readonly firstDay: { readonly daysBefore: number; readonly rolls: boolean };
   readonly lastDay: 'yesterday' | 'today' | { readonly daysBefore: number };
-  readonly refresh: 'milestones' | 'nightly' | readonly number[];
+  readonly refresh: 'milestones' | 'nightly' | 'adaptive' | readonly number[];
   readonly filters: Readonly<Record<string, string | readonly string[] | number>>;
   readonly types: Readonly<Record<string, string>>;
   /** Days; null keeps for ever. */
@@ -42,8 +43,11 @@ export interface Night {
 
 /** How a night is run. */
 export interface NightRun {
-  /** Days asked for again by a `backfill` in place of a sync: the first so many days before the night's. */
-  readonly again: { readonly daysBefore: number; readonly days: number } | null;
+  /**
+   * In place of a sync, a `replay` of the archive where one is kept, or a `backfill` of days, the first of which is so many
+   * before the night's.
+   */
+  readonly again: 'archive' | { readonly daysBefore: number; readonly days: number } | null;
   /** A signal stops the run when it has told so much. */
   readonly stopsAt: number | null;
   readonly acceptLoss: boolean;
@@ -81,6 +85,7 @@ export function settingsOf(slice: SliceChoice, start: string): Readonly<Record<s
     utc_offset: slice.offset,
     ...(slice.currency === null ? {} : { currency: slice.currency }),
     attribution_type: slice.attribution,
+    cohort_maturity: slice.maturity,
     refresh: slice.refresh,
     filters: slice.filters,
     types: Object.fromEntries(Object.entries(slice.types).filter(([metric]) => slice.metrics.includes(metric))),
@@ -108,6 +113,7 @@ export function meaningOf(slice: SliceChoice): Parameters {
     dimensions: dimensionsOf(slice).join(','),
     utc_offset: slice.offset,
     attribution_type: slice.attribution,
+    cohort_maturity: slice.maturity,
     ...(slice.currency === null ? {} : { currency: slice.currency }),
     ...Object.fromEntries(filters),
   };
@@ -220,9 +226,10 @@ const types = mostly<SliceChoice['types']>(
 );
 const refresh = mostly<SliceChoice['refresh']>(
   'milestones',
-  fc.constantFrom<SliceChoice['refresh']>('nightly', [1, 7], [2, 30]),
+  fc.constantFrom<SliceChoice['refresh']>('nightly', 'adaptive', [1, 7], [2, 30]),
   3,
 );
+const maturity = mostly<SliceChoice['maturity']>('immature', fc.constantFrom('mature', 'fully_mature'), 3);
 const currency = mostly<SliceChoice['currency']>(null, fc.constantFrom('USD', 'EUR', 'JPY'), 3);
 
 const change: fc.Arbitrary<Change> = fc.oneof(
@@ -234,6 +241,7 @@ const change: fc.Arbitrary<Change> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ firstDay }) },
   fc.record({ lastDay }),
   fc.record({ currency }),
+  fc.record({ maturity }),
   fc.record({ filters }),
   fc.record({ types }),
   fc.record({ refresh }),
@@ -246,7 +254,13 @@ const run: fc.Arbitrary<NightRun> = mostly<NightRun>(
   fc.record({
     again: mostly<NightRun['again']>(
       null,
-      fc.record({ daysBefore: fc.integer({ min: 0, max: 60 }), days: fc.integer({ min: 1, max: 20 }) }),
+      fc.oneof(
+        {
+          weight: 3,
+          arbitrary: fc.record({ daysBefore: fc.integer({ min: 0, max: 60 }), days: fc.integer({ min: 1, max: 20 }) }),
+        },
+        { weight: 1, arbitrary: fc.constant('archive' as const) },
+      ),
       1,
     ),
     stopsAt: mostly<NightRun['stopsAt']>(null, fc.integer({ min: 1, max: 30 }), 1),
@@ -302,6 +316,7 @@ export const sequences: fc.Arbitrary<Sequence> = fc.record({
       offset: mostly<string>('+00:00', fc.constantFrom('+05:30', '-04:00', '+14:00'), 2),
       currency,
       attribution: fc.constant('all' as const),
+      maturity,
       firstDay,
       lastDay,
       refresh,

@@ -32,6 +32,7 @@ const foundWhileDivided: Sequence = {
     offset: '+00:00',
     currency: null,
     attribution: 'all',
+    maturity: 'immature',
     firstDay: { daysBefore: 4, rolls: true },
     lastDay: 'yesterday',
     refresh: 'milestones',

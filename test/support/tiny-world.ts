@@ -186,6 +186,8 @@ interface Query {
   readonly weekStart: 0 | 1;
   readonly eighths: number;
   readonly attribution: string;
+  /** Which cohorts metrics of an age tell of: all, those that reached it, or all of a group or none. */
+  readonly maturity: string;
   readonly textTests: readonly ((texts: Atom['texts']) => boolean)[];
   readonly numberTests: readonly { readonly metric: TinyMetric; readonly accepts: (value: number | null) => boolean }[];
 }
@@ -259,6 +261,7 @@ function understood(world: TinyWorld, parameters: Parameters, nowMs: number): Qu
     weekStart: isOtherWeek === (world.weekStart === 1) ? 0 : 1,
     eighths: rate,
     attribution: parameters['attribution_type'] ?? 'click',
+    maturity: parameters['cohort_maturity'] ?? 'immature',
   };
 }
 
@@ -286,6 +289,8 @@ interface Group {
   readonly labels: readonly (string | null)[];
   readonly seed: number;
   readonly sums: Map<string, number>;
+  /** Metrics of which some cohorts are too young to be told. */
+  readonly young: Set<string>;
 }
 
 function labelOf(dimension: string, localDay: number, localMs: number, weekStart: 0 | 1): string {
@@ -297,6 +302,11 @@ function labelOf(dimension: string, localDay: number, localMs: number, weekStart
   if (dimension === 'quarter') return `Q${Math.ceil(Number(text.slice(5, 7)) / 3)} ${text.slice(0, 4)}`;
   const start = localDay - ((new Date(localDay * DAY_MS).getUTCDay() - weekStart + 7) % 7);
   return `${dayText(start)} - ${dayText(start + 6)}`;
+}
+
+/** Whether a cohort is old enough for a metric to be told where only those are. */
+export function isOfAge({ age }: TinyMetric, sinceEndMs: number): boolean {
+  return age === null || sinceEndMs >= (age + 1) * DAY_MS;
 }
 
 function valueOf(metric: TinyMetric, sums: ReadonlyMap<string, number>): number | null {
@@ -342,12 +352,19 @@ export function tinyReport(
         dateNames.includes(name) ? labelOf(name, localDay, localMs, query.weekStart) : (atom.texts.get(name) ?? null),
       );
       const key = JSON.stringify(labels);
-      const group = groups.get(key) ?? { labels, seed: hashed(world.seed, key), sums: new Map<string, number>() };
+      const group = groups.get(key) ?? { labels, seed: hashed(world.seed, key), sums: new Map(), young: new Set() };
       groups.set(key, group);
       for (const metric of basic) {
+        if (query.maturity !== 'immature' && !isOfAge(metric, sinceEndMs)) {
+          group.young.add(metric.id);
+          continue;
+        }
         group.sums.set(metric.id, (group.sums.get(metric.id) ?? 0) + measured(metric, atom, sinceEndMs, query.eighths));
       }
     }
+  }
+  for (const { sums, young } of groups.values()) {
+    if (query.maturity === 'fully_mature') for (const id of young) sums.delete(id);
   }
   const passing = [...groups.values()].filter(({ sums }) =>
     query.numberTests.every(({ metric, accepts }) => {
@@ -365,12 +382,17 @@ export function tinyReport(
   };
 }
 
-function rowOf({ labels, seed, sums }: Group, { dimensions, metrics }: Query, world: TinyWorld): TinyRow {
+function rowOf({ labels, seed, sums, young }: Group, { dimensions, metrics }: Query, world: TinyWorld): TinyRow {
   const cells: [string, TinyRow[string]][] = [['attr_dependency', {}]];
   for (const [at, name] of dimensions.entries()) {
     const label = labels[at] ?? null;
     if (label !== null || world.unknownCountry !== 'absent') cells.push([name, label]);
   }
-  for (const metric of metrics) cells.push([metric.id, written(metric, valueOf(metric, sums), seed)]);
+  for (const metric of metrics) {
+    // What is withheld is stated as 0, as NULL or not at all.
+    const isWithheld = (metric.of ?? [metric.id]).some((id) => young.has(id) && !sums.has(id));
+    const value = isWithheld && (metric.of !== undefined || seed % 2 === 0) ? null : valueOf(metric, sums);
+    cells.push([metric.id, written(metric, value, seed)]);
+  }
   return Object.fromEntries(cells);
 }

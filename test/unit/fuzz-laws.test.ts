@@ -28,6 +28,7 @@ const slice: SliceChoice = {
   offset: '+00:00',
   currency: null,
   attribution: 'all',
+  maturity: 'immature',
   firstDay: { daysBefore: 30, rolls: false },
   lastDay: 'yesterday',
   refresh: 'milestones',
