@@ -92,18 +92,18 @@ export async function runSequence(sequence: Sequence, held: string, onBroken: On
   };
   try {
     const world = worldOf(sequence);
-    const nights: RunNight[] = [];
+    const { beside } = sequence;
+    const histories: RunNight[][] = beside === null ? [[]] : [[], []];
     let { slice } = sequence;
     for (const [index, { change, mood, run }] of sequence.nights.entries()) {
       slice = index === 0 ? slice : changedSlice(slice, change);
-      nights.push(await runNight(place, { world, mood, nowMs: instants[index] ?? 0 }, slice, run));
-      hold(place, nights);
-      await holdPublished(place, nights);
+      const slices = beside === null ? [slice] : [slice, beside];
+      await passNight(place, histories, { world, mood, nowMs: instants[index] ?? 0 }, slices, run);
     }
     // Of a shorter sequence, any night is the last.
-    if (held.includes('e') && !sequence.audits) await holdRepeated(place, nights);
-    if (held.includes('h') && sequence.archives) await holdReplayed(place, nights);
-    if (held.includes('d')) await holdSettled(place, nights, { world, mood: calm, nowMs: Math.max(...instants) });
+    if (held.includes('e') && !sequence.audits) await holdRepeated(place, histories);
+    if (held.includes('h') && sequence.archives) await holdReplayed(place, histories);
+    if (held.includes('d')) await holdSettled(place, histories, { world, mood: calm, nowMs: Math.max(...instants) });
   } finally {
     await server?.close();
     await rm(directory, { recursive: true, force: true });
@@ -124,29 +124,56 @@ function hold({ held, start, onBroken }: Place, nights: readonly RunNight[]): vo
   }
 }
 
-/** Two nights long after every horizon: what looked empty at the first is confirmed or corrected by the second. */
-async function holdSettled(place: Place, nights: RunNight[], last: TinyNight): Promise<void> {
-  const slice = nights.at(-1)?.slice;
-  if (slice === undefined) return;
-  for (const days of [LONG_AFTER_DAYS, LONG_AFTER_DAYS + 1]) {
-    nights.push(await runNight(place, { ...last, nowMs: last.nowMs + days * DAY_MS }, slice, plainRun));
-    hold(place, nights);
-    await holdPublished(place, nights);
+/** Runs a night, and holds the laws of every slice after it. */
+async function passNight(
+  place: Place,
+  histories: readonly RunNight[][],
+  night: TinyNight,
+  slices: readonly SliceChoice[],
+  run: NightRun,
+): Promise<void> {
+  const runs = await runNight(place, night, slices, run);
+  for (const [at, history] of histories.entries()) {
+    const ofSlice = runs[at];
+    if (ofSlice === undefined) continue;
+    history.push(ofSlice);
+    hold(place, history);
+    await holdPublished(place, history);
   }
-  const broken = everythingSettles({ start: place.start, nights });
-  if (broken.length > 0) place.onBroken(new LawBroken('d', nights.length - 1, broken));
+}
+
+/** The newest run of every slice. */
+const newestOf = (histories: readonly RunNight[][]): RunNight[] => histories.flatMap((history) => history.at(-1) ?? []);
+
+/** Two nights long after every horizon: what looked empty at the first is confirmed or corrected by the second. */
+async function holdSettled(place: Place, histories: readonly RunNight[][], last: TinyNight): Promise<void> {
+  const slices = newestOf(histories).map(({ slice }) => slice);
+  for (const days of [LONG_AFTER_DAYS, LONG_AFTER_DAYS + 1]) {
+    await passNight(place, histories, { ...last, nowMs: last.nowMs + days * DAY_MS }, slices, plainRun);
+  }
+  for (const nights of histories) {
+    const broken = everythingSettles({ start: place.start, nights });
+    if (broken.length > 0) place.onBroken(new LawBroken('d', nights.length - 1, broken));
+  }
 }
 
 /** e. A second run at the same instant asks nothing and changes nothing, unless something failed or final cells are audited. */
-async function holdRepeated(place: Place, nights: readonly RunNight[]): Promise<void> {
-  const run = nights.at(-1);
-  if (run === undefined || run.summary.failures.length > 0 || !isWholeSync(run)) return;
-  const again = await runNight(place, run.night, run.slice, run.run);
+async function holdRepeated(place: Place, histories: readonly RunNight[][]): Promise<void> {
+  const runs = newestOf(histories);
+  const [first] = runs;
+  if (first === undefined || runs.some((run) => run.summary.failures.length > 0 || !isWholeSync(run))) return;
+  const slices = runs.map(({ slice }) => slice);
+  const again = await runNight(place, first.night, slices, first.run);
+  const { requests } = again[0]?.summary.service ?? { requests: 0 };
   const broken = [
-    ...(again.summary.service.requests === 0 ? [] : [`a second run made ${again.summary.service.requests} requests`]),
-    ...(contentOf(again.stored) === contentOf(run.stored) ? [] : ['a second run changed what is stored']),
+    ...(requests === 0 ? [] : [`a second run made ${requests} requests`]),
+    ...runs.flatMap(({ stored }, at) =>
+      again[at] !== undefined && contentOf(again[at].stored) === contentOf(stored)
+        ? []
+        : ['a second run changed what is stored'],
+    ),
   ];
-  if (broken.length > 0) place.onBroken(new LawBroken('e', nights.length - 1, broken));
+  if (broken.length > 0) place.onBroken(new LawBroken('e', (histories[0]?.length ?? 0) - 1, broken));
 }
 
 const copyIn = (kind: NonNullable<Sequence['publishes']>): string => (kind === 'duckdb' ? 'copy.duckdb' : 'lake');
@@ -178,40 +205,51 @@ async function holdPublished(
 }
 
 /** h. The archive gives back what is held, into the warehouse that holds it, and into a new one. */
-async function holdReplayed(place: Place, nights: readonly RunNight[]): Promise<void> {
-  const run = nights.at(-1);
-  if (run === undefined || run.stored.periods.length === 0) return;
+async function holdReplayed(place: Place, histories: readonly RunNight[][]): Promise<void> {
+  const runs = newestOf(histories);
+  if (runs.every(({ stored }) => stored.periods.length === 0)) return;
   // The archive has days, too, that a shorter `retain` let go.
-  if (nights.some(({ slice }) => keptDays(slice) < keptDays(run.slice))) return;
-  const again = await replayed(place, run);
+  const isShorter = ({ slice }: RunNight, at: number): boolean =>
+    histories[at]?.some((before) => keptDays(before.slice) < keptDays(slice)) === true;
+  if (runs.some(isShorter)) return;
+  const again = await replayed(place, runs);
   const elsewhere = await mkdtemp(join(tmpdir(), 'ripen-fuzz-'));
   try {
     const archive = 'warehouse.duckdb.archive';
     await cp(join(place.directory, archive), join(elsewhere, archive), { recursive: true });
-    const rebuilt = await replayed({ ...place, directory: elsewhere }, run);
-    const broken = [
-      ...differencesOf(run.stored, again)
-        .slice(0, 2)
-        .map((text) => `a replay ${text}`),
-      // A table that is served until another is complete, or until its weeks begin otherwise, is not made anew.
-      ...(rebuilt.meaning === run.stored.meaning && !isHeldBack(run) ? differencesOf(run.stored, rebuilt) : []).map(
-        (text) => `a rebuilt warehouse ${text}`,
-      ),
-    ];
-    if (broken.length > 0) place.onBroken(new LawBroken('h', nights.length - 1, broken));
+    const rebuilt = await replayed({ ...place, directory: elsewhere }, runs);
+    const broken = runs.flatMap((run, at) => differencesOfReplay(run, again[at], rebuilt[at]));
+    if (broken.length > 0) place.onBroken(new LawBroken('h', (histories[0]?.length ?? 0) - 1, broken));
   } finally {
     await rm(elsewhere, { recursive: true, force: true });
   }
 }
 
+function differencesOfReplay(run: RunNight, again: Stored | undefined, rebuilt: Stored | undefined): string[] {
+  if (again === undefined || rebuilt === undefined) return ['a replay was not run'];
+  return [
+    ...differencesOf(run.stored, again)
+      .slice(0, 2)
+      .map((text) => `a replay ${text}`),
+    // A table that is served until another is complete, or until its weeks begin otherwise, is not made anew.
+    ...(rebuilt.meaning === run.stored.meaning && !isHeldBack(run) ? differencesOf(run.stored, rebuilt) : []).map(
+      (text) => `a rebuilt warehouse ${text}`,
+    ),
+  ];
+}
+
 const keptDays = ({ retainDays }: SliceChoice): number => retainDays ?? Infinity;
 
-async function replayed(place: Place, { night, slice }: RunNight): Promise<Stored> {
-  const config = await configOf(place, slice);
-  const summary = await runAt(config, { command: 'replay' }, fromArchive(config), new Date(night.nowMs));
+async function replayed(place: Place, runs: readonly RunNight[]): Promise<Stored[]> {
+  const slices = runs.map(({ slice }) => slice);
+  const config = await configOf(place, slices);
+  const planAt = new Date(runs[0]?.night.nowMs ?? 0);
+  const summary = await runAt(config, { command: 'replay' }, fromArchive(config), planAt);
   const failed = summary.failures.map(({ code, message }) => `a replay failed with ${code}: ${message}`);
   if (failed.length > 0) place.onBroken(new LawBroken('h', 0, failed));
-  return readStored(config.warehouse, slice.name);
+  const stored: Stored[] = [];
+  for (const { name } of slices) stored.push(await readStored(config.warehouse, name));
+  return stored;
 }
 
 function contentOf({ rows, finalRows, periods, columns }: Stored): string {
@@ -219,8 +257,13 @@ function contentOf({ rows, finalRows, periods, columns }: Stored): string {
   return JSON.stringify([plain, periods.map(({ final, ...period }) => [period, [...final].sort()]), [...columns]]);
 }
 
-async function runNight(place: Place, night: TinyNight, slice: SliceChoice, run: NightRun): Promise<RunNight> {
-  const config = await configOf(place, slice);
+async function runNight(
+  place: Place,
+  night: TinyNight,
+  slices: readonly SliceChoice[],
+  run: NightRun,
+): Promise<RunNight[]> {
+  const config = await configOf(place, slices);
   place.standAt(night);
   const service = place.overHttp ? wireTo(config) : tinyService(night);
   try {
@@ -228,10 +271,25 @@ async function runNight(place: Place, night: TinyNight, slice: SliceChoice, run:
     const asked = askedBy(isReplay || run.again !== 'archive' ? run : { ...run, again: null }, night.nowMs);
     const from = isReplay ? fromArchive(config) : fromService(service);
     const summary = await runAt(config, asked, from, new Date(night.nowMs));
-    return { night, slice, run, summary, stored: await readStored(config.warehouse, slice.name) };
+    const runs: RunNight[] = [];
+    for (const slice of slices) {
+      const stored = await readStored(config.warehouse, slice.name);
+      runs.push({ night, slice, run, summary: summaryOf(summary, slice), stored });
+    }
+    return runs;
   } finally {
     await service.close();
   }
+}
+
+/** What a run says of one slice and of all. */
+function summaryOf(summary: SyncSummary, { name }: SliceChoice): SyncSummary {
+  const ofSlice = ({ slice }: { readonly slice: string | null }): boolean => slice === null || slice === name;
+  return {
+    ...summary,
+    slices: summary.slices.filter((each) => each.name === name),
+    failures: summary.failures.filter(ofSlice),
+  };
 }
 
 function wireTo(config: Config): Service {
@@ -242,7 +300,7 @@ function wireTo(config: Config): Service {
 /** The configuration as its file states it: what a stranger would write, read by the front door. */
 async function configOf(
   { directory, start, origin, audits, archives, publishes }: Place,
-  slice: SliceChoice,
+  slices: readonly SliceChoice[],
 ): Promise<Config> {
   const document = {
     service: { base_url: origin, reports_url: origin, token: '${RIPEN_TOKEN}', max_starts_per_second: 50 },
@@ -252,7 +310,7 @@ async function configOf(
     audit: audits ? 1 : 0,
     archive: archives ? '3650d' : 'off',
     publish: publishes === null ? [] : [{ [publishes]: copyIn(publishes) }],
-    slices: [settingsOf(slice, start)],
+    slices: slices.map((slice) => settingsOf(slice, start)),
   };
   await writeFile(join(directory, 'ripen.yaml'), JSON.stringify(document));
   return readConfig({ directory, environment: { RIPEN_TOKEN: 'fuzz-token' } });

@@ -60,6 +60,8 @@ export interface Sequence {
   readonly world: Omit<TinyWorld, 'otherWeekFrom'> & { readonly otherWeekAfterDays: number | null };
   readonly start: string;
   readonly slice: SliceChoice;
+  /** A second slice in the same configuration, which nobody changes. */
+  readonly beside: SliceChoice | null;
   readonly nights: readonly Night[];
   /** Whether each night asks for a window of final cells again. */
   readonly audits: boolean;
@@ -292,21 +294,10 @@ function stretched(slice: SliceChoice): SliceChoice {
   };
 }
 
-export const sequences: fc.Arbitrary<Sequence> = fc.record({
-  world: fc.record({
-    seed: fc.nat(999),
-    countries: fc.integer({ min: 1, max: 4 }),
-    oddTexts: mostly<boolean>(false, fc.constant(true), 3),
-    unknownCountry: mostly<TinyWorld['unknownCountry']>('none', fc.constantFrom('null', 'absent'), 3),
-    weekStart: fc.constantFrom<(0 | 1)[]>(1, 0),
-    otherWeekAfterDays: mostly<number | null>(null, fc.integer({ min: 1, max: 20 }), 6),
-  }),
-  start: fc
-    .tuple(fc.constantFrom('2025-11-05', '2025-12-30', '2026-03-02'), fc.constantFrom('T03:00:00Z', 'T22:40:00Z'))
-    .map(([day, time]) => `${day}${time}`),
-  slice: fc
+const sliceNamed = (name: fc.Arbitrary<string>): fc.Arbitrary<SliceChoice> =>
+  fc
     .record({
-      name: mostly<string>('facts', fc.constantFrom('period', 'windows', 'typed', 'installs', 'staged')),
+      name,
       grain: fc.oneof(
         { weight: 6, arbitrary: fc.constant('day' as const) },
         { weight: 5, arbitrary: fc.constantFrom(...grains) },
@@ -324,7 +315,22 @@ export const sequences: fc.Arbitrary<Sequence> = fc.record({
       types,
       retainDays: mostly<number | null>(null, fc.constantFrom(20, 60), 9),
     })
-    .map((slice): SliceChoice => stretched(slice)),
+    .map((slice): SliceChoice => stretched(slice));
+
+export const sequences: fc.Arbitrary<Sequence> = fc.record({
+  world: fc.record({
+    seed: fc.nat(999),
+    countries: fc.integer({ min: 1, max: 4 }),
+    oddTexts: mostly<boolean>(false, fc.constant(true), 3),
+    unknownCountry: mostly<TinyWorld['unknownCountry']>('none', fc.constantFrom('null', 'absent'), 3),
+    weekStart: fc.constantFrom<(0 | 1)[]>(1, 0),
+    otherWeekAfterDays: mostly<number | null>(null, fc.integer({ min: 1, max: 20 }), 6),
+  }),
+  start: fc
+    .tuple(fc.constantFrom('2025-11-05', '2025-12-30', '2026-03-02'), fc.constantFrom('T03:00:00Z', 'T22:40:00Z'))
+    .map(([day, time]) => `${day}${time}`),
+  slice: sliceNamed(mostly('facts', fc.constantFrom('period', 'windows', 'typed', 'installs', 'staged'))),
+  beside: mostly<Sequence['beside']>(null, sliceNamed(fc.constant('beside')), 4),
   nights: fc.array(night, { minLength: 1, maxLength: 7 }),
   audits: mostly<boolean>(false, fc.constant(true), 3),
   archives: mostly<boolean>(false, fc.constant(true), 2),

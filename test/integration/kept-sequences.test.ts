@@ -40,6 +40,7 @@ const foundWhileDivided: Sequence = {
     types: {},
     retainDays: 20,
   },
+  beside: null,
   nights: [night(24), night(1), night(192), night(24)],
   audits: false,
   archives: false,
