@@ -29,7 +29,7 @@ import {
   settingsOf,
   type SliceChoice,
 } from './sequence.ts';
-import { differencesOf, readFiles, readPublished, readStored, type Stored } from './stored.ts';
+import { differencesOf, readFiles, readPublished, readShown, readStored, type Stored } from './stored.ts';
 
 /** A law that did not hold, and where. */
 export class LawBroken extends Error {
@@ -101,6 +101,7 @@ export async function runSequence(sequence: Sequence, held: string, onBroken: On
       await passNight(place, histories, { world, mood, nowMs: instants[index] ?? 0 }, slices, run);
     }
     // Of a shorter sequence, any night is the last.
+    await holdShown(place, histories);
     if (held.includes('e') && !sequence.audits) await holdRepeated(place, histories);
     if (held.includes('h') && sequence.archives) await holdReplayed(place, histories);
     if (held.includes('d')) await holdSettled(place, histories, { world, mood: calm, nowMs: Math.max(...instants) });
@@ -202,6 +203,29 @@ async function holdPublished(
     ...differencesOf({ columns, rows, finalRows: isPlain ? [] : finalRows }, shown),
   ].map((text) => `${publishes} ${text}`);
   if (broken.length > 0) onBroken(new LawBroken('i', nights.length - 1, broken));
+}
+
+/** i. So is everything else that analysts query. */
+async function holdShown(
+  { directory, publishes, held, onBroken }: Place,
+  histories: readonly RunNight[][],
+): Promise<void> {
+  const runs = newestOf(histories);
+  if (publishes === null || !held.includes('i') || runs.every(({ stored }) => stored.columns.size === 0)) return;
+  if (runs.some(({ summary }) => summary.status === 'interrupted')) return;
+  const copy = join(directory, copyIn(publishes));
+  // A catalog of Delta tables has views over them and over final cells, plain files have neither.
+  const here = await readShown(join(directory, 'warehouse.duckdb'), { withViews: publishes === 'duckdb' });
+  const database = publishes === 'duckdb' ? copy : join(copy, 'catalog.duckdb');
+  const there = publishes === 'parquet' ? null : await readShown(database, { withViews: true });
+  const broken: string[] = [];
+  for (const [name, relation] of here) {
+    const shown = there === null ? await readFiles(copy, name) : there.get(name);
+    if (shown === undefined) broken.push(`has no ${name}`);
+    else broken.push(...differencesOf(relation, shown).map((text) => `${name} ${text}`));
+  }
+  const texts = broken.map((text) => `${publishes} ${text}`);
+  if (texts.length > 0) onBroken(new LawBroken('i', (histories[0]?.length ?? 0) - 1, texts));
 }
 
 /** h. The archive gives back what is held, into the warehouse that holds it, and into a new one. */

@@ -70,6 +70,28 @@ export async function readPublished(path: string, slice: string): Promise<Publis
   return reading(path, async (ask) => rowsOfSlice(ask, slice));
 }
 
+/** Every table that analysts query, with what the ledger says of cells, and with the views where they are wanted, by name. */
+export async function readShown(
+  path: string,
+  { withViews }: { withViews: boolean },
+): Promise<ReadonlyMap<string, Published>> {
+  return reading(path, async (ask) => {
+    const names = await ask(
+      `select table_name, 'main.' || format('"{}"', replace(table_name, '"', '""')), 'true'
+       from duckdb_tables() where schema_name = 'main' and not temporary
+       union all select view_name, 'main.' || format('"{}"', replace(view_name, '"', '""')), 'false'
+       from duckdb_views() where schema_name = 'main' and not internal and not temporary
+       union all select 'ripen_finality', 'ripen.finality', 'true'
+       from duckdb_views() where schema_name = 'ripen' and view_name = 'finality'`,
+    );
+    const shown = new Map<string, Published>();
+    for (const [name, relation, isTable] of names) {
+      if (isTable === 'true' || withViews) shown.set(name ?? '', await rowsOf(ask, relation ?? ''));
+    }
+    return shown;
+  });
+}
+
 /** What the plain files of a lake show of a slice: they have no view of what is final. */
 export async function readFiles(lake: string, slice: string): Promise<Published> {
   const files = join(lake, slice, '**', '*.parquet').replaceAll("'", "''");
