@@ -139,9 +139,10 @@ const evidence = new Set(['installs', 'clicks', 'cost', 'skad_installs', 'cohort
 
 const isCutInSilence = ({ night: { mood } }: RunNight): boolean => mood.cap?.warns === false;
 
-/** Whether a row could be cut off in silence without any stated total telling. */
+/** Whether a row could be cut off in silence, or lie on a page nobody can ask for, without any stated total telling. */
 function mayBeHidden(row: StoredRow, run: RunNight): boolean {
-  const { totals } = run.night.mood;
+  const { totals, pages } = run.night.mood;
+  if (pages?.style === 'cursor' && isAllZero(row, run.slice)) return true;
   const isStated = totals !== 'missing' && totals !== 'some missing';
   const tells = run.slice.metrics.some((name) => evidence.has(name) && Number(row.get(name) ?? 0) !== 0);
   return isCutInSilence(run) && !(isStated && tells);
@@ -151,11 +152,14 @@ function mayBeHidden(row: StoredRow, run: RunNight): boolean {
  * Whether a row may lie in no part of a period, and add nothing to a sum: no filter finds its NULL. Into which parts a period
  * had to be divided is remembered.
  */
-function isNowhere(row: StoredRow, { texts, metrics }: SliceChoice, { nights }: Told): boolean {
+function isNowhere(row: StoredRow, slice: SliceChoice, { nights }: Told): boolean {
   const isDivided = nights.some(({ night: { mood } }) => mood.cap !== null || mood.maxRows !== null);
-  const isUnfiltered = texts.some((name) => row.get(name) === null);
-  return isDivided && isUnfiltered && metrics.every((name) => Number(row.get(name) ?? 0) === 0);
+  const isUnfiltered = slice.texts.some((name) => row.get(name) === null);
+  return isDivided && isUnfiltered && isAllZero(row, slice);
 }
+
+const isAllZero = (row: StoredRow, { metrics }: SliceChoice): boolean =>
+  metrics.every((name) => Number(row.get(name) ?? 0) === 0);
 
 /** Columns that the fetch did not ask for hold nothing. */
 function differences(found: Rows, said: Rows, slice: SliceChoice, { columns }: Stored): string[] {
