@@ -20,7 +20,7 @@ const environment = (name: string, otherwise: string): string => process.env[`RI
 const numRuns = Number(environment('SEQUENCES', String(SHORT)));
 const seed = Number(environment('SEED', '1'));
 const path = environment('PATH', '');
-const held = environment('LAWS', 'abcdefghi');
+const held = environment('LAWS', 'abcdefghij');
 
 const fail = (broken: LawBroken): never => {
   throw broken;

@@ -12,6 +12,7 @@ import type { Service } from '../../src/service/service.ts';
 import { day } from '../../src/model/calendar.ts';
 import type { RunRequest } from '../../src/run/run.ts';
 import type { SyncSummary } from '../../src/run/summary.ts';
+import { explainPlan, type PlanReport } from '../../src/run/plan-report.ts';
 import { fromArchive } from '../../src/run/archive-source.ts';
 import type { SourceDoor } from '../../src/run/source.ts';
 import { fromService } from '../../src/run/service-source.ts';
@@ -58,6 +59,8 @@ interface Place {
   readonly audits: boolean;
   readonly archives: boolean;
   readonly publishes: Sequence['publishes'];
+  /** Whether weeks begin with another day from some night on. */
+  readonly weeksTurn: boolean;
   readonly standAt: (night: TinyNight) => void;
   /** Letters of the laws to hold. */
   readonly held: string;
@@ -86,6 +89,7 @@ export async function runSequence(sequence: Sequence, held: string, onBroken: On
     audits: sequence.audits,
     archives: sequence.archives,
     publishes: sequence.publishes,
+    weeksTurn: sequence.world.otherWeekAfterDays !== null || sequence.world.weekStart === 0,
     standAt: (night) => (standing = night),
     held,
     onBroken,
@@ -133,13 +137,55 @@ async function passNight(
   slices: readonly SliceChoice[],
   run: NightRun,
 ): Promise<void> {
+  const isForeseeable = place.held.includes('j') && run === plainRun && !place.audits && night.mood.catalog === 'usual';
+  const planned = isForeseeable ? await plannedFor(place, night, slices) : null;
   const runs = await runNight(place, night, slices, run);
+  if (planned !== null) holdPlan(place, histories, planned, runs);
   for (const [at, history] of histories.entries()) {
     const ofSlice = runs[at];
     if (ofSlice === undefined) continue;
     history.push(ofSlice);
     hold(place, history);
     await holdPublished(place, history);
+  }
+}
+
+/** What `plan` says of the next sync: periods by reason, of every slice. */
+async function plannedFor(place: Place, night: TinyNight, slices: readonly SliceChoice[]): Promise<PlanReport> {
+  const config = await configOf(place, slices);
+  const request = {
+    planAt: new Date(night.nowMs),
+    slices: null,
+    lockWaitMs: 0,
+    emit: () => {},
+    signal: new AbortController().signal,
+  };
+  return explainPlan(config, request);
+}
+
+/** j. A sync asks for the periods that `plan` said before it, unless it learned something of the service first. */
+function holdPlan(
+  { onBroken, weeksTurn }: Place,
+  histories: readonly RunNight[][],
+  { slices }: PlanReport,
+  runs: readonly RunNight[],
+): void {
+  for (const [at, { slice, summary }] of runs.entries()) {
+    const isUnlike = histories[at]?.at(-1)?.night.mood.catalog !== 'usual';
+    if (isUnlike || summary.status === 'interrupted' || (slice.grain === 'week' && weeksTurn)) continue;
+    const said = new Map<string, number>();
+    for (const { reasons } of slices[at]?.windows ?? []) {
+      for (const [reason, count] of Object.entries(reasons)) said.set(reason, (said.get(reason) ?? 0) + count);
+    }
+    const asked = Object.entries(summary.slices[0]?.periods ?? {}).filter(([, count]) => count > 0);
+    const [one, other] = [[...said], asked].map((list) =>
+      JSON.stringify(list.toSorted(([a], [b]) => (a < b ? -1 : 1))),
+    );
+    if (one !== other) {
+      onBroken(
+        new LawBroken('j', histories[at]?.length ?? 0, [`plan said ${one} of ${slice.name}, the sync asked ${other}`]),
+      );
+    }
   }
 }
 
