@@ -185,13 +185,13 @@ export async function stageTexts(warehouse: Warehouse, sound: readonly Sound[], 
   const filled = sound.filter(({ paths }) => paths.length > 0);
   const rowsOf = typedRows;
   if (filled.length === 0) {
-    await warehouse.run(typedColumns('view', target.table, target.columns, []));
+    await warehouse.run(typedColumns('table', target.table, target.columns, []));
     const seen = {
       weekStarts: new Map<number, WeekStart>(),
       outOfOrder: new Set<number>(),
       repeating: new Set<number>(),
     };
-    return { columns: target.columns, rowsOf, drop: dropTyped.view, seen, rejects: new Map() };
+    return { columns: target.columns, rowsOf, drop: dropTyped.table, seen, rejects: new Map() };
   }
   await nameAnswers(warehouse, filled);
   return { ...(await typeTexts(warehouse, filled, target)), rowsOf, drop: dropTyped.table, seen: null };

@@ -65,6 +65,15 @@ const archiving: Sequence = {
 const emptyDays = { every: 4, from: 0, as: 'no rows' } as const;
 
 const replays: Record<string, Sequence> = {
+  'answers without rows are loaded again where young cohorts are withheld': {
+    ...archiving,
+    slice: {
+      ...archiving.slice,
+      metrics: ['all_revenue_total_d60'],
+      maturity: 'mature',
+      filters: { country_code__in: ['nowhere'] },
+    },
+  },
   'an empty answer that is loaded again confirms nothing': { ...archiving, nights: [night(24, { empty: emptyDays })] },
   'a replay lets go what `retain` keeps no longer': {
     ...archiving,
