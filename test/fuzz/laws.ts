@@ -239,7 +239,8 @@ const finalIsFinal: Law = (told) => {
     const of = nightOf(period, told);
     if (of === null || isCutInSilence(of) || seemedEmpty(period, told)) return [];
     const { slice, night } = of;
-    const later = { world: weeksOf(night), mood: calm, nowMs: night.nowMs + 10_000 * DAY_MS };
+    const forEver = { ...calm, precise: night.mood.precise };
+    const later = { world: weeksOf(night), mood: forEver, nowMs: night.nowMs + 10_000 * DAY_MS };
     const truth = asStored(saidOn(later, parametersOf(slice, period)), slice, stored);
     const rows = rowsIn(stored.finalRows, period, current);
     const shown = new Map(rows.map((row) => [keyOf(row, dimensionsOf(slice)), row]));

@@ -198,6 +198,7 @@ const mood: fc.Arbitrary<Mood> = mostly<Mood>(
       6,
     ),
     unasked: mostly<number>(0, fc.constantFrom(1, 60), 4),
+    precise: mostly<boolean>(false, fc.constant(true), 4),
     catalog: mostly<Mood['catalog']>(
       'usual',
       fc.constantFrom('a list empty', 'a list absent', 'shorter', 'reformatted', 'moved'),

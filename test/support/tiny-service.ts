@@ -51,6 +51,8 @@ export interface Mood {
   } | null;
   /** How many keys nobody asked for are in each row. */
   readonly unasked: number;
+  /** Whether money has three more digits than on other nights. */
+  readonly precise: boolean;
   readonly catalog: 'usual' | 'a list empty' | 'a list absent' | 'shorter' | 'reformatted' | 'moved';
 }
 
@@ -63,6 +65,7 @@ export const calm: Mood = {
   cap: null,
   pages: null,
   unasked: 0,
+  precise: false,
   catalog: 'usual',
 };
 
@@ -86,8 +89,9 @@ export const isOneOf = ({ every, from }: SomeDays, day: number): boolean =>
 
 /** What a report says on a night when it is answered at all. */
 export function saidOn({ world, mood, nowMs }: TinyNight, parameters: Parameters): TinyReport {
-  const { empty } = mood;
-  return tinyReport(world, parameters, nowMs, (day) => empty !== null && isOneOf(empty, day));
+  const { empty, precise } = mood;
+  const isHidden = (day: number): boolean => empty !== null && isOneOf(empty, day);
+  return tinyReport(world, parameters, nowMs, { isHidden, isPrecise: precise });
 }
 
 function holdsOneOf(days: SomeDays, parameters: Parameters): boolean {

@@ -185,6 +185,8 @@ interface Query {
   readonly offset: number;
   readonly weekStart: 0 | 1;
   readonly eighths: number;
+  /** What money is counted in, of a unit of the currency. */
+  readonly fractions: number;
   readonly attribution: string;
   /** Which cohorts metrics of an age tell of: all, those that reached it, or all of a group or none. */
   readonly maturity: string;
@@ -219,7 +221,7 @@ const numberTests: ReadonlyMap<string, (value: number, limit: number) => boolean
   ['ne', (value, limit) => value !== limit],
 ]);
 
-function understood(world: TinyWorld, parameters: Parameters, nowMs: number): Query {
+function understood(world: TinyWorld, parameters: Parameters, nowMs: number, isPrecise: boolean): Query {
   const listed = (name: string): string[] => (parameters[name] ?? '').split(',').filter((each) => each !== '');
   const dimensions = listed('dimensions');
   for (const name of dimensions) {
@@ -260,6 +262,7 @@ function understood(world: TinyWorld, parameters: Parameters, nowMs: number): Qu
     offset: offsetMs(parameters['utc_offset'] ?? '+00:00'),
     weekStart: isOtherWeek === (world.weekStart === 1) ? 0 : 1,
     eighths: rate,
+    fractions: isPrecise ? MILLION * 1000 : MILLION,
     attribution: parameters['attribution_type'] ?? 'click',
     maturity: parameters['cohort_maturity'] ?? 'immature',
   };
@@ -309,34 +312,38 @@ export function isOfAge({ age }: TinyMetric, sinceEndMs: number): boolean {
   return age === null || sinceEndMs >= (age + 1) * DAY_MS;
 }
 
-function valueOf(metric: TinyMetric, sums: ReadonlyMap<string, number>): number | null {
+function valueOf(metric: TinyMetric, sums: ReadonlyMap<string, number>, fractions: number): number | null {
   if (metric.of === undefined) return sums.get(metric.id) ?? 0;
-  const [above, below] = metric.of.map((id) => inUnits(metricNamed(id), sums.get(id) ?? 0));
+  const [above, below] = metric.of.map((id) => inUnits(metricNamed(id), sums.get(id) ?? 0, fractions));
   return above === undefined || below === undefined || below === 0 ? null : above / below;
 }
 
-const inUnits = ({ kind }: TinyMetric, value: number): number => (kind === 'money' ? value / MILLION : value);
+const inUnits = ({ kind }: TinyMetric, value: number, fractions: number): number =>
+  kind === 'money' ? value / fractions : value;
 
-/** Money has 2 to 6 digits; now and then a value is a JSON number, a count ends in `.0`, nothing is an empty text. */
-function written(metric: TinyMetric, value: number | null, seed: number): TinyCell {
+/** Money has 2 to 6 digits, or up to 9; now and then a value is a JSON number, a count ends in `.0`, nothing is an empty text. */
+function written(metric: TinyMetric, value: number | null, seed: number, fractions: number): TinyCell {
   const form = hashed(seed, metric.id) % 20;
   if (value === null) return form % 2 === 0 ? null : '';
   if (metric.kind === 'quotient') return form === 0 ? value : String(value);
   if (metric.kind === 'count') return form === 0 ? value : `${value}${form === 1 ? '.0' : ''}`;
-  const digits = String(value % MILLION)
-    .padStart(6, '0')
-    .replace(/0{1,4}$/, '');
-  return `${Math.floor(value / MILLION)}.${digits}`;
+  const all = String(value % fractions).padStart(String(fractions).length - 1, '0');
+  const digits = all.slice(0, 2) + all.slice(2).replace(/0+$/, '');
+  return `${Math.floor(value / fractions)}.${digits}`;
 }
 
-/** The report of a world at an instant, without the days for which `isHidden`; throws `TinyRefusal`. */
+/**
+ * The report of a world at an instant, without the days for which `isHidden`; `isPrecise` gives money three more digits.
+ * Throws `TinyRefusal`.
+ */
 export function tinyReport(
   world: TinyWorld,
   parameters: Parameters,
   nowMs: number,
-  isHidden: (day: number) => boolean = () => false,
+  { isHidden = () => false, isPrecise = false }: { isHidden?: (day: number) => boolean; isPrecise?: boolean } = {},
 ): TinyReport {
-  const query = understood(world, parameters, nowMs);
+  const query = understood(world, parameters, nowMs, isPrecise);
+  const { fractions } = query;
   const named = [...query.metrics, ...query.numberTests.map(({ metric }) => metric)];
   const basic = [...new Set(named.flatMap(({ id, of }) => of ?? [id]))].map((id) => metricNamed(id));
   const groups = new Map<string, Group>();
@@ -359,7 +366,10 @@ export function tinyReport(
           group.young.add(metric.id);
           continue;
         }
-        group.sums.set(metric.id, (group.sums.get(metric.id) ?? 0) + measured(metric, atom, sinceEndMs, query.eighths));
+        const value = measured(metric, atom, sinceEndMs, query.eighths);
+        const rest =
+          isPrecise && metric.kind === 'money' ? value * 999 + (value === 0 ? 0 : hashed(atom.seed, 'rest') % 1000) : 0;
+        group.sums.set(metric.id, (group.sums.get(metric.id) ?? 0) + value + rest);
       }
     }
   }
@@ -368,8 +378,8 @@ export function tinyReport(
   }
   const passing = [...groups.values()].filter(({ sums }) =>
     query.numberTests.every(({ metric, accepts }) => {
-      const value = valueOf(metric, sums);
-      return accepts(value === null ? null : inUnits(metric, value));
+      const value = valueOf(metric, sums, fractions);
+      return accepts(value === null ? null : inUnits(metric, value, fractions));
     }),
   );
   const totals = new Map<string, number>();
@@ -377,12 +387,13 @@ export function tinyReport(
   return {
     rows: passing.map((group) => rowOf(group, query, world)),
     totals: Object.fromEntries(
-      query.metrics.map((metric) => [metric.id, inUnits(metric, valueOf(metric, totals) ?? 0)]),
+      query.metrics.map((metric) => [metric.id, inUnits(metric, valueOf(metric, totals, fractions) ?? 0, fractions)]),
     ),
   };
 }
 
-function rowOf({ labels, seed, sums, young }: Group, { dimensions, metrics }: Query, world: TinyWorld): TinyRow {
+function rowOf({ labels, seed, sums, young }: Group, query: Query, world: TinyWorld): TinyRow {
+  const { dimensions, metrics, fractions } = query;
   const cells: [string, TinyRow[string]][] = [['attr_dependency', {}]];
   for (const [at, name] of dimensions.entries()) {
     const label = labels[at] ?? null;
@@ -391,8 +402,8 @@ function rowOf({ labels, seed, sums, young }: Group, { dimensions, metrics }: Qu
   for (const metric of metrics) {
     // What is withheld is stated as 0, as NULL or not at all.
     const isWithheld = (metric.of ?? [metric.id]).some((id) => young.has(id) && !sums.has(id));
-    const value = isWithheld && (metric.of !== undefined || seed % 2 === 0) ? null : valueOf(metric, sums);
-    cells.push([metric.id, written(metric, value, seed)]);
+    const value = isWithheld && (metric.of !== undefined || seed % 2 === 0) ? null : valueOf(metric, sums, fractions);
+    cells.push([metric.id, written(metric, value, seed, fractions)]);
   }
   return Object.fromEntries(cells);
 }
