@@ -45,7 +45,10 @@ const dateNames = new Set(['hour', 'day', 'week', 'month', 'quarter', 'year']);
 const keyOf = (row: StoredRow, dimensions: readonly string[]): string =>
   JSON.stringify(dimensions.map((name) => row.get(name) ?? null));
 
-/** Rows that were said, in the form in which they are stored; a zero of what may be withheld is no value. */
+/**
+ * Rows that were said, in the form in which they are stored: without those with a text for a number. A zero of what may be
+ * withheld is no value.
+ */
 function asStored(
   said: TinyReport,
   slice: SliceChoice,
@@ -53,7 +56,8 @@ function asStored(
   isWithheld: (metric: string) => boolean = () => false,
 ): Rows {
   const dimensions = dimensionsOf(slice);
-  const rows = said.rows.map((row): StoredRow => {
+  const sound = said.rows.filter((row) => slice.metrics.every((name) => !Number.isNaN(Number(row[name] ?? 0))));
+  const rows = sound.map((row): StoredRow => {
     const cells = dimensions.map((name): [string, string | null] => {
       const label = row[name];
       if (typeof label !== 'string') return [name, null];
@@ -350,7 +354,15 @@ const wellAnswered: Law = (told) => {
   const { mood, world } = run.night;
   // A row without its dimension, and a NULL that no filter finds, are reasons to fail by name.
   const canFail = world.unknownCountry === 'absent' || (mood.maxRows !== null && world.unknownCountry !== 'none');
-  if (mood.empty !== null || mood.failing !== null || mood.cap !== null || canFail || !isWholeSync(run)) return [];
+  if (
+    mood.empty !== null ||
+    mood.failing !== null ||
+    mood.odd !== null ||
+    mood.cap !== null ||
+    canFail ||
+    !isWholeSync(run)
+  )
+    return [];
   const failure = run.summary.failures.find(({ code }) => !otherwiseJudged.has(code));
   if (failure !== undefined) return [`${failure.code} though every question was answered well: ${failure.message}`];
   // Days that are empty under a new meaning are asked for in a second run before its table is served.

@@ -23,6 +23,7 @@ export interface SliceChoice {
   readonly refresh: 'milestones' | 'nightly' | 'adaptive' | readonly number[];
   readonly filters: Readonly<Record<string, string | readonly string[] | number>>;
   readonly types: Readonly<Record<string, string>>;
+  readonly maxRejects: number;
   /** Days; null keeps for ever. */
   readonly retainDays: number | null;
 }
@@ -89,6 +90,7 @@ export function settingsOf(slice: SliceChoice, start: string): Readonly<Record<s
     attribution_type: slice.attribution,
     cohort_maturity: slice.maturity,
     refresh: slice.refresh,
+    max_rejects: slice.maxRejects,
     filters: slice.filters,
     types: Object.fromEntries(Object.entries(slice.types).filter(([metric]) => slice.metrics.includes(metric))),
     ...(retainDays === null ? {} : { retain: `${retainDays}d` }),
@@ -198,6 +200,11 @@ const mood: fc.Arbitrary<Mood> = mostly<Mood>(
       6,
     ),
     unasked: mostly<number>(0, fc.constantFrom(1, 60), 4),
+    odd: mostly<Mood['odd']>(
+      null,
+      fc.record({ every: fc.constantFrom(10, 80), text: fc.constantFrom('NaN', '1,234.5', 'n/a') }),
+      6,
+    ),
     precise: mostly<boolean>(false, fc.constant(true), 4),
     catalog: mostly<Mood['catalog']>(
       'usual',
@@ -314,6 +321,7 @@ const sliceNamed = (name: fc.Arbitrary<string>): fc.Arbitrary<SliceChoice> =>
       refresh,
       filters,
       types,
+      maxRejects: mostly<number>(0, fc.constant(1000), 2),
       retainDays: mostly<number | null>(null, fc.constantFrom(20, 60), 9),
     })
     .map((slice): SliceChoice => stretched(slice));

@@ -33,6 +33,7 @@ const foundWhileDivided: Sequence = {
     currency: null,
     attribution: 'all',
     maturity: 'immature',
+    maxRejects: 0,
     firstDay: { daysBefore: 4, rolls: true },
     lastDay: 'yesterday',
     refresh: 'milestones',

@@ -15,6 +15,7 @@ import type { FiltersData, Service } from '../../src/service/service.ts';
 import { json, startScriptedServer, type Received, type Reply, type ScriptedServer } from './scripted-server.ts';
 import {
   dayNumber,
+  hashed,
   tinyMetrics,
   TinyRefusal,
   tinyReport,
@@ -22,6 +23,7 @@ import {
   tinyValues,
   type Parameters,
   type TinyReport,
+  type TinyRow,
   type TinyWorld,
 } from './tiny-world.ts';
 
@@ -51,6 +53,8 @@ export interface Mood {
   } | null;
   /** How many keys nobody asked for are in each row. */
   readonly unasked: number;
+  /** Of so many rows one states a text for the first metric that is no number. */
+  readonly odd: { readonly every: number; readonly text: string } | null;
   /** Whether money has three more digits than on other nights. */
   readonly precise: boolean;
   readonly catalog: 'usual' | 'a list empty' | 'a list absent' | 'shorter' | 'reformatted' | 'moved';
@@ -65,6 +69,7 @@ export const calm: Mood = {
   cap: null,
   pages: null,
   unasked: 0,
+  odd: null,
   precise: false,
   catalog: 'usual',
 };
@@ -89,9 +94,21 @@ export const isOneOf = ({ every, from }: SomeDays, day: number): boolean =>
 
 /** What a report says on a night when it is answered at all. */
 export function saidOn({ world, mood, nowMs }: TinyNight, parameters: Parameters): TinyReport {
-  const { empty, precise } = mood;
+  const { empty, odd, precise } = mood;
   const isHidden = (day: number): boolean => empty !== null && isOneOf(empty, day);
-  return tinyReport(world, parameters, nowMs, { isHidden, isPrecise: precise });
+  const said = tinyReport(world, parameters, nowMs, { isHidden, isPrecise: precise });
+  return odd === null ? said : { ...said, rows: said.rows.map((row) => withOddText(row, odd, parameters)) };
+}
+
+/** The same rows of the same question always; of others, others. */
+function withOddText(
+  row: TinyRow,
+  odd: NonNullable<Mood['odd']>,
+  { dimensions = '', metrics = '' }: Parameters,
+): TinyRow {
+  const labels = dimensions.split(',').map((name) => row[name]);
+  const [first = ''] = metrics.split(',');
+  return hashed(JSON.stringify(labels)) % odd.every === 0 ? { ...row, [first]: odd.text } : row;
 }
 
 function holdsOneOf(days: SomeDays, parameters: Parameters): boolean {

@@ -120,7 +120,7 @@ interface Atom {
 }
 
 /** A whole number from a seed and whatever else, evenly spread below 2^32. */
-function hashed(...parts: readonly (number | string)[]): number {
+export function hashed(...parts: readonly (number | string)[]): number {
   let hash = 0x811c9dc5;
   for (const character of parts.join('|')) {
     hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 0x01000193);

@@ -29,6 +29,7 @@ const slice: SliceChoice = {
   currency: null,
   attribution: 'all',
   maturity: 'immature',
+  maxRejects: 0,
   firstDay: { daysBefore: 30, rolls: false },
   lastDay: 'yesterday',
   refresh: 'milestones',
