@@ -15,7 +15,7 @@ import { linkSignals } from '../service/clock.ts';
 import { MAX_EMPTY_PAGES, nextPageOf, type ReportPage, type SavedBody, type Service } from '../service/service.ts';
 import { quoteLongNumbers } from '../spool/long-numbers.ts';
 import type { Spool, Spooled, SpooledAnswer, WholeAnswer } from '../spool/spool.ts';
-import { askWhole, type AskingWhole, hasRows, wholeRequests } from './whole.ts';
+import { askWhole, type AskingWhole, hasRows, requestsOfWhole, wholeRequests } from './whole.ts';
 
 /** The answer to one part of a window, and when it was asked for. */
 export interface PartAnswer extends SpooledAnswer {
@@ -173,7 +173,7 @@ async function fetchWindow(asking: Asking, extraction: Extraction): Promise<Spoo
       }),
       tried(null, async () => {
         if (wholeRequests(window, asking.whole, extraction) === 0) return;
-        const asked = await askWhole(window, within);
+        const asked = await askWhole(window, asking.whole, within);
         whole = asked;
       }),
     ]);
@@ -208,7 +208,7 @@ function spooledOf(window: Window, answered: PartAnswers, whole: WholeAnswer | n
     bytes: pages.reduce((sum, page) => sum + page.bytes, 0),
     ms: receivedAt.getTime() - requestedAt.getTime(),
   });
-  const ofWhole = whole === null ? 0 : wholeRequests(window, null, extraction);
+  const ofWhole = requestsOfWhole(window, whole, extraction);
   const requests = answers.reduce((sum, answer) => sum + Math.max(1, answer.pages.length), ofWhole);
   return { window, answers, whole, requests, requestedAt, receivedAt };
 }

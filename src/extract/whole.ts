@@ -34,10 +34,19 @@ const COARSEST = 'year';
 
 /** How many reports the whole of a window is yet to be asked for with; none where its parts cannot be compared with it. */
 export function wholeRequests(window: Window, whole: WholeAnswer | null, asking: Pick<AskingWhole, 'adding'>): number {
-  if (!isComparable(window)) return 0;
-  const by = dividedBy(window, asking);
-  const isKnown = whole !== null && ('because' in whole || by.every((dimension) => whole.values.has(dimension)));
-  return isKnown ? 0 : by.length + (asking.adding(window) === 'none' ? 0 : 1);
+  if (!isComparable(window) || (whole !== null && 'because' in whole)) return 0;
+  const unknown = dividedBy(window, asking).filter((dimension) => whole?.values.has(dimension) !== true);
+  return unknown.length + (whole === null && asking.adding(window) !== 'none' ? 1 : 0);
+}
+
+/** How many reports a whole took. */
+export function requestsOfWhole(
+  window: Window,
+  whole: WholeAnswer | null,
+  asking: Pick<AskingWhole, 'adding'>,
+): number {
+  if (whole === null || 'because' in whole) return whole === null ? 0 : 1;
+  return whole.values.size + (asking.adding(window) === 'none' ? 0 : 1);
 }
 
 /** Whether a window is divided, and its parts can be held against the whole: a metric's filter looks at rows as grouped. */
@@ -47,13 +56,14 @@ function isComparable({ parts, slice }: Window): boolean {
 
 const filtersMetric = (name: string): boolean => metricFilters.some((suffix) => name.endsWith(`__${suffix}`));
 
-/** The whole, or why it could not be had. Throws refused credentials, failures of the disk and the signal's reason. */
-export async function askWhole(window: Window, asking: AskingWhole): Promise<WholeAnswer> {
+/** The whole, with what is known of it, or why it could not be had. Throws refused credentials, failures of the disk and the signal's reason. */
+export async function askWhole(window: Window, known: WholeAnswer | null, asking: AskingWhole): Promise<WholeAnswer> {
   const hasSums = asking.adding(window) !== 'none';
-  const summed = hasSums ? await askWholeBy([], window, asking) : unsummed;
-  if ('because' in summed) return summed;
-  const values = new Map<string, ReadonlySet<string | null>>();
+  const whole = known ?? (hasSums ? await askWholeBy([], window, asking) : unsummed);
+  if ('because' in whole) return whole;
+  const values = new Map(whole.values);
   for (const dimension of dividedBy(window, asking)) {
+    if (values.has(dimension)) continue;
     const asked = await askWholeBy([dimension], window, asking);
     if ('because' in asked) {
       // It may be too heavy like that; the sums tell of all rows but those without a value in any of them.
@@ -64,10 +74,10 @@ export async function askWhole(window: Window, asking: AskingWhole): Promise<Who
     const filled = asked.rows.filter((row) => window.slice.metrics.some((metric) => Number(row[metric] ?? 0) !== 0));
     values.set(dimension, new Set(filled.map((row) => valueIn(row[dimension]))));
   }
-  return { ...summed, values };
+  return { ...whole, values };
 }
 
-const unsummed = { totals: new Map(), rows: [] };
+const unsummed: WholeAnswer = { totals: new Map(), rows: [], values: new Map() };
 
 /** The dimensions that divide a window, where only their values can tell whether some rows are missing. */
 function dividedBy(window: Window, { adding }: Pick<AskingWhole, 'adding'>): readonly string[] {

@@ -234,6 +234,8 @@ async function holdPublished(
   if (run === undefined || publishes === null || !held.includes('i') || run.stored.columns.size === 0) return;
   if (run.summary.status === 'interrupted') return;
   const copy = join(directory, copyIn(publishes));
+  // A replay of nothing takes the place of no copy.
+  if (run.stored.periods.length === 0 && !existsSync(copy)) return;
   const { name } = run.slice;
   const { columns, rows, finalRows } = run.stored;
   const isPlain = publishes === 'parquet';
@@ -260,6 +262,7 @@ async function holdShown(
   if (publishes === null || !held.includes('i') || runs.every(({ stored }) => stored.columns.size === 0)) return;
   if (runs.some(({ summary }) => summary.status === 'interrupted')) return;
   const copy = join(directory, copyIn(publishes));
+  if (runs.every(({ stored }) => stored.periods.length === 0) && !existsSync(copy)) return;
   // A catalog of Delta tables has views over them and over final cells, plain files have neither.
   const here = await readShown(join(directory, 'warehouse.duckdb'), { withViews: publishes === 'duckdb' });
   const database = publishes === 'duckdb' ? copy : join(copy, 'catalog.duckdb');
