@@ -72,7 +72,7 @@ export async function askWhole(window: Window, known: WholeAnswer | null, asking
       continue;
     }
     const filled = asked.rows.filter((row) => window.slice.metrics.some((metric) => Number(row[metric] ?? 0) !== 0));
-    values.set(dimension, new Set(filled.map((row) => valueIn(row[dimension]))));
+    values.set(dimension, new Set(filled.flatMap((row) => valueIn(row[dimension]))));
   }
   return { ...whole, values };
 }
@@ -84,8 +84,10 @@ function dividedBy(window: Window, { adding }: Pick<AskingWhole, 'adding'>): rea
   return adding(window) === 'all' ? [] : [...new Set(window.parts.flatMap((part) => Object.keys(part)))];
 }
 
-function valueIn(value: unknown): string | null {
-  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? String(value) : null;
+/** A value as a row of a part holds it; none of a fraction, of whose digits some may be lost. */
+function valueIn(value: unknown): (string | null)[] {
+  if (typeof value === 'number' && !Number.isInteger(value)) return [];
+  return [typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? String(value) : null];
 }
 
 async function askWholeBy(

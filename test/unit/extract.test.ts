@@ -74,7 +74,10 @@ async function extracted(
     signal.throwIfAborted();
     if (filter === 'whole') await writeFile(wholeFile, '{"totals":{"installs":12,"cost":"0.10","odd":null}}');
     if (filter === 'whole by app_token')
-      await writeFile(wholeFile, '{"rows":[{"app_token":"a","installs":12},{"installs":1}]}');
+      await writeFile(
+        wholeFile,
+        '{"rows":[{"app_token":"a","installs":12},{"installs":1},{"app_token":1.50,"installs":1}]}',
+      );
     return bodyAt(filter.startsWith('whole') ? wholeFile : filter);
   };
   const spool = {
