@@ -144,7 +144,7 @@ test('a metric named __proto__ is held against the whole of days that are asked 
   expect(await brokenIn(divided, 'abcd')).toEqual([]);
 });
 
-test('a row whose counts are 0 and whose ratios are not is missed in days that are asked for in parts', async () => {
+test('a row whose counts are 0 and whose ratios are not is stored of days that are asked for in parts', async () => {
   const divided: Sequence = {
     ...foundWhileDivided,
     world: { ...foundWhileDivided.world, seed: 6, unknownCountry: 'absent', weekStart: 1, otherWeekAfterDays: null },
