@@ -45,7 +45,8 @@ export function requestsOfWhole(
   whole: WholeAnswer | null,
   asking: Pick<AskingWhole, 'adding'>,
 ): number {
-  if (whole === null || 'because' in whole) return whole === null ? 0 : 1;
+  if (whole === null) return 0;
+  if ('because' in whole) return 1;
   return whole.values.size + (asking.adding(window) === 'none' ? 0 : 1);
 }
 

@@ -135,9 +135,9 @@ export function proveWhole(
   if (whole === null) return null;
   if ('because' in whole) return `its parts could not be held against the whole: ${whole.because}`;
   const totals = statedTotals(whole.totals);
-  const hasSums = certainMetrics(sums).size > 0;
-  const saysNothing = totals.size === 0 && whole.rows.length === 0;
-  if (saysNothing && (hasSums || [...whole.values.values()].every(({ size }) => size === 0)) && hasValues(sums)) {
+  // Of a metric that was found to add up meanwhile no totals were asked for; the values tell then.
+  const hasNoValues = [...whole.values.values()].every(({ size }) => size === 0);
+  if (totals.size === 0 && whole.rows.length === 0 && hasNoValues && hasValues(sums)) {
     return 'its parts could not be held against the whole, which stated neither totals nor rows';
   }
   for (const metric of certainMetrics(sums)) {
