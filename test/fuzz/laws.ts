@@ -20,6 +20,8 @@ import {
 export interface RunNight {
   readonly night: TinyNight;
   readonly slice: SliceChoice;
+  /** The day before which the slice's periods were dropped before this run; Infinity for all, null for none. */
+  readonly droppedBefore: number | null;
   readonly run: NightRun;
   readonly summary: SyncSummary;
   readonly stored: Stored;
@@ -192,6 +194,17 @@ function daysOf({ askedStart, askedEnd }: StoredPeriod): number[] {
 
 const heldDays = ({ stored }: RunNight): ReadonlySet<number> => new Set(stored.periods.flatMap((each) => daysOf(each)));
 
+/** Every day that was loaded at some night, without what was dropped since. */
+function everHeld({ nights }: Told): ReadonlySet<number> {
+  let ever = new Set<number>();
+  for (const night of nights) {
+    const { droppedBefore } = night;
+    if (droppedBefore !== null) ever = new Set([...ever].filter((day) => day >= droppedBefore));
+    for (const day of heldDays(night)) ever.add(day);
+  }
+  return ever;
+}
+
 /** The civil day of a night, in the offset of the slice. */
 const todayOf = ({ night, slice }: RunNight): number => Math.floor((night.nowMs + offsetMs(slice.offset)) / DAY_MS);
 
@@ -199,15 +212,13 @@ const todayOf = ({ night, slice }: RunNight): number => Math.floor((night.nowMs 
 const isRetained = (day: number, run: RunNight): boolean =>
   run.slice.retainDays === null || day >= todayOf(run) - run.slice.retainDays;
 
-/** b. A day that was ever loaded is still there, unless `retain` let it go. */
+/** b. A day that was ever loaded is still there, unless `retain` let it go or somebody dropped it. */
 const nothingLost: Law = (told) => {
   const run = newest(told);
   if (run.slice.grain === 'none') return [];
   const held = heldDays(run);
   const wasRetained = (day: number): boolean => told.nights.every((each) => isRetained(day, each));
-  const lost = [...new Set(told.nights.flatMap((each) => [...heldDays(each)]))].filter(
-    (day) => !held.has(day) && wasRetained(day),
-  );
+  const lost = [...everHeld(told)].filter((day) => !held.has(day) && wasRetained(day));
   return lost.length === 0
     ? []
     : [`${lost.length} days that were loaded are gone, ${dayText(Math.min(...lost))} first`];
@@ -294,7 +305,7 @@ function uncovered(told: Told): string[] {
   const today = todayOf(run);
   const { first, end } = coveredOn(run.slice, told.start, today);
   const held = heldDays(run);
-  const ever = told.nights.flatMap((each) => [...heldDays(each)]);
+  const ever = [...everHeld(told)];
   const from = Math.min(first, ...ever);
   const until = Math.min(today + 1, Math.max(end, ...ever.map((day) => day + 1)));
   // A night that is planned for an instant before the last leaves what was fetched since as it is, cut or not.

@@ -9,7 +9,7 @@ import type { Config } from '../../src/config/config.ts';
 import { readConfig } from '../../src/config/read-config.ts';
 import { connect } from '../../src/service/connect.ts';
 import type { Service } from '../../src/service/service.ts';
-import { day } from '../../src/model/calendar.ts';
+import { day as toDay } from '../../src/model/calendar.ts';
 import type { RunRequest } from '../../src/run/run.ts';
 import type { SyncSummary } from '../../src/run/summary.ts';
 import { explainPlan, type PlanReport } from '../../src/run/plan-report.ts';
@@ -17,13 +17,17 @@ import { fromArchive } from '../../src/run/archive-source.ts';
 import type { SourceDoor } from '../../src/run/source.ts';
 import { fromService } from '../../src/run/service-source.ts';
 import { sync } from '../../src/sync.ts';
+import { dropSlice } from '../../src/drop.ts';
+import { Failure } from '../../src/errors.ts';
 import { swiftClock } from '../support/scripted-server.ts';
 import { calm, startTinyServer, tinyService, type Mood, type TinyNight } from '../support/tiny-service.ts';
 import { dayText, type TinyWorld } from '../support/tiny-world.ts';
 import { everythingSettles, isHeldBack, isWholeSync, laws, LONGEST_DAYS, type RunNight } from './laws.ts';
 import {
   changedSlice,
+  type CopyKind,
   instantsOf,
+  type Night,
   type NightRun,
   plainRun,
   type Sequence,
@@ -99,13 +103,16 @@ export async function runSequence(sequence: Sequence, held: string, onBroken: On
     const { beside } = sequence;
     const histories: RunNight[][] = beside === null ? [[]] : [[], []];
     let { slice } = sequence;
-    for (const [index, { change, mood, run }] of sequence.nights.entries()) {
-      slice = index === 0 ? slice : changedSlice(slice, change);
-      const slices = beside === null ? [slice] : [slice, beside];
-      await passNight(place, histories, { world, mood, nowMs: instants[index] ?? 0 }, slices, run);
+    for (const [index, night] of sequence.nights.entries()) {
+      slice = index === 0 ? slice : changedSlice(slice, night.change);
+      const slices = beside === null || night.isBesideOut ? [slice] : [slice, beside];
+      const nowMs = instants[index] ?? 0;
+      const droppedBefore = await passDrop(place, slices, night.drop, nowMs);
+      const asked = { slices, droppedBefore, run: night.run };
+      await passNight(place, histories, { world, mood: night.mood, nowMs }, asked);
     }
     // Of a shorter sequence, any night is the last.
-    await holdShown(place, histories);
+    await holdEverythingPublished(place, histories);
     if (held.includes('e') && !sequence.audits) await holdRepeated(place, histories);
     if (held.includes('h') && sequence.archives) await holdReplayed(place, histories);
     if (held.includes('d')) await holdSettled(place, histories, { world, mood: calm, nowMs: Math.max(...instants) });
@@ -129,21 +136,57 @@ function hold({ held, start, onBroken }: Place, nights: readonly RunNight[]): vo
   }
 }
 
+/** What is configured for a night, and done. */
+interface AskedNight {
+  readonly slices: readonly SliceChoice[];
+  /** Of the first slice. */
+  readonly droppedBefore: number | null;
+  readonly run: NightRun;
+}
+
+/** Drops what a night begins with: the day before which periods went, Infinity for all, null where there was nothing. */
+async function passDrop(
+  place: Place,
+  slices: readonly SliceChoice[],
+  drop: Night['drop'],
+  nowMs: number,
+): Promise<number | null> {
+  const [slice] = slices;
+  if (drop === null || slice === undefined) return null;
+  const day = drop === 'all' ? Infinity : Math.floor(nowMs / DAY_MS) - drop.daysBefore;
+  const config = await configOf(place, slices);
+  const request = { slice: slice.name, before: day === Infinity ? null : toDay(dayText(day)), lockWaitMs: 0 };
+  const around = { emit: () => {}, signal: AbortSignal.timeout(NIGHT_LIMIT_MS), agree: async () => true };
+  try {
+    const { failures } = await dropSlice(config, request, around);
+    const failed = failures.map(({ code, message }) => `a drop failed with ${code}: ${message}`);
+    if (failed.length > 0) place.onBroken(new LawBroken('g', 0, failed));
+  } catch (error) {
+    if (error instanceof Failure && error.code === 'USAGE_INVALID') return null;
+    throw error;
+  }
+  if (place.held.includes('i')) await holdShown(place, 0);
+  return day;
+}
+
 /** Runs a night, and holds the laws of every slice after it. */
 async function passNight(
   place: Place,
   histories: readonly RunNight[][],
   night: TinyNight,
-  slices: readonly SliceChoice[],
-  run: NightRun,
+  asked: AskedNight,
 ): Promise<void> {
+  const { slices, run } = asked;
   const isForeseeable = place.held.includes('j') && run === plainRun && !place.audits && night.mood.catalog === 'usual';
   const planned = isForeseeable ? await plannedFor(place, night, slices) : null;
-  const runs = await runNight(place, night, slices, run);
+  const runs = await runNight(place, night, asked);
   if (planned !== null) holdPlan(place, histories, planned, runs);
   for (const [at, history] of histories.entries()) {
     const ofSlice = runs[at];
-    if (ofSlice === undefined) continue;
+    if (ofSlice === undefined) {
+      await holdUntouched(place, history);
+      continue;
+    }
     history.push(ofSlice);
     hold(place, history);
     await holdPublished(place, history);
@@ -189,14 +232,27 @@ function holdPlan(
   }
 }
 
-/** The newest run of every slice. */
-const newestOf = (histories: readonly RunNight[][]): RunNight[] => histories.flatMap((history) => history.at(-1) ?? []);
+/** b. A slice that is not configured stays as it is. */
+async function holdUntouched({ directory, held, onBroken }: Place, history: readonly RunNight[]): Promise<void> {
+  const run = history.at(-1);
+  if (run === undefined || !held.includes('b')) return;
+  const stored = await readStored(join(directory, 'warehouse.duckdb'), run.slice.name);
+  if (contentOf(stored) === contentOf(run.stored)) return;
+  onBroken(new LawBroken('b', history.length - 1, [`${run.slice.name} changed while it was not configured`]));
+}
+
+/** The newest run of every slice that was configured at the last night. */
+function newestOf(histories: readonly RunNight[][]): RunNight[] {
+  const runs = histories.flatMap((history) => history.at(-1) ?? []);
+  return runs.filter(({ night }) => night === runs[0]?.night);
+}
 
 /** Two nights long after every horizon: what looked empty at the first is confirmed or corrected by the second. */
 async function holdSettled(place: Place, histories: readonly RunNight[][], last: TinyNight): Promise<void> {
-  const slices = newestOf(histories).map(({ slice }) => slice);
+  const slices = histories.flatMap((history) => history.at(-1)?.slice ?? []);
+  const asked = { slices, droppedBefore: null, run: plainRun };
   for (const days of [LONG_AFTER_DAYS, LONG_AFTER_DAYS + 1]) {
-    await passNight(place, histories, { ...last, nowMs: last.nowMs + days * DAY_MS }, slices, plainRun);
+    await passNight(place, histories, { ...last, nowMs: last.nowMs + days * DAY_MS }, asked);
   }
   for (const nights of histories) {
     const broken = everythingSettles({ start: place.start, nights });
@@ -210,7 +266,7 @@ async function holdRepeated(place: Place, histories: readonly RunNight[][]): Pro
   const [first] = runs;
   if (first === undefined || runs.some((run) => run.summary.failures.length > 0 || !isWholeSync(run))) return;
   const slices = runs.map(({ slice }) => slice);
-  const again = await runNight(place, first.night, slices, first.run);
+  const again = await runNight(place, first.night, { slices, droppedBefore: null, run: first.run });
   const { requests } = again[0]?.summary.service ?? { requests: 0 };
   const broken = [
     ...(requests === 0 ? [] : [`a second run made ${requests} requests`]),
@@ -223,7 +279,7 @@ async function holdRepeated(place: Place, histories: readonly RunNight[][]): Pro
   if (broken.length > 0) place.onBroken(new LawBroken('e', (histories[0]?.length ?? 0) - 1, broken));
 }
 
-const copyIn = (kind: NonNullable<Sequence['publishes']>): string => (kind === 'duckdb' ? 'copy.duckdb' : 'lake');
+const copyIn = (kind: CopyKind): string => (kind === 'duckdb' ? 'copy.duckdb' : `lake.${kind}`);
 
 /** i. What is published is what is held. */
 async function holdPublished(
@@ -231,50 +287,65 @@ async function holdPublished(
   nights: readonly RunNight[],
 ): Promise<void> {
   const run = nights.at(-1);
-  if (run === undefined || publishes === null || !held.includes('i') || run.stored.columns.size === 0) return;
+  if (run === undefined || !held.includes('i') || run.stored.columns.size === 0) return;
   if (run.summary.status === 'interrupted') return;
-  const copy = join(directory, copyIn(publishes));
-  // A replay of nothing takes the place of no copy.
-  if (run.stored.periods.length === 0 && !existsSync(copy)) return;
-  const { name } = run.slice;
-  const { columns, rows, finalRows } = run.stored;
-  const isPlain = publishes === 'parquet';
+  for (const kind of publishes) {
+    const copy = join(directory, copyIn(kind));
+    // A replay of nothing takes the place of no copy.
+    if (run.stored.periods.length === 0 && !existsSync(copy)) continue;
+    const broken = await differencesOfCopy(copy, kind, run);
+    if (broken.length > 0) onBroken(new LawBroken('i', nights.length - 1, broken));
+  }
+}
+
+async function differencesOfCopy(
+  copy: string,
+  kind: CopyKind,
+  { slice: { name }, stored }: RunNight,
+): Promise<string[]> {
+  const { columns, rows, finalRows } = stored;
+  const isPlain = kind === 'parquet';
   const shown = isPlain
     ? await readFiles(copy, name)
-    : await readPublished(publishes === 'delta' ? join(copy, 'catalog.duckdb') : copy, name);
+    : await readPublished(kind === 'delta' ? join(copy, 'catalog.duckdb') : copy, name);
   const absent =
     rows.length === 0
       ? []
       : [...columns.keys()].filter((column) => column !== '_load_id' && !shown.columns.has(column));
-  const broken = [
+  return [
     ...(absent.length === 0 ? [] : [`has no columns ${absent.join(', ')}`]),
     ...differencesOf({ columns, rows, finalRows: isPlain ? [] : finalRows }, shown),
-  ].map((text) => `${publishes} ${text}`);
-  if (broken.length > 0) onBroken(new LawBroken('i', nights.length - 1, broken));
+  ].map((text) => `${kind} ${text}`);
 }
 
 /** i. So is everything else that analysts query. */
-async function holdShown(
-  { directory, publishes, held, onBroken }: Place,
-  histories: readonly RunNight[][],
-): Promise<void> {
+async function holdEverythingPublished(place: Place, histories: readonly RunNight[][]): Promise<void> {
   const runs = newestOf(histories);
-  if (publishes === null || !held.includes('i') || runs.every(({ stored }) => stored.columns.size === 0)) return;
+  if (!place.held.includes('i') || runs.every(({ stored }) => stored.columns.size === 0)) return;
   if (runs.some(({ summary }) => summary.status === 'interrupted')) return;
-  const copy = join(directory, copyIn(publishes));
-  if (runs.every(({ stored }) => stored.periods.length === 0) && !existsSync(copy)) return;
-  // A catalog of Delta tables has views over them and over final cells, plain files have neither.
-  const here = await readShown(join(directory, 'warehouse.duckdb'), { withViews: publishes === 'duckdb' });
-  const database = publishes === 'duckdb' ? copy : join(copy, 'catalog.duckdb');
-  const there = publishes === 'parquet' ? null : await readShown(database, { withViews: true });
-  const broken: string[] = [];
-  for (const [name, relation] of here) {
-    const shown = there === null ? await readFiles(copy, name) : there.get(name);
-    if (shown === undefined) broken.push(`has no ${name}`);
-    else broken.push(...differencesOf(relation, shown).map((text) => `${name} ${text}`));
+  // A replay of nothing takes the place of no copy.
+  const isNothing = runs.every(({ stored }) => stored.periods.length === 0);
+  await holdShown(place, (histories[0]?.length ?? 0) - 1, isNothing);
+}
+
+async function holdShown({ directory, publishes, onBroken }: Place, night: number, mayBeAbsent = false): Promise<void> {
+  for (const kind of publishes) {
+    const copy = join(directory, copyIn(kind));
+    if (mayBeAbsent && !existsSync(copy)) continue;
+    // A catalog of Delta tables has views over them and over final cells, plain files have neither.
+    const here = await readShown(join(directory, 'warehouse.duckdb'), { withViews: kind === 'duckdb' });
+    const database = kind === 'duckdb' ? copy : join(copy, 'catalog.duckdb');
+    const there = kind === 'parquet' ? null : await readShown(database, { withViews: true });
+    const broken: string[] = [];
+    for (const [name, relation] of here) {
+      const shown = there === null ? await readFiles(copy, name) : there.get(name);
+      if (shown === undefined) broken.push(`has no ${name}`);
+      else broken.push(...differencesOf(relation, shown).map((text) => `${name} ${text}`));
+    }
+    for (const name of there?.keys() ?? []) if (kind === 'duckdb' && !here.has(name)) broken.push(`has ${name} still`);
+    const texts = broken.map((text) => `${kind} ${text}`);
+    if (texts.length > 0) onBroken(new LawBroken('i', night, texts));
   }
-  const texts = broken.map((text) => `${publishes} ${text}`);
-  if (texts.length > 0) onBroken(new LawBroken('i', (histories[0]?.length ?? 0) - 1, texts));
 }
 
 /** h. The archive gives back what is held, into the warehouse that holds it, and into a new one. */
@@ -284,7 +355,8 @@ async function holdReplayed(place: Place, histories: readonly RunNight[][]): Pro
   // The archive has days, too, that a shorter `retain` let go.
   const isShorter = ({ slice }: RunNight, at: number): boolean =>
     histories[at]?.some((before) => keptDays(before.slice) < keptDays(slice)) === true;
-  if (runs.some(isShorter)) return;
+  // Nor does it know what was dropped.
+  if (runs.some(isShorter) || histories.flat().some(({ droppedBefore }) => droppedBefore !== null)) return;
   const again = await replayed(place, runs);
   const elsewhere = await mkdtemp(join(tmpdir(), 'ripen-fuzz-'));
   try {
@@ -333,8 +405,7 @@ function contentOf({ rows, finalRows, periods, columns }: Stored): string {
 async function runNight(
   place: Place,
   night: TinyNight,
-  slices: readonly SliceChoice[],
-  run: NightRun,
+  { slices, droppedBefore, run }: AskedNight,
 ): Promise<RunNight[]> {
   const config = await configOf(place, slices);
   place.standAt(night);
@@ -345,9 +416,10 @@ async function runNight(
     const from = isReplay ? fromArchive(config) : fromService(service);
     const summary = await runAt(config, asked, from, new Date(night.nowMs));
     const runs: RunNight[] = [];
-    for (const slice of slices) {
+    for (const [at, slice] of slices.entries()) {
       const stored = await readStored(config.warehouse, slice.name);
-      runs.push({ night, slice, run, summary: summaryOf(summary, slice), stored });
+      const dropped = at === 0 ? droppedBefore : null;
+      runs.push({ night, slice, droppedBefore: dropped, run, summary: summaryOf(summary, slice), stored });
     }
     return runs;
   } finally {
@@ -382,7 +454,7 @@ async function configOf(
     links: false,
     audit: audits ? 1 : 0,
     archive: archives ? '3650d' : 'off',
-    publish: publishes === null ? [] : [{ [publishes]: copyIn(publishes) }],
+    publish: publishes.map((kind) => ({ [kind]: copyIn(kind) })),
     slices: slices.map((slice) => settingsOf(slice, start)),
   };
   await writeFile(join(directory, 'ripen.yaml'), JSON.stringify(document));
@@ -401,7 +473,11 @@ function askedBy({ again, ...run }: NightRun, nowMs: number): Asked {
   if (again === 'archive') return { ...run, command: 'replay' };
   if (again === null) return { ...run, command: 'sync' };
   const start = Math.floor(nowMs / DAY_MS) - again.daysBefore;
-  return { ...run, command: 'backfill', forced: { start: day(dayText(start)), end: day(dayText(start + again.days)) } };
+  return {
+    ...run,
+    command: 'backfill',
+    forced: { start: toDay(dayText(start)), end: toDay(dayText(start + again.days)) },
+  };
 }
 
 function runAt(config: Config, asked: Asked, from: SourceDoor, asOf: Date): Promise<SyncSummary> {

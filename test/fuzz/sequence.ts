@@ -39,6 +39,10 @@ export interface Night {
   readonly pauseHours: number;
   readonly change: Change | null;
   readonly mood: Mood;
+  /** What of the slice is dropped before the run: all, or the periods that ended so many days before the night's. */
+  readonly drop: 'all' | { readonly daysBefore: number } | null;
+  /** Whether the second slice is not configured. */
+  readonly isBesideOut: boolean;
   readonly run: NightRun;
 }
 
@@ -61,18 +65,19 @@ export interface Sequence {
   readonly world: Omit<TinyWorld, 'otherWeekFrom'> & { readonly otherWeekAfterDays: number | null };
   readonly start: string;
   readonly slice: SliceChoice;
-  /** A second slice in the same configuration, which nobody changes. */
+  /** A second slice in the same configuration, which nobody changes, but which may be left out for some nights. */
   readonly beside: SliceChoice | null;
   readonly nights: readonly Night[];
   /** Whether each night asks for a window of final cells again. */
   readonly audits: boolean;
   /** Whether answers are kept, and in the end loaded again. */
   readonly archives: boolean;
-  /** What kind of copy each night is published to. */
-  readonly publishes: (typeof copies)[number] | null;
+  /** The kinds of copies each night is published to. */
+  readonly publishes: readonly CopyKind[];
 }
 
-export const copies = ['duckdb', 'delta', 'parquet'] as const;
+const copies = ['duckdb', 'delta', 'parquet'] as const;
+export type CopyKind = (typeof copies)[number];
 
 /** The settings of a slice, as its configuration states them. */
 export function settingsOf(slice: SliceChoice, start: string): Readonly<Record<string, unknown>> {
@@ -287,6 +292,12 @@ const night: fc.Arbitrary<Night> = fc.record({
   ),
   change: mostly<Night['change']>(null, change, 2),
   mood,
+  drop: mostly<Night['drop']>(
+    null,
+    fc.oneof(fc.constant('all' as const), fc.record({ daysBefore: fc.integer({ min: 0, max: 60 }) })),
+    14,
+  ),
+  isBesideOut: mostly<boolean>(false, fc.constant(true), 4),
   run,
 });
 
@@ -343,7 +354,7 @@ export const sequences: fc.Arbitrary<Sequence> = fc.record({
   nights: fc.array(night, { minLength: 1, maxLength: 7 }),
   audits: mostly<boolean>(false, fc.constant(true), 3),
   archives: mostly<boolean>(false, fc.constant(true), 2),
-  publishes: mostly<Sequence['publishes']>(null, fc.constantFrom(...copies), 2),
+  publishes: mostly<Sequence['publishes']>([], fc.subarray([...copies], { minLength: 1, maxLength: 2 }), 2),
 });
 
 /** The instants of a sequence's nights, in ms. */

@@ -11,6 +11,8 @@ const night = (pauseHours: number, mood: Partial<Mood> = {}): Night => ({
   pauseHours,
   change: null,
   mood: { ...calm, ...mood },
+  drop: null,
+  isBesideOut: false,
   run: plainRun,
 });
 
@@ -45,7 +47,7 @@ const foundWhileDivided: Sequence = {
   nights: [night(24), night(1), night(192), night(24)],
   audits: false,
   archives: false,
-  publishes: null,
+  publishes: [],
 };
 
 /** Days by country, whose answers are kept. */

@@ -101,6 +101,7 @@ const first = good.rows[0] ?? new Map<string, string | null>();
 
 const run = (stored: Partial<Stored> = {}, change: Partial<RunNight> = {}): RunNight => ({
   night,
+  droppedBefore: null,
   run: plainRun,
   slice,
   summary,
