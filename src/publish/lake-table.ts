@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { catalogTables } from '../model/catalog.ts';
 import { parseColumnType } from '../model/column-type.ts';
 import { dateDimensions, type DateDimension } from '../model/dimension.ts';
-import { identifier, literal, statement } from '../warehouse/sql.ts';
+import { identifier, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { tablesOf } from './contents.ts';
 
@@ -54,11 +54,25 @@ export interface LakeTable {
   readonly slice: string | null;
 }
 
+const sliceRow = z.object({ slice: z.string() });
 const relationRow = z.object({ name: z.string(), comment: z.string().nullable() });
 const columnRow = z.object({ column_name: z.string(), data_type: z.string(), comment: z.string().nullable() });
 
-/** The tables to publish, slices first, what they say of final cells last; slices that were never loaded are left out. */
-export async function lakeTables(warehouse: Warehouse, slices: readonly string[]): Promise<LakeTable[]> {
+/**
+ * The tables to publish, slices first, what they say of final cells last. The slices are those that the warehouse holds:
+ * one that is no longer configured stays in its copies until it is dropped.
+ */
+export async function lakeTables(warehouse: Warehouse): Promise<LakeTable[]> {
+  return tablesOfSlices(warehouse, await slicesIn(warehouse));
+}
+
+async function slicesIn(warehouse: Warehouse): Promise<string[]> {
+  const held = await warehouse.rows(statement('publish/slices'), [], sliceRow);
+  return held.map(({ slice }) => slice);
+}
+
+/** Slices that have no table yet are left out. */
+async function tablesOfSlices(warehouse: Warehouse, slices: readonly string[]): Promise<LakeTable[]> {
   const existing = (await tablesOf(warehouse)).filter((table) => table.schema_name === 'main');
   const tables: LakeTable[] = [];
   for (const name of new Set([...slices, ...dimensionTables])) {
@@ -80,15 +94,16 @@ export async function lakeTables(warehouse: Warehouse, slices: readonly string[]
       slice: isSlice ? name : null,
     });
   }
-  return [...tables, await finalityTable(warehouse, slices)];
+  return [...tables, await finalityTable(warehouse)];
 }
 
 /**
  * Those, and what else analysts join: each slice with its links, and of the ledger what was asked, what moved and how
  * fresh each period is. Finality is last.
  */
-export async function deltaTables(warehouse: Warehouse, slices: readonly string[]): Promise<LakeTable[]> {
-  const tables = await lakeTables(warehouse, slices);
+export async function deltaTables(warehouse: Warehouse): Promise<LakeTable[]> {
+  const slices = await slicesIn(warehouse);
+  const tables = await tablesOfSlices(warehouse, slices);
   const relations = await warehouse.rows(statement('publish/relations'), ['main'], relationRow);
   const joined: LakeTable[] = [];
   for (const slice of slices) {
@@ -110,7 +125,7 @@ export async function deltaTables(warehouse: Warehouse, slices: readonly string[
   for (const { name, comment } of bookkeeping.filter((relation) => ledgerTables.has(relation.name))) {
     const columns = await columnsOf(warehouse, 'ripen', name, '');
     const names = columns.map((column) => identifier(column.name)).join(', ');
-    const source = `(select ${names} from ripen.${identifier(name)} where ${isOf(slices)})`;
+    const source = `(select ${names} from ripen.${identifier(name)})`;
     ledger.push({ ...undivided(`ripen_${name}`, comment, columns), source });
   }
   return [...tables.slice(0, -1), ...joined, ...ledger, ...tables.slice(-1)];
@@ -121,9 +136,6 @@ export const linksOf = (slice: string): string => `${slice}_links`;
 
 /** What the ledger says that a reader of numbers asks for; each has the slice it speaks of. */
 const ledgerTables = new Set(['loads', 'periods', 'restatements']);
-
-const isOf = (slices: readonly string[]): string =>
-  slices.length === 0 ? 'false' : `slice in (${slices.map(literal).join(', ')})`;
 
 function undivided(name: string, comment: string | null, columns: readonly LakeColumn[]): Omit<LakeTable, 'source'> {
   return { name, comment, columns, grain: null, key: null, summed: [], metrics: [], isLoaded: false, slice: null };
@@ -137,12 +149,12 @@ async function columnsOf(warehouse: Warehouse, schema: string, name: string, exc
     .map((column) => ({ name: column.column_name, type: plainType(column.data_type), comment: column.comment }));
 }
 
-/** Which cells are final, of the slices published; sorted, so that an engine finds those of one slice together. */
-async function finalityTable(warehouse: Warehouse, slices: readonly string[]): Promise<LakeTable> {
+/** Which cells are final; sorted, so that an engine finds those of one slice together. */
+async function finalityTable(warehouse: Warehouse): Promise<LakeTable> {
   const columns = await columnsOf(warehouse, 'ripen', 'finality', FETCHED_AT);
   const names = columns.map(({ name }) => identifier(name)).join(', ');
   const comment = 'Per slice, period and metric: whether the stored value is final';
-  const source = `(select ${names} from ripen.finality where ${isOf(slices)} order by slice, metric, period)`;
+  const source = `(select ${names} from ripen.finality order by slice, metric, period)`;
   return { ...undivided(FINALITY, comment, columns), source };
 }
 

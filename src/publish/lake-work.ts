@@ -1,6 +1,5 @@
 /** What a lake should hold, what it holds, and so what has to be done. */
 
-import type { Slice } from '../model/slice.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { wantedFiles, type WantedFile } from './lake-files.ts';
 import { pathsOf, type LakeStore, type SliceFiles, type StoredFile } from './lake-store.ts';
@@ -18,21 +17,14 @@ export interface Work {
   readonly gone: readonly string[];
 }
 
-/** What is to be in a lake: the slices, and without a trace what was dropped of one. */
-export interface LakeContent {
-  readonly slices: readonly Slice[];
-  readonly dropped?: SliceFiles;
-}
-
-/** Compares the warehouse with a lake; writes nothing. */
+/** Compares the warehouse with a lake, which keeps no trace of what was dropped of a slice; writes nothing. */
 export async function findWork(
-  { slices, dropped: without }: LakeContent,
+  without: SliceFiles | undefined,
   warehouse: Warehouse,
   store: LakeStore,
   known: KnownLake,
 ): Promise<Work> {
-  const names = slices.map(({ name }) => name);
-  const tables = await lakeTables(warehouse, names);
+  const tables = await lakeTables(warehouse);
   const files: WantedFile[] = [];
   const stored = new Map<string, StoredFile>();
   for (const table of tables) {

@@ -3,8 +3,7 @@
  *
  * Only files whose content changed are replaced, each whole. The order makes a kill harmless: a journal names what is
  * about to change; files that should be gone go first, so that no reader ever meets two versions of a period; then the
- * new ones, and last the manifest. Files of slices that are no longer configured are not touched, and no
- * longer stated in the manifest.
+ * new ones, and last the manifest.
  */
 
 import { rm } from 'node:fs/promises';
@@ -18,7 +17,7 @@ import type { WantedFile } from './lake-files.ts';
 import { copyPeriod } from './lake-sql.ts';
 import { pathsOf, type LakeStore, type SliceFiles, type StoredFile } from './lake-store.ts';
 import { FINALITY } from './lake-table.ts';
-import { findWork, type LakeContent, type Work } from './lake-work.ts';
+import { findWork, type Work } from './lake-work.ts';
 import { openLocalLake } from './local-lake.ts';
 import { beginReplacing, finishReplacing, MANIFEST, readManifest, type KnownLake, type Manifest } from './manifest.ts';
 import { identityOf, refuseOthers, type Identity } from './identity.ts';
@@ -29,7 +28,7 @@ type Lake = Extract<PublishTarget, { kind: 'parquet' }>;
 
 /** Brings a lake up to the warehouse and says what that took; a lake that is up to date is not written to at all. */
 export async function publishLake(
-  content: LakeContent,
+  dropped: SliceFiles | undefined,
   warehouse: Warehouse,
   lake: Lake,
   signal: AbortSignal,
@@ -39,7 +38,7 @@ export async function publishLake(
     const known = await readManifest(store);
     const own = await identityOf(warehouse);
     refuseOthers(lake.path, known.warehouse, own);
-    const work = await findWork(content, warehouse, store, known);
+    const work = await findWork(dropped, warehouse, store, known);
     return await carryOut(work, { warehouse, own, lake, store, known, signal });
   } finally {
     await store.close();

@@ -11,7 +11,7 @@ import type { Emit } from '../events.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { publishDelta } from './delta/publish-delta.ts';
 import { publishLake } from './lake.ts';
-import type { LakeContent } from './lake-work.ts';
+import type { SliceFiles } from './lake-store.ts';
 import type { CopyReport } from './report.ts';
 import { publishSnapshot } from './snapshot.ts';
 
@@ -32,7 +32,7 @@ export interface Publication {
  * signal's reason.
  */
 export async function publish(
-  config: Pick<Config, 'publish'> & LakeContent,
+  config: Pick<Config, 'publish'> & { readonly dropped?: SliceFiles },
   warehouse: Warehouse,
   emit: Emit,
   signal: AbortSignal,
@@ -44,7 +44,7 @@ export async function publish(
       signal.throwIfAborted();
       const startedAt = performance.now();
       try {
-        const report = await publishTarget(config, session, target, { emit, signal });
+        const report = await publishTarget(config.dropped, session, target, { emit, signal });
         const { kind, path } = target;
         const ms = Math.round(performance.now() - startedAt);
         published.push({ kind, path, ...report });
@@ -59,13 +59,13 @@ export async function publish(
 }
 
 async function publishTarget(
-  content: LakeContent,
+  dropped: SliceFiles | undefined,
   warehouse: Warehouse,
   target: PublishTarget,
   { emit, signal }: { readonly emit: Emit; readonly signal: AbortSignal },
 ): Promise<CopyReport> {
-  if (target.kind === 'delta') return publishDelta(content, warehouse, target, { emit, signal });
-  if (target.kind === 'parquet') return publishLake(content, warehouse, target, signal);
+  if (target.kind === 'delta') return publishDelta(dropped, warehouse, target, { emit, signal });
+  if (target.kind === 'parquet') return publishLake(dropped, warehouse, target, signal);
   return publishSnapshot(warehouse, target, signal);
 }
 

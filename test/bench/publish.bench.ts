@@ -119,7 +119,7 @@ async function copy(from: FilledWarehouse, target: PublishTarget): Promise<Copie
   return from.open(async (warehouse) => {
     const startedAt = performance.now();
     const { published, failures } = await publish(
-      { publish: [target], slices: [from.slice] },
+      { publish: [target] },
       warehouse,
       () => {},
       new AbortController().signal,

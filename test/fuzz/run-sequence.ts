@@ -254,7 +254,7 @@ async function holdSettled(place: Place, histories: readonly RunNight[][], last:
   for (const days of [LONG_AFTER_DAYS, LONG_AFTER_DAYS + 1]) {
     await passNight(place, histories, { ...last, nowMs: last.nowMs + days * DAY_MS }, asked);
   }
-  for (const nights of histories) {
+  for (const nights of histories.filter((history) => history.length > 0)) {
     const broken = everythingSettles({ start: place.start, nights });
     if (broken.length > 0) place.onBroken(new LawBroken('d', nights.length - 1, broken));
   }

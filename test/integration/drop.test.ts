@@ -146,6 +146,23 @@ describe('a slice that is no longer configured', () => {
     });
   });
 
+  test('stays in every copy, with what is final of it', async () => {
+    const count = (relation: string): string =>
+      `select count(*)::integer as n, count(installs)::integer as known from ${relation}`;
+    const held = await lakeFiles('daily');
+    const [here, final] = [await inWarehouse(count('main.daily')), await inWarehouse(count('main.daily_final'))];
+    await publish(config);
+    expect(await lakeFiles('daily')).toEqual(held);
+    expect(held.stated).toHaveLength(18);
+    const cells = "select count(*)::integer as n from ripen.finality where slice = 'daily'";
+    const inFiles = `select count(*)::integer as n from '${path('lake', 'ripen_finality', '*.parquet')}' where slice = 'daily'`;
+    expect(await inWarehouse(inFiles)).toEqual(await inWarehouse(cells));
+    expect(await inTables(count('daily'))).toEqual(here);
+    expect(await inTables(count('daily_final'))).toEqual(final);
+    expect(Number(final[0]?.['known'])).toBeGreaterThan(0);
+    expect(await inSnapshot(count('daily_final'))).toEqual(final);
+  });
+
   test('is gone from tables, views, ledger, snapshot, lake and tables once that is agreed to; the others are as they were', async () => {
     await writeFile(path('lake', 'daily', 'notes.txt'), 'mine');
     const others = await inWarehouse('select * from main.hourly order by all');
@@ -192,7 +209,7 @@ describe('a slice that is no longer configured', () => {
     const daysOf = async (): Promise<number> => (await readLog(path('tables', 'daily'))).files.length;
     for (const keep of ['3d', '0s', '0s']) await publish(await configured(others, keep));
     expect(await daysOf()).toBe(18);
-    expect(versionsOf(path('tables', 'daily'))).toEqual([0]);
+    expect(versionsOf(path('tables', 'daily'))).toEqual([0, 1, 2, 3]);
     await dropped({ slice: 'daily', yes: true });
     await publish(await configured(others));
     expect(await readDelta(path('tables', 'daily'), 0)).not.toEqual([]);

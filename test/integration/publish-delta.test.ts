@@ -10,7 +10,7 @@ import * as z from 'zod';
 import { CHECKPOINT_EVERY } from '../../src/publish/delta/commit.ts';
 import { deltaRows, readDelta, readLog, sortedRows, versionsOf } from '../support/delta-reader.ts';
 import { empty, heldRows, loadDay, newDay, reload, restate } from '../support/ledger-nights.ts';
-import { ask, daily, openSample, rowsOf, whole, type Sample } from '../support/sample-warehouse.ts';
+import { ask, intoLedger, openSample, outOfLedger, rowsOf, type Sample } from '../support/sample-warehouse.ts';
 
 let sample: Sample;
 const DAYS = 30;
@@ -130,18 +130,21 @@ test('a slice that joins at version 3 begins there, and says so; one that leaves
   await sample.warehouse.run(
     'create table main.app_totals as select app_token, sum(installs)::bigint as installs, 1 as _load_id from network_daily group by 1',
   );
-  await sample.publish([target()], [daily, whole]);
+  await sample.warehouse.run(intoLedger('app_totals'));
+  await sample.publish([target()]);
   expect(versionsOf(at('app_totals'))).toEqual([3]);
   expect((await readLog(at('app_totals'))).configuration['ripen.begins_at_version']).toBe('3');
   expect((await readLog(at())).configuration['ripen.begins_at_version']).toBe('0');
   const totals = await held('app_totals');
   expect(await readDelta(at('app_totals'))).toEqual(totals);
-  await sample.publish([target()], [daily, whole]);
+  await sample.publish([target()]);
   expect(await readDelta(at('app_totals'), 3)).toEqual(totals);
-  await sample.publish([target()], [daily]);
-  await sample.publish([target()], [daily]);
+  await sample.warehouse.run(outOfLedger('app_totals'));
+  await sample.publish([target()]);
+  await sample.publish([target()]);
   expect(versionsOf(at('app_totals'))).toEqual([3, 4]);
-  await sample.publish([target()], [daily, whole]);
+  await sample.warehouse.run(intoLedger('app_totals'));
+  await sample.publish([target()]);
   // Version 7 begins anew; the nights it was away are not there.
   expect(versionsOf(at('app_totals'))).toEqual([3, 4, 7]);
   expect(await readDelta(at('app_totals'))).toEqual(totals);

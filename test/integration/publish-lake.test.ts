@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { lakesDdl } from '../../src/publish/ddl/lakes.ts';
-import { ask, daily, hourly, openSample, reloadDay, rowsOf, whole, type Sample } from '../support/sample-warehouse.ts';
+import { ask, intoLedger, openSample, reloadDay, rowsOf, type Sample } from '../support/sample-warehouse.ts';
 
 const manifestShape = z.object({
   files: z.array(z.object({ path: z.string(), rows: z.number(), sums: z.record(z.string(), z.string().nullable()) })),
@@ -26,8 +26,8 @@ const open = async (days: number): Promise<void> => {
 beforeEach(async () => open(DAYS));
 afterEach(async () => sample.close());
 
-const publishLake = async (slices = [daily]): Promise<number> => {
-  const [published] = await sample.publish([{ kind: 'parquet', path: root, mode: 0o640 }], slices);
+const publishLake = async (): Promise<number> => {
+  const [published] = await sample.publish([{ kind: 'parquet', path: root, mode: 0o640 }]);
   return published?.files_written ?? -1;
 };
 
@@ -44,9 +44,9 @@ const readManifest = async (): Promise<z.infer<typeof manifestShape>> =>
 
 const inLake = (sql: string): Promise<Record<string, unknown>[]> => ask(':memory:', sql);
 /** Asks the views that the statements for DuckDB make over the files. */
-async function inViews(sql: string, slices = [daily]): Promise<Record<string, unknown>[]> {
+async function inViews(sql: string): Promise<Record<string, unknown>[]> {
   const target = { kind: 'parquet', path: root, mode: 0o640 } as const;
-  const ddl = await lakesDdl('duckdb', { publish: [target], slices }, sample.warehouse);
+  const ddl = await lakesDdl('duckdb', { publish: [target] }, sample.warehouse);
   const schema = /create schema if not exists ("\w+")/.exec(ddl)?.[1] ?? '';
   const statements = ddl.split(/;$/m).filter((each) => each.trim() !== '');
   return ask(':memory:', sql, [...statements, `use ${schema}`]);
@@ -260,30 +260,24 @@ describe('the next publish', () => {
     expect(readdirSync(root).filter((name) => ['catalog.duckdb', '_versions'].includes(name))).toEqual([]);
     expect(await readFile(join(root, '_manifest.json'), 'utf8')).toBe(text);
   });
-
-  test('leaves the files of a slice that is no longer configured, and states them no longer', async () => {
-    await publishLake();
-    // The file that says which cells are final speaks of it no longer.
-    expect(await publishLake([])).toBe(1);
-    expect(existsSync(join(root, dayFile('2026-01-05')))).toBe(true);
-    expect((await readManifest()).files.map(({ path }) => path)).not.toContain(dayFile('2026-01-05'));
-  });
 });
 
 describe('the layout', () => {
   test('keeps hours by day with the hour in the file, and a slice without a date in one file, empty or not', async () => {
     await sample.warehouse.run(`create table app_hourly as
         select TIMESTAMP '2026-01-01' + to_hours(r::integer) as "hour", 'app' as app_token, r as installs, 1 as _load_id from range(50) as t(r)`);
+    await sample.warehouse.run(intoLedger('app_hourly'));
     await sample.warehouse.run('create table app_totals (app_token VARCHAR, installs BIGINT, _load_id BIGINT)');
-    await publishLake([hourly, whole]);
+    await sample.warehouse.run(intoLedger('app_totals'));
+    await publishLake();
     expect(parquetIn(join(root, 'app_hourly'))).toEqual(
       ['01', '02', '03'].map((day) => `day=2026-01-${day}/data.parquet`),
     );
     expect(parquetIn(join(root, 'app_totals'))).toEqual(['data.parquet']);
-    expect(
-      await inViews(`select min("hour")::varchar as first, count(*)::integer as n from app_hourly`, [hourly, whole]),
-    ).toEqual([{ first: '2026-01-01 00:00:00', n: 50 }]);
-    expect(await inViews('select count(*)::integer as n from app_totals', [hourly, whole])).toEqual([{ n: 0 }]);
+    expect(await inViews(`select min("hour")::varchar as first, count(*)::integer as n from app_hourly`)).toEqual([
+      { first: '2026-01-01 00:00:00', n: 50 },
+    ]);
+    expect(await inViews('select count(*)::integer as n from app_totals')).toEqual([{ n: 0 }]);
   });
 
   test('files of the grain a slice had before are gone when the new ones are there', async () => {

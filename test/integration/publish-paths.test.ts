@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { lakesDdl } from '../../src/publish/ddl/lakes.ts';
-import { ask, daily, openSample, rowsOf, type Sample } from '../support/sample-warehouse.ts';
+import { ask, openSample, rowsOf, type Sample } from '../support/sample-warehouse.ts';
 
 let sample: Sample;
 
@@ -49,7 +49,7 @@ describe.each(places)('a lake at %s', (place) => {
 
   test('is read through the statements of DuckDB alike, and no file of another day is opened for a day', async () => {
     await sample.publish([target()]);
-    const ddl = await lakesDdl('duckdb', { publish: [target()], slices: [daily] }, sample.warehouse);
+    const ddl = await lakesDdl('duckdb', { publish: [target()] }, sample.warehouse);
     const statements = ddl.split(/;$/m).filter((sql) => sql.trim() !== '');
     const schema = /create schema if not exists ("\w+")/.exec(ddl)?.[1] ?? '';
     const there = (sql: string): string =>

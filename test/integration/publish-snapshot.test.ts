@@ -224,7 +224,7 @@ describe('several targets', () => {
   test('an interruption is no failure of a target: its reason is thrown and nothing is replaced', async () => {
     const reason = new Error('SIGTERM');
     const targets = [{ kind: 'duckdb', path: target, mode: 0o644 }] as const;
-    await expect(sample.publish(targets, [], AbortSignal.abort(reason))).rejects.toBe(reason);
+    await expect(sample.publish(targets, AbortSignal.abort(reason))).rejects.toBe(reason);
     expect(existsSync(target)).toBe(false);
   });
 

@@ -7,7 +7,7 @@ import * as z from 'zod';
 import { publish } from '../../src/publish/publish.ts';
 import { openBucket } from '../../src/publish/s3-bucket.ts';
 import { CREDENTIALS, refusal, startObjectStore, type RunningStore } from '../support/object-store.ts';
-import { ask, daily, openSample, reloadDay, rowsOf, type Sample } from '../support/sample-warehouse.ts';
+import { ask, openSample, reloadDay, rowsOf, type Sample } from '../support/sample-warehouse.ts';
 
 const DAYS = 12;
 const PREFIX = 'mobile/lake';
@@ -214,12 +214,7 @@ describe('a store that', () => {
     store.refuse = (request) =>
       request.method === 'PUT' && request.key === key ? refusal(403, 'AccessDenied', 'Access Denied') : null;
     store.requests.length = 0;
-    const run = publish(
-      { publish: [store.lake(PREFIX)], slices: [daily] },
-      sample.warehouse,
-      () => {},
-      new AbortController().signal,
-    );
+    const run = publish({ publish: [store.lake(PREFIX)] }, sample.warehouse, () => {}, new AbortController().signal);
     const { published, failures } = await run;
     expect(published).toEqual([]);
     expect(failures).toMatchObject([{ code: 'STORAGE_FAILED', kind: 'storage', facts: { status: 403, tries: 1 } }]);
@@ -261,7 +256,7 @@ test('a publish that is told to stop after 4 files begins no other, leaves no dr
     if (method === 'PUT' && key === dayKey('2026-01-04')) stopping.abort(new Error('told to stop'));
     return null;
   };
-  await expect(sample.publish([store.lake(PREFIX)], [daily], stopping.signal)).rejects.toThrow('told to stop');
+  await expect(sample.publish([store.lake(PREFIX)], stopping.signal)).rejects.toThrow('told to stop');
   expect(existsSync(sample.path('warehouse.duckdb.drafts'))).toBe(false);
   const keys = [...(await store.objects()).keys()];
   expect(keys).not.toContain(dayKey('2026-01-12'));

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 
-import type { Config, PublishTarget } from '../../src/config/config.ts';
+import type { PublishTarget } from '../../src/config/config.ts';
 import { day } from '../../src/model/calendar.ts';
 import type { Slice } from '../../src/model/slice.ts';
 import { lakeDdl } from '../../src/publish/ddl/ddl.ts';
@@ -16,7 +16,7 @@ import { query } from '../support/contents.ts';
 import { smallWorld } from '../support/night.ts';
 import { CREDENTIALS, startObjectStore, type RunningStore } from '../support/object-store.ts';
 import { compilePublisher, type Publisher } from '../support/publisher.ts';
-import { daily, openSample, rowsOf, type Sample } from '../support/sample-warehouse.ts';
+import { openSample, rowsOf, type Sample } from '../support/sample-warehouse.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 import { onDisk } from '../support/trouble-lake.ts';
@@ -146,10 +146,8 @@ describe.each(['disk', 'S3'])('a lake of two nights on %s', (place) => {
   let scenario: Scenario;
   let target: PublishTarget;
 
-  const ddl = async (config: Pick<Config, 'slices'>): Promise<string> =>
-    scenario.inWarehouse(async (warehouse) =>
-      lakesDdl('clickhouse', { publish: [target], slices: config.slices }, warehouse),
-    );
+  const ddl = async (): Promise<string> =>
+    scenario.inWarehouse(async (warehouse) => lakesDdl('clickhouse', { publish: [target] }, warehouse));
   const night = async (asOf: string, chosen: readonly Slice[] = slices): Promise<void> => {
     const change = { slices: chosen, publish: [target], partners: true, links: { apps: 'all', maxLevel: 4 } } as const;
     expect(await scenario.night(new Date(asOf), change)).toMatchObject({ status: 'succeeded', failures: [] });
@@ -164,7 +162,7 @@ describe.each(['disk', 'S3'])('a lake of two nights on %s', (place) => {
     target = place === 'S3' ? store.lake(`${above}/lake`) : { kind: 'parquet', path: root, mode: 0o644 };
     await night('2026-04-01T06:00:00Z');
     await night('2026-04-02T06:00:00Z');
-    await clickhouse.runAll(`drop database if exists lake;\n${await ddl({ slices })}`);
+    await clickhouse.runAll(`drop database if exists lake;\n${await ddl()}`);
   });
   afterEach(async () => scenario.close());
 
@@ -235,7 +233,7 @@ describe.each(['disk', 'S3'])('a lake of two nights on %s', (place) => {
     const [now] = await query(scenario, 'select count(*) as n, sum(installs) as installs from by_day');
     expect(sorted(still)).toEqual(sorted([now ?? {}]));
     expect(before.length).toBeLessThan(Number(now?.['n']));
-    await clickhouse.runAll(await ddl({ slices: grown }));
+    await clickhouse.runAll(await ddl());
     expect(sorted(await clickhouse.rows('select * from lake.by_day'))).toEqual(
       sorted(await query(scenario, 'select * exclude (_load_id) from by_day')),
     );
@@ -273,7 +271,7 @@ describe.each(['disk', 'S3'])('a publisher to %s killed between files, a column 
     );
   const describeLake = async (): Promise<void> =>
     clickhouse.runAll(
-      `drop database if exists lake;\n${await lakesDdl('clickhouse', { publish: [target], slices: [daily] }, sample.warehouse)}`,
+      `drop database if exists lake;\n${await lakesDdl('clickhouse', { publish: [target] }, sample.warehouse)}`,
     );
 
   test.each([3, 15, 27])(

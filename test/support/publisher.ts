@@ -31,7 +31,7 @@ const PROGRAM = (built: string): string => `
   import { publish } from '${built}/dist/publish/publish.js';
   const emit = () => {};
   const warehouse = await openWarehouse(process.argv[1], { mode: 'write', lockWaitMs: 0, emit });
-  const config = { publish: JSON.parse(process.argv[2]), slices: [{ name: 'network_daily' }] };
+  const config = { publish: JSON.parse(process.argv[2]) };
   const { published, failures } = await publish(config, warehouse, emit, new AbortController().signal);
   await warehouse.close();
   console.log(JSON.stringify({ published, failures: failures.map(({ code, message, hint }) => ({ code, message, hint })) }));`;

@@ -9,15 +9,9 @@ import * as z from 'zod';
 
 import type { PublishTarget } from '../../src/config/config.ts';
 import type { RunEvent } from '../../src/events.ts';
-import type { Slice } from '../../src/model/slice.ts';
 import { publish, type Published } from '../../src/publish/publish.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
-import { slice } from './slice.ts';
-
-export const daily = slice({ name: 'network_daily', dimensions: ['day', 'app_token', 'network'], metrics: [] });
-export const hourly = slice({ name: 'app_hourly', dimensions: ['hour', 'app_token'], metrics: [] });
-export const whole = slice({ name: 'app_totals', dimensions: ['app_token'], metrics: [] });
 
 export interface Sample {
   readonly directory: string;
@@ -25,12 +19,7 @@ export interface Sample {
   readonly warehouse: Warehouse;
   readonly events: RunEvent[];
   path(name: string): string;
-  /** Publishes the given slices, by default the daily one. */
-  publish(
-    targets: readonly PublishTarget[],
-    slices?: readonly Slice[],
-    signal?: AbortSignal,
-  ): Promise<readonly Published[]>;
+  publish(targets: readonly PublishTarget[], signal?: AbortSignal): Promise<readonly Published[]>;
   /** Closes the warehouse, so that another process can open it, and opens it again. */
   lend(work: () => Promise<void>): Promise<void>;
   close(): Promise<void>;
@@ -58,8 +47,8 @@ export async function openSample(days: number, rowsPerDay: number): Promise<Samp
     },
     events,
     path: (name) => join(directory, name),
-    async publish(targets, slices = [daily], signal = new AbortController().signal) {
-      const { published, failures } = await publish({ publish: targets, slices }, warehouse, emit, signal);
+    async publish(targets, signal = new AbortController().signal) {
+      const { published, failures } = await publish({ publish: targets }, warehouse, emit, signal);
       const [first] = failures;
       if (first !== undefined) throw first;
       return published;
@@ -76,6 +65,16 @@ export async function openSample(days: number, rowsPerDay: number): Promise<Samp
   };
 }
 
+/** The statement that makes a table of main the live one of the slice of its name. */
+export function intoLedger(slice: string): string {
+  return `insert into ripen.slice_tables by name
+   select '${slice}' as slice, 'f1' as fingerprint, 'main."${slice}"' as table_name, 'live' as state,
+       now()::timestamp as created_at`;
+}
+
+/** The statement that takes a slice out of the ledger, with its table left behind. */
+export const outOfLedger = (slice: string): string => `delete from ripen.slice_tables where slice = '${slice}'`;
+
 /** A killed process gives its lock back a moment after it is gone. */
 const LOCK_WAIT_MS = 5000;
 
@@ -85,9 +84,7 @@ const declarations = [
        ecpi DOUBLE, attr_dependency JSON, _extra JSON, _load_id BIGINT)`,
   `comment on table main.network_daily is 'Report slice network_daily: it''s one row per day'`,
   `comment on column main.network_daily.cost is 'Cost: what was spent (money in USD; final 14 days after the period).'`,
-  `insert into ripen.slice_tables by name
-   select 'network_daily' as slice, 'f1' as fingerprint, 'main."network_daily"' as table_name, 'live' as state,
-       now()::timestamp as created_at`,
+  intoLedger('network_daily'),
   `insert into ripen.slice_metrics by name
    select 'network_daily' as slice, 'installs' as metric, 0 as position, 'BIGINT' as type, 'other' as family,
        true as additive, 604800 as horizon_seconds, 3600 as settle_seconds`,

@@ -71,8 +71,7 @@ async function ofSnapshot(path: string, slices: readonly Slice[], warehouse: War
 
 async function ofCatalog(path: string, slices: readonly Slice[], warehouse: Warehouse): Promise<DbtCopy> {
   const database = basename(CATALOG, '.duckdb');
-  const names = slices.map(({ name }) => name);
-  const tables = (await deltaTables(warehouse, names)).flatMap(({ name, comment, columns, grain }): DbtTable[] => {
+  const tables = (await deltaTables(warehouse)).flatMap(({ name, comment, columns, grain }): DbtTable[] => {
     const slice = slices.find((each) => each.name === name);
     const table = { name, comment, columns, freshness: null };
     if (slice === undefined)

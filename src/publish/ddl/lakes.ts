@@ -13,17 +13,16 @@ import type { DescribedLake } from './dialect.ts';
  */
 export async function lakesDdl(
   engine: Engine,
-  { publish, slices }: Pick<Config, 'publish' | 'slices'>,
+  { publish }: Pick<Config, 'publish'>,
   warehouse: Warehouse,
 ): Promise<string> {
-  const names = slices.map(({ name }) => name);
   const schemas = new Set<string>();
   const lakes: DescribedLake[] = [];
   const refusals: string[] = [];
   for (const target of publish) {
     if (target.kind === 'duckdb') continue;
     const isDelta = target.kind === 'delta';
-    const tables = await (isDelta ? deltaTables : lakeTables)(warehouse, names);
+    const tables = await (isDelta ? deltaTables : lakeTables)(warehouse);
     const schema = schemaName(target.path, schemas);
     const lake = { root: target.path, store: target.store ?? null, isDelta, schema, tables };
     const refusal = ddlRefusal(engine, lake);

@@ -16,7 +16,6 @@ import { identityOf, ownerOf, refuseOthers, type Identity } from '../identity.ts
 import { replaceCatalog } from './catalog-file.ts';
 import { deltaTables, type LakeTable } from '../lake-table.ts';
 import type { SliceFiles } from '../lake-store.ts';
-import type { LakeContent } from '../lake-work.ts';
 import { refuseForeign, foreignInCatalog } from '../occupant.ts';
 import { countReasons, type CopyReport, type Reason } from '../report.ts';
 import { committerOf, deltaCatalog, hasLocalTimes, metaDataFor, OWNER, type Publishing } from './delta-table.ts';
@@ -52,7 +51,7 @@ interface Done {
 
 /** Commits a night to every table; throws `WAREHOUSE_FOREIGN` where one is not this warehouse's, and `STORAGE_FAILED`. */
 export async function publishDelta(
-  { slices, dropped }: LakeContent,
+  dropped: SliceFiles | undefined,
   warehouse: Warehouse,
   target: DeltaTarget,
   { emit, signal }: { readonly emit: Emit; readonly signal: AbortSignal },
@@ -60,10 +59,7 @@ export async function publishDelta(
   const store = await openTables(target, `${warehouse.path}.drafts`, signal);
   try {
     if (store.catalog !== null) await refuseForeign(store.catalog, warehouse.path, foreignInCatalog, signal);
-    const tables = await deltaTables(
-      warehouse,
-      slices.map(({ name }) => name),
-    );
+    const tables = await deltaTables(warehouse);
     const own = await identityOf(warehouse);
     const place = { warehouse, store, own, target, signal };
     for (let tries = 1; tries <= MOST_TRIES; tries += 1) {
