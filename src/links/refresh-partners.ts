@@ -46,7 +46,8 @@ async function readAndReplace(run: Omit<Refreshing, 'runId'>): Promise<{ readonl
     await run.warehouse.run(statement('links/stage_partners'), [JSON.stringify(list)]);
     const [counts] = await run.warehouse.rows(statement('links/partner_counts'), [], countsRow);
     const subject = 'The service';
-    const stood = { subject, items: 'partners', listed: list.length, isShort, ...(counts ?? nothingStored) } as const;
+    const counted = { listed: list.length, ...(counts ?? nothingStored) };
+    const stood = { subject, items: 'partners', lists: [], isShort, ...counted } as const;
     await refuseShrunk(run.warehouse, run.planAt, stood);
     await run.warehouse.run(statement('links/stage_unlisted_partners'));
   });

@@ -36,6 +36,8 @@ const countsRow = z.object({
   changed_at: instant,
 });
 
+const listRow = z.object({ listed: count, before: count, lost: count });
+
 const tokenRow = z.object({ token: z.string() }).transform(({ token }) => token);
 
 /** Levels there are: a single link's write concerns no list. */
@@ -44,7 +46,7 @@ const ALL_LEVELS = 4;
 /**
  * Replaces an app's links in one transaction: only what differs is touched, and only what differs gets a new version,
  * dated to the as-of instant (or to a newer change). Throws `DATA_INCOMPLETE`, with nothing changed, when the staged
- * links do not all hang together and are not to be made to, and `DATA_SHRUNK` when a crawl lost most of the stored ones and no earlier night agrees.
+ * links do not all hang together and are not to be made to, and `DATA_SHRUNK` when a list lost most of the stored ones and no earlier night agrees.
  */
 export async function replaceApp(
   warehouse: Warehouse,
@@ -65,8 +67,10 @@ export async function replaceApp(
     }
     if (counts === undefined || counts.reached !== counts.listed) throw torn(appToken, counts);
     if (crawl !== null) {
-      const { isShort } = crawl;
-      await refuseShrunk(warehouse, planAt, { ...counts, isShort, subject: `The app ${appToken}`, items: 'links' });
+      const { isShort, maxLevel } = crawl;
+      const lists = await warehouse.rows(statement('links/lost_lists'), [appToken, maxLevel], listRow);
+      const stood = { ...counts, lists, isShort, subject: `The app ${appToken}`, items: 'links' } as const;
+      await refuseShrunk(warehouse, planAt, stood);
     }
     const at = timestamp(counts.changed_at);
     await warehouse.run(statement('links/close_link_versions'), [appToken, at]);

@@ -1,5 +1,5 @@
 /**
- * Lists that lost most of what they held: not believed before a sync of a later night finds the same.
+ * Lists that lost most of what they held: not believed before a sync of a later night finds about the same.
  *
  * The service answers an empty list, or one that ends early, like a whole one; stored links and partners would be closed.
  */
@@ -10,39 +10,54 @@ import { Failure } from '../errors.ts';
 import { statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
-/** A list against what is stored of it. */
-export interface Listed {
-  /** Such as `The app abc123def456`. */
-  readonly subject: string;
-  readonly items: 'links' | 'partners';
+/** Items listed against those that are stored. */
+export interface Counts {
   readonly listed: number;
   /** Stored items that a whole list would hold. */
   readonly before: number;
   /** Of these, not listed. */
   readonly lost: number;
+}
+
+/** Everything that was listed of a subject. */
+export interface Listed extends Counts {
+  /** Such as `The app abc123def456`. */
+  readonly subject: string;
+  readonly items: 'links' | 'partners';
+  /** The single lists that lost any; each is answered for itself. */
+  readonly lists: readonly Counts[];
   /** Whether fewer items came than the service said there are. */
   readonly isShort: boolean;
 }
 
 /** Of fewer items most may well go in a night. */
 const FEW = 10;
+/** A second night finds the same where it misses as many, but for this share: items come and go meanwhile. */
+const SAME_SHARE = 1 / 5;
 
-const toldRow = z.object({ is_told: z.boolean() });
+const toldRow = z.object({ summary: z.string().nullable() });
 
 /**
- * Throws `DATA_SHRUNK` for a list that is empty, lost more than half, or lost any and is shorter than the service said, unless
- * the last sync of an earlier night told the same.
+ * Throws `DATA_SHRUNK` where a list is empty or lost more than half, where all lists lost more than half, or any while they
+ * are shorter than the service said, unless the last sync of an earlier night missed about as many.
  */
-export async function refuseShrunk(warehouse: Warehouse, planAt: Date, list: Listed): Promise<void> {
-  const { subject, items, listed, before, lost, isShort } = list;
-  const isMost = listed === 0 || (before >= FEW && lost * 2 > before);
-  const isDoubtful = lost > 0 && (isMost || isShort);
+export async function refuseShrunk(warehouse: Warehouse, planAt: Date, stood: Listed): Promise<void> {
+  const { subject, items, listed, before, lost, lists, isShort } = stood;
+  const isDoubtful = lost > 0 && (isShort || [stood, ...lists].some((list) => lostMost(list)));
   if (!isDoubtful) return;
-  const message = `${subject} listed ${listed} ${items}, and ${lost} of the ${before} that are stored were not among them`;
-  const [last] = await warehouse.rows(statement('links/told_before'), [timestamp(planAt), message], toldRow);
-  if (last?.is_told === true) return;
-  throw new Failure('DATA_SHRUNK', message, {
-    facts: { listed, before, lost },
-    hint: 'Wait for the next night if that is right: what a second one finds the same is stored.',
-  });
+  const [last] = await warehouse.rows(statement('links/told_before'), [timestamp(planAt)], toldRow);
+  const told = new RegExp(`${subject} listed \\d+ ${items}, and (\\d+) of the`).exec(last?.summary ?? '');
+  if (told !== null && isAbout(lost, Number(told[1]))) return;
+  throw new Failure(
+    'DATA_SHRUNK',
+    `${subject} listed ${listed} ${items}, and ${lost} of the ${before} that are stored were not among them`,
+    {
+      facts: { listed, before, lost },
+      hint: 'Wait for the next night if that is right: what a second one finds again is stored.',
+    },
+  );
 }
+
+const lostMost = ({ listed, before, lost }: Counts): boolean => listed === 0 || (before >= FEW && lost * 2 > before);
+
+const isAbout = (one: number, other: number): boolean => Math.abs(one - other) <= Math.max(one, other) * SAME_SHARE;

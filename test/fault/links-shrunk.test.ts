@@ -15,6 +15,8 @@ let scenario: Scenario;
 let campaign: ScriptedServer;
 let tokens: readonly string[];
 let partners: readonly number[];
+/** The sub-links of the first link; the others say that they have some, and list none. */
+let below: readonly string[];
 let beside: Readonly<Record<string, unknown>>;
 /** What the lists say of their length. */
 let total: string | null;
@@ -23,15 +25,17 @@ const tokensOf = (length: number): string[] => Array.from({ length }, (_, index)
 const idsOf = (length: number): number[] => Array.from({ length }, (_, index) => index + 1);
 
 beforeEach(async () => {
-  [tokens, partners, beside, total] = [tokensOf(30), idsOf(30), {}, null];
+  [tokens, partners, below, beside, total] = [tokensOf(30), idsOf(30), [], {}, null];
   campaign = await startScriptedServer(({ path }) => {
     const isPartners = path.includes('/partners');
     const listed = isPartners
       ? partners.map((id) => ({ id, display_name: `Partner ${id}`, supports_cost_data: false }))
       : tokens.map((token) => ({ token, name: token, level: 1, has_subtrackers: true }));
     const isChildren = path.includes('/children');
+    const sublinks = path.includes(`/${tokens[0]}/`) ? below : [];
+    const children = sublinks.map((token) => ({ token, name: token, level: 2, has_subtrackers: false }));
     const paging = isChildren || total === null ? {} : { total, next: null };
-    return json({ ...beside, data: { items: isChildren ? [] : listed, paging } });
+    return json({ ...beside, data: { items: isChildren ? children : listed, paging } });
   });
   scenario = await openScenario([], {
     simulator: { world: smallWorld },
@@ -94,6 +98,48 @@ test('29 of 30 that say they are 30 are refused by the sync of the library, too'
   expect(await codesAt(new Date('2024-06-01T02:30:00Z'))).toEqual([]);
   [tokens, partners, total] = [tokensOf(29), idsOf(29), '30'];
   expect(await codesAt(new Date('2024-06-02T02:30:00Z'))).toEqual(['DATA_SHRUNK', 'DATA_SHRUNK']);
+  expect(await stored()).toEqual(['30 30']);
+});
+
+test.each([
+  ['empty', 0],
+  ['cut to 4', 4],
+])(
+  '10 sub-links of a link that says it has some stay when their list is %s for a night, though 30 links are there',
+  async (_, length) => {
+    below = Array.from({ length: 10 }, (__, index) => `sub-${index}`);
+    await codesOf(1);
+    const whole = below;
+    below = whole.slice(0, length);
+    expect(await codesOf(2)).toEqual(['DATA_SHRUNK']);
+    expect(await stored()).toEqual(['40 30']);
+    below = whole;
+    expect(await codesOf(3)).toEqual([]);
+    below = whole.slice(0, length);
+    expect(await codesOf(4)).toEqual(['DATA_SHRUNK']);
+    expect(await codesOf(5)).toEqual([]);
+    expect(await stored()).toEqual([`${30 + length} 30`]);
+  },
+);
+
+test('lists that lost most are believed on a second night, too, when items were added or a few more removed meanwhile', async () => {
+  await codesOf(1);
+  [tokens, partners] = [tokensOf(10), idsOf(10)];
+  expect(await codesOf(2)).toEqual(['DATA_SHRUNK', 'DATA_SHRUNK']);
+  [tokens, partners] = [
+    [...tokensOf(9), 'new'],
+    [...idsOf(9), 77],
+  ];
+  expect(await codesOf(3)).toEqual([]);
+  expect(await stored()).toEqual(['10 10']);
+});
+
+test('lists that are empty on one night and cut on the next are refused on both', async () => {
+  await codesOf(1);
+  [tokens, partners] = [[], []];
+  expect(await codesOf(2)).toEqual(['DATA_SHRUNK', 'DATA_SHRUNK']);
+  [tokens, partners] = [tokensOf(14), idsOf(14)];
+  expect(await codesOf(3)).toEqual(['DATA_SHRUNK', 'DATA_SHRUNK']);
   expect(await stored()).toEqual(['30 30']);
 });
 
