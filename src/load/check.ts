@@ -17,8 +17,8 @@ import {
   duplicateKeys,
   rowsOutside,
   staging,
-  sumDistinct,
   sumParts,
+  sumWindow,
   totalTyped,
   WINDOW,
   windowsOutOfOrder,
@@ -71,7 +71,7 @@ export async function findingsOf(
   const undated = seen === null ? await checkLabels(warehouse, target, windows) : new Map<number, Failure>();
   const badDays = await checkDays(warehouse, target, windows);
   const { conflicts, copies } = await checkKeys(warehouse, target, windows, seen?.repeating ?? new Set(windows.keys()));
-  const sums = await sumsOf(warehouse, target, windows, new Set(copies.keys()));
+  const sums = await sumsOf(warehouse, target, windows, { rejects, repeating: new Set(copies.keys()) });
   const periodRows = await periodRowsOf(warehouse, target, windows);
   const weekStarts = await weekStartsIn(sound, target, staged, warehouse);
   const unordered = seen?.outOfOrder ?? (await outOfOrder(warehouse, target));
@@ -242,29 +242,38 @@ async function checkKeys(
 /** The exact sums of the additive metrics of each part of a window, of no rows too. */
 type PartSums = readonly (readonly MetricSum[])[];
 
-/**
- * By window, the sums of its parts. Those over distinct rows are looked for only in `repeating` windows, where identical
- * rows occur.
- */
+interface Unlike {
+  /** Rows that are not stored: their values are in the totals too, but for those of metrics whose texts are no numbers. */
+  readonly rejects: ReadonlyMap<number, Rejects>;
+  /** Windows in which identical rows occur: sums over distinct rows are looked for in these alone. */
+  readonly repeating: ReadonlySet<number>;
+}
+
+/** By window, the sums of its parts. */
 async function sumsOf(
   warehouse: Warehouse,
   target: Target,
   windows: ReadonlyMap<number, Window>,
-  repeating: ReadonlySet<number>,
+  { rejects, repeating }: Unlike,
 ): Promise<Map<number, PartSums>> {
   const found = await readSums(warehouse, target, sumParts(target.columns));
   const sums = new Map<number, PartSums>();
   for (const [windowNo, window] of windows) {
-    const single = repeating.has(windowNo)
-      ? await readSums(warehouse, target, sumDistinct(target.columns, windowNo))
-      : found;
+    const rejected = rejects.get(windowNo);
+    const withRejected = rejected !== undefined;
+    const read = async (isDistinct: boolean): Promise<Map<string, RowSum[]>> =>
+      readSums(warehouse, target, sumWindow(target.columns, { windowNo, isDistinct, withRejected }));
+    const every = withRejected ? await read(false) : found;
+    const single = withRejected || repeating.has(windowNo) ? await read(true) : every;
     sums.set(
       windowNo,
       window.parts.map((_, partNo) => {
         const key = `${windowNo} ${partNo}`;
-        const all = found.get(key) ?? additiveOf(target.columns).map((metric) => sumOf(metric, null, 0, 0));
+        const all = every.get(key) ?? additiveOf(target.columns).map((metric) => sumOf(metric, null, 0, 0));
         const distinct = single.get(key) ?? all;
-        return all.map((sum, at) => Object.assign({}, sum, { distinctSum: distinct[at]?.sum ?? null }));
+        return all
+          .map((sum, at) => Object.assign({}, sum, { distinctSum: distinct[at]?.sum ?? null }))
+          .filter(({ metric }) => rejected?.metrics.has(metric) !== true);
       }),
     );
   }

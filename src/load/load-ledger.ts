@@ -62,7 +62,7 @@ export interface Proven {
   /** Rows of it in `typed`, and by first day of the period. */
   readonly rows: number;
   readonly periodRows: ReadonlyMap<Day, number>;
-  readonly rejects: Omit<Rejects, 'failure'>;
+  readonly rejects: Pick<Rejects, 'recorded' | 'days'>;
   /** Whether identical rows occur, of which one is kept. */
   readonly collapse: boolean;
   /** Whether the rows came in the order of their dates. */

@@ -39,8 +39,6 @@ export async function proveWindow(
   const { spooled, windowNo, parts } = sound;
   const { slice } = target;
   const { window } = spooled;
-  // Rows left out take their values out of every sum, so nothing can be compared.
-  if (rejects !== undefined) return { ...nothingProven, verdict: 'unverifiable' };
   const proofs = await Promise.all(
     parts.map(async (part, partNo) => provePart(warehouse, part, sums[partNo] ?? [], { windowNo, partNo })),
   );
@@ -61,11 +59,13 @@ export async function proveWindow(
     });
   }
   const isDivided = first === null && window.parts.length > 1;
-  const whole = isDivided
-    ? (proveWhole(sums, proofs, spooled.whole) ?? (await lostValue(warehouse, spooled.whole, windowNo)))
-    : null;
+  // Of rows that are left out no labels are staged.
+  const lost = isDivided && rejects === undefined ? await lostValue(warehouse, spooled.whole, windowNo) : null;
+  const whole = isDivided ? (proveWhole(sums, proofs, spooled.whole) ?? lost) : null;
   const because = first ?? whole;
   const comparisons = proofs.flatMap((proof) => proof.comparisons);
+  // What was left out may be all that a metric has: nothing is concluded but from what disagrees.
+  if (because === null && rejects !== undefined) return { ...nothingProven, verdict: 'unverifiable' };
   if (because === null) {
     const isUnverifiable = proofs.some(
       ({ verdict }, at) => verdict === 'unverifiable' && (parts[at]?.rowCount ?? 0) > 0,

@@ -183,7 +183,7 @@ function rowsIn({ periods }: Window, rows: ReadonlyMap<Day, number>): number {
 }
 
 /** The rejected rows of some periods of a window; one of which no day is known is told with the first of them. */
-function rejectsIn(mine: Window, window: Window, rejects: Rejects | undefined): Omit<Rejects, 'failure'> {
+function rejectsIn(mine: Window, window: Window, rejects: Rejects | undefined): Pick<Rejects, 'recorded' | 'days'> {
   if (rejects === undefined || mine === window) return rejects ?? { recorded: [], days: [] };
   const { start, end } = mine.replaced;
   const isFirst = start === window.replaced.start;

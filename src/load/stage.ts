@@ -63,6 +63,8 @@ export interface Rejects {
   readonly recorded: readonly Reject[];
   /** The day each row belongs to; null where none is known. */
   readonly days: readonly (Day | null)[];
+  /** Metrics whose texts were no numbers. */
+  readonly metrics: ReadonlySet<string>;
   /** Set when the window has more of them than its slice tolerates. */
   readonly failure: Failure | null;
 }
@@ -172,7 +174,13 @@ export async function blankWithheld(
   }
 }
 
-const rejectRow = z.object({ window_no: z.number(), day: dayShape.nullable(), reason: z.string(), row: z.string() });
+const rejectRow = z.object({
+  window_no: z.number(),
+  metric: z.string(),
+  day: dayShape.nullable(),
+  reason: z.string(),
+  row: z.string(),
+});
 
 type RejectRow = z.infer<typeof rejectRow>;
 
@@ -213,7 +221,9 @@ async function typeTexts(
   const rejecting = new Set(resolution.notNumbers.map(({ metric }) => metric));
   await warehouse.run(typeRows(wider, unusual, rejecting));
   if (await hasOddTexts(warehouse)) throw new RangeError('A text was neither cast nor rejected.');
-  const rejected = rejecting.size === 0 ? [] : await warehouse.rows(rejectedRows(wider, rejecting), [], rejectRow);
+  if (rejecting.size === 0) return { columns: { ...wider, extra: [] }, rejects: new Map() };
+  await warehouse.run(typeRows(wider, unusual, rejecting, 'rejected'));
+  const rejected = await warehouse.rows(rejectedRows(wider, rejecting), [], rejectRow);
   return { columns: { ...wider, extra: [] }, rejects: rejectsByWindow(unread, rejected) };
 }
 
@@ -264,6 +274,7 @@ function rejectsOf(rejected: readonly RejectRow[], window: Sound['spooled']['win
   return {
     recorded: rejected.map(({ reason, row }) => ({ slice: name, days: window.asked, reason, row })),
     days: [...days.values()],
+    metrics: new Set(rejected.map(({ metric }) => metric)),
     failure: rows > maxRejects ? failure : null,
   };
 }

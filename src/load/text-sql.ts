@@ -193,9 +193,15 @@ function castMetric({ id, type }: MetricColumn, at: number, isUnusual: boolean):
 }
 
 /**
- * Fills `typed` from `staged`: the slice's columns in their types. Rows that hold a text of `notNumbers` are left out. `unusual` names the metrics with entries in `plainTexts`.
+ * Fills `typed` from `staged`: the slice's columns in their types. Rows that hold a text of `notNumbers` are left out, or
+ * alone fill `rejected`, that text NULL. `unusual` names the metrics with entries in `plainTexts`.
  */
-export function typeRows(columns: Columns, unusual: ReadonlySet<string>, rejecting: ReadonlySet<string>): string {
+export function typeRows(
+  columns: Columns,
+  unusual: ReadonlySet<string>,
+  rejecting: ReadonlySet<string>,
+  into: 'typed' | 'rejected' = 'typed',
+): string {
   const { metrics } = columns;
   const names = [...columns.dimensions, ...metrics.map(({ id }) => id), 'attr_dependency', '_extra'].map(identifier);
   const cast = [
@@ -213,11 +219,12 @@ export function typeRows(columns: Columns, unusual: ReadonlySet<string>, rejecti
         ]
       : [],
   );
-  const rejects = [...rejecting].map(
+  const isRejected = [...rejecting].map(
     (id) =>
-      `\n        and (s.${identifier(id)} is null or s.${identifier(id)} not in (select text from ${staging.notNumbers} where metric = ${literal(id)}))`,
+      `coalesce(s.${identifier(id)} in (select text from ${staging.notNumbers} where metric = ${literal(id)}), false)`,
   );
-  return `create or replace temp table ${staging.typed} as
+  const wanted = into === 'typed' ? isRejected.map((each) => `not ${each}`).join(' and ') : isRejected.join(' or ');
+  return `create or replace temp table ${staging[into]} as
 select
     ${WINDOW},
     ${PART},
@@ -231,11 +238,11 @@ from (
         s.attr_dependency,
         s."_extra"
     from ${staging.staged} as s${joins.join('')}
-    where true${rejects.join('')}
+    where ${wanted === '' ? 'true' : wanted}
 )`;
 }
 
-/** The rows that hold a text that is not a number, with the day they belong to and the reason. */
+/** The rows that hold a text that is not a number, with the metric, the day they belong to and the reason. */
 export function rejectedRows(columns: Columns, rejecting: ReadonlySet<string>): string {
   const requested = [...columns.dimensions, ...columns.metrics.map(({ id }) => id), 'attr_dependency'];
   const finest = dateDimensions.find((name) => columns.dimensions.includes(name));
@@ -244,6 +251,7 @@ export function rejectedRows(columns: Columns, rejecting: ReadonlySet<string>): 
   const parts = [...rejecting].map(
     (id) => `select
     s.${WINDOW} as window_no,
+    ${literal(id)} as metric,
     ${day} as day,
     concat(${literal(`${id}: `)}, n.reason, ': ', s.${identifier(id)}) as reason,
     ${row} as "row"

@@ -27,6 +27,8 @@ export const staging = {
   staged: '"ripen staged"',
   /** Every row in the types of the slice, beside WINDOW, PART and ODD; a view where the rows lie in columns. */
   typed: '"ripen typed"',
+  /** The same of the rows that hold a text that is no number; only where there are any. */
+  rejected: '"ripen rejected"',
   /** Rows and totals of `typed` per WINDOW, PART and period: what proof, ledger and restatements are made of. */
   totals: '"ripen totals"',
   /** What became of texts in an unusual form: metric, text, plain. */
@@ -162,17 +164,30 @@ from ${staging.totals}
 group by ${WINDOW}, ${PART}`;
 }
 
-/** The same for the distinct rows of one window of `typed`. */
-export function sumDistinct(columns: Columns, windowNo: number): string {
+/** What of a window is added up, apart from `totals`. */
+export interface Summed {
+  readonly windowNo: number;
+  readonly isDistinct: boolean;
+  /** Whether the rows in `rejected` are among them. */
+  readonly withRejected: boolean;
+}
+
+/** The same for the rows of one window of `typed`. */
+export function sumWindow(columns: Columns, { windowNo, isDistinct, withRejected }: Summed): string {
   const metrics = additiveOf(columns).map(({ id }) => identifier(id));
   const key = [...columns.dimensions.map(identifier), 'attr_dependency'];
+  const from = [staging.typed, ...(withRejected ? [staging.rejected] : [])].map((table) => `from ${table}`);
   return `select
     ${WINDOW} as window_no,
     ${PART} as part_no,
     [${metrics.map((name) => `sum(${name})::varchar`).join(', ')}]::varchar[] as sums,
     [${metrics.map((name) => `sum(abs(${name}::double))`).join(', ')}]::double[] as magnitudes,
     [${metrics.map((name) => `count(*) filter (where ${name} <> 0)`).join(', ')}]::varchar[] as non_zero
-from (select distinct ${[WINDOW, PART, ...key, ...metrics].join(', ')} from ${staging.typed} where ${WINDOW} = ${windowNo})
+from (
+    select ${isDistinct ? 'distinct ' : ''}${[WINDOW, PART, ...key, ...metrics].join(', ')}
+    from (${from.join(' union all by name ')})
+    where ${WINDOW} = ${windowNo}
+)
 group by ${WINDOW}, ${PART}`;
 }
 

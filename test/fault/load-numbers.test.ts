@@ -4,7 +4,14 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import type { Slice } from '../../src/model/slice.ts';
-import { bareMetric, combined, replacedValue, wrongTotal, type ReportMutation } from '../../src/simulator/mutations.ts';
+import {
+  bareMetric,
+  combined,
+  limitedRows,
+  replacedValue,
+  wrongTotal,
+  type ReportMutation,
+} from '../../src/simulator/mutations.ts';
 import type { SyncSummary } from '../../src/run/summary.ts';
 import { column, contentOf, lastRun, query, storedAndTrue } from '../support/contents.ts';
 import { textWith } from '../support/matching.ts';
@@ -229,6 +236,22 @@ describe('a window', () => {
     expect(spoiledDay(clean.stored)).toEqual(spoiledDay(clean.truth));
     expect(clean.stored).toHaveLength(truth.length);
     expect((await runNight(scenario, new Date('2026-06-03T02:30:00Z'))).slices[0]?.requests ?? 0).toBe(0);
+  });
+
+  test('with 1 bad row under max_rejects 1 and 2 rows missing is divided: the totals of the other metrics show that some are', async () => {
+    const tolerant = slice({ ...given, maxRejects: 1 });
+    scenario = await openScenario([tolerant], { simulator: { world: smallWorld } });
+    const mutate = combined(replacedValue(0, 'installs', 'NaN'), limitedRows(14, null));
+    scenario.simulator.script({ match: reports(), times: Infinity, fault: { kind: 'report', mutate } });
+    const summary = await runNight(scenario, NOW);
+
+    const { truth } = await storedAndTrue(scenario, tolerant, DAYS, NOW);
+    expect(truth).toHaveLength(16);
+    // Of each half one row is bad.
+    expect(summary).toMatchObject({
+      failures: [],
+      slices: [{ rows: { fetched: truth.length, loaded: truth.length - 2, rejected: 2 } }],
+    });
   });
 
   test('with 2 bad rows under max_rejects 1 is held, and what was loaded the night before stays', async () => {

@@ -147,10 +147,12 @@ const isCutInSilence = ({ night: { mood } }: RunNight): boolean => mood.cap?.war
 
 /** Whether a row could be cut off in silence, or lie on a page nobody can ask for, without any stated total telling. */
 function mayBeHidden(row: StoredRow, run: RunNight): boolean {
-  const { totals, pages } = run.night.mood;
+  const { totals, pages, odd } = run.night.mood;
   if (pages?.style === 'cursor' && isAllZero(row, run.slice)) return true;
   const isStated = totals !== 'missing' && totals !== 'some missing';
-  const tells = run.slice.metrics.some((name) => evidence.has(name) && Number(row.get(name) ?? 0) !== 0);
+  // Of a metric that holds texts the total says nothing.
+  const sound = odd === null ? run.slice.metrics : run.slice.metrics.slice(1);
+  const tells = sound.some((name) => evidence.has(name) && Number(row.get(name) ?? 0) !== 0);
   return isCutInSilence(run) && !(isStated && tells);
 }
 
@@ -363,8 +365,12 @@ const otherwiseJudged: ReadonlySet<string> = new Set(['BUG', 'STORAGE_FAILED', '
 const wellAnswered: Law = (told) => {
   const run = newest(told);
   const { mood, world } = run.night;
-  // A row without its dimension, and a NULL that no filter finds, are reasons to fail by name.
-  const canFail = world.unknownCountry === 'absent' || (mood.maxRows !== null && world.unknownCountry !== 'none');
+  // A row without its dimension, a NULL that no filter finds, and a page that nobody can ask for of a day that nothing
+  // divides are reasons to fail by name.
+  const canFail =
+    world.unknownCountry === 'absent' ||
+    (mood.maxRows !== null && world.unknownCountry !== 'none') ||
+    (mood.pages?.style === 'cursor' && run.slice.texts.length === 0);
   if (
     mood.empty !== null ||
     mood.failing !== null ||

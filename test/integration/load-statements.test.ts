@@ -17,7 +17,7 @@ import {
   recordRestatements,
   rowsOutside,
   staging,
-  sumDistinct,
+  sumWindow,
   sumParts,
   totalAfter,
   totalPeriods,
@@ -218,7 +218,11 @@ describe('run one after the other on a warehouse', () => {
     expect(sums).toMatchObject({ window_no: 3, sums: ['1008', '24691357803.546912'] });
     // Magnitudes are added up in floating point, in any order.
     expect(sums?.magnitudes.map(Math.round)).toEqual([1008, 24_691_357_804]);
-    const [distinct] = await warehouse.rows(sumDistinct(columns, 3), [], shape);
+    const [distinct] = await warehouse.rows(
+      sumWindow(columns, { windowNo: 3, isDistinct: true, withRejected: false }),
+      [],
+      shape,
+    );
     expect(distinct?.sums).toEqual(['1008', '12345678902.423456']);
     expect(await all(windowsOutOfOrder('day'))).toEqual([]);
     await warehouse.run(`create temp table backwards as select * from ${staging.typed} order by "day" desc`);

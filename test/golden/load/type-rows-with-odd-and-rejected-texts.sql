@@ -39,7 +39,5 @@ from (
     from "ripen staged" as s
     left join "ripen plain texts" as p0 on p0.metric = 'o''brien said "hi"_events' and p0.text = s."o'brien said ""hi""_events"
     left join "ripen plain texts" as p1 on p1.metric = 'my event_revenue' and p1.text = s."my event_revenue"
-    where true
-        and (s."o'brien said ""hi""_events" is null or s."o'brien said ""hi""_events" not in (select text from "ripen not numbers" where metric = 'o''brien said "hi"_events'))
-        and (s."value" is null or s."value" not in (select text from "ripen not numbers" where metric = 'value'))
+    where not coalesce(s."o'brien said ""hi""_events" in (select text from "ripen not numbers" where metric = 'o''brien said "hi"_events'), false) and not coalesce(s."value" in (select text from "ripen not numbers" where metric = 'value'), false)
 )
