@@ -28,7 +28,7 @@ import {
 import type { Loaded, LoadRequest, LoadResult, LoadWarning } from './load-result.ts';
 import type { ProvenWindow } from './proof.ts';
 import { alterColumns } from './slice-table.ts';
-import { blankWithheld, type Rejects, type Staged, withholds } from './stage.ts';
+import type { Rejects, Staged } from './stage.ts';
 import type { Target } from './target.ts';
 import {
   countUnfit,
@@ -39,6 +39,7 @@ import {
   totalAfter,
   totalPeriods,
 } from './window-sql.ts';
+import { blankWithheld, withholds } from './withheld.ts';
 
 /** A window whose rows may be loaded. */
 export interface Judged extends ProvenWindow {

@@ -15,16 +15,15 @@ import {
   parseDecimal,
   widen,
 } from '../model/column-type.ts';
-import { endOf } from '../model/period.ts';
-import type { Slice } from '../model/slice.ts';
-import { subjectOf, type Window } from '../model/window.ts';
-import { count, dayShape, identifier } from '../warehouse/sql.ts';
+import { subjectOf } from '../model/window.ts';
+import { count, dayShape } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Sound } from './answers.ts';
 import type { ColumnAnswer, ReadAnswers } from './load-result.ts';
 import type { Columns, Target } from './target.ts';
 import { anyOdd, oddDigits, oddTexts, rejectedRows, stagedRows, typeRows } from './text-sql.ts';
-import { columnRows, dropTyped, sinceDay, staging, typedColumns, typedRows, WINDOW } from './window-sql.ts';
+import { columnRows, dropTyped, staging, typedColumns, typedRows } from './window-sql.ts';
+import { withholds } from './withheld.ts';
 
 export interface Staged {
   /** The columns of `typed`, as wide as the batch needs them. */
@@ -141,37 +140,6 @@ async function nameWindows(warehouse: Warehouse, sound: readonly Sound[]): Promi
      select unnest(from_json($1::json, '[{"window_no":"INTEGER","start_day":"DATE","end_day":"DATE"}]'), recursive := true)`,
     [JSON.stringify(windows)],
   );
-}
-
-/** Whether a slice does not ask for immature values; any other word for the parameter is taken to withhold, as `mature` does. */
-export function withholds({ parameters }: Slice): boolean {
-  return (parameters['cohort_maturity'] ?? 'immature') !== 'immature';
-}
-
-/**
- * Turns the withheld zeros of a window in `typed` into NULL; does nothing for slices that ask for immature values. Of cohorts
- * that have not all reached an age the service answers zero or null, which nothing in the answer tells from a measured zero
- * (observed: mature); so a zero of a cohort that cannot be complete is none.
- */
-export async function blankWithheld(
-  warehouse: Warehouse,
-  target: Target,
-  of: { readonly window: Window; readonly windowNo: number; readonly fetchedAt: Date },
-): Promise<void> {
-  const { slice } = target;
-  if (!withholds(slice)) return;
-  for (const { id, cohortMs } of target.metrics) {
-    if (cohortMs === null) continue;
-    const incomplete = of.window.periods.find(
-      ({ period }) => endOf(period, slice.utcOffset).getTime() + cohortMs > of.fetchedAt.getTime(),
-    );
-    if (incomplete === undefined) continue;
-    const column = identifier(id);
-    const since = sinceDay(slice.grain, incomplete.period.bucket.start);
-    await warehouse.run(
-      `update ${staging.typed} set ${column} = null where ${WINDOW} = ${of.windowNo} and ${column} = 0 and ${since}`,
-    );
-  }
 }
 
 const rejectRow = z.object({
