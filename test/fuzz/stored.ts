@@ -175,10 +175,22 @@ export async function readStored(path: string, slice: string): Promise<Stored> {
 export function comparableNumber(text: unknown, type: string): string | null {
   const written = typeof text === 'number' ? String(text) : text;
   if (typeof written !== 'string' || written === '') return null;
-  if (type === 'DOUBLE' || /e/i.test(written)) return String(Number(written));
-  const [whole = '0', digits = ''] = written.split('.');
+  if (type === 'DOUBLE') return String(Number(written));
+  const [whole = '0', digits = ''] = withoutExponent(written).split('.');
   const kept = digits.replace(/0+$/, '');
   return kept === '' ? whole : `${whole}.${kept}`;
+}
+
+/** `1.5e-3` as `0.0015`; a text without an exponent as it is. */
+function withoutExponent(text: string): string {
+  const [, sign = '', whole = '', fraction = '', exponent] = /^(-?)(\d+)\.?(\d*)e([-+]?\d+)$/i.exec(text) ?? [];
+  if (exponent === undefined) return text;
+  const point = whole.length + Number(exponent);
+  const digits = (whole + fraction)
+    .padStart(whole.length + fraction.length + Math.max(0, 1 - point), '0')
+    .padEnd(point, '0');
+  const at = Math.max(1, point);
+  return `${sign}${digits.slice(0, at).replace(/^0+(?=\d)/, '')}.${digits.slice(at)}`;
 }
 
 /** What of the same columns is held otherwise after than before, but for which load brought it. */
