@@ -6,7 +6,7 @@ import { Failure } from '../errors.ts';
 import type { Link, Partner } from '../model/link.ts';
 import type { Channel, Reader } from './call.ts';
 import { readJson } from './body.ts';
-import { pages, pagingSchema } from './paging.ts';
+import { type Page, pages, pagingSchema } from './paging.ts';
 import type { LinkChange } from './service.ts';
 import { Setback } from './exchange.ts';
 import { verdictOn } from './verdict.ts';
@@ -49,7 +49,7 @@ export class CampaignApi {
     const path = linksPath(appToken) + (parent === null ? '' : `/${checkedToken('link', parent)}/children`);
     const first = this.#channel.targetOf(`/public/${this.#version}${path}`);
     const older = this.#channel.targetOf(`/public/v1${path}`);
-    const ask = async (target: string): Promise<z.output<typeof linkPage>> => {
+    const ask = async (target: string): Promise<Page<Link>> => {
       try {
         return await this.#read(target, linkPage, signal);
       } catch (error) {
@@ -58,7 +58,7 @@ export class CampaignApi {
       }
       const page = await this.#read(older, linkPage, signal);
       this.#version = 'v1';
-      return page;
+      return { ...page, target: older };
     };
     yield* pages({ origin: this.#channel.origin, first, ask, ...(onShort === undefined ? {} : { onShort }) });
   }

@@ -27,6 +27,8 @@ export type Paging = z.output<typeof pagingSchema>;
 export interface Page<T> {
   readonly items: readonly T[];
   readonly paging: Paging;
+  /** Path and query it was answered at, where that is not what was asked; the next page is named from there. */
+  readonly target?: string;
 }
 
 export interface Paged<T> {
@@ -52,14 +54,14 @@ export async function* pages<T>({
   let target: string | null = first;
   while (target !== null) {
     asked.add(target);
-    const { items, paging } = await ask(target);
+    const { items, paging, target: answeredAt = target } = await ask(target);
     seen += items.length;
     stated = Math.max(stated, Number(paging?.total ?? 0) || 0);
     empty = items.length > 0 ? 0 : empty + 1;
     if (items.length > 0) yield items;
     // As many as the list said there are: there is nothing to go on for.
     if (empty >= MAX_EMPTY_PAGES && stated > 0 && seen >= stated) return;
-    const next = nextTarget(paging, target, origin);
+    const next = nextTarget(paging, answeredAt, origin);
     if (next !== null && asked.has(next)) {
       throw endless(`The pages of ${pathOf(first)} repeated after ${asked.size} pages`, asked.size);
     }

@@ -96,6 +96,20 @@ describe('row 19: next', () => {
     ]);
   });
 
+  test('of links that only name a cursor goes on at v1, where v2 is absent', async () => {
+    await serve(({ path, query }) => {
+      if (path.startsWith('/public/v2/')) return { status: 404 };
+      const isFirst = query.get('after') === null;
+      const items = [{ token: isFirst ? 'one' : 'two', level: 1, has_subtrackers: false }];
+      return json({ data: { items, paging: { cursors: { after: isFirst ? 'a' : null } } } });
+    });
+    const tokens: string[] = [];
+    for await (const links of connection.service.links('abc123def456', null, connection.signal)) {
+      tokens.push(...links.map(({ token }) => token));
+    }
+    expect(tokens).toEqual(['one', 'two']);
+  });
+
   test('a page without items is an error of the answer, not an empty list', async () => {
     await serve(() => json({ data: { paging: { next: null } } }));
     const failure = await failureFrom(partnerIds());
