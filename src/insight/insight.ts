@@ -4,8 +4,8 @@
  */
 
 import { MS_PER_DAY } from '../model/calendar.ts';
-import { commentOn, declare } from '../warehouse/declaring.ts';
-import { statement } from '../warehouse/sql.ts';
+import { commentOn, declare, lastSaid } from '../warehouse/declaring.ts';
+import { literal, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { adaptiveCost } from './adaptive-ages.ts';
 import { projected, scoresOf, type Counted, type Score } from './backtest.ts';
@@ -24,6 +24,15 @@ import {
   type LiveTable,
 } from './views-sql.ts';
 
+/** What is measured of each slice, by the table of the ledger it stands in. */
+const measuredTables = [
+  'maturation',
+  'projections',
+  'projection_errors',
+  'horizon_evidence',
+  'adaptive_refreshes',
+] as const;
+
 const INSTALLS = 'installs';
 const EVER = Number.POSITIVE_INFINITY;
 
@@ -36,7 +45,7 @@ const TOLERANCES = [0.005, 0.01, 0.02, 0.05];
  */
 export async function refreshInsight(warehouse: Warehouse, live: LiveTable, tolerance: number | null): Promise<void> {
   const { slice } = live;
-  if (slice.grain === null || ripening(live).length === 0) return;
+  if (slice.grain === null || ripening(live).length === 0) return forgetInsight(warehouse, slice.name);
   const triangles = await readTriangles(warehouse, live);
   const pasts = new Pasts();
   const each = [...triangles].map(([metric, triangle]) =>
@@ -58,13 +67,29 @@ export async function refreshInsight(warehouse: Warehouse, live: LiveTable, tole
       const rows = measured[table];
       if (rows.length > 0) await warehouse.run(insertion, [slice.name, JSON.stringify(rows)]);
     };
-    await replace('maturation', statement('insight/maturation'));
-    await replace('projections', statement('insight/projections'));
-    await replace('projection_errors', statement('insight/projection_errors'));
-    await replace('horizon_evidence', statement('insight/horizon_evidence'));
-    await replace('adaptive_refreshes', statement('insight/adaptive_refreshes'));
+    for (const table of measuredTables) await replace(table, statement(`insight/${table}`));
     await declareViews(warehouse, live);
   });
+}
+
+const declarationOf = (slice: string) => ({
+  name: `insight ${slice}`,
+  slice,
+  relations: [`main.${slice}_maturation`, `main.${slice}_projected`],
+});
+
+/** Of a slice that has nothing left that ripens, removes what was measured, and the views, which read columns that are gone. */
+async function forgetInsight(warehouse: Warehouse, slice: string): Promise<void> {
+  const declaration = declarationOf(slice);
+  const [said] = await lastSaid(warehouse, [declaration.name]);
+  if (said === '') return;
+  const statements = [
+    ...[maturationName(slice), projectedName(slice)].map((view) => `drop view if exists ${view}`),
+    ...measuredTables.map((table) => `delete from ripen.${table} where slice = ${literal(slice)}`),
+  ];
+  await warehouse.transact(() =>
+    declare(warehouse, { ...declaration, from: statements, statements: () => Promise.resolve(statements) }),
+  );
 }
 
 async function declareViews(warehouse: Warehouse, live: LiveTable): Promise<void> {
@@ -77,10 +102,8 @@ async function declareViews(warehouse: Warehouse, live: LiveTable): Promise<void
     ...commentOn('view', projectedName(slice.name), projectedText(slice.name), [...dimensions, ...projectedComments]),
   ];
   await declare(warehouse, {
-    name: `insight ${slice.name}`,
-    slice: slice.name,
+    ...declarationOf(slice.name),
     from: statements,
-    relations: [`main.${slice.name}_maturation`, `main.${slice.name}_projected`],
     statements: () => Promise.resolve(statements),
   });
 }

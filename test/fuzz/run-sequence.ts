@@ -355,6 +355,8 @@ async function holdReplayed(place: Place, histories: readonly RunNight[][]): Pro
   // The archive has days, too, that a shorter `retain` let go.
   const isShorter = ({ slice }: RunNight, at: number): boolean =>
     histories[at]?.some((before) => keptDays(before.slice) < keptDays(slice)) === true;
+  // What was configured before a run that was stopped is not in force yet.
+  if (runs.some(({ summary }) => summary.status === 'interrupted')) return;
   // Nor does it know what was dropped.
   if (runs.some(isShorter) || histories.flat().some(({ droppedBefore }) => droppedBefore !== null)) return;
   const again = await replayed(place, runs);

@@ -9,7 +9,8 @@ import { metricOf } from '../../src/model/metric.ts';
 import { createWorld } from '../../src/simulator/world/world.ts';
 import { fingerprintOf } from '../../src/model/fingerprint.ts';
 import { count } from '../../src/warehouse/sql.ts';
-import { smallWorld } from '../support/night.ts';
+import { column } from '../support/contents.ts';
+import { runNight, smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 import { askWorld } from '../bench/nights/reported-rows.ts';
@@ -152,3 +153,17 @@ test.runIf(NIGHTS >= ENOUGH_NIGHTS)(
     expect(inside.length / rows.length).toBeGreaterThanOrEqual(0.6);
   },
 );
+
+test('a slice whose last metrics that ripen are removed keeps its other views, and has these no longer', async () => {
+  const viewNames = async (): Promise<string[]> =>
+    column(
+      scenario,
+      `select view_name from duckdb_views() where schema_name = 'main' and view_name like 'daily%' order by 1`,
+    );
+  expect(await viewNames()).toEqual(['daily_cohorts', 'daily_final', 'daily_maturation', 'daily_projected']);
+  const bare = slice({ ...daily, metrics: ['ecpi'] });
+  const summary = await runNight(scenario, instantOf(addDays(FIRST, NIGHTS + 1)), { slices: [bare] });
+  expect(summary.failures).toEqual([]);
+  expect(await viewNames()).toEqual(['daily_final']);
+  expect(await column(scenario, `select count(*) from ripen.projection_errors where slice = 'daily'`)).toEqual(['0']);
+});
