@@ -27,6 +27,17 @@ export interface RunNight {
   readonly stored: Stored;
 }
 
+/** A law that did not hold, and where. */
+export class LawBroken extends Error {
+  override readonly name = 'LawBroken';
+  readonly law: string;
+
+  constructor(law: string, night: number, broken: readonly string[]) {
+    super(`law ${law}, night ${night + 1}: ${broken.slice(0, 4).join('; ')}`);
+    this.law = law;
+  }
+}
+
 /** What happened so far, the newest night last. */
 export interface Told {
   readonly start: string;

@@ -8,7 +8,8 @@
 import { assert, asyncProperty } from 'fast-check';
 import { test } from 'vitest';
 
-import { runSequence, type LawBroken } from './run-sequence.ts';
+import type { LawBroken } from './laws.ts';
+import { runSequence } from './run-sequence.ts';
 import { sequences } from './sequence.ts';
 
 /** About a minute on two busy cores. */

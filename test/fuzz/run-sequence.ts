@@ -22,10 +22,10 @@ import { Failure } from '../../src/errors.ts';
 import { swiftClock } from '../support/scripted-server.ts';
 import { calm, startTinyServer, tinyService, type Mood, type TinyNight } from '../support/tiny-service.ts';
 import { dayText, type TinyWorld } from '../support/tiny-world.ts';
-import { everythingSettles, isHeldBack, isWholeSync, laws, LONGEST_DAYS, type RunNight } from './laws.ts';
+import { copyIn, shownDifferences, sliceDifferences } from './copies.ts';
+import { everythingSettles, isHeldBack, isWholeSync, LawBroken, laws, LONGEST_DAYS, type RunNight } from './laws.ts';
 import {
   changedSlice,
-  type CopyKind,
   instantsOf,
   type Night,
   type NightRun,
@@ -34,18 +34,7 @@ import {
   settingsOf,
   type SliceChoice,
 } from './sequence.ts';
-import { differencesOf, readFiles, readPublished, readShown, readStored, type Stored } from './stored.ts';
-
-/** A law that did not hold, and where. */
-export class LawBroken extends Error {
-  override readonly name = 'LawBroken';
-  readonly law: string;
-
-  constructor(law: string, night: number, broken: readonly string[]) {
-    super(`law ${law}, night ${night + 1}: ${broken.slice(0, 4).join('; ')}`);
-    this.law = law;
-  }
-}
+import { differencesOf, readStored, type Stored } from './stored.ts';
 
 /** In the process nobody connects to it. */
 const NOWHERE = 'http://127.0.0.1:9';
@@ -112,7 +101,7 @@ export async function runSequence(sequence: Sequence, held: string, onBroken: On
       await passNight(place, histories, { world, mood: night.mood, nowMs }, asked);
     }
     // Of a shorter sequence, any night is the last.
-    await holdEverythingPublished(place, histories);
+    await holdShown(place, histories);
     if (held.includes('e') && !sequence.audits) await holdRepeated(place, histories);
     if (held.includes('h') && sequence.archives) await holdReplayed(place, histories);
     if (held.includes('d')) await holdSettled(place, histories, { world, mood: calm, nowMs: Math.max(...instants) });
@@ -127,6 +116,10 @@ function worldOf({ world: { otherWeekAfterDays, ...world }, start }: Sequence): 
     ...world,
     otherWeekFrom: otherWeekAfterDays === null ? null : Date.parse(start) + otherWeekAfterDays * DAY_MS,
   };
+}
+
+function tellOf({ onBroken }: Place, law: string, night: number, broken: readonly string[]): void {
+  if (broken.length > 0) onBroken(new LawBroken(law, night, broken));
 }
 
 function hold({ held, start, onBroken }: Place, nights: readonly RunNight[]): void {
@@ -165,7 +158,10 @@ async function passDrop(
     if (error instanceof Failure && error.code === 'USAGE_INVALID') return null;
     throw error;
   }
-  if (place.held.includes('i')) await holdShown(place, 0);
+  if (place.held.includes('i')) {
+    const gone = day === Infinity ? slice.name : null;
+    tellOf(place, 'i', 0, await shownDifferences(place, { mayBeAbsent: false, gone }));
+  }
   return day;
 }
 
@@ -189,7 +185,7 @@ async function passNight(
     }
     history.push(ofSlice);
     hold(place, history);
-    await holdPublished(place, history);
+    if (place.held.includes('i')) tellOf(place, 'i', history.length - 1, await sliceDifferences(place, ofSlice));
   }
 }
 
@@ -279,73 +275,13 @@ async function holdRepeated(place: Place, histories: readonly RunNight[][]): Pro
   if (broken.length > 0) place.onBroken(new LawBroken('e', (histories[0]?.length ?? 0) - 1, broken));
 }
 
-const copyIn = (kind: CopyKind): string => (kind === 'duckdb' ? 'copy.duckdb' : `lake.${kind}`);
-
-/** i. What is published is what is held. */
-async function holdPublished(
-  { directory, publishes, held, onBroken }: Place,
-  nights: readonly RunNight[],
-): Promise<void> {
-  const run = nights.at(-1);
-  if (run === undefined || !held.includes('i') || run.stored.columns.size === 0) return;
-  if (run.summary.status === 'interrupted') return;
-  for (const kind of publishes) {
-    const copy = join(directory, copyIn(kind));
-    // A replay of nothing takes the place of no copy.
-    if (run.stored.periods.length === 0 && !existsSync(copy)) continue;
-    const broken = await differencesOfCopy(copy, kind, run);
-    if (broken.length > 0) onBroken(new LawBroken('i', nights.length - 1, broken));
-  }
-}
-
-async function differencesOfCopy(
-  copy: string,
-  kind: CopyKind,
-  { slice: { name }, stored }: RunNight,
-): Promise<string[]> {
-  const { columns, rows, finalRows } = stored;
-  const isPlain = kind === 'parquet';
-  const shown = isPlain
-    ? await readFiles(copy, name)
-    : await readPublished(kind === 'delta' ? join(copy, 'catalog.duckdb') : copy, name);
-  const absent =
-    rows.length === 0
-      ? []
-      : [...columns.keys()].filter((column) => column !== '_load_id' && !shown.columns.has(column));
-  return [
-    ...(absent.length === 0 ? [] : [`has no columns ${absent.join(', ')}`]),
-    ...differencesOf({ columns, rows, finalRows: isPlain ? [] : finalRows }, shown),
-  ].map((text) => `${kind} ${text}`);
-}
-
-/** i. So is everything else that analysts query. */
-async function holdEverythingPublished(place: Place, histories: readonly RunNight[][]): Promise<void> {
+/** i. Everything that analysts query is published as it is held. */
+async function holdShown(place: Place, histories: readonly RunNight[][]): Promise<void> {
   const runs = newestOf(histories);
   if (!place.held.includes('i') || runs.every(({ stored }) => stored.columns.size === 0)) return;
   if (runs.some(({ summary }) => summary.status === 'interrupted')) return;
-  // A replay of nothing takes the place of no copy.
-  const isNothing = runs.every(({ stored }) => stored.periods.length === 0);
-  await holdShown(place, (histories[0]?.length ?? 0) - 1, isNothing);
-}
-
-async function holdShown({ directory, publishes, onBroken }: Place, night: number, mayBeAbsent = false): Promise<void> {
-  for (const kind of publishes) {
-    const copy = join(directory, copyIn(kind));
-    if (mayBeAbsent && !existsSync(copy)) continue;
-    // A catalog of Delta tables has views over them and over final cells, plain files have neither.
-    const here = await readShown(join(directory, 'warehouse.duckdb'), { withViews: kind === 'duckdb' });
-    const database = kind === 'duckdb' ? copy : join(copy, 'catalog.duckdb');
-    const there = kind === 'parquet' ? null : await readShown(database, { withViews: true });
-    const broken: string[] = [];
-    for (const [name, relation] of here) {
-      const shown = there === null ? await readFiles(copy, name) : there.get(name);
-      if (shown === undefined) broken.push(`has no ${name}`);
-      else broken.push(...differencesOf(relation, shown).map((text) => `${name} ${text}`));
-    }
-    for (const name of there?.keys() ?? []) if (kind === 'duckdb' && !here.has(name)) broken.push(`has ${name} still`);
-    const texts = broken.map((text) => `${kind} ${text}`);
-    if (texts.length > 0) onBroken(new LawBroken('i', night, texts));
-  }
+  const mayBeAbsent = runs.every(({ stored }) => stored.periods.length === 0);
+  tellOf(place, 'i', (histories[0]?.length ?? 0) - 1, await shownDifferences(place, { mayBeAbsent, gone: null }));
 }
 
 /** h. The archive gives back what is held, into the warehouse that holds it, and into a new one. */

@@ -2,7 +2,8 @@
 
 import { expect, test } from 'vitest';
 
-import { runSequence, type LawBroken } from '../fuzz/run-sequence.ts';
+import type { LawBroken } from '../fuzz/laws.ts';
+import { runSequence } from '../fuzz/run-sequence.ts';
 import { type Night, plainRun, type Sequence } from '../fuzz/sequence.ts';
 import { calm, type Mood } from '../support/tiny-service.ts';
 import { dayNumber } from '../support/tiny-world.ts';
