@@ -24,14 +24,14 @@ import {
   type LiveTable,
 } from './views-sql.ts';
 
-/** What is measured of each slice, by the table of the ledger it stands in. */
-const measuredTables = [
-  'maturation',
-  'projections',
-  'projection_errors',
-  'horizon_evidence',
-  'adaptive_refreshes',
-] as const;
+/** The tables of the ledger with what is measured of each slice, and the statement that fills each. */
+const measuredTables = {
+  maturation: 'insight/maturation',
+  projections: 'insight/projections',
+  projection_errors: 'insight/projection_errors',
+  horizon_evidence: 'insight/horizon_evidence',
+  adaptive_refreshes: 'insight/adaptive_refreshes',
+} as const;
 
 const INSTALLS = 'installs';
 const EVER = Number.POSITIVE_INFINITY;
@@ -54,20 +54,18 @@ export async function refreshInsight(warehouse: Warehouse, live: LiveTable, tole
       live,
     ),
   );
-  const measured = {
-    maturation: each.flatMap(({ maturation }) => maturation),
-    projections: each.flatMap(({ projections: of }) => of),
-    projection_errors: each.flatMap(({ projection_errors: of }) => of),
-    horizon_evidence: each.flatMap(({ horizon_evidence: of }) => of),
-    adaptive_refreshes: adaptiveRefreshes(live, triangles, tolerance),
-  };
+  const measured = [
+    ['maturation', each.flatMap(({ maturation }) => maturation)],
+    ['projections', each.flatMap(({ projections: of }) => of)],
+    ['projection_errors', each.flatMap(({ projection_errors: of }) => of)],
+    ['horizon_evidence', each.flatMap(({ horizon_evidence: of }) => of)],
+    ['adaptive_refreshes', adaptiveRefreshes(live, triangles, tolerance)],
+  ] as const;
   await warehouse.transact(async () => {
-    const replace = async (table: keyof typeof measured, insertion: string): Promise<void> => {
+    for (const [table, rows] of measured) {
       await warehouse.run(`delete from ripen.${table} where slice = $1`, [slice.name]);
-      const rows = measured[table];
-      if (rows.length > 0) await warehouse.run(insertion, [slice.name, JSON.stringify(rows)]);
-    };
-    for (const table of measuredTables) await replace(table, statement(`insight/${table}`));
+      if (rows.length > 0) await warehouse.run(statement(measuredTables[table]), [slice.name, JSON.stringify(rows)]);
+    }
     await declareViews(warehouse, live);
   });
 }
@@ -85,7 +83,7 @@ async function forgetInsight(warehouse: Warehouse, slice: string): Promise<void>
   if (said === '') return;
   const statements = [
     ...[maturationName(slice), projectedName(slice)].map((view) => `drop view if exists ${view}`),
-    ...measuredTables.map((table) => `delete from ripen.${table} where slice = ${literal(slice)}`),
+    ...Object.keys(measuredTables).map((table) => `delete from ripen.${table} where slice = ${literal(slice)}`),
   ];
   await warehouse.transact(() =>
     declare(warehouse, { ...declaration, from: statements, statements: () => Promise.resolve(statements) }),
