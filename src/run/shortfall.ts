@@ -163,6 +163,10 @@ export async function divideAnew(
     return true;
   }
   if (heavy.has(keyOf(window)) || window.attempt > 0) return false;
+  // Where it is cut again, to divide it by the same dimensions would begin all of this anew, for ever.
+  const tried = [...new Set(window.parts.flatMap((part) => Object.keys(part)))];
+  const all = [...new Set([...(barred.get(keyOf(window))?.tried ?? []), ...tried])];
+  barred.set(keyOf(window), { now: all, tried: all });
   queue.unshift(unanswered({ ...undivided, attempt: 1 }));
   return true;
 }
