@@ -163,3 +163,22 @@ test('a row whose counts are 0 and whose ratios are not is stored of days that a
   };
   expect(await brokenIn(divided, 'a')).toEqual([]);
 });
+
+test('a night ends whose only day loses rows in parts and is cut as a whole', async () => {
+  const slice = {
+    ...foundWhileDivided.slice,
+    texts: ['country_code'],
+    metrics: ['revenue_to_cost', 'all_revenue_total_d7', 'all_revenue_total_d1'],
+    firstDay: { daysBefore: 1, rolls: true },
+    retainDays: null,
+  };
+  const cut = { cap: { rows: 3, totals: 'all', warns: true } } as const;
+  const sequence: Sequence = {
+    ...foundWhileDivided,
+    world: { ...foundWhileDivided.world, seed: 415, countries: 4, unknownCountry: 'absent', otherWeekAfterDays: null },
+    start: '2026-03-02T03:00:00Z',
+    slice,
+    nights: [night(24, cut)],
+  };
+  expect(await brokenIn(sequence, 'abcdefghi')).toEqual([]);
+}, 30_000);
