@@ -242,7 +242,8 @@ async function checkKeys(
 /** The exact sums of the additive metrics of each part of a window, of no rows too. */
 type PartSums = readonly (readonly MetricSum[])[];
 
-interface Unlike {
+/** What sets some windows of a batch apart. */
+interface Peculiar {
   /** Rows that are not stored: their values are in the totals too, but for those of metrics whose texts are no numbers. */
   readonly rejects: ReadonlyMap<number, Rejects>;
   /** Windows in which identical rows occur: sums over distinct rows are looked for in these alone. */
@@ -254,7 +255,7 @@ async function sumsOf(
   warehouse: Warehouse,
   target: Target,
   windows: ReadonlyMap<number, Window>,
-  { rejects, repeating }: Unlike,
+  { rejects, repeating }: Peculiar,
 ): Promise<Map<number, PartSums>> {
   const found = await readSums(warehouse, target, sumParts(target.columns));
   const sums = new Map<number, PartSums>();

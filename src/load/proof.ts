@@ -60,8 +60,9 @@ export async function proveWindow(
   }
   const isDivided = first === null && window.parts.length > 1;
   // Of rows that are left out no labels are staged.
-  const lost = isDivided && rejects === undefined ? await lostValue(warehouse, spooled.whole, windowNo) : null;
-  const whole = isDivided ? (proveWhole(sums, proofs, spooled.whole) ?? lost) : null;
+  const lost = async (): Promise<string | null> =>
+    rejects === undefined ? lostValue(warehouse, spooled.whole, windowNo) : null;
+  const whole = isDivided ? (proveWhole(sums, proofs, spooled.whole) ?? (await lost())) : null;
   const because = first ?? whole;
   const comparisons = proofs.flatMap((proof) => proof.comparisons);
   // What was left out may be all that a metric has: nothing is concluded but from what disagrees.

@@ -20,6 +20,7 @@ import { countSteps } from '../support/failing-step.ts';
 import { contentsOf, differences, everythingIn } from '../support/installation-contents.ts';
 import { openInstallation, serviceAt, TOKEN, type Installation } from '../support/installation.ts';
 import { drawSteps } from '../support/kill-moments.ts';
+import { plainRequest } from '../support/plain-request.ts';
 
 const PART = process.env['RIPEN_FAILING_STEPS']?.split('/').map(Number) ?? null;
 const DRAWN = 8;
@@ -86,9 +87,8 @@ async function runNight(night: number): Promise<FailureKind[]> {
   if (config.service.kind !== 'http') throw new Error('an address was configured');
   const service = connect(config.service, () => {});
   const asOf = new Date(nights[night] ?? 0);
-  const usual = { slices: null, forced: null, acceptLoss: false, lockWaitMs: 0, deadlineMs: null } as const;
   try {
-    const request = { command: 'sync', asOf, ...usual } as const;
+    const request = { ...plainRequest, command: 'sync', asOf } as const;
     const { failures } = await sync(config, request, fromService(service), {
       emit: () => {},
       signal: AbortSignal.timeout(MS_PER_STEP),

@@ -32,6 +32,7 @@ import {
   type ServedList,
   statesTotal,
 } from './listing-world.ts';
+import { plainRequest } from '../support/plain-request.ts';
 
 const LIMIT_MS = 60_000;
 const HOUR_MS = 3_600_000;
@@ -103,15 +104,7 @@ async function runNight(directory: string, origin: string, asOf: Date): Promise<
   if (config.service.kind !== 'http') throw new TypeError('The configured service is no address.');
   const service = connect(config.service, () => {}, swiftClock());
   try {
-    const request = {
-      command: 'sync',
-      asOf,
-      slices: null,
-      forced: null,
-      acceptLoss: false,
-      lockWaitMs: 0,
-      deadlineMs: null,
-    } as const;
+    const request = { ...plainRequest, command: 'sync', asOf } as const;
     return await sync(config, request, fromService(service), { emit: () => {}, signal: AbortSignal.timeout(LIMIT_MS) });
   } finally {
     await service.close();

@@ -35,6 +35,7 @@ import {
   type SliceChoice,
 } from './sequence.ts';
 import { differencesOf, readStored, type Stored } from './stored.ts';
+import { plainRequest } from '../support/plain-request.ts';
 
 /** In the process nobody connects to it. */
 const NOWHERE = 'http://127.0.0.1:9';
@@ -420,7 +421,7 @@ function askedBy({ again, ...run }: NightRun, nowMs: number): Asked {
 
 function runAt(config: Config, asked: Asked, from: SourceDoor, asOf: Date): Promise<SyncSummary> {
   const { command, forced = null, acceptLoss = false, stopsAt = null } = asked;
-  const request = { command, asOf, slices: null, forced, acceptLoss, lockWaitMs: 0, deadlineMs: null };
+  const request = { ...plainRequest, command, asOf, forced, acceptLoss };
   const stop = new AbortController();
   let told = 0;
   return sync(config, request, from, {

@@ -24,6 +24,7 @@ import {
   type ScriptedServer,
   startScriptedServer,
 } from '../support/scripted-server.ts';
+import { plainRequest } from '../support/plain-request.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'ripen-interface-'));
 
@@ -43,15 +44,7 @@ async function synced(
   };
   const text = stringify({ ...settings, slices }).replaceAll('$', '$$$$');
   const config = parseConfig(text, { file: join(directory, 'ripen.yaml'), directory, environment: {} });
-  const request = {
-    command: 'sync',
-    asOf: new Date('2026-02-10T00:00:00Z'),
-    slices: null,
-    forced: null,
-    acceptLoss: false,
-    lockWaitMs: 0,
-    deadlineMs: null,
-  } as const;
+  const request = { ...plainRequest, command: 'sync', asOf: new Date('2026-02-10T00:00:00Z') } as const;
   const summary = await sync(config, request, fromService(service), { emit: () => {}, signal });
   expect(summary.failures).toEqual([]);
   return config;

@@ -12,20 +12,13 @@ import type { SyncSummary } from '../../src/run/summary.ts';
 import { sync } from '../../src/sync.ts';
 import { query } from './contents.ts';
 import type { Scenario } from './scenario.ts';
+import { plainRequest } from './plain-request.ts';
 
 export const DAY_MS = 86_400_000;
 export const archived = { archiveMs: 30 * DAY_MS } as const;
 
 /** A replay of everything, as of now. */
-export const replayRequest: RunRequest = {
-  command: 'replay',
-  asOf: null,
-  slices: null,
-  forced: null,
-  acceptLoss: false,
-  lockWaitMs: 0,
-  deadlineMs: null,
-};
+export const replayRequest: RunRequest = { ...plainRequest, command: 'replay' };
 
 /** Replays into the scenario's warehouse; the clock decides unless told otherwise. */
 export async function replayInto(

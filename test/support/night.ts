@@ -16,6 +16,7 @@ import { fromService } from '../../src/run/service-source.ts';
 import { sync } from '../../src/sync.ts';
 import { httpService, type Scenario } from './scenario.ts';
 import { swiftClock } from './scripted-server.ts';
+import { plainRequest } from './plain-request.ts';
 
 /** Some ten rows a day by app and system: enough to lose one, few enough to read. */
 export const smallWorld: Partial<WorldOptions> = { apps: 2, partners: 3, links: 12, rowsPerDay: 24 };
@@ -50,16 +51,7 @@ export async function runNight(
   try {
     return await sync(
       { ...config, slices: slices ?? config.slices },
-      {
-        command: 'sync',
-        asOf: asOf === 'now' ? null : asOf,
-        slices: null,
-        forced: null,
-        acceptLoss: false,
-        lockWaitMs: 0,
-        deadlineMs: null,
-        ...request,
-      },
+      { ...plainRequest, command: 'sync', asOf: asOf === 'now' ? null : asOf, ...request },
       fromService(service),
       { emit, signal: signal ?? AbortSignal.timeout(150_000) },
     );

@@ -16,6 +16,7 @@ import { fromService } from '../../src/run/service-source.ts';
 import { sync } from '../../src/sync.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
+import { plainRequest } from './plain-request.ts';
 
 export interface Scenario {
   readonly simulator: Simulator;
@@ -80,15 +81,7 @@ export async function openScenario(
         events.push(event),
       );
       try {
-        const defaults = {
-          command: 'sync',
-          asOf,
-          slices: null,
-          forced: null,
-          acceptLoss: false,
-          lockWaitMs: 0,
-          deadlineMs: null,
-        } as const;
+        const defaults = { ...plainRequest, command: 'sync', asOf } as const;
         const emit = (event: RunEvent): void => void events.push(event);
         return await sync(changed, { ...defaults, ...request }, fromService(service), {
           emit,
