@@ -10,7 +10,7 @@ import { catalogItemOf, cohortAgeOf, type Metric } from '../model/metric.ts';
 import { ratioOf } from '../model/ratio.ts';
 import { readPeriods } from '../warehouse/ledger.ts';
 import { commentOn, declare } from '../warehouse/declaring.ts';
-import { identifier, literal, statement, timestamp } from '../warehouse/sql.ts';
+import { asScript, identifier, literal, statement, timestamp } from '../warehouse/sql.ts';
 import { remembering } from '../warehouse/remembering.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Target } from './target.ts';
@@ -24,7 +24,7 @@ export async function describeSlice(warehouse: Warehouse, target: Target): Promi
   await recordMetrics(warehouse, target);
   const isLive = state === 'live';
   const ratio = [statement('load/make_ratio'), RATIO_COMMENT];
-  if (isLive && !(await hasRatio(warehouse, ''))) for (const sql of ratio) await warehouse.run(sql);
+  if (isLive && !(await hasRatio(warehouse, ''))) await warehouse.run(asScript(ratio));
   const statements = [
     ...commentOn('table', table, tableComment(target), columnComments(target)),
     ...(isLive ? [...viewStatements(target), ...ratio] : []),

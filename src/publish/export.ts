@@ -12,12 +12,10 @@ import { dirname, join, resolve } from 'node:path';
 import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
-import * as z from 'zod';
-
 import type { Config, ObjectStore } from '../config/config.ts';
 import { bucketAndPrefix } from '../config/publish-settings.ts';
 import { Failure } from '../errors.ts';
-import { statement } from '../warehouse/sql.ts';
+import { columnsOf } from '../warehouse/relations.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import {
   exportFormats,
@@ -116,8 +114,6 @@ export interface Exported {
   readonly rows: number;
 }
 
-const columnRow = z.object({ column_name: z.string(), data_type: z.string() });
-
 /**
  * Exports a slice's live table, or its final view. A reader that closes the stream early is no failure. Throws
  * `USAGE_INVALID` for a slice that was never loaded, an unknown format, reversed days, or days where the
@@ -145,7 +141,7 @@ export async function exportSlice(
     });
   }
   const relation = request.finalOnly ? `${slice}_final` : slice;
-  const columns = await columnsOf(warehouse, relation);
+  const columns = await exportedColumns(warehouse, relation);
   if (columns.length === 0 && request.isTable === true) {
     throw new Failure('USAGE_INVALID', `There was no table ${slice} to export.`, {
       hint: 'Name one of schema main, such as partners, links, apps or metrics.',
@@ -195,9 +191,9 @@ async function written(
   });
 }
 
-async function columnsOf(warehouse: Warehouse, relation: string): Promise<ExportColumn[]> {
-  const rows = await warehouse.rows(statement('publish/columns'), ['main', relation], columnRow);
-  return rows.map((row) => ({ name: row.column_name, type: row.data_type })).filter(({ name }) => name !== '_load_id');
+async function exportedColumns(warehouse: Warehouse, relation: string): Promise<ExportColumn[]> {
+  const columns = await columnsOf(warehouse, relation);
+  return columns.filter(({ name }) => name !== '_load_id');
 }
 
 async function toFile(path: string, mode: number, write: Write): Promise<number> {

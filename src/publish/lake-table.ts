@@ -5,9 +5,9 @@ import * as z from 'zod';
 import { catalogTables } from '../model/catalog.ts';
 import { parseColumnType } from '../model/column-type.ts';
 import { dateDimensions, type DateDimension } from '../model/dimension.ts';
+import { relationsIn, type Relation } from '../warehouse/relations.ts';
 import { identifier, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { tablesOf } from './contents.ts';
 
 /** Tables beside the slices, where they exist; one file each, sorted. */
 export const dimensionTables: readonly string[] = [
@@ -55,8 +55,6 @@ export interface LakeTable {
 }
 
 const sliceRow = z.object({ slice: z.string() });
-const relationRow = z.object({ name: z.string(), comment: z.string().nullable() });
-const columnRow = z.object({ column_name: z.string(), data_type: z.string(), comment: z.string().nullable() });
 
 /**
  * The tables to publish, slices first, what they say of final cells last. The slices are those that the warehouse holds:
@@ -73,12 +71,12 @@ async function slicesIn(warehouse: Warehouse): Promise<string[]> {
 
 /** Slices that have no table yet are left out. */
 async function tablesOfSlices(warehouse: Warehouse, slices: readonly string[]): Promise<LakeTable[]> {
-  const existing = (await tablesOf(warehouse)).filter((table) => table.schema_name === 'main');
+  const existing = await relationsIn(warehouse, 'main');
   const tables: LakeTable[] = [];
   for (const name of new Set([...slices, ...dimensionTables])) {
-    const found = existing.find((table) => table.table_name === name);
-    if (found === undefined) continue;
-    const columns = await columnsOf(warehouse, 'main', name, LOAD_ID);
+    const found = existing.get(name);
+    if (found?.isTable !== true) continue;
+    const columns = plainColumns(found, LOAD_ID);
     const isSlice = slices.includes(name);
     const grain = isSlice ? grainOf(columns) : null;
     tables.push({
@@ -104,13 +102,13 @@ async function tablesOfSlices(warehouse: Warehouse, slices: readonly string[]): 
 export async function deltaTables(warehouse: Warehouse): Promise<LakeTable[]> {
   const slices = await slicesIn(warehouse);
   const tables = await tablesOfSlices(warehouse, slices);
-  const relations = await warehouse.rows(statement('publish/relations'), ['main'], relationRow);
+  const relations = await relationsIn(warehouse, 'main');
   const joined: LakeTable[] = [];
   for (const slice of slices) {
     const name = linksOf(slice);
-    const found = relations.find((relation) => relation.name === name);
+    const found = relations.get(name);
     if (found === undefined || slices.includes(name)) continue;
-    const columns = await columnsOf(warehouse, 'main', name, LOAD_ID);
+    const columns = plainColumns(found, LOAD_ID);
     const grain = grainOf(columns);
     joined.push({
       ...undivided(name, found.comment, columns),
@@ -120,14 +118,15 @@ export async function deltaTables(warehouse: Warehouse): Promise<LakeTable[]> {
       slice,
     });
   }
-  const ledger: LakeTable[] = [];
-  const bookkeeping = await warehouse.rows(statement('publish/relations'), ['ripen'], relationRow);
-  for (const { name, comment } of bookkeeping.filter((relation) => ledgerTables.has(relation.name))) {
-    const columns = await columnsOf(warehouse, 'ripen', name, '');
+  const bookkeeping = await relationsIn(warehouse, 'ripen');
+  const ledger = ledgerTables.flatMap((name): LakeTable[] => {
+    const found = bookkeeping.get(name);
+    if (found === undefined) return [];
+    const columns = plainColumns(found, '');
     const names = columns.map((column) => identifier(column.name)).join(', ');
     const source = `(select ${names} from ripen.${identifier(name)})`;
-    ledger.push({ ...undivided(`ripen_${name}`, comment, columns), source });
-  }
+    return [{ ...undivided(`ripen_${name}`, found.comment, columns), source }];
+  });
   return [...tables.slice(0, -1), ...joined, ...ledger, ...tables.slice(-1)];
 }
 
@@ -135,23 +134,23 @@ export async function deltaTables(warehouse: Warehouse): Promise<LakeTable[]> {
 export const linksOf = (slice: string): string => `${slice}_links`;
 
 /** What the ledger says that a reader of numbers asks for; each has the slice it speaks of. */
-const ledgerTables = new Set(['loads', 'periods', 'restatements']);
+const ledgerTables = ['loads', 'periods', 'restatements'];
 
 function undivided(name: string, comment: string | null, columns: readonly LakeColumn[]): Omit<LakeTable, 'source'> {
   return { name, comment, columns, grain: null, key: null, summed: [], metrics: [], isLoaded: false, slice: null };
 }
 
-/** The columns of a table or view but one. */
-async function columnsOf(warehouse: Warehouse, schema: string, name: string, except: string): Promise<LakeColumn[]> {
-  const found = await warehouse.rows(statement('publish/columns'), [schema, name], columnRow);
-  return found
-    .filter(({ column_name: column }) => column !== except)
-    .map((column) => ({ name: column.column_name, type: plainType(column.data_type), comment: column.comment }));
+/** The columns of a table or view but one, in types that every engine reads. */
+function plainColumns({ columns }: Relation, except: string): LakeColumn[] {
+  return columns
+    .filter(({ name }) => name !== except)
+    .map(({ name, type, comment }) => ({ name, type: plainType(type), comment }));
 }
 
 /** Which cells are final; sorted, so that an engine finds those of one slice together. */
 async function finalityTable(warehouse: Warehouse): Promise<LakeTable> {
-  const columns = await columnsOf(warehouse, 'ripen', 'finality', FETCHED_AT);
+  const finality = (await relationsIn(warehouse, 'ripen')).get('finality');
+  const columns = finality === undefined ? [] : plainColumns(finality, FETCHED_AT);
   const names = columns.map(({ name }) => identifier(name)).join(', ');
   const comment = 'Per slice, period and metric: whether the stored value is final';
   const source = `(select ${names} from ripen.finality order by slice, metric, period)`;

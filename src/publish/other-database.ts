@@ -3,7 +3,7 @@
 import { DuckDBInstance } from '@duckdb/node-api';
 import * as z from 'zod';
 
-import type { Warehouse } from '../warehouse/warehouse.ts';
+import { bound, type Warehouse } from '../warehouse/warehouse.ts';
 
 /** What can be asked of a database, the warehouse or another. */
 export type Database = Pick<Warehouse, 'rows' | 'run'>;
@@ -28,11 +28,11 @@ export async function withDatabase<T>(
     try {
       return await work({
         async rows(sql, parameters, shape) {
-          const reader = await connection.runAndReadAll(sql, [...parameters]);
+          const reader = await connection.runAndReadAll(sql, bound(parameters));
           return z.array(shape).parse(reader.getRowObjectsJson());
         },
         async run(sql, parameters = []) {
-          const result = await connection.run(sql, [...parameters]);
+          const result = await connection.run(sql, bound(parameters));
           return result.rowsChanged;
         },
       });

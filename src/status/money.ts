@@ -3,7 +3,8 @@
 import * as z from 'zod';
 
 import type { Slice } from '../model/slice.ts';
-import { identifier, statement } from '../warehouse/sql.ts';
+import { columnsOf } from '../warehouse/relations.ts';
+import { identifier } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { MoneyMetric } from './status-report.ts';
 
@@ -14,13 +15,11 @@ const kinds = [
 ] as const;
 
 const moneyRow = z.object({ first_day: z.string(), value: z.number().nullable(), is_final: z.boolean() });
-const columnRow = z.object({ column_name: z.string() });
 
 /** The totals of the slice's spend and of its revenue, each by one metric; empty where it has none or no date. */
 export async function readMoney(warehouse: Warehouse, slice: Slice): Promise<MoneyMetric[]> {
   if (slice.grain === null) return [];
-  const found = await warehouse.rows(statement('publish/columns'), ['main', slice.name], columnRow);
-  const columns = new Set(found.map(({ column_name: name }) => name));
+  const columns = new Set((await columnsOf(warehouse, slice.name)).map(({ name }) => name));
   const { grain } = slice;
   if (!columns.has(grain)) return [];
   const money: MoneyMetric[] = [];

@@ -3,7 +3,8 @@
 import * as z from 'zod';
 
 import type { Slice } from '../model/slice.ts';
-import { count, identifier, statement } from '../warehouse/sql.ts';
+import { columnsOf } from '../warehouse/relations.ts';
+import { count, identifier } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Unmatched } from './status-report.ts';
 
@@ -14,14 +15,12 @@ const NAMES = 5;
 /** What a row is called after where its link is missing, the best first. */
 const nameColumns = ['network', 'partner_name', 'partner_id', 'app_token'] as const;
 
-const columnRow = z.object({ column_name: z.string() });
 const nameRow = z.object({ name: z.string().nullable(), rows: count, unmatched_rows: count });
 
 /** Of the 30 days up to the newest row; null for a slice without dates or without such a view. */
 export async function readUnmatched(warehouse: Warehouse, { name: slice, grain }: Slice): Promise<Unmatched | null> {
   if (grain === null) return null;
-  const found = await warehouse.rows(statement('publish/columns'), ['main', `${slice}_links`], columnRow);
-  const columns = new Set(found.map(({ column_name: name }) => name));
+  const columns = new Set((await columnsOf(warehouse, `${slice}_links`)).map((column) => column.name));
   const named = nameColumns.find((name) => columns.has(name));
   if (!columns.has('is_matched') || !columns.has(grain) || named === undefined) return null;
   const period = `v.${identifier(grain)}`;

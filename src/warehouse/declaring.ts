@@ -9,7 +9,7 @@ import { createHash } from 'node:crypto';
 
 import * as z from 'zod';
 
-import { identifier, literal, statement } from './sql.ts';
+import { asScript, identifier, literal, statement } from './sql.ts';
 import { remembering } from './remembering.ts';
 import type { Warehouse } from './warehouse.ts';
 
@@ -22,7 +22,7 @@ export interface Declaration {
   readonly from: readonly string[];
   /** The tables and views they speak of, with their schema and without quotes. */
   readonly relations: readonly string[];
-  /** May be run any number of times. */
+  /** May be run any number of times; the first one declares something. */
   readonly statements: () => Promise<readonly string[]>;
 }
 
@@ -45,7 +45,7 @@ export async function declare(warehouse: Warehouse, declaration: Declaration): P
   const said = hashOf(from);
   const before = (await readDeclarations(warehouse, '')).get(name);
   if (before?.said === said && before.found === (await stateOf(warehouse, relations))) return;
-  for (const sql of await declaration.statements()) await warehouse.run(sql);
+  await warehouse.run(asScript(await declaration.statements()));
   await warehouse.run('delete from ripen.declarations where name = $1', [name]);
   const found = await stateOf(warehouse, relations);
   await warehouse.run('insert into ripen.declarations values ($1, $2, $3, $4)', [slice, name, said, found]);

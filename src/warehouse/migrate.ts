@@ -39,7 +39,7 @@ export async function migrate(
   }
   for (const step of steps.filter(({ version }) => version > current)) {
     await warehouse.transact(async () => {
-      for (const sql of step.statements) await warehouse.run(sql);
+      await warehouse.run(step.script);
       await warehouse.run("insert into ripen.migrations values ($1, $2, now() at time zone 'UTC')", [
         step.version,
         step.name,

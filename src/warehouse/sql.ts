@@ -17,6 +17,12 @@ export function literal(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
+/** Statements without parameters as one text: run together they take two thirds of the time (measured). */
+export function asScript(statements: readonly string[]): string {
+  // The last line of a statement may be a comment.
+  return statements.join('\n;\n');
+}
+
 /** A count below 2^53; BIGINT arrives as text. */
 export const count = z.union([z.string(), z.number()]).transform(Number);
 
@@ -53,8 +59,7 @@ export function statement(name: string): string {
 interface Migration {
   readonly version: number;
   readonly name: string;
-  /** One statement each, in order. */
-  readonly statements: readonly string[];
+  readonly script: string;
 }
 
 /** The migrations in order of their numbers. */
@@ -64,11 +69,7 @@ export function migrations(): Migration[] {
     .sort()
     .map((file) => {
       const name = file.replace(/\.sql$/, '');
-      // DuckDB runs one statement a call; migrations hold no semicolon inside a text or a comment.
-      const statements = statement(`migrations/${name}`)
-        .split(/;\s*$/m)
-        .filter((text) => /^\s*[a-z]/im.test(text));
-      return { version: Number(name.slice(0, 4)), name, statements };
+      return { version: Number(name.slice(0, 4)), name, script: statement(`migrations/${name}`) };
     });
 }
 

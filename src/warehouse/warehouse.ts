@@ -24,7 +24,7 @@ export interface Warehouse {
    * statements that change nothing.
    */
   rows<T>(sql: string, parameters: readonly Bindable[], shape: z.ZodType<T>): Promise<T[]>;
-  /** Runs one statement; returns how many rows it changed. */
+  /** Runs one statement, or a script of several without parameters; returns how many rows the last one changed. */
   run(sql: string, parameters?: readonly Bindable[]): Promise<number>;
   /** Commits what `work` did, or rolls back and rethrows. Not nestable. */
   transact<T>(work: () => Promise<T>): Promise<T>;
@@ -119,14 +119,14 @@ export async function warehouseOn(
 }
 
 /**
- * A statement that makes, alters, comments or removes a table or view that lasts, which is always named with its schema; a
- * comment of the statement may go before.
+ * A statement, or the first of a script, that makes, alters, comments or removes a table or view that lasts, which is always
+ * named with its schema; a comment of the statement may go before.
  */
 const declares =
   /^(?:\s|--.*\n)*(?:create(?!\s+(?:or\s+replace\s+)?temp\b)|drop(?!\s+(?:table|view)\s+"[^"]*"\s*$)|alter|comment)\b/i;
 
 /** Without parameters a statement is run by one call of the engine, and prepared and then run by four otherwise. */
-const bound = (parameters: readonly Bindable[]): Bindable[] | undefined =>
+export const bound = (parameters: readonly Bindable[]): Bindable[] | undefined =>
   parameters.length === 0 ? undefined : [...parameters];
 
 /** DuckDB's errors about disk and files as `STORAGE_FAILED`; others are bugs or the caller's to judge, and pass. */

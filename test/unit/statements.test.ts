@@ -148,19 +148,9 @@ describe('the fixed statements', () => {
 });
 
 describe('the migrations', () => {
-  test('are numbered from 1 without a gap, and each falls into statements without a semicolon', async () => {
-    const steps = migrations();
-    expect(steps.map(({ version }) => version)).toEqual(steps.map((_, index) => index + 1));
-    for (const { statements } of steps) {
-      expect(statements.filter((sql) => /;\s*$/.test(sql))).toEqual([]);
-      const counts = await Promise.all(
-        statements.map(async (sql) => {
-          const { count } = await connection.extractStatements(sql);
-          return count;
-        }),
-      );
-      expect(new Set(counts)).toEqual(new Set([1]));
-    }
+  test('are numbered from 1 without a gap', () => {
+    const versions = migrations().map(({ version }) => version);
+    expect(versions).toEqual(versions.map((_, index) => index + 1));
   });
 });
 

@@ -8,11 +8,12 @@ import type { Config } from '../../config/config.ts';
 import { Failure } from '../../errors.ts';
 import type { DateDimension } from '../../model/dimension.ts';
 import type { Slice } from '../../model/slice.ts';
+import { relationsIn } from '../../warehouse/relations.ts';
 import { identifier, literal, statement } from '../../warehouse/sql.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
 import { schemaName } from '../ddl/ddl.ts';
 import { CATALOG } from '../delta/catalog-file.ts';
-import { dimensionTables, FINALITY, grainOf, isMetric, deltaTables, type LakeColumn } from '../lake-table.ts';
+import { dimensionTables, FINALITY, grainOf, isMetric, deltaTables } from '../lake-table.ts';
 import type { DbtCopy, DbtSlice, DbtSource, DbtTable, Freshness, Rule } from './source.ts';
 
 /** A night may start late or take long; two in a row may not. */
@@ -28,8 +29,6 @@ const REPORTS = 'ripen';
 const LEDGER = 'ripen_ledger';
 
 const metricRow = z.object({ metric: z.string() });
-const relationRow = z.object({ name: z.string(), comment: z.string().nullable() });
-const columnRow = z.object({ column_name: z.string(), data_type: z.string(), comment: z.string().nullable() });
 
 /** Describes the first snapshot, else the first local Delta tables; `USAGE_INVALID` when neither is configured. */
 export async function dbtCopy(
@@ -125,20 +124,15 @@ const ledgerSource = (tables: readonly DbtTable[]): DbtSource => ({
 
 /** The tables and views of a schema, with every column as it is. */
 async function relationsOf(warehouse: Warehouse, schema: string): Promise<DbtTable[]> {
-  const found = await warehouse.rows(statement('publish/relations'), [schema], relationRow);
-  const described: DbtTable[] = [];
-  for (const { name, comment } of found) {
-    const columns = await warehouse.rows(statement('publish/columns'), [schema, name], columnRow);
-    described.push({ name, comment, columns: columns.map(asColumn), rules: [], freshness: null });
-  }
-  return described;
+  const found = await relationsIn(warehouse, schema);
+  return [...found.values()].map(({ name, comment, columns }) => ({
+    name,
+    comment,
+    columns,
+    rules: [],
+    freshness: null,
+  }));
 }
-
-const asColumn = ({ column_name: name, data_type: type, comment }: z.infer<typeof columnRow>): LakeColumn => ({
-  name,
-  type,
-  comment,
-});
 
 const chosen = (tables: readonly DbtTable[], names: readonly string[]): DbtTable[] =>
   names.flatMap((name) => tables.find((table) => table.name === name) ?? []);

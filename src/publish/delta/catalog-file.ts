@@ -4,6 +4,7 @@ import { copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+import { asScript } from '../../warehouse/sql.ts';
 import { withDatabase } from '../other-database.ts';
 import { putInPlace, removeUnfinished, unfinishedPath } from '../replacement.ts';
 
@@ -19,7 +20,7 @@ export async function replaceCatalog(path: string, statements: readonly string[]
   try {
     const made = join(folder, CATALOG);
     await withDatabase(made, 'READ_WRITE', async (database) => {
-      for (const sql of statements) await database.run(sql);
+      await database.run(asScript(statements));
       await database.run('checkpoint');
     });
     await copyFile(made, unfinishedPath(path));

@@ -1,0 +1,55 @@
+/** The tables and views that analysts query, as the engine describes them. */
+
+import * as z from 'zod';
+
+import { remembering } from './remembering.ts';
+import { statement } from './sql.ts';
+import type { Warehouse } from './warehouse.ts';
+
+export interface Column {
+  readonly name: string;
+  /** As the engine writes it. */
+  readonly type: string;
+  readonly comment: string | null;
+}
+
+/** A table or view that lasts. */
+export interface Relation {
+  readonly name: string;
+  readonly isTable: boolean;
+  readonly comment: string | null;
+  /** In its own order. */
+  readonly columns: readonly Column[];
+}
+
+const columnRow = z.object({
+  schema_name: z.string(),
+  relation: z.string(),
+  is_table: z.boolean(),
+  said: z.string().nullable(),
+  name: z.string(),
+  type: z.string(),
+  comment: z.string().nullable(),
+});
+
+const readColumns = remembering(
+  (warehouse) => warehouse.rows(statement('publish/relations'), [], columnRow),
+  'relations',
+);
+
+/** Those of a schema by name, in order of their names. Read once between two changes of any. */
+export async function relationsIn(warehouse: Warehouse, schema: string): Promise<ReadonlyMap<string, Relation>> {
+  const found = new Map<string, Relation & { readonly columns: Column[] }>();
+  for (const { schema_name: of, relation, is_table: isTable, said, ...column } of await readColumns(warehouse, '')) {
+    if (of !== schema) continue;
+    const held = found.get(relation) ?? { name: relation, isTable, comment: said, columns: [] };
+    found.set(relation, held);
+    held.columns.push(column);
+  }
+  return found;
+}
+
+/** The columns of one table or view of `main`; none where it does not exist. */
+export async function columnsOf(warehouse: Warehouse, relation: string): Promise<readonly Column[]> {
+  return (await relationsIn(warehouse, 'main')).get(relation)?.columns ?? [];
+}
