@@ -114,7 +114,7 @@ const labelOf = ({ start, end }: StoredPeriod): string => `${start}..${end}`;
 
 /** a. Every stored value is exactly what the service stated when it was fetched, and one table has one meaning. */
 const storedAsStated: Law = (told) => {
-  const { stored, slice: current } = newest(told);
+  const { stored } = newest(told);
   const broken: string[] = [];
   const meanings = new Set<string>();
   let placed = 0;
@@ -129,7 +129,7 @@ const storedAsStated: Law = (told) => {
     const said = asStored(saidOn(night, parametersOf(slice, period)), slice, stored, (name) =>
       mayBeWithheld(name, period, of),
     );
-    const rows = rowsIn(stored.rows, period, current);
+    const rows = rowsIn(stored.rows, period, slice);
     placed += rows.length;
     const found = new Map(rows.map((row) => [keyOf(row, dimensionsOf(slice)), row]));
     if (found.size < rows.length) broken.push(`${labelOf(period)} holds a key twice`);
@@ -207,13 +207,18 @@ function daysOf({ askedStart, askedEnd }: StoredPeriod): number[] {
 
 const heldDays = ({ stored }: RunNight): ReadonlySet<number> => new Set(stored.periods.flatMap((each) => daysOf(each)));
 
+/** Whether a slice was served without dates: its one period moves, and leaves no day behind. */
+const isDateless = ({ stored: { columns } }: RunNight): boolean =>
+  columns.size > 0 && ![...columns.keys()].some((name) => dateNames.has(name));
+
 /** Every day that was loaded at some night, without what was dropped since. */
 function everHeld({ nights }: Told): ReadonlySet<number> {
   let ever = new Set<number>();
   for (const night of nights) {
     const { droppedBefore } = night;
     if (droppedBefore !== null) ever = new Set([...ever].filter((day) => day >= droppedBefore));
-    for (const day of heldDays(night)) ever.add(day);
+    if (isDateless(night)) ever = new Set();
+    else for (const day of heldDays(night)) ever.add(day);
   }
   return ever;
 }
@@ -228,7 +233,7 @@ const isRetained = (day: number, run: RunNight): boolean =>
 /** b. A day that was ever loaded is still there, unless `retain` let it go or somebody dropped it. */
 const nothingLost: Law = (told) => {
   const run = newest(told);
-  if (run.slice.grain === 'none') return [];
+  if (isDateless(run)) return [];
   const held = heldDays(run);
   const wasRetained = (day: number): boolean => told.nights.every((each) => isRetained(day, each));
   const lost = [...everHeld(told)].filter((day) => !held.has(day) && wasRetained(day));
@@ -270,7 +275,7 @@ const finalIsFinal: Law = (told) => {
     const forEver = { ...calm, precise: night.mood.precise };
     const later = { world: weeksOf(night), mood: forEver, nowMs: night.nowMs + 10_000 * DAY_MS };
     const truth = asStored(saidOn(later, parametersOf(slice, period)), slice, stored);
-    const rows = rowsIn(stored.finalRows, period, current);
+    const rows = rowsIn(stored.finalRows, period, slice);
     const shown = new Map(rows.map((row) => [keyOf(row, dimensionsOf(slice)), row]));
     return current.metrics.flatMap((name) => {
       const type = stored.columns.get(name) ?? '';

@@ -29,7 +29,7 @@ export interface SliceChoice {
 }
 
 /** One change of the configuration, made before a night. */
-export type Change = Partial<Omit<SliceChoice, 'name' | 'grain'>> & {
+export type Change = Partial<Omit<SliceChoice, 'name'>> & {
   /** Added when it is missing, removed when it is there and not the last. */
   readonly toggled?: { readonly list: 'texts' | 'metrics'; readonly name: string };
 };
@@ -131,7 +131,7 @@ export function meaningOf(slice: SliceChoice): Parameters {
 export function changedSlice(slice: SliceChoice, change: Change | null): SliceChoice {
   if (change === null) return slice;
   const { toggled, ...stated } = change;
-  const changed = { ...slice, ...stated };
+  const changed = dated({ ...slice, ...stated });
   if (toggled === undefined) return changed;
   const list = changed[toggled.list];
   const others = list.filter((name) => name !== toggled.name);
@@ -139,6 +139,15 @@ export function changedSlice(slice: SliceChoice, change: Change | null): SliceCh
   if (others.length === list.length) return { ...changed, [toggled.list]: [...list, toggled.name] };
   return isLast ? changed : { ...changed, [toggled.list]: others };
 }
+
+/** Without a date there is another dimension; years by the hour would take minutes. */
+function dated(slice: SliceChoice): SliceChoice {
+  const { grain, texts, firstDay } = slice;
+  if (grain === 'none' && texts.length === 0) return { ...slice, texts: ['app_token'] };
+  return grain === 'hour' && firstDay.daysBefore > MOST_DAYS_BY_HOUR ? { ...slice, grain: 'day' } : slice;
+}
+
+const MOST_DAYS_BY_HOUR = 80;
 
 const usualMetrics = ['installs', 'cost', 'ecpi', 'all_revenue_total_d7', 'cohort_size_d7', 'skad_installs'] as const;
 const rareMetrics = ['clicks', 'all_revenue_total_d1', 'all_revenue_total_d60', 'roas_d7', 'revenue_to_cost'] as const;
@@ -245,6 +254,7 @@ const refresh = mostly<SliceChoice['refresh']>(
   3,
 );
 const maturity = mostly<SliceChoice['maturity']>('immature', fc.constantFrom('mature', 'fully_mature'), 3);
+const offset = mostly<string>('+00:00', fc.constantFrom('+05:30', '-04:00', '+14:00'), 2);
 const currency = mostly<SliceChoice['currency']>(null, fc.constantFrom('USD', 'EUR', 'JPY'), 3);
 
 const change: fc.Arbitrary<Change> = fc.oneof(
@@ -261,6 +271,8 @@ const change: fc.Arbitrary<Change> = fc.oneof(
   fc.record({ types }),
   fc.record({ refresh }),
   fc.record({ attribution: fc.constantFrom('all', 'click') }),
+  fc.record({ grain: fc.constantFrom(...grains) }),
+  fc.record({ offset }),
   fc.record({ retainDays: fc.constantFrom(20, 60, null) }),
 );
 
@@ -305,12 +317,7 @@ const night: fc.Arbitrary<Night> = fc.record({
 function stretched(slice: SliceChoice): SliceChoice {
   const factor = { hour: 1, day: 1, week: 2, month: 3, quarter: 8, year: 12, none: 1 }[slice.grain];
   const { daysBefore, rolls } = slice.firstDay;
-  const isBare = slice.grain === 'none' && slice.texts.length === 0;
-  return {
-    ...slice,
-    firstDay: { daysBefore: daysBefore * factor, rolls },
-    texts: isBare ? ['app_token'] : slice.texts,
-  };
+  return dated({ ...slice, firstDay: { daysBefore: daysBefore * factor, rolls } });
 }
 
 const sliceNamed = (name: fc.Arbitrary<string>): fc.Arbitrary<SliceChoice> =>
@@ -323,7 +330,7 @@ const sliceNamed = (name: fc.Arbitrary<string>): fc.Arbitrary<SliceChoice> =>
       ),
       texts: fc.uniqueArray(fc.constantFrom(...texts), { maxLength: 2 }),
       metrics: fc.uniqueArray(metric, { minLength: 1, maxLength: 4 }),
-      offset: mostly<string>('+00:00', fc.constantFrom('+05:30', '-04:00', '+14:00'), 2),
+      offset,
       currency,
       attribution: fc.constant('all' as const),
       maturity,
