@@ -150,7 +150,8 @@ export class ReportReader {
 /** What readers return instead of an offset when they stop. */
 export const STOPPED = -1;
 
-const FIRST_CAPACITY = 256 * 1024;
+/** Many answers are small, and what is thrown away after each is work for the collector. */
+const FIRST_CAPACITY = 16 * 1024;
 /** Readers look at most this far past the last byte. */
 const PADDING = 16;
 

@@ -16,7 +16,7 @@ export interface KeyColumn extends Column {
 export const SEEDS = [0x2545f491, 0x5bd1e995] as const;
 /** The digests of more rows would take more than 16 MB. */
 const MOST_ROWS = 2 ** 20;
-const FIRST_SLOTS = 2 ** 12;
+const FIRST_SLOTS = 2 ** 8;
 
 /** The digests of the keys of a group of rows, two words a row. */
 export class KeyDigests {

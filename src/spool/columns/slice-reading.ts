@@ -31,7 +31,7 @@ import { TextColumn } from './text-column.ts';
 
 /** Rows of a group: as many as DuckDB's own groups have, so that each is read by one thread into one. */
 const GROUP_ROWS = 122_880;
-const FIRST_ROWS = 1024;
+const FIRST_ROWS = 64;
 /** Texts of a group beyond this end it early. */
 const MAX_HELD_BYTES = 32 * 1024 * 1024;
 
@@ -171,9 +171,11 @@ export async function consume(input: Readable, reading: SliceReading): Promise<v
   reading.endBody();
 }
 
+/** Of one body at a time: it is read without a pause, and taken by copying. */
+const piece = new Uint8Array(PIECE_BYTES);
+
 /** Reads a plain body without a stream: a trip to the thread pool and a buffer of its own for each piece would take as long as the disk. */
 function readPlain(path: string, reading: SliceReading): void {
-  const piece = new Uint8Array(PIECE_BYTES);
   const file = openSync(path, 'r');
   try {
     for (;;) {
