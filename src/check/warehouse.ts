@@ -10,6 +10,7 @@ import * as z from 'zod';
 import type { Config } from '../config/config.ts';
 import type { StatedSettings } from '../config/stated-settings.ts';
 import { asFailure } from '../errors.ts';
+import { refusalOf } from '../load/slice-table.ts';
 import { fingerprintOf } from '../model/fingerprint.ts';
 import type { LoadedPeriod } from '../model/ledger.ts';
 import type { Slice } from '../model/slice.ts';
@@ -89,16 +90,22 @@ async function changeFindings(
   for (const [index, slice] of slices.entries()) {
     const path = pathOf({ slice, index, stated });
     if (!stated.isSound(path)) continue;
-    const { live } = await readSliceLedger(warehouse, slice.name);
+    const ledger = await readSliceLedger(warehouse, slice.name);
+    const { live } = ledger;
     if (live === null) continue;
+    const refusal = await refusalOf(warehouse, slice, ledger);
     const remarks = [
-      ...changeRemarks(slice, path, live),
+      ...(refusal === null ? changeRemarks(slice, path, live) : [refused(refusal, path)]),
       ...(await horizonRemarks(warehouse, slice, path)),
       ...(await adaptiveRemarks(warehouse, slice, path)),
     ];
     findings.push(...placed(remarks, slice.name, stated));
   }
   return findings;
+}
+
+function refused(why: Pick<Remark, 'message' | 'hint'>, path: Remark['path']): Remark {
+  return { ...why, severity: 'error', code: 'CONFIG_INVALID', path: [...path, 'dimensions'] };
 }
 
 interface LiveTable {

@@ -26,7 +26,16 @@ export interface AskingWhole {
   readonly spool: Pick<Spool, 'pathFor' | 'discard'>;
   readonly signal: AbortSignal;
   /** Which of a window's metrics add up, and so show by their sums that rows are missing. */
-  readonly adding: (window: Window) => 'all' | 'some' | 'none';
+  readonly adding: (window: Window) => Adding;
+}
+
+type Adding = 'all' | 'some' | 'none';
+
+/** Which of some metrics add up for certain. */
+export function addingAmong(metrics: readonly { readonly additive: boolean; readonly isAssumed: boolean }[]): Adding {
+  const adding = metrics.filter(({ additive, isAssumed }) => additive && !isAssumed);
+  if (adding.length === 0) return 'none';
+  return adding.length === metrics.length ? 'all' : 'some';
 }
 
 /** A report needs a dimension, and every report can be grouped by the year. */

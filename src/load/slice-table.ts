@@ -49,7 +49,7 @@ export async function prepareTable(
 ): Promise<Target> {
   const meaning = fingerprintOf(slice);
   const ledger = await readSliceLedger(warehouse, slice.name);
-  await refuseUndated(warehouse, slice, ledger.live);
+  await refuseUnloadable(warehouse, slice, ledger);
   const known = tableOf(ledger, meaning);
   const state = known?.state ?? (ledger.live === null ? 'live' : 'building');
   const fingerprint = known?.fingerprint ?? meaning;
@@ -96,19 +96,35 @@ export async function prepareTable(
   });
 }
 
-/** A report without a date has one period: the dated ones would have no place in its table, and be lost with the old one. */
-async function refuseUndated(warehouse: Warehouse, slice: Slice, live: SliceLedger['live']): Promise<void> {
-  if (slice.grain !== null || live === null || live.periods.size === 0) return;
-  const columns = await columnTypes(warehouse, liveTable(slice.name));
-  if (![...columns.keys()].some(isDateDimension)) return;
-  throw new Failure(
-    'CONFIG_INVALID',
-    `slice ${slice.name}: it has no date dimension any more, and its table holds ${live.periods.size} periods, which would be lost.`,
-    {
-      facts: { slice: slice.name, periods: live.periods.size },
-      hint: `Give the report without a date another name, or let the periods go with \`ripen drop --slice ${slice.name}\`.`,
-    },
-  );
+/**
+ * Why a slice cannot be loaded as it is configured; null where it can. A report without a date has one period: the dated ones
+ * would have no place in its table, and be lost with the old one.
+ */
+export async function refusalOf(
+  warehouse: Warehouse,
+  { name, grain }: Slice,
+  { live }: Pick<SliceLedger, 'live'>,
+): Promise<{ readonly message: string; readonly hint: string } | null> {
+  if (grain !== null || live === null || live.periods.size === 0) return null;
+  const columns = await columnTypes(warehouse, liveTable(name));
+  if (![...columns.keys()].some(isDateDimension)) return null;
+  return {
+    message: `it has no date dimension any more, and its table holds ${live.periods.size} periods, which would be lost.`,
+    hint: `Give the report without a date another name, or let the periods go with \`ripen drop --slice ${name}\`.`,
+  };
+}
+
+/** Throws `CONFIG_INVALID` for a slice that cannot be loaded as it is configured. */
+export async function refuseUnloadable(
+  warehouse: Warehouse,
+  slice: Slice,
+  ledger: Pick<SliceLedger, 'live'>,
+): Promise<void> {
+  const refusal = await refusalOf(warehouse, slice, ledger);
+  if (refusal === null) return;
+  const { message, hint } = refusal;
+  const facts = { slice: slice.name, periods: ledger.live?.periods.size ?? 0 };
+  throw new Failure('CONFIG_INVALID', `slice ${slice.name}: ${message}`, { facts, hint });
 }
 
 async function recordTable(

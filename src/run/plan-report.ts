@@ -3,12 +3,14 @@
 import { withAdaptiveAges } from './adaptive-slices.ts';
 import type { Config } from '../config/config.ts';
 import type { Emit } from '../events.ts';
+import { addingAmong, wholeRequests } from '../extract/whole.ts';
 import { readCatalogOf } from '../load/catalog.ts';
 import type { Catalog } from '../model/catalog.ts';
 import { daysBetween, lastDay } from '../model/calendar.ts';
 import { emptyLedger, type SliceTable } from '../model/ledger.ts';
 import { metricsOf, nothingRemembered, type Metric } from '../model/metric.ts';
 import { readRemembered } from '../load/load-ledger.ts';
+import { refuseUnloadable } from '../load/slice-table.ts';
 import { stateOf } from '../model/maturity.ts';
 import type { Period } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
@@ -65,7 +67,10 @@ export interface PlanRequest {
   readonly signal: AbortSignal;
 }
 
-/** The plan of the next sync at an instant; everything is `new` when there is no warehouse yet. */
+/**
+ * The plan of the next sync at an instant; everything is `new` when there is no warehouse yet. Throws what a sync would
+ * refuse a slice with.
+ */
 export async function explainPlan(config: Config, request: PlanRequest): Promise<PlanReport> {
   const slices = chosenSlices(config, request.slices);
   const plans = await planFrom(config, slices, request);
@@ -82,7 +87,7 @@ export async function explainPlan(config: Config, request: PlanRequest): Promise
   };
 }
 
-type Planned = SlicePlan & { readonly unfinal: readonly Period[] };
+type Planned = SlicePlan & { readonly unfinal: readonly Period[]; readonly metrics: readonly Metric[] };
 
 async function planFrom(config: Config, slices: readonly Slice[], request: PlanRequest): Promise<Planned[]> {
   const warehouse = await openIfPresent(config, request);
@@ -91,6 +96,7 @@ async function planFrom(config: Config, slices: readonly Slice[], request: PlanR
     const planned: Audited[] = [];
     for (const slice of warehouse === null ? slices : await withAdaptiveAges(warehouse, slices)) {
       const ledger = warehouse === null ? emptyLedger : await readSliceLedger(warehouse, slice.name);
+      if (warehouse !== null) await refuseUnloadable(warehouse, slice, ledger);
       const remembered = warehouse === null ? nothingRemembered : await readRemembered(warehouse, slice.name);
       const metrics = metricsOf(slice, catalog, remembered);
       planned.push({ plan: planSlice({ slice, metrics, ledger, planAt: request.planAt, forced: null }), metrics });
@@ -99,7 +105,10 @@ async function planFrom(config: Config, slices: readonly Slice[], request: PlanR
       warehouse === null
         ? planned.map(({ plan }) => plan)
         : await auditedPlans({ config, warehouse, planAt: request.planAt }, planned);
-    return audited.flatMap((plan, at) => [{ ...plan, unfinal: unfinalPeriods(plan, planned[at]?.metrics ?? []) }]);
+    return audited.flatMap((plan, at) => {
+      const metrics = planned[at]?.metrics ?? [];
+      return [{ ...plan, metrics, unfinal: unfinalPeriods(plan, metrics) }];
+    });
   } finally {
     await warehouse?.close();
   }
@@ -130,7 +139,12 @@ async function openIfPresent(config: Config, request: PlanRequest): Promise<Ware
 
 function describePlan(plan: Planned): PlannedSlice {
   const rowsOf = expectingRows(plan.table);
-  const windows = plan.windows.map((window) => describeWindow(window, rowsOf));
+  const adding = addingAmong(
+    plan.metrics.map(({ additive, additivity }) => ({ additive, isAssumed: additivity === 'assumed' })),
+  );
+  const requestsOf = (window: Window): number =>
+    window.parts.length + wholeRequests(window, null, { adding: () => adding });
+  const windows = plan.windows.map((window) => describeWindow(window, requestsOf(window), rowsOf));
   const due = new Set(plan.windows.flatMap(({ periods }) => periods.map(({ period }) => period.bucket.start)));
   return {
     name: plan.slice.name,
@@ -143,16 +157,16 @@ function describePlan(plan: Planned): PlannedSlice {
   };
 }
 
-function describeWindow(window: Window, rowsOf: RowsOf | null): PlannedWindow {
+function describeWindow(window: Window, requests: number, rowsOf: RowsOf | null): PlannedWindow {
   const reasons: Partial<Record<DueReason, number>> = {};
   for (const { reason } of window.periods) reasons[reason] = (reasons[reason] ?? 0) + 1;
-  const { asked, periods, parts } = window;
+  const { asked, periods } = window;
   return {
     first_day: asked.start,
     last_day: lastDay(asked),
     periods: periods.length,
     reasons,
-    requests: parts.length,
+    requests,
     rows_expected: rowsOf === null ? null : rowsOf(periods.map(({ period }) => period)),
   };
 }

@@ -8,6 +8,7 @@
 import { asFailure, Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import { extract } from '../extract/extract.ts';
+import { addingAmong } from '../extract/whole.ts';
 import { catalogSeenAt, readCatalog } from '../load/catalog.ts';
 import { ColumnAnswers } from '../load/load.ts';
 import type { LoadResult } from '../load/load-result.ts';
@@ -62,12 +63,7 @@ function openSource(run: Run, service: Service): Source {
           const target = targets.get(slice.name);
           return target?.fingerprint === fingerprint && columns.read(pages, target.columns);
         },
-        adding: ({ slice }) => {
-          const metrics = targets.get(slice.name)?.columns.metrics ?? [];
-          const adding = metrics.filter(({ additive, isAssumed }) => additive && !isAssumed);
-          if (adding.length === 0) return 'none';
-          return adding.length === metrics.length ? 'all' : 'some';
-        },
+        adding: ({ slice }) => addingAmong(targets.get(slice.name)?.columns.metrics ?? []),
       });
       for await (const batch of batches) yield { ...batch, fetchedAt: request.asOf };
     },

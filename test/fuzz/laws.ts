@@ -211,6 +211,10 @@ const heldDays = ({ stored }: RunNight): ReadonlySet<number> => new Set(stored.p
 const isDateless = ({ stored: { columns } }: RunNight): boolean =>
   columns.size > 0 && ![...columns.keys()].some((name) => dateNames.has(name));
 
+/** Whether a slice lost its date and is refused for it: what it has would have no place without one. */
+export const isRefused = (run: RunNight): boolean =>
+  run.slice.grain === 'none' && !isDateless(run) && run.summary.failures.some(({ code }) => code === 'CONFIG_INVALID');
+
 /** Every day that was loaded at some night, without what was dropped since. */
 function everHeld({ nights }: Told): ReadonlySet<number> {
   let ever = new Set<number>();
@@ -298,6 +302,7 @@ const finalIsFinal: Law = (told) => {
 /** d. Long after every horizon all that was configured is there, and final or told as what it is. */
 export const everythingSettles: Law = (told) => {
   const run = newest(told);
+  if (isRefused(run)) return [];
   const { stored, night, slice, summary } = run;
   const unsettled = stored.periods
     .filter(({ end }) => endMs(end, slice) + LONGEST_DAYS * DAY_MS + 2 * HOUR_MS <= night.nowMs)
@@ -393,6 +398,7 @@ const wellAnswered: Law = (told) => {
     mood.odd !== null ||
     mood.cap !== null ||
     canFail ||
+    isRefused(run) ||
     !isWholeSync(run)
   )
     return [];

@@ -18,12 +18,21 @@ import type { SourceDoor } from '../../src/run/source.ts';
 import { fromService } from '../../src/run/service-source.ts';
 import { sync } from '../../src/sync.ts';
 import { dropSlice } from '../../src/drop.ts';
-import { Failure } from '../../src/errors.ts';
+import { asFailure, Failure } from '../../src/errors.ts';
 import { swiftClock } from '../support/scripted-server.ts';
 import { calm, startTinyServer, tinyService, type Mood, type TinyNight } from '../support/tiny-service.ts';
 import { dayText, type TinyWorld } from '../support/tiny-world.ts';
 import { copyIn, shownDifferences, sliceDifferences } from './copies.ts';
-import { everythingSettles, isHeldBack, isWholeSync, LawBroken, laws, LONGEST_DAYS, type RunNight } from './laws.ts';
+import {
+  everythingSettles,
+  isHeldBack,
+  isRefused,
+  isWholeSync,
+  LawBroken,
+  laws,
+  LONGEST_DAYS,
+  type RunNight,
+} from './laws.ts';
 import {
   changedSlice,
   instantsOf,
@@ -190,8 +199,12 @@ async function passNight(
   }
 }
 
-/** What `plan` says of the next sync: periods by reason, of every slice. */
-async function plannedFor(place: Place, night: TinyNight, slices: readonly SliceChoice[]): Promise<PlanReport> {
+/** What `plan` says of the next sync: periods by reason, of every slice; or why it refuses one. */
+async function plannedFor(
+  place: Place,
+  night: TinyNight,
+  slices: readonly SliceChoice[],
+): Promise<PlanReport | Failure> {
   const config = await configOf(place, slices);
   const request = {
     planAt: new Date(night.nowMs),
@@ -200,16 +213,22 @@ async function plannedFor(place: Place, night: TinyNight, slices: readonly Slice
     emit: () => {},
     signal: new AbortController().signal,
   };
-  return explainPlan(config, request);
+  return explainPlan(config, request).catch(asFailure);
 }
 
 /** j. A sync asks for the periods that `plan` said before it, unless it learned something of the service first. */
 function holdPlan(
   { onBroken, weeksTurn }: Place,
   histories: readonly RunNight[][],
-  { slices }: PlanReport,
+  planned: PlanReport | Failure,
   runs: readonly RunNight[],
 ): void {
+  if (planned instanceof Failure) {
+    if (!runs.some(isRefused))
+      onBroken(new LawBroken('j', histories[0]?.length ?? 0, [`plan refused: ${planned.message}`]));
+    return;
+  }
+  const { slices } = planned;
   for (const [at, { slice, summary }] of runs.entries()) {
     const isUnlike = histories[at]?.at(-1)?.night.mood.catalog !== 'usual';
     if (isUnlike || summary.status === 'interrupted' || (slice.grain === 'week' && weeksTurn)) continue;
@@ -295,7 +314,12 @@ async function holdReplayed(place: Place, histories: readonly RunNight[][]): Pro
   // What was configured before a run that was stopped is not in force yet.
   if (runs.some(({ summary }) => summary.status === 'interrupted')) return;
   // Nor does it know what was dropped.
-  if (runs.some(isShorter) || histories.flat().some(({ droppedBefore }) => droppedBefore !== null)) return;
+  if (
+    runs.some(isShorter) ||
+    runs.some(isRefused) ||
+    histories.flat().some(({ droppedBefore }) => droppedBefore !== null)
+  )
+    return;
   const again = await replayed(place, runs);
   const elsewhere = await mkdtemp(join(tmpdir(), 'ripen-fuzz-'));
   try {

@@ -3,6 +3,9 @@
 import { afterEach, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
+import { warehouseFindings } from '../../src/check/warehouse.ts';
+import { unplacedSettings } from '../../src/config/stated-settings.ts';
+import { explainPlan } from '../../src/run/plan-report.ts';
 import { column, contentOf, lastRun, query, storedAndTrue } from '../support/contents.ts';
 import { textWith } from '../support/matching.ts';
 import { askedReports, daysOf, reports, runNight, smallWorld } from '../support/night.ts';
@@ -256,6 +259,28 @@ test('a changed filter on a slice without a date dimension is swapped in by the 
   await runNight(scenario, NOW, { slices: [narrow] });
   const { stored, truth } = await storedAndTrue(scenario, narrow, DAYS, NOW);
   expect(stored).toEqual(truth);
+});
+
+test('a slice that loses its date dimension is refused by check, plan and sync alike, and keeps its 20 days', async () => {
+  scenario = await openScenario([daily], { simulator });
+  await runNight(scenario, NOW);
+  const before = await contentOf(scenario, 'daily');
+  const undated = { ...scenario.config, slices: [slice({ ...given, dimensions: ['app_token', 'os_name'] })] };
+  const signal = new AbortController().signal;
+  const refused = {
+    code: 'CONFIG_INVALID',
+    message: textWith('no date dimension any more, and its table holds 20 periods'),
+  };
+
+  const found = await warehouseFindings(undated, unplacedSettings, signal);
+  expect(found.filter(({ severity }) => severity !== 'note')).toMatchObject([
+    { ...refused, severity: 'error', setting: 'slices[0].dimensions' },
+  ]);
+  const request = { planAt: NOW, slices: null, lockWaitMs: 0, emit: () => {}, signal };
+  await expect(explainPlan(undated, request)).rejects.toMatchObject(refused);
+  const { slices, failures } = await runNight(scenario, NOW, { slices: undated.slices });
+  expect({ slices, failures }).toMatchObject({ slices: [], failures: [refused] });
+  expect(await contentOf(scenario, 'daily')).toEqual(before);
 });
 
 test('by the running clock, where every answer comes after the as-of instant, a table of 20 days is swapped in by the run that builds it', async () => {

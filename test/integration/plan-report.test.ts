@@ -84,14 +84,17 @@ test('after it, the plan of the second is what the sync then asks for, and its r
   expect(Math.abs(rows - plan.rows_expected)).toBeLessThan(rows / 10);
 });
 
-test('a slice whose windows had to be divided in 2 is planned with 2 requests a window', async () => {
+test('a slice whose windows had to be divided in 2 is planned with 3 requests a window, as they are then asked for as a whole too', async () => {
   const parts = [{ os_name: { in: ['ios'], notIn: [] } }, { os_name: { in: null, notIn: ['ios'] } }];
   const request = { mode: 'write', lockWaitMs: 0, emit: () => {} } as const;
   const warehouse = await openWarehouse(scenario.config.warehouse, request);
   await warehouse.run('update ripen.slice_tables set parts = $1::json', [JSON.stringify(parts)]);
   await warehouse.close();
-  const plan = await planAt(new Date('2026-06-03T02:30:00Z'));
+  const third = new Date('2026-06-03T02:30:00Z');
+  const plan = await planAt(third);
   const windows = plan.slices[0]?.windows ?? [];
-  expect(windows.map(({ requests }) => requests)).toStrictEqual(windows.map(() => 2));
-  expect(plan.requests).toBe(2 * windows.length);
+  expect(windows.map(({ requests }) => requests)).toStrictEqual(windows.map(() => 3));
+  expect(plan.requests).toBe(3 * windows.length);
+  const { slices } = await scenario.night(third);
+  expect(slices[0]?.requests).toBe(plan.requests);
 });
