@@ -15,7 +15,7 @@ import { linkSignals } from '../service/clock.ts';
 import { MAX_EMPTY_PAGES, nextPageOf, type ReportPage, type SavedBody, type Service } from '../service/service.ts';
 import { quoteLongNumbers } from '../spool/long-numbers.ts';
 import type { Spool, Spooled, SpooledAnswer, WholeAnswer } from '../spool/spool.ts';
-import { askWhole, type AskingWhole, hasRows, requestsOfWhole, wholeRequests } from './whole.ts';
+import { askWhole, type AskingWhole, hasRows, type Pages, requestsOfWhole, wholeRequests } from './whole.ts';
 
 /** The answer to one part of a window, and when it was asked for. */
 export interface PartAnswer extends SpooledAnswer {
@@ -173,7 +173,9 @@ async function fetchWindow(asking: Asking, extraction: Extraction): Promise<Spoo
       }),
       tried(null, async () => {
         if (wholeRequests(window, asking.whole, extraction) === 0) return;
-        const asked = await askWhole(window, asking.whole, within);
+        const pagesOf = async (parameters: Readonly<Record<string, string>>): Promise<Pages> =>
+          fetchPages(window, parameters, within);
+        const asked = await askWhole(window, asking.whole, { ...within, pagesOf });
         whole = asked;
       }),
     ]);
@@ -216,16 +218,24 @@ function spooledOf(window: Window, answered: PartAnswers, whole: WholeAnswer | n
 /** More than any report has; a loop has as many as it likes. */
 const MAX_PAGES = 10_000;
 
+async function fetchPart(window: Window, part: Part, extraction: Extraction): Promise<PartAnswer> {
+  const requestedAt = new Date();
+  const { pages, unfollowed } = await fetchPages(window, reportParameters(window, part), extraction);
+  const receivedAt = new Date();
+  return { pages: await readPages(window, pages, extraction), unfollowed, requestedAt, receivedAt };
+}
+
 /**
- * Every page of a part, up to a last one or to several without rows. Pages that cannot be followed, lead elsewhere or lead in
+ * Every page of a report, up to a last one or to several without rows. Pages that cannot be followed, lead elsewhere or lead in
  * a circle end it too: whether the rows that came are all there are is then for the proof to say.
  */
-async function fetchPart(window: Window, part: Part, extraction: Extraction): Promise<PartAnswer> {
-  const { service, spool, signal } = extraction;
-  const requestedAt = new Date();
+async function fetchPages(
+  window: Window,
+  parameters: Readonly<Record<string, string>>,
+  { service, spool, signal }: Extraction,
+): Promise<Pages> {
   const pages: SavedBody[] = [];
   const asked = new Set<string>();
-  const parameters = reportParameters(window, part);
   let unfollowed: string | null = null;
   let page: ReportPage | null = null;
   let empty = 0;
@@ -248,8 +258,7 @@ async function fetchPart(window: Window, part: Part, extraction: Extraction): Pr
     if (empty >= MAX_EMPTY_PAGES) break;
     asked.add(key);
   } while (unfollowed === null);
-  const receivedAt = new Date();
-  return { pages: await readPages(window, pages, extraction), unfollowed, requestedAt, receivedAt };
+  return { pages, unfollowed };
 }
 
 /** The pages as they are to be loaded: in columns, or with numbers that SQL does not round. */

@@ -9,7 +9,7 @@
  */
 
 import { readFile } from 'node:fs/promises';
-import { promisify } from 'node:util';
+import { isDeepStrictEqual, promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 
 import * as z from 'zod';
@@ -18,12 +18,14 @@ import { asFailure } from '../errors.ts';
 import { isDateDimension, metricFilters } from '../model/dimension.ts';
 import { reportParameters, type Window } from '../model/window.ts';
 import { parseJson } from '../service/body.ts';
-import type { SavedBody, Service } from '../service/service.ts';
-import { onDisk, type Spool, type WholeAnswer } from '../spool/spool.ts';
+import type { SavedBody } from '../service/service.ts';
+import { besideRowsOf, errorIn, saysCut, warningsIn } from '../spool/beside-rows.ts';
+import { onDisk, type Spool, type SpooledAnswer, type WholeAnswer } from '../spool/spool.ts';
 
 export interface AskingWhole {
-  readonly service: Pick<Service, 'report'>;
-  readonly spool: Pick<Spool, 'pathFor' | 'discard'>;
+  /** Every page of a report. */
+  readonly pagesOf: (parameters: Readonly<Record<string, string>>) => Promise<Pages>;
+  readonly spool: Pick<Spool, 'discard'>;
   readonly signal: AbortSignal;
   /** Which of a window's metrics add up, and so show by their sums that rows are missing. */
   readonly adding: (window: Window) => Adding;
@@ -37,6 +39,9 @@ export function addingAmong(metrics: readonly { readonly additive: boolean; read
   if (adding.length === 0) return 'none';
   return adding.length === metrics.length ? 'all' : 'some';
 }
+
+/** The pages of an answer as they were saved, and why others were not followed, as a clause. */
+export type Pages = Pick<SpooledAnswer, 'pages' | 'unfollowed'>;
 
 /** A report needs a dimension, and every report can be grouped by the year. */
 const COARSEST = 'year';
@@ -103,7 +108,7 @@ function valueIn(value: unknown): (string | null)[] {
 async function askWholeBy(
   by: readonly string[],
   window: Window,
-  { service, spool, signal }: AskingWhole,
+  { pagesOf, spool, signal }: AskingWhole,
 ): Promise<WholeAnswer> {
   const dates = window.slice.dimensions.filter(isDateDimension);
   const dimensions = [...(dates.length > 0 ? dates : [COARSEST]), ...by].join(',');
@@ -112,12 +117,13 @@ async function askWholeBy(
     Object.entries({ ...reportParameters(window), dimensions }).filter(([name]) => name !== 'sort' && name !== 'index'),
   );
   try {
-    const saved = await service.report(parameters, spool.pathFor(window), signal);
-    if (saved === null) return { totals: new Map(), rows: [], values: new Map() };
+    const { pages, unfollowed } = await pagesOf(parameters);
     try {
-      return stated(await readBody(saved));
+      const documents: unknown[] = [];
+      for (const page of pages) documents.push(await readBody(page));
+      return stated(documents, unfollowed, by);
     } finally {
-      await spool.discard({ answers: [{ pages: [saved] }] });
+      await spool.discard({ answers: [{ pages }] });
     }
   } catch (error) {
     signal.throwIfAborted();
@@ -148,13 +154,32 @@ export async function hasRows(saved: SavedBody): Promise<boolean> {
   }
 }
 
-/** Totals as texts, and the rows; what is neither a number nor a text states nothing. */
-function stated(document: unknown): WholeAnswer {
-  const { totals, rows } = answerShape.parse(document);
-  const texts = Object.entries(totals).flatMap(([metric, total]): [string, string][] =>
-    typeof total === 'number' || typeof total === 'string' ? [[metric, String(total)]] : [],
+/**
+ * What the pages of an answer state. Rows that are grouped by a dimension tell of its values only when they are all there;
+ * without one they are at least so many, and totals count.
+ */
+function stated(documents: readonly unknown[], unfollowed: string | null, by: readonly string[]): WholeAnswer {
+  const answers = documents.map((document) => answerShape.parse(document));
+  const rows = answers.flatMap((answer) => answer.rows);
+  const beside = documents.map((document) => besideRowsOf(record.catch({}).parse(document)));
+  const [error] = beside.flatMap((each) => errorIn(each) ?? []);
+  if (error !== undefined) return { because: `the service said ${error}` };
+  const cut = beside.flatMap(warningsIn).find((warning) => saysCut(warning, rows.length) !== 'no');
+  const lacking = unfollowed ?? (cut === undefined ? null : `the service warned: ${cut}`);
+  if (by.length > 0 && lacking !== null) return { because: `by ${by.join(', ')} it was not complete: ${lacking}` };
+  const [totals = new Map(), ...others] = answers.map((answer) => textsIn(answer.totals));
+  // Pages that each state totals of their own state none of the whole.
+  const isOfAll = others.every((other) => isDeepStrictEqual(other, totals));
+  return { totals: isOfAll ? totals : new Map(), rows, values: new Map() };
+}
+
+/** Numbers and texts as texts; what is neither states nothing. */
+function textsIn(totals: Readonly<Record<string, unknown>>): Map<string, string> {
+  return new Map(
+    Object.entries(totals).flatMap(([metric, total]): [string, string][] =>
+      typeof total === 'number' || typeof total === 'string' ? [[metric, String(total)]] : [],
+    ),
   );
-  return { totals: new Map(texts), rows, values: new Map() };
 }
 
 /** As it was parsed: a copy would lack a metric named `__proto__`. */

@@ -8,11 +8,10 @@
 
 import * as z from 'zod';
 
-import { scrub } from '../config/secret.ts';
 import { asFailure, Failure } from '../errors.ts';
 import { subjectOf, type Window } from '../model/window.ts';
 import { MAX_EMPTY_PAGES, nextPageOf } from '../service/service.ts';
-import { besideRows } from '../spool/columns/reading.ts';
+import { type BesideRows, besideRows, errorIn, isNothing, saysCut, warningsIn } from '../spool/beside-rows.ts';
 import type { Spooled } from '../spool/spool.ts';
 import { count } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -40,7 +39,7 @@ const document = z.object({
   detail: z.string().nullable(),
 });
 
-type DocumentRow = Readonly<Record<(typeof besideRows)[number], string | null>> & {
+type DocumentRow = BesideRows & {
   readonly filename: string;
   readonly row_count: number | null;
   readonly key_sets: string | null;
@@ -49,8 +48,6 @@ type DocumentRow = Readonly<Record<(typeof besideRows)[number], string | null>> 
 /** DuckDB refuses documents above this unless told; the largest file sets it, with room for its own buffer. */
 const OBJECT_SIZE_SLACK = 1.1;
 const LEAST_OBJECT_SIZE = 16 * 1024 * 1024;
-/** Characters of an error's words that a message repeats. */
-const MOST_SAID = 200;
 /** A UINT32 on the engine's side. */
 const MOST_OBJECT_SIZE = 4_294_967_295;
 
@@ -128,21 +125,9 @@ export function answerOf(path: string, documents: readonly DocumentRow[]): Answe
     keys: new Set(keySets.flat()),
     commonKeys: new Set(first.filter((key) => others.every((keys) => keys.includes(key)))),
     totals: totalsOf(found.totals),
-    warnings: [...textsOf(found.warnings), ...textsOf(found.data_warnings)],
+    warnings: warningsIn(found),
     pagination: isNothing(found.pagination) ? null : JSON.parse(found.pagination ?? 'null'),
   };
-}
-
-const isNothing = (json: string | null): boolean =>
-  json === null || ['null', '{}', '""', '[]', 'false', '0'].includes(json);
-
-/** Rows beside an error are what was there when it happened, not an answer. */
-function errorIn(found: DocumentRow): string | null {
-  for (const name of ['error', 'errors', 'error_code', 'detail'] as const) {
-    const said = found[name];
-    if (said !== null && !isNothing(said)) return `${name}: ${scrub(said).slice(0, MOST_SAID)}`;
-  }
-  return null;
 }
 
 /** Numbers keep the text they were written with, as far as the engine does. */
@@ -155,36 +140,6 @@ function totalsOf(json: string | null): Map<string, string> {
     written.map(([, key = '', text, number]) => [z.string().parse(JSON.parse(`"${key}"`)), text ?? number ?? '']),
   );
 }
-
-function textsOf(json: string | null): string[] {
-  if (isNothing(json)) return [];
-  const parsed: unknown = JSON.parse(json ?? 'null');
-  const items: readonly unknown[] = Array.isArray(parsed) ? parsed : [parsed];
-  return items.map((item) => (typeof item === 'string' ? item : JSON.stringify(item)));
-}
-
-/**
- * Whether a warning speaks of the answer's rows being cut, and if it names the very number of rows that came: then no total
- * can refute it, as that may be one of the cut rows. Names of metrics, which hold such words too, are passed over.
- */
-export function saysCut(warning: string, rowCount: number): 'no' | 'words' | 'exactly these rows' {
-  const words = warning.replaceAll(/\w*_\w*/g, ' ').replaceAll(otherNumbers, ' ');
-  const isOfRows = /\b(rows?|results?|records?|reports?|data|response|answer|output)\b/i.test(words);
-  const isCut = /\b(limit(ed)?|truncat\w*|cut|capped|partial(ly)?|incomplete|too many|not all|only the first)\b/i.test(
-    words,
-  );
-  const isCounted = /\b(rows?|results?|records?)\b/i.test(words) && countForm.test(words);
-  if (!isOfRows || !(isCut || isCounted)) return 'no';
-  const numbers = [...words.matchAll(numberForm)].map(([text]) => Number(text.replaceAll(/\D/g, '')));
-  return rowCount > 0 && numbers.includes(rowCount) ? 'exactly these rows' : 'words';
-}
-
-/** A most, or a part of more: `only 10,000`, `more than 10000`, `10000 of 25000`. */
-const countForm = /\b(only|top|max(imum)?|exceed\w*|more than)\b\D*\d|\d (out )?of (the )?\d/i;
-/** In groups of thousands or plain; two numbers with a comma between them are two. */
-const numberForm = /\b\d{1,3}(?:[,.' ]\d{3})+\b|\d+/g;
-/** Numbers that count no rows. */
-const otherNumbers = /\d{4}-\d{2}-\d{2}|\d+(?:\.\d+)? ?%/g;
 
 /** One part of a window, all its pages together. */
 export interface PartAnswer {

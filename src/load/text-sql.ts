@@ -9,7 +9,7 @@
 
 import { capacityOf, type ColumnType, FAST_DIGITS, formatColumnType } from '../model/column-type.ts';
 import { type DateDimension, dateDimensions, isDateDimension } from '../model/dimension.ts';
-import { besideRows } from '../spool/columns/reading.ts';
+import { besideRows } from '../spool/beside-rows.ts';
 import { identifier, literal } from '../warehouse/sql.ts';
 import type { Columns, MetricColumn } from './target.ts';
 import { ODD, PART, staging, WINDOW } from './window-sql.ts';

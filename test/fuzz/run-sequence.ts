@@ -48,6 +48,8 @@ import { plainRequest } from '../support/plain-request.ts';
 
 /** In the process nobody connects to it. */
 const NOWHERE = 'http://127.0.0.1:9';
+/** What the slice is called while it is renamed. */
+const RENAMED = 'renamed';
 const DAY_MS = 86_400_000;
 const NIGHT_LIMIT_MS = 120_000;
 /** Every horizon has passed, and a hole of so many days has to be filled. */
@@ -100,21 +102,23 @@ export async function runSequence(sequence: Sequence, held: string, onBroken: On
   try {
     const world = worldOf(sequence);
     const { beside } = sequence;
-    const histories: RunNight[][] = beside === null ? [[]] : [[], []];
+    const told: RunNight[] = [];
     let { slice } = sequence;
     for (const [index, night] of sequence.nights.entries()) {
       slice = index === 0 ? slice : changedSlice(slice, night.change);
+      if (index > 0 && night.isRenamed)
+        slice = { ...slice, name: slice.name === RENAMED ? sequence.slice.name : RENAMED };
       const slices = beside === null || night.isBesideOut ? [slice] : [slice, beside];
       const nowMs = instants[index] ?? 0;
       const droppedBefore = await passDrop(place, slices, night.drop, nowMs);
       const asked = { slices, droppedBefore, run: night.run };
-      await passNight(place, histories, { world, mood: night.mood, nowMs }, asked);
+      await passNight(place, told, { world, mood: night.mood, nowMs }, asked);
     }
     // Of a shorter sequence, any night is the last.
-    await holdShown(place, histories);
-    if (held.includes('e') && !sequence.audits) await holdRepeated(place, histories);
-    if (held.includes('h') && sequence.archives) await holdReplayed(place, histories);
-    if (held.includes('d')) await holdSettled(place, histories, { world, mood: calm, nowMs: Math.max(...instants) });
+    await holdShown(place, told);
+    if (held.includes('e') && !sequence.audits) await holdRepeated(place, told);
+    if (held.includes('h') && sequence.archives) await holdReplayed(place, told);
+    if (held.includes('d')) await holdSettled(place, told, { world, mood: calm, nowMs: Math.max(...instants) });
   } finally {
     await server?.close();
     await rm(directory, { recursive: true, force: true });
@@ -176,24 +180,18 @@ async function passDrop(
 }
 
 /** Runs a night, and holds the laws of every slice after it. */
-async function passNight(
-  place: Place,
-  histories: readonly RunNight[][],
-  night: TinyNight,
-  asked: AskedNight,
-): Promise<void> {
+async function passNight(place: Place, told: RunNight[], night: TinyNight, asked: AskedNight): Promise<void> {
   const { slices, run } = asked;
   const isForeseeable = place.held.includes('j') && run === plainRun && !place.audits && night.mood.catalog === 'usual';
   const planned = isForeseeable ? await plannedFor(place, night, slices) : null;
   const runs = await runNight(place, night, asked);
-  if (planned !== null) holdPlan(place, histories, planned, runs);
-  for (const [at, history] of histories.entries()) {
-    const ofSlice = runs[at];
-    if (ofSlice === undefined) {
-      await holdUntouched(place, history);
-      continue;
-    }
-    history.push(ofSlice);
+  if (planned !== null) holdPlan(place, told, planned, runs);
+  for (const history of historiesIn(told)) {
+    if (!runs.some(({ slice }) => slice.name === history[0]?.slice.name)) await holdUntouched(place, history);
+  }
+  for (const ofSlice of runs) {
+    told.push(ofSlice);
+    const history = historyOf(told, ofSlice.slice);
     hold(place, history);
     if (place.held.includes('i')) tellOf(place, 'i', history.length - 1, await sliceDifferences(place, ofSlice));
   }
@@ -219,18 +217,18 @@ async function plannedFor(
 /** j. A sync asks for the periods that `plan` said before it, unless it learned something of the service first. */
 function holdPlan(
   { onBroken, weeksTurn }: Place,
-  histories: readonly RunNight[][],
+  told: readonly RunNight[],
   planned: PlanReport | Failure,
   runs: readonly RunNight[],
 ): void {
   if (planned instanceof Failure) {
-    if (!runs.some(isRefused))
-      onBroken(new LawBroken('j', histories[0]?.length ?? 0, [`plan refused: ${planned.message}`]));
+    if (!runs.some(isRefused)) onBroken(new LawBroken('j', told.length, [`plan refused: ${planned.message}`]));
     return;
   }
   const { slices } = planned;
   for (const [at, { slice, summary }] of runs.entries()) {
-    const isUnlike = histories[at]?.at(-1)?.night.mood.catalog !== 'usual';
+    const history = historyOf(told, slice);
+    const isUnlike = history.at(-1)?.night.mood.catalog !== 'usual';
     if (isUnlike || summary.status === 'interrupted' || (slice.grain === 'week' && weeksTurn)) continue;
     const said = new Map<string, number>();
     for (const { reasons } of slices[at]?.windows ?? []) {
@@ -241,9 +239,7 @@ function holdPlan(
       JSON.stringify(list.toSorted(([a], [b]) => (a < b ? -1 : 1))),
     );
     if (one !== other) {
-      onBroken(
-        new LawBroken('j', histories[at]?.length ?? 0, [`plan said ${one} of ${slice.name}, the sync asked ${other}`]),
-      );
+      onBroken(new LawBroken('j', history.length, [`plan said ${one} of ${slice.name}, the sync asked ${other}`]));
     }
   }
 }
@@ -257,28 +253,35 @@ async function holdUntouched({ directory, held, onBroken }: Place, history: read
   onBroken(new LawBroken('b', history.length - 1, [`${run.slice.name} changed while it was not configured`]));
 }
 
-/** The newest run of every slice that was configured at the last night. */
-function newestOf(histories: readonly RunNight[][]): RunNight[] {
-  const runs = histories.flatMap((history) => history.at(-1) ?? []);
-  return runs.filter(({ night }) => night === runs[0]?.night);
+/** The runs of one slice. */
+const historyOf = (told: readonly RunNight[], { name }: SliceChoice): RunNight[] =>
+  told.filter(({ slice }) => slice.name === name);
+
+/** The runs of every slice that was ever configured, by slice. */
+function historiesIn(told: readonly RunNight[]): RunNight[][] {
+  const newest = new Map(told.map(({ slice }) => [slice.name, slice]));
+  return [...newest.values()].map((slice) => historyOf(told, slice));
 }
 
+/** The newest run of every slice that was configured at the last night. */
+const newestOf = (told: readonly RunNight[]): RunNight[] => told.filter(({ night }) => night === told.at(-1)?.night);
+
 /** Two nights long after every horizon: what looked empty at the first is confirmed or corrected by the second. */
-async function holdSettled(place: Place, histories: readonly RunNight[][], last: TinyNight): Promise<void> {
-  const slices = histories.flatMap((history) => history.at(-1)?.slice ?? []);
+async function holdSettled(place: Place, told: RunNight[], last: TinyNight): Promise<void> {
+  const slices = historiesIn(told).flatMap((history) => history.at(-1)?.slice ?? []);
   const asked = { slices, droppedBefore: null, run: plainRun };
   for (const days of [LONG_AFTER_DAYS, LONG_AFTER_DAYS + 1]) {
-    await passNight(place, histories, { ...last, nowMs: last.nowMs + days * DAY_MS }, asked);
+    await passNight(place, told, { ...last, nowMs: last.nowMs + days * DAY_MS }, asked);
   }
-  for (const nights of histories.filter((history) => history.length > 0)) {
+  for (const nights of historiesIn(told)) {
     const broken = everythingSettles({ start: place.start, nights });
     if (broken.length > 0) place.onBroken(new LawBroken('d', nights.length - 1, broken));
   }
 }
 
 /** e. A second run at the same instant asks nothing and changes nothing, unless something failed or final cells are audited. */
-async function holdRepeated(place: Place, histories: readonly RunNight[][]): Promise<void> {
-  const runs = newestOf(histories);
+async function holdRepeated(place: Place, told: readonly RunNight[]): Promise<void> {
+  const runs = newestOf(told);
   const [first] = runs;
   if (first === undefined || runs.some((run) => run.summary.failures.length > 0 || !isWholeSync(run))) return;
   const slices = runs.map(({ slice }) => slice);
@@ -292,34 +295,29 @@ async function holdRepeated(place: Place, histories: readonly RunNight[][]): Pro
         : ['a second run changed what is stored'],
     ),
   ];
-  if (broken.length > 0) place.onBroken(new LawBroken('e', (histories[0]?.length ?? 0) - 1, broken));
+  if (broken.length > 0) place.onBroken(new LawBroken('e', told.length - 1, broken));
 }
 
 /** i. Everything that analysts query is published as it is held. */
-async function holdShown(place: Place, histories: readonly RunNight[][]): Promise<void> {
-  const runs = newestOf(histories);
+async function holdShown(place: Place, told: readonly RunNight[]): Promise<void> {
+  const runs = newestOf(told);
   if (!place.held.includes('i') || runs.every(({ stored }) => stored.columns.size === 0)) return;
   if (runs.some(({ summary }) => summary.status === 'interrupted')) return;
   const mayBeAbsent = runs.every(({ stored }) => stored.periods.length === 0);
-  tellOf(place, 'i', (histories[0]?.length ?? 0) - 1, await shownDifferences(place, { mayBeAbsent, gone: null }));
+  tellOf(place, 'i', told.length - 1, await shownDifferences(place, { mayBeAbsent, gone: null }));
 }
 
 /** h. The archive gives back what is held, into the warehouse that holds it, and into a new one. */
-async function holdReplayed(place: Place, histories: readonly RunNight[][]): Promise<void> {
-  const runs = newestOf(histories);
+async function holdReplayed(place: Place, told: readonly RunNight[]): Promise<void> {
+  const runs = newestOf(told);
   if (runs.every(({ stored }) => stored.periods.length === 0)) return;
   // The archive has days, too, that a shorter `retain` let go.
-  const isShorter = ({ slice }: RunNight, at: number): boolean =>
-    histories[at]?.some((before) => keptDays(before.slice) < keptDays(slice)) === true;
+  const isShorter = ({ slice }: RunNight): boolean =>
+    historyOf(told, slice).some((before) => keptDays(before.slice) < keptDays(slice));
   // What was configured before a run that was stopped is not in force yet.
   if (runs.some(({ summary }) => summary.status === 'interrupted')) return;
   // Nor does it know what was dropped.
-  if (
-    runs.some(isShorter) ||
-    runs.some(isRefused) ||
-    histories.flat().some(({ droppedBefore }) => droppedBefore !== null)
-  )
-    return;
+  if (runs.some(isShorter) || runs.some(isRefused) || told.some(({ droppedBefore }) => droppedBefore !== null)) return;
   const again = await replayed(place, runs);
   const elsewhere = await mkdtemp(join(tmpdir(), 'ripen-fuzz-'));
   try {
@@ -327,7 +325,7 @@ async function holdReplayed(place: Place, histories: readonly RunNight[][]): Pro
     await cp(join(place.directory, archive), join(elsewhere, archive), { recursive: true });
     const rebuilt = await replayed({ ...place, directory: elsewhere }, runs);
     const broken = runs.flatMap((run, at) => differencesOfReplay(run, again[at], rebuilt[at]));
-    if (broken.length > 0) place.onBroken(new LawBroken('h', (histories[0]?.length ?? 0) - 1, broken));
+    if (broken.length > 0) place.onBroken(new LawBroken('h', told.length - 1, broken));
   } finally {
     await rm(elsewhere, { recursive: true, force: true });
   }

@@ -41,6 +41,8 @@ export interface Night {
   readonly mood: Mood;
   /** What of the slice is dropped before the run: all, or the periods that ended so many days before the night's. */
   readonly drop: 'all' | { readonly daysBefore: number } | null;
+  /** Whether the slice has its other name from now on: it is another one then, and the first is left as it is. */
+  readonly isRenamed: boolean;
   /** Whether the second slice is not configured. */
   readonly isBesideOut: boolean;
   readonly run: NightRun;
@@ -309,6 +311,7 @@ const night: fc.Arbitrary<Night> = fc.record({
     fc.oneof(fc.constant('all' as const), fc.record({ daysBefore: fc.integer({ min: 0, max: 60 }) })),
     14,
   ),
+  isRenamed: mostly<boolean>(false, fc.constant(true), 14),
   isBesideOut: mostly<boolean>(false, fc.constant(true), 4),
   run,
 });

@@ -13,6 +13,7 @@ const night = (pauseHours: number, mood: Partial<Mood> = {}): Night => ({
   change: null,
   mood: { ...calm, ...mood },
   drop: null,
+  isRenamed: false,
   isBesideOut: false,
   run: plainRun,
 });
@@ -182,3 +183,22 @@ test('a night ends whose only day loses rows in parts and is cut as a whole', as
   };
   expect(await brokenIn(sequence, 'abcdefghi')).toEqual([]);
 }, 30_000);
+
+/** On a night that cuts answers and says so, of metrics of which nothing says that they add up. */
+const cutByName: Sequence = {
+  ...archiving,
+  world: { seed: 2, countries: 4, oddTexts: true, unknownCountry: 'absent', weekStart: 1, otherWeekAfterDays: null },
+  slice: {
+    ...archiving.slice,
+    grain: 'none',
+    texts: ['os_name', 'country_code'],
+    metrics: ['all_revenue_total_d60', 'cohort_size_d7', 'ecpi'],
+    firstDay: { daysBefore: 29, rolls: false },
+  },
+  nights: [night(24), night(72, { totals: 'rounded', cap: { rows: 3, totals: 'all', warns: true }, catalog: 'moved' })],
+  archives: false,
+};
+
+test('rows without a country are not lost where the whole that would show them is cut, too', async () => {
+  expect(await brokenIn(cutByName, 'abcdfg')).toEqual([]);
+});

@@ -11,7 +11,7 @@ import { Failure, type FailureCode } from '../../src/errors.ts';
 import { type Asking, type Batch, extract, type PartAnswer } from '../../src/extract/extract.ts';
 import { day } from '../../src/model/calendar.ts';
 import { type Part, type Window, windowOf } from '../../src/model/window.ts';
-import type { SavedBody } from '../../src/service/service.ts';
+import type { ReportPage, SavedBody } from '../../src/service/service.ts';
 import type { Spool, WholeAnswer } from '../../src/spool/spool.ts';
 import { slice } from '../support/slice.ts';
 
@@ -60,10 +60,19 @@ interface Told {
 async function extracted(
   asking: Asking,
   failing: Readonly<Record<string, FailureCode>>,
-  { onDiscard = () => {}, adding = 'all' }: { onDiscard?: () => void; adding?: 'all' | 'some' | 'none' } = {},
+  {
+    onDiscard = () => {},
+    adding = 'all',
+    byApp = [{ rows: [{ app_token: 'a', installs: 12 }, { installs: 1 }, { app_token: 1.5, installs: 1 }] }],
+  }: { onDiscard?: () => void; adding?: 'all' | 'some' | 'none'; byApp?: readonly unknown[] } = {},
 ): Promise<Told> {
   const [asked, discarded]: [string[], string[]] = [[], []];
-  const report = async (parameters: Readonly<Record<string, string>>, _: string, signal: AbortSignal) => {
+  const report = async (
+    parameters: Readonly<Record<string, string>>,
+    _: string,
+    signal: AbortSignal,
+    page?: ReportPage,
+  ) => {
     const outside = parameters['app_token__not_in'];
     const unfiltered = parameters['dimensions'] === 'day' ? 'whole' : 'whole by app_token';
     const filter = parameters['app_token__in'] ?? (outside === undefined ? unfiltered : `not ${outside}`);
@@ -73,11 +82,12 @@ async function extracted(
     await new Promise((resolve) => setTimeout(resolve, 5));
     signal.throwIfAborted();
     if (filter === 'whole') await writeFile(wholeFile, '{"totals":{"installs":12,"cost":"0.10","odd":null}}');
-    if (filter === 'whole by app_token')
-      await writeFile(
-        wholeFile,
-        '{"rows":[{"app_token":"a","installs":12},{"installs":1},{"app_token":1.50,"installs":1}]}',
-      );
+    if (filter === 'whole by app_token') {
+      const at = page?.kind === 'cursor' ? Number(page.value) : 0;
+      const file = `${wholeFile}-${at}`;
+      await writeFile(file, JSON.stringify(byApp[at]));
+      return { ...bodyAt(file), pagination: byApp[at + 1] === undefined ? null : { next: String(at + 1) } };
+    }
     return bodyAt(filter.startsWith('whole') ? wholeFile : filter);
   };
   const spool = {
@@ -211,6 +221,25 @@ test('where some metrics add up, values that the service refuses to tell are don
     },
   ]);
   expect(none).toEqual([{ because: 'whole by app_token' }]);
+});
+
+test('the values of a whole are those of all its pages, and none are known where it may lack rows', async () => {
+  const window = windowIn(asPart('a'), rest);
+  const wholes = async (byApp: readonly unknown[], adding: 'some' | 'none'): Promise<unknown[]> => {
+    const { batches } = await extracted({ window, answered: new Map(), whole: null }, {}, { adding, byApp });
+    return batches.flatMap(({ spooled }) => spooled.map(({ whole }) => whole));
+  };
+  const pages = ['a', 'b', null].map((app) => ({ rows: [{ app_token: app, installs: 1 }] }));
+  expect(await wholes(pages, 'none')).toMatchObject([{ values: new Map([['app_token', new Set(['a', 'b', null])]]) }]);
+
+  const rows = [{ app_token: 'a', installs: 1 }];
+  const cut = [{ rows, warnings: ['The report was limited to 1 rows.'] }];
+  const failed = [{ rows, error: 'query cancelled' }];
+  expect(await wholes(cut, 'some')).toMatchObject([{ values: new Map([['app_token', new Set()]]) }]);
+  expect(await wholes(cut, 'none')).toEqual([
+    { because: 'by app_token it was not complete: the service warned: The report was limited to 1 rows.' },
+  ]);
+  expect(await wholes(failed, 'none')).toEqual([{ because: 'the service said error: "query cancelled"' }]);
 });
 
 test('a whole that the service refuses is not the end of the window: why is told with its parts', async () => {

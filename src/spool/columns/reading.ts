@@ -9,18 +9,6 @@ export interface SliceColumns {
   readonly metrics: readonly { readonly name: string; readonly type: ColumnType }[];
 }
 
-/** Members of a document that say something about the answer as a whole, whichever way its rows are read. */
-export const besideRows = [
-  'totals',
-  'warnings',
-  'data_warnings',
-  'pagination',
-  'error',
-  'errors',
-  'error_code',
-  'detail',
-] as const;
-
 export type Encoding = 'gzip' | 'identity';
 
 /** What stood beside the rows of one body: JSON texts untouched, null where a member was missing. */

@@ -12,7 +12,8 @@
 
 import { isUtf8 } from 'node:buffer';
 
-import { besideRows, type Envelope } from './reading.ts';
+import { besideRows } from '../beside-rows.ts';
+import type { Envelope } from './reading.ts';
 
 const telling: ReadonlySet<string> = new Set(besideRows);
 

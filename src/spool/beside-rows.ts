@@ -1,0 +1,87 @@
+/** What stands beside the rows of an answer, and what it says about them. */
+
+import { scrub } from '../config/secret.ts';
+
+/** Members of a document that say something about the answer as a whole, whichever way its rows are read. */
+export const besideRows = [
+  'totals',
+  'warnings',
+  'data_warnings',
+  'pagination',
+  'error',
+  'errors',
+  'error_code',
+  'detail',
+] as const;
+
+type Member = (typeof besideRows)[number];
+
+/** What stood there as JSON; null where it did not. */
+export type BesideRows = Readonly<Record<Member, string | null>>;
+
+/** The same of a document that was parsed. */
+export function besideRowsOf(document: Readonly<Record<string, unknown>>): BesideRows {
+  const json = (name: Member): string | null => (Object.hasOwn(document, name) ? JSON.stringify(document[name]) : null);
+  return {
+    totals: json('totals'),
+    warnings: json('warnings'),
+    data_warnings: json('data_warnings'),
+    pagination: json('pagination'),
+    error: json('error'),
+    errors: json('errors'),
+    error_code: json('error_code'),
+    detail: json('detail'),
+  };
+}
+
+/** Whether a member says nothing. */
+export const isNothing = (json: string | null): boolean =>
+  json === null || ['null', '{}', '""', '[]', 'false', '0'].includes(json);
+
+/** Characters of an error's words that a message repeats. */
+const MOST_SAID = 200;
+
+/** The error, in its words; null for none. Rows beside one are what was there when it happened, not an answer. */
+export function errorIn(beside: BesideRows): string | null {
+  for (const name of ['error', 'errors', 'error_code', 'detail'] as const) {
+    const said = beside[name];
+    if (said !== null && !isNothing(said)) return `${name}: ${scrub(said).slice(0, MOST_SAID)}`;
+  }
+  return null;
+}
+
+/** The warnings, each as a text. */
+export const warningsIn = ({ warnings, data_warnings: others }: BesideRows): string[] => [
+  ...textsOf(warnings),
+  ...textsOf(others),
+];
+
+function textsOf(json: string | null): string[] {
+  if (isNothing(json)) return [];
+  const parsed: unknown = JSON.parse(json ?? 'null');
+  const items: readonly unknown[] = Array.isArray(parsed) ? parsed : [parsed];
+  return items.map((item) => (typeof item === 'string' ? item : JSON.stringify(item)));
+}
+
+/**
+ * Whether a warning speaks of the answer's rows being cut, and if it names the very number of rows that came: then no total
+ * can refute it, as that may be one of the cut rows. Names of metrics, which hold such words too, are passed over.
+ */
+export function saysCut(warning: string, rowCount: number): 'no' | 'words' | 'exactly these rows' {
+  const words = warning.replaceAll(/\w*_\w*/g, ' ').replaceAll(otherNumbers, ' ');
+  const isOfRows = /\b(rows?|results?|records?|reports?|data|response|answer|output)\b/i.test(words);
+  const isCut = /\b(limit(ed)?|truncat\w*|cut|capped|partial(ly)?|incomplete|too many|not all|only the first)\b/i.test(
+    words,
+  );
+  const isCounted = /\b(rows?|results?|records?)\b/i.test(words) && countForm.test(words);
+  if (!isOfRows || !(isCut || isCounted)) return 'no';
+  const numbers = [...words.matchAll(numberForm)].map(([text]) => Number(text.replaceAll(/\D/g, '')));
+  return rowCount > 0 && numbers.includes(rowCount) ? 'exactly these rows' : 'words';
+}
+
+/** A most, or a part of more: `only 10,000`, `more than 10000`, `10000 of 25000`. */
+const countForm = /\b(only|top|max(imum)?|exceed\w*|more than)\b\D*\d|\d (out )?of (the )?\d/i;
+/** In groups of thousands or plain; two numbers with a comma between them are two. */
+const numberForm = /\b\d{1,3}(?:[,.' ]\d{3})+\b|\d+/g;
+/** Numbers that count no rows. */
+const otherNumbers = /\d{4}-\d{2}-\d{2}|\d+(?:\.\d+)? ?%/g;
