@@ -10,6 +10,7 @@ import { randomUUID } from 'node:crypto';
 import type { Config, PublishTarget } from './config/config.ts';
 import { Failure } from './errors.ts';
 import type { Emit } from './events.ts';
+import { refreshJoins } from './links/joins.ts';
 import type { Day } from './model/calendar.ts';
 import { filesInTables } from './publish/delta/leaving.ts';
 import { filesOfSlice } from './publish/lake.ts';
@@ -77,6 +78,7 @@ export async function dropSlice(
       else await forgetPeriods(warehouse, slice, before, tables);
       await record(warehouse, loss);
     });
+    await refreshJoins(warehouse);
     return { dropped: loss, ...(await publish({ ...config, dropped: files }, warehouse, emit, signal)) };
   } finally {
     await warehouse.close();

@@ -189,12 +189,14 @@ export async function statusPage(report: StatusReport): Promise<string> {
  * written at all does. */
 export async function publish(config: Config, options: Circumstances = {}): Promise<Publication> {
   const { publish: publishCopies } = await import('./publish/publish.ts');
+  const { refreshJoins } = await import('./links/joins.ts');
   const { refuseUnwritablePlaces } = await import('./run/unwritable-places.ts');
   await refuseUnwritablePlaces(config);
   const standing = circumstancesOf(config, options);
-  return onWarehouse(config, 'write', standing, async (warehouse) =>
-    publishCopies(config, warehouse, standing.emit, standing.signal),
-  );
+  return onWarehouse(config, 'write', standing, async (warehouse) => {
+    await refreshJoins(warehouse);
+    return publishCopies(config, warehouse, standing.emit, standing.signal);
+  });
 }
 
 /** The statements with which an engine reads the published lakes. Throws `USAGE_INVALID` when there is none it can read. */

@@ -8,6 +8,7 @@
 
 import type { Config } from './config/config.ts';
 import type { Emit } from './events.ts';
+import { refreshJoins } from './links/joins.ts';
 import { publish } from './publish/publish.ts';
 import { withAdaptiveAges } from './run/adaptive-slices.ts';
 import { measureSlices, recordFinality } from './run/measure-slices.ts';
@@ -66,6 +67,8 @@ async function publishAll(run: Run): Promise<void> {
   // A new warehouse that got nothing must not take the place of good copies.
   if (isIdleReplay(run)) return;
   const { config, warehouse, record, emit, signal } = run;
+  // What ended early may have left them as an earlier run made them, over tables that are others now.
+  await refreshJoins(warehouse);
   record.publish(await publish(config, warehouse, emit, signal));
 }
 

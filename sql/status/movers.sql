@@ -1,4 +1,5 @@
 -- Which totals of one slice moved most since an instant, measured against what they were.
+-- What a table that is being built has is no total of the slice yet.
 -- $1 slice, $2 the instant (UTC), $3 how many
 -- Returns one row per period and metric, the largest relative change first, those that were nothing before last.
 with moved as (
@@ -8,7 +9,20 @@ with moved as (
         arg_min_null(before, load_id) as before,
         arg_max_null(after, load_id) as after
     from ripen.restatements
-    where slice = $1 and seen_at >= $2::timestamp
+    where
+        slice = $1
+        and seen_at >= $2::timestamp
+        and load_id not in (
+            select l.load_id
+            from ripen.loads as l
+            where
+                l.slice = $1
+                and l.fingerprint not in (
+                    select t.fingerprint
+                    from ripen.slice_tables as t
+                    where t.slice = $1 and t.state = 'live'
+                )
+        )
     group by metric, period
 )
 

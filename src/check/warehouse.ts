@@ -92,10 +92,11 @@ async function changeFindings(
     if (!stated.isSound(path)) continue;
     const ledger = await readSliceLedger(warehouse, slice.name);
     const { live } = ledger;
-    if (live === null) continue;
     const refusal = await refusalOf(warehouse, slice, ledger);
+    if (refusal !== null) findings.push(...placed([refused(refusal, path)], slice.name, stated));
+    if (live === null) continue;
     const remarks = [
-      ...(refusal === null ? changeRemarks(slice, path, live) : [refused(refusal, path)]),
+      ...(refusal === null ? changeRemarks(slice, path, live) : []),
       ...(await horizonRemarks(warehouse, slice, path)),
       ...(await adaptiveRemarks(warehouse, slice, path)),
     ];
@@ -104,8 +105,11 @@ async function changeFindings(
   return findings;
 }
 
-function refused(why: Pick<Remark, 'message' | 'hint'>, path: Remark['path']): Remark {
-  return { ...why, severity: 'error', code: 'CONFIG_INVALID', path: [...path, 'dimensions'] };
+function refused(
+  { setting, ...why }: Pick<Remark, 'message' | 'hint'> & { readonly setting: string },
+  path: Remark['path'],
+): Remark {
+  return { ...why, severity: 'error', code: 'CONFIG_INVALID', path: [...path, setting] };
 }
 
 interface LiveTable {

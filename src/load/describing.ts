@@ -21,8 +21,9 @@ import type { Target } from './target.ts';
  */
 export async function describeSlice(warehouse: Warehouse, target: Target): Promise<void> {
   const { slice, state, table } = target;
-  await recordMetrics(warehouse, target);
   const isLive = state === 'live';
+  // Of a table that is being built nothing is served yet: what is recorded speaks of the one that is.
+  if (isLive) await recordMetrics(warehouse, target);
   const ratio = [statement('load/make_ratio'), RATIO_COMMENT];
   if (isLive && !(await hasRatio(warehouse, ''))) await warehouse.run(asScript(ratio));
   const statements = [

@@ -6,6 +6,8 @@
  * of the date period is in it; then it takes the live one's place in one transaction, and no reader ever sees a mixture.
  */
 
+import * as z from 'zod';
+
 import { Failure } from '../errors.ts';
 import type { Day, WeekStart } from '../model/calendar.ts';
 import type { Catalog } from '../model/catalog.ts';
@@ -65,6 +67,8 @@ export async function prepareTable(
     );
     if (ledger.building !== null && ledger.building !== known) await dropBuilding(warehouse, slice, ledger.building);
     if (known !== null) return;
+    // A view of another slice gives way, or was left by one that is not configured any more.
+    await warehouse.run(`drop view if exists ${table}`);
     await warehouse.run(createTable(table, columnsOf(slice, given, new Map())));
     await recordTable(
       warehouse,
@@ -78,9 +82,11 @@ export async function prepareTable(
   const wanted = tableColumns(columns);
   const base = { slice, fingerprint, metrics, state, table, catalog };
   if (wanted.map(({ name }) => name).join('\n') !== [...existing.keys()].join('\n')) {
-    await rebuildTable(warehouse, { slice, fingerprint, table, columns, existing, runId });
     const target: Target = { ...base, columns };
-    await warehouse.transact(() => describeSlice(warehouse, target));
+    await warehouse.transact(async () => {
+      await rebuildTable(warehouse, { slice, fingerprint, table, columns, existing, runId });
+      await describeSlice(warehouse, target);
+    });
     return target;
   }
   const asItIs: Target = { ...base, columns: columnsAsStored(columns, existing) };
@@ -97,18 +103,32 @@ export async function prepareTable(
 }
 
 /**
- * Why a slice cannot be loaded as it is configured; null where it can. A report without a date has one period: the dated ones
- * would have no place in its table, and be lost with the old one.
+ * Why a slice cannot be loaded as it is configured; null where it can. What ripen makes of a slice is named after it, and may not
+ * stand in the place of a table. A report without a date has one period: the dated ones would have no place in its table, and
+ * be lost with the old one.
  */
 export async function refusalOf(
   warehouse: Warehouse,
   { name, grain }: Slice,
   { live }: Pick<SliceLedger, 'live'>,
-): Promise<{ readonly message: string; readonly hint: string } | null> {
+): Promise<{ readonly setting: 'name' | 'dimensions'; readonly message: string; readonly hint: string } | null> {
+  const [other] = await warehouse.rows(
+    statement('ledger/tables_in_the_way'),
+    [name],
+    z.object({ table_name: z.string() }),
+  );
+  if (other !== undefined) {
+    return {
+      setting: 'name',
+      message: `a view of it would have the name of the table ${other.table_name}, which the warehouse holds.`,
+      hint: `Give the slice another name, or let the other go with \`ripen drop --slice ${other.table_name}\`.`,
+    };
+  }
   if (grain !== null || live === null || live.periods.size === 0) return null;
   const columns = await columnTypes(warehouse, liveTable(name));
   if (![...columns.keys()].some(isDateDimension)) return null;
   return {
+    setting: 'dimensions',
     message: `it has no date dimension any more, and its table holds ${live.periods.size} periods, which would be lost.`,
     hint: `Give the report without a date another name, or let the periods go with \`ripen drop --slice ${name}\`.`,
   };
@@ -187,7 +207,13 @@ export async function turnWeeks(
   });
 }
 
+/** Forgets what the ledger says of a table that is gone; that its totals moved compares with none of another's. */
 async function forget(warehouse: Warehouse, slice: string, fingerprint: string): Promise<void> {
+  await warehouse.run(
+    `delete from ripen.restatements
+     where slice = $1 and load_id in (select load_id from ripen.loads where slice = $1 and fingerprint = $2)`,
+    [slice, fingerprint],
+  );
   await warehouse.run('delete from ripen.periods where slice = $1 and fingerprint = $2', [slice, fingerprint]);
   await warehouse.run('delete from ripen.slice_tables where slice = $1 and fingerprint = $2', [slice, fingerprint]);
 }
@@ -200,6 +226,7 @@ export async function swapTables(warehouse: Warehouse, target: Target, runId: st
     await warehouse.run(`drop table ${liveTable(slice.name)}`);
     await warehouse.run(`create table ${liveTable(slice.name)} as from ${target.table}`);
     await warehouse.run(`drop table ${target.table}`);
+    await dropProjected(warehouse, slice);
     if (ledger.live !== null) await forget(warehouse, slice.name, ledger.live.fingerprint);
     await warehouse.run(
       `update ripen.slice_tables set state = 'live', table_name = $3, live_at = now() at time zone 'UTC'
@@ -218,6 +245,11 @@ export async function swapTables(warehouse: Warehouse, target: Target, runId: st
   });
 }
 
+/** The run makes it again at its end; until then it would name columns that the table may not have any more. */
+async function dropProjected(warehouse: Warehouse, { name }: Slice): Promise<void> {
+  await warehouse.run(`drop view if exists main.${identifier(`${name}_projected`)}`);
+}
+
 interface Rebuild {
   readonly slice: Slice;
   readonly fingerprint: string;
@@ -227,7 +259,7 @@ interface Rebuild {
   readonly runId: string;
 }
 
-/** DuckDB adds columns at the end only; the configured order is public, so the table is copied. */
+/** DuckDB adds columns at the end only; the configured order is public, so the table is copied. Inside the caller's transaction. */
 async function rebuildTable(
   warehouse: Warehouse,
   { slice, fingerprint, table, columns, existing, runId }: Rebuild,
@@ -239,38 +271,37 @@ async function rebuildTable(
       : `null::${type} as ${identifier(name)}`,
   );
   const copy = `ripen.${identifier(`copy_${slice.name}`)}`;
-  await warehouse.transact(async () => {
-    await warehouse.run(`create table ${copy} as select ${selected.join(', ')} from ${table}`);
-    await warehouse.run(`drop table ${table}`);
-    await warehouse.run(`create table ${table} as from ${copy}`);
-    await warehouse.run(`drop table ${copy}`);
-    const names = new Set(wanted.map(({ name }) => name));
-    for (const { name, type } of wanted.filter((column) => !existing.has(column.name))) {
-      await recordSchemaChange(warehouse, {
-        runId,
-        object: slice.name,
-        name,
-        change: 'column added',
-        before: null,
-        after: type,
-      });
-    }
-    for (const [name, type] of [...existing].filter(([column]) => !names.has(column))) {
-      // The values are gone: should the metric come back, its periods are due again.
-      await warehouse.run(
-        'update ripen.loads set metrics = list_filter(metrics, lambda m: m <> $3) where slice = $1 and fingerprint = $2',
-        [slice.name, fingerprint, name],
-      );
-      await recordSchemaChange(warehouse, {
-        runId,
-        object: slice.name,
-        name,
-        change: 'column removed',
-        before: type,
-        after: null,
-      });
-    }
-  });
+  await warehouse.run(`create table ${copy} as select ${selected.join(', ')} from ${table}`);
+  await warehouse.run(`drop table ${table}`);
+  await warehouse.run(`create table ${table} as from ${copy}`);
+  await warehouse.run(`drop table ${copy}`);
+  if (table === liveTable(slice.name)) await dropProjected(warehouse, slice);
+  const names = new Set(wanted.map(({ name }) => name));
+  for (const { name, type } of wanted.filter((column) => !existing.has(column.name))) {
+    await recordSchemaChange(warehouse, {
+      runId,
+      object: slice.name,
+      name,
+      change: 'column added',
+      before: null,
+      after: type,
+    });
+  }
+  for (const [name, type] of [...existing].filter(([column]) => !names.has(column))) {
+    // The values are gone: should the metric come back, its periods are due again.
+    await warehouse.run(
+      'update ripen.loads set metrics = list_filter(metrics, lambda m: m <> $3) where slice = $1 and fingerprint = $2',
+      [slice.name, fingerprint, name],
+    );
+    await recordSchemaChange(warehouse, {
+      runId,
+      object: slice.name,
+      name,
+      change: 'column removed',
+      before: type,
+      after: null,
+    });
+  }
 }
 
 /**

@@ -36,7 +36,9 @@ export function expectedPeriods(
   const byStart = new Map(held.map((period) => [period.start_day, period]));
   const loaded = held.map((period) => ({ asked: { start: period.asked_start, end: period.asked_end } }));
   return coveredPeriods(slice, loaded, planAt, weekStartsOn ?? DEFAULT_WEEK_START).map((period) => {
-    const found = byStart.get(period.bucket.start);
+    const held = byStart.get(period.bucket.start);
+    // Of a slice that has another date dimension, or another date period and none, what is held is not this period.
+    const found = held?.end_day === period.bucket.end ? held : undefined;
     return {
       start: period.bucket.start,
       status: {

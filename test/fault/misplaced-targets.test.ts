@@ -53,6 +53,20 @@ async function refusal(change: Partial<Config>): Promise<Failure> {
 }
 
 describe('a configuration that is at fault, exit 78:', () => {
+  test('a lake where Delta tables lie, and Delta tables where a lake lies: who reads the folder would read both', async () => {
+    const tables: PublishTarget = { kind: 'delta', path: inside('copy'), mode: 0o644, keepMs: 0 };
+    const other: PublishTarget = { ...tables, path: inside('lake') };
+    await scenario.night(NOW, { publish: [tables, lakeAt(inside('lake'))] });
+    expect(await refusal({ publish: [lakeAt(inside('copy'))] })).toMatchObject({
+      code: 'USAGE_INVALID',
+      message: `The folder ${inside('copy')}, meant for plain files, held Delta tables of an earlier configuration.`,
+    });
+    expect(await refusal({ publish: [other] })).toMatchObject({
+      code: 'USAGE_INVALID',
+      message: `The folder ${inside('lake')}, meant for Delta tables, held plain files of an earlier configuration.`,
+    });
+  });
+
   const warehouse = (): string => inside('warehouse.duckdb');
 
   test.each(['.wal', '.tmp', '.spool', '.archive', '.drafts'])(
