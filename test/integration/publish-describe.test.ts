@@ -64,7 +64,12 @@ describe('--ddl', () => {
       expect(await rows('select count(installs)::integer as n from lake.network_daily_final')).toEqual([{ n: 40 }]);
       expect(
         await rows(`select comment from duckdb_columns() where table_name = 'network_daily' and column_name = 'cost'`),
-      ).toEqual(await rowsOf(sample.warehouse, `select comment from duckdb_columns() where comment like 'Cost:%'`));
+      ).toEqual(
+        await rowsOf(
+          sample.warehouse,
+          `select comment from duckdb_columns() where table_name = 'network_daily' and comment like 'Cost:%'`,
+        ),
+      );
     } finally {
       connection.closeSync();
       instance.closeSync();
