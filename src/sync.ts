@@ -9,6 +9,7 @@
 import type { Config } from './config/config.ts';
 import type { Emit } from './events.ts';
 import { refreshJoins } from './links/joins.ts';
+import { recordPostponed } from './load/describing.ts';
 import { publish } from './publish/publish.ts';
 import { withAdaptiveAges } from './run/adaptive-slices.ts';
 import { measureSlices, recordFinality } from './run/measure-slices.ts';
@@ -48,7 +49,12 @@ async function refresh(run: Run, source: Source): Promise<void> {
 
   const targets = await prepareTargets(run, await source.slices(), catalog);
   const { plans, windows } = await source.plan([...targets.values()]);
-  for (const plan of plans) await recordPlan(plan, run);
+  for (const plan of plans) {
+    await recordPlan(plan, run);
+    const target = targets.get(plan.slice.name);
+    const due = new Set(plan.windows.flatMap(({ periods }) => periods.map(({ period }) => period.bucket.start)));
+    if (target?.state === 'live') await recordPostponed(run.warehouse, target, due, run.planAt);
+  }
 
   await loadWindows(windows, run, source, targets);
 

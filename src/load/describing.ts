@@ -2,15 +2,16 @@
 
 import * as z from 'zod';
 
-import { MS_PER_DAY } from '../model/calendar.ts';
+import { type Day, MS_PER_DAY } from '../model/calendar.ts';
 import { formatColumnType } from '../model/column-type.ts';
 import { isDateDimension } from '../model/dimension.ts';
+import type { LoadedPeriod } from '../model/ledger.ts';
 import { nextRefreshAt, stateOf } from '../model/maturity.ts';
 import { catalogItemOf, cohortAgeOf, type Metric } from '../model/metric.ts';
 import { ratioOf } from '../model/ratio.ts';
 import { readPeriods } from '../warehouse/ledger.ts';
 import { commentOn, declare } from '../warehouse/declaring.ts';
-import { asScript, identifier, literal, statement, timestamp } from '../warehouse/sql.ts';
+import { asScript, dayShape, identifier, literal, statement, timestamp } from '../warehouse/sql.ts';
 import { remembering } from '../warehouse/remembering.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Target } from './target.ts';
@@ -207,10 +208,33 @@ const ripeningOf = (metrics: readonly RecordedMetric[]): string =>
     .toSorted()
     .join();
 
-async function recordStates(warehouse: Warehouse, { slice, metrics, fingerprint }: Target): Promise<void> {
-  const periods = await readPeriods(warehouse, slice.name, fingerprint);
-  if (periods.size === 0) return;
-  const states = [...periods.values()].map((held) => {
+/**
+ * Says anew from when on something can be expected of the periods that were to be asked for by an instant and are not `due` then:
+ * since they were loaded, other ages have become worth a request.
+ */
+export async function recordPostponed(
+  warehouse: Warehouse,
+  target: Target,
+  due: ReadonlySet<Day>,
+  planAt: Date,
+): Promise<void> {
+  const overdue = await warehouse.rows(
+    'select start_day from ripen.periods where slice = $1 and fingerprint = $2 and next_refresh_at <= $3::timestamp',
+    [target.slice.name, target.fingerprint, timestamp(planAt)],
+    z.object({ start_day: dayShape }),
+  );
+  const postponed = new Set(overdue.map((row) => row.start_day).filter((start) => !due.has(start)));
+  if (postponed.size > 0) await recordStates(warehouse, target, ({ bucket }) => postponed.has(bucket.start));
+}
+
+async function recordStates(
+  warehouse: Warehouse,
+  { slice, metrics, fingerprint }: Target,
+  isMeant: (held: LoadedPeriod) => boolean = () => true,
+): Promise<void> {
+  const periods = [...(await readPeriods(warehouse, slice.name, fingerprint)).values()].filter(isMeant);
+  if (periods.length === 0) return;
+  const states = periods.map((held) => {
     const next = nextRefreshAt(held, metrics, slice, held);
     return {
       start_day: held.bucket.start,

@@ -177,3 +177,23 @@ test('a slice without a date dimension is replaced whole when its 10 days move o
   const third = await storedAndTrue(scenario, whole, '2026-05-23:2026-06-01', SECOND);
   expect(third.stored).toEqual(third.truth);
 });
+
+test('a period that other ages than before are worth a request of is not overdue by the old ones', async () => {
+  const asking = (refresh: 'milestones' | readonly number[]) =>
+    slice({
+      ...daily,
+      metrics: ['installs'],
+      datePeriod: { first: { day: day('2026-05-30') }, last: { day: day('2026-05-31') } },
+      refresh,
+    });
+  scenario = await openScenario([asking('milestones')], { simulator });
+  await runNight(scenario, FIRST);
+  const due = `select count(*) from ripen.periods where next_refresh_at <= '2026-06-03 02:30:00'`;
+  expect(await column(scenario, due)).toEqual(['2']);
+  scenario.simulator.asked.reset();
+  const summary = await runNight(scenario, THIRD, { slices: [asking([30])] });
+  expect(scenario.simulator.asked.counts).toMatchObject({ report: 0 });
+  expect(summary.failures).toEqual([]);
+  expect(await column(scenario, due)).toEqual(['0']);
+  expect(await column(scenario, 'select distinct state from ripen.periods')).toEqual(['maturing']);
+});
