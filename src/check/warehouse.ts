@@ -3,8 +3,6 @@
  * will cost, which horizons and ages the slice's own history speaks against.
  */
 
-import { stat } from 'node:fs/promises';
-
 import * as z from 'zod';
 
 import type { Config } from '../config/config.ts';
@@ -18,7 +16,7 @@ import { copiesOfOthers, type Identity, identityOf } from '../publish/identity.t
 import { adaptiveCostOf } from '../run/adaptive-slices.ts';
 import { countText, groupedText, percentText } from '../terminal/measure.ts';
 import { readSliceLedger } from '../warehouse/ledger.ts';
-import { withWarehouse } from '../warehouse/opening.ts';
+import { warehouseExists, withWarehouse } from '../warehouse/opening.ts';
 import { count, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { pathOf } from './checked-slice.ts';
@@ -37,12 +35,10 @@ export async function warehouseFindings(
   const othersIn = async (own: Identity): Promise<Finding[]> =>
     (await copiesOfOthers(config.publish, own, signal)).map(findingOf);
   try {
-    await stat(path);
-  } catch {
-    const isNew = ofWarehouse('note', `The warehouse ${path} did not exist yet; the first sync makes it.`);
-    return [isNew, ...(await othersIn({ path, id: null }))];
-  }
-  try {
+    if (!warehouseExists(path)) {
+      const isNew = ofWarehouse('note', `The warehouse ${path} did not exist yet; the first sync makes it.`);
+      return [isNew, ...(await othersIn({ path, id: null }))];
+    }
     return await withWarehouse(path, { mode: 'read', lockWaitMs: NO_WAIT_MS, emit: () => {} }, async (warehouse) => [
       ...(await unconfiguredFindings(warehouse, slices, stated)),
       ...(await changeFindings(warehouse, slices, stated)),

@@ -119,7 +119,6 @@ export async function openWarehouse(path: string, request: OpenRequest): Promise
   if (request.mode === 'read' && !exists) {
     throw new Failure('STORAGE_FAILED', `The warehouse ${file} did not exist.`, { hint: 'Run `ripen sync` first.' });
   }
-  refuseStrayLog(file, exists);
   if (request.mode === 'write') makeDirectory(file);
   const instance = await acquire(file, request);
   try {
@@ -136,9 +135,11 @@ export async function openWarehouse(path: string, request: OpenRequest): Promise
   }
 }
 
-/** Whether a file lies at the path that is not empty; an empty one is a warehouse nobody began to write. */
+/** Whether a file lies at the path. Throws `WAREHOUSE_FOREIGN` where only the log of one does. */
 export function warehouseExists(path: string): boolean {
-  return existsSync(path) && statSync(path).size > 0;
+  if (existsSync(path)) return true;
+  refuseStrayLog(resolve(path));
+  return false;
 }
 
 function makeDirectory(file: string): void {
@@ -150,8 +151,8 @@ function makeDirectory(file: string): void {
 }
 
 /** A log without its database is somebody else's: DuckDB would replay it into the new file. */
-function refuseStrayLog(file: string, exists: boolean): void {
-  if (exists || !existsSync(`${file}.wal`)) return;
+function refuseStrayLog(file: string): void {
+  if (!existsSync(`${file}.wal`)) return;
   throw new Failure('WAREHOUSE_FOREIGN', `A write-ahead log lay at ${file}.wal without its database.`, {
     hint: 'Move the .wal file away, or put its database back beside it.',
   });
@@ -220,7 +221,10 @@ async function tryOpen(
       )
     ) {
       throw new Failure('WAREHOUSE_FOREIGN', `The file ${file} could not be read as a DuckDB warehouse: ${text}`, {
-        hint: 'Point `warehouse` at another path, or restore the file from a copy.',
+        hint:
+          statSync(file).size === 0
+            ? 'The file is empty: remove it, and the next sync makes a new one.'
+            : 'Point `warehouse` at another path, or restore the file from a copy.',
         cause: error,
       });
     }

@@ -6,8 +6,11 @@ import { readFile, truncate, writeFile } from 'node:fs/promises';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
+import { warehouseFindings } from '../../src/check/warehouse.ts';
+import { unplacedSettings } from '../../src/config/stated-settings.ts';
 import type { FailureCode } from '../../src/errors.ts';
 import { day } from '../../src/model/calendar.ts';
+import { explainPlan } from '../../src/run/plan-report.ts';
 import { textWith } from '../support/matching.ts';
 import { runNight, smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
@@ -70,6 +73,15 @@ async function digestOf(path: string): Promise<string> {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
+/** `check` and `plan` say what the sync says. */
+async function saidAhead(code: FailureCode, says: string): Promise<void> {
+  const signal = new AbortController().signal;
+  const found = await warehouseFindings(scenario.config, unplacedSettings, signal);
+  expect(found).toMatchObject([{ severity: 'error', code, message: textWith(says) }]);
+  const request = { planAt: NOW, slices: null, lockWaitMs: 0, emit: () => {}, signal };
+  await expect(explainPlan(scenario.config, request)).rejects.toMatchObject({ code, message: textWith(says) });
+}
+
 test('a text file in the place of the warehouse is refused as foreign', async () => {
   await writeFile(scenario.config.warehouse, 'day,installs\n2026-05-31,12\n'.repeat(500));
   expect(await refusal()).toEqual(refusedAs('WAREHOUSE_FOREIGN', scenario.config.warehouse));
@@ -118,4 +130,13 @@ test('a warehouse of version 99 is refused with both versions, and is not migrat
 test('a stray .wal without its database is refused, as DuckDB would replay it', async () => {
   await writeFile(`${scenario.config.warehouse}.wal`, 'whatever');
   expect(await refusal()).toEqual(refusedAs('WAREHOUSE_FOREIGN', '.wal'));
+  await saidAhead('WAREHOUSE_FOREIGN', '.wal');
+});
+
+test('an empty file is refused by all commands alike, which say to remove it', async () => {
+  await writeFile(scenario.config.warehouse, '');
+  expect(await refusal()).toEqual(refusedAs('WAREHOUSE_FOREIGN', scenario.config.warehouse));
+  await saidAhead('WAREHOUSE_FOREIGN', scenario.config.warehouse);
+  const { hint } = await failureFrom(runNight(scenario, NOW));
+  expect(hint).toBe('The file is empty: remove it, and the next sync makes a new one.');
 });
