@@ -1,10 +1,10 @@
 /** When a slice is asked for and when it is final, as far as its settings alone say that it cannot be meant so; pure. */
 
-import { addDays, dayAt, MS_PER_DAY, type Day } from '../model/calendar.ts';
+import { addDays, dayAt, MS_PER_DAY, startOfDayAt, type Day } from '../model/calendar.ts';
 import { formatDuration } from '../model/duration.ts';
 import type { Metric } from '../model/metric.ts';
 import { resolveDatePeriod } from '../model/period.ts';
-import type { DateBound } from '../model/slice.ts';
+import type { DatePeriod, Slice } from '../model/slice.ts';
 import { pathOf, settingPath, type CheckedSlice } from './checked-slice.ts';
 import type { Remark } from './finding.ts';
 
@@ -25,24 +25,37 @@ export function scheduleRemarks(checked: CheckedSlice, metrics: readonly Metric[
 /** A date period that covers nothing yet, unless it will every few days, as `month_start:yesterday` on the first. */
 function periodRemarks(checked: CheckedSlice, planAt: Date): Remark[] {
   const { datePeriod, utcOffset } = checked.slice;
-  const { first } = datePeriod;
-  if (!('day' in first) || resolveDatePeriod(datePeriod, planAt, utcOffset) !== null) return [];
+  if (!('day' in datePeriod.first) || resolveDatePeriod(datePeriod, planAt, utcOffset) !== null) return [];
   const today = dayAt(planAt, utcOffset);
-  const begin = first.day > today ? first.day : beginOf(first.day, datePeriod.last);
-  const message = `the date period covers no day before ${begin}, and today is ${today} in ${utcOffset}; nothing is asked for until then`;
+  const begin = firstCovered(datePeriod, datePeriod.first.day, checked.slice, today);
+  const message = `the date period covers no day before ${begin}, and today is ${today} in ${utcOffset}; no new period is asked for until then`;
   const hint = 'Let it begin earlier, if that is not meant.';
   return [{ severity: 'warning', path: settingPath(checked, 'date_period'), message, hint }];
 }
 
-/** The day on which an end that counts days reaches the first one. */
-const beginOf = (first: Day, last: DateBound): Day => ('daysAgo' in last ? addDays(first, last.daysAgo) : first);
+/** A bucket that an end counts back to begins within so many days. */
+const LONGEST_BUCKET_DAYS = 31;
+
+/** The first day, from today on, at which a date period that begins on a given one covers something. */
+function firstCovered({ last }: DatePeriod, first: Day, { utcOffset }: Slice, today: Day): Day {
+  let begin = first > today ? first : today;
+  if ('day' in last) return begin;
+  if ('daysAgo' in last) return latest(begin, addDays(first, last.daysAgo));
+  for (let days = 0; days <= LONGEST_BUCKET_DAYS; days += 1) {
+    if (resolveDatePeriod({ first: { day: first }, last }, startOfDayAt(begin, utcOffset), utcOffset) !== null) break;
+    begin = addDays(begin, 1);
+  }
+  return begin;
+}
+
+const latest = (one: Day, other: Day): Day => (one > other ? one : other);
 
 /** One period, which is another one every day. */
 function datelessRemarks(checked: CheckedSlice): Remark[] {
   const { grain, datePeriod } = checked.slice;
   if (grain !== null || ('day' in datePeriod.first && 'day' in datePeriod.last)) return [];
   const message =
-    'the date period moves on and no dimension is a date, so that it is one period that is new every day and never final';
+    'the date period moves on and no dimension is a date, so that it is one period that becomes another as days pass, final only if it ends further back than its metrics change';
   const hint = 'Add a date dimension such as day, or give the date period two dates.';
   return [{ severity: 'warning', path: settingPath(checked, 'date_period'), message, hint }];
 }

@@ -12,7 +12,8 @@ import { refusalOf } from '../load/slice-table.ts';
 import { fingerprintOf } from '../model/fingerprint.ts';
 import type { LoadedPeriod } from '../model/ledger.ts';
 import type { Slice } from '../model/slice.ts';
-import { copiesOfOthers, type Identity, identityOf } from '../publish/identity.ts';
+import { type Table, tablesOf } from '../publish/contents.ts';
+import { type Identity, identityOf } from '../publish/identity.ts';
 import { adaptiveCostOf } from '../run/adaptive-slices.ts';
 import { countText, groupedText, percentText } from '../terminal/measure.ts';
 import { readSliceLedger } from '../warehouse/ledger.ts';
@@ -21,6 +22,7 @@ import { count, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { pathOf } from './checked-slice.ts';
 import { type Finding, findingOf, placed, type Remark } from './finding.ts';
+import { occupantsOf } from './occupants.ts';
 
 /** A check does not wait for a nightly run. */
 const NO_WAIT_MS = 0;
@@ -32,17 +34,19 @@ export async function warehouseFindings(
   signal: AbortSignal,
 ): Promise<Finding[]> {
   const { warehouse: path, slices } = config;
-  const othersIn = async (own: Identity): Promise<Finding[]> =>
-    (await copiesOfOthers(config.publish, own, signal)).map(findingOf);
+  const occupants = async (own: Identity, tables: readonly Table[]): Promise<Finding[]> => {
+    const names = new Set(tables.map((table) => `${table.schema_name}.${table.table_name}`));
+    return (await occupantsOf(config, { own, tables: names }, signal)).map(findingOf);
+  };
   try {
     if (!warehouseExists(path)) {
       const isNew = ofWarehouse('note', `The warehouse ${path} did not exist yet; the first sync makes it.`);
-      return [isNew, ...(await othersIn({ path, id: null }))];
+      return [isNew, ...(await occupants({ path, id: null }, []))];
     }
     return await withWarehouse(path, { mode: 'read', lockWaitMs: NO_WAIT_MS, emit: () => {} }, async (warehouse) => [
       ...(await unconfiguredFindings(warehouse, slices, stated)),
       ...(await changeFindings(warehouse, slices, stated)),
-      ...(await othersIn(await identityOf(warehouse))),
+      ...(await occupants(await identityOf(warehouse), await tablesOf(warehouse))),
     ]);
   } catch (thrown) {
     signal.throwIfAborted();

@@ -18,7 +18,7 @@ import { openTables, type DeltaTarget } from './delta/store.ts';
 import { FINALITY } from './lake-table.ts';
 import { localText } from './local-lake.ts';
 import { MANIFEST, statedWarehouse } from './manifest.ts';
-import { askOccupant } from './occupant.ts';
+import { askOccupant, type Looking } from './occupant.ts';
 import type { Database } from './other-database.ts';
 import { textInBucket } from './s3-lake.ts';
 
@@ -68,12 +68,12 @@ export function refuseOthers(copy: string, stated: string | null, own: Identity)
 export async function copiesOfOthers(
   targets: readonly PublishTarget[],
   own: Identity,
-  signal: AbortSignal,
+  looking: Looking,
 ): Promise<Failure[]> {
   const failures: Failure[] = [];
   for (const target of targets) {
-    const stated = await statedThere(target, signal).catch(() => null);
-    signal.throwIfAborted();
+    const stated = await statedThere(target, looking).catch(() => null);
+    looking.signal.throwIfAborted();
     try {
       refuseOthers(target.path, stated, own);
     } catch (error) {
@@ -84,16 +84,16 @@ export async function copiesOfOthers(
   return failures;
 }
 
-async function statedThere(target: PublishTarget, signal: AbortSignal): Promise<string | null> {
+async function statedThere(target: PublishTarget, looking: Looking): Promise<string | null> {
   const { path } = target;
-  if (target.kind === 'delta') return statedInTables(target, signal);
+  if (target.kind === 'delta') return statedInTables(target, looking.signal);
   if (target.kind === 'duckdb') {
     const found = await stat(path);
-    return found.isFile() && found.size > 0 ? askOccupant(path, statedIdOf, signal) : null;
+    return found.isFile() && found.size > 0 ? askOccupant(path, statedIdOf, looking) : null;
   }
   const { store } = target;
   return statedWarehouse(
-    await (store === undefined ? localText(path, MANIFEST) : textInBucket(store, MANIFEST, signal)),
+    await (store === undefined ? localText(path, MANIFEST) : textInBucket(store, MANIFEST, looking.signal)),
   );
 }
 

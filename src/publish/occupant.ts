@@ -5,7 +5,6 @@
  * that holds the file for writing keeps others out: then a copy made by a child process is read instead.
  */
 
-import type { Stats } from 'node:fs';
 import { stat } from 'node:fs/promises';
 
 import * as z from 'zod';
@@ -15,10 +14,16 @@ import { statement } from '../warehouse/sql.ts';
 import { tablesOf } from './contents.ts';
 import { copyDatabase } from './copy.ts';
 import { withDatabase, type Database } from './other-database.ts';
-import { removeUnfinished, unfinishedPath } from './replacement.ts';
+import { ifThere, removeUnfinished, unfinishedPath } from './replacement.ts';
 
 /** Names, as `schema.table`, of tables ripen did not make. */
 export type ForeignTables = (database: Database) => Promise<string[]>;
+
+/** How hard to look: a copy of a file that is held open may be made beside it, or nothing may be written at all. */
+export interface Looking {
+  readonly mayCopy: boolean;
+  readonly signal: AbortSignal;
+}
 
 /** A copy taken while another process writes a checkpoint can be torn; the next one is whole. */
 const MOST_PROBES = 3;
@@ -52,23 +57,23 @@ export async function refuseForeign(
   target: string,
   warehouse: string,
   foreignTables: ForeignTables,
-  signal: AbortSignal,
+  looking: Looking,
 ): Promise<void> {
-  const found = await ifThere(target);
-  const own = await stat(warehouse);
-  if (found !== null && found.ino === own.ino && found.dev === own.dev) {
+  const found = await ifThere(stat(target));
+  const own = await ifThere(stat(warehouse));
+  if (found !== null && found.ino === own?.ino && found.dev === own.dev) {
     throw new Failure('USAGE_INVALID', `The publish target ${target} was the warehouse itself.`, {
       hint: 'Publish to a path of its own.',
     });
   }
-  if ((await ifThere(`${target}.wal`)) !== null) {
+  if ((await ifThere(stat(`${target}.wal`))) !== null) {
     throw new Failure('WAREHOUSE_FOREIGN', `A write-ahead log lay at ${target}.wal; nothing was published there.`, {
       hint: 'Close the session that writes to the published file, or move the .wal file away.',
     });
   }
   if (found === null || (found.isFile() && found.size === 0)) return;
   if (!found.isFile()) throw foreign(target, 'it was not a file');
-  const foreignNames = await askOccupant(target, foreignTables, signal);
+  const foreignNames = (await askOccupant(target, foreignTables, looking)) ?? [];
   if (foreignNames.length > 0) {
     throw foreign(
       target,
@@ -77,19 +82,15 @@ export async function refuseForeign(
   }
 }
 
-async function ifThere(path: string): Promise<Stats | null> {
-  return stat(path).catch((error: unknown) => {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
-    throw error;
-  });
-}
-
-/** Asks a database that others may hold open. Throws `WAREHOUSE_FOREIGN` for a file that is none. */
+/**
+ * Asks a database that others may hold open; null for one that is, where no copy may be made. Throws `WAREHOUSE_FOREIGN`
+ * for a file that is none.
+ */
 export async function askOccupant<T>(
   target: string,
   question: (database: Database) => Promise<T>,
-  signal: AbortSignal,
-): Promise<T> {
+  { mayCopy, signal }: Looking,
+): Promise<T | null> {
   try {
     return await withDatabase(target, 'READ_ONLY', question);
   } catch (error) {
@@ -97,6 +98,7 @@ export async function askOccupant<T>(
     if (messageOf(error).startsWith(KEPT_OUT)) throw error;
     if (!messageOf(error).includes('Could not set lock')) throw foreign(target, messageOf(error), error);
   }
+  if (!mayCopy) return null;
   for (let probe = 1; ; probe += 1) {
     try {
       await copyDatabase(target, unfinishedPath(target), signal);

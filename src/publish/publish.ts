@@ -70,7 +70,7 @@ async function publishTarget(
 }
 
 /** Errors of the file system and of DuckDB about it become `STORAGE_FAILED`; a bug is rethrown. */
-function asPublishFailure(target: PublishTarget, error: unknown): Failure {
+export function asPublishFailure(target: PublishTarget, error: unknown): Failure {
   if (error instanceof Failure) return error;
   const text = error instanceof Error ? error.message : String(error);
   const isFileSystem = error instanceof Error && 'syscall' in error;

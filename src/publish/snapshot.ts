@@ -48,13 +48,7 @@ export async function publishSnapshot(
   await makeDirectory(dirname(path), mode);
   const reason = reasonFor(path);
   await clear();
-  const known = new Set((await tablesOf(warehouse)).map((table) => `${table.schema_name}.${table.table_name}`));
-  const own = await identityOf(warehouse);
-  const foreignTables: ForeignTables = async (database) => {
-    refuseOthers(path, await statedIdOf(database), own);
-    return foreignInSnapshot(known)(database);
-  };
-  await refuseForeign(path, warehouse.path, foreignTables, signal);
+  await refuseForeign(path, warehouse.path, await foreignToSnapshot(path, warehouse), { mayCopy: true, signal });
   try {
     await warehouse.run('checkpoint');
     refuseLog(warehouse.path);
@@ -72,6 +66,16 @@ export async function publishSnapshot(
   } finally {
     await clear();
   }
+}
+
+/** What a snapshot of the warehouse would not replace; throws `WAREHOUSE_FOREIGN` for one of another warehouse. */
+async function foreignToSnapshot(path: string, warehouse: Warehouse): Promise<ForeignTables> {
+  const known = new Set((await tablesOf(warehouse)).map((table) => `${table.schema_name}.${table.table_name}`));
+  const own = await identityOf(warehouse);
+  return async (database) => {
+    refuseOthers(path, await statedIdOf(database), own);
+    return foreignInSnapshot(known)(database);
+  };
 }
 
 function reasonFor(path: string): Reason {

@@ -47,7 +47,7 @@ export async function refuseCopiesOfOthers(
   warehouse: Warehouse,
   signal: AbortSignal,
 ): Promise<void> {
-  refuse(await copiesOfOthers(publish, await identityOf(warehouse), signal));
+  refuse(await copiesOfOthers(publish, await identityOf(warehouse), { mayCopy: true, signal }));
 }
 
 function refuse(failures: readonly Failure[]): void {

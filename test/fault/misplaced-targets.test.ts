@@ -1,6 +1,6 @@
 /** FAULTS 45: targets that would overwrite what is not their own, refused before the first request. */
 
-import { mkdir, readFile, realpath, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { DuckDBInstance } from '@duckdb/node-api';
@@ -152,6 +152,39 @@ describe('what lies there, exit 74:', () => {
       expect([kind, message]).toEqual(['storage', `The ${target.kind} ${target.path} was a symbolic link${to}.`]);
     }
     expect(await readFile(inside('precious'), 'utf8')).toBe('mine');
+  });
+
+  test('what publishing will not replace is told by a check, with or without a warehouse, that writes nothing', async () => {
+    const tables: PublishTarget = { kind: 'delta', path: inside('tables'), mode: 0o644, keepMs: 0 };
+    const snapshot = snapshotAt(inside('a.duckdb'));
+    await mkdir(inside('tables'));
+    const cases: [PublishTarget, string, () => Promise<void>][] = [
+      [snapshot, 'was not replaced', async () => writeFile(snapshot.path, 'a note')],
+      [snapshot, 'main.mine', async () => inDatabase(snapshot.path, 'create table mine (a integer)')],
+      [snapshot, `${snapshot.path}.wal`, async () => writeFile(`${snapshot.path}.wal`, 'left')],
+      [
+        tables,
+        'main.mine',
+        async () => inDatabase(inside('tables', 'catalog.duckdb'), 'create table mine (a integer)'),
+      ],
+    ];
+    for (const [target, words, put] of cases) {
+      await put();
+      const before = await readdir(inside());
+      const config = { ...scenario.config, publish: [target] };
+      const told = async (warehouse: string): Promise<string[]> => {
+        const findings = await placeFindings({ ...config, warehouse }, new AbortController().signal);
+        return findings.flatMap(({ code, message }) => (code === null ? [] : [`${code} ${message}`]));
+      };
+      const found = [await told(inside('none.duckdb'))];
+      expect(await readdir(inside())).toEqual(before);
+      const { failures } = await scenario.night(NOW, { publish: [target] });
+      found.push(await told(scenario.config.warehouse));
+      const failed = failures.map(({ code, message }) => `${code} ${message}`);
+      expect(failed).toEqual([expect.stringContaining(words)]);
+      expect(found).toEqual([failed, failed]);
+      if (target.kind === 'duckdb') await rm(target.path, { force: true });
+    }
   });
 
   describe('another warehouse', () => {

@@ -236,6 +236,10 @@ describe('the dates of a slice', () => {
     [{ date_period: '2026-03-06:2026-04-01' }, 'no day before 2026-03-06'],
     [{ date_period: '9999-12-31:9999-12-31' }, 'no day before 9999-12-31'],
     [{ date_period: '2026-03-01:-10d' }, 'no day before 2026-03-11'],
+    [{ date_period: '2026-03-20:-10d' }, 'no day before 2026-03-30'],
+    [{ date_period: '2026-03-04:month_start' }, 'no day before 2026-04-01'],
+    [{ date_period: '2026-03-04:week_start' }, 'no day before 2026-03-09'],
+    [{ date_period: '2026-06-15:month_start' }, 'no day before 2026-07-01'],
   ])('%j lies in the future, and is 1 warning', (settings, words) => {
     const findings = found(settings);
     expect(findings).toMatchObject([{ severity: 'warning', setting: 'slices[0].date_period' }]);

@@ -58,7 +58,8 @@ export async function publishDelta(
 ): Promise<CopyReport> {
   const store = await openTables(target, `${warehouse.path}.drafts`, signal);
   try {
-    if (store.catalog !== null) await refuseForeign(store.catalog, warehouse.path, foreignInCatalog, signal);
+    if (store.catalog !== null)
+      await refuseForeign(store.catalog, warehouse.path, foreignInCatalog, { mayCopy: true, signal });
     const tables = await deltaTables(warehouse);
     const own = await identityOf(warehouse);
     const place = { warehouse, store, own, target, signal };
