@@ -18,6 +18,8 @@ export interface HeldPeriod {
   readonly rejected: number;
   readonly state: LedgerState;
   readonly next_refresh_at: Date | null;
+  /** False where the configured slice means something else, or has a metric more; null where that is not known. */
+  readonly is_as_configured: boolean | null;
 }
 
 /** A period, and the first day of its calendar bucket, under which the ledger has it. */
@@ -39,6 +41,7 @@ export function expectedPeriods(
     const held = byStart.get(period.bucket.start);
     // Of a slice that has another date dimension, or another date period and none, what is held is not this period.
     const found = held?.end_day === period.bucket.end ? held : undefined;
+    const next = found?.is_as_configured === false ? planAt : (found?.next_refresh_at ?? null);
     return {
       start: period.bucket.start,
       status: {
@@ -49,7 +52,7 @@ export function expectedPeriods(
         fetched_at: found?.fetched_at.toISOString() ?? null,
         rows: found?.rows ?? null,
         rejected: found?.rejected ?? null,
-        next_refresh_at: found?.next_refresh_at?.toISOString() ?? null,
+        next_refresh_at: next?.toISOString() ?? null,
       },
     };
   });

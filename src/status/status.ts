@@ -11,6 +11,7 @@ import * as z from 'zod';
 import type { Config } from '../config/config.ts';
 import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
+import { fingerprintOf } from '../model/fingerprint.ts';
 import { periodStates as ledgerStates } from '../model/maturity.ts';
 import type { Slice } from '../model/slice.ts';
 import { withWarehouse } from '../warehouse/opening.ts';
@@ -38,6 +39,8 @@ const heldPeriod = z.object({
   state: z.enum(ledgerStates),
   is_unproven: z.boolean(),
   next_refresh_at: instant.nullable(),
+  // Null of a period whose load the ledger does not have.
+  is_as_configured: z.boolean().nullable(),
 });
 
 const heldStretch = z.object({
@@ -105,10 +108,11 @@ async function unconfiguredSlices({ slices }: Pick<Config, 'slices'>, warehouse:
 
 async function readHeld(warehouse: Warehouse, of: Slice, planAt: Date): Promise<Held> {
   const slice = of.name;
+  const configured = [fingerprintOf(of), JSON.stringify(of.metrics)];
   const [table] = await warehouse.rows(statement('status/table'), [slice], tableState);
   return {
     table: table ?? null,
-    periods: await warehouse.rows(statement('status/periods'), [slice], heldPeriod),
+    periods: await warehouse.rows(statement('status/periods'), [slice, ...configured], heldPeriod),
     stretches: await warehouse.rows(statement('status/finality'), [slice], heldStretch),
     restated: await readRestated(warehouse, slice, planAt),
     ripening: await readRipening(warehouse, slice),

@@ -18,6 +18,7 @@ const heldOver = (start: string, end: string): HeldPeriod => ({
   rejected: 0,
   state: 'final',
   next_refresh_at: null,
+  is_as_configured: true,
 });
 
 const over = (dimensions: readonly string[], last: string) =>

@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { statusText } from '../../src/terminal/status-text.ts';
 import type { Config } from '../../src/config/config.ts';
 import { parseConfig } from '../../src/config/read-config.ts';
+import { fingerprintOf } from '../../src/model/fingerprint.ts';
 import { readStatus } from '../../src/status/status.ts';
 import type { StatusReport } from '../../src/status/status-report.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
@@ -36,12 +37,15 @@ const daily = configOf(
   '  - { name: daily, dimensions: [day], metrics: [installs], date_period: "2026-02-10:yesterday", utc_offset: "+00:00" }\n',
 );
 
+/** That of every slice with these settings, whatever its dimensions are here. */
+const LIVE = fingerprintOf(daily.slices[0] ?? { dimensions: [], parameters: {} });
+
 async function holdTable(slice: string, state: 'live' | 'building', weekStartsOn: 0 | 1 | null = null): Promise<void> {
   await warehouse.run(
     `insert into ripen.slice_tables by name
-     select $1 as slice, $2 as fingerprint, $1 as table_name, $2 as state, $3::tinyint as week_starts_on,
+     select $1 as slice, $2 as fingerprint, $1 as table_name, $3 as state, $4::tinyint as week_starts_on,
          timestamp '2026-02-01 00:00:00' as created_at`,
-    [slice, state, weekStartsOn],
+    [slice, state === 'live' ? LIVE : state, state, weekStartsOn],
   );
 }
 
@@ -50,7 +54,7 @@ async function holdPeriod(
   days: readonly [string, string],
   state: string,
   rows = 10,
-  fingerprint = 'live',
+  fingerprint = LIVE,
 ): Promise<void> {
   await warehouse.run(
     `insert into ripen.periods by name
@@ -82,7 +86,7 @@ async function restate(
 async function holdLoad(metrics: readonly string[]): Promise<void> {
   await warehouse.run(
     `insert into ripen.loads by name
-     select 1 as load_id, 'run1' as run_id, 'daily' as slice, 'live' as fingerprint, date '2026-02-10' as start_day,
+     select 1 as load_id, 'run1' as run_id, 'daily' as slice, '${LIVE}' as fingerprint, date '2026-02-10' as start_day,
          date '2026-02-14' as end_day, []::varchar[] as reasons, '{}'::json as parameters,
          string_split($1, ',') as metrics, 1 as requests, 1 as bytes, 1 as rows_fetched, 1 as rows_loaded,
          0 as rows_rejected, 'proven' as verdict, '{}'::json as proof, timestamp '2026-02-13 02:30:00' as requested_at,
@@ -326,6 +330,19 @@ describe('what is due next', () => {
       '  - { name: daily, dimensions: [day], metrics: [installs], date_period: "2026-02-10:2026-02-13" }\n',
     );
     expect((await statusOfOne(fixed)).next_refresh_at).toBeNull();
+  });
+
+  test('of final periods of another meaning, or without a metric that was added, it is now', async () => {
+    const settings = 'metrics: [installs], date_period: "2026-02-10:2026-02-10"';
+    const asConfigured = (text: string): Config => configOf(`  - { name: daily, dimensions: [day], ${text} }\n`);
+    await holdTable('daily', 'live');
+    await holdLoad(['installs']);
+    await holdPeriod('daily', ['2026-02-10', '2026-02-11'], 'final');
+    expect((await statusOfOne(asConfigured(settings))).next_refresh_at).toBeNull();
+    for (const changed of [`${settings}, currency: EUR`, settings.replace('installs', 'clicks, installs')]) {
+      const { next_refresh_at: next, ages } = await statusOfOne(asConfigured(changed));
+      expect([next, ages[0]?.next_refresh_at]).toEqual([AS_OF.toISOString(), AS_OF.toISOString()]);
+    }
   });
 });
 
