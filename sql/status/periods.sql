@@ -13,7 +13,7 @@ select
     p.state,
     p.verdict = 'unproven' as is_unproven,
     p.next_refresh_at,
-    p.fingerprint = $2 and list_has_all(l.metrics, cast($3 as json)::varchar []) as is_as_configured
+    (p.fingerprint = $2 or starts_with(p.fingerprint, $2 || '.')) and list_has_all(l.metrics, cast($3 as json)::varchar []) as is_as_configured
 from ripen.periods as p
 join ripen.slice_tables as t on t.slice = p.slice and t.fingerprint = p.fingerprint and t.state = 'live'
 left join ripen.loads as l on l.load_id = p.load_id

@@ -25,7 +25,7 @@ export async function inspected(inspection: Inspection, at: Date, emit: Emit, si
   const { config, stated } = inspection;
   const isServiceSound = stated.isSound(['service']);
   const [places, service] = await Promise.all([
-    placeFindings(config, signal, stated),
+    placeFindings(config, { at, stated, signal }),
     isServiceSound ? askedService({ config, stated, at, emit }, signal) : unasked,
   ]);
   const lists = catalogLists(service.catalog);

@@ -6,30 +6,25 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
 import type { Config, PublishTarget } from '../config/config.ts';
-import type { StatedSettings } from '../config/stated-settings.ts';
-import { unplacedSettings } from '../config/stated-settings.ts';
 import { Failure } from '../errors.ts';
 import { sharedText, SHARED_HINT } from '../publish/delta/publish-delta.ts';
 import { openTables, type DeltaTarget } from '../publish/delta/store.ts';
 import { askBucket } from '../publish/s3-lake.ts';
 import { unwritablePlaces } from '../run/unwritable-places.ts';
-import { warehouseFindings } from './warehouse.ts';
+import { warehouseFindings, type Checking } from './warehouse.ts';
 import { findingOf, placed, type Finding, type Remark } from './finding.ts';
 
 /** A store that is there answers a list within this; a dead address keeps nobody longer. */
 const BUCKET_PATIENCE_MS = 10_000;
 
 /** Destinations that could not be written, are another warehouse's or do not answer, and a warehouse that could not be used. */
-export async function placeFindings(
-  config: Config,
-  signal: AbortSignal,
-  stated: StatedSettings = unplacedSettings,
-): Promise<Finding[]> {
+export async function placeFindings(config: Config, checking: Checking): Promise<Finding[]> {
+  const { stated, signal } = checking;
   // A path that is wrong by itself, which was told, says nothing of the disk.
   const isWarehouseSound = stated.isSound(['warehouse']);
   const [unwritable, warehouse, hidden, ...buckets] = await Promise.all([
     isWarehouseSound ? unwritablePlaces(config) : [],
-    isWarehouseSound ? warehouseFindings(config, stated, signal) : [],
+    isWarehouseSound ? warehouseFindings(config, checking) : [],
     Promise.all(config.publish.map(hiddenRemarks)),
     ...config.publish.map(async (target) => bucketFindings(target, signal)),
   ]);

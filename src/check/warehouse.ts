@@ -9,8 +9,10 @@ import type { Config } from '../config/config.ts';
 import type { StatedSettings } from '../config/stated-settings.ts';
 import { asFailure } from '../errors.ts';
 import { refusalOf } from '../load/slice-table.ts';
+import { coverageOf } from '../model/coverage.ts';
 import { fingerprintOf } from '../model/fingerprint.ts';
-import type { LoadedPeriod } from '../model/ledger.ts';
+import { carries, heldPeriods, tableOf, weekStartOf } from '../model/ledger.ts';
+import type { LoadedPeriod, SliceLedger, SliceTable } from '../model/ledger.ts';
 import type { Slice } from '../model/slice.ts';
 import { type Table, tablesOf } from '../publish/contents.ts';
 import { type Identity, identityOf } from '../publish/identity.ts';
@@ -27,11 +29,17 @@ import { occupantsOf } from './occupants.ts';
 /** A check does not wait for a nightly run. */
 const NO_WAIT_MS = 0;
 
+/** The instant a check plans for, where each setting stands, and what ends the check. */
+export interface Checking {
+  readonly at: Date;
+  readonly stated: StatedSettings;
+  readonly signal: AbortSignal;
+}
+
 /** What is wrong with the warehouse and with whose copies stand where it publishes, or odd about what it holds. */
 export async function warehouseFindings(
   config: Pick<Config, 'warehouse' | 'slices' | 'publish'>,
-  stated: StatedSettings,
-  signal: AbortSignal,
+  { at, stated, signal }: Checking,
 ): Promise<Finding[]> {
   const { warehouse: path, slices } = config;
   const occupants = async (own: Identity, tables: readonly Table[]): Promise<Finding[]> => {
@@ -45,7 +53,7 @@ export async function warehouseFindings(
     }
     return await withWarehouse(path, { mode: 'read', lockWaitMs: NO_WAIT_MS, emit: () => {} }, async (warehouse) => [
       ...(await unconfiguredFindings(warehouse, slices, stated)),
-      ...(await changeFindings(warehouse, slices, stated)),
+      ...(await changeFindings(warehouse, slices, { at, stated })),
       ...(await occupants(await identityOf(warehouse), await tablesOf(warehouse))),
     ]);
   } catch (thrown) {
@@ -84,7 +92,7 @@ function unconfigured({ slice, periods, rows }: z.output<typeof heldRow>): Findi
 async function changeFindings(
   warehouse: Warehouse,
   slices: readonly Slice[],
-  stated: StatedSettings,
+  { at, stated }: Pick<Checking, 'at' | 'stated'>,
 ): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const [index, slice] of slices.entries()) {
@@ -96,7 +104,7 @@ async function changeFindings(
     if (refusal !== null) findings.push(...placed([refused(refusal, path)], slice.name, stated));
     if (live === null) continue;
     const remarks = [
-      ...(refusal === null ? changeRemarks(slice, path, live) : []),
+      ...(refusal === null ? changeRemarks(slice, path, { ...ledger, live }, at) : []),
       ...(await horizonRemarks(warehouse, slice, path)),
       ...(await adaptiveRemarks(warehouse, slice, path)),
     ];
@@ -112,25 +120,49 @@ function refused(
   return { ...why, severity: 'error', code: 'CONFIG_INVALID', path: [...path, setting] };
 }
 
-interface LiveTable {
-  readonly fingerprint: string;
-  readonly periods: ReadonlyMap<unknown, LoadedPeriod>;
-}
-
 /** What the next sync asks for again because the slice is another one than was loaded. */
-function changeRemarks(slice: Slice, path: Remark['path'], live: LiveTable): Remark[] {
-  const loaded = [...live.periods.values()];
-  if (live.fingerprint !== fingerprintOf(slice)) {
-    const message = `it means something else than what was loaded: ${amountOf(loaded)} will be asked for again, beside the table that is served until they are complete`;
+function changeRemarks(slice: Slice, path: Remark['path'], ledger: ServedLedger, at: Date): Remark[] {
+  const meaning = fingerprintOf(slice);
+  const wanted = servedPeriods(slice, ledger, at).filter(
+    (period) => !isHeldWith(slice.metrics, ledger, meaning, period),
+  );
+  if (!carries(ledger.live.fingerprint, meaning)) {
+    const message = `it means something else than what was loaded: ${amountOf(wanted)} will be asked for again, beside the table that is served until they are complete`;
     const hint = '`ripen plan` shows the windows; the old dimensions, filters and parameters would keep the table.';
     return [{ severity: 'warning', path, message, hint }];
   }
-  const lacking = loaded.filter(({ metrics }) => slice.metrics.some((metric) => !metrics.includes(metric)));
-  const [first] = lacking;
+  const [first] = wanted;
   if (first === undefined) return [];
   const added = slice.metrics.filter((metric) => !first.metrics.includes(metric));
-  const message = `metrics were added (${added.join(', ')}): ${amountOf(lacking)} will be asked for again`;
+  const message = `metrics were added (${added.join(', ')}): ${amountOf(wanted)} will be asked for again`;
   return [{ severity: 'note', path: [...path, 'metrics'], message, hint: null }];
+}
+
+type ServedLedger = SliceLedger & { readonly live: SliceTable };
+
+/** The periods of the live table that the slice still answers for: none that it lets go. */
+function servedPeriods(slice: Slice, ledger: ServedLedger, at: Date): LoadedPeriod[] {
+  const meaning = fingerprintOf(slice);
+  const covered = coverageOf(slice, heldPeriods(ledger, meaning), at, weekStartOf(ledger, meaning));
+  if (covered === null) return [];
+  const served = [...ledger.live.periods.values()];
+  return served.filter(({ asked }) => asked.start < covered.end && covered.start < asked.end);
+}
+
+/** Whether the days of a period are held under a meaning, with all of these metrics. */
+function isHeldWith(
+  metrics: readonly string[],
+  ledger: SliceLedger,
+  meaning: string,
+  { asked }: LoadedPeriod,
+): boolean {
+  const held = [...(tableOf(ledger, meaning)?.periods.values() ?? [])];
+  return held.some(
+    (period) =>
+      period.asked.start <= asked.start &&
+      asked.end <= period.asked.end &&
+      metrics.every((metric) => period.metrics.includes(metric)),
+  );
 }
 
 function amountOf(periods: readonly LoadedPeriod[]): string {

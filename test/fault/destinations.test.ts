@@ -10,6 +10,7 @@ import { placeFindings } from '../../src/check/places.ts';
 import type { Config, ObjectStore } from '../../src/config/config.ts';
 import type { Failure } from '../../src/errors.ts';
 import { day } from '../../src/model/calendar.ts';
+import { checkingAt } from '../support/checking.ts';
 import { smallWorld } from '../support/night.ts';
 import { CREDENTIALS, startObjectStore, type RunningStore } from '../support/object-store.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
@@ -51,7 +52,7 @@ async function refusal(change: Partial<Config>): Promise<Failure> {
 
 /** The messages of what `check` finds wrong with the same places. */
 async function found(change: Partial<Config>): Promise<string[]> {
-  const findings = await placeFindings({ ...scenario.config, ...change }, new AbortController().signal);
+  const findings = await placeFindings({ ...scenario.config, ...change }, checkingAt(NOW));
   return findings.filter(({ code }) => code !== null).map(({ message }) => message);
 }
 

@@ -13,6 +13,7 @@ import type { Failure } from '../../src/errors.ts';
 import { publish as publishVerb, replay } from '../../src/index.ts';
 import { day } from '../../src/model/calendar.ts';
 import { unwritablePlaces } from '../../src/run/unwritable-places.ts';
+import { checkingAt } from '../support/checking.ts';
 import { column } from '../support/contents.ts';
 import { smallWorld } from '../support/night.ts';
 import { ask } from '../support/sample-warehouse.ts';
@@ -47,7 +48,7 @@ async function refusal(change: Partial<Config>): Promise<Failure> {
   const asked = scenario.simulator.asked.requests.length;
   const failure = await failureFrom(scenario.night(NOW, change));
   expect(scenario.simulator.asked.requests).toHaveLength(asked);
-  const findings = await placeFindings({ ...scenario.config, ...change }, new AbortController().signal);
+  const findings = await placeFindings({ ...scenario.config, ...change }, checkingAt(NOW));
   expect(findings.filter(({ code }) => code !== null).map(({ message }) => message)).toContain(failure.message);
   return failure;
 }
@@ -173,7 +174,7 @@ describe('what lies there, exit 74:', () => {
       const before = await readdir(inside());
       const config = { ...scenario.config, publish: [target] };
       const told = async (warehouse: string): Promise<string[]> => {
-        const findings = await placeFindings({ ...config, warehouse }, new AbortController().signal);
+        const findings = await placeFindings({ ...config, warehouse }, checkingAt(NOW));
         return findings.flatMap(({ code, message }) => (code === null ? [] : [`${code} ${message}`]));
       };
       const found = [await told(inside('none.duckdb'))];
@@ -229,7 +230,7 @@ describe('what lies there, exit 74:', () => {
       const { code, message } = await failureFrom(replay({ ...scenario.config, publish: theirs() }));
       expect([code, message.split('; ')]).toEqual(['WAREHOUSE_FOREIGN', expect.objectContaining({ length: 2 })]);
       const config = { ...scenario.config, warehouse: inside('new.duckdb'), publish: theirs() };
-      const findings = await placeFindings(config, new AbortController().signal);
+      const findings = await placeFindings(config, checkingAt(NOW));
       const foreign = findings.filter(({ code: found }) => found === 'WAREHOUSE_FOREIGN');
       expect(foreign.map(({ message: words }) => words)).toEqual([
         expect.stringContaining('which is new'),

@@ -7,10 +7,10 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
 import { warehouseFindings } from '../../src/check/warehouse.ts';
-import { unplacedSettings } from '../../src/config/stated-settings.ts';
 import type { FailureCode } from '../../src/errors.ts';
 import { day } from '../../src/model/calendar.ts';
 import { explainPlan } from '../../src/run/plan-report.ts';
+import { checkingAt } from '../support/checking.ts';
 import { textWith } from '../support/matching.ts';
 import { runNight, smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
@@ -76,7 +76,7 @@ async function digestOf(path: string): Promise<string> {
 /** `check` and `plan` say what the sync says. */
 async function saidAhead(code: FailureCode, says: string): Promise<void> {
   const signal = new AbortController().signal;
-  const found = await warehouseFindings(scenario.config, unplacedSettings, signal);
+  const found = await warehouseFindings(scenario.config, checkingAt(NOW));
   expect(found).toMatchObject([{ severity: 'error', code, message: textWith(says) }]);
   const request = { planAt: NOW, slices: null, lockWaitMs: 0, emit: () => {}, signal };
   await expect(explainPlan(scenario.config, request)).rejects.toMatchObject({ code, message: textWith(says) });

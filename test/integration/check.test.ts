@@ -13,7 +13,7 @@ import { catalogFilters } from '../../src/model/catalog.ts';
 import type { Slice } from '../../src/model/slice.ts';
 import { count } from '../../src/warehouse/sql.ts';
 import { warehouseFindings } from '../../src/check/warehouse.ts';
-import { unplacedSettings } from '../../src/config/stated-settings.ts';
+import { checkingAt } from '../support/checking.ts';
 import { smallWorld } from '../support/night.ts';
 import { openScenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
@@ -48,6 +48,8 @@ const catalog = Object.fromEntries(
 );
 const partners = { data: { items: [], paging: { cursors: { after: null }, next: null } } };
 const working: Script = ({ path }) => json(path.endsWith('/partners') ? partners : catalog);
+
+const NOW = new Date('2026-06-01T02:30:00Z');
 
 const servers: ScriptedServer[] = [];
 
@@ -247,9 +249,9 @@ test('what the warehouse keeps unasked, and what a change will cost, is told wit
   const other = slice({ ...daily, name: 'other' });
   const scenario = await openScenario([daily, other], { simulator: { world: smallWorld } });
   try {
-    await scenario.night(new Date('2026-06-01T02:30:00Z'));
+    await scenario.night(NOW);
     const found = async (slices: readonly Slice[]): Promise<unknown> =>
-      (await warehouseFindings({ ...scenario.config, slices }, unplacedSettings, AbortSignal.timeout(60_000))).map(
+      (await warehouseFindings({ ...scenario.config, slices }, checkingAt(NOW))).map(
         ({ severity, slice: name, message, hint }) => [severity, name, message, hint],
       );
     const { rows } = await scenario.inWarehouse(async (warehouse) => {
@@ -282,6 +284,12 @@ test('what the warehouse keeps unasked, and what a change will cost, is told wit
     });
     expect(await found([daily, reordered])).toEqual([]);
     const wider = slice({ ...other, metrics: ['installs', 'clicks'] });
+    expect(await found([daily, slice({ ...wider, retainDays: 2 })])).toEqual([
+      ['note', 'other', expect.stringContaining('metrics were added (clicks): 2 periods with'), null],
+    ]);
+    expect(await found([daily, slice({ ...changed, retainDays: 2 })])).toMatchObject([
+      ['warning', 'other', expect.stringContaining('2 periods with'), expect.any(String)],
+    ]);
     expect(await found([daily, wider])).toEqual([
       ['note', 'other', `metrics were added (clicks): 5 periods with about ${rows} rows will be asked for again`, null],
     ]);

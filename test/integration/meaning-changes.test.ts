@@ -4,8 +4,8 @@ import { afterEach, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import { warehouseFindings } from '../../src/check/warehouse.ts';
-import { unplacedSettings } from '../../src/config/stated-settings.ts';
 import { explainPlan } from '../../src/run/plan-report.ts';
+import { checkingAt } from '../support/checking.ts';
 import { column, contentOf, lastRun, query, storedAndTrue } from '../support/contents.ts';
 import { textWith } from '../support/matching.ts';
 import { askedReports, daysOf, reports, runNight, smallWorld } from '../support/night.ts';
@@ -272,7 +272,7 @@ test('a slice that loses its date dimension is refused by check, plan and sync a
     message: textWith('no date dimension any more, and its table holds 20 periods'),
   };
 
-  const found = await warehouseFindings(undated, unplacedSettings, signal);
+  const found = await warehouseFindings(undated, checkingAt(NOW));
   expect(found.filter(({ severity }) => severity !== 'note')).toMatchObject([
     { ...refused, severity: 'error', setting: 'slices[0].dimensions' },
   ]);
