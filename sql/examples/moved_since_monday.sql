@@ -1,18 +1,20 @@
 -- What moved since Monday: which published totals changed, by how much, and for how old a day?
 -- Every total that a later load of a period changed is in ripen.restatements; one that moved twice counts from its first
--- value to its last.
+-- value to its last. What a table that is being built has is no published total yet.
 -- Returns one row per slice, metric and period whose total is not what it was, the largest relative change first.
 with this_week as (
     select
-        slice,
-        metric,
-        period,
-        arg_min_null(before, load_id) as before,
-        arg_max_null(after, load_id) as after,
-        max(seen_at) as last_seen_at
-    from ripen.restatements
-    where seen_at >= date_trunc('week', now() at time zone 'UTC')
-    group by slice, metric, period
+        r.slice,
+        r.metric,
+        r.period,
+        arg_min_null(r.before, load_id) as before,
+        arg_max_null(r.after, load_id) as after,
+        max(r.seen_at) as last_seen_at
+    from ripen.restatements as r
+    join ripen.loads as l using (load_id)
+    join ripen.slice_tables as t on t.slice = l.slice and t.fingerprint = l.fingerprint and t.state = 'live'
+    where r.seen_at >= date_trunc('week', now() at time zone 'UTC')
+    group by r.slice, r.metric, r.period
 )
 
 select

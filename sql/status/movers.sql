@@ -4,26 +4,15 @@
 -- Returns one row per period and metric, the largest relative change first, those that were nothing before last.
 with moved as (
     select
-        metric,
-        period,
-        arg_min_null(before, load_id) as before,
-        arg_max_null(after, load_id) as after
-    from ripen.restatements
-    where
-        slice = $1
-        and seen_at >= $2::timestamp
-        and load_id not in (
-            select l.load_id
-            from ripen.loads as l
-            where
-                l.slice = $1
-                and l.fingerprint not in (
-                    select t.fingerprint
-                    from ripen.slice_tables as t
-                    where t.slice = $1 and t.state = 'live'
-                )
-        )
-    group by metric, period
+        r.metric,
+        r.period,
+        arg_min_null(r.before, load_id) as before,
+        arg_max_null(r.after, load_id) as after
+    from ripen.restatements as r
+    join ripen.loads as l using (load_id)
+    join ripen.slice_tables as t on t.slice = l.slice and t.fingerprint = l.fingerprint and t.state = 'live'
+    where r.slice = $1 and r.seen_at >= $2::timestamp
+    group by r.metric, r.period
 )
 
 select

@@ -80,18 +80,20 @@ async function restate(
     'insert into ripen.restatements values ($1, $2::date, $3, $4::decimal(38, 9), $5::decimal(38, 9), $6::timestamp, $7, false)',
     ['daily', period, metric, before, after, seenAt, load],
   );
+  await holdLoad([metric], load);
 }
 
-/** A load that brought these metrics, under the id that `holdPeriod` gives. */
-async function holdLoad(metrics: readonly string[]): Promise<void> {
+/** A load that brought these metrics, if it is new; under the id that `holdPeriod` gives. */
+async function holdLoad(metrics: readonly string[], id = 1): Promise<void> {
   await warehouse.run(
     `insert into ripen.loads by name
-     select 1 as load_id, 'run1' as run_id, 'daily' as slice, '${LIVE}' as fingerprint, date '2026-02-10' as start_day,
+     select $2::bigint as load_id, 'run1' as run_id, 'daily' as slice, '${LIVE}' as fingerprint, date '2026-02-10' as start_day,
          date '2026-02-14' as end_day, []::varchar[] as reasons, '{}'::json as parameters,
          string_split($1, ',') as metrics, 1 as requests, 1 as bytes, 1 as rows_fetched, 1 as rows_loaded,
          0 as rows_rejected, 'proven' as verdict, '{}'::json as proof, timestamp '2026-02-13 02:30:00' as requested_at,
-         timestamp '2026-02-13 02:30:00' as received_at, timestamp '2026-02-13 02:30:00' as loaded_at`,
-    [metrics.join(',')],
+         timestamp '2026-02-13 02:30:00' as received_at, timestamp '2026-02-13 02:30:00' as loaded_at
+     where not exists (select 1 from ripen.loads where load_id = $2)`,
+    [metrics.join(','), id],
   );
 }
 
@@ -177,6 +179,7 @@ describe('the status of a slice', () => {
   });
 
   test('restatements of the last 7 days are summed by metric; one of 8 days ago is not', async () => {
+    await holdTable('daily', 'live');
     for (const [period, metric, before, after, seenAt] of [
       ['2026-02-10', 'installs', 10, 12, '2026-02-13 02:30:00'],
       ['2026-02-11', 'installs', 10, 9, '2026-02-13 02:30:00'],
@@ -208,6 +211,7 @@ describe('the status of a slice', () => {
   });
 
   test('a total that moved twice counts from its first value to its last, one that moved back does not count', async () => {
+    await holdTable('daily', 'live');
     await restate('2026-02-10', 'installs', 10, 15, '2026-02-12 02:30:00', 1);
     await restate('2026-02-10', 'installs', 15, 12, '2026-02-13 02:30:00', 2);
     await restate('2026-02-11', 'clicks', 5, 6, '2026-02-12 02:30:00', 1);
@@ -220,6 +224,7 @@ describe('the status of a slice', () => {
   });
 
   test('the movers are the 10 of 12 that moved most by what they were, those that were nothing last', async () => {
+    await holdTable('daily', 'live');
     for (let day = 1; day <= 11; day += 1) {
       await restate(`2026-01-${String(day).padStart(2, '0')}`, 'cost', 100, 100 + day, '2026-02-13 02:30:00', 1);
     }
@@ -227,9 +232,12 @@ describe('the status of a slice', () => {
     const slice = await statusOfOne(daily);
     expect(slice.movers.map(({ change }) => change)).toStrictEqual([11, 10, 9, 8, 7, 6, 5, 4, 3, 2]);
     expect(slice.restated).toMatchObject([{ periods: 12, first_values: 1 }]);
+    await warehouse.run("update ripen.slice_tables set state = 'building'");
+    expect(await statusOfOne(daily)).toMatchObject({ movers: [], restated: [], restated_nights: [] });
   });
 
   test('restatements of 30 days are told night by night, quiet nights left out', async () => {
+    await holdTable('daily', 'live');
     await restate('2026-02-10', 'installs', 10, 11, '2026-02-12 02:30:00', 1);
     await restate('2026-02-11', 'installs', 10, 14, '2026-02-12 02:40:00', 1);
     await restate('2026-01-11', 'cost', 10, 9, '2026-01-16 02:30:00', 1);
