@@ -1,8 +1,9 @@
 /** When a slice is asked for and when it is final, as far as its settings alone say that it cannot be meant so; pure. */
 
+import { isMapping } from '../config/plain-values.ts';
 import { addDays, dayAt, MS_PER_DAY, startOfDayAt, type Day } from '../model/calendar.ts';
 import { formatDuration } from '../model/duration.ts';
-import type { Metric } from '../model/metric.ts';
+import { globMatches, type Metric } from '../model/metric.ts';
 import { resolveDatePeriod } from '../model/period.ts';
 import type { DatePeriod, Slice } from '../model/slice.ts';
 import { pathOf, settingPath, type CheckedSlice } from './checked-slice.ts';
@@ -18,6 +19,7 @@ export function scheduleRemarks(checked: CheckedSlice, metrics: readonly Metric[
   return [
     ...(isSound('date_period') ? periodRemarks(checked, planAt) : []),
     ...(isSound('date_period') && isSound('dimensions') ? datelessRemarks(checked) : []),
+    ...horizonRemarks(checked),
     ...(isSound('metrics') ? [...ageRemarks(checked, metrics), ...retainRemarks(checked, metrics)] : []),
   ];
 }
@@ -77,6 +79,23 @@ function ageRemarks(checked: CheckedSlice, metrics: readonly Metric[]): Remark[]
   const message = `refresh names the age${beyond.length === 1 ? '' : 's'} ${beyond.join(', ')}, but at the age of ${lastAge} days every metric is final or at the end of its lifetime; nothing is fetched again then`;
   const hint = `Leave out what is beyond ${lastAge}, or raise the horizon of what still changes then.`;
   return [{ severity: 'warning', path: settingPath(checked, 'refresh', String(first)), message, hint }];
+}
+
+/** Horizons of the slice, and of the defaults, that are left nothing by one before them: the first that matches counts. */
+function horizonRemarks(checked: CheckedSlice): Remark[] {
+  return [pathOf(checked), ['defaults']].flatMap((level) => {
+    const stated = checked.stated.valueAt([...level, 'horizons']);
+    const patterns = Object.keys(isMapping(stated) ? stated : {}).filter(
+      (key) => key !== 'settle' && key !== 'lifetime',
+    );
+    return patterns.flatMap((pattern, index): Remark[] => {
+      const before = patterns.slice(0, index).find((earlier) => globMatches(earlier, pattern));
+      if (before === undefined) return [];
+      const message = `the horizon of ${pattern} has no effect, as ${before} stands before it and matches the same metrics`;
+      const hint = `Put it before ${before}; the first that matches counts.`;
+      return [{ severity: 'warning', path: [...level, 'horizons', pattern], at: 'key', message, hint }];
+    });
+  });
 }
 
 function retainRemarks(checked: CheckedSlice, metrics: readonly Metric[]): Remark[] {

@@ -9,10 +9,12 @@ import type { Config } from '../config/config.ts';
 import type { StatedSettings } from '../config/stated-settings.ts';
 import { asFailure } from '../errors.ts';
 import { refusalOf } from '../load/slice-table.ts';
+import { MS_PER_DAY } from '../model/calendar.ts';
 import { coverageOf } from '../model/coverage.ts';
 import { fingerprintOf } from '../model/fingerprint.ts';
 import { carries, heldPeriods, tableOf, weekStartOf } from '../model/ledger.ts';
 import type { LoadedPeriod, SliceLedger, SliceTable } from '../model/ledger.ts';
+import { statedHorizonMs } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
 import { type Table, tablesOf } from '../publish/contents.ts';
 import { type Identity, identityOf } from '../publish/identity.ts';
@@ -196,7 +198,10 @@ const horizonRow = z.object({
 /** A remark for each horizon that proved too short or needlessly long; `path` is the slice's. */
 export async function horizonRemarks(warehouse: Warehouse, slice: Slice, path: Remark['path']): Promise<Remark[]> {
   const found = await warehouse.rows(statement('status/horizons'), [slice.name], horizonRow);
-  return found.map((row) => horizonRemark(row, [...path, 'horizons']));
+  // Advice on a horizon that was changed since is advice that was taken, or of no use.
+  const isStill = ({ metric, horizon_days: days }: z.output<typeof horizonRow>): boolean =>
+    [null, days * MS_PER_DAY].includes(statedHorizonMs(slice, metric));
+  return found.filter(isStill).map((row) => horizonRemark(row, [...path, 'horizons']));
 }
 
 function horizonRemark(

@@ -187,16 +187,21 @@ export function metricOf(id: string, catalog: Catalog): Metric {
 export function metricsOf(slice: Slice, catalog: Catalog, remembered: RememberedMetrics = nothingRemembered): Metric[] {
   return slice.metrics.map((id) => {
     const known = metricOf(id, catalog);
-    const override = slice.horizons.find(({ pattern }) => globMatches(pattern, id));
+    const statedMs = statedHorizonMs(slice, id);
     const stated = Object.hasOwn(slice.types, id) ? parseColumnType(slice.types[id] ?? '') : null;
     const horizonMs = longerHorizon(known.horizonMs, remembered.horizons.get(id));
     return {
       ...known,
       ...additivityIn(slice, known, remembered),
       type: stated ?? known.type,
-      horizonMs: override === undefined ? horizonMs : override.horizonMs,
+      horizonMs: statedMs ?? horizonMs,
     };
   });
+}
+
+/** The horizon that a slice states for a metric; null for none. */
+export function statedHorizonMs({ horizons }: Pick<Slice, 'horizons'>, metric: string): number | null {
+  return horizons.find(({ pattern }) => globMatches(pattern, metric))?.horizonMs ?? null;
 }
 
 function additivityIn(

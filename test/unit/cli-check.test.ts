@@ -246,6 +246,16 @@ describe('the dates of a slice', () => {
     expect(findings[0]?.message).toContain(words);
   });
 
+  test('a horizon behind one that matches all it does is a warning at its name; one in another order is none', () => {
+    const horizons = { 'installs*': '2d', '*': '3d', installs: '4d', settle: '2h', 'cl*': '5d' };
+    const findings = found({ horizons });
+    expect(findings.map(({ severity, setting, hint }) => [severity, setting, hint])).toEqual([
+      ['warning', 'slices[0].horizons.installs', 'Put it before installs*; the first that matches counts.'],
+      ['warning', 'slices[0].horizons.cl*', 'Put it before *; the first that matches counts.'],
+    ]);
+    expect(found({ horizons: { installs: '4d', 'installs*': '2d', '*': '3d' } })).toEqual([]);
+  });
+
   test.each(['2026-03-05:9999-12-31', 'month_start:yesterday', '0000-01-01:yesterday', 'last_month', 'today'])(
     'the date period %s is no finding',
     (period) => {
