@@ -71,7 +71,8 @@ function extraKeys(keys: readonly string[]): string {
   const paths = keys.map((key) => literal(jsonPointer(key))).join(', ');
   // All of a row's keys in one extraction: each one parses the row, and keeps what it parsed for as long as its rows last.
   const pairs = `list_zip([${keys.map(literal).join(', ')}], json_extract(r, [${paths}]))`;
-  return `to_json(map_from_entries(list_filter(${pairs}, lambda e: e[2] is not null)))`;
+  const held = `map_from_entries(list_filter(${pairs}, lambda e: e[2] is not null))`;
+  return `to_json(nullif(${held}, map([]::varchar[], []::json[])))`;
 }
 
 /** A JSON pointer (RFC 6901), which names any key, the empty one too. */

@@ -382,6 +382,7 @@ describe('alone', () => {
     expect(summary.failures).toEqual([]);
     const { stored, truth } = await storedAndTrue(scenario, slice(given), DAYS, NOW);
     expect(stored).toEqual(truth);
+    expect(await column(scenario, "select count(*) from daily where _extra::varchar = '{}'")).toEqual(['0']);
   });
 
   test('a metric the service does not know fails its slice by name, with the words of the service', async () => {
