@@ -278,6 +278,16 @@ describe('Parquet', () => {
     expect(sentAmounts()).toEqual({ 'sender-000002': '2' });
   });
 
+  test('below a folder cost_currency=GBP the values of the file, EUR, are sent', async () => {
+    await mkdir(join(desk.directory, 'cost_currency=GBP'));
+    const file = await copied(
+      `select ${columns}, 1 as cost_amount from range(1, 2) as r(i)`,
+      'cost_currency=GBP/f.parquet',
+    );
+    expect(await send(file)).toMatchObject({ lines: 1, accepted: 1 });
+    expect(sent()).toMatchObject([{ cost_currency: 'EUR' }]);
+  });
+
   test('a column that stands twice refuses the file: no one could say which is meant', async () => {
     const file = await copied(
       `select ${columns}, '0.25' as cost_amount, '9' as cost_amounX from range(1, 2) as r(i)`,
