@@ -9,7 +9,7 @@ import { readJson } from './body.ts';
 import { type Page, pages, pagingSchema } from './paging.ts';
 import type { LinkChange } from './service.ts';
 import { Setback } from './exchange.ts';
-import { verdictOn } from './verdict.ts';
+import { isRedirectedAfter, verdictOn } from './verdict.ts';
 
 const TOKEN = {
   /** service-interface: "alphanumeric"; its length is 12 by rule and 10 in some examples. */
@@ -121,8 +121,8 @@ function changeJson({ partnerId, costDataEnabled }: LinkChange): string {
 /** Whether an answer leaves open what was done: one that is no refusal, or that could not be read to its end. */
 function isUndecided({ code, facts: { status } }: Failure): boolean {
   if (code === 'DATA_MALFORMED' || code === 'SOURCE_OVERSIZED') return true;
-  if (typeof status !== 'number' || verdictOn(status) !== 'unexpected') return false;
-  return status < FIRST_REFUSAL;
+  if (typeof status !== 'number') return false;
+  return isRedirectedAfter(status) || (verdictOn(status) === 'unexpected' && status < FIRST_REFUSAL);
 }
 
 const LOOK_FIRST = 'List the links before creating it again: a second one would be a duplicate.';

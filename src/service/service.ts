@@ -6,6 +6,7 @@
  * either returns what the service completely said or throws one `Failure`.
  */
 
+import type { Failure } from '../errors.ts';
 import type { Catalog, CatalogFilter, CatalogSection } from '../model/catalog.ts';
 import type { Link, Partner } from '../model/link.ts';
 import type { SavedBody } from './body.ts';
@@ -47,7 +48,12 @@ export interface SpendLine {
 export type SpendOutcome =
   | { readonly outcome: 'accepted' }
   | { readonly outcome: 'rejected'; readonly status: number; readonly reason: string }
-  | { readonly outcome: 'unknown'; readonly reason: string };
+  | {
+      readonly outcome: 'unknown';
+      readonly reason: string;
+      /** What every other line would meet, too, where it is no matter of this one. */
+      readonly failure?: Failure;
+    };
 
 export interface ServiceStatistics {
   /** Calls that were put on the wire, retries included. */

@@ -5,10 +5,10 @@ import { readHead } from './plain-text.ts';
 import type { Channel } from './call.ts';
 import { type Answer, firstWords, Setback, type SetbackKind } from './exchange.ts';
 import type { SpendLine, SpendOutcome } from './service.ts';
-import { statedError, verdictOn } from './verdict.ts';
+import { isRedirectedAfter, statedError, verdictOn } from './verdict.ts';
 
-/** After these nothing was accepted: nothing was sent, or the service said that it did not take it. */
-const REPEATS = ['unsent', 'overload', 'unavailable'] as const satisfies readonly SetbackKind[];
+/** After these nothing was accepted: nothing was sent, or it was one too many. A 503 may come after it was (a proxy's, say). */
+const REPEATS = ['unsent', 'overload'] as const satisfies readonly SetbackKind[];
 /** What the interface says of a line by its status (service-interface: Errors). */
 const ACCEPTED = 200;
 const rejections: ReadonlySet<number> = new Set([400, 403]);
@@ -16,8 +16,8 @@ const HEAD_BYTES = 4096;
 
 /**
  * Submits a line. A status the interface does not give this endpoint leaves the outcome `unknown`. Throws for what is no
- * property of the line: `CREDENTIALS_REFUSED`, `SOURCE_MISSING`, `SOURCE_REDIRECTED`, and `SOURCE_UNAVAILABLE` or
- * `SOURCE_OVERLOADED` when it was certainly not accepted. A line aborted on the wire is `unknown`, one aborted before
+ * property of the line, which was certainly not accepted: `CREDENTIALS_REFUSED`, `SOURCE_MISSING`, `SOURCE_OVERLOADED`,
+ * `SOURCE_REDIRECTED` for 307 and 308, and `SOURCE_UNAVAILABLE` when nothing was sent. A line aborted on the wire is `unknown`, one aborted before
  * throws the signal's reason.
  */
 export async function submitSpend(channel: Channel, line: SpendLine, signal: AbortSignal): Promise<SpendOutcome> {
@@ -73,12 +73,13 @@ function outcomeOfFailure(failure: Failure): SpendOutcome {
   const { status } = failure.facts;
   if (failure.code === 'CREDENTIALS_REFUSED') throw credentialRefused(failure);
   if (typeof status !== 'number') throw failure;
+  if (isRedirectedAfter(status)) return { outcome: 'unknown', reason: failure.message, failure };
   const said = typeof failure.facts['said'] === 'string' ? failure.facts['said'] : '';
   if (rejections.has(status)) {
     return { outcome: 'rejected', status, reason: said === '' ? 'without a reason' : said };
   }
   const verdict = verdictOn(status);
-  // The others say of any line that nothing was taken: no such address, a redirect, the credential, overload.
+  // The others say of any line that nothing was taken: no such address, the credential, overload, a redirect of the whole request.
   if (verdict === 'unexpected' || verdict === 'refused') return undocumented(status, said);
   throw failure;
 }

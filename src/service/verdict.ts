@@ -73,6 +73,14 @@ export function verdictOn(status: number): Verdict {
   return byStatus.get(status) ?? byClass.get(Math.floor(status / 100)) ?? 'unexpected';
 }
 
+/** Redirects that ask for the same request elsewhere; any other may follow one that was carried out (RFC 9110). */
+const REDIRECTED_UNDONE: ReadonlySet<number> = new Set([307, 308]);
+
+/** Whether a write that was redirected with this status may have been carried out. */
+export function isRedirectedAfter(status: number): boolean {
+  return verdictOn(status) === 'redirected' && !REDIRECTED_UNDONE.has(status);
+}
+
 /** No reason needs more; a proxy may send an endless page. */
 const MAX_ERROR_BODY_BYTES = 64 * 1024;
 

@@ -88,6 +88,7 @@ describe('row 34: ad spend', () => {
     ['418', { status: 418 }],
     ['422', { status: 422 }],
     ['501', { status: 501 }],
+    ['503', { status: 503, body: 'upstream connect error' }],
     ['520', { status: 520 }],
     ['200 with a web page', { status: 200, headers: { 'content-type': 'text/html' }, body: '<h1>Sign in</h1>' }],
   ];
@@ -98,7 +99,8 @@ describe('row 34: ad spend', () => {
   });
 
   test.each([
-    [302, 'SOURCE_REDIRECTED'],
+    [307, 'SOURCE_REDIRECTED'],
+    [308, 'SOURCE_REDIRECTED'],
     [404, 'SOURCE_MISSING'],
     [410, 'SOURCE_MISSING'],
   ])('answered %i came to no ad spend API at all: %s, sent once and not accepted', async (status, code) => {
@@ -115,8 +117,17 @@ describe('row 34: ad spend', () => {
     });
   });
 
-  test.each([429, 503])('answered %i, and so certainly not accepted, is sent again', async (status) => {
-    await serve((_, count) => (count <= 2 ? { status, body: 'later' } : { status: 200 }));
+  test.each([301, 302, 303])(
+    'answered %i, as a form is that was taken, is unknown and stops the others: SOURCE_REDIRECTED',
+    async (status) => {
+      await serve(() => ({ status, headers: { location: '/thanks' } }));
+      expect(await spend()).toMatchObject({ outcome: 'unknown', failure: { code: 'SOURCE_REDIRECTED' } });
+      expect(server.received).toHaveLength(1);
+    },
+  );
+
+  test('answered 429, and so certainly not accepted, is sent again', async () => {
+    await serve((_, count) => (count <= 2 ? { status: 429, body: 'later' } : { status: 200 }));
     expect(await spend()).toEqual({ outcome: 'accepted' });
     expect(server.received).toHaveLength(3);
   });
@@ -167,6 +178,18 @@ describe('creating a link', () => {
     expect(failure).toMatchObject({ code: 'SOURCE_UNAVAILABLE', facts: { outcome: 'unknown' } });
     expect(failure.message).toMatch(/^It is unknown whether the link "N" was created: the request /);
     expect(server.received).toHaveLength(1);
+  });
+
+  test.each([301, 302, 303])('%i, as after a form that was taken: outcome unknown', async (status) => {
+    await serve(() => ({ status, headers: { location: '/links' } }));
+    const failure = await failureFrom(create());
+    expect(failure).toMatchObject({ code: 'SOURCE_UNAVAILABLE', facts: { outcome: 'unknown', status } });
+    expect(failure.message).toMatch(/^It is unknown whether the link "N" was created: .* was redirected to /);
+  });
+
+  test('307, which asks for the same request elsewhere: SOURCE_REDIRECTED, not created', async () => {
+    await serve(() => ({ status: 307, headers: { location: '/links' } }));
+    expect((await failureFrom(create())).code).toBe('SOURCE_REDIRECTED');
   });
 
   test('429: sent once, SOURCE_OVERLOADED, certainly not created', async () => {
