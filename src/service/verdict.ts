@@ -82,7 +82,7 @@ export function isRedirectedAfter(status: number): boolean {
 }
 
 /** No reason needs more; a proxy may send an endless page. */
-const MAX_ERROR_BODY_BYTES = 64 * 1024;
+export const MAX_ERROR_BODY_BYTES = 64 * 1024;
 
 type Setbacks = Extract<Verdict, 'no answer' | 'unavailable' | 'faulty' | 'later' | 'too heavy'>;
 type Refusals = Exclude<Verdict, Setbacks | 'answer' | 'empty' | 'redirected'>;
@@ -192,12 +192,48 @@ export function serviceWords(body: string): ServiceWords {
   return { said: firstWords(said, MAX_CHARACTERS), parameter: blamedParameter(document, said) };
 }
 
+/** What `status` says in an answer that is an error, besides the codes of HTTP. */
+const FAILED_STATUS = /^(?:error|failed|failure|rejected|[45]\d\d)$/i;
+/** What plain text begins with that is an error. */
+const ERROR_WORD =
+  /^[^\p{L}\p{N}{[]*(?:errors?|fail(?:s|ed|ure)?|invalid|denied|rejected|unauthori[sz]ed|forbidden|exception)(?!\p{L})/iu;
+/** Of a document, its `data`, a list there, and the items of that. */
+const LEVELS = 4;
+
 /** The error that a body states whatever its status, in its own words; null where it states none. */
 export function statedError(body: string): string | null {
   const document = parsed(body);
-  if (!isRecord(document)) return null;
-  const says = ['error', 'errors', 'error_code', 'error_desc', 'detail'].some((key) => !isNothing(document[key]));
-  return says ? serviceWords(body).said : null;
+  if (document === null || typeof document === 'string') {
+    return ERROR_WORD.test(document ?? body) ? firstWords(document ?? body, MAX_CHARACTERS) : null;
+  }
+  const found = errorIn(document, LEVELS);
+  return found === null ? null : firstWords(recordWords(found), MAX_CHARACTERS);
+}
+
+/** The record that states an error: the document, its `data`, or an item of a list. */
+function errorIn(document: unknown, levels: number): Readonly<Record<string, unknown>> | null {
+  if (levels === 0) return null;
+  if (isRecord(document) && statesError(document)) return document;
+  const within: readonly unknown[] = Array.isArray(document)
+    ? document
+    : isRecord(document)
+      ? Object.entries(document).flatMap(([key, value]) => (key === 'data' || Array.isArray(value) ? [value] : []))
+      : [];
+  for (const part of within) {
+    const found = errorIn(part, levels - 1);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+function statesError(record: Readonly<Record<string, unknown>>): boolean {
+  const { success, status } = record;
+  return (
+    ['error', 'errors', 'error_code', 'error_desc', 'detail'].some((key) => !isNothing(record[key])) ||
+    success === false ||
+    success === 'false' ||
+    FAILED_STATUS.test(String(status))
+  );
 }
 
 const isNothing = (value: unknown): boolean =>
@@ -240,9 +276,11 @@ function blamedParameter(document: unknown, said: string): string | null {
   return /\bloc=([\w.-]+)/.exec(said)?.[1] ?? null;
 }
 
-function parsed(body: string): unknown {
+/** The JSON value that a body is, a byte order mark or not; null for none. */
+export function parsed(body: string): unknown {
   try {
-    return JSON.parse(body);
+    // Trimming takes the mark, too.
+    return JSON.parse(body.trim());
   } catch {
     return null;
   }

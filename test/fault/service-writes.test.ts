@@ -148,6 +148,43 @@ describe('row 34: ad spend', () => {
     expect(server.received).toHaveLength(1);
   });
 
+  const doubtful: readonly [string, Reply, string][] = [
+    ['an error of 5,000 characters', json({ error: 'no', details: 'x'.repeat(5000) }), 'with an error: no'],
+    ['more than 64 KiB', { body: ' '.repeat(65 * 1024) }, 'with more than 65536 bytes'],
+    ['an encoding nobody asked for', { body: 'xx', headers: { 'content-encoding': 'br' } }, 'cannot be read'],
+    ['text that says it is gzip', { body: 'OK', headers: { 'content-encoding': 'gzip' } }, 'cannot be read'],
+    ['a page that says it is text', json({}, { body: '\ufeff\n<!doctype html><p>Sign in' }), 'with a web page'],
+    ['a page of no type', { body: '<html>' }, 'with a web page'],
+    ['an error behind a byte order mark', { body: '\ufeff{"error":"no"}' }, 'with an error: no'],
+    ['an error inside data', json({ data: { error: 'no' } }), 'with an error: no'],
+    ['an error in a list', json([{ error: 'no' }]), 'with an error: no'],
+    ['an error in a list inside data', json({ data: { items: [{}, { error: 'no' }] } }), 'with an error: no'],
+    ['success: false', json({ success: false, message: 'not stored' }), 'with an error: not stored'],
+    ['status: Failed', json({ status: 'Failed', message: 'not stored' }), 'with an error: not stored'],
+    ['status: 422', json({ status: 422, message: 'not stored' }), 'with an error: not stored'],
+    ['plain words of an error', { body: 'ERROR: rejected' }, 'with an error: ERROR: rejected'],
+    ['a JSON text of an error', json('Unauthorized'), 'with an error: Unauthorized'],
+    ['JSON that was cut', { body: '{"error":"no such campaign"}', cutAfter: 12 }, 'with broken JSON'],
+  ];
+  test.each(doubtful)('answered 200 with %s is unknown', async (_, reply, reason) => {
+    await serve(() => reply);
+    expect(await spend()).toEqual({ outcome: 'unknown', reason: expect.stringContaining(reason) });
+  });
+
+  const taken: readonly [string, Reply][] = [
+    ['nothing', {}],
+    ['nothing, encoded', { headers: { 'content-encoding': 'gzip' } }],
+    ['nothing, of the type of a page', { headers: { 'content-type': 'text/html' } }],
+    ['OK', { body: 'OK' }],
+    ['words that speak of no error first', { body: 'Success: 0 errors' }],
+    ['a document', json({ success: true, status: 'ok', error: null, errors: [], data: [{ id: 1 }], detail: '' })],
+    ['a document behind a byte order mark', { body: '\ufeff{"status":"accepted"}', gzip: true }],
+  ];
+  test.each(taken)('answered 200 with %s is accepted', async (_, reply) => {
+    await serve(() => reply);
+    expect(await spend()).toEqual({ outcome: 'accepted' });
+  });
+
   test('a body cut after 200 is still accepted: the status has said so', async () => {
     await serve(() => ({ status: 200, body: 'thank you', cutAfter: 3 }));
     expect(await spend()).toEqual({ outcome: 'accepted' });
