@@ -6,6 +6,7 @@ import * as z from 'zod';
 import { exitCodeOf, Failure } from '../../src/errors.ts';
 import { sendSpend } from '../../src/spend/send-spend.ts';
 import { count } from '../../src/warehouse/sql.ts';
+import { countSteps, type Steps } from '../support/failing-step.ts';
 import {
   type Connection,
   connectTo,
@@ -239,6 +240,21 @@ describe('what stops everything', () => {
     await reconnect('http://127.0.0.1:9');
     await send(file);
     expect(await desk.ledger()).toMatchObject([{ outcome: 'rejected', status: 400, reason: 'no' }]);
+  });
+
+  test('a disk that is full once a line was sent: it is counted as unknown, as the next run will find it', async () => {
+    const file = await fileOf(ids(1));
+    let isFull = false;
+    const steps: Steps = await countSteps(() => isFull && steps.kinds.at(-1) === 'insert into ripen.spend');
+    reply = () => {
+      isFull = true;
+      return { status: 200 };
+    };
+    const summary = await send(file).finally(() => steps.stop());
+    expect(summary).toMatchObject({ sent: 1, accepted: 0, unknown: 1 });
+    expect(codes(summary)).toEqual(['STORAGE_FAILED', 'SPEND_UNKNOWN']);
+    expect(await send(file)).toMatchObject({ sent: 0, unknown: 1 });
+    expect(received()).toHaveLength(1);
   });
 
   test('no address of the ad spend API: nothing is recorded', async () => {
