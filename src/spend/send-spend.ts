@@ -16,7 +16,7 @@ import type { Emit } from '../events.ts';
 import type { Service } from '../service/service.ts';
 import { statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { writeRejects } from './rejects-file.ts';
+import { rejectsPath, writeRejects } from './rejects-file.ts';
 import { openSpendFile } from './spend-file.ts';
 import { SpendLedger } from './spend-ledger.ts';
 import { failuresOf, type SpendSummary } from './spend-summary.ts';
@@ -26,7 +26,7 @@ import { submitLines, type Submitted } from './submit-lines.ts';
 export interface SpendRequest {
   /** Absolute path; the form follows from the extension. */
   readonly file: string;
-  /** Judges and writes the rejects file only: calls nothing, records nothing. */
+  /** Judges and writes a rejects file of its own only: calls nothing, records nothing. */
   readonly dryRun: boolean;
   /** Sends lines of unknown outcome again; one that was accepted then counts twice. */
   readonly resendUnknown: boolean;
@@ -55,11 +55,12 @@ export async function sendSpend(
   try {
     const staged = await stageLines(warehouse, records, { now, resendUnknown, emit, signal });
     if (staged.lines === 0) warnOfNothing(file, emit);
-    const localRejects = await writeRejects(file, rejectedPages(warehouse, startedAt));
+    const rejects = rejectsPath(file, dryRun);
+    const localRejects = await writeRejects(rejects, rejectedPages(warehouse, startedAt));
     const lines = { ledger: new SpendLedger(warehouse, file), service, due: staged.due, emit };
     const submitted = dryRun ? nothingSubmitted : await submitLines(lines, signal);
     const rejectsFile =
-      submitted.refused === 0 ? localRejects : await writeRejects(file, rejectedPages(warehouse, startedAt));
+      submitted.refused === 0 ? localRejects : await writeRejects(rejects, rejectedPages(warehouse, startedAt));
     const counts = {
       lines: staged.lines,
       valid: staged.lines - staged.rejected,

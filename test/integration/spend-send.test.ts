@@ -121,8 +121,22 @@ describe('a file', () => {
     const file = await desk.write('f.csv', csvOf([line('000001'), line('x')]));
     const summary = await desk.send(file, service, { dryRun: true });
     expect(summary).toMatchObject({ valid: 1, rejected: 1, to_send: 1, sent: 0 });
-    expect(await desk.rejects(file)).toHaveLength(1);
+    expect(summary.rejects_file).toBe(`${file}.dry-run.rejects.ndjson`);
+    expect(await desk.rejects(file, true)).toHaveLength(1);
     expect([accepted(), await desk.ledger()]).toEqual([{}, []]);
+  });
+
+  test('under --dry-run leaves the rejects of a real run alone, of 1 bad line and of none, and removes its own', async () => {
+    const file = await desk.write('f.csv', csvOf([line('000001'), line('x')]));
+    await desk.send(file, service);
+    const kept = await desk.rejects(file);
+    expect(kept).toHaveLength(1);
+    await desk.write('f.csv', csvOf([line('y', { tag: '' })]));
+    expect(await desk.send(file, service, { dryRun: true })).toMatchObject({ rejected: 1 });
+    expect([await desk.rejects(file), (await desk.rejects(file, true))?.length]).toEqual([kept, 1]);
+    await desk.write('f.csv', csvOf([line('000001')]));
+    expect(await desk.send(file, service, { dryRun: true })).toMatchObject({ rejected: 0, rejects_file: null });
+    expect([await desk.rejects(file), await desk.rejects(file, true)]).toEqual([kept, null]);
   });
 
   test('a cost type the interface does not name is sent, with one warning', async () => {
