@@ -168,7 +168,8 @@ describe('row 34: ad spend', () => {
   ];
   test.each(doubtful)('answered 200 with %s is unknown', async (_, reply, reason) => {
     await serve(() => reply);
-    expect(await spend()).toEqual({ outcome: 'unknown', reason: expect.stringContaining(reason) });
+    const outcome = await spend();
+    expect(outcome.outcome === 'unknown' ? outcome.reason : outcome).toContain(reason);
   });
 
   const taken: readonly [string, Reply][] = [
