@@ -9,7 +9,7 @@ import * as z from 'zod';
 
 import { asFailure, Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
-import type { Link } from '../model/link.ts';
+import { isSameName, type Link } from '../model/link.ts';
 import type { LinkChange, Service } from '../service/service.ts';
 import { count, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -52,9 +52,8 @@ export interface NewLink {
  * Creates a link and stores it. A link in use that has the name is taken for the one that is wanted, and returned: a
  * creation that is repeated after a lost answer or a kill creates nothing.
  *
- * Throws `USAGE_INVALID` before anything is sent, else what the service throws; when no
- * answer came and the link is not listed, a `SOURCE_UNAVAILABLE` with `outcome: 'not created'`; when it could not be
- * looked up either, one with `outcome: 'unknown'`.
+ * Throws `USAGE_INVALID` before anything is sent, else what the service throws; when no answer told what became of it, and the
+ * link is not listed or could not be looked up, a `SOURCE_UNAVAILABLE` with `outcome: 'unknown'`.
  */
 export async function createLink(writing: LinkWriting, wanted: NewLink): Promise<CreatedLink> {
   const { service, at, signal } = writing;
@@ -116,12 +115,12 @@ async function namesakes(
 ): Promise<Link[]> {
   const found: Link[] = [];
   for await (const page of service.links(appToken, parent, signal)) {
-    found.push(...page.filter(({ label }) => label === name || label === name.trim()));
+    found.push(...page.filter(({ label }) => isSameName(label, name)));
   }
   return found;
 }
 
-/** The link that a creation without an answer made, or the failure that says there is none, or that nobody knows. */
+/** The link that a creation without an answer made, or the failure that says that nobody knows. */
 async function lookUp(writing: LinkWriting, wanted: NewLink, before: readonly Link[], unknown: Failure): Promise<Link> {
   const after = await namesakes(writing, wanted).catch(() => {
     throw unknown;
@@ -131,10 +130,10 @@ async function lookUp(writing: LinkWriting, wanted: NewLink, before: readonly Li
   // Somebody else created one of the same name meanwhile: which one is ours cannot be told.
   if (others.length > 0) throw unknown;
   if (created === undefined) {
-    const name = JSON.stringify(wanted.name);
-    throw new Failure('SOURCE_UNAVAILABLE', `The link ${name} was not created: no answer came, and it is not listed.`, {
-      facts: { ...unknown.facts, outcome: 'not created' },
-      hint: 'List the links once more in a minute, then create it again.',
+    // A list may lag behind what was created: that it is missing there says nothing for certain.
+    throw new Failure('SOURCE_UNAVAILABLE', `${unknown.message}; it is not listed yet`, {
+      facts: unknown.facts,
+      hint: 'List the links in a minute, before creating it again: a second one would be a duplicate.',
       cause: unknown,
     });
   }

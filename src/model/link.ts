@@ -23,3 +23,10 @@ export interface Link {
   readonly clickUrl: string | null;
   readonly impressionUrl: string | null;
 }
+
+/** Whether two names are one but for their blanks and their Unicode form, which a service may change. */
+export function isSameName(one: string, other: string): boolean {
+  return plainName(one) === plainName(other);
+}
+
+const plainName = (name: string): string => name.normalize('NFC').replaceAll(/\s+/g, ' ').trim();

@@ -1,9 +1,19 @@
-import { afterEach, expect, test } from 'vitest';
+/** Links that are written: what is checked before, what becomes of an answer that is lost, and of one that says otherwise. */
+
+import { afterEach, describe, expect, test } from 'vitest';
 
 import { createLink, updateLink, type LinkWriting } from '../../src/links/write-link.ts';
 import type { Fault } from '../../src/simulator/faults.ts';
 import { openLinksScene, storedTree, trueTree, type LinksScene } from '../support/links-scene.ts';
-import { failureFrom } from '../support/scripted-server.ts';
+import {
+  type Connection,
+  connectTo,
+  failureFrom,
+  json,
+  type Reply,
+  type ScriptedServer,
+  startScriptedServer,
+} from '../support/scripted-server.ts';
 
 let scene: LinksScene;
 
@@ -99,13 +109,15 @@ const openEnds: readonly [string, Fault][] = [
 ];
 
 test.each(openEnds)(
-  '%s to a creation that did not take place is looked up: not created, not sent again',
+  '%s to a creation that is not listed is looked up and stays unknown, as lists may lag; it is not sent again',
   async (_, fault) => {
     const { writing, app } = await crawledScene();
     const before = await storedTree(scene);
     onPost(fault);
     const failure = await failureFrom(createLink(writing, { appToken: app, name: 'Lost', parent: null }));
-    expect([failure.code, failure.facts['outcome']]).toEqual(['SOURCE_UNAVAILABLE', 'not created']);
+    expect([failure.code, failure.facts['outcome']]).toEqual(['SOURCE_UNAVAILABLE', 'unknown']);
+    expect(failure.message).toMatch(/^It is unknown whether the link "Lost" was created: .*; it is not listed yet$/);
+    expect(failure.hint).toContain('before creating it again');
     expect(scene.simulator.asked.counts.create_link).toBe(1);
     expect(await storedTree(scene)).toEqual(before);
   },
@@ -191,4 +203,49 @@ test('nothing is stored for an app that was never crawled, nor without a warehou
   const other = await createLink({ ...writing, warehouse: null }, { appToken: app, name: 'Other', parent: null });
   expect(other.isStored).toBe(false);
   expect(await storedTree(scene)).toEqual(before);
+});
+
+test('a link whose name differs in blanks and in its Unicode form alone is the one that is wanted', async () => {
+  const { writing, app } = await crawledScene();
+  scene.simulator.links.add(app, null, { name: 'Caf\u00e9 au lait' });
+  const again = await createLink(writing, { appToken: app, name: ' Cafe\u0301  au\u00a0lait', parent: null });
+  expect([again.isCreated, again.link.label]).toEqual([false, 'Caf\u00e9 au lait']);
+  expect(scene.simulator.asked.counts.create_link).toBe(0);
+});
+
+describe('an answer that says something else than what was asked for', () => {
+  let server: ScriptedServer;
+  let connection: Connection;
+
+  afterEach(async () => {
+    await connection.service.close();
+    await server.close();
+  });
+
+  /** The scene, written to through a service that answers as told; its lists are empty until something is created. */
+  async function answering(written: (body: unknown) => Reply, listed: () => readonly object[] = () => []) {
+    const { writing, app, network } = await crawledScene();
+    server = await startScriptedServer(({ method, body }) =>
+      method === 'GET' ? json({ data: { items: listed() } }) : written(JSON.parse(body)),
+    );
+    connection = connectTo(server.origin);
+    const sublink = scene.simulator.links.list(app, network)[0]?.item.token ?? '';
+    const stored = async (token: string) => (await storedTree(scene)).find((link) => link['token'] === token);
+    return { writing: { ...writing, service: connection.service }, app, network, sublink, stored };
+  }
+
+  test('to a creation whose answer was lost, the list with blanks made one, finds the link, and so does a rerun', async () => {
+    const made: object[] = [];
+    const { writing, app } = await answering(
+      () => {
+        made.push({ token: 'new1', level: 1, label: 'Big sale' });
+        return { status: 0 };
+      },
+      () => made,
+    );
+    const wanted = { appToken: app, name: 'Big  sale', parent: null };
+    expect(await createLink(writing, wanted)).toMatchObject({ isCreated: true, link: { token: 'new1' } });
+    expect(await createLink(writing, wanted)).toMatchObject({ isCreated: false, link: { token: 'new1' } });
+    expect(made).toHaveLength(1);
+  });
 });
