@@ -8,7 +8,7 @@
 
 import type { Failure } from '../errors.ts';
 import type { Catalog, CatalogFilter, CatalogSection } from '../model/catalog.ts';
-import type { Link, Partner } from '../model/link.ts';
+import type { Link, Partner, StatedLink } from '../model/link.ts';
 import type { SavedBody } from './body.ts';
 import type { ReportPage } from './report.ts';
 
@@ -91,7 +91,8 @@ export interface Service {
   ): AsyncGenerator<readonly Link[], void>;
   /** Creates a link, or with `parent` a sub-link. Never repeated: an unknown outcome is a `SOURCE_UNAVAILABLE` whose facts hold `outcome: 'unknown'`. */
   createLink(appToken: string, name: string, parent: string | null, signal: AbortSignal): Promise<Link>;
-  updateLink(appToken: string, token: string, change: LinkChange, signal: AbortSignal): Promise<Link>;
+  /** Updates a link and returns what the answer states of it, which may not be what was asked for. */
+  updateLink(appToken: string, token: string, change: LinkChange, signal: AbortSignal): Promise<StatedLink>;
   /** Submits a line; what it throws says that the line was certainly not accepted. */
   submitSpend(line: SpendLine, signal: AbortSignal): Promise<SpendOutcome>;
   statistics(): ServiceStatistics;

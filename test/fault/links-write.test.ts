@@ -1,6 +1,7 @@
 /** Links that are written: what is checked before, what becomes of an answer that is lost, and of one that says otherwise. */
 
 import { afterEach, describe, expect, test } from 'vitest';
+import * as z from 'zod';
 
 import { createLink, updateLink, type LinkWriting } from '../../src/links/write-link.ts';
 import type { Fault } from '../../src/simulator/faults.ts';
@@ -233,6 +234,72 @@ describe('an answer that says something else than what was asked for', () => {
     const stored = async (token: string) => (await storedTree(scene)).find((link) => link['token'] === token);
     return { writing: { ...writing, service: connection.service }, app, network, sublink, stored };
   }
+  const item = (change: object): Reply => json({ data: { items: [change] } });
+
+  test('to an update that was ignored fails with both values and stores the one the service states', async () => {
+    const { writing, app, network, stored } = await answering(() =>
+      item({ token: network, level: 1, partner_id: 4321, cost_data_enabled: false }),
+    );
+    const change = { partnerId: '174', costDataEnabled: true };
+    const failure = await failureFrom(updateLink(writing, app, network, change));
+    expect([failure.code, failure.message]).toEqual([
+      'SOURCE_REFUSED',
+      `The link ${network} was not changed as asked: partner 174 was asked for, and it has 4321; cost data on was asked for, and it is off`,
+    ]);
+    expect(await stored(network)).toMatchObject({ partner_id: '4321', cost_data_enabled: false });
+  });
+
+  test('to an update with fewer fields leaves the stored ones as they are', async () => {
+    const { writing, app, network, stored } = await answering((body) =>
+      item({ token: network, level: 1, ...z.object({}).loose().parse(body) }),
+    );
+    const before = await stored(network);
+    const { link, isStored } = await updateLink(writing, app, network, { partnerId: '174' });
+    expect([link.partnerId, link.label, isStored]).toEqual(['174', before?.['label'], true]);
+    expect(await stored(network)).toEqual({ ...before, partner_id: '174' });
+  });
+
+  test('to an update of a sub-link, the inherited partner, is no partner of its own', async () => {
+    const { writing, app, sublink, stored } = await answering(() => item({ token: sublink, level: 2, partner_id: 3 }));
+    const before = await stored(sublink);
+    await updateLink(writing, app, sublink, { costDataEnabled: true });
+    expect(await stored(sublink)).toEqual({ ...before, cost_data_enabled: true });
+    const refused = await failureFrom(updateLink(writing, app, sublink, { partnerId: '174' }));
+    expect(refused.message).toContain('partner 174 was asked for, and it has 3');
+    expect((await stored(sublink))?.['partner_id']).toBeNull();
+  });
+
+  test.each([
+    ['another link', { data: { items: [{ token: 'other1', level: 1, partner_id: 174 }] } }, 'expected the link'],
+    [
+      'the link beside an error',
+      { error: 'not allowed', data: { items: [{ token: 'NETWORK', level: 1 }] } },
+      'stated "not allowed"',
+    ],
+  ])('to an update, %s, is SOURCE_GARBLED and stores nothing', async (_, document, said) => {
+    const { writing, app, network } = await answering(() => ({
+      body: JSON.stringify(document).replace('NETWORK', network),
+    }));
+    const before = await storedTree(scene);
+    const failure = await failureFrom(updateLink(writing, app, network, { partnerId: '174' }));
+    expect([failure.code, failure.message]).toEqual(['SOURCE_GARBLED', expect.stringContaining(said)]);
+    expect(await storedTree(scene)).toEqual(before);
+  });
+
+  test.each([
+    [
+      'a link of another name',
+      { data: { items: [{ token: 'other1', level: 1, label: 'Other' }] } },
+      '"Other" (other1)',
+    ],
+    ['a link of another level', { data: { items: [{ token: 'other1', level: 2, label: 'New' }] } }, 'of level 2'],
+    ['a link beside an error', { errors: ['no'], data: { items: [{ token: 'n', level: 1, label: 'New' }] } }, '["no"]'],
+  ])('to a creation, %s, leaves it unknown', async (_, document, said) => {
+    const { writing, app } = await answering(() => json(document));
+    const failure = await failureFrom(createLink(writing, { appToken: app, name: 'New', parent: null }));
+    expect([failure.code, failure.facts['outcome']]).toEqual(['SOURCE_UNAVAILABLE', 'unknown']);
+    expect(failure.message).toContain(said);
+  });
 
   test('to a creation whose answer was lost, the list with blanks made one, finds the link, and so does a rerun', async () => {
     const made: object[] = [];
