@@ -12,9 +12,11 @@
 
 import { basename } from 'node:path';
 
+import * as z from 'zod';
+
 import type { Emit } from '../events.ts';
 import type { Service } from '../service/service.ts';
-import { statement, timestamp } from '../warehouse/sql.ts';
+import { count, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { rejectsPath, writeRejects } from './rejects-file.ts';
 import { openSpendFile } from './spend-file.ts';
@@ -55,6 +57,7 @@ export async function sendSpend(
   try {
     const staged = await stageLines(warehouse, records, { now, resendUnknown, emit, signal });
     if (staged.lines === 0) warnOfNothing(file, emit);
+    if (!dryRun && staged.due > 0) await warnOfNewLedger(warehouse, emit);
     const rejects = rejectsPath(file, dryRun);
     const localRejects = await writeRejects(rejects, rejectedPages(warehouse, startedAt));
     const lines = { ledger: new SpendLedger(warehouse, file), service, due: staged.due, emit };
@@ -77,6 +80,14 @@ export async function sendSpend(
   } finally {
     await dropLines(warehouse);
   }
+}
+
+/** What another warehouse sent, a lost one say, only that one knows; a ledger without a line may be the first, or not. */
+async function warnOfNewLedger(warehouse: Warehouse, emit: Emit): Promise<void> {
+  const [spend] = await warehouse.rows('select count(*) as lines from ripen.spend', [], z.object({ lines: count }));
+  if (spend?.lines !== 0) return;
+  const message = `${warehouse.path} has no ad spend on record yet: what was sent from another warehouse is not known, and is sent again.`;
+  emit({ type: 'warning', code: 'SPEND_LEDGER_NEW', slice: null, window: null, message });
 }
 
 function warnOfNothing(file: string, emit: Emit): void {

@@ -139,13 +139,26 @@ describe('a file', () => {
     expect([await desk.rejects(file), await desk.rejects(file, true)]).toEqual([kept, null]);
   });
 
+  test('sent from a warehouse without a record of ad spend warns of it once, a dry run before it or not', async () => {
+    const told = (): number =>
+      desk.events.filter((event) => event.type === 'warning' && event.code === 'SPEND_LEDGER_NEW').length;
+    const file = await desk.write('f.csv', csvOf([line('000001')]));
+    await desk.send(file, service, { dryRun: true });
+    expect(told()).toBe(0);
+    await desk.send(file, service);
+    expect(told()).toBe(1);
+    await desk.send(await desk.write('g.csv', csvOf([line('000002')])), service);
+    expect(told()).toBe(1);
+  });
+
   test('a cost type the interface does not name is sent, with one warning', async () => {
     const file = await desk.write(
       'f.csv',
       csvOf([line('000001', { cost_type: 'cpa' }), line('000002', { cost_type: 'cpa' })]),
     );
     expect(await desk.send(file, service)).toMatchObject({ accepted: 2 });
-    expect(desk.events.filter(({ type }) => type === 'warning')).toHaveLength(1);
+    const told = desk.events.flatMap((event) => (event.type === 'warning' ? [event.code] : []));
+    expect(told).toEqual(['SPEND_TYPE_UNKNOWN', 'SPEND_LEDGER_NEW']);
   });
 });
 
