@@ -36,13 +36,17 @@ export function formAsked(argv: readonly string[]): Form {
 export async function parseCommandLine(argv: readonly string[], version: string): Promise<Asked> {
   const chosen: { act: Act | null } = { act: null };
   const offered = ['help', 'version'];
+  const lists = new Set<string>();
   let output = '';
   const chooser: Chooser = {
     choose: (act) => {
       chosen.act = act;
     },
     offer: (options) => {
-      offered.push(...Object.keys(options));
+      for (const [name, { array }] of Object.entries(options)) {
+        offered.push(name);
+        if (array === true) lists.add(name);
+      }
       return options;
     },
   };
@@ -52,14 +56,23 @@ export async function parseCommandLine(argv: readonly string[], version: string)
   }
   const cli = declareCommands(version, chooser, helpAsked(argv));
   try {
-    await cli.parseAsync(dashesJoined(argv), {}, (_error, _parsed, printed) => {
+    const parsed = await cli.parseAsync(dashesJoined(argv), {}, (_error, _parsed, printed) => {
       if (printed !== '') output = printed;
     });
     if (chosen.act === null || output !== '') return { kind: 'text', text: output };
+    refuseRepeated(Object.entries(parsed), (name) => offered.includes(name) && !lists.has(name));
     return { kind: 'act', act: chosen.act };
   } catch (error) {
     throw usageFailure(error instanceof Error ? error.message : String(error), argv, offered);
   }
+}
+
+/** Of an option that takes one value, and was given several, nobody can say which is meant. */
+function refuseRepeated(given: readonly [string, unknown][], isSingle: (name: string) => boolean): void {
+  const repeated = given.flatMap(([name, value]) =>
+    Array.isArray(value) && isSingle(name) ? [`--${name} was given ${value.length} times`] : [],
+  );
+  if (repeated.length > 0) throw new Error(repeated.join(', '));
 }
 
 /** Nothing, or nothing but a word that needs another behind it. */

@@ -67,7 +67,6 @@ export function declareCommands(version: string, chooser: Chooser, help: HelpAsk
     .exitProcess(false)
     .fail(false)
     .parserConfiguration({
-      'duplicate-arguments-array': false,
       'parse-positional-numbers': false,
       // In groups `-dash` would hold the `-h` of help.
       'short-option-groups': false,

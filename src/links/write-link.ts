@@ -9,7 +9,7 @@ import * as z from 'zod';
 
 import { asFailure, Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
-import type { Link } from '../model/link.ts';
+import { isSameName, type Link, linkOf, type StatedLink } from '../model/link.ts';
 import type { LinkChange, Service } from '../service/service.ts';
 import { count, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -52,9 +52,8 @@ export interface NewLink {
  * Creates a link and stores it. A link in use that has the name is taken for the one that is wanted, and returned: a
  * creation that is repeated after a lost answer or a kill creates nothing.
  *
- * Throws `USAGE_INVALID` before anything is sent, else what the service throws; when no
- * answer came and the link is not listed, a `SOURCE_UNAVAILABLE` with `outcome: 'not created'`; when it could not be
- * looked up either, one with `outcome: 'unknown'`.
+ * Throws `USAGE_INVALID` before anything is sent, else what the service throws; when no answer told what became of it, and the
+ * link is not listed or could not be looked up, a `SOURCE_UNAVAILABLE` with `outcome: 'unknown'`.
  */
 export async function createLink(writing: LinkWriting, wanted: NewLink): Promise<CreatedLink> {
   const { service, at, signal } = writing;
@@ -62,7 +61,9 @@ export async function createLink(writing: LinkWriting, wanted: NewLink): Promise
   const before = await judgeLink(writing, wanted);
   const there = inPlaceOf(wanted, before);
   if (there !== null) {
-    const known = await stored(writing, there, (warehouse) => storeBelow(warehouse, appToken, parent, there, at));
+    const known = await stored(writing, there, async (warehouse) =>
+      (await storeBelow(warehouse, appToken, parent, there, at)) ? there : null,
+    );
     return { ...known, isCreated: false };
   }
   const link = await service.createLink(appToken, name, parent, signal).catch(async (error: unknown) => {
@@ -71,7 +72,9 @@ export async function createLink(writing: LinkWriting, wanted: NewLink): Promise
   });
   // Answers to writes show the inherited partner where lists show none (service-examples: tracker.create-sublink).
   const listed: Link = { ...link, hasSubtrackers: false, partnerId: parent === null ? link.partnerId : null };
-  const kept = await stored(writing, link, (warehouse) => storeBelow(warehouse, appToken, parent, listed, at));
+  const kept = await stored(writing, link, async (warehouse) =>
+    (await storeBelow(warehouse, appToken, parent, listed, at)) ? link : null,
+  );
   return { ...kept, isCreated: true };
 }
 
@@ -93,8 +96,8 @@ export async function judgeLink(writing: Omit<LinkWriting, 'warehouse' | 'at'>, 
 }
 
 /**
- * Sets a link's partner, its cost data setting or both, and stores that. Throws `USAGE_INVALID` before anything is sent,
- * else what the service throws.
+ * Sets a link's partner, its cost data setting or both, and stores what the service states of it then. Throws
+ * `USAGE_INVALID` before anything is sent, `SOURCE_REFUSED` where the link has something else then, else what the service throws.
  */
 export async function updateLink(
   writing: LinkWriting,
@@ -105,8 +108,40 @@ export async function updateLink(
   const { service, at, signal } = writing;
   warnOf(writing, 'APP_TOKEN_UNUSUAL', checkAppToken(appToken));
   warnOf(writing, 'PARTNER_UNKNOWN', await checkChange(change, writing.warehouse));
-  const link = await service.updateLink(appToken, token, change, signal);
-  return stored(writing, link, (warehouse) => storeUpdated(warehouse, appToken, link, change.partnerId, at));
+  const answered = await service.updateLink(appToken, token, change, signal);
+  const stated = withChange(answered, change);
+  const written = await stored(writing, linkOf(stated), (warehouse) =>
+    storeUpdated(warehouse, appToken, stated, change, at),
+  );
+  const otherwise = unlike(change, stated);
+  if (otherwise.length === 0) return written;
+  throw new Failure('SOURCE_REFUSED', `The link ${token} was not changed as asked: ${otherwise.join('; ')}`, {
+    facts: { token, stored: written.isStored },
+    hint: 'Ask the operator of the service why it did not make the change; what the link has now is shown by `ripen links list`.',
+  });
+}
+
+/** The answer to an update; what it leaves open is as asked for, since it is a success. Lists give the partner of a sub-link as null. */
+function withChange(answered: StatedLink, { partnerId, costDataEnabled }: LinkChange): StatedLink {
+  const isOpen = answered.partnerId === undefined || (answered.partnerId === null && answered.level > 1);
+  return {
+    ...answered,
+    partnerId: isOpen ? partnerId : answered.partnerId,
+    costDataEnabled: answered.costDataEnabled ?? costDataEnabled,
+  };
+}
+
+/** What was asked for and is otherwise, in words. */
+function unlike({ partnerId, costDataEnabled }: LinkChange, stated: StatedLink): string[] {
+  const onOff = (is: boolean | undefined): string => (is === true ? 'on' : 'off');
+  return [
+    ...(partnerId === undefined || stated.partnerId === partnerId
+      ? []
+      : [`partner ${partnerId} was asked for, and it has ${stated.partnerId ?? 'none'}`]),
+    ...(costDataEnabled === undefined || stated.costDataEnabled === costDataEnabled
+      ? []
+      : [`cost data ${onOff(costDataEnabled)} was asked for, and it is ${onOff(stated.costDataEnabled)}`]),
+  ];
 }
 
 /** The links beside a new one that have its name: a lost creation is recognised by not being among them. */
@@ -116,12 +151,12 @@ async function namesakes(
 ): Promise<Link[]> {
   const found: Link[] = [];
   for await (const page of service.links(appToken, parent, signal)) {
-    found.push(...page.filter(({ label }) => label === name || label === name.trim()));
+    found.push(...page.filter(({ label }) => isSameName(label, name)));
   }
   return found;
 }
 
-/** The link that a creation without an answer made, or the failure that says there is none, or that nobody knows. */
+/** The link that a creation without an answer made, or the failure that says that nobody knows. */
 async function lookUp(writing: LinkWriting, wanted: NewLink, before: readonly Link[], unknown: Failure): Promise<Link> {
   const after = await namesakes(writing, wanted).catch(() => {
     throw unknown;
@@ -131,10 +166,10 @@ async function lookUp(writing: LinkWriting, wanted: NewLink, before: readonly Li
   // Somebody else created one of the same name meanwhile: which one is ours cannot be told.
   if (others.length > 0) throw unknown;
   if (created === undefined) {
-    const name = JSON.stringify(wanted.name);
-    throw new Failure('SOURCE_UNAVAILABLE', `The link ${name} was not created: no answer came, and it is not listed.`, {
-      facts: { ...unknown.facts, outcome: 'not created' },
-      hint: 'List the links once more in a minute, then create it again.',
+    // A list may lag behind what was created: that it is missing there says nothing for certain.
+    throw new Failure('SOURCE_UNAVAILABLE', `${unknown.message}; it is not listed yet`, {
+      facts: unknown.facts,
+      hint: 'List the links in a minute, before creating it again: a second one would be a duplicate.',
       cause: unknown,
     });
   }
@@ -146,15 +181,19 @@ async function lookUp(writing: LinkWriting, wanted: NewLink, before: readonly Li
   return created;
 }
 
-/** A failure to store is a warning: the link is written, and the next crawl brings it. */
+/**
+ * What `store` has stored, or the link itself where it stored nothing. A failure to store is a warning: the link is written,
+ * and the next crawl brings it.
+ */
 async function stored(
   writing: LinkWriting,
   link: Link,
-  store: (warehouse: Warehouse) => Promise<boolean>,
+  store: (warehouse: Warehouse) => Promise<Link | null>,
 ): Promise<WrittenLink> {
   if (writing.warehouse === null) return { link, isStored: false };
   try {
-    return { link, isStored: await store(writing.warehouse) };
+    const kept = await store(writing.warehouse);
+    return { link: kept ?? link, isStored: kept !== null };
   } catch (error) {
     warnOf(writing, 'LINK_NOT_STORED', `The link ${link.token} was written, not stored: ${asFailure(error).message}`);
     return { link, isStored: false };
@@ -165,7 +204,35 @@ function warnOf({ emit }: Pick<LinkWriting, 'emit'>, code: string, message: stri
   if (message !== null) emit({ type: 'warning', code, slice: null, window: null, message });
 }
 
-const storedRow = z.object({ parent_token: z.string().nullable(), partner_id: z.string().nullable(), level: count });
+const storedRow = z
+  .object({
+    token: z.string(),
+    parent_token: z.string().nullable(),
+    level: count,
+    name: z.string(),
+    label: z.string(),
+    archived: z.boolean(),
+    has_subtrackers: z.boolean(),
+    partner_id: z.string().nullable(),
+    cost_data_enabled: z.boolean(),
+    url: z.string().nullable(),
+    click_url: z.string().nullable(),
+    impression_url: z.string().nullable(),
+  })
+  .transform((row): Link & { readonly parent: string | null } => ({
+    token: row.token,
+    parent: row.parent_token,
+    level: row.level,
+    name: row.name,
+    label: row.label,
+    archived: row.archived,
+    hasSubtrackers: row.has_subtrackers,
+    partnerId: row.partner_id,
+    costDataEnabled: row.cost_data_enabled,
+    url: row.url,
+    clickUrl: row.click_url,
+    impressionUrl: row.impression_url,
+  }));
 
 /**
  * Stores a link as lists show it; false when the warehouse does not know its app, or its parent: a tree with one branch
@@ -185,19 +252,24 @@ async function storeBelow(
   return true;
 }
 
-/** Stores a changed link; false when the warehouse does not hold it. `partnerId` is the one it was given, if any. */
+/**
+ * Stores what is stated of a changed link over what is stored of it, and returns that; null when the warehouse does not hold
+ * the link. Of a sub-link only a partner that it was given is its own: answers show the one it inherits.
+ */
 async function storeUpdated(
   warehouse: Warehouse,
   appToken: string,
-  link: Link,
-  partnerId: string | undefined,
+  stated: StatedLink,
+  { partnerId }: LinkChange,
   at: Date,
-): Promise<boolean> {
-  const stored = await readStored(warehouse, appToken, link.token);
-  if (stored === null) return false;
-  const ownPartner = partnerId ?? (stored.level === 1 ? link.partnerId : stored.partner_id);
-  await store(warehouse, appToken, stored.parent_token, { ...link, partnerId: ownPartner }, at);
-  return true;
+): Promise<Link | null> {
+  const before = await readStored(warehouse, appToken, stated.token);
+  if (before === null) return null;
+  const link = linkOf(stated, before);
+  const isOwn = before.level === 1 || (partnerId !== undefined && stated.partnerId === partnerId);
+  const listed = { ...link, partnerId: isOwn ? link.partnerId : before.partnerId };
+  await store(warehouse, appToken, before.parent, listed, at);
+  return link;
 }
 
 async function store(
@@ -227,7 +299,7 @@ async function readStored(
   appToken: string,
   token: string,
 ): Promise<z.output<typeof storedRow> | null> {
-  const sql = 'select parent_token, partner_id, level from main.links where app_token = $1 and token = $2';
+  const sql = 'select * from main.links where app_token = $1 and token = $2';
   const [found] = await warehouse.rows(sql, [appToken, token], storedRow);
   return found ?? null;
 }

@@ -3,14 +3,15 @@
 import { z } from 'zod';
 
 import { Failure } from '../errors.ts';
-import type { Link, Partner } from '../model/link.ts';
+import { isSameName, type Link, linkOf, type Partner, type StatedLink } from '../model/link.ts';
 import type { Channel, Reader } from './call.ts';
 import { readJson } from './body.ts';
 import { type Page, pages, pagingSchema } from './paging.ts';
 import type { LinkChange } from './service.ts';
 import { Setback } from './exchange.ts';
-import { verdictOn } from './verdict.ts';
+import { isRedirectedAfter, verdictOn } from './verdict.ts';
 
+const NETWORK_LEVEL = 1;
 const TOKEN = {
   /** service-interface: "alphanumeric"; its length is 12 by rule and 10 in some examples. */
   app: { form: /^[A-Za-z0-9]{1,64}$/, is: 'alphanumeric' },
@@ -68,25 +69,34 @@ export class CampaignApi {
     const body = parent === null ? { name } : { name, parent_token: checkedToken('link', parent) };
     const sending = { method: 'POST', contentType: JSON_TYPE, body: JSON.stringify(body), repeats: [] } as const;
     const target = this.#channel.targetOf(`/public/v1${linksPath(appToken)}`);
-    try {
-      return await this.#channel.send(target, sending, signal, this.#readLink);
-    } catch (error) {
-      if (error instanceof Setback) throw notCreated(error, name);
-      throw error instanceof Failure && isUndecided(error) ? undecided(error, name) : error;
-    }
+    const created = await this.#channel
+      .send(target, sending, signal, this.#reading(oneLink))
+      .catch((error: unknown) => {
+        if (error instanceof Setback) throw notCreated(error, name);
+        throw error instanceof Failure && isUndecided(error) ? undecided(error, name) : error;
+      });
+    const isOfLevel = parent === null ? created.level === NETWORK_LEVEL : created.level > NETWORK_LEVEL;
+    if (isOfLevel && isSameName(created.label ?? name, name))
+      return linkOf({ ...created, label: created.label ?? name });
+    throw otherLink(created, name);
   }
 
-  /** Updates a link; repeated like a read, since twice is the same as once. */
-  async updateLink(appToken: string, token: string, change: LinkChange, signal: AbortSignal): Promise<Link> {
+  /**
+   * Updates a link, repeated like a read, since twice is the same as once; returns what the answer states, which may not be
+   * what was asked for. An answer about another link is a `SOURCE_GARBLED`.
+   */
+  async updateLink(appToken: string, token: string, change: LinkChange, signal: AbortSignal): Promise<StatedLink> {
     const target = this.#channel.targetOf(`/public/v1${linksPath(appToken)}/${checkedToken('link', token)}`);
     const sending = { method: 'PATCH', contentType: JSON_TYPE, body: changeJson(change), repeats: 'all' } as const;
-    return this.#channel.send(target, sending, signal, this.#readLink);
+    return this.#channel.send(target, sending, signal, this.#reading(updateOf(token)));
   }
 
-  readonly #readLink: Reader<Link> = (answer) => readJson(answer, oneLink, this.#channel.secrets);
+  #reading<T extends z.ZodType>(schema: T): Reader<z.output<T>> {
+    return (answer) => readJson(answer, schema, this.#channel.secrets);
+  }
 
   #read<T extends z.ZodType>(target: string, schema: T, signal: AbortSignal): Promise<z.output<T>> {
-    return this.#channel.get(target, signal, (answer) => readJson(answer, schema, this.#channel.secrets));
+    return this.#channel.get(target, signal, this.#reading(schema));
   }
 }
 
@@ -121,8 +131,8 @@ function changeJson({ partnerId, costDataEnabled }: LinkChange): string {
 /** Whether an answer leaves open what was done: one that is no refusal, or that could not be read to its end. */
 function isUndecided({ code, facts: { status } }: Failure): boolean {
   if (code === 'DATA_MALFORMED' || code === 'SOURCE_OVERSIZED') return true;
-  if (typeof status !== 'number' || verdictOn(status) !== 'unexpected') return false;
-  return status < FIRST_REFUSAL;
+  if (typeof status !== 'number') return false;
+  return isRedirectedAfter(status) || (verdictOn(status) === 'unexpected' && status < FIRST_REFUSAL);
 }
 
 const LOOK_FIRST = 'List the links before creating it again: a second one would be a duplicate.';
@@ -133,6 +143,16 @@ function undecided({ message, facts, cause }: Failure, name: string): Failure {
     facts: { ...facts, outcome: 'unknown', name },
     hint: LOOK_FIRST,
     cause,
+  });
+}
+
+/** An answer about a link that cannot be the one to be: it says nothing of that. */
+function otherLink({ token, label = '', level }: StatedLink, name: string): Failure {
+  const subject = `It is unknown whether the link ${JSON.stringify(name)} was created`;
+  const other = `${JSON.stringify(label)} (${token}) of level ${level}`;
+  return new Failure('SOURCE_UNAVAILABLE', `${subject}: the answer was another link, ${other}`, {
+    facts: { outcome: 'unknown', name, answered: token },
+    hint: LOOK_FIRST,
   });
 }
 
@@ -155,11 +175,6 @@ function notCreated(setback: Setback, name: string): Failure {
 const idText = z.union([z.string(), z.number()]).transform(String);
 const flag = z.union([z.boolean(), z.enum(['true', 'false']).transform((word) => word === 'true')]);
 const wholeNumber = z.union([z.int(), z.string().regex(/^\d+$/).transform(Number)]);
-const textOrNull = z
-  .string()
-  .nullish()
-  .transform((text) => text ?? null);
-
 const partnerSchema = z
   .object({ id: idText, display_name: z.string().nullish(), supports_cost_data: flag.nullish() })
   .transform((wire): Partner => ({
@@ -168,7 +183,7 @@ const partnerSchema = z
     supportsCostData: wire.supports_cost_data ?? false,
   }));
 
-const linkSchema = z
+const statedLink = z
   .object({
     token: z.string().min(1),
     name: z.string().nullish(),
@@ -178,27 +193,30 @@ const linkSchema = z
     has_subtrackers: flag.nullish(),
     partner_id: idText.nullish(),
     cost_data_enabled: flag.nullish(),
-    url: textOrNull,
-    click_url: textOrNull,
-    impression_url: textOrNull,
+    url: z.string().nullish(),
+    click_url: z.string().nullish(),
+    impression_url: z.string().nullish(),
   })
-  .transform((wire): Link => ({
+  .transform((wire): StatedLink => ({
     token: wire.token,
-    name: wire.name ?? wire.label ?? '',
-    label: wire.label ?? '',
+    name: wire.name ?? undefined,
+    label: wire.label ?? undefined,
     level: wire.level,
-    archived: wire.archived ?? false,
-    // A guide for the crawl: where it is missing, asking costs a call, not asking might cost links.
-    hasSubtrackers: wire.has_subtrackers ?? true,
-    partnerId: wire.partner_id ?? null,
-    costDataEnabled: wire.cost_data_enabled ?? false,
-    url: wire.url,
-    clickUrl: wire.click_url,
-    impressionUrl: wire.impression_url,
+    archived: wire.archived ?? undefined,
+    hasSubtrackers: wire.has_subtrackers ?? undefined,
+    partnerId: wire.partner_id,
+    costDataEnabled: wire.cost_data_enabled ?? undefined,
+    url: wire.url ?? undefined,
+    clickUrl: wire.click_url ?? undefined,
+    impressionUrl: wire.impression_url ?? undefined,
   }));
 
 /** Items beside an error are what was there when it happened, not an answer. */
-const noError = z.union([z.null(), z.literal(''), z.tuple([]), z.literal(false), z.strictObject({})]).optional();
+const noError = z
+  .union([z.null(), z.literal(''), z.tuple([]), z.literal(false), z.strictObject({})], {
+    error: ({ input }) => `stated ${JSON.stringify(input)}`,
+  })
+  .optional();
 const noErrors = { error: noError, errors: noError, error_code: noError, detail: noError };
 
 function pageOf<T extends z.ZodType>(item: T) {
@@ -208,9 +226,15 @@ function pageOf<T extends z.ZodType>(item: T) {
 }
 
 const partnerPage = pageOf(partnerSchema);
-const linkPage = pageOf(linkSchema);
+const linkPage = pageOf(statedLink.transform((stated) => linkOf(stated)));
 
 /** The one link of a create or update answer. */
 const oneLink = z
-  .object({ data: z.object({ items: z.tuple([linkSchema]) }) })
-  .transform((answer): Link => answer.data.items[0]);
+  .object({ data: z.object({ items: z.tuple([statedLink]), ...noErrors }), ...noErrors })
+  .transform(({ data: { items } }): StatedLink => items[0]);
+
+/** The answer to an update of the link of a token. */
+function updateOf(token: string) {
+  const isIt = (link: StatedLink): boolean => link.token === token;
+  return oneLink.refine(isIt, { error: `expected the link ${token}` });
+}

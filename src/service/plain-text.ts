@@ -29,27 +29,54 @@ export async function readText(answer: Answer, maxBytes: number, secrets: readon
     .replace(/^\ufeff/, '');
 }
 
+/** What was read of a body: all of it, less than it holds, what came before it was lost, or what of it could be decoded. */
+export interface BodyStart {
+  readonly text: string;
+  readonly ending: 'whole' | 'longer' | 'cut' | 'unreadable';
+}
+
+/** The beginning of a body as text, at most `maxBytes` of it. Never throws; the text may end in half a secret. */
+export async function readStart(answer: Answer, maxBytes: number): Promise<BodyStart> {
+  const parts: Buffer[] = [];
+  let received = 0;
+  let bytes = 0;
+  let ending: BodyStart['ending'] = 'whole';
+  async function* counted(): AsyncGenerator<Buffer, void> {
+    for await (const chunk of answer.chunks) {
+      received += chunk.length;
+      yield chunk;
+    }
+  }
+  try {
+    for await (const chunk of decoded(counted(), encodingOf(answer))) {
+      parts.push(chunk.subarray(0, maxBytes - bytes));
+      bytes += chunk.length;
+      if (bytes > maxBytes) {
+        ending = 'longer';
+        break;
+      }
+    }
+  } catch (error) {
+    const isUnreadable = error instanceof Setback || zlibCode(error) !== null;
+    // zlib calls nothing at all an unexpected end.
+    const isEmpty = received === 0 && zlibCode(error) === 'Z_BUF_ERROR';
+    ending = isEmpty ? 'whole' : isUnreadable ? 'unreadable' : 'cut';
+  }
+  return { text: Buffer.concat(parts).toString('utf8'), ending };
+}
+
 /**
  * The beginning of a body as text, at most `maxBytes` of it. Never throws: it is read to explain an answer that is
  * already judged, and whatever part came has to do.
  */
 export async function readHead(answer: Answer, maxBytes: number): Promise<string> {
-  const parts: Buffer[] = [];
-  let bytes = 0;
-  let isWhole = false;
-  try {
-    for await (const chunk of decoded(answer.chunks, encodingOf(answer))) {
-      parts.push(chunk.subarray(0, maxBytes - bytes));
-      bytes += chunk.length;
-      isWhole = bytes <= maxBytes;
-      if (!isWhole) break;
-    }
-  } catch {
-    // What came so far explains more than how its rest was lost.
-    isWhole = false;
-  }
-  const text = Buffer.concat(parts).toString('utf8');
-  return isWhole ? text : scrubStart(text);
+  const { text, ending } = await readStart(answer, maxBytes);
+  return ending === 'whole' ? text : scrubStart(text);
+}
+
+function zlibCode(error: unknown): string | null {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  return code.startsWith('Z_') ? code : null;
 }
 
 /** The failure of an answer that grew beyond its cap. */

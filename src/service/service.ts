@@ -6,8 +6,9 @@
  * either returns what the service completely said or throws one `Failure`.
  */
 
+import type { Failure } from '../errors.ts';
 import type { Catalog, CatalogFilter, CatalogSection } from '../model/catalog.ts';
-import type { Link, Partner } from '../model/link.ts';
+import type { Link, Partner, StatedLink } from '../model/link.ts';
 import type { SavedBody } from './body.ts';
 import type { ReportPage } from './report.ts';
 
@@ -47,7 +48,12 @@ export interface SpendLine {
 export type SpendOutcome =
   | { readonly outcome: 'accepted' }
   | { readonly outcome: 'rejected'; readonly status: number; readonly reason: string }
-  | { readonly outcome: 'unknown'; readonly reason: string };
+  | {
+      readonly outcome: 'unknown';
+      readonly reason: string;
+      /** What every other line would meet, too, where it is no matter of this one. */
+      readonly failure?: Failure;
+    };
 
 export interface ServiceStatistics {
   /** Calls that were put on the wire, retries included. */
@@ -85,7 +91,8 @@ export interface Service {
   ): AsyncGenerator<readonly Link[], void>;
   /** Creates a link, or with `parent` a sub-link. Never repeated: an unknown outcome is a `SOURCE_UNAVAILABLE` whose facts hold `outcome: 'unknown'`. */
   createLink(appToken: string, name: string, parent: string | null, signal: AbortSignal): Promise<Link>;
-  updateLink(appToken: string, token: string, change: LinkChange, signal: AbortSignal): Promise<Link>;
+  /** Updates a link and returns what the answer states of it, which may not be what was asked for. */
+  updateLink(appToken: string, token: string, change: LinkChange, signal: AbortSignal): Promise<StatedLink>;
   /** Submits a line; what it throws says that the line was certainly not accepted. */
   submitSpend(line: SpendLine, signal: AbortSignal): Promise<SpendOutcome>;
   statistics(): ServiceStatistics;

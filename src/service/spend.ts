@@ -1,23 +1,22 @@
 /** Ad spend: one line, one POST, one outcome; never sent twice where the first may have arrived. */
 
 import { Failure } from '../errors.ts';
-import { readHead } from './plain-text.ts';
+import { readHead, readStart } from './plain-text.ts';
 import type { Channel } from './call.ts';
 import { type Answer, firstWords, Setback, type SetbackKind } from './exchange.ts';
 import type { SpendLine, SpendOutcome } from './service.ts';
-import { statedError, verdictOn } from './verdict.ts';
+import { isRedirectedAfter, MAX_ERROR_BODY_BYTES, parsed, statedError, verdictOn } from './verdict.ts';
 
-/** After these nothing was accepted: nothing was sent, or the service said that it did not take it. */
-const REPEATS = ['unsent', 'overload', 'unavailable'] as const satisfies readonly SetbackKind[];
+/** After these nothing was accepted: nothing was sent, or it was one too many. A 503 may come after it was (a proxy's, say). */
+const REPEATS = ['unsent', 'overload'] as const satisfies readonly SetbackKind[];
 /** What the interface says of a line by its status (service-interface: Errors). */
 const ACCEPTED = 200;
 const rejections: ReadonlySet<number> = new Set([400, 403]);
-const HEAD_BYTES = 4096;
 
 /**
  * Submits a line. A status the interface does not give this endpoint leaves the outcome `unknown`. Throws for what is no
- * property of the line: `CREDENTIALS_REFUSED`, `SOURCE_MISSING`, `SOURCE_REDIRECTED`, and `SOURCE_UNAVAILABLE` or
- * `SOURCE_OVERLOADED` when it was certainly not accepted. A line aborted on the wire is `unknown`, one aborted before
+ * property of the line, which was certainly not accepted: `CREDENTIALS_REFUSED`, `SOURCE_MISSING`, `SOURCE_OVERLOADED`,
+ * `SOURCE_REDIRECTED` for 307 and 308, and `SOURCE_UNAVAILABLE` when nothing was sent. A line aborted on the wire is `unknown`, one aborted before
  * throws the signal's reason.
  */
 export async function submitSpend(channel: Channel, line: SpendLine, signal: AbortSignal): Promise<SpendOutcome> {
@@ -32,11 +31,9 @@ export async function submitSpend(channel: Channel, line: SpendLine, signal: Abo
   const sending = { method: 'POST', contentType, body: form.toString(), repeats: REPEATS } as const;
   try {
     return await channel.send(channel.targetOf('/cost'), sending, signal, async (answer) => {
-      // Read so that the connection can serve the next line.
-      const body = await readHead(answer, HEAD_BYTES);
-      return answer.status === ACCEPTED
-        ? outcomeOfSuccess(answer, body)
-        : undocumented(answer.status, firstWords(body));
+      if (answer.status === ACCEPTED) return outcomeOfSuccess(answer);
+      // Read so that the connection can serve the next line, too.
+      return undocumented(answer.status, firstWords(await readHead(answer, MAX_ERROR_BODY_BYTES)));
     });
   } catch (error) {
     if (error instanceof Setback) return unknownOutcome(error);
@@ -45,13 +42,28 @@ export async function submitSpend(channel: Channel, line: SpendLine, signal: Abo
   }
 }
 
-/** What a success says is not shown, but a sign-in page or an error may come with 200, too, and accepts nothing. */
-function outcomeOfSuccess(answer: Answer, body: string): SpendOutcome {
-  const isPage = /html/i.test(answer.header('content-type') ?? '');
-  if (isPage) return { outcome: 'unknown', reason: `was answered ${answer.status} with a web page` };
+async function outcomeOfSuccess(answer: Answer): Promise<SpendOutcome> {
+  const doubt = await doubtOf(answer);
+  if (doubt === null) return { outcome: 'accepted' };
+  return { outcome: 'unknown', reason: `was answered ${answer.status} ${doubt}` };
+}
+
+/**
+ * Why a success may have accepted nothing: what one says is not shown (service-interface: POST /cost), and a sign-in page or
+ * an error may come with 200, too. Null for one that says nothing of the kind; where it was cut, its status has said so.
+ */
+async function doubtOf(answer: Answer): Promise<string | null> {
+  const { text, ending } = await readStart(answer, MAX_ERROR_BODY_BYTES);
+  if (ending === 'unreadable') return 'in a form that cannot be read';
+  if (ending === 'longer') return `with more than ${MAX_ERROR_BODY_BYTES} bytes`;
+  // Trimming takes a byte order mark, too.
+  const body = text.trim();
+  const isPage = body.startsWith('<') || (body !== '' && /html/i.test(answer.header('content-type') ?? ''));
+  if (isPage) return 'with a web page';
   const error = statedError(body);
-  if (error === null) return { outcome: 'accepted' };
-  return { outcome: 'unknown', reason: `was answered ${answer.status} with an error: ${error}` };
+  // The end of a body that was cut may be half a secret.
+  if (error !== null) return ending === 'whole' ? `with an error: ${error}` : 'with an error';
+  return /^[[{]/.test(body) && parsed(body) === null ? 'with broken JSON' : null;
 }
 
 function undocumented(status: number, said: string): SpendOutcome {
@@ -73,12 +85,13 @@ function outcomeOfFailure(failure: Failure): SpendOutcome {
   const { status } = failure.facts;
   if (failure.code === 'CREDENTIALS_REFUSED') throw credentialRefused(failure);
   if (typeof status !== 'number') throw failure;
+  if (isRedirectedAfter(status)) return { outcome: 'unknown', reason: failure.message, failure };
   const said = typeof failure.facts['said'] === 'string' ? failure.facts['said'] : '';
   if (rejections.has(status)) {
     return { outcome: 'rejected', status, reason: said === '' ? 'without a reason' : said };
   }
   const verdict = verdictOn(status);
-  // The others say of any line that nothing was taken: no such address, a redirect, the credential, overload.
+  // The others say of any line that nothing was taken: no such address, the credential, overload, a redirect of the whole request.
   if (verdict === 'unexpected' || verdict === 'refused') return undocumented(status, said);
   throw failure;
 }

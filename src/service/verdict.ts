@@ -73,8 +73,16 @@ export function verdictOn(status: number): Verdict {
   return byStatus.get(status) ?? byClass.get(Math.floor(status / 100)) ?? 'unexpected';
 }
 
+/** Redirects that ask for the same request elsewhere; any other may follow one that was carried out (RFC 9110). */
+const REDIRECTED_UNDONE: ReadonlySet<number> = new Set([307, 308]);
+
+/** Whether a write that was redirected with this status may have been carried out. */
+export function isRedirectedAfter(status: number): boolean {
+  return verdictOn(status) === 'redirected' && !REDIRECTED_UNDONE.has(status);
+}
+
 /** No reason needs more; a proxy may send an endless page. */
-const MAX_ERROR_BODY_BYTES = 64 * 1024;
+export const MAX_ERROR_BODY_BYTES = 64 * 1024;
 
 type Setbacks = Extract<Verdict, 'no answer' | 'unavailable' | 'faulty' | 'later' | 'too heavy'>;
 type Refusals = Exclude<Verdict, Setbacks | 'answer' | 'empty' | 'redirected'>;
@@ -184,12 +192,48 @@ export function serviceWords(body: string): ServiceWords {
   return { said: firstWords(said, MAX_CHARACTERS), parameter: blamedParameter(document, said) };
 }
 
+/** What `status` says in an answer that is an error, besides the codes of HTTP. */
+const FAILED_STATUS = /^(?:error|failed|failure|rejected|[45]\d\d)$/i;
+/** What plain text begins with that is an error. */
+const ERROR_WORD =
+  /^[^\p{L}\p{N}{[]*(?:errors?|fail(?:s|ed|ure)?|invalid|denied|rejected|unauthori[sz]ed|forbidden|exception)(?!\p{L})/iu;
+/** Of a document, its `data`, a list there, and the items of that. */
+const LEVELS = 4;
+
 /** The error that a body states whatever its status, in its own words; null where it states none. */
 export function statedError(body: string): string | null {
   const document = parsed(body);
-  if (!isRecord(document)) return null;
-  const says = ['error', 'errors', 'error_code', 'error_desc', 'detail'].some((key) => !isNothing(document[key]));
-  return says ? serviceWords(body).said : null;
+  if (document === null || typeof document === 'string') {
+    return ERROR_WORD.test(document ?? body) ? firstWords(document ?? body, MAX_CHARACTERS) : null;
+  }
+  const found = errorIn(document, LEVELS);
+  return found === null ? null : firstWords(recordWords(found), MAX_CHARACTERS);
+}
+
+/** The record that states an error: the document, its `data`, or an item of a list. */
+function errorIn(document: unknown, levels: number): Readonly<Record<string, unknown>> | null {
+  if (levels === 0) return null;
+  if (isRecord(document) && statesError(document)) return document;
+  const within: readonly unknown[] = Array.isArray(document)
+    ? document
+    : isRecord(document)
+      ? Object.entries(document).flatMap(([key, value]) => (key === 'data' || Array.isArray(value) ? [value] : []))
+      : [];
+  for (const part of within) {
+    const found = errorIn(part, levels - 1);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+function statesError(record: Readonly<Record<string, unknown>>): boolean {
+  const { success, status } = record;
+  return (
+    ['error', 'errors', 'error_code', 'error_desc', 'detail'].some((key) => !isNothing(record[key])) ||
+    success === false ||
+    success === 'false' ||
+    FAILED_STATUS.test(String(status))
+  );
 }
 
 const isNothing = (value: unknown): boolean =>
@@ -232,9 +276,11 @@ function blamedParameter(document: unknown, said: string): string | null {
   return /\bloc=([\w.-]+)/.exec(said)?.[1] ?? null;
 }
 
-function parsed(body: string): unknown {
+/** The JSON value that a body is, a byte order mark or not; null for none. */
+export function parsed(body: string): unknown {
   try {
-    return JSON.parse(body);
+    // Trimming takes the mark, too.
+    return JSON.parse(body.trim());
   } catch {
     return null;
   }

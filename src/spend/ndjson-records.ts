@@ -55,7 +55,7 @@ function recordOf(line: number, written: string): SpendRecord {
   const parsed = parsedObject(text);
   const defects = parsed === null ? ['the line was no JSON object'] : repeatedKeys(text);
   if (parsed !== null && defects.length === 0) return { line, given: parsed, defects };
-  return { line, given: { raw: storable(text.trim().slice(0, RAW_CHARACTERS)) }, defects };
+  return { line, given: {}, defects, raw: storable(text.trim().slice(0, RAW_CHARACTERS)) };
 }
 
 /** What is wrong with a JSON object that holds a key twice; parsers keep the last one, or tell only of other values. */

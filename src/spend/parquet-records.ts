@@ -21,9 +21,9 @@ type Column = z.infer<typeof describedColumn>;
  * for wrong columns, and for a column that is sent and holds floats: they were rounded before ripen saw them.
  */
 export async function* parquetRecords(file: string, warehouse: Warehouse, unknown: UnknownColumns): SpendRecords {
-  // A path is a pattern to DuckDB. Written without the annotation, text is a binary column.
+  // A path is a pattern to DuckDB, and a folder `key=value` a column. Written without the annotation, text is a binary column.
   const path = literal(file.replaceAll(/[*?[]/g, '[$&]'));
-  const source = `read_parquet(${path}, binary_as_string = true)`;
+  const source = `read_parquet(${path}, binary_as_string = true, hive_partitioning = false)`;
   const columns = await readingParquet(file, warehouse.rows(`describe select * from ${source}`, [], describedColumn));
   // DuckDB gives a column that is there twice another name, under which its values would be overlooked.
   const repeated = await warehouse.rows(

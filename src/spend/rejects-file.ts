@@ -14,20 +14,19 @@ import type { RejectedLine } from './staging.ts';
 /** Amounts and ids are nobody else's business. */
 const PRIVATE = 0o600;
 
-/** Where the rejects of a spend file are written. */
-export function rejectsPath(file: string): string {
-  return `${file}.rejects.ndjson`;
+/** Where the rejects of a spend file are written; those of a dry run apart, as the others are what is left to mend and send. */
+export function rejectsPath(file: string, dryRun: boolean): string {
+  return dryRun ? `${file}.dry-run.rejects.ndjson` : `${file}.rejects.ndjson`;
 }
 
 /**
- * Puts the rejected lines into the rejects file, or removes it when there are none; returns its path, or null. Throws
- * `STORAGE_FAILED`.
+ * Puts the rejected lines into the rejects file at a path, or removes it when there are none; returns its path, or null.
+ * Throws `STORAGE_FAILED`.
  */
 export async function writeRejects(
-  file: string,
+  target: string,
   pages: AsyncIterable<readonly RejectedLine[]>,
 ): Promise<string | null> {
-  const target = rejectsPath(file);
   const unfinished = `${target}.ripen-unfinished`;
   try {
     // Removed, not overwritten: it may be somebody's link to another place.

@@ -12,11 +12,13 @@
 
 import { basename } from 'node:path';
 
+import * as z from 'zod';
+
 import type { Emit } from '../events.ts';
 import type { Service } from '../service/service.ts';
-import { statement, timestamp } from '../warehouse/sql.ts';
+import { count, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { writeRejects } from './rejects-file.ts';
+import { rejectsPath, writeRejects } from './rejects-file.ts';
 import { openSpendFile } from './spend-file.ts';
 import { SpendLedger } from './spend-ledger.ts';
 import { failuresOf, type SpendSummary } from './spend-summary.ts';
@@ -26,7 +28,7 @@ import { submitLines, type Submitted } from './submit-lines.ts';
 export interface SpendRequest {
   /** Absolute path; the form follows from the extension. */
   readonly file: string;
-  /** Judges and writes the rejects file only: calls nothing, records nothing. */
+  /** Judges and writes a rejects file of its own only: calls nothing, records nothing. */
   readonly dryRun: boolean;
   /** Sends lines of unknown outcome again; one that was accepted then counts twice. */
   readonly resendUnknown: boolean;
@@ -55,11 +57,13 @@ export async function sendSpend(
   try {
     const staged = await stageLines(warehouse, records, { now, resendUnknown, emit, signal });
     if (staged.lines === 0) warnOfNothing(file, emit);
-    const localRejects = await writeRejects(file, rejectedPages(warehouse, startedAt));
+    if (!dryRun && staged.due > 0) await warnOfNewLedger(warehouse, emit);
+    const rejects = rejectsPath(file, dryRun);
+    const localRejects = await writeRejects(rejects, rejectedPages(warehouse, startedAt));
     const lines = { ledger: new SpendLedger(warehouse, file), service, due: staged.due, emit };
     const submitted = dryRun ? nothingSubmitted : await submitLines(lines, signal);
     const rejectsFile =
-      submitted.refused === 0 ? localRejects : await writeRejects(file, rejectedPages(warehouse, startedAt));
+      submitted.refused === 0 ? localRejects : await writeRejects(rejects, rejectedPages(warehouse, startedAt));
     const counts = {
       lines: staged.lines,
       valid: staged.lines - staged.rejected,
@@ -76,6 +80,14 @@ export async function sendSpend(
   } finally {
     await dropLines(warehouse);
   }
+}
+
+/** What another warehouse sent, a lost one say, only that one knows; a ledger without a line may be the first, or not. */
+async function warnOfNewLedger(warehouse: Warehouse, emit: Emit): Promise<void> {
+  const [spend] = await warehouse.rows('select count(*) as lines from ripen.spend', [], z.object({ lines: count }));
+  if (spend?.lines !== 0) return;
+  const message = `${warehouse.path} has no ad spend on record yet: what was sent from another warehouse is not known, and is sent again.`;
+  emit({ type: 'warning', code: 'SPEND_LEDGER_NEW', slice: null, window: null, message });
 }
 
 function warnOfNothing(file: string, emit: Emit): void {

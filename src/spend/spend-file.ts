@@ -72,12 +72,11 @@ async function* splitRecords(file: string): AsyncGenerator<CsvRecord, void> {
 }
 
 function underHeader(header: readonly string[], { line, fields, defect }: CsvRecord): SpendRecord {
-  const named = fields.slice(0, header.length).map((field, index): [string, unknown] => [header[index] ?? '', field]);
-  const surplus: [string, unknown][] = fields.length > header.length ? [['surplus', fields.slice(header.length)]] : [];
-  const given = Object.fromEntries([...named, ...surplus]);
+  const given = Object.fromEntries(fields.slice(0, header.length).map((field, index) => [header[index] ?? '', field]));
   const wrongCount =
     fields.length === header.length
       ? []
       : [`the line had ${fields.length} ${fields.length === 1 ? 'value' : 'values'} for ${header.length} columns`];
-  return { line, given, defects: defect === null ? wrongCount : [...wrongCount, defect] };
+  const defects = defect === null ? wrongCount : [...wrongCount, defect];
+  return defects.length === 0 ? { line, given, defects } : { line, given, defects, raw: fields };
 }

@@ -21,6 +21,8 @@ export interface SpendRecord {
   readonly given: Readonly<Record<string, unknown>>;
   /** What is wrong with the form of the line itself. */
   readonly defects: readonly string[];
+  /** All that a line held which fell apart; its columns are a guess then, and must not be shown as if they were meant. */
+  readonly raw?: string | readonly string[];
 }
 
 /** A spend file, opened: its records in order, read as they are asked for. */

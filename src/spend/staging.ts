@@ -68,7 +68,7 @@ export async function stageLines(
   for await (const record of records) {
     const { values, ...judged } = judgeLine(record, now);
     if (judged.reasons.length === 0) noteCostType(values.cost_type, costTypes, emit);
-    page.push({ ...judged, ...values, given: record.given });
+    page.push({ ...judged, ...values, given: record.raw === undefined ? record.given : { raw: record.raw } });
     if (page.length === LINES_PER_PAGE) {
       signal.throwIfAborted();
       await warehouse.run(statement('spend/stage_lines'), [JSON.stringify(page)]);

@@ -47,7 +47,9 @@ export async function submitLine(
   try {
     const answer = await service.submitSpend({ costId, costType, costCurrency, costAmount, tag }, signal);
     if (answer.outcome === 'accepted') return { ...told, settled: accepted };
-    if (answer.outcome === 'unknown') return { ...untold, settled: doubt(answer.reason) };
+    if (answer.outcome === 'unknown') {
+      return { ...untold, settled: doubt(answer.reason), error: answer.failure ?? null };
+    }
     const isForbidden = answer.status === FORBIDDEN;
     return { ...told, isForbidden, settled: rejection(line, answer.status, answer.reason) };
   } catch (error) {

@@ -25,7 +25,7 @@ const MAX_UNANSWERED_IN_A_ROW = 20;
 const MAX_FORBIDDEN_IN_A_ROW = 10;
 
 export interface Submitted {
-  /** Lines of the three outcomes, all of them recorded. */
+  /** Lines of the three outcomes; one whose outcome could not be recorded is unknown. */
   readonly accepted: number;
   readonly refused: number;
   readonly unknown: number;
@@ -93,8 +93,15 @@ class Sending {
     const { ledger } = this.#lines;
     let done: { readonly line: DueLine; readonly settled: Settled } | null = null;
     for (;;) {
-      const next: DueLine | null = this.#isStopping ? null : await ledger.take();
-      await ledger.record({ done, next });
+      let next: DueLine | null = null;
+      try {
+        if (!this.#isStopping) next = await ledger.take();
+        await ledger.record({ done, next });
+      } catch (error) {
+        // It went out, and the ledger will never say more of it.
+        if (done !== null && done.settled.outcome !== 'unsent') this.#count('unknown');
+        throw error;
+      }
       if (done !== null) this.#count(done.settled.outcome);
       if (next === null) return;
       done = { line: next, settled: await this.#submit(next) };

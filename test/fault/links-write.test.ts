@@ -1,9 +1,20 @@
-import { afterEach, expect, test } from 'vitest';
+/** Links that are written: what is checked before, what becomes of an answer that is lost, and of one that says otherwise. */
+
+import { afterEach, describe, expect, test } from 'vitest';
+import * as z from 'zod';
 
 import { createLink, updateLink, type LinkWriting } from '../../src/links/write-link.ts';
 import type { Fault } from '../../src/simulator/faults.ts';
 import { openLinksScene, storedTree, trueTree, type LinksScene } from '../support/links-scene.ts';
-import { failureFrom } from '../support/scripted-server.ts';
+import {
+  type Connection,
+  connectTo,
+  failureFrom,
+  json,
+  type Reply,
+  type ScriptedServer,
+  startScriptedServer,
+} from '../support/scripted-server.ts';
 
 let scene: LinksScene;
 
@@ -99,13 +110,15 @@ const openEnds: readonly [string, Fault][] = [
 ];
 
 test.each(openEnds)(
-  '%s to a creation that did not take place is looked up: not created, not sent again',
+  '%s to a creation that is not listed is looked up and stays unknown, as lists may lag; it is not sent again',
   async (_, fault) => {
     const { writing, app } = await crawledScene();
     const before = await storedTree(scene);
     onPost(fault);
     const failure = await failureFrom(createLink(writing, { appToken: app, name: 'Lost', parent: null }));
-    expect([failure.code, failure.facts['outcome']]).toEqual(['SOURCE_UNAVAILABLE', 'not created']);
+    expect([failure.code, failure.facts['outcome']]).toEqual(['SOURCE_UNAVAILABLE', 'unknown']);
+    expect(failure.message).toMatch(/^It is unknown whether the link "Lost" was created: .*; it is not listed yet$/);
+    expect(failure.hint).toContain('before creating it again');
     expect(scene.simulator.asked.counts.create_link).toBe(1);
     expect(await storedTree(scene)).toEqual(before);
   },
@@ -191,4 +204,115 @@ test('nothing is stored for an app that was never crawled, nor without a warehou
   const other = await createLink({ ...writing, warehouse: null }, { appToken: app, name: 'Other', parent: null });
   expect(other.isStored).toBe(false);
   expect(await storedTree(scene)).toEqual(before);
+});
+
+test('a link whose name differs in blanks and in its Unicode form alone is the one that is wanted', async () => {
+  const { writing, app } = await crawledScene();
+  scene.simulator.links.add(app, null, { name: 'Caf\u00e9 au lait' });
+  const again = await createLink(writing, { appToken: app, name: ' Cafe\u0301  au\u00a0lait', parent: null });
+  expect([again.isCreated, again.link.label]).toEqual([false, 'Caf\u00e9 au lait']);
+  expect(scene.simulator.asked.counts.create_link).toBe(0);
+});
+
+describe('an answer that says something else than what was asked for', () => {
+  let server: ScriptedServer;
+  let connection: Connection;
+
+  afterEach(async () => {
+    await connection.service.close();
+    await server.close();
+  });
+
+  /** The scene, written to through a service that answers as told; its lists are empty until something is created. */
+  async function answering(written: (body: unknown) => Reply, listed: () => readonly object[] = () => []) {
+    const { writing, app, network } = await crawledScene();
+    server = await startScriptedServer(({ method, body }) =>
+      method === 'GET' ? json({ data: { items: listed() } }) : written(JSON.parse(body)),
+    );
+    connection = connectTo(server.origin);
+    const sublink = scene.simulator.links.list(app, network)[0]?.item.token ?? '';
+    const stored = async (token: string) => (await storedTree(scene)).find((link) => link['token'] === token);
+    return { writing: { ...writing, service: connection.service }, app, network, sublink, stored };
+  }
+  const item = (change: object): Reply => json({ data: { items: [change] } });
+
+  test('to an update that was ignored fails with both values and stores the one the service states', async () => {
+    const { writing, app, network, stored } = await answering(() =>
+      item({ token: network, level: 1, partner_id: 4321, cost_data_enabled: false }),
+    );
+    const change = { partnerId: '174', costDataEnabled: true };
+    const failure = await failureFrom(updateLink(writing, app, network, change));
+    expect([failure.code, failure.message]).toEqual([
+      'SOURCE_REFUSED',
+      `The link ${network} was not changed as asked: partner 174 was asked for, and it has 4321; cost data on was asked for, and it is off`,
+    ]);
+    expect(await stored(network)).toMatchObject({ partner_id: '4321', cost_data_enabled: false });
+  });
+
+  test('to an update with fewer fields leaves the stored ones as they are', async () => {
+    const { writing, app, network, stored } = await answering((body) =>
+      item({ token: network, level: 1, ...z.object({}).loose().parse(body) }),
+    );
+    const before = await stored(network);
+    const { link, isStored } = await updateLink(writing, app, network, { partnerId: '174' });
+    expect([link.partnerId, link.label, isStored]).toEqual(['174', before?.['label'], true]);
+    expect(await stored(network)).toEqual({ ...before, partner_id: '174' });
+  });
+
+  test('to an update of a sub-link, the inherited partner, is no partner of its own', async () => {
+    const { writing, app, sublink, stored } = await answering(() => item({ token: sublink, level: 2, partner_id: 3 }));
+    const before = await stored(sublink);
+    await updateLink(writing, app, sublink, { costDataEnabled: true });
+    expect(await stored(sublink)).toEqual({ ...before, cost_data_enabled: true });
+    const refused = await failureFrom(updateLink(writing, app, sublink, { partnerId: '174' }));
+    expect(refused.message).toContain('partner 174 was asked for, and it has 3');
+    expect((await stored(sublink))?.['partner_id']).toBeNull();
+  });
+
+  test.each([
+    ['another link', { data: { items: [{ token: 'other1', level: 1, partner_id: 174 }] } }, 'expected the link'],
+    [
+      'the link beside an error',
+      { error: 'not allowed', data: { items: [{ token: 'NETWORK', level: 1 }] } },
+      'stated "not allowed"',
+    ],
+  ])('to an update, %s, is SOURCE_GARBLED and stores nothing', async (_, document, said) => {
+    const { writing, app, network } = await answering(() => ({
+      body: JSON.stringify(document).replace('NETWORK', network),
+    }));
+    const before = await storedTree(scene);
+    const failure = await failureFrom(updateLink(writing, app, network, { partnerId: '174' }));
+    expect([failure.code, failure.message]).toEqual(['SOURCE_GARBLED', expect.stringContaining(said)]);
+    expect(await storedTree(scene)).toEqual(before);
+  });
+
+  test.each([
+    [
+      'a link of another name',
+      { data: { items: [{ token: 'other1', level: 1, label: 'Other' }] } },
+      '"Other" (other1)',
+    ],
+    ['a link of another level', { data: { items: [{ token: 'other1', level: 2, label: 'New' }] } }, 'of level 2'],
+    ['a link beside an error', { errors: ['no'], data: { items: [{ token: 'n', level: 1, label: 'New' }] } }, '["no"]'],
+  ])('to a creation, %s, leaves it unknown', async (_, document, said) => {
+    const { writing, app } = await answering(() => json(document));
+    const failure = await failureFrom(createLink(writing, { appToken: app, name: 'New', parent: null }));
+    expect([failure.code, failure.facts['outcome']]).toEqual(['SOURCE_UNAVAILABLE', 'unknown']);
+    expect(failure.message).toContain(said);
+  });
+
+  test('to a creation whose answer was lost, the list with blanks made one, finds the link, and so does a rerun', async () => {
+    const made: object[] = [];
+    const { writing, app } = await answering(
+      () => {
+        made.push({ token: 'new1', level: 1, label: 'Big sale' });
+        return { status: 0 };
+      },
+      () => made,
+    );
+    const wanted = { appToken: app, name: 'Big  sale', parent: null };
+    expect(await createLink(writing, wanted)).toMatchObject({ isCreated: true, link: { token: 'new1' } });
+    expect(await createLink(writing, wanted)).toMatchObject({ isCreated: false, link: { token: 'new1' } });
+    expect(made).toHaveLength(1);
+  });
 });

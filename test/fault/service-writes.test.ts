@@ -88,6 +88,7 @@ describe('row 34: ad spend', () => {
     ['418', { status: 418 }],
     ['422', { status: 422 }],
     ['501', { status: 501 }],
+    ['503', { status: 503, body: 'upstream connect error' }],
     ['520', { status: 520 }],
     ['200 with a web page', { status: 200, headers: { 'content-type': 'text/html' }, body: '<h1>Sign in</h1>' }],
   ];
@@ -98,7 +99,8 @@ describe('row 34: ad spend', () => {
   });
 
   test.each([
-    [302, 'SOURCE_REDIRECTED'],
+    [307, 'SOURCE_REDIRECTED'],
+    [308, 'SOURCE_REDIRECTED'],
     [404, 'SOURCE_MISSING'],
     [410, 'SOURCE_MISSING'],
   ])('answered %i came to no ad spend API at all: %s, sent once and not accepted', async (status, code) => {
@@ -115,8 +117,17 @@ describe('row 34: ad spend', () => {
     });
   });
 
-  test.each([429, 503])('answered %i, and so certainly not accepted, is sent again', async (status) => {
-    await serve((_, count) => (count <= 2 ? { status, body: 'later' } : { status: 200 }));
+  test.each([301, 302, 303])(
+    'answered %i, as a form is that was taken, is unknown and stops the others: SOURCE_REDIRECTED',
+    async (status) => {
+      await serve(() => ({ status, headers: { location: '/thanks' } }));
+      expect(await spend()).toMatchObject({ outcome: 'unknown', failure: { code: 'SOURCE_REDIRECTED' } });
+      expect(server.received).toHaveLength(1);
+    },
+  );
+
+  test('answered 429, and so certainly not accepted, is sent again', async () => {
+    await serve((_, count) => (count <= 2 ? { status: 429, body: 'later' } : { status: 200 }));
     expect(await spend()).toEqual({ outcome: 'accepted' });
     expect(server.received).toHaveLength(3);
   });
@@ -135,6 +146,44 @@ describe('row 34: ad spend', () => {
     expect(await sent).toMatchObject({ outcome: 'unknown' });
     await expect(connection.service.submitSpend(line, controller.signal)).rejects.toThrow('SIGTERM');
     expect(server.received).toHaveLength(1);
+  });
+
+  const doubtful: readonly [string, Reply, string][] = [
+    ['an error of 5,000 characters', json({ error: 'no', details: 'x'.repeat(5000) }), 'with an error: no'],
+    ['more than 64 KiB', { body: ' '.repeat(65 * 1024) }, 'with more than 65536 bytes'],
+    ['an encoding nobody asked for', { body: 'xx', headers: { 'content-encoding': 'br' } }, 'cannot be read'],
+    ['text that says it is gzip', { body: 'OK', headers: { 'content-encoding': 'gzip' } }, 'cannot be read'],
+    ['a page that says it is text', json({}, { body: '\ufeff\n<!doctype html><p>Sign in' }), 'with a web page'],
+    ['a page of no type', { body: '<html>' }, 'with a web page'],
+    ['an error behind a byte order mark', { body: '\ufeff{"error":"no"}' }, 'with an error: no'],
+    ['an error inside data', json({ data: { error: 'no' } }), 'with an error: no'],
+    ['an error in a list', json([{ error: 'no' }]), 'with an error: no'],
+    ['an error in a list inside data', json({ data: { items: [{}, { error: 'no' }] } }), 'with an error: no'],
+    ['success: false', json({ success: false, message: 'not stored' }), 'with an error: not stored'],
+    ['status: Failed', json({ status: 'Failed', message: 'not stored' }), 'with an error: not stored'],
+    ['status: 422', json({ status: 422, message: 'not stored' }), 'with an error: not stored'],
+    ['plain words of an error', { body: 'ERROR: rejected' }, 'with an error: ERROR: rejected'],
+    ['a JSON text of an error', json('Unauthorized'), 'with an error: Unauthorized'],
+    ['JSON that was cut', { body: '{"error":"no such campaign"}', cutAfter: 12 }, 'with broken JSON'],
+  ];
+  test.each(doubtful)('answered 200 with %s is unknown', async (_, reply, reason) => {
+    await serve(() => reply);
+    const outcome = await spend();
+    expect(outcome.outcome === 'unknown' ? outcome.reason : outcome).toContain(reason);
+  });
+
+  const taken: readonly [string, Reply][] = [
+    ['nothing', {}],
+    ['nothing, encoded', { headers: { 'content-encoding': 'gzip' } }],
+    ['nothing, of the type of a page', { headers: { 'content-type': 'text/html' } }],
+    ['OK', { body: 'OK' }],
+    ['words that speak of no error first', { body: 'Success: 0 errors' }],
+    ['a document', json({ success: true, status: 'ok', error: null, errors: [], data: [{ id: 1 }], detail: '' })],
+    ['a document behind a byte order mark', { body: '\ufeff{"status":"accepted"}', gzip: true }],
+  ];
+  test.each(taken)('answered 200 with %s is accepted', async (_, reply) => {
+    await serve(() => reply);
+    expect(await spend()).toEqual({ outcome: 'accepted' });
   });
 
   test('a body cut after 200 is still accepted: the status has said so', async () => {
@@ -167,6 +216,18 @@ describe('creating a link', () => {
     expect(failure).toMatchObject({ code: 'SOURCE_UNAVAILABLE', facts: { outcome: 'unknown' } });
     expect(failure.message).toMatch(/^It is unknown whether the link "N" was created: the request /);
     expect(server.received).toHaveLength(1);
+  });
+
+  test.each([301, 302, 303])('%i, as after a form that was taken: outcome unknown', async (status) => {
+    await serve(() => ({ status, headers: { location: '/links' } }));
+    const failure = await failureFrom(create());
+    expect(failure).toMatchObject({ code: 'SOURCE_UNAVAILABLE', facts: { outcome: 'unknown', status } });
+    expect(failure.message).toMatch(/^It is unknown whether the link "N" was created: .* was redirected to /);
+  });
+
+  test('307, which asks for the same request elsewhere: SOURCE_REDIRECTED, not created', async () => {
+    await serve(() => ({ status: 307, headers: { location: '/links' } }));
+    expect((await failureFrom(create())).code).toBe('SOURCE_REDIRECTED');
   });
 
   test('429: sent once, SOURCE_OVERLOADED, certainly not created', async () => {

@@ -6,6 +6,7 @@ import * as z from 'zod';
 import { exitCodeOf, Failure } from '../../src/errors.ts';
 import { sendSpend } from '../../src/spend/send-spend.ts';
 import { count } from '../../src/warehouse/sql.ts';
+import { countSteps, type Steps } from '../support/failing-step.ts';
 import {
   type Connection,
   connectTo,
@@ -48,9 +49,9 @@ const codes = ({ failures }: { readonly failures: readonly { readonly code: stri
   failures.map(({ code }) => code);
 
 /** A new connection: what a run refused must not outlast it. */
-async function reconnect(): Promise<void> {
+async function reconnect(origin = server.origin): Promise<void> {
   await connection.service.close();
-  connection = connectTo(server.origin, { requestTimeoutMs: 2000 });
+  connection = connectTo(origin, { requestTimeoutMs: 2000 });
 }
 
 describe('an outcome that nobody knows', () => {
@@ -186,26 +187,74 @@ describe('what stops everything', () => {
     expect(received()).toHaveLength(40);
   });
 
-  test('503 for ever: nothing was taken, so nothing is unknown and all is sent later', async () => {
-    const file = await fileOf(ids(5));
+  test('503 to every one of 100 lines: fewer than 20 are left in doubt, none is sent twice, the rest is sent later', async () => {
+    const all = ids(100);
+    const file = await fileOf(all);
     reply = () => ({ status: 503 });
+    const summary = await send(file);
+    expect(summary.unknown).toBeLessThan(20);
+    expect(summary).toMatchObject({ accepted: 0, refused: 0, sent: received().length, unknown: received().length });
+    expect(codes(summary)).toEqual(['SOURCE_UNAVAILABLE', 'SPEND_UNKNOWN']);
+    expect(await desk.ledger()).toHaveLength(summary.unknown);
+
+    reply = () => ({ status: 200 });
+    await reconnect();
+    expect(await send(file)).toMatchObject({ accepted: 100 - summary.unknown, unknown: summary.unknown });
+    expect(received().toSorted()).toEqual(all);
+  });
+
+  test('503 by a proxy to a line that was taken: it is not sent again, nor told as rejected', async () => {
+    const file = await fileOf(ids(1));
+    reply = () => (server.received.length === 1 ? { status: 503 } : { status: 400, body: 'cost_id is known' });
+    expect(await send(file)).toMatchObject({ sent: 1, unknown: 1, refused: 0 });
+    expect([received().length, (await desk.ledger())[0]?.outcome]).toEqual([1, 'unknown']);
+  });
+
+  test('303 to a line: it is unknown, at most the lines in hand are tried, and the exit is 78', async () => {
+    const file = await fileOf(ids(60));
+    reply = () => ({ status: 303, headers: { location: '/thanks' } });
+    const summary = await send(file);
+    expect(summary.unknown).toBe(received().length);
+    expect(summary.unknown).toBeLessThanOrEqual(8);
+    expect(codes(summary)).toEqual(['SOURCE_REDIRECTED', 'SPEND_UNKNOWN']);
+    expect(exitCodeOf(summary.failures.map(({ code, message }) => new Failure(code, message)))).toBe(78);
+    expect(new Set((await desk.ledger()).map(({ outcome }) => outcome))).toEqual(new Set(['unknown']));
+  });
+
+  test('no connection: nothing was sent, so nothing is unknown and all is sent later', async () => {
+    const file = await fileOf(ids(5));
+    await reconnect('http://127.0.0.1:9');
     const summary = await send(file);
     expect(summary).toMatchObject({ sent: 0, unknown: 0, to_send: 5 });
     expect(codes(summary)).toEqual(['SOURCE_UNAVAILABLE']);
     expect(desk.events.filter(({ type }) => type === 'spend_settled')).toEqual([]);
     expect(await desk.ledger()).toEqual([]);
-    reply = () => ({ status: 200 });
     await reconnect();
     expect(await send(file)).toMatchObject({ accepted: 5, failures: [] });
   });
 
-  test('503 after a rejection leaves the rejection standing', async () => {
+  test('no connection after a rejection leaves the rejection standing', async () => {
     const file = await fileOf(ids(1));
     reply = () => ({ status: 400, body: 'no' });
     await send(file);
-    reply = () => ({ status: 503 });
+    await reconnect('http://127.0.0.1:9');
     await send(file);
     expect(await desk.ledger()).toMatchObject([{ outcome: 'rejected', status: 400, reason: 'no' }]);
+  });
+
+  test('a disk that is full once a line was sent: it is counted as unknown, as the next run will find it', async () => {
+    const file = await fileOf(ids(1));
+    let isFull = false;
+    const steps: Steps = await countSteps(() => isFull && steps.kinds.at(-1) === 'insert into ripen.spend');
+    reply = () => {
+      isFull = true;
+      return { status: 200 };
+    };
+    const summary = await send(file).finally(() => steps.stop());
+    expect(summary).toMatchObject({ sent: 1, accepted: 0, unknown: 1 });
+    expect(codes(summary)).toEqual(['STORAGE_FAILED', 'SPEND_UNKNOWN']);
+    expect(await send(file)).toMatchObject({ sent: 0, unknown: 1 });
+    expect(received()).toHaveLength(1);
   });
 
   test('no address of the ad spend API: nothing is recorded', async () => {

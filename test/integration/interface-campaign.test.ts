@@ -211,7 +211,7 @@ test('of 30 lists asked for at once no more are in flight than the limit of the 
 });
 
 describe('writing', () => {
-  const answer = (): Reply => json({ data: { api_version: '2', request_id: 'd3b0', items: [link('t1')] } });
+  const answered = (item: object): Reply => json({ data: { api_version: '2', request_id: 'd3b0', items: [item] } });
 
   test.each([
     [null, '{"name":"Summer"}'],
@@ -219,7 +219,7 @@ describe('writing', () => {
   ])(
     'POST apps/{app_token}/trackers below %s sends %s as application/json, and reads the one link',
     async (parent, body) => {
-      await serve(answer);
+      await serve(() => answered(link('t1', { label: 'Summer', level: parent === null ? 1 : 2 })));
       const created = await connection.service.createLink(APP, 'Summer', parent, connection.signal);
       expect(created.token).toBe('t1');
       const [request] = server.received;
@@ -235,9 +235,9 @@ describe('writing', () => {
   ])(
     'PATCH apps/{app_token}/trackers/{link_token} with %j sends %s as application/json, and reads the one link',
     async (change, body) => {
-      await serve(answer);
+      await serve(() => answered(link('abc123')));
       const updated = await connection.service.updateLink(APP, 'abc123', change, connection.signal);
-      expect(updated.token).toBe('t1');
+      expect(updated.token).toBe('abc123');
       const [request] = server.received;
       expect(request).toMatchObject({ method: 'PATCH', target: `/public/v1/apps/${APP}/trackers/abc123`, body });
       expect(request?.headers['content-type']).toBe('application/json');

@@ -8,6 +8,7 @@ import { refreshLinks } from '../../src/links/refresh-links.ts';
 import { completePartners, refreshPartners } from '../../src/links/refresh-partners.ts';
 import { connect } from '../../src/service/connect.ts';
 import type { Simulator } from '../../src/simulator/simulator.ts';
+import { statement } from '../../src/warehouse/sql.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 import { httpService, openScenario, type Scenario } from '../support/scenario.ts';
@@ -121,6 +122,15 @@ test('every attributed row of a simulated week finds the one link the simulator 
     expect((await warehouse.rows(installs, [], row)).length).toBeGreaterThan(50);
     const lost = (await warehouse.rows(unmatched, [], row)).filter((found) => found['unmatched_share'] === 1);
     expect(lost.map(({ network }) => String(network)).toSorted()).toEqual(['Expired Attributions', 'Organic']);
+
+    // A token that another app has, too, doubles nothing. The slice has no cost.
+    const spend = statement('examples/spend_by_partner_and_link').replaceAll('network_daily', 'whole');
+    const summed = [installs, spend.replaceAll('r.cost', 'r.clicks')].map(
+      (sql) => `select sum(installs)::varchar as installs from (${sql.trim().replace(/;$/, '')})`,
+    );
+    const before = await warehouse.rows(summed.join(' union all '), [], row);
+    await warehouse.run(`insert into main.links select * replace ('another0app1' as app_token) from main.links`);
+    expect(await warehouse.rows(summed.join(' union all '), [], row)).toEqual(before);
   });
 });
 

@@ -45,7 +45,10 @@ const line = (number: number, change: object = {}) => ({
   ...change,
 });
 const refused = async (file: string): Promise<Failure> => failureFrom(send(file));
-const warnings = () => desk.events.flatMap((event) => (event.type === 'warning' ? [event.message] : []));
+const warnings = () =>
+  desk.events.flatMap((event) =>
+    event.type === 'warning' && event.code !== 'SPEND_LEDGER_NEW' ? [event.message] : [],
+  );
 
 describe('CSV', () => {
   test('with a byte order mark, CRLF, blank lines and quoted line breaks is read, each line under its own number', async () => {
@@ -91,7 +94,26 @@ describe('CSV', () => {
       [5, 'a value went on after its closing quote'],
       [7, 'the line had 1 value for 5 columns; a quote was never closed: all that follows it was read as one value'],
     ]);
-    expect((await desk.rejects(file))?.[1]).toMatchObject({ tag: 't', surplus: ['u', 'v'] });
+    const raw = ['sender-000003', 'cpc', 'USD', '1', 't', 'u', 'v'];
+    expect((await desk.rejects(file))?.[1]).toEqual({ line: 4, reasons: [expect.any(String)], raw });
+  });
+
+  test('lines that fell apart do not become other ones when the rejects file is sent as it is, a stated amount of 1,234.50 least of all', async () => {
+    const file = await desk.write(
+      'f.csv',
+      `${csvOf([line(1)])}sender-000002,cpc,USD,1,234.50,spring\nsender-000003,cpc,USD,"12"34.5,spring\nsender-000004,cpc,USD,0.5,"spring\nsender-000005,cpc,USD,9,x\n`,
+    );
+    const { rejects_file: path } = await send(file);
+    const again = await send(path ?? '');
+    expect(again).toMatchObject({ lines: 3, valid: 0, rejected: 3 });
+    expect(sent().map((fields) => fields['cost_id'])).toEqual(['sender-000001']);
+    const open = ['sender-000004', 'cpc', 'USD', '0.5', 'spring\nsender-000005,cpc,USD,9,x\n'];
+    expect((await desk.rejects(path ?? ''))?.[2]).toMatchObject({ raw: open });
+  });
+
+  test('a line that fell apart still keeps a second one of its Cost ID from being sent', async () => {
+    const file = await desk.write('f.csv', `${csvOf([line(1)])}sender-000001,cpc,USD,1,234.50,spring\n`);
+    expect(await send(file)).toMatchObject({ lines: 2, rejected: 2, sent: 0 });
   });
 
   test('a value that is not UTF-8 is rejected, its neighbours are sent', async () => {
@@ -276,6 +298,16 @@ describe('Parquet', () => {
     const file = await copied(`select ${columns}, 2 as cost_amount from range(2, 3) as r(i)`, 'f[1].parquet');
     expect(await send(file)).toMatchObject({ lines: 1, accepted: 1 });
     expect(sentAmounts()).toEqual({ 'sender-000002': '2' });
+  });
+
+  test('below a folder cost_currency=GBP the values of the file, EUR, are sent', async () => {
+    await mkdir(join(desk.directory, 'cost_currency=GBP'));
+    const file = await copied(
+      `select ${columns}, 1 as cost_amount from range(1, 2) as r(i)`,
+      'cost_currency=GBP/f.parquet',
+    );
+    expect(await send(file)).toMatchObject({ lines: 1, accepted: 1 });
+    expect(sent()).toMatchObject([{ cost_currency: 'EUR' }]);
   });
 
   test('a column that stands twice refuses the file: no one could say which is meant', async () => {

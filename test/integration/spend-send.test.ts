@@ -121,8 +121,34 @@ describe('a file', () => {
     const file = await desk.write('f.csv', csvOf([line('000001'), line('x')]));
     const summary = await desk.send(file, service, { dryRun: true });
     expect(summary).toMatchObject({ valid: 1, rejected: 1, to_send: 1, sent: 0 });
-    expect(await desk.rejects(file)).toHaveLength(1);
+    expect(summary.rejects_file).toBe(`${file}.dry-run.rejects.ndjson`);
+    expect(await desk.rejects(file, true)).toHaveLength(1);
     expect([accepted(), await desk.ledger()]).toEqual([{}, []]);
+  });
+
+  test('under --dry-run leaves the rejects of a real run alone, of 1 bad line and of none, and removes its own', async () => {
+    const file = await desk.write('f.csv', csvOf([line('000001'), line('x')]));
+    await desk.send(file, service);
+    const kept = await desk.rejects(file);
+    expect(kept).toHaveLength(1);
+    await desk.write('f.csv', csvOf([line('y', { tag: '' })]));
+    expect(await desk.send(file, service, { dryRun: true })).toMatchObject({ rejected: 1 });
+    expect([await desk.rejects(file), (await desk.rejects(file, true))?.length]).toEqual([kept, 1]);
+    await desk.write('f.csv', csvOf([line('000001')]));
+    expect(await desk.send(file, service, { dryRun: true })).toMatchObject({ rejected: 0, rejects_file: null });
+    expect([await desk.rejects(file), await desk.rejects(file, true)]).toEqual([kept, null]);
+  });
+
+  test('sent from a warehouse without a record of ad spend warns of it once, a dry run before it or not', async () => {
+    const told = (): number =>
+      desk.events.filter((event) => event.type === 'warning' && event.code === 'SPEND_LEDGER_NEW').length;
+    const file = await desk.write('f.csv', csvOf([line('000001')]));
+    await desk.send(file, service, { dryRun: true });
+    expect(told()).toBe(0);
+    await desk.send(file, service);
+    expect(told()).toBe(1);
+    await desk.send(await desk.write('g.csv', csvOf([line('000002')])), service);
+    expect(told()).toBe(1);
   });
 
   test('a cost type the interface does not name is sent, with one warning', async () => {
@@ -131,7 +157,8 @@ describe('a file', () => {
       csvOf([line('000001', { cost_type: 'cpa' }), line('000002', { cost_type: 'cpa' })]),
     );
     expect(await desk.send(file, service)).toMatchObject({ accepted: 2 });
-    expect(desk.events.filter(({ type }) => type === 'warning')).toHaveLength(1);
+    const told = desk.events.flatMap((event) => (event.type === 'warning' ? [event.code] : []));
+    expect(told).toEqual(['SPEND_TYPE_UNKNOWN', 'SPEND_LEDGER_NEW']);
   });
 });
 

@@ -49,7 +49,7 @@ export interface SpendDesk {
     signal?: AbortSignal,
   ): Promise<SpendSummary>;
   /** The lines of a file's rejects; null when there is no such file. */
-  rejects(file: string): Promise<z.infer<typeof reject>[] | null>;
+  rejects(file: string, dryRun?: boolean): Promise<z.infer<typeof reject>[] | null>;
   /** `ripen.spend` by Cost ID. */
   ledger(): Promise<SpendRow[]>;
   inWarehouse<T>(use: (warehouse: Warehouse) => Promise<T>): Promise<T>;
@@ -81,9 +81,10 @@ export async function openDesk(): Promise<SpendDesk> {
       inWarehouse(async (warehouse) =>
         sendSpend({ file, dryRun: false, resendUnknown: false, now: NOW, ...change }, warehouse, service, emit, signal),
       ),
-    async rejects(file) {
-      if (!existsSync(rejectsPath(file))) return null;
-      const text = await readFile(rejectsPath(file), 'utf8');
+    async rejects(file, dryRun = false) {
+      const path = rejectsPath(file, dryRun);
+      if (!existsSync(path)) return null;
+      const text = await readFile(path, 'utf8');
       return text
         .trimEnd()
         .split('\n')

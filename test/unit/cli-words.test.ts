@@ -1,3 +1,7 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
 import { describe, expect, test } from 'vitest';
 
 import { parseCommandLine } from '../../src/commands/command-line.ts';
@@ -5,6 +9,7 @@ import { dayRange, durationOf, instantOf } from '../../src/commands/instant.ts';
 import { Failure } from '../../src/errors.ts';
 import { checkAsOf } from '../../src/run/circumstances.ts';
 import { twoNightsBefore } from '../../src/start/tour.ts';
+import { recordedShell } from './cli-recorded-shell.ts';
 
 const VERSION = '1.2.3';
 
@@ -129,8 +134,24 @@ describe('the command line', () => {
     [['sync', '--log', 'xml'], 'xml'],
     [['backfill', '--slice', 'a'], 'from, to'],
     [['links', 'list'], 'app'],
+    [['spend', 'send', '--file', 'a.csv', '--file=b.csv'], '--file was given 2 times'],
+    [['links', 'create', '--app', 'a', '--name', 'A', '--name', '-b', '--name', 'A'], '--name was given 3 times'],
+    [['sync', '--log', 'json', '--log', 'json', '--as-of', 'x', '--as-of', 'y'], '--as-of was given 2 times'],
+    [['backfill', '--slice', 'a', '--slice', 'b', '--from', 'x', '--to', 'y'], '--slice was given 2 times'],
+    [['simulator', '--port', '1', '--port', '2'], '--port was given 2 times'],
+    [['export', '--slice', 'a', '--output', 'b', '--output', 'c'], '--output was given 2 times'],
   ])('%j is refused with its reason, %s', async (argv, reason) => {
     expect((await refused(...argv)).message).toContain(reason);
+  });
+
+  test('--slice given 2 times where it is a list names 2 slices', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'ripen-'));
+    const slice = '{name: daily, dimensions: [day], metrics: [installs], date_period: "2026-01-01:yesterday"}';
+    await writeFile(join(directory, 'ripen.yaml'), `service: simulator\nwarehouse: w.duckdb\nslices: [${slice}]\n`);
+    const asked = await parseCommandLine(['plan', '--slice', 'a', '--slice', 'b', 'c', '--quiet', '--quiet'], VERSION);
+    if (asked.kind !== 'act') throw new Error(asked.text);
+    await expect(asked.act(recordedShell({ directory }))).rejects.toThrow('declared no slice named a, b, c');
+    await rm(directory, { recursive: true });
   });
 
   test('the value of an unknown option is never repeated', async () => {
