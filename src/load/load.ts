@@ -14,7 +14,7 @@ import { rm } from 'node:fs/promises';
 
 import { asFailure, Failure } from '../errors.ts';
 import { isDateDimension } from '../model/dimension.ts';
-import { subjectOf } from '../model/window.ts';
+import { labelOf, replacesSame, subjectOf, type Window } from '../model/window.ts';
 import type { SavedBody } from '../service/service.ts';
 import type { ColumnReader } from '../spool/columns/column-reader.ts';
 import type { besideRows } from '../spool/beside-rows.ts';
@@ -83,8 +83,12 @@ function tooLarge({ window, answers }: Spooled): LoadResult {
   return { kind: 'split', window, failure, shortfalls, values: new Map(), rows: new Map() };
 }
 
-/** Loads what can be loaded of a batch. Throws `ENGINE_MEMORY` when the engine has too little memory for it. */
+/**
+ * Loads what can be loaded of a batch, in no certain order. Throws `ENGINE_MEMORY` when the engine has too little memory for it,
+ * and a RangeError where two of its windows replace the same rows.
+ */
 async function load(batch: readonly Spooled[], request: LoadRequest): Promise<Loaded> {
+  refuseOverlap(batch.map(({ window }) => window));
   const { columns } = request;
   const read = batch.filter((spooled) => columns?.of(spooled) !== undefined);
   const parts = [
@@ -99,6 +103,15 @@ async function load(batch: readonly Spooled[], request: LoadRequest): Promise<Lo
     results.push(...loaded.results);
   }
   return { results, target };
+}
+
+function refuseOverlap(windows: readonly Window[]): void {
+  const inOrder = windows.toSorted((a, b) => (a.replaced.start < b.replaced.start ? -1 : 1));
+  for (const [at, window] of inOrder.entries()) {
+    const next = inOrder[at + 1];
+    if (next === undefined || !replacesSame(window, next)) continue;
+    throw new RangeError(`Two windows of one batch replaced the same rows: ${labelOf(window)} and ${labelOf(next)}.`);
+  }
 }
 
 /** One statement reads so many documents, and their rows are held as text once: more would not load faster in this memory. */
