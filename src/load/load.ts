@@ -11,6 +11,7 @@
  */
 
 import { rm } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 
 import { asFailure, Failure } from '../errors.ts';
 import { isDateDimension } from '../model/dimension.ts';
@@ -236,14 +237,17 @@ type Pages = readonly SavedBody[];
 /** Answers that were read into columns, known again by the very list of their pages. */
 export class ColumnAnswers implements ReadAnswers {
   readonly #reader: Pick<ColumnReader, 'read'>;
+  readonly #folder: string;
   readonly #taken = new Map<Pages, ColumnAnswer>();
   /** No two readings share a file: the engine remembers files by their names. */
   #readings = 0;
   #trouble: LoadWarning | null = null;
   #isTold = false;
 
-  constructor(reader: Pick<ColumnReader, 'read'>) {
+  /** What is read goes to files in the folder. */
+  constructor(reader: Pick<ColumnReader, 'read'>, folder: string) {
     this.#reader = reader;
+    this.#folder = folder;
   }
 
   /** What is to be told of a reader that came to grief over an answer, which is not to give it up; once, then null. */
@@ -258,7 +262,7 @@ export class ColumnAnswers implements ReadAnswers {
     const [first] = pages;
     if (first === undefined) return false;
     this.#readings += 1;
-    const file = `${first.path}.${this.#readings}.parquet`;
+    const file = join(this.#folder, `${basename(first.path)}.${this.#readings}.parquet`);
     const wanted = wantedColumns(columns);
     const read = await this.#tryReading(pages, wanted, file);
     if (read === null) return false;

@@ -29,8 +29,9 @@ import {
 } from '../spool/archive-contents.ts';
 import type { Damage } from '../spool/archive-entry.ts';
 import type { Spooled } from '../spool/spool.ts';
-import { recordFailed, type Run, warn } from './run.ts';
+import { openColumns } from './columns.ts';
 import { adoptCatalog } from './refresh-catalog.ts';
+import { recordFailed, type Run, warn } from './run.ts';
 import type { AnswerBatch, Source, SourceDoor } from './source.ts';
 import { planTargets } from './tables.ts';
 
@@ -59,10 +60,10 @@ interface Reading {
 function openSource(run: Run): Source {
   const bySlice = new Map<string, readonly ArchivedWindow[]>();
   const readings = new Map<Window, Reading>();
+  const columns = openColumns(run);
   return {
     canAsk: false,
-    // What the reader would write beside the archive is not the archive's.
-    columns: null,
+    columns: columns.answers,
     catalog: async () => restoreCatalog(run),
     dimensions: async () => {},
     async slices() {
@@ -81,12 +82,21 @@ function openSource(run: Run): Source {
       }
       return { plans, windows: plans.flatMap(({ windows }) => windows) };
     },
-    answers: (queue, _targets, signal) => given(queue, readings, signal),
-    check: async () => {},
+    async *answers(queue, targets, signal) {
+      for await (const batch of given(queue, readings, signal)) {
+        for (const { window, answers } of batch.spooled) {
+          const into = targets.get(window.slice.name)?.columns;
+          for (const { pages } of answers) if (into !== undefined) await columns.answers.read(pages, into);
+        }
+        yield batch;
+      }
+    },
+    check: async () => columns.tellTrouble(),
     keep: async () => {},
-    discard: async () => {},
+    // The bodies are the archive's.
+    discard: async (answers) => columns.answers.discard(answers),
     finish: async () => {},
-    close: async () => {},
+    close: async () => columns.close(),
   };
 }
 

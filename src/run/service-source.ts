@@ -10,14 +10,13 @@ import type { Emit } from '../events.ts';
 import { extract } from '../extract/extract.ts';
 import { addingAmong } from '../extract/whole.ts';
 import { catalogSeenAt, readCatalog } from '../load/catalog.ts';
-import { ColumnAnswers } from '../load/load.ts';
 import type { LoadResult } from '../load/load-result.ts';
 import type { DuePeriod, Window } from '../model/window.ts';
 import { inOrder } from '../plan/plan.ts';
 import type { Service } from '../service/service.ts';
 import { keepCatalog, keepWindow, removeEntriesBefore } from '../spool/archive.ts';
-import { openColumnReader } from '../spool/columns/column-reader.ts';
-import { openSpool, type Spooled } from '../spool/spool.ts';
+import type { Spooled } from '../spool/spool.ts';
+import { openColumns } from './columns.ts';
 import { withNightlyAudits } from './measure-slices.ts';
 import { refreshCatalog } from './refresh-catalog.ts';
 import { refreshDimensions } from './refresh-dimensions.ts';
@@ -31,15 +30,13 @@ export function fromService(service: Service): SourceDoor {
 }
 
 function openSource(run: Run, service: Service): Source {
-  const { config, request, warehouse, emit } = run;
-  // Also when nothing turns out to be due: what a killed run left there takes room, and nobody else removes it.
-  const spool = openSpool(warehouse.path);
-  const reader = openColumnReader();
-  const columns = new ColumnAnswers(reader);
+  const { config, request, emit } = run;
+  const columns = openColumns(run);
+  const { spool } = columns;
   const checkClock = clockCheck(request.asOf, service, emit);
   return {
     canAsk: true,
-    columns,
+    columns: columns.answers,
     async catalog() {
       const catalog = await refreshCatalog(run, service);
       await archiveCatalog(run);
@@ -61,27 +58,23 @@ function openSource(run: Run, service: Service): Source {
         // Into the columns of its slice as they are now.
         read: async ({ slice, fingerprint }, pages) => {
           const target = targets.get(slice.name);
-          return target?.fingerprint === fingerprint && columns.read(pages, target.columns);
+          return target?.fingerprint === fingerprint && columns.answers.read(pages, target.columns);
         },
         adding: ({ slice }) => addingAmong(targets.get(slice.name)?.columns.metrics ?? []),
       });
       for await (const batch of batches) yield { ...batch, fetchedAt: request.asOf };
     },
     async check() {
-      const trouble = columns.takeTrouble();
-      if (trouble !== null) await warn(trouble, null, run);
+      await columns.tellTrouble();
       checkClock();
     },
     keep: async (batch, results) => archiveLoaded(batch, results, run),
     async discard(answers) {
-      await columns.discard(answers);
+      await columns.answers.discard(answers);
       await spool.discard({ answers });
     },
     finish: async () => expireArchive(run.planAt, run),
-    async close() {
-      await reader.close();
-      spool.clear();
-    },
+    close: async () => columns.close(),
   };
 }
 

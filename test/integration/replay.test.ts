@@ -1,6 +1,6 @@
 /** Replays of what nights archived: the same rows, the same finality, without a request. */
 
-import { mkdtemp, rename, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { tmpdir } from 'node:os';
 
@@ -124,6 +124,37 @@ describe('a lost warehouse', () => {
     expect((await replayInto(scenario)).failures).toEqual([]);
     expect(await loadedState(scenario, ['wide'])).toEqual(before);
     expect(await query(scenario, 'select parts::varchar as parts from ripen.slice_tables')).toEqual(parts);
+  });
+
+  test('gets back a day of 60 MB, which the engine could not parse in its memory', async () => {
+    const wide = slice({
+      name: 'wide',
+      dimensions: ['day', 'creative'],
+      metrics: ['installs'],
+      datePeriod: { first: { day: day('2026-05-31') }, last: { day: day('2026-05-31') } },
+    });
+    scenario = await openScenario([wide], { simulator });
+    const rows = Array.from({ length: 60_000 }, (_, nth) => ({
+      attr_dependency: {},
+      day: '2026-05-31',
+      creative: `${nth} ${'x'.repeat(930)}`,
+      installs: '1',
+    }));
+    const text = JSON.stringify({ rows, totals: { installs: rows.length }, warnings: [], pagination: null });
+    const body = { text, contentType: 'application/json' } as const;
+    scenario.simulator.script({ match: reports(), times: 1, fault: { kind: 'status', status: 200, body } });
+    expect((await scenario.night(FIRST, archived)).failures).toEqual([]);
+    await loseWarehouse(scenario);
+
+    expect((await replayInto(scenario)).failures).toEqual([]);
+    expect(await column(scenario, 'select count(distinct creative) from wide')).toEqual(['60000']);
+    expect((await readdir(dirname(archiveOf(scenario)))).filter((name) => name.endsWith('.spool'))).toEqual([]);
+    expect((await archiveFiles(scenario)).filter(({ path }) => path.endsWith('.parquet'))).toEqual([]);
+    // What was asked for by other columns is SQL's to read, and not the archive's to divide.
+    const slices = [slice({ ...wide, metrics: ['installs', 'clicks'] })];
+    expect((await replayInto(scenario, { slices })).failures).toMatchObject([
+      { code: 'ENGINE_MEMORY', hint: textWith('Run `ripen backfill --slice wide --from 2026-05-31 --to 2026-05-31`') },
+    ]);
   });
 
   test('gets back 3 days that the service answered with 204 as 3 loaded days without rows', async () => {
