@@ -11,9 +11,11 @@ import type { Config } from '../config/config.ts';
 import { Failure } from '../errors.ts';
 import { type Asking, takeOfOneSlice } from '../extract/extract.ts';
 import { catalogSeenAt, readCatalog } from '../load/catalog.ts';
+import { weekdayOf, type WeekStart } from '../model/calendar.ts';
 import type { Catalog } from '../model/catalog.ts';
 import { fingerprintOf } from '../model/fingerprint.ts';
-import { carries } from '../model/ledger.ts';
+import { carries, tableOf } from '../model/ledger.ts';
+import { DEFAULT_WEEK_START } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
 import { labelOf, type Window } from '../model/window.ts';
 import type { SlicePlan } from '../plan/plan.ts';
@@ -29,6 +31,7 @@ import {
 } from '../spool/archive-contents.ts';
 import type { Damage } from '../spool/archive-entry.ts';
 import type { Spooled } from '../spool/spool.ts';
+import { readSliceLedger } from '../warehouse/ledger.ts';
 import { openColumns } from './columns.ts';
 import { adoptCatalog } from './refresh-catalog.ts';
 import { recordFailed, type Run, warn } from './run.ts';
@@ -121,16 +124,30 @@ async function archivedOf(slice: Slice, run: Run): Promise<readonly ArchivedWind
   const { windows, damages } = await readArchive(run.warehouse.path, slice.name);
   for (const damage of damages) recordFailed(await refusal(damage), slice.name, run);
   const meaning = fingerprintOf(slice);
-  const ofSlice = windows.filter(({ entry }) => carries(entry.fingerprint, meaning));
-  // Weeks that the service began on another day are of another table than the newest ones.
-  const { fingerprint } = ofSlice.at(-1)?.entry ?? { fingerprint: meaning };
-  const mine = ofSlice.filter(({ entry }) => entry.fingerprint === fingerprint);
-  const others = windows.filter((window) => !mine.includes(window));
+  const others = windows.filter(({ entry }) => !carries(entry.fingerprint, meaning));
   await skip(others, slice, 'carried another meaning than the slice has now', run);
+  const ofSlice = windows.filter((window) => !others.includes(window));
+  const weekday = slice.grain === 'week' ? await weekdayToLoad(ofSlice, slice, run) : null;
+  const mine = ofSlice.filter(({ entry }) => weekday === null || weekdayOf(entry.replaced.start) === weekday);
+  const otherWeeks = ofSlice.filter((window) => !mine.includes(window));
+  await skip(otherWeeks, slice, 'had weeks that begin on another day than those of the table', run);
   if (windows.length === 0) {
     await warn({ code: 'REPLAY_EMPTY', message: 'The archive held no answer that could be loaded.' }, slice.name, run);
   }
   return mine;
+}
+
+/**
+ * The weekday that weeks begin on in the table they go to, in one that holds nothing yet on that of the newest answer. The
+ * fingerprints do not tell: the first table of a meaning learns its weekday, only a later one has it in its name.
+ */
+async function weekdayToLoad(ofSlice: readonly ArchivedWindow[], slice: Slice, run: Run): Promise<WeekStart | null> {
+  const meaning = fingerprintOf(slice);
+  const table = tableOf(await readSliceLedger(run.warehouse, slice.name), meaning);
+  const isKnown = table !== null && (table.periods.size > 0 || table.fingerprint !== meaning);
+  if (isKnown) return table.weekStartsOn ?? DEFAULT_WEEK_START;
+  const newest = ofSlice.at(-1);
+  return newest === undefined ? null : weekdayOf(newest.entry.replaced.start);
 }
 
 /**
