@@ -12,6 +12,7 @@ import { Failure } from '../errors.ts';
 import { type Asking, takeOfOneSlice } from '../extract/extract.ts';
 import { catalogSeenAt, readCatalog } from '../load/catalog.ts';
 import { weekdayOf, type WeekStart } from '../model/calendar.ts';
+import { readHorizons, rememberHorizons } from '../load/load-ledger.ts';
 import type { Catalog } from '../model/catalog.ts';
 import { fingerprintOf } from '../model/fingerprint.ts';
 import { carries, tableOf } from '../model/ledger.ts';
@@ -103,15 +104,20 @@ function openSource(run: Run): Source {
   };
 }
 
-/** The newer one of the warehouse's catalog and the archive's, which is then taken over as a listing is. */
+/** The newer one of the warehouse's catalog and the archive's, which is then taken over as a listing is; and the longer horizons. */
 async function restoreCatalog(run: Run): Promise<Catalog> {
   const { warehouse } = run;
   const kept = await readKeptCatalog(warehouse.path);
   const seenAt = await catalogSeenAt(warehouse);
   if (kept !== null && 'because' in kept) {
     run.record.fail(await refusal(kept));
-  } else if (kept !== null && (seenAt === null || kept.seenAt > seenAt)) {
-    return adoptCatalog({ items: kept.items, absent: [] }, kept.seenAt, run);
+  } else if (kept !== null) {
+    const given = [...kept.horizons].map(([id, horizonMs]) => ({ id, horizonMs }));
+    const horizons = await readHorizons(warehouse);
+    await warehouse.transact(async () => rememberHorizons(warehouse, given, { horizons }));
+    if (seenAt === null || kept.seenAt > seenAt) {
+      return adoptCatalog({ items: kept.items, absent: [] }, kept.seenAt, run);
+    }
   }
   if (seenAt !== null) return readCatalog(warehouse);
   throw new Failure('STORAGE_FAILED', 'Neither the warehouse nor the archive held a catalog to type the values by.', {

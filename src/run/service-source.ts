@@ -10,6 +10,7 @@ import type { Emit } from '../events.ts';
 import { extract } from '../extract/extract.ts';
 import { addingAmong } from '../extract/whole.ts';
 import { catalogSeenAt, readCatalog } from '../load/catalog.ts';
+import { readHorizons } from '../load/load-ledger.ts';
 import type { LoadResult } from '../load/load-result.ts';
 import type { DuePeriod, Window } from '../model/window.ts';
 import { inOrder } from '../plan/plan.ts';
@@ -84,8 +85,8 @@ async function archiveCatalog(run: Run): Promise<void> {
   if (config.archiveMs === null) return;
   const seenAt = await catalogSeenAt(warehouse);
   if (seenAt === null) return;
-  const items = await readCatalog(warehouse);
-  await orWarn('The catalog was not archived', null, run, async () => keepCatalog(warehouse.path, { seenAt, items }));
+  const catalog = { seenAt, items: await readCatalog(warehouse), horizons: await readHorizons(warehouse) };
+  await orWarn('The catalog was not archived', null, run, async () => keepCatalog(warehouse.path, catalog));
 }
 
 /** Keeps the answers of a batch that were loaded; one that was held or failed is no answer to load again. */

@@ -17,6 +17,7 @@ import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
 import type { Catalog } from '../model/catalog.ts';
+import { longerHorizon, type RememberedMetrics } from '../model/metric.ts';
 import type { SavedBody } from '../service/service.ts';
 import {
   type BodyFile,
@@ -129,23 +130,30 @@ const catalogShape = z.object({
       description: z.string(),
     }),
   ),
+  /** In milliseconds, null: never final. Left out by an earlier version. */
+  horizons: z.array(z.object({ metric: z.string(), ms: z.number().nullable() })).optional(),
 });
 
-/** A catalog, and when the service listed it. */
+/** A catalog, when the service listed it, and the longest horizons that earlier ones gave. */
 interface SeenCatalog {
   readonly seenAt: Date;
   readonly items: Catalog;
+  readonly horizons: RememberedMetrics['horizons'];
 }
 
 /**
  * Keeps a catalog in the place of the one before: without it, a new warehouse would have to guess the types that answers
- * were loaded with. Throws `STORAGE_FAILED`.
+ * were loaded with, and when they are final. Of horizons the longer one stays. Throws `STORAGE_FAILED`.
  */
-export async function keepCatalog(warehousePath: string, catalog: SeenCatalog): Promise<void> {
+export async function keepCatalog(warehousePath: string, { seenAt, items, horizons }: SeenCatalog): Promise<void> {
   const root = archiveRoot(warehousePath);
   await onDisk('archive', root, async () => {
     await makePrivateDirectory(root);
-    await writeDurably(join(root, CATALOG), documentText(catalog));
+    const before = await readKeptCatalog(warehousePath);
+    const longest = new Map(before === null || 'because' in before ? [] : before.horizons);
+    for (const [id, ms] of horizons) longest.set(id, longerHorizon(ms, longest.get(id)));
+    const kept = [...longest].map(([metric, ms]) => ({ metric, ms }));
+    await writeDurably(join(root, CATALOG), documentText({ seenAt, items, horizons: kept }));
   });
 }
 
@@ -156,7 +164,8 @@ export async function readKeptCatalog(warehousePath: string): Promise<SeenCatalo
     const text = await readFile(path, 'utf8').catch(nullWhenMissing);
     if (text === null) return null;
     const found = parseDocument(text, catalogShape, 'the catalog');
-    return 'because' in found ? { path, ...found } : found;
+    if ('because' in found) return { path, ...found };
+    return { ...found, horizons: new Map(found.horizons?.map(({ metric, ms }) => [metric, ms])) };
   });
 }
 
