@@ -8,7 +8,7 @@
 import { basename } from 'node:path';
 
 import type { Config } from '../config/config.ts';
-import { Failure } from '../errors.ts';
+import { asFailure, Failure } from '../errors.ts';
 import { type Asking, takeOfOneSlice } from '../extract/extract.ts';
 import { catalogSeenAt, readCatalog } from '../load/catalog.ts';
 import { weekdayOf, type WeekStart } from '../model/calendar.ts';
@@ -22,7 +22,7 @@ import { labelOf, type Window } from '../model/window.ts';
 import type { SlicePlan } from '../plan/plan.ts';
 import { archiveExists, archiveRoot, readKeptCatalog } from '../spool/archive.ts';
 import {
-  type ArchivedWindow,
+  type ArchiveContents,
   intactWindows,
   isOutdated,
   newestWindows,
@@ -30,7 +30,7 @@ import {
   setAside,
   spooledFrom,
 } from '../spool/archive-contents.ts';
-import type { Damage } from '../spool/archive-entry.ts';
+import { type ArchivedWindow, type Damage, SIDECAR } from '../spool/archive-entry.ts';
 import type { Spooled } from '../spool/spool.ts';
 import { readSliceLedger } from '../warehouse/ledger.ts';
 import { openColumns } from './columns.ts';
@@ -125,18 +125,34 @@ async function restoreCatalog(run: Run): Promise<Catalog> {
   });
 }
 
+/** What the archive holds of a slice; null where its folder cannot be read, which fails that slice alone. */
+async function contentsOf(slice: Slice, run: Run): Promise<ArchiveContents | null> {
+  try {
+    return await readArchive(run.warehouse.path, slice.name);
+  } catch (error) {
+    const failure = asFailure(error);
+    if (failure.code !== 'STORAGE_FAILED') throw failure;
+    recordFailed(failure, slice.name, run);
+    return null;
+  }
+}
+
 /** What the archive holds of a slice's meaning, in the order of its fetches. */
 async function archivedOf(slice: Slice, run: Run): Promise<readonly ArchivedWindow[]> {
-  const { windows, damages } = await readArchive(run.warehouse.path, slice.name);
+  const contents = await contentsOf(slice, run);
+  if (contents === null) return [];
+  const { windows, damages, unknown } = contents;
   for (const damage of damages) recordFailed(await refusal(damage), slice.name, run);
+  const lost = unknown.map((path) => basename(path));
+  await skip(lost, slice, `had lost their ${SIDECAR}, which says what they answer,`, run);
   const meaning = fingerprintOf(slice);
   const others = windows.filter(({ entry }) => !carries(entry.fingerprint, meaning));
-  await skip(others, slice, 'carried another meaning than the slice has now', run);
+  await skip(labelsOf(others), slice, 'carried another meaning than the slice has now,', run);
   const ofSlice = windows.filter((window) => !others.includes(window));
   const weekday = slice.grain === 'week' ? await weekdayToLoad(ofSlice, slice, run) : null;
   const mine = ofSlice.filter(({ entry }) => weekday === null || weekdayOf(entry.replaced.start) === weekday);
   const otherWeeks = ofSlice.filter((window) => !mine.includes(window));
-  await skip(otherWeeks, slice, 'had weeks that begin on another day than those of the table', run);
+  await skip(labelsOf(otherWeeks), slice, 'had weeks that begin on another day than those of the table,', run);
   if (windows.length === 0) {
     await warn({ code: 'REPLAY_EMPTY', message: 'The archive held no answer that could be loaded.' }, slice.name, run);
   }
@@ -167,7 +183,7 @@ async function readingsOf(
 ): Promise<readonly Reading[]> {
   const outdated = new Set(mine.filter(({ entry }) => isOutdated(entry, slice, table)));
   const useful = newestWindows(mine, slice).filter((window) => outdated.has(window));
-  await skip(useful, slice, 'held nothing but periods that the warehouse holds from a later fetch', run);
+  await skip(labelsOf(useful), slice, 'held nothing but periods that the warehouse holds from a later fetch,', run);
   const { chosen, broken } = await intactWindows(
     mine.filter((window) => !outdated.has(window)),
     slice,
@@ -215,20 +231,31 @@ function isAlike({ archived: { entry }, damage, spooled }: Reading, first: Readi
   );
 }
 
-/** Sets a corrupt or foreign file aside; returns the failure to record. */
-async function refusal({ path, because }: Damage): Promise<Failure> {
-  const aside = await setAside(path);
+/** The failure to record of a corrupt or foreign file, which is set aside; of one that the disk does not give, which is left. */
+async function refusal({ path, because, isUnread }: Damage): Promise<Failure> {
+  const name = basename(path);
+  if (isUnread === true) {
+    const hint = 'Check permissions and the disk of the archive beside the warehouse, and run `ripen replay` again.';
+    return new Failure('STORAGE_FAILED', `${name} in the archive could not be read: ${because}.`, {
+      facts: { path },
+      hint,
+    });
+  }
+  const aside = await setAside(path).catch(asFailure);
+  if (typeof aside !== 'string') return aside;
   return new Failure(
     'DATA_MALFORMED',
-    `${basename(path)} in the archive could not be loaded: ${because}. It was set aside as ${aside}.`,
+    `${name} in the archive could not be loaded: ${because}. It was set aside as ${aside}.`,
     { facts: { path: aside }, hint: 'Run `ripen sync`, and backfill the days it does not ask for again.' },
   );
 }
 
-async function skip(windows: readonly ArchivedWindow[], slice: Slice, because: string, run: Run): Promise<void> {
-  if (windows.length === 0) return;
-  const named = windows.slice(0, EXAMPLES).map(({ entry }) => labelOf(entry));
-  const rest = windows.length > EXAMPLES ? ` and ${windows.length - EXAMPLES} more` : '';
-  const message = `${windows.length} archived answers ${because}, and were skipped: ${named.join(', ')}${rest}.`;
+const labelsOf = (windows: readonly ArchivedWindow[]): string[] => windows.map(({ entry }) => labelOf(entry));
+
+async function skip(answers: readonly string[], slice: Slice, because: string, run: Run): Promise<void> {
+  if (answers.length === 0) return;
+  const rest = answers.length > EXAMPLES ? ` and ${answers.length - EXAMPLES} more` : '';
+  const named = answers.slice(0, EXAMPLES).join(', ');
+  const message = `${answers.length} archived answers ${because} and were skipped: ${named}${rest}.`;
   await warn({ code: 'REPLAY_SKIPPED', message }, slice.name, run);
 }

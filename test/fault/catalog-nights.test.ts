@@ -216,7 +216,7 @@ test('a horizon of 14 days that the catalog no longer gives is remembered by the
   // Their names say 7 days.
   scriptListing((lists) => ({
     ...lists,
-    overview_metrics: itemsOf(lists, 'overview_metrics').map((item) => ({ ...item, section: 'Attribution' })),
+    overview_metrics: itemsOf(lists, 'overview_metrics').map((item) => Object.assign(item, { section: 'Attribution' })),
   }));
   await scenario.night(secondNight, { archiveMs });
   const states = 'select slice, start_day, state from ripen.periods order by all';
