@@ -18,6 +18,7 @@ import type { Service } from '../service/service.ts';
 import { keepCatalog, keepWindow, removeEntriesBefore } from '../spool/archive.ts';
 import type { Spooled } from '../spool/spool.ts';
 import { openColumns } from './columns.ts';
+import { leftAnswers } from './left-answers.ts';
 import { withNightlyAudits } from './measure-slices.ts';
 import { refreshCatalog } from './refresh-catalog.ts';
 import { refreshDimensions } from './refresh-dimensions.ts';
@@ -104,14 +105,22 @@ async function archiveLoaded(batch: readonly Spooled[], results: readonly LoadRe
   }
 }
 
-/** Removes what was asked for longer before an instant than the archive reaches back. */
+/** Removes what was asked for longer before an instant than the archive reaches back; where it is off, tells what lies there. */
 async function expireArchive(at: Date, run: Run): Promise<void> {
   const { config, warehouse } = run;
-  if (config.archiveMs === null) return;
+  if (config.archiveMs === null) {
+    await orWarn('What the archive holds was not counted', null, run, async () => tellLeft(run));
+    return;
+  }
   const before = new Date(at.getTime() - config.archiveMs);
   await orWarn('Old answers were not removed from the archive', null, run, async () =>
     removeEntriesBefore(warehouse.path, before),
   );
+}
+
+async function tellLeft(run: Run): Promise<void> {
+  const left = await leftAnswers(run.config);
+  if (left !== null) await warn({ code: 'ARCHIVE_LEFT', message: `${left.message} ${left.hint}` }, null, run);
 }
 
 const periodsIn = ({ periods }: Window): readonly DuePeriod[] => periods;

@@ -87,16 +87,28 @@ async function newEntry(folder: string, stem: string): Promise<string> {
 export async function removeEntriesBefore(warehousePath: string, before: Date): Promise<void> {
   const root = archiveRoot(warehousePath);
   await onDisk('archive', root, async () => {
-    const slices = (await readdir(root, { withFileTypes: true }).catch(nullWhenMissing)) ?? [];
-    for (const slice of slices) {
-      if (!slice.isDirectory()) continue;
-      const folder = join(root, slice.name);
+    for (const folder of await foldersIn(root)) {
       await removeUnfinished(folder);
       for (const { path, name } of await entriesIn(folder)) {
         if (name.requestedAt < before) await removeEntry(path);
       }
     }
   });
+}
+
+/** How many entries there are of all slices, also set aside. Throws `STORAGE_FAILED`. */
+export async function answersHeld(warehousePath: string): Promise<number> {
+  const root = archiveRoot(warehousePath);
+  return onDisk('archive', root, async () => {
+    const counts = await Promise.all((await foldersIn(root)).map(async (folder) => (await entriesIn(folder)).length));
+    return counts.reduce((sum, count) => sum + count, 0);
+  });
+}
+
+/** The directories of slices; no links. */
+async function foldersIn(root: string): Promise<string[]> {
+  const found = (await readdir(root, { withFileTypes: true }).catch(nullWhenMissing)) ?? [];
+  return found.filter((each) => each.isDirectory()).map(({ name }) => join(root, name));
 }
 
 /** Removes the entries of a slice's folder that a killed run did not finish; one that lost its sidecar otherwise stays. */
