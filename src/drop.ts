@@ -1,8 +1,8 @@
 /**
  * Removing a slice, or its oldest periods, from the warehouse and from the copies.
  *
- * The warehouse goes first, in one transaction; what a crash then left in the copies goes with the same command given
- * again. Older versions of Delta tables answer for as long as they are kept. Raw answers in the archive are not touched: they expire by themselves.
+ * The warehouse goes first, in one transaction; what a crash then left in the archive and the copies goes with the same command
+ * given again. Older versions of Delta tables answer for as long as they are kept.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -18,6 +18,7 @@ import type { SliceFiles } from './publish/lake-store.ts';
 import { isTableOfLakes } from './publish/lake-table.ts';
 import { publish, type Publication } from './publish/publish.ts';
 import { refuseCopiesOfOthers, refuseUnwritablePlaces } from './run/unwritable-places.ts';
+import { answersToDrop, dropAnswers, type DroppedAnswers } from './spool/archive-removal.ts';
 import { forgetPeriods, forgetSlice, heldTables, rowsIn, type HeldTable } from './warehouse/forgetting.ts';
 import { openWarehouse } from './warehouse/opening.ts';
 import { recordSchemaChange } from './warehouse/runs.ts';
@@ -40,6 +41,8 @@ export interface Loss {
   readonly rows: number;
   /** Files of lakes, and of the newest version of Delta tables. */
   readonly files: number;
+  /** In the archive; of those that hold later periods too only what is dropped goes. */
+  readonly answers: number;
 }
 
 export interface Dropped extends Publication {
@@ -70,7 +73,8 @@ export async function dropSlice(
     await refuseCopiesOfOthers(config, warehouse, signal);
     const tables = await heldTables(warehouse, slice, before);
     const files = before === null ? { slice, before } : { slice, before: tables[0]?.endDay ?? null };
-    const loss = await measure({ config, warehouse, request, signal }, tables, files);
+    const answers = SLICE_NAME.test(slice) ? await answersToDrop(config.warehouse, slice, before) : noAnswers;
+    const loss = await measure({ config, warehouse, request, signal }, tables, { ...files, answers });
     if (!(await agree(loss))) return { dropped: null, published: [], failures: [] };
     signal.throwIfAborted();
     await warehouse.transact(async () => {
@@ -78,6 +82,7 @@ export async function dropSlice(
       else await forgetPeriods(warehouse, slice, before, tables);
       await record(warehouse, loss);
     });
+    await dropAnswers(config.warehouse, request, answers);
     await refreshJoins(warehouse);
     return { dropped: loss, ...(await publish({ ...config, dropped: files }, warehouse, emit, signal)) };
   } finally {
@@ -85,6 +90,9 @@ export async function dropSlice(
   }
 }
 
+const noAnswers: DroppedAnswers = { whole: [], partly: 0 };
+
+/** Any other word names no folder. */
 const SLICE_NAME = /^[a-z][a-z0-9_]*$/;
 
 interface Place {
@@ -97,7 +105,7 @@ interface Place {
 async function measure(
   { config, warehouse, request, signal }: Place,
   tables: readonly HeldTable[],
-  files: SliceFiles,
+  { answers, ...files }: SliceFiles & { readonly answers: DroppedAnswers },
 ): Promise<Loss> {
   const { slice, before } = request;
   const isDateless = tables.length > 0 && tables.every(({ grain }) => grain === null);
@@ -120,14 +128,19 @@ async function measure(
     periods: tables.reduce((sum, { periods }) => sum + periods, 0),
     rows: await rowsIn(warehouse, tables),
     files: lost,
+    answers: answers.whole.length + answers.partly,
   };
   const isKnown = before === null && tables.length > 0;
-  if (isKnown || loss.periods + loss.rows + loss.files > 0) return loss;
+  if (isKnown || loss.periods + loss.rows + loss.files + loss.answers > 0) return loss;
   const what = before === null ? `a slice ${slice}` : `periods of ${slice} that ended before ${before}`;
-  throw new Failure('USAGE_INVALID', `Neither the warehouse ${config.warehouse} nor a lake held ${what}.`, {
-    facts: { slice, before },
-    hint: 'See `ripen status` for what there is.',
-  });
+  throw new Failure(
+    'USAGE_INVALID',
+    `Neither the warehouse ${config.warehouse}, nor its archive, nor a lake held ${what}.`,
+    {
+      facts: { slice, before },
+      hint: 'See `ripen status` for what there is.',
+    },
+  );
 }
 
 async function filesIn(

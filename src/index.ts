@@ -226,7 +226,7 @@ export async function dbtModels(config: Config, options: Circumstances = {}): Pr
 }
 
 /**
- * Removes a slice, configured or not, or its periods that ended by the start of a day, from the warehouse and from every
+ * Removes a slice, configured or not, or its periods that ended by the start of a day, from the warehouse, its archive and every
  * copy; the next sync loads what is configured again.
  */
 export async function drop(config: Config, options: DropOptions): Promise<Dropped> {

@@ -10,6 +10,7 @@ import { Failure } from '../errors.ts';
 import { sharedText, SHARED_HINT } from '../publish/delta/publish-delta.ts';
 import { openTables, type DeltaTarget } from '../publish/delta/store.ts';
 import { askBucket } from '../publish/s3-lake.ts';
+import { leftAnswers } from '../run/left-answers.ts';
 import { unwritablePlaces } from '../run/unwritable-places.ts';
 import { warehouseFindings, type Checking } from './warehouse.ts';
 import { findingOf, placed, type Finding, type Remark } from './finding.ts';
@@ -22,13 +23,25 @@ export async function placeFindings(config: Config, checking: Checking): Promise
   const { stated, signal } = checking;
   // A path that is wrong by itself, which was told, says nothing of the disk.
   const isWarehouseSound = stated.isSound(['warehouse']);
-  const [unwritable, warehouse, hidden, ...buckets] = await Promise.all([
+  const [unwritable, warehouse, left, hidden, ...buckets] = await Promise.all([
     isWarehouseSound ? unwritablePlaces(config) : [],
     isWarehouseSound ? warehouseFindings(config, checking) : [],
+    isWarehouseSound ? archiveRemarks(config) : [],
     Promise.all(config.publish.map(hiddenRemarks)),
     ...config.publish.map(async (target) => bucketFindings(target, signal)),
   ]);
-  return [...unwritable.map(findingOf), ...warehouse, ...placed(hidden.flat(), null, stated), ...buckets.flat()];
+  return [
+    ...unwritable.map(findingOf),
+    ...warehouse,
+    ...placed([...left, ...hidden.flat()], null, stated),
+    ...buckets.flat(),
+  ];
+}
+
+/** Answers that nobody keeps or removes; an archive that cannot be read keeps no sync from its work. */
+async function archiveRemarks(config: Config): Promise<Remark[]> {
+  const left = await leftAnswers(config).catch(() => null);
+  return left === null ? [] : [{ severity: 'warning', path: ['archive'], ...left }];
 }
 
 /** Of a file's rights those of its group and of all others to read it. */

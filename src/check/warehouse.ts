@@ -9,7 +9,7 @@ import type { Config } from '../config/config.ts';
 import type { StatedSettings } from '../config/stated-settings.ts';
 import { asFailure } from '../errors.ts';
 import { refusalOf } from '../load/slice-table.ts';
-import { MS_PER_DAY } from '../model/calendar.ts';
+import { meet, MS_PER_DAY } from '../model/calendar.ts';
 import { coverageOf } from '../model/coverage.ts';
 import { fingerprintOf } from '../model/fingerprint.ts';
 import { carries, heldPeriods, tableOf, weekStartOf } from '../model/ledger.ts';
@@ -148,7 +148,7 @@ function servedPeriods(slice: Slice, ledger: ServedLedger, at: Date): LoadedPeri
   const covered = coverageOf(slice, heldPeriods(ledger, meaning), at, weekStartOf(ledger, meaning));
   if (covered === null) return [];
   const served = [...ledger.live.periods.values()];
-  return served.filter(({ asked }) => asked.start < covered.end && covered.start < asked.end);
+  return served.filter(({ asked }) => meet(asked, covered));
 }
 
 /** Whether the days of a period are held under a meaning, with all of these metrics. */

@@ -55,6 +55,7 @@ function lossText(loss: Loss, { warehouse, publish }: Config): string {
   });
   return [
     `This deletes ${nameOf(loss)}: ${counts} from ${warehouse}${files}.`,
+    ...(loss.answers === 0 ? [] : [`It goes from ${countText(loss.answers, 'archived answer')}, too.`]),
     ...copies,
     ...(loss.is_configured ? [again(loss)] : []),
   ].join(' ');

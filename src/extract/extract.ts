@@ -9,7 +9,7 @@
 
 import { asFailure, Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
-import { labelOf, type Part, reportParameters, type Window } from '../model/window.ts';
+import { labelOf, type Part, replacesSame, reportParameters, type Window } from '../model/window.ts';
 import type { Slice } from '../model/slice.ts';
 import { linkSignals } from '../service/clock.ts';
 import { MAX_EMPTY_PAGES, nextPageOf, type ReportPage, type SavedBody, type Service } from '../service/service.ts';
@@ -122,7 +122,10 @@ export async function* extract(queue: Asking[], extraction: Extraction): AsyncGe
   }
 }
 
-/** The waiting answers of the slice that waited longest, at most a batch; the others stay. */
+/**
+ * The waiting answers of the slice that waited longest, at most a batch; the others stay. A batch ends before an answer that
+ * replaces days another one of it replaces: that is loaded after it, over it.
+ */
 export function takeOfOneSlice(waiting: Spooled[]): Spooled[] {
   const name = waiting[0]?.window.slice.name;
   const taken: Spooled[] = [];
@@ -130,6 +133,7 @@ export function takeOfOneSlice(waiting: Spooled[]): Spooled[] {
   for (const next of waiting.filter(({ window }) => window.slice.name === name)) {
     bytes += plainBytesOf(next);
     if (taken.length > 0 && (taken.length >= MAX_BATCH_WINDOWS || bytes > MAX_BATCH_BYTES)) break;
+    if (taken.some(({ window }) => replacesSame(window, next.window))) break;
     taken.push(next);
   }
   const rest = waiting.filter((answer) => !taken.includes(answer));

@@ -70,18 +70,21 @@ export async function completePartners({
   const slices = (await readLiveSlices(warehouse)).filter((slice) => namesPartners(slice));
   const looked = slices.length === 0 ? [] : await warehouse.rows(statement('links/seen_loads'), [], seenRow);
   const seen = new Map(looked.map((row) => [row.slice, row.load_id]));
+  const seenAt = looked.reduce<Date | null>((newest, { known_at: at }) => {
+    return at !== null && (newest === null || at > newest) ? at : newest;
+  }, null);
   const isNew = ({ slice }: LiveSlice): string => `s."_load_id" > ${seen.get(slice) ?? 0}`;
   const [stored] = await warehouse.rows(storedPartners(slices, isNew), [], storedRow);
   if (stored?.carried === false && stored.unlisted === 0) return { rows: stored.rows };
   const rows = await replacePartners({ warehouse, planAt }, async () => {
     await warehouse.run(statement('links/stage_listed_partners'));
     if (slices.length === 0) return;
-    await warehouse.run(stageCarried(slices, isNew));
+    await warehouse.run(stageCarried(slices, isNew, seenAt));
     const [left] = await warehouse.rows(statement('links/unseen_partners'), [], z.object({ partners: count }));
     if (left?.partners === 0) return;
     const unseen =
       'select partner_id from main.partners where partner_id not in (select partner_id from ripen.staged_partners)';
-    await warehouse.run(stageCarried(slices, (slice) => `${rowIdSql(slice, 'partner_id')} in (${unseen})`));
+    await warehouse.run(stageCarried(slices, (slice) => `${rowIdSql(slice, 'partner_id')} in (${unseen})`, null));
   });
   return { rows };
 }
@@ -98,7 +101,7 @@ function storedPartners(slices: readonly LiveSlice[], isNew: (slice: LiveSlice) 
 from main.partners`;
 }
 
-const seenRow = z.object({ slice: z.string(), load_id: count });
+const seenRow = z.object({ slice: z.string(), load_id: count, known_at: instant.nullable() });
 
 async function replacePartners(
   { warehouse, planAt }: Pick<Refreshing, 'warehouse' | 'planAt'>,
@@ -128,10 +131,16 @@ async function changeInstant(warehouse: Warehouse, planAt: Date): Promise<Date> 
 }
 
 /**
- * Stages the partners that some rows carry and that are not staged, under the newest name these rows give them; an empty
- * id is nobody's, an empty name no name.
+ * Stages the partners that some rows carry and that are not staged, under the name of the answer among these rows that was
+ * asked for last: a replay gives old answers new loads. A stored name gives way to none that was known before the rows that were
+ * looked at earlier; an empty id is nobody's, an empty name no name.
  */
-function stageCarried(slices: readonly LiveSlice[], condition: (slice: LiveSlice) => string): string {
+function stageCarried(
+  slices: readonly LiveSlice[],
+  condition: (slice: LiveSlice) => string,
+  seenAt: Date | null,
+): string {
+  const before = seenAt === null ? 'null' : `'${timestamp(seenAt)}'::timestamp`;
   const carried = slices.map((slice) => {
     const name = slice.columns.includes('partner_name') ? `nullif(s."partner_name", '')` : 'null::varchar';
     return `    select ${rowIdSql(slice, 'partner_id')} as partner_id, ${name} as partner_name, s."_load_id" as load_id
@@ -145,14 +154,20 @@ ${carried.join('\n    union all\n')}
 newest as (
     select
         partner_id,
-        max(row(load_id, partner_name)) filter (where partner_name is not null)[2] as display_name
-    from carried
+        max(row(known_at, load_id, partner_name)) filter (where partner_name is not null) as named
+    from (
+        select c.*, coalesce(l.known_at, 'epoch'::timestamp) as known_at
+        from carried as c
+        left join ripen.loads as l on l.load_id = c.load_id
+    )
     where partner_id <> ''
     group by partner_id
 )
 select
     n.partner_id,
-    coalesce(n.display_name, p.display_name, '') as display_name,
+    coalesce(
+        case when n.named[1] < ${before} then nullif(p.display_name, '') end, n.named[3], p.display_name, ''
+    ) as display_name,
     null as supports_cost_data,
     false as is_listed
 from newest as n

@@ -202,25 +202,31 @@ export function joined(intervals: readonly DayInterval[]): DayInterval[] {
 const horizonRow = z.object({ metric: z.string(), horizon_seconds: count.nullable() });
 const additivityRow = z.object({ metric: z.string(), adds_up: z.boolean() });
 
-const readHorizons = remembering((warehouse) => warehouse.rows(statement('ledger/metric_horizons'), [], horizonRow));
+const horizonsOnce = remembering(async (warehouse): Promise<RememberedMetrics['horizons']> => {
+  const rows = await warehouse.rows(statement('ledger/metric_horizons'), [], horizonRow);
+  return new Map(
+    rows.map(({ metric, horizon_seconds: seconds }) => [metric, seconds === null ? null : seconds * 1000]),
+  );
+});
+
+/** The horizons that are remembered, of the metrics of all slices; read once between two changes. */
+export const readHorizons = async (warehouse: Warehouse): Promise<RememberedMetrics['horizons']> =>
+  horizonsOnce(warehouse, '');
 
 /** What is remembered of the metrics of a slice; read once between two changes. */
 export const readRemembered = remembering(async (warehouse, slice): Promise<RememberedMetrics> => {
-  const horizons = await readHorizons(warehouse, '');
   const addsUp = await warehouse.rows(statement('ledger/additivity'), [slice], additivityRow);
   return {
-    horizons: new Map(
-      horizons.map(({ metric, horizon_seconds: seconds }) => [metric, seconds === null ? null : seconds * 1000]),
-    ),
+    horizons: await readHorizons(warehouse),
     addsUp: new Map(addsUp.map((row) => [row.metric, row.adds_up])),
   };
 });
 
-/** Remembers the horizons the catalog gives metrics where they are longer than what is remembered. */
+/** Remembers the horizons that metrics are given where they are longer than what is remembered. */
 export async function rememberHorizons(
   warehouse: Warehouse,
-  given: readonly Metric[],
-  { horizons }: RememberedMetrics,
+  given: readonly Pick<Metric, 'id' | 'horizonMs'>[],
+  { horizons }: Pick<RememberedMetrics, 'horizons'>,
 ): Promise<void> {
   const longer = given.filter(({ id, horizonMs }) => {
     const before = horizons.get(id);

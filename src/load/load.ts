@@ -11,10 +11,11 @@
  */
 
 import { rm } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 
 import { asFailure, Failure } from '../errors.ts';
 import { isDateDimension } from '../model/dimension.ts';
-import { subjectOf } from '../model/window.ts';
+import { labelOf, replacesSame, subjectOf, type Window } from '../model/window.ts';
 import type { SavedBody } from '../service/service.ts';
 import type { ColumnReader } from '../spool/columns/column-reader.ts';
 import type { besideRows } from '../spool/beside-rows.ts';
@@ -83,8 +84,12 @@ function tooLarge({ window, answers }: Spooled): LoadResult {
   return { kind: 'split', window, failure, shortfalls, values: new Map(), rows: new Map() };
 }
 
-/** Loads what can be loaded of a batch. Throws `ENGINE_MEMORY` when the engine has too little memory for it. */
+/**
+ * Loads what can be loaded of a batch, in no certain order. Throws `ENGINE_MEMORY` when the engine has too little memory for it,
+ * and a RangeError where two of its windows replace the same rows.
+ */
 async function load(batch: readonly Spooled[], request: LoadRequest): Promise<Loaded> {
+  refuseOverlap(batch.map(({ window }) => window));
   const { columns } = request;
   const read = batch.filter((spooled) => columns?.of(spooled) !== undefined);
   const parts = [
@@ -99,6 +104,15 @@ async function load(batch: readonly Spooled[], request: LoadRequest): Promise<Lo
     results.push(...loaded.results);
   }
   return { results, target };
+}
+
+function refuseOverlap(windows: readonly Window[]): void {
+  const inOrder = windows.toSorted((a, b) => (a.replaced.start < b.replaced.start ? -1 : 1));
+  for (const [at, window] of inOrder.entries()) {
+    const next = inOrder[at + 1];
+    if (next === undefined || !replacesSame(window, next)) continue;
+    throw new RangeError(`Two windows of one batch replaced the same rows: ${labelOf(window)} and ${labelOf(next)}.`);
+  }
 }
 
 /** One statement reads so many documents, and their rows are held as text once: more would not load faster in this memory. */
@@ -223,14 +237,17 @@ type Pages = readonly SavedBody[];
 /** Answers that were read into columns, known again by the very list of their pages. */
 export class ColumnAnswers implements ReadAnswers {
   readonly #reader: Pick<ColumnReader, 'read'>;
+  readonly #folder: string;
   readonly #taken = new Map<Pages, ColumnAnswer>();
   /** No two readings share a file: the engine remembers files by their names. */
   #readings = 0;
   #trouble: LoadWarning | null = null;
   #isTold = false;
 
-  constructor(reader: Pick<ColumnReader, 'read'>) {
+  /** What is read goes to files in the folder. */
+  constructor(reader: Pick<ColumnReader, 'read'>, folder: string) {
     this.#reader = reader;
+    this.#folder = folder;
   }
 
   /** What is to be told of a reader that came to grief over an answer, which is not to give it up; once, then null. */
@@ -245,7 +262,7 @@ export class ColumnAnswers implements ReadAnswers {
     const [first] = pages;
     if (first === undefined) return false;
     this.#readings += 1;
-    const file = `${first.path}.${this.#readings}.parquet`;
+    const file = join(this.#folder, `${basename(first.path)}.${this.#readings}.parquet`);
     const wanted = wantedColumns(columns);
     const read = await this.#tryReading(pages, wanted, file);
     if (read === null) return false;

@@ -32,6 +32,9 @@ export interface DayInterval {
   readonly end: Day;
 }
 
+/** Whether two intervals have a day in common. */
+export const meet = (one: DayInterval, other: DayInterval): boolean => one.start < other.end && other.start < one.end;
+
 const weekdays = [0, 1, 2, 3, 4, 5, 6] as const;
 const weekdayNames = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'] as const;
 

@@ -1,6 +1,6 @@
 /** Windows: one immutable value for what is asked, in one part or several, what is replaced and what is recorded. */
 
-import { type DayInterval, lastDay } from './calendar.ts';
+import { type DayInterval, lastDay, meet } from './calendar.ts';
 import type { Period } from './period.ts';
 import type { Slice } from './slice.ts';
 
@@ -62,6 +62,11 @@ export function windowOf(
     attempt: 0,
     growsTo: null,
   };
+}
+
+/** Whether two windows of a slice replace a row in common; without a date dimension each replaces all. */
+export function replacesSame(one: Window, other: Window): boolean {
+  return one.slice.grain === null || meet(one.replaced, other.replaced);
 }
 
 /** A window as people read it and as the wire wants it: `2026-01-03:2026-01-09`, both ends inclusive. */

@@ -6,7 +6,7 @@
  * has left behind.
  */
 
-import { addDays, dayAt, type DayInterval, daysBetween, type WeekStart } from '../model/calendar.ts';
+import { addDays, dayAt, type DayInterval, daysBetween, meet, type WeekStart } from '../model/calendar.ts';
 import { coveredPeriods, firstKeptDay } from '../model/coverage.ts';
 import { fingerprintOf } from '../model/fingerprint.ts';
 import {
@@ -73,7 +73,7 @@ export function planSlice(request: PlanRequest): SlicePlan {
 /** Whether a table holds the period, or with another grain a part of it, from a fetch after the as-of instant. */
 function isHeldNewer({ bucket }: Period, newer: readonly LoadedPeriod[], { grain }: Slice): boolean {
   if (grain === null) return newer.length > 0;
-  return newer.some((held) => held.bucket.start < bucket.end && bucket.start < held.bucket.end);
+  return newer.some((held) => meet(held.bucket, bucket));
 }
 
 /** Of the days that are asked for again, those that have begun and that the slice keeps; null for none. */
@@ -98,8 +98,7 @@ function forcedPeriods(
   periods: readonly Period[],
   { slice, weekStartsOn, table }: Pick<SlicePlan, 'slice' | 'weekStartsOn' | 'table'>,
 ): Period[] {
-  if (slice.grain === null)
-    return periods.filter(({ bucket }) => bucket.start < forced.end && forced.start < bucket.end);
+  if (slice.grain === null) return periods.filter(({ bucket }) => meet(bucket, forced));
   return periodsOf(forced, slice.grain, weekStartsOn).map(({ bucket, asked }) => {
     const covered = [
       asked,
@@ -134,8 +133,8 @@ export function heldBackBy({ slice, periods, table, planAt }: SlicePlan, live: S
   return doubtful === 0 ? null : `${doubtful} periods came without rows, which a second run has to confirm`;
 }
 
-function hasRowsIn(table: SliceTable, { start, end }: DayInterval): boolean {
-  return [...table.periods.values()].some(({ rows, asked }) => rows > 0 && asked.start < end && start < asked.end);
+function hasRowsIn(table: SliceTable, days: DayInterval): boolean {
+  return [...table.periods.values()].some(({ rows, asked }) => rows > 0 && meet(asked, days));
 }
 
 function reasonFor(period: Period, request: PlanRequest, table: SliceTable | null): DueReason | null {

@@ -8,18 +8,21 @@
 import { basename } from 'node:path';
 
 import type { Config } from '../config/config.ts';
-import { Failure } from '../errors.ts';
+import { asFailure, Failure } from '../errors.ts';
 import { type Asking, takeOfOneSlice } from '../extract/extract.ts';
 import { catalogSeenAt, readCatalog } from '../load/catalog.ts';
+import { weekdayOf, type WeekStart } from '../model/calendar.ts';
+import { readHorizons, rememberHorizons } from '../load/load-ledger.ts';
 import type { Catalog } from '../model/catalog.ts';
 import { fingerprintOf } from '../model/fingerprint.ts';
-import { carries } from '../model/ledger.ts';
+import { carries, tableOf } from '../model/ledger.ts';
+import { DEFAULT_WEEK_START } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
 import { labelOf, type Window } from '../model/window.ts';
 import type { SlicePlan } from '../plan/plan.ts';
 import { archiveExists, archiveRoot, readKeptCatalog } from '../spool/archive.ts';
 import {
-  type ArchivedWindow,
+  type ArchiveContents,
   intactWindows,
   isOutdated,
   newestWindows,
@@ -27,10 +30,12 @@ import {
   setAside,
   spooledFrom,
 } from '../spool/archive-contents.ts';
-import type { Damage } from '../spool/archive-entry.ts';
+import { type ArchivedWindow, type Damage, SIDECAR } from '../spool/archive-entry.ts';
 import type { Spooled } from '../spool/spool.ts';
-import { recordFailed, type Run, warn } from './run.ts';
+import { readSliceLedger } from '../warehouse/ledger.ts';
+import { openColumns } from './columns.ts';
 import { adoptCatalog } from './refresh-catalog.ts';
+import { recordFailed, type Run, warn } from './run.ts';
 import type { AnswerBatch, Source, SourceDoor } from './source.ts';
 import { planTargets } from './tables.ts';
 
@@ -59,10 +64,10 @@ interface Reading {
 function openSource(run: Run): Source {
   const bySlice = new Map<string, readonly ArchivedWindow[]>();
   const readings = new Map<Window, Reading>();
+  const columns = openColumns(run);
   return {
     canAsk: false,
-    // What the reader would write beside the archive is not the archive's.
-    columns: null,
+    columns: columns.answers,
     catalog: async () => restoreCatalog(run),
     dimensions: async () => {},
     async slices() {
@@ -81,24 +86,38 @@ function openSource(run: Run): Source {
       }
       return { plans, windows: plans.flatMap(({ windows }) => windows) };
     },
-    answers: (queue, _targets, signal) => given(queue, readings, signal),
-    check: async () => {},
+    async *answers(queue, targets, signal) {
+      for await (const batch of given(queue, readings, signal)) {
+        for (const { window, answers } of batch.spooled) {
+          const into = targets.get(window.slice.name)?.columns;
+          for (const { pages } of answers) if (into !== undefined) await columns.answers.read(pages, into);
+        }
+        yield batch;
+      }
+    },
+    check: async () => columns.tellTrouble(),
     keep: async () => {},
-    discard: async () => {},
+    // The bodies are the archive's.
+    discard: async (answers) => columns.answers.discard(answers),
     finish: async () => {},
-    close: async () => {},
+    close: async () => columns.close(),
   };
 }
 
-/** The newer one of the warehouse's catalog and the archive's, which is then taken over as a listing is. */
+/** The newer one of the warehouse's catalog and the archive's, which is then taken over as a listing is; and the longer horizons. */
 async function restoreCatalog(run: Run): Promise<Catalog> {
   const { warehouse } = run;
   const kept = await readKeptCatalog(warehouse.path);
   const seenAt = await catalogSeenAt(warehouse);
   if (kept !== null && 'because' in kept) {
     run.record.fail(await refusal(kept));
-  } else if (kept !== null && (seenAt === null || kept.seenAt > seenAt)) {
-    return adoptCatalog({ items: kept.items, absent: [] }, kept.seenAt, run);
+  } else if (kept !== null) {
+    const given = [...kept.horizons].map(([id, horizonMs]) => ({ id, horizonMs }));
+    const horizons = await readHorizons(warehouse);
+    await warehouse.transact(async () => rememberHorizons(warehouse, given, { horizons }));
+    if (seenAt === null || kept.seenAt > seenAt) {
+      return adoptCatalog({ items: kept.items, absent: [] }, kept.seenAt, run);
+    }
   }
   if (seenAt !== null) return readCatalog(warehouse);
   throw new Failure('STORAGE_FAILED', 'Neither the warehouse nor the archive held a catalog to type the values by.', {
@@ -106,21 +125,51 @@ async function restoreCatalog(run: Run): Promise<Catalog> {
   });
 }
 
+/** What the archive holds of a slice; null where its folder cannot be read, which fails that slice alone. */
+async function contentsOf(slice: Slice, run: Run): Promise<ArchiveContents | null> {
+  try {
+    return await readArchive(run.warehouse.path, slice.name);
+  } catch (error) {
+    const failure = asFailure(error);
+    if (failure.code !== 'STORAGE_FAILED') throw failure;
+    recordFailed(failure, slice.name, run);
+    return null;
+  }
+}
+
 /** What the archive holds of a slice's meaning, in the order of its fetches. */
 async function archivedOf(slice: Slice, run: Run): Promise<readonly ArchivedWindow[]> {
-  const { windows, damages } = await readArchive(run.warehouse.path, slice.name);
+  const contents = await contentsOf(slice, run);
+  if (contents === null) return [];
+  const { windows, damages, unknown } = contents;
   for (const damage of damages) recordFailed(await refusal(damage), slice.name, run);
+  const lost = unknown.map((path) => basename(path));
+  await skip(lost, slice, `had lost their ${SIDECAR}, which says what they answer,`, run);
   const meaning = fingerprintOf(slice);
-  const ofSlice = windows.filter(({ entry }) => carries(entry.fingerprint, meaning));
-  // Weeks that the service began on another day are of another table than the newest ones.
-  const { fingerprint } = ofSlice.at(-1)?.entry ?? { fingerprint: meaning };
-  const mine = ofSlice.filter(({ entry }) => entry.fingerprint === fingerprint);
-  const others = windows.filter((window) => !mine.includes(window));
-  await skip(others, slice, 'carried another meaning than the slice has now', run);
+  const others = windows.filter(({ entry }) => !carries(entry.fingerprint, meaning));
+  await skip(labelsOf(others), slice, 'carried another meaning than the slice has now,', run);
+  const ofSlice = windows.filter((window) => !others.includes(window));
+  const weekday = slice.grain === 'week' ? await weekdayToLoad(ofSlice, slice, run) : null;
+  const mine = ofSlice.filter(({ entry }) => weekday === null || weekdayOf(entry.replaced.start) === weekday);
+  const otherWeeks = ofSlice.filter((window) => !mine.includes(window));
+  await skip(labelsOf(otherWeeks), slice, 'had weeks that begin on another day than those of the table,', run);
   if (windows.length === 0) {
     await warn({ code: 'REPLAY_EMPTY', message: 'The archive held no answer that could be loaded.' }, slice.name, run);
   }
   return mine;
+}
+
+/**
+ * The weekday that weeks begin on in the table they go to, in one that holds nothing yet on that of the newest answer. The
+ * fingerprints do not tell: the first table of a meaning learns its weekday, only a later one has it in its name.
+ */
+async function weekdayToLoad(ofSlice: readonly ArchivedWindow[], slice: Slice, run: Run): Promise<WeekStart | null> {
+  const meaning = fingerprintOf(slice);
+  const table = tableOf(await readSliceLedger(run.warehouse, slice.name), meaning);
+  const isKnown = table !== null && (table.periods.size > 0 || table.fingerprint !== meaning);
+  if (isKnown) return table.weekStartsOn ?? DEFAULT_WEEK_START;
+  const newest = ofSlice.at(-1);
+  return newest === undefined ? null : weekdayOf(newest.entry.replaced.start);
 }
 
 /**
@@ -134,7 +183,7 @@ async function readingsOf(
 ): Promise<readonly Reading[]> {
   const outdated = new Set(mine.filter(({ entry }) => isOutdated(entry, slice, table)));
   const useful = newestWindows(mine, slice).filter((window) => outdated.has(window));
-  await skip(useful, slice, 'held nothing but periods that the warehouse holds from a later fetch', run);
+  await skip(labelsOf(useful), slice, 'held nothing but periods that the warehouse holds from a later fetch,', run);
   const { chosen, broken } = await intactWindows(
     mine.filter((window) => !outdated.has(window)),
     slice,
@@ -182,20 +231,31 @@ function isAlike({ archived: { entry }, damage, spooled }: Reading, first: Readi
   );
 }
 
-/** Sets a corrupt or foreign file aside; returns the failure to record. */
-async function refusal({ path, because }: Damage): Promise<Failure> {
-  const aside = await setAside(path);
+/** The failure to record of a corrupt or foreign file, which is set aside; of one that the disk does not give, which is left. */
+async function refusal({ path, because, isUnread }: Damage): Promise<Failure> {
+  const name = basename(path);
+  if (isUnread === true) {
+    const hint = 'Check permissions and the disk of the archive beside the warehouse, and run `ripen replay` again.';
+    return new Failure('STORAGE_FAILED', `${name} in the archive could not be read: ${because}.`, {
+      facts: { path },
+      hint,
+    });
+  }
+  const aside = await setAside(path).catch(asFailure);
+  if (typeof aside !== 'string') return aside;
   return new Failure(
     'DATA_MALFORMED',
-    `${basename(path)} in the archive could not be loaded: ${because}. It was set aside as ${aside}.`,
+    `${name} in the archive could not be loaded: ${because}. It was set aside as ${aside}.`,
     { facts: { path: aside }, hint: 'Run `ripen sync`, and backfill the days it does not ask for again.' },
   );
 }
 
-async function skip(windows: readonly ArchivedWindow[], slice: Slice, because: string, run: Run): Promise<void> {
-  if (windows.length === 0) return;
-  const named = windows.slice(0, EXAMPLES).map(({ entry }) => labelOf(entry));
-  const rest = windows.length > EXAMPLES ? ` and ${windows.length - EXAMPLES} more` : '';
-  const message = `${windows.length} archived answers ${because}, and were skipped: ${named.join(', ')}${rest}.`;
+const labelsOf = (windows: readonly ArchivedWindow[]): string[] => windows.map(({ entry }) => labelOf(entry));
+
+async function skip(answers: readonly string[], slice: Slice, because: string, run: Run): Promise<void> {
+  if (answers.length === 0) return;
+  const rest = answers.length > EXAMPLES ? ` and ${answers.length - EXAMPLES} more` : '';
+  const named = answers.slice(0, EXAMPLES).join(', ');
+  const message = `${answers.length} archived answers ${because} and were skipped: ${named}${rest}.`;
   await warn({ code: 'REPLAY_SKIPPED', message }, slice.name, run);
 }

@@ -10,14 +10,15 @@ import type { Emit } from '../events.ts';
 import { extract } from '../extract/extract.ts';
 import { addingAmong } from '../extract/whole.ts';
 import { catalogSeenAt, readCatalog } from '../load/catalog.ts';
-import { ColumnAnswers } from '../load/load.ts';
+import { readHorizons } from '../load/load-ledger.ts';
 import type { LoadResult } from '../load/load-result.ts';
 import type { DuePeriod, Window } from '../model/window.ts';
 import { inOrder } from '../plan/plan.ts';
 import type { Service } from '../service/service.ts';
 import { keepCatalog, keepWindow, removeEntriesBefore } from '../spool/archive.ts';
-import { openColumnReader } from '../spool/columns/column-reader.ts';
-import { openSpool, type Spooled } from '../spool/spool.ts';
+import type { Spooled } from '../spool/spool.ts';
+import { openColumns } from './columns.ts';
+import { leftAnswers } from './left-answers.ts';
 import { withNightlyAudits } from './measure-slices.ts';
 import { refreshCatalog } from './refresh-catalog.ts';
 import { refreshDimensions } from './refresh-dimensions.ts';
@@ -31,15 +32,13 @@ export function fromService(service: Service): SourceDoor {
 }
 
 function openSource(run: Run, service: Service): Source {
-  const { config, request, warehouse, emit } = run;
-  // Also when nothing turns out to be due: what a killed run left there takes room, and nobody else removes it.
-  const spool = openSpool(warehouse.path);
-  const reader = openColumnReader();
-  const columns = new ColumnAnswers(reader);
+  const { config, request, emit } = run;
+  const columns = openColumns(run);
+  const { spool } = columns;
   const checkClock = clockCheck(request.asOf, service, emit);
   return {
     canAsk: true,
-    columns,
+    columns: columns.answers,
     async catalog() {
       const catalog = await refreshCatalog(run, service);
       await archiveCatalog(run);
@@ -61,27 +60,23 @@ function openSource(run: Run, service: Service): Source {
         // Into the columns of its slice as they are now.
         read: async ({ slice, fingerprint }, pages) => {
           const target = targets.get(slice.name);
-          return target?.fingerprint === fingerprint && columns.read(pages, target.columns);
+          return target?.fingerprint === fingerprint && columns.answers.read(pages, target.columns);
         },
         adding: ({ slice }) => addingAmong(targets.get(slice.name)?.columns.metrics ?? []),
       });
       for await (const batch of batches) yield { ...batch, fetchedAt: request.asOf };
     },
     async check() {
-      const trouble = columns.takeTrouble();
-      if (trouble !== null) await warn(trouble, null, run);
+      await columns.tellTrouble();
       checkClock();
     },
     keep: async (batch, results) => archiveLoaded(batch, results, run),
     async discard(answers) {
-      await columns.discard(answers);
+      await columns.answers.discard(answers);
       await spool.discard({ answers });
     },
     finish: async () => expireArchive(run.planAt, run),
-    async close() {
-      await reader.close();
-      spool.clear();
-    },
+    close: async () => columns.close(),
   };
 }
 
@@ -91,8 +86,8 @@ async function archiveCatalog(run: Run): Promise<void> {
   if (config.archiveMs === null) return;
   const seenAt = await catalogSeenAt(warehouse);
   if (seenAt === null) return;
-  const items = await readCatalog(warehouse);
-  await orWarn('The catalog was not archived', null, run, async () => keepCatalog(warehouse.path, { seenAt, items }));
+  const catalog = { seenAt, items: await readCatalog(warehouse), horizons: await readHorizons(warehouse) };
+  await orWarn('The catalog was not archived', null, run, async () => keepCatalog(warehouse.path, catalog));
 }
 
 /** Keeps the answers of a batch that were loaded; one that was held or failed is no answer to load again. */
@@ -110,14 +105,22 @@ async function archiveLoaded(batch: readonly Spooled[], results: readonly LoadRe
   }
 }
 
-/** Removes what was asked for longer before an instant than the archive reaches back. */
+/** Removes what was asked for longer before an instant than the archive reaches back; where it is off, tells what lies there. */
 async function expireArchive(at: Date, run: Run): Promise<void> {
   const { config, warehouse } = run;
-  if (config.archiveMs === null) return;
+  if (config.archiveMs === null) {
+    await orWarn('What the archive holds was not counted', null, run, async () => tellLeft(run));
+    return;
+  }
   const before = new Date(at.getTime() - config.archiveMs);
   await orWarn('Old answers were not removed from the archive', null, run, async () =>
     removeEntriesBefore(warehouse.path, before),
   );
+}
+
+async function tellLeft(run: Run): Promise<void> {
+  const left = await leftAnswers(run.config);
+  if (left !== null) await warn({ code: 'ARCHIVE_LEFT', message: `${left.message} ${left.hint}` }, null, run);
 }
 
 const periodsIn = ({ periods }: Window): readonly DuePeriod[] => periods;

@@ -11,7 +11,7 @@ import { readKnownValues } from '../load/known-values.ts';
 import { rememberAdditivity } from '../load/load-ledger.ts';
 import type { LoadResult, Shortfall } from '../load/load-result.ts';
 import type { Target } from '../load/target.ts';
-import { daysBetween, type WeekStart } from '../model/calendar.ts';
+import { daysBetween, lastDay, type WeekStart } from '../model/calendar.ts';
 import { labelOf, type Part, type Window, windowOf } from '../model/window.ts';
 import { type KnownValues, splitByPeriods, splitParts } from '../plan/split.ts';
 import type { Spooled } from '../spool/spool.ts';
@@ -56,7 +56,8 @@ export async function afterShortfall(result: Split, batch: readonly Spooled[], l
     return [];
   }
   if (spooled === undefined || hopeless !== null || !source.canAsk) {
-    recordFailed(hopeless === null ? result.failure : told(result.failure, hopeless), window, run);
+    const failure = source.canAsk ? result.failure : beyondReplay(result.failure, window);
+    recordFailed(hopeless === null ? failure : told(failure, hopeless), window, run);
     return [];
   }
   const answered = provenAnswers(spooled, result.shortfalls);
@@ -69,6 +70,15 @@ export async function afterShortfall(result: Split, batch: readonly Spooled[], l
   };
   const isKept = await divide(missed, loading, result);
   return isKept ? spooled.answers.filter((_, at) => answered.has(window.parts[at] ?? {})) : [];
+}
+
+/** The failure of an archived answer: one that is too heavy cannot be divided, nor does it get lighter with time. */
+function beyondReplay(failure: Failure, { slice, asked }: Window): Failure {
+  const { code, message, facts, cause } = failure;
+  if (code !== 'SOURCE_TOO_HEAVY') return failure;
+  const backfill = `ripen backfill --slice ${slice.name} --from ${asked.start} --to ${lastDay(asked)}`;
+  const hint = `Run \`${backfill}\`, which can ask for less at a time.`;
+  return new Failure('ENGINE_MEMORY', message, { facts, hint, cause });
 }
 
 /** The parts of a window that were shown to be complete, so that only the others are asked for again. */

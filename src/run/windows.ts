@@ -56,6 +56,7 @@ export async function loadWindows(
       for (const { slice, requests } of batch.asked) run.record.asked(slice, requests);
       await source.check();
       const results = await loadCurrent(batch, loading);
+      countParts(batch.spooled, results, run);
       const kept = new Set<Answers[number]>();
       for (const result of results) {
         for (const answer of await afterLoad(result, batch.spooled, loading)) kept.add(answer);
@@ -167,13 +168,20 @@ async function afterMiss(missed: Missed, loading: Loading): Promise<void> {
   }
 }
 
+/** Periods of one window may meet different fates; each is then counted as a window, in the place of the one. */
+function countParts(batch: readonly Spooled[], results: readonly LoadResult[], { record }: Run): void {
+  for (const { window } of batch) {
+    const parts = results.filter((result) => result.window !== window && isPartOf(result.window, window));
+    if (parts.length > 0) record.replan(window.slice, 1, parts.length);
+  }
+}
+
+const isPartOf = (part: Window, { periods }: Window): boolean => part.periods.every((due) => periods.includes(due));
+
 /** Acts on what became of a window; returns the answers that are still needed. */
 async function afterLoad(result: LoadResult, batch: readonly Spooled[], loading: Loading): Promise<Answers> {
   const { run, source } = loading;
   const { window } = result;
-  // Periods of one window may meet different fates; each is then counted as a window.
-  const isPart = !batch.some((spooled) => spooled.window === window);
-  if (isPart && (result.kind === 'ask again' || result.kind === 'failed')) run.record.replan(window.slice, 0, 1);
   if (result.kind === 'loaded') {
     loading.sizes.loaded(window, result.fetched);
     await recordLoaded(result, run);

@@ -1,53 +1,61 @@
 /**
  * What the archive holds of a slice, which of it to load again, so that every period ends up with its newest answer; and what is
- * corrupt or foreign in it, set aside.
+ * corrupt or foreign in it, set aside when that is told.
  *
  * Nothing found on disk is trusted: a sidecar counts when its checksum matches, a body when its bytes do.
  */
 
-import { readdir, readFile, rename } from 'node:fs/promises';
+import { lstat, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import type { SliceTable } from '../model/ledger.ts';
 import type { Slice } from '../model/slice.ts';
+import { isDropNote, readDrops, withoutDropped } from './archive-drops.ts';
 import {
   type ArchiveEntry,
+  type ArchivedWindow,
+  asideName,
   bodyName,
   type Damage,
   fetchedAtOf,
   type Flaw,
+  isSetAside,
   parseEntryName,
   parseSidecar,
   SIDECAR,
 } from './archive-entry.ts';
-import { archiveRoot, measureFile, nullWhenMissing, removeUnfinished } from './archive.ts';
+import { folderExists, formOf, measureFile, nullWhenMissing, readDocument, sliceFolder } from './archive.ts';
 import { onDisk, type Spooled } from './spool.ts';
 
 export interface ArchiveContents {
-  /** In the order of their fetches. */
+  /** In the order of their fetches, without the periods that were dropped since. */
   readonly windows: readonly ArchivedWindow[];
   readonly damages: readonly Damage[];
+  /** Directories that hold bodies and do not say of what. */
+  readonly unknown: readonly string[];
 }
 
-const SET_ASIDE = '.corrupt';
-
-/** What there is of a slice, unfinished entries removed, what was set aside left out. Throws `STORAGE_FAILED`. */
+/** What there is of a slice, unfinished entries and what was set aside left out; changes nothing. Throws `STORAGE_FAILED`. */
 export async function readArchive(warehousePath: string, slice: string): Promise<ArchiveContents> {
-  const folder = join(archiveRoot(warehousePath), slice);
+  const folder = sliceFolder(warehousePath, slice);
   return onDisk('archive', folder, async () => {
     const windows: ArchivedWindow[] = [];
     const damages: Damage[] = [];
-    if ((await readdir(folder).catch(nullWhenMissing)) === null) return { windows, damages };
-    await removeUnfinished(folder);
+    const unknown: string[] = [];
+    if (!(await folderExists(folder))) return { windows, damages, unknown };
+    const drops = await readDrops(folder);
+    if ('because' in drops) damages.push(drops);
     for (const found of await readdir(folder, { withFileTypes: true })) {
-      if (found.name.endsWith(SET_ASIDE)) continue;
+      if (isSetAside(found.name) || isDropNote(found.name)) continue;
       const path = join(folder, found.name);
       const isEntry = found.isDirectory() && parseEntryName(found.name) !== null;
       const entry = isEntry ? await readEntry(path, slice) : { because: 'it was no entry of the archive' };
-      if ('because' in entry) damages.push({ path, ...entry });
-      else windows.push({ path, entry });
+      if (entry === 'unknown') unknown.push(path);
+      else if (entry === 'unfinished') continue;
+      else if ('because' in entry) damages.push({ path, ...entry });
+      else windows.push(...withoutDropped({ path, entry }, 'because' in drops ? [] : drops));
     }
-    return { windows: windows.toSorted(byFetch), damages };
+    return { windows: windows.toSorted(byFetch), damages, unknown };
   });
 }
 
@@ -60,27 +68,42 @@ function byFetch({ entry: one, path }: ArchivedWindow, { entry: other, path: oth
   );
 }
 
-async function readEntry(path: string, slice: string): Promise<ArchiveEntry | Flaw> {
-  const entry = parseSidecar(await readFile(join(path, SIDECAR), 'utf8'));
-  if ('because' in entry || entry.slice === slice) return entry;
-  return { because: `it was an answer for slice ${entry.slice}` };
+async function readEntry(path: string, slice: string): Promise<ArchiveEntry | Flaw | 'unfinished' | 'unknown'> {
+  return orUnread(async () => {
+    const form = await formOf(path);
+    if (form !== 'whole') return form;
+    const text = await readDocument(join(path, SIDECAR));
+    if (typeof text !== 'string') return text ?? { because: `its ${SIDECAR} was missing` };
+    const entry = parseSidecar(text);
+    if ('because' in entry || entry.slice === slice) return entry;
+    return { because: `it was an answer for slice ${entry.slice}` };
+  });
+}
+
+/** What the work returns; that the disk refused to read an entry is a flaw of that entry, and of no other. */
+async function orUnread<T>(work: () => Promise<T>): Promise<T | Flaw> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof Error && 'syscall' in error)) throw error;
+    return { because: error.message, isUnread: true };
+  }
 }
 
 /** What is wrong with an entry's bodies; null when every byte is as it was written. */
 async function damageOf({ path, entry }: ArchivedWindow): Promise<Damage | null> {
-  return onDisk('archive', path, async () => {
+  const flaw = await orUnread(async (): Promise<Flaw | null> => {
     for (const [partNo, body] of entry.bodies.entries()) {
       if (body === null) continue;
       const name = bodyName(partNo);
       const found = await measureFile(join(path, name));
-      if (found === null) return { path, because: `its ${name} was missing` };
-      if (found.bytes !== body.bytes) {
-        return { path, because: `its ${name} had ${found.bytes} bytes, not ${body.bytes}` };
-      }
-      if (found.sha256 !== body.sha256) return { path, because: `the checksum of its ${name} did not match` };
+      if (found === null) return { because: `its ${name} was missing` };
+      if (found.bytes !== body.bytes) return { because: `its ${name} had ${found.bytes} bytes, not ${body.bytes}` };
+      if (found.sha256 !== body.sha256) return { because: `the checksum of its ${name} did not match` };
     }
     return null;
   });
+  return flaw === null ? null : { path, ...flaw };
 }
 
 export interface IntactWindows {
@@ -111,9 +134,12 @@ export async function intactWindows(windows: readonly ArchivedWindow[], slice: S
 /** Renames what cannot be loaded, so that it is met only once; returns its new path. Throws `STORAGE_FAILED`. */
 export async function setAside(path: string): Promise<string> {
   return onDisk('archive', path, async () => {
-    const aside = `${path}${SET_ASIDE}`;
-    await rename(path, aside);
-    return aside;
+    for (let number = 1; ; number += 1) {
+      const aside = asideName(path, number);
+      if ((await lstat(aside).catch(nullWhenMissing)) !== null) continue;
+      await rename(path, aside);
+      return aside;
+    }
   });
 }
 
@@ -136,13 +162,6 @@ export function spooledFrom({ path, entry }: ArchivedWindow, slice: Slice): Spoo
     requestedAt,
     receivedAt,
   };
-}
-
-/** An entry whose sidecar is whole; its bodies were not looked at yet. */
-export interface ArchivedWindow {
-  /** Its directory. */
-  readonly path: string;
-  readonly entry: ArchiveEntry;
 }
 
 /**

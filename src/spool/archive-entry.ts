@@ -2,7 +2,7 @@
  * An entry of the archive: one window's complete answer, as it was asked for and loaded. Pure.
  *
  * An entry is a directory `<requested at>.<first day>_<last day>.<number>` with one compressed body per part of the
- * window, and `window.json`, which is written last: without it there is no entry. The sidecar carries no header and no
+ * window, and `window.json`, whose unfinished form lies there from the first on and takes its name last. The sidecar carries no header and no
  * credential; like every document of the archive it stands under a checksum of itself.
  */
 
@@ -18,9 +18,17 @@ import type { Spooled } from './spool.ts';
 /** The file that makes a directory an entry. */
 export const SIDECAR = 'window.json';
 
-const dayShape = z.custom<Day>((value) => typeof value === 'string' && parseDay(value) !== null);
+/** Lies in an entry that is not whole yet, or not any more: nothing else does that a killed run may have left. */
+export const UNFINISHED = unfinished(SIDECAR);
+
+/** Where a document is written before it takes its name. */
+export function unfinished(path: string): string {
+  return `${path}.part`;
+}
+
+export const dayShape = z.custom<Day>((value) => typeof value === 'string' && parseDay(value) !== null);
 const interval = z.object({ start: dayShape, end: dayShape });
-const instant = z.iso.datetime().transform((text) => new Date(text));
+export const instantShape = z.iso.datetime().transform((text) => new Date(text));
 const valueSet = z.object({ in: z.array(z.string()).nullable(), notIn: z.array(z.string()) });
 const bodyFile = z.object({
   /** Of the file's bytes, hexadecimal. */
@@ -43,10 +51,10 @@ const entryShape = z.object({
   /** As sent, one set per part; for people, as the fingerprint says what they meant. */
   parameters: z.array(z.record(z.string(), z.string())),
   requests: z.number(),
-  requestedAt: instant,
-  receivedAt: instant,
+  requestedAt: instantShape,
+  receivedAt: instantShape,
   /** The instant that stood for the fetch; null: `requestedAt` did. */
-  asOf: instant.nullable(),
+  asOf: instantShape.nullable(),
   /** One per page of each part; null: the service said there is nothing (204). */
   bodies: z.array(bodyFile.nullable()),
   /** How many of the bodies belong to each part, in order; one each where it is left out. */
@@ -57,6 +65,13 @@ const entryShape = z.object({
 
 export type BodyFile = z.infer<typeof bodyFile>;
 export type ArchiveEntry = z.infer<typeof entryShape>;
+
+/** An entry whose sidecar is whole; its bodies were not looked at yet. */
+export interface ArchivedWindow {
+  /** Its directory. */
+  readonly path: string;
+  readonly entry: ArchiveEntry;
+}
 
 /** The instant that counts as the fetch in every finality decision. */
 export function fetchedAtOf({ asOf, requestedAt }: Pick<ArchiveEntry, 'asOf' | 'requestedAt'>): Date {
@@ -120,7 +135,7 @@ export interface EntryName {
 }
 
 const entryName =
-  /^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})(\d{3})Z\.\d{4}-\d{2}-\d{2}_\d{4}-\d{2}-\d{2}\.\d+(\.corrupt)?$/;
+  /^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})(\d{3})Z\.\d{4}-\d{2}-\d{2}_\d{4}-\d{2}-\d{2}\.\d+(\.corrupt(?:\.\d+)?)?$/;
 
 /** What an entry's name says; null for a name that the archive does not give. */
 export function parseEntryName(name: string): EntryName | null {
@@ -139,6 +154,8 @@ const documentShape = z.object({ format: z.literal(FORMAT), sha256: z.string(), 
 /** What is wrong with something found in the archive. */
 export interface Flaw {
   readonly because: string;
+  /** Set where the disk refused to read it: what it holds may be whole. */
+  readonly isUnread?: true;
 }
 
 /** Something in the archive that cannot be loaded. */
@@ -161,6 +178,14 @@ export function parseDocument<T extends object>(text: string, shape: z.ZodType<T
   const content = shape.safeParse(document.data.content);
   return content.success ? content.data : { because: `${name} did not hold what it should` };
 }
+
+/** The name that what cannot be loaded gets, so that it is met only once; numbered from 1. */
+export function asideName(path: string, number: number): string {
+  return number === 1 ? `${path}.corrupt` : `${path}.corrupt.${number}`;
+}
+
+/** Whether a name was given to what cannot be loaded. */
+export const isSetAside = (name: string): boolean => /\.corrupt(\.\d+)?$/.test(name);
 
 function parsedJson(text: string): unknown {
   try {

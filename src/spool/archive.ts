@@ -2,13 +2,13 @@
  * The archive: the answers that were loaded, kept for a while so that they can be loaded again.
  *
  * It lies beside its warehouse, in `<warehouse>.archive/<slice>/`, and only the holder of the run lock touches it. An
- * answer is in it wholly or not at all: what a killed run left half written is removed by the next one, and a changed byte
- * is noticed.
+ * answer is in it wholly or not at all: what a killed run left half written is removed by the next one that writes, and a
+ * changed byte is noticed. No link of a slice's name is followed.
  */
 
 import { createReadStream, createWriteStream, existsSync } from 'node:fs';
-import { lstat, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { lstat, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { constants, createGunzip, createGzip } from 'node:zlib';
@@ -17,6 +17,7 @@ import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
 import type { Catalog } from '../model/catalog.ts';
+import { longerHorizon, type RememberedMetrics } from '../model/metric.ts';
 import type { SavedBody } from '../service/service.ts';
 import {
   type BodyFile,
@@ -25,10 +26,13 @@ import {
   documentText,
   type EntryName,
   entryStem,
+  type Flaw,
   parseDocument,
   parseEntryName,
   SIDECAR,
   sidecarText,
+  UNFINISHED,
+  unfinished,
 } from './archive-entry.ts';
 import { type Measured, Measuring, onDisk, type Spooled } from './spool.ts';
 
@@ -37,6 +41,9 @@ export function archiveRoot(warehousePath: string): string {
   return `${warehousePath}.archive`;
 }
 
+/** Where the answers of a slice lie in it. */
+export const sliceFolder = (warehousePath: string, slice: string): string => join(archiveRoot(warehousePath), slice);
+
 /** Whether a warehouse has an archive at all. */
 export function archiveExists(warehousePath: string): boolean {
   return existsSync(archiveRoot(warehousePath));
@@ -44,12 +51,13 @@ export function archiveExists(warehousePath: string): boolean {
 
 /** Keeps a loaded window's answer; `asOf` stood for its fetch. Throws `STORAGE_FAILED` and leaves nothing behind then. */
 export async function keepWindow(warehousePath: string, spooled: Spooled, asOf: Date | null): Promise<void> {
-  const folder = join(archiveRoot(warehousePath), spooled.window.slice.name);
+  const folder = sliceFolder(warehousePath, spooled.window.slice.name);
   await onDisk('archive', folder, async () => {
     await makePrivateDirectory(folder);
     await refuseLink(folder);
     const entry = await newEntry(folder, entryStem(spooled.window, spooled.requestedAt));
     try {
+      await writeFile(join(entry, UNFINISHED), '', { mode: FILE_MODE });
       const bodies: (BodyFile | null)[] = [];
       for (const { pages } of spooled.answers) {
         for (const page of pages) {
@@ -79,10 +87,7 @@ async function newEntry(folder: string, stem: string): Promise<string> {
 export async function removeEntriesBefore(warehousePath: string, before: Date): Promise<void> {
   const root = archiveRoot(warehousePath);
   await onDisk('archive', root, async () => {
-    const slices = (await readdir(root, { withFileTypes: true }).catch(nullWhenMissing)) ?? [];
-    for (const slice of slices) {
-      if (!slice.isDirectory()) continue;
-      const folder = join(root, slice.name);
+    for (const folder of await foldersIn(root)) {
       await removeUnfinished(folder);
       for (const { path, name } of await entriesIn(folder)) {
         if (name.requestedAt < before) await removeEntry(path);
@@ -91,15 +96,37 @@ export async function removeEntriesBefore(warehousePath: string, before: Date): 
   });
 }
 
-/** Removes the entries of a slice's folder that a killed run did not finish. */
-export async function removeUnfinished(folder: string): Promise<void> {
+/** How many entries there are of all slices, also set aside. Throws `STORAGE_FAILED`. */
+export async function answersHeld(warehousePath: string): Promise<number> {
+  const root = archiveRoot(warehousePath);
+  return onDisk('archive', root, async () => {
+    const counts = await Promise.all((await foldersIn(root)).map(async (folder) => (await entriesIn(folder)).length));
+    return counts.reduce((sum, count) => sum + count, 0);
+  });
+}
+
+/** The directories of slices; no links. */
+async function foldersIn(root: string): Promise<string[]> {
+  const found = (await readdir(root, { withFileTypes: true }).catch(nullWhenMissing)) ?? [];
+  return found.filter((each) => each.isDirectory()).map(({ name }) => join(root, name));
+}
+
+/** Removes the entries of a slice's folder that a killed run did not finish; one that lost its sidecar otherwise stays. */
+async function removeUnfinished(folder: string): Promise<void> {
   for (const { path, name } of await entriesIn(folder)) {
-    const isFinished = name.isSetAside || (await stat(join(path, SIDECAR)).catch(nullWhenMissing)) !== null;
-    if (!isFinished) await removeEntry(path);
+    if (!name.isSetAside && (await formOf(path)) === 'unfinished') await removeEntry(path);
   }
 }
 
-async function entriesIn(folder: string): Promise<{ readonly path: string; readonly name: EntryName }[]> {
+/** Whether an entry is whole, is what a killed run left, or has bodies of which nobody knows what they answer. */
+export async function formOf(entry: string): Promise<'whole' | 'unfinished' | 'unknown'> {
+  const names = await readdir(entry);
+  if (names.includes(SIDECAR)) return 'whole';
+  return names.length === 0 || names.includes(UNFINISHED) ? 'unfinished' : 'unknown';
+}
+
+/** The entries in a slice's folder, whole or not, and those set aside. */
+export async function entriesIn(folder: string): Promise<{ readonly path: string; readonly name: EntryName }[]> {
   const found = await readdir(folder, { withFileTypes: true });
   return found.flatMap((each) => {
     const name = each.isDirectory() ? parseEntryName(each.name) : null;
@@ -107,9 +134,12 @@ async function entriesIn(folder: string): Promise<{ readonly path: string; reado
   });
 }
 
-/** The sidecar first, so that an interrupted removal leaves an unfinished entry and not a corrupt one. */
-async function removeEntry(path: string): Promise<void> {
-  await rm(join(path, SIDECAR), { force: true });
+/** The sidecar first and its unfinished form last, so that an interrupted removal leaves an unfinished entry. */
+export async function removeEntry(path: string): Promise<void> {
+  await rename(join(path, SIDECAR), join(path, UNFINISHED)).catch(nullWhenMissing);
+  for (const name of await readdir(path)) {
+    if (name !== UNFINISHED) await rm(join(path, name), { recursive: true, force: true });
+  }
   await rm(path, { recursive: true, force: true });
 }
 
@@ -129,23 +159,30 @@ const catalogShape = z.object({
       description: z.string(),
     }),
   ),
+  /** In milliseconds, null: never final. Left out by an earlier version. */
+  horizons: z.array(z.object({ metric: z.string(), ms: z.number().nullable() })).optional(),
 });
 
-/** A catalog, and when the service listed it. */
+/** A catalog, when the service listed it, and the longest horizons that earlier ones gave. */
 interface SeenCatalog {
   readonly seenAt: Date;
   readonly items: Catalog;
+  readonly horizons: RememberedMetrics['horizons'];
 }
 
 /**
  * Keeps a catalog in the place of the one before: without it, a new warehouse would have to guess the types that answers
- * were loaded with. Throws `STORAGE_FAILED`.
+ * were loaded with, and when they are final. Of horizons the longer one stays. Throws `STORAGE_FAILED`.
  */
-export async function keepCatalog(warehousePath: string, catalog: SeenCatalog): Promise<void> {
+export async function keepCatalog(warehousePath: string, { seenAt, items, horizons }: SeenCatalog): Promise<void> {
   const root = archiveRoot(warehousePath);
   await onDisk('archive', root, async () => {
     await makePrivateDirectory(root);
-    await writeDurably(join(root, CATALOG), documentText(catalog));
+    const before = await readKeptCatalog(warehousePath);
+    const longest = new Map(before === null || 'because' in before ? [] : before.horizons);
+    for (const [id, ms] of horizons) longest.set(id, longerHorizon(ms, longest.get(id)));
+    const kept = [...longest].map(([metric, ms]) => ({ metric, ms }));
+    await writeDurably(join(root, CATALOG), documentText({ seenAt, items, horizons: kept }));
   });
 }
 
@@ -153,10 +190,11 @@ export async function keepCatalog(warehousePath: string, catalog: SeenCatalog): 
 export async function readKeptCatalog(warehousePath: string): Promise<SeenCatalog | Damage | null> {
   const path = join(archiveRoot(warehousePath), CATALOG);
   return onDisk('archive', path, async () => {
-    const text = await readFile(path, 'utf8').catch(nullWhenMissing);
-    if (text === null) return null;
+    const text = await readDocument(path);
+    if (typeof text !== 'string') return text === null ? null : { path, ...text };
     const found = parseDocument(text, catalogShape, 'the catalog');
-    return 'because' in found ? { path, ...found } : found;
+    if ('because' in found) return { path, ...found };
+    return { ...found, horizons: new Map(found.horizons?.map(({ metric, ms }) => [metric, ms])) };
   });
 }
 
@@ -187,12 +225,19 @@ export async function measureFile(path: string): Promise<Measured | null> {
   return measuring.measured();
 }
 
+/** The text of a document; null when it is missing, a flaw when it is a directory, a link, or anything else. */
+export async function readDocument(path: string): Promise<string | Flaw | null> {
+  const found = await lstat(path).catch(nullWhenMissing);
+  if (found === null) return null;
+  return found.isFile() ? readFile(path, 'utf8') : { because: `its ${basename(path)} was no file` };
+}
+
 /** Writes a text whole or not at all, durably, in the place of what was there. */
-async function writeDurably(path: string, text: string): Promise<void> {
-  const unfinished = `${path}.part`;
-  await writeFile(unfinished, text, { mode: FILE_MODE });
-  await syncPath(unfinished);
-  await rename(unfinished, path);
+export async function writeDurably(path: string, text: string): Promise<void> {
+  const part = unfinished(path);
+  await writeFile(part, text, { mode: FILE_MODE });
+  await syncPath(part);
+  await rename(part, path);
   await syncPath(dirname(path));
 }
 
@@ -202,7 +247,13 @@ async function makePrivateDirectory(path: string): Promise<void> {
   if (made !== undefined) for (const name of new Set([made, path])) await syncPath(dirname(name));
 }
 
-/** Throws `STORAGE_FAILED` for a symbolic link, which could lead out of the archive. */
+/** Whether there is a directory. Throws `STORAGE_FAILED` for a symbolic link to one, as it could lead out of the archive. */
+export async function folderExists(path: string): Promise<boolean> {
+  if (!existsSync(path)) return false;
+  await refuseLink(path);
+  return true;
+}
+
 async function refuseLink(path: string): Promise<void> {
   if (!(await lstat(path)).isSymbolicLink()) return;
   throw new Failure('STORAGE_FAILED', `The directory ${path} was a symbolic link.`, {
@@ -237,6 +288,7 @@ export function nullWhenMissing(error: unknown): null {
   throw error;
 }
 
-function hasCode(error: unknown, code: string): boolean {
+/** Whether an error of the file system has a code. */
+export function hasCode(error: unknown, code: string): boolean {
   return error instanceof Error && 'code' in error && error.code === code;
 }

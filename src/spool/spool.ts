@@ -47,6 +47,8 @@ export interface Spooled {
 
 /** Doors that return promises throw `STORAGE_FAILED` when the disk refuses. */
 export interface Spool {
+  /** Its directory. */
+  readonly root: string;
   /** A fresh path for a window's answer. */
   pathFor(window: Window): string;
   /** The saved body under a name that says its encoding; DuckDB goes by the ending. */
@@ -72,6 +74,7 @@ export function openSpool(warehousePath: string): Spool {
   }
   let made = 0;
   return {
+    root,
     pathFor(window) {
       made += 1;
       return join(root, `${window.slice.name}.${labelOf(window).replace(':', '_')}.${made}`);

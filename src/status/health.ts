@@ -18,19 +18,26 @@ interface Finding {
   readonly hint: string | null;
 }
 
-/** Judges the newest run, how long ago it was, and what is missing; the gravest finding decides the state. */
+/**
+ * Judges the newest run that asked the service, how long ago it was, the newest run of any kind, and what is missing; the
+ * gravest finding decides the state.
+ */
 export function healthOf(report: Omit<StatusReport, 'health'>): Health {
   const [newest] = report.runs;
+  // What an archive gives says nothing of what the service would not.
+  const asking = report.runs.find(({ command }) => command !== 'replay') ?? newest;
+  const judged = newest === undefined || asking === undefined ? [] : [...new Set([newest, asking])];
   const findings = [
-    ...(newest === undefined ? [neverLoaded] : [...runFindings(newest), ...lateFindings(newest, report.as_of)]),
-    ...(newest === undefined ? [] : [...missingFindings(report), ...doubtfulFindings(report)]),
+    ...(asking === undefined ? [neverLoaded] : judged.flatMap(runFindings)),
+    ...(asking === undefined ? [] : lateFindings(asking, report.as_of)),
+    ...(asking === undefined ? [] : [...missingFindings(report), ...doubtfulFindings(report)]),
     ...rejectedFindings(report),
     ...report.unconfigured.map(unconfiguredFinding),
   ];
   const state = gravest.find((each) => findings.some((finding) => finding.state === each)) ?? 'well';
   return {
     state,
-    headline: headlineOf(state, newest),
+    headline: headlineOf(state, judged.find(({ status }) => status !== 'succeeded') ?? asking),
     findings: findings.map(({ message, hint }) => ({ message, hint })),
   };
 }
@@ -49,11 +56,11 @@ const neverLoaded: Finding = {
   hint: 'Run `ripen sync`.',
 };
 
-function headlineOf(state: HealthState, newest: RunStatus | undefined): string {
-  if (newest === undefined) return 'There is no run yet.';
-  const run = `The last ${newest.command}, as of ${minuteOf(newest.as_of)}, ${ended(newest)}`;
+function headlineOf(state: HealthState, last: RunStatus | undefined): string {
+  if (last === undefined) return 'There is no run yet.';
+  const run = `The last ${last.command}, as of ${minuteOf(last.as_of)}, ${ended(last)}`;
   if (state === 'well') return `All is well. ${run}.`;
-  return `${run}${state === 'watch' && newest.status === 'succeeded' ? ', but something wants a look' : ''}.`;
+  return `${run}${state === 'watch' && last.status === 'succeeded' ? ', but something wants a look' : ''}.`;
 }
 
 function ended({ status, failures }: RunStatus): string {

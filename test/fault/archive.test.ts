@@ -1,6 +1,7 @@
 /** An archive that is damaged, half written, foreign, or on a disk that refuses: named, and nothing else suffers. */
 
-import { mkdir, readdir, readFile, rename, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
+import files, { mkdir, readdir, readFile, rename, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -44,6 +45,19 @@ async function changeByte(path: string, at: number): Promise<void> {
   const bytes = await readFile(path);
   bytes[at] = (bytes[at] ?? 0) ^ 1;
   await writeFile(path, bytes);
+}
+
+/** Reading a file fails with the error until it is put back. */
+function refusing(path: string, error: Error): () => void {
+  const { readFile: original } = files;
+  const replaced = async (...given: unknown[]): Promise<unknown> =>
+    given[0] === path ? Promise.reject(error) : Reflect.apply(original, files, given);
+  Object.assign(files, { readFile: replaced });
+  syncBuiltinESMExports();
+  return () => {
+    Object.assign(files, { readFile: original });
+    syncBuiltinESMExports();
+  };
 }
 
 /** Days of the table, in order. */
@@ -142,14 +156,89 @@ describe('a replay', () => {
     expect(await days()).toEqual(['2026-05-30', '2026-05-31', '2026-06-01']);
   });
 
-  test('ignores and removes an entry without its sidecar, which a killed run left', async () => {
+  test('ignores an entry whose sidecar never took its name, which a killed run left, and removes nothing', async () => {
     const { older, newer } = await archiveTwoNights();
     await rename(join(newer, 'window.json'), join(newer, 'window.json.part'));
     await loseWarehouse(scenario);
 
     expect(await replayInto(scenario)).toMatchObject({ status: 'succeeded', failures: [] });
-    expect(await entriesOf(scenario, 'daily')).toEqual([older]);
+    expect(await entriesOf(scenario, 'daily')).toEqual([older, newer]);
     expect(await days()).toEqual(['2026-05-29', '2026-05-30', '2026-05-31']);
+    expect(await column(scenario, 'select code from ripen.warnings')).toEqual([]);
+  });
+
+  test('names an entry that lost its sidecar and leaves its bodies, as does the next sync', async () => {
+    const { newer } = await archiveTwoNights();
+    await rm(join(newer, 'window.json'));
+    await loseWarehouse(scenario);
+
+    expect(await replayInto(scenario)).toMatchObject({ status: 'succeeded', failures: [] });
+    expect(await days()).toEqual(['2026-05-29', '2026-05-30', '2026-05-31']);
+    expect(await column(scenario, "select message from ripen.warnings where code = 'REPLAY_SKIPPED'")).toEqual([
+      `1 archived answers had lost their window.json, which says what they answer, and were skipped: ${basename(newer)}.`,
+    ]);
+    await scenario.night(SECOND, archived);
+    expect(await readdir(newer)).toEqual(['part-1.json.gz']);
+  });
+
+  test('sets an entry aside under the next free name, and one whose sidecar is a directory, and names both again never', async () => {
+    const { older, newer } = await archiveTwoNights();
+    for (const aside of [`${newer}.corrupt`, `${newer}.corrupt.2`]) {
+      await mkdir(aside);
+      await writeFile(join(aside, 'part-1.json.gz'), 'set aside before');
+    }
+    await changeByte(join(newer, 'part-1.json.gz'), 60);
+    await rm(join(older, 'window.json'));
+    await mkdir(join(older, 'window.json'));
+    const summary = await replayInto(scenario);
+
+    expect(summary.failures.map(({ code, message }) => [code, message])).toEqual([
+      ['DATA_MALFORMED', textWith('its window.json was no file')],
+      ['DATA_MALFORMED', textWith(`was set aside as ${newer}.corrupt.3`)],
+    ]);
+    expect(await readFile(join(`${newer}.corrupt`, 'part-1.json.gz'), 'utf8')).toBe('set aside before');
+    expect(await replayInto(scenario)).toMatchObject({ status: 'succeeded', failures: [] });
+  });
+
+  test('leaves an entry that the disk does not give where it is, and loads the others', async () => {
+    const { older, newer } = await archiveTwoNights();
+    await loseWarehouse(scenario);
+    const unread = Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO', syscall: 'read' });
+    const restore = refusing(join(newer, 'window.json'), unread);
+    const summary = await replayInto(scenario).finally(restore);
+
+    expect(summary.failures).toMatchObject([
+      {
+        code: 'STORAGE_FAILED',
+        slice: 'daily',
+        message: textWith(`${basename(newer)} in the archive could not be read`),
+      },
+    ]);
+    expect(await days()).toEqual(['2026-05-29', '2026-05-30', '2026-05-31']);
+    expect(await entriesOf(scenario, 'daily')).toEqual([older, newer]);
+    expect(await replayInto(scenario)).toMatchObject({ status: 'succeeded', failures: [] });
+    expect(await days()).toContain('2026-06-01');
+  });
+
+  test("does not follow a link in the place of a slice's folder: that slice fails alone, and nothing there is touched", async () => {
+    const other = slice({ ...daily, name: 'other' });
+    await scenario.night(FIRST, { ...archived, slices: [daily, other] });
+    const folder = join(archiveOf(scenario), 'daily');
+    const outside = join(scenario.directory, 'outside');
+    await rename(folder, outside);
+    await symlink(outside, folder);
+    const [entry = ''] = await readdir(outside);
+    await rename(join(outside, entry, 'window.json'), join(outside, entry, 'window.json.part'));
+    await writeFile(join(outside, 'notes.txt'), 'not ours');
+    await loseWarehouse(scenario);
+    const summary = await replayInto(scenario, { slices: [daily, other] });
+
+    expect(summary.failures).toMatchObject([
+      { code: 'STORAGE_FAILED', slice: 'daily', message: textWith('was a symbolic link') },
+    ]);
+    expect(await column(scenario, 'select count(distinct day) from other')).toEqual(['3']);
+    expect((await readdir(outside)).sort()).toEqual([entry, 'notes.txt']);
+    expect(await readdir(join(outside, entry))).toContain('window.json.part');
   });
 
   test('of a new warehouse without a whole catalog loads nothing and leaves the copies alone', async () => {
@@ -215,7 +304,8 @@ describe('a sync', () => {
   test('removes what a killed run left, and what was set aside 31 days ago, but no file that is not its own', async () => {
     const { older, newer } = await archiveTwoNights();
     const folder = dirname(newer);
-    await rm(join(newer, 'window.json'));
+    await rename(join(newer, 'window.json'), join(newer, 'window.json.part'));
+    await mkdir(`${newer}1`);
     await writeFile(join(folder, 'notes.txt'), 'not ours');
     const stamp = new Date(Date.now() - 31 * DAY_MS).toISOString().replaceAll(/[-:.]/g, '');
     await rename(older, join(folder, `${stamp}.2026-05-29_2026-05-31.1.corrupt`));

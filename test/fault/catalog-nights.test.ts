@@ -7,7 +7,7 @@ import * as z from 'zod';
 
 import { day } from '../../src/model/calendar.ts';
 import type { JsonDocument } from '../../src/simulator/answer.ts';
-import { replayInto } from '../support/archive-scene.ts';
+import { loseWarehouse, replayInto } from '../support/archive-scene.ts';
 import { column, query } from '../support/contents.ts';
 import { runNight, smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
@@ -208,6 +208,27 @@ test('an archived catalog that lacks a metric of the warehouse it is replayed in
   expect(summary.status).toBe('succeeded');
   expect(await known()).toEqual(before);
   expect(told('CATALOG_METRIC_GONE')).toHaveLength(1);
+});
+
+test('a horizon of 14 days that the catalog no longer gives is remembered by the archive, too: a replay makes nothing final by it', async () => {
+  const archiveMs = 30 * 86_400_000;
+  await scenario.night(firstNight, { archiveMs });
+  // Their names say 7 days.
+  scriptListing((lists) => ({
+    ...lists,
+    overview_metrics: itemsOf(lists, 'overview_metrics').map((item) => Object.assign(item, { section: 'Attribution' })),
+  }));
+  await scenario.night(secondNight, { archiveMs });
+  const states = 'select slice, start_day, state from ripen.periods order by all';
+  const [before, periods] = [await known(), await query(scenario, states)];
+  expect(before).toMatchObject([{ days: 14 }, { days: 14 }]);
+  await loseWarehouse(scenario);
+  expect((await replayInto(scenario, { archiveMs }, { asOf: thirdNight })).failures).toEqual([]);
+
+  const horizons = `select horizon_seconds / 86400 as days from ripen.slice_metrics
+    where slice = 'paid' and metric <> 'installs'`;
+  expect(await query(scenario, horizons)).toEqual([{ days: 14 }, { days: 14 }]);
+  expect(await query(scenario, states)).toEqual(periods);
 });
 
 test('a catalog of 200 000 items is taken in, archived and, the next night, found to be the same', async () => {

@@ -316,8 +316,7 @@ async function holdReplayed(place: Place, told: readonly RunNight[]): Promise<vo
     historyOf(told, slice).some((before) => keptDays(before.slice) < keptDays(slice));
   // What was configured before a run that was stopped is not in force yet.
   if (runs.some(({ summary }) => summary.status === 'interrupted')) return;
-  // Nor does it know what was dropped.
-  if (runs.some(isShorter) || runs.some(isRefused) || told.some(({ droppedBefore }) => droppedBefore !== null)) return;
+  if (runs.some(isShorter) || runs.some(isRefused)) return;
   const again = await replayed(place, runs);
   const elsewhere = await mkdtemp(join(tmpdir(), 'ripen-fuzz-'));
   try {

@@ -302,7 +302,7 @@ const night: fc.Arbitrary<Night> = fc.record({
   pauseHours: fc.oneof(
     { weight: 8, arbitrary: fc.constant(24) },
     { weight: 4, arbitrary: fc.constantFrom(24 * 3, 24 * 8, 24 * 16) },
-    { weight: 1, arbitrary: fc.constantFrom(1, 5, 24 * 45, -30) },
+    { weight: 1, arbitrary: fc.constantFrom(0, 1, 5, 24 * 45, -30) },
   ),
   change: mostly<Night['change']>(null, change, 2),
   mood,

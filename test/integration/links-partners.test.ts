@@ -69,7 +69,7 @@ async function carrying(rows: string, liveAt: string): Promise<void> {
 }
 
 /** A run that ended, and the loads it brought. */
-async function ran(command: string, status: string, loads: readonly number[]): Promise<void> {
+async function ran(command: string, status: string, loads: readonly number[], knownAt = firstNight): Promise<void> {
   const runId = `${command}-${loads.join('-')}`;
   await scene.warehouse.run(
     `insert into ripen.runs (run_id, command, as_of, started_at, finished_at, status, version, host, pid)
@@ -80,8 +80,8 @@ async function ran(command: string, status: string, loads: readonly number[]): P
     await scene.warehouse.run(
       `insert into ripen.loads
        select $1::bigint, $2, 'carrying', 'f', '2026-05-31', '2026-06-01', [], '{}', [], 1, 1, 1, 1, 0, 'proven', '{}',
-           now(), now(), now(), now()`,
-      [load, runId],
+           now(), now(), now(), $3::timestamp`,
+      [load, runId, knownAt],
     );
   }
 }
@@ -168,6 +168,25 @@ describe('of the partners that only rows carry', () => {
     );
     await night();
     expect((await current()).map((each) => [each['partner_id'], each['display_name']])).toEqual([['p', 'Named']]);
+  });
+
+  test.each<readonly [string, readonly number[]]>([
+    ['a new warehouse', []],
+    ['the warehouse that has the newer one', [1]],
+  ])('an older name that a replay loads last into %s is not taken for the newest', async (_what, seen) => {
+    scene = await openLinksScene();
+    if (seen.length > 0) {
+      await ran('sync', 'succeeded', seen, secondNight);
+      await scene.warehouse.run("insert into main.partners values ('p', 'Now', null, false)");
+    } else await ran('replay', 'running', [1], secondNight);
+    await ran('replay', 'succeeded', [2], firstNight);
+    await carrying(`${row('p', 1, 'Now')} union all ${row('p', 2, 'Before')}`, '2026-06-01 00:00:00');
+    await refreshed(secondNight, listing([]));
+    expect((await current()).map((each) => each['display_name'])).toEqual(['Now']);
+    await ran('sync', 'partial', [3], '2026-06-04 02:30:00');
+    await carrying(row('p', 3, 'Later'), '2026-06-01 00:00:00');
+    await refreshed(secondNight, listing([]));
+    expect((await current()).map((each) => each['display_name'])).toEqual(['Later']);
   });
 
   test('one stays while any row carries it, under its newest name, and leaves with its last row', async () => {

@@ -1,12 +1,14 @@
 /** Replays of what nights archived: the same rows, the same finality, without a request. */
 
-import { mkdtemp, rename, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { tmpdir } from 'node:os';
 
 import { afterEach, describe, expect, test } from 'vitest';
 
+import { placeFindings } from '../../src/check/places.ts';
 import { Secret } from '../../src/config/secret.ts';
+import { status } from '../../src/index.ts';
 import { day } from '../../src/model/calendar.ts';
 import { nullRows } from '../../src/simulator/mutations.ts';
 import {
@@ -19,6 +21,7 @@ import {
   loseWarehouse,
   replayInto,
 } from '../support/archive-scene.ts';
+import { checkingAt } from '../support/checking.ts';
 import { column, contentOf, lastRun, query, stateOf, storedAndTrue } from '../support/contents.ts';
 import { textWith } from '../support/matching.ts';
 import { reports, smallWorld } from '../support/night.ts';
@@ -124,6 +127,37 @@ describe('a lost warehouse', () => {
     expect((await replayInto(scenario)).failures).toEqual([]);
     expect(await loadedState(scenario, ['wide'])).toEqual(before);
     expect(await query(scenario, 'select parts::varchar as parts from ripen.slice_tables')).toEqual(parts);
+  });
+
+  test('gets back a day of 60 MB, which the engine could not parse in its memory', async () => {
+    const wide = slice({
+      name: 'wide',
+      dimensions: ['day', 'creative'],
+      metrics: ['installs'],
+      datePeriod: { first: { day: day('2026-05-31') }, last: { day: day('2026-05-31') } },
+    });
+    scenario = await openScenario([wide], { simulator });
+    const rows = Array.from({ length: 60_000 }, (_, nth) => ({
+      attr_dependency: {},
+      day: '2026-05-31',
+      creative: `${nth} ${'x'.repeat(930)}`,
+      installs: '1',
+    }));
+    const text = JSON.stringify({ rows, totals: { installs: rows.length }, warnings: [], pagination: null });
+    const body = { text, contentType: 'application/json' } as const;
+    scenario.simulator.script({ match: reports(), times: 1, fault: { kind: 'status', status: 200, body } });
+    expect((await scenario.night(FIRST, archived)).failures).toEqual([]);
+    await loseWarehouse(scenario);
+
+    expect((await replayInto(scenario)).failures).toEqual([]);
+    expect(await column(scenario, 'select count(distinct creative) from wide')).toEqual(['60000']);
+    expect((await readdir(dirname(archiveOf(scenario)))).filter((name) => name.endsWith('.spool'))).toEqual([]);
+    expect((await archiveFiles(scenario)).filter(({ path }) => path.endsWith('.parquet'))).toEqual([]);
+    // What was asked for by other columns is SQL's to read, and not the archive's to divide.
+    const slices = [slice({ ...wide, metrics: ['installs', 'clicks'] })];
+    expect((await replayInto(scenario, { slices })).failures).toMatchObject([
+      { code: 'ENGINE_MEMORY', hint: textWith('Run `ripen backfill --slice wide --from 2026-05-31 --to 2026-05-31`') },
+    ]);
   });
 
   test('gets back 3 days that the service answered with 204 as 3 loaded days without rows', async () => {
@@ -269,6 +303,36 @@ describe('a replay', () => {
     ]);
   });
 
+  test('counts what a newer stretch amid an answer leaves of it as the 2 windows it loads', async () => {
+    scenario = await openScenario([small], { simulator });
+    await scenario.night(FIRST, archived);
+    await scenario.night(
+      SECOND,
+      {},
+      { command: 'backfill', forced: { start: day('2026-05-27'), end: day('2026-05-29') } },
+    );
+    expect((await replayInto(scenario)).slices).toMatchObject([{ windows: { planned: 3, loaded: 3, failed: 0 } }]);
+  });
+
+  test('that succeeds after a sync that failed does not make all well', async () => {
+    scenario = await openScenario([small], { simulator });
+    await scenario.night(FIRST, archived);
+    scenario.simulator.script({
+      match: reports(),
+      times: Infinity,
+      fault: { kind: 'status', status: 400, body: 'empty' },
+    });
+    expect(await scenario.night(SECOND, archived)).toMatchObject({ status: 'failed' });
+    const judged = async (): Promise<unknown> => (await status(scenario.config, { asOf: SECOND })).health;
+    const before = await judged();
+    expect(before).toMatchObject({
+      state: 'failed',
+      headline: textWith('The last sync, as of 2026-06-02 02:30 UTC, '),
+    });
+    expect(await replayInto(scenario, {}, { asOf: SECOND })).toMatchObject({ status: 'succeeded' });
+    expect(await judged()).toEqual(before);
+  });
+
   test('leaves out answers of another meaning and names them', async () => {
     scenario = await openScenario([small], { simulator });
     await scenario.night(FIRST, archived);
@@ -356,6 +420,28 @@ describe('the archive', () => {
     const left = await entriesOf(scenario, 'daily');
     expect(left[0]).toBe(kept);
     expect(left).not.toContain(first);
+  });
+
+  test('that is turned off keeps what it has for ever, which check and each sync tell', async () => {
+    scenario = await openScenario([small], { simulator });
+    const told = async (): Promise<unknown> =>
+      (await placeFindings(scenario.config, checkingAt(SECOND))).filter(({ setting }) => setting === 'archive');
+    await scenario.night(FIRST);
+    expect(await told()).toEqual([]);
+    await scenario.night(FIRST, archived, {
+      command: 'backfill',
+      forced: { start: day('2026-05-27'), end: day('2026-05-29') },
+    });
+    const held = await archiveFiles(scenario);
+    const root = archiveOf(scenario);
+    const message = `The archive is off, and 1 of its answers stay in ${root} for ever.`;
+    const hint = `Remove ${root}, or set archive: 30d for them to expire.`;
+    expect(await told()).toMatchObject([{ severity: 'warning', message, hint }]);
+    await scenario.night(SECOND);
+    expect(await column(scenario, "select message from ripen.warnings where code = 'ARCHIVE_LEFT'")).toEqual([
+      `${message} ${hint}`,
+    ]);
+    expect(await archiveFiles(scenario)).toEqual(held);
   });
 
   test('belongs to its warehouse path: moved beside another one, it is replayed there', async () => {

@@ -6,7 +6,8 @@ import { addDays, day, type DayInterval } from '../../src/model/calendar.ts';
 import type { SliceTable } from '../../src/model/ledger.ts';
 import { periodsOf } from '../../src/model/period.ts';
 import { windowOf } from '../../src/model/window.ts';
-import { isOutdated, newestWindows, type ArchivedWindow } from '../../src/spool/archive-contents.ts';
+import { isOutdated, newestWindows } from '../../src/spool/archive-contents.ts';
+import type { ArchivedWindow } from '../../src/spool/archive-entry.ts';
 import { loadedPeriod, slice } from '../support/slice.ts';
 
 const daily = slice({ name: 'daily', dimensions: ['day'], metrics: ['installs'] });

@@ -51,6 +51,7 @@ test('a reader that breaks twice leaves both answers to SQL, is told once, and r
       if (reading < 2) throw new Error('the thread ended');
       return taken;
     }),
+    '/spool',
   );
   expect(answers.takeTrouble()).toBeNull();
   expect(await readTimes(answers, 3)).toEqual([false, false, true]);
@@ -65,13 +66,19 @@ test('an answer that is given up, or says an error beside its rows, is left to S
   const [envelope] = taken.envelopes;
   if (envelope === undefined) throw new RangeError('No envelope.');
   const refused = { ...taken, envelopes: [{ ...envelope, members: new Map([['error', '"limit"']]) }] };
-  const answers = new ColumnAnswers(readerOf((reading) => (reading === 0 ? { gaveUp: 'an exponent' } : refused)));
+  const answers = new ColumnAnswers(
+    readerOf((reading) => (reading === 0 ? { gaveUp: 'an exponent' } : refused)),
+    '/spool',
+  );
   expect(await readTimes(answers, 2)).toEqual([false, false]);
   expect(answers.takeTrouble()).toBeNull();
 });
 
 test('an answer is known again by its list of pages, until it is discarded', async () => {
-  const answers = new ColumnAnswers(readerOf(() => taken));
+  const answers = new ColumnAnswers(
+    readerOf(() => taken),
+    '/spool',
+  );
   const pages = [body];
   await answers.read(pages, columns);
   const answer = { pages, unfollowed: null };

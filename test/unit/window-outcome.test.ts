@@ -1,4 +1,4 @@
-/** What becomes of a batch that the engine has too little memory for. */
+/** What becomes of a batch that the engine has too little memory for, or that is none. */
 
 import { expect, test } from 'vitest';
 
@@ -92,4 +92,12 @@ test('a window of 9 MB that the engine has no memory for by itself is split as t
   ]);
   const [, last] = results;
   expect(last !== undefined && 'failure' in last ? last.failure.message : '').toContain('an answer of 9 MB');
+});
+
+test('2 windows that replace the same day are no batch: nothing of it is read, and both fail as a bug', async () => {
+  const { warehouse, asked } = engineFor(2);
+  const { results } = await loadBatch([...batch, spooledOn('2026-05-31', '2026-06-02', 1)], request(warehouse));
+  const told = results.map((result) => ('failure' in result ? [result.kind, result.failure.kind] : [result.kind]));
+  expect(told).toEqual(Array.from({ length: 3 }, () => ['failed', 'bug']));
+  expect(asked).toEqual([]);
 });
