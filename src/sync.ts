@@ -60,7 +60,7 @@ async function refresh(run: Run, source: Source): Promise<void> {
 
   await swapComplete(run, targets);
   const standing = await standingTargets(run, targets);
-  await letPeriodsGo(run, standing);
+  if (source.mayRemoveOld()) await letPeriodsGo(run, standing);
   // An archive answers no audit.
   if (source.canAsk) await recordFinality(run);
   await measureSlices(run, standing);

@@ -3,7 +3,7 @@
 import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
-import { type Day, parseWeekStart, weekdayOf, type WeekStart } from '../model/calendar.ts';
+import { type Day, parseWeekStart, weekdayName, weekdayOf, type WeekStart } from '../model/calendar.ts';
 import { subjectOf, type Window } from '../model/window.ts';
 import { count, dayShape } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -79,7 +79,11 @@ export async function findingsOf(
     of: ({ windowNo }) => ({
       weekStartsOn: weekStarts.get(windowNo),
       failure:
-        rejects.get(windowNo)?.failure ?? badDays.get(windowNo) ?? undated.get(windowNo) ?? conflicts.get(windowNo),
+        rejects.get(windowNo)?.failure ??
+        badDays.get(windowNo) ??
+        undated.get(windowNo) ??
+        (weekStarts.has(windowNo) ? undefined : cutWeek(slice, windows.get(windowNo), periodRows.get(windowNo))) ??
+        conflicts.get(windowNo),
       rejects: rejects.get(windowNo),
       copies: copies.get(windowNo) ?? 0,
       sums: sums.get(windowNo) ?? [],
@@ -103,6 +107,23 @@ async function weekStartsIn(
     if (found.get(windowNo) === assumed) found.delete(windowNo);
   }
   return found;
+}
+
+/** Rows of a week that begins within a window and on none of its weeks' first days, which would belong to no period. */
+function cutWeek(
+  { grain }: Target['slice'],
+  window: Window | undefined,
+  rows: ReadonlyMap<Day, number> | undefined,
+): Failure | undefined {
+  if (grain !== 'week' || window === undefined || rows === undefined) return undefined;
+  const begins = weekdayOf(window.replaced.start);
+  const stray = [...rows.keys()].find((start) => weekdayOf(start) !== begins);
+  if (stray === undefined) return undefined;
+  const names = `${weekdayName(weekdayOf(stray))}, and the others on a ${weekdayName(begins)}`;
+  return new Failure('DATA_MALFORMED', `${subjectOf(window)}: a week began on ${stray}, a ${names}.`, {
+    facts: { example: stray },
+    hint: 'Let the date period begin and end with whole weeks, so that no week is named after a part of it.',
+  });
 }
 
 const labelRow = z.object({ window_no: z.number(), dimension: z.string(), label: z.string() });

@@ -99,6 +99,7 @@ function openSource(run: Run): Source {
     keep: async () => {},
     // The bodies are the archive's.
     discard: async (answers) => columns.answers.discard(answers),
+    mayRemoveOld: () => run.request.asOf !== null,
     finish: async () => {},
     close: async () => columns.close(),
   };

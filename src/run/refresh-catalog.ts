@@ -1,7 +1,7 @@
 /** Brings the stored catalog up to the service's, when it is old or lacks a configured metric. */
 
 import type { Config } from '../config/config.ts';
-import { asFailure, Failure } from '../errors.ts';
+import { asFailure, Failure, type FailureCode } from '../errors.ts';
 import { catalogSeenAt, type Listing, readCatalogOf, replaceCatalog } from '../load/catalog.ts';
 import { catalogFilters, type Catalog } from '../model/catalog.ts';
 import { isMetricItem, metricItems } from '../model/metric.ts';
@@ -12,6 +12,9 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 
 /** A nightly run refreshes it; a second run of the same night does not. */
 const FRESH_MS = 20 * 3_600_000;
+
+/** What stops a run whatever is stored. */
+const decisive: ReadonlySet<FailureCode> = new Set(['CREDENTIALS_REFUSED', 'CLOCK_UNTRUSTED']);
 
 /**
  * The catalog to plan with, or what it says of the slices. When filters-data cannot be had, or lists no metric at all, an older catalog serves with a
@@ -31,8 +34,7 @@ export async function refreshCatalog(
     return await adoptCatalog(listing, planAt, run);
   } catch (error) {
     const failure = asFailure(error);
-    const isOptional =
-      seenAt !== null && failure.kind !== 'storage' && failure.code !== 'CREDENTIALS_REFUSED' && !signal.aborted;
+    const isOptional = seenAt !== null && failure.kind !== 'storage' && !decisive.has(failure.code) && !signal.aborted;
     if (!isOptional) throw failure;
     const message = `The catalog could not be refreshed; the one of ${seenAt.toISOString()} was used: ${failure.message}`;
     await warn({ code: 'CATALOG_STALE', message }, null, run);

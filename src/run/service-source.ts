@@ -35,14 +35,21 @@ function openSource(run: Run, service: Service): Source {
   const { config, request, emit } = run;
   const columns = openColumns(run);
   const { spool } = columns;
-  const checkClock = clockCheck(request.asOf, service, emit);
+  const clock = clockBeside(service, request.asOf, emit);
   return {
     canAsk: true,
     columns: columns.answers,
     async catalog() {
-      const catalog = await refreshCatalog(run, service);
+      const catalog = await refreshCatalog(run, {
+        async filtersData(...asked) {
+          const listing = await service.filtersData(...asked);
+          // Before it is stored as seen at an instant that may be years away.
+          clock.check();
+          return listing;
+        },
+      });
+      clock.check();
       await archiveCatalog(run);
-      checkClock();
       return catalog;
     },
     dimensions: async () => refreshDimensions(run, service),
@@ -68,14 +75,15 @@ function openSource(run: Run, service: Service): Source {
     },
     async check() {
       await columns.tellTrouble();
-      checkClock();
+      clock.check();
     },
     keep: async (batch, results) => archiveLoaded(batch, results, run),
     async discard(answers) {
       await columns.answers.discard(answers);
       await spool.discard({ answers });
     },
-    finish: async () => expireArchive(run.planAt, run),
+    mayRemoveOld: () => clock.isConfirmed(),
+    finish: async () => expireArchive(clock.isConfirmed() ? run.planAt : null, run),
     close: async () => columns.close(),
   };
 }
@@ -105,13 +113,14 @@ async function archiveLoaded(batch: readonly Spooled[], results: readonly LoadRe
   }
 }
 
-/** Removes what was asked for longer before an instant than the archive reaches back; where it is off, tells what lies there. */
-async function expireArchive(at: Date, run: Run): Promise<void> {
+/** Removes what was asked for longer before an instant, if any, than the archive reaches back; where it is off, tells what lies there. */
+async function expireArchive(at: Date | null, run: Run): Promise<void> {
   const { config, warehouse } = run;
   if (config.archiveMs === null) {
     await orWarn('What the archive holds was not counted', null, run, async () => tellLeft(run));
     return;
   }
+  if (at === null) return;
   const before = new Date(at.getTime() - config.archiveMs);
   await orWarn('Old answers were not removed from the archive', null, run, async () =>
     removeEntriesBefore(warehouse.path, before),
@@ -141,18 +150,25 @@ const WORTH_A_WARNING_MS = 5 * 60_000;
 /** Beyond this, finality would be decided by a wrong clock. */
 const UNTRUSTED_MS = 60 * 60_000;
 
-/**
- * Checks this machine's clock against the service's, once, as soon as an answer has told it: warns when it is off by
- * minutes, throws `CLOCK_UNTRUSTED` when it is off by an hour or more. An as-of instant that was given is never held
- * against it.
- */
-function clockCheck(asOf: Date | null, service: { readonly clockSkewMs: () => number | null }, emit: Emit): () => void {
-  let isDue = asOf === null;
-  return () => {
-    const skewMs = service.clockSkewMs();
-    if (!isDue || skewMs === null) return;
-    isDue = false;
-    checkClock(skewMs, emit);
+/** This machine's clock beside the service's; an as-of instant that was given is never held against it. */
+interface Clock {
+  /** Throws `CLOCK_UNTRUSTED` once an answer told that it is off by an hour or more; warns, once, when it is by minutes. */
+  check(): void;
+  /** Whether anything has told the time, so that what is old may be removed for its age. */
+  isConfirmed(): boolean;
+}
+
+function clockBeside(service: { readonly clockSkewMs: () => number | null }, asOf: Date | null, emit: Emit): Clock {
+  let isWarned = false;
+  return {
+    // Each time anew: a clock may be set while a run is at work.
+    check() {
+      const skewMs = service.clockSkewMs();
+      if (asOf !== null || skewMs === null || Math.abs(skewMs) < WORTH_A_WARNING_MS) return;
+      if (!isWarned || Math.abs(skewMs) >= UNTRUSTED_MS) checkClock(skewMs, emit);
+      isWarned = true;
+    },
+    isConfirmed: () => asOf !== null || service.clockSkewMs() !== null,
   };
 }
 

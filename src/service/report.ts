@@ -83,13 +83,17 @@ const ADDRESS = /^(?:[a-z][a-z\d+.-]*:)?\/\/|^\.{0,2}\/|\?/i;
 export function nextPageOf(pagination: unknown): ReportPage | null {
   if (isNothing(pagination)) return null;
   const { success, data: said } = paginationSchema.safeParse(pagination);
-  if (!success) throw unreadable(pagination);
+  if (!success || !isKnownForm(Object(pagination))) throw unreadable(pagination);
   const { next, cursor, cursors } = said;
   if (next === undefined) return pageFrom('after', cursors?.after) ?? pageFrom('cursor', cursor);
   if (next === null || isNothing(next)) return null;
   if (ADDRESS.test(next)) return { kind: 'address', address: next };
   return pageFrom('after', cursors?.after) ?? pageFrom('cursor', next);
 }
+
+/** Whether it says what comes next, or nothing at all: a number of pages does not say that this one is the last. */
+const isKnownForm = (pagination: object): boolean =>
+  Object.keys(pagination).length === 0 || ['next', 'cursor', 'cursors'].some((name) => Object.hasOwn(pagination, name));
 
 function pageFrom(name: 'cursor' | 'after', value: string | null | undefined): ReportPage | null {
   return value === undefined || value === null || isNothing(value) ? null : { kind: 'cursor', name, value };

@@ -375,6 +375,31 @@ describe('alone', () => {
     expect(stored).toEqual(truth);
   });
 
+  test('a week that is named after the days of it that were asked for is not taken for one without rows', async () => {
+    const bounds = { first: { day: day('2026-05-06') }, last: { day: day('2026-05-24') } };
+    const weekly = slice({ ...given, dimensions: ['week', 'app_token'], datePeriod: bounds });
+    scenario = await openScenario([weekly], { simulator: { world } });
+    const isCut = (row: unknown): boolean => JSON.stringify(row).includes('2026-05-04 - ');
+    const named: ReportMutation = ({ rows, ...others }) => ({
+      ...others,
+      rows: Array.isArray(rows)
+        ? rows.map((row: object) => (isCut(row) ? { ...row, week: '2026-05-06 - 2026-05-10' } : row))
+        : rows,
+    });
+    scenario.simulator.script({ match: reports(), times: Infinity, fault: report(named) });
+    const summary = await runNight(scenario, NOW);
+    expect(summary.failures).toMatchObject([
+      { code: 'DATA_MALFORMED', message: textWith('a week began on 2026-05-06, a Wednesday') },
+    ]);
+    expect(await column(scenario, 'select distinct week::varchar from daily order by 1')).toEqual([
+      '2026-05-11',
+      '2026-05-18',
+    ]);
+    expect(await column(scenario, "select count(*) from ripen.periods where state = 'empty' or rows = 0")).toEqual([
+      '0',
+    ]);
+  });
+
   test('a row that comes twice, once with a key nobody asked for, is stored once', async () => {
     scenario = await openScenario([slice(given)], { simulator: { world } });
     scenario.simulator.script({ match: reports(), times: 1, fault: report(duplicatedRow(0, { surprise: '1' })) });

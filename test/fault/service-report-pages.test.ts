@@ -70,6 +70,9 @@ describe('a pagination', () => {
     [{ next: { href: '/next' } }],
     [{ next: true }],
     [{ next: 2 ** 60 }],
+    [{ page: 1, page_size: 8, total_pages: 2, total: 9 }],
+    [{ has_more: true, next_page: 2 }],
+    [{ links: { next: '/2' } }],
   ])('%j is no pagination that is known, and so no end', (pagination) => {
     expect(() => nextPageOf(pagination)).toThrow(Failure);
     expect(() => nextPageOf(pagination)).toThrow('named no next page and no end that is known');

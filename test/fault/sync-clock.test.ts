@@ -61,8 +61,36 @@ test.each([180, -180])(
     expect(summary.failures).toMatchObject([{ code: 'CLOCK_UNTRUSTED' }]);
     expect(scenario.simulator.asked.counts.report).toBe(0);
     expect(await lastRun(scenario)).toEqual({ status: 'failed', exit_code: 75 });
+    // Nor does the next one, which finds no catalog of that instant.
+    expect((await runNight(scenario, 'now')).failures).toMatchObject([{ code: 'CLOCK_UNTRUSTED' }]);
+    expect(scenario.simulator.asked.counts).toMatchObject({ filters_data: 2, report: 0 });
   },
 );
+
+test('a clock that is set while a run is at work is seen by the answers: nothing is loaded from then on', async () => {
+  scenario = await openScenario([daily], { simulator });
+  scenario.simulator.script({
+    match: ({ path }) => path.endsWith('/report'),
+    times: Infinity,
+    fault: { kind: 'date_skew', ms: 180 * MINUTE_MS },
+  });
+  expect((await runNight(scenario, 'now')).failures).toMatchObject([{ code: 'CLOCK_UNTRUSTED' }]);
+  expect(await column(scenario, "select count(*) from ripen.loads where slice = 'daily'")).toEqual(['0']);
+});
+
+test('nothing is let go for its age in a night in which no answer told the time', async () => {
+  const kept = slice({ ...daily, retainDays: 30 });
+  scenario = await openScenario([kept], { simulator });
+  await runNight(scenario, new Date('2026-06-01T02:30:00Z'));
+  const days = async (): Promise<string[]> => column(scenario, "select count(*) from daily where day < '2026-06-01'");
+  const before = await days();
+  const isDown = scenario.simulator.script({ match: () => true, times: Infinity, fault: { kind: 'reset' } });
+  await runNight(scenario, 'now', { request: { deadlineMs: 500 } });
+  expect(await days()).toEqual(before);
+  isDown();
+  await runNight(scenario, 'now');
+  expect(await days()).toEqual(['0']);
+});
 
 test('a clock 180 minutes off is also seen when the catalog is still fresh and the first answer is a report: nothing is loaded', async () => {
   scenario = await openScenario([daily], { simulator });
