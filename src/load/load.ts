@@ -13,7 +13,7 @@
 import { rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 
-import { asFailure, Failure } from '../errors.ts';
+import { asFailure, Failure, type FailureCode } from '../errors.ts';
 import { isDateDimension } from '../model/dimension.ts';
 import { labelOf, replacesSame, subjectOf, type Window } from '../model/window.ts';
 import type { SavedBody } from '../service/service.ts';
@@ -40,9 +40,12 @@ import { type Judged, replaceJudged } from './replace.ts';
 import { stageColumns, type Staged, stageTexts } from './stage.ts';
 import type { Columns } from './target.ts';
 
+/** Failures that one window may bring upon all of its batch. */
+const perhapsOfOne: ReadonlySet<FailureCode> = new Set(['BUG', 'ENGINE_MEMORY']);
+
 /**
- * Loads a batch. Where the engine has too little memory for it, its windows go one by one, and one that is too large by
- * itself is to be split; any other failure of the batch becomes that of each of its windows. Throws `STORAGE_FAILED`.
+ * Loads a batch. Where the engine has too little memory for it, or nobody thought of what came, its windows go one by one, and
+ * one that is too large by itself is to be split; any other failure becomes that of each window. Throws `STORAGE_FAILED`.
  */
 export async function loadBatch(batch: readonly Spooled[], request: LoadRequest): Promise<Loaded> {
   try {
@@ -50,10 +53,9 @@ export async function loadBatch(batch: readonly Spooled[], request: LoadRequest)
   } catch (error) {
     const failure = asFailure(error);
     if (failure.code === 'STORAGE_FAILED') throw failure;
-    if (failure.code !== 'ENGINE_MEMORY') {
-      return { results: batch.map(({ window }) => ({ kind: 'failed', window, failure })), target: request.target };
-    }
-    return batch.length === 1 ? { results: batch.map(tooLarge), target: request.target } : oneByOne(batch, request);
+    if (batch.length > 1 && perhapsOfOne.has(failure.code)) return oneByOne(batch, request);
+    const failed = ({ window }: Spooled): LoadResult => ({ kind: 'failed', window, failure });
+    return { results: batch.map(failure.code === 'ENGINE_MEMORY' ? tooLarge : failed), target: request.target };
   }
 }
 

@@ -375,6 +375,20 @@ describe('alone', () => {
     expect(stored).toEqual(truth);
   });
 
+  test('one answer that nobody thought of fails alone: the windows that came with it are loaded', async () => {
+    const bounds = { first: { day: day('2026-04-20') }, last: { day: day('2026-05-24') } };
+    const wide = slice({ ...given, datePeriod: bounds });
+    scenario = await openScenario([wide], { simulator: { world } });
+    const text = '{"rows":[{"day":"2026-05-24","app_token":"abc123def456","installs":"1"}],"totals":{"ecpi":NaN}}';
+    const body = { text, contentType: 'application/json' };
+    const ofNewest = reports({ date_period: (value) => value.endsWith('2026-05-24') });
+    scenario.simulator.script({ match: ofNewest, times: Infinity, fault: { kind: 'status', status: 200, body } });
+    const { failures, slices } = await runNight(scenario, NOW);
+    const days = await column(scenario, 'select distinct day::varchar from daily order by 1');
+    expect([failures.length, slices[0]?.windows.failed]).toEqual([1, 1]);
+    expect([days[0], days.at(-1)]).toEqual(['2026-04-20', '2026-05-17']);
+  });
+
   test('a week that is named after the days of it that were asked for is not taken for one without rows', async () => {
     const bounds = { first: { day: day('2026-05-06') }, last: { day: day('2026-05-24') } };
     const weekly = slice({ ...given, dimensions: ['week', 'app_token'], datePeriod: bounds });
