@@ -53,7 +53,8 @@ export async function loadBatch(batch: readonly Spooled[], request: LoadRequest)
   } catch (error) {
     const failure = asFailure(error);
     if (failure.code === 'STORAGE_FAILED') throw failure;
-    if (batch.length > 1 && perhapsOfOne.has(failure.code)) return oneByOne(batch, request);
+    const isOfBatch = batch.length === 1 || overlapIn(batch.map(({ window }) => window)) !== null;
+    if (!isOfBatch && perhapsOfOne.has(failure.code)) return oneByOne(batch, request);
     const failed = ({ window }: Spooled): LoadResult => ({ kind: 'failed', window, failure });
     return { results: batch.map(failure.code === 'ENGINE_MEMORY' ? tooLarge : failed), target: request.target };
   }
@@ -109,12 +110,19 @@ async function load(batch: readonly Spooled[], request: LoadRequest): Promise<Lo
 }
 
 function refuseOverlap(windows: readonly Window[]): void {
+  const overlap = overlapIn(windows);
+  if (overlap === null) return;
+  const [one, other] = overlap;
+  throw new RangeError(`Two windows of one batch replaced the same rows: ${labelOf(one)} and ${labelOf(other)}.`);
+}
+
+function overlapIn(windows: readonly Window[]): readonly [Window, Window] | null {
   const inOrder = windows.toSorted((a, b) => (a.replaced.start < b.replaced.start ? -1 : 1));
   for (const [at, window] of inOrder.entries()) {
     const next = inOrder[at + 1];
-    if (next === undefined || !replacesSame(window, next)) continue;
-    throw new RangeError(`Two windows of one batch replaced the same rows: ${labelOf(window)} and ${labelOf(next)}.`);
+    if (next !== undefined && replacesSame(window, next)) return [window, next];
   }
+  return null;
 }
 
 /** One statement reads so many documents, and their rows are held as text once: more would not load faster in this memory. */
