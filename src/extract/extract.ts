@@ -167,6 +167,13 @@ async function fetchWindow(asking: Asking, extraction: Extraction): Promise<Spoo
       if (part === null || !isTooHeavy(failure)) giveUp.abort(error);
     }
   };
+  const addWhole = async (isUnfollowed: boolean): Promise<void> => {
+    if (wholeRequests(window, asking.whole, extraction, isUnfollowed) === 0) return;
+    const pagesOf = async (parameters: Readonly<Record<string, string>>): Promise<Pages> =>
+      fetchPages(window, parameters, within);
+    const asked = await askWhole(window, asking.whole, { ...within, pagesOf });
+    whole = asked;
+  };
   try {
     await Promise.all([
       ...window.parts.map(async (part) => {
@@ -175,14 +182,10 @@ async function fetchWindow(asking: Asking, extraction: Extraction): Promise<Spoo
           answers.set(part, await fetchPart(window, part, within));
         });
       }),
-      tried(null, async () => {
-        if (wholeRequests(window, asking.whole, extraction) === 0) return;
-        const pagesOf = async (parameters: Readonly<Record<string, string>>): Promise<Pages> =>
-          fetchPages(window, parameters, within);
-        const asked = await askWhole(window, asking.whole, { ...within, pagesOf });
-        whole = asked;
-      }),
+      tried(null, async () => addWhole(false)),
     ]);
+    const isUnfollowed = [...answers.values()].some(({ unfollowed }) => unfollowed !== null);
+    if (isUnfollowed && whole === null && failures.size === 0) await tried(null, async () => addWhole(true));
   } finally {
     linked.unlink();
   }
@@ -254,8 +257,13 @@ async function fetchPages(
     if (saved === null) break;
     const kept = await spool.keep(saved);
     pages.push(kept);
-    page = nextOf(saved);
-    if (page === null) break;
+    const next = nextOf(saved);
+    if (next === null) break;
+    if ('because' in next) {
+      unfollowed = next.because;
+      break;
+    }
+    page = next;
     const key = JSON.stringify(page);
     if (asked.has(key) || asked.size >= MAX_PAGES) unfollowed = `its pages did not end after ${pages.length}`;
     empty = (await hasRows(kept)) ? 0 : empty + 1;
@@ -294,12 +302,12 @@ async function askPage(
   }
 }
 
-/** Where an answer goes on; what says so in a form that nobody knows is found again, and told, when it is loaded. */
-function nextOf({ pagination }: SavedBody): ReportPage | null {
+/** Where an answer goes on, if it does, or why that cannot be read. */
+function nextOf({ pagination }: SavedBody): ReportPage | { readonly because: string } | null {
   try {
     return nextPageOf(pagination ?? null);
-  } catch {
-    return null;
+  } catch (error) {
+    return { because: asFailure(error).message };
   }
 }
 

@@ -6,6 +6,8 @@
  * those dimensions, by the date alone, which is as light as a report can be: its totals count, and where it states none its
  * rows. A row may have values in metrics alone that no sum shows: where there are such, the window is also asked for by the
  * date and each dimension that divides it, whose values tell; where no metric adds up, by these only.
+ *
+ * The same tells whether the rows of a page are all there are whose next one could not be followed, in a window of one part, too.
  */
 
 import { readFile } from 'node:fs/promises';
@@ -46,9 +48,18 @@ export type Pages = Pick<SpooledAnswer, 'pages' | 'unfollowed'>;
 /** A report needs a dimension, and every report can be grouped by the year. */
 const COARSEST = 'year';
 
-/** How many reports the whole of a window is yet to be asked for with; none where its parts cannot be compared with it. */
-export function wholeRequests(window: Window, whole: WholeAnswer | null, asking: Pick<AskingWhole, 'adding'>): number {
-  if (!isComparable(window) || (whole !== null && 'because' in whole)) return 0;
+/**
+ * How many reports the whole of a window is yet to be asked for with; none where its parts cannot be compared with it, nor
+ * where it is undivided, unless the pages of its answer could not be followed.
+ */
+export function wholeRequests(
+  window: Window,
+  whole: WholeAnswer | null,
+  asking: Pick<AskingWhole, 'adding'>,
+  isUnfollowed = false,
+): number {
+  const isWanted = window.parts.length > 1 || isUnfollowed;
+  if (!isWanted || !isComparable(window) || (whole !== null && 'because' in whole)) return 0;
   const unknown = dividedBy(window, asking).filter((dimension) => whole?.values.has(dimension) !== true);
   return unknown.length + (whole === null && asking.adding(window) !== 'none' ? 1 : 0);
 }
@@ -64,9 +75,9 @@ export function requestsOfWhole(
   return whole.values.size + (asking.adding(window) === 'none' ? 0 : 1);
 }
 
-/** Whether a window is divided, and its parts can be held against the whole: a metric's filter looks at rows as grouped. */
-function isComparable({ parts, slice }: Window): boolean {
-  return parts.length > 1 && !Object.keys(slice.parameters).some(filtersMetric);
+/** Whether the parts of a window can be held against the whole: a metric's filter looks at rows as grouped. */
+function isComparable({ slice }: Window): boolean {
+  return !Object.keys(slice.parameters).some(filtersMetric);
 }
 
 const filtersMetric = (name: string): boolean => metricFilters.some((suffix) => name.endsWith(`__${suffix}`));
@@ -110,7 +121,8 @@ async function askWholeBy(
   window: Window,
   { pagesOf, spool, signal }: AskingWhole,
 ): Promise<WholeAnswer> {
-  const dates = window.slice.dimensions.filter(isDateDimension);
+  // The rows of an undivided window may be one a date, and are to be held against fewer.
+  const dates = window.parts.length > 1 ? window.slice.dimensions.filter(isDateDimension) : [];
   const dimensions = [...(dates.length > 0 ? dates : [COARSEST]), ...by].join(',');
   // They may name a dimension that is not asked for here.
   const parameters = Object.fromEntries(

@@ -152,8 +152,11 @@ export interface PartAnswer {
 
 export interface Doubt {
   readonly because: string;
-  /** Whether sums that equal the totals show the rows to be all there are. */
-  readonly isRefutable: boolean;
+  /**
+   * What shows by sums that equal it that the rows are all there are: the totals beside them, or only those of the whole, as
+   * totals of one page and of all pages look the same where no other page was read.
+   */
+  readonly refutedBy: 'its totals' | 'the whole' | 'nothing';
 }
 
 /** Answers whose rows may be looked at. */
@@ -260,14 +263,14 @@ function partOf(window: Window, pages: readonly Answer[], unfollowed: string | n
 }
 
 function doubtOf(window: Window, pages: readonly Answer[], unfollowed: string | null, rowCount: number): Doubt | null {
-  if (unfollowed !== null) return { because: unfollowed, isRefutable: true };
+  if (unfollowed !== null) return { because: unfollowed, refutedBy: 'the whole' };
   const further = isEnded(pages) ? null : furtherPage(pages.at(-1));
   if (further !== null) return further;
   const limit = Number(window.slice.parameters['limit'] ?? Infinity);
   if (rowCount > 0 && rowCount >= limit) {
     return {
       because: `the answer had ${rowCount} rows, as many as the limit that was sent`,
-      isRefutable: false,
+      refutedBy: 'nothing',
     };
   }
   const doubts = pages
@@ -276,7 +279,8 @@ function doubtOf(window: Window, pages: readonly Answer[], unfollowed: string | 
     .filter(({ said }) => said !== 'no');
   const plainest = doubts.find(({ said }) => said === 'exactly these rows') ?? doubts.at(0);
   if (plainest === undefined) return null;
-  return { because: `the service warned: ${plainest.warning}`, isRefutable: plainest.said === 'words' };
+  const refutedBy = plainest.said === 'words' ? 'its totals' : 'nothing';
+  return { because: `the service warned: ${plainest.warning}`, refutedBy };
 }
 
 /** Whether the last pages had no rows, as many of them as say that a list has ended whatever they name. */
@@ -289,8 +293,8 @@ function furtherPage(last: Answer | undefined): Doubt | null {
   try {
     return nextPageOf(last?.pagination ?? null) === null
       ? null
-      : { because: 'the answer named a further page that was not asked for', isRefutable: false };
+      : { because: 'the answer named a further page that was not asked for', refutedBy: 'nothing' };
   } catch (error) {
-    return { because: asFailure(error).message, isRefutable: true };
+    return { because: asFailure(error).message, refutedBy: 'the whole' };
   }
 }

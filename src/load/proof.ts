@@ -15,7 +15,7 @@ import { type Part, subjectOf } from '../model/window.ts';
 import type { WholeAnswer } from '../spool/spool.ts';
 import { count } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import type { PartAnswer, Sound } from './answers.ts';
+import type { Doubt, PartAnswer, Sound } from './answers.ts';
 import type { Found, MetricSum } from './check.ts';
 import { readStagedLabels, readStagedValues } from './known-values.ts';
 import type { LoadRequest, LoadResult, LoadWarning, Shortfall } from './load-result.ts';
@@ -43,13 +43,16 @@ export async function proveWindow(
     parts.map(async (part, partNo) => provePart(warehouse, part, sums[partNo] ?? [], { windowNo, partNo })),
   );
   const shortfalls = new Map<Part, Shortfall>();
+  const unfollowed = doubtedRows(parts);
+  const isRefuted = unfollowed.length > 0 && isShownByWhole(sums, proofs, spooled.whole, unfollowed);
   let first: string | null = null;
   for (const [partNo, { against, doubt, comparisons }] of proofs.entries()) {
     const part = window.parts[partNo];
-    if (part === undefined || (against === null && doubt === null)) continue;
+    const isDoubted = doubt !== null && !(isRefuted && doubt.refutedBy === 'the whole');
+    if (part === undefined || (against === null && !isDoubted)) continue;
     first ??=
       against === null
-        ? `the answer was not complete: ${doubt ?? ''}`
+        ? `the answer was not complete: ${doubt?.because ?? ''}`
         : `the rows' ${against.metric} added up to ${against.sum}, the service's total was ${against.total}`;
     shortfalls.set(part, {
       rows: parts[partNo]?.rowCount ?? 0,
@@ -76,7 +79,7 @@ export async function proveWindow(
       proofs.flatMap((proof) => proof.notAdditive),
       proofs.flatMap((proof) => proof.addsUp),
     ];
-    return { verdict, comparisons, notAdditive, addsUp, warnings: [] };
+    return { verdict, comparisons, notAdditive, addsUp, warnings: isRefuted ? [unreadPages(parts)] : [] };
   }
   const message = `${subjectOf(window)}: ${because}.`;
   if (slice.completeness === 'warn') {
@@ -100,8 +103,8 @@ export async function proveWindow(
 const nothingProven: Omit<ProvenWindow, 'verdict'> = { comparisons: [], notAdditive: [], addsUp: [], warnings: [] };
 
 export interface PartProof extends Proof {
-  /** Why the rows may not be all there are although no total speaks against them; null when nothing says so. */
-  readonly doubt: string | null;
+  /** Why the rows may not be all there are although no total beside them speaks against that; null when nothing says so. */
+  readonly doubt: Doubt | null;
 }
 
 /** Holds a part's sums against its totals. */
@@ -123,8 +126,36 @@ async function provePart(
     if (best.verdict === 'proven') break;
   }
   const proof = best ?? proofOf([]);
-  const isRefuted = proof.verdict === 'proven' && part.doubt?.isRefutable !== false;
-  return { ...proof, doubt: part.doubt === null || isRefuted ? null : part.doubt.because };
+  const isRefuted = proof.verdict === 'proven' && part.doubt?.refutedBy === 'its totals';
+  return { ...proof, doubt: isRefuted ? null : part.doubt };
+}
+
+/** How many rows came of each part whose next page could not be followed. */
+function doubtedRows(parts: readonly PartAnswer[]): number[] {
+  return parts.flatMap(({ doubt, rowCount }) => (doubt?.refutedBy === 'the whole' ? [rowCount] : []));
+}
+
+/**
+ * Whether the whole, which has fewer rows than came of any part whose next page could not be followed, has no more in them.
+ * As many rows may be the first page of the very same.
+ */
+export function isShownByWhole(
+  sums: readonly (readonly MetricSum[])[],
+  proofs: readonly PartProof[],
+  whole: WholeAnswer | null,
+  unfollowed: readonly number[],
+): boolean {
+  if (whole === null || 'because' in whole) return false;
+  const { rows, totals } = whole;
+  if (rows.length > 1 && rows.length >= Math.min(...unfollowed)) return false;
+  const isStated = [...certainMetrics(sums)].some((metric) => totals.has(metric));
+  return isStated && proveWhole(sums, proofs, whole) === null;
+}
+
+function unreadPages(parts: readonly PartAnswer[]): LoadWarning {
+  const because = parts.find(({ doubt }) => doubt?.refutedBy === 'the whole')?.doubt?.because ?? '';
+  const text = `The rows are all there are, as they add up to what the service states of the whole, although a next page was named: ${because}.`;
+  return { code: 'PAGES_NOT_FOLLOWED', message: text };
 }
 
 /** What speaks against parts that agree with their own totals, as a clause; null when the whole agrees with them too. */

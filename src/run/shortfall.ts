@@ -66,7 +66,8 @@ export async function afterShortfall(result: Split, batch: readonly Spooled[], l
     failure: result.failure,
     heavy: [...result.shortfalls.keys()],
     answered,
-    whole: spooled.whole,
+    // What an undivided window was held against is grouped by no date.
+    whole: window.parts.length > 1 ? spooled.whole : null,
   };
   const isKept = await divide(missed, loading, result);
   return isKept ? spooled.answers.filter((_, at) => answered.has(window.parts[at] ?? {})) : [];

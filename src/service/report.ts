@@ -77,13 +77,17 @@ const ADDRESS = /^(?:[a-z][a-z\d+.-]*:)?\/\/|^\.{0,2}\/|\?/i;
 
 /**
  * The next page that the parsed `pagination` of a report names; null when it is the last. A `next` that is null or blank
- * is the end, whatever stands beside it; without any `next` the cursor to go on from counts. Throws `DATA_MALFORMED` for
- * a pagination of another form.
+ * is the end, whatever stands beside it; without any `next` the cursor to go on from counts, and without that a number of pages.
+ * Throws `DATA_MALFORMED` for a pagination of another form.
  */
 export function nextPageOf(pagination: unknown): ReportPage | null {
   if (isNothing(pagination)) return null;
   const { success, data: said } = paginationSchema.safeParse(pagination);
-  if (!success || !isKnownForm(Object(pagination))) throw unreadable(pagination);
+  if (!success) throw unreadable(pagination);
+  if (!isKnownForm(Object(pagination))) {
+    if (isLast(pagination)) return null;
+    throw unreadable(pagination);
+  }
   const { next, cursor, cursors } = said;
   if (next === undefined) return pageFrom('after', cursors?.after) ?? pageFrom('cursor', cursor);
   if (next === null || isNothing(next)) return null;
@@ -94,6 +98,23 @@ export function nextPageOf(pagination: unknown): ReportPage | null {
 /** Whether it says what comes next, or nothing at all: a number of pages does not say that this one is the last. */
 const isKnownForm = (pagination: object): boolean =>
   Object.keys(pagination).length === 0 || ['next', 'cursor', 'cursors'].some((name) => Object.hasOwn(pagination, name));
+
+const number = z
+  .union([z.number(), z.string().regex(/^\d+$/).transform(Number)])
+  .nullish()
+  .catch(null);
+const flag = z.boolean().nullish().catch(null);
+const numbersSchema = z.object({ page: number, total_pages: number, pages: number, has_more: flag, has_next: flag });
+
+/** Whether a number of pages, of which this is the last, or a flag says that there is no next one, and neither that there is. */
+function isLast(pagination: unknown): boolean {
+  const { success, data } = numbersSchema.safeParse(pagination);
+  if (!success) return false;
+  const count = data.total_pages ?? data.pages;
+  const goesOn = [data.has_more, data.has_next].filter((said) => typeof said === 'boolean');
+  if (typeof count === 'number') goesOn.push(count > (data.page ?? 1));
+  return goesOn.length > 0 && !goesOn.includes(true);
+}
 
 function pageFrom(name: 'cursor' | 'after', value: string | null | undefined): ReportPage | null {
   return value === undefined || value === null || isNothing(value) ? null : { kind: 'cursor', name, value };

@@ -145,7 +145,7 @@ export async function setAside(path: string): Promise<string> {
 
 /** The answer as it was spooled, read from where it lies: whoever gets it must not discard it. */
 export function spooledFrom({ path, entry }: ArchivedWindow, slice: Slice): Spooled {
-  const { fingerprint, metrics, asked, replaced, periods, parts, requests, requestedAt, receivedAt } = entry;
+  const { fingerprint, metrics, asked, replaced, periods, parts, whole, requests, requestedAt, receivedAt } = entry;
   return {
     // There is nobody to ask again: whatever was archived had been believed.
     window: { slice: { ...slice, metrics }, fingerprint, asked, replaced, periods, parts, attempt: 1, growsTo: null },
@@ -157,7 +157,7 @@ export function spooledFrom({ path, entry }: ArchivedWindow, slice: Slice): Spoo
       );
       return { pages, unfollowed: entry.unfollowed?.[partNo] ?? null };
     }),
-    whole: null,
+    whole: whole === undefined ? null : { totals: new Map(whole.totals), rows: whole.rows, values: new Map() },
     requests,
     requestedAt,
     receivedAt,

@@ -61,6 +61,10 @@ const entryShape = z.object({
   pages: z.array(z.number()).optional(),
   /** Why the pages of each part were not followed to their end; null where they were, or it is left out. */
   unfollowed: z.array(z.string().nullable()).optional(),
+  /** What showed the rows to be all there are where pages were not followed; left out where all were. */
+  whole: z
+    .object({ totals: z.array(z.tuple([z.string(), z.string()])), rows: z.array(z.record(z.string(), z.unknown())) })
+    .optional(),
 });
 
 export type BodyFile = z.infer<typeof bodyFile>;
@@ -80,10 +84,12 @@ export function fetchedAtOf({ asOf, requestedAt }: Pick<ArchiveEntry, 'asOf' | '
 
 /** The sidecar of a window's answer; one body per page. */
 export function sidecarText(
-  { window, answers, requests, requestedAt, receivedAt }: Spooled,
+  { window, answers, whole, requests, requestedAt, receivedAt }: Spooled,
   asOf: Date | null,
   bodies: readonly (BodyFile | null)[],
 ): string {
+  const isWholeNeeded =
+    whole !== null && !('because' in whole) && answers.some(({ unfollowed }) => unfollowed !== null);
   return documentText({
     slice: window.slice.name,
     fingerprint: window.fingerprint,
@@ -100,6 +106,7 @@ export function sidecarText(
     bodies,
     pages: answers.map(({ pages }) => Math.max(1, pages.length)),
     unfollowed: answers.map(({ unfollowed }) => unfollowed),
+    ...(isWholeNeeded ? { whole: { totals: [...whole.totals], rows: whole.rows } } : {}),
   });
 }
 

@@ -39,6 +39,11 @@ describe('a pagination', () => {
     [{ next: null, cursors: { after: 'x', before: 'y' } }],
     [{ cursors: { after: null, before: 'y' } }],
     [{ page_size: '50', total: '7', cursors: null }],
+    [{ page: 1, total_pages: 1 }],
+    [{ page: '3', pages: '3', page_size: 8 }],
+    [{ total_pages: 0 }],
+    [{ page: 1, has_more: false }],
+    [{ has_next: false, total_pages: 1 }],
   ])('%j names no next page', (pagination) => {
     expect(nextPageOf(pagination)).toBeNull();
   });
@@ -72,6 +77,9 @@ describe('a pagination', () => {
     [{ next: 2 ** 60 }],
     [{ page: 1, page_size: 8, total_pages: 2, total: 9 }],
     [{ has_more: true, next_page: 2 }],
+    [{ total_pages: 2 }],
+    [{ page: 1, page_size: 8, total: 7 }],
+    [{ page: 1, total_pages: 1, has_more: true }],
     [{ links: { next: '/2' } }],
   ])('%j is no pagination that is known, and so no end', (pagination) => {
     expect(() => nextPageOf(pagination)).toThrow(Failure);

@@ -195,7 +195,7 @@ describe('the doubt that an answer is not complete', () => {
     'of 3 rows under a limit of %s cannot be refuted by totals, which may be of those rows',
     (limit) => {
       const because = 'the answer had 3 rows, as many as the limit that was sent';
-      expect(doubts([part(answer())], { limit })).toEqual([{ because, isRefutable: false }]);
+      expect(doubts([part(answer())], { limit })).toEqual([{ because, refutedBy: 'nothing' }]);
     },
   );
 
@@ -204,26 +204,28 @@ describe('the doubt that an answer is not complete', () => {
     expect(doubts([part(empty)], { limit: '0' })).toEqual([null]);
   });
 
-  test('that pages were not followed to the end can be refuted, and is of that part alone', () => {
+  test('that pages were not followed to the end can be refuted by the whole alone, and is of that part alone', () => {
     const unfollowed = 'its pages did not end after 7';
     expect(doubts([part(answer()), { pages: [answer()], unfollowed }, nothing])).toEqual([
       null,
-      { because: unfollowed, isRefutable: true },
+      { because: unfollowed, refutedBy: 'the whole' },
       null,
     ]);
   });
 
   test('of a warning can be refuted, unless it names the very 3 rows that came, on whichever page it stands', () => {
-    expect(doubts(warned('fine', limited))).toEqual([{ because: `the service warned: ${limited}`, isRefutable: true }]);
-    expect(doubts(warned(exactly))).toEqual([{ because: `the service warned: ${exactly}`, isRefutable: false }]);
+    expect(doubts(warned('fine', limited))).toEqual([
+      { because: `the service warned: ${limited}`, refutedBy: 'its totals' },
+    ]);
+    expect(doubts(warned(exactly))).toEqual([{ because: `the service warned: ${exactly}`, refutedBy: 'nothing' }]);
     expect(doubts([part(answer({ rowCount: 2 }), answer({ rowCount: 1, warnings: [exactly] }))])).toEqual([
-      { because: `the service warned: ${exactly}`, isRefutable: false },
+      { because: `the service warned: ${exactly}`, refutedBy: 'nothing' },
     ]);
   });
 
   test('is the plainest of several warnings, not the first', () => {
     expect(doubts(warned(limited, exactly))).toEqual([
-      { because: `the service warned: ${exactly}`, isRefutable: false },
+      { because: `the service warned: ${exactly}`, refutedBy: 'nothing' },
     ]);
   });
 });

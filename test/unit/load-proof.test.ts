@@ -8,6 +8,7 @@ import {
   compareTotals,
   type Comparison,
   differencesOf,
+  isShownByWhole,
   type PartProof,
   proofOf,
   proveWhole,
@@ -15,6 +16,7 @@ import {
   type Totals,
   totalsOfPages,
 } from '../../src/load/proof.ts';
+import type { WholeAnswer } from '../../src/spool/spool.ts';
 
 function sumOf(sum: string | null, change: Partial<MetricSum> = {}): MetricSum {
   return {
@@ -270,6 +272,19 @@ describe('the parts of a divided window', () => {
     expect(proveWhole(counts, [proven(), proven()], whole({}))).toBe(
       'its parts could not be held against the whole, which stated neither totals nor rows',
     );
+  });
+
+  test('whose next page could not be followed have every row if the whole, of fewer rows, states the same totals', () => {
+    const shown = (of: WholeAnswer | null, ...rows: number[]): boolean =>
+      isShownByWhole(counts, [proven(), proven()], of, rows);
+    expect(shown(whole({ m: '10' }, [{}]), 1, 3)).toBe(true);
+    expect(shown(whole({ m: '10' }, [{}, {}]), 3)).toBe(true);
+    // Two pages of two rows may be the very same.
+    expect(shown(whole({ m: '10' }, [{}, {}]), 3, 2)).toBe(false);
+    expect(shown(whole({ m: '11' }, [{}]), 3)).toBe(false);
+    expect(shown(whole({}, [{ m: '10' }]), 3)).toBe(false);
+    expect(shown({ because: 'it timed out' }, 3)).toBe(false);
+    expect(shown(null, 3)).toBe(false);
   });
 
   test('are in doubt when the whole could not be had', () => {

@@ -1,0 +1,103 @@
+/** Faults, row 19: reports that name a next page which cannot be followed, while their totals are those of one page. */
+
+import { afterEach, expect, test } from 'vitest';
+
+import { day } from '../../src/model/calendar.ts';
+import type { Fault } from '../../src/simulator/faults.ts';
+import { type ReportMutation, rowsOf } from '../../src/simulator/mutations.ts';
+import { noQuirks, type PagesQuirk } from '../../src/simulator/world/quirks.ts';
+import { column, contentOf, lastRun, storedAndTrue } from '../support/contents.ts';
+import { textWith } from '../support/matching.ts';
+import { askedReports, reports, runNight, smallWorld } from '../support/night.ts';
+import { openScenario, type Scenario } from '../support/scenario.ts';
+import { slice } from '../support/slice.ts';
+
+const NOW = new Date('2026-06-01T02:30:00Z');
+const NEXT_NIGHT = new Date('2026-06-02T02:30:00Z');
+const DAYS = '2026-05-30:2026-05-31';
+
+const given = {
+  name: 'daily',
+  dimensions: ['day', 'app_token', 'os_name', 'country_code'],
+  metrics: ['installs', 'cost'],
+  datePeriod: { first: { day: day('2026-05-30') }, last: { day: day('2026-05-31') } },
+  refresh: 'nightly',
+} as const;
+
+const elsewhere = { to: 'other_origin', origin: 'https://elsewhere.example.com' } as const;
+const pages: PagesQuirk = { size: 6, style: 'v1', last: 'null', totals: 'page', misleads: elsewhere };
+
+let scenario: Scenario;
+afterEach(() => scenario.close());
+
+/** The first 3 rows with the sums of these, and whatever it says of further pages. */
+const firstOf =
+  (pagination: unknown): ReportMutation =>
+  (document) => {
+    const rows = rowsOf(document).slice(0, 3);
+    const sum = (metric: string): number => rows.reduce((all, row) => all + Number(row[metric]), 0);
+    const totals = { installs: sum('installs'), cost: Math.round(sum('cost') * 1e6) / 1e6 };
+    return { ...document, rows, totals, pagination };
+  };
+
+test.each<[string, unknown]>([
+  ['is at another origin', { next: 'https://elsewhere.example.com/2' }],
+  ['is named by a number', { page: 1, total_pages: 4 }],
+  ['is named in a form that nobody knows', { links: { next: '/2' } }],
+])(
+  'of 2 days whose next page %s, page totals prove nothing: the old rows stay, exit code 65',
+  async (_, pagination) => {
+    // A filter of a metric looks at rows as they are grouped: the whole cannot be asked for by the year.
+    const filtered = slice({ ...given, parameters: { installs__gte: '0' } });
+    scenario = await openScenario([filtered], { simulator: { world: smallWorld } });
+    expect((await runNight(scenario, NOW)).failures).toEqual([]);
+    const before = await contentOf(scenario, 'daily');
+    expect(before.length).toBeGreaterThan(10);
+    const fault: Fault = { kind: 'report', mutate: firstOf(pagination) };
+    scenario.simulator.script({ match: reports(), times: Infinity, fault });
+    const summary = await runNight(scenario, NEXT_NIGHT);
+    expect(new Set(summary.failures.map(({ code }) => code))).toEqual(new Set(['DATA_INCOMPLETE']));
+    for (const { message } of summary.failures) expect(message).toEqual(textWith('the answer was not complete'));
+    expect(await contentOf(scenario, 'daily')).toEqual(before);
+    expect(await lastRun(scenario)).toEqual({ status: 'failed', exit_code: 65 });
+  },
+);
+
+test('a second page that is answered 400 ends a window, unless smaller answers come in one page', async () => {
+  scenario = await openScenario([slice(given)], {
+    simulator: { world: { ...smallWorld, quirks: { ...noQuirks, pages: { ...pages, misleads: null } } } },
+  });
+  const fault: Fault = { kind: 'status', status: 400, body: 'detail', message: 'unknown parameter' };
+  scenario.simulator.script({ match: ({ query }) => query.has('after'), times: Infinity, fault });
+  expect((await runNight(scenario, NOW)).failures).toEqual([]);
+  const { stored, truth } = await storedAndTrue(scenario, slice(given), DAYS, NOW);
+  expect(stored).toEqual(truth);
+  expect(truth.length).toBeGreaterThan(2 * pages.size);
+});
+
+test.each<[string, PagesQuirk['totals']]>([
+  ['of each page', 'page'],
+  ['of all', 'whole'],
+])(
+  'pages of 6 rows, the next one always elsewhere, with totals %s, are divided until the whole shows that nothing is missing',
+  async (_, totals) => {
+    scenario = await openScenario([slice(given)], {
+      simulator: { world: { ...smallWorld, quirks: { ...noQuirks, pages: { ...pages, totals } } } },
+    });
+    expect((await runNight(scenario, NOW)).failures).toEqual([]);
+    const { stored, truth } = await storedAndTrue(scenario, slice(given), DAYS, NOW);
+    expect(stored).toEqual(truth);
+    expect(await column(scenario, 'select distinct verdict from ripen.loads')).toEqual(['proven']);
+    expect(await column(scenario, 'select distinct code from ripen.warnings')).toEqual(['PAGES_NOT_FOLLOWED']);
+  },
+);
+
+test('a next page that is named for nothing costs one request a window, for the totals by the year', async () => {
+  scenario = await openScenario([slice(given)], {
+    simulator: { world: { ...smallWorld, quirks: { ...noQuirks, pages: { ...pages, size: 100_000 } } } },
+  });
+  expect((await runNight(scenario, NOW)).failures).toEqual([]);
+  const { stored, truth } = await storedAndTrue(scenario, slice(given), DAYS, NOW);
+  expect(stored).toEqual(truth);
+  expect(askedReports(scenario).map(({ query }) => query.get('dimensions'))).toEqual([given.dimensions.join(), 'year']);
+});
