@@ -156,6 +156,44 @@ describe('a page of a report', () => {
     expect(server.received[0]?.headers.authorization).toBe(`Bearer ${markedToken}`);
   });
 
+  const other = '{"page":1,"total_pages":9,"next":"/elsewhere"}';
+  const rows = (count: number): string =>
+    `"rows":[${Array(count).fill(`{"installs":"1","attr_dependency":{"pagination":${other}},"a\\"":"{[\\\\"}`).join()}]`;
+  const own = '{"next":"c2"}';
+  /** Longer than what is kept of either end. */
+  const MANY = 6_000;
+
+  test.each<[string, string, unknown]>([
+    ['beside another one in a row', `{${rows(2)},"pagination":${own}}`, { next: 'c2' }],
+    ['before others in rows', `{"pagination":${own},${rows(2)}}`, { next: 'c2' }],
+    ['before others in 6,000 rows', `{"pagination":${own},${rows(MANY)}}`, { next: 'c2' }],
+    [
+      'after others in 6,000 rows',
+      `{${rows(MANY)} , "pagination" : ${own} , "debug":{"pagination":${other}}} `,
+      { next: 'c2' },
+    ],
+    ['that is null, after one that is not', `{"pagination":${own},${rows(MANY)},"pagination":null}`, null],
+    [
+      'of nothing but other members, few rows',
+      `{${rows(2)},"debug":{"pagination":${other}},"sort":"pagination"}`,
+      null,
+    ],
+    [
+      'of nothing but other members, many rows',
+      `{"meta":[{"pagination":${other}}],${rows(MANY)},"debug":{"pagination":${other}}}`,
+      null,
+    ],
+  ])('says what its own member says, %s', async (_, text, pagination) => {
+    await serve(() => ({ ...json({}), body: text }));
+    const saved = await connection.service.report(
+      { metrics: 'installs' },
+      join(directory, 'report'),
+      connection.signal,
+    );
+    expect(saved?.plainBytes).toBe(text.length);
+    expect(saved?.pagination).toEqual(pagination);
+  });
+
   test('by an address on another origin is not asked for: the token never leaves its own', async () => {
     const elsewhere = await startScriptedServer(() => json({ rows: [] }));
     await serve();

@@ -4,7 +4,7 @@ import { afterEach, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import type { Fault } from '../../src/simulator/faults.ts';
-import { type ReportMutation, rowsOf } from '../../src/simulator/mutations.ts';
+import { type ReportMutation, rowsOf, withEachRow } from '../../src/simulator/mutations.ts';
 import { noQuirks, type PagesQuirk } from '../../src/simulator/world/quirks.ts';
 import { column, contentOf, lastRun, storedAndTrue } from '../support/contents.ts';
 import { textWith } from '../support/matching.ts';
@@ -100,4 +100,18 @@ test('a next page that is named for nothing costs one request a window, for the 
   const { stored, truth } = await storedAndTrue(scenario, slice(given), DAYS, NOW);
   expect(stored).toEqual(truth);
   expect(askedReports(scenario).map(({ query }) => query.get('dimensions'))).toEqual([given.dimensions.join(), 'year']);
+});
+
+test('a pagination inside `debug`, `meta` or a row is not that of the report', async () => {
+  scenario = await openScenario([slice(given)], { simulator: { world: smallWorld } });
+  const pagination = { page: 1, total_pages: 3 };
+  const mutate: ReportMutation = (document) => ({
+    ...withEachRow(document, (row) => ({ ...row, attr_dependency: { pagination } })),
+    debug: { pagination },
+    meta: [{ pagination: { next: '/2' } }],
+  });
+  scenario.simulator.script({ match: reports(), times: Infinity, fault: { kind: 'report', mutate } });
+  expect((await runNight(scenario, NOW)).failures).toEqual([]);
+  expect(askedReports(scenario)).toHaveLength(1);
+  expect(await column(scenario, 'select distinct verdict from ripen.loads')).toEqual(['proven']);
 });

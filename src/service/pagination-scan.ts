@@ -1,0 +1,129 @@
+/**
+ * What a document says of further pages, found while it flows by: its own `pagination`, as others may lie in its rows or in
+ * what it says for those who look for errors. It is looked for near both ends, so that memory does not grow with the rows.
+ */
+
+/** Room for the totals and warnings of hundreds of metrics beside it. */
+const END_BYTES = 256 * 1024;
+
+/** Keeps both ends of a document that flows by. */
+export class PaginationScan {
+  readonly #head: Buffer[] = [];
+  #headBytes = 0;
+  /** A ring, made when the document has become longer than its head. */
+  #tail: Buffer | null = null;
+  #seen = 0;
+
+  /** Takes the next plain bytes. */
+  see(chunk: Buffer): void {
+    if (this.#headBytes < END_BYTES) {
+      // Copies: slices would keep the memory of whole chunks.
+      const part = Buffer.from(chunk.subarray(0, END_BYTES - this.#headBytes));
+      this.#head.push(part);
+      this.#headBytes += part.length;
+    }
+    if (this.#seen + chunk.length > END_BYTES) this.#keepTail(chunk);
+    this.#seen += chunk.length;
+  }
+
+  #keepTail(chunk: Buffer): void {
+    if (this.#tail === null) {
+      this.#tail = Buffer.alloc(END_BYTES);
+      // What came so far is all in the head.
+      Buffer.concat(this.#head).subarray(0, this.#seen).copy(this.#tail);
+    }
+    const from = Math.max(0, chunk.length - END_BYTES);
+    const at = (this.#seen + from) % END_BYTES;
+    const copied = chunk.copy(this.#tail, at, from);
+    chunk.copy(this.#tail, 0, from + copied);
+  }
+
+  /** What the document says of its pages, parsed; null when it says nothing. */
+  get found(): unknown {
+    const head = Buffer.concat(this.#head).toString('utf8');
+    if (this.#tail === null) return fromStart(head) ?? null;
+    const at = this.#seen % END_BYTES;
+    const tail = Buffer.concat([this.#tail.subarray(at), this.#tail.subarray(0, at)]).toString('utf8');
+    const last = fromEnd(tail);
+    return (last === undefined ? fromStart(head) : last) ?? null;
+  }
+}
+
+/** The member of a document itself, of which this is the beginning; undefined where it has none there. */
+function fromStart(text: string): unknown {
+  let found: unknown;
+  let depth = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text.charAt(at);
+    if (character === '"') {
+      const member = depth === 1 ? memberAt(text, at) : undefined;
+      if (member !== undefined) found = member;
+      at = textEnd(text, at);
+    } else if (character === '{' || character === '[') depth += 1;
+    else if (character === '}' || character === ']') depth -= 1;
+  }
+  return found;
+}
+
+/** The same of a document of which this is the end: what is open there is told from behind. */
+function fromEnd(text: string): unknown {
+  let depth = 0;
+  for (let at = text.length - 1; at >= 0; at -= 1) {
+    const character = text.charAt(at);
+    if (character === '"') {
+      at = textStart(text, at);
+      const found = depth === 1 ? memberAt(text, at) : undefined;
+      if (found !== undefined) return found;
+    } else if (character === '}' || character === ']') depth += 1;
+    else if (character === '{' || character === '[') depth -= 1;
+  }
+  return undefined;
+}
+
+const MEMBER = /"pagination"[ \t\r\n]*:[ \t\r\n]*/y;
+
+/** The value of the member whose name begins at a position; undefined of any other, and of one that is cut. */
+function memberAt(text: string, at: number): unknown {
+  MEMBER.lastIndex = at;
+  if (!MEMBER.test(text)) return undefined;
+  const start = MEMBER.lastIndex;
+  try {
+    return JSON.parse(text.slice(start, valueEnd(text, start)));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The position after the JSON value that begins at a position. */
+function valueEnd(text: string, start: number): number {
+  let depth = 0;
+  for (let at = start; at < text.length; at += 1) {
+    const character = text.charAt(at);
+    if (character === '"') at = textEnd(text, at);
+    else if (character === '{' || character === '[') depth += 1;
+    else if (depth === 0 && /[,}\]\s]/.test(character)) return at;
+    else if (character === '}' || character === ']') depth -= 1;
+    if (depth === 0 && /["}\]]/.test(text.charAt(at))) return at + 1;
+  }
+  return text.length;
+}
+
+/** The position of the quote that ends the text which begins at a position. */
+function textEnd(text: string, start: number): number {
+  for (let at = start + 1; at < text.length; at += 1) {
+    if (text.charAt(at) === '\\') at += 1;
+    else if (text.charAt(at) === '"') return at;
+  }
+  return text.length;
+}
+
+/** The position of the quote that begins the text which ends at a position; -1 where its beginning is cut off. */
+function textStart(text: string, end: number): number {
+  let at = end;
+  for (;;) {
+    at = at === 0 ? -1 : text.lastIndexOf('"', at - 1);
+    let slashes = 0;
+    while (text.charAt(at - slashes - 1) === '\\') slashes += 1;
+    if (at === -1 || slashes % 2 === 0) return at;
+  }
+}
