@@ -8,6 +8,7 @@
 
 import * as z from 'zod';
 
+import { scrub } from '../config/secret.ts';
 import { asFailure, Failure } from '../errors.ts';
 import { subjectOf, type Window } from '../model/window.ts';
 import { MAX_EMPTY_PAGES, nextPageOf } from '../service/service.ts';
@@ -115,6 +116,10 @@ export function answerOf(path: string, documents: readonly DocumentRow[]): Answe
   const said = errorIn(found);
   if (said !== null) return { path, because: `the service said ${said}` };
   if (found.row_count === null) return { path, because: 'it held no rows' };
+  const mangled = (['totals', 'warnings', 'data_warnings', 'pagination'] as const).find((name) => !isJson(found[name]));
+  if (mangled !== undefined) {
+    return { path, because: `its member ${mangled} was no JSON: ${scrub(found[mangled] ?? '').slice(0, MOST_SAID)}` };
+  }
   const keySets = z.array(z.array(z.string())).parse(JSON.parse(found.key_sets ?? '[]'));
   const twice = keySets.flatMap((keys) => keys.filter((key, at) => keys.indexOf(key) < at)).at(0);
   if (twice !== undefined) return { path, because: `a row of it stated ${JSON.stringify(twice)} twice` };
@@ -128,6 +133,19 @@ export function answerOf(path: string, documents: readonly DocumentRow[]): Answe
     warnings: warningsIn(found),
     pagination: isNothing(found.pagination) ? null : JSON.parse(found.pagination ?? 'null'),
   };
+}
+
+/** Characters of what is no JSON that a message repeats. */
+const MOST_SAID = 100;
+
+/** Whether a member can be parsed: the engine reads more than JSON has, such as NaN and Infinity. */
+function isJson(member: string | null): boolean {
+  try {
+    if (member !== null) JSON.parse(member);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Numbers keep the text they were written with, as far as the engine does. */

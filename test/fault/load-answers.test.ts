@@ -2,7 +2,7 @@
 
 import { readdir } from 'node:fs/promises';
 
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 
 import type { FailureCode } from '../../src/errors.ts';
 import { day } from '../../src/model/calendar.ts';
@@ -115,6 +115,12 @@ const mended: readonly {
   },
 ];
 
+/** A sound report beside which a member holds what the engine takes for JSON. */
+const beside = (name: string, member: string): Fault =>
+  json(
+    `{"rows":[{"day":"2026-05-28","app_token":"a","os_name":"ios","installs":"1","cost":"1","ecpi":"1","attr_dependency":{}}],"${name}":${member}}`,
+  );
+
 const failing: readonly {
   readonly name: string;
   readonly fault: Fault;
@@ -145,6 +151,19 @@ const failing: readonly {
     says: '"installs" twice',
     requests: 3,
   },
+  ...[
+    ['totals', '{"installs":1,"ecpi":NaN}'],
+    ['totals', '{"installs":-Infinity}'],
+    ['warnings', '[Infinity]'],
+    ['data_warnings', 'NaN'],
+    ['pagination', '{"total_pages":NaN}'],
+  ].map(([member = '', text = '']) => ({
+    name: `${member} ${text} beside sound rows`,
+    fault: beside(member, text),
+    code: 'DATA_MALFORMED' as const,
+    says: `its member ${member} was no JSON: ${text}`,
+    requests: 3,
+  })),
   {
     name: 'a row that is null',
     fault: json('{"rows":[null]}'),
@@ -380,13 +399,18 @@ describe('alone', () => {
     const bounds = { first: { day: day('2026-04-20') }, last: { day: day('2026-05-24') } };
     const wide = slice({ ...given, datePeriod: bounds });
     scenario = await openScenario([wide], { simulator: { world } });
-    const text = '{"rows":[{"day":"2026-05-24","app_token":"abc123def456","installs":"1"}],"totals":{"ecpi":NaN}}';
-    const body = { text, contentType: 'application/json' };
     const ofNewest = reports({ date_period: (value) => value.endsWith('2026-05-24') });
-    scenario.simulator.script({ match: ofNewest, times: Infinity, fault: { kind: 'status', status: 200, body } });
+    scenario.simulator.script({ match: ofNewest, times: Infinity, fault: report(extraKey('unthought', 1)) });
+    const parse = JSON.parse;
+    const parsing = vi.spyOn(JSON, 'parse').mockImplementation((text, reviver): unknown => {
+      if (text.startsWith('[[') && text.includes('"unthought"')) throw new RangeError('nobody thought of this');
+      return parse(text, reviver);
+    });
+    onTestFinished(() => parsing.mockRestore());
     const { failures, slices } = await runNight(scenario, NOW);
     const days = await column(scenario, 'select distinct day::varchar from daily order by 1');
-    expect([failures.length, slices[0]?.windows.failed]).toEqual([1, 1]);
+    expect(failures).toMatchObject([{ code: 'BUG', message: textWith('nobody thought of this') }]);
+    expect(slices[0]?.windows.failed).toBe(1);
     expect([days[0], days.at(-1)]).toEqual(['2026-04-20', '2026-05-17']);
   });
 
