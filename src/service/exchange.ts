@@ -181,7 +181,7 @@ const setbackKinds = [
   'untrusted',
   /** The connection was lost after sending and before an answer. */
   'unanswered',
-  /** A success without an answer: 202, 206 and their like. */
+  /** A success without an answer: 202, 206 and their like; what comes at the wrong moment: 409, 425 and theirs. */
   'no answer',
   /** 503. */
   'unavailable',

@@ -3,7 +3,7 @@
  * thrown with the service's own words, which are found in every form of error body.
  *
  * Sources: service-interface "Errors"; 422 and 410 are the usual siblings of 400 and 404; 408 asks for a repetition by
- * its definition (RFC 9110); 524 is what a content network says when the server behind it took too long. What is not
+ * its definition (RFC 9110); 499 is what a proxy says that was not waited for; 524 is what a content network says when the server behind it took too long. What is not
  * listed goes by its class: a server's failure may pass, a success that carries no answer too, and the rest halts as
  * `unexpected`.
  */
@@ -18,7 +18,7 @@ const verdicts = [
   'answer',
   /** A valid answer without content. */
   'empty',
-  /** A success, but not of the request: the answer is not there yet, or is a part or a paraphrase of one. */
+  /** Neither an answer nor a refusal: it is not there yet, is a part or a paraphrase of one, or could not be given just now. */
   'no answer',
   /** The service does not work at the moment. */
   'unavailable',
@@ -55,6 +55,7 @@ const byStatus: ReadonlyMap<number, Verdict> = new Map<number, Verdict>([
   [410, 'missing'],
   [422, 'refused'],
   [429, 'later'],
+  [499, 'no answer'],
   [500, 'faulty'],
   [502, 'faulty'],
   [503, 'unavailable'],
@@ -72,6 +73,12 @@ const byClass: ReadonlyMap<number, Verdict> = new Map<number, Verdict>([
 export function verdictOn(status: number): Verdict {
   return byStatus.get(status) ?? byClass.get(Math.floor(status / 100)) ?? 'unexpected';
 }
+
+/**
+ * What refuses a write says of a request that may be repeated that it came at the wrong moment, or by the wrong connection: a conflict,
+ * a misdirected one, a lock, too early (RFC 9110, 4918, 8470).
+ */
+const PASSING: ReadonlySet<number> = new Set([409, 421, 423, 425]);
 
 /** Redirects that ask for the same request elsewhere; any other may follow one that was carried out (RFC 9110). */
 const REDIRECTED_UNDONE: ReadonlySet<number> = new Set([307, 308]);
@@ -114,7 +121,8 @@ const refusals: Readonly<Record<Refusals, { readonly code: FailureCode; readonly
  * `CREDENTIALS_REFUSED`, `ACCESS_FORBIDDEN`, `SOURCE_MISSING` or `SOURCE_REDIRECTED`.
  */
 export async function judge(ask: Ask, answer: Answer, tries: number, now: number): Promise<'answer' | 'empty'> {
-  const verdict = verdictOn(answer.status);
+  const isPassing = ask.repeats === 'all' && PASSING.has(answer.status);
+  const verdict = isPassing ? 'no answer' : verdictOn(answer.status);
   switch (verdict) {
     case 'answer':
     case 'empty':

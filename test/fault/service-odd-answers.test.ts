@@ -60,22 +60,28 @@ async function rowsOf(saved: SavedBody | null): Promise<unknown> {
 }
 
 describe('row 47: a status that is not listed', () => {
-  test.each([202, 203, 206, 226])('%i is no answer: asked for again, and the next one counts', async (status) => {
-    await serve((_, count) => (count <= 2 ? json({ rows: [] }, { status }) : json(report)));
-    expect(await rowsOf(await ask())).toEqual(report.rows);
-    expect(server.received).toHaveLength(3);
-  });
+  test.each([202, 203, 206, 226, 409, 421, 423, 425, 499])(
+    '%i is no answer: asked for again, and the next one counts',
+    async (status) => {
+      await serve((_, count) => (count <= 2 ? json({ rows: [] }, { status }) : json(report)));
+      expect(await rowsOf(await ask())).toEqual(report.rows);
+      expect(server.received).toHaveLength(3);
+    },
+  );
 
-  test('202 for ever fails after 6 tries as SOURCE_UNAVAILABLE, in its own words, and opens no breaker', async () => {
-    await serve(() => ({ status: 202, body: 'still computing' }));
-    for (const _ of [1, 2]) {
-      const failure = await failureFrom(ask());
-      expect(failure).toMatchObject({ code: 'SOURCE_UNAVAILABLE', facts: { status: 202, attempts: 6 } });
-      expect(failure.message).toContain('was answered 202: still computing');
-    }
-    expect(connection.events.map(({ type }) => type)).not.toContain('breaker_opened');
-    expect(await readdir(directory)).toEqual([]);
-  });
+  test.each([202, 409, 425])(
+    '%i for ever fails after 6 tries as SOURCE_UNAVAILABLE, in its own words, and opens no breaker',
+    async (status) => {
+      await serve(() => ({ status, body: 'still computing' }));
+      for (const _ of [1, 2]) {
+        const failure = await failureFrom(ask());
+        expect(failure).toMatchObject({ code: 'SOURCE_UNAVAILABLE', facts: { status, attempts: 6 } });
+        expect(failure.message).toContain(`was answered ${status}: still computing`);
+      }
+      expect(connection.events.map(({ type }) => type)).not.toContain('breaker_opened');
+      expect(await readdir(directory)).toEqual([]);
+    },
+  );
 
   test.each([501, 520, 522, 530, 599])('%i twice costs two retries', async (status) => {
     await serve((_, count) => (count <= 2 ? { status } : json(report)));
@@ -93,7 +99,7 @@ describe('row 47: a status that is not listed', () => {
     expect(await failureFrom(ask())).toMatchObject({ code: 'SOURCE_REFUSED', facts: { attempts: 1, status } });
   });
 
-  test.each([202, 520, 522, 524])(
+  test.each([202, 409, 423, 425, 499, 520, 522, 524])(
     '%i to a line of ad spend is never repeated and leaves its outcome unknown',
     async (status) => {
       await serve(() => ({ status }));

@@ -207,6 +207,7 @@ describe('creating a link', () => {
     ['a connection lost after sending', { status: 0 }],
     ['no answer within the deadline', 'hang'],
     ['503', { status: 503 }],
+    ['499', { status: 499 }],
     ['an answer cut in the middle', { ...created, cutAfter: 20 }],
     ['an answer without a link', json({ data: { items: [] } })],
   ];
@@ -241,6 +242,13 @@ describe('creating a link', () => {
     expect((await failureFrom(create())).message).toContain('was answered 400: name is taken');
   });
 
+  test.each([409, 421, 423, 425])('%i: SOURCE_REFUSED, sent once', async (status) => {
+    await serve(() => ({ status, body: 'another link has that name' }));
+    const failure = await failureFrom(create());
+    expect(failure).toMatchObject({ code: 'SOURCE_REFUSED', facts: { status, said: 'another link has that name' } });
+    expect(server.received).toHaveLength(1);
+  });
+
   test('under a token that would leave its path is refused unsent', async () => {
     await serve(() => created);
     const failure = await failureFrom(connection.service.createLink('../x', 'N', null, connection.signal));
@@ -250,10 +258,11 @@ describe('creating a link', () => {
 });
 
 describe('updating a link', () => {
-  test('is repeated after a lost connection and a 502, and sends the partner id as the integer it is', async () => {
-    await serve((_, count) => [{ status: 0 }, { status: 502 }][count - 1] ?? created);
+  test('is repeated after a lost connection, a 502 and a 409, and sends the partner id as the integer it is', async () => {
+    await serve((_, count) => [{ status: 0 }, { status: 502 }, { status: 409 }][count - 1] ?? created);
     expect(await update()).toMatchObject({ token: 'abc123' });
     expect(server.received.map(({ method, body }) => [method, body])).toEqual([
+      ['PATCH', '{"partner_id":174}'],
       ['PATCH', '{"partner_id":174}'],
       ['PATCH', '{"partner_id":174}'],
       ['PATCH', '{"partner_id":174}'],

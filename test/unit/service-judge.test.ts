@@ -51,7 +51,6 @@ describe('what is not to be tried again', () => {
     [404, 'SOURCE_MISSING', 'Check the addresses'],
     [410, 'SOURCE_MISSING', 'Check the addresses'],
     [418, 'SOURCE_REFUSED', 'Check what answers at the configured address'],
-    [499, 'SOURCE_REFUSED', 'Check what answers at the configured address'],
     [304, 'SOURCE_REFUSED', 'Check what answers at the configured address'],
   ])('%i is %s and says: %s', async (status, code, hint) => {
     const thrown = await failure(answer(status, '{"error_code":"request_error","error_desc":"No such thing"}'));
