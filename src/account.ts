@@ -58,9 +58,10 @@ export async function catalog(config: Config, options: CatalogOptions = {}): Pro
   const standing = circumstancesOf(config, options);
   const request = section === null ? { filters: catalogFilters } : { filters: metricFilterNames, section };
   return onService(config, standing, async (service) => {
-    const { items, absent } = await service.filtersData(request, standing.signal);
+    const { items, absent, malformed } = await service.filtersData(request, standing.signal);
     if (absent.length > 0) {
-      const message = `filters-data did not answer for ${absent.join(', ')}.`;
+      const lists = absent.map((filter) => malformed?.get(filter) ?? filter);
+      const message = `filters-data did not answer for ${lists.join(', ')}.`;
       standing.emit({ type: 'warning', code: 'CATALOG_LIST_ABSENT', slice: null, window: null, message });
     }
     const wanted = word.toLowerCase();

@@ -50,10 +50,10 @@ export async function askedService(check: ServiceCheck, signal: AbortSignal): Pr
             orFinding(check, wait, 'base_url', async () => service.partners(wait.signal).next())
           : null,
       ]);
-      const absent = reports.answer?.absent ?? [];
+      const { absent = [], malformed } = reports.answer ?? {};
       const findings = [...reports.findings, ...(campaign?.findings ?? [])];
       return {
-        findings: [...oneRefusal(findings), ...absent.map(absentFinding)],
+        findings: [...oneRefusal(findings), ...absent.map((filter) => absentFinding(malformed?.get(filter) ?? filter))],
         catalog: reports.answer?.items ?? [],
       };
     });
@@ -112,14 +112,14 @@ function oneRefusal(findings: readonly Finding[]): Finding[] {
   return findings.filter(({ code }, index) => code !== 'CREDENTIALS_REFUSED' || index === first);
 }
 
-function absentFinding(filter: CatalogFilter): Finding {
+function absentFinding(list: string): Finding {
   return {
     severity: 'warning',
     code: null,
     slice: null,
     setting: null,
     place: null,
-    message: `filters-data did not answer for ${filter}; no slice was held against that list`,
+    message: `filters-data did not answer for ${list}; no slice was held against that list`,
     hint: null,
   };
 }

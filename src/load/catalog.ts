@@ -190,8 +190,10 @@ function byId(one: MetricRow, other: MetricRow): number {
 
 export interface Listing {
   readonly items: Catalog;
-  /** Lists that were asked for and not answered. */
+  /** Lists that were asked for and not answered, or with something else. */
   readonly absent: readonly string[];
+  /** Of these, what was answered instead. */
+  readonly malformed?: ReadonlyMap<string, string>;
 }
 
 interface NextCatalog {

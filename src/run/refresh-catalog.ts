@@ -54,7 +54,7 @@ async function freshCatalog(warehouse: Warehouse, slices: readonly Slice[], ageM
 
 /**
  * Puts a listing in the place of the stored catalog and returns what is then stored. What it lacks of configured metrics,
- * of all slices, and lists that it does not answer or has nothing in, stay as they were, with a warning each.
+ * of all slices, and lists that it does not answer, answers with something else or has nothing in, stay as they were, with a warning each.
  */
 export async function adoptCatalog(
   listing: Listing,
@@ -64,8 +64,16 @@ export async function adoptCatalog(
   const { warehouse, config, runId, emit } = run;
   const configured = new Set(config.slices.flatMap(({ metrics }) => metrics));
   const { catalog, emptied, held } = await replaceCatalog(warehouse, listing, configured, { runId, seenAt });
+  const { absent, malformed = new Map<string, string>() } = listing;
+  const silent = absent.filter((filter) => !malformed.has(filter));
   const warnings: readonly (readonly [code: string, names: readonly string[], said: string, kept: string])[] = [
-    ['CATALOG_LIST_ABSENT', listing.absent, 'filters-data did not answer for', 'what it listed there before was kept'],
+    ['CATALOG_LIST_ABSENT', silent, 'filters-data did not answer for', 'what it listed there before was kept'],
+    [
+      'CATALOG_LIST_MALFORMED',
+      [...malformed.values()],
+      'filters-data answered with no list of items for',
+      'what it listed there before was kept',
+    ],
     ['CATALOG_LIST_EMPTY', emptied, 'filters-data listed nothing in', 'what it listed there before was kept'],
     [
       'CATALOG_METRIC_GONE',

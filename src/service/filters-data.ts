@@ -25,8 +25,8 @@ const answerSchema = z.record(z.string(), z.unknown());
 const itemsSchema = z.array(item);
 
 /**
- * Asks for filter items and returns those with an id, in the order asked for. An answer with none of the lists asked for,
- * an error object under 200 say, is `SOURCE_GARBLED`; 204 leaves them all absent.
+ * Asks for filter items and returns those with an id, in the order asked for. What is answered in place of a list leaves that list
+ * absent. An answer with none of the lists asked for, an error object under 200 say, is `SOURCE_GARBLED`; 204 leaves them all absent.
  */
 export async function askFiltersData(
   channel: Channel,
@@ -35,44 +35,53 @@ export async function askFiltersData(
 ): Promise<FiltersData> {
   const items: CatalogItem[] = [];
   const absent: CatalogFilter[] = [];
+  const malformed = new Map<CatalogFilter, string>();
   for (const query of queries(request)) {
     const target = channel.targetOf(`/reports-service/filters_data${encodeQuery(query.parameters)}`);
     const lists = await channel.get(target, signal, async (answer, verdict) =>
       verdict === 'empty'
-        ? new Map<CatalogFilter, CatalogItem[]>()
+        ? new Map<CatalogFilter, CatalogItem[] | string>()
         : readJson(answer, listsSchema(query.filters), channel.secrets),
     );
     for (const filter of query.filters) {
       const list = lists.get(filter);
-      if (list === undefined) absent.push(filter);
+      if (typeof list === 'string') malformed.set(filter, list);
+      if (list === undefined || typeof list === 'string') {
+        absent.push(filter);
+        continue;
+      }
       // One by one: a list may be longer than a call may have arguments.
-      for (const each of list ?? []) if (each.id !== '') items.push(each);
+      for (const each of list) if (each.id !== '') items.push(each);
     }
   }
-  return { items, absent };
+  return { items, absent, ...(malformed.size > 0 ? { malformed } : {}) };
 }
 
-/** The lists of an answer, by filter name, in the order asked for. */
+/** The lists of an answer, or what stood in the place of one, by filter name, in the order asked for. */
 function listsSchema(filters: readonly CatalogFilter[]) {
   return answerSchema.transform((answer, context) => {
-    const lists = new Map<CatalogFilter, CatalogItem[]>();
+    const lists = new Map<CatalogFilter, CatalogItem[] | string>();
     for (const filter of filters) {
       const said = answer[filter] ?? null;
       if (said === null) continue;
       const found = itemsSchema.safeParse(said);
-      if (found.success) {
-        lists.set(
-          filter,
-          found.data.map((each) => itemOf(filter, each)),
-        );
-      } else context.addIssue({ code: 'custom', path: [filter], message: 'expected a list of filter items' });
+      lists.set(filter, found.success ? found.data.map((each) => itemOf(filter, each)) : noList(filter, said));
     }
-    if (lists.size === 0 && context.issues.length === 0) {
+    if ([...lists.values()].every((list) => typeof list === 'string')) {
       const said = firstWords(JSON.stringify(answer), MAX_SAID_CHARACTERS);
       context.addIssue({ code: 'custom', message: `none of the lists asked for was in ${said}` });
     }
     return lists;
   });
+}
+
+/** What was answered in place of a list of items. */
+function noList(filter: CatalogFilter, said: unknown): string {
+  const words = (value: unknown): string => firstWords(JSON.stringify(value), MAX_SAID_CHARACTERS);
+  if (!Array.isArray(said)) return `${filter} (it was ${words(said)})`;
+  const items: readonly unknown[] = said;
+  const at = items.findIndex((each) => !item.safeParse(each).success);
+  return `${filter} (item ${at + 1} of ${items.length} was ${words(items[at])})`;
 }
 
 function itemOf(filter: CatalogFilter, found: z.output<typeof item>): CatalogItem {

@@ -28,6 +28,8 @@ export interface FiltersData {
   readonly items: Catalog;
   /** Lists that were asked for and not answered; one that was answered empty is not among them. */
   readonly absent: readonly CatalogFilter[];
+  /** Of these, what was answered in place of a list of items, as `countries (it was "all")`; left out where there is none. */
+  readonly malformed?: ReadonlyMap<CatalogFilter, string>;
 }
 
 export interface LinkChange {

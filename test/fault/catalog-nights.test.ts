@@ -83,6 +83,33 @@ const changes = (): Promise<unknown[]> =>
 const told = (code: string): string[] =>
   scenario.events.flatMap((event) => (event.type === 'warning' && event.code === code ? [event.message] : []));
 
+test.each<[string, unknown, string]>([
+  ['a text', 'all', 'countries (it was "all")'],
+  ['an object', { items: [] }, 'countries (it was {"items":[]})'],
+  ['a list that holds null', [{ id: 'de', name: 'Germany' }, null], 'countries (item 2 of 2 was null)'],
+])('%s in place of one list is told, and costs no night: what it listed before stays', async (_, said, list) => {
+  await runNight(scenario, firstNight);
+  const countries = await column(scenario, 'select count(*) from countries');
+  expect(Number(countries[0])).toBeGreaterThan(0);
+  scriptListing((lists) => ({ ...lists, countries: said }));
+  const summary = await runNight(scenario, secondNight);
+  expect(summary).toMatchObject({ status: 'succeeded', failures: [] });
+  expect(await column(scenario, 'select count(*) from countries')).toEqual(countries);
+  expect(await query(scenario, 'select code, message from ripen.warnings')).toEqual([
+    {
+      code: 'CATALOG_LIST_MALFORMED',
+      message: `filters-data answered with no list of items for ${list}; what it listed there before was kept.`,
+    },
+  ]);
+});
+
+test('a list that is no list on the very first night leaves it out, and both slices are loaded', async () => {
+  scriptListing((lists) => ({ ...lists, networks: 7 }));
+  expect(await runNight(scenario, firstNight)).toMatchObject({ status: 'succeeded', failures: [] });
+  expect(told('CATALOG_LIST_MALFORMED')).toHaveLength(1);
+  expect(await column(scenario, 'select count(*) > 0 from paid')).toEqual(['true']);
+});
+
 test('a list that is empty for one night changes no horizon from 42 days and makes 0 cells final', async () => {
   scriptListing(withConversionValue);
   await runNight(scenario, firstNight);

@@ -202,10 +202,10 @@ describe('filters-data', () => {
     expect(Math.max(...server.received.map(({ target }) => target.length))).toBeLessThan(6100);
   });
 
-  test('whose items are no list is SOURCE_GARBLED', async () => {
+  test('of which none is a list is SOURCE_GARBLED', async () => {
     await serve(() => json({ apps: { id: 1 } }));
     const asked = connection.service.filtersData({ filters: ['apps'] }, connection.signal);
-    expect((await failureFrom(asked)).message).toContain('expected a list of filter items');
+    expect((await failureFrom(asked)).message).toContain('none of the lists asked for was in {"apps":{"id":1}}');
   });
 });
 
