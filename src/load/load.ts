@@ -33,6 +33,7 @@ import {
   type Sound,
 } from './answers.ts';
 import { findingsOf, type Found } from './check.ts';
+import { ignoredFilters } from './ignored-filters.ts';
 import { recordRejects } from './load-ledger.ts';
 import type { Answer, ColumnAnswer, Loaded, LoadRequest, LoadResult, LoadWarning, ReadAnswers } from './load-result.ts';
 import { proveWindow } from './proof.ts';
@@ -239,7 +240,9 @@ async function judgeWindow(sound: Sound, request: LoadRequest, found: Found): Pr
     return { kind: 'failed', window, failure };
   }
   const proven = await proveWindow(sound, request, found);
-  return 'kind' in proven ? proven : { ...proven, sound, found };
+  if ('kind' in proven) return proven;
+  const ignored = await ignoredFilters(warehouse, request.target.slice, sound.windowNo);
+  return { ...proven, warnings: [...proven.warnings, ...ignored], sound, found };
 }
 
 type Pages = readonly SavedBody[];
