@@ -105,9 +105,20 @@ const newest = ({ nights }: Told): RunNight => {
   return last;
 };
 
-/** The night on which a period says it was fetched. */
-function nightOf(period: StoredPeriod, { nights }: Told): RunNight | null {
-  return nights.findLast(({ night }) => night.nowMs === period.fetchedMs) ?? null;
+/**
+ * What is broken of a period by what was said on the night it says it was fetched on; null where there is none. Of nights at
+ * one instant it may be any: what the last of them was refused, it has from the one before.
+ */
+function judged(
+  period: StoredPeriod,
+  { nights }: Told,
+  judge: (of: RunNight) => readonly string[],
+): { readonly of: RunNight; readonly broken: readonly string[] } | null {
+  const each = nights
+    .filter(({ night }) => night.nowMs === period.fetchedMs)
+    .map((of) => ({ of, broken: judge(of) }))
+    .toReversed();
+  return each.toSorted((one, other) => one.broken.length - other.broken.length)[0] ?? null;
 }
 
 const labelOf = ({ start, end }: StoredPeriod): string => `${start}..${end}`;
@@ -119,24 +130,29 @@ const storedAsStated: Law = (told) => {
   const meanings = new Set<string>();
   let placed = 0;
   for (const period of stored.periods) {
-    const of = nightOf(period, told);
-    if (of === null) {
+    const verdict = judged(period, told, (of) => {
+      const { slice, night } = of;
+      const said = asStored(saidOn(night, parametersOf(slice, period)), slice, stored, (name) =>
+        mayBeWithheld(name, period, of),
+      );
+      const rows = rowsIn(stored.rows, period, slice);
+      const found = new Map(rows.map((row) => [keyOf(row, dimensionsOf(slice)), row]));
+      const expected = new Map(
+        [...said].filter(([key, row]) => found.has(key) || !(mayBeHidden(row, of) || isNowhere(row, slice, told))),
+      );
+      return [
+        ...(found.size < rows.length ? ['holds a key twice'] : []),
+        ...differences(found, expected, slice, stored),
+      ];
+    });
+    if (verdict === null) {
       broken.push(`${labelOf(period)} was fetched at no night`);
       continue;
     }
-    const { slice, night } = of;
+    const { slice } = verdict.of;
     meanings.add(JSON.stringify(meaningOf({ ...slice, texts: [...slice.texts].sort() })));
-    const said = asStored(saidOn(night, parametersOf(slice, period)), slice, stored, (name) =>
-      mayBeWithheld(name, period, of),
-    );
-    const rows = rowsIn(stored.rows, period, slice);
-    placed += rows.length;
-    const found = new Map(rows.map((row) => [keyOf(row, dimensionsOf(slice)), row]));
-    if (found.size < rows.length) broken.push(`${labelOf(period)} holds a key twice`);
-    const expected = new Map(
-      [...said].filter(([key, row]) => found.has(key) || !(mayBeHidden(row, of) || isNowhere(row, slice, told))),
-    );
-    broken.push(...differences(found, expected, slice, stored).map((text) => `${labelOf(period)} ${text}`));
+    placed += rowsIn(stored.rows, period, slice).length;
+    broken.push(...verdict.broken.map((text) => `${labelOf(period)} ${text}`));
   }
   if (placed < stored.rows.length) broken.push(`${stored.rows.length - placed} rows lie in no period`);
   if (meanings.size > 1) broken.push(`one table mixes ${meanings.size} meanings`);
@@ -273,29 +289,32 @@ function weeksOf({ world, nowMs }: TinyNight): TinyNight['world'] {
 const finalIsFinal: Law = (told) => {
   const { stored, slice: current } = newest(told);
   return stored.periods.flatMap((period) => {
-    const of = nightOf(period, told);
-    if (of === null || isCutInSilence(of) || seemedEmpty(period, told)) return [];
-    const { slice, night } = of;
-    const forEver = { ...calm, precise: night.mood.precise };
-    const later = { world: weeksOf(night), mood: forEver, nowMs: night.nowMs + 10_000 * DAY_MS };
-    const truth = asStored(saidOn(later, parametersOf(slice, period)), slice, stored);
-    const rows = rowsIn(stored.finalRows, period, slice);
-    const shown = new Map(rows.map((row) => [keyOf(row, dimensionsOf(slice)), row]));
-    return current.metrics.flatMap((name) => {
-      const type = stored.columns.get(name) ?? '';
-      const isFinal = period.final.has(name);
-      const wrong = [...new Set([...shown.keys(), ...truth.keys()])].filter((key) => {
-        const forever = truth.get(key);
-        if (!shown.has(key) && forever !== undefined && isNowhere(forever, slice, told)) return false;
-        const expected = isFinal ? (forever?.get(name) ?? null) : null;
-        return comparableNumber(shown.get(key)?.get(name), type) !== expected;
+    if (seemedEmpty(period, told)) return [];
+    const verdict = judged(period, told, (of) => {
+      if (isCutInSilence(of)) return [];
+      const { slice, night } = of;
+      const forEver = { ...calm, precise: night.mood.precise };
+      const later = { world: weeksOf(night), mood: forEver, nowMs: night.nowMs + 10_000 * DAY_MS };
+      const truth = asStored(saidOn(later, parametersOf(slice, period)), slice, stored);
+      const rows = rowsIn(stored.finalRows, period, slice);
+      const shown = new Map(rows.map((row) => [keyOf(row, dimensionsOf(slice)), row]));
+      return current.metrics.flatMap((name) => {
+        const type = stored.columns.get(name) ?? '';
+        const isFinal = period.final.has(name);
+        const wrong = [...new Set([...shown.keys(), ...truth.keys()])].filter((key) => {
+          const forever = truth.get(key);
+          if (!shown.has(key) && forever !== undefined && isNowhere(forever, slice, told)) return false;
+          const expected = isFinal ? (forever?.get(name) ?? null) : null;
+          return comparableNumber(shown.get(key)?.get(name), type) !== expected;
+        });
+        const [first] = wrong;
+        if (first === undefined) return [];
+        const [has, will] = [shown, truth].map((each) => each.get(first)?.get(name) ?? null);
+        const what = isFinal ? 'is called final' : 'is not final and shown';
+        return [`${labelOf(period)} ${name} ${what}: ${first} has ${has}, for ever ${will} (${wrong.length} cells)`];
       });
-      const [first] = wrong;
-      if (first === undefined) return [];
-      const [has, will] = [shown, truth].map((each) => each.get(first)?.get(name) ?? null);
-      const what = isFinal ? 'is called final' : 'is not final and shown';
-      return [`${labelOf(period)} ${name} ${what}: ${first} has ${has}, for ever ${will} (${wrong.length} cells)`];
     });
+    return verdict?.broken ?? [];
   });
 };
 
