@@ -97,11 +97,15 @@ export function typedRows(windowNos: readonly number[]): string {
   return `select * from ${staging.typed} where ${WINDOW} in (${windowNos.join(', ')})`;
 }
 
-/** Keys that occur more than once in one of these windows: how often, and in how many different versions. */
+/**
+ * Keys that occur more than once in one of these windows: how often, and in how many different versions. What came unasked is
+ * part of a version: it may be what tells the rows apart.
+ */
 export function duplicateKeys(columns: Columns, windowNos: readonly number[]): string {
   const names = [...columns.dimensions, 'attr_dependency'];
   const key = names.map((name) => `${literal(name)}: ${identifier(name)}`).join(', ');
   const values = columns.metrics.map(({ id }) => `${literal(id)}: ${identifier(id)}`).join(', ');
+  const extra = `if("_extra" is null, null, json_object('_extra', "_extra"))`;
   // Lists of values are built for repeated keys alone; for every key they would not fit the memory.
   const digest = `hash(${WINDOW}, ${names.map(identifier).join(', ')})`;
   const inWindows = `${WINDOW} in (${windowNos.join(', ')})`;
@@ -112,16 +116,17 @@ keyed as (
     select
         ${WINDOW} as window_no,
         {${key}} as row_key,
-        {${values}} as row_values
+        {${values}} as row_values,
+        ${extra} as row_extra
     from ${staging.typed}
     where ${inWindows} and ${digest} in (select digest from twice)
 )
 select
     window_no,
     count(*) as copies,
-    count(distinct row_values) as versions,
+    count(distinct {v: row_values, e: row_extra}) as versions,
     to_json(row_key)::varchar as key,
-    to_json(list_distinct(list(row_values)))::varchar as found
+    to_json(list_distinct(list(json_merge_patch(to_json(row_values), coalesce(row_extra, '{}')))))::varchar as found
 from keyed
 group by window_no, row_key
 having count(*) > 1`;
@@ -175,7 +180,7 @@ export interface Summed {
 /** The same for the rows of one window of `typed`. */
 export function sumWindow(columns: Columns, { windowNo, isDistinct, withRejected }: Summed): string {
   const metrics = additiveOf(columns).map(({ id }) => identifier(id));
-  const key = [...columns.dimensions.map(identifier), 'attr_dependency'];
+  const key = [...columns.dimensions.map(identifier), 'attr_dependency', '"_extra"'];
   const from = [staging.typed, ...(withRejected ? [staging.rejected] : [])].map((table) => `from ${table}`);
   return `select
     ${WINDOW} as window_no,
@@ -283,7 +288,7 @@ export function insertRows(table: string, columns: Columns, grain: DateDimension
     '"attr_dependency"',
     '"_extra"',
   ];
-  // Over the key, as keys that came unasked may differ in rows that are identical otherwise.
+  // Rows of one key are identical here: others fail their window.
   const one = `distinct on (${[...columns.dimensions, 'attr_dependency'].map(identifier).join(', ')}) `;
   const isLaidOut = from.isOrdered && !from.collapse;
   const loadId = `[${from.loadIds.map((id) => id ?? 'null').join(', ')}][${WINDOW} + 1]::bigint`;
