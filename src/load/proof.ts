@@ -19,7 +19,7 @@ import type { PartAnswer, Sound } from './answers.ts';
 import type { Found, MetricSum } from './check.ts';
 import { readStagedLabels, readStagedValues } from './known-values.ts';
 import type { LoadRequest, LoadResult, LoadWarning, Shortfall } from './load-result.ts';
-import { fractionDigits } from './window-sql.ts';
+import { fractionDigits } from './sums-sql.ts';
 
 /** A window that may be loaded, and what its totals have shown. */
 export interface ProvenWindow {

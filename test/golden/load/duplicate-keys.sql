@@ -6,7 +6,7 @@ keyed as (
         "window," as window_no,
         {'day': "day", 'app "quoted"': "app ""quoted""", 'order': "order", 'attr_dependency': "attr_dependency"} as row_key,
         {'o''brien said "hi"_events': "o'brien said ""hi""_events", 'my event_revenue': "my event_revenue", 'value': "value"} as row_values,
-        if("_extra" is null, null, json_object('_extra', "_extra")) as row_extra
+        "_extra" as row_extra
     from "ripen typed"
     where "window," in (0, 3) and hash("window,", "day", "app ""quoted""", "order", "attr_dependency") in (select digest from twice)
 )
@@ -15,7 +15,7 @@ select
     count(*) as copies,
     count(distinct {v: row_values, e: row_extra}) as versions,
     to_json(row_key)::varchar as key,
-    to_json(list_distinct(list(json_merge_patch(to_json(row_values), coalesce(row_extra, '{}')))))::varchar as found
+    concat('[', array_to_string(list_distinct(list(concat(left(to_json(row_values)::varchar, -1), ',"_extra":' || row_extra::varchar, '}'))), ','), ']') as found
 from keyed
 group by window_no, row_key
 having count(*) > 1
