@@ -8,8 +8,10 @@ import * as z from 'zod';
 import type { Config } from '../config/config.ts';
 import type { StatedSettings } from '../config/stated-settings.ts';
 import { asFailure } from '../errors.ts';
-import { refusalOf } from '../load/slice-table.ts';
+import { liveTable, refusalOf } from '../load/slice-table.ts';
+import { keepWide } from '../load/target.ts';
 import { meet, MS_PER_DAY } from '../model/calendar.ts';
+import { capacityOf, formatColumnType, parseColumnType, widen } from '../model/column-type.ts';
 import { coverageOf } from '../model/coverage.ts';
 import { fingerprintOf } from '../model/fingerprint.ts';
 import { carries, heldPeriods, tableOf, weekStartOf } from '../model/ledger.ts';
@@ -22,7 +24,7 @@ import { adaptiveCostOf } from '../run/adaptive-slices.ts';
 import { countText, groupedText, percentText } from '../terminal/measure.ts';
 import { readSliceLedger } from '../warehouse/ledger.ts';
 import { warehouseExists, withWarehouse } from '../warehouse/opening.ts';
-import { count, statement } from '../warehouse/sql.ts';
+import { columnTypes, count, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { pathOf } from './checked-slice.ts';
 import { type Finding, findingOf, placed, type Remark } from './finding.ts';
@@ -107,6 +109,7 @@ async function changeFindings(
     if (live === null) continue;
     const remarks = [
       ...(refusal === null ? changeRemarks(slice, path, { ...ledger, live }, at) : []),
+      ...(carries(live.fingerprint, fingerprintOf(slice)) ? await typeRemarks(warehouse, slice, path) : []),
       ...(await horizonRemarks(warehouse, slice, path)),
       ...(await adaptiveRemarks(warehouse, slice, path)),
     ];
@@ -183,6 +186,26 @@ export async function adaptiveRemarks(warehouse: Warehouse, slice: Slice, path: 
   const message = `adaptive refreshes leave out the ages ${agesLeftOut.join(', ')}: in the past ${saved}, and ${differing}${most}; final values are fetched all the same`;
   const hint = 'Lower `tolerance`, or set `refresh: milestones`, where that is too much.';
   return [{ severity: 'note', path: [...path, 'refresh'], message, hint }];
+}
+
+/** A remark for each stated type that its column does not have, nor will have: `path` is the slice's. */
+async function typeRemarks(warehouse: Warehouse, slice: Slice, path: Remark['path']): Promise<Remark[]> {
+  const existing = await columnTypes(warehouse, liveTable(slice.name));
+  return Object.entries(slice.types).flatMap(([metric, text]): Remark[] => {
+    const stated = parseColumnType(text);
+    const has = existing.get(metric);
+    if (stated === null || has === undefined) return [];
+    const kept = keepWide(stated, has);
+    const keptText = formatColumnType(kept);
+    if (keptText === formatColumnType(stated)) return [];
+    const isHeld = kept.kind !== 'DOUBLE' && stated.kind !== 'DOUBLE' && widen(kept, capacityOf(stated)) === kept;
+    const because = isHeld
+      ? 'it holds what that would, and what was loaded'
+      : 'what was loaded is never turned into a type that may not hold it';
+    const message = `the column of ${metric} is not ${text}, as stated, but ${keptText === has ? 'stays' : 'becomes'} ${keptText}: ${because}`;
+    const hint = `State ${keptText}, or load the slice anew: \`ripen drop --slice ${slice.name}\`, then \`ripen sync\`.`;
+    return [{ severity: isHeld ? 'note' : 'warning', path: [...path, 'types', metric], message, hint }];
+  });
 }
 
 const horizonRow = z.object({

@@ -4,7 +4,7 @@ import * as z from 'zod';
 
 import type { Day } from '../model/calendar.ts';
 import { runKeepingLittle } from '../warehouse/opening.ts';
-import { count, dayShape, statement } from '../warehouse/sql.ts';
+import { columnTypes, count, dayShape, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Cohort, Development, Reading } from './development.ts';
 import type { Look } from './horizon-evidence.ts';
@@ -50,7 +50,7 @@ type Fetch = PeriodRow['fetches'][number];
 /** The triangle of each additive metric that becomes final, by its name; none of a slice without a date dimension. */
 export async function readTriangles(warehouse: Warehouse, live: LiveTable): Promise<Map<string, Triangle>> {
   if (live.slice.grain === null || ripening(live).length === 0) return new Map();
-  await runKeepingLittle(warehouse, periodTotals(live));
+  await runKeepingLittle(warehouse, periodTotals(live, await columnTypes(warehouse, live.table)));
   const parameters = [live.slice.name, live.fingerprint, HISTORY_DAYS];
   const rows = await warehouse.rows(statement('insight/readings'), parameters, periodRow);
   await warehouse.run(`drop table ${PERIOD_TOTALS}`);

@@ -1,8 +1,10 @@
 /** The views over what is known of how a slice ripens. Pure: names in, SQL out. */
 
+import { DOUBLE, parseColumnType } from '../model/column-type.ts';
 import type { Metric } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
 import { identifier, literal } from '../warehouse/sql.ts';
+import { doubleSum } from '../warehouse/sums.ts';
 
 /** The table of a slice that analysts read, and what stands in it. */
 export interface LiveTable {
@@ -25,12 +27,12 @@ function periodOf({ grain }: Slice): string {
   return grain === 'hour' ? `cast(s."hour" as date)` : `s.${identifier(grain ?? 'day')}`;
 }
 
-/** The total of every metric by period as it is, as a temporary table of start_day, metric and value. */
-export function periodTotals({ slice, metrics, table }: LiveTable): string {
+/** The total of every metric by period as it is, by the types of the table's columns, as a temporary table of start_day, metric and value. */
+export function periodTotals({ slice, metrics, table }: LiveTable, types: ReadonlyMap<string, string>): string {
   const sums = ripening({ metrics }).map(
     ({
       id,
-    }) => `select ${periodOf(slice)} as start_day, ${literal(id)} as metric, sum(s.${identifier(id)})::double as value
+    }) => `select ${periodOf(slice)} as start_day, ${literal(id)} as metric, ${doubleSum(`s.${identifier(id)}`, parseColumnType(types.get(id) ?? '') ?? DOUBLE)} as value
 from ${table} as s
 group by 1`,
   );

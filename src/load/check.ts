@@ -9,6 +9,7 @@ import { count, dayShape } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Sound } from './answers.ts';
 import type { Rejects, Staged } from './stage.ts';
+import { sumParts, sumWindow, totalTyped } from './sums-sql.ts';
 import type { MetricColumn, Target } from './target.ts';
 import { badLabels, countUndated } from './text-sql.ts';
 import {
@@ -17,9 +18,6 @@ import {
   duplicateKeys,
   rowsOutside,
   staging,
-  sumParts,
-  sumWindow,
-  totalTyped,
   WINDOW,
   windowsOutOfOrder,
   windowsOutside,

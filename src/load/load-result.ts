@@ -2,6 +2,7 @@
 
 import type { Failure } from '../errors.ts';
 import type { WeekStart } from '../model/calendar.ts';
+import type { ColumnType } from '../model/column-type.ts';
 import type { Part, Window } from '../model/window.ts';
 import type { ColumnsRead } from '../spool/columns/reading.ts';
 import type { Spooled } from '../spool/spool.ts';
@@ -99,6 +100,8 @@ export interface Answer {
 /** The rows of an answer as they lie in its file, and what its pages say beside them. */
 export interface ColumnAnswer extends Pick<ColumnsRead, 'rows' | 'weekStartsOn' | 'isOrdered' | 'isDistinct'> {
   readonly file: string;
+  /** The types its metrics have there, in table order; the table's may have become wider since. */
+  readonly types: readonly ColumnType[];
   /** In their order. */
   readonly pages: readonly Answer[];
 }

@@ -285,7 +285,8 @@ export class ColumnAnswers implements ReadAnswers {
       return false;
     }
     const { rows, weekStartsOn, isOrdered, isDistinct } = read;
-    this.#taken.set(pages, { file, rows, weekStartsOn, isOrdered, isDistinct, pages: answers });
+    const types = columns.metrics.map(({ type }) => type);
+    this.#taken.set(pages, { file, types, rows, weekStartsOn, isOrdered, isDistinct, pages: answers });
     return true;
   }
 

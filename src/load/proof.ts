@@ -19,7 +19,7 @@ import type { Doubt, PartAnswer, Sound } from './answers.ts';
 import type { Found, MetricSum } from './check.ts';
 import { readStagedLabels, readStagedValues } from './known-values.ts';
 import type { LoadRequest, LoadResult, LoadWarning, Shortfall } from './load-result.ts';
-import { fractionDigits } from './window-sql.ts';
+import { fractionDigits } from './sums-sql.ts';
 
 /** A window that may be loaded, and what its totals have shown. */
 export interface ProvenWindow {
@@ -86,9 +86,9 @@ export async function proveWindow(
     const text = `The answer was loaded although it was not shown to be complete: ${because}.`;
     return { ...nothingProven, verdict: 'unproven', comparisons, warnings: [{ code: 'UNPROVEN', message: text }] };
   }
-  const failure = new Failure('DATA_INCOMPLETE', message, {
-    hint: 'Run again later; where it stays so, `additive: { name: false }` says which metric does not add up, and `completeness: warn` loads all the same.',
-  });
+  const isUnseen =
+    first === null && certainMetrics(sums).size === 0 && spooled.whole !== null && 'because' in spooled.whole;
+  const failure = new Failure('DATA_INCOMPLETE', message, { hint: isUnseen ? UNSEEN_HINT : UNPROVEN_HINT });
   // The parts agree with their own totals and not with the whole's: dividing them further cannot help.
   if (first === null) {
     const isStated = spooled.whole !== null && !('because' in spooled.whole);
@@ -99,6 +99,12 @@ export async function proveWindow(
   const values = window.periods.length > 1 ? new Map() : await readStagedValues(warehouse, target, windowNo);
   return { kind: 'split', window, failure, shortfalls, values, rows };
 }
+
+const UNPROVEN_HINT =
+  'Run again later; where it stays so, `additive: { name: false }` says which metric does not add up, and `completeness: warn` loads all the same.';
+/** Without a sum the whole is asked for by a dimension that divides it: where that is the only one, as heavy as the report itself. */
+const UNSEEN_HINT =
+  'Add a metric that adds up to the slice, such as installs: the whole is then asked for by its dates alone. `completeness: warn` loads all the same.';
 
 const nothingProven: Omit<ProvenWindow, 'verdict'> = { comparisons: [], notAdditive: [], addsUp: [], warnings: [] };
 

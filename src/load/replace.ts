@@ -30,15 +30,8 @@ import type { ProvenWindow } from './proof.ts';
 import { alterColumns } from './slice-table.ts';
 import type { Rejects, Staged } from './stage.ts';
 import type { Target } from './target.ts';
-import {
-  countUnfit,
-  deleteDays,
-  insertRows,
-  insideDays,
-  recordRestatements,
-  totalAfter,
-  totalPeriods,
-} from './window-sql.ts';
+import { recordRestatements, totalAfter, totalPeriods } from './sums-sql.ts';
+import { countUnfit, deleteDays, insertRows, insideDays } from './window-sql.ts';
 import { blankWithheld, withholds } from './withheld.ts';
 
 /** A window whose rows may be loaded. */
@@ -313,6 +306,7 @@ async function insertLoads(
   const { collapse } = first;
   const sql = insertRows(table, columns, slice.grain, {
     rows: staged.rowsOf(numbersOf(filled)),
+    types: staged.columns.metrics.map(({ type }) => type),
     loadIds,
     within: isPlain ? null : first.spooled.window.replaced,
     collapse,
@@ -364,7 +358,7 @@ async function widenAsNeeded(
   if (isPlain || first === undefined || candidates.length === 0) return target;
   const inDays = insideDays(target.slice.grain, first.spooled.window.replaced);
   const sql = countUnfit(
-    candidates.map(({ metric }) => metric),
+    candidates.map(({ metric, type }) => ({ id: metric.id, typed: type, stored: metric.type })),
     first.windowNo,
     inDays,
   );

@@ -32,7 +32,7 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 import { describeSlice } from './describing.ts';
 import { ledgerBounds, readRemembered, rememberHorizons } from './load-ledger.ts';
 import { type Columns, columnsAsStored, columnsOf, createTable, tableColumns, type Target } from './target.ts';
-import { deleteDays } from './window-sql.ts';
+import { castExactly, deleteDays } from './window-sql.ts';
 
 export const liveTable = (slice: string): string => `main.${identifier(slice)}`;
 const buildingTable = (slice: string): string => `ripen.${identifier(`building_${slice}`)}`;
@@ -320,7 +320,8 @@ export async function alterColumns(
   for (const [id, type] of widened) {
     const before = target.columns.metrics.find((metric) => metric.id === id)?.type;
     const after = formatColumnType(type);
-    await warehouse.run(`alter table ${target.table} alter column ${identifier(id)} type ${after}`);
+    const using = before === undefined ? '' : ` using ${castExactly(identifier(id), before, type)}`;
+    await warehouse.run(`alter table ${target.table} alter column ${identifier(id)} type ${after}${using}`);
     await recordSchemaChange(warehouse, {
       runId,
       object: target.slice.name,

@@ -7,21 +7,15 @@ import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
 import { type Day, type DayInterval, parseWeekStart, type WeekStart } from '../model/calendar.ts';
-import {
-  type ColumnType,
-  digitsOf,
-  formatColumnType,
-  formatDecimal,
-  parseDecimal,
-  widen,
-} from '../model/column-type.ts';
+import type { ColumnType } from '../model/column-type.ts';
 import { subjectOf } from '../model/window.ts';
 import { count, dayShape } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Sound } from './answers.ts';
 import type { ColumnAnswer, ReadAnswers } from './load-result.ts';
-import type { Columns, Target } from './target.ts';
-import { anyOdd, oddDigits, oddTexts, rejectedRows, stagedRows, typeRows } from './text-sql.ts';
+import { resolveTexts } from './odd-texts.ts';
+import type { Target } from './target.ts';
+import { anyOdd, rejectedRows, stagedRows, typeRows } from './text-sql.ts';
 import { columnRows, dropTyped, staging, typedColumns, typedRows } from './window-sql.ts';
 import { withholds } from './withheld.ts';
 
@@ -183,7 +177,7 @@ async function typeTexts(
   await warehouse.run(stagedRows(columns));
   await warehouse.run(typeRows(columns, new Set(), new Set()));
   if (!(await hasOddTexts(warehouse))) return { rejects: new Map(), columns: target.columns };
-  const resolution = await resolveTexts(warehouse, columns);
+  const resolution = await resolveTexts(warehouse, columns, target.table);
   const wider = { ...columns, metrics: widened(target, resolution.widened) };
   const unusual = new Set(resolution.plain.map(({ metric }) => metric));
   const rejecting = new Set(resolution.notNumbers.map(({ metric }) => metric));
@@ -247,129 +241,8 @@ function rejectsOf(rejected: readonly RejectRow[], window: Sound['spooled']['win
   };
 }
 
-const oddRow = z.object({ metric: z.string(), text: z.string() });
-
 /** Whether `typed` lacks the value of some text: it is in an unusual form, does not fit its column, or is no number. */
 export async function hasOddTexts(warehouse: Warehouse): Promise<boolean> {
   const [found] = await warehouse.rows(anyOdd, [], z.object({ rows: count }));
   return found !== undefined && found.rows > 0;
-}
-
-/**
- * Decides what becomes of the odd texts of `staged`, and fills `plainTexts` and `notNumbers`. Plain numbers, which may be
- * millions, are decided by their digits inside DuckDB; the few in an unusual form one by one.
- */
-export async function resolveTexts(warehouse: Warehouse, columns: Columns): Promise<Resolution> {
-  const types = new Map(columns.metrics.map(({ id, type }) => [id, type]));
-  const sql = oddDigits(columns);
-  const [digits = {}] = sql === null ? [] : await warehouse.rows(sql, [], z.record(z.string(), count.nullable()));
-  const byDigits = widenForDigits(
-    columns.metrics.map(({ id }, at) => ({
-      metric: id,
-      whole: digits[`w${at}`] ?? null,
-      fraction: digits[`f${at}`] ?? null,
-    })),
-    types,
-  );
-  const metrics = columns.metrics.map((metric) => ({ ...metric, type: byDigits.get(metric.id) ?? metric.type }));
-  const resolution = resolveOddTexts(
-    await warehouse.rows(oddTexts({ ...columns, metrics }), [], oddRow),
-    new Map([...types, ...byDigits]),
-  );
-  await fillTable(
-    warehouse,
-    'plainTexts',
-    resolution.plain.map(({ metric, text, plain }) => [metric, text, plain]),
-  );
-  await fillTable(
-    warehouse,
-    'notNumbers',
-    resolution.notNumbers.map(({ metric, text, reason }) => [metric, text, reason]),
-  );
-  return { ...resolution, widened: new Map([...byDigits, ...resolution.widened]) };
-}
-
-async function fillTable(
-  warehouse: Warehouse,
-  table: 'plainTexts' | 'notNumbers',
-  rows: readonly (readonly [string, string, string])[],
-): Promise<void> {
-  const third = table === 'plainTexts' ? 'plain' : 'reason';
-  const objects = rows.map(([metric, text, last]) => ({ metric, text, [third]: last }));
-  await warehouse.run(
-    `create or replace temp table ${staging[table]} as
-     select unnest(from_json($1::json, '[{"metric":"VARCHAR","text":"VARCHAR","${third}":"VARCHAR"}]'), recursive := true)`,
-    [JSON.stringify(objects)],
-  );
-}
-
-interface OddText {
-  readonly metric: string;
-  readonly text: string;
-}
-
-interface Resolution {
-  /** The number without exponent, sign or blanks that a cast to the column's type would trip over. */
-  readonly plain: readonly (OddText & { readonly plain: string })[];
-  readonly notNumbers: readonly (OddText & { readonly reason: string })[];
-  /** The types of the metrics whose columns must widen. */
-  readonly widened: ReadonlyMap<string, ColumnType>;
-}
-
-/** The most digits before and after the point among the plain odd texts of a metric; null without any. */
-interface OddDigits {
-  readonly metric: string;
-  readonly whole: number | null;
-  readonly fraction: number | null;
-}
-
-/** The types of metrics that one wider type holds all plain odd texts of; the others are decided text by text. */
-export function widenForDigits(
-  found: readonly OddDigits[],
-  types: ReadonlyMap<string, ColumnType>,
-): ReadonlyMap<string, ColumnType> {
-  const widened = new Map<string, ColumnType>();
-  for (const { metric, whole, fraction } of found) {
-    const type = types.get(metric);
-    if (type === undefined) throw new RangeError(`No type for metric ${metric}.`);
-    if (whole === null || fraction === null) continue;
-    const wider = widen(type, { whole, fraction });
-    if (wider !== null) widened.set(metric, wider);
-  }
-  return widened;
-}
-
-/**
- * Decides every odd text: a number that fits, a number that widens its column, or no number at all. Nothing is rounded:
- * a number that no type of the warehouse holds exactly is refused with its reason.
- */
-export function resolveOddTexts(texts: readonly OddText[], types: ReadonlyMap<string, ColumnType>): Resolution {
-  const plain: (OddText & { plain: string })[] = [];
-  const notNumbers: (OddText & { reason: string })[] = [];
-  const widened = new Map<string, ColumnType>();
-  for (const odd of texts) {
-    const type = widened.get(odd.metric) ?? types.get(odd.metric);
-    if (type === undefined) throw new RangeError(`No type for metric ${odd.metric}.`);
-    const number = parseDecimal(odd.text);
-    if (number === null) {
-      notNumbers.push({ ...odd, reason: 'not a number' });
-    } else if (type.kind === 'DOUBLE') {
-      const isFinite = Number.isFinite(Number(odd.text));
-      if (isFinite) plain.push({ ...odd, plain: odd.text.trim() });
-      else notNumbers.push({ ...odd, reason: 'beyond the range of a double' });
-    } else {
-      const wider = widen(type, digitsOf(number));
-      if (wider === null) {
-        const { whole, fraction } = digitsOf(number);
-        notNumbers.push({
-          ...odd,
-          reason: `${whole} digits before the point and ${fraction} after do not fit ${formatColumnType(type)}, nor any wider type`,
-        });
-      } else {
-        if (formatColumnType(wider) !== formatColumnType(type)) widened.set(odd.metric, wider);
-        plain.push({ ...odd, plain: formatDecimal(number) });
-      }
-    }
-  }
-  return { plain, notNumbers, widened };
 }

@@ -80,8 +80,8 @@ export function columnsAsStored(columns: Columns, existing: ReadonlyMap<string, 
   return { ...columns, metrics };
 }
 
-/** The type a column has or gets: an existing column never narrows and never turns from exact to floating or back. */
-function keepWide(wanted: ColumnType, existing: string | undefined): ColumnType {
+/** The type a column has or gets: an existing one never narrows, and no word of a catalog or configuration turns it from exact to floating or back. */
+export function keepWide(wanted: ColumnType, existing: string | undefined): ColumnType {
   const has = existing === undefined ? null : parseColumnType(existing);
   if (has === null || has.kind === 'DOUBLE' || wanted.kind === 'DOUBLE') return has ?? wanted;
   return widen(has, capacityOf(wanted)) ?? has;

@@ -154,6 +154,31 @@ group by all`,
 ${parts.join('\nunion all\n')}`;
 }
 
+/**
+ * How many plain numbers of a metric, in `staged` and in a table, are not what the nearest double says in as many digits; those of
+ * up to 15 always are. What is longer than a plain number is not looked at.
+ */
+export function countNoDoubles({ id, type }: MetricColumn, table: string): string {
+  const column = identifier(id);
+  const held = formatColumnType(type.kind === 'BIGINT' ? { kind: 'DECIMAL', width: 19, scale: 0 } : type);
+  const plain = `DECIMAL(${2 * FAST_DIGITS},${FAST_DIGITS})`;
+  // Sixteen digits or seventeen: no more tell doubles apart.
+  const isOther = (text: string, exact: string): string => {
+    const said = [15, 16].map((places) => `try_cast(format('{:.${places}e}', cast(${text} as DOUBLE)) as ${exact})`);
+    return `not coalesce(cast(${text} as ${exact}) in (${said.join(', ')}), false)`;
+  };
+  return `select count(*) as numbers
+from (
+    select ${column} as text
+    from ${staging.staged}
+    where case when length(${column}) > 15 and regexp_full_match(${column}, ${literal(PLAIN_NUMBER)}) then ${isOther(column, plain)} end
+    union all
+    select cast(${column} as VARCHAR)
+    from ${table}
+    where case when length(cast(${column} as VARCHAR)) > 15 then ${isOther(`cast(${column} as VARCHAR)`, held)} end
+)`;
+}
+
 /** Labels of the date dimensions and how they become dates; an unknown form becomes NULL, which `badLabels` finds. */
 const dateCasts: Record<DateDimension, { readonly form: string; readonly cast: (column: string) => string }> = {
   hour: {

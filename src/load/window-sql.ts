@@ -1,6 +1,6 @@
 /**
- * Statements on the windows of a batch: its typed rows, their checks and sums, and how they replace what the slice's table
- * holds. Pure: names, types and days in, SQL out.
+ * Statements on the windows of a batch: its typed rows, their checks, and how they replace what the slice's table holds. Pure:
+ * names, types and days in, SQL out.
  *
  * What a batch is worked on in are temporary tables whose names hold a blank and columns whose names hold a comma: no
  * slice, dimension or metric can be called so.
@@ -10,7 +10,7 @@
  */
 
 import type { Day, DayInterval } from '../model/calendar.ts';
-import { type ColumnType, FAST_DIGITS, formatColumnType } from '../model/column-type.ts';
+import { type ColumnType, formatColumnType } from '../model/column-type.ts';
 import type { DateDimension } from '../model/dimension.ts';
 import { identifier, literal } from '../warehouse/sql.ts';
 import type { Columns, MetricColumn } from './target.ts';
@@ -46,19 +46,32 @@ export const [WINDOW, PART, ODD] = ['"window,"', '"part,"', '"odd,"'] as const;
 /** One part of a window whose rows lie in a Parquet file. */
 interface ColumnFile {
   readonly file: string;
+  /** Of its metrics, in table order. */
+  readonly types: readonly ColumnType[];
   readonly windowNo: number;
   readonly partNo: number;
 }
 
 /**
  * The rows of Parquet files, each of one part, as `typed` has them; in the types of the slice's table, which may have become
- * wider since. One scan over a list of files: a union of as many scans takes twice the time to insert.
+ * wider since. One scan over a list of files: a union of as many scans takes twice the time to insert. A scan reads all of its
+ * files in the types of the first, and rounds what does not fit them, so files of other types have one of their own.
  */
 export function columnRows(columns: Columns, files: readonly ColumnFile[]): string {
+  const alike = new Map<string, ColumnFile[]>();
+  for (const each of files) {
+    const types = each.types.map(formatColumnType).join();
+    alike.set(types, [...(alike.get(types) ?? []), each]);
+  }
+  return [...alike.values()].map((some) => rowsAlike(columns, some)).join('\nunion all\n');
+}
+
+function rowsAlike(columns: Columns, files: readonly ColumnFile[]): string {
+  const types = files[0]?.types ?? [];
   const values = [
     ...columns.dimensions.map(identifier),
     ...columns.metrics.map(
-      ({ id, type }) => `cast(${identifier(id)} as ${formatColumnType(type)}) as ${identifier(id)}`,
+      ({ id, type }, at) => `${castExactly(identifier(id), types[at] ?? type, type)} as ${identifier(id)}`,
     ),
   ];
   const numbers = (of: (each: ColumnFile) => number): string => `[${files.map(of).join(', ')}][file_index::bigint + 1]`;
@@ -70,6 +83,15 @@ export function columnRows(columns: Columns, files: readonly ColumnFile[]): stri
     null::JSON as "_extra",
     false as ${ODD}
 from read_parquet([${files.map(({ file }) => literal(file)).join(', ')}], hive_partitioning = false)`;
+}
+
+/**
+ * A value in another type that holds it. Between a decimal and a double by its text: the engine divides by a power of ten,
+ * or multiplies, and ends beside the nearest one.
+ */
+export function castExactly(value: string, from: ColumnType, to: ColumnType): string {
+  const text = (from.kind === 'DOUBLE') === (to.kind === 'DOUBLE') ? value : `cast(${value} as VARCHAR)`;
+  return `cast(${text} as ${formatColumnType(to)})`;
 }
 
 /** `typed`, of rows that lie in columns or, without files, of none. */
@@ -97,11 +119,16 @@ export function typedRows(windowNos: readonly number[]): string {
   return `select * from ${staging.typed} where ${WINDOW} in (${windowNos.join(', ')})`;
 }
 
-/** Keys that occur more than once in one of these windows: how often, and in how many different versions. */
+/**
+ * Keys that occur more than once in one of these windows: how often, and in how many different versions. What came unasked is
+ * part of a version: it may be what tells the rows apart.
+ */
 export function duplicateKeys(columns: Columns, windowNos: readonly number[]): string {
   const names = [...columns.dimensions, 'attr_dependency'];
   const key = names.map((name) => `${literal(name)}: ${identifier(name)}`).join(', ');
   const values = columns.metrics.map(({ id }) => `${literal(id)}: ${identifier(id)}`).join(', ');
+  // As text: the engine's own JSON of a decimal below one is none that it reads.
+  const shown = `concat(left(to_json(row_values)::varchar, -1), ',"_extra":' || row_extra::varchar, '}')`;
   // Lists of values are built for repeated keys alone; for every key they would not fit the memory.
   const digest = `hash(${WINDOW}, ${names.map(identifier).join(', ')})`;
   const inWindows = `${WINDOW} in (${windowNos.join(', ')})`;
@@ -112,90 +139,20 @@ keyed as (
     select
         ${WINDOW} as window_no,
         {${key}} as row_key,
-        {${values}} as row_values
+        {${values}} as row_values,
+        "_extra" as row_extra
     from ${staging.typed}
     where ${inWindows} and ${digest} in (select digest from twice)
 )
 select
     window_no,
     count(*) as copies,
-    count(distinct row_values) as versions,
+    count(distinct {v: row_values, e: row_extra}) as versions,
     to_json(row_key)::varchar as key,
-    to_json(list_distinct(list(row_values)))::varchar as found
+    concat('[', array_to_string(list_distinct(list(${shown})), ','), ']') as found
 from keyed
 group by window_no, row_key
 having count(*) > 1`;
-}
-
-/** Fills `totals` in one pass over `typed`; `start` is the first day of a report without a date dimension. */
-export function totalTyped(columns: Columns, grain: DateDimension | null, start: Day): string {
-  const sums = additiveOf(columns).map(({ id, type }, at) => {
-    const name = identifier(id);
-    // A sum of wider decimals would overflow sooner than that of the values, and the magnitude of the least integer does.
-    const isNarrow = type.kind === 'DECIMAL' && type.width <= FAST_DIGITS;
-    const magnitudes = isNarrow ? `sum(abs(${name}))::double` : `sum(abs(${name}::double))`;
-    return `,
-    sum(${name}) as s${at}, ${magnitudes} as g${at}, coalesce(count_if(${name} <> 0), 0) as z${at}`;
-  });
-  return `create or replace temp table ${staging.totals} as
-select
-    ${WINDOW},
-    ${PART},
-    ${periodOf(grain, start)} as p,
-    count(*) as n${sums.join('')}
-from ${staging.typed}
-group by all`;
-}
-
-/**
- * Per window and part in `totals` the exact sums and the sums of magnitudes of its additive metrics, as lists in configured
- * order, and of how many values they are.
- */
-export function sumParts(columns: Columns): string {
-  const metrics = additiveOf(columns);
-  const each = (sum: (at: number) => string): string => metrics.map((_, at) => sum(at)).join(', ');
-  return `select
-    ${WINDOW} as window_no,
-    ${PART} as part_no,
-    [${each((at) => `sum(s${at})::varchar`)}]::varchar[] as sums,
-    [${each((at) => `sum(g${at})`)}]::double[] as magnitudes,
-    [${each((at) => `sum(z${at})`)}]::varchar[] as non_zero
-from ${staging.totals}
-group by ${WINDOW}, ${PART}`;
-}
-
-/** What of a window is added up, apart from `totals`. */
-export interface Summed {
-  readonly windowNo: number;
-  readonly isDistinct: boolean;
-  /** Whether the rows in `rejected` are among them. */
-  readonly withRejected: boolean;
-}
-
-/** The same for the rows of one window of `typed`. */
-export function sumWindow(columns: Columns, { windowNo, isDistinct, withRejected }: Summed): string {
-  const metrics = additiveOf(columns).map(({ id }) => identifier(id));
-  const key = [...columns.dimensions.map(identifier), 'attr_dependency'];
-  const from = [staging.typed, ...(withRejected ? [staging.rejected] : [])].map((table) => `from ${table}`);
-  return `select
-    ${WINDOW} as window_no,
-    ${PART} as part_no,
-    [${metrics.map((name) => `sum(${name})::varchar`).join(', ')}]::varchar[] as sums,
-    [${metrics.map((name) => `sum(abs(${name}::double))`).join(', ')}]::double[] as magnitudes,
-    [${metrics.map((name) => `count(*) filter (where ${name} <> 0)`).join(', ')}]::varchar[] as non_zero
-from (
-    select ${isDistinct ? 'distinct ' : ''}${[WINDOW, PART, ...key, ...metrics].join(', ')}
-    from (${from.join(' union all by name ')})
-    where ${WINDOW} = ${windowNo}
-)
-group by ${WINDOW}, ${PART}`;
-}
-
-/** The most digits after the point that a part's values of a metric have. */
-export function fractionDigits(metric: string, windowNo: number, partNo: number): string {
-  return `select max(length(rtrim(split_part(cast(${identifier(metric)} as VARCHAR), '.', 2), '0'))) as digits
-from ${staging.typed}
-where ${WINDOW} = ${windowNo} and ${PART} = ${partNo}`;
 }
 
 /** Rows per window and period in `totals`. */
@@ -248,7 +205,7 @@ export function sinceDay(grain: DateDimension | null, day: Day): string {
 }
 
 /** The first day of the period a row belongs to; `start` for a report without a date dimension. */
-function periodOf(grain: DateDimension | null, start: Day): string {
+export function periodOf(grain: DateDimension | null, start: Day): string {
   if (grain === null) return `DATE ${literal(start)}`;
   return grain === 'hour' ? `cast(${identifier(grain)} as DATE)` : identifier(grain);
 }
@@ -261,6 +218,8 @@ export function deleteDays(table: string, grain: DateDimension | null, days: Day
 interface Inserted {
   /** A query for them in the columns of `typed`. */
   readonly rows: string;
+  /** The types of their metrics, in table order. */
+  readonly types: readonly ColumnType[];
   /** By number of the window, from 0. */
   readonly loadIds: readonly (string | null)[];
   /** Leaves out what lies elsewhere; null: all of the rows are wanted. */
@@ -279,11 +238,11 @@ export function insertRows(table: string, columns: Columns, grain: DateDimension
   const names = [...columns.dimensions, ...columns.metrics.map(({ id }) => id), 'attr_dependency', '_extra'];
   const values = [
     ...columns.dimensions.map(identifier),
-    ...columns.metrics.map(({ id, type }) => `cast(${identifier(id)} as ${formatColumnType(type)})`),
+    ...columns.metrics.map(({ id, type }, at) => castExactly(identifier(id), from.types[at] ?? type, type)),
     '"attr_dependency"',
     '"_extra"',
   ];
-  // Over the key, as keys that came unasked may differ in rows that are identical otherwise.
+  // Rows of one key are identical here: others fail their window.
   const one = `distinct on (${[...columns.dimensions, 'attr_dependency'].map(identifier).join(', ')}) `;
   const isLaidOut = from.isOrdered && !from.collapse;
   const loadId = `[${from.loadIds.map((id) => id ?? 'null').join(', ')}][${WINDOW} + 1]::bigint`;
@@ -295,94 +254,16 @@ ${from.rows}
 )${where}${grain === null || isLaidOut ? '' : `\norder by ${identifier(grain)}`}`;
 }
 
-/** How many values of a window in `typed` each of these metrics has that a type does not hold exactly, as `m0`, `m1` …. */
+/** How many values of a window in `typed` each of these metrics has that its type in the table does not hold exactly, as `m0`, `m1` …. */
 export function countUnfit(
-  metrics: readonly { readonly id: string; readonly type: ColumnType }[],
+  metrics: readonly { readonly id: string; readonly typed: ColumnType; readonly stored: ColumnType }[],
   windowNo: number,
   inDays: string,
 ): string {
-  const unfit = metrics.map(
-    ({ id, type }, at) =>
-      `count(*) filter (where ${identifier(id)} is not null and try_cast(${identifier(id)} as ${formatColumnType(type)}) is distinct from ${identifier(id)}) as m${at}`,
-  );
+  const unfit = metrics.map(({ id, typed, stored }, at) => {
+    const value = identifier(id);
+    const back = castExactly(`try_${castExactly(value, typed, stored)}`, stored, typed);
+    return `count(*) filter (where ${value} is not null and ${back} is distinct from ${value}) as m${at}`;
+  });
   return `select\n    ${unfit.join(',\n    ')}\nfrom ${staging.typed}\nwhere ${WINDOW} = ${windowNo} and ${inDays}`;
-}
-
-/** Per period of some days of the table: its rows (`n`) and the totals of its additive metrics (`s0`, `s1` …), as a table. */
-export function totalPeriods(
-  name: 'before' | 'after',
-  target: { readonly table: string; readonly columns: Columns },
-  grain: DateDimension | null,
-  ranges: readonly DayInterval[],
-): string {
-  const sums = additiveOf(target.columns).map(({ id }, at) => `,\n    sum(${identifier(id)}) as s${at}`);
-  // Each range by itself: only so does each touch no block but its own.
-  const parts = ranges.map(
-    (days) => `select
-    ${periodOf(grain, days.start)} as p,
-    count(*) as n${sums.join('')}
-from ${target.table}
-where ${insideDays(grain, days)}
-group by 1`,
-  );
-  return `create or replace temp table ${staging[name]} as\n${parts.join('\nunion all\n')}`;
-}
-
-/** The same for the rows that windows in `totals` bring. */
-export function totalAfter(columns: Columns, windowNos: readonly number[]): string {
-  const sums = additiveOf(columns).map((_, at) => `,\n    sum(s${at}) as s${at}`);
-  return `create or replace temp table ${staging.after} as
-select
-    p,
-    sum(n) as n${sums.join('')}
-from ${staging.totals}
-where ${WINDOW} in (${windowNos.join(', ')})
-group by 1`;
-}
-
-/**
- * Totals that differ, for periods and metrics that were loaded before, and whether they were final then; one of more than 26
- * digits before the point is recorded as NULL. Metrics in `except` are left out. Parameters: $1 slice, $2 fingerprint, $3 the
- * loads (JSON list of load_id, seen_at, start_day, end_day).
- */
-export function recordRestatements(columns: Columns, except: ReadonlySet<string>): string | null {
-  const parts = additiveOf(columns).flatMap(({ id, type }, at) =>
-    except.has(id)
-      ? []
-      : [
-          `select
-    p,
-    ${literal(id)} as metric,
-    try_cast(b.s${at} as DECIMAL(38, 12)) as before,
-    try_cast(a.s${at} as DECIMAL(38, 12)) as after
-from ${staging.before} as b
-full join ${staging.after} as a using (p)
-where ${differs(type, `b.s${at}`, `a.s${at}`)}`,
-        ],
-  );
-  if (parts.length === 0) return null;
-  return `insert into ripen.restatements
-with loads as (
-    select unnest(
-        from_json($3::json, '[{"load_id":"BIGINT","seen_at":"TIMESTAMP","start_day":"DATE","end_day":"DATE"}]'),
-        recursive := true
-    )
-)
-select
-    $1, m.p, m.metric, m.before, m.after, i.seen_at, i.load_id,
-    coalesce(h.sound_at >= h.ends_at + to_seconds(f.horizon_seconds + f.settle_seconds), false) as after_final
-from (
-${parts.join('\nunion all\n')}
-) as m
-join loads as i on i.start_day <= m.p and m.p < i.end_day
-join ripen.periods as h on h.slice = $1 and h.fingerprint = $2 and h.start_day = m.p
-join ripen.loads as l on l.load_id = h.load_id and list_contains(l.metrics, m.metric)
-left join ripen.slice_metrics as f on f.slice = $1 and f.metric = m.metric`;
-}
-
-/** Sums of doubles depend on the order of addition, which no value has to do with. */
-function differs(type: ColumnType, before: string, after: string): string {
-  const isOther = `${before} is distinct from ${after}`;
-  if (type.kind !== 'DOUBLE') return isOther;
-  return `${isOther} and not coalesce(abs(${before} - ${after}) <= 1e-9 * greatest(abs(${before}), abs(${after})), false)`;
 }

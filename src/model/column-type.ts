@@ -13,6 +13,9 @@ export const MONEY: ColumnType = { kind: 'DECIMAL', width: 18, scale: 6 };
 /** DuckDB casts text to wider decimals two hundred times slower; such values take a path of their own. */
 export const FAST_DIGITS = 18;
 
+/** Of a number with more digits after the point, whole numbers and sums would have too few before it. */
+export const MOST_FRACTION_DIGITS = 20;
+
 /** SQL text of a type: `BIGINT`, `DOUBLE`, `DECIMAL(18,6)`. */
 export function formatColumnType(type: ColumnType): string {
   return type.kind === 'DECIMAL' ? `DECIMAL(${type.width},${type.scale})` : type.kind;
@@ -97,4 +100,16 @@ export function formatDecimal(decimal: Decimal): string {
 /** Digits a decimal needs before and after the point. */
 export function digitsOf(decimal: Decimal): { readonly whole: number; readonly fraction: number } {
   return { whole: decimal.whole.length, fraction: decimal.fraction.length };
+}
+
+/** Digits that tell any two doubles apart. */
+const DOUBLE_DIGITS = 17;
+
+/** Whether the nearest double, written with as many digits, is the very number: none is lost in a column of doubles. */
+export function isOfDouble(decimal: Decimal): boolean {
+  const text = formatDecimal(decimal);
+  const digits = (decimal.whole + decimal.fraction).replace(/^0+/, '').replace(/0+$/, '').length;
+  if (digits > DOUBLE_DIGITS || !Number.isFinite(Number(text))) return false;
+  const said = parseDecimal(Number(text).toPrecision(Math.max(1, digits)));
+  return said !== null && formatDecimal(said) === text;
 }

@@ -1,7 +1,9 @@
 /** Statements of the lake: what a period holds, and its file. Pure: tables and days in, SQL out. */
 
 import { addDays, type Day } from '../model/calendar.ts';
+import { BIGINT, parseColumnType } from '../model/column-type.ts';
 import { identifier, literal } from '../warehouse/sql.ts';
+import { exactSum, sumText } from '../warehouse/sums.ts';
 import { finalRows } from './final-rows.ts';
 import { fileColumns, selectList, type LakeColumn, type LakeTable } from './lake-table.ts';
 
@@ -17,7 +19,7 @@ const globText = (path: string): string => path.replaceAll(/[*?[]/g, '[$&]');
  */
 export function summarizePeriods(table: LakeTable, periods: readonly (Day | null)[]): string {
   const names = table.columns.map(({ name }) => identifier(name)).join(', ');
-  const sums = table.summed.map((name) => `sum(${identifier(name)})::varchar`).join(', ');
+  const sums = sumsOf(table).join(', ');
   const measures = `count(*)::varchar as rows,
     coalesce(sum(hash(hash(${names}))), 0)::varchar as content,
     [${sums}]::varchar[] as sums
@@ -25,6 +27,15 @@ from ${table.source}`;
   return table.grain === null
     ? `select\n    null::varchar as period,\n    ${measures}`
     : byPeriod(table, measures, periods);
+}
+
+/** The exact sums of a table, as texts, in the order of `summed`. */
+export function sumsOf({ summed, columns }: LakeTable): string[] {
+  const types = new Map(columns.map(({ name, type }) => [name, parseColumnType(type)]));
+  return summed.map((name) => {
+    const type = types.get(name) ?? BIGINT;
+    return sumText(exactSum(identifier(name), type), type);
+  });
 }
 
 /** Measures of each of some periods, of none of all, in order; they end with what they are taken from. */

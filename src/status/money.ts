@@ -3,8 +3,10 @@
 import * as z from 'zod';
 
 import type { Slice } from '../model/slice.ts';
+import { DOUBLE, parseColumnType } from '../model/column-type.ts';
 import { columnsOf } from '../warehouse/relations.ts';
 import { identifier } from '../warehouse/sql.ts';
+import { doubleSum } from '../warehouse/sums.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { MoneyMetric } from './status-report.ts';
 
@@ -19,23 +21,24 @@ const moneyRow = z.object({ first_day: z.string(), value: z.number().nullable(),
 /** The totals of the slice's spend and of its revenue, each by one metric; empty where it has none or no date. */
 export async function readMoney(warehouse: Warehouse, slice: Slice): Promise<MoneyMetric[]> {
   if (slice.grain === null) return [];
-  const columns = new Set((await columnsOf(warehouse, slice.name)).map(({ name }) => name));
+  const columns = new Map((await columnsOf(warehouse, slice.name)).map(({ name, type }) => [name, type]));
   const { grain } = slice;
   if (!columns.has(grain)) return [];
   const money: MoneyMetric[] = [];
   for (const { kind, forms } of kinds) {
     const metric = forms.map((form) => slice.metrics.find((id) => form.test(id) && columns.has(id))).find(Boolean);
     if (metric === undefined) continue;
-    const sql = moneySql(slice.name, grain, metric);
+    const type = parseColumnType(columns.get(metric) ?? '') ?? DOUBLE;
+    const sql = moneySql(slice.name, grain, doubleSum(`s.${identifier(metric)}`, type));
     money.push({ kind, metric, periods: await warehouse.rows(sql, [slice.name, metric], moneyRow) });
   }
   return money;
 }
 
-function moneySql(slice: string, grain: string, metric: string): string {
+function moneySql(slice: string, grain: string, sum: string): string {
   const period = grain === 'hour' ? `cast(s."hour" as date)` : `s.${identifier(grain)}`;
   return `with totals as (
-    select ${period} as start_day, sum(s.${identifier(metric)})::double as value
+    select ${period} as start_day, ${sum} as value
     from main.${identifier(slice)} as s
     group by 1
 )

@@ -10,6 +10,7 @@ import type { Slice } from '../../src/model/slice.ts';
 import type { Fault } from '../../src/simulator/faults.ts';
 import {
   addedWarning,
+  combined,
   duplicatedRow,
   extraKey,
   limitedRows,
@@ -439,14 +440,30 @@ describe('alone', () => {
     ]);
   });
 
-  test('a row that comes twice, once with a key nobody asked for, is stored once', async () => {
+  test.each([
+    ['once with a key nobody asked for', [{ surprise: '1' }], ['"surprise":"1"']],
+    [
+      'with two values of a key nobody asked for',
+      [{ surprise: '1' }, { surprise: '2' }],
+      ['"surprise":"1"', '"surprise":"2"'],
+    ],
+  ])('a row that comes twice, %s, fails its window and shows both', async (_, changes, shown) => {
     scenario = await openScenario([slice(given)], { simulator: { world } });
-    scenario.simulator.script({ match: reports(), times: 1, fault: report(duplicatedRow(0, { surprise: '1' })) });
-    const summary = await runNight(scenario, NOW);
-    expect(summary.failures).toEqual([]);
+    const mutate = combined(...changes.map((change) => duplicatedRow(0, change)));
+    scenario.simulator.script({ match: reports(), times: Infinity, fault: report(mutate) });
+    const { failures } = await runNight(scenario, NOW);
+    expect(failures).toMatchObject([{ code: 'DATA_DUPLICATE_KEY', window: DAYS }]);
+    for (const text of shown) expect(failures[0]?.message).toContain(text);
+    expect(await column(scenario, 'select count(*) from daily')).toEqual(['0']);
+  });
+
+  test('a row that comes twice with the same key nobody asked for is stored once', async () => {
+    scenario = await openScenario([slice(given)], { simulator: { world } });
+    const mutate = combined(extraKey('surprise', { deep: 1 }), duplicatedRow(0));
+    scenario.simulator.script({ match: reports(), times: 1, fault: report(mutate) });
+    expect((await runNight(scenario, NOW)).failures).toEqual([]);
     const { stored, truth } = await storedAndTrue(scenario, slice(given), DAYS, NOW);
     expect(stored).toEqual(truth);
-    expect(await column(scenario, "select count(*) from daily where _extra::varchar = '{}'")).toEqual(['0']);
   });
 
   test('a metric the service does not know fails its slice by name, with the words of the service', async () => {

@@ -104,3 +104,19 @@ test('with a filter of metrics, which looks at rows as they are grouped, no whol
   expect(stored).toEqual(truth);
   expect(wholes()).toEqual([]);
 });
+
+test('2 heavy days of nothing but a ratio by network fail with the way out, and load once installs are added or under warn', async () => {
+  const ratio = slice({ ...given, dimensions: ['day', 'network'], metrics: ['ecpi'] });
+  await openHeavy(ratio, { maxRows: 3 });
+  const { failures } = await runNight(scenario, NOW);
+  expect(failures.map(({ code }) => code)).toEqual(['DATA_INCOMPLETE', 'DATA_INCOMPLETE']);
+  for (const { message, hint } of failures) {
+    expect(message).toEqual(textWith('could not be held against the whole'));
+    expect(hint).toEqual(textWith('Add a metric that adds up to the slice, such as installs'));
+  }
+  const withSum = slice({ ...ratio, metrics: ['ecpi', 'installs'] });
+  expect((await runNight(scenario, NOW, { slices: [withSum] })).failures).toEqual([]);
+  const loose = slice({ ...ratio, name: 'loose', completeness: 'warn' });
+  expect((await runNight(scenario, NOW, { slices: [loose] })).failures).toEqual([]);
+  expect(await column(scenario, 'select count(*) > 6 from loose')).toEqual(['true']);
+});

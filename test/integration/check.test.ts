@@ -297,3 +297,37 @@ test('what the warehouse keeps unasked, and what a change will cost, is told wit
     await scenario.close();
   }
 });
+
+test('a type that a loaded column will not have is told with the one it has; a wider one becomes the column of the next sync', async () => {
+  const given = { name: 'daily', dimensions: ['day'], metrics: ['installs', 'cost'], refresh: 'nightly' } as const;
+  const days = { first: { daysAgo: 2 }, last: { daysAgo: 1 } };
+  const typed = (type: string): Slice => slice({ ...given, datePeriod: days, types: { cost: type } });
+  const scenario = await openScenario([typed('DECIMAL(18,6)')], { simulator: { world: smallWorld } });
+  try {
+    await scenario.night(NOW);
+    const found = async (type: string): Promise<unknown> =>
+      (await warehouseFindings({ ...scenario.config, slices: [typed(type)] }, checkingAt(NOW))).map(
+        ({ severity, setting, message }) => [severity, setting, message],
+      );
+    expect(await found('DECIMAL(18,6)')).toEqual([]);
+    expect(await found('DECIMAL(22,10)')).toEqual([]);
+    expect(await found('DECIMAL(9,2)')).toEqual([
+      ['note', 'slices[0].types.cost', expect.stringContaining('not DECIMAL(9,2), as stated, but stays DECIMAL(18,6)')],
+    ]);
+    for (const type of ['DOUBLE', 'DECIMAL(38,30)']) {
+      expect(await found(type)).toEqual([
+        ['warning', 'slices[0].types.cost', expect.stringContaining(`not ${type}, as stated, but stays DECIMAL(18,6)`)],
+      ]);
+    }
+    expect((await scenario.night(NOW, { slices: [typed('DECIMAL(22,10)')] })).failures).toEqual([]);
+    expect(await found('DECIMAL(18,6)')).toEqual([
+      [
+        'note',
+        'slices[0].types.cost',
+        expect.stringContaining('not DECIMAL(18,6), as stated, but stays DECIMAL(22,10)'),
+      ],
+    ]);
+  } finally {
+    await scenario.close();
+  }
+});

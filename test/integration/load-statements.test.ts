@@ -8,20 +8,22 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { finalView } from '../../src/load/describing.ts';
-import { resolveOddTexts } from '../../src/load/stage.ts';
+import { resolveOddTexts } from '../../src/load/odd-texts.ts';
 import {
-  deleteDays,
-  duplicateKeys,
-  insertRows,
-  PART,
   recordRestatements,
-  rowsOutside,
-  staging,
   sumWindow,
   sumParts,
   totalAfter,
   totalPeriods,
   totalTyped,
+} from '../../src/load/sums-sql.ts';
+import {
+  deleteDays,
+  duplicateKeys,
+  insertRows,
+  PART,
+  rowsOutside,
+  staging,
   typedRows,
   WINDOW,
   windowsOutOfOrder,
@@ -254,6 +256,7 @@ describe('run one after the other on a warehouse', () => {
       const inserted = await warehouse.run(
         insertRows(TABLE, columns, 'day', {
           rows: typedRows([3]),
+          types: columns.metrics.map(({ type }) => type),
           loadIds: [null, null, null, '42'],
           within: days,
           collapse: true,

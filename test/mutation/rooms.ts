@@ -50,7 +50,7 @@ export const rooms: readonly Room[] = [
     mutate: [
       linesOf('src/load/text-sql.ts', 'function fastDigits('),
       linesOf('src/load/window-sql.ts', 'export function duplicateKeys(', '/** '),
-      linesOf('src/load/stage.ts', 'export function widenForDigits('),
+      linesOf('src/load/odd-texts.ts', 'export function widenForDigits('),
       'src/model/column-type.ts',
     ],
     tests: ['test/unit/load-sql.test.ts', 'test/unit/load-odd-texts.test.ts', 'test/unit/model-numbers.test.ts'],

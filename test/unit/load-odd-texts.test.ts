@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
 import { formatColumnType, parseColumnType } from '../../src/model/column-type.ts';
-import { resolveOddTexts, widenForDigits } from '../../src/load/stage.ts';
+import { resolveOddTexts, widenForDigits } from '../../src/load/odd-texts.ts';
 
 /** What becomes of texts of one metric: their plain forms, the reasons of those refused, and the column's new type. */
 function resolved(

@@ -4,23 +4,25 @@ import { describe, expect, test } from 'vitest';
 
 import { finalView } from '../../src/load/describing.ts';
 import {
+  fractionDigits,
+  recordRestatements,
+  sumWindow,
+  sumParts,
+  totalAfter,
+  totalPeriods,
+  totalTyped,
+} from '../../src/load/sums-sql.ts';
+import {
   additiveOf,
   columnRows,
   countPeriods,
   countUnfit,
   deleteDays,
   duplicateKeys,
-  fractionDigits,
   insertRows,
   insideDays,
-  recordRestatements,
   rowsOutside,
   sinceDay,
-  sumWindow,
-  sumParts,
-  totalAfter,
-  totalPeriods,
-  totalTyped,
   typedColumns,
   typedRows,
   windowsOutOfOrder,
@@ -30,6 +32,7 @@ import { type Columns, createTable, type Target } from '../../src/load/target.ts
 import {
   anyOdd,
   badLabels,
+  countNoDoubles,
   countUndated,
   inspectDocuments,
   oddDigits,
@@ -40,7 +43,7 @@ import {
   typeRows,
 } from '../../src/load/text-sql.ts';
 import { addDays } from '../../src/model/calendar.ts';
-import { MONEY, parseColumnType } from '../../src/model/column-type.ts';
+import { BIGINT, DOUBLE, MONEY, parseColumnType } from '../../src/model/column-type.ts';
 import {
   AMOUNT,
   columns,
@@ -72,16 +75,24 @@ const odd = new Set([COUNT, AMOUNT]);
 const rejecting = new Set([COUNT, RATIO]);
 const path = `/spool/it's here.json`;
 
+const types = columns.metrics.map(({ type }) => type);
+const files = [
+  { file: `/spool/it's here.parquet`, types, windowNo: 1, partNo: 0 },
+  { file: '/spool/b.parquet', types, windowNo: 3, partNo: 2 },
+];
 const inserted = {
   rows: typedRows([1, 3]),
+  types,
   loadIds: [null, '41', null, '42'],
   within: null,
   collapse: false,
   isOrdered: true,
 } as const;
-const files = [
-  { file: `/spool/it's here.parquet`, windowNo: 1, partNo: 0 },
-  { file: '/spool/b.parquet', windowNo: 3, partNo: 2 },
+const narrower = { file: '/spool/c.parquet', types: [BIGINT, BIGINT, MONEY], windowNo: 3, partNo: 3 };
+
+const unfit = [
+  { id: AMOUNT, typed: { kind: 'DECIMAL', width: 22, scale: 10 }, stored: MONEY },
+  { id: RATIO, typed: DOUBLE, stored: MONEY },
 ] as const;
 
 /** Each built when its test runs. */
@@ -92,6 +103,7 @@ const statements: Record<string, () => string> = {
   'staged-rows': () => stagedRows(columns),
   'staged-rows-with-extra-keys': () => stagedRows(withExtra),
   'column-rows': () => columnRows(columns, files),
+  'column-rows-of-other-types': () => columnRows(columns, [...files, narrower]),
   'typed-columns-of-no-rows': () => typedColumns('view', TABLE, columns, []),
   'any-odd': () => anyOdd,
   'odd-digits': () => oddDigits(columns) ?? '',
@@ -120,9 +132,17 @@ const statements: Record<string, () => string> = {
   'insert-rows-in-order': () => insertRows(TABLE, columns, 'day', inserted),
   'windows-out-of-order': () => windowsOutOfOrder('day'),
   'insert-rows-collapsed': () => insertRows(TABLE, columns, null, { ...inserted, collapse: true, within: days }),
-  'count-unfit': () => countUnfit(columns.metrics, 3, insideDays('day', days)),
+  'count-unfit': () => countUnfit(unfit, 3, insideDays('day', days)),
+  'count-no-doubles': () => {
+    const [count, money] = columns.metrics;
+    if (count === undefined || money === undefined) throw new RangeError('Two metrics were expected.');
+    return [count, money].map((metric) => countNoDoubles(metric, TABLE)).join(';\n');
+  },
   'count-periods': () => countPeriods,
   'total-typed': () => totalTyped(columns, 'day', days.start),
+  'total-typed-of-wide-columns': () => totalTyped(wide, 'day', days.start),
+  'sum-metrics-of-wide-columns': () => sumParts(wide),
+  'record-restatements-of-wide-columns': () => recordRestatements(wide, new Set()) ?? '',
   'total-typed-of-hours': () => totalTyped(columns, 'hour', days.start),
   'total-after': () => totalAfter(columns, [1, 3]),
   'windows-outside': () => windowsOutside,

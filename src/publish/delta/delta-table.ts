@@ -8,7 +8,16 @@ import * as z from 'zod';
 import type { Day } from '../../model/calendar.ts';
 import { parseColumnType } from '../../model/column-type.ts';
 import { identifier, literal } from '../../warehouse/sql.ts';
-import { byPeriod, catalogView, dateInPath, fileText, finalView, insidePeriod, pathColumn } from '../lake-sql.ts';
+import {
+  byPeriod,
+  catalogView,
+  dateInPath,
+  fileText,
+  finalView,
+  insidePeriod,
+  pathColumn,
+  sumsOf,
+} from '../lake-sql.ts';
 import { FINALITY, type LakeColumn, type LakeTable } from '../lake-table.ts';
 import { type Add, commitPath, logFiles, type MetaData, type Table } from './log.ts';
 import type { DeltaStore } from './delta-store.ts';
@@ -147,7 +156,7 @@ export function summarizeContent(table: LakeTable, periods: readonly (Day | null
     const cell = identifier(name);
     return `case when ${cell} is null then 0::hugeint else (hash(cast(${cell} as ${type}))::hugeint + 1) * ${fieldId(name) | 1} end`;
   });
-  const sums = table.summed.map((name) => `sum(${identifier(name)})::varchar`).join(', ');
+  const sums = sumsOf(table).join(', ');
   const measures = `count(*)::varchar as rows,
     concat_ws('-', count(*), coalesce(sum(hash(${cells.join('\n        + ')})), 0)) as content,
     [${sums}]::varchar[] as sums

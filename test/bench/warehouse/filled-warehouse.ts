@@ -1,7 +1,8 @@
 /** A warehouse of many days made by SQL alone, and reloads of its days by ripen's own replacing transaction. */
 
 import { replaceWindows } from '../../../src/load/replace.ts';
-import { PART, staging, totalTyped, typedRows, WINDOW } from '../../../src/load/window-sql.ts';
+import { totalTyped } from '../../../src/load/sums-sql.ts';
+import { PART, staging, typedRows, WINDOW } from '../../../src/load/window-sql.ts';
 import { prepareTable } from '../../../src/load/slice-table.ts';
 import type { Target } from '../../../src/load/target.ts';
 import { addDays, day, daysBetween, daysIn, startOfDayAt, type DayInterval } from '../../../src/model/calendar.ts';

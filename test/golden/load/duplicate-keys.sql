@@ -5,16 +5,17 @@ keyed as (
     select
         "window," as window_no,
         {'day': "day", 'app "quoted"': "app ""quoted""", 'order': "order", 'attr_dependency': "attr_dependency"} as row_key,
-        {'o''brien said "hi"_events': "o'brien said ""hi""_events", 'my event_revenue': "my event_revenue", 'value': "value"} as row_values
+        {'o''brien said "hi"_events': "o'brien said ""hi""_events", 'my event_revenue': "my event_revenue", 'value': "value"} as row_values,
+        "_extra" as row_extra
     from "ripen typed"
     where "window," in (0, 3) and hash("window,", "day", "app ""quoted""", "order", "attr_dependency") in (select digest from twice)
 )
 select
     window_no,
     count(*) as copies,
-    count(distinct row_values) as versions,
+    count(distinct {v: row_values, e: row_extra}) as versions,
     to_json(row_key)::varchar as key,
-    to_json(list_distinct(list(row_values)))::varchar as found
+    concat('[', array_to_string(list_distinct(list(concat(left(to_json(row_values)::varchar, -1), ',"_extra":' || row_extra::varchar, '}'))), ','), ']') as found
 from keyed
 group by window_no, row_key
 having count(*) > 1

@@ -12,8 +12,8 @@ from (
 select
     p,
     'o''brien said "hi"_events' as metric,
-    try_cast(b.s0 as DECIMAL(38, 12)) as before,
-    try_cast(a.s0 as DECIMAL(38, 12)) as after
+    try_cast(b.s0 as DECIMAL(34, 12)) as before,
+    try_cast(a.s0 as DECIMAL(34, 12)) as after
 from "ripen before" as b
 full join "ripen after" as a using (p)
 where b.s0 is distinct from a.s0
@@ -21,8 +21,8 @@ union all
 select
     p,
     'my event_revenue' as metric,
-    try_cast(b.s1 as DECIMAL(38, 12)) as before,
-    try_cast(a.s1 as DECIMAL(38, 12)) as after
+    try_cast(b.s1 as DECIMAL(34, 12)) as before,
+    try_cast(a.s1 as DECIMAL(34, 12)) as after
 from "ripen before" as b
 full join "ripen after" as a using (p)
 where b.s1 is distinct from a.s1

@@ -1,0 +1,169 @@
+/**
+ * Statements on sums: of a batch's rows, for the proof, and of what the table held before and holds after, for the restatements.
+ * Pure: names, types and days in, SQL out.
+ */
+
+import type { Day, DayInterval } from '../model/calendar.ts';
+import { type ColumnType, FAST_DIGITS } from '../model/column-type.ts';
+import type { DateDimension } from '../model/dimension.ts';
+import { identifier, literal } from '../warehouse/sql.ts';
+import { exactSum, sumAsDecimal, sumText } from '../warehouse/sums.ts';
+import type { Columns } from './target.ts';
+import { additiveOf, insideDays, PART, periodOf, staging, WINDOW } from './window-sql.ts';
+
+/** Fills `totals` in one pass over `typed`; `start` is the first day of a report without a date dimension. */
+export function totalTyped(columns: Columns, grain: DateDimension | null, start: Day): string {
+  const sums = additiveOf(columns).map(({ id, type }, at) => {
+    const name = identifier(id);
+    // A sum of wider decimals would overflow sooner than that of the values, and the magnitude of the least integer does.
+    const isNarrow = type.kind === 'DECIMAL' && type.width <= FAST_DIGITS;
+    const magnitudes = isNarrow ? `sum(abs(${name}))::double` : `sum(abs(${name}::double))`;
+    return `,
+    ${exactSum(name, type)} as s${at}, ${magnitudes} as g${at}, coalesce(count_if(${name} <> 0), 0) as z${at}`;
+  });
+  return `create or replace temp table ${staging.totals} as
+select
+    ${WINDOW},
+    ${PART},
+    ${periodOf(grain, start)} as p,
+    count(*) as n${sums.join('')}
+from ${staging.typed}
+group by all`;
+}
+
+/**
+ * Per window and part in `totals` the exact sums and the sums of magnitudes of its additive metrics, as lists in configured
+ * order, and of how many values they are.
+ */
+export function sumParts(columns: Columns): string {
+  const metrics = additiveOf(columns);
+  const each = (sum: (at: number, type: ColumnType) => string): string =>
+    metrics.map(({ type }, at) => sum(at, type)).join(', ');
+  return `select
+    ${WINDOW} as window_no,
+    ${PART} as part_no,
+    [${each((at, type) => sumText(`sum(s${at})`, type))}]::varchar[] as sums,
+    [${each((at) => `sum(g${at})`)}]::double[] as magnitudes,
+    [${each((at) => `sum(z${at})`)}]::varchar[] as non_zero
+from ${staging.totals}
+group by ${WINDOW}, ${PART}`;
+}
+
+/** What of a window is added up, apart from `totals`. */
+export interface Summed {
+  readonly windowNo: number;
+  readonly isDistinct: boolean;
+  /** Whether the rows in `rejected` are among them. */
+  readonly withRejected: boolean;
+}
+
+/** The same for the rows of one window of `typed`. */
+export function sumWindow(columns: Columns, { windowNo, isDistinct, withRejected }: Summed): string {
+  const metrics = additiveOf(columns).map(({ id, type }) => ({ name: identifier(id), type }));
+  const names = metrics.map(({ name }) => name);
+  const key = [...columns.dimensions.map(identifier), 'attr_dependency', '"_extra"'];
+  const from = [staging.typed, ...(withRejected ? [staging.rejected] : [])].map((table) => `from ${table}`);
+  return `select
+    ${WINDOW} as window_no,
+    ${PART} as part_no,
+    [${metrics.map(({ name, type }) => sumText(exactSum(name, type), type)).join(', ')}]::varchar[] as sums,
+    [${names.map((name) => `sum(abs(${name}::double))`).join(', ')}]::double[] as magnitudes,
+    [${names.map((name) => `count(*) filter (where ${name} <> 0)`).join(', ')}]::varchar[] as non_zero
+from (
+    select ${isDistinct ? 'distinct ' : ''}${[WINDOW, PART, ...key, ...names].join(', ')}
+    from (${from.join(' union all by name ')})
+    where ${WINDOW} = ${windowNo}
+)
+group by ${WINDOW}, ${PART}`;
+}
+
+/** The most digits after the point that a part's values of a metric have. */
+export function fractionDigits(metric: string, windowNo: number, partNo: number): string {
+  return `select max(length(rtrim(split_part(cast(${identifier(metric)} as VARCHAR), '.', 2), '0'))) as digits
+from ${staging.typed}
+where ${WINDOW} = ${windowNo} and ${PART} = ${partNo}`;
+}
+
+/** Per period of some days of the table: its rows (`n`) and the totals of its additive metrics (`s0`, `s1` …), as a table. */
+export function totalPeriods(
+  name: 'before' | 'after',
+  target: { readonly table: string; readonly columns: Columns },
+  grain: DateDimension | null,
+  ranges: readonly DayInterval[],
+): string {
+  const sums = additiveOf(target.columns).map(
+    ({ id, type }, at) => `,\n    ${exactSum(identifier(id), type)} as s${at}`,
+  );
+  // Each range by itself: only so does each touch no block but its own.
+  const parts = ranges.map(
+    (days) => `select
+    ${periodOf(grain, days.start)} as p,
+    count(*) as n${sums.join('')}
+from ${target.table}
+where ${insideDays(grain, days)}
+group by 1`,
+  );
+  return `create or replace temp table ${staging[name]} as\n${parts.join('\nunion all\n')}`;
+}
+
+/** The same for the rows that windows in `totals` bring. */
+export function totalAfter(columns: Columns, windowNos: readonly number[]): string {
+  const sums = additiveOf(columns).map((_, at) => `,\n    sum(s${at}) as s${at}`);
+  return `create or replace temp table ${staging.after} as
+select
+    p,
+    sum(n) as n${sums.join('')}
+from ${staging.totals}
+where ${WINDOW} in (${windowNos.join(', ')})
+group by 1`;
+}
+
+/** Four digits fewer than the ledger's column has: what moved is summed up there. */
+const RESTATED = 'DECIMAL(34, 12)';
+
+/**
+ * Totals that differ, for periods and metrics that were loaded before, and whether they were final then; one of more than 22
+ * digits before the point is recorded as NULL. Metrics in `except` are left out. Parameters: $1 slice, $2 fingerprint, $3 the
+ * loads (JSON list of load_id, seen_at, start_day, end_day).
+ */
+export function recordRestatements(columns: Columns, except: ReadonlySet<string>): string | null {
+  const parts = additiveOf(columns).flatMap(({ id, type }, at) =>
+    except.has(id)
+      ? []
+      : [
+          `select
+    p,
+    ${literal(id)} as metric,
+    ${sumAsDecimal(`b.s${at}`, type, RESTATED)} as before,
+    ${sumAsDecimal(`a.s${at}`, type, RESTATED)} as after
+from ${staging.before} as b
+full join ${staging.after} as a using (p)
+where ${differs(type, `b.s${at}`, `a.s${at}`)}`,
+        ],
+  );
+  if (parts.length === 0) return null;
+  return `insert into ripen.restatements
+with loads as (
+    select unnest(
+        from_json($3::json, '[{"load_id":"BIGINT","seen_at":"TIMESTAMP","start_day":"DATE","end_day":"DATE"}]'),
+        recursive := true
+    )
+)
+select
+    $1, m.p, m.metric, m.before, m.after, i.seen_at, i.load_id,
+    coalesce(h.sound_at >= h.ends_at + to_seconds(f.horizon_seconds + f.settle_seconds), false) as after_final
+from (
+${parts.join('\nunion all\n')}
+) as m
+join loads as i on i.start_day <= m.p and m.p < i.end_day
+join ripen.periods as h on h.slice = $1 and h.fingerprint = $2 and h.start_day = m.p
+join ripen.loads as l on l.load_id = h.load_id and list_contains(l.metrics, m.metric)
+left join ripen.slice_metrics as f on f.slice = $1 and f.metric = m.metric`;
+}
+
+/** Sums of doubles depend on the order of addition, which no value has to do with. */
+function differs(type: ColumnType, before: string, after: string): string {
+  const isOther = `${before} is distinct from ${after}`;
+  if (type.kind !== 'DOUBLE') return isOther;
+  return `${isOther} and not coalesce(abs(${before} - ${after}) <= 1e-9 * greatest(abs(${before}), abs(${after})), false)`;
+}

@@ -1,0 +1,178 @@
+/**
+ * Numbers of a service that computes with doubles, and of more digits than sums have: stored as stated, and never an error of the
+ * database.
+ */
+
+import { join } from 'node:path';
+
+import { afterEach, describe, expect, test } from 'vitest';
+
+import { day } from '../../src/model/calendar.ts';
+import { combined, replacedValue, type ReportMutation } from '../../src/simulator/mutations.ts';
+import type { PublishTarget } from '../../src/config/config.ts';
+import { column, lastRun, query, storedAndTrue } from '../support/contents.ts';
+import { deltaRows } from '../support/delta-reader.ts';
+import { textWith } from '../support/matching.ts';
+import { holds, reports, runNight, smallWorld } from '../support/night.ts';
+import { ask } from '../support/sample-warehouse.ts';
+import { openScenario, type Scenario } from '../support/scenario.ts';
+import { slice } from '../support/slice.ts';
+
+const FIRST = new Date('2026-06-01T02:30:00Z');
+const SECOND = new Date('2026-06-02T02:30:00Z');
+const DAYS = '2026-05-28:2026-05-31';
+
+const daily = slice({
+  name: 'daily',
+  dimensions: ['day', 'app_token', 'os_name'],
+  metrics: ['installs', 'cost', 'ecpi'],
+  datePeriod: { first: { day: day('2026-05-28') }, last: { day: day('2026-05-31') } },
+  refresh: 'nightly',
+});
+
+let scenario: Scenario;
+afterEach(() => scenario.close());
+
+const open = async (): Promise<void> => {
+  scenario = await openScenario([daily], { simulator: { world: smallWorld } });
+};
+const script = (mutate: ReportMutation): (() => void) =>
+  scenario.simulator.script({ match: reports(), times: Infinity, fault: { kind: 'report', mutate } });
+const costs = (...texts: readonly string[]): ReportMutation =>
+  combined(...texts.map((text, row) => replacedValue(row, 'cost', text)));
+const typeOf = async (name: string): Promise<string> =>
+  (await column(scenario, `select column_type from (describe daily) where column_name = '${name}'`)).join();
+/** How many stored rows are not as the service has them. */
+const others = async (): Promise<number> => {
+  const { stored, truth } = await storedAndTrue(scenario, daily, DAYS, FIRST);
+  expect(stored.length).toBe(truth.length);
+  return stored.filter((row) => !truth.includes(row)).length;
+};
+
+describe('money', () => {
+  test.each([
+    ['-1.4210854715202004e-14', 'DOUBLE', '-1.4210854715202004e-14'],
+    ['1.4210854715202004e-10', 'DOUBLE', '1.4210854715202004e-10'],
+    ['0.0000000000000014210854715202', 'DOUBLE', '1.4210854715202e-15'],
+    ['1.4e-10', 'DECIMAL(23,11)', '0.00000000014'],
+    ['0.30000000000000004', 'DECIMAL(29,17)', '0.30000000000000004'],
+    ['0.00012345678901234567', 'DECIMAL(32,20)', '0.00012345678901234567'],
+  ])('of %s makes its column %s, and is stored as stated beside the others', async (text, type, stored) => {
+    await open();
+    const restore = script(costs(text));
+    expect(await runNight(scenario, FIRST)).toMatchObject({ status: 'succeeded', failures: [] });
+    expect(await typeOf('cost')).toBe(type);
+    expect(await column(scenario, 'select cost::varchar from daily')).toContain(stored);
+    expect(await others()).toBe(1);
+
+    // Asked for again it is an ordinary one: the column stays, and only that total moved.
+    restore();
+    expect(
+      (
+        await runNight(scenario, FIRST, {
+          request: {
+            command: 'backfill',
+            slices: ['daily'],
+            forced: { start: day('2026-05-28'), end: day('2026-06-01') },
+          },
+        })
+      ).failures,
+    ).toEqual([]);
+    expect(await typeOf('cost')).toBe(type);
+    expect(await others()).toBe(0);
+    expect(await column(scenario, 'select distinct metric from ripen.restatements')).toEqual(['cost']);
+  });
+
+  test('of 0.30000000000000004, then of 22 digits before the point, and of -1.4e-14 in one night is stored', async () => {
+    await open();
+    script(costs('0.30000000000000004', '1234567890123456800000', '-1.4e-14'));
+    expect((await runNight(scenario, FIRST)).failures).toEqual([]);
+    expect(await typeOf('cost')).toBe('DOUBLE');
+    expect(await column(scenario, 'select cost::varchar from daily')).toEqual(
+      expect.arrayContaining(['0.30000000000000004', '1.2345678901234568e+21', '-1.4e-14']),
+    );
+    expect(await others()).toBe(3);
+  });
+
+  test('of 1e-14 beside one of 18 digits, which no double holds, is set aside by name, and changes no column', async () => {
+    await open();
+    script(costs('123456789012.123456', '-1.4210854715202004e-14'));
+    const { failures } = await runNight(scenario, FIRST);
+    expect(failures).toMatchObject([{ code: 'DATA_REJECTED', message: textWith('-1.4210854715202004e-14') }]);
+    expect(await typeOf('cost')).toBe('DECIMAL(18,6)');
+  });
+
+  test('of 1e-14 the night after one of 18 digits was stored is set aside by name, and what is held stays exact', async () => {
+    await open();
+    const ofFirst = reports({ date_period: holds('2026-05-28') });
+    script(costs('123456789012.123456'));
+    await runNight(scenario, FIRST);
+    const held = await column(scenario, "select cost::varchar from daily where day = '2026-05-28' order by all");
+    expect(held).toContain('123456789012.123456');
+    scenario.simulator.script({
+      match: (request) => !ofFirst(request),
+      times: Infinity,
+      fault: { kind: 'report', mutate: costs('-1.4210854715202004e-14') },
+    });
+    const forced = { start: day('2026-05-30'), end: day('2026-06-01') };
+    const { failures } = await runNight(scenario, FIRST, {
+      request: { command: 'backfill', slices: ['daily'], forced },
+    });
+    expect(failures).toMatchObject([{ code: 'DATA_REJECTED', message: textWith('nor any wider type') }]);
+    expect(await column(scenario, "select cost::varchar from daily where day = '2026-05-28' order by all")).toEqual(
+      held,
+    );
+  });
+
+  test("that turned into doubles on the second night reads the same in the copies, the first night's values too", async () => {
+    await open();
+    const at = (name: string): string => join(scenario.directory, name);
+    const publish: readonly PublishTarget[] = [
+      { kind: 'parquet', path: at('lake'), mode: 0o644 },
+      { kind: 'delta', path: at('tables'), mode: 0o644, keepMs: 86_400_000 },
+      { kind: 'duckdb', path: at('copy.duckdb'), mode: 0o644 },
+    ];
+    const config = { publish };
+    scenario.simulator.script({
+      match: reports(),
+      times: 1,
+      fault: { kind: 'report', mutate: costs('12345678.123456') },
+    });
+    expect((await scenario.night(FIRST, config)).failures).toEqual([]);
+    script(costs('-1.4210854715202004e-14'));
+    expect((await scenario.night(SECOND, config)).failures).toEqual([]);
+    expect(await typeOf('cost')).toBe('DOUBLE');
+    const select =
+      'select day::varchar as day, app_token, os_name, installs::varchar as installs, cost::varchar as cost';
+    const held = await query(scenario, `${select} from daily order by all`);
+    expect(held.map(({ cost }) => cost)).toContain('-1.4210854715202004e-14');
+    for (const [file, from] of [
+      [':memory:', `read_parquet('${at('lake/daily/*/data.parquet')}')`],
+      [at('copy.duckdb'), 'daily'],
+      [':memory:', await deltaRows(at('tables/daily'))],
+    ] as const) {
+      expect(await ask(file, `${select} from ${from} order by all`)).toEqual(held);
+    }
+  });
+});
+
+describe('two counts of 38 digits in one window', () => {
+  test('are stored, restated and published, though their sum has more digits than a decimal', async () => {
+    await open();
+    const large = ['99999999999999999999999999999999999999', '99999999999999999999999999999999999998'];
+    const counts = (...texts: readonly string[]): ReportMutation =>
+      combined(...texts.map((text, row) => replacedValue(row, 'installs', text)));
+    const publish: readonly PublishTarget[] = [
+      { kind: 'parquet', path: join(scenario.directory, 'lake'), mode: 0o644 },
+      { kind: 'delta', path: join(scenario.directory, 'tables'), mode: 0o644, keepMs: 86_400_000 },
+    ];
+    const restore = script(counts(...large));
+    expect((await scenario.night(FIRST, { publish })).failures).toEqual([]);
+    expect(await lastRun(scenario)).toEqual({ status: 'succeeded', exit_code: 0 });
+    expect(await column(scenario, 'select installs::varchar from daily')).toEqual(expect.arrayContaining(large));
+    restore();
+    script(counts(...large.toReversed(), large[0] ?? ''));
+    expect((await scenario.night(SECOND, { publish })).failures).toEqual([]);
+    expect(await column(scenario, 'select metric from ripen.restatements')).toContain('installs');
+  });
+});

@@ -1,0 +1,42 @@
+insert into ripen.restatements
+with loads as (
+    select unnest(
+        from_json($3::json, '[{"load_id":"BIGINT","seen_at":"TIMESTAMP","start_day":"DATE","end_day":"DATE"}]'),
+        recursive := true
+    )
+)
+select
+    $1, m.p, m.metric, m.before, m.after, i.seen_at, i.load_id,
+    coalesce(h.sound_at >= h.ends_at + to_seconds(f.horizon_seconds + f.settle_seconds), false) as after_final
+from (
+select
+    p,
+    'DECIMAL(38,0)' as metric,
+    try_cast((cast(b.s0 as VARCHAR) || 'e-0') as DECIMAL(34, 12)) as before,
+    try_cast((cast(a.s0 as VARCHAR) || 'e-0') as DECIMAL(34, 12)) as after
+from "ripen before" as b
+full join "ripen after" as a using (p)
+where b.s0 is distinct from a.s0
+union all
+select
+    p,
+    'DECIMAL(30,12)' as metric,
+    try_cast(b.s1 as DECIMAL(34, 12)) as before,
+    try_cast(a.s1 as DECIMAL(34, 12)) as after
+from "ripen before" as b
+full join "ripen after" as a using (p)
+where b.s1 is distinct from a.s1
+union all
+select
+    p,
+    'DECIMAL(38,26)' as metric,
+    try_cast((cast(b.s2 as VARCHAR) || 'e-26') as DECIMAL(34, 12)) as before,
+    try_cast((cast(a.s2 as VARCHAR) || 'e-26') as DECIMAL(34, 12)) as after
+from "ripen before" as b
+full join "ripen after" as a using (p)
+where b.s2 is distinct from a.s2
+) as m
+join loads as i on i.start_day <= m.p and m.p < i.end_day
+join ripen.periods as h on h.slice = $1 and h.fingerprint = $2 and h.start_day = m.p
+join ripen.loads as l on l.load_id = h.load_id and list_contains(l.metrics, m.metric)
+left join ripen.slice_metrics as f on f.slice = $1 and f.metric = m.metric

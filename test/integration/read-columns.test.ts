@@ -1,0 +1,92 @@
+/** Answers that were read into columns under different types of their table, loaded in one batch. */
+
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import * as z from 'zod';
+
+import { ColumnAnswers, loadBatch } from '../../src/load/load.ts';
+import { alterColumns, prepareTable } from '../../src/load/slice-table.ts';
+import type { Target } from '../../src/load/target.ts';
+import { day } from '../../src/model/calendar.ts';
+import { type ColumnType, DOUBLE } from '../../src/model/column-type.ts';
+import { fingerprintOf } from '../../src/model/fingerprint.ts';
+import type { Slice } from '../../src/model/slice.ts';
+import { windowOf } from '../../src/model/window.ts';
+import { openColumnReader } from '../../src/spool/columns/column-reader.ts';
+import type { Spooled } from '../../src/spool/spool.ts';
+import { openWarehouse } from '../../src/warehouse/opening.ts';
+import type { Warehouse } from '../../src/warehouse/warehouse.ts';
+import { slice } from '../support/slice.ts';
+
+const given = { name: 'daily', dimensions: ['day', 'network'], metrics: ['cost'] } as const;
+let directory = '';
+let warehouse: Warehouse;
+let reader: ReturnType<typeof openColumnReader>;
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'ripen-columns-'));
+  warehouse = await openWarehouse(join(directory, 'w.duckdb'), { mode: 'write', lockWaitMs: 0, emit: () => {} });
+  reader = openColumnReader();
+});
+
+afterEach(async () => {
+  await reader.close();
+  await warehouse.close();
+  await rm(directory, { recursive: true });
+});
+
+/** One day's answer, with one row. */
+async function spooledOn(daily: Slice, start: string, end: string, cost: string): Promise<Spooled> {
+  const path = join(directory, `${start}.json`);
+  const text = JSON.stringify({ rows: [{ day: start, network: 'a', cost, attr_dependency: {} }], totals: { cost } });
+  await writeFile(path, text);
+  const days = { start: day(start), end: day(end) };
+  const window = windowOf(daily, fingerprintOf(daily), [{ period: { bucket: days, asked: days }, reason: 'new' }]);
+  const page = { path, encoding: 'identity', bytes: text.length, plainBytes: text.length, pagination: null } as const;
+  const at = new Date('2026-06-01T02:30:00Z');
+  return {
+    window,
+    answers: [{ pages: [page], unfollowed: null }],
+    whole: null,
+    requests: 1,
+    requestedAt: at,
+    receivedAt: at,
+  };
+}
+
+test.each<[string, string, ColumnType, [string, string], [string, string]]>([
+  ['four decimals', 'DECIMAL(9,2)', { kind: 'DECIMAL', width: 18, scale: 4 }, ['1.25', '0.1234'], ['1.2500', '0.1234']],
+  [
+    'a double',
+    'DECIMAL(18,6)',
+    DOUBLE,
+    ['123456789012.123456', '0.30000000000000004'],
+    [String(Number('123456789012.123456')), '0.30000000000000004'],
+  ],
+])(
+  'of two answers, one read before its column was widened for %s and one after, both are stored exactly',
+  async (_, narrow, type, [first, second], stored) => {
+    const daily = slice({ ...given, types: { cost: narrow } });
+    const answers = new ColumnAnswers(reader, directory);
+    const before: Target = await prepareTable(warehouse, daily, [], 'r');
+    const [one, other] = [
+      await spooledOn(daily, '2026-05-30', '2026-05-31', first),
+      await spooledOn(daily, '2026-05-31', '2026-06-01', second),
+    ];
+    expect(await answers.read(one.answers[0]?.pages ?? [], before.columns)).toBe(true);
+    const target = await warehouse.transact(() => alterColumns(warehouse, before, new Map([['cost', type]]), 'r'));
+    expect(await answers.read(other.answers[0]?.pages ?? [], target.columns)).toBe(true);
+    const request = { warehouse, target, runId: 'r', fetchedAt: null, acceptLoss: false, columns: answers } as const;
+    const { results } = await loadBatch([one, other], request);
+    expect(results.map(({ kind }) => kind)).toEqual(['loaded', 'loaded']);
+    const rows = await warehouse.rows(
+      'select cost::varchar as cost from daily order by day',
+      [],
+      z.object({ cost: z.string() }),
+    );
+    expect(rows.map(({ cost }) => cost)).toEqual(stored);
+  },
+);
