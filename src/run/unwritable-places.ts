@@ -141,11 +141,11 @@ async function missingTarget(path: string): Promise<string | null> {
     () => true,
     (error: unknown) => codeOf(error) !== 'ENOENT',
   );
-  if (isThere) return null;
-  let target = path;
-  while (await isLink(target)) target = resolve(dirname(target), await readlink(target));
-  return target === path ? null : target;
+  return isThere || !(await isLink(path)) ? null : linkEnd(path);
 }
+
+const linkEnd = async (path: string): Promise<string> =>
+  (await isLink(path)) ? linkEnd(resolve(dirname(path), await readlink(path))) : path;
 
 function leadingNowhere(path: string, target: string): Failure {
   const message = `The warehouse ${path} could not be written: it is a symbolic link to ${target}, whose folder is not there.`;

@@ -155,17 +155,17 @@ test.each([2 * DAY_MINUTES, -2 * DAY_MINUTES])(
 
 test('recovery from a run whose clock was 2 days ahead is told once', async () => {
   scenario = await openScenario([daily], { simulator });
-  const { origin, received, close } = await startScriptedServer(() => ({ status: 200, body: 'ok' }));
+  const server = await startScriptedServer(() => ({ status: 200, body: 'ok' }));
   try {
-    const notify = [{ url: new Secret(`${origin}/hook`), on: ['recovered'] as const, proxy: null }];
+    const notify = [{ url: new Secret(`${server.origin}/hook`), on: ['recovered'] as const, proxy: null }];
     const telling = { config: { ...scenario.config, notify }, emit: () => {}, metricsFile: null, mode: 0o644 };
     await runWithClockOff(2 * DAY_MINUTES);
     for (const told of [1, 1]) {
       await tellingEnd({ command: 'sync', ...telling }, async () => runNight(scenario, 'now'));
-      expect(received.length).toBe(told);
+      expect(server.received.length).toBe(told);
     }
   } finally {
-    await close();
+    await server.close();
   }
 });
 
