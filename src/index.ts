@@ -16,7 +16,7 @@ import type { DbtFile } from './publish/dbt/models-sql.ts';
 import type { Engine } from './publish/ddl/ddl.ts';
 import type { Exported, ExportOptions } from './publish/export.ts';
 import type { Publication } from './publish/publish.ts';
-import { chosenSlices, type Circumstances, circumstancesOf, onWarehouse } from './run/circumstances.ts';
+import { checkForced, chosenSlices, type Circumstances, circumstancesOf, onWarehouse } from './run/circumstances.ts';
 import type { PlanReport } from './run/plan-report.ts';
 import { withService } from './run/service-in-use.ts';
 import type { SyncSummary } from './run/summary.ts';
@@ -133,6 +133,7 @@ export async function sync(config: Config, options: SyncOptions = {}): Promise<S
 /** Refetches and replaces periods of one slice, whatever their state, and publishes; resolves as `sync` does. */
 export async function backfill(config: Config, options: BackfillOptions): Promise<SyncSummary> {
   const { slice, days, acceptLoss = false } = options;
+  checkForced(days);
   return run(config, options, { command: 'backfill', slices: [slice], forced: days, acceptLoss, deadlineMs: null });
 }
 

@@ -18,7 +18,7 @@ where
     r.after_final
     and (
         n.run_id = $1
-        or n.started_at > (select coalesce(max(e.started_at), timestamp '0001-01-01') from ripen.runs as e where e.finished_at is not null)
+        or n.run_number > (select coalesce(max(e.run_number), 0) from ripen.runs as e where e.finished_at is not null)
     )
 group by r.slice, r.metric
 order by r.slice, r.metric

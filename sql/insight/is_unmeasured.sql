@@ -6,8 +6,8 @@ with unmeasured_runs as (
     from ripen.runs as n
     where
         n.run_id = $2
-        or n.started_at > (
-            select coalesce(max(e.started_at), timestamp '0001-01-01')
+        or n.run_number > (
+            select coalesce(max(e.run_number), 0)
             from ripen.runs as e
             where e.finished_at is not null
         )

@@ -4,5 +4,5 @@
 select summary::varchar as summary
 from ripen.runs
 where command = 'sync' and as_of <= $1::timestamp - interval 6 hour
-order by as_of desc, started_at desc
+order by as_of desc, run_number desc
 limit 1

@@ -12,5 +12,5 @@ select
     exit_code,
     summary
 from ripen.runs
-order by started_at desc, run_id
+order by run_number desc nulls last
 limit $1

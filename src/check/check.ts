@@ -31,11 +31,21 @@ export async function inspected(inspection: Inspection, at: Date, emit: Emit, si
   const lists = catalogLists(service.catalog);
   return toldOnce([
     ...problemFindings(inspection),
+    ...placed(clockRemarks(at), null, stated),
     ...places,
     ...service.findings,
     ...sliceFindings(inspection, lists, service.catalog, at),
     ...placed(linkRemarks(config, lists), null, stated),
   ]);
+}
+
+/** An instant that was stated is looked at before; what is later than the clock is the simulator's. */
+function clockRemarks(at: Date): Remark[] {
+  const now = new Date();
+  if (at <= now) return [];
+  const message = `${at.toISOString()} is later than the clock, ${now.toISOString()}, and no run plans for what has not come`;
+  const hint = 'Set an instant in the past, or leave it out.';
+  return [{ severity: 'error', code: 'AS_OF_IN_FUTURE', path: ['service', 'simulator', 'now'], message, hint }];
 }
 
 const unasked: ServiceFindings = {

@@ -1,7 +1,7 @@
 /** The places a run would write to, on disk and in object stores, looked at without writing. */
 
 import { randomUUID } from 'node:crypto';
-import { stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
@@ -9,9 +9,11 @@ import type { Config, PublishTarget } from '../config/config.ts';
 import { Failure } from '../errors.ts';
 import { sharedText, SHARED_HINT } from '../publish/delta/publish-delta.ts';
 import { openTables, type DeltaTarget } from '../publish/delta/store.ts';
+import { FINALITY } from '../publish/lake-table.ts';
 import { askBucket } from '../publish/s3-lake.ts';
 import { leftAnswers } from '../run/left-answers.ts';
-import { unwritablePlaces } from '../run/unwritable-places.ts';
+import { obstacleInDirectory, unwritablePlaces } from '../run/unwritable-places.ts';
+import { countText } from '../terminal/measure.ts';
 import { warehouseFindings, type Checking } from './warehouse.ts';
 import { findingOf, placed, type Finding, type Remark } from './finding.ts';
 
@@ -23,17 +25,19 @@ export async function placeFindings(config: Config, checking: Checking): Promise
   const { stated, signal } = checking;
   // A path that is wrong by itself, which was told, says nothing of the disk.
   const isWarehouseSound = stated.isSound(['warehouse']);
-  const [unwritable, warehouse, left, hidden, ...buckets] = await Promise.all([
+  const [unwritable, warehouse, left, hidden, folders, ...buckets] = await Promise.all([
     isWarehouseSound ? unwritablePlaces(config) : [],
     isWarehouseSound ? warehouseFindings(config, checking) : [],
     isWarehouseSound ? archiveRemarks(config) : [],
     Promise.all(config.publish.map(hiddenRemarks)),
+    Promise.all(config.publish.map(async (target) => folderFindings(target, config))),
     ...config.publish.map(async (target) => bucketFindings(target, signal)),
   ]);
   return [
     ...unwritable.map(findingOf),
     ...warehouse,
     ...placed([...left, ...hidden.flat()], null, stated),
+    ...folders.flat(),
     ...buckets.flat(),
   ];
 }
@@ -71,6 +75,29 @@ async function hiddenRemarks({ kind, path, mode }: PublishTarget, index: number)
   }
   return [];
 }
+
+/** Folders of tables in a lake on disk, and those inside them, in which publishing could put no file: the first by its name. */
+async function folderFindings({ kind, path }: PublishTarget, { slices }: Config): Promise<Finding[]> {
+  if (kind === 'duckdb' || path.includes('://') || (await obstacleInDirectory(path)) !== null) return [];
+  const tables = [...slices.map(({ name }) => name), FINALITY].map((name) => join(path, name));
+  const inner = tables.map(async (table) => (await foldersIn(table)).map((name) => join(table, name)));
+  const folders = [...tables, ...(await Promise.all(inner)).flat()];
+  const obstacles = await Promise.all(
+    folders.map(async (folder) => ({ folder, reason: await obstacleInDirectory(folder) })),
+  );
+  const [first, ...others] = obstacles.filter(({ reason }) => reason !== null && reason !== 'ENOENT');
+  if (first === undefined) return [];
+  const more = others.length === 0 ? '' : `, as in ${countText(others.length, 'folder')} more`;
+  const message = `The ${kind} ${path} could not be written whole: ${first.folder} (${first.reason})${more}`;
+  const hint = 'Give this user the right to write there, or move away what is not a folder.';
+  return [findingOf(new Failure('STORAGE_FAILED', message, { hint }))];
+}
+
+const foldersIn = async (path: string): Promise<string[]> =>
+  readdir(path, { withFileTypes: true }).then(
+    (entries) => entries.filter((entry) => entry.isDirectory()).map(({ name }) => name),
+    () => [],
+  );
 
 async function bucketFindings(target: PublishTarget, signal: AbortSignal): Promise<Finding[]> {
   if (target.kind === 'duckdb' || target.store === undefined) return [];

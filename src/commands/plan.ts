@@ -72,6 +72,7 @@ function sliceLines(slice: PlannedSlice): string[] {
 }
 
 function unfinalLines(slice: PlannedSlice): string[] {
+  if (slice.periods === 0) return ['  no day that has begun lies in its date period'];
   if (slice.unfinal_periods === 0) return ['  every period is final'];
   if (slice.saved_periods === 0) return [];
   return [

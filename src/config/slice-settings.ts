@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { parseDay } from '../model/calendar.ts';
 import { catalogTables } from '../model/catalog.ts';
 import { dateDimensions } from '../model/dimension.ts';
+import { EARLIEST_DAY } from '../model/period.ts';
 import type { DateBound, DatePeriod } from '../model/slice.ts';
 import { suggestion } from './config-problems.ts';
 import { reportShape } from './report-settings.ts';
@@ -52,6 +53,10 @@ const datePeriod = z
       const near = value.includes(':') ? '' : suggestion(value, periodWords.keys());
       context.addIssue({ code: 'custom', message: `is not a date period; ${A_PERIOD}${near}` });
       return z.NEVER;
+    }
+    if ('day' in parsed.first && parsed.first.day < EARLIEST_DAY) {
+      const message = `begins on ${parsed.first.day}; must begin on ${EARLIEST_DAY} or later, best where your data does`;
+      context.addIssue({ code: 'custom', message });
     }
     if (isReversed(parsed)) context.addIssue({ code: 'custom', message: `ends before it starts; ${A_PERIOD}` });
     return parsed;
@@ -169,7 +174,7 @@ export const sliceSettings = z.strictObject({
   metrics: z.array(metricName).min(1).describe("What to measure; the service's names, `ripen catalog` lists them."),
   date_period: datePeriod.describe(
     '<start>:<end>, both inclusive; each an ISO date, today, yesterday, month_start, week_start or -Nd. Or one word, ' +
-      'such as last_month.',
+      `such as last_month. It begins on ${EARLIEST_DAY} or later.`,
   ),
   ...reportShape,
   ...upkeepShape,

@@ -8,6 +8,7 @@ import { subjectOf, type Window } from '../model/window.ts';
 import { count, dayShape } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Sound } from './answers.ts';
+import { weekdayWithin } from './cut-weeks.ts';
 import type { Rejects, Staged } from './stage.ts';
 import { sumParts, sumWindow, totalTyped } from './sums-sql.ts';
 import type { MetricColumn, Target } from './target.ts';
@@ -71,7 +72,7 @@ export async function findingsOf(
   const { conflicts, copies } = await checkKeys(warehouse, target, windows, seen?.repeating ?? new Set(windows.keys()));
   const sums = await sumsOf(warehouse, target, windows, { rejects, repeating: new Set(copies.keys()) });
   const periodRows = await periodRowsOf(warehouse, target, windows);
-  const weekStarts = await weekStartsIn(sound, target, staged, warehouse);
+  const weekStarts = await weekStartsIn(sound, { target, staged, periodRows }, warehouse);
   const unordered = seen?.outOfOrder ?? (await outOfOrder(warehouse, target));
   return {
     of: ({ windowNo }) => ({
@@ -94,17 +95,25 @@ export async function findingsOf(
 /** The windows whose labels show that the service begins weeks on another day than was assumed. */
 async function weekStartsIn(
   sound: readonly Sound[],
-  { slice }: Target,
-  { seen }: Staged,
+  {
+    target,
+    staged: { seen },
+    periodRows,
+  }: {
+    readonly target: Target;
+    readonly staged: Staged;
+    readonly periodRows: ReadonlyMap<number, ReadonlyMap<Day, number>>;
+  },
   warehouse: Warehouse,
 ): Promise<ReadonlyMap<number, WeekStart>> {
-  if (slice.grain !== 'week') return new Map();
-  const found = new Map(seen?.weekStarts ?? (await weekStartsOf(warehouse)));
-  for (const { windowNo, spooled } of sound) {
-    const assumed = weekdayOf(spooled.window.replaced.start);
-    if (found.get(windowNo) === assumed) found.delete(windowNo);
-  }
-  return found;
+  if (target.slice.grain !== 'week') return new Map();
+  const stated = seen?.weekStarts ?? (await weekStartsOf(warehouse));
+  return new Map(
+    sound.flatMap(({ windowNo, spooled: { window } }): [number, WeekStart][] => {
+      const found = stated.get(windowNo) ?? weekdayWithin(window, periodRows.get(windowNo) ?? new Map());
+      return found === undefined || found === weekdayOf(window.replaced.start) ? [] : [[windowNo, found]];
+    }),
+  );
 }
 
 /** Rows of a week that begins within a window and on none of its weeks' first days, which would belong to no period. */
@@ -120,7 +129,7 @@ function cutWeek(
   const names = `${weekdayName(weekdayOf(stray))}, and the others on a ${weekdayName(begins)}`;
   return new Failure('DATA_MALFORMED', `${subjectOf(window)}: a week began on ${stray}, a ${names}.`, {
     facts: { example: stray },
-    hint: 'Let the date period begin and end with whole weeks, so that no week is named after a part of it.',
+    hint: 'Ask the service what its weeks begin with; until they are steady, use the dimension day.',
   });
 }
 

@@ -12,6 +12,7 @@ import { subjectOf } from '../model/window.ts';
 import { count, dayShape } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Sound } from './answers.ts';
+import { beginsInWeek, nameCutWeeks } from './cut-weeks.ts';
 import type { ColumnAnswer, ReadAnswers } from './load-result.ts';
 import { resolveTexts } from './odd-texts.ts';
 import type { Target } from './target.ts';
@@ -76,9 +77,11 @@ export async function stageColumns(
       part === null || part.rows === 0 ? [] : [{ ...part, partNo, windowNo }],
     ),
   );
-  // Of values that are withheld some are to be changed yet.
-  const isChanged = withholds(target.slice);
+  // Of values that are withheld some are to be changed yet, and the names of weeks that were cut.
+  const cut = sound.filter(({ spooled }) => beginsInWeek(spooled.window));
+  const isChanged = withholds(target.slice) || cut.length > 0;
   await warehouse.run(typedColumns(isChanged ? 'table' : 'view', table, columns, parts));
+  await nameCutWeeks(warehouse, cut);
   return {
     columns,
     rowsOf: (windowNos) =>
@@ -92,7 +95,8 @@ export async function stageColumns(
     seen: {
       weekStarts: weekStartsIn(parts),
       outOfOrder: new Set(parts.flatMap(({ isOrdered, windowNo }) => (isOrdered ? [] : [windowNo]))),
-      repeating: repeatingIn(parts),
+      // Two names of one week make one key of two.
+      repeating: new Set([...repeatingIn(parts), ...cut.map(({ windowNo }) => windowNo)]),
     },
     rejects: new Map(),
   };
@@ -164,7 +168,9 @@ export async function stageTexts(warehouse: Warehouse, sound: readonly Sound[], 
     return { columns: target.columns, rowsOf, drop: dropTyped.table, seen, rejects: new Map() };
   }
   await nameAnswers(warehouse, filled);
-  return { ...(await typeTexts(warehouse, filled, target)), rowsOf, drop: dropTyped.table, seen: null };
+  const typed = await typeTexts(warehouse, filled, target);
+  await nameCutWeeks(warehouse, filled);
+  return { ...typed, rowsOf, drop: dropTyped.table, seen: null };
 }
 
 async function typeTexts(

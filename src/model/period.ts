@@ -43,6 +43,9 @@ export function ageOf(period: Period, at: Date, offset: UtcOffset): number {
 const FIRST_DAY = day('0001-01-01');
 const LAST_DAY = day('9999-12-30');
 
+/** No report reaches back further: a year before it is mistyped, and would be asked for week by week. */
+export const EARLIEST_DAY = day('1970-01-01');
+
 /** Weeks begin on Monday until the service's labels say otherwise. */
 export const DEFAULT_WEEK_START: WeekStart = 1;
 

@@ -94,7 +94,8 @@ async function tellRunEnd(end: RunEnd, { config, emit, metricsFile, mode }: Tell
 /** A run that could not start, was stopped or loaded a part has failed. */
 function outcomesOf({ summary }: RunEnd, report: StatusReport | null): Outcome[] {
   if (summary?.status !== 'succeeded') return ['failed'];
-  const earlier = report?.runs.find(({ run_id: id }) => id !== summary.run_id);
+  const runs = report?.runs ?? [];
+  const earlier = runs.at(runs.findIndex(({ run_id: id }) => id === summary.run_id) + 1);
   const hasRecovered = earlier !== undefined && earlier.status !== 'succeeded';
   return hasRecovered ? ['succeeded', 'recovered'] : ['succeeded'];
 }

@@ -4,6 +4,8 @@ import type { Config } from '../config/config.ts';
 import { nearest } from '../config/nearest.ts';
 import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
+import type { DayInterval } from '../model/calendar.ts';
+import { EARLIEST_DAY } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
 import type { Service } from '../service/service.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -72,6 +74,14 @@ export function checkAsOf(asOf: Date | null, now: Date): void {
       hint: 'Give an instant in the past, or leave --as-of out.',
     },
   );
+}
+
+/** Refuses days that a mistyped year begins: they would be asked for week by week. */
+export function checkForced({ start }: DayInterval): void {
+  if (start >= EARLIEST_DAY) return;
+  throw new Failure('USAGE_INVALID', `The days to load again began on ${start}, before ${EARLIEST_DAY}.`, {
+    hint: 'Give the first day of your data, or a later one.',
+  });
 }
 
 /** The slices a verb is about; `USAGE_INVALID` naming each that is not configured, and the nearest that is. */

@@ -41,6 +41,8 @@ export interface PlannedSlice {
   readonly rows_expected: number | null;
   /** Rows that refetching every unfinal period would bring; null before the first load. */
   readonly refetch_all_rows: number | null;
+  /** Periods of the slice's coverage, due or not; 0 where it holds no day yet. */
+  readonly periods: number;
   /** Periods of which some cell is not final. */
   readonly unfinal_periods: number;
   /** Unfinal periods that are not asked for. */
@@ -152,6 +154,7 @@ function describePlan(plan: Planned): PlannedSlice {
     requests: sumOf(windows.map((window) => window.requests)),
     rows_expected: rowsOf === null ? null : sumOf(windows.map((window) => window.rows_expected ?? 0)),
     refetch_all_rows: rowsOf === null ? null : rowsOf(plan.unfinal),
+    periods: plan.periods.length,
     unfinal_periods: plan.unfinal.length,
     saved_periods: plan.unfinal.filter(({ bucket }) => !due.has(bucket.start)).length,
   };

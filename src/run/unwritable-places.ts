@@ -1,8 +1,8 @@
 /** The places on disk a run would write to, looked at without writing, so that what is wrong is known before anything is asked. */
 
 import { constants } from 'node:fs';
-import { access, lstat, realpath, stat } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { access, lstat, readlink, realpath, stat } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
 
 import type { Config, PublishTarget } from '../config/config.ts';
 import { Failure } from '../errors.ts';
@@ -80,7 +80,9 @@ function misnaming({ what, path }: Place): Failure[] {
 async function failuresAt({ what, path, directory }: Place): Promise<Failure[]> {
   if (await isOfOtherKind(what, path)) return [ofOtherKind(what, path)];
   if (what !== 'warehouse' && (await isLink(path))) return [linked(what, path, await realpath(path).catch(() => null))];
-  const existing = await nearestExisting(directory);
+  const target = what === 'warehouse' ? await missingTarget(path) : null;
+  if (target !== null && !(await exists(dirname(target)))) return [leadingNowhere(path, target)];
+  const existing = await nearestExisting(target === null ? directory : dirname(target));
   const reason =
     (await obstacleInDirectory(existing)) ??
     (what === 'warehouse' || what === 'duckdb' ? await obstacleInFile(path, what) : null);
@@ -132,6 +134,27 @@ function linked(what: string, path: string, to: string | null): Failure {
   });
 }
 
+/** Where the file is to be made that a symbolic link leads to and that is not there; null for any other path. */
+async function missingTarget(path: string): Promise<string | null> {
+  // Of a link to itself another error is told.
+  const isThere = await realpath(path).then(
+    () => true,
+    (error: unknown) => codeOf(error) !== 'ENOENT',
+  );
+  return isThere || !(await isLink(path)) ? null : linkEnd(path);
+}
+
+const linkEnd = async (path: string): Promise<string> =>
+  (await isLink(path)) ? linkEnd(resolve(dirname(path), await readlink(path))) : path;
+
+function leadingNowhere(path: string, target: string): Failure {
+  const message = `The warehouse ${path} could not be written: it is a symbolic link to ${target}, whose folder is not there.`;
+  return new Failure('STORAGE_FAILED', message, {
+    facts: { path, to: target },
+    hint: 'Mount the disk or make the folder it leads to, or give `warehouse` another path.',
+  });
+}
+
 /** The path itself, or the nearest above it that exists. */
 async function nearestExisting(path: string): Promise<string> {
   try {
@@ -143,7 +166,8 @@ async function nearestExisting(path: string): Promise<string> {
   }
 }
 
-async function obstacleInDirectory(path: string): Promise<string | null> {
+/** Why files could not be made in a directory, in a word; null where they could. */
+export async function obstacleInDirectory(path: string): Promise<string | null> {
   try {
     if (!(await stat(path)).isDirectory()) return 'not a directory';
     await access(path, constants.W_OK | constants.X_OK);

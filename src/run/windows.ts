@@ -11,7 +11,7 @@ import type { LoadResult } from '../load/load-result.ts';
 import { loadBatch } from '../load/load.ts';
 import { daysBetween, weekdayName, weekdayOf, type WeekStart } from '../model/calendar.ts';
 import type { Slice } from '../model/slice.ts';
-import { labelOf, type Window } from '../model/window.ts';
+import { labelOf, subjectOf, type Window } from '../model/window.ts';
 import type { Spooled } from '../spool/spool.ts';
 import { regrouped } from '../plan/plan.ts';
 import { learnMaxDays, learnWeekStart, relaxMaxDays } from '../warehouse/ledger.ts';
@@ -213,12 +213,21 @@ function otherWeeks(): Failure {
   return new Failure('DATA_MALFORMED', `The archived answer's weeks began on another day than it was loaded with.`);
 }
 
+const UNSTEADY_WEEKS = 'Ask the service what its weeks begin with; until they are steady, use the dimension day.';
+
 async function afterWeekStart(window: Window, weekStartsOn: WeekStart, loading: Loading): Promise<void> {
   const { run, targets, queue, weekStarts } = loading;
   const { slice } = window;
-  // Another window that was under way may have said so already.
-  if (targets.get(slice.name)?.fingerprint !== window.fingerprint || weekStarts.get(slice.name) === weekStartsOn) {
+  if (!isCurrent(window, loading)) {
+    // Another window that was under way has said so already.
     run.record.replan(slice, 1, 0);
+    return;
+  }
+  const turnedTo = weekStarts.get(slice.name);
+  if (turnedTo !== undefined) {
+    const names = `a ${weekdayName(weekStartsOn)}, and others of this run on a ${weekdayName(turnedTo)}`;
+    const message = `${subjectOf(window)}: its weeks began on ${names}.`;
+    recordFailed(new Failure('DATA_MALFORMED', message, { hint: UNSTEADY_WEEKS }), window, run);
     return;
   }
   weekStarts.set(slice.name, weekStartsOn);

@@ -29,7 +29,7 @@ export function healthOf(report: Omit<StatusReport, 'health'>): Health {
   const judged = newest === undefined || asking === undefined ? [] : [...new Set([newest, asking])];
   const findings = [
     ...(asking === undefined ? [neverLoaded] : judged.flatMap(runFindings)),
-    ...(asking === undefined ? [] : lateFindings(asking, report.as_of)),
+    ...(asking === undefined ? [] : lateFindings(report)),
     ...(asking === undefined ? [] : [...missingFindings(report), ...doubtfulFindings(report)]),
     ...rejectedFindings(report),
     ...report.unconfigured.map(unconfiguredFinding),
@@ -98,7 +98,13 @@ function runFindings(run: RunStatus): Finding[] {
 
 const RUN_AGAIN = 'Run `ripen sync` again; what was loaded is kept.';
 
-function lateFindings(run: RunStatus, planAt: string): Finding[] {
+/** Of the runs up to the instant the latest counts: the newest may have planned for an earlier one, or by a wrong clock. */
+function lateFindings({ runs, as_of: planAt }: Pick<StatusReport, 'runs' | 'as_of'>): Finding[] {
+  const asking = runs.filter(({ command }) => command !== 'replay');
+  const [run] = (asking.length === 0 ? runs : asking)
+    .filter(({ as_of: at }) => at <= planAt)
+    .toSorted((one, other) => (one.as_of < other.as_of ? 1 : -1));
+  if (run === undefined) return [];
   const agoMs = Date.parse(planAt) - Date.parse(run.as_of);
   if (agoMs <= LATE_MS) return [];
   const days = Math.floor(agoMs / MS_PER_DAY);

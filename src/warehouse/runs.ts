@@ -38,8 +38,10 @@ export interface Warning {
 /** Records that a run began; it stays `running` until `finishRun`, also after a kill. */
 export async function startRun(warehouse: Warehouse, run: RunStart): Promise<void> {
   await warehouse.run(
-    `insert into ripen.runs (run_id, command, as_of, started_at, status, version, host, pid)
-     values ($1, $2, $3::timestamp, $4::timestamp, 'running', $5, $6, $7)`,
+    `insert into ripen.runs by name
+     select $1 as run_id, $2 as command, $3::timestamp as as_of, $4::timestamp as started_at, 'running' as status,
+         $5 as version, $6 as host, $7 as pid, coalesce(max(run_number), 0) + 1 as run_number
+     from ripen.runs`,
     [run.runId, run.command, timestamp(run.planAt), timestamp(run.startedAt), version, hostname(), process.pid],
   );
 }

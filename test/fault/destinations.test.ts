@@ -1,7 +1,7 @@
 /** FAULTS 27: places a run could not write to, found before the first request; and what is no obstacle. */
 
 import { spawnSync } from 'node:child_process';
-import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -18,6 +18,7 @@ import { slice } from '../support/slice.ts';
 import { failureFrom } from '../support/scripted-server.ts';
 
 const NOW = new Date('2026-06-01T02:30:00Z');
+const NEXT = new Date('2026-06-02T02:30:00Z');
 
 const daily = slice({
   name: 'daily',
@@ -91,6 +92,18 @@ describe('found before the first request, by a sync as by check', () => {
     expect(await found({ publish })).toEqual(each);
   });
 
+  test('a warehouse that is a symbolic link into a folder that is not there', async () => {
+    await symlink(inside('unmounted', 'w.duckdb'), inside('other.duckdb'));
+    await symlink(inside('other.duckdb'), inside('w.duckdb'));
+    const change = { warehouse: inside('w.duckdb') };
+    const { code, message } = await refusal(change);
+    expect([code, message]).toEqual([
+      'STORAGE_FAILED',
+      expect.stringContaining(`it is a symbolic link to ${inside('unmounted', 'w.duckdb')}, whose folder is not there`),
+    ]);
+    expect(await found(change)).toContain(message);
+  });
+
   test('a disk that is mounted read-only, for each of the three', async ({ skip }) => {
     await mkdir(inside('disk'));
     const { status, stderr, error } = spawnSync('mount', ['-t', 'tmpfs', '-o', 'ro', 'tmpfs', inside('disk')], {
@@ -105,7 +118,39 @@ describe('found before the first request, by a sync as by check', () => {
   });
 });
 
+test('check tells of a folder inside a lake, and inside a table of it, in which nothing could be put', async () => {
+  const lake = lakeAt(inside('lake'));
+  const tables: Config['publish'][number] = { kind: 'delta', path: inside('tables'), mode: 0o644, keepMs: 0 };
+  await scenario.night(NOW, { publish: [lake, tables] });
+  expect(await found({ publish: [lake, tables] })).toEqual([]);
+  await rm(inside('lake', 'daily'), { recursive: true });
+  await writeFile(inside('lake', 'daily'), '');
+  expect(await found({ publish: [lake, tables] })).toEqual([
+    `The parquet ${inside('lake')} could not be written whole: ${inside('lake', 'daily')} (not a directory)`,
+  ]);
+  expect(await scenario.night(NEXT, { publish: [lake] })).toMatchObject({ failures: [{ code: 'STORAGE_FAILED' }] });
+});
+
+test('check tells of a log of Delta tables that is mounted read-only', async ({ skip }) => {
+  const tables: Config['publish'][number] = { kind: 'delta', path: inside('tables'), mode: 0o644, keepMs: 0 };
+  await scenario.night(NOW, { publish: [tables] });
+  const log = inside('tables', 'daily', '_delta_log');
+  const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', 'ro', 'tmpfs', log], { encoding: 'utf8' });
+  if (status !== 0) skip('no read-only file system could be mounted');
+  mounted.push(log);
+  expect((await found({ publish: [tables] })).join()).toContain(`could not be written whole: ${log} (EROFS)`);
+});
+
 describe('no obstacle', () => {
+  test('a warehouse that is a symbolic link to a file that is not there yet, in a folder that is', async () => {
+    await mkdir(inside('disk'));
+    await symlink(inside('disk', 'w.duckdb'), inside('w.duckdb'));
+    const change = { warehouse: inside('w.duckdb') };
+    expect(await found(change)).toEqual([]);
+    expect(await scenario.night(NOW, change)).toMatchObject({ status: 'succeeded', failures: [] });
+    expect(await readdir(inside('disk'))).toContain('w.duckdb');
+  });
+
   test('directories that do not exist yet, 3 deep, are made', async () => {
     const warehouse = inside('a', 'b', 'c', 'warehouse.duckdb');
     const publish = [snapshotAt(inside('d', 'e', 'f', 'snapshot.duckdb')), lakeAt(inside('g', 'h', 'i'))];

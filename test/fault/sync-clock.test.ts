@@ -6,17 +6,24 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 
+import { Secret } from '../../src/config/secret.ts';
+import { tellingEnd } from '../../src/notify/run-end.ts';
+import { statusOf } from '../../src/status/status.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
 import { column, contentOf, lastRun, type Readable } from '../support/contents.ts';
 import { runNight, smallWorld } from '../support/night.ts';
 import { openScenario, TOKEN, type Scenario } from '../support/scenario.ts';
+import { startScriptedServer } from '../support/scripted-server.ts';
 import { slice } from '../support/slice.ts';
 
 let scenario: Scenario;
 
-afterEach(() => scenario.close());
+afterEach(async () => {
+  vi.useRealTimers();
+  await scenario.close();
+});
 
 const MINUTE_MS = 60_000;
 const simulator = { world: smallWorld };
@@ -115,6 +122,51 @@ test('an as-of instant 1 hour in the future is refused before the warehouse is m
   const future = new Date(Date.now() + 60 * MINUTE_MS);
   await expect(runNight(scenario, future)).rejects.toMatchObject({ code: 'AS_OF_IN_FUTURE', kind: 'usage' });
   expect(scenario.simulator.asked.requests).toEqual([]);
+});
+
+const DAY_MINUTES = 24 * 60;
+
+/** Syncs now on a machine whose clock is off by so many minutes. */
+async function runWithClockOff(minutes: number): Promise<string> {
+  if (minutes !== 0) vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + minutes * MINUTE_MS });
+  try {
+    return (await runNight(scenario, 'now')).status;
+  } finally {
+    vi.useRealTimers();
+  }
+}
+
+const healthNow = async (): Promise<unknown> => {
+  const { health, runs } = await statusOf(scenario.config, new Date(), 0, () => {});
+  return [health.state, runs.map(({ status }) => status)];
+};
+
+test.each([2 * DAY_MINUTES, -2 * DAY_MINUTES])(
+  'a run on a machine whose clock is %d minutes off is the newest until the next one, whatever its clock says',
+  async (minutes) => {
+    scenario = await openScenario([daily], { simulator });
+    expect(await runWithClockOff(0)).toBe('succeeded');
+    expect(await runWithClockOff(minutes)).toBe('failed');
+    expect(await healthNow()).toEqual(['failed', ['failed', 'succeeded']]);
+    expect(await runWithClockOff(0)).toBe('succeeded');
+    expect(await healthNow()).toEqual(['well', ['succeeded', 'failed', 'succeeded']]);
+  },
+);
+
+test('recovery from a run whose clock was 2 days ahead is told once', async () => {
+  scenario = await openScenario([daily], { simulator });
+  const server = await startScriptedServer(() => ({ status: 200, body: 'ok' }));
+  try {
+    const notify = [{ url: new Secret(`${server.origin}/hook`), on: ['recovered'] as const, proxy: null }];
+    const telling = { config: { ...scenario.config, notify }, emit: () => {}, metricsFile: null, mode: 0o644 };
+    await runWithClockOff(2 * DAY_MINUTES);
+    for (const told of [1, 1]) {
+      await tellingEnd({ command: 'sync', ...telling }, async () => runNight(scenario, 'now'));
+      expect(server.received.length).toBe(told);
+    }
+  } finally {
+    await server.close();
+  }
 });
 
 const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));

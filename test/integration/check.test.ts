@@ -104,6 +104,13 @@ const SLICES = `slices:
     date_period: yesterday
 `;
 
+test('a simulated instant that has not come, for which a sync would not plan, is an error of check too', async () => {
+  const { code, found } = await run(
+    `service: { simulator: { now: 2999-01-01T00:00:00Z } }\nwarehouse: w.duckdb\nslices:\n  - { name: daily, dimensions: [day], metrics: [installs], date_period: yesterday, reattributed: all }\n`,
+  );
+  expect([code, severe(found)]).toEqual([78, ['ripen.yaml:1:30 AS_OF_IN_FUTURE']]);
+});
+
 describe('in one round', () => {
   test('4 mistakes of the configuration are told with the 5 things that filters-data knows better', async () => {
     const { code, found, files } = await run(`${serviceAt(await origin(working))}${SLICES}`);

@@ -8,10 +8,14 @@ import * as z from 'zod';
 
 import type { Config } from '../../src/config/config.ts';
 import { readConfig } from '../../src/config/read-config.ts';
+import { parseUtcOffset, UTC } from '../../src/model/calendar.ts';
 import type { Slice } from '../../src/model/slice.ts';
 import { readStatus } from '../../src/status/status.ts';
 import { statement } from '../../src/warehouse/sql.ts';
+import { column } from '../support/contents.ts';
+import { smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
+import { slice } from '../support/slice.ts';
 
 const root = new URL('../../', import.meta.url);
 const examples = readdirSync(new URL('sql/examples/', root)).map((file) => file.replace(/\.sql$/, ''));
@@ -119,3 +123,25 @@ test('the status tells of each metric as many final days as the ledger has, and 
   expect(report.runs).toMatchObject([{ retries: 0, failures: [] }, { status: 'succeeded' }]);
   expect(report.health.state).toBe('well');
 });
+
+test.each([
+  ['+14:00', '2026-05-31T10:30:00Z', '2026-06-01T10:30:00Z'],
+  ['+14:00', '2026-06-01T09:30:00Z', '2026-06-02T09:30:00Z'],
+  ['+00:00', '2026-06-01T02:30:00Z', '2026-06-02T02:30:00Z'],
+  ['-12:00', '2026-06-02T02:30:00Z', '2026-06-03T02:30:00Z'],
+  ['-12:00', '2026-06-01T12:30:00Z', '2026-06-02T12:30:00Z'],
+] as const)(
+  'totals of days in %s that a second night moved, from %s to %s, are those of full days after their end: the youngest of 1',
+  async (utcOffset, first, second) => {
+    const given = { name: 'network_daily', dimensions: ['day', 'app_token'], metrics: ['installs', 'cost'] };
+    const moved = slice({ ...given, utcOffset: parseUtcOffset(utcOffset) ?? UTC, refresh: 'nightly' });
+    const scenario = await openScenario([moved], { simulator: { world: smallWorld } });
+    try {
+      for (const night of [first, second]) await scenario.night(new Date(night));
+      const ages = await column(scenario, `select min(age_days) from (${statement('examples/moved_by_age')})`);
+      expect(ages).toEqual(['1']);
+    } finally {
+      await scenario.close();
+    }
+  },
+);

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { explainPlan, type PlanReport } from '../../src/run/plan-report.ts';
+import { day } from '../../src/model/calendar.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
@@ -24,9 +25,11 @@ beforeAll(async () => {
 
 afterAll(() => scenario.close());
 
+const atOnce = { slices: null, lockWaitMs: 0, emit: () => {} } as const;
+
 async function planAt(asOf: Date): Promise<PlanReport> {
   const never = new AbortController().signal;
-  return explainPlan(scenario.config, { planAt: asOf, slices: null, lockWaitMs: 0, emit: () => {}, signal: never });
+  return explainPlan(scenario.config, { ...atOnce, planAt: asOf, signal: never });
 }
 
 async function heldRows(where: string): Promise<number> {
@@ -47,6 +50,14 @@ test('before the first night all 60 days are new, in 9 requests of 7 days at mos
     saved_rows: 0,
     slices: [{ rows_expected: null, refetch_all_rows: null, unfinal_periods: 60, saved_periods: 0 }],
   });
+});
+
+test('a slice whose date period begins tomorrow has no periods, and none of them final', async () => {
+  const datePeriod = { first: { day: day('2026-06-02') }, last: { daysAgo: 0 } };
+  const config = { ...scenario.config, slices: [slice({ ...daily, name: 'later', datePeriod })] };
+  const never = new AbortController().signal;
+  const report = await explainPlan(config, { ...atOnce, planAt: FIRST_NIGHT, signal: never });
+  expect(report.slices).toMatchObject([{ name: 'later', windows: [], periods: 0, unfinal_periods: 0 }]);
 });
 
 test('after it, the plan of the second is what the sync then asks for, and its rows are those the days held', async () => {

@@ -43,7 +43,7 @@ export async function stateOf(scenario: Readable, slice: string): Promise<readon
 
 /** The newest entry of `ripen.runs`. */
 export async function lastRun(scenario: Readable): Promise<{ status: unknown; exit_code: unknown }> {
-  const [last] = await query(scenario, 'select status, exit_code from ripen.runs order by started_at desc limit 1');
+  const [last] = await query(scenario, 'select status, exit_code from ripen.runs order by run_number desc limit 1');
   return { status: last?.['status'], exit_code: last?.['exit_code'] };
 }
 

@@ -243,6 +243,7 @@ describe('a plan', () => {
     requests: 2,
     rows_expected: 600,
     refetch_all_rows: 6200,
+    periods: 60,
     unfinal_periods: 31,
     saved_periods: 28,
   };
@@ -252,6 +253,7 @@ describe('a plan', () => {
     requests: 0,
     rows_expected: 0,
     refetch_all_rows: 0,
+    periods: 40,
     unfinal_periods: 0,
     saved_periods: 0,
   };
@@ -277,6 +279,12 @@ describe('a plan', () => {
       'as of 2026-02-14 02:30 UTC: 2 requests, about 600 rows',
       'everything immature would be about 6,200 rows: 90.3 % of them are saved',
     ]);
+  });
+
+  test('says of a slice without any period that none has begun, not that every one is final', () => {
+    const text = planText({ ...totals, slices: [{ ...idle, periods: 0 }] });
+    expect(text).toContain('idle: nothing due\n  no day that has begun lies in its date period\n');
+    expect(text).not.toContain('every period is final');
   });
 
   test('shows the requests of each window once one of them takes 4', () => {

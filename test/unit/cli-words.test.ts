@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { parseCommandLine } from '../../src/commands/command-line.ts';
 import { dayRange, durationOf, instantOf } from '../../src/commands/instant.ts';
 import { Failure } from '../../src/errors.ts';
-import { checkAsOf } from '../../src/run/circumstances.ts';
+import { checkAsOf, checkForced } from '../../src/run/circumstances.ts';
 import { twoNightsBefore } from '../../src/start/tour.ts';
 import { recordedShell } from './cli-recorded-shell.ts';
 
@@ -202,6 +202,11 @@ describe('an instant on the command line', () => {
     expect(dayRange('2026-01-01', '2026-01-31')).toStrictEqual({ start: '2026-01-01', end: '2026-02-01' });
     expect(() => dayRange('2026-01-02', '2026-01-01')).toThrow('later than --to');
     expect(() => dayRange('2026-1-2', '2026-01-03')).toThrow('--from');
+  });
+
+  test('days to load again begin in 1970 or later: an earlier year is mistyped', () => {
+    expect(() => checkForced(dayRange('1970-01-01', '2026-01-03'))).not.toThrow();
+    expect(() => checkForced(dayRange('0026-01-01', '2026-01-03'))).toThrow('began on 0026-01-01, before 1970-01-01');
   });
 });
 

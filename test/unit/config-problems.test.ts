@@ -213,6 +213,8 @@ describe('problems', () => {
     ['date_period: this_month:today', 'is not a date period'],
     ['date_period: "-36601d:today"', 'is not a date period'],
     ['date_period: "2026-01-01:10000-01-01"', 'is not a date period'],
+    ['date_period: "0026-01-01:yesterday"', 'begins on 0026-01-01; must begin on 1970-01-01 or later'],
+    ['date_period: "1969-12-31:1970-01-01"', 'begins on 1969-12-31'],
     ['date_period: "2026-02-02:2026-02-01"', 'ends before it starts'],
     ['date_period: "today:-3d"', 'ends before it starts'],
   ])('a slice with %j is one problem: %s', (setting, words) => {

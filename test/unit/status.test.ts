@@ -363,7 +363,8 @@ describe('the runs', () => {
     await warehouse.run(
       `insert into ripen.runs by name
        select $1 as run_id, 'sync' as command, $2::timestamp as as_of, $2::timestamp as started_at, $3 as status,
-           '0' as version, 'host' as host, 1 as pid`,
+           '0' as version, 'host' as host, 1 as pid, count(*) + 1 as run_number
+       from ripen.runs`,
       [id, startedAt, status],
     );
   }
@@ -410,6 +411,19 @@ describe('the runs', () => {
       { run_id: 'run2', refreshed: 'partial', rows_loaded: 10, requests: 31, retries: 2, failures: [failure] },
       { run_id: 'run1', rows_loaded: null, requests: null, retries: null, failures: [], finished_at: null },
     ]);
+  });
+
+  test('are late by the latest instant that one planned for, be it not that of the newest, nor one to come', async () => {
+    await holdTable('daily', 'live');
+    for (const at of ['2026-02-13 02:30:00', '2026-02-16 02:30:00', '2026-02-08 02:30:00']) {
+      await holdRun(`run of ${at}`, at, 'succeeded');
+    }
+    const late = async (asOf: string): Promise<(string | undefined)[]> =>
+      (await readStatus(daily, warehouse, new Date(asOf))).health.findings
+        .map(({ message }) => message)
+        .filter((message) => message.startsWith('No run'));
+    expect(await late('2026-02-14T02:30:00Z')).toEqual([]);
+    expect(await late('2026-02-15T02:30:00Z')).toEqual(['No run for 2 days: the last was as of 2026-02-13 02:30 UTC.']);
   });
 
   test('of a copy say how the newest did that made it, and of an older one that it was killed', async () => {

@@ -6,7 +6,7 @@
  */
 
 import { addDays, bucketOf, day, dayAt, daysIn, startOfDayAt } from '../../model/calendar.ts';
-import type { Day, WeekStart } from '../../model/calendar.ts';
+import type { Day, DayInterval, WeekStart } from '../../model/calendar.ts';
 import { dateDimensions, isDateDimension } from '../../model/dimension.ts';
 import type { DateDimension } from '../../model/dimension.ts';
 import { hashText } from './hash.ts';
@@ -73,9 +73,18 @@ function textOf(dimension: DateDimension, of: Day, time: string, weekStartsOn: W
     const quarter = `Q${Math.ceil(month / 3)} ${year}`;
     return { iso: quarter, local: quarter };
   }
-  const week = bucketOf(of, 'week', weekStartsOn);
-  const last = addDays(week.end, -1);
-  return { iso: `${week.start} - ${last}`, local: `${american(week.start)} - ${american(last)}` };
+  return weekText(bucketOf(of, 'week', weekStartsOn));
+}
+
+function weekText({ start, end }: DayInterval): DateText {
+  const last = addDays(end, -1);
+  return { iso: `${start} - ${last}`, local: `${american(start)} - ${american(last)}` };
+}
+
+/** A week named after those of its days that were asked for. */
+function cutWeekText(of: Day, { days, weekStartsOn }: Pick<ReportQuery, 'days' | 'weekStartsOn'>): DateText {
+  const { start, end } = bucketOf(of, 'week', weekStartsOn);
+  return weekText({ start: start > days.start ? start : days.start, end: end < days.end ? end : days.end });
 }
 
 const twoDigits = (value: number): string => String(value).padStart(2, '0');
@@ -115,7 +124,8 @@ export function createBuckets(query: ReportQuery): Buckets {
       .map((text) => text.iso)
       .join(' ');
     const index = indexByLabel.get(label) ?? all.length;
-    const bucket = all[index] ?? { texts: labels, seed: hashText(label), rank: index, days: 0, lastDay: day };
+    const named = query.cutWeekNames && 'week' in labels ? { ...labels, week: cutWeekText(day, query) } : labels;
+    const bucket = all[index] ?? { texts: named, seed: hashText(label), rank: index, days: 0, lastDay: day };
     all[index] = bucket;
     indexByLabel.set(label, index);
     if (bucket.days === 0 || bucket.lastDay < day) bucket.days += 1;

@@ -43,6 +43,8 @@ export interface ReportQuery {
   readonly filters: Filters;
   readonly days: DayInterval;
   readonly weekStartsOn: WeekStart;
+  /** Whether a week is named after those of its days that were asked for. */
+  readonly cutWeekNames: boolean;
   /** Days that are to be left out. */
   readonly isHidden: (day: Day) => boolean;
   readonly utcOffset: UtcOffset;
@@ -139,7 +141,7 @@ function checkComparison(query: URLSearchParams): void {
 }
 
 /** What a query is read by: the names the world knows, and what holds at the instant asked at. */
-export interface Understanding extends Pick<ReportQuery, 'weekStartsOn' | 'isHidden'> {
+export interface Understanding extends Pick<ReportQuery, 'weekStartsOn' | 'cutWeekNames' | 'isHidden'> {
   readonly vocabulary: Vocabulary;
   readonly settlingDays: number;
 }
@@ -148,7 +150,7 @@ export interface Understanding extends Pick<ReportQuery, 'weekStartsOn' | 'isHid
 export function parseQuery(
   query: URLSearchParams,
   now: Date,
-  { vocabulary, settlingDays, weekStartsOn, isHidden }: Understanding,
+  { vocabulary, settlingDays, weekStartsOn, cutWeekNames, isHidden }: Understanding,
 ): ReportQuery {
   const absent = required.filter((parameter) => (query.get(parameter) ?? '') === '');
   if (absent.length > 0) throw missing(absent);
@@ -170,6 +172,7 @@ export function parseQuery(
     filters: parseFilters(query, vocabulary),
     days: resolvePeriod(query.get('date_period') ?? '', dayAt(now, utcOffset), weekStartsOn),
     weekStartsOn,
+    cutWeekNames,
     isHidden,
     utcOffset,
     currency,

@@ -96,6 +96,7 @@ export function createWorld(options: Partial<WorldOptions> = {}): World {
       const understanding = {
         vocabulary,
         weekStartsOn: weeks !== null && now >= weeks.from ? weeks.startOn : weekStartsOn,
+        cutWeekNames: quirks.cutWeekNames,
         settlingDays: quirks.settlingDays ?? SETTLING_DAYS,
         isHidden: (day: Day) => emptied?.isEmpty(day, now) ?? false,
       };
