@@ -35,7 +35,7 @@ export async function sync(
     const run = { ...started, slices: await withAdaptiveAges(started.warehouse, started.slices) };
     const source = from.open(run);
     try {
-      await refresh(run, source);
+      await refresh(run, source, from);
     } finally {
       await source.close();
     }
@@ -43,7 +43,7 @@ export async function sync(
   return carryOut({ config, request, emit, signal }, refreshAll, publishAll, () => from.statistics());
 }
 
-async function refresh(run: Run, source: Source): Promise<void> {
+async function refresh(run: Run, source: Source, from: SourceDoor): Promise<void> {
   const catalog = await source.catalog();
   await source.dimensions();
 
@@ -64,7 +64,7 @@ async function refresh(run: Run, source: Source): Promise<void> {
   // An archive answers no audit.
   if (source.canAsk) await recordFinality(run);
   await measureSlices(run, standing);
-  if (!isIdleReplay(run)) await completeDimensions(run);
+  if (!isIdleReplay(run)) await completeDimensions(run, from.confirmedNow());
   await source.finish();
 }
 
