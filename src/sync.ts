@@ -40,6 +40,7 @@ export async function sync(
       await source.close();
     }
   };
+  const publishAll = async (run: Run): Promise<void> => publishLoaded(run, from);
   return carryOut({ config, request, emit, signal }, refreshAll, publishAll, () => from.statistics());
 }
 
@@ -69,13 +70,13 @@ async function refresh(run: Run, source: Source, from: SourceDoor): Promise<void
 }
 
 /** Publishes what is committed, also after failures: the copies then hold what could be loaded. */
-async function publishAll(run: Run): Promise<void> {
+async function publishLoaded(run: Run, from: SourceDoor): Promise<void> {
   // A new warehouse that got nothing must not take the place of good copies.
   if (isIdleReplay(run)) return;
   const { config, warehouse, record, emit, signal } = run;
   // What ended early may have left them as an earlier run made them, over tables that are others now.
   await refreshJoins(warehouse);
-  record.publish(await publish(config, warehouse, emit, signal));
+  record.publish(await publish({ ...config, confirmedNow: from.confirmedNow() }, warehouse, emit, signal));
 }
 
 const isIdleReplay = ({ request, record }: Run): boolean => request.command === 'replay' && !record.hasLoaded;
