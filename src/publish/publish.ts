@@ -12,6 +12,7 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 import { publishDelta } from './delta/publish-delta.ts';
 import { publishLake } from './lake.ts';
 import type { SliceFiles } from './lake-store.ts';
+import { otherKindAt } from './other-kind.ts';
 import type { CopyReport } from './report.ts';
 import { publishSnapshot } from './snapshot.ts';
 
@@ -72,6 +73,8 @@ async function publishTarget(
   target: PublishTarget,
   { emit, signal }: { readonly emit: Emit; readonly signal: AbortSignal },
 ): Promise<CopyReport> {
+  const otherKind = await otherKindAt(target, signal);
+  if (otherKind !== null) throw otherKind;
   if (target.kind === 'delta') return publishDelta({ dropped, confirmedNow }, warehouse, target, { emit, signal });
   if (target.kind === 'parquet') return publishLake(dropped, warehouse, target, signal);
   return publishSnapshot(warehouse, target, signal);
