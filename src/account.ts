@@ -151,10 +151,14 @@ async function writeLink<Written extends WrittenLink>(
   write: (writing: LinkWriting) => Promise<Written>,
 ): Promise<Written> {
   const { warehouseExists } = await import('./warehouse/opening.ts');
+  const { machineClock } = await import('./service/machine-clock.ts');
   const standing = circumstancesOf(config, options);
-  const { planAt: at, emit, signal } = standing;
+  const { planAt: at, asOf, emit, signal } = standing;
   const withLedger = async (warehouse: LinkWriting['warehouse']): Promise<Written> =>
-    onService(config, standing, async (service) => write({ service, warehouse, at, emit, signal }));
+    onService(config, standing, async (service) => {
+      const clock = machineClock(service, asOf, emit);
+      return write({ service, clock, warehouse, at, emit, signal });
+    });
   return warehouseExists(config.warehouse) ? onWarehouse(config, 'write', standing, withLedger) : withLedger(null);
 }
 

@@ -35,15 +35,16 @@ export async function sync(
     const run = { ...started, slices: await withAdaptiveAges(started.warehouse, started.slices) };
     const source = from.open(run);
     try {
-      await refresh(run, source);
+      await refresh(run, source, from);
     } finally {
       await source.close();
     }
   };
+  const publishAll = async (run: Run): Promise<void> => publishLoaded(run, from);
   return carryOut({ config, request, emit, signal }, refreshAll, publishAll, () => from.statistics());
 }
 
-async function refresh(run: Run, source: Source): Promise<void> {
+async function refresh(run: Run, source: Source, from: SourceDoor): Promise<void> {
   const catalog = await source.catalog();
   await source.dimensions();
 
@@ -64,18 +65,18 @@ async function refresh(run: Run, source: Source): Promise<void> {
   // An archive answers no audit.
   if (source.canAsk) await recordFinality(run);
   await measureSlices(run, standing);
-  if (!isIdleReplay(run)) await completeDimensions(run);
+  if (!isIdleReplay(run)) await completeDimensions(run, from.confirmedNow());
   await source.finish();
 }
 
 /** Publishes what is committed, also after failures: the copies then hold what could be loaded. */
-async function publishAll(run: Run): Promise<void> {
+async function publishLoaded(run: Run, from: SourceDoor): Promise<void> {
   // A new warehouse that got nothing must not take the place of good copies.
   if (isIdleReplay(run)) return;
   const { config, warehouse, record, emit, signal } = run;
   // What ended early may have left them as an earlier run made them, over tables that are others now.
   await refreshJoins(warehouse);
-  record.publish(await publish(config, warehouse, emit, signal));
+  record.publish(await publish({ ...config, confirmedNow: from.confirmedNow() }, warehouse, emit, signal));
 }
 
 const isIdleReplay = ({ request, record }: Run): boolean => request.command === 'replay' && !record.hasLoaded;

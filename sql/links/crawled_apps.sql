@@ -1,6 +1,7 @@
--- The apps that need no crawl: crawled completely at the as-of instant or after it, and deep enough.
--- $1 as-of instant, $2 max level
+-- The apps that need no crawl: crawled completely at the as-of instant or after it, and deep enough. An instant that has not
+-- come was dated by a clock that was ahead, and says nothing.
+-- $1 as-of instant, $2 max level, $3 now
 -- Returns app_token.
 select distinct app_token
 from ripen.link_crawls
-where crawled_at >= $1::timestamp and max_level >= $2
+where crawled_at between $1::timestamp and $3::timestamp and max_level >= $2

@@ -10,6 +10,7 @@ import type { Links } from '../config/config.ts';
 import { asFailure, Failure, type FailureCode } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import type { Link } from '../model/link.ts';
+import type { MachineClock } from '../service/machine-clock.ts';
 import type { Service } from '../service/service.ts';
 import { recordWarning } from '../warehouse/runs.ts';
 import { count, statement, timestamp } from '../warehouse/sql.ts';
@@ -23,6 +24,8 @@ import { clearStaged, StagedLinks } from './staged-links.ts';
 export interface Refreshing {
   readonly warehouse: Warehouse;
   readonly service: Service;
+  /** Looked at before anything is stored. */
+  readonly clock: MachineClock;
   readonly runId: string;
   /** Dates what changed. */
   readonly planAt: Date;
@@ -45,7 +48,11 @@ const APPS_AT_ONCE = 4;
 const MOST_CRAWLS = 2;
 const crawledAgain: ReadonlySet<FailureCode> = new Set<FailureCode>(['DATA_INCOMPLETE', 'DATA_SHRUNK']);
 /** Failures that concern every app, or that no other app would escape. */
-const endsAll: ReadonlySet<FailureCode> = new Set<FailureCode>(['CREDENTIALS_REFUSED', 'STORAGE_FAILED']);
+const endsAll: ReadonlySet<FailureCode> = new Set<FailureCode>([
+  'CLOCK_UNTRUSTED',
+  'CREDENTIALS_REFUSED',
+  'STORAGE_FAILED',
+]);
 /** How the service may answer for an app that it does not know, or that the account has lost. */
 const unknownApp: ReadonlySet<FailureCode> = new Set<FailureCode>([
   'ACCESS_FORBIDDEN',
@@ -55,11 +62,11 @@ const unknownApp: ReadonlySet<FailureCode> = new Set<FailureCode>([
 
 /**
  * Crawls the configured apps that were not yet crawled at the as-of instant, and replaces each one's links. Throws when
- * credentials are refused, the database fails or the run is stopped; apps that were complete by then are kept. Nothing
+ * credentials or the clock are refused, the database fails or the run is stopped; apps that were complete by then are kept. Nothing
  * else may use the warehouse meanwhile.
  */
 export async function refreshLinks(run: Refreshing, links: Links): Promise<RefreshedLinks> {
-  const { apps, left } = await chooseApps(run.warehouse, links, run.planAt);
+  const { apps, left } = await chooseApps(run, links);
   // What a killed run staged.
   await run.warehouse.run('delete from ripen.staged_links');
   const turn = takeTurns();
@@ -107,7 +114,7 @@ interface AppCrawl {
 
 async function crawlAndReplace(run: Refreshing, crawl: AppCrawl, turn: Turn): Promise<Replaced> {
   const { appToken, maxLevel, isLast } = crawl;
-  const { warehouse, service, runId, planAt, signal } = run;
+  const { warehouse, service, clock, runId, planAt, signal } = run;
   const staged = new StagedLinks(warehouse, turn, appToken);
   await turn(() => clearStaged(warehouse, appToken));
   let isShort = false;
@@ -120,8 +127,10 @@ async function crawlAndReplace(run: Refreshing, crawl: AppCrawl, turn: Turn): Pr
     keep: (parent, listed) => staged.add(parent, listed),
   });
   await staged.flush();
+  clock.check();
   const complete = { maxLevel, requests, runId, isShort, breaksCycles: isLast };
-  const replaced = await turn(() => replaceApp(warehouse, appToken, planAt, complete));
+  const dating = { planAt, confirmedNow: clock.confirmedNow() };
+  const replaced = await turn(() => replaceApp(warehouse, appToken, dating, complete));
   if (replaced.cyclic.length > 0) {
     const message = `The app ${appToken} listed links below their own sub-links, and they were stored where they stood first: ${replaced.cyclic.join(', ')}.`;
     await turn(() => warn(run, 'LINKS_CYCLE', message));
@@ -170,9 +179,10 @@ const APP_TOKEN = /^[A-Za-z0-9]{10,12}$/;
 
 const appRow = z.object({ app_token: z.string() }).transform((row) => row.app_token);
 
-/** The apps to crawl: without those whose complete crawl of this instant, or of a later one, is stored already. */
-async function chooseApps(warehouse: Warehouse, links: Links, planAt: Date): Promise<ChosenApps> {
-  const done = await warehouse.rows(statement('links/crawled_apps'), [timestamp(planAt), links.maxLevel], appRow);
+/** The apps to crawl: without those whose complete crawl of this instant, or of a later one that has come, is stored already. */
+async function chooseApps({ warehouse, planAt, clock }: Refreshing, links: Links): Promise<ChosenApps> {
+  const asked = [timestamp(planAt), links.maxLevel, timestamp(clock.now())];
+  const done = await warehouse.rows(statement('links/crawled_apps'), asked, appRow);
   const isDue = ({ token }: ChosenApp): boolean => !done.includes(token);
   if (links.apps !== 'all') {
     const tokens = [...new Set(links.apps)].toSorted();

@@ -8,9 +8,11 @@ import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
 import type { Partner } from '../model/link.ts';
+import type { MachineClock } from '../service/machine-clock.ts';
 import { count, instant, statement, storable, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Refreshing } from './refresh-links.ts';
+import { type Dating, redatePartners } from './redating.ts';
 import { refuseShrunk } from './shrunk.ts';
 import { namesPartners, readLiveSlices, rowIdSql, type LiveSlice } from './live-slices.ts';
 
@@ -42,7 +44,9 @@ async function readAndReplace(run: Omit<Refreshing, 'runId'>): Promise<{ readonl
     display_name: storable(partner.displayName),
     supports_cost_data: partner.supportsCostData,
   }));
-  const rows = await replacePartners(run, async () => {
+  run.clock.check();
+  const dating = { planAt: run.planAt, confirmedNow: run.clock.confirmedNow() };
+  const rows = await replacePartners(run.warehouse, dating, async () => {
     await run.warehouse.run(statement('links/stage_partners'), [JSON.stringify(list)]);
     const [counts] = await run.warehouse.rows(statement('links/partner_counts'), [], countsRow);
     const subject = 'The service';
@@ -66,9 +70,15 @@ const nothingStored = { before: 0, lost: 0 };
 export async function completePartners({
   warehouse,
   planAt,
-}: Pick<Refreshing, 'warehouse' | 'planAt'>): Promise<{ readonly rows: number }> {
+  clock,
+}: Pick<Refreshing, 'warehouse' | 'planAt'> & { readonly clock: Omit<MachineClock, 'check'> }): Promise<{
+  readonly rows: number;
+}> {
+  const now = clock.now();
+  const dating = { planAt, confirmedNow: clock.confirmedNow() };
   const slices = (await readLiveSlices(warehouse)).filter((slice) => namesPartners(slice));
-  const looked = slices.length === 0 ? [] : await warehouse.rows(statement('links/seen_loads'), [], seenRow);
+  const looked =
+    slices.length === 0 ? [] : await warehouse.rows(statement('links/seen_loads'), [timestamp(now)], seenRow);
   const seen = new Map(looked.map((row) => [row.slice, row.load_id]));
   const seenAt = looked.reduce<Date | null>((newest, { known_at: at }) => {
     return at !== null && (newest === null || at > newest) ? at : newest;
@@ -76,15 +86,17 @@ export async function completePartners({
   const isNew = ({ slice }: LiveSlice): string => `s."_load_id" > ${seen.get(slice) ?? 0}`;
   const [stored] = await warehouse.rows(storedPartners(slices, isNew), [], storedRow);
   if (stored?.carried === false && stored.unlisted === 0) return { rows: stored.rows };
-  const rows = await replacePartners({ warehouse, planAt }, async () => {
+  const rows = await replacePartners(warehouse, dating, async () => {
     await warehouse.run(statement('links/stage_listed_partners'));
     if (slices.length === 0) return;
-    await warehouse.run(stageCarried(slices, isNew, seenAt));
+    await warehouse.run(stageCarried(slices, isNew, { seenAt, now }));
     const [left] = await warehouse.rows(statement('links/unseen_partners'), [], z.object({ partners: count }));
     if (left?.partners === 0) return;
     const unseen =
       'select partner_id from main.partners where partner_id not in (select partner_id from ripen.staged_partners)';
-    await warehouse.run(stageCarried(slices, (slice) => `${rowIdSql(slice, 'partner_id')} in (${unseen})`, null));
+    await warehouse.run(
+      stageCarried(slices, (slice) => `${rowIdSql(slice, 'partner_id')} in (${unseen})`, { seenAt: null, now }),
+    );
   });
   return { rows };
 }
@@ -103,14 +115,12 @@ from main.partners`;
 
 const seenRow = z.object({ slice: z.string(), load_id: count, known_at: instant.nullable() });
 
-async function replacePartners(
-  { warehouse, planAt }: Pick<Refreshing, 'warehouse' | 'planAt'>,
-  stage: () => Promise<void>,
-): Promise<number> {
+async function replacePartners(warehouse: Warehouse, dating: Dating, stage: () => Promise<void>): Promise<number> {
   return warehouse.transact(async () => {
     await warehouse.run('delete from ripen.staged_partners');
     await stage();
-    const at = timestamp(await changeInstant(warehouse, planAt));
+    await redatePartners(warehouse, dating);
+    const at = timestamp(await changeInstant(warehouse, dating.planAt));
     await warehouse.run(statement('links/close_partner_versions'), [at]);
     await warehouse.run(statement('links/drop_empty_partner_versions'));
     await warehouse.run(statement('links/open_partner_versions'), [at]);
@@ -133,13 +143,15 @@ async function changeInstant(warehouse: Warehouse, planAt: Date): Promise<Date> 
 /**
  * Stages the partners that some rows carry and that are not staged, under the name of the answer among these rows that was
  * asked for last: a replay gives old answers new loads. A stored name gives way to none that was known before the rows that were
- * looked at earlier; an empty id is nobody's, an empty name no name.
+ * looked at earlier; an empty id is nobody's, an empty name no name. An answer that a clock that was ahead dated later than
+ * `now` came after those that were loaded before it.
  */
 function stageCarried(
   slices: readonly LiveSlice[],
   condition: (slice: LiveSlice) => string,
-  seenAt: Date | null,
+  { seenAt, now }: { readonly seenAt: Date | null; readonly now: Date },
 ): string {
+  const come = `'${timestamp(now)}'::timestamp`;
   const before = seenAt === null ? 'null' : `'${timestamp(seenAt)}'::timestamp`;
   const carried = slices.map((slice) => {
     const name = slice.columns.includes('partner_name') ? `nullif(s."partner_name", '')` : 'null::varchar';
@@ -151,6 +163,16 @@ function stageCarried(
 with carried as (
 ${carried.join('\n    union all\n')}
 ),
+known as (
+    select
+        load_id,
+        case
+            when known_at <= ${come} then known_at
+            when known_at > ${come}
+                then max(known_at) filter (where known_at <= ${come}) over (order by load_id)
+        end as known_at
+    from ripen.loads
+),
 newest as (
     select
         partner_id,
@@ -158,7 +180,7 @@ newest as (
     from (
         select c.*, coalesce(l.known_at, 'epoch'::timestamp) as known_at
         from carried as c
-        left join ripen.loads as l on l.load_id = c.load_id
+        left join known as l on l.load_id = c.load_id
     )
     where partner_id <> ''
     group by partner_id

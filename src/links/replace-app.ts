@@ -5,6 +5,7 @@ import * as z from 'zod';
 import { Failure } from '../errors.ts';
 import { count, instant, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
+import { type Dating, redateLinks } from './redating.ts';
 import { refuseShrunk } from './shrunk.ts';
 import { clearStaged } from './staged-links.ts';
 
@@ -51,10 +52,12 @@ const ALL_LEVELS = 4;
 export async function replaceApp(
   warehouse: Warehouse,
   appToken: string,
-  planAt: Date,
+  dating: Dating,
   crawl: CompleteCrawl | null,
 ): Promise<Replaced> {
+  const { planAt } = dating;
   return warehouse.transact(async () => {
+    await redateLinks(warehouse, appToken, dating);
     await stageTree(warehouse, appToken);
     const asked = [appToken, timestamp(planAt), crawl?.maxLevel ?? ALL_LEVELS];
     let [counts] = await warehouse.rows(statement('links/tree_counts'), asked, countsRow);

@@ -10,16 +10,19 @@ import * as z from 'zod';
 import { asFailure, Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import { isSameName, type Link, linkOf, type StatedLink } from '../model/link.ts';
+import type { MachineClock } from '../service/machine-clock.ts';
 import type { LinkChange, Service } from '../service/service.ts';
 import { count, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { checkAppToken, checkChange, checkName } from './check-write.ts';
 import { takeTurns } from './in-parallel.ts';
+import type { Dating } from './redating.ts';
 import { replaceApp } from './replace-app.ts';
 import { clearStaged, StagedLinks } from './staged-links.ts';
 
 export interface LinkWriting {
   readonly service: Service;
+  readonly clock: MachineClock;
   /** Null when there is none yet. */
   readonly warehouse: Warehouse | null;
   /** Dates the stored change. */
@@ -56,13 +59,13 @@ export interface NewLink {
  * link is not listed or could not be looked up, a `SOURCE_UNAVAILABLE` with `outcome: 'unknown'`.
  */
 export async function createLink(writing: LinkWriting, wanted: NewLink): Promise<CreatedLink> {
-  const { service, at, signal } = writing;
+  const { service, signal } = writing;
   const { appToken, name, parent } = wanted;
   const before = await judgeLink(writing, wanted);
   const there = inPlaceOf(wanted, before);
   if (there !== null) {
-    const known = await stored(writing, there, async (warehouse) =>
-      (await storeBelow(warehouse, appToken, parent, there, at)) ? there : null,
+    const known = await stored(writing, there, async (place) =>
+      (await storeBelow(place, appToken, parent, there)) ? there : null,
     );
     return { ...known, isCreated: false };
   }
@@ -72,8 +75,8 @@ export async function createLink(writing: LinkWriting, wanted: NewLink): Promise
   });
   // Answers to writes show the inherited partner where lists show none (service-examples: tracker.create-sublink).
   const listed: Link = { ...link, hasSubtrackers: false, partnerId: parent === null ? link.partnerId : null };
-  const kept = await stored(writing, link, async (warehouse) =>
-    (await storeBelow(warehouse, appToken, parent, listed, at)) ? link : null,
+  const kept = await stored(writing, link, async (place) =>
+    (await storeBelow(place, appToken, parent, listed)) ? link : null,
   );
   return { ...kept, isCreated: true };
 }
@@ -84,7 +87,10 @@ function inPlaceOf({ evenIfTaken }: NewLink, found: readonly Link[]): Link | nul
 }
 
 /** What can be known before a link is created: throws as `createLink` does, and returns the links of its name. Sends nothing. */
-export async function judgeLink(writing: Omit<LinkWriting, 'warehouse' | 'at'>, wanted: NewLink): Promise<Link[]> {
+export async function judgeLink(
+  writing: Omit<LinkWriting, 'warehouse' | 'at' | 'clock'>,
+  wanted: NewLink,
+): Promise<Link[]> {
   warnOf(writing, 'APP_TOKEN_UNUSUAL', checkAppToken(wanted.appToken));
   checkName(wanted.name);
   const before = await namesakes(writing, wanted);
@@ -105,14 +111,12 @@ export async function updateLink(
   token: string,
   change: LinkChange,
 ): Promise<WrittenLink> {
-  const { service, at, signal } = writing;
+  const { service, signal } = writing;
   warnOf(writing, 'APP_TOKEN_UNUSUAL', checkAppToken(appToken));
   warnOf(writing, 'PARTNER_UNKNOWN', await checkChange(change, writing.warehouse));
   const answered = await service.updateLink(appToken, token, change, signal);
   const stated = withChange(answered, change);
-  const written = await stored(writing, linkOf(stated), (warehouse) =>
-    storeUpdated(warehouse, appToken, stated, change, at),
-  );
+  const written = await stored(writing, linkOf(stated), (place) => storeUpdated(place, appToken, stated, change));
   const otherwise = unlike(change, stated);
   if (otherwise.length === 0) return written;
   throw new Failure('SOURCE_REFUSED', `The link ${token} was not changed as asked: ${otherwise.join('; ')}`, {
@@ -181,18 +185,26 @@ async function lookUp(writing: LinkWriting, wanted: NewLink, before: readonly Li
   return created;
 }
 
+/** Where a link is stored, and by what the change is dated. */
+interface Place {
+  readonly warehouse: Warehouse;
+  readonly dating: Dating;
+}
+
 /**
- * What `store` has stored, or the link itself where it stored nothing. A failure to store is a warning: the link is written,
- * and the next crawl brings it.
+ * What `store` has stored, or the link itself where it stored nothing. A failure to store is a warning, as is a clock that is
+ * not trusted: the link is written, and the next crawl brings it.
  */
 async function stored(
   writing: LinkWriting,
   link: Link,
-  store: (warehouse: Warehouse) => Promise<Link | null>,
+  store: (place: Place) => Promise<Link | null>,
 ): Promise<WrittenLink> {
-  if (writing.warehouse === null) return { link, isStored: false };
+  const { warehouse, clock, at } = writing;
+  if (warehouse === null) return { link, isStored: false };
   try {
-    const kept = await store(writing.warehouse);
+    clock.check();
+    const kept = await store({ warehouse, dating: { planAt: at, confirmedNow: clock.confirmedNow() } });
     return { link: kept ?? link, isStored: kept !== null };
   } catch (error) {
     warnOf(writing, 'LINK_NOT_STORED', `The link ${link.token} was written, not stored: ${asFailure(error).message}`);
@@ -238,17 +250,12 @@ const storedRow = z
  * Stores a link as lists show it; false when the warehouse does not know its app, or its parent: a tree with one branch
  * would pass for a whole one.
  */
-async function storeBelow(
-  warehouse: Warehouse,
-  appToken: string,
-  parent: string | null,
-  link: Link,
-  at: Date,
-): Promise<boolean> {
+async function storeBelow(place: Place, appToken: string, parent: string | null, link: Link): Promise<boolean> {
+  const { warehouse } = place;
   const isKnown =
     parent === null ? await isCrawled(warehouse, appToken) : (await readStored(warehouse, appToken, parent)) !== null;
   if (!isKnown) return false;
-  await store(warehouse, appToken, parent, link, at);
+  await store(place, appToken, parent, link);
   return true;
 }
 
@@ -257,35 +264,28 @@ async function storeBelow(
  * the link. Of a sub-link only a partner that it was given is its own: answers show the one it inherits.
  */
 async function storeUpdated(
-  warehouse: Warehouse,
+  place: Place,
   appToken: string,
   stated: StatedLink,
   { partnerId }: LinkChange,
-  at: Date,
 ): Promise<Link | null> {
-  const before = await readStored(warehouse, appToken, stated.token);
+  const before = await readStored(place.warehouse, appToken, stated.token);
   if (before === null) return null;
   const link = linkOf(stated, before);
   const isOwn = before.level === 1 || (partnerId !== undefined && stated.partnerId === partnerId);
   const listed = { ...link, partnerId: isOwn ? link.partnerId : before.partnerId };
-  await store(warehouse, appToken, before.parent, listed, at);
+  await store(place, appToken, before.parent, listed);
   return link;
 }
 
-async function store(
-  warehouse: Warehouse,
-  appToken: string,
-  parent: string | null,
-  link: Link,
-  at: Date,
-): Promise<void> {
+async function store({ warehouse, dating }: Place, appToken: string, parent: string | null, link: Link): Promise<void> {
   const staged = new StagedLinks(warehouse, takeTurns(), appToken);
   await clearStaged(warehouse, appToken);
   await warehouse.run(statement('links/stage_stored_links'), [appToken]);
   if (parent !== null) await warehouse.run(statement('links/stage_sublinks_of'), [appToken, parent]);
   await staged.add(parent, [link]);
   await staged.flush();
-  await replaceApp(warehouse, appToken, at, null);
+  await replaceApp(warehouse, appToken, dating, null);
 }
 
 async function isCrawled(warehouse: Warehouse, appToken: string): Promise<boolean> {

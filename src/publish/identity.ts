@@ -20,6 +20,7 @@ import { localText } from './local-lake.ts';
 import { MANIFEST, statedWarehouse } from './manifest.ts';
 import { askOccupant, type Looking } from './occupant.ts';
 import type { Database } from './other-database.ts';
+import { otherKindAt } from './other-kind.ts';
 import { textInBucket } from './s3-lake.ts';
 
 /** A warehouse as its copies know it; the id is null where there is none yet. */
@@ -62,8 +63,8 @@ export function refuseOthers(copy: string, stated: string | null, own: Identity)
 }
 
 /**
- * The targets that are other warehouses or copies of them, a failure each. What cannot be read, or is no copy at all, is
- * for publishing to tell.
+ * The targets that are other warehouses or copies of them, or in a bucket hold copies of another kind, a failure each. What cannot
+ * be read, or is no copy at all, is for publishing to tell.
  */
 export async function copiesOfOthers(
   targets: readonly PublishTarget[],
@@ -73,6 +74,9 @@ export async function copiesOfOthers(
   const failures: Failure[] = [];
   for (const target of targets) {
     const stated = await statedThere(target, looking).catch(() => null);
+    const isInBucket = target.kind !== 'duckdb' && target.store !== undefined;
+    const otherKind = isInBucket ? await otherKindAt(target, looking.signal).catch(() => null) : null;
+    if (otherKind !== null) failures.push(otherKind);
     looking.signal.throwIfAborted();
     try {
       refuseOthers(target.path, stated, own);

@@ -12,6 +12,7 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 import { publishDelta } from './delta/publish-delta.ts';
 import { publishLake } from './lake.ts';
 import type { SliceFiles } from './lake-store.ts';
+import { otherKindAt } from './other-kind.ts';
 import type { CopyReport } from './report.ts';
 import { publishSnapshot } from './snapshot.ts';
 
@@ -27,12 +28,20 @@ export interface Publication {
   readonly failures: readonly Failure[];
 }
 
+/** What is published, and where. */
+export interface Publishing extends Pick<Config, 'publish'> {
+  /** What lakes are to keep no trace of. */
+  readonly dropped?: SliceFiles;
+  /** Now, where answers of the service agree with this machine's clock; without it nothing is removed for its age. */
+  readonly confirmedNow?: Date | null;
+}
+
 /**
  * Brings every target up to the warehouse, in configured order; one that fails does not keep the others back. Throws the
  * signal's reason.
  */
 export async function publish(
-  config: Pick<Config, 'publish'> & { readonly dropped?: SliceFiles },
+  publishing: Publishing,
   warehouse: Warehouse,
   emit: Emit,
   signal: AbortSignal,
@@ -40,11 +49,11 @@ export async function publish(
   const published: Published[] = [];
   const failures: Failure[] = [];
   await warehouse.apart(async (session) => {
-    for (const target of config.publish) {
+    for (const target of publishing.publish) {
       signal.throwIfAborted();
       const startedAt = performance.now();
       try {
-        const report = await publishTarget(config.dropped, session, target, { emit, signal });
+        const report = await publishTarget(publishing, session, target, { emit, signal });
         const { kind, path } = target;
         const ms = Math.round(performance.now() - startedAt);
         published.push({ kind, path, ...report });
@@ -59,12 +68,14 @@ export async function publish(
 }
 
 async function publishTarget(
-  dropped: SliceFiles | undefined,
+  { dropped, confirmedNow = null }: Publishing,
   warehouse: Warehouse,
   target: PublishTarget,
   { emit, signal }: { readonly emit: Emit; readonly signal: AbortSignal },
 ): Promise<CopyReport> {
-  if (target.kind === 'delta') return publishDelta(dropped, warehouse, target, { emit, signal });
+  const otherKind = await otherKindAt(target, signal);
+  if (otherKind !== null) throw otherKind;
+  if (target.kind === 'delta') return publishDelta({ dropped, confirmedNow }, warehouse, target, { emit, signal });
   if (target.kind === 'parquet') return publishLake(dropped, warehouse, target, signal);
   return publishSnapshot(warehouse, target, signal);
 }

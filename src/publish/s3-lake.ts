@@ -34,6 +34,16 @@ export async function textInBucket(store: ObjectStore, path: string, signal: Abo
   }
 }
 
+/** Whether objects lie below a store's prefix whose paths begin so. Throws as `openBucket` does, and `STORAGE_FAILED`. */
+export async function isPrefixInUse(store: ObjectStore, path: string, signal: AbortSignal): Promise<boolean> {
+  const bucket = await openBucket(store, signal);
+  try {
+    return (await bucket.list(keyIn(store, path))).size > 0;
+  } finally {
+    bucket.close();
+  }
+}
+
 /** The key of a path below a store's prefix. */
 export function keyIn({ prefix }: ObjectStore, path: string): string {
   return prefix === '' ? path : `${prefix}/${path}`;

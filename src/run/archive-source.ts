@@ -51,7 +51,7 @@ export function fromArchive({ warehouse }: Pick<Config, 'warehouse'>): SourceDoo
       hint: 'Set `archive: 30d` and run `ripen sync` first; an archive lies beside its warehouse.',
     });
   }
-  return { statistics: () => nothingAsked, open: openSource };
+  return { statistics: () => nothingAsked, confirmedNow: () => null, open: openSource };
 }
 
 /** An archived window that is to be loaded; with what is wrong with its bodies, where they cannot be. */

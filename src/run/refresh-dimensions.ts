@@ -1,20 +1,22 @@
 /** Partners, links, and the views that lead from a row to both: brought up before and completed after the windows. */
 
-import { asFailure } from '../errors.ts';
+import { asFailure, type FailureCode } from '../errors.ts';
 import { refreshJoins } from '../links/joins.ts';
 import { refreshLinks } from '../links/refresh-links.ts';
 import { completePartners, refreshPartners } from '../links/refresh-partners.ts';
-import type { Run } from './run.ts';
+import type { MachineClock } from '../service/machine-clock.ts';
 import type { Service } from '../service/service.ts';
 import { hasSucceededAt } from '../warehouse/runs.ts';
+import type { Run } from './run.ts';
 
 /**
  * Asks for partners and links as configured, unless an earlier run of the same instant brought them. What fails is
- * recorded and leaves the stored ones as they were; throws refused credentials and `STORAGE_FAILED`, which end the run.
+ * recorded and leaves the stored ones as they were; throws refused credentials, `CLOCK_UNTRUSTED` and `STORAGE_FAILED`, which
+ * end the run.
  */
-export async function refreshDimensions(run: Run, service: Service): Promise<void> {
+export async function refreshDimensions(run: Run, service: Service, clock: MachineClock): Promise<void> {
   const { config, warehouse, record, runId, planAt, emit, signal } = run;
-  const crawl = { warehouse, service, runId, planAt, emit, signal };
+  const crawl = { warehouse, service, clock, runId, planAt, emit, signal };
   if (run.request.command !== 'sync' || (await hasSucceededAt(warehouse, planAt))) return;
   if (config.partners) {
     await orRecord(run, async () => {
@@ -30,20 +32,25 @@ export async function refreshDimensions(run: Run, service: Service): Promise<voi
   });
 }
 
-/** Adds the partners that only loaded rows carry, and rebuilds the views that join; asks the service nothing. */
-export async function completeDimensions(run: Run): Promise<void> {
+/**
+ * Adds the partners that only loaded rows carry, and rebuilds the views that join; asks the service nothing. `confirmedNow` is
+ * null where no answer agreed with this machine's clock.
+ */
+export async function completeDimensions(run: Run, confirmedNow: Date | null): Promise<void> {
   const { warehouse, record, planAt } = run;
-  record.partnerRows = (await completePartners({ warehouse, planAt })).rows;
+  const clock = { now: () => confirmedNow ?? new Date(), confirmedNow: () => confirmedNow };
+  record.partnerRows = (await completePartners({ warehouse, planAt, clock })).rows;
   await refreshJoins(warehouse);
 }
+
+const endsRun: ReadonlySet<FailureCode> = new Set(['CREDENTIALS_REFUSED', 'CLOCK_UNTRUSTED']);
 
 async function orRecord(run: Run, act: () => Promise<void>): Promise<void> {
   try {
     await act();
   } catch (error) {
     const failure = asFailure(error);
-    const endsRun = failure.code === 'CREDENTIALS_REFUSED' || failure.kind === 'storage' || run.signal.aborted;
-    if (endsRun) throw failure;
+    if (endsRun.has(failure.code) || failure.kind === 'storage' || run.signal.aborted) throw failure;
     run.record.fail(failure);
   }
 }

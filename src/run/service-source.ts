@@ -5,8 +5,7 @@
  * No fault of the disk in the archive can fail a load: what could not be kept or removed is a warning, `ARCHIVE_FAILED`.
  */
 
-import { asFailure, Failure } from '../errors.ts';
-import type { Emit } from '../events.ts';
+import { asFailure } from '../errors.ts';
 import { extract } from '../extract/extract.ts';
 import { addingAmong } from '../extract/whole.ts';
 import { catalogSeenAt, readCatalog } from '../load/catalog.ts';
@@ -14,6 +13,7 @@ import { readHorizons } from '../load/load-ledger.ts';
 import type { LoadResult } from '../load/load-result.ts';
 import type { DuePeriod, Window } from '../model/window.ts';
 import { inOrder } from '../plan/plan.ts';
+import { confirmedNow, machineClock } from '../service/machine-clock.ts';
 import type { Service } from '../service/service.ts';
 import { keepCatalog, keepWindow, removeEntriesBefore } from '../spool/archive.ts';
 import type { Spooled } from '../spool/spool.ts';
@@ -28,14 +28,19 @@ import { planTargets } from './tables.ts';
 
 /** A run with it asks the service. */
 export function fromService(service: Service): SourceDoor {
-  return { statistics: () => service.statistics(), open: (run) => openSource(run, service) };
+  return {
+    statistics: () => service.statistics(),
+    confirmedNow: () => confirmedNow(service),
+    open: (run) => openSource(run, service),
+  };
 }
 
 function openSource(run: Run, service: Service): Source {
   const { config, request, emit } = run;
   const columns = openColumns(run);
   const { spool } = columns;
-  const clock = clockBeside(service, request.asOf, emit);
+  const clock = machineClock(service, request.asOf, emit);
+  const mayRemoveOld = (): boolean => request.asOf !== null || clock.confirmedNow() !== null;
   return {
     canAsk: true,
     columns: columns.answers,
@@ -52,7 +57,7 @@ function openSource(run: Run, service: Service): Source {
       await archiveCatalog(run);
       return catalog;
     },
-    dimensions: async () => refreshDimensions(run, service),
+    dimensions: async () => refreshDimensions(run, service, clock),
     slices: async () => run.slices,
     async plan(targets) {
       const plans = await withNightlyAudits(run, targets, await planTargets(run, targets));
@@ -82,8 +87,8 @@ function openSource(run: Run, service: Service): Source {
       await columns.answers.discard(answers);
       await spool.discard({ answers });
     },
-    mayRemoveOld: () => clock.isConfirmed(),
-    finish: async () => expireArchive(clock.isConfirmed() ? run.planAt : null, run),
+    mayRemoveOld,
+    finish: async () => expireArchive(mayRemoveOld() ? run.planAt : null, run),
     close: async () => columns.close(),
   };
 }
@@ -143,44 +148,4 @@ async function orWarn(what: string, window: Window | null, run: Run, act: () => 
     const message = `${what}: ${failure.message}`;
     await warn({ code: 'ARCHIVE_FAILED', message }, window, run);
   }
-}
-
-/** Clocks in a well-run network differ by less. */
-const WORTH_A_WARNING_MS = 5 * 60_000;
-/** Beyond this, finality would be decided by a wrong clock. */
-const UNTRUSTED_MS = 60 * 60_000;
-
-/** This machine's clock beside the service's; an as-of instant that was given is never held against it. */
-interface Clock {
-  /** Throws `CLOCK_UNTRUSTED` once an answer told that it is off by an hour or more; warns, once, when it is by minutes. */
-  check(): void;
-  /** Whether anything has told the time, so that what is old may be removed for its age. */
-  isConfirmed(): boolean;
-}
-
-function clockBeside(service: { readonly clockSkewMs: () => number | null }, asOf: Date | null, emit: Emit): Clock {
-  let isWarned = false;
-  return {
-    // Each time anew: a clock may be set while a run is at work.
-    check() {
-      const skewMs = service.clockSkewMs();
-      if (asOf !== null || skewMs === null || Math.abs(skewMs) < WORTH_A_WARNING_MS) return;
-      if (!isWarned || Math.abs(skewMs) >= UNTRUSTED_MS) checkClock(skewMs, emit);
-      isWarned = true;
-    },
-    isConfirmed: () => asOf !== null || service.clockSkewMs() !== null,
-  };
-}
-
-function checkClock(skewMs: number, emit: Emit): void {
-  const size = Math.abs(skewMs);
-  if (size < WORTH_A_WARNING_MS) return;
-  const message = `This machine's clock was ${Math.round(size / 60_000)} minutes ${skewMs > 0 ? 'behind' : 'ahead of'} the service's.`;
-  if (size >= UNTRUSTED_MS) {
-    throw new Failure('CLOCK_UNTRUSTED', message, {
-      facts: { skew_ms: skewMs },
-      hint: "Set this machine's clock; nothing was loaded, as nothing could be called final.",
-    });
-  }
-  emit({ type: 'warning', code: 'CLOCK_OFF', slice: null, window: null, message });
 }

@@ -65,5 +65,7 @@ export interface Source {
 export interface SourceDoor {
   /** What was put on the wire so far. */
   statistics(): ServiceStatistics;
+  /** Now by this machine's clock, where answers of the service agreed with it; null where they did not, or none told the time. */
+  confirmedNow(): Date | null;
   open(run: Run): Source;
 }

@@ -7,8 +7,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import type { Config, PublishTarget } from '../config/config.ts';
 import { Failure } from '../errors.ts';
 import { copiesOfOthers, identityOf } from '../publish/identity.ts';
-import { FINALITY } from '../publish/lake-table.ts';
-import { MANIFEST } from '../publish/manifest.ts';
+import { otherKindIn } from '../publish/other-kind.ts';
 import { unfinishedPath } from '../publish/replacement.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
@@ -78,7 +77,8 @@ function misnaming({ what, path }: Place): Failure[] {
 }
 
 async function failuresAt({ what, path, directory }: Place): Promise<Failure[]> {
-  if (await isOfOtherKind(what, path)) return [ofOtherKind(what, path)];
+  const otherKind = await otherKindIn(what, path);
+  if (otherKind !== null) return [otherKind];
   if (what !== 'warehouse' && (await isLink(path))) return [linked(what, path, await realpath(path).catch(() => null))];
   const target = what === 'warehouse' ? await missingTarget(path) : null;
   if (target !== null && !(await exists(dirname(target)))) return [leadingNowhere(path, target)];
@@ -93,30 +93,6 @@ async function failuresAt({ what, path, directory }: Place): Promise<Failure[]> 
       hint: `Give this user the right to write there, or choose another path for the ${what}.`,
     }),
   ];
-}
-
-/** Whether Delta tables lie where plain files are to lie, or the other way round: whoever reads the folder would read both. */
-async function isOfOtherKind(what: Place['what'], path: string): Promise<boolean> {
-  if (what === 'parquet') return exists(join(path, FINALITY, '_delta_log'));
-  return what === 'delta' && exists(join(path, MANIFEST));
-}
-
-const exists = async (path: string): Promise<boolean> =>
-  lstat(path).then(
-    () => true,
-    () => false,
-  );
-
-function ofOtherKind(what: string, path: string): Failure {
-  const [wanted, found] = what === 'parquet' ? ['plain files', 'Delta tables'] : ['Delta tables', 'plain files'];
-  return new Failure(
-    'USAGE_INVALID',
-    `The folder ${path}, meant for ${wanted}, held ${found} of an earlier configuration.`,
-    {
-      facts: { path },
-      hint: 'Publish to a folder of its own, or remove this one.',
-    },
-  );
 }
 
 async function isLink(path: string): Promise<boolean> {

@@ -31,8 +31,8 @@ async function crawledScene(): Promise<{
   await scene.crawl(night);
   scene.simulator.asked.reset();
   const { service, warehouse } = scene;
-  const { emit, signal } = scene.run(night);
-  const writing: LinkWriting = { service, warehouse, at: new Date('2026-06-01T12:00:00Z'), emit, signal };
+  const { clock, emit, signal } = scene.run(night);
+  const writing: LinkWriting = { service, clock, warehouse, at: new Date('2026-06-01T12:00:00Z'), emit, signal };
   const app = scene.simulator.world.apps[0]?.token ?? '';
   const { links } = scene.simulator;
   const network = links.list(app, null).find(({ item }) => item.partnerId !== null)?.item.token ?? '';

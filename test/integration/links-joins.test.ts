@@ -9,6 +9,7 @@ import { completePartners, refreshPartners } from '../../src/links/refresh-partn
 import { connect } from '../../src/service/connect.ts';
 import type { Simulator } from '../../src/simulator/simulator.ts';
 import { statement } from '../../src/warehouse/sql.ts';
+import { machineClock } from '../../src/service/machine-clock.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 import { httpService, openScenario, type Scenario } from '../support/scenario.ts';
@@ -46,7 +47,8 @@ async function joined(look: (warehouse: Warehouse) => Promise<void>): Promise<vo
   const service = connect(httpService(scenario.simulator), emit);
   const warehouse = await openWarehouse(scenario.config.warehouse, { mode: 'write', lockWaitMs: 0, emit });
   try {
-    const run = { warehouse, service, runId: 'run', planAt: asOf, emit, signal: new AbortController().signal };
+    const clock = machineClock(service, asOf, emit);
+    const run = { warehouse, service, clock, runId: 'run', planAt: asOf, emit, signal: new AbortController().signal };
     await refreshPartners(run);
     expect((await refreshLinks(run, { apps: 'all', maxLevel: 4 })).failures).toEqual([]);
     await refreshJoins(warehouse);
@@ -156,7 +158,8 @@ test('every row of a slice that names partners finds its partner, by column or b
     );
     expect(views.map(({ view_name }) => view_name)).toEqual(['campaigns_links', 'partners_only_links']);
     const before = await warehouse.rows('select * from main.partners_history order by all', [], row);
-    await completePartners({ warehouse, planAt: new Date('2026-06-05T00:00:00Z') });
+    const clock = { now: () => new Date(), confirmedNow: () => null };
+    await completePartners({ warehouse, planAt: new Date('2026-06-05T00:00:00Z'), clock });
     expect(await warehouse.rows('select * from main.partners_history order by all', [], row)).toEqual(before);
   });
 });

@@ -10,6 +10,7 @@ import type { HttpService } from '../../src/config/config.ts';
 import type { RunEvent } from '../../src/events.ts';
 import { refreshLinks, type Refreshing, type RefreshedLinks } from '../../src/links/refresh-links.ts';
 import { connect } from '../../src/service/connect.ts';
+import { machineClock } from '../../src/service/machine-clock.ts';
 import type { Service } from '../../src/service/service.ts';
 import { startSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
@@ -44,6 +45,7 @@ export async function openLinksScene(
   const run = (asOf: string, signal = new AbortController().signal): Refreshing => ({
     warehouse,
     service,
+    clock: machineClock(service, new Date(asOf), emit),
     runId: 'run',
     planAt: new Date(asOf),
     emit,

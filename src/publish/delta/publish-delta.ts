@@ -22,7 +22,7 @@ import { committerOf, deltaCatalog, hasLocalTimes, metaDataFor, OWNER, type Publ
 import { writeFiles } from './new-files.ts';
 import { commitVersion, readTable, type Standing } from './commit.ts';
 import { findLeft, sweepAway, type Left } from './leaving.ts';
-import { protocolFor, type Action, type Add, type Table } from './log.ts';
+import { commitPath, protocolFor, type Action, type Add, type Table } from './log.ts';
 import { planTable } from './plan.ts';
 import type { DeltaStore } from './delta-store.ts';
 import { openTables, type DeltaTarget } from './store.ts';
@@ -36,6 +36,7 @@ interface Night extends Publishing, Left {
   readonly warehouse: Warehouse;
   readonly store: DeltaStore;
   readonly mode: number;
+  /** What left earlier is removed; -Infinity: nothing is. */
   readonly keptSinceMs: number;
   readonly signal: AbortSignal;
 }
@@ -49,9 +50,16 @@ interface Done {
   readonly periodsGone: number;
 }
 
+/** What a publish is about beside the warehouse. */
+interface Occasion {
+  readonly dropped: SliceFiles | undefined;
+  /** Null where nothing is known of this machine's clock. */
+  readonly confirmedNow: Date | null;
+}
+
 /** Commits a night to every table; throws `WAREHOUSE_FOREIGN` where one is not this warehouse's, and `STORAGE_FAILED`. */
 export async function publishDelta(
-  dropped: SliceFiles | undefined,
+  { dropped, confirmedNow }: Occasion,
   warehouse: Warehouse,
   target: DeltaTarget,
   { emit, signal }: { readonly emit: Emit; readonly signal: AbortSignal },
@@ -65,7 +73,7 @@ export async function publishDelta(
     const place = { warehouse, store, own, target, signal };
     for (let tries = 1; tries <= MOST_TRIES; tries += 1) {
       const standings = await standingsOf(tables, place);
-      const night = await beginNight(standings, dropped, place);
+      const night = await beginNight(standings, { dropped, confirmedNow }, place);
       if (night.version === 0 && !(await store.isExclusive())) emit(sharedWarning(target.path));
       const report = await publishNight(night, standings);
       if (report !== null) return report;
@@ -99,15 +107,24 @@ async function standingsOf(tables: readonly LakeTable[], { warehouse, store, own
   return standings;
 }
 
-async function beginNight(standings: Standings, dropping: SliceFiles | undefined, place: Place): Promise<Night> {
-  const { store, warehouse, own, target, signal } = place;
-  const nowMs = Date.now();
-  const base = { owner: ownerOf(own), nowMs, keepMs: target.keepMs, keptSinceMs: nowMs - target.keepMs };
+async function beginNight(
+  standings: Standings,
+  { dropped: dropping, confirmedNow }: Occasion,
+  { store, warehouse, own, target, signal }: Place,
+): Promise<Night> {
+  const { keepMs } = target;
+  const nowMs = confirmedNow?.getTime() ?? Math.max(Date.now(), ...[...standings.values()].map(newestMs));
+  const isClockTold = confirmedNow !== null || keepMs === 0;
+  const base = { owner: ownerOf(own), nowMs, keepMs, keptSinceMs: isClockTold ? nowMs - keepMs : -Infinity };
   const left = await findLeft(store, warehouse, { ...base, standings: [...standings.values()], dropping });
   const all = [...standings.values(), ...left.dropped.map(({ standing }) => standing)];
   const version = Math.max(...all.map((standing) => standing.version)) + 1;
   return { ...base, store, warehouse, signal, version, mode: target.mode, ...left };
 }
+
+/** When the newest file of a table's log was put there: by a clock that is behind, what leaves now would have left long ago. */
+const newestMs = ({ log, lying }: Standing): number =>
+  Math.max(0, ...log.commits.map((version) => lying.get(commitPath(version))?.modifiedMs ?? 0));
 
 /** Null when another engine committed first. */
 async function publishNight(night: Night, standings: Standings): Promise<CopyReport | null> {

@@ -19,7 +19,13 @@ export function surplusOf({ lying, log }: Standing, table: Table, keptSinceMs: n
   const wentMs = new Map(
     [...table.tombstones].map(([path, { deletionTimestamp }]) => [decodeURIComponent(path), deletionTimestamp ?? 0]),
   );
-  const begin = log.checkpoints.findLast((version) => isOld(checkpointPath(version))) ?? 0;
+  const paths = [
+    ...log.commits.map((version) => ({ version, path: commitPath(version) })),
+    ...log.checkpoints.map((version) => ({ version, path: checkpointPath(version) })),
+  ];
+  // A checkpoint that a clock that was behind dated follows versions that are kept.
+  const kept = Math.min(Infinity, ...paths.flatMap(({ version, path }) => (isOld(path) ? [] : [version])));
+  const begin = log.checkpoints.findLast((version) => version < kept) ?? 0;
   const surplus = [...lying.keys()].filter((path) => {
     if (active.has(path)) return false;
     if (path.startsWith(`${LOG}/`) && !path.endsWith(UNFINISHED)) return false;

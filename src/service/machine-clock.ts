@@ -1,0 +1,55 @@
+/** This machine's clock, held against the time that the service's answers tell. */
+
+import { Failure } from '../errors.ts';
+import type { Emit } from '../events.ts';
+import type { Service } from './service.ts';
+
+/** Clocks in a well-run network differ by less. */
+const WORTH_A_WARNING_MS = 5 * 60_000;
+/** Beyond this, finality would be decided by a wrong clock. */
+const UNTRUSTED_MS = 60 * 60_000;
+
+type Telling = Pick<Service, 'clockSkewMs'>;
+
+export interface MachineClock {
+  /** Throws `CLOCK_UNTRUSTED` once an answer told that the clock is off by an hour or more; warns, once, when it is by minutes. */
+  check(): void;
+  /** Now, right or wrong. */
+  now(): Date;
+  /** Now, where the newest answer that told the time agrees to within the hour; null where it does not, or none told it. */
+  confirmedNow(): Date | null;
+}
+
+/** The clock beside the answers of one piece of work; where an as-of instant was given, it is not what is planned by, and never refused. */
+export function machineClock(service: Telling, asOf: Date | null, emit: Emit): MachineClock {
+  let isWarned = false;
+  return {
+    // Each time anew: a clock may be set while a run is at work.
+    check() {
+      const skewMs = service.clockSkewMs();
+      if (asOf !== null || skewMs === null || Math.abs(skewMs) < WORTH_A_WARNING_MS) return;
+      if (!isWarned || Math.abs(skewMs) >= UNTRUSTED_MS) judge(skewMs, emit);
+      isWarned = true;
+    },
+    now: () => new Date(),
+    confirmedNow: () => confirmedNow(service),
+  };
+}
+
+/** As `MachineClock` says. */
+export function confirmedNow(service: Telling): Date | null {
+  const skewMs = service.clockSkewMs();
+  return skewMs !== null && Math.abs(skewMs) < UNTRUSTED_MS ? new Date() : null;
+}
+
+function judge(skewMs: number, emit: Emit): void {
+  const size = Math.abs(skewMs);
+  const message = `This machine's clock was ${Math.round(size / 60_000)} minutes ${skewMs > 0 ? 'behind' : 'ahead of'} the service's.`;
+  if (size >= UNTRUSTED_MS) {
+    throw new Failure('CLOCK_UNTRUSTED', message, {
+      facts: { skew_ms: skewMs },
+      hint: "Set this machine's clock; nothing was loaded, as nothing could be called final.",
+    });
+  }
+  emit({ type: 'warning', code: 'CLOCK_OFF', slice: null, window: null, message });
+}
