@@ -81,8 +81,9 @@ async function failuresAt({ what, path, directory }: Place): Promise<Failure[]> 
   if (otherKind !== null) return [otherKind];
   if (what !== 'warehouse' && (await isLink(path))) return [linked(what, path, await realpath(path).catch(() => null))];
   const target = what === 'warehouse' ? await missingTarget(path) : null;
-  if (target !== null && !(await exists(dirname(target)))) return [leadingNowhere(path, target)];
-  const existing = await nearestExisting(target === null ? directory : dirname(target));
+  const wanted = target === null ? directory : dirname(target);
+  const existing = await nearestExisting(wanted);
+  if (target !== null && existing !== wanted) return [leadingNowhere(path, target)];
   const reason =
     (await obstacleInDirectory(existing)) ??
     (what === 'warehouse' || what === 'duckdb' ? await obstacleInFile(path, what) : null);
