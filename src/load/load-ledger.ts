@@ -17,9 +17,9 @@ import type { Spooled } from '../spool/spool.ts';
 import { remembering } from '../warehouse/remembering.ts';
 import { count, dayShape, instant, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import type { Comparison } from './proof.ts';
 import type { Reject, Rejects } from './stage.ts';
 import type { Target } from './target.ts';
+import type { Comparison } from './totals.ts';
 
 /** What is held of a period before a load. */
 export type Known = Pick<LoadedPeriod, 'bucket' | 'rows' | 'emptyRuns' | 'fetchedAt'>;

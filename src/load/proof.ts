@@ -9,7 +9,6 @@
 import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
-import { parseDecimal } from '../model/column-type.ts';
 import type { CompletenessVerdict } from '../model/ledger.ts';
 import { type Part, subjectOf } from '../model/window.ts';
 import type { WholeAnswer } from '../spool/spool.ts';
@@ -20,6 +19,16 @@ import type { Found, MetricSum } from './check.ts';
 import { readStagedLabels, readStagedValues } from './known-values.ts';
 import type { LoadRequest, LoadResult, LoadWarning, Shortfall } from './load-result.ts';
 import { fractionDigits } from './sums-sql.ts';
+import {
+  type Comparison,
+  type Proof,
+  type Total,
+  compareTotals,
+  differencesOf,
+  proofOf,
+  statedTotals,
+  totalsOfPages,
+} from './totals.ts';
 
 /** A window that may be loaded, and what its totals have shown. */
 export interface ProvenWindow {
@@ -234,169 +243,4 @@ function certainMetrics(sums: readonly (readonly MetricSum[])[]): Set<string> {
 function slackOf(metric: string, proofs: readonly PartProof[]): number {
   const mine: Comparison[] = proofs.flatMap((proof) => proof.comparisons.filter((each) => each.metric === metric));
   return mine.reduce((sum, each) => sum + Math.abs(Number(each.sum) - Number(each.total)), 0);
-}
-
-export interface Comparison {
-  readonly metric: string;
-  readonly sum: string;
-  readonly total: string;
-  readonly agrees: boolean;
-  readonly isAssumed: boolean;
-  readonly nonZero: number;
-}
-
-interface Proof {
-  readonly verdict: CompletenessVerdict;
-  readonly comparisons: readonly Comparison[];
-  /** The comparison that speaks most plainly against the answer; null unless the verdict is `unproven`. */
-  readonly against: Comparison | null;
-  /** Assumed metrics that the answer shows not to add up, or to do so. */
-  readonly notAdditive: readonly string[];
-  readonly addsUp: readonly string[];
-}
-
-/** A total, and how far it may lie from the truth by the digits it is stated with. */
-interface Total {
-  readonly text: string;
-  readonly slack: number;
-}
-
-export type Totals = ReadonlyMap<string, Total>;
-
-/** Totals as one answer states them; what is no number states nothing. */
-export function statedTotals(totals: ReadonlyMap<string, string>): Totals {
-  return new Map(
-    [...totals]
-      .filter(([, text]) => parseDecimal(text) !== null)
-      .map(([metric, text]) => [metric, { text, slack: halfUnit(digitsWritten(text)) }]),
-  );
-}
-
-/** Relative error of one floating-point addition. */
-const UNIT_ROUNDOFF = 2 ** -52;
-/** Fewer values may add up to a total by chance, or because there is but one. */
-const LEAST_VALUES = 5;
-/** Money is stated with at least so many digits, written out or not. */
-const LEAST_DIGITS = 2;
-
-/**
- * Compares every metric for which the service stated a total. Counts must agree exactly, up to 2^53. Totals of money, and
- * counts above that, are floating point on the service's side, so they may differ by what adding that many numbers can
- * round; and rows and total are each off by at most half a unit of their last digit. `digitsOf` says how many digits after
- * the point the rows have; it is asked only where that can matter.
- */
-export async function compareTotals(
-  sums: readonly MetricSum[],
-  totals: Totals,
-  rowCount: number,
-  digitsOf: (metric: string) => Promise<number>,
-): Promise<Comparison[]> {
-  const comparisons: Comparison[] = [];
-  for (const metric of sums) {
-    const total = totals.get(metric.metric);
-    if (total === undefined) continue;
-    const sum = metric.sum ?? '0';
-    const agrees = await isSame([sum, metric.distinctSum ?? sum], total, metric, rowCount, digitsOf);
-    const { isAssumed, nonZero } = metric;
-    comparisons.push({ metric: metric.metric, sum, total: total.text, agrees, isAssumed, nonZero });
-  }
-  return comparisons;
-}
-
-async function isSame(
-  sums: readonly string[],
-  { text, slack }: Total,
-  metric: MetricSum,
-  rowCount: number,
-  digitsOf: (metric: string) => Promise<number>,
-): Promise<boolean> {
-  const total = Number(text);
-  const away = Math.min(...sums.map((sum) => Math.abs(Number(sum) - total)));
-  if (away === 0) return true;
-  if (metric.isCount && Math.abs(total) <= Number.MAX_SAFE_INTEGER) return false;
-  const rows = Math.max(rowCount, 1);
-  const floating = UNIT_ROUNDOFF * rows * Math.max(metric.magnitude, Math.abs(total));
-  if (away <= floating) return true;
-  // Rows are stated with two digits at least: what is farther away than that allows needs no closer look.
-  if (away > slack + rows * halfUnit(LEAST_DIGITS) + floating) return false;
-  const ofRows = rows * halfUnit(Math.max(LEAST_DIGITS, await digitsOf(metric.metric)));
-  return away <= slack + ofRows + floating;
-}
-
-const halfUnit = (digits: number): number => 0.5 * 10 ** -digits;
-
-/** Digits after the point as written: `1.50` has two, `1e-3` three. */
-function digitsWritten(text: string): number {
-  const [mantissa = '', exponent = '0'] = text.trim().toLowerCase().split('e');
-  return Math.max(0, (mantissa.split('.')[1] ?? '').length - Number(exponent));
-}
-
-/** What comparisons show. A metric that is only assumed to add up counts where it agrees, and where all of them disagree. */
-export function proofOf(comparisons: readonly Comparison[]): Proof {
-  const certain = comparisons.filter(({ isAssumed }) => !isAssumed);
-  const assumed = comparisons.filter(({ isAssumed }) => isAssumed);
-  const says = ({ total, sum }: Comparison): boolean => Number(total) !== 0 || Number(sum) !== 0;
-  const isShown = (some: readonly Comparison[]): boolean => some.some((each) => each.agrees && says(each));
-  const wrong = certain.find(({ agrees }) => !agrees) ?? null;
-  const odd = assumed.filter(({ agrees }) => !agrees);
-  const isShownByOthers = isShown(certain) || (certain.length === 0 && isShown(assumed));
-  const against = wrong ?? (isShownByOthers ? null : (odd[0] ?? null));
-  // A few values agree by chance: rows that are missing may have had none of them, and the odd metric may be right.
-  const others = certain.length === 0 ? assumed : certain;
-  const isThin = odd.length > 0 && others.every((each) => !each.agrees || each.nonZero < LEAST_VALUES);
-  const isSilent = comparisons.length === 0 || isThin;
-  const verdict = against !== null ? 'unproven' : isSilent ? 'unverifiable' : 'proven';
-  const isProven = verdict === 'proven';
-  return {
-    verdict,
-    comparisons,
-    against,
-    notAdditive: isProven ? odd.map(({ metric }) => metric) : [],
-    addsUp: isProven
-      ? assumed.filter((each) => each.agrees && each.nonZero >= LEAST_VALUES).map(({ metric }) => metric)
-      : [],
-  };
-}
-
-/** How far each metric that speaks against an answer lies from its total. */
-export function differencesOf(comparisons: readonly Comparison[]): ReadonlyMap<string, number> {
-  return new Map(
-    comparisons
-      .filter(({ agrees }) => !agrees)
-      .map(({ metric, sum, total }) => [metric, Math.abs(Number(sum) - Number(total))]),
-  );
-}
-
-/**
- * The totals of the pages of one answer: stated once for all of them, or by each for its own rows. Both readings where they
- * differ; a metric that one page lacks is left out.
- */
-export function totalsOfPages(pages: readonly Totals[]): Totals[] {
-  const [first, ...others] = pages;
-  if (first === undefined) return [new Map()];
-  if (others.length === 0) return [first];
-  const isRepeated = [...first].every(([metric, { text }]) =>
-    others.every((other) => other.get(metric)?.text === text),
-  );
-  return isRepeated ? [first, addTotals(pages)] : [addTotals(pages)];
-}
-
-/** The totals of several answers, added; a metric that one of them lacks is left out. */
-export function addTotals(totals: readonly Totals[]): Totals {
-  const [first, ...others] = totals;
-  if (first === undefined) return new Map();
-  if (others.length === 0) return first;
-  const complete = [...first.keys()].filter((metric) => others.every((other) => other.has(metric)));
-  return new Map(
-    complete.map((metric) => {
-      const all = totals.map((each) => each.get(metric) ?? { text: '0', slack: 0 });
-      return [
-        metric,
-        {
-          text: String(all.reduce((sum, { text }) => sum + Number(text), 0)),
-          slack: all.reduce((sum, { slack }) => sum + slack, 0),
-        },
-      ];
-    }),
-  );
 }

@@ -10,7 +10,6 @@ import type { Slice } from '../../src/model/slice.ts';
 import type { Fault } from '../../src/simulator/faults.ts';
 import {
   addedWarning,
-  combined,
   duplicatedRow,
   extraKey,
   limitedRows,
@@ -22,7 +21,7 @@ import {
   type ReportMutation,
 } from '../../src/simulator/mutations.ts';
 import type { SyncSummary } from '../../src/run/summary.ts';
-import { column, contentOf, lastRun, query, storedAndTrue } from '../support/contents.ts';
+import { column, contentOf, lastRun, storedAndTrue } from '../support/contents.ts';
 import { textWith } from '../support/matching.ts';
 import { askedReports, daysOf, reports, runNight, smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
@@ -381,21 +380,6 @@ describe('alone', () => {
   let scenario: Scenario;
   afterEach(() => scenario.close());
 
-  test('a key nobody asked for is kept in _extra for its rows, with a warning', async () => {
-    scenario = await openScenario([slice(given)], { simulator: { world } });
-    scenario.simulator.script({ match: reports(), times: 1, fault: report(extraKey('surprise', { deep: [1, '2'] })) });
-    const summary = await runNight(scenario, NOW);
-    expect(summary).toMatchObject({ status: 'succeeded', failures: [] });
-    expect(await column(scenario, 'select distinct _extra::varchar from daily')).toEqual([
-      '{"surprise":{"deep":[1,"2"]}}',
-    ]);
-    expect(await query(scenario, 'select code, message from ripen.warnings')).toMatchObject([
-      { code: 'UNKNOWN_KEYS', message: textWith('surprise') },
-    ]);
-    const { stored, truth } = await storedAndTrue(scenario, slice(given), DAYS, NOW);
-    expect(stored).toEqual(truth);
-  });
-
   test('one answer that nobody thought of fails alone: the windows that came with it are loaded', async () => {
     const bounds = { first: { day: day('2026-04-20') }, last: { day: day('2026-05-24') } };
     const wide = slice({ ...given, datePeriod: bounds });
@@ -436,32 +420,6 @@ describe('alone', () => {
     expect(await column(scenario, "select count(*) from ripen.periods where state = 'empty' or rows = 0")).toEqual([
       '0',
     ]);
-  });
-
-  test.each([
-    ['once with a key nobody asked for', [{ surprise: '1' }], ['"surprise":"1"']],
-    [
-      'with two values of a key nobody asked for',
-      [{ surprise: '1' }, { surprise: '2' }],
-      ['"surprise":"1"', '"surprise":"2"'],
-    ],
-  ])('a row that comes twice, %s, fails its window and shows both', async (_, changes, shown) => {
-    scenario = await openScenario([slice(given)], { simulator: { world } });
-    const mutate = combined(...changes.map((change) => duplicatedRow(0, change)));
-    scenario.simulator.script({ match: reports(), times: Infinity, fault: report(mutate) });
-    const { failures } = await runNight(scenario, NOW);
-    expect(failures).toMatchObject([{ code: 'DATA_DUPLICATE_KEY', window: DAYS }]);
-    for (const text of shown) expect(failures[0]?.message).toContain(text);
-    expect(await column(scenario, 'select count(*) from daily')).toEqual(['0']);
-  });
-
-  test('a row that comes twice with the same key nobody asked for is stored once', async () => {
-    scenario = await openScenario([slice(given)], { simulator: { world } });
-    const mutate = combined(extraKey('surprise', { deep: 1 }), duplicatedRow(0));
-    scenario.simulator.script({ match: reports(), times: 1, fault: report(mutate) });
-    expect((await runNight(scenario, NOW)).failures).toEqual([]);
-    const { stored, truth } = await storedAndTrue(scenario, slice(given), DAYS, NOW);
-    expect(stored).toEqual(truth);
   });
 
   test('a metric the service does not know fails its slice by name, with the words of the service', async () => {

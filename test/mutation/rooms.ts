@@ -39,7 +39,7 @@ export const rooms: readonly Room[] = [
     name: 'proofs',
     mutate: [
       linesOf('src/load/answers.ts', 'export function judgeAnswers('),
-      linesOf('src/load/proof.ts', 'export interface MetricSum {'),
+      'src/load/totals.ts',
       'src/load/guard.ts',
     ],
     tests: ['test/unit/load-judge-answers.test.ts', 'test/unit/load-proof.test.ts', 'test/unit/load-guard.test.ts'],

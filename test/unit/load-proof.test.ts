@@ -3,19 +3,17 @@
 import { describe, expect, test } from 'vitest';
 
 import type { MetricSum } from '../../src/load/check.ts';
+import { isShownByWhole, type PartProof, proveWhole } from '../../src/load/proof.ts';
 import {
   addTotals,
   compareTotals,
   type Comparison,
   differencesOf,
-  isShownByWhole,
-  type PartProof,
   proofOf,
-  proveWhole,
   statedTotals,
   type Totals,
   totalsOfPages,
-} from '../../src/load/proof.ts';
+} from '../../src/load/totals.ts';
 import type { WholeAnswer } from '../../src/spool/spool.ts';
 
 function sumOf(sum: string | null, change: Partial<MetricSum> = {}): MetricSum {

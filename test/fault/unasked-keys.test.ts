@@ -1,0 +1,69 @@
+/** Keys of rows that nobody asked for: kept beside the row, and never lost where one of two rows is. */
+
+import { afterEach, expect, test } from 'vitest';
+
+import { day } from '../../src/model/calendar.ts';
+import type { Fault } from '../../src/simulator/faults.ts';
+import { combined, duplicatedRow, extraKey, type ReportMutation } from '../../src/simulator/mutations.ts';
+import { column, query, storedAndTrue } from '../support/contents.ts';
+import { textWith } from '../support/matching.ts';
+import { reports, runNight, smallWorld } from '../support/night.ts';
+import { openScenario, type Scenario } from '../support/scenario.ts';
+import { slice } from '../support/slice.ts';
+
+const NOW = new Date('2026-06-01T02:30:00Z');
+const DAYS = '2026-05-28:2026-05-31';
+const world = smallWorld;
+
+const given = {
+  name: 'daily',
+  dimensions: ['day', 'app_token', 'os_name'],
+  metrics: ['installs', 'cost', 'ecpi'],
+  datePeriod: { first: { day: day('2026-05-28') }, last: { day: day('2026-05-31') } },
+} as const;
+
+const report = (mutate: ReportMutation): Fault => ({ kind: 'report', mutate });
+
+let scenario: Scenario;
+afterEach(() => scenario.close());
+
+test('a key nobody asked for is kept in _extra for its rows, with a warning', async () => {
+  scenario = await openScenario([slice(given)], { simulator: { world } });
+  scenario.simulator.script({ match: reports(), times: 1, fault: report(extraKey('surprise', { deep: [1, '2'] })) });
+  const summary = await runNight(scenario, NOW);
+  expect(summary).toMatchObject({ status: 'succeeded', failures: [] });
+  expect(await column(scenario, 'select distinct _extra::varchar from daily')).toEqual([
+    '{"surprise":{"deep":[1,"2"]}}',
+  ]);
+  expect(await query(scenario, 'select code, message from ripen.warnings')).toMatchObject([
+    { code: 'UNKNOWN_KEYS', message: textWith('surprise') },
+  ]);
+  const { stored, truth } = await storedAndTrue(scenario, slice(given), DAYS, NOW);
+  expect(stored).toEqual(truth);
+});
+
+test.each([
+  ['once with a key nobody asked for', [{ surprise: '1' }], ['"surprise":"1"']],
+  [
+    'with two values of a key nobody asked for',
+    [{ surprise: '1' }, { surprise: '2' }],
+    ['"surprise":"1"', '"surprise":"2"'],
+  ],
+])('a row that comes twice, %s, fails its window and shows both', async (_, changes, shown) => {
+  scenario = await openScenario([slice(given)], { simulator: { world } });
+  const mutate = combined(...changes.map((change) => duplicatedRow(0, change)));
+  scenario.simulator.script({ match: reports(), times: Infinity, fault: report(mutate) });
+  const { failures } = await runNight(scenario, NOW);
+  expect(failures).toMatchObject([{ code: 'DATA_DUPLICATE_KEY', window: DAYS }]);
+  for (const text of shown) expect(failures[0]?.message).toContain(text);
+  expect(await column(scenario, 'select count(*) from daily')).toEqual(['0']);
+});
+
+test('a row that comes twice with the same key nobody asked for is stored once', async () => {
+  scenario = await openScenario([slice(given)], { simulator: { world } });
+  const mutate = combined(extraKey('surprise', { deep: 1 }), duplicatedRow(0));
+  scenario.simulator.script({ match: reports(), times: 1, fault: report(mutate) });
+  expect((await runNight(scenario, NOW)).failures).toEqual([]);
+  const { stored, truth } = await storedAndTrue(scenario, slice(given), DAYS, NOW);
+  expect(stored).toEqual(truth);
+});
