@@ -18,6 +18,8 @@ export interface LoadedPeriod {
   /** The days of it that were asked for. */
   readonly asked: DayInterval;
   readonly fetchedAt: Date;
+  /** When it was asked for; `fetchedAt` may be an instant that stood for it. */
+  readonly requestedAt: Date;
   readonly metrics: readonly string[];
   readonly rows: number;
   /** Rows the load had to leave out. */

@@ -73,6 +73,15 @@ export interface ArchivedWindow {
   readonly entry: ArchiveEntry;
 }
 
+/** The window with some of its periods; none where none is left. */
+export function narrowed(
+  { path, entry }: ArchivedWindow,
+  isKept: (due: ArchiveEntry['periods'][number]) => boolean,
+): ArchivedWindow[] {
+  const periods = entry.periods.filter(isKept);
+  return periods.length === 0 ? [] : [{ path, entry: { ...entry, periods } }];
+}
+
 /** The instant that counts as the fetch in every finality decision. */
 export function fetchedAtOf({ asOf, requestedAt }: Pick<ArchiveEntry, 'asOf' | 'requestedAt'>): Date {
   return asOf ?? requestedAt;

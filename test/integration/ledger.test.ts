@@ -36,7 +36,7 @@ beforeEach(async () => {
 async function addPeriods(): Promise<void> {
   await warehouse.run(`insert into ripen.loads
     select l.id, 'r', l.slice, l.fingerprint, date '2026-01-05', date '2026-01-12', ['new'], '{}', l.metrics, 1, 0, 0, 0, 0,
-           'proven', '[]', now(), now(), now(), now()
+           'proven', '[]', timestamp '2026-02-02 03:00:00.250', now(), now(), now()
     from (values (7, 'a', 'f1', ['installs', 'cost']), (8, 'a', 'f2', ['clicks']), (9, 'b', 'f1', ['revenue']))
          as l (id, slice, fingerprint, metrics)`);
   await warehouse.run(`insert into ripen.periods
@@ -67,12 +67,13 @@ describe('a slice', () => {
     });
   });
 
-  test('has of each period its bucket, the days asked for, the instant, the rows, and what the newest load brought', async () => {
+  test('has of each period its bucket, the days asked for, the instants, the rows, and what the newest load brought', async () => {
     await addPeriods();
     const period = (first: string, asked: string, askedEnd: string, end: string): LoadedPeriod => ({
       bucket: { start: day(first), end: day(end) },
       asked: { start: day(asked), end: day(askedEnd) },
       fetchedAt: new Date('2026-02-01T02:30:00.125Z'),
+      requestedAt: new Date('2026-02-02T03:00:00.250Z'),
       metrics: ['installs', 'cost'],
       rows: 700,
       rejected: 7,

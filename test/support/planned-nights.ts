@@ -128,6 +128,7 @@ export function withLoaded(
       periods.set(period.bucket.start, {
         ...period,
         fetchedAt,
+        requestedAt: fetchedAt,
         metrics: plan.slice.metrics,
         rows,
         rejected: 0,
