@@ -41,6 +41,8 @@ export interface SliceTable {
   readonly maxDays: number | null;
   /** Parts that a request had to be divided into; null while none was. */
   readonly parts: readonly Part[] | null;
+  /** When they were last found to be needed; null before, or where an earlier version found them. */
+  readonly partsNeededAt: Date | null;
   /** By first day of the bucket. */
   readonly periods: ReadonlyMap<Day, LoadedPeriod>;
 }

@@ -152,7 +152,17 @@ export function spooledFrom({ path, entry }: ArchivedWindow, slice: Slice): Spoo
   const { fingerprint, metrics, asked, replaced, periods, parts, requests, requestedAt, receivedAt } = entry;
   return {
     // There is nobody to ask again: whatever was archived had been believed.
-    window: { slice: { ...slice, metrics }, fingerprint, asked, replaced, periods, parts, attempt: 1, growsTo: null },
+    window: {
+      slice: { ...slice, metrics },
+      fingerprint,
+      asked,
+      replaced,
+      periods,
+      parts,
+      attempt: 1,
+      growsTo: null,
+      heldParts: null,
+    },
     answers: (entry.pages ?? parts.map(() => 1)).map((count, partNo, counts) => {
       const first = counts.slice(0, partNo).reduce((sum, each) => sum + each, 0);
       const pages = entry.bodies.slice(first, first + count).flatMap((body, at) =>

@@ -8,7 +8,15 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 
 import { day } from '../../src/model/calendar.ts';
 import { emptyLedger, type LoadedPeriod, type SliceTable } from '../../src/model/ledger.ts';
-import { learnMaxDays, learnParts, learnWeekStart, readSliceLedger, relaxMaxDays } from '../../src/warehouse/ledger.ts';
+import {
+  confirmParts,
+  forgetParts,
+  learnMaxDays,
+  learnParts,
+  learnWeekStart,
+  readSliceLedger,
+  relaxMaxDays,
+} from '../../src/warehouse/ledger.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 
@@ -46,6 +54,8 @@ async function addPeriods(): Promise<void> {
                  ('b', 'f1', date '2026-01-05', 9)) as p (slice, fingerprint, start_day, load_id)`);
 }
 
+const table = { slice: 'a', fingerprint: 'f1' } as const;
+
 async function live(slice = 'a'): Promise<SliceTable | null> {
   return (await readSliceLedger(warehouse, slice)).live;
 }
@@ -56,7 +66,7 @@ describe('a slice', () => {
   });
 
   test('has its live table apart from the one being built, and neither is another slice of the same meaning', async () => {
-    const known = { weekStartsOn: null, maxDays: null, parts: null, periods: new Map() };
+    const known = { weekStartsOn: null, maxDays: null, parts: null, partsNeededAt: null, periods: new Map() };
     expect(await readSliceLedger(warehouse, 'a')).toEqual({
       live: { ...known, fingerprint: 'f1', tableName: 'a', state: 'live' },
       building: { ...known, fingerprint: 'f2', tableName: 'a__f2', state: 'building' },
@@ -140,8 +150,18 @@ describe('what is learned of a table', () => {
       { app_token: { in: ['a', "b'c", 'd"e'], notIn: [] } },
       { app_token: { in: null, notIn: ['a', "b'c", 'd"e'] }, os_name: { in: ['ios'], notIn: [''] } },
     ];
-    await learnParts(warehouse, 'a', 'f1', parts);
-    expect((await live())?.parts).toEqual(parts);
+    const first = new Date('2026-02-01T02:30:00Z');
+    await learnParts(warehouse, table, parts, first);
+    await learnParts(warehouse, table, parts, new Date('2026-02-02T02:30:00Z'));
+    expect(await live()).toMatchObject({ parts, partsNeededAt: first });
+    const later = new Date('2026-02-09T02:30:00Z');
+    await confirmParts(warehouse, table, later);
+    expect(await live()).toMatchObject({ parts, partsNeededAt: later });
+    const others = [...parts, { os_name: { in: null, notIn: ['ios'] } }];
+    await learnParts(warehouse, table, others, first);
+    expect(await live()).toMatchObject({ parts: others, partsNeededAt: first });
+    await forgetParts(warehouse, table, 3);
+    expect(await live()).toMatchObject({ parts: null, partsNeededAt: null, maxDays: 3 });
   });
 
   test('is of that table alone: neither of the one being built nor of another slice of the same meaning', async () => {
@@ -155,8 +175,10 @@ describe('what is learned of a table', () => {
     await learnWeekStart(warehouse, 'a', 'f1', 0);
     await learnMaxDays(warehouse, 'a', 'f1', 1);
     await relaxMaxDays(warehouse, 'a', 'f1', 2);
-    await learnParts(warehouse, 'a', 'f1', [{}]);
-    expect(await others()).toEqual(before);
+    await learnParts(warehouse, table, [{}], new Date());
+    await confirmParts(warehouse, table, new Date());
     expect(await live()).toMatchObject({ weekStartsOn: 0, maxDays: 2, parts: [{}] });
+    await forgetParts(warehouse, table, 3);
+    expect(await others()).toEqual(before);
   });
 });

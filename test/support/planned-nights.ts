@@ -138,7 +138,16 @@ export function withLoaded(
     }
   }
   const { fingerprint, weekStartsOn } = plan;
-  const table: SliceTable = { fingerprint, tableName: 't', state, weekStartsOn, maxDays: null, parts: null, periods };
+  const table: SliceTable = {
+    fingerprint,
+    tableName: 't',
+    state,
+    weekStartsOn,
+    maxDays: null,
+    parts: null,
+    partsNeededAt: null,
+    periods,
+  };
   return state === 'live' ? { live: table, building: null } : { ...ledger, building: table };
 }
 

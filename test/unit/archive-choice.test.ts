@@ -87,6 +87,7 @@ function ledger(fetched: readonly { readonly may: string; readonly june: number 
     weekStartsOn: null,
     maxDays: null,
     parts: null,
+    partsNeededAt: null,
     periods: new Map(periods),
   };
 }

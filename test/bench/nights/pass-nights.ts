@@ -117,6 +117,7 @@ class Ledger {
       weekStartsOn: null,
       maxDays: null,
       parts: null,
+      partsNeededAt: null,
       periods: this.#periods,
     };
     return { slice, metrics, table, asOf };
