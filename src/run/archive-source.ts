@@ -193,7 +193,11 @@ async function contentsOf(slice: Slice, run: Run): Promise<ArchiveContents | nul
 async function archivedOf(slice: Slice, run: Run): Promise<readonly ArchivedWindow[]> {
   const contents = await contentsOf(slice, run);
   if (contents === null) return [];
-  const { windows, damages, unknown } = contents;
+  const { windows, damages, note, unknown } = contents;
+  if (note !== null) {
+    recordFailed(unknownDrops(note, slice), slice.name, run);
+    return [];
+  }
   for (const damage of damages) recordFailed(await refusal(damage), slice.name, run);
   const lost = unknown.map((path) => basename(path));
   await skip(lost, slice, `had lost their ${SIDECAR}, which says what they answer,`, run);
@@ -274,9 +278,16 @@ function isAlike({ archived: { entry }, damage, spooled }: Reading, first: Readi
   );
 }
 
-/** The failure to record of a corrupt or foreign file, which is set aside; of one that the disk does not give, which is left. */
-async function refusal({ path, because, isUnread }: Damage): Promise<Failure> {
+/** The failure to record of a corrupt or foreign file, which is set aside; of one that is newer or not given by the disk, which is left. */
+async function refusal({ path, because, isUnread, isNewer }: Damage): Promise<Failure> {
   const name = basename(path);
+  if (isNewer === true) {
+    const hint = 'Use the version of ripen that wrote it, or a newer one.';
+    return new Failure('STORAGE_FAILED', `${name} in the archive could not be loaded: ${because}.`, {
+      facts: { path },
+      hint,
+    });
+  }
   if (isUnread === true) {
     const hint = 'Check permissions and the disk of the archive beside the warehouse, and run `ripen replay` again.';
     return new Failure('STORAGE_FAILED', `${name} in the archive could not be read: ${because}.`, {
@@ -285,12 +296,21 @@ async function refusal({ path, because, isUnread }: Damage): Promise<Failure> {
     });
   }
   const aside = await setAside(path).catch(asFailure);
-  if (typeof aside !== 'string') return aside;
-  return new Failure(
-    'DATA_MALFORMED',
-    `${name} in the archive could not be loaded: ${because}. It was set aside as ${aside}.`,
-    { facts: { path: aside }, hint: 'Run `ripen sync`, and backfill the days it does not ask for again.' },
-  );
+  const isAside = typeof aside === 'string';
+  if (!isAside && aside.code !== 'STORAGE_FAILED') return aside;
+  const fate = isAside ? `It was set aside as ${aside}` : `It could not be set aside and stayed where it was`;
+  return new Failure('DATA_MALFORMED', `${name} in the archive could not be loaded: ${because}. ${fate}.`, {
+    facts: { path: isAside ? aside : path },
+    hint: 'Run `ripen sync`, and backfill the days it does not ask for again.',
+    ...(isAside ? {} : { cause: aside }),
+  });
+}
+
+/** The failure of a slice of which nobody knows what was dropped: its answers would bring all of it back. */
+function unknownDrops({ path, because }: Damage, slice: Slice): Failure {
+  const message = `Nothing of the archive of slice ${slice.name} was loaded, as nobody knows what was dropped of it: in ${basename(path)}, ${because}.`;
+  const hint = `Run \`ripen drop --slice ${slice.name} --before DAY\` with the day of the last drop, which writes it anew; or remove the file, to load what was dropped, too.`;
+  return new Failure('DATA_MALFORMED', message, { facts: { path }, hint });
 }
 
 const labelsOf = (windows: readonly ArchivedWindow[]): string[] => windows.map(({ entry }) => labelOf(entry));

@@ -34,6 +34,8 @@ export interface ArchiveContents {
   /** In the order of their fetches, without the periods that were dropped since. */
   readonly windows: readonly ArchivedWindow[];
   readonly damages: readonly Damage[];
+  /** What is wrong with the note of what was dropped, so that nobody knows which periods are to stay away; else null. */
+  readonly note: Damage | null;
   /** Directories that hold bodies and do not say of what. */
   readonly unknown: readonly string[];
 }
@@ -45,9 +47,9 @@ export async function readArchive(warehousePath: string, slice: string): Promise
     const windows: ArchivedWindow[] = [];
     const damages: Damage[] = [];
     const unknown: string[] = [];
-    if (!(await folderExists(folder))) return { windows, damages, unknown };
+    if (!(await folderExists(folder))) return { windows, damages, note: null, unknown };
     const drops = await readDrops(folder);
-    if ('because' in drops) damages.push(drops);
+    const note = 'because' in drops ? drops : null;
     for (const found of await readdir(folder, { withFileTypes: true })) {
       if (isSetAside(found.name) || isDropNote(found.name)) continue;
       const path = join(folder, found.name);
@@ -58,7 +60,7 @@ export async function readArchive(warehousePath: string, slice: string): Promise
       else if ('because' in entry) damages.push({ path, ...entry });
       else windows.push(...withoutDropped({ path, entry }, 'because' in drops ? [] : drops));
     }
-    return { windows: windows.toSorted(byFetch), damages, unknown };
+    return { windows: windows.toSorted(byFetch), damages, note, unknown };
   });
 }
 
