@@ -17,6 +17,7 @@ import {
   replayInto,
 } from '../support/archive-scene.ts';
 import { column, lastRun } from '../support/contents.ts';
+import { hold } from '../support/holder.ts';
 import { textWith } from '../support/matching.ts';
 import { smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
@@ -334,6 +335,15 @@ describe('a replay', () => {
       message: textWith('did not exist'),
     });
     expect(warehouseExists(scenario.config.warehouse)).toBe(false);
+  });
+
+  test('while another process holds the warehouse, and may be writing the archive, is refused and sets nothing aside', async () => {
+    const { older, newer } = await archiveTwoNights();
+    await truncate(join(newer, 'part-1.json.gz'), 40);
+    const holder = await hold(scenario.config.warehouse, 'READ_WRITE');
+    await expect(replayInto(scenario, {}, { lockWaitMs: 0 })).rejects.toMatchObject({ code: 'WAREHOUSE_LOCKED' });
+    await holder.release();
+    expect(await entriesOf(scenario, 'daily')).toEqual([older, newer]);
   });
 
   test('that is stopped before it begins loads nothing and says it was interrupted', async () => {
