@@ -9,6 +9,7 @@ with loaded as (
         p.asked_start,
         p.asked_end,
         p.fetched_at,
+        l.requested_at,
         p.rows,
         p.rejected,
         p.empty_runs,

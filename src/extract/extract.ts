@@ -123,8 +123,8 @@ export async function* extract(queue: Asking[], extraction: Extraction): AsyncGe
 }
 
 /**
- * The waiting answers of the slice that waited longest, at most a batch; the others stay. A batch ends before an answer that
- * replaces days another one of it replaces: that is loaded after it, over it.
+ * The waiting answers of the slice that waited longest, at most a batch; the others stay. A batch ends before an answer whose
+ * days lie among those of another one of it, as those of the archive may.
  */
 export function takeOfOneSlice(waiting: Spooled[]): Spooled[] {
   const name = waiting[0]?.window.slice.name;

@@ -18,6 +18,8 @@ export interface LoadedPeriod {
   /** The days of it that were asked for. */
   readonly asked: DayInterval;
   readonly fetchedAt: Date;
+  /** When it was asked for; `fetchedAt` may be an instant that stood for it. */
+  readonly requestedAt: Date;
   readonly metrics: readonly string[];
   readonly rows: number;
   /** Rows the load had to leave out. */
@@ -39,6 +41,8 @@ export interface SliceTable {
   readonly maxDays: number | null;
   /** Parts that a request had to be divided into; null while none was. */
   readonly parts: readonly Part[] | null;
+  /** When they were last found to be needed; null before, or where an earlier version found them. */
+  readonly partsNeededAt: Date | null;
   /** By first day of the bucket. */
   readonly periods: ReadonlyMap<Day, LoadedPeriod>;
 }

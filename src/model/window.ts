@@ -41,6 +41,8 @@ export interface Window {
   readonly attempt: number;
   /** Most days it may be joined to with its neighbours while it is not asked for; null: it stays as it is. */
   readonly growsTo: number | null;
+  /** The parts to ask for it in should it be too heavy as a whole, which is tried now and then; null: it is to be divided anew. */
+  readonly heldParts: readonly Part[] | null;
 }
 
 /** A window over contiguous periods. */
@@ -61,6 +63,7 @@ export function windowOf(
     parts,
     attempt: 0,
     growsTo: null,
+    heldParts: null,
   };
 }
 

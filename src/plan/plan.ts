@@ -6,7 +6,7 @@
  * has left behind.
  */
 
-import { addDays, dayAt, type DayInterval, daysBetween, meet, type WeekStart } from '../model/calendar.ts';
+import { addDays, dayAt, type DayInterval, daysBetween, meet, MS_PER_DAY, type WeekStart } from '../model/calendar.ts';
 import { coveredPeriods, firstKeptDay } from '../model/coverage.ts';
 import { fingerprintOf } from '../model/fingerprint.ts';
 import {
@@ -66,7 +66,8 @@ export function planSlice(request: PlanRequest): SlicePlan {
     return reason === null ? [] : [{ period, reason }];
   });
   const growsTo = rowsPerDay(table) === null ? mostDays(table) : null;
-  const windows = windowsOver(due, windowDays(slice, table), { slice, fingerprint, parts: table?.parts, growsTo });
+  const making = { slice, fingerprint, parts: table?.parts, growsTo };
+  const windows = withTrial(windowsOver(due, windowDays(slice, table), making), table, planAt);
   return { slice, fingerprint, weekStartsOn, periods, table, windows, heldNewer: newer.length, planAt };
 }
 
@@ -173,6 +174,24 @@ function windowsOver(due: readonly DuePeriod[], maxDays: number, making: Making)
     Object.assign(windowOf(slice, fingerprint, group, parts ?? undefined), { growsTo }),
   );
 }
+
+/** So long after parts were needed, one window is asked for without them: at most one request a week is in vain. */
+const TRIED_AFTER_MS = 7 * MS_PER_DAY;
+
+/** The windows, of which the smallest, the oldest of several, is to be tried as a whole where parts are held from long ago. */
+function withTrial(windows: readonly Window[], table: SliceTable | null, planAt: Date): readonly Window[] {
+  const parts = table?.parts ?? null;
+  const sinceMs = planAt.getTime() - (table?.partsNeededAt?.getTime() ?? 0);
+  if (parts === null || sinceMs < TRIED_AFTER_MS) return windows;
+  const [tried] = windows.toSorted((one, other) => daysIn(one) - daysIn(other));
+  return windows.map((window) => {
+    if (window !== tried) return window;
+    const { slice, fingerprint, periods, growsTo } = window;
+    return { ...windowOf(slice, fingerprint, periods), growsTo, heldParts: parts };
+  });
+}
+
+const daysIn = ({ asked }: Window): number => daysBetween(asked.start, asked.end);
 
 type Group = [DuePeriod, ...DuePeriod[]];
 

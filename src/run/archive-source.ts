@@ -1,15 +1,16 @@
 /**
  * The archive as a source of answers, without the service.
  *
- * Every period ends up with its newest archived answer, and counts as fetched when that answer was. Nothing the
- * warehouse holds gives way to something older. What is corrupt or foreign is set aside and named; the rest is given.
+ * Every period is loaded from its newest archived answer alone, and counts as fetched when that answer was; where that one
+ * fails, from the one before. Nothing the warehouse holds gives way to something older. What is corrupt or foreign is set
+ * aside and named; the rest is given.
  */
 
 import { basename } from 'node:path';
 
 import type { Config } from '../config/config.ts';
 import { asFailure, Failure } from '../errors.ts';
-import { type Asking, takeOfOneSlice } from '../extract/extract.ts';
+import { type Asking, takeOfOneSlice, unanswered } from '../extract/extract.ts';
 import { catalogSeenAt, readCatalog } from '../load/catalog.ts';
 import { weekdayOf, type WeekStart } from '../model/calendar.ts';
 import { readHorizons, rememberHorizons } from '../load/load-ledger.ts';
@@ -24,11 +25,12 @@ import { archiveExists, archiveRoot, readKeptCatalog } from '../spool/archive.ts
 import {
   type ArchiveContents,
   intactWindows,
-  isOutdated,
   newestWindows,
   readArchive,
   setAside,
   spooledFrom,
+  withoutHeld,
+  withoutPeriods,
 } from '../spool/archive-contents.ts';
 import { type ArchivedWindow, type Damage, SIDECAR } from '../spool/archive-entry.ts';
 import type { Spooled } from '../spool/spool.ts';
@@ -61,10 +63,19 @@ interface Reading {
   readonly damage: Damage | null;
 }
 
+/** By slice, the answers that were not given yet, in the order of their fetches, with the periods that were not loaded yet. */
+type Left = Map<Slice, readonly ArchivedWindow[]>;
+
 function openSource(run: Run): Source {
   const bySlice = new Map<string, readonly ArchivedWindow[]>();
+  const left: Left = new Map();
   const readings = new Map<Window, Reading>();
   const columns = openColumns(run);
+  const nextWindows = async (slice: Slice): Promise<Window[]> => {
+    const next = await nextReadings(slice, left);
+    for (const reading of next) readings.set(reading.spooled.window, reading);
+    return next.map(({ spooled }) => spooled.window);
+  };
   return {
     canAsk: false,
     columns: columns.answers,
@@ -78,31 +89,71 @@ function openSource(run: Run): Source {
     },
     async plan(targets) {
       const plans: SlicePlan[] = [];
-      for (const [at, plan] of (await planTargets(run, targets)).entries()) {
-        const target = targets[at];
-        const mine = target === undefined ? [] : await readingsOf(bySlice.get(plan.slice.name) ?? [], plan, run);
-        for (const reading of mine) readings.set(reading.spooled.window, reading);
-        plans.push({ ...plan, heldNewer: 0, windows: mine.map(({ spooled }) => spooled.window) });
+      for (const plan of await planTargets(run, targets)) {
+        const { slice } = plan;
+        left.set(slice, await usefulOf(bySlice.get(slice.name) ?? [], plan, run));
+        plans.push({ ...plan, heldNewer: 0, windows: await nextWindows(slice) });
       }
       return { plans, windows: plans.flatMap(({ windows }) => windows) };
     },
     async *answers(queue, targets, signal) {
-      for await (const batch of given(queue, readings, signal)) {
-        for (const { window, answers } of batch.spooled) {
-          const into = targets.get(window.slice.name)?.columns;
-          for (const { pages } of answers) if (into !== undefined) await columns.answers.read(pages, into);
+      while (queue.length > 0) {
+        for await (const batch of given(queue, readings, signal)) {
+          for (const { window, answers } of batch.spooled) {
+            const into = targets.get(window.slice.name)?.columns;
+            for (const { pages } of answers) if (into !== undefined) await columns.answers.read(pages, into);
+          }
+          yield batch;
         }
-        yield batch;
+        if (signal.aborted) return;
+        // What was given and did not load leaves its periods to older answers.
+        for (const slice of left.keys()) {
+          const older = await nextWindows(slice);
+          run.record.replan(slice, 0, older.length);
+          queue.push(...older.map(unanswered));
+        }
       }
     },
     check: async () => columns.tellTrouble(),
-    keep: async () => {},
+    async keep(_, results) {
+      for (const result of results) if (result.kind === 'loaded') forget(result.window, left);
+    },
     // The bodies are the archive's.
     discard: async (answers) => columns.answers.discard(answers),
     mayRemoveOld: () => run.request.asOf !== null,
     finish: async () => {},
     close: async () => columns.close(),
   };
+}
+
+/** Takes the periods of a loaded window from the answers that are left. */
+function forget({ slice: { name }, periods }: Window, left: Left): void {
+  for (const [slice, windows] of left) {
+    if (slice.name !== name) continue;
+    left.set(
+      slice,
+      windows.flatMap((window) => withoutPeriods(window, periods, slice)),
+    );
+  }
+}
+
+/**
+ * The newest answer that is left of each period, each with these periods alone, in the order of their fetches; and the broken
+ * ones that were newer. They are left no longer.
+ */
+async function nextReadings(slice: Slice, left: Left): Promise<readonly Reading[]> {
+  const windows = left.get(slice) ?? [];
+  const { chosen, broken } = await intactWindows(windows, slice);
+  const given = new Set([...chosen, ...broken.keys()].map(({ path }) => path));
+  left.set(
+    slice,
+    windows.filter(({ path }) => !given.has(path)),
+  );
+  return [...chosen, ...broken.keys()].map((archived) => ({
+    archived,
+    spooled: spooledFrom(archived, slice),
+    damage: broken.get(archived) ?? null,
+  }));
 }
 
 /** The newer one of the warehouse's catalog and the archive's, which is then taken over as a listing is; and the longer horizons. */
@@ -142,7 +193,11 @@ async function contentsOf(slice: Slice, run: Run): Promise<ArchiveContents | nul
 async function archivedOf(slice: Slice, run: Run): Promise<readonly ArchivedWindow[]> {
   const contents = await contentsOf(slice, run);
   if (contents === null) return [];
-  const { windows, damages, unknown } = contents;
+  const { windows, damages, note, unknown } = contents;
+  if (note !== null) {
+    recordFailed(unknownDrops(note, slice), slice.name, run);
+    return [];
+  }
   for (const damage of damages) recordFailed(await refusal(damage), slice.name, run);
   const lost = unknown.map((path) => basename(path));
   await skip(lost, slice, `had lost their ${SIDECAR}, which says what they answer,`, run);
@@ -173,27 +228,18 @@ async function weekdayToLoad(ofSlice: readonly ArchivedWindow[], slice: Slice, r
   return newest === undefined ? null : weekdayOf(newest.entry.replaced.start);
 }
 
-/**
- * Those to load, in the order of their fetches, and the broken ones that were newer. Periods of them that the warehouse holds
- * from a later fetch stay as they are.
- */
-async function readingsOf(
+/** Archived answers with the periods of them that the warehouse does not hold from a later one. */
+async function usefulOf(
   mine: readonly ArchivedWindow[],
   { slice, table }: Pick<SlicePlan, 'slice' | 'table'>,
   run: Run,
-): Promise<readonly Reading[]> {
-  const outdated = new Set(mine.filter(({ entry }) => isOutdated(entry, slice, table)));
-  const useful = newestWindows(mine, slice).filter((window) => outdated.has(window));
-  await skip(labelsOf(useful), slice, 'held nothing but periods that the warehouse holds from a later fetch,', run);
-  const { chosen, broken } = await intactWindows(
-    mine.filter((window) => !outdated.has(window)),
-    slice,
-  );
-  return [...chosen, ...broken.keys()].map((archived) => ({
-    archived,
-    spooled: spooledFrom(archived, slice),
-    damage: broken.get(archived) ?? null,
-  }));
+): Promise<readonly ArchivedWindow[]> {
+  const useful = mine.flatMap((window) => withoutHeld(window, slice, table));
+  const paths = new Set(useful.map(({ path }) => path));
+  // That an answer gives way to a newer one of the archive is nothing to tell.
+  const outdated = newestWindows(mine, slice).filter(({ path }) => !paths.has(path));
+  await skip(labelsOf(outdated), slice, 'held nothing but periods that the warehouse holds from a later fetch,', run);
+  return useful;
 }
 
 /** What lies in the archive for the queue's windows. A batch shares the metrics it holds and the instant it was fetched. */
@@ -232,9 +278,16 @@ function isAlike({ archived: { entry }, damage, spooled }: Reading, first: Readi
   );
 }
 
-/** The failure to record of a corrupt or foreign file, which is set aside; of one that the disk does not give, which is left. */
-async function refusal({ path, because, isUnread }: Damage): Promise<Failure> {
+/** The failure to record of a corrupt or foreign file, which is set aside; of one that is newer or not given by the disk, which is left. */
+async function refusal({ path, because, isUnread, isNewer }: Damage): Promise<Failure> {
   const name = basename(path);
+  if (isNewer === true) {
+    const hint = 'Use the version of ripen that wrote it, or a newer one.';
+    return new Failure('STORAGE_FAILED', `${name} in the archive could not be loaded: ${because}.`, {
+      facts: { path },
+      hint,
+    });
+  }
   if (isUnread === true) {
     const hint = 'Check permissions and the disk of the archive beside the warehouse, and run `ripen replay` again.';
     return new Failure('STORAGE_FAILED', `${name} in the archive could not be read: ${because}.`, {
@@ -243,12 +296,21 @@ async function refusal({ path, because, isUnread }: Damage): Promise<Failure> {
     });
   }
   const aside = await setAside(path).catch(asFailure);
-  if (typeof aside !== 'string') return aside;
-  return new Failure(
-    'DATA_MALFORMED',
-    `${name} in the archive could not be loaded: ${because}. It was set aside as ${aside}.`,
-    { facts: { path: aside }, hint: 'Run `ripen sync`, and backfill the days it does not ask for again.' },
-  );
+  const isAside = typeof aside === 'string';
+  if (!isAside && aside.code !== 'STORAGE_FAILED') return aside;
+  const fate = isAside ? `It was set aside as ${aside}` : `It could not be set aside and stayed where it was`;
+  return new Failure('DATA_MALFORMED', `${name} in the archive could not be loaded: ${because}. ${fate}.`, {
+    facts: { path: isAside ? aside : path },
+    hint: 'Run `ripen sync`, and backfill the days it does not ask for again.',
+    ...(isAside ? {} : { cause: aside }),
+  });
+}
+
+/** The failure of a slice of which nobody knows what was dropped: its answers would bring all of it back. */
+function unknownDrops({ path, because }: Damage, slice: Slice): Failure {
+  const message = `Nothing of the archive of slice ${slice.name} was loaded, as nobody knows what was dropped of it: in ${basename(path)}, ${because}.`;
+  const hint = `Run \`ripen drop --slice ${slice.name} --before DAY\` with the day of the last drop, which writes it anew; or remove the file, to load what was dropped, too.`;
+  return new Failure('DATA_MALFORMED', message, { facts: { path }, hint });
 }
 
 const labelsOf = (windows: readonly ArchivedWindow[]): string[] => windows.map(({ entry }) => labelOf(entry));

@@ -78,7 +78,9 @@ export async function recordLoaded(result: LoadedWindow, run: Run): Promise<void
   const { window, rows, restatedPeriods, warnings } = result;
   const { name } = window.slice;
   run.record.load(window.slice, result);
-  if (window.parts.length > 1) await learnParts(run.warehouse, name, window.fingerprint, window.parts);
+  if (window.parts.length > 1) {
+    await learnParts(run.warehouse, { slice: name, fingerprint: window.fingerprint }, window.parts, run.planAt);
+  }
   run.emit({ type: 'window_loaded', slice: name, window: labelOf(window), rows, restatedPeriods });
   for (const warning of warnings) await warn(warning, window, run);
 }

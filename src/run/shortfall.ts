@@ -15,7 +15,7 @@ import { daysBetween, lastDay, type WeekStart } from '../model/calendar.ts';
 import { labelOf, type Part, type Window, windowOf } from '../model/window.ts';
 import { type KnownValues, splitByPeriods, splitParts } from '../plan/split.ts';
 import type { Spooled } from '../spool/spool.ts';
-import { learnMaxDays } from '../warehouse/ledger.ts';
+import { confirmParts, learnMaxDays } from '../warehouse/ledger.ts';
 import { recordFailed, type Run, warn } from './run.ts';
 import type { Answers, Source, Targets } from './source.ts';
 import type { WindowSizes } from './window-sizes.ts';
@@ -105,19 +105,25 @@ function told(failure: Failure, because: string): Failure {
 
 /**
  * Puts a window's halves into the queue, or the window in more parts, of which those that were answered are not asked for
- * again; remembers what was too heavy; fails a window that cannot be divided. Says whether the answered parts are kept.
+ * again, or, tried as a whole, in the parts that are held; remembers what was too heavy; fails a window that cannot be divided. Says whether the answered parts are kept.
  */
 export async function divide(
   { window, failure, heavy, answered, whole }: Missed,
   { run, source, targets, queue, sizes, divisions, barred, heavy: tooHeavy }: Loading,
   seen: Pick<Split, 'shortfalls' | 'values' | 'rows'> = { shortfalls: new Map(), values: new Map(), rows: new Map() },
 ): Promise<boolean> {
-  const { slice, fingerprint } = window;
+  const { slice, fingerprint, heldParts } = window;
   const isHeavy = failure.code !== 'DATA_INCOMPLETE';
+  const where = { slice: slice.name, window: labelOf(window), because: failure.message };
+  if (isHeavy) tooHeavy.add(keyOf(window));
+  if (heldParts !== null) {
+    await confirmParts(run.warehouse, { slice: slice.name, fingerprint }, run.planAt);
+    run.emit({ type: 'window_split', ...where, into: heldParts.length });
+    queue.unshift(unanswered({ ...window, parts: heldParts, heldParts: null }));
+    return false;
+  }
   const { bytes } = failure.facts;
   sizes.tooHeavy(window, typeof bytes === 'number' && window.parts.length === 1 ? bytes : null);
-  if (isHeavy) tooHeavy.add(keyOf(window));
-  const where = { slice: slice.name, window: labelOf(window), because: failure.message };
   const halves = splitByPeriods(window);
   if (halves !== null) {
     const days = Math.max(...halves.map(({ asked }) => daysBetween(asked.start, asked.end)));

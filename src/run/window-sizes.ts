@@ -15,6 +15,8 @@ interface Seen {
   answeredDays: number;
   /** Of the largest window that was loaded; null before the first. */
   loadedDays: number | null;
+  /** Of the window that was loaded as a whole although parts are held for it; null before. */
+  wholeDays: number | null;
   rows: number;
   isHeavy: boolean;
 }
@@ -31,6 +33,7 @@ export class WindowSizes {
   loaded(window: Window, rows: number): void {
     const seen = this.#of(window.slice.name);
     seen.loadedDays = Math.max(daysIn(window), seen.loadedDays ?? 0);
+    if (window.heldParts !== null) seen.wholeDays = daysIn(window);
     seen.rows += rows;
   }
 
@@ -44,6 +47,12 @@ export class WindowSizes {
   lightDays(slice: string): number | null {
     const { isHeavy, loadedDays } = this.#of(slice);
     return isHeavy ? null : loadedDays;
+  }
+
+  /** Days of the window that showed that a slice's parts are no longer needed, where no window was too heavy; else null. */
+  wholeDays(slice: string): number | null {
+    const { isHeavy, wholeDays } = this.#of(slice);
+    return isHeavy ? null : wholeDays;
   }
 
   /** Most days the next window of a slice may have, within bytes; no more than were answered where some were too heavy. */
@@ -76,7 +85,7 @@ export class WindowSizes {
   #of(slice: string): Seen {
     const known = this.#seen.get(slice);
     if (known !== undefined) return known;
-    const fresh = { days: 0, bytes: 0, answeredDays: 0, loadedDays: null, rows: 0, isHeavy: false };
+    const fresh = { days: 0, bytes: 0, answeredDays: 0, loadedDays: null, wholeDays: null, rows: 0, isHeavy: false };
     this.#seen.set(slice, fresh);
     return fresh;
   }

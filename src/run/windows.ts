@@ -14,7 +14,7 @@ import type { Slice } from '../model/slice.ts';
 import { labelOf, subjectOf, type Window } from '../model/window.ts';
 import type { Spooled } from '../spool/spool.ts';
 import { regrouped } from '../plan/plan.ts';
-import { learnMaxDays, learnWeekStart, relaxMaxDays } from '../warehouse/ledger.ts';
+import { forgetParts, learnMaxDays, learnWeekStart, relaxMaxDays } from '../warehouse/ledger.ts';
 import { recordFailed, recordLoaded, type Run, warn } from './run.ts';
 import { afterShortfall, divide, divideAnew, type Loading } from './shortfall.ts';
 import type { AnswerBatch, Answers, Source, Targets } from './source.ts';
@@ -72,13 +72,15 @@ export async function loadWindows(
 }
 
 /**
- * Windows none of which was too heavy may be as large the next time as the largest of them; the rows of earlier loads say
- * too little of how large where they are wide.
+ * Windows none of which was too heavy may be as large the next time as the largest of them, and come as a whole where one did
+ * that was tried so; the rows of earlier loads say too little of how large where they are wide.
  */
 async function relaxLimits({ run, targets, sizes }: Loading): Promise<void> {
   for (const { slice, fingerprint } of targets.values()) {
     const days = sizes.lightDays(slice.name);
     if (days !== null) await relaxMaxDays(run.warehouse, slice.name, fingerprint, days);
+    const wholeDays = sizes.wholeDays(slice.name);
+    if (wholeDays !== null) await forgetParts(run.warehouse, { slice: slice.name, fingerprint }, wholeDays);
     const wideDays = sizes.wideDays(slice.name);
     if (wideDays !== null) await learnMaxDays(run.warehouse, slice.name, fingerprint, wideDays);
   }

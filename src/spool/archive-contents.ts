@@ -8,8 +8,10 @@
 import { lstat, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import type { SliceTable } from '../model/ledger.ts';
+import type { LoadedPeriod, SliceTable } from '../model/ledger.ts';
+import type { Period } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
+import type { DuePeriod } from '../model/window.ts';
 import { isDropNote, readDrops, withoutDropped } from './archive-drops.ts';
 import {
   type ArchiveEntry,
@@ -20,6 +22,7 @@ import {
   fetchedAtOf,
   type Flaw,
   isSetAside,
+  narrowed,
   parseEntryName,
   parseSidecar,
   SIDECAR,
@@ -31,6 +34,8 @@ export interface ArchiveContents {
   /** In the order of their fetches, without the periods that were dropped since. */
   readonly windows: readonly ArchivedWindow[];
   readonly damages: readonly Damage[];
+  /** What is wrong with the note of what was dropped, so that nobody knows which periods are to stay away; else null. */
+  readonly note: Damage | null;
   /** Directories that hold bodies and do not say of what. */
   readonly unknown: readonly string[];
 }
@@ -42,9 +47,9 @@ export async function readArchive(warehousePath: string, slice: string): Promise
     const windows: ArchivedWindow[] = [];
     const damages: Damage[] = [];
     const unknown: string[] = [];
-    if (!(await folderExists(folder))) return { windows, damages, unknown };
+    if (!(await folderExists(folder))) return { windows, damages, note: null, unknown };
     const drops = await readDrops(folder);
-    if ('because' in drops) damages.push(drops);
+    const note = 'because' in drops ? drops : null;
     for (const found of await readdir(folder, { withFileTypes: true })) {
       if (isSetAside(found.name) || isDropNote(found.name)) continue;
       const path = join(folder, found.name);
@@ -55,7 +60,7 @@ export async function readArchive(warehousePath: string, slice: string): Promise
       else if ('because' in entry) damages.push({ path, ...entry });
       else windows.push(...withoutDropped({ path, entry }, 'because' in drops ? [] : drops));
     }
-    return { windows: windows.toSorted(byFetch), damages, unknown };
+    return { windows: windows.toSorted(byFetch), damages, note, unknown };
   });
 }
 
@@ -107,25 +112,26 @@ async function damageOf({ path, entry }: ArchivedWindow): Promise<Damage | null>
 }
 
 export interface IntactWindows {
-  /** Those to load, in the order of their fetches. */
+  /** Those to load, as `newestWindows` gives them. */
   readonly chosen: readonly ArchivedWindow[];
+  /** As they were given. */
   readonly broken: ReadonlyMap<ArchivedWindow, Damage>;
 }
 
 /** The newest windows whose bodies are whole: where the newest is broken, the one before takes its place. */
 export async function intactWindows(windows: readonly ArchivedWindow[], slice: Slice): Promise<IntactWindows> {
   const broken = new Map<ArchivedWindow, Damage>();
-  const whole = new Set<ArchivedWindow>();
+  const whole = new Set<string>();
   for (;;) {
     const chosen = newestWindows(
       windows.filter((window) => !broken.has(window)),
       slice,
     );
-    const unseen = chosen.filter((window) => !whole.has(window));
-    if (unseen.length === 0) return { chosen, broken };
-    for (const window of unseen) {
+    const unseen = new Set(chosen.map(({ path }) => path).filter((path) => !whole.has(path)));
+    if (unseen.size === 0) return { chosen, broken };
+    for (const window of windows.filter(({ path }) => unseen.has(path))) {
       const damage = await damageOf(window);
-      if (damage === null) whole.add(window);
+      if (damage === null) whole.add(window.path);
       else broken.set(window, damage);
     }
   }
@@ -148,7 +154,17 @@ export function spooledFrom({ path, entry }: ArchivedWindow, slice: Slice): Spoo
   const { fingerprint, metrics, asked, replaced, periods, parts, whole, requests, requestedAt, receivedAt } = entry;
   return {
     // There is nobody to ask again: whatever was archived had been believed.
-    window: { slice: { ...slice, metrics }, fingerprint, asked, replaced, periods, parts, attempt: 1, growsTo: null },
+    window: {
+      slice: { ...slice, metrics },
+      fingerprint,
+      asked,
+      replaced,
+      periods,
+      parts,
+      attempt: 1,
+      growsTo: null,
+      heldParts: null,
+    },
     answers: (entry.pages ?? parts.map(() => 1)).map((count, partNo, counts) => {
       const first = counts.slice(0, partNo).reduce((sum, each) => sum + each, 0);
       const pages = entry.bodies.slice(first, first + count).flatMap((body, at) =>
@@ -165,32 +181,40 @@ export function spooledFrom({ path, entry }: ArchivedWindow, slice: Slice): Spoo
 }
 
 /**
- * Of windows in the order of their fetches, those that are the newest answer for at least one of their periods, in
- * that order. Loaded one after the other, they leave every period as the newest answer has it.
+ * Of windows in the order of their fetches, those that are the newest answer for at least one of their periods, in that order
+ * and each with these periods alone: no period is in two of them.
  */
 export function newestWindows(windows: readonly ArchivedWindow[], slice: Slice): ArchivedWindow[] {
-  const newest = new Map<string, ArchivedWindow>();
-  for (const window of windows) for (const key of periodKeys(window.entry, slice)) newest.set(key, window);
-  const chosen = new Set(newest.values());
-  return windows.filter((window) => chosen.has(window));
+  const newest = new Map<string, string>();
+  for (const { path, entry } of windows) {
+    for (const due of entry.periods) newest.set(periodKey(due, slice), path);
+  }
+  return windows.flatMap((window) => narrowed(window, (due) => newest.get(periodKey(due, slice)) === window.path));
 }
 
-/** Whether the ledger holds a later fetch of each of the entry's periods, so that nothing of it would be loaded. */
-export function isOutdated(entry: ArchiveEntry, slice: Slice, table: SliceTable | null): boolean {
-  const fetchedAt = fetchedAtOf(entry);
-  const later = new Set(
-    [...(table?.periods.values() ?? [])]
-      .filter((loaded) => loaded.fetchedAt > fetchedAt)
-      .map((loaded) => periodKey(loaded.bucket.start, slice)),
-  );
-  return periodKeys(entry, slice).every((key) => later.has(key));
+/** The window with the periods of it that the ledger does not hold from a later answer; none where it holds all so. */
+export function withoutHeld(window: ArchivedWindow, slice: Slice, table: SliceTable | null): ArchivedWindow[] {
+  const held = new Map<string, LoadedPeriod>();
+  for (const period of table?.periods.values() ?? []) held.set(periodKey({ period }, slice), period);
+  return narrowed(window, (due) => {
+    const loaded = held.get(periodKey(due, slice));
+    return loaded === undefined || !isLater(loaded, window.entry);
+  });
 }
 
-function periodKeys(entry: ArchiveEntry, slice: Slice): string[] {
-  return entry.periods.map(({ period }) => periodKey(period.bucket.start, slice));
+/** Whether a period was loaded from a later answer; under one as-of instant, from one that was asked for later. */
+function isLater({ fetchedAt, requestedAt }: LoadedPeriod, entry: ArchiveEntry): boolean {
+  const laterMs = fetchedAt.getTime() - fetchedAtOf(entry).getTime();
+  return laterMs > 0 || (laterMs === 0 && requestedAt > entry.requestedAt);
+}
+
+/** The window without some periods; none where it has no others. */
+export function withoutPeriods(window: ArchivedWindow, gone: readonly DuePeriod[], slice: Slice): ArchivedWindow[] {
+  const keys = new Set(gone.map((due) => periodKey(due, slice)));
+  return narrowed(window, (due) => !keys.has(periodKey(due, slice)));
 }
 
 /** A report without a date dimension has one period, whatever days each answer covered. */
-function periodKey(startDay: string, { grain }: Slice): string {
-  return grain === null ? '' : startDay;
+function periodKey({ period }: { readonly period: Pick<Period, 'bucket'> }, { grain }: Slice): string {
+  return grain === null ? '' : period.bucket.start;
 }

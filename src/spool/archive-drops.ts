@@ -15,6 +15,7 @@ import {
   dayShape,
   documentText,
   instantShape,
+  narrowed,
   parseDocument,
   unfinished,
 } from './archive-entry.ts';
@@ -41,10 +42,9 @@ export async function readDrops(folder: string): Promise<readonly Drop[] | Damag
 }
 
 /** The entry with the periods of it that were not dropped since; none where all were. */
-export function withoutDropped({ path, entry }: ArchivedWindow, drops: readonly Drop[]): ArchivedWindow[] {
-  const gone = drops.filter(({ at }) => entry.requestedAt < at);
-  const periods = entry.periods.filter(({ period }) => !gone.some(({ before }) => period.bucket.end <= before));
-  return periods.length === 0 ? [] : [{ path, entry: { ...entry, periods } }];
+export function withoutDropped(window: ArchivedWindow, drops: readonly Drop[]): ArchivedWindow[] {
+  const gone = drops.filter(({ at }) => window.entry.requestedAt < at);
+  return narrowed(window, ({ period }) => !gone.some(({ before }) => period.bucket.end <= before));
 }
 
 /** Notes that periods were dropped; durable. */

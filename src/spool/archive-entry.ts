@@ -77,6 +77,15 @@ export interface ArchivedWindow {
   readonly entry: ArchiveEntry;
 }
 
+/** The window with some of its periods; none where none is left. */
+export function narrowed(
+  { path, entry }: ArchivedWindow,
+  isKept: (due: ArchiveEntry['periods'][number]) => boolean,
+): ArchivedWindow[] {
+  const periods = entry.periods.filter(isKept);
+  return periods.length === 0 ? [] : [{ path, entry: { ...entry, periods } }];
+}
+
 /** The instant that counts as the fetch in every finality decision. */
 export function fetchedAtOf({ asOf, requestedAt }: Pick<ArchiveEntry, 'asOf' | 'requestedAt'>): Date {
   return asOf ?? requestedAt;
@@ -157,12 +166,15 @@ export function parseEntryName(name: string): EntryName | null {
 const FORMAT = 1;
 
 const documentShape = z.object({ format: z.literal(FORMAT), sha256: z.string(), content: z.unknown() });
+const newerShape = z.object({ format: z.int().gt(FORMAT) });
 
 /** What is wrong with something found in the archive. */
 export interface Flaw {
   readonly because: string;
   /** Set where the disk refused to read it: what it holds may be whole. */
   readonly isUnread?: true;
+  /** Set where a newer version wrote it, which can load it. */
+  readonly isNewer?: true;
 }
 
 /** Something in the archive that cannot be loaded. */
@@ -177,7 +189,12 @@ export function documentText(content: unknown): string {
 
 /** A document's content in its shape, or what is wrong with it; `name` is what the reader knows it by. */
 export function parseDocument<T extends object>(text: string, shape: z.ZodType<T>, name: string): T | Flaw {
-  const document = documentShape.safeParse(parsedJson(text));
+  const json = parsedJson(text);
+  const newer = newerShape.safeParse(json);
+  if (newer.success) {
+    return { because: `${name} had format ${newer.data.format}; this program knows ${FORMAT}`, isNewer: true };
+  }
+  const document = documentShape.safeParse(json);
   if (!document.success) return { because: `${name} was not of the archive's form` };
   if (checksumOf(document.data.content) !== document.data.sha256) {
     return { because: `the checksum of ${name} did not match` };

@@ -4,7 +4,7 @@ import { rmdir } from 'node:fs/promises';
 
 import type { Day } from '../model/calendar.ts';
 import { readArchive } from './archive-contents.ts';
-import { noteDrop, removeNote } from './archive-drops.ts';
+import { noteDrop, readDrops, removeNote } from './archive-drops.ts';
 import { entriesIn, folderExists, hasCode, removeEntry, sliceFolder } from './archive.ts';
 import { onDisk } from './spool.ts';
 
@@ -32,7 +32,7 @@ export async function answersToDrop(warehousePath: string, slice: string, before
   });
 }
 
-/** Removes the whole ones, and notes what is no longer to be loaded of the others. Throws `STORAGE_FAILED`. */
+/** Removes the whole ones, and notes what is no longer to be loaded of the others, also in the place of a note that is broken. Throws `STORAGE_FAILED`. */
 export async function dropAnswers(
   warehousePath: string,
   { slice, before }: { readonly slice: string; readonly before: Day | null },
@@ -43,7 +43,7 @@ export async function dropAnswers(
     if (!(await folderExists(folder))) return;
     for (const path of whole) await removeEntry(path);
     if (before === null) await removeFolder(folder);
-    else if (partly > 0) await noteDrop(folder, { before, at: new Date() });
+    else if (partly > 0 || 'because' in (await readDrops(folder))) await noteDrop(folder, { before, at: new Date() });
   });
 }
 

@@ -6,7 +6,7 @@ import { day, parseWeekStart, type Day, type WeekStart } from '../model/calendar
 import type { Part } from '../model/window.ts';
 import { verdicts, type LoadedPeriod, type SliceLedger, type SliceTable } from '../model/ledger.ts';
 import { remembering } from './remembering.ts';
-import { instantOf, statement } from './sql.ts';
+import { instant, instantOf, statement, timestamp } from './sql.ts';
 import type { Warehouse } from './warehouse.ts';
 
 const partsShape = z.array(
@@ -23,6 +23,7 @@ const tableRow = z.object({
     .string()
     .transform((text) => partsShape.parse(JSON.parse(text)))
     .nullable(),
+  parts_needed_at: instant.nullable(),
 });
 
 /** Without transforms, with which thousands of periods would take most of a plan. */
@@ -32,6 +33,7 @@ const periodShape = z.object({
   asked_start: z.string(),
   asked_end: z.string(),
   fetched_at: z.string(),
+  requested_at: z.string(),
   rows: z.number(),
   rejected: z.number(),
   empty_runs: z.number(),
@@ -56,6 +58,7 @@ export const readSliceLedger = remembering(async (warehouse, slice): Promise<Sli
         weekStartsOn: parseWeekStart(row.week_starts_on),
         maxDays: row.max_days,
         parts: row.parts,
+        partsNeededAt: row.parts_needed_at,
         periods,
       };
     }),
@@ -82,6 +85,7 @@ export async function readPeriods(
           bucket: { start, end: day(row.end_day) },
           asked: { start: day(row.asked_start), end: day(row.asked_end) },
           fetchedAt: instantOf(row.fetched_at),
+          requestedAt: instantOf(row.requested_at),
           metrics: namesOf(row.metrics),
           rows: row.rows,
           rejected: row.rejected,
@@ -146,16 +150,43 @@ export async function relaxMaxDays(
   );
 }
 
-/** Remembers the parts in which a single period was light enough. */
+/** Names a table in the ledger. */
+interface TableKey {
+  readonly slice: string;
+  readonly fingerprint: string;
+}
+
+/** Remembers the parts in which a single period was light enough, and since when, where they are others than before. */
 export async function learnParts(
   warehouse: Warehouse,
-  slice: string,
-  fingerprint: string,
+  { slice, fingerprint }: TableKey,
   parts: readonly Part[],
+  at: Date,
 ): Promise<void> {
-  await warehouse.run('update ripen.slice_tables set parts = $3::json where slice = $1 and fingerprint = $2', [
-    slice,
-    fingerprint,
-    JSON.stringify(parts),
-  ]);
+  await warehouse.run(
+    `update ripen.slice_tables
+     set parts = $3::json, parts_needed_at = case when parts::varchar = $3 then parts_needed_at else $4::timestamp end
+     where slice = $1 and fingerprint = $2`,
+    [slice, fingerprint, JSON.stringify(parts), timestamp(at)],
+  );
+}
+
+/** Remembers that a request without the parts was still too heavy. */
+export async function confirmParts(warehouse: Warehouse, { slice, fingerprint }: TableKey, at: Date): Promise<void> {
+  await warehouse.run(
+    'update ripen.slice_tables set parts_needed_at = $3::timestamp where slice = $1 and fingerprint = $2',
+    [slice, fingerprint, timestamp(at)],
+  );
+}
+
+/** Forgets the parts: so many days were light as a whole. More of them are tried again in time. */
+export async function forgetParts(
+  warehouse: Warehouse,
+  { slice, fingerprint }: TableKey,
+  loadedDays: number,
+): Promise<void> {
+  await warehouse.run(
+    'update ripen.slice_tables set parts = null, parts_needed_at = null, max_days = $3 where slice = $1 and fingerprint = $2',
+    [slice, fingerprint, loadedDays],
+  );
 }

@@ -17,6 +17,7 @@ import {
   replayInto,
 } from '../support/archive-scene.ts';
 import { column, lastRun } from '../support/contents.ts';
+import { hold } from '../support/holder.ts';
 import { textWith } from '../support/matching.ts';
 import { smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
@@ -60,6 +61,31 @@ function refusing(path: string, error: Error): () => void {
   };
 }
 
+/** Every change below a folder fails as on a read-only file system until it is put back. */
+function unwritable(folder: string): { readonly refused: () => string[]; readonly restore: () => void } {
+  const refused: string[] = [];
+  const changing = ['mkdir', 'rename', 'rm', 'rmdir', 'writeFile', 'unlink', 'chmod'] as const;
+  const originals = Object.fromEntries(changing.map((method) => [method, files[method]]));
+  const replaced = changing.map((method) => {
+    const original = files[method];
+    const refusing = async (...given: unknown[]): Promise<unknown> => {
+      if (!String(given[0]).startsWith(folder)) return Reflect.apply(original, files, given);
+      refused.push(method);
+      throw Object.assign(new Error(`EROFS: read-only file system, ${method}`), { code: 'EROFS', syscall: method });
+    };
+    return [method, refusing];
+  });
+  Object.assign(files, Object.fromEntries(replaced));
+  syncBuiltinESMExports();
+  return {
+    refused: () => refused,
+    restore: () => {
+      Object.assign(files, originals);
+      syncBuiltinESMExports();
+    },
+  };
+}
+
 /** Days of the table, in order. */
 const days = (): Promise<string[]> => column(scenario, 'select distinct day from daily order by day');
 
@@ -99,6 +125,16 @@ const damages: readonly {
       await symlink(join(scenario.directory, 'elsewhere'), join(entry, 'part-1.json.gz'));
     },
     because: 'its part-1.json.gz was missing',
+  },
+  {
+    name: 'a body of no bytes',
+    damage: (entry) => truncate(join(entry, 'part-1.json.gz'), 0),
+    because: 'its part-1.json.gz had 0 bytes, not ',
+  },
+  {
+    name: 'a sidecar of no bytes',
+    damage: (entry) => truncate(join(entry, 'window.json'), 0),
+    because: "its window.json was not of the archive's form",
   },
   {
     name: 'one changed bit in a sidecar',
@@ -220,6 +256,44 @@ describe('a replay', () => {
     expect(await days()).toContain('2026-06-01');
   });
 
+  test('leaves an answer of a newer version where it is, names it, and loads the one before it', async () => {
+    const { older, newer } = await archiveTwoNights();
+    const sidecar = await readFile(join(newer, 'window.json'), 'utf8');
+    await writeFile(join(newer, 'window.json'), sidecar.replace('"format":1', '"format":2'));
+    await loseWarehouse(scenario);
+    for (let times = 0; times < 2; times += 1) {
+      const message = `${basename(newer)} in the archive could not be loaded: its window.json had format 2; this program knows 1.`;
+      expect((await replayInto(scenario)).failures).toMatchObject([
+        { code: 'STORAGE_FAILED', slice: 'daily', message },
+      ]);
+      expect(await days()).toEqual(['2026-05-29', '2026-05-30', '2026-05-31']);
+    }
+    expect(await entriesOf(scenario, 'daily')).toEqual([older, newer]);
+  });
+
+  test('loads an archive that is read-only as any other, and names what is damaged in it each time', async () => {
+    const { newer } = await archiveTwoNights();
+    const before = await loadedState(scenario, ['daily']);
+    await loseWarehouse(scenario);
+    const readOnly = unwritable(archiveOf(scenario));
+    try {
+      expect((await replayInto(scenario)).failures).toEqual([]);
+      expect(await loadedState(scenario, ['daily'])).toEqual(before);
+      await loseWarehouse(scenario);
+      await truncate(join(newer, 'part-1.json.gz'), 40);
+      for (let times = 0; times < 2; times += 1) {
+        const { failures } = await replayInto(scenario);
+        expect(failures).toMatchObject([{ code: 'DATA_MALFORMED', slice: 'daily' }]);
+        expect(failures[0]?.message).toContain('its part-1.json.gz had 40 bytes, not ');
+        expect(failures[0]?.message).toContain('It could not be set aside and stayed where it was.');
+        expect(await days()).toEqual(['2026-05-29', '2026-05-30', '2026-05-31']);
+      }
+      expect(readOnly.refused()).toEqual(['rename', 'rename']);
+    } finally {
+      readOnly.restore();
+    }
+  });
+
   test("does not follow a link in the place of a slice's folder: that slice fails alone, and nothing there is touched", async () => {
     const other = slice({ ...daily, name: 'other' });
     await scenario.night(FIRST, { ...archived, slices: [daily, other] });
@@ -261,6 +335,15 @@ describe('a replay', () => {
       message: textWith('did not exist'),
     });
     expect(warehouseExists(scenario.config.warehouse)).toBe(false);
+  });
+
+  test('while another process holds the warehouse, and may be writing the archive, is refused and sets nothing aside', async () => {
+    const { older, newer } = await archiveTwoNights();
+    await truncate(join(newer, 'part-1.json.gz'), 40);
+    const holder = await hold(scenario.config.warehouse, 'READ_WRITE');
+    await expect(replayInto(scenario, {}, { lockWaitMs: 0 })).rejects.toMatchObject({ code: 'WAREHOUSE_LOCKED' });
+    await holder.release();
+    expect(await entriesOf(scenario, 'daily')).toEqual([older, newer]);
   });
 
   test('that is stopped before it begins loads nothing and says it was interrupted', async () => {

@@ -9,7 +9,15 @@ import * as z from 'zod';
 
 import { day } from '../../src/model/calendar.ts';
 import { emptyLedger, type LoadedPeriod, type SliceTable } from '../../src/model/ledger.ts';
-import { learnMaxDays, learnParts, learnWeekStart, readSliceLedger, relaxMaxDays } from '../../src/warehouse/ledger.ts';
+import {
+  confirmParts,
+  forgetParts,
+  learnMaxDays,
+  learnParts,
+  learnWeekStart,
+  readSliceLedger,
+  relaxMaxDays,
+} from '../../src/warehouse/ledger.ts';
 import { openWarehouse, withWarehouse } from '../../src/warehouse/opening.ts';
 import { startRun, type RunStart } from '../../src/warehouse/runs.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
@@ -38,7 +46,7 @@ beforeEach(async () => {
 async function addPeriods(): Promise<void> {
   await warehouse.run(`insert into ripen.loads
     select l.id, 'r', l.slice, l.fingerprint, date '2026-01-05', date '2026-01-12', ['new'], '{}', l.metrics, 1, 0, 0, 0, 0,
-           'proven', '[]', now(), now(), now(), now()
+           'proven', '[]', timestamp '2026-02-02 03:00:00.250', now(), now(), now()
     from (values (7, 'a', 'f1', ['installs', 'cost']), (8, 'a', 'f2', ['clicks']), (9, 'b', 'f1', ['revenue']))
          as l (id, slice, fingerprint, metrics)`);
   await warehouse.run(`insert into ripen.periods
@@ -47,6 +55,8 @@ async function addPeriods(): Promise<void> {
     from (values ('a', 'f1', date '2026-01-12', 7), ('a', 'f1', date '2026-01-05', 7), ('a', 'f2', date '2026-01-05', 8),
                  ('b', 'f1', date '2026-01-05', 9)) as p (slice, fingerprint, start_day, load_id)`);
 }
+
+const table = { slice: 'a', fingerprint: 'f1' } as const;
 
 async function live(slice = 'a'): Promise<SliceTable | null> {
   return (await readSliceLedger(warehouse, slice)).live;
@@ -58,7 +68,7 @@ describe('a slice', () => {
   });
 
   test('has its live table apart from the one being built, and neither is another slice of the same meaning', async () => {
-    const known = { weekStartsOn: null, maxDays: null, parts: null, periods: new Map() };
+    const known = { weekStartsOn: null, maxDays: null, parts: null, partsNeededAt: null, periods: new Map() };
     expect(await readSliceLedger(warehouse, 'a')).toEqual({
       live: { ...known, fingerprint: 'f1', tableName: 'a', state: 'live' },
       building: { ...known, fingerprint: 'f2', tableName: 'a__f2', state: 'building' },
@@ -69,12 +79,13 @@ describe('a slice', () => {
     });
   });
 
-  test('has of each period its bucket, the days asked for, the instant, the rows, and what the newest load brought', async () => {
+  test('has of each period its bucket, the days asked for, the instants, the rows, and what the newest load brought', async () => {
     await addPeriods();
     const period = (first: string, asked: string, askedEnd: string, end: string): LoadedPeriod => ({
       bucket: { start: day(first), end: day(end) },
       asked: { start: day(asked), end: day(askedEnd) },
       fetchedAt: new Date('2026-02-01T02:30:00.125Z'),
+      requestedAt: new Date('2026-02-02T03:00:00.250Z'),
       metrics: ['installs', 'cost'],
       rows: 700,
       rejected: 7,
@@ -141,8 +152,18 @@ describe('what is learned of a table', () => {
       { app_token: { in: ['a', "b'c", 'd"e'], notIn: [] } },
       { app_token: { in: null, notIn: ['a', "b'c", 'd"e'] }, os_name: { in: ['ios'], notIn: [''] } },
     ];
-    await learnParts(warehouse, 'a', 'f1', parts);
-    expect((await live())?.parts).toEqual(parts);
+    const first = new Date('2026-02-01T02:30:00Z');
+    await learnParts(warehouse, table, parts, first);
+    await learnParts(warehouse, table, parts, new Date('2026-02-02T02:30:00Z'));
+    expect(await live()).toMatchObject({ parts, partsNeededAt: first });
+    const later = new Date('2026-02-09T02:30:00Z');
+    await confirmParts(warehouse, table, later);
+    expect(await live()).toMatchObject({ parts, partsNeededAt: later });
+    const others = [...parts, { os_name: { in: null, notIn: ['ios'] } }];
+    await learnParts(warehouse, table, others, first);
+    expect(await live()).toMatchObject({ parts: others, partsNeededAt: first });
+    await forgetParts(warehouse, table, 3);
+    expect(await live()).toMatchObject({ parts: null, partsNeededAt: null, maxDays: 3 });
   });
 
   test('is of that table alone: neither of the one being built nor of another slice of the same meaning', async () => {
@@ -156,9 +177,11 @@ describe('what is learned of a table', () => {
     await learnWeekStart(warehouse, 'a', 'f1', 0);
     await learnMaxDays(warehouse, 'a', 'f1', 1);
     await relaxMaxDays(warehouse, 'a', 'f1', 2);
-    await learnParts(warehouse, 'a', 'f1', [{}]);
-    expect(await others()).toEqual(before);
+    await learnParts(warehouse, table, [{}], new Date());
+    await confirmParts(warehouse, table, new Date());
     expect(await live()).toMatchObject({ weekStartsOn: 0, maxDays: 2, parts: [{}] });
+    await forgetParts(warehouse, table, 3);
+    expect(await others()).toEqual(before);
   });
 });
 
@@ -172,6 +195,7 @@ test('runs of a warehouse that did not number them are numbered in the order the
     await startRun(older, start('b', '2026-02-03T00:00:00Z'));
     await startRun(older, start('a', '2026-02-01T00:00:00Z'));
     await older.run('alter table ripen.runs drop column run_number');
+    await older.run('alter table ripen.slice_tables drop column parts_needed_at');
     await older.run('delete from ripen.migrations where version >= 10');
   });
   const order = await withWarehouse(path, open, async (newer) => {

@@ -3,6 +3,7 @@
 import { afterEach, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
+import { archived, loseWarehouse, replayInto } from '../support/archive-scene.ts';
 import { column } from '../support/contents.ts';
 import { askedReports, reports, runNight } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
@@ -97,4 +98,27 @@ test('an outage that is longer than `retain` leaves no hole: the newest period s
   expect((await runNight(scenario, new Date('2026-06-15T02:30:00Z'))).failures).toEqual([]);
   expect(await days()).toEqual(['2026-06-11', '2026-06-12', '2026-06-13', '2026-06-14']);
   expect(await periods()).toEqual(await days());
+});
+
+test('a replay lets periods go only as of an instant it was given: no service vouches for the clock', async () => {
+  const daily = slice({
+    name: 'daily',
+    dimensions: ['day', 'network'],
+    metrics: ['installs'],
+    datePeriod: { first: { daysAgo: 4 }, last: { daysAgo: 1 } },
+  });
+  scenario = await openScenario([daily], { simulator: world });
+  await scenario.night(new Date('2026-06-05T02:30:00Z'), archived);
+  const all = ['2026-06-01', '2026-06-02', '2026-06-03', '2026-06-04'];
+  const slices = [{ ...daily, retainDays: 3 }];
+  for (const isNew of [false, true]) {
+    if (isNew) await loseWarehouse(scenario);
+    expect((await replayInto(scenario, { slices })).failures).toEqual([]);
+    expect(await days()).toEqual(all);
+    expect(await periods()).toEqual(all);
+  }
+
+  expect((await replayInto(scenario, { slices }, { asOf: new Date('2026-06-05T02:30:00Z') })).failures).toEqual([]);
+  expect(await days()).toEqual(all.slice(1));
+  expect(await periods()).toEqual(all.slice(1));
 });

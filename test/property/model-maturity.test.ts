@@ -79,7 +79,7 @@ function isSound({ rows, rejected, emptyRuns, verdict }: Answer): boolean {
 }
 
 function loadedAt({ bucket, asked }: Period, having: readonly Metric[], fetchedAt: Date, answer: Answer): LoadedPeriod {
-  return { bucket, asked, fetchedAt, metrics: having.map(({ id }) => id), ...answer };
+  return { bucket, asked, fetchedAt, requestedAt: fetchedAt, metrics: having.map(({ id }) => id), ...answer };
 }
 
 /** An instant from a year before a period's end to a year and more after it, often right at an edge. */

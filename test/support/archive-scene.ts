@@ -26,9 +26,13 @@ export async function replayInto(
   change: Partial<Config> = {},
   request: Partial<RunRequest> = {},
   signal: AbortSignal = AbortSignal.timeout(60_000),
+  told: (event: RunEvent) => void = () => {},
 ): Promise<SyncSummary> {
   const config = { ...scenario.config, ...change };
-  const emit = (event: RunEvent): void => void scenario.events.push(event);
+  const emit = (event: RunEvent): void => {
+    scenario.events.push(event);
+    told(event);
+  };
   return sync(config, { ...replayRequest, ...request }, fromArchive(config), { emit, signal });
 }
 

@@ -128,6 +128,7 @@ export function withLoaded(
       periods.set(period.bucket.start, {
         ...period,
         fetchedAt,
+        requestedAt: fetchedAt,
         metrics: plan.slice.metrics,
         rows,
         rejected: 0,
@@ -137,7 +138,16 @@ export function withLoaded(
     }
   }
   const { fingerprint, weekStartsOn } = plan;
-  const table: SliceTable = { fingerprint, tableName: 't', state, weekStartsOn, maxDays: null, parts: null, periods };
+  const table: SliceTable = {
+    fingerprint,
+    tableName: 't',
+    state,
+    weekStartsOn,
+    maxDays: null,
+    parts: null,
+    partsNeededAt: null,
+    periods,
+  };
   return state === 'live' ? { live: table, building: null } : { ...ledger, building: table };
 }
 

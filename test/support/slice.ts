@@ -43,5 +43,7 @@ export function countMetric(id: string, days: number | null): Metric {
 
 /** A whole period with 100 rows of proven completeness; what a test cares about is given. */
 export function loadedPeriod(given: Partial<LoadedPeriod> & Pick<LoadedPeriod, 'bucket' | 'fetchedAt'>): LoadedPeriod {
-  return { asked: given.bucket, metrics: [], rows: 100, rejected: 0, emptyRuns: 0, verdict: 'proven', ...given };
+  const requestedAt = given.fetchedAt;
+  const held = { metrics: [], rows: 100, rejected: 0, emptyRuns: 0, verdict: 'proven' } as const;
+  return { asked: given.bucket, requestedAt, ...held, ...given };
 }

@@ -6,7 +6,7 @@ import { addDays, day, type DayInterval } from '../../src/model/calendar.ts';
 import type { SliceTable } from '../../src/model/ledger.ts';
 import { periodsOf } from '../../src/model/period.ts';
 import { windowOf } from '../../src/model/window.ts';
-import { isOutdated, newestWindows } from '../../src/spool/archive-contents.ts';
+import { newestWindows, withoutHeld } from '../../src/spool/archive-contents.ts';
 import type { ArchivedWindow } from '../../src/spool/archive-entry.ts';
 import { loadedPeriod, slice } from '../support/slice.ts';
 
@@ -40,28 +40,39 @@ function answer(first: number, last: number, june: number, of = daily): Archived
 }
 
 const night = (june: number): Date => new Date(Date.UTC(2026, 5, june, 2, 30));
-const names = (windows: readonly ArchivedWindow[]): string[] => windows.map(({ path }) => path);
 
-test('an answer that later ones cover together is left out, one that is the newest for 1 of its 10 days is not', () => {
-  const windows = [answer(1, 10, 1), answer(11, 20, 1), answer(2, 10, 2), answer(11, 15, 3), answer(16, 20, 4)];
-  expect(names(newestWindows(windows, daily))).toEqual(['1-10 of 1', '2-10 of 2', '11-15 of 3', '16-20 of 4']);
+/** The first and last day of May that each still has. */
+const spans = (windows: readonly ArchivedWindow[]): string[] =>
+  windows.map(({ path, entry: { periods } }) => {
+    const days = periods.map(({ period }) => Number(period.bucket.start.slice(-2)));
+    return `${path}: ${days.join(' ')}`;
+  });
+
+test('an answer that later ones cover together is left out, one that is the newest for 1 of its 10 days keeps that day', () => {
+  const windows = [answer(1, 10, 1), answer(11, 14, 1), answer(2, 10, 2), answer(11, 13, 3), answer(14, 15, 4)];
+  expect(spans(newestWindows(windows, daily))).toEqual([
+    '1-10 of 1: 1',
+    '2-10 of 2: 2 3 4 5 6 7 8 9 10',
+    '11-13 of 3: 11 12 13',
+    '14-15 of 4: 14 15',
+  ]);
 });
 
-test('loaded in order, every day ends up with its newest answer', () => {
+test('loaded in any order, every day ends up with its newest answer', () => {
   const windows = [answer(1, 20, 1), answer(5, 9, 2), answer(8, 12, 3), answer(9, 9, 4), answer(1, 3, 5)];
-  const replayed = new Map<string, string>();
-  const synced = new Map<string, string>();
-  const load = (table: Map<string, string>, { path, entry }: ArchivedWindow): void => {
-    for (const { period } of entry.periods) table.set(period.bucket.start, path);
-  };
-  for (const window of windows) load(synced, window);
-  for (const window of newestWindows(windows, daily)) load(replayed, window);
-  expect(replayed).toEqual(synced);
+  const loaded = (order: readonly ArchivedWindow[]): Map<string, string> =>
+    new Map(
+      order.flatMap(({ path, entry }) => entry.periods.map(({ period }) => [period.bucket.start, path] as const)),
+    );
+  const synced = loaded(windows);
+  const newest = newestWindows(windows, daily);
+  expect(loaded(newest)).toEqual(synced);
+  expect(loaded(newest.toReversed())).toEqual(synced);
 });
 
 test('of a report without a date only the newest answer counts, whatever days it covers', () => {
   const windows = [answer(1, 10, 1, undated), answer(2, 11, 2, undated), answer(3, 12, 3, undated)];
-  expect(names(newestWindows(windows, undated))).toEqual(['3-12 of 3']);
+  expect(newestWindows(windows, undated)).toEqual(windows.slice(2));
 });
 
 function ledger(fetched: readonly { readonly may: string; readonly june: number }[]): SliceTable {
@@ -76,26 +87,37 @@ function ledger(fetched: readonly { readonly may: string; readonly june: number 
     weekStartsOn: null,
     maxDays: null,
     parts: null,
+    partsNeededAt: null,
     periods: new Map(periods),
   };
 }
 
-test('an answer is outdated when the ledger holds a later fetch of all 2 of its days, not when it lacks one or holds the same or another', () => {
-  const { entry } = answer(9, 10, 2);
-  expect(isOutdated(entry, daily, null)).toBe(false);
+test('an answer keeps the days that the ledger lacks, or holds from the same or an earlier fetch, and not those of a later one', () => {
+  const may = answer(9, 10, 2);
+  const kept = (table: SliceTable | null, of = may, within = daily): string[] => spans(withoutHeld(of, within, table));
+  expect(kept(null)).toEqual(['9-10 of 2: 9 10']);
   const [ninth, tenth] = [
     { may: '2026-05-09', june: 3 },
     { may: '2026-05-10', june: 3 },
   ];
-  expect(isOutdated(entry, daily, ledger([ninth, tenth]))).toBe(true);
-  expect(isOutdated(entry, daily, ledger([tenth]))).toBe(false);
-  expect(isOutdated(entry, daily, ledger([ninth, { ...tenth, june: 2 }]))).toBe(false);
-  expect(isOutdated(entry, daily, ledger([tenth, { may: '2026-05-11', june: 3 }]))).toBe(false);
-  expect(isOutdated(answer(1, 10, 2, undated).entry, undated, ledger([{ may: '2026-05-11', june: 3 }]))).toBe(true);
+  expect(kept(ledger([ninth, tenth]))).toEqual([]);
+  expect(kept(ledger([tenth]))).toEqual(['9-10 of 2: 9']);
+  expect(kept(ledger([ninth, { ...tenth, june: 2 }]))).toEqual(['9-10 of 2: 10']);
+  expect(kept(ledger([ninth, { ...tenth, june: 1 }]))).toEqual(['9-10 of 2: 10']);
+  expect(kept(ledger([tenth, { may: '2026-05-11', june: 3 }]))).toEqual(['9-10 of 2: 9']);
+  expect(kept(ledger([{ may: '2026-05-11', june: 3 }]), answer(1, 10, 2, undated), undated)).toEqual([]);
 });
 
-test('the as-of instant an answer was fetched under is held against the ledger, not when it was asked for', () => {
-  const { entry } = answer(10, 10, 9);
+test('the as-of instant of an answer is held against the ledger; only under the same one, when it was asked for', () => {
+  const { path, entry } = answer(10, 10, 9);
   const table = ledger([{ may: '2026-05-10', june: 3 }]);
-  expect(isOutdated({ ...entry, asOf: night(2) }, daily, table)).toBe(true);
+  const asOf = (june: number, requested: number): ArchivedWindow => ({
+    path,
+    entry: { ...entry, asOf: night(june), requestedAt: night(requested) },
+  });
+  expect(withoutHeld(asOf(2, 9), daily, table)).toEqual([]);
+  expect(withoutHeld(asOf(3, 2), daily, table)).toEqual([]);
+  for (const later of [asOf(3, 3), asOf(3, 4), asOf(4, 1)]) {
+    expect(withoutHeld(later, daily, table)).toEqual([later]);
+  }
 });

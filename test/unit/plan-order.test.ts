@@ -46,6 +46,7 @@ function fetched(of: Slice, days: readonly (readonly [string, number])[]): Slice
     weekStartsOn: null,
     maxDays: 1,
     parts: null,
+    partsNeededAt: null,
     periods: new Map(periods),
   } as const;
   return { live: table, building: null };

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 
-import { addDays, day, daysIn, type DayInterval, type WeekStart } from '../../src/model/calendar.ts';
+import { MS_PER_DAY, addDays, day, daysIn, type DayInterval, type WeekStart } from '../../src/model/calendar.ts';
 import { fingerprintOf } from '../../src/model/fingerprint.ts';
 import { emptyLedger, type LoadedPeriod, type SliceLedger, type SliceTable } from '../../src/model/ledger.ts';
 import type { Metric } from '../../src/model/metric.ts';
@@ -37,6 +37,7 @@ function table(periods: readonly LoadedPeriod[], change: Partial<SliceTable> = {
     weekStartsOn: null,
     maxDays: null,
     parts: null,
+    partsNeededAt: null,
     periods: new Map(periods.map((period) => [period.bucket.start, period])),
     ...change,
   };
@@ -308,17 +309,18 @@ describe('the size of a window', () => {
     ]);
   });
 
-  test('a window is asked for in the parts that earlier ones had to be divided into', () => {
+  test('a window is asked for in the parts that earlier ones had to be divided into, and as a whole 7 days after they were needed', () => {
     const parts = [{ app: { in: ['a'], notIn: [] } }, { app: { in: null, notIn: ['a'] } }];
-    const ledger = livingIn(table([], { parts }));
-    const plan = planSlice({
-      slice: january,
-      metrics: metricsOf(january),
-      ledger,
-      planAt: new Date(JUNE),
-      forced: null,
-    });
-    expect(plan.windows.map((window) => window.parts)).toEqual([parts]);
+    const planAt = new Date(JUNE);
+    const asked = (agoMs: number | null): unknown => {
+      const partsNeededAt = agoMs === null ? null : new Date(planAt.getTime() - agoMs);
+      const ledger = livingIn(table([], { parts, partsNeededAt }));
+      const plan = planSlice({ slice: january, metrics: metricsOf(january), ledger, planAt, forced: null });
+      return plan.windows.map((window) => [window.parts, window.heldParts]);
+    };
+    expect(asked(7 * MS_PER_DAY - 1)).toEqual([[parts, null]]);
+    expect(asked(7 * MS_PER_DAY)).toEqual([[[{}], parts]]);
+    expect(asked(null)).toEqual([[[{}], parts]]);
   });
 });
 

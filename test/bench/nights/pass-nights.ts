@@ -117,6 +117,7 @@ class Ledger {
       weekStartsOn: null,
       maxDays: null,
       parts: null,
+      partsNeededAt: null,
       periods: this.#periods,
     };
     return { slice, metrics, table, asOf };
@@ -199,7 +200,17 @@ function askNight(windows: readonly Window[], { world, slice }: Setting, asOf: D
 /** What a load of a period leaves in the ledger. The world's days all have rows, or have none for good. */
 function heldOf({ bucket, asked }: Period, metrics: readonly string[], rows: DayRows, fetchedAt: Date): LoadedPeriod {
   const emptyRuns = rows.size > 0 ? 0 : RUNS_TO_BELIEVE_EMPTY;
-  return { bucket, asked, fetchedAt, metrics, rows: rows.size, rejected: 0, emptyRuns, verdict: 'proven' };
+  return {
+    bucket,
+    asked,
+    fetchedAt,
+    requestedAt: fetchedAt,
+    metrics,
+    rows: rows.size,
+    rejected: 0,
+    emptyRuns,
+    verdict: 'proven',
+  };
 }
 
 function add<K>(to: Map<K, number>, key: K, count: number): void {

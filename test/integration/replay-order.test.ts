@@ -1,0 +1,136 @@
+/** Replays of answers that share one as-of instant: which of them a period is loaded from, killed or not, and what is told of it. */
+
+import { truncate } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { afterEach, beforeEach, expect, test } from 'vitest';
+
+import type { RunEvent } from '../../src/events.ts';
+import { day } from '../../src/model/calendar.ts';
+import { wrongTotal } from '../../src/simulator/mutations.ts';
+import { archived, DAY_MS, entriesOf, loadedState, loseWarehouse, replayInto } from '../support/archive-scene.ts';
+import { column, contentOf } from '../support/contents.ts';
+import { reports } from '../support/night.ts';
+import { openScenario, type Scenario } from '../support/scenario.ts';
+import { slice } from '../support/slice.ts';
+
+let scenario: Scenario;
+
+const STATED = new Date('2026-06-10T02:30:00Z');
+const simulator = { world: { apps: 1, partners: 2, links: 4, rowsPerDay: 8 } } as const;
+const daily = slice({
+  name: 'daily',
+  dimensions: ['day', 'os_name'],
+  metrics: ['installs', 'clicks', 'all_revenue_total_d7'],
+  datePeriod: { first: { day: day('2026-05-28') }, last: { day: day('2026-05-31') } },
+});
+/** Also answers whose rows do not prove to be all. */
+const lenient = slice({ ...daily, completeness: 'warn' });
+
+beforeEach(async () => {
+  scenario = await openScenario([daily], { simulator });
+});
+
+afterEach(() => scenario.close());
+
+/** Asks for days up to 30 May again, so many days later, as of the one instant. */
+async function ask(first: string, daysLater: number, change: Parameters<Scenario['night']>[1] = {}): Promise<void> {
+  const forced = { start: day(first), end: day('2026-05-31') };
+  const at = new Date(Date.parse('2026-06-01T02:30:00Z') + daysLater * DAY_MS);
+  const request = { asOf: STATED, forced, command: 'backfill' } as const;
+  expect((await scenario.night(at, { ...archived, ...change }, request)).failures).toEqual([]);
+}
+
+/** Three answers, each with values of its own: for 28 to 30 May, then for the 29th and 30th, then for the 30th. */
+async function askThrice(): Promise<void> {
+  for (const [at, first] of ['2026-05-28', '2026-05-29', '2026-05-30'].entries()) await ask(first, at * 3);
+}
+
+const values = (): Promise<string[]> => contentOf(scenario, '(select * exclude ("_load_id") from daily)');
+const restatements = (): Promise<string[]> =>
+  contentOf(scenario, '(select * exclude ("load_id") from ripen.restatements)');
+
+test('into the warehouse they came from, no value goes back to that of an older answer, and nothing is restated', async () => {
+  await askThrice();
+  const [before, moved] = [await values(), await restatements()];
+  expect(moved.length).toBeGreaterThan(0);
+  const summary = await replayInto(scenario);
+
+  expect(summary).toMatchObject({
+    failures: [],
+    slices: [{ windows: { planned: 3, loaded: 3 }, restated_periods: 0 }],
+  });
+  expect(await values()).toEqual(before);
+  expect(await restatements()).toEqual(moved);
+});
+
+test('a replay that is stopped after any of 3 batches leaves no period with an older answer than its newest', async () => {
+  await askThrice();
+  const newest = await values();
+  for (const into of ['the same', 'a new']) {
+    for (const most of [1, 2]) {
+      if (into === 'a new') await loseWarehouse(scenario);
+      const stop = new AbortController();
+      let loaded = 0;
+      const told = ({ type }: RunEvent): void => {
+        loaded += type === 'window_loaded' ? 1 : 0;
+        if (loaded === most) stop.abort();
+      };
+      expect(await replayInto(scenario, {}, {}, stop.signal, told)).toMatchObject({ status: 'interrupted' });
+      const held = await values();
+      expect(held.filter((row) => !newest.includes(row))).toEqual([]);
+      expect(held.length < newest.length).toBe(into === 'a new');
+      expect((await replayInto(scenario)).failures).toEqual([]);
+      expect(await values()).toEqual(newest);
+    }
+  }
+});
+
+test('an answer that does not prove to be whole any more gives its days to the one before, but none that are held from it', async () => {
+  await ask('2026-05-29', 0);
+  const older = await values();
+  const fault = { kind: 'report', mutate: wrongTotal('clicks', 3) } as const;
+  const restore = scenario.simulator.script({ match: reports(), times: Infinity, fault });
+  await ask('2026-05-28', 3, { slices: [lenient] });
+  restore();
+  const held = await loadedState(scenario, ['daily']);
+  const refused = [{ code: 'DATA_INCOMPLETE', slice: 'daily', window: '2026-05-28:2026-05-30' }];
+  expect(await replayInto(scenario)).toMatchObject({
+    failures: refused,
+    slices: [{ windows: { planned: 1, failed: 1 } }],
+  });
+  expect(await loadedState(scenario, ['daily'])).toEqual(held);
+
+  await loseWarehouse(scenario);
+  for (let times = 0; times < 2; times += 1) {
+    const windows = { planned: 2, loaded: 1, failed: 1 };
+    expect(await replayInto(scenario)).toMatchObject({ status: 'partial', failures: refused, slices: [{ windows }] });
+    expect(await values()).toEqual(older);
+  }
+  // And as soon as it is believed again it takes the days back.
+  expect((await replayInto(scenario, { slices: [lenient] })).failures).toEqual([]);
+  expect(await loadedState(scenario, ['daily'])).toEqual(held);
+});
+
+test('a newer answer of the same as-of instant that is damaged, or was not archived, keeps its days from an older one', async () => {
+  await ask('2026-05-29', 0);
+  await ask('2026-05-30', 3);
+  await ask('2026-05-29', 6, { archiveMs: null });
+  const before = await values();
+  const [, newer = ''] = await entriesOf(scenario, 'daily');
+  expect(await replayInto(scenario)).toMatchObject({ failures: [], slices: [{ windows: { planned: 0 } }] });
+  expect(await values()).toEqual(before);
+  expect(
+    await column(
+      scenario,
+      "select message like '2 archived answers held nothing but periods%' from ripen.warnings where code = 'REPLAY_SKIPPED'",
+    ),
+  ).toEqual(['true']);
+
+  await loseWarehouse(scenario);
+  expect((await replayInto(scenario)).failures).toEqual([]);
+  const replayed = await values();
+  await truncate(join(newer, 'part-1.json.gz'), 40);
+  expect((await replayInto(scenario)).failures).toMatchObject([{ code: 'DATA_MALFORMED' }]);
+  expect(await values()).toEqual(replayed);
+});
