@@ -183,9 +183,10 @@ function buildConfig(
   },
 ): Config {
   const { apps, max_level: maxLevel } = stated.links === false ? { apps: null, max_level: 0 } : stated.links;
+  const service = buildService(stated.service, place.fileToken, place.base, place.environment);
   return {
     file: place.file,
-    service: buildService(stated.service, place.fileToken, place.base, place.environment),
+    service,
     warehouse: resolve(place.base, stated.warehouse),
     publish: stated.publish.flatMap((target) => buildTarget(target, place.base)),
     archiveMs: stated.archive === 'off' ? null : stated.archive,
@@ -197,7 +198,7 @@ function buildConfig(
     })),
     partners: stated.partners,
     links: apps === null ? null : { apps, maxLevel },
-    slices: stated.slices.map((slice) => buildSlice(slice, stated.defaults ?? {})),
+    slices: stated.slices.map((slice) => buildSlice(slice, stated.defaults ?? {}, service)),
   };
 }
 
