@@ -61,6 +61,9 @@ export async function warehouseFindings(
   } catch (thrown) {
     signal.throwIfAborted();
     const failure = asFailure(thrown);
+    if (failure.code === 'WAREHOUSE_OLDER') {
+      return [{ ...ofWarehouse('note', `${failure.message} What it holds was not checked.`), hint: failure.hint }];
+    }
     if (failure.code !== 'WAREHOUSE_LOCKED') return [findingOf(failure)];
     return [ofWarehouse('warning', `${failure.message} Its version and what it holds were not checked.`)];
   }

@@ -80,7 +80,7 @@ async function daysOfOthers(config: Config, account: string, on: Date): Promise<
       const parameters = {
         dimensions: 'day',
         metrics: 'installs',
-        date_period: `${day}:${day}`,
+        date_period: `${String(day)}:${String(day)}`,
         attribution_type: 'all',
       };
       return tinyReport(worldOf(account), parameters, on.getTime() - ago * DAY_MS).totals['installs'];
