@@ -5,7 +5,10 @@
  * stop a load; the first signal lets the command finish or roll back, the second ends the process at once.
  */
 
+import { workingDirectory } from './commands/working-directory.ts';
+
 import { once } from 'node:events';
+import { setImmediate } from 'node:timers/promises';
 
 import { coloured, wantsColour } from './terminal/colour.ts';
 import { formAsked, parseCommandLine } from './commands/command-line.ts';
@@ -13,7 +16,7 @@ import { failedResult, failureLines } from './terminal/failure-text.ts';
 import { JsonLine, printable } from './terminal/printable.ts';
 import type { Shell } from './terminal/shell.ts';
 import { scrub } from './config/secret.ts';
-import { asFailure, exitCodeOf, exitCodes } from './errors.ts';
+import { asFailure, exitCodeOf, exitCodes, Failure, gravest } from './errors.ts';
 import { version } from './version.ts';
 
 /** What a shell reports for a process that a signal ended: 128 and the signal's number. */
@@ -40,7 +43,7 @@ const form = formAsked(process.argv.slice(2));
 
 const shell: Shell = {
   environment: process.env,
-  directory: process.cwd(),
+  directory: workingDirectory ?? '/',
   umask: usersUmask,
   signal: stopping.signal,
   isTerminal: process.stderr.isTTY && process.env['TERM'] !== 'dumb',
@@ -76,7 +79,11 @@ async function ask(question: string): Promise<string | null> {
 }
 
 // A reader that has seen enough (`| head`) closes its end: what is left to write is lost, the load is not.
-for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
+process.stderr.on('error', () => {});
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') unwritten ??= error;
+});
+let unwritten: Error | null = null;
 
 for (const name of ['SIGINT', 'SIGTERM'] as const) {
   process.on(name, () => {
@@ -104,6 +111,11 @@ function report(thrown: unknown): number {
 
 async function main(): Promise<number> {
   try {
+    if (workingDirectory === null) {
+      throw new Failure('USAGE_INVALID', 'The working directory did not exist any more.', {
+        hint: 'Change to a directory that exists, and run it again.',
+      });
+    }
     const asked = await parseCommandLine(process.argv.slice(2), version);
     if (asked.kind === 'text') {
       shell.print(asked.text);
@@ -119,8 +131,21 @@ async function main(): Promise<number> {
   }
 }
 
+/** The exit code, once stdout took every result or refused it, as on a full disk. */
+async function written(exitCode: number): Promise<number> {
+  await new Promise<void>((resolve) => process.stdout.write('', () => resolve()));
+  await setImmediate();
+  if (unwritten === null || exitCode === exitCodes.storage) return exitCode;
+  const failure = new Failure('STORAGE_FAILED', `The result could not be written to stdout: ${unwritten.message}`, {
+    hint: 'Free space where stdout goes to, and ask again.',
+    cause: unwritten,
+  });
+  shell.tell(failureLines(failure, form, shell.now()));
+  return gravest([exitCode, exitCodes.storage]);
+}
+
 async function run(): Promise<void> {
-  const exitCode = await main();
+  const exitCode = await written(await main());
   process.exitCode = stoppedBy === null ? exitCode : signalExitCodes[stoppedBy];
   setTimeout(() => process.exit(), LINGER_MS).unref();
 }

@@ -50,6 +50,7 @@ export const failureCodes = {
   WAREHOUSE_FOREIGN: 'storage',
   WAREHOUSE_LOCKED: 'unavailable',
   WAREHOUSE_NEWER: 'storage',
+  WAREHOUSE_OLDER: 'storage',
 } as const satisfies Record<string, FailureKind>;
 
 export type FailureCode = keyof typeof failureCodes;
@@ -95,9 +96,10 @@ export function asFailure(thrown: unknown): Failure {
 
 /** The exit code for a set of failures: 0 for none, else that of the gravest. */
 export function exitCodeOf(failures: readonly Failure[]): number {
-  const kinds = new Set(failures.map((failure) => failure.kind));
-  for (const [kind, exitCode] of Object.entries(exitCodes)) {
-    if ([...kinds].some((present) => present === kind)) return exitCode;
-  }
-  return 0;
+  return gravest(failures.map(({ kind }) => exitCodes[kind]));
+}
+
+/** The gravest of exit codes; 0 where none is that of a failure. */
+export function gravest(codes: readonly number[]): number {
+  return Object.values(exitCodes).find((exitCode) => codes.includes(exitCode)) ?? 0;
 }

@@ -57,12 +57,12 @@ export const valueFilters: readonly CatalogFilter[] = [
   ]),
 ];
 
-/** Values that filters-data lists otherwise or not at all, and filters by a number that is none. */
+/** Values that filters-data lists otherwise or not at all. */
 export function valueRemarks(checked: CheckedSlice, lists: CatalogLists): Remark[] {
   return Object.entries(checked.slice.parameters).flatMap(([key, value]): Remark[] => {
     if (key === 'utc_offset') return offsetRemarks(checked, lists, value);
     const filter = parseFilterKey(key);
-    if (filter?.kind === 'metric') return numberRemarks(checked, key, value);
+    if (filter?.kind === 'metric') return [];
     if (key === 'currency' && lists.of('currencies').isEmpty) return currencyRemarks(checked, value);
     const values = [...new Set(value.split(','))];
     const { known, isDocument } = knownValues(key, lists);
@@ -108,14 +108,6 @@ function knownValues(key: string, lists: CatalogLists): { readonly known: NameLi
   return known.isEmpty
     ? { known: new NameList(documentedValues.get(key) ?? []), isDocument: true }
     : { known, isDocument: false };
-}
-
-const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
-
-function numberRemarks(checked: CheckedSlice, key: string, value: string): Remark[] {
-  if (NUMBER.test(value)) return [];
-  const message = `${key} compares with ${JSON.stringify(value)}, which is no number`;
-  return [{ severity: 'warning', path: settingPath(checked, key), message, hint: 'Write a number, such as 1 or 0.5.' }];
 }
 
 /** The currency of a slice while the service lists none: the codes of ISO 4217 are written in capitals. */

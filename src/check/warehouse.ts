@@ -13,7 +13,7 @@ import { keepWide } from '../load/target.ts';
 import { meet, MS_PER_DAY } from '../model/calendar.ts';
 import { capacityOf, formatColumnType, parseColumnType, widen } from '../model/column-type.ts';
 import { coverageOf } from '../model/coverage.ts';
-import { fingerprintOf } from '../model/fingerprint.ts';
+import { differInHeadersOnly, fingerprintOf } from '../model/fingerprint.ts';
 import { carries, heldPeriods, tableOf, weekStartOf } from '../model/ledger.ts';
 import type { LoadedPeriod, SliceLedger, SliceTable } from '../model/ledger.ts';
 import { statedHorizonMs } from '../model/metric.ts';
@@ -63,6 +63,9 @@ export async function warehouseFindings(
   } catch (thrown) {
     signal.throwIfAborted();
     const failure = asFailure(thrown);
+    if (failure.code === 'WAREHOUSE_OLDER') {
+      return [{ ...ofWarehouse('note', `${failure.message} What it holds was not checked.`), hint: failure.hint }];
+    }
     if (failure.code !== 'WAREHOUSE_LOCKED') return [findingOf(failure)];
     return [ofWarehouse('warning', `${failure.message} Its version and what it holds were not checked.`)];
   }
@@ -107,8 +110,10 @@ async function changeFindings(
     const refusal = await refusalOf(warehouse, slice, ledger);
     if (refusal !== null) findings.push(...placed([refused(refusal, path)], slice.name, stated));
     if (live === null) continue;
+    // Of a service that cannot be read, nobody knows the headers.
+    const isKnown = stated.isSound(['service']) || !differInHeadersOnly(live.fingerprint, fingerprintOf(slice));
     const remarks = [
-      ...(refusal === null ? changeRemarks(slice, path, { ...ledger, live }, at) : []),
+      ...(refusal === null && isKnown ? changeRemarks(slice, path, { ...ledger, live }, at) : []),
       ...(carries(live.fingerprint, fingerprintOf(slice)) ? await typeRemarks(warehouse, slice, path) : []),
       ...(await horizonRemarks(warehouse, slice, path)),
       ...(await adaptiveRemarks(warehouse, slice, path)),
@@ -132,8 +137,13 @@ function changeRemarks(slice: Slice, path: Remark['path'], ledger: ServedLedger,
     (period) => !isHeldWith(slice.metrics, ledger, meaning, period),
   );
   if (!carries(ledger.live.fingerprint, meaning)) {
-    const message = `it means something else than what was loaded: ${amountOf(wanted)} will be asked for again, beside the table that is served until they are complete`;
-    const hint = '`ripen plan` shows the windows; the old dimensions, filters and parameters would keep the table.';
+    const isOfHeaders = differInHeadersOnly(ledger.live.fingerprint, meaning);
+    const why = isOfHeaders
+      ? 'it was loaded with other `service.headers`, which may be those of another account, or before they were recorded'
+      : 'it means something else than what was loaded';
+    const kept = isOfHeaders ? 'headers' : 'dimensions, filters, parameters and headers';
+    const message = `${why}: ${amountOf(wanted)} will be asked for again, beside the table that is served until they are complete`;
+    const hint = `\`ripen plan\` shows the windows; the old ${kept} would keep the table.`;
     return [{ severity: 'warning', path, message, hint }];
   }
   const [first] = wanted;

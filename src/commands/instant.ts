@@ -1,4 +1,4 @@
-/** What `--as-of`, `--now`, `--from`, `--to` and durations mean as words of a command line. */
+/** What instants, days, durations and whole numbers mean as words of a command line. */
 
 import { Failure } from '../errors.ts';
 import { addDays, parseDay, type Day, type DayInterval } from '../model/calendar.ts';
@@ -28,6 +28,15 @@ export function durationOf(text: string, option: string): number {
     });
   }
   return ms;
+}
+
+/** A whole number from 0 to `most`; `USAGE_INVALID` naming the option for anything else. */
+export function wholeNumberOf(text: string, option: string, most: number): number {
+  const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (value <= most) return value;
+  throw new Failure('USAGE_INVALID', `${option} was "${text}", which is no whole number from 0 to ${most}.`, {
+    hint: `Write ${option} in digits.`,
+  });
 }
 
 /** The days from the first to the last, both inclusive, as a half-open interval. */

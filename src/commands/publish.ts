@@ -16,6 +16,7 @@ import {
   type Publication,
 } from '../index.ts';
 import { Failure } from '../errors.ts';
+import { refuseOwnPath } from '../publish/own-paths.ts';
 import { ifThere, replaceText } from '../publish/replacement.ts';
 import { reportText } from '../publish/report.ts';
 import { failureLines } from '../terminal/failure-text.ts';
@@ -33,7 +34,16 @@ export interface PublishArguments extends GlobalArguments {
 /** Publishes to every configured target and says what that took; with `--ddl` or `--dbt` describes them instead. */
 export async function publish(args: PublishArguments, shell: Shell): Promise<number> {
   const describe = describing(args);
-  if (describe !== null) return tell(await withConfig(args, shell, true, describe), shell);
+  if (describe !== null) {
+    const described = await withConfig(args, shell, true, async (config, stated) => {
+      const descriptions = await describe(config, stated);
+      for (const { path } of descriptions) {
+        if (path !== null) await refuseOwnPath(config, resolve(shell.directory, path));
+      }
+      return descriptions;
+    });
+    return tell(described, shell);
+  }
   const done = await withConfig(args, shell, true, publishCopies);
   const isIdle = done.published.length + done.failures.length === 0;
   return reportCopies(done, { fields: {}, lines: isIdle ? ['No publish target is configured.'] : [] }, args, shell);

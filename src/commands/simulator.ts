@@ -3,13 +3,13 @@
 import { once } from 'node:events';
 
 import { startSimulator } from '../index.ts';
-import { instantOf } from './instant.ts';
+import { instantOf, wholeNumberOf } from './instant.ts';
 import { jsonLine } from '../terminal/printable.ts';
 import type { GlobalArguments, Shell } from '../terminal/shell.ts';
 
 export interface SimulatorArguments extends GlobalArguments {
-  readonly port: number;
-  readonly seed: number;
+  readonly port: string;
+  readonly seed: string;
   readonly now: string | undefined;
 }
 
@@ -18,12 +18,14 @@ const TOKEN = 'simulator-token';
 /** The same for the ad spend API. */
 const COST_CREDENTIAL = 'Partner simulator';
 
+const MOST_PORT = 65_535;
+
 /** Prints the address and a configuration to reach it with, and serves until the first signal. */
 export async function simulator(args: SimulatorArguments, shell: Shell): Promise<number> {
   const now = args.now === undefined ? null : instantOf(args.now, '--now');
   const running = await startSimulator({
-    port: args.port,
-    world: { seed: args.seed },
+    port: wholeNumberOf(args.port, '--port', MOST_PORT),
+    world: { seed: wholeNumberOf(args.seed, '--seed', Number.MAX_SAFE_INTEGER) },
     now,
     token: TOKEN,
     costCredential: COST_CREDENTIAL,

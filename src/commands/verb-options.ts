@@ -99,8 +99,8 @@ export const exportOptions = {
   'lock-wait': lockWait,
 } as const;
 export const simulatorOptions = {
-  port: { type: 'number', default: 0, requiresArg: true, describe: 'Port on loopback; 0 takes a free one' },
-  seed: { type: 'number', default: 1, requiresArg: true, describe: 'Which world to simulate' },
+  port: { ...text, default: '0', describe: 'Port on loopback; 0 takes a free one' },
+  seed: { ...text, default: '1', describe: 'Which world to simulate' },
   now: { ...text, describe: 'The instant its clock stands at [the clock]' },
 } as const;
 

@@ -120,8 +120,12 @@ const TOLERANCE = 0.01;
 
 const UTC = utcOffset.parse('+00:00');
 
-/** The slice, complete. */
-export function buildSlice(settings: SliceSettings, defaults: DefaultsSettings): Slice {
+/** The slice, complete; asked of a service. */
+export function buildSlice(
+  settings: SliceSettings,
+  defaults: DefaultsSettings,
+  service: HttpService | SimulatorService,
+): Slice {
   const parameters = wireParameters(settings, defaults);
   const horizons = { ...defaults.horizons, ...settings.horizons };
   return {
@@ -132,6 +136,7 @@ export function buildSlice(settings: SliceSettings, defaults: DefaultsSettings):
     datePeriod: settings.date_period,
     utcOffset: settings.utc_offset ?? defaults.utc_offset ?? UTC,
     parameters,
+    headers: service.kind === 'http' ? openHeaders(service) : {},
     refresh: refreshOf(settings, defaults),
     horizons: [...patternsOf(settings.horizons), ...patternsOf(defaults.horizons)],
     settleMs: horizons.settle ?? SETTLE_MS,
@@ -143,6 +148,14 @@ export function buildSlice(settings: SliceSettings, defaults: DefaultsSettings):
     maxRejects: settings.max_rejects ?? defaults.max_rejects ?? 0,
   };
 }
+
+/** The headers that are no secret, names in lower case, sorted. */
+const openHeaders = ({ headers }: HttpService): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Object.entries(headers)
+      .flatMap(([name, value]): [string, string][] => (typeof value === 'string' ? [[name.toLowerCase(), value]] : []))
+      .sort(([a], [b]) => (a < b ? -1 : 1)),
+  );
 
 function refreshOf(settings: SliceSettings, defaults: DefaultsSettings): Slice['refresh'] {
   const refresh = settings.refresh ?? defaults.refresh ?? 'milestones';

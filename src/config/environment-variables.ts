@@ -27,7 +27,8 @@ export function fillVariables(text: string, environment: Environment, filling: F
     if (inside === undefined) return '$';
     named = true;
     const [, name, fallback] = VARIABLE.exec(inside) ?? [];
-    if (name === undefined || closing === '') {
+    // What looks like a variable in a default would be cut at its brace.
+    if (name === undefined || closing === '' || fallback?.includes('${') === true) {
       malformed = true;
       return whole;
     }

@@ -5,6 +5,7 @@
  * A `Config` is complete and consistent; whoever holds one checks nothing again.
  */
 
+import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
 import { dirname, isAbsolute, relative, resolve } from 'node:path';
 
@@ -52,8 +53,9 @@ export async function readConfig(options: ConfigOptions): Promise<Config> {
 
 async function readText(file: string, isChosen: boolean): Promise<string> {
   try {
-    return await readFile(file, 'utf8');
+    return textOf(await readFile(file), file);
   } catch (thrown) {
+    if (thrown instanceof Failure) throw thrown;
     const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : 'unreadable';
     throw new Failure('CONFIG_MISSING', `No configuration could be read; tried ${file} (${code})`, {
       facts: { file, reason: code },
@@ -62,6 +64,29 @@ async function readText(file: string, isChosen: boolean): Promise<string> {
     });
   }
 }
+
+/** The text of bytes in UTF-8; throws `CONFIG_INVALID` with the place of the first that is none. */
+function textOf(bytes: Buffer, file: string): string {
+  const text = bytes.toString('utf8');
+  if (isUtf8(bytes)) return text;
+  const before = text.slice(0, wrongAt(bytes, text)).split('\n');
+  const problem = { line: before.length, column: (before.at(-1)?.length ?? 0) + 1, key: '', text: NOT_UTF8 };
+  throw configInvalid(file, [problem]);
+}
+
+const NOT_UTF8 = 'is not UTF-8, nor is what follows read; save the file in that encoding';
+
+/** Where the text of bytes leaves them: U+FFFD that they do not hold themselves. */
+function wrongAt(bytes: Buffer, text: string): number {
+  let at = 0;
+  for (const letter of text) {
+    if (letter === '\uFFFD' && bytes.compare(REPLACEMENT, 0, 3, at, Math.min(at + 3, bytes.length)) !== 0) break;
+    at += Buffer.byteLength(letter);
+  }
+  return bytes.subarray(0, at).toString('utf8').length;
+}
+
+const REPLACEMENT = Buffer.from('\uFFFD');
 
 /** The configuration a text states. Throws `CONFIG_INVALID` with every problem, sorted by position. */
 export function parseConfig(text: string, source: ConfigSource): Config {
@@ -183,9 +208,10 @@ function buildConfig(
   },
 ): Config {
   const { apps, max_level: maxLevel } = stated.links === false ? { apps: null, max_level: 0 } : stated.links;
+  const service = buildService(stated.service, place.fileToken, place.base, place.environment);
   return {
     file: place.file,
-    service: buildService(stated.service, place.fileToken, place.base, place.environment),
+    service,
     warehouse: resolve(place.base, stated.warehouse),
     publish: stated.publish.flatMap((target) => buildTarget(target, place.base)),
     archiveMs: stated.archive === 'off' ? null : stated.archive,
@@ -197,7 +223,7 @@ function buildConfig(
     })),
     partners: stated.partners,
     links: apps === null ? null : { apps, maxLevel },
-    slices: stated.slices.map((slice) => buildSlice(slice, stated.defaults ?? {})),
+    slices: stated.slices.map((slice) => buildSlice(slice, stated.defaults ?? {}, service)),
   };
 }
 

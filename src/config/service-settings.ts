@@ -49,19 +49,30 @@ const A_HEADER = 'must be text, or {secret: …} for what must not be shown';
 const headerValue = z.union([text, z.number()], { error: 'must be text' }).transform(String);
 
 const headersExcept = (refused: readonly string[]) =>
-  z.record(
-    z
-      .string()
-      .refine((name) => /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/.test(name), { error: 'is not a header name; must be a token' })
-      .refine((name) => !refused.includes(name.toLowerCase()), {
-        error: `is a header ripen sets itself; must not be ${refused.join(', ')}`,
-      }),
-    z
-      .union([text, z.number(), z.strictObject({ secret: headerValue.describe('A value that is shown nowhere.') })], {
-        error: A_HEADER,
-      })
-      .transform((stated) => (typeof stated === 'object' ? stated : String(stated))),
-  );
+  z
+    .record(
+      z
+        .string()
+        .refine((name) => /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/.test(name), {
+          error: 'is not a header name; must be a token',
+        })
+        .refine((name) => !refused.includes(name.toLowerCase()), {
+          error: `is a header ripen sets itself; must not be ${refused.join(', ')}`,
+        }),
+      z
+        .union([text, z.number(), z.strictObject({ secret: headerValue.describe('A value that is shown nowhere.') })], {
+          error: A_HEADER,
+        })
+        .transform((stated) => (typeof stated === 'object' ? stated : String(stated))),
+    )
+    .superRefine((headers, context) => {
+      const names = Object.keys(headers);
+      for (const [index, name] of names.entries()) {
+        const isRepeated = names.slice(0, index).some((before) => before.toLowerCase() === name.toLowerCase());
+        const message = 'is a header that is stated twice; letter case does not tell headers apart';
+        if (isRepeated) context.addIssue({ code: 'custom', path: [name], message });
+      }
+    });
 
 /** The real service. Either `token` or `token_file` is stated; that is checked apart. */
 export const httpSettings = z.strictObject({

@@ -193,9 +193,18 @@ function filterFindings(settings: Mapping, path: SettingPath): Finding[] {
     if (Array.isArray(value) && !takesList) {
       return [{ path: place, at: 'value', text: `is a list; ${parsed.suffix} takes one ${filterNouns[parsed.kind]}` }];
     }
+    if (parsed.kind === 'metric' && !isNumeral(value)) {
+      return [{ path: place, at: 'value', text: `is no number; ${parsed.suffix} takes one, such as 10 or 0.5` }];
+    }
     if (typeof value !== 'string' || !value.includes(',') || !takesList) return [];
     return [{ path: place, at: 'value', text: 'holds a comma; must be a list of values, such as [ios, android]' }];
   });
 }
+
+const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
+
+/** Whether a value is a number, or a text that spells one. */
+const isNumeral = (value: unknown): boolean =>
+  typeof value === 'number' ? Number.isFinite(value) : typeof value === 'string' && NUMBER.test(value);
 
 const filterNouns = { dimension: 'text', metric: 'number' } as const;

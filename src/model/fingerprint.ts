@@ -13,15 +13,28 @@ const listParameters: ReadonlySet<string> = new Set(['ad_revenue_sources', 'attr
 const isList = (name: string): boolean => listParameters.has(name) || /__(?:not_)?in$/.test(name);
 
 /**
- * Sixteen hexadecimal digits over dimensions, filters and parameters, those that are lists taken as sets. Metrics, date
- * period, refresh and types are left out: they change which cells exist or how they are stored, not what a row means.
+ * Sixteen hexadecimal digits over dimensions, filters and parameters, those that are lists taken as sets; where there are
+ * headers, `-` and sixteen more over them. Metrics, date period, refresh and types are left out: they change which cells
+ * exist or how they are stored, not what a row means. Secrets are no part of it either, as keys are renewed.
  */
-export function fingerprintOf(slice: Pick<Slice, 'dimensions' | 'parameters'>): string {
+export function fingerprintOf(slice: Pick<Slice, 'dimensions' | 'parameters' | 'headers'>): string {
   const parameters = Object.entries(slice.parameters)
     .filter(([name]) => name !== ORDERING)
     .map(([name, value]): [string, string] => [name, isList(name) ? setText(value) : value]);
   const meaning = [[...slice.dimensions].sort(), parameters.sort(([a], [b]) => (a < b ? -1 : 1))];
-  return createHash('sha256').update(JSON.stringify(meaning)).digest('hex').slice(0, 16);
+  const headers = Object.entries(slice.headers);
+  return headers.length === 0 ? digits(meaning) : `${digits(meaning)}-${digits(headers)}`;
 }
+
+/** Whether two fingerprints that differ do so in the headers alone. */
+export const differInHeadersOnly = (one: string, other: string): boolean =>
+  withoutHeaders(one) === withoutHeaders(other);
+
+const withoutHeaders = (fingerprint: string): string => fingerprint.slice(0, DIGITS);
+
+const DIGITS = 16;
+
+const digits = (meaning: unknown): string =>
+  createHash('sha256').update(JSON.stringify(meaning)).digest('hex').slice(0, DIGITS);
 
 const setText = (list: string): string => [...new Set(list.split(','))].sort().join(',');

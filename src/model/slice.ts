@@ -38,6 +38,8 @@ export interface Slice {
   readonly utcOffset: UtcOffset;
   /** Every other parameter exactly as it goes on the wire, filters and `utc_offset` among them; sorted by name. */
   readonly parameters: Readonly<Record<string, string>>;
+  /** What every request of it states in extra headers, such as whose account is asked: names in lower case, sorted; no secret. */
+  readonly headers: Readonly<Record<string, string>>;
   readonly refresh: Refresh;
   /** Overrides by metric name or glob; the first match wins. */
   readonly horizons: readonly { readonly pattern: string; readonly horizonMs: number }[];

@@ -87,7 +87,7 @@ function runFindings(run: RunStatus): Finding[] {
   const rest: Finding[] = more > 0 ? [{ state: 'failed', message: `${more} more failed.`, hint: null }] : [];
   if (run.status === 'running') {
     const amid = run.refreshed === null ? '' : ', while it published';
-    const message = `The process was killed, or its machine stopped${amid}.`;
+    const message = `The process was killed, its machine stopped${amid}, or it could not record its end, as when the disk is full.`;
     return [{ state: 'failed', message, hint: RUN_AGAIN }];
   }
   if (run.status === 'interrupted') {

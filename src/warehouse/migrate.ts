@@ -7,37 +7,30 @@ import { count, migrations } from './sql.ts';
 import { isUnknownToEngine, type Warehouse } from './warehouse.ts';
 
 const found = z.object({ objects: count });
-const applied = z.object({ version: count });
+const applied = z.object({ version: count, name: z.string() });
+type Applied = z.infer<typeof applied>;
 
-/** Applies what is missing, each migration in a transaction of its own; throws `WAREHOUSE_NEWER`, `WAREHOUSE_FOREIGN`. */
-export async function migrate(
-  warehouse: Warehouse,
-  how: { readonly mayChange: boolean; readonly isNew: boolean },
-): Promise<void> {
+/**
+ * Applies what is missing, each migration in a transaction of its own; where nothing may change, throws `WAREHOUSE_OLDER`
+ * for what is missing. Throws `WAREHOUSE_NEWER`, `WAREHOUSE_FOREIGN`.
+ */
+export async function migrate(warehouse: Warehouse, how: { readonly mayChange: boolean }): Promise<void> {
   const steps = migrations();
-  const newest = steps.at(-1)?.version ?? 0;
   const versions = await readVersions(warehouse);
-  const hasLedger = versions !== null;
-  if (!hasLedger) await refuseForeign(warehouse);
-  const current = Math.max(0, ...(versions ?? []).map(({ version }) => version));
-  if (current > newest) {
-    throw new Failure(
-      'WAREHOUSE_NEWER',
-      `The warehouse ${warehouse.path} had version ${current}; this program knows ${newest}.`,
-      {
-        facts: { found: current, known: newest },
-        hint: 'Use the version of ripen that wrote it, or a newer one.',
-      },
-    );
+  if (versions === null) await refuseForeign(warehouse);
+  else refuseUnknown(warehouse, versions, steps);
+  const missing = steps.filter(({ version }) => !(versions ?? []).some((known) => known.version === version));
+  if (!how.mayChange) {
+    if (missing.length > 0) throw olderWarehouse(warehouse, versions ?? [], steps);
+    return;
   }
-  if (!how.mayChange) return;
-  if (!hasLedger) {
+  if (versions === null) {
     await warehouse.run('create schema if not exists ripen');
     await warehouse.run(
       'create table ripen.migrations (version integer not null, name varchar not null, applied_at timestamp not null)',
     );
   }
-  for (const step of steps.filter(({ version }) => version > current)) {
+  for (const step of missing) {
     await warehouse.transact(async () => {
       await warehouse.run(step.script);
       await warehouse.run("insert into ripen.migrations values ($1, $2, now() at time zone 'UTC')", [
@@ -48,9 +41,45 @@ export async function migrate(
   }
 }
 
+const newestOf = (steps: readonly Pick<Applied, 'version'>[]): number =>
+  Math.max(0, ...steps.map(({ version }) => version));
+
+/** Throws for a warehouse that another program brought on: `WAREHOUSE_NEWER`, or `WAREHOUSE_FOREIGN` for other steps. */
+function refuseUnknown({ path }: Warehouse, versions: readonly Applied[], steps: readonly Applied[]): void {
+  const found = newestOf(versions);
+  const known = newestOf(steps);
+  if (found > known) {
+    throw new Failure('WAREHOUSE_NEWER', `The warehouse ${path} had version ${found}; this program knows ${known}.`, {
+      facts: { found, known },
+      hint: 'Use the version of ripen that wrote it, or a newer one.',
+    });
+  }
+  const stranger = versions.find(
+    ({ version, name }) => !steps.some((step) => step.version === version && step.name === name),
+  );
+  if (stranger === undefined) return;
+  throw new Failure(
+    'WAREHOUSE_FOREIGN',
+    `The warehouse ${path} had a migration this program does not know: ${stranger.name}.`,
+    {
+      facts: { version: stranger.version, migration: stranger.name },
+      hint: 'Use the version of ripen that wrote it, or restore the file from a copy.',
+    },
+  );
+}
+
+function olderWarehouse({ path }: Warehouse, versions: readonly Applied[], steps: readonly Applied[]): Failure {
+  const [found, known] = [newestOf(versions), newestOf(steps)];
+  const has = found < known ? `had version ${found}; this program needs ${known}` : `lacked migrations before ${known}`;
+  return new Failure('WAREHOUSE_OLDER', `The warehouse ${path} ${has}.`, {
+    facts: { found, known },
+    hint: 'The next `ripen sync` migrates it; `ripen publish` does so without asking the service. Copy the file first.',
+  });
+}
+
 /** What was applied; null without a ledger. Asking for it is a fifth of the work of looking through the tables. */
-async function readVersions(warehouse: Warehouse): Promise<z.infer<typeof applied>[] | null> {
-  return warehouse.rows('select version from ripen.migrations', [], applied).catch((error: unknown) => {
+async function readVersions(warehouse: Warehouse): Promise<Applied[] | null> {
+  return warehouse.rows('select version, name from ripen.migrations', [], applied).catch((error: unknown) => {
     if (isUnknownToEngine(error)) return null;
     throw error;
   });

@@ -111,7 +111,7 @@ const openPaths = new Set<string>();
 /**
  * Opens the warehouse; in `write` mode creates and migrates it. Throws `WAREHOUSE_LOCKED` after the wait,
  * `WAREHOUSE_FOREIGN` for a file that is not a warehouse (any DuckDB database without ripen's ledger, or a corrupt
- * one), `WAREHOUSE_NEWER` for one of a later version, `STORAGE_FAILED` when the path cannot be used.
+ * one), `WAREHOUSE_NEWER` for one of a later version, in `read` mode `WAREHOUSE_OLDER` for one of an earlier version, `STORAGE_FAILED` when the path cannot be used.
  */
 export async function openWarehouse(path: string, request: OpenRequest): Promise<Warehouse> {
   const file = resolve(path);
@@ -126,7 +126,7 @@ export async function openWarehouse(path: string, request: OpenRequest): Promise
       instance.closeSync();
       openPaths.delete(file);
     });
-    await migrate(warehouse, { mayChange: request.mode === 'write', isNew: !exists });
+    await migrate(warehouse, { mayChange: request.mode === 'write' });
     return warehouse;
   } catch (error) {
     instance.closeSync();

@@ -8,9 +8,13 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 
 import { warehouseFindings } from '../../src/check/warehouse.ts';
 import type { FailureCode } from '../../src/errors.ts';
+import { publish } from '../../src/index.ts';
 import { day } from '../../src/model/calendar.ts';
 import { explainPlan } from '../../src/run/plan-report.ts';
+import { statusOf } from '../../src/status/status.ts';
+import { migrations } from '../../src/warehouse/sql.ts';
 import { checkingAt } from '../support/checking.ts';
+import { query } from '../support/contents.ts';
 import { textWith } from '../support/matching.ts';
 import { runNight, smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
@@ -73,13 +77,16 @@ async function digestOf(path: string): Promise<string> {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
+const planning = () => {
+  const { signal } = new AbortController();
+  return { planAt: NOW, slices: null, lockWaitMs: 0, emit: () => {}, signal };
+};
+
 /** `check` and `plan` say what the sync says. */
 async function saidAhead(code: FailureCode, says: string): Promise<void> {
-  const signal = new AbortController().signal;
   const found = await warehouseFindings(scenario.config, checkingAt(NOW));
   expect(found).toMatchObject([{ severity: 'error', code, message: textWith(says) }]);
-  const request = { planAt: NOW, slices: null, lockWaitMs: 0, emit: () => {}, signal };
-  await expect(explainPlan(scenario.config, request)).rejects.toMatchObject({ code, message: textWith(says) });
+  await expect(explainPlan(scenario.config, planning())).rejects.toMatchObject({ code, message: textWith(says) });
 }
 
 test('a text file in the place of the warehouse is refused as foreign', async () => {
@@ -125,6 +132,45 @@ test('a warehouse of version 99 is refused with both versions, and is not migrat
   await runNight(scenario, NOW);
   await inDatabase(scenario.config.warehouse, "insert into ripen.migrations values (99, '0099_later', now())");
   expect(await refusal()).toEqual(refusedAs('WAREHOUSE_NEWER', 'version 99; this program knows'));
+});
+
+test('a warehouse of an older version is told by check and refused by what only reads it, until a command writes', async () => {
+  const { warehouse } = scenario.config;
+  const applied = migrations()
+    .slice(0, 3)
+    .flatMap(({ version, name, script }) => [
+      script,
+      `insert into ripen.migrations values (${version}, '${name}', now())`,
+    ]);
+  const ledger = 'ripen.migrations (version integer not null, name varchar not null, applied_at timestamp not null)';
+  await inDatabase(warehouse, 'create schema ripen', `create table ${ledger}`, ...applied);
+  const before = await digestOf(warehouse);
+  const says = textWith('had version 3; this program needs');
+  const found = await warehouseFindings(scenario.config, checkingAt(NOW));
+  expect(found).toMatchObject([{ severity: 'note', code: null, message: says }]);
+  const older = { code: 'WAREHOUSE_OLDER', kind: 'storage', message: says };
+  await expect(explainPlan(scenario.config, planning())).rejects.toMatchObject(older);
+  await expect(statusOf(scenario.config, NOW, 0, () => {})).rejects.toMatchObject(older);
+  expect(await digestOf(warehouse)).toBe(before);
+  await publish(scenario.config);
+  expect((await explainPlan(scenario.config, planning())).slices[0]?.windows).not.toEqual([]);
+  expect((await runNight(scenario, NOW)).failures).toEqual([]);
+});
+
+test('a migration that was left out is applied though later ones were', async () => {
+  await runNight(scenario, NOW);
+  await inDatabase(scenario.config.warehouse, "delete from ripen.migrations where name = '0002_comments'");
+  await expect(explainPlan(scenario.config, planning())).rejects.toMatchObject({ code: 'WAREHOUSE_OLDER' });
+  expect((await runNight(scenario, NOW)).failures).toEqual([]);
+  const applied = await query(scenario, 'select name from ripen.migrations order by version');
+  expect(applied.map(({ name }) => name)).toEqual(migrations().map(({ name }) => name));
+});
+
+test('a warehouse with a migration of another program is refused by name', async () => {
+  await runNight(scenario, NOW);
+  await inDatabase(scenario.config.warehouse, "update ripen.migrations set name = '0004_other' where version = 4");
+  expect(await refusal()).toEqual(refusedAs('WAREHOUSE_FOREIGN', '0004_other'));
+  await saidAhead('WAREHOUSE_FOREIGN', '0004_other');
 });
 
 test('a stray .wal without its database is refused, as DuckDB would replay it', async () => {

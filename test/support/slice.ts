@@ -20,6 +20,7 @@ export function slice(given: Partial<Slice> & Pick<Slice, 'name' | 'dimensions' 
     lifetimeMs: 120 * 86_400_000,
     types: {},
     maxRejects: 0,
+    headers: {},
     additive: {},
     completeness: 'require',
     retainDays: null,

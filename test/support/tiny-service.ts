@@ -300,8 +300,8 @@ function failureOf(status: number): Failure {
 }
 
 /** The service of whichever night `night` says, over real HTTP. */
-export function startTinyServer(night: () => TinyNight): Promise<ScriptedServer> {
-  return startScriptedServer((request) => replyTo(request, night()));
+export function startTinyServer(night: (request: Received) => TinyNight): Promise<ScriptedServer> {
+  return startScriptedServer((request) => replyTo(request, night(request)));
 }
 
 function replyTo({ path, query, headers, target }: Received, night: TinyNight): Reply {

@@ -173,8 +173,6 @@ describe('a slice held against filters-data', () => {
     [{ attribution_type: 'clicks' }, 'attribution_type', 'Did you mean click?'],
     [{ reattributed: 'ture' }, 'reattributed', 'Did you mean true?'],
     [{ utc_offset: '+05:17' }, 'utc_offset', '`ripen catalog` lists those it knows, under utc_offset.'],
-    [{ filters: { clicks__gte: 'many' } }, 'filters.clicks__gte', 'Write a number, such as 1 or 0.5.'],
-    [{ filters: { clicks__gte: '1,5' } }, 'filters.clicks__gte', 'Write a number, such as 1 or 0.5.'],
     [{ sort: ['-instals'] }, 'sort[0]', 'Did you mean installs?'],
     [{ sort: ['clicks'] }, 'sort[0]', 'Ask for it, or leave it out of sort.'],
     [

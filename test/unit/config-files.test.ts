@@ -55,6 +55,16 @@ describe('finding the file', () => {
     const config = await readConfig({ file: 'bom.yaml', directory, environment: {} });
     expect(config.partners).toBe(false);
   });
+
+  test('a file that is not UTF-8 is refused at the first letter that is none, behind a U+FFFD of its own', async () => {
+    const text = 'service: simulator\n# \uFFFD ü\nwarehouse: "S\xE3o.duckdb"\n';
+    const [before = '', after = ''] = text.split('\xE3');
+    const bytes = Buffer.concat([Buffer.from(before), Buffer.from([0xe3]), Buffer.from(after)]);
+    await writeFile(join(directory, 'latin1.yaml'), bytes);
+    const refused = await failureOf(readConfig({ file: 'latin1.yaml', directory, environment: {} }));
+    expect(refused).toMatchObject({ code: 'CONFIG_INVALID' });
+    expect(refused.message).toContain('latin1.yaml:3:14: is not UTF-8');
+  });
 });
 
 describe('secrets', () => {

@@ -73,6 +73,7 @@ describe('problems', () => {
     ['service: simulator\nlinks: { apps: all, max_level: 5 }', '2:32', '5 is too large; must be at most 4'],
     ['service: simulator\nlinks: true', '2:8', 'must be false or a mapping'],
     ['service: simulator\nslices: {}', '2:9', 'is a mapping; must be a list'],
+    ['service: simulator\nwarehouse: "${A:-${B:-c}}"', '2:12', 'holds a variable that cannot be read'],
     ['service: { simulator: { now: 2026-02-30T00:00:00Z } }', '1:30', 'is not an instant'],
   ])('%j is refused at %s: %s', (text, position, words) => {
     const problems = problemsOf(text);
@@ -96,6 +97,10 @@ describe('problems', () => {
       'is a header ripen sets itself',
     ],
     ['base_url: https://campaign.example.com, headers: { "a b": s3cret-word }', 'is not a header name'],
+    [
+      'base_url: https://campaign.example.com, headers: { X-A: s3cret-word, x-a: b }',
+      'is a header that is stated twice',
+    ],
     ['base_url: https://campaign.example.com, headers: { a: "s3cret-word\\r\\nb: c" }', 'holds control characters'],
     ['base_url: https://campaign.example.com, headers: s3cret-word', 'is text; must be a mapping'],
     ['base_url: https://campaign.example.com, request_timeout: 1000', 'is a number; must be a number and a unit'],
@@ -124,6 +129,11 @@ describe('problems', () => {
 
   test.each([
     ['dimensions: [day], x_y: 1', 'x_y: is not a known key'],
+    ['filters: { installs__gte: .inf }', 'installs__gte'],
+    ['filters: { installs__gte: .nan }', 'installs__gte'],
+    ['filters: { installs__gte: abc }', 'is no number; gte takes one, such as 10 or 0.5'],
+    ['filters: { installs__gte: "1,5" }', 'is no number; gte takes one, such as 10 or 0.5'],
+    ['filters: { installs__gte: "0x10" }', 'is no number; gte takes one, such as 10 or 0.5'],
     ['cohort_maturity: "mature,immature"', 'holds a comma'],
     ['attribution_type:', 'is empty; must be text'],
     ['utc_offset: "05:30"', 'is not an offset from UTC'],

@@ -242,7 +242,9 @@ describe('the fingerprint of a slice', () => {
 
   test('is 16 hexadecimal digits, and known: a change of it would rebuild every table', () => {
     expect(own).toMatch(/^[0-9a-f]{16}$/);
-    expect(fingerprintOf({ dimensions: ['day'], parameters: { utc_offset: '+00:00' } })).toBe('6e027f498e872c76');
+    expect(fingerprintOf({ dimensions: ['day'], parameters: { utc_offset: '+00:00' }, headers: {} })).toBe(
+      '6e027f498e872c76',
+    );
   });
 
   test('does not change with metrics, dates, refresh, types or tolerance, nor with the order of names', () => {
@@ -272,11 +274,11 @@ describe('the fingerprint of a slice', () => {
   ])(
     'does not change with the order of %s, %s or %s, and is the released one of the ordered list',
     (name, one, other) => {
-      const ordered = fingerprintOf({ dimensions: ['day'], parameters: { [name]: one } });
+      const ordered = fingerprintOf({ dimensions: ['day'], parameters: { [name]: one }, headers: {} });
       const written = JSON.stringify([['day'], [[name, one]]]);
       expect(ordered).toBe(createHash('sha256').update(written).digest('hex').slice(0, 16));
-      expect(fingerprintOf({ dimensions: ['day'], parameters: { [name]: other } })).toBe(ordered);
-      expect(fingerprintOf({ dimensions: ['day'], parameters: { [name]: `${one},c` } })).not.toBe(ordered);
+      expect(fingerprintOf({ dimensions: ['day'], parameters: { [name]: other }, headers: {} })).toBe(ordered);
+      expect(fingerprintOf({ dimensions: ['day'], parameters: { [name]: `${one},c` }, headers: {} })).not.toBe(ordered);
     },
   );
 
@@ -286,7 +288,8 @@ describe('the fingerprint of a slice', () => {
   });
 
   test('changes with the order of words in a text that is no list', () => {
-    const print = (text: string) => fingerprintOf({ dimensions: ['day'], parameters: { campaign__contains: text } });
+    const print = (text: string) =>
+      fingerprintOf({ dimensions: ['day'], parameters: { campaign__contains: text }, headers: {} });
     expect(print('a,b')).not.toBe(print('b,a'));
   });
 
@@ -298,6 +301,7 @@ describe('the fingerprint of a slice', () => {
     ['a filter more', { parameters: { ...daily.parameters, country__in: 'de' } }],
     ['another offset', { parameters: { ...daily.parameters, utc_offset: '+05:30' } }],
     ['a value that moved to another name', { dimensions: ['a,b'], parameters: {} }],
+    ['a header', { headers: { 'x-account-id': '7' } }],
   ])('changes with %s', (_, change) => {
     expect(fingerprintOf({ ...daily, ...change })).not.toBe(own);
   });
@@ -310,7 +314,7 @@ describe('the fingerprint of a slice', () => {
       { dimensions: [], parameters: { a: 'b' } },
       { dimensions: [], parameters: { a: 'b', c: 'd' } },
       { dimensions: [], parameters: { a: 'b,c,d' } },
-    ].map(fingerprintOf);
+    ].map((given) => fingerprintOf({ ...given, headers: {} }));
     expect(new Set(prints).size).toBe(prints.length);
   });
 });

@@ -38,7 +38,7 @@ const daily = configOf(
 );
 
 /** That of every slice with these settings, whatever its dimensions are here. */
-const LIVE = fingerprintOf(daily.slices[0] ?? { dimensions: [], parameters: {} });
+const LIVE = fingerprintOf(daily.slices[0] ?? { dimensions: [], parameters: {}, headers: {} });
 
 async function holdTable(slice: string, state: 'live' | 'building', weekStartsOn: 0 | 1 | null = null): Promise<void> {
   await warehouse.run(
