@@ -99,6 +99,15 @@ describe('an export', () => {
     ).toEqual([{ n: 20, final: 10 }]);
   });
 
+  test('of final values alone has every digit of a column that was widened after its view was made', async () => {
+    await sample.warehouse.run('alter table main.network_daily alter column installs type DECIMAL(38,10)');
+    await sample.warehouse.run('update main.network_daily set installs = 99999999999999999999.0123456789');
+    // The engine forgets what it bound with the session.
+    await sample.lend(async () => {});
+    await exportTo('rows.csv', { finalOnly: true });
+    expect(await readFile(sample.path('rows.csv'), 'utf8')).toContain(',99999999999999999999.0123456789');
+  });
+
   test('to - writes the same bytes to the stream, in the format given', async () => {
     const chunks: Buffer[] = [];
     const stream = new Writable({
