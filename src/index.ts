@@ -152,6 +152,7 @@ async function run(config: Config, options: Circumstances & Told, order: RunOrde
   const { planAt, asOf, emit, signal, lockWaitMs } = circumstancesOf(config, options);
   chosenSlices(config, order.slices);
   const { metricsFile = null, mode = USUAL_MODE } = options;
+  if (metricsFile !== null) await (await import('./run/claims.ts')).refuseOutput(config, metricsFile);
   return tellingEnd({ command: order.command, config, emit, metricsFile, mode }, async (emit) =>
     withService(config, planAt, emit, async (service) =>
       carryOut(config, { ...order, asOf, lockWaitMs }, fromService(service), { emit, signal }),
@@ -239,9 +240,11 @@ export async function drop(config: Config, options: DropOptions): Promise<Droppe
 /** Writes the rows of a slice, or of another table, as Parquet, CSV or newline-delimited JSON. */
 export async function exportRows(config: Config, options: Circumstances & ExportOptions): Promise<Exported> {
   const { exportRequest, exportSlice } = await import('./publish/export.ts');
+  const { refuseOutput } = await import('./run/claims.ts');
   if (options.table === undefined && options.slice !== undefined) chosenSlices(config, [options.slice]);
   const standing = circumstancesOf(config, options);
   const request = { ...exportRequest(config, options), signal: standing.signal };
+  if (request.output !== '-') await refuseOutput(config, request.store ?? request.output);
   return onWarehouse(config, 'read', standing, async (warehouse) =>
     exportSlice(warehouse, request, options.stream ?? null),
   );
