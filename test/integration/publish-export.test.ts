@@ -133,11 +133,11 @@ describe('an export', () => {
 });
 
 describe('a CSV', () => {
-  test('defuses the 6 beginnings of a formula in text, leaves negative numbers, NULL and empty text as they are', async () => {
+  test('defuses the 7 beginnings of a formula in text, leaves negative numbers, NULL and empty text as they are', async () => {
     await sample.warehouse.run('delete from network_daily');
     await sample.warehouse.run(
       `insert into network_daily
-       select DATE '2026-01-01', '', unnest(['=1+1', '+1', '-1', '@a', e'\\tx', e'\\rx', 'a=1', '']), -1, -0.5, null, -1.5, '{}', null, 1`,
+       select DATE '2026-01-01', '', unnest(['=1+1', '+1', '-1', '@a', e'\\tx', e'\\rx', e'\\n=1', 'a=1', '']), -1, -0.5, null, -1.5, '{}', null, 1`,
     );
     await exportTo('rows.csv');
     const read = await ask(
@@ -145,7 +145,7 @@ describe('a CSV', () => {
       `select network, installs, cost, revenue is null as missing from read_csv('${sample.path('rows.csv')}', all_varchar = true) order by network`,
     );
     expect(new Set(read.map(({ network }) => network ?? ''))).toEqual(
-      new Set(["'=1+1", "'+1", '-1', "'@a", "'\tx", "'\rx", 'a=1', '']),
+      new Set(["'=1+1", "'+1", '-1', "'@a", "'\tx", "'\rx", "'\n=1", 'a=1', '']),
     );
     expect(read[0]).toMatchObject({ installs: '-1', cost: '-0.500000', missing: true });
     expect(await readFile(sample.path('rows.csv'), 'utf8')).toContain('2026-01-01,"","",-1,-0.500000,,-1.5,{},');
