@@ -69,6 +69,11 @@ export interface SyncOptions extends Circumstances, Chosen, Told {
   readonly deadlineMs?: number | null;
 }
 
+export interface StatusOptions extends Circumstances {
+  /** The file the report is to be written to; `USAGE_INVALID` for one of the configuration, the warehouse or a copy. */
+  readonly output?: string;
+}
+
 export interface BackfillOptions extends Circumstances, Told {
   readonly slice: string;
   /** The days to refetch, half-open; every period they touch is replaced. */
@@ -175,8 +180,9 @@ export async function replay(config: Config, options: Circumstances & Chosen = {
 }
 
 /** What is fresh, what is final, what moved; asks the service nothing. Without a wait it answers from the snapshot at once. */
-export async function status(config: Config, options: Circumstances = {}): Promise<StatusReport> {
+export async function status(config: Config, options: StatusOptions = {}): Promise<StatusReport> {
   const { statusOf } = await import('./status/status.ts');
+  if (options.output !== undefined) await (await import('./run/claims.ts')).refuseOutput(config, options.output);
   const { planAt, emit } = circumstancesOf(config, options);
   return statusOf(config, planAt, options.lockWaitMs ?? null, emit);
 }

@@ -5,7 +5,6 @@ import { resolve } from 'node:path';
 import { exitCodes, Failure } from '../errors.ts';
 import { status as statusOf, statusPage, type StatusReport } from '../index.ts';
 import { writeOutput } from '../publish/output-file.ts';
-import { refuseOutput } from '../run/claims.ts';
 import { jsonLine } from '../terminal/printable.ts';
 import { namedMode, type GlobalArguments, type Shell } from '../terminal/shell.ts';
 import type { Shown } from '../terminal/ripening-text.ts';
@@ -27,10 +26,9 @@ export interface StatusArguments extends GlobalArguments {
  */
 export async function status(args: StatusArguments, shell: Shell): Promise<number> {
   const page = args.html === undefined ? null : resolve(shell.directory, args.html);
-  const report = await withConfig(args, shell, true, async (config, stated) => {
-    if (page !== null) await refuseOutput(config, page);
-    return statusOf(config, stated);
-  });
+  const report = await withConfig(args, shell, true, async (config, stated) =>
+    statusOf(config, page === null ? stated : { ...stated, output: page }),
+  );
   if (page !== null) await writePage(page, report, namedMode(shell));
   if (args.json) shell.print(jsonLine(report));
   else if (args.html === undefined) shell.print(statusText(report, shell.resultColumns(), shownOf(args)));
