@@ -69,6 +69,11 @@ export interface SyncOptions extends Circumstances, Chosen, Told {
   readonly deadlineMs?: number | null;
 }
 
+export interface StatusOptions extends Circumstances {
+  /** The file the report is to be written to; `USAGE_INVALID` for one of the configuration, the warehouse or a copy. */
+  readonly output?: string;
+}
+
 export interface BackfillOptions extends Circumstances, Told {
   readonly slice: string;
   /** The days to refetch, half-open; every period they touch is replaced. */
@@ -153,6 +158,7 @@ async function run(config: Config, options: Circumstances & Told, order: RunOrde
   const { planAt, asOf, emit, signal, lockWaitMs } = circumstancesOf(config, options);
   chosenSlices(config, order.slices);
   const { metricsFile = null, mode = USUAL_MODE } = options;
+  if (metricsFile !== null) await (await import('./publish/claims.ts')).refuseOutput(config, metricsFile);
   return tellingEnd({ command: order.command, config, emit, metricsFile, mode }, async (emit) =>
     withService(config, planAt, emit, async (service) =>
       carryOut(config, { ...order, asOf, lockWaitMs }, fromService(service), { emit, signal }),
@@ -175,8 +181,9 @@ export async function replay(config: Config, options: Circumstances & Chosen = {
 }
 
 /** What is fresh, what is final, what moved; asks the service nothing. Without a wait it answers from the snapshot at once. */
-export async function status(config: Config, options: Circumstances = {}): Promise<StatusReport> {
+export async function status(config: Config, options: StatusOptions = {}): Promise<StatusReport> {
   const { statusOf } = await import('./status/status.ts');
+  if (options.output !== undefined) await (await import('./publish/claims.ts')).refuseOutput(config, options.output);
   const { planAt, emit } = circumstancesOf(config, options);
   return statusOf(config, planAt, options.lockWaitMs ?? null, emit);
 }
@@ -240,9 +247,11 @@ export async function drop(config: Config, options: DropOptions): Promise<Droppe
 /** Writes the rows of a slice, or of another table, as Parquet, CSV or newline-delimited JSON. */
 export async function exportRows(config: Config, options: Circumstances & ExportOptions): Promise<Exported> {
   const { exportRequest, exportSlice } = await import('./publish/export.ts');
+  const { refuseOutput } = await import('./publish/claims.ts');
   if (options.table === undefined && options.slice !== undefined) chosenSlices(config, [options.slice]);
   const standing = circumstancesOf(config, options);
   const request = { ...exportRequest(config, options), signal: standing.signal };
+  if (request.output !== '-') await refuseOutput(config, request.store ?? request.output);
   return onWarehouse(config, 'read', standing, async (warehouse) =>
     exportSlice(warehouse, request, options.stream ?? null),
   );

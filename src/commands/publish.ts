@@ -16,9 +16,10 @@ import {
   type Publication,
 } from '../index.ts';
 import { Failure } from '../errors.ts';
-import { refuseOwnPath } from '../publish/own-paths.ts';
+
 import { ifThere, replaceText } from '../publish/replacement.ts';
 import { reportText } from '../publish/report.ts';
+import { refuseOutput } from '../publish/claims.ts';
 import { failureLines } from '../terminal/failure-text.ts';
 import { jsonLine } from '../terminal/printable.ts';
 import { namedMode, type GlobalArguments, type Shell } from '../terminal/shell.ts';
@@ -38,7 +39,7 @@ export async function publish(args: PublishArguments, shell: Shell): Promise<num
     const described = await withConfig(args, shell, true, async (config, stated) => {
       const descriptions = await describe(config, stated);
       for (const { path } of descriptions) {
-        if (path !== null) await refuseOwnPath(config, resolve(shell.directory, path));
+        if (path !== null) await refuseOutput(config, resolve(shell.directory, path));
       }
       return descriptions;
     });

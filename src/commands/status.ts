@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 
 import { exitCodes, Failure } from '../errors.ts';
 import { status as statusOf, statusPage, type StatusReport } from '../index.ts';
-import { removeUnfinished, replaceText } from '../publish/replacement.ts';
+import { writeOutput } from '../publish/output-file.ts';
 import { jsonLine } from '../terminal/printable.ts';
 import { namedMode, type GlobalArguments, type Shell } from '../terminal/shell.ts';
 import type { Shown } from '../terminal/ripening-text.ts';
@@ -25,8 +25,11 @@ export interface StatusArguments extends GlobalArguments {
  * where things are as bad as `--fail-on` says, or worse.
  */
 export async function status(args: StatusArguments, shell: Shell): Promise<number> {
-  const report = await withConfig(args, shell, true, statusOf);
-  if (args.html !== undefined) await writePage(resolve(shell.directory, args.html), report, namedMode(shell));
+  const page = args.html === undefined ? null : resolve(shell.directory, args.html);
+  const report = await withConfig(args, shell, true, async (config, stated) =>
+    statusOf(config, page === null ? stated : { ...stated, output: page }),
+  );
+  if (page !== null) await writePage(page, report, namedMode(shell));
   if (args.json) shell.print(jsonLine(report));
   else if (args.html === undefined) shell.print(statusText(report, shell.resultColumns(), shownOf(args)));
   else shell.print(`${report.health.headline}\nwritten to ${args.html}`);
@@ -36,12 +39,12 @@ export async function status(args: StatusArguments, shell: Shell): Promise<numbe
 
 const shownOf = ({ maturation = false, backtest = false }: StatusArguments): Shown => ({ maturation, backtest });
 
-/** Writes the report as a page with these file rights, whole or not at all. Throws `STORAGE_FAILED`. */
+/** Writes the report as a page with these file rights, whole or not at all. Throws `STORAGE_FAILED`, `USAGE_INVALID`. */
 export async function writePage(path: string, report: StatusReport, mode: number): Promise<void> {
   try {
-    await replaceText(path, await statusPage(report), mode);
+    await writeOutput(path, await statusPage(report), mode);
   } catch (error) {
-    await removeUnfinished(path);
+    if (error instanceof Failure) throw error;
     const reason = error instanceof Error ? error.message : String(error);
     throw new Failure('STORAGE_FAILED', `The page ${path} could not be written: ${reason}`, {
       hint: 'Name a file in a directory that exists and may be written to.',

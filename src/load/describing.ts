@@ -14,14 +14,14 @@ import { commentOn, declare } from '../warehouse/declaring.ts';
 import { asScript, dayShape, identifier, literal, statement, timestamp } from '../warehouse/sql.ts';
 import { remembering } from '../warehouse/remembering.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import type { Target } from './target.ts';
+import { tableColumns, type Target } from './target.ts';
 
 /**
  * Brings views, comments and `ripen.slice_metrics` up to a table, and makes again what of them was lost. Inside the caller's
  * transaction.
  */
 export async function describeSlice(warehouse: Warehouse, target: Target): Promise<void> {
-  const { slice, state, table } = target;
+  const { slice, state, table, columns } = target;
   const isLive = state === 'live';
   // Of a table that is being built nothing is served yet: what is recorded speaks of the one that is.
   if (isLive) await recordMetrics(warehouse, target);
@@ -35,7 +35,8 @@ export async function describeSlice(warehouse: Warehouse, target: Target): Promi
   await declare(warehouse, {
     name: isLive ? `slice ${slice.name}` : `building ${slice.name}`,
     slice: slice.name,
-    from: statements,
+    // The engine remembers a view with the types its columns had when it was made.
+    from: [...statements, ...tableColumns(columns).map(({ name, type }) => `${name} ${type}`)],
     relations: [table.replaceAll('"', ''), ...views],
     statements: () => Promise.resolve(statements),
   });

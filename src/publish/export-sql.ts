@@ -81,7 +81,7 @@ function exported({ name, type }: ExportColumn, { format, defused: isDefused }: 
 }
 
 /** What spreadsheets take for a formula when a text begins with it. */
-const FORMULA_STARTS = /^[=+\-@\t\r]/;
+const FORMULA_STARTS = /^[=+\-@\t\r\n]/;
 
 /** A text that is only a number is no formula, and ids such as `-300` are joined on. */
 const PLAIN_NUMBER = /-?\d+(\.\d+)?/;

@@ -5,7 +5,7 @@
  * warehouses holding the same give the same bytes.
  */
 
-import { createReadStream } from 'node:fs';
+import { createReadStream, createWriteStream } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
@@ -27,6 +27,7 @@ import {
   type ExportDays,
   type ExportFormat,
 } from './export-sql.ts';
+import { outputAt } from './output-file.ts';
 import { putInPlace, removeUnfinished, syncDirectory, unfinishedPath } from './replacement.ts';
 import { openBucket } from './s3-bucket.ts';
 
@@ -180,7 +181,7 @@ async function written(
   write: Write,
 ): Promise<number> {
   if (stream !== null && output === '-') return apart(write, async (path) => toStream(stream, path));
-  if (store === undefined || store === null) return toFile(resolve(output), mode, write);
+  if (store === undefined || store === null) return toNamed(resolve(output), mode, write);
   return apart(write, async (path) => {
     const bucket = await openBucket(store, signal ?? new AbortController().signal);
     try {
@@ -194,6 +195,12 @@ async function written(
 async function exportedColumns(warehouse: Warehouse, relation: string): Promise<ExportColumn[]> {
   const columns = await columnsOf(warehouse, relation);
   return columns.filter(({ name }) => name !== '_load_id');
+}
+
+async function toNamed(named: string, mode: number, write: Write): Promise<number> {
+  const { path, isStream } = await outputAt(named);
+  if (!isStream) return toFile(path, mode, write);
+  return apart(write, async (rows) => pipeline(createReadStream(rows), createWriteStream(path)));
 }
 
 async function toFile(path: string, mode: number, write: Write): Promise<number> {

@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { catalogTables } from '../model/catalog.ts';
 import { parseColumnType } from '../model/column-type.ts';
 import { dateDimensions, type DateDimension } from '../model/dimension.ts';
-import { relationsIn, type Relation } from '../warehouse/relations.ts';
+import { columnsNow, relationsIn, type Relation } from '../warehouse/relations.ts';
 import { identifier, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
@@ -108,7 +108,7 @@ export async function deltaTables(warehouse: Warehouse): Promise<LakeTable[]> {
     const name = linksOf(slice);
     const found = relations.get(name);
     if (found === undefined || slices.includes(name)) continue;
-    const columns = plainColumns(found, LOAD_ID);
+    const columns = plainColumns({ columns: await columnsNow(warehouse, 'main', found) }, LOAD_ID);
     const grain = grainOf(columns);
     joined.push({
       ...undivided(name, found.comment, columns),
@@ -141,7 +141,7 @@ function undivided(name: string, comment: string | null, columns: readonly LakeC
 }
 
 /** The columns of a table or view but one, in types that every engine reads. */
-function plainColumns({ columns }: Relation, except: string): LakeColumn[] {
+function plainColumns({ columns }: Pick<Relation, 'columns'>, except: string): LakeColumn[] {
   return columns
     .filter(({ name }) => name !== except)
     .map(({ name, type, comment }) => ({ name, type: plainType(type), comment }));

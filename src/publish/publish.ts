@@ -24,7 +24,7 @@ export interface Published extends CopyReport {
 
 export interface Publication {
   readonly published: readonly Published[];
-  /** One per target that stayed as it was: `WAREHOUSE_FOREIGN`, `STORAGE_FAILED` or `USAGE_INVALID`. */
+  /** One per target that stayed as it was: `WAREHOUSE_FOREIGN`, `STORAGE_FAILED`, `USAGE_INVALID`, or `BUG` for what nobody foresaw. */
   readonly failures: readonly Failure[];
 }
 
@@ -80,12 +80,18 @@ async function publishTarget(
   return publishSnapshot(warehouse, target, signal);
 }
 
-/** Errors of the file system and of DuckDB about it become `STORAGE_FAILED`; a bug is rethrown. */
+/** Errors of the file system and of DuckDB about it become `STORAGE_FAILED`, any other `BUG`. */
 export function asPublishFailure(target: PublishTarget, error: unknown): Failure {
   if (error instanceof Failure) return error;
   const text = error instanceof Error ? error.message : String(error);
   const isFileSystem = error instanceof Error && 'syscall' in error;
-  if (!isFileSystem && !/^(IO Error|FATAL Error|Out of Memory Error)/.test(text)) throw error;
+  if (!isFileSystem && !/^(IO Error|FATAL Error|Out of Memory Error)/.test(text)) {
+    return new Failure('BUG', `Publishing to ${target.path} met something unforeseen: ${text}`, {
+      facts: { target: target.path },
+      hint: 'Report it with the stack trace; `--verbose` prints one.',
+      cause: error,
+    });
+  }
   return new Failure('STORAGE_FAILED', `Publishing to ${target.path} failed: ${text}`, {
     facts: { target: target.path },
     hint: 'Check free space and permissions of the target; the next run completes what is missing.',

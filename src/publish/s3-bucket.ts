@@ -117,6 +117,7 @@ export async function openBucket(store: ObjectStore, signal: AbortSignal): Promi
           if (Key !== undefined) found.set(Key, { bytes: Size ?? 0, etag: ETag ?? null, modifiedMs });
         }
         next = page.IsTruncated === true ? page.NextContinuationToken : undefined;
+        if (page.IsTruncated === true && !next) throw withoutRest(prefix, found.size);
       } while (next !== undefined);
       return found;
     },
@@ -154,6 +155,17 @@ export async function openBucket(store: ObjectStore, signal: AbortSignal): Promi
       client.destroy();
     },
   };
+}
+
+function withoutRest(prefix: string, listed: number): Failure {
+  return new Failure(
+    'STORAGE_FAILED',
+    `The store listed ${listed} objects below ${prefix} and not where the rest begin.`,
+    {
+      facts: { prefix, listed },
+      hint: 'Use a store that gives a NextContinuationToken with each listing it cuts short.',
+    },
+  );
 }
 
 async function loadSdk({ bucket }: ObjectStore) {

@@ -2,14 +2,14 @@
 
 import { constants } from 'node:fs';
 import { access, lstat, readlink, realpath, stat } from 'node:fs/promises';
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, dirname, resolve } from 'node:path';
 
 import type { Config, PublishTarget } from '../config/config.ts';
 import { Failure } from '../errors.ts';
 import { copiesOfOthers, identityOf } from '../publish/identity.ts';
 import { otherKindIn } from '../publish/other-kind.ts';
-import { unfinishedPath } from '../publish/replacement.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
+import { overlappingPlaces } from '../publish/claims.ts';
 
 type Destinations = Pick<Config, 'warehouse' | 'publish'>;
 
@@ -168,64 +168,4 @@ async function obstacleInFile(path: string, what: 'warehouse' | 'duckdb'): Promi
 
 function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : String(error);
-}
-
-/** A destination and everything that is written for it, links resolved: files, or folders with all they hold. */
-interface Claim {
-  readonly what: string;
-  readonly paths: readonly string[];
-}
-
-/** What lies beside a warehouse and is its own: DuckDB's log and spill, raw answers, the archive, drafts for a bucket. */
-const besideWarehouse = ['.wal', '.tmp', '.spool', '.archive', '.drafts'];
-/** What DuckDB and publishing put beside a snapshot. */
-const besideSnapshot = ['.wal', '.tmp', unfinishedPath(''), unfinishedPath('.compact')];
-
-/** A `USAGE_INVALID` for each two destinations of which one is, or lies inside, what is written for the other. */
-async function overlappingPlaces({ warehouse, publish }: Pick<Config, 'warehouse' | 'publish'>): Promise<Failure[]> {
-  const claims = [
-    await claimOf('warehouse', warehouse, besideWarehouse),
-    ...(await Promise.all(publish.map(claimFor))),
-  ];
-  return claims.flatMap((claim, index) => claims.slice(0, index).flatMap((other) => overlap(other, claim) ?? []));
-}
-
-async function claimFor({ path, ...target }: PublishTarget): Promise<Claim> {
-  if (target.kind === 'duckdb') return claimOf('duckdb', path, besideSnapshot);
-  if (target.store === undefined) return claimOf(target.kind, path, []);
-  const { endpoint, bucket, prefix } = target.store;
-  // A name of a bucket is one in every region, but each store has its own.
-  return { what: `${target.kind} ${path}`, paths: [join(`s3://${endpoint ?? ''}`, bucket, prefix)] };
-}
-
-async function claimOf(what: string, path: string, beside: readonly string[]): Promise<Claim> {
-  const real = await resolved(path);
-  return { what: `${what} ${path}`, paths: ['', ...beside].map((ending) => `${real}${ending}`) };
-}
-
-/** The path without links, as far as it exists. */
-async function resolved(path: string): Promise<string> {
-  const above = dirname(path);
-  return realpath(path).catch(async () => (above === path ? path : join(await resolved(above), basename(path))));
-}
-
-function overlap(one: Claim, other: Claim): Failure | null {
-  for (const [inner, outer] of [
-    [one, other],
-    [other, one],
-  ] as const) {
-    for (const path of inner.paths) {
-      const around = outer.paths.find((each) => path === each || path.startsWith(join(each, '/')));
-      if (around !== undefined) return overlapping(inner.what, outer.what, { path, around });
-    }
-  }
-  return null;
-}
-
-function overlapping(inner: string, outer: string, at: { readonly path: string; readonly around: string }): Failure {
-  const where = at.path === at.around ? `${at.path} was written for both` : `${at.path} lay inside ${at.around}`;
-  return new Failure('USAGE_INVALID', `The ${inner} and the ${outer} overlapped: ${where}.`, {
-    facts: at,
-    hint: 'Give each a path of its own, outside of what is written for the others.',
-  });
 }

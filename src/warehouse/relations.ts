@@ -3,7 +3,7 @@
 import * as z from 'zod';
 
 import { remembering } from './remembering.ts';
-import { statement } from './sql.ts';
+import { columnTypes, identifier, statement } from './sql.ts';
 import type { Warehouse } from './warehouse.ts';
 
 export interface Column {
@@ -49,7 +49,22 @@ export async function relationsIn(warehouse: Warehouse, schema: string): Promise
   return found;
 }
 
-/** The columns of one table or view of `main`; none where it does not exist. */
+/** The columns of one table or view of `main`, in the types it gives now; none where it does not exist. */
 export async function columnsOf(warehouse: Warehouse, relation: string): Promise<readonly Column[]> {
-  return (await relationsIn(warehouse, 'main')).get(relation)?.columns ?? [];
+  const found = (await relationsIn(warehouse, 'main')).get(relation);
+  return found === undefined ? [] : columnsNow(warehouse, 'main', found);
+}
+
+/**
+ * The columns of a relation in the types it gives now. The engine remembers a view with those from when it was made; a
+ * column that was widened since has more digits.
+ */
+export async function columnsNow(
+  warehouse: Warehouse,
+  schema: string,
+  { name: relation, isTable, columns }: Relation,
+): Promise<readonly Column[]> {
+  if (isTable) return columns;
+  const types = await columnTypes(warehouse, `${identifier(schema)}.${identifier(relation)}`);
+  return columns.map((column) => ({ ...column, type: types.get(column.name) ?? column.type }));
 }

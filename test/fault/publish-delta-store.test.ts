@@ -52,6 +52,66 @@ test('a night on S3 holds what the warehouse does, each commit put where none is
   expect([...(await store.objects()).keys()].filter((key) => key.includes('_ripen_probe'))).toEqual([]);
 });
 
+describe('a store that does not give what it lists:', () => {
+  const state = async (): Promise<string> =>
+    JSON.stringify([...(await store.objects())].map(([key, bytes]) => [key, bytes.length]));
+
+  test.each([
+    ['for good fails the publish, which changes nothing', Infinity],
+    ['twice over fails the publish, which changes nothing', 2],
+    ['once is asked again', 1],
+  ])('a commit that is missing %s', async (_, times) => {
+    await sample.publish([store.tables('tables')]);
+    await restate(sample.warehouse, '2026-01-02', 3);
+    await sample.publish([store.tables('tables')]);
+    const before = await state();
+    let left = times;
+    store.refuse = ({ method, key }) => {
+      if (method !== 'GET' || !/network_daily\/_delta_log\/0+1\.json$/.test(key) || left === 0) return null;
+      left -= 1;
+      return refusal(404, 'NoSuchKey');
+    };
+    await restate(sample.warehouse, '2026-01-02', 5);
+    const published = sample.publish([store.tables('tables')]);
+    if (times === 1) await published;
+    else {
+      await expect(published).rejects.toMatchObject({
+        code: 'STORAGE_FAILED',
+        message: expect.stringContaining('did not have it in 2 tries'),
+      });
+      expect(await state()).toBe(before);
+    }
+    store.refuse = () => null;
+    await sample.publish([store.tables('tables')]);
+    const at = await downloaded();
+    expect(await readDelta(at('network_daily'))).toEqual(await held());
+  });
+
+  test('a listing that is cut short without a token fails the publish', async () => {
+    await sample.publish([store.tables('tables')]);
+    const body = `<?xml version="1.0"?><ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>`;
+    store.refuse = ({ method, key }) => (method === 'GET' && key === '' ? { status: 200, body } : null);
+    await expect(sample.publish([store.tables('tables')])).rejects.toMatchObject({
+      code: 'STORAGE_FAILED',
+      message: expect.stringContaining('and not where the rest begin'),
+    });
+  });
+});
+
+test('an error nobody foresaw in one target is told of it, and the targets after it are published', async () => {
+  await sample.publish([store.tables('tables')]);
+  await store.tamper('tables/network_daily/_delta_log/00000000000000000000.json', 'no JSON');
+  const lake = { kind: 'parquet', path: sample.path('lake'), mode: 0o644 } as const;
+  const told = await publish(
+    { publish: [store.tables('tables'), lake] },
+    sample.warehouse,
+    () => {},
+    new AbortController().signal,
+  );
+  expect(told.published.map(({ kind }) => kind)).toEqual(['parquet']);
+  expect(told.failures).toMatchObject([{ code: 'BUG', message: expect.stringContaining('s3://') }]);
+});
+
 describe.each(['before', 'after'])('stopped %s a call of the store', (when) => {
   test(`at every ${STEP}th call: readers find the old night or the new, the next publish completes it`, async () => {
     const target = store.tables('tables');

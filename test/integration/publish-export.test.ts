@@ -99,6 +99,15 @@ describe('an export', () => {
     ).toEqual([{ n: 20, final: 10 }]);
   });
 
+  test('of final values alone has every digit of a column that was widened after its view was made', async () => {
+    await sample.warehouse.run('alter table main.network_daily alter column installs type DECIMAL(38,10)');
+    await sample.warehouse.run('update main.network_daily set installs = 99999999999999999999.0123456789');
+    // The engine forgets what it bound with the session.
+    await sample.lend(async () => {});
+    await exportTo('rows.csv', { finalOnly: true });
+    expect(await readFile(sample.path('rows.csv'), 'utf8')).toContain(',99999999999999999999.0123456789');
+  });
+
   test('to - writes the same bytes to the stream, in the format given', async () => {
     const chunks: Buffer[] = [];
     const stream = new Writable({
@@ -124,11 +133,11 @@ describe('an export', () => {
 });
 
 describe('a CSV', () => {
-  test('defuses the 6 beginnings of a formula in text, leaves negative numbers, NULL and empty text as they are', async () => {
+  test('defuses the 7 beginnings of a formula in text, leaves negative numbers, NULL and empty text as they are', async () => {
     await sample.warehouse.run('delete from network_daily');
     await sample.warehouse.run(
       `insert into network_daily
-       select DATE '2026-01-01', '', unnest(['=1+1', '+1', '-1', '@a', e'\\tx', e'\\rx', 'a=1', '']), -1, -0.5, null, -1.5, '{}', null, 1`,
+       select DATE '2026-01-01', '', unnest(['=1+1', '+1', '-1', '@a', e'\\tx', e'\\rx', e'\\n=1', 'a=1', '']), -1, -0.5, null, -1.5, '{}', null, 1`,
     );
     await exportTo('rows.csv');
     const read = await ask(
@@ -136,7 +145,7 @@ describe('a CSV', () => {
       `select network, installs, cost, revenue is null as missing from read_csv('${sample.path('rows.csv')}', all_varchar = true) order by network`,
     );
     expect(new Set(read.map(({ network }) => network ?? ''))).toEqual(
-      new Set(["'=1+1", "'+1", '-1', "'@a", "'\tx", "'\rx", 'a=1', '']),
+      new Set(["'=1+1", "'+1", '-1', "'@a", "'\tx", "'\rx", "'\n=1", 'a=1', '']),
     );
     expect(read[0]).toMatchObject({ installs: '-1', cost: '-0.500000', missing: true });
     expect(await readFile(sample.path('rows.csv'), 'utf8')).toContain('2026-01-01,"","",-1,-0.500000,,-1.5,{},');

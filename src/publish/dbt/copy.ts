@@ -8,7 +8,7 @@ import type { Config } from '../../config/config.ts';
 import { Failure } from '../../errors.ts';
 import type { DateDimension } from '../../model/dimension.ts';
 import type { Slice } from '../../model/slice.ts';
-import { relationsIn } from '../../warehouse/relations.ts';
+import { columnsNow, relationsIn } from '../../warehouse/relations.ts';
 import { identifier, literal, statement } from '../../warehouse/sql.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
 import { schemaName } from '../ddl/ddl.ts';
@@ -50,13 +50,14 @@ export async function dbtCopy(
 
 async function ofSnapshot(path: string, slices: readonly Slice[], warehouse: Warehouse): Promise<DbtCopy> {
   const database = schemaName(basename(path, '.duckdb'), new Set());
-  const main = await relationsOf(warehouse, 'main');
-  const ledger = await relationsOf(warehouse, 'ripen');
+  const tablesOf = ({ name }: Slice): string[] => [name, `${name}_final`, `${name}_links`];
+  const main = await relationsOf(warehouse, 'main', [...slices.flatMap(tablesOf), ...dimensionTables]);
+  const ledger = await relationsOf(warehouse, 'ripen', ledgerTables);
   const ofSlices = slices.flatMap((slice) => [
     ...chosen(main, [slice.name]).map((table) =>
       ruled(table, [...sliceRules(slice, table), ...loadRules], loadedLately(slice, database)),
     ),
-    ...chosen(main, [`${slice.name}_final`, `${slice.name}_links`]),
+    ...chosen(main, tablesOf(slice).slice(1)),
   ]);
   const dimensions = chosen(main, dimensionTables).map((table) => ruled(table, dimensionRules[table.name]));
   const bookkeeping = chosen(ledger, ledgerTables).map((table) => ruled(table, ledgerRules[table.name]));
@@ -122,16 +123,16 @@ const ledgerSource = (tables: readonly DbtTable[]): DbtSource => ({
   tables,
 });
 
-/** The tables and views of a schema, with every column as it is. */
-async function relationsOf(warehouse: Warehouse, schema: string): Promise<DbtTable[]> {
+/** Those of a schema that are there under these names, with every column as it is. */
+async function relationsOf(warehouse: Warehouse, schema: string, names: readonly string[]): Promise<DbtTable[]> {
   const found = await relationsIn(warehouse, schema);
-  return [...found.values()].map(({ name, comment, columns }) => ({
-    name,
-    comment,
-    columns,
-    rules: [],
-    freshness: null,
-  }));
+  const named = names.flatMap((name) => found.get(name) ?? []);
+  return Promise.all(
+    named.map(async (relation) => {
+      const columns = await columnsNow(warehouse, schema, relation);
+      return { name: relation.name, comment: relation.comment, columns, rules: [], freshness: null };
+    }),
+  );
 }
 
 const chosen = (tables: readonly DbtTable[], names: readonly string[]): DbtTable[] =>

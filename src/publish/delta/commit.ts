@@ -26,7 +26,7 @@ import {
   type LogFiles,
   type Table,
 } from './log.ts';
-import type { DeltaStore, Lying } from './delta-store.ts';
+import { readCommit, type DeltaStore, type Lying } from './delta-store.ts';
 
 /** A checkpoint each so many versions: 400 nights without cost a reader 809 requests, with it 18 (measured). */
 export const CHECKPOINT_EVERY = 10;
@@ -53,7 +53,7 @@ export async function readTable(store: DeltaStore, database: Database, name: str
   const { version, checkpoint, after } = newest;
   const actions =
     checkpoint === null ? [] : await readCheckpoint(store, database, `${name}/${checkpointPath(checkpoint)}`);
-  for (const each of after) actions.push(...actionsIn((await store.read(`${name}/${commitPath(each)}`)) ?? ''));
+  for (const each of after) actions.push(...actionsIn(await readCommit(store, `${name}/${commitPath(each)}`)));
   return { name, version, table: replay(name, null, actions), log, lying };
 }
 

@@ -5,6 +5,8 @@
  * which is what makes a commit one.
  */
 
+import { Failure } from '../../errors.ts';
+
 /** A file as it lies there. */
 export interface Lying {
   readonly bytes: number;
@@ -39,4 +41,17 @@ export interface DeltaStore {
   isExclusive(): Promise<boolean>;
   /** Lets go of what was opened and leaves no draft behind. */
   close(): Promise<void>;
+}
+
+/**
+ * The text of a commit that is listed. One that is not given all the same is asked for once more; without it the files it took
+ * away would count as there. Throws `STORAGE_FAILED`.
+ */
+export async function readCommit(store: DeltaStore, path: string): Promise<string> {
+  const text = (await store.read(path)) ?? (await store.read(path));
+  if (text !== null) return text;
+  throw new Failure('STORAGE_FAILED', `The store listed ${path} and did not have it in 2 tries.`, {
+    facts: { target: store.root, path, tries: 2 },
+    hint: 'Run `ripen publish` again once the store gives what it lists.',
+  });
 }

@@ -20,7 +20,7 @@ import {
 } from '../lake-sql.ts';
 import { FINALITY, type LakeColumn, type LakeTable } from '../lake-table.ts';
 import { type Add, commitPath, logFiles, type MetaData, type Table } from './log.ts';
-import type { DeltaStore } from './delta-store.ts';
+import { readCommit, type DeltaStore } from './delta-store.ts';
 
 /** The names of the protocol for plain types; DECIMAL keeps its digits. */
 const deltaTypes: Readonly<Record<string, string>> = {
@@ -295,7 +295,7 @@ export async function committedBy(store: DeltaStore, table: string): Promise<str
 
 /** The id of the warehouse that committed a version; null for another program's commit. */
 export async function committerOf(store: DeltaStore, table: string, version: number): Promise<string | null> {
-  const [first = ''] = ((await store.read(`${table}/${commitPath(version)}`)) ?? '').split('\n');
+  const [first = ''] = (await readCommit(store, `${table}/${commitPath(version)}`)).split('\n');
   const parsed = commitInfo.safeParse(JSON.parse(first === '' ? 'null' : first));
   return parsed.success ? (parsed.data.commitInfo[OWNER] ?? null) : null;
 }
