@@ -25,6 +25,8 @@ const daily = slice({
   datePeriod: { first: { day: day('2026-05-28') }, last: { day: day('2026-05-31') } },
 });
 
+const saying = (part: string): unknown => expect.stringContaining(part);
+
 let scenario: Scenario;
 let config: Config;
 
@@ -92,7 +94,7 @@ describe.each(verbs)('%s to', (_, write) => {
     ]) {
       expect(await refusal(write, inside(name)), name).toMatchObject({
         code: 'USAGE_INVALID',
-        message: expect.stringContaining('was not written: it belongs to the'),
+        message: saying('was not written: it belongs to the'),
       });
     }
   });

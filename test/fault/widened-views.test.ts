@@ -59,7 +59,7 @@ test('3 values for which their columns are widened are the same in each view, ex
 
   const cells = async (change: Partial<ExportRequest>): Promise<Set<string>> =>
     new Set((await exported(change)).split(/[,\n]/).map((cell) => cell.replace(/(\.\d*[1-9])0+$/, '$1')));
-  const all = expect.arrayContaining(Object.values(wide));
+  const all: unknown = expect.arrayContaining(Object.values(wide));
   expect([...(await cells({}))]).toEqual(all);
   expect([...(await cells({ finalOnly: true }))]).toEqual(all);
   expect([...(await cells({ slice: 'daily_links', isTable: true }))]).toEqual(all);
