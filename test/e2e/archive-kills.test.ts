@@ -60,7 +60,7 @@ beforeAll(async () => {
   hook = await writeKillHook(join(folder, 'kill'));
   for (const night of nights.keys()) {
     const { code, err } = await runNight(night, hook.recording);
-    if (code !== 0) throw new Error(err);
+    if (code !== 0) throw new Error(`the night ended with ${code}: ${err}`);
     await cp(installation.path('data'), after(night), { recursive: true });
   }
 });

@@ -62,6 +62,7 @@ test('into the warehouse they came from, no value goes back to that of an older 
   });
   expect(await values()).toEqual(before);
   expect(await restatements()).toEqual(moved);
+  expect(await column(scenario, "select code from ripen.warnings where code like 'REPLAY%'")).toEqual([]);
 });
 
 test('a replay that is stopped after any of 3 batches leaves no period with an older answer than its newest', async () => {
@@ -133,4 +134,34 @@ test('a newer answer of the same as-of instant that is damaged, or was not archi
   await truncate(join(newer, 'part-1.json.gz'), 40);
   expect((await replayInto(scenario)).failures).toMatchObject([{ code: 'DATA_MALFORMED' }]);
   expect(await values()).toEqual(replayed);
+});
+
+test('answers of one as-of instant are loaded with the metrics that each has, and whole ones without damaged ones', async () => {
+  const at = new Date('2026-06-01T02:30:00Z');
+  for (const [first, end, metrics] of [
+    ['2026-05-28', '2026-05-29', ['installs', 'clicks']],
+    ['2026-05-29', '2026-05-30', daily.metrics],
+    ['2026-05-30', '2026-05-31', daily.metrics],
+  ] as const) {
+    const request = { asOf: STATED, forced: { start: day(first), end: day(end) }, command: 'backfill' } as const;
+    const change = { ...archived, slices: [slice({ ...daily, metrics })] };
+    expect((await scenario.night(at, change, request)).failures).toEqual([]);
+  }
+  const before = await loadedState(scenario, ['daily']);
+  const metricsOf = (): Promise<string[]> =>
+    column(scenario, "select start_day || ' ' || len(metrics) from ripen.loads order by all");
+  const metrics = await metricsOf();
+  expect(metrics).toEqual(['2026-05-28 2', '2026-05-29 3', '2026-05-30 3']);
+  const entries = await entriesOf(scenario, 'daily');
+  await loseWarehouse(scenario);
+  expect((await replayInto(scenario)).failures).toEqual([]);
+  expect(await loadedState(scenario, ['daily'])).toEqual(before);
+  expect(await metricsOf()).toEqual(metrics);
+
+  await truncate(join(entries.at(-1) ?? '', 'part-1.json.gz'), 40);
+  await loseWarehouse(scenario);
+  const { failures, slices } = await replayInto(scenario);
+  expect(failures).toMatchObject([{ code: 'DATA_MALFORMED', window: '2026-05-30:2026-05-30' }]);
+  expect(failures[0]?.message).toContain('its part-1.json.gz had 40 bytes, not ');
+  expect(slices).toMatchObject([{ windows: { planned: 3, loaded: 2, failed: 1 } }]);
 });

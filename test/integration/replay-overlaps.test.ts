@@ -4,12 +4,14 @@ import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { afterEach, expect, test } from 'vitest';
+import * as z from 'zod';
 
 import { day, type DayInterval } from '../../src/model/calendar.ts';
 import type { Slice } from '../../src/model/slice.ts';
 import { duplicatedRow, type ReportMutation } from '../../src/simulator/mutations.ts';
 import { archived, loadedState, loseWarehouse, replayInto } from '../support/archive-scene.ts';
 import { column, contentOf } from '../support/contents.ts';
+import { textWith } from '../support/matching.ts';
 import { reports } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
@@ -55,6 +57,11 @@ async function run({ daysLater, forced, mutate }: Night, asOf: Date | null): Pro
 }
 
 const copied = duplicatedRow(0);
+/** A listing with another name for its first item. */
+const renamed: ReportMutation = (lists) =>
+  z
+    .record(z.string(), z.any())
+    .parse(JSON.parse(JSON.stringify(lists).replace(/"name":"([^"]+)"/, '"name":"$1 anew"')));
 
 // No instant that was given stands for the fetch, or one stands for all: nothing but their order tells the answers apart.
 const STATED = new Date('2026-06-10T02:30:00Z');
@@ -78,9 +85,14 @@ test.each(nights)('a lost warehouse gets back %s: the newest answer of each, onc
 test('an older copy of a warehouse, restored, is brought up to the newest answers, and so are its copies', async () => {
   scenario = await openScenario([daily], { simulator: { world } });
   const publish = [{ kind: 'parquet', path: join(scenario.directory, 'lake'), mode: 0o644 }] as const;
-  await run(all, null);
+  await run(all, FIRST);
   const older = `${scenario.config.warehouse}.older`;
   await copyFile(scenario.config.warehouse, older);
+  scenario.simulator.script({
+    match: ({ path }) => path.endsWith('/filters_data'),
+    times: Infinity,
+    fault: { kind: 'report', mutate: renamed },
+  });
   for (const each of [anew, anewAfterThat, anew]) await run(each, null);
   const before = await loadedState(scenario, ['daily']);
   await loseWarehouse(scenario);
@@ -89,6 +101,7 @@ test('an older copy of a warehouse, restored, is brought up to the newest answer
 
   expect(summary).toMatchObject({ failures: [], published: [{ kind: 'parquet' }] });
   expect(await loadedState(scenario, ['daily'])).toEqual(before);
+  expect(await column(scenario, "select count(*) from ripen.catalog where name like '%anew'")).toEqual(['1']);
   const lake = `read_parquet('${join(scenario.directory, 'lake', 'daily', '*', '*.parquet')}')`;
   const sums = (from: string): Promise<string[]> =>
     column(scenario, `select count(*) || ' ' || sum(installs) || ' ' || sum(clicks) from ${from}`);
@@ -108,6 +121,9 @@ test('of weeks that turned from Monday to Sunday only the newer ones come back, 
   await loseWarehouse(scenario);
   expect((await replayInto(scenario)).failures).toEqual([]);
   expect(await contentOf(scenario, rows)).toEqual(before);
+  expect(await column(scenario, "select message from ripen.warnings where code = 'REPLAY_SKIPPED'")).toEqual([
+    textWith('had weeks that begin on another day than those of the table, and were skipped: '),
+  ]);
 
   expect((await scenario.night(later, archived)).failures).toEqual([]);
   const after = await loadedState(scenario, ['daily']);

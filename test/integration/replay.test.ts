@@ -1,6 +1,6 @@
 /** Replays of what nights archived: the same rows, the same finality, without a request. */
 
-import { mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
+import { copyFile, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { tmpdir } from 'node:os';
 
@@ -172,12 +172,20 @@ describe('a lost warehouse', () => {
     const summary = await replayInto(scenario);
 
     expect(summary).toMatchObject({ failures: [], slices: [{ windows: { loaded: 1 }, rows: { loaded: 0 } }] });
-    expect(await column(scenario, 'select rows from ripen.periods')).toEqual(['0', '0', '0']);
+    // What is loaded again confirms nothing.
+    expect((await replayInto(scenario)).failures).toEqual([]);
+    expect(await column(scenario, "select rows || ' ' || empty_runs from ripen.periods")).toEqual([
+      '0 1',
+      '0 1',
+      '0 1',
+    ]);
   });
 
   test('gets back a loss that was accepted, although an older answer had the rows', async () => {
     scenario = await openScenario([small], { simulator });
     await scenario.night(FIRST, archived);
+    const older = `${scenario.config.warehouse}.older`;
+    await copyFile(scenario.config.warehouse, older);
     scenario.simulator.script({ match: reports(), times: 1, fault: { kind: 'status', status: 204, body: 'empty' } });
     const forced = { start: day('2026-05-23'), end: day('2026-05-25') };
     await scenario.night(SECOND, archived, { command: 'backfill', forced, acceptLoss: true });
@@ -186,6 +194,9 @@ describe('a lost warehouse', () => {
 
     expect((await replayInto(scenario)).failures).toEqual([]);
     expect(await loadedState(scenario, ['daily'])).toEqual(before);
+    expect(await column(scenario, "select count(*) from daily where day < '2026-05-25'")).toEqual(['0']);
+    await copyFile(older, scenario.config.warehouse);
+    expect((await replayInto(scenario)).failures).toEqual([]);
     expect(await column(scenario, "select count(*) from daily where day < '2026-05-25'")).toEqual(['0']);
   });
 
