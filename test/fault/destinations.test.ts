@@ -121,7 +121,7 @@ describe('no obstacle', () => {
   });
 });
 
-describe('a lake in a bucket is looked for by check, with a listing, a look at its manifest and nothing else', () => {
+describe('a lake in a bucket is looked for by check, with a listing, one of Delta tables there, a look at its manifest and nothing else', () => {
   let store: RunningStore;
 
   beforeEach(async () => {
@@ -136,7 +136,7 @@ describe('a lake in a bucket is looked for by check, with a listing, a look at i
   test('and one that answers is no finding', async () => {
     expect(await found({ publish: [store.lake('mobile')] })).toEqual([]);
     const asked = store.requests.map(({ method, key }) => `${method} ${key}`);
-    expect(asked.toSorted()).toEqual(['GET ', 'GET mobile/_manifest.json']);
+    expect(asked.toSorted()).toEqual(['GET ', 'GET ', 'GET mobile/_manifest.json']);
     expect(await readdir(scenario.directory)).toEqual([]);
   });
 
