@@ -5,7 +5,7 @@
  * has. Wider ones are summed as integers of any length, in units of the last digit; turning them into those takes 4 s a million.
  */
 
-import { type ColumnType, formatColumnType, MAX_DIGITS } from '../model/column-type.ts';
+import type { ColumnType } from '../model/column-type.ts';
 
 const MOST_SUMMED_DIGITS = 30;
 
@@ -17,12 +17,9 @@ export function exactSum(column: string, type: ColumnType): string {
   return isWide(type) ? `sum(cast(replace(cast(${column} as VARCHAR), '.', '') as BIGNUM))` : `sum(${column})`;
 }
 
-/** What an exact sum of values of this type comes to, as text: in full, or of more than 38 digits the nearest double. */
+/** What an exact sum of values of this type comes to, as text, whatever digits it has. */
 export function sumText(sum: string, type: ColumnType): string {
-  if (!isWide(type)) return `${sum}::varchar`;
-  const text = scaled(sum, type.scale);
-  const exact = formatColumnType({ ...type, width: MAX_DIGITS });
-  return `coalesce(try_cast(${text} as ${exact})::varchar, cast(${text} as DOUBLE)::varchar)`;
+  return isWide(type) ? scaled(sum, type.scale) : `${sum}::varchar`;
 }
 
 /** The same as a decimal, rounded to its scale; NULL where it does not fit. */
@@ -35,4 +32,10 @@ export function doubleSum(column: string, type: ColumnType): string {
   return isWide(type) ? `sum(${column}::double)` : `sum(${column})::double`;
 }
 
-const scaled = (sum: string, scale: number): string => `(cast(${sum} as VARCHAR) || 'e-${scale}')`;
+/** A number of units as text, with the point where it belongs. */
+function scaled(units: string, scale: number): string {
+  const text = `cast(${units} as VARCHAR)`;
+  if (scale === 0) return text;
+  const pointed = `regexp_replace(regexp_replace(${text}, '^-?', '\\0${'0'.repeat(scale)}'), '\\d{${scale}}$', '.\\0')`;
+  return `regexp_replace(${pointed}, '^(-?)0+(\\d)', '\\1\\2')`;
+}

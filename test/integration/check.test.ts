@@ -112,7 +112,7 @@ test('a simulated instant that has not come, for which a sync would not plan, is
 });
 
 describe('in one round', () => {
-  test('4 mistakes of the configuration are told with the 5 things that filters-data knows better', async () => {
+  test('5 mistakes of the configuration are told with the 4 things that filters-data knows better', async () => {
     const { code, found, files } = await run(`${serviceAt(await origin(working))}${SLICES}`);
     expect(severe(found)).toEqual(
       [
@@ -124,7 +124,7 @@ describe('in one round', () => {
         'ripen.yaml:6:25 SOURCE_REFUSED',
         'ripen.yaml:7:18 CONFIG_INVALID',
         'ripen.yaml:8:30 warning',
-        'ripen.yaml:8:49 warning',
+        'ripen.yaml:8:49 CONFIG_INVALID',
         'ripen.yaml:9:5 CONFIG_INVALID',
       ].toSorted(),
     );

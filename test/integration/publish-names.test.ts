@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 
 import { DuckDBInstance } from '@duckdb/node-api';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import * as z from 'zod';
 
@@ -215,40 +215,46 @@ test('the statements of DuckDB show the same rows', async () => {
   }
 });
 
-test('dbt is told every column, and that its dimensions tell a row apart', async () => {
-  const sources = sourcesFile.parse(parse(sourcesYaml(await dbtCopy(config, warehouse))));
-  const table = sources.sources[0]?.tables.find(({ name }) => name === 'trouble');
-  const rendered = (text: string): string => text.replaceAll('{{ "{" }}', '{');
-  const names = ['day', ...texts, ...metrics, 'attr_dependency', '_extra', '_load_id'];
-  expect(table?.columns.map(({ name }) => rendered(name))).toEqual(names);
-  const [key] = table?.data_tests ?? [];
-  expect(key?.unique.arguments.column_name).toBe(
-    `row(${['day', ...texts, 'attr_dependency'].map(identifier).join(', ')})`,
-  );
-  // Braces that are not rendered would be commands.
-  expect(JSON.stringify(table).replaceAll('{{ \\"{\\" }}', '')).not.toMatch(/\{[{%]/);
-});
+describe('in a session without such tables, as that of the command', () => {
+  beforeAll(async () => {
+    for (const { name } of slices) await warehouse.run(`drop table temp.main.${identifier(name)}`);
+  });
 
-test('models of dbt hold the rows of every slice, final where its view is, and no name of theirs is another column', async () => {
-  const project = await buildModels(await dbtCopy(config, warehouse));
-  try {
-    for (const { name, metrics: own } of slices) {
-      const columns = await project.rows(`select column_name from (describe stg_${name})`);
-      const flags = columns.slice(-own.length).map((column) => identifier(String(column['column_name'])));
-      const shown = own.map((metric, place) => `case when ${flags[place]} then s.${identifier(metric)} end`);
-      const inModel = `select ${shown.join(', ')} from stg_${name} as s`;
-      const inView = `select ${own.map(identifier).join(', ')} from analytics.main.${identifier(`${name}_final`)}`;
-      expect(await project.rows(`${inModel} except all ${inView}`)).toStrictEqual([]);
-      expect(await project.rows(`${inView} except all ${inModel}`)).toStrictEqual([]);
+  test('dbt is told every column, and that its dimensions tell a row apart', async () => {
+    const sources = sourcesFile.parse(parse(sourcesYaml(await dbtCopy(config, warehouse))));
+    const table = sources.sources[0]?.tables.find(({ name }) => name === 'trouble');
+    const rendered = (text: string): string => text.replaceAll('{{ "{" }}', '{');
+    const names = ['day', ...texts, ...metrics, 'attr_dependency', '_extra', '_load_id'];
+    expect(table?.columns.map(({ name }) => rendered(name))).toEqual(names);
+    const [key] = table?.data_tests ?? [];
+    expect(key?.unique.arguments.column_name).toBe(
+      `row(${['day', ...texts, 'attr_dependency'].map(identifier).join(', ')})`,
+    );
+    // Braces that are not rendered would be commands.
+    expect(JSON.stringify(table).replaceAll('{{ \\"{\\" }}', '')).not.toMatch(/\{[{%]/);
+  });
+
+  test('models of dbt hold the rows of every slice, final where its view is, and no name of theirs is another column', async () => {
+    const project = await buildModels(await dbtCopy(config, warehouse));
+    try {
+      for (const { name, metrics: own } of slices) {
+        const columns = await project.rows(`select column_name from (describe stg_${name})`);
+        const flags = columns.slice(-own.length).map((column) => identifier(String(column['column_name'])));
+        const shown = own.map((metric, place) => `case when ${flags[place]} then s.${identifier(metric)} end`);
+        const inModel = `select ${shown.join(', ')} from stg_${name} as s`;
+        const inView = `select ${own.map(identifier).join(', ')} from analytics.main.${identifier(`${name}_final`)}`;
+        expect(await project.rows(`${inModel} except all ${inView}`)).toStrictEqual([]);
+        expect(await project.rows(`${inView} except all ${inModel}`)).toStrictEqual([]);
+      }
+      const columns = await project.rows('select column_name from (describe stg_trouble)');
+      expect(columns.map((column) => column['column_name'])).toContain('is_final_');
+      expect(await project.rows('select count(*)::integer as days from trouble_final_totals')).toStrictEqual([
+        { days: 7 },
+      ]);
+    } finally {
+      project.close();
     }
-    const columns = await project.rows('select column_name from (describe stg_trouble)');
-    expect(columns.map((column) => column['column_name'])).toContain('is_final_');
-    expect(await project.rows('select count(*)::integer as days from trouble_final_totals')).toStrictEqual([
-      { days: 7 },
-    ]);
-  } finally {
-    project.close();
-  }
+  });
 });
 
 const manifest = z.object({

@@ -12,8 +12,8 @@ from (
 select
     p,
     'DECIMAL(38,0)' as metric,
-    try_cast((cast(b.s0 as VARCHAR) || 'e-0') as DECIMAL(34, 12)) as before,
-    try_cast((cast(a.s0 as VARCHAR) || 'e-0') as DECIMAL(34, 12)) as after
+    try_cast(cast(b.s0 as VARCHAR) as DECIMAL(34, 12)) as before,
+    try_cast(cast(a.s0 as VARCHAR) as DECIMAL(34, 12)) as after
 from "ripen before" as b
 full join "ripen after" as a using (p)
 where b.s0 is distinct from a.s0
@@ -30,8 +30,8 @@ union all
 select
     p,
     'DECIMAL(38,26)' as metric,
-    try_cast((cast(b.s2 as VARCHAR) || 'e-26') as DECIMAL(34, 12)) as before,
-    try_cast((cast(a.s2 as VARCHAR) || 'e-26') as DECIMAL(34, 12)) as after
+    try_cast(regexp_replace(regexp_replace(regexp_replace(cast(b.s2 as VARCHAR), '^-?', '\000000000000000000000000000'), '\d{26}$', '.\0'), '^(-?)0+(\d)', '\1\2') as DECIMAL(34, 12)) as before,
+    try_cast(regexp_replace(regexp_replace(regexp_replace(cast(a.s2 as VARCHAR), '^-?', '\000000000000000000000000000'), '\d{26}$', '.\0'), '^(-?)0+(\d)', '\1\2') as DECIMAL(34, 12)) as after
 from "ripen before" as b
 full join "ripen after" as a using (p)
 where b.s2 is distinct from a.s2

@@ -1,7 +1,7 @@
 select
     "window," as window_no,
     "part," as part_no,
-    [coalesce(try_cast((cast(sum(s0) as VARCHAR) || 'e-0') as DECIMAL(38,0))::varchar, cast((cast(sum(s0) as VARCHAR) || 'e-0') as DOUBLE)::varchar), sum(s1)::varchar, coalesce(try_cast((cast(sum(s2) as VARCHAR) || 'e-26') as DECIMAL(38,26))::varchar, cast((cast(sum(s2) as VARCHAR) || 'e-26') as DOUBLE)::varchar)]::varchar[] as sums,
+    [cast(sum(s0) as VARCHAR), sum(s1)::varchar, regexp_replace(regexp_replace(regexp_replace(cast(sum(s2) as VARCHAR), '^-?', '\000000000000000000000000000'), '\d{26}$', '.\0'), '^(-?)0+(\d)', '\1\2')]::varchar[] as sums,
     [sum(g0), sum(g1), sum(g2)]::double[] as magnitudes,
     [sum(z0), sum(z1), sum(z2)]::varchar[] as non_zero
 from "ripen totals"
