@@ -7,7 +7,7 @@
  * window, with the parts of it that were answered; nothing here throws for one window.
  */
 
-import { asFailure, Failure } from '../errors.ts';
+import { asFailure, Failure, type FailureCode } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import { labelOf, type Part, replacesSame, reportParameters, type Window } from '../model/window.ts';
 import type { Slice } from '../model/slice.ts';
@@ -254,7 +254,10 @@ async function fetchPages(
       unfollowed = saved.because;
       break;
     }
-    if (saved === null) break;
+    if (saved === null) {
+      if (page !== null) unfollowed = `its page ${pages.length + 1} was answered without content`;
+      break;
+    }
     const kept = await spool.keep(saved);
     pages.push(kept);
     const next = nextOf(saved);
@@ -287,6 +290,13 @@ async function readPages(
   return isArchived ? kept : quoted();
 }
 
+/** How a service answers for a page that it named and does not have. */
+const lostPage: ReadonlySet<FailureCode> = new Set<FailureCode>([
+  'SOURCE_ENDLESS_PAGES',
+  'SOURCE_MISSING',
+  'SOURCE_REFUSED',
+]);
+
 /** A page, or why it could not be followed; the first one is no page that is followed. */
 async function askPage(
   page: ReportPage | null,
@@ -296,8 +306,7 @@ async function askPage(
     return await ask();
   } catch (error) {
     const failure = asFailure(error);
-    const isLost = failure.code === 'SOURCE_ENDLESS_PAGES' || failure.code === 'SOURCE_REFUSED';
-    if (page === null || !isLost) throw failure;
+    if (page === null || !lostPage.has(failure.code)) throw failure;
     return { because: failure.message };
   }
 }

@@ -132,12 +132,15 @@ async function replacePartners(warehouse: Warehouse, dating: Dating, stage: () =
   });
 }
 
-/** The as-of instant, or that of a newer change: a repeated run of an older night must not turn the history around. */
+/**
+ * The as-of instant, or just after a newer change: a repeated run of an older night must neither turn the history around nor end
+ * a version where it began.
+ */
 async function changeInstant(warehouse: Warehouse, planAt: Date): Promise<Date> {
   const shape = z.object({ changed_at: instant.nullable() });
   const [newest] = await warehouse.rows(statement('links/partners_changed_at'), [], shape);
   const changedAt = newest?.changed_at ?? planAt;
-  return changedAt > planAt ? changedAt : planAt;
+  return changedAt > planAt ? new Date(changedAt.getTime() + 1) : planAt;
 }
 
 /**

@@ -35,7 +35,7 @@ export interface MetricSum {
   readonly magnitude: number;
   /** Values other than zero. */
   readonly nonZero: number;
-  /** Whether the metric is a count: counts must agree exactly. */
+  /** Whether the metric is a count, whatever its column has become: counts must agree exactly. */
   readonly isCount: boolean;
   /** Whether it is only assumed, from its name, that it adds up. */
   readonly isAssumed: boolean;
@@ -286,6 +286,7 @@ async function sumsOf(
   { rejects, repeating }: Peculiar,
 ): Promise<Map<number, PartSums>> {
   const found = await readSums(warehouse, target, sumParts(target.columns));
+  const isCount = countsOf(target);
   const sums = new Map<number, PartSums>();
   for (const [windowNo, window] of windows) {
     const rejected = rejects.get(windowNo);
@@ -298,7 +299,8 @@ async function sumsOf(
       windowNo,
       window.parts.map((_, partNo) => {
         const key = `${windowNo} ${partNo}`;
-        const all = every.get(key) ?? additiveOf(target.columns).map((metric) => sumOf(metric, null, 0, 0));
+        const all =
+          every.get(key) ?? additiveOf(target.columns).map((metric) => sumOf(metric, isCount(metric), null, 0, 0));
         const distinct = single.get(key) ?? all;
         return all
           .map((sum, at) => Object.assign({}, sum, { distinctSum: distinct[at]?.sum ?? null }))
@@ -339,7 +341,8 @@ async function outOfOrder(warehouse: Warehouse, { slice }: Target): Promise<Read
 type RowSum = Omit<MetricSum, 'distinctSum'>;
 
 const sumOf = (
-  { id, type, isAssumed }: MetricColumn,
+  { id, isAssumed }: MetricColumn,
+  isCount: boolean,
   sum: string | null,
   magnitude: number,
   nonZero: number,
@@ -348,17 +351,30 @@ const sumOf = (
   sum,
   magnitude,
   nonZero,
-  isCount: type.kind === 'BIGINT',
+  isCount,
   isAssumed,
 });
 
-async function readSums(warehouse: Warehouse, { columns }: Target, sql: string): Promise<Map<string, RowSum[]>> {
+/** Whether a metric is a count by its column, or by the catalog where the column was widened. */
+function countsOf({ metrics }: Pick<Target, 'metrics'>): (metric: MetricColumn) => boolean {
+  const counts = new Set(metrics.filter(({ type }) => type.kind === 'BIGINT').map(({ id }) => id));
+  return ({ id, type }) => type.kind === 'BIGINT' || counts.has(id);
+}
+
+async function readSums(
+  warehouse: Warehouse,
+  { columns, metrics }: Target,
+  sql: string,
+): Promise<Map<string, RowSum[]>> {
   const additive = additiveOf(columns);
+  const isCount = countsOf({ metrics });
   const rows = additive.length === 0 ? [] : await warehouse.rows(sql, [], sumRow);
   return new Map(
     rows.map(({ window_no: windowNo, part_no: partNo, sums, magnitudes, non_zero: nonZero }) => [
       `${windowNo} ${partNo}`,
-      additive.map((metric, at) => sumOf(metric, sums[at] ?? null, magnitudes[at] ?? 0, nonZero[at] ?? 0)),
+      additive.map((metric, at) =>
+        sumOf(metric, isCount(metric), sums[at] ?? null, magnitudes[at] ?? 0, nonZero[at] ?? 0),
+      ),
     ]),
   );
 }

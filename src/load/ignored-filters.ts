@@ -26,7 +26,7 @@ export async function ignoredFilters(
   for (const dimension of dimensions.filter((name) => !isDateDimension(name))) {
     const list = parameters[`${dimension}__in`];
     if (list === undefined) continue;
-    const [found] = await warehouse.rows(rowsBeside(dimension, windowNo), [list.toLowerCase()], foundRow);
+    const [found] = await warehouse.rows(rowsBeside(dimension, windowNo), [list], foundRow);
     if (found === undefined || found.wanted === 0 || found.others === 0) continue;
     const examples = [...new Set([found.first, found.last])].map((value) => JSON.stringify(value)).join(', ');
     const message = `${found.others} rows had values of ${dimension} that ${dimension}__in does not name, such as ${examples}: the service ignored the filter, or part of it. They were loaded.`;
@@ -35,7 +35,7 @@ export async function ignoredFilters(
   return warnings;
 }
 
-/** How many rows have a value of the list (bound, in lower case), how many another one, and two of these. */
+/** How many rows have a value of the list (bound), how many another one, and two of these. */
 function rowsBeside(dimension: string, windowNo: number): string {
   const column = identifier(dimension);
   return `select
@@ -44,7 +44,7 @@ function rowsBeside(dimension: string, windowNo: number): string {
     min(value) filter (where not is_named) as "first",
     max(value) filter (where not is_named) as "last"
 from (
-    select ${column} as value, count(*) as rows, list_contains(string_split($1, ','), lower(${column})) as is_named
+    select ${column} as value, count(*) as rows, list_contains(string_split(lower($1), ','), lower(${column})) as is_named
     from ${staging.typed}
     where ${WINDOW} = ${windowNo} and ${column} is not null
     group by ${column}

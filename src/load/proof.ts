@@ -83,7 +83,9 @@ export async function proveWindow(
     const isUnverifiable = proofs.some(
       ({ verdict }, at) => verdict === 'unverifiable' && (parts[at]?.rowCount ?? 0) > 0,
     );
-    const verdict = isUnverifiable || comparisons.length === 0 ? 'unverifiable' : 'proven';
+    // A row without a value in what adds up may be on a page that nobody read.
+    const isHidden = isRefuted && target.columns.metrics.some(({ additive, isAssumed }) => !additive || isAssumed);
+    const verdict = isUnverifiable || isHidden || comparisons.length === 0 ? 'unverifiable' : 'proven';
     const [notAdditive, addsUp] = [
       proofs.flatMap((proof) => proof.notAdditive),
       proofs.flatMap((proof) => proof.addsUp),
@@ -169,7 +171,7 @@ export function isShownByWhole(
 
 function unreadPages(parts: readonly PartAnswer[]): LoadWarning {
   const because = parts.find(({ doubt }) => doubt?.refutedBy === 'the whole')?.doubt?.because ?? '';
-  const text = `The rows are all there are, as they add up to what the service states of the whole, although a next page was named: ${because}.`;
+  const text = `The rows add up to what the service states of the whole, although a next page was named that could not be followed: ${because}.`;
   return { code: 'PAGES_NOT_FOLLOWED', message: text };
 }
 
@@ -194,7 +196,7 @@ export function proveWhole(
     const magnitude = ofMetric.reduce((all, part) => all + part.magnitude, 0);
     const stated = totals.get(metric) ?? atLeast(metric, whole.rows, sum, ofMetric);
     const slack = slackOf(metric, proofs) + stated.slack + Number.EPSILON * Math.max(magnitude, Math.abs(sum));
-    const isCount = ofMetric.every((part) => part.isCount);
+    const isCount = ofMetric.every((part) => part.isCount) && Number.isInteger(sum);
     const away = Math.abs(sum - Number(stated.text));
     if (away > (isCount ? 0 : slack)) {
       const said = totals.has(metric) ? "the whole's total was" : "the whole's rows to";

@@ -84,10 +84,13 @@ async function isSame(
   const total = Number(text);
   const away = Math.min(...sums.map((sum) => Math.abs(Number(sum) - total)));
   if (away === 0) return true;
-  if (metric.isCount && Math.abs(total) <= Number.MAX_SAFE_INTEGER) return false;
+  const isWhole = sums.every((sum) => Number.isInteger(Number(sum)));
+  if (metric.isCount && isWhole && Math.abs(total) <= Number.MAX_SAFE_INTEGER) return false;
   const rows = Math.max(rowCount, 1);
   const floating = UNIT_ROUNDOFF * rows * Math.max(metric.magnitude, Math.abs(total));
   if (away <= floating) return true;
+  // No count is rounded, one with a fraction neither.
+  if (metric.isCount) return away <= slack + floating;
   // Rows are stated with two digits at least: what is farther away than that allows needs no closer look.
   if (away > slack + rows * halfUnit(LEAST_DIGITS) + floating) return false;
   const ofRows = rows * halfUnit(Math.max(LEAST_DIGITS, await digitsOf(metric.metric)));

@@ -77,18 +77,20 @@ const ADDRESS = /^(?:[a-z][a-z\d+.-]*:)?\/\/|^\.{0,2}\/|\?/i;
 
 /**
  * The next page that the parsed `pagination` of a report names; null when it is the last. A `next` that is null or blank
- * is the end, whatever stands beside it; without any `next` the cursor to go on from counts, and without that a number of pages.
- * Throws `DATA_MALFORMED` for a pagination of another form.
+ * names none, and neither does an empty cursor where there is no `next`; a number of pages or a flag beside it has to agree.
+ * Throws `DATA_MALFORMED` for a pagination of another form, and for one that says there is a page and names none.
  */
 export function nextPageOf(pagination: unknown): ReportPage | null {
   if (isNothing(pagination)) return null;
   const { success, data: said } = paginationSchema.safeParse(pagination);
   if (!success) throw unreadable(pagination);
-  if (!isKnownForm(Object(pagination))) {
-    if (isLast(pagination)) return null;
-    throw unreadable(pagination);
-  }
-  const { next, cursor, cursors } = said;
+  const page = namedPage(said);
+  const goesOn = page === null ? saysMore(pagination) : null;
+  if (goesOn === true || (goesOn === null && !isKnownForm(Object(pagination)))) throw unreadable(pagination);
+  return page;
+}
+
+function namedPage({ next, cursor, cursors }: z.output<typeof paginationSchema>): ReportPage | null {
   if (next === undefined) return pageFrom('after', cursors?.after) ?? pageFrom('cursor', cursor);
   if (next === null || isNothing(next)) return null;
   if (ADDRESS.test(next)) return { kind: 'address', address: next };
@@ -103,17 +105,18 @@ const number = z
   .union([z.number(), z.string().regex(/^\d+$/).transform(Number)])
   .nullish()
   .catch(null);
-const flag = z.boolean().nullish().catch(null);
+/** What is no flag says that there may be more. */
+const flag = z.union([z.boolean(), z.stringbool()]).nullish().catch(true);
 const numbersSchema = z.object({ page: number, total_pages: number, pages: number, has_more: flag, has_next: flag });
 
-/** Whether a number of pages, of which this is the last, or a flag says that there is no next one, and neither that there is. */
-function isLast(pagination: unknown): boolean {
+/** Whether a number of pages or a flag says that there is a next one; null where none says anything. */
+function saysMore(pagination: unknown): boolean | null {
   const { success, data } = numbersSchema.safeParse(pagination);
-  if (!success) return false;
+  if (!success) return null;
   const count = data.total_pages ?? data.pages;
-  const goesOn = [data.has_more, data.has_next].filter((said) => typeof said === 'boolean');
-  if (typeof count === 'number') goesOn.push(count > (data.page ?? 1));
-  return goesOn.length > 0 && !goesOn.includes(true);
+  const said = [data.has_more, data.has_next].filter((each) => typeof each === 'boolean');
+  if (typeof count === 'number') said.push(count > (data.page ?? 1));
+  return said.length === 0 ? null : said.includes(true);
 }
 
 function pageFrom(name: 'cursor' | 'after', value: string | null | undefined): ReportPage | null {

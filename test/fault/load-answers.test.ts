@@ -110,7 +110,8 @@ const mended: readonly {
   {
     name: 'a next page at another origin while the whole adds up to the rows',
     fault: report(paginated({ next: 'https://elsewhere.example.com/2' })),
-    warning: 'although a next page was named: A page of /reports-service/report led to https://elsewhere.example.com',
+    warning:
+      'although a next page was named that could not be followed: A page of /reports-service/report led to https://elsewhere.example.com',
     requests: 2,
   },
 ];

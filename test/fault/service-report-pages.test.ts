@@ -43,6 +43,8 @@ describe('a pagination', () => {
     [{ page: '3', pages: '3', page_size: 8 }],
     [{ total_pages: 0 }],
     [{ page: 1, has_more: false }],
+    [{ cursor: null, page: 2, total_pages: 2 }],
+    [{ next: null, total: 9 }],
     [{ has_next: false, total_pages: 1 }],
   ])('%j names no next page', (pagination) => {
     expect(nextPageOf(pagination)).toBeNull();
@@ -81,6 +83,10 @@ describe('a pagination', () => {
     [{ page: 1, page_size: 8, total: 7 }],
     [{ page: 1, total_pages: 1, has_more: true }],
     [{ links: { next: '/2' } }],
+    [{ cursor: null, page: 1, total_pages: 2 }],
+    [{ cursors: { after: null }, has_more: true }],
+    [{ next: null, page: 1, total_pages: 2 }],
+    [{ page: 1, total_pages: 1, has_more: 'true' }],
   ])('%j is no pagination that is known, and so no end', (pagination) => {
     expect(() => nextPageOf(pagination)).toThrow(Failure);
     expect(() => nextPageOf(pagination)).toThrow('named no next page and no end that is known');

@@ -63,17 +63,20 @@ test.each<[string, unknown]>([
   },
 );
 
-test('a second page that is answered 400 ends a window, unless smaller answers come in one page', async () => {
-  scenario = await openScenario([slice(given)], {
-    simulator: { world: { ...smallWorld, quirks: { ...noQuirks, pages: { ...pages, misleads: null } } } },
-  });
-  const fault: Fault = { kind: 'status', status: 400, body: 'detail', message: 'unknown parameter' };
-  scenario.simulator.script({ match: ({ query }) => query.has('after'), times: Infinity, fault });
-  expect((await runNight(scenario, NOW)).failures).toEqual([]);
-  const { stored, truth } = await storedAndTrue(scenario, slice(given), DAYS, NOW);
-  expect(stored).toEqual(truth);
-  expect(truth.length).toBeGreaterThan(2 * pages.size);
-});
+test.each([204, 400, 404, 410])(
+  'a second page that is answered %i ends a window, unless smaller answers come in one page',
+  async (status) => {
+    scenario = await openScenario([slice(given)], {
+      simulator: { world: { ...smallWorld, quirks: { ...noQuirks, pages: { ...pages, misleads: null } } } },
+    });
+    const fault: Fault = { kind: 'status', status, body: 'detail', message: 'unknown parameter' };
+    scenario.simulator.script({ match: ({ query }) => query.has('after'), times: Infinity, fault });
+    expect((await runNight(scenario, NOW)).failures).toEqual([]);
+    const { stored, truth } = await storedAndTrue(scenario, slice(given), DAYS, NOW);
+    expect(stored).toEqual(truth);
+    expect(truth.length).toBeGreaterThan(2 * pages.size);
+  },
+);
 
 test.each<[string, PagesQuirk['totals']]>([
   ['of each page', 'page'],
