@@ -2,6 +2,7 @@
 
 import { afterEach, describe, expect, test } from 'vitest';
 
+import { day } from '../../src/model/calendar.ts';
 import type { Slice } from '../../src/model/slice.ts';
 import type { ReportMutation } from '../../src/simulator/mutations.ts';
 import { column, contentOf, storedAndTrue } from '../support/contents.ts';
@@ -188,6 +189,17 @@ describe('weeks named after those of their days that were asked for', () => {
     expect(whole[2]).toEqual([String(weekday)]);
     expect(await stored(true, weekday, unasked)).toEqual(whole);
   });
+});
+
+test('a week of Sunday that is the only one of an answer, and named after it, is not taken for the week of Monday before', async () => {
+  const bounds = { first: { day: day('2026-05-17') }, last: { day: day('2026-05-20') } };
+  const short: Slice = { ...weekly, datePeriod: bounds };
+  const quirks = { cutWeekNames: true };
+  scenario = await openScenario([short], { simulator: { world: { ...smallWorld, weekStartsOn: 0, quirks } } });
+  const { failures } = await runNight(scenario, NOW);
+  expect(failures).toMatchObject([{ code: 'DATA_MALFORMED' }]);
+  expect(await column(scenario, "select week::varchar from weekly where week = DATE '2026-05-11'")).toEqual([]);
+  await scenario.close();
 });
 
 test('weeks that begin on another day in each answer fail their windows by name, and the run ends', async () => {
