@@ -158,7 +158,10 @@ async function run(config: Config, options: Circumstances & Told, order: RunOrde
   const { planAt, asOf, emit, signal, lockWaitMs } = circumstancesOf(config, options);
   chosenSlices(config, order.slices);
   const { metricsFile = null, mode = USUAL_MODE } = options;
-  if (metricsFile !== null) await (await import('./publish/claims.ts')).refuseOutput(config, metricsFile);
+  if (metricsFile !== null) {
+    await (await import('./publish/claims.ts')).refuseOutput(config, metricsFile);
+    await (await import('./publish/output-file.ts')).refuseDatabase(metricsFile);
+  }
   return tellingEnd({ command: order.command, config, emit, metricsFile, mode }, async (emit) =>
     withService(config, planAt, emit, async (service) =>
       carryOut(config, { ...order, asOf, lockWaitMs }, fromService(service), { emit, signal }),

@@ -17,7 +17,8 @@ import {
 } from '../index.ts';
 import { Failure } from '../errors.ts';
 
-import { ifThere, replaceText } from '../publish/replacement.ts';
+import { writeOutput } from '../publish/output-file.ts';
+import { ifThere } from '../publish/replacement.ts';
 import { reportText } from '../publish/report.ts';
 import { refuseOutput } from '../publish/claims.ts';
 import { failureLines } from '../terminal/failure-text.ts';
@@ -105,8 +106,9 @@ async function tell(descriptions: readonly Description[], shell: Shell): Promise
 async function write(path: string, text: string, mode: number): Promise<void> {
   try {
     await mkdir(dirname(path), { recursive: true });
-    await replaceText(path, text, mode);
+    await writeOutput(path, text, mode);
   } catch (error) {
+    if (error instanceof Failure) throw error;
     const reason = error instanceof Error ? error.message : String(error);
     throw new Failure('STORAGE_FAILED', `The file ${path} could not be written: ${reason}`, {
       hint: 'Name a file or a folder that you may write to.',

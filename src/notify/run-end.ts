@@ -9,7 +9,7 @@ import type { Outcome } from '../config/notify-settings.ts';
 import { scrub } from '../config/secret.ts';
 import { asFailure } from '../errors.ts';
 import type { Emit } from '../events.ts';
-import { replaceText } from '../publish/replacement.ts';
+import { writeOutput } from '../publish/output-file.ts';
 import type { FailureSummary, SyncSummary } from '../run/summary.ts';
 import { groupedFailures } from '../status/failure-groups.ts';
 import type { StatusReport } from '../status/status-report.ts';
@@ -73,7 +73,7 @@ async function tellRunEnd(end: RunEnd, { config, emit, metricsFile, mode }: Tell
   const asOf = end.summary === null ? end.endedAt : new Date(end.summary.as_of);
   const report = await statusOf(config, asOf, 0, emit).catch(() => null);
   if (metricsFile !== null) {
-    await replaceText(metricsFile, metricsText(end, report), mode).catch((error: unknown) => {
+    await writeOutput(metricsFile, metricsText(end, report), mode).catch((error: unknown) => {
       warn('METRICS_NOT_WRITTEN', `The metrics ${metricsFile} could not be written: ${asFailure(error).message}`);
     });
   }

@@ -38,6 +38,13 @@ export async function outputAt(path: string): Promise<OutputFile> {
   return { path: await realpath(path), isStream: false };
 }
 
+/** Throws `USAGE_INVALID` for a DuckDB database, before the work of which the output is to tell; anything else waits until then. */
+export async function refuseDatabase(path: string): Promise<void> {
+  await outputAt(path).catch((error: unknown) => {
+    if (error instanceof Failure && error.code === 'USAGE_INVALID') throw error;
+  });
+}
+
 /** Writes a text to what a user named, a file whole or not at all. Throws as `outputAt` does, and the error of the file system. */
 export async function writeOutput(named: string, text: string, mode: number): Promise<void> {
   const { path, isStream } = await outputAt(named);

@@ -1,4 +1,4 @@
-/** Files that a user names to be written, where something else lies: `export --output`, `status --html`, `--metrics-file`. */
+/** Files that a user names to be written, where something else lies: `export --output`, `status --html`, `--metrics-file`, `publish --dbt`. */
 
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -7,6 +7,7 @@ import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
+import { publish } from '../../src/commands/publish.ts';
 import { status } from '../../src/commands/status.ts';
 import type { Config } from '../../src/config/config.ts';
 import type { Failure } from '../../src/errors.ts';
@@ -54,12 +55,19 @@ const pageTo = (html: string): Promise<number> =>
     { config: config.file, html, asOf: undefined, log: 'text', json: false, lockWait: undefined },
     recordedShell({ directory: scenario.directory }),
   );
+const sourcesTo = (dbt: string): Promise<number> =>
+  publish(
+    { config: config.file, dbt, ddl: undefined, asOf: undefined, log: 'text', json: false, lockWait: '0s' },
+    recordedShell({ directory: scenario.directory }),
+  );
 
 const verbs: readonly (readonly [string, (output: string) => Promise<unknown>])[] = [
   ['export --output', exportTo],
   ['status --html', pageTo],
   ['sync --metrics-file', (metricsFile) => sync(config, { metricsFile })],
 ];
+/** All that write a file whole. */
+const writers = [...verbs, ['publish --dbt', sourcesTo]] as const;
 
 /** The failure of writing there, which left what lies there as it was. */
 async function refusal(write: (output: string) => Promise<unknown>, output: string): Promise<Failure> {
@@ -101,31 +109,33 @@ describe.each(verbs)('%s to', (_, write) => {
 });
 
 describe.each(verbs.slice(0, 2))('%s to', (_, write) => {
-  test('another DuckDB database is refused, exit 78', async () => {
-    await writeFile(inside('other.duckdb'), await readFile(inside('snapshot.duckdb')));
-    expect(await refusal(write, inside('other.duckdb'))).toMatchObject({ code: 'USAGE_INVALID' });
-  });
-
   test('a folder that is not there names the folder', async () => {
     expect(await refusal(write, inside('nodir', 'out.csv'))).toMatchObject({
       code: 'STORAGE_FAILED',
       message: `The output ${inside('nodir', 'out.csv')} was not written: there was no folder ${inside('nodir')}.`,
     });
   });
+});
+
+describe.each(writers)('%s to', (_, write) => {
+  test('another DuckDB database is refused, exit 78', async () => {
+    await writeFile(inside('other.yml'), await readFile(inside('snapshot.duckdb')));
+    expect(await refusal(write, inside('other.yml'))).toMatchObject({ code: 'USAGE_INVALID' });
+  });
 
   test('a link replaces the file it leads to, and stays', async () => {
     await mkdir(inside('elsewhere'));
-    await writeFile(inside('elsewhere', 'rows.csv'), 'old');
-    await symlink(inside('elsewhere', 'rows.csv'), inside('rows.csv'));
-    await write(inside('rows.csv'));
-    expect((await lstat(inside('rows.csv'))).isSymbolicLink()).toBe(true);
-    expect(await readFile(inside('elsewhere', 'rows.csv'), 'utf8')).toMatch(/installs|<html/);
+    await writeFile(inside('elsewhere', 'rows.yml'), 'old');
+    await symlink(inside('elsewhere', 'rows.yml'), inside('rows.yml'));
+    await write(inside('rows.yml'));
+    expect((await lstat(inside('rows.yml'))).isSymbolicLink()).toBe(true);
+    expect(await readFile(inside('elsewhere', 'rows.yml'), 'utf8')).toMatch(/installs|<html|^# HELP/);
   });
 
   test('a pipe writes the bytes to whoever reads it, and leaves it a pipe', async () => {
-    execFileSync('mkfifo', [inside('pipe.csv')]);
-    const [read] = await Promise.all([readFile(inside('pipe.csv'), 'utf8'), write(inside('pipe.csv'))]);
-    expect(read).toMatch(/installs|<html/);
-    expect((await lstat(inside('pipe.csv'))).isFIFO()).toBe(true);
+    execFileSync('mkfifo', [inside('pipe.yml')]);
+    const [read] = await Promise.all([readFile(inside('pipe.yml'), 'utf8'), write(inside('pipe.yml'))]);
+    expect(read).toMatch(/installs|<html|^# HELP/);
+    expect((await lstat(inside('pipe.yml'))).isFIFO()).toBe(true);
   });
 });

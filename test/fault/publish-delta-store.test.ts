@@ -60,10 +60,13 @@ describe('a store that does not give what it lists:', () => {
     JSON.stringify([...(await store.objects())].map(([key, bytes]) => [key, bytes.length]));
 
   test.each([
-    ['for good fails the publish, which changes nothing', Infinity],
-    ['twice over fails the publish, which changes nothing', 2],
-    ['once is asked again', 1],
-  ])('a commit that is missing %s', async (_, times) => {
+    ['missing for good fails the publish, which changes nothing', Infinity, refusal(404, 'NoSuchKey')],
+    ['missing twice over fails the publish, which changes nothing', 2, refusal(404, 'NoSuchKey')],
+    ['missing once is asked again', 1, refusal(404, 'NoSuchKey')],
+    ['empty for good fails the publish, which changes nothing', Infinity, { status: 200, body: '' }],
+    ['cut short twice over fails the publish, which changes nothing', 2, { status: 200, body: '{"commitInfo":{}}\n' }],
+    ['empty once is asked again', 1, { status: 200, body: '' }],
+  ])('a commit that is %s', async (_, times, answer) => {
     await sample.publish([store.tables('tables')]);
     await restate(sample.warehouse, '2026-01-02', 3);
     await sample.publish([store.tables('tables')]);
@@ -72,7 +75,7 @@ describe('a store that does not give what it lists:', () => {
     store.refuse = ({ method, key }) => {
       if (method !== 'GET' || !/network_daily\/_delta_log\/0+1\.json$/.test(key) || left === 0) return null;
       left -= 1;
-      return refusal(404, 'NoSuchKey');
+      return answer;
     };
     await restate(sample.warehouse, '2026-01-02', 5);
     const told = await sample.publish([store.tables('tables')]).then(
@@ -80,7 +83,7 @@ describe('a store that does not give what it lists:', () => {
       (error: unknown) => (error instanceof Failure ? `${error.code}: ${error.message}` : error),
     );
     const isPublished = times === 1;
-    expect(told).toMatch(isPublished ? /^published$/ : /^STORAGE_FAILED: .* did not have it in 2 tries/);
+    expect(told).toMatch(isPublished ? /^published$/ : /^STORAGE_FAILED: .* did not have it whole in 2 tries/);
     expect((await state()) === before).toBe(!isPublished);
     store.refuse = () => null;
     await sample.publish([store.tables('tables')]);

@@ -53,7 +53,10 @@ export async function readTable(store: DeltaStore, database: Database, name: str
   const { version, checkpoint, after } = newest;
   const actions =
     checkpoint === null ? [] : await readCheckpoint(store, database, `${name}/${checkpointPath(checkpoint)}`);
-  for (const each of after) actions.push(...actionsIn(await readCommit(store, `${name}/${commitPath(each)}`)));
+  for (const each of after) {
+    const path = commitPath(each);
+    actions.push(...actionsIn(await readCommit(store, `${name}/${path}`, lying.get(path)?.bytes ?? null)));
+  }
   return { name, version, table: replay(name, null, actions), log, lying };
 }
 

@@ -44,14 +44,18 @@ export interface DeltaStore {
 }
 
 /**
- * The text of a commit that is listed. One that is not given all the same is asked for once more; without it the files it took
- * away would count as there. Throws `STORAGE_FAILED`.
+ * The text of a commit that is listed with so many bytes; null where they are not known. One that is not given whole all the
+ * same is asked for once more; without it the files it took away would count as there. Throws `STORAGE_FAILED`.
  */
-export async function readCommit(store: DeltaStore, path: string): Promise<string> {
-  const text = (await store.read(path)) ?? (await store.read(path));
+export async function readCommit(store: DeltaStore, path: string, bytes: number | null): Promise<string> {
+  const whole = async (): Promise<string | null> => {
+    const text = await store.read(path);
+    return text === null || bytes === null || Buffer.byteLength(text) === bytes ? text : null;
+  };
+  const text = (await whole()) ?? (await whole());
   if (text !== null) return text;
-  throw new Failure('STORAGE_FAILED', `The store listed ${path} and did not have it in 2 tries.`, {
-    facts: { target: store.root, path, tries: 2 },
+  throw new Failure('STORAGE_FAILED', `The store listed ${path} and did not have it whole in 2 tries.`, {
+    facts: { target: store.root, path, bytes, tries: 2 },
     hint: 'Run `ripen publish` again once the store gives what it lists.',
   });
 }

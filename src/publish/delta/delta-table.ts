@@ -285,17 +285,24 @@ const commitInfo = z.object({ commitInfo: z.object({ [OWNER]: z.string() }) });
 
 /** The id of the warehouse that committed last to a table; null where none did. */
 export async function committedBy(store: DeltaStore, table: string): Promise<string | null> {
-  const paths = [...(await store.list(table)).keys()].map((path) => path.slice(table.length + 1));
+  const listed = await store.list(table);
+  const paths = [...listed.keys()].map((path) => path.slice(table.length + 1));
   for (const version of logFiles(paths).commits.toReversed()) {
-    const committer = await committerOf(store, table, version);
+    const bytes = listed.get(`${table}/${commitPath(version)}`)?.bytes ?? null;
+    const committer = await committerOf(store, table, version, bytes);
     if (committer !== null) return committer;
   }
   return null;
 }
 
-/** The id of the warehouse that committed a version; null for another program's commit. */
-export async function committerOf(store: DeltaStore, table: string, version: number): Promise<string | null> {
-  const [first = ''] = (await readCommit(store, `${table}/${commitPath(version)}`)).split('\n');
+/** The id of the warehouse that committed a version, of so many bytes if they are known; null for another program's commit. */
+export async function committerOf(
+  store: DeltaStore,
+  table: string,
+  version: number,
+  bytes: number | null,
+): Promise<string | null> {
+  const [first = ''] = (await readCommit(store, `${table}/${commitPath(version)}`, bytes)).split('\n');
   const parsed = commitInfo.safeParse(JSON.parse(first === '' ? 'null' : first));
   return parsed.success ? (parsed.data.commitInfo[OWNER] ?? null) : null;
 }

@@ -184,7 +184,7 @@ async function commit(night: Night, standing: Standing, actions: readonly Action
 
 /** Another engine's commit is taken note of; that of another publish means that two are at work on one target. */
 async function refuseOtherPublisher({ store, version }: Night, name: string): Promise<void> {
-  const committer = await committerOf(store, name, version);
+  const committer = await committerOf(store, name, version, null);
   if (committer === null) return;
   throw new Failure(
     'STORAGE_FAILED',
