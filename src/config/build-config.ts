@@ -46,6 +46,7 @@ function buildHttp(
     reportsUrl: settings.reports_url,
     costUrl: settings.cost_url ?? null,
     token: new Secret(settings.token ?? fileToken ?? ''),
+    ...(settings.token_file === undefined ? {} : { tokenFile: resolve(base, settings.token_file) }),
     ...throughProxy(settings, environment),
     caFile: settings.ca_file === undefined ? null : resolve(base, settings.ca_file),
     maxConcurrency: settings.max_concurrency,

@@ -14,6 +14,8 @@ export interface HttpService {
   /** Ad spend; null when none is configured. */
   readonly costUrl: string | null;
   readonly token: Secret;
+  /** The file it was read from; absent: none. */
+  readonly tokenFile?: string;
   /** Extra headers on every call. */
   readonly headers: Readonly<Record<string, Secret | string>>;
   /** Extra headers on ad spend calls only: its credential, in whatever form. */

@@ -32,14 +32,19 @@ async function claimsOf({ warehouse, publish }: Destinations): Promise<Claim[]> 
 
 /**
  * Throws `USAGE_INVALID` for a file, or an object of a bucket, that the user named to be written and that is what ripen reads
- * or writes by itself: the configuration, the warehouse with what lies beside it, a copy. A second name of such a file is it.
+ * or writes by itself: the configuration, its token file, the warehouse with what lies beside it, a copy. A second name of such a file is it.
  */
 export async function refuseOutput(
-  config: Destinations & Pick<Config, 'file'>,
+  config: Destinations & Pick<Config, 'file' | 'service'>,
   output: string | ObjectStore,
 ): Promise<void> {
   const path = typeof output === 'string' ? await resolved(output) : placeIn(output);
-  const claims = [await claimOf('configuration', config.file, []), ...(await claimsOf(config))];
+  const tokenFile = config.service.kind === 'http' ? config.service.tokenFile : undefined;
+  const claims = [
+    await claimOf('configuration', config.file, []),
+    ...(tokenFile === undefined ? [] : [await claimOf('token file', tokenFile, [])]),
+    ...(await claimsOf(config)),
+  ];
   const own = await identityOf(path);
   for (const { what, paths } of claims) {
     const taken = paths.find((each) => path === each || path.startsWith(join(each, '/')));

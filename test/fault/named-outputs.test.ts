@@ -11,7 +11,7 @@ import { publish } from '../../src/commands/publish.ts';
 import { status } from '../../src/commands/status.ts';
 import type { Config } from '../../src/config/config.ts';
 import type { Failure } from '../../src/errors.ts';
-import { exportRows, sync } from '../../src/index.ts';
+import { exportRows, readConfig, sync } from '../../src/index.ts';
 import { day } from '../../src/model/calendar.ts';
 import { smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
@@ -106,6 +106,20 @@ describe.each(verbs)('%s to', (_, write) => {
       });
     }
   });
+});
+
+test('the token file is refused to every output, exit 78', async () => {
+  await writeFile(inside('token.yml'), 'a-token');
+  const stated: unknown = JSON.parse(await readFile(config.file, 'utf8'));
+  const service = { base_url: 'http://127.0.0.1:1', reports_url: 'http://127.0.0.1:1', token_file: 'token.yml' };
+  await writeFile(config.file, JSON.stringify(Object.assign({}, stated, { service })));
+  config = await readConfig({ file: config.file, directory: scenario.directory, environment: {} });
+  for (const [verb, write] of writers) {
+    expect(await refusal(write, inside('token.yml')), verb).toMatchObject({
+      code: 'USAGE_INVALID',
+      message: saying('belongs to the token file'),
+    });
+  }
 });
 
 describe.each(verbs.slice(0, 2))('%s to', (_, write) => {
