@@ -7,15 +7,16 @@
  * window, with the parts of it that were answered; nothing here throws for one window.
  */
 
-import { asFailure, Failure, type FailureCode } from '../errors.ts';
+import { asFailure, Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import { labelOf, type Part, replacesSame, reportParameters, type Window } from '../model/window.ts';
 import type { Slice } from '../model/slice.ts';
 import { linkSignals } from '../service/clock.ts';
-import { MAX_EMPTY_PAGES, nextPageOf, type ReportPage, type SavedBody, type Service } from '../service/service.ts';
+import type { SavedBody, Service } from '../service/service.ts';
 import { quoteLongNumbers } from '../spool/long-numbers.ts';
 import type { Spool, Spooled, SpooledAnswer, WholeAnswer } from '../spool/spool.ts';
-import { askWhole, type AskingWhole, hasRows, type Pages, requestsOfWhole, wholeRequests } from './whole.ts';
+import { fetchPages } from './pages.ts';
+import { askWhole, type AskingWhole, type Pages, requestsOfWhole, wholeRequests } from './whole.ts';
 
 /** The answer to one part of a window, and when it was asked for. */
 export interface PartAnswer extends SpooledAnswer {
@@ -222,58 +223,11 @@ function spooledOf(window: Window, answered: PartAnswers, whole: WholeAnswer | n
   return { window, answers, whole, requests, requestedAt, receivedAt };
 }
 
-/** More than any report has; a loop has as many as it likes. */
-const MAX_PAGES = 10_000;
-
 async function fetchPart(window: Window, part: Part, extraction: Extraction): Promise<PartAnswer> {
   const requestedAt = new Date();
   const { pages, unfollowed } = await fetchPages(window, reportParameters(window, part), extraction);
   const receivedAt = new Date();
   return { pages: await readPages(window, pages, extraction), unfollowed, requestedAt, receivedAt };
-}
-
-/**
- * Every page of a report, up to a last one or to several without rows. Pages that cannot be followed, lead elsewhere or lead in
- * a circle end it too: whether the rows that came are all there are is then for the proof to say.
- */
-async function fetchPages(
-  window: Window,
-  parameters: Readonly<Record<string, string>>,
-  { service, spool, signal }: Extraction,
-): Promise<Pages> {
-  const pages: SavedBody[] = [];
-  const asked = new Set<string>();
-  let unfollowed: string | null = null;
-  let page: ReportPage | null = null;
-  let empty = 0;
-  do {
-    const saved = await askPage(page, async () =>
-      service.report(parameters, spool.pathFor(window), signal, page ?? undefined),
-    );
-    if (saved !== null && 'because' in saved) {
-      unfollowed = saved.because;
-      break;
-    }
-    if (saved === null) {
-      if (page !== null) unfollowed = `its page ${pages.length + 1} was answered without content`;
-      break;
-    }
-    const kept = await spool.keep(saved);
-    pages.push(kept);
-    const next = nextOf(saved);
-    if (next === null) break;
-    if ('because' in next) {
-      unfollowed = next.because;
-      break;
-    }
-    page = next;
-    const key = JSON.stringify(page);
-    if (asked.has(key) || asked.size >= MAX_PAGES) unfollowed = `its pages did not end after ${pages.length}`;
-    empty = (await hasRows(kept)) ? 0 : empty + 1;
-    if (empty >= MAX_EMPTY_PAGES) break;
-    asked.add(key);
-  } while (unfollowed === null);
-  return { pages, unfollowed };
 }
 
 /** The pages as they are to be loaded: in columns, or with numbers that SQL does not round. */
@@ -288,36 +242,6 @@ async function readPages(
   const large = kept.find(({ plainBytes }) => plainBytes > MAX_DOCUMENT_BYTES);
   if (large !== undefined) throw await tooLarge(window, large, { pages: kept }, spool);
   return isArchived ? kept : quoted();
-}
-
-/** How a service answers for a page that it named and does not have. */
-const lostPage: ReadonlySet<FailureCode> = new Set<FailureCode>([
-  'SOURCE_ENDLESS_PAGES',
-  'SOURCE_MISSING',
-  'SOURCE_REFUSED',
-]);
-
-/** A page, or why it could not be followed; the first one is no page that is followed. */
-async function askPage(
-  page: ReportPage | null,
-  ask: () => Promise<SavedBody | null>,
-): Promise<SavedBody | { readonly because: string } | null> {
-  try {
-    return await ask();
-  } catch (error) {
-    const failure = asFailure(error);
-    if (page === null || !lostPage.has(failure.code)) throw failure;
-    return { because: failure.message };
-  }
-}
-
-/** Where an answer goes on, if it does, or why that cannot be read. */
-function nextOf({ pagination }: SavedBody): ReportPage | { readonly because: string } | null {
-  try {
-    return nextPageOf(pagination ?? null);
-  } catch (error) {
-    return { because: asFailure(error).message };
-  }
 }
 
 /** The failure of an answer that is whole but too large to be parsed in bounded memory: a smaller question is asked. */

@@ -9,12 +9,12 @@ import { count, dayShape } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Sound } from './answers.ts';
 import { weekdayWithin } from './cut-weeks.ts';
+import { type PartSums, sumsOf } from './part-sums.ts';
 import type { Rejects, Staged } from './stage.ts';
-import { sumParts, sumWindow, totalTyped } from './sums-sql.ts';
-import type { MetricColumn, Target } from './target.ts';
+import { totalTyped } from './sums-sql.ts';
+import type { Target } from './target.ts';
 import { badLabels, countUndated } from './text-sql.ts';
 import {
-  additiveOf,
   countPeriods,
   duplicateKeys,
   rowsOutside,
@@ -23,23 +23,6 @@ import {
   windowsOutOfOrder,
   windowsOutside,
 } from './window-sql.ts';
-
-/** A metric of the rows of one part of a window. */
-export interface MetricSum {
-  readonly metric: string;
-  /** Exact sum over the rows, as text; null when no row had a value. */
-  readonly sum: string | null;
-  /** The same after identical duplicates collapsed. */
-  readonly distinctSum: string | null;
-  /** Sum of the magnitudes, for the bound below. */
-  readonly magnitude: number;
-  /** Values other than zero. */
-  readonly nonZero: number;
-  /** Whether the metric is a count, whatever its column has become: counts must agree exactly. */
-  readonly isCount: boolean;
-  /** Whether it is only assumed, from its name, that it adds up. */
-  readonly isAssumed: boolean;
-}
 
 /** What the checks found of one window. */
 export interface Found {
@@ -141,13 +124,6 @@ const duplicateRow = z.object({
   versions: count,
   key: z.string(),
   found: z.string(),
-});
-const sumRow = z.object({
-  window_no: z.number(),
-  part_no: z.number(),
-  sums: z.array(z.string().nullable()),
-  magnitudes: z.array(z.number().nullable()),
-  non_zero: z.array(count),
 });
 
 /** Windows of texts that hold a date label which is none. */
@@ -267,50 +243,6 @@ async function checkKeys(
   return { conflicts, copies };
 }
 
-/** The exact sums of the additive metrics of each part of a window, of no rows too. */
-type PartSums = readonly (readonly MetricSum[])[];
-
-/** What sets some windows of a batch apart. */
-interface Peculiar {
-  /** Rows that are not stored: their values are in the totals too, but for those of metrics whose texts are no numbers. */
-  readonly rejects: ReadonlyMap<number, Rejects>;
-  /** Windows in which identical rows occur: sums over distinct rows are looked for in these alone. */
-  readonly repeating: ReadonlySet<number>;
-}
-
-/** By window, the sums of its parts. */
-async function sumsOf(
-  warehouse: Warehouse,
-  target: Target,
-  windows: ReadonlyMap<number, Window>,
-  { rejects, repeating }: Peculiar,
-): Promise<Map<number, PartSums>> {
-  const found = await readSums(warehouse, target, sumParts(target.columns));
-  const isCount = countsOf(target);
-  const sums = new Map<number, PartSums>();
-  for (const [windowNo, window] of windows) {
-    const rejected = rejects.get(windowNo);
-    const withRejected = rejected !== undefined;
-    const read = async (isDistinct: boolean): Promise<Map<string, RowSum[]>> =>
-      readSums(warehouse, target, sumWindow(target.columns, { windowNo, isDistinct, withRejected }));
-    const every = withRejected ? await read(false) : found;
-    const single = withRejected || repeating.has(windowNo) ? await read(true) : every;
-    sums.set(
-      windowNo,
-      window.parts.map((_, partNo) => {
-        const key = `${windowNo} ${partNo}`;
-        const all =
-          every.get(key) ?? additiveOf(target.columns).map((metric) => sumOf(metric, isCount(metric), null, 0, 0));
-        const distinct = single.get(key) ?? all;
-        return all
-          .map((sum, at) => Object.assign({}, sum, { distinctSum: distinct[at]?.sum ?? null }))
-          .filter(({ metric }) => rejected?.metrics.has(metric) !== true);
-      }),
-    );
-  }
-  return sums;
-}
-
 const periodRow = z.object({ window_no: z.number(), start_day: dayShape.nullable(), rows: count });
 
 /** Rows by window and first day of the period, as they came; a period without any is left out, and rows without a date. */
@@ -336,45 +268,4 @@ async function outOfOrder(warehouse: Warehouse, { slice }: Target): Promise<Read
   if (slice.grain === null) return new Set();
   const rows = await warehouse.rows(windowsOutOfOrder(slice.grain), [], z.object({ window_no: z.number() }));
   return new Set(rows.map(({ window_no: windowNo }) => windowNo));
-}
-
-type RowSum = Omit<MetricSum, 'distinctSum'>;
-
-const sumOf = (
-  { id, isAssumed }: MetricColumn,
-  isCount: boolean,
-  sum: string | null,
-  magnitude: number,
-  nonZero: number,
-): RowSum => ({
-  metric: id,
-  sum,
-  magnitude,
-  nonZero,
-  isCount,
-  isAssumed,
-});
-
-/** Whether a metric is a count by its column, or by the catalog where the column was widened. */
-function countsOf({ metrics }: Pick<Target, 'metrics'>): (metric: MetricColumn) => boolean {
-  const counts = new Set(metrics.filter(({ type }) => type.kind === 'BIGINT').map(({ id }) => id));
-  return ({ id, type }) => type.kind === 'BIGINT' || counts.has(id);
-}
-
-async function readSums(
-  warehouse: Warehouse,
-  { columns, metrics }: Target,
-  sql: string,
-): Promise<Map<string, RowSum[]>> {
-  const additive = additiveOf(columns);
-  const isCount = countsOf({ metrics });
-  const rows = additive.length === 0 ? [] : await warehouse.rows(sql, [], sumRow);
-  return new Map(
-    rows.map(({ window_no: windowNo, part_no: partNo, sums, magnitudes, non_zero: nonZero }) => [
-      `${windowNo} ${partNo}`,
-      additive.map((metric, at) =>
-        sumOf(metric, isCount(metric), sums[at] ?? null, magnitudes[at] ?? 0, nonZero[at] ?? 0),
-      ),
-    ]),
-  );
 }

@@ -23,16 +23,9 @@ import type { ColumnsRead, Envelope, SliceColumns } from '../spool/columns/readi
 import { onDisk, type Spooled, type SpooledAnswer } from '../spool/spool.ts';
 import { expectBatch } from '../warehouse/opening.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import {
-  answerOf,
-  type BrokenAnswer,
-  inspect,
-  type InspectedPart,
-  judgeAnswers,
-  objectSizeFor,
-  type Sound,
-} from './answers.ts';
+import { type InspectedPart, judgeAnswers, type Sound } from './answers.ts';
 import { findingsOf, type Found } from './check.ts';
+import { answerOf, type BrokenAnswer, inspect, objectSizeFor } from './documents.ts';
 import { ignoredFilters } from './ignored-filters.ts';
 import { recordRejects } from './load-ledger.ts';
 import type { Answer, ColumnAnswer, Loaded, LoadRequest, LoadResult, LoadWarning, ReadAnswers } from './load-result.ts';

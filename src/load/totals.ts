@@ -5,7 +5,7 @@
 
 import { parseDecimal } from '../model/column-type.ts';
 import type { CompletenessVerdict } from '../model/ledger.ts';
-import type { MetricSum } from './check.ts';
+import type { MetricSum } from './part-sums.ts';
 
 export interface Comparison {
   readonly metric: string;

@@ -113,6 +113,25 @@ test('links and partners changed in 4 nights, the second with a clock 30 days ah
   expect(await column(scenario, 'select count(*) from ripen.link_crawls where crawled_at > now()')).toEqual(['0']);
 });
 
+test('each version of 3 nights with a clock that was ahead is kept, in its order, once the clock is right', async () => {
+  expect(await syncWith(0)).toEqual([]);
+  for (const [at, daysAhead] of [30, 31, 32].entries()) {
+    links = { aaa: `A${at + 2}`, bbb: 'B' };
+    partners = { 1: `One ${at + 2}`, 2: 'Two' };
+    expect(await syncWith(daysAhead, null)).toEqual([]);
+  }
+  [links, partners] = [
+    { aaa: 'A5', bbb: 'B' },
+    { 1: 'One 5', 2: 'Two' },
+  ];
+  expect(await syncWith(0)).toEqual([]);
+  expect(await versionsOf('links', 'aaa')).toEqual({ names: ['A', 'A2', 'A3', 'A4', 'A5'], ahead: 0 });
+  expect(await versionsOf('partners', '1')).toEqual({
+    names: ['One', 'One 2', 'One 3', 'One 4', 'One 5'],
+    ahead: 0,
+  });
+});
+
 test('of a service that never tells the time, links are crawled again after a night with a clock 30 days ahead, and the newest version is the current one', async () => {
   expect(await syncWith(30, null)).toEqual([]);
   [links, partners] = [

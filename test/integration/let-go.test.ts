@@ -14,17 +14,18 @@ afterEach(() => scenario.close());
 
 const world = { world: { apps: 1, partners: 2, links: 4, rowsPerDay: 20 } };
 
+const daily = slice({
+  name: 'daily',
+  dimensions: ['day', 'network'],
+  metrics: ['installs'],
+  datePeriod: { first: { daysAgo: 4 }, last: { daysAgo: 1 } },
+});
+
 const days = async (): Promise<unknown> => column(scenario, 'select distinct day::varchar from daily order by 1');
 const periods = async (): Promise<unknown> =>
   column(scenario, "select start_day::varchar from ripen.periods where slice = 'daily' order by 1");
 
 test('only periods before the first day that is kept leave the table and the ledger, and are not asked for again', async () => {
-  const daily = slice({
-    name: 'daily',
-    dimensions: ['day', 'network'],
-    metrics: ['installs'],
-    datePeriod: { first: { daysAgo: 4 }, last: { daysAgo: 1 } },
-  });
   scenario = await openScenario([daily], { simulator: world });
   await runNight(scenario, new Date('2026-06-05T02:30:00Z'));
   expect(await days()).toEqual(['2026-06-01', '2026-06-02', '2026-06-03', '2026-06-04']);
@@ -101,12 +102,6 @@ test('an outage that is longer than `retain` leaves no hole: the newest period s
 });
 
 test('a replay lets periods go only as of an instant it was given: no service vouches for the clock', async () => {
-  const daily = slice({
-    name: 'daily',
-    dimensions: ['day', 'network'],
-    metrics: ['installs'],
-    datePeriod: { first: { daysAgo: 4 }, last: { daysAgo: 1 } },
-  });
   scenario = await openScenario([daily], { simulator: world });
   await scenario.night(new Date('2026-06-05T02:30:00Z'), archived);
   const all = ['2026-06-01', '2026-06-02', '2026-06-03', '2026-06-04'];

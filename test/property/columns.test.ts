@@ -12,7 +12,7 @@ import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
 
-import { inspect } from '../../src/load/answers.ts';
+import { inspect } from '../../src/load/documents.ts';
 import type { Answer } from '../../src/load/load-result.ts';
 import { weekStartsOf } from '../../src/load/check.ts';
 import { resolveTexts } from '../../src/load/odd-texts.ts';

@@ -2,7 +2,8 @@
 
 import { describe, expect, test } from 'vitest';
 
-import { type BrokenAnswer, type Doubt, type InspectedPart, judgeAnswers } from '../../src/load/answers.ts';
+import { type Doubt, type InspectedPart, judgeAnswers } from '../../src/load/answers.ts';
+import type { BrokenAnswer } from '../../src/load/documents.ts';
 import { saysCut } from '../../src/spool/beside-rows.ts';
 import { day } from '../../src/model/calendar.ts';
 import { type Window, windowOf } from '../../src/model/window.ts';

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 
-import type { MetricSum } from '../../src/load/check.ts';
+import type { MetricSum } from '../../src/load/part-sums.ts';
 import { isShownByWhole, type PartProof, proveWhole } from '../../src/load/proof.ts';
 import {
   addTotals,
