@@ -9,8 +9,9 @@
 import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
+import { type Day, lastDay } from '../model/calendar.ts';
 import type { CompletenessVerdict } from '../model/ledger.ts';
-import { type Part, subjectOf } from '../model/window.ts';
+import { type Part, subjectOf, type Window } from '../model/window.ts';
 import type { WholeAnswer } from '../spool/spool.ts';
 import { count } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -21,6 +22,7 @@ import { readStagedLabels, readStagedValues } from './known-values.ts';
 import type { LoadRequest, LoadResult, LoadWarning, Shortfall } from './load-result.ts';
 import { fractionDigits } from './sums-sql.ts';
 import {
+  addTotals,
   type Comparison,
   type Proof,
   type Total,
@@ -54,7 +56,8 @@ export async function proveWindow(
   );
   const shortfalls = new Map<Part, Shortfall>();
   const unfollowed = doubtedRows(parts);
-  const isRefuted = unfollowed.length > 0 && isShownByWhole(sums, proofs, spooled.whole, unfollowed);
+  const isRefuted =
+    unfollowed.length > 0 && isShownByYear(sums, proofs, spooled.byYear, { years: yearsIn(window), unfollowed });
   let first: string | null = null;
   for (const [partNo, { against, doubt, comparisons }] of proofs.entries()) {
     const part = window.parts[partNo];
@@ -153,21 +156,37 @@ function doubtedRows(parts: readonly PartAnswer[]): number[] {
   return parts.flatMap(({ doubt, rowCount }) => (doubt?.refutedBy === 'the whole' ? [rowCount] : []));
 }
 
+/** How many calendar years the days that were asked for lie in. */
+function yearsIn({ asked }: Window): number {
+  const yearOf = (day: Day): number => Number(day.slice(0, 4));
+  return yearOf(lastDay(asked)) - yearOf(asked.start) + 1;
+}
+
 /**
- * Whether the whole, which has fewer rows than came of any part whose next page could not be followed, has no more in them.
- * As many rows may be the first page of the very same.
+ * Whether the whole by the year, which lacks no row, has no more in it than came. Fewer rows than years may be the first page of
+ * the very same, unless each part whose next page could not be followed came with more. What no totals state is the sum of the
+ * rows of all years.
  */
-export function isShownByWhole(
+export function isShownByYear(
   sums: readonly (readonly MetricSum[])[],
   proofs: readonly PartProof[],
-  whole: WholeAnswer | null,
-  unfollowed: readonly number[],
+  byYear: WholeAnswer | null,
+  { years, unfollowed }: { readonly years: number; readonly unfollowed: readonly number[] },
 ): boolean {
-  if (whole === null || 'because' in whole) return false;
-  const { rows, totals } = whole;
-  if (rows.length > 1 && rows.length >= Math.min(...unfollowed)) return false;
+  if (byYear === null || 'because' in byYear) return false;
+  const { rows } = byYear;
+  if (rows.length < years && rows.length >= Math.min(...unfollowed)) return false;
+  const totals = new Map([...(rows.length === years ? totalsOfRows(rows) : []), ...byYear.totals]);
   const isStated = [...certainMetrics(sums)].some((metric) => totals.has(metric));
-  return isStated && proveWhole(sums, proofs, whole) === null;
+  return isStated && proveWhole(sums, proofs, { ...byYear, totals }) === null;
+}
+
+/** What rows add up to, as totals state it. */
+function totalsOfRows(rows: readonly Readonly<Record<string, unknown>>[]): Map<string, string> {
+  const stated = rows.map((row) =>
+    statedTotals(new Map(Object.entries(row).map(([name, value]) => [name, String(value)]))),
+  );
+  return new Map([...addTotals(stated)].map(([metric, { text }]) => [metric, text]));
 }
 
 function unreadPages(parts: readonly PartAnswer[]): LoadWarning {

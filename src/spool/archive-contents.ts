@@ -173,7 +173,8 @@ export function spooledFrom({ path, entry }: ArchivedWindow, slice: Slice): Spoo
       );
       return { pages, unfollowed: entry.unfollowed?.[partNo] ?? null };
     }),
-    whole: whole === undefined ? null : { totals: new Map(whole.totals), rows: whole.rows, values: new Map() },
+    whole: null,
+    byYear: whole === undefined ? null : { totals: new Map(whole.totals), rows: whole.rows, values: new Map() },
     requests,
     requestedAt,
     receivedAt,

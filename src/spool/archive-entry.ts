@@ -93,12 +93,10 @@ export function fetchedAtOf({ asOf, requestedAt }: Pick<ArchiveEntry, 'asOf' | '
 
 /** The sidecar of a window's answer; one body per page. */
 export function sidecarText(
-  { window, answers, whole, requests, requestedAt, receivedAt }: Spooled,
+  { window, answers, byYear, requests, requestedAt, receivedAt }: Spooled,
   asOf: Date | null,
   bodies: readonly (BodyFile | null)[],
 ): string {
-  const isWholeNeeded =
-    whole !== null && !('because' in whole) && answers.some(({ unfollowed }) => unfollowed !== null);
   return documentText({
     slice: window.slice.name,
     fingerprint: window.fingerprint,
@@ -115,7 +113,7 @@ export function sidecarText(
     bodies,
     pages: answers.map(({ pages }) => Math.max(1, pages.length)),
     unfollowed: answers.map(({ unfollowed }) => unfollowed),
-    ...(isWholeNeeded ? { whole: { totals: [...whole.totals], rows: whole.rows } } : {}),
+    ...(byYear !== null && !('because' in byYear) ? { whole: { totals: [...byYear.totals], rows: byYear.rows } } : {}),
   });
 }
 

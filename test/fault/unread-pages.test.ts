@@ -105,6 +105,60 @@ test('a next page that is named for nothing costs one request a window, for the 
   expect(askedReports(scenario).map(({ query }) => query.get('dimensions'))).toEqual([given.dimensions.join(), 'year']);
 });
 
+const hourly = {
+  ...given,
+  name: 'hourly',
+  dimensions: ['hour', 'app_token', 'os_name'],
+  metrics: ['installs'],
+  datePeriod: { first: { day: day('2026-05-31') }, last: { day: day('2026-05-31') } },
+} as const;
+
+test.each<[string, object]>([
+  ['an hourly one', hourly],
+  ['one of days', given],
+])(
+  'of a period that is too heavy as a whole, %s, every answer names a next page elsewhere: its parts are held against the totals by the year',
+  async (_, settings) => {
+    const divided = slice({ ...given, ...settings });
+    const quirks = { ...noQuirks, pages: { ...pages, size: 100_000 }, maxRows: 30 };
+    scenario = await openScenario([divided], { simulator: { world: { ...smallWorld, rowsPerDay: 96, quirks } } });
+    expect((await runNight(scenario, NOW)).failures).toEqual([]);
+    const days = settings === hourly ? '2026-05-31:2026-05-31' : DAYS;
+    const { stored, truth } = await storedAndTrue(scenario, divided, days, NOW);
+    expect(stored).toEqual(truth);
+    expect(await column(scenario, 'select max(requests) > 2 from ripen.loads')).toEqual(['true']);
+    expect(await column(scenario, 'select distinct verdict from ripen.loads')).toEqual(['proven']);
+    expect(await column(scenario, 'select distinct code from ripen.warnings')).toEqual(['PAGES_NOT_FOLLOWED']);
+  },
+);
+
+test.each<[string, object]>([
+  ['in one', {}],
+  ['divided', { maxRows: 12 }],
+])(
+  'a service without totals that names a next page for nothing, asked %s: its rows are held against the rows by the year',
+  async (_, quirks) => {
+    const silent = { pages: { ...pages, size: 100_000 }, totals: { isMissing: () => true, asText: false } };
+    scenario = await openScenario([slice(given)], {
+      simulator: { world: { ...smallWorld, quirks: { ...noQuirks, ...silent, ...quirks } } },
+    });
+    expect((await runNight(scenario, NOW)).failures).toEqual([]);
+    const { stored, truth } = await storedAndTrue(scenario, slice(given), DAYS, NOW);
+    expect(stored).toEqual(truth);
+    expect(await column(scenario, 'select distinct verdict from ripen.loads')).toEqual(['unverifiable']);
+  },
+);
+
+test('a service without totals and pages of 6 rows that cannot be followed is divided until the rows by the year are reached', async () => {
+  const silent = { pages, totals: { isMissing: () => true, asText: false } };
+  scenario = await openScenario([slice(given)], {
+    simulator: { world: { ...smallWorld, quirks: { ...noQuirks, ...silent } } },
+  });
+  expect((await runNight(scenario, NOW)).failures).toEqual([]);
+  const { stored, truth } = await storedAndTrue(scenario, slice(given), DAYS, NOW);
+  expect(stored).toEqual(truth);
+});
+
 test('a pagination inside `debug`, `meta` or a row is not that of the report', async () => {
   scenario = await openScenario([slice(given)], { simulator: { world: smallWorld } });
   const pagination = { page: 1, total_pages: 3 };
