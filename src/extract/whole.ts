@@ -18,7 +18,7 @@ import { gunzip } from 'node:zlib';
 import * as z from 'zod';
 
 import { asFailure } from '../errors.ts';
-import { isDateDimension, metricFilters } from '../model/dimension.ts';
+import { filtersMetric, isDateDimension } from '../model/dimension.ts';
 import { reportParameters, type Window } from '../model/window.ts';
 import { parseJson } from '../service/body.ts';
 import type { SavedBody } from '../service/service.ts';
@@ -74,8 +74,6 @@ export function requestsOfWhole(
 function isComparable({ slice }: Window): boolean {
   return !Object.keys(slice.parameters).some(filtersMetric);
 }
-
-const filtersMetric = (name: string): boolean => metricFilters.some((suffix) => name.endsWith(`__${suffix}`));
 
 /** The whole, with what is known of it, or why it could not be had. Throws refused credentials, failures of the disk and the signal's reason. */
 export async function askWhole(window: Window, known: WholeAnswer | null, asking: AskingWhole): Promise<WholeAnswer> {

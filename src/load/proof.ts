@@ -10,6 +10,7 @@ import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
 import { type Day, lastDay } from '../model/calendar.ts';
+import { filtersMetric } from '../model/dimension.ts';
 import type { CompletenessVerdict } from '../model/ledger.ts';
 import { type Part, subjectOf, type Window } from '../model/window.ts';
 import type { WholeAnswer } from '../spool/spool.ts';
@@ -101,9 +102,11 @@ export async function proveWindow(
     const text = `The answer was loaded although it was not shown to be complete: ${because}.`;
     return { ...nothingProven, verdict: 'unproven', comparisons, warnings: [{ code: 'UNPROVEN', message: text }] };
   }
-  const isUnseen =
-    first === null && certainMetrics(sums).size === 0 && spooled.whole !== null && 'because' in spooled.whole;
-  const failure = new Failure('DATA_INCOMPLETE', message, { hint: isUnseen ? UNSEEN_HINT : UNPROVEN_HINT });
+  const isUnheld = first === null ? spooled.whole !== null && 'because' in spooled.whole : unfollowed.length > 0;
+  const isUnseen = isUnheld && certainMetrics(sums).size === 0;
+  const isFiltered = unfollowed.length > 0 && Object.keys(slice.parameters).some(filtersMetric);
+  const hint = isFiltered ? FILTERED_HINT : isUnseen ? UNSEEN_HINT : UNPROVEN_HINT;
+  const failure = new Failure('DATA_INCOMPLETE', message, { hint });
   // The parts agree with their own totals and not with the whole's: dividing them further cannot help.
   if (first === null) {
     const isStated = spooled.whole !== null && !('because' in spooled.whole);
@@ -117,9 +120,12 @@ export async function proveWindow(
 
 const UNPROVEN_HINT =
   'Run again later; where it stays so, `additive: { name: false }` says which metric does not add up, and `completeness: warn` loads all the same.';
+/** What came is compared with the report by the year, which such a filter would look at as one row. */
+const FILTERED_HINT =
+  'Take the filter of a metric out of the slice, and filter its table instead: its rows can then be compared with the totals by the year. `completeness: warn` loads all the same.';
 /** Without a sum the whole is asked for by a dimension that divides it: where that is the only one, as heavy as the report itself. */
 const UNSEEN_HINT =
-  'Add a metric that adds up to the slice, such as installs: the whole is then asked for by its dates alone. `completeness: warn` loads all the same.';
+  'Add a metric that adds up to the slice, such as installs: the whole is then asked for by its dates, or the year, alone. `completeness: warn` loads all the same.';
 
 const nothingProven: Omit<ProvenWindow, 'verdict'> = { comparisons: [], notAdditive: [], addsUp: [], warnings: [] };
 

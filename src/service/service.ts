@@ -14,7 +14,7 @@ import type { ReportPage } from './report.ts';
 
 export type { SavedBody } from './body.ts';
 export { MAX_EMPTY_PAGES } from './paging.ts';
-export { nextPageOf, type ReportPage } from './report.ts';
+export { countsAll, nextPageOf, type ReportPage } from './report.ts';
 
 export interface FiltersDataRequest {
   readonly filters: readonly CatalogFilter[];

@@ -57,9 +57,40 @@ test.each<[string, unknown]>([
     scenario.simulator.script({ match: reports(), times: Infinity, fault });
     const summary = await runNight(scenario, NEXT_NIGHT);
     expect(new Set(summary.failures.map(({ code }) => code))).toEqual(new Set(['DATA_INCOMPLETE']));
-    for (const { message } of summary.failures) expect(message).toEqual(textWith('the answer was not complete'));
+    for (const { message, hint } of summary.failures) {
+      expect(message).toEqual(textWith('the answer was not complete'));
+      expect(hint).toEqual(textWith('Take the filter of a metric out of the slice'));
+    }
     expect(await contentOf(scenario, 'daily')).toEqual(before);
     expect(await lastRun(scenario)).toEqual({ status: 'failed', exit_code: 65 });
+  },
+);
+
+/** Every row, and a pagination of no known form that counts them, in pages with room for so many more. */
+const counted =
+  (room: number): ReportMutation =>
+  (document) => {
+    const { length } = rowsOf(document);
+    return { ...document, pagination: { offset: 0, total: length, limit: length + room } };
+  };
+
+test.each([
+  ['is loaded where a page has room for more', 1, 0],
+  ['is refused where the page is full, as it may be the page that is counted', 0, 65],
+] as const)(
+  'an answer whose pagination counts as many rows as came, of a slice with a filter of a metric, %s',
+  async (_, room, exitCode) => {
+    const filtered = slice({ ...given, parameters: { installs__gte: '0' } });
+    scenario = await openScenario([filtered], { simulator: { world: smallWorld } });
+    scenario.simulator.script({ match: reports(), times: Infinity, fault: { kind: 'report', mutate: counted(room) } });
+    const { failures } = await runNight(scenario, NOW);
+    expect(await lastRun(scenario)).toMatchObject({ exit_code: exitCode });
+    if (exitCode !== 0) return;
+    expect(failures).toEqual([]);
+    const { stored, truth } = await storedAndTrue(scenario, filtered, DAYS, NOW);
+    expect(stored).toEqual(truth);
+    expect(await column(scenario, 'select distinct verdict from ripen.loads')).toEqual(['proven']);
+    expect(await column(scenario, 'select count(*) from ripen.warnings')).toEqual(['0']);
   },
 );
 
