@@ -50,10 +50,14 @@ export async function askedService(check: ServiceCheck, signal: AbortSignal): Pr
             orFinding(check, wait, 'base_url', async () => service.partners(wait.signal).next())
           : null,
       ]);
-      const { absent = [], malformed } = reports.answer ?? {};
+      const { absent = [], malformed, lacking } = reports.answer ?? {};
       const findings = [...reports.findings, ...(campaign?.findings ?? [])];
       return {
-        findings: [...oneRefusal(findings), ...absent.map((filter) => absentFinding(malformed?.get(filter) ?? filter))],
+        findings: [
+          ...oneRefusal(findings),
+          ...absent.map((filter) => absentFinding(malformed?.get(filter) ?? filter)),
+          ...[...(lacking?.values() ?? [])].map(lackingFinding),
+        ],
         catalog: reports.answer?.items ?? [],
       };
     });
@@ -113,15 +117,15 @@ function oneRefusal(findings: readonly Finding[]): Finding[] {
 }
 
 function absentFinding(list: string): Finding {
-  return {
-    severity: 'warning',
-    code: null,
-    slice: null,
-    setting: null,
-    place: null,
-    message: `filters-data did not answer for ${list}; no slice was held against that list`,
-    hint: null,
-  };
+  return catalogFinding(`filters-data did not answer for ${list}; no slice was held against that list`);
+}
+
+function lackingFinding(list: string): Finding {
+  return catalogFinding(`filters-data listed something that is no item in ${list}; the other items were taken`);
+}
+
+function catalogFinding(message: string): Finding {
+  return { severity: 'warning', code: null, slice: null, setting: null, place: null, message, hint: null };
 }
 
 /** Ends the asking when nothing has come for a while: retries that come to nothing are no sign of life. */
