@@ -59,7 +59,7 @@ async function refresh(run: Run, source: Source, from: SourceDoor): Promise<void
 
   await loadWindows(windows, run, source, targets);
 
-  await swapComplete(run, targets);
+  await swapComplete(run, targets, source.undeniedNow());
   const standing = await standingTargets(run, targets);
   if (source.mayRemoveOld()) await letPeriodsGo(run, standing);
   // An archive answers no audit.

@@ -1,7 +1,7 @@
 /** What the ledger knows of a slice, as planning reads it. */
 
 import type { Part } from './window.ts';
-import type { Day, DayInterval, WeekStart } from './calendar.ts';
+import { type Day, type DayInterval, startOfDayAt, type UtcOffset, type WeekStart } from './calendar.ts';
 import { DEFAULT_WEEK_START } from './period.ts';
 
 /**
@@ -79,4 +79,20 @@ export function heldPeriods(ledger: SliceLedger, fingerprint: string): LoadedPer
 /** The weekday a slice's weeks begin with, as far as its tables have taught. */
 export function weekStartOf(ledger: SliceLedger, fingerprint: string): WeekStart {
   return (tableOf(ledger, fingerprint) ?? ledger.live)?.weekStartsOn ?? DEFAULT_WEEK_START;
+}
+
+/**
+ * The ledger as it stands at `now`: a fetch that has not come was dated by a clock that was ahead, so that nobody knows when it
+ * was. Its period counts as fetched when it began: final by nothing, and due. Periods that have not begun stay as they are.
+ */
+export function believedAt({ live, building }: SliceLedger, now: Date, offset: UtcOffset): SliceLedger {
+  const believed = (table: SliceTable | null): SliceTable | null => {
+    if (table === null || ![...table.periods.values()].some(({ fetchedAt }) => fetchedAt > now)) return table;
+    const periods = [...table.periods].map(([start, held]): [Day, LoadedPeriod] => {
+      const begunAt = startOfDayAt(start, offset);
+      return [start, held.fetchedAt > now && begunAt <= now ? { ...held, fetchedAt: begunAt } : held];
+    });
+    return { ...table, periods: new Map(periods) };
+  };
+  return { live: believed(live), building: believed(building) };
 }

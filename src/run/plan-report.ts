@@ -7,7 +7,7 @@ import { addingAmong, wholeRequests } from '../extract/whole.ts';
 import { readCatalogOf } from '../load/catalog.ts';
 import type { Catalog } from '../model/catalog.ts';
 import { daysBetween, lastDay } from '../model/calendar.ts';
-import { emptyLedger, type SliceTable } from '../model/ledger.ts';
+import { believedAt, emptyLedger, type SliceTable } from '../model/ledger.ts';
 import { metricsOf, nothingRemembered, type Metric } from '../model/metric.ts';
 import { readRemembered } from '../load/load-ledger.ts';
 import { refuseUnloadable } from '../load/slice-table.ts';
@@ -96,8 +96,10 @@ async function planFrom(config: Config, slices: readonly Slice[], request: PlanR
   try {
     const catalog = warehouse === null ? [] : await readAhead(warehouse, slices);
     const planned: Audited[] = [];
+    const now = new Date();
     for (const slice of warehouse === null ? slices : await withAdaptiveAges(warehouse, slices)) {
-      const ledger = warehouse === null ? emptyLedger : await readSliceLedger(warehouse, slice.name);
+      const held = warehouse === null ? emptyLedger : await readSliceLedger(warehouse, slice.name);
+      const ledger = believedAt(held, now, slice.utcOffset);
       if (warehouse !== null) await refuseUnloadable(warehouse, slice, ledger);
       const remembered = warehouse === null ? nothingRemembered : await readRemembered(warehouse, slice.name);
       const metrics = metricsOf(slice, catalog, remembered);

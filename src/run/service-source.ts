@@ -15,7 +15,7 @@ import type { DuePeriod, Window } from '../model/window.ts';
 import { inOrder } from '../plan/plan.ts';
 import { confirmedNow, machineClock } from '../service/machine-clock.ts';
 import type { Service } from '../service/service.ts';
-import { keepCatalog, keepWindow, removeEntriesBefore } from '../spool/archive.ts';
+import { keepCatalog, keepWindow, redateEntries, removeEntriesBefore } from '../spool/archive.ts';
 import type { Spooled } from '../spool/spool.ts';
 import { openColumns } from './columns.ts';
 import { leftAnswers } from './left-answers.ts';
@@ -60,7 +60,7 @@ function openSource(run: Run, service: Service): Source {
     dimensions: async () => refreshDimensions(run, service, clock),
     slices: async () => run.slices,
     async plan(targets) {
-      const plans = await withNightlyAudits(run, targets, await planTargets(run, targets));
+      const plans = await withNightlyAudits(run, targets, await planTargets(run, targets, clock.undeniedNow()));
       return { plans, windows: inOrder(plans) };
     },
     async *answers(queue, targets, signal, came) {
@@ -87,8 +87,13 @@ function openSource(run: Run, service: Service): Source {
       await columns.answers.discard(answers);
       await spool.discard({ answers });
     },
+    undeniedNow: () => clock.undeniedNow(),
     mayRemoveOld,
-    finish: async () => expireArchive(mayRemoveOld() ? run.planAt : null, run),
+    async finish() {
+      const now = clock.undeniedNow();
+      if (now !== null && run.record.hasLoaded) await redateArchive(now, run);
+      await expireArchive(mayRemoveOld() ? run.planAt : null, run);
+    },
     close: async () => columns.close(),
   };
 }
@@ -116,6 +121,14 @@ async function archiveLoaded(batch: readonly Spooled[], results: readonly LoadRe
     const what = 'The answer was loaded, but not archived';
     await orWarn(what, spooled.window, run, async () => keepWindow(warehouse.path, spooled, request.asOf));
   }
+}
+
+/** Dates back what a clock that was ahead has dated in the archive, where there is one. */
+async function redateArchive(now: Date, run: Run): Promise<void> {
+  const { config, warehouse } = run;
+  if (config.archiveMs === null) return;
+  const what = 'Answers of a clock that was ahead were not dated back in the archive';
+  await orWarn(what, null, run, async () => redateEntries(warehouse.path, now));
 }
 
 /** Removes what was asked for longer before an instant, if any, than the archive reaches back; where it is off, tells what lies there. */
