@@ -119,6 +119,19 @@ export async function redateEntries(warehousePath: string, now: Date): Promise<v
   });
 }
 
+/** When the answers to a slice were asked for that are in the archive as a whole, in milliseconds since 1970. Throws `STORAGE_FAILED`. */
+export async function archivedInstants(warehousePath: string, slice: string): Promise<ReadonlySet<number>> {
+  const folder = sliceFolder(warehousePath, slice);
+  return onDisk('archive', folder, async () => {
+    const entries = (await folderExists(folder)) ? await entriesIn(folder) : [];
+    const whole: number[] = [];
+    for (const { path, name } of entries) {
+      if (!name.isSetAside && (await formOf(path)) === 'whole') whole.push(name.requestedAt.getTime());
+    }
+    return new Set(whole);
+  });
+}
+
 /** How many entries there are of all slices, also set aside. Throws `STORAGE_FAILED`. */
 export async function answersHeld(warehousePath: string): Promise<number> {
   const root = archiveRoot(warehousePath);
