@@ -76,7 +76,9 @@ async function publishLoaded(run: Run, from: SourceDoor): Promise<void> {
   const { config, warehouse, record, emit, signal } = run;
   // What ended early may have left them as an earlier run made them, over tables that are others now.
   await refreshJoins(warehouse);
-  record.publish(await publish({ ...config, confirmedNow: from.confirmedNow() }, warehouse, emit, signal));
+  record.publish(
+    await publish({ ...config, confirmedNow: from.confirmedNow(), asOf: run.request.asOf }, warehouse, emit, signal),
+  );
 }
 
 const isIdleReplay = ({ request, record }: Run): boolean => request.command === 'replay' && !record.hasLoaded;

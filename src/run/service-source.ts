@@ -20,6 +20,7 @@ import type { Service } from '../service/service.ts';
 import { archivedInstants, keepCatalog, keepWindow, redateEntries, removeEntriesBefore } from '../spool/archive.ts';
 import type { Spooled } from '../spool/spool.ts';
 import { dayShape, instant, statement } from '../warehouse/sql.ts';
+import { unconfirmedAges } from './ageing.ts';
 import { openColumns } from './columns.ts';
 import { leftAnswers } from './left-answers.ts';
 import { withNightlyAudits } from './measure-slices.ts';
@@ -96,6 +97,9 @@ function openSource(run: Run, service: Service): Source {
       const now = clock.undeniedNow();
       if (now !== null && run.record.hasLoaded) await redateArchive(now, run);
       await tellUnarchived(run);
+      const grown = mayRemoveOld() || now === null || !run.record.hasLoaded ? null : unconfirmedAges(config);
+      if (grown !== null)
+        await warn({ code: 'CLOCK_UNCONFIRMED', message: `${grown.message} ${grown.hint}` }, null, run);
       await expireArchive(mayRemoveOld() ? run.planAt : null, run);
     },
     close: async () => columns.close(),
