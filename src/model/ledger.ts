@@ -1,7 +1,15 @@
 /** What the ledger knows of a slice, as planning reads it. */
 
 import type { Part } from './window.ts';
-import { type Day, type DayInterval, startOfDayAt, type UtcOffset, type WeekStart } from './calendar.ts';
+import {
+  addDays,
+  type Day,
+  dayAt,
+  type DayInterval,
+  startOfDayAt,
+  type UtcOffset,
+  type WeekStart,
+} from './calendar.ts';
 import { DEFAULT_WEEK_START } from './period.ts';
 
 /**
@@ -83,14 +91,20 @@ export function weekStartOf(ledger: SliceLedger, fingerprint: string): WeekStart
 
 /**
  * The ledger as it stands at `now`: a fetch that has not come was dated by a clock that was ahead, so that nobody knows when it
- * was. Its period counts as fetched when it began: final by nothing, and due. Periods that have not begun stay as they are.
+ * was. Its period counts as fetched when it began, and as far as the day of `now`: final by nothing, and due. One of days
+ * that have not begun is not held where it has no rows; with rows it stays as it is.
  */
 export function believedAt({ live, building }: SliceLedger, now: Date, offset: UtcOffset): SliceLedger {
+  const tomorrow = addDays(dayAt(now, offset), 1);
   const believed = (table: SliceTable | null): SliceTable | null => {
     if (table === null || ![...table.periods.values()].some(({ fetchedAt }) => fetchedAt > now)) return table;
-    const periods = [...table.periods].map(([start, held]): [Day, LoadedPeriod] => {
-      const begunAt = startOfDayAt(start, offset);
-      return [start, held.fetchedAt > now && begunAt <= now ? { ...held, fetchedAt: begunAt } : held];
+    const periods = [...table.periods].flatMap(([start, held]): [Day, LoadedPeriod][] => {
+      if (held.fetchedAt <= now) return [[start, held]];
+      const fetchedAt = startOfDayAt(start, offset);
+      const { asked } = held;
+      if (asked.start >= tomorrow) return held.rows === 0 ? [] : [[start, held]];
+      const end = asked.end > tomorrow ? tomorrow : asked.end;
+      return [[start, { ...held, fetchedAt, asked: { start: asked.start, end } }]];
     });
     return { ...table, periods: new Map(periods) };
   };

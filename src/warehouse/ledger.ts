@@ -198,6 +198,7 @@ export async function forgetParts(
 export async function redateAhead(warehouse: Warehouse, now: Date): Promise<number> {
   return warehouse.transact(async () => {
     await warehouse.run(statement('ledger/redate_loads'), [timestamp(now)]);
+    await warehouse.run(statement('ledger/forget_unbegun'), [timestamp(now)]);
     return warehouse.run(statement('ledger/redate_periods'), [timestamp(now)]);
   });
 }

@@ -3,7 +3,7 @@
 import { afterEach, expect, test, vi } from 'vitest';
 
 import { plan } from '../../src/index.ts';
-import { day } from '../../src/model/calendar.ts';
+import { day, parseUtcOffset, UTC, type UtcOffset } from '../../src/model/calendar.ts';
 import { archived, loseWarehouse, replayInto } from '../support/archive-scene.ts';
 import { column, contentOf } from '../support/contents.ts';
 import { askedReports, runNight, smallWorld, type Circumstances } from '../support/night.ts';
@@ -140,10 +140,53 @@ test('answers that were archived 60 days ahead of time are never loaded in the p
   }
 });
 
+function utcOffsetOf(text: string): UtcOffset {
+  return parseUtcOffset(text) ?? UTC;
+}
+
+const rolling = { metrics: ['installs'], datePeriod: { first: { daysAgo: 3 }, last: { daysAgo: 0 } } } as const;
+const grains = ['hour', 'day', 'week', 'month', 'quarter', 'year'] as const;
+const slices = [utcOffsetOf('-11:30'), utcOffsetOf('+13:00')].flatMap((utcOffset) =>
+  grains.map((grain) =>
+    slice({
+      ...rolling,
+      name: `${grain}_${utcOffset.startsWith('-') ? 'west' : 'east'}`,
+      dimensions: [grain, 'app_token'],
+      utcOffset,
+      refresh: [400],
+    }),
+  ),
+);
+
+test.each([2, 20, 60])(
+  'after a night %d days ahead, rolling slices of every grain have the days of the next night, and none of those to come',
+  async (days) => {
+    scenario = await openScenario(slices, { simulator: { world: { ...smallWorld, apps: 1, rowsPerDay: 4 } } });
+    await syncWith(days);
+    scenario.simulator.asked.reset();
+    expect(await syncWith(0)).toEqual([]);
+    expect(told().filter((said) => said.startsWith('AS_OF_OLDER'))).toEqual([]);
+    const today = "(now() at time zone 'UTC' + (p.end_day::timestamp - p.ends_at))::date";
+    // Of each slice the period of today, up to today, fetched just now.
+    expect(
+      await column(
+        scenario,
+        `select p.slice from ripen.periods as p
+         where p.start_day <= ${today} and p.end_day > ${today} and p.asked_end = ${today} + 1
+             and p.fetched_at > now() at time zone 'UTC' - interval 10 minutes and p.fetched_at <= now() at time zone 'UTC'
+         order by 1`,
+      ),
+    ).toEqual(slices.map(({ name }) => name).toSorted());
+  },
+);
+
 test('a changed meaning takes the place of rows that were fetched 60 days ahead of time', async () => {
-  scenario = await openScenario([daily], { simulator: { world: smallWorld } });
-  await syncWith(60);
-  const changed = { ...daily, parameters: { os_name__in: 'ios' } };
-  expect(await syncWith(0, { slices: [changed] })).toEqual([]);
-  expect(await column(scenario, "select count(*) from ripen.slice_tables where state = 'building'")).toEqual(['0']);
+  for (const [name, of] of Object.entries({ fixed: daily, moving: slice({ ...daily, ...rolling }) })) {
+    scenario = await openScenario([of], { simulator: { world: smallWorld } });
+    await syncWith(60);
+    const changed = { ...of, parameters: { os_name__in: 'ios' } };
+    expect(await syncWith(0, { slices: [changed] })).toEqual([]);
+    expect(await column(scenario, "select count(*) from ripen.slice_tables where state = 'building'")).toEqual(['0']);
+    if (name === 'fixed') await scenario.close();
+  }
 });
