@@ -11,7 +11,7 @@ import { createHash } from 'node:crypto';
 import * as z from 'zod';
 
 import { scrub } from '../config/secret.ts';
-import { type Day, lastDay, parseDay } from '../model/calendar.ts';
+import { type Day, lastDay, parseDay, startOfDayAt, UTC } from '../model/calendar.ts';
 import { dueReasons, reportParameters, type Window } from '../model/window.ts';
 import type { Spooled } from './spool.ts';
 
@@ -89,6 +89,15 @@ export function narrowed(
 /** The instant that counts as the fetch in every finality decision. */
 export function fetchedAtOf({ asOf, requestedAt }: Pick<ArchiveEntry, 'asOf' | 'requestedAt'>): Date {
   return asOf ?? requestedAt;
+}
+
+/**
+ * The entry as it counts at `now`: a fetch that has not come was dated by a clock that was ahead, and counts as of when its days
+ * began. One whose days have not begun stays as it is.
+ */
+export function believedEntry(entry: ArchiveEntry, now: Date): ArchiveEntry {
+  const begunAt = startOfDayAt(entry.replaced.start, UTC);
+  return fetchedAtOf(entry) > now && begunAt <= now ? { ...entry, asOf: begunAt } : entry;
 }
 
 /** The sidecar of a window's answer; one body per page. */

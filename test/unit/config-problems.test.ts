@@ -227,6 +227,8 @@ describe('problems', () => {
     ['date_period: "1969-12-31:1970-01-01"', 'begins on 1969-12-31'],
     ['date_period: "2026-02-02:2026-02-01"', 'ends before it starts'],
     ['date_period: "today:-3d"', 'ends before it starts'],
+    ['date_period: "week_start:-7d"', 'ends before it starts'],
+    ['date_period: "month_start:-31d"', 'ends before it starts'],
   ])('a slice with %j is one problem: %s', (setting, words) => {
     const required = ['name: daily', 'dimensions: [day]', 'metrics: [installs]', 'date_period: "-7d:yesterday"'];
     const key = setting.split(':')[0] ?? '';
