@@ -249,6 +249,14 @@ export async function drop(config: Config, options: DropOptions): Promise<Droppe
   return dropSlice(config, { slice, before, lockWaitMs }, { emit, signal, agree });
 }
 
+/** What `drop` would delete; changes nothing. Throws as it does. */
+export async function dropLoss(config: Config, options: Omit<DropOptions, 'agree'>): Promise<Loss> {
+  const { lossOf } = await import('./drop.ts');
+  const { slice, before = null } = options;
+  const { emit, signal, lockWaitMs } = circumstancesOf(config, options);
+  return lossOf(config, { slice, before, lockWaitMs }, { emit, signal });
+}
+
 /** Writes the rows of a slice, or of another table, as Parquet, CSV or newline-delimited JSON. */
 export async function exportRows(config: Config, options: Circumstances & ExportOptions): Promise<Exported> {
   const { exportRequest, exportSlice } = await import('./publish/export.ts');

@@ -6,6 +6,7 @@
  * new ones, and last the manifest.
  */
 
+import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -52,6 +53,8 @@ export async function filesOfSlice(
   files: SliceFiles,
   signal: AbortSignal,
 ): Promise<string[]> {
+  // Opening one on disk makes its folder.
+  if (lake.store === undefined && !existsSync(lake.path)) return [];
   const store = await openLake(lake, warehouse, signal);
   try {
     return await pathsOf(store, files);
