@@ -20,7 +20,15 @@ import { pathsOf, type LakeStore, type SliceFiles, type StoredFile } from './lak
 import { FINALITY } from './lake-table.ts';
 import { findWork, type Work } from './lake-work.ts';
 import { openLocalLake } from './local-lake.ts';
-import { beginReplacing, finishReplacing, MANIFEST, readManifest, type KnownLake, type Manifest } from './manifest.ts';
+import {
+  beginReplacing,
+  claimLake,
+  finishReplacing,
+  MANIFEST,
+  readManifest,
+  type KnownLake,
+  type Manifest,
+} from './manifest.ts';
 import { identityOf, refuseOthers, type Identity } from './identity.ts';
 import { countReasons, type CopyReport } from './report.ts';
 import { openS3Lake } from './s3-lake.ts';
@@ -39,6 +47,7 @@ export async function publishLake(
     const known = await readManifest(store);
     const own = await identityOf(warehouse);
     refuseOthers(lake.path, known.warehouse, own);
+    if (known.text === null && own.id !== null) refuseOthers(lake.path, await claimLake(store, own.id), own);
     const work = await findWork(dropped, warehouse, store, known);
     return await carryOut(work, { warehouse, own, lake, store, known, signal });
   } finally {
