@@ -22,7 +22,7 @@ import { committerOf, deltaCatalog, hasLocalTimes, metaDataFor, OWNER, type Publ
 import { writeFiles } from './new-files.ts';
 import { commitVersion, readTable, type Standing } from './commit.ts';
 import { findLeft, sweepAway, type Left } from './leaving.ts';
-import { commitPath, protocolFor, type Action, type Add, type Table } from './log.ts';
+import { commitPath, LOG, protocolFor, type Action, type Add, type Table } from './log.ts';
 import { planTable } from './plan.ts';
 import type { DeltaStore } from './delta-store.ts';
 import { openTables, type DeltaTarget } from './store.ts';
@@ -187,7 +187,13 @@ async function commit(night: Night, standing: Standing, actions: readonly Action
 
 /** Another engine's commit is taken note of; that of another publish means that two are at work on one target. */
 async function refuseOtherPublisher({ store, version }: Night, name: string): Promise<void> {
-  const committer = await committerOf(store, name, version, null);
+  const listed = await store.list(`${name}/${LOG}`);
+  const committer = await committerOf(
+    store,
+    name,
+    version,
+    listed.get(`${name}/${commitPath(version)}`)?.bytes ?? null,
+  );
   if (committer === null) return;
   throw new Failure(
     'STORAGE_FAILED',
