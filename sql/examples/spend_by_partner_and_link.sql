@@ -1,9 +1,15 @@
 -- Which partner, and which of its links, did installs and spend come from?
 -- network_daily_links leads from a row to its link and partner. The name is the one the link has today, whatever it was called
--- then. Rows that fit no link, organic ones among them, stay in the result without one.
+-- then. Rows that fit no link, organic ones among them, stay in the result without one. A partner that nobody named is shown by its
+-- id; -300 is the service's for organic.
 -- Returns one row per partner and link, the dearest first.
 select
-    coalesce(r.matched_partner_name, 'no partner') as partner,
+    r.matched_partner_id as partner_id,
+    case
+        when r.matched_partner_name <> '' then r.matched_partner_name
+        when r.matched_partner_id = '-300' then 'Organic'
+        else coalesce(r.matched_partner_id, 'no partner')
+    end as partner,
     p.supports_cost_data,
     r.link_token,
     l.name as link,
@@ -15,4 +21,4 @@ from network_daily_links as r
 left join links as l on l.app_token = r.app_token and l.token = r.link_token
 left join partners as p on p.partner_id = r.matched_partner_id
 group by all
-order by spend desc nulls last, installs desc, partner, r.link_token
+order by spend desc nulls last, installs desc, partner, partner_id, r.link_token
