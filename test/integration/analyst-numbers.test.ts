@@ -202,6 +202,30 @@ describe('a part is not shown as a whole', () => {
   });
 });
 
+test('a ratio rests on the rows and days of which both sides are known and final, money without installs on the whole of a day', async () => {
+  world = await openStated([ofDays('2026-04-30', '2026-05-01')]);
+  const of = (date: string, network: string | null, values: Omit<StatedRow, 'day'>): StatedRow => {
+    return { day: date, app_token: 'app', network, ...values };
+  };
+  // Of the second day the installs, the first revenue and the spend are final, revenue after 30 days is not.
+  await world.night(new Date('2026-06-01T01:30:00Z'), [
+    of('2026-04-30', null, { installs: '4', cost: '8', all_revenue_total_d7: '2', all_revenue_total_d30: '16' }),
+    of('2026-05-01', null, { installs: '1', cost: '2', all_revenue_total_d7: '3', all_revenue_total_d30: '99' }),
+    of('2026-05-01', null, { partner_name: 'p', installs: '5', cost: null, all_revenue_total_d7: '50' }),
+    of('2026-05-01', 'early', { installs: null, clicks: '0', cost: '7' }),
+    of('2026-05-01', 'zero', { installs: '0', cost: '0', all_revenue_total_d7: '0' }),
+  ]);
+  const shown = ['network', 'spend', 'cost_per_install', 'roas_d7', 'roas_d30'];
+  expect(await columns(example('ratios_by_network'), ...shown)).toEqual([
+    [null, '10.000000', 2, 0.5, 2],
+    ['early', '7.000000', null, null, null],
+    ['zero', '0.000000', null, null, null],
+  ]);
+  expect(await columns(example('spend_without_installs'), 'day', 'network', 'clicks', 'cost')).toEqual([
+    ['2026-05-01', 'early', '0', '7.000000'],
+  ]);
+});
+
 describe('what moved', () => {
   test('a total below zero that rises has risen, and one that moved twice is one', async () => {
     const yesterday = after(new Date().toISOString().slice(0, 10), -1);
