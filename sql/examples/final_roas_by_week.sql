@@ -2,7 +2,10 @@
 -- Takes only days of which spend and 30-day revenue are final; a ratio is one of sums, never a sum of ratios.
 -- Returns one row per install week and network with spend, newest week first; final_days says how many of the seven are in.
 with final_days as (
-    select period as day
+    select
+        period as day,
+        date_trunc('week', period)::date as install_week,
+        count(*) over (partition by date_trunc('week', period)) as days_of_week
     from ripen.finality
     where slice = 'network_daily' and metric in ('cost', 'all_revenue_total_d30')
     group by period
@@ -10,15 +13,15 @@ with final_days as (
 )
 
 select
-    date_trunc('week', n.day)::date as install_week,
+    f.install_week,
     n.network,
-    count(distinct n.day) as final_days,
+    f.days_of_week as final_days,
     sum(n.installs) as installs,
     sum(n.cost) as cost,
     sum(n.all_revenue_total_d30) as revenue_d30,
     round(sum(n.all_revenue_total_d30) / nullif(sum(n.cost), 0), 3) as roas_d30
 from network_daily as n
 join final_days as f on f.day = n.day
-group by install_week, n.network
+group by f.install_week, n.network, f.days_of_week
 having sum(n.cost) > 0
-order by install_week desc, cost desc, n.network
+order by f.install_week desc, cost desc, n.network

@@ -6,7 +6,7 @@
 select
     r.metric,
     floor(date_diff('second', p.ends_at, r.seen_at) / 86400)::integer as age_days,
-    count(*) as changed_periods,
+    count(distinct r.period) as changed_periods,
     sum(coalesce(r.after, 0) - coalesce(r.before, 0)) as change,
     median(abs(coalesce(r.after, 0) - coalesce(r.before, 0)) / nullif(abs(r.before), 0)) as median_relative_change
 from ripen.restatements as r

@@ -24,7 +24,7 @@ select
     before,
     after,
     coalesce(after, 0) - coalesce(before, 0) as change,
-    round(100 * (coalesce(after, 0) - coalesce(before, 0)) / nullif(before, 0), 2) as change_percent,
+    round(100 * (coalesce(after, 0) - coalesce(before, 0)) / nullif(abs(before), 0), 2) as change_percent,
     last_seen_at
 from this_week
 where before is distinct from after

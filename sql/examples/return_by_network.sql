@@ -1,6 +1,7 @@
 -- What did each network cost, and what has it returned so far after 7 and after 30 days?
--- Each ratio takes its revenue and its spend from the same days: those of which both are final. Spend is in the slice's
--- `currency`, and users count as its `reattributed` says; without these two the service decides.
+-- Each ratio takes its revenue and its spend from the same days: those of which both are final; `spend` itself is that of all days,
+-- and that of the youngest two weeks still moves. Spend is in the slice's `currency`, and users count as its `reattributed` says;
+-- without these two the service decides.
 -- Returns one row per network, the dearest first; the number of days behind each ratio stands beside it.
 with final_days as (
     select

@@ -1,13 +1,17 @@
 -- How do installs and spend of each network compare with the week before?
--- Only whole weeks, of seven loaded days. The newest one still gains late installs and restated spend, so it looks smaller than
--- it will be: is_final says whether both metrics of all its days can no longer change.
--- Returns one row per week and network, newest week first; changes are null for the first week of a network.
+-- Only whole weeks, of seven days that were loaded once they were over. The newest one still gains late installs and restated spend,
+-- so it looks smaller than it will be: is_final says whether both metrics of all its days can no longer change.
+-- Returns one row per week and network, newest week first; changes are null where the week before is not whole, or the network
+-- had nothing in it.
 with days as (
     select
         f.period as day,
         date_trunc('week', f.period)::date as week,
         bool_and(f.is_final) as is_final
     from ripen.finality as f
+    join ripen.slice_tables as t on t.slice = f.slice and t.state = 'live'
+    join ripen.periods as p
+        on p.slice = f.slice and p.fingerprint = t.fingerprint and p.start_day = f.period and p.state <> 'open'
     where f.slice = 'network_daily' and f.metric in ('installs', 'cost')
     group by f.period
 ),
@@ -40,5 +44,5 @@ select
     this.cost,
     this.cost / nullif(before.cost, 0) - 1 as cost_change
 from weekly as this
-left join weekly as before on before.network = this.network and before.week = this.week - 7
+left join weekly as before on before.network is not distinct from this.network and before.week = this.week - 7
 order by this.week desc, this.installs desc, this.network

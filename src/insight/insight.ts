@@ -93,11 +93,13 @@ async function forgetInsight(warehouse: Warehouse, slice: string): Promise<void>
 async function declareViews(warehouse: Warehouse, live: LiveTable): Promise<void> {
   const { slice } = live;
   const dimensions = slice.dimensions.map((name) => [name, `${name} (dimension), as in ${slice.name}`] as const);
+  const [view, comments] = [projectedView(live), [...dimensions, ...projectedComments]];
   const statements = [
     maturationView(live),
     ...commentOn('view', maturationName(slice.name), maturationText(slice.name), maturationComments),
-    projectedView(live),
-    ...commentOn('view', projectedName(slice.name), projectedText(slice.name), [...dimensions, ...projectedComments]),
+    ...(view === null
+      ? [`drop view if exists ${projectedName(slice.name)}`]
+      : [view, ...commentOn('view', projectedName(slice.name), projectedText(slice.name), comments)]),
   ];
   await declare(warehouse, {
     ...declarationOf(slice.name),

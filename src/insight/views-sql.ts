@@ -3,6 +3,7 @@
 import { DOUBLE, parseColumnType } from '../model/column-type.ts';
 import type { Metric } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
+import { areApart } from '../warehouse/relations.ts';
 import { identifier, literal } from '../warehouse/sql.ts';
 import { doubleSum } from '../warehouse/sums.ts';
 
@@ -52,9 +53,10 @@ where slice = ${literal(slice.name)}`;
 /**
  * The rows of maturing cells, one for each metric that is projected, each multiplied as the total of its period is: so that
  * the rows add up to the period's projection and to both ends of its interval. A projection counts only for the load it was
- * made from.
+ * made from. Null for a slice with a dimension that would stand twice in it.
  */
-export function projectedView({ slice, fingerprint, metrics, table }: LiveTable): string {
+export function projectedView({ slice, fingerprint, metrics, table }: LiveTable): string | null {
+  if (!areApart(slice.dimensions, projectedComments)) return null;
   const dimensions = slice.dimensions.map((name) => `s.${identifier(name)}`).join(', ');
   const cells = ripening({ metrics }).map(({ id }) => {
     const value = `s.${identifier(id)}::double`;

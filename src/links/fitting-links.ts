@@ -34,10 +34,15 @@ const NAMELESS = `('', 'unknown')`;
 
 /** A value that decides which link a row belongs to. */
 interface Key {
+  /** Quoted. */
   readonly name: string;
   /** Over the alias `s`. */
   readonly sql: string;
 }
+
+/** A column beside those of a slice, of which none has a comma in its name, as the service's lists have no escape for one. */
+const keyName = (name: string): string => identifier(`key,${name}`);
+const [APP, START] = [keyName('app'), keyName('start')];
 
 function levelsOf({ columns }: LiveSlice): readonly Level[] {
   return levels.filter(({ dimension }) => columns.includes(dimension));
@@ -45,11 +50,11 @@ function levelsOf({ columns }: LiveSlice): readonly Level[] {
 
 function keysOf(slice: LiveSlice): Key[] {
   const own = levelsOf(slice);
-  const labels = own.map(({ dimension }) => ({ name: `k_${dimension}`, sql: `s.${identifier(dimension)}` }));
+  const labels = own.map(({ dimension }) => ({ name: keyName(dimension), sql: `s.${identifier(dimension)}` }));
   const ids = own.flatMap(({ id }) =>
-    id === null ? [] : [{ name: `k_${id}`, sql: `nullif(nullif(${rowIdSql(slice, id)}, ''), 'unknown')` }],
+    id === null ? [] : [{ name: keyName(id), sql: `nullif(nullif(${rowIdSql(slice, id)}, ''), 'unknown')` }],
   );
-  return [{ name: 'k_app', sql: 's."app_token"' }, ...labels, ...ids];
+  return [{ name: APP, sql: 's."app_token"' }, ...labels, ...ids];
 }
 
 function grainOf({ columns }: LiveSlice): string | null {
@@ -66,7 +71,7 @@ function periodStart(slice: LiveSlice): string {
 
 function periodEnd(slice: LiveSlice): string {
   const grain = grainOf(slice) ?? 'day';
-  return `(p.k_start + interval '1 ${grain === 'hour' ? 'day' : grain}')`;
+  return `(p.${START} + interval '1 ${grain === 'hour' ? 'day' : grain}')`;
 }
 
 function sameLabels(slice: LiveSlice): string {
@@ -82,7 +87,7 @@ export function rowsWithLink(slice: LiveSlice): string {
 left join keys as k on
     ${sameLabels(slice)}
 left join settled on settled.key = k.key
-left join chosen on chosen.key = k.key and chosen.k_start = s.k_start`;
+left join chosen on chosen.key = k.key and chosen.${START} = s.${START}`;
 }
 
 /** The link of a row, a struct, after those joins. */
@@ -101,7 +106,7 @@ export function fittingLinks(slice: LiveSlice): string {
   return `with
 keyed as not materialized (
     select
-        ${[...columns, ...keys.map(({ name, sql }) => `${sql} as ${name}`), `${periodStart(slice)} as k_start`].join(',\n        ')}
+        ${[...columns, ...keys.map(({ name, sql }) => `${sql} as ${name}`), `${periodStart(slice)} as ${START}`].join(',\n        ')}
     from ${slice.table} as s
 ),
 keys as materialized (
@@ -109,7 +114,7 @@ keys as materialized (
     from (
         select distinct ${keys.map(({ name }) => name).join(', ')}
         from keyed
-        where k_app is not null and k_network is not null
+        where ${APP} is not null and ${keyName('network')} is not null
     ) as d
 ),
 crawls as (
@@ -133,7 +138,7 @@ settled as (
     having count(distinct link) = 1
 ),
 disputed as (
-    select distinct k.key, s.k_start
+    select distinct k.key, s.${START}
     from keyed as s
     join (
         select * from keys where key in (select key from best) and key not in (select key from settled)
@@ -143,22 +148,22 @@ disputed as (
 nearest as (
     select
         p.key,
-        p.k_start,
+        p.${START},
         b.link,
         b.valid_from,
         case
             when b.valid_from >= ${periodEnd(slice)} then 1 + epoch(b.valid_from) - epoch(${periodEnd(slice)})
-            when b.valid_to <= p.k_start then 1 + epoch(p.k_start) - epoch(b.valid_to)
+            when b.valid_to <= p.${START} then 1 + epoch(p.${START}) - epoch(b.valid_to)
             else 0
         end as distance
     from disputed as p
     join best as b on b.key = p.key
-    qualify rank() over (partition by p.key, p.k_start order by distance) = 1
+    qualify rank() over (partition by p.key, p.${START} order by distance) = 1
 ),
 chosen as (
-    select key, k_start, arg_max(link, valid_from) as link
+    select key, ${START}, arg_max(link, valid_from) as link
     from nearest
-    group by key, k_start
+    group by key, ${START}
     having count(distinct link.token) = 1
 )`;
 }
@@ -168,12 +173,14 @@ function fitting({ level }: Level, own: readonly Level[]): string {
   const [above, below] = [own.filter((other) => other.level <= level), own.filter((other) => other.level > level)];
   const joined = above.map((each) =>
     each.id === null
-      ? `v.${each.label} = k.k_${each.dimension}`
-      : `${bare(`v.${each.label}`)} = ${bare(`k.k_${each.dimension}`)}`,
+      ? `v.${each.label} = k.${keyName(each.dimension)}`
+      : `${bare(`v.${each.label}`)} = ${bare(`k.${keyName(each.dimension)}`)}`,
   );
   // A sum is NULL as soon as one label does not fit; greatest() would not be.
   const looseness = above.map((each) => loosenessOf(each)).join(' + ');
-  const nothingBelow = below.map(({ dimension }) => `coalesce(k.k_${dimension}, '') in ${NAMELESS}`).join(' and ');
+  const nothingBelow = below
+    .map(({ dimension }) => `coalesce(k.${keyName(dimension)}, '') in ${NAMELESS}`)
+    .join(' and ');
   return `    select
         k.key,
         struct_pack(
@@ -188,7 +195,7 @@ function fitting({ level }: Level, own: readonly Level[]): string {
         ${looseness} as looseness
     from keys as k
     join main.links_history as v on
-        v.app_token = k.k_app
+        v.app_token = k.${APP}
         and v.level = ${level}
         and ${joined.join('\n        and ')}
     join crawls as c on c.app_token = v.app_token
@@ -202,12 +209,12 @@ function bare(name: string): string {
 
 /** 0 for equal labels, 1 for labels an id explains, 2 for a reported id nothing confirms; NULL for others. */
 function loosenessOf({ dimension, label, id }: Level): string {
-  const [reported, known] = [`k.k_${dimension}`, `v.${label}`];
+  const [reported, known] = [`k.${keyName(dimension)}`, `v.${label}`];
   if (id === null) return '0';
-  const withId = (name: string): string => `${name} || ' (' || k.k_${id} || ')'`;
+  const withId = (name: string): string => `${name} || ' (' || k.${keyName(id)} || ')'`;
   return `case
             when ${known} = ${reported} then 0
             when ${reported} = ${withId(known)} or ${known} = ${withId(reported)} then 1
-            when k.k_${id} is null and ${known} = ${String.raw`regexp_replace(${reported}, ' \([0-9]+\)$', '')`} then 2
+            when k.${keyName(id)} is null and ${known} = ${String.raw`regexp_replace(${reported}, ' \([0-9]+\)$', '')`} then 2
         end`;
 }

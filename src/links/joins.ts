@@ -7,6 +7,7 @@
 import * as z from 'zod';
 
 import { commentOn, declare, lastSaid } from '../warehouse/declaring.ts';
+import { areApart } from '../warehouse/relations.ts';
 import { identifier, literal } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { fittingLinks, joinedLink, levels, rowsWithLink } from './fitting-links.ts';
@@ -91,8 +92,7 @@ const texts = [unmatchedComment, ...[...unmatchedColumns, ...joinedColumns].flat
 
 /** Whether a slice carries what leads to a link or a partner, and leaves the names of the joined columns free. */
 function isJoinable(slice: LiveSlice): boolean {
-  const isFree = joinedColumns.every(([name]) => !slice.columns.includes(name));
-  return isFree && (namesLinks(slice) || namesPartners(slice));
+  return areApart(slice.columns, joinedColumns) && (namesLinks(slice) || namesPartners(slice));
 }
 
 const joinedView = (slice: string): string => `main.${identifier(`${slice}_links`)}`;

@@ -12,6 +12,7 @@ import { ratioOf } from '../model/ratio.ts';
 import { readPeriods } from '../warehouse/ledger.ts';
 import { commentOn, declare } from '../warehouse/declaring.ts';
 import { asScript, dayShape, identifier, literal, statement, timestamp } from '../warehouse/sql.ts';
+import { areApart } from '../warehouse/relations.ts';
 import { remembering } from '../warehouse/remembering.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { tableColumns, type Target } from './target.ts';
@@ -260,7 +261,7 @@ const cohortComments: readonly (readonly [string, string])[] = [
 function cohortsView(target: Target, periodCondition: string): string | null {
   const { slice, metrics, fingerprint, table } = target;
   const cells = cohortCells(metrics);
-  if (cells.length === 0 || slice.dimensions.some((name) => cohortComments.some(([own]) => own === name))) return null;
+  if (cells.length === 0 || !areApart(slice.dimensions, cohortComments)) return null;
   const dimensions = slice.dimensions.map((name) => `s.${identifier(name)}`).join(', ');
   const selects = cells.map(({ id, name, ageDays, horizonMs }) => {
     const isFinal =

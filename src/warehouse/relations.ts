@@ -22,6 +22,12 @@ export interface Relation {
   readonly columns: readonly Column[];
 }
 
+/** Whether a view can give some columns of a slice beside its own, as none of them has the name of one, whatever its letter case. */
+export function areApart(columns: readonly string[], own: readonly (readonly [name: string, ...unknown[]])[]): boolean {
+  const names = new Set(columns.map((name) => name.toLowerCase()));
+  return own.every(([name]) => !names.has(name.toLowerCase()));
+}
+
 const columnRow = z.object({
   schema_name: z.string(),
   relation: z.string(),

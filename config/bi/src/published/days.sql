@@ -1,10 +1,12 @@
 -- What was spent and earned by day and network, and which of it is final?
 -- A return sets the revenue of networks that cost money against that money: organic installs are nobody's return.
 -- Returns one row per day and network, oldest first.
-with paid as (
-    select distinct network
+with networks as (
+    select
+        network,
+        bool_or(cost > 0) as is_paid
     from network_daily
-    where cost > 0
+    group by network
 ),
 
 finality as (
@@ -22,11 +24,11 @@ select
     n.network,
     sum(n.cost)::double as spend,
     sum(n.all_revenue_total_d30)::double as revenue,
-    case when p.network is not null then sum(n.all_revenue_total_d30)::double end as paid_revenue,
+    case when w.is_paid then sum(n.all_revenue_total_d30)::double end as paid_revenue,
     f.spend_is_final,
     f.revenue_is_final
 from network_daily as n
-left join paid as p on p.network = n.network
+join networks as w on w.network is not distinct from n.network
 join finality as f on f.day = n.day
-group by n.day, n.network, p.network, f.spend_is_final, f.revenue_is_final
+group by n.day, n.network, w.is_paid, f.spend_is_final, f.revenue_is_final
 order by n.day, n.network

@@ -1,0 +1,269 @@
+/**
+ * The queries analysts are given, of the examples and of the dashboard, on rows with odd texts and missing numbers: every
+ * number is the one worked out by hand.
+ */
+
+import { readFileSync } from 'node:fs';
+
+import { afterEach, describe, expect, test } from 'vitest';
+
+import { day } from '../../src/model/calendar.ts';
+import { statement } from '../../src/warehouse/sql.ts';
+import { query } from '../support/contents.ts';
+import { slice } from '../support/slice.ts';
+import { openStated, type StatedRow, type StatedWorld } from '../support/stated-service.ts';
+
+const dashboard = (name: string): string =>
+  readFileSync(new URL(`../../config/bi/src/published/${name}.sql`, import.meta.url), 'utf8');
+const example = (name: string): string => statement(`examples/${name}`);
+
+const ages = [0, 7, 30].map((age) => `all_revenue_total_d${age}`);
+const metrics = ['installs', 'clicks', 'cost', 'network_cost', ...ages];
+const ofDays = (first: string, last: string, dimensions = ['day', 'app_token', 'app', 'network', 'partner_name']) =>
+  slice({
+    name: 'network_daily',
+    dimensions,
+    metrics,
+    datePeriod: { first: { day: day(first) }, last: { day: day(last) } },
+    refresh: 'nightly',
+  });
+
+/** The n-th day after one. */
+const after = (first: string, days: number): string =>
+  new Date(Date.parse(first) + days * 86_400_000).toISOString().slice(0, 10);
+
+/** A row for each of so many days. */
+const onDays = (first: string, days: number, of: (nth: number) => Omit<StatedRow, 'day'>): StatedRow[] =>
+  Array.from({ length: days }, (_, nth) => ({ app_token: 'app', ...of(nth), day: after(first, nth) }));
+
+/** Some columns of an answer. */
+async function columns(sql: string, ...names: string[]): Promise<unknown[][]> {
+  return (await query(world, sql)).map((row) => names.map((name) => row[name]));
+}
+
+/** When all of April and May is final. */
+const LATER = new Date('2026-08-01T10:30:00Z');
+const MONDAY = '2026-04-06';
+
+let world: StatedWorld;
+
+afterEach(() => world.close());
+
+describe('a network that is NULL is one like any other', () => {
+  test('its revenue is set against its spend', async () => {
+    world = await openStated([ofDays(MONDAY, MONDAY)]);
+    const of = (network: string | null, cost: string | null, revenue: string): StatedRow => {
+      return { day: MONDAY, app_token: 'app', network, installs: '1', cost, all_revenue_total_d30: revenue };
+    };
+    await world.night(LATER, [
+      of('paid', '10', '20'),
+      of(null, '30', '60'),
+      of('', '5', '1'),
+      of(`O'Neil "x"`, null, '100'),
+    ]);
+    expect(await columns(dashboard('days'), 'network', 'spend', 'revenue', 'paid_revenue')).toEqual([
+      ['', 5, 1, 1],
+      [`O'Neil "x"`, null, 100, null],
+      ['paid', 10, 20, 20],
+      [null, 30, 60, 60],
+    ]);
+    expect(await columns(example('return_by_network'), 'network', 'spend', 'days_d30', 'roas_d30')).toEqual([
+      [null, '30.000000', '1', 2],
+      ['paid', '10.000000', '1', 2],
+      ['', '5.000000', '1', 0.2],
+      [`O'Neil "x"`, null, '1', null],
+    ]);
+    expect(await columns(dashboard('networks'), 'network', 'spend', 'cost_per_install', 'return_d30')).toEqual([
+      [null, 30, 30, 2],
+      ['paid', 10, 10, 2],
+      ['', 5, 5, 0.2],
+      [`O'Neil "x"`, null, null, null],
+    ]);
+    expect(await columns(example('final_roas_by_week'), 'network', 'cost', 'roas_d30')).toEqual([
+      [null, '30.000000', 2],
+      ['paid', '10.000000', 2],
+      ['', '5.000000', 0.2],
+    ]);
+  });
+
+  test('its weeks are compared', async () => {
+    world = await openStated([ofDays(MONDAY, after(MONDAY, 13))]);
+    const rows = [null, '', 'paid'].flatMap((network, of) =>
+      onDays(MONDAY, 14, (nth) => ({ network, installs: String(nth < 7 ? 2 : 3 + of), cost: nth < 7 ? '4' : '5' })),
+    );
+    await world.night(LATER, rows);
+    const weeks = await query(world, example('week_over_week'));
+    expect(weeks.map((row) => [row['week'], row['network'], row['installs'], row['installs_change']])).toEqual([
+      ['2026-04-13', 'paid', '35', 1.5],
+      ['2026-04-13', '', '28', 1],
+      ['2026-04-13', null, '21', 0.5],
+      ['2026-04-06', '', '14', null],
+      ['2026-04-06', 'paid', '14', null],
+      ['2026-04-06', null, '14', null],
+    ]);
+    expect(weeks.map((row) => row['cost_change'])).toEqual([0.25, 0.25, 0.25, null, null, null]);
+  });
+});
+
+describe('a part is not shown as a whole', () => {
+  test('a week of which a day is not over is not compared with a whole one', async () => {
+    world = await openStated([ofDays(MONDAY, after(MONDAY, 13))]);
+    const rows = onDays(MONDAY, 14, () => ({ network: 'paid', installs: '2', cost: '4' }));
+    await world.night(new Date('2026-04-19T10:30:00Z'), rows);
+    expect(await columns(example('week_over_week'), 'week', 'installs')).toEqual([['2026-04-06', '14']]);
+    await world.night(new Date('2026-04-20T10:30:00Z'), rows);
+    expect(await columns(example('week_over_week'), 'week', 'installs_change', 'is_final')).toEqual([
+      ['2026-04-13', 0, false],
+      ['2026-04-06', null, false],
+    ]);
+  });
+
+  test('a week has its final days, also those on which a network has no rows', async () => {
+    world = await openStated([ofDays(MONDAY, after(MONDAY, 8))]);
+    await world.night(LATER, [
+      ...onDays(MONDAY, 9, () => ({ network: 'steady', installs: '1', cost: '1', all_revenue_total_d30: '2' })),
+      ...onDays(MONDAY, 1, () => ({ network: 'once', installs: '1', cost: '9', all_revenue_total_d30: '3' })),
+    ]);
+    const shown = ['install_week', 'network', 'final_days', 'cost', 'roas_d30'];
+    expect(await columns(example('final_roas_by_week'), ...shown)).toEqual([
+      ['2026-04-13', 'steady', '2', '2.000000', 2],
+      ['2026-04-06', 'once', '7', '9.000000', 0.333],
+      ['2026-04-06', 'steady', '7', '7.000000', 2],
+    ]);
+  });
+
+  test('a month of installs has an age once all its days are final there, and none where it is loaded in part', async () => {
+    world = await openStated([ofDays('2026-03-31', '2026-05-31')]);
+    // The last days of May have not reached their thirtieth day: the service states nothing of them yet.
+    await world.night(
+      new Date('2026-06-20T10:30:00Z'),
+      onDays('2026-03-31', 62, (nth) => ({
+        network: 'paid',
+        installs: '4',
+        all_revenue_total_d0: '1',
+        all_revenue_total_d7: '2',
+        all_revenue_total_d30: nth < 50 ? '3' : null,
+      })),
+    );
+    const curves = ['install_month', 'age_days', 'revenue_per_install'];
+    expect(await columns(dashboard('cohorts'), ...curves)).toEqual([
+      ['2026-04', 0, 0.25],
+      ['2026-04', 7, 0.5],
+      ['2026-04', 30, 0.75],
+      ['2026-05', 0, 0.25],
+      ['2026-05', 7, 0.5],
+    ]);
+    const weeks = await columns(
+      example('cohort_curves'),
+      'install_week',
+      'age_days',
+      'final_days',
+      'installs',
+      'revenue',
+    );
+    expect(weeks.filter(([week]) => week === '2026-05-18')).toEqual([
+      ['2026-05-18', 0, '7', '28', '7.000000'],
+      ['2026-05-18', 7, '7', '28', '14.000000'],
+      ['2026-05-18', 30, '2', '8', '6.000000'],
+    ]);
+    const byAge = await columns(example('cohorts_by_age'), 'age_days', 'final_days', 'revenue', 'revenue_per_day');
+    expect(byAge).toEqual([
+      [0, '62', '62.000000', 1],
+      [7, '62', '124.000000', 2],
+      [30, '50', '150.000000', 3],
+    ]);
+  });
+
+  test('spend of a month says which of its days are in, whichever of them a network has', async () => {
+    world = await openStated([ofDays('2026-04-29', '2026-05-31')]);
+    await world.night(LATER, [
+      ...onDays('2026-04-29', 33, () => ({ network: 'tracked', installs: '2', cost: '3', network_cost: '4' })),
+      ...onDays('2026-05-10', 1, () => ({ network: null, installs: null, network_cost: '7' })),
+    ]);
+    const shown = ['month', 'network', 'first_day', 'last_day', 'difference', 'cost_per_install'];
+    expect(await columns(example('spend_by_month'), ...shown)).toEqual([
+      ['2026-05-01', 'tracked', '2026-05-01', '2026-05-31', '31.000000', 1.5],
+      ['2026-05-01', null, '2026-05-01', '2026-05-31', null, null],
+      ['2026-04-01', 'tracked', '2026-04-29', '2026-04-30', '2.000000', 1.5],
+    ]);
+  });
+
+  test('a slice reaches to the last day that was asked for, not to the end of its last month', async () => {
+    const monthly = slice({
+      name: 'monthly',
+      dimensions: ['month', 'network'],
+      metrics: ['installs'],
+      datePeriod: { first: { day: day('2026-05-20') }, last: { daysAgo: 1 } },
+    });
+    world = await openStated([monthly]);
+    await world.night(new Date('2026-06-11T10:30:00Z'), [{ day: '2026-06-10', month: '2026-06', installs: '1' }]);
+    const shown = ['first_day', 'last_day', 'open_periods', 'cut_periods', 'empty_periods'];
+    expect(await columns(example('freshness'), ...shown)).toEqual([['2026-05-20', '2026-06-10', '1', '1', '0']]);
+  });
+});
+
+test('a ratio rests on the rows and days of which both sides are known and final, money without installs on the whole of a day', async () => {
+  world = await openStated([ofDays('2026-04-30', '2026-05-01')]);
+  const of = (date: string, network: string | null, values: Omit<StatedRow, 'day'>): StatedRow => {
+    return { day: date, app_token: 'app', network, ...values };
+  };
+  // Of the second day the installs, the first revenue and the spend are final, revenue after 30 days is not.
+  await world.night(new Date('2026-06-01T01:30:00Z'), [
+    of('2026-04-30', null, { installs: '4', cost: '8', all_revenue_total_d7: '2', all_revenue_total_d30: '16' }),
+    of('2026-05-01', null, { installs: '1', cost: '2', all_revenue_total_d7: '3', all_revenue_total_d30: '99' }),
+    of('2026-05-01', null, { partner_name: 'p', installs: '5', cost: null, all_revenue_total_d7: '50' }),
+    of('2026-05-01', 'early', { installs: null, clicks: '0', cost: '7' }),
+    of('2026-05-01', 'zero', { installs: '0', cost: '0', all_revenue_total_d7: '0' }),
+  ]);
+  const shown = ['network', 'spend', 'cost_per_install', 'roas_d7', 'roas_d30'];
+  expect(await columns(example('ratios_by_network'), ...shown)).toEqual([
+    [null, '10.000000', 2, 0.5, 2],
+    ['early', '7.000000', null, null, null],
+    ['zero', '0.000000', null, null, null],
+  ]);
+  expect(await columns(example('spend_without_installs'), 'day', 'network', 'clicks', 'cost')).toEqual([
+    ['2026-05-01', 'early', '0', '7.000000'],
+  ]);
+});
+
+describe('what moved', () => {
+  test('a total below zero that rises has risen, and one that moved twice is one', async () => {
+    const yesterday = after(new Date().toISOString().slice(0, 10), -1);
+    world = await openStated([ofDays(yesterday, yesterday)]);
+    for (const [nth, cost] of [-10, -4, -2].entries()) {
+      const rows = onDays(yesterday, 1, () => ({ network: 'paid', installs: '1', cost: String(cost) }));
+      await world.night(new Date(Date.now() + (nth - 3) * 1000), rows);
+    }
+    expect(await columns(example('moved_since_monday'), 'metric', 'change', 'change_percent')).toEqual([
+      ['cost', '8.000000000000', 80],
+    ]);
+    expect(await columns(example('moved_by_age'), 'metric', 'age_days', 'changed_periods', 'change')).toEqual([
+      ['cost', 0, '1', '8.000000000000'],
+    ]);
+  });
+});
+
+describe('partners', () => {
+  test('one that has no name is shown by its id, and organic as such', async () => {
+    const dimensions = ['day', 'app_token', 'network', 'partner_id'];
+    world = await openStated(
+      [ofDays(MONDAY, MONDAY, dimensions)],
+      [
+        { id: '1', displayName: 'Twin', supportsCostData: true },
+        { id: '2', displayName: 'Twin', supportsCostData: true },
+      ],
+    );
+    const of = (partner: string | null, installs: string): StatedRow => {
+      return { day: MONDAY, app_token: 'app', network: 'n', partner_id: partner, installs, cost: installs };
+    };
+    await world.night(LATER, [of('-300', '50'), of('77', '40'), of('1', '30'), of('2', '20'), of(null, '10')]);
+    const shown = ['partner_id', 'partner', 'installs', 'cost_per_install'];
+    expect(await columns(example('spend_by_partner_and_link'), ...shown)).toEqual([
+      ['-300', 'Organic', '50', 1],
+      ['77', '77', '40', 1],
+      ['1', 'Twin', '30', 1],
+      ['2', 'Twin', '20', 1],
+      [null, 'no partner', '10', 1],
+    ]);
+  });
+});
