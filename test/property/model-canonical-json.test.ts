@@ -27,7 +27,9 @@ test('every spelling of a value has one text, which says the same and stays as i
       expect(canonicalJson(spelled(value, true))).toBe(text);
       expect(canonicalJson(text)).toBe(text);
       // Of numbers only the sign of a zero is lost.
-      expect(JSON.parse(text)).toEqual(JSON.parse(JSON.stringify(value), (_, each: unknown) => (each === 0 ? 0 : each)));
+      expect(JSON.parse(text)).toEqual(
+        JSON.parse(JSON.stringify(value), (_, each: unknown) => (each === 0 ? 0 : each)),
+      );
     }),
     { numRuns: 2000 },
   );
