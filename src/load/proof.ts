@@ -95,7 +95,12 @@ export async function proveWindow(
       proofs.flatMap((proof) => proof.notAdditive),
       proofs.flatMap((proof) => proof.addsUp),
     ];
-    return { verdict, comparisons, notAdditive, addsUp, warnings: isRefuted ? [unreadPages(parts)] : [] };
+    const rounded = proofs.find((proof) => proof.rounded !== null)?.rounded ?? null;
+    const warnings = [
+      ...(isRefuted ? [unreadPages(parts)] : []),
+      ...(rounded === null ? [] : [roundedTotals(rounded)]),
+    ];
+    return { verdict, comparisons, notAdditive, addsUp, warnings };
   }
   const message = `${subjectOf(window)}: ${because}.`;
   if (slice.completeness === 'warn') {
@@ -199,6 +204,11 @@ function unreadPages(parts: readonly PartAnswer[]): LoadWarning {
   const because = parts.find(({ doubt }) => doubt?.refutedBy === 'the whole')?.doubt?.because ?? '';
   const text = `The rows add up to what the service states of the whole, although a next page was named that could not be followed: ${because}.`;
   return { code: 'PAGES_NOT_FOLLOWED', message: text };
+}
+
+function roundedTotals({ metric, sum, total }: Comparison): LoadWarning {
+  const text = `The rows' ${metric} added up to ${sum}, the service's total was ${total}: either is rounded, or rows of so little are missing; no other total tells.`;
+  return { code: 'TOTALS_ROUNDED', message: text };
 }
 
 /** What speaks against parts that agree with their own totals, as a clause; null when the whole agrees with them too. */

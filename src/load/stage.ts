@@ -7,6 +7,7 @@ import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
 import { type Day, type DayInterval, parseWeekStart, type WeekStart } from '../model/calendar.ts';
+import { canonicalJson } from '../model/canonical-json.ts';
 import type { ColumnType } from '../model/column-type.ts';
 import { subjectOf } from '../model/window.ts';
 import { count, dayShape } from '../warehouse/sql.ts';
@@ -16,7 +17,7 @@ import { beginsInWeek, nameCutWeeks } from './cut-weeks.ts';
 import type { ColumnAnswer, ReadAnswers } from './load-result.ts';
 import { resolveTexts } from './odd-texts.ts';
 import type { Target } from './target.ts';
-import { anyOdd, rejectedRows, stagedRows, typeRows } from './text-sql.ts';
+import { anyOdd, rejectedRows, respellObjects, spelledObjects, stagedRows, typeRows } from './text-sql.ts';
 import { columnRows, dropTyped, staging, typedColumns, typedRows } from './window-sql.ts';
 import { withholds } from './withheld.ts';
 
@@ -182,17 +183,32 @@ async function typeTexts(
   const columns = { ...target.columns, extra };
   await warehouse.run(stagedRows(columns));
   await warehouse.run(typeRows(columns, new Set(), new Set()));
-  if (!(await hasOddTexts(warehouse))) return { rejects: new Map(), columns: target.columns };
+  if (!(await hasOddTexts(warehouse))) {
+    await canonicalise(warehouse, 'typed');
+    return { rejects: new Map(), columns: target.columns };
+  }
   const resolution = await resolveTexts(warehouse, columns, target.table);
   const wider = { ...columns, metrics: widened(target, resolution.widened) };
   const unusual = new Set(resolution.plain.map(({ metric }) => metric));
   const rejecting = new Set(resolution.notNumbers.map(({ metric }) => metric));
   await warehouse.run(typeRows(wider, unusual, rejecting));
   if (await hasOddTexts(warehouse)) throw new RangeError('A text was neither cast nor rejected.');
+  await canonicalise(warehouse, 'typed');
   if (rejecting.size === 0) return { columns: { ...wider, extra: [] }, rejects: new Map() };
   await warehouse.run(typeRows(wider, unusual, rejecting, 'rejected'));
+  await canonicalise(warehouse, 'rejected');
   const rejected = await warehouse.rows(rejectedRows(wider, rejecting), [], rejectRow);
   return { columns: { ...wider, extra: [] }, rejects: rejectsByWindow(unread, rejected) };
+}
+
+/** Brings `attr_dependency` of a table of staging into the form in which columns are read: as part of the key it is compared as text. */
+export async function canonicalise(warehouse: Warehouse, table: 'typed' | 'rejected'): Promise<void> {
+  const found = await warehouse.rows(spelledObjects(table), [], z.object({ text: z.string() }));
+  const respelled = found.flatMap(({ text }) => {
+    const said = canonicalJson(text);
+    return said === text ? [] : [{ text, said }];
+  });
+  if (respelled.length > 0) await warehouse.run(respellObjects(table), [JSON.stringify(respelled)]);
 }
 
 function widened(target: Target, types: ReadonlyMap<string, ColumnType>): Target['columns']['metrics'] {

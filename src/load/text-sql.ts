@@ -287,6 +287,24 @@ join ${staging.notNumbers} as n on n.metric = ${literal(id)} and n.text = s.${id
   return parts.join('\nunion all\n');
 }
 
+/** JSON that has one spelling: no member, or one whose key and value are texts without escapes. */
+const PLAIN_JSON = String.raw`\{("[^"\\]*":"[^"\\]*")?\}`;
+
+/** The distinct `attr_dependency` of `typed` or `rejected` that the same may be said in another spelling of. */
+export function spelledObjects(of: 'typed' | 'rejected'): string {
+  return `select distinct "attr_dependency"::varchar as text
+from ${staging[of]}
+where not regexp_full_match("attr_dependency"::varchar, ${literal(PLAIN_JSON)})`;
+}
+
+/** Gives each `attr_dependency` of `typed` or `rejected` its one spelling. Parameters: $1 these (JSON list of text, said). */
+export function respellObjects(of: 'typed' | 'rejected'): string {
+  return `update ${staging[of]} as t
+set "attr_dependency" = s.said::JSON
+from (select unnest(from_json($1::json, '[{"text":"VARCHAR","said":"VARCHAR"}]'), recursive := true)) as s
+where t."attr_dependency"::varchar = s.text`;
+}
+
 /** How many rows of `typed` have a date label that is no date; null for a slice without dates. */
 export function countUndated(columns: Columns): string | null {
   const dates = columns.dimensions.filter(isDateDimension);

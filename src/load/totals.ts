@@ -12,6 +12,8 @@ export interface Comparison {
   readonly sum: string;
   readonly total: string;
   readonly agrees: boolean;
+  /** Whether it agrees so nearly that it leaves no room for rows that are missing: to the digits of its total, and to the cent. */
+  readonly isExact: boolean;
   readonly isAssumed: boolean;
   readonly nonZero: number;
 }
@@ -21,6 +23,8 @@ export interface Proof {
   readonly comparisons: readonly Comparison[];
   /** The comparison that speaks most plainly against the answer; null unless the verdict is `unproven`. */
   readonly against: Comparison | null;
+  /** One that agrees only as far as rounding allows, where none tells more; else null. */
+  readonly rounded: Comparison | null;
   /** Assumed metrics that the answer shows not to add up, or to do so. */
   readonly notAdditive: readonly string[];
   readonly addsUp: readonly string[];
@@ -45,6 +49,8 @@ export function statedTotals(totals: ReadonlyMap<string, string>): Totals {
 
 /** Relative error of one floating-point addition. */
 const UNIT_ROUNDOFF = 2 ** -52;
+/** Relative error of a sum of some million numbers. */
+const SUM_ROUNDOFF = 1e-9;
 /** Fewer values may add up to a total by chance, or because there is but one. */
 const LEAST_VALUES = 5;
 /** Money is stated with at least so many digits, written out or not. */
@@ -67,34 +73,35 @@ export async function compareTotals(
     const total = totals.get(metric.metric);
     if (total === undefined) continue;
     const sum = metric.sum ?? '0';
-    const agrees = await isSame([sum, metric.distinctSum ?? sum], total, metric, rowCount, digitsOf);
+    const found = await agreement([sum, metric.distinctSum ?? sum], total, metric, rowCount, digitsOf);
     const { isAssumed, nonZero } = metric;
-    comparisons.push({ metric: metric.metric, sum, total: total.text, agrees, isAssumed, nonZero });
+    comparisons.push({ metric: metric.metric, sum, total: total.text, ...found, isAssumed, nonZero });
   }
   return comparisons;
 }
 
-async function isSame(
+async function agreement(
   sums: readonly string[],
   { text, slack }: Total,
   metric: MetricSum,
   rowCount: number,
   digitsOf: (metric: string) => Promise<number>,
-): Promise<boolean> {
+): Promise<Pick<Comparison, 'agrees' | 'isExact'>> {
   const total = Number(text);
   const away = Math.min(...sums.map((sum) => Math.abs(Number(sum) - total)));
-  if (away === 0) return true;
+  if (away === 0) return { agrees: true, isExact: true };
   const isWhole = sums.every((sum) => Number.isInteger(Number(sum)));
-  if (metric.isCount && isWhole && Math.abs(total) <= Number.MAX_SAFE_INTEGER) return false;
+  if (metric.isCount && isWhole && Math.abs(total) <= Number.MAX_SAFE_INTEGER) return { agrees: false, isExact: false };
   const rows = Math.max(rowCount, 1);
   const floating = UNIT_ROUNDOFF * rows * Math.max(metric.magnitude, Math.abs(total));
-  if (away <= floating) return true;
   // No count is rounded, one with a fraction neither.
-  if (metric.isCount) return away <= slack + floating;
+  const near = floating + (metric.isCount ? slack : Math.min(slack, halfUnit(LEAST_DIGITS)));
+  const isExact = away <= near;
+  if (isExact || metric.isCount) return { agrees: isExact, isExact };
   // Rows are stated with two digits at least: what is farther away than that allows needs no closer look.
-  if (away > slack + rows * halfUnit(LEAST_DIGITS) + floating) return false;
+  if (away > slack + rows * halfUnit(LEAST_DIGITS) + floating) return { agrees: false, isExact };
   const ofRows = rows * halfUnit(Math.max(LEAST_DIGITS, await digitsOf(metric.metric)));
-  return away <= slack + ofRows + floating;
+  return { agrees: away <= slack + ofRows + floating, isExact };
 }
 
 const halfUnit = (digits: number): number => 0.5 * 10 ** -digits;
@@ -105,12 +112,15 @@ function digitsWritten(text: string): number {
   return Math.max(0, (mantissa.split('.')[1] ?? '').length - Number(exponent));
 }
 
-/** What comparisons show. A metric that is only assumed to add up counts where it agrees, and where all of them disagree. */
+/**
+ * What comparisons show. A metric that is only assumed to add up counts where it agrees, and where all of them disagree. What
+ * agrees only as far as rounding allows proves nothing by itself: rows of less than that may be missing.
+ */
 export function proofOf(comparisons: readonly Comparison[]): Proof {
   const certain = comparisons.filter(({ isAssumed }) => !isAssumed);
   const assumed = comparisons.filter(({ isAssumed }) => isAssumed);
   const says = ({ total, sum }: Comparison): boolean => Number(total) !== 0 || Number(sum) !== 0;
-  const isShown = (some: readonly Comparison[]): boolean => some.some((each) => each.agrees && says(each));
+  const isShown = (some: readonly Comparison[]): boolean => some.some((each) => each.isExact && says(each));
   const wrong = certain.find(({ agrees }) => !agrees) ?? null;
   const odd = assumed.filter(({ agrees }) => !agrees);
   const isShownByOthers = isShown(certain) || (certain.length === 0 && isShown(assumed));
@@ -118,13 +128,15 @@ export function proofOf(comparisons: readonly Comparison[]): Proof {
   // A few values agree by chance: rows that are missing may have had none of them, and the odd metric may be right.
   const others = certain.length === 0 ? assumed : certain;
   const isThin = odd.length > 0 && others.every((each) => !each.agrees || each.nonZero < LEAST_VALUES);
-  const isSilent = comparisons.length === 0 || isThin;
+  const rounded = isShown(others) ? null : (others.find((each) => each.agrees && !each.isExact) ?? null);
+  const isSilent = comparisons.length === 0 || isThin || rounded !== null;
   const verdict = against !== null ? 'unproven' : isSilent ? 'unverifiable' : 'proven';
   const isProven = verdict === 'proven';
   return {
     verdict,
     comparisons,
     against,
+    rounded,
     notAdditive: isProven ? odd.map(({ metric }) => metric) : [],
     addsUp: isProven
       ? assumed.filter((each) => each.agrees && each.nonZero >= LEAST_VALUES).map(({ metric }) => metric)
@@ -149,10 +161,16 @@ export function totalsOfPages(pages: readonly Totals[]): Totals[] {
   const [first, ...others] = pages;
   if (first === undefined) return [new Map()];
   if (others.length === 0) return [first];
-  const isRepeated = [...first].every(([metric, { text }]) =>
-    others.every((other) => other.get(metric)?.text === text),
+  const isRepeated = [...first].every(([metric, total]) =>
+    others.every((other) => isSameTotal(total, other.get(metric))),
   );
   return isRepeated ? [first, addTotals(pages)] : [addTotals(pages)];
+}
+
+/** Whether two totals are the same number, but for the order in which floating-point numbers were added up. */
+function isSameTotal(one: Total, other: Total | undefined): boolean {
+  const [a, b] = [Number(one.text), Number(other?.text)];
+  return Math.abs(a - b) <= SUM_ROUNDOFF * Math.max(1, Math.abs(a), Math.abs(b));
 }
 
 /** The totals of several answers, added; a metric that one of them lacks is left out. */

@@ -14,7 +14,7 @@ import { DEFAULT_WEEK_START } from './period.ts';
 
 /**
  * What is known of an answer's completeness: `proven` by the service's totals, `unverifiable` where it stated none that add
- * up, `unproven` where they disagreed and the slice loads all the same.
+ * up or that come nearer to the rows than rounding allows, `unproven` where they disagreed and the slice loads all the same.
  */
 export const verdicts = ['proven', 'unverifiable', 'unproven'] as const;
 

@@ -192,7 +192,7 @@ describe('an answer', () => {
       expect(await found(`select ${columns} from main.daily order by installs`)).toEqual([
         { attr_dependency: '{}', day: '2026-02-01', app: 'A', installs: '3', cost: '1.250000' },
         {
-          attr_dependency: '{"partner_id":"-300","ids":["1","2"]}',
+          attr_dependency: '{"ids":["1","2"],"partner_id":"-300"}',
           day: '2026-02-01',
           app: '',
           installs: '4',

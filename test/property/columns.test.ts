@@ -16,7 +16,7 @@ import { inspect } from '../../src/load/documents.ts';
 import type { Answer } from '../../src/load/load-result.ts';
 import { weekStartsOf } from '../../src/load/check.ts';
 import { resolveTexts } from '../../src/load/odd-texts.ts';
-import { hasOddTexts } from '../../src/load/stage.ts';
+import { canonicalise, hasOddTexts } from '../../src/load/stage.ts';
 import { type Columns, createTable } from '../../src/load/target.ts';
 import { countUndated, stagedRows, typeRows } from '../../src/load/text-sql.ts';
 import { duplicateKeys, staging, WINDOW } from '../../src/load/window-sql.ts';
@@ -153,6 +153,7 @@ async function storeBySql(columns: Columns, taken: readonly Taken[]): Promise<vo
   expect({ notNumbers, widened: [...widened] }).toEqual({ notNumbers: [], widened: [] });
   await warehouse.run(typeRows(columns, new Set(plain.map(({ metric }) => metric)), new Set()));
   expect(await hasOddTexts(warehouse)).toBe(false);
+  await canonicalise(warehouse, 'typed');
   const undated = countUndated(columns);
   const [found] = undated === null ? [] : await warehouse.rows(undated, [], z.object({ rows: count }));
   expect(found?.rows ?? 0).toBe(0);

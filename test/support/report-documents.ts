@@ -275,7 +275,41 @@ function oddCell(chance: Chance, kind: string): string {
 }
 
 const attributes = ['{}', '{}', '{"partner_id":"100"}', '{ "partner_id" : "7" }', '{"a":"}","b":"{\\""}'] as const;
+const pairs = [
+  '{"partner_id":"7","partner":"p"}',
+  '{"partner":"p","partner_id":"7"}',
+  '{"c":"","b":"日","a":"1"}',
+] as const;
 const moreAttributes = ['{"n":5,"x":[1,{"y":null}],"t":true}', '{"a":"\\u00e9\\/","b":"日"}', '{"a":1,"a":2}'] as const;
+const keys = [
+  'partner',
+  'partner_id',
+  'a',
+  'B',
+  '',
+  '10',
+  '9',
+  '__proto__',
+  'é',
+  '\\u0061',
+  'b,{',
+  '\\"',
+  ' ',
+] as const;
+const leaves = [
+  '"100"',
+  '"p"',
+  'null',
+  'true',
+  'false',
+  '7',
+  '-5',
+  '-0',
+  '12345678901234567890123',
+  '""',
+  '"\\u0001"',
+] as const;
+const moreLeaves = ['"\\u001F\\ud83d\\ude00"', '"\u2028\u0085"', '{}', '[]', '"}]"', '18446744073709551616'] as const;
 const oddAttributes = [
   'null',
   '[]',
@@ -398,14 +432,37 @@ function plainCell(chance: Chance, kind: string, type: ColumnType | null, isOddA
   if (type !== null) return metricCell(chance, type);
   if (kind === 'text') return textCell(chance);
   if (kind !== 'object') return `"${dateLabel(chance, kind)}"`;
-  return isOddAttribute
-    ? chance.one(...oddAttributes, ...largeAttributes)
-    : chance.one(...attributes, ...moreAttributes);
+  if (isOddAttribute) return chance.one(...oddAttributes, ...largeAttributes);
+  return chance.is(0.5) ? chance.one(...attributes, ...moreAttributes, ...pairs) : objectText(chance, 0);
 }
 
-/** The same value, of a text sometimes with its first letter escaped, of an object sometimes with a blank more. */
+/** An object of any keys, in any order, some of them twice, and of any values. */
+function objectText(chance: Chance, depth: number): string {
+  const blank = chance.one('', '', ' ', '\n\t');
+  const value = (): string => {
+    if (depth > 2 || chance.is(0.7)) return chance.one(...leaves, ...moreLeaves);
+    if (chance.is(0.6)) return objectText(chance, depth + 1);
+    return `[${Array.from({ length: chance.number(4) }, () => value()).join(`${blank},`)}]`;
+  };
+  const members = Array.from({ length: chance.number(5) }, () => `${blank}"${chance.one(...keys)}"${blank}:${value()}`);
+  return `{${members.join(`,${blank}`)}${blank}}`;
+}
+
+/** An object of texts without escapes and brackets. */
+const flatObject = /^\{"[^"\\{}[\]]*":"[^"\\{}[\]]*"(,"[^"\\{}[\]]*":"[^"\\{}[\]]*")*\}$/;
+
+/**
+ * The same value, of a text sometimes with its first letter escaped, of an object sometimes with a blank more or its members
+ * turned round.
+ */
 function respelled(chance: Chance, kind: string, cell: string): string {
   if (chance.is(0.5)) return cell;
+  if (kind === 'object' && flatObject.test(cell) && chance.is(0.5))
+    return `{${cell
+      .slice(1, -1)
+      .split(/,(?=")/)
+      .toReversed()
+      .join(',')}}`;
   if (kind === 'object') return cell.replace('{', '{ ');
   if (kind !== 'text') return cell;
   return cell.replace(/^"([a-z])/, (_, letter: string) => String.raw`"\u00${letter.charCodeAt(0).toString(16)}`);

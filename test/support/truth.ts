@@ -2,6 +2,7 @@
 
 import * as z from 'zod';
 
+import { canonicalJson } from '../../src/model/canonical-json.ts';
 import { formatDecimal, parseDecimal } from '../../src/model/column-type.ts';
 import type { Slice } from '../../src/model/slice.ts';
 import type { World } from '../../src/simulator/world/world.ts';
@@ -86,7 +87,7 @@ export async function truthRows(
       JSON.stringify([
         ...slice.dimensions.map((name) => (dateForms[name] ?? String)(String(row[name]))),
         ...slice.metrics.map((name) => comparableNumber(row[name], doubles.has(name))),
-        JSON.stringify(row['attr_dependency']),
+        canonicalJson(JSON.stringify(row['attr_dependency'])),
       ]),
     )
     .sort();

@@ -70,7 +70,15 @@ describe('a count', () => {
 
 test('a metric without a value is compared as 0, and said to have added up to 0', async () => {
   const [compared] = await compareTotals([sumOf(null)], stated({ m: '0.0' }), 3, async () => 2);
-  expect(compared).toEqual({ metric: 'm', sum: '0', total: '0.0', agrees: true, isAssumed: false, nonZero: 9 });
+  expect(compared).toEqual({
+    metric: 'm',
+    sum: '0',
+    total: '0.0',
+    agrees: true,
+    isExact: true,
+    isAssumed: false,
+    nonZero: 9,
+  });
 });
 
 describe('money', () => {
@@ -89,6 +97,20 @@ describe('money', () => {
       ).map(async ([sum, total, digits]) => agrees(sumOf(sum), total, 1000, digits)),
     );
     expect(found).toEqual([true, true, false, true, false, false, true]);
+  });
+
+  test('to the digits of its total, and to the cent, leaves no room for rows; what rounding allows beyond that does', async () => {
+    const isExact = async (sum: string, total: string): Promise<boolean[]> => {
+      const [found] = await compareTotals([sumOf(sum)], stated({ m: total }), 1000, async () => 2);
+      return [found?.agrees ?? false, found?.isExact ?? false];
+    };
+    expect(await isExact('123.45', '123.45')).toEqual([true, true]);
+    expect(await isExact('123.449999999999', '123.45')).toEqual([true, true]);
+    expect(await isExact('123.454', '123.45')).toEqual([true, true]);
+    expect(await isExact('123.44', '123.45')).toEqual([true, false]);
+    expect(await isExact('123.44', '123.4')).toEqual([true, false]);
+    expect(await isExact('123.45', '123')).toEqual([true, false]);
+    expect(await isExact('123.45', '140')).toEqual([false, false]);
   });
 
   test('of rows that are written in whole numbers is taken for money of 2 digits, as zeros are not always written', async () => {
@@ -150,13 +172,15 @@ test('the comparison holds only metrics with a total that is a number, with both
 });
 
 function compared(metric: string, change: Partial<Comparison> = {}): Comparison {
-  return { metric, sum: '10', total: '10', agrees: true, isAssumed: false, nonZero: 9, ...change };
+  const agrees = change.agrees ?? true;
+  return { metric, sum: '10', total: '10', agrees, isExact: agrees, isAssumed: false, nonZero: 9, ...change };
 }
 
 describe('a proof', () => {
   const away = { sum: '7', agrees: false };
   const assumed = { isAssumed: true };
   const zero = { sum: '0', total: '0.0', nonZero: 0 };
+  const rounded = { sum: '9.9', isExact: false };
 
   test.each<[string, readonly Comparison[], string, string | null, readonly string[]]>([
     ['no total', [], 'unverifiable', null, []],
@@ -199,6 +223,16 @@ describe('a proof', () => {
     ],
     ['1 assumed one that does not', [compared('x', { ...away, ...assumed })], 'unproven', 'x', []],
     ['zeros alone', [compared('a', zero)], 'proven', null, []],
+    ['a known metric that agrees but for rounding', [compared('a', rounded)], 'unverifiable', null, []],
+    ['one beside another that agrees', [compared('a', rounded), compared('b')], 'proven', null, []],
+    ['one beside zeros', [compared('a', zero), compared('b', rounded)], 'unverifiable', null, []],
+    [
+      'one beside an assumed one that does not agree',
+      [compared('a', rounded), compared('x', { ...away, ...assumed })],
+      'unproven',
+      'x',
+      [],
+    ],
   ])('by %s is what it is', (_, comparisons, verdict, against, notAdditive) => {
     const proof = proofOf(comparisons);
     expect([proof.verdict, proof.against?.metric ?? null, proof.notAdditive]).toEqual([verdict, against, notAdditive]);
@@ -229,6 +263,14 @@ describe('the totals of several answers', () => {
   test('of pages that repeat them are those, and their sum, as each may have stated its own', () => {
     const repeated = [stated({ a: '10' }), stated({ a: '10' })];
     expect(totalsOfPages(repeated).map(texts)).toEqual([{ a: '10' }, { a: '20' }]);
+    expect(totalsOfPages([stated({ a: '16.5' }), stated({ a: '16.50' })]).map(texts)).toEqual([
+      { a: '16.5' },
+      { a: '33' },
+    ]);
+    expect(totalsOfPages([stated({ a: '16.5' }), stated({ a: '16.500000000000004' })])).toHaveLength(2);
+    expect(totalsOfPages([stated({ a: '1e9' }), stated({ a: '1000000000.0' })])).toHaveLength(2);
+    expect(totalsOfPages([stated({ a: '0' }), stated({ a: '-1.4e-14' })])).toHaveLength(2);
+    expect(totalsOfPages([stated({ a: '16.5' }), stated({ a: '16.51' })])).toHaveLength(1);
     expect(totalsOfPages([stated({ a: '10' }), stated({ a: '4' })]).map(texts)).toEqual([{ a: '14' }]);
     expect(totalsOfPages([stated({ a: '10' }), stated({})]).map(texts)).toEqual([{}]);
     expect(totalsOfPages([stated({ a: '10' })]).map(texts)).toEqual([{ a: '10' }]);

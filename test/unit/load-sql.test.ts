@@ -39,6 +39,8 @@ import {
   oddTexts,
   readDocuments,
   rejectedRows,
+  respellObjects,
+  spelledObjects,
   stagedRows,
   typeRows,
 } from '../../src/load/text-sql.ts';
@@ -113,6 +115,8 @@ const statements: Record<string, () => string> = {
   'type-rows-of-wide-columns': () => typeRows(wide, new Set(), new Set()),
   'type-rows-of-columns-below-one': () => typeRows(belowOne, new Set(), new Set()),
   'type-rows-of-every-date': () => typeRows(everyDate, new Set(), new Set()),
+  'spelled-objects': () => spelledObjects('typed'),
+  'respell-objects': () => respellObjects('rejected'),
   'rejected-rows': () => rejectedRows(columns, rejecting),
   'rejected-rows-without-a-date': () => rejectedRows({ ...columns, dimensions: [QUOTED] }, rejecting),
   'bad-labels': () => badLabels(everyDate),

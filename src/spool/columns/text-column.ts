@@ -5,6 +5,7 @@
 
 import { isUtf8 } from 'node:buffer';
 
+import { canonicalJson } from '../../model/canonical-json.ts';
 import {
   BACKSLASH,
   type BodyWindow,
@@ -56,7 +57,7 @@ export class TextColumn implements KeyColumn {
   #entries = new Int32Array(0);
   #nulls = new Uint8Array(0);
 
-  /** `text` unescapes and takes null for NULL; `object` keeps the JSON text of an object, as the engine writes it. */
+  /** `text` unescapes and takes null for NULL; `object` keeps what an object says, as canonical JSON. */
   constructor(name: string, holds: 'text' | 'object') {
     this.name = name;
     this.#isText = holds === 'text';
@@ -91,8 +92,8 @@ export class TextColumn implements KeyColumn {
     if (entry < 0) {
       const text = body.bytes.subarray(at, end);
       if (!isUtf8(text)) return body.stop(at, 'a text that is not UTF-8');
-      const said = this.#isText ? unescaped(text) : compact(decoder.decode(text));
-      if (said === null) return body.stop(at, `a number or a text in ${this.name} that engines write in other ways`);
+      const said = this.#isText ? unescaped(text) : canonical(decoder.decode(text));
+      if (said === null) return body.stop(at, `a number with a fraction or exponent in ${this.name}`);
       entry = this.#dictionary.add(text, hash, said);
       this.#digest(entry, said);
     }
@@ -157,28 +158,13 @@ export class TextColumn implements KeyColumn {
   }
 }
 
-/**
- * An object's whole and checked JSON text without blanks, as the engine would write it; null where it would write a number or
- * a character in a way of its own, round it or refuse it.
- */
-function compact(object: string): Uint8Array | null {
-  if (/\d[.eE]|\d{19}|-0/.test(object.replaceAll(STRING, ''))) return null;
-  let isUsual = true;
-  const shortest = object.replaceAll(STRING_OR_BLANKS, (piece) => {
-    if (!piece.startsWith('"')) return '';
-    if (!piece.includes('\\')) return piece;
-    const said = String(JSON.parse(piece));
-    isUsual &&= !RARE_CONTROL.test(said) && !LONE_SURROGATE.test(said);
-    return JSON.stringify(said);
-  });
-  return isUsual ? encoder.encode(shortest) : null;
+/** What an object's whole and checked JSON text says; null where the engine may round a number. */
+function canonical(object: string): Uint8Array | null {
+  return FRACTION.test(object.replaceAll(STRING, '')) ? null : encoder.encode(canonicalJson(object));
 }
 
 const STRING = /"(?:[^"\\]|\\.)*"/g;
-const STRING_OR_BLANKS = /"(?:[^"\\]|\\.)*"|\s+/g;
-/** Control characters without a short escape, whose digits are written in either case. */
-const RARE_CONTROL = /(?![\b\t\n\f\r])\p{Cc}/u;
-const LONE_SURROGATE = /\p{Surrogate}/u;
+const FRACTION = /\d[.eE]/;
 
 /** What a whole and checked JSON text says, in UTF-8. */
 function unescaped(text: Uint8Array): Uint8Array {

@@ -1,6 +1,7 @@
 /** The service's rows by day and key, and how two answers about the same day differ. Pure. */
 
 import { day, lastDay, type Day, type DayInterval } from '../../../src/model/calendar.ts';
+import { canonicalJson } from '../../../src/model/canonical-json.ts';
 import { formatDecimal, parseDecimal } from '../../../src/model/column-type.ts';
 import type { Slice } from '../../../src/model/slice.ts';
 import type { World } from '../../../src/simulator/world/world.ts';
@@ -32,7 +33,7 @@ export function askWorld(world: World, slice: Slice, days: DayInterval, now: Dat
 }
 
 export function keyOf(row: StoredRow, slice: Slice): string {
-  return JSON.stringify([...slice.dimensions.map((name) => row[name]), row['attr_dependency']]);
+  return canonicalJson(JSON.stringify([...slice.dimensions.map((name) => row[name]), row['attr_dependency']]));
 }
 
 /** Rows whose value of a metric differs between two answers; a row that only one of them has differs. */

@@ -1,0 +1,40 @@
+/** JSON by what it says: one text for all the ways to write the same. */
+
+import { formatDecimal, parseDecimal } from './column-type.ts';
+
+/** Texts, brackets, and bare words; what stands between them says nothing that these do not. */
+const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\]]|[^\s"{}[\],:]+/g;
+
+/**
+ * The JSON text without blanks, the keys of each object in one order, escapes only where they are needed, numbers without
+ * exponents and trailing zeros, to their last digit. Keys that an object states twice stay, in their order. Takes whole JSON.
+ */
+export function canonicalJson(json: string): string {
+  const outside: string[] = [];
+  const open: string[][] = [outside];
+  for (const [token] of json.matchAll(TOKEN)) {
+    if (token === '{' || token === '[') {
+      open.push([]);
+      continue;
+    }
+    const isEnd = token === '}' || token === ']';
+    const inside = isEnd ? (open.pop() ?? []) : [];
+    const said = token === '}' ? object(inside) : token === ']' ? `[${inside.join(',')}]` : scalar(token);
+    open.at(-1)?.push(said);
+  }
+  return outside.join('');
+}
+
+/** An object from its keys and values in turn. */
+function object(said: readonly string[]): string {
+  const names = said.filter((_, at) => at % 2 === 0);
+  const members = names.map((name, at) => ({ name, text: `${name}:${said[at * 2 + 1] ?? ''}` }));
+  members.sort((a, b) => (a.name === b.name ? 0 : a.name < b.name ? -1 : 1));
+  return `{${members.map(({ text }) => text).join(',')}}`;
+}
+
+function scalar(token: string): string {
+  if (token.startsWith('"')) return token.includes('\\') ? JSON.stringify(JSON.parse(token)) : token;
+  const number = parseDecimal(token);
+  return number === null ? token : formatDecimal(number);
+}
