@@ -346,6 +346,6 @@ function judged(path: string, { rows, members }: Envelope, { dimensions, metrics
 function wantedColumns({ dimensions, metrics }: Columns): SliceColumns {
   return {
     dimensions: dimensions.map((name) => ({ name, kind: isDateDimension(name) ? name : 'text' })),
-    metrics: metrics.map(({ id, type }) => ({ name: id, type })),
+    metrics: metrics.map(({ id, type, declared }) => ({ name: id, type, isExact: declared.kind !== 'DOUBLE' })),
   };
 }

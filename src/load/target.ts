@@ -23,6 +23,8 @@ export interface Target {
 export interface MetricColumn {
   readonly id: string;
   readonly type: ColumnType;
+  /** What the catalog or the configuration says; the column may have become wider, or one of doubles. */
+  readonly declared: ColumnType;
   readonly additive: boolean;
   /** Whether it is only assumed that its values add up. */
   readonly isAssumed: boolean;
@@ -65,6 +67,7 @@ export function columnsOf(slice: Slice, metrics: readonly Metric[], existing: Re
       id,
       additive,
       isAssumed: additivity === 'assumed',
+      declared: type,
       type: keepWide(type, existing.get(id)),
     })),
     extra: [],
