@@ -51,6 +51,7 @@ async function spooledOn(daily: Slice, start: string, end: string, cost: string)
     window,
     answers: [{ pages: [page], unfollowed: null }],
     whole: null,
+    byYear: null,
     requests: 1,
     requestedAt: at,
     receivedAt: at,
