@@ -185,7 +185,7 @@ function unfitForDouble(
 ): string | null {
   if (!Number.isFinite(Number(text))) return 'beyond the range of a double';
   if (declared.kind === 'DOUBLE' || isOfDouble(number)) return null;
-  return `its column became DOUBLE, which would round it (\`types: { ${metric}: DOUBLE }\` says that it may)`;
+  return `its column is DOUBLE, which would round it (\`types: { ${metric}: DOUBLE }\` lets it)`;
 }
 
 const isCrowded = (type: ColumnType): boolean => type.kind === 'DECIMAL' && type.scale > MOST_FRACTION_DIGITS;

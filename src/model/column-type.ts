@@ -105,11 +105,14 @@ export function digitsOf(decimal: Decimal): { readonly whole: number; readonly f
 /** Digits that tell any two doubles apart. */
 const DOUBLE_DIGITS = 17;
 
-/** Whether the nearest double, written with as many digits, is the very number: none is lost in a column of doubles. */
+/** Whether the nearest double, as it is shown or written with as many digits, is the very number: none is lost in a column of doubles. */
 export function isOfDouble(decimal: Decimal): boolean {
   const text = formatDecimal(decimal);
   const digits = (decimal.whole + decimal.fraction).replace(/^0+/, '').replace(/0+$/, '').length;
-  if (digits > DOUBLE_DIGITS || !Number.isFinite(Number(text))) return false;
-  const said = parseDecimal(Number(text).toPrecision(Math.max(1, digits)));
-  return said !== null && formatDecimal(said) === text;
+  const double = Number(text);
+  if (digits > DOUBLE_DIGITS || !Number.isFinite(double)) return false;
+  return [String(double), double.toPrecision(Math.max(1, digits))].some((said) => {
+    const number = parseDecimal(said);
+    return number !== null && formatDecimal(number) === text;
+  });
 }

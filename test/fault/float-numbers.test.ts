@@ -124,6 +124,32 @@ describe('money', () => {
     );
   });
 
+  test.each(['123456789012.123456', '9007199254740993', '12345678901234567890e-2'])('of %s, which no double says, is set aside by name once the column became DOUBLE; others are not', async (text) => {
+    await open();
+    script(costs('-1.4210854715202004e-14'));
+    await runNight(scenario, FIRST);
+    expect(await typeOf('cost')).toBe('DOUBLE');
+    const held = await column(scenario, 'select cost::varchar from daily order by all');
+
+    const forced = { start: day('2026-05-30'), end: day('2026-06-01') };
+    const request = { command: 'backfill', slices: ['daily'], forced } as const;
+    const restore = script(costs(text, '0.30000000000000004'));
+    const { failures } = await runNight(scenario, FIRST, { request });
+    expect(failures).toMatchObject([{ code: 'DATA_REJECTED', message: textWith('types: { cost: DOUBLE }') }]);
+    expect(await column(scenario, 'select reason from ripen.rejected_rows')).toEqual([textWith(text)]);
+    expect(await column(scenario, 'select cost::varchar from daily order by all')).toEqual(held);
+
+    // Who says so gets the nearest one.
+    const floating = { ...daily, types: { cost: 'DOUBLE' } };
+    expect((await runNight(scenario, FIRST, { request, slices: [floating] })).failures).toEqual([]);
+    expect(await column(scenario, 'select cost from daily')).toContain(String(Number(text)));
+
+    restore();
+    script(costs('12345678.12345678', '0.30000000000000004'));
+    expect((await runNight(scenario, FIRST, { request })).failures).toEqual([]);
+    expect(await column(scenario, 'select cost::varchar from daily')).toContain('12345678.12345678');
+  });
+
   test("that turned into doubles on the second night reads the same in the copies, the first night's values too", async () => {
     await open();
     const at = (name: string): string => join(scenario.directory, name);
@@ -153,6 +179,16 @@ describe('money', () => {
     ] as const) {
       expect(await ask(file, `${select} from ${from} order by all`)).toEqual(held);
     }
+  });
+});
+
+describe('a count', () => {
+  test('of 1e-14 is set aside by name: its column never becomes DOUBLE', async () => {
+    await open();
+    script(replacedValue(0, 'installs', '-1.4210854715202004e-14'));
+    const { failures } = await runNight(scenario, FIRST);
+    expect(failures).toMatchObject([{ code: 'DATA_REJECTED', message: textWith('nor any wider type') }]);
+    expect(await typeOf('installs')).toBe('BIGINT');
   });
 });
 

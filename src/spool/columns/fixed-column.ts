@@ -22,8 +22,9 @@ const powersOfTen = Float64Array.from({ length: 19 }, (_, power) => 10 ** power)
 /**
  * Metrics: numbers in quotes or bare, exact or not taken.
  *
- * Integers and decimals are built from their digits as whole numbers of the column's scale; doubles are the nearest ones
- * to the text, and no others than that say it where the column is to be exact. Up to nine digits, as nearly all have, are counted in 32-bit arithmetic while they are looked for.
+ * Integers and decimals are built from their digits as whole numbers of the column's scale; doubles are the nearest ones to
+ * the text, and where the column is to be exact only those that say it to the last digit. Up to nine digits, as nearly all
+ * have, are counted in 32-bit arithmetic while they are looked for.
  */
 export class NumberColumn implements Column {
   readonly name: string;
