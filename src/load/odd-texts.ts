@@ -23,7 +23,7 @@ import {
 } from '../model/column-type.ts';
 import { count } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import type { Columns, MetricColumn } from './target.ts';
+import { becameDouble, type Columns, type MetricColumn } from './target.ts';
 import { countNoDoubles, oddDigits, oddTexts } from './text-sql.ts';
 import { staging } from './window-sql.ts';
 
@@ -154,7 +154,7 @@ export function resolveOddTexts(
     if (number === null) {
       notNumbers.push({ ...odd, reason: 'not a number' });
     } else if (type.kind === 'DOUBLE') {
-      const reason = unfitForDouble(odd, number, declared);
+      const reason = unfitForDouble(odd, number, becameDouble({ type, declared }));
       if (reason === null) plain.push({ ...odd, plain: odd.text.trim() });
       else notNumbers.push({ ...odd, reason });
     } else {
@@ -181,10 +181,10 @@ export function resolveOddTexts(
 function unfitForDouble(
   { metric, text }: OddText,
   number: NonNullable<ReturnType<typeof parseDecimal>>,
-  declared: ColumnType,
+  isExact: boolean,
 ): string | null {
   if (!Number.isFinite(Number(text))) return 'beyond the range of a double';
-  if (declared.kind === 'DOUBLE' || isOfDouble(number)) return null;
+  if (!isExact || isOfDouble(number)) return null;
   return `its column is DOUBLE, which would round it (\`types: { ${metric}: DOUBLE }\` lets it)`;
 }
 

@@ -23,12 +23,16 @@ export interface Target {
 export interface MetricColumn {
   readonly id: string;
   readonly type: ColumnType;
-  /** What the catalog or the configuration says; the column may have become wider, or one of doubles. */
+  /** What the catalog or the configuration says; the column may have become wider. */
   readonly declared: ColumnType;
   readonly additive: boolean;
   /** Whether it is only assumed that its values add up. */
   readonly isAssumed: boolean;
 }
+
+/** Whether a column became one of doubles: it takes only numbers that a double says to the last digit. */
+export const becameDouble = ({ type, declared }: Pick<MetricColumn, 'type' | 'declared'>): boolean =>
+  type.kind === 'DOUBLE' && declared.kind !== 'DOUBLE';
 
 /** A slice's columns, in configured order. */
 export interface Columns {

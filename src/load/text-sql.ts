@@ -11,7 +11,7 @@ import { capacityOf, type ColumnType, FAST_DIGITS, formatColumnType } from '../m
 import { type DateDimension, dateDimensions, isDateDimension } from '../model/dimension.ts';
 import { besideRows } from '../spool/beside-rows.ts';
 import { identifier, literal } from '../warehouse/sql.ts';
-import type { Columns, MetricColumn } from './target.ts';
+import { becameDouble, type Columns, type MetricColumn } from './target.ts';
 import { ODD, PART, staging, WINDOW } from './window-sql.ts';
 
 /**
@@ -114,15 +114,15 @@ function fastCast(column: string, type: ColumnType): string {
 }
 
 /** Whether a text is cast fast. To a double that is to be exact: where it is short, or what the double itself is shown as. */
-function isFast(column: string, { type, declared }: Pick<MetricColumn, 'type' | 'declared'>): string {
-  const isOfForm = `regexp_full_match(${column}, ${literal(fastForm(type))})`;
-  if (type.kind !== 'DOUBLE' || declared.kind === 'DOUBLE') return isOfForm;
+function isFast(column: string, metric: MetricColumn): string {
+  const isOfForm = `regexp_full_match(${column}, ${literal(fastForm(metric.type))})`;
+  if (!becameDouble(metric)) return isOfForm;
   const shown = `cast(try_cast(${column} as DOUBLE) as VARCHAR)`;
   return `(${isOfForm} and (length(${column}) <= ${SHORT_LENGTH} or ${column} = ${shown}))`;
 }
 
 /** Whether a text says something that the fast cast does not take. */
-function isOdd(column: string, metric: Pick<MetricColumn, 'type' | 'declared'>): string {
+function isOdd(column: string, metric: MetricColumn): string {
   return `not ${isFast(column, metric)} and trim(${column}) <> ''`;
 }
 
