@@ -55,6 +55,16 @@ export function widen(
   return width <= MAX_DIGITS ? { kind: 'DECIMAL', width, scale } : null;
 }
 
+/** Digits before the point of the largest BIGINT. */
+const BIGINT_DIGITS = 19;
+
+/** Whether one exact type holds every value of all these; a union of them has it then. */
+export function haveCommonType(types: readonly ColumnType[]): boolean {
+  const whole = Math.max(...types.map((type) => (type.kind === 'BIGINT' ? BIGINT_DIGITS : capacityOf(type).whole)));
+  const fraction = Math.max(...types.map((type) => capacityOf(type).fraction));
+  return whole + fraction <= MAX_DIGITS;
+}
+
 interface Decimal {
   readonly negative: boolean;
   /** Integer digits without leading zeros; empty for a magnitude below one. */

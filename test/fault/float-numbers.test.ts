@@ -9,6 +9,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import { combined, replacedValue, type ReportMutation } from '../../src/simulator/mutations.ts';
+import { formatDecimal, parseDecimal } from '../../src/model/column-type.ts';
 import type { PublishTarget } from '../../src/config/config.ts';
 import { column, lastRun, query, storedAndTrue } from '../support/contents.ts';
 import { deltaRows } from '../support/delta-reader.ts';
@@ -124,31 +125,34 @@ describe('money', () => {
     );
   });
 
-  test.each(['123456789012.123456', '9007199254740993', '12345678901234567890e-2'])('of %s, which no double says, is set aside by name once the column became DOUBLE; others are not', async (text) => {
-    await open();
-    script(costs('-1.4210854715202004e-14'));
-    await runNight(scenario, FIRST);
-    expect(await typeOf('cost')).toBe('DOUBLE');
-    const held = await column(scenario, 'select cost::varchar from daily order by all');
+  test.each(['123456789012.123456', '9007199254740993', '12345678901234567890e-2'])(
+    'of %s, which no double says, is set aside by name once the column became DOUBLE; others are not',
+    async (text) => {
+      await open();
+      script(costs('-1.4210854715202004e-14'));
+      await runNight(scenario, FIRST);
+      expect(await typeOf('cost')).toBe('DOUBLE');
+      const held = await column(scenario, 'select cost::varchar from daily order by all');
 
-    const forced = { start: day('2026-05-30'), end: day('2026-06-01') };
-    const request = { command: 'backfill', slices: ['daily'], forced } as const;
-    const restore = script(costs(text, '0.30000000000000004'));
-    const { failures } = await runNight(scenario, FIRST, { request });
-    expect(failures).toMatchObject([{ code: 'DATA_REJECTED', message: textWith('types: { cost: DOUBLE }') }]);
-    expect(await column(scenario, 'select reason from ripen.rejected_rows')).toEqual([textWith(text)]);
-    expect(await column(scenario, 'select cost::varchar from daily order by all')).toEqual(held);
+      const forced = { start: day('2026-05-30'), end: day('2026-06-01') };
+      const request = { command: 'backfill', slices: ['daily'], forced } as const;
+      const restore = script(costs(text, '0.30000000000000004'));
+      const { failures } = await runNight(scenario, FIRST, { request });
+      expect(failures).toMatchObject([{ code: 'DATA_REJECTED', message: textWith('types: { cost: DOUBLE }') }]);
+      expect(await column(scenario, 'select reason from ripen.rejected_rows')).toEqual([textWith(text)]);
+      expect(await column(scenario, 'select cost::varchar from daily order by all')).toEqual(held);
 
-    // Who says so gets the nearest one.
-    const floating = { ...daily, types: { cost: 'DOUBLE' } };
-    expect((await runNight(scenario, FIRST, { request, slices: [floating] })).failures).toEqual([]);
-    expect(await column(scenario, 'select cost from daily')).toContain(String(Number(text)));
+      // Who says so gets the nearest one.
+      const floating = { ...daily, types: { cost: 'DOUBLE' } };
+      expect((await runNight(scenario, FIRST, { request, slices: [floating] })).failures).toEqual([]);
+      expect(await column(scenario, 'select cost from daily')).toContain(String(Number(text)));
 
-    restore();
-    script(costs('12345678.12345678', '0.30000000000000004'));
-    expect((await runNight(scenario, FIRST, { request })).failures).toEqual([]);
-    expect(await column(scenario, 'select cost::varchar from daily')).toContain('12345678.12345678');
-  });
+      restore();
+      script(costs('12345678.12345678', '0.30000000000000004'));
+      expect((await runNight(scenario, FIRST, { request })).failures).toEqual([]);
+      expect(await column(scenario, 'select cost::varchar from daily')).toContain('12345678.12345678');
+    },
+  );
 
   test("that turned into doubles on the second night reads the same in the copies, the first night's values too", async () => {
     await open();
@@ -179,6 +183,36 @@ describe('money', () => {
     ] as const) {
       expect(await ask(file, `${select} from ${from} order by all`)).toEqual(held);
     }
+  });
+});
+
+describe('totals that moved', () => {
+  test.each([
+    ['cost', '0.30000000000000004'],
+    ['cost', '123456789012.12345678901234567'],
+    ['cost', '-1.4210854715202004e-14'],
+    ['installs', '9223372036854775807'],
+    ['installs', '99999999999999999999999999999999'],
+  ])('of %s are recorded with every digit, where a row had %s', async (metric, text) => {
+    const total = async (): Promise<string> => {
+      const [sum = ''] = await column(scenario, `select sum(${metric})::varchar from daily where day = '2026-05-28'`);
+      return formatDecimal(parseDecimal(sum) ?? { negative: false, whole: sum, fraction: '' });
+    };
+    await open();
+    const forced = { start: day('2026-05-28'), end: day('2026-05-29') };
+    const request = { command: 'backfill', slices: ['daily'], forced } as const;
+    await runNight(scenario, FIRST);
+    const before = await total();
+    const restore = script(replacedValue(0, metric, text));
+    expect((await runNight(scenario, FIRST, { request })).failures).toEqual([]);
+    const after = await total();
+    restore();
+    expect((await runNight(scenario, FIRST, { request })).failures).toEqual([]);
+    const sql = `select before_text, after_text from ripen.restatements where metric = '${metric}' order by load_id`;
+    expect(await query(scenario, sql)).toEqual([
+      { before_text: before, after_text: after },
+      { before_text: after, after_text: before },
+    ]);
   });
 });
 

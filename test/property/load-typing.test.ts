@@ -48,7 +48,15 @@ afterAll(async () => {
 
 /** A column that became one of doubles, whose metric was declared money. */
 const BECAME_DOUBLE = 'became DOUBLE';
-const everyType = [BECAME_DOUBLE, 'BIGINT', 'DECIMAL(18,6)', 'DOUBLE', 'DECIMAL(5,2)', 'DECIMAL(38,10)', 'DECIMAL(18,0)'];
+const everyType = [
+  BECAME_DOUBLE,
+  'BIGINT',
+  'DECIMAL(18,6)',
+  'DOUBLE',
+  'DECIMAL(5,2)',
+  'DECIMAL(38,10)',
+  'DECIMAL(18,0)',
+];
 
 function typeOf(text: string): ColumnType {
   if (text === BECAME_DOUBLE) return DOUBLE;
@@ -283,9 +291,9 @@ const oddNumber = fc.oneof(
       return `${sign}${all.slice(0, at)}${at < all.length ? `.${all.slice(at)}${zeros}` : ''}${power}`;
     }),
   fc.double({ noNaN: true, noDefaultInfinity: true }).map(String),
-  fc.tuple(fc.double({ noNaN: true, min: -1e15, max: 1e15 }), fc.integer({ min: 15, max: 20 })).map(([value, places]) =>
-    value.toPrecision(places),
-  ),
+  fc
+    .tuple(fc.double({ noNaN: true, min: -1e15, max: 1e15 }), fc.integer({ min: 15, max: 20 }))
+    .map(([value, places]) => value.toPrecision(places)),
   fc.constantFrom('-0', '-0.0', '0', '1e308', '-1e308', '9e308', '5e-324', '3e-324', '9007199254740993', '4.9e-324'),
 );
 
@@ -314,7 +322,11 @@ test('of numbers for columns of doubles the column reader takes only what SQL st
           if (read === null) continue;
           taken += 1;
           const bySql = stored[at]?.[typeText] ?? null;
-          expect([text, typeText, bySql !== 'rejected' && Object.is(Number(bySql), read)]).toEqual([text, typeText, true]);
+          expect([text, typeText, bySql !== 'rejected' && Object.is(Number(bySql), read)]).toEqual([
+            text,
+            typeText,
+            true,
+          ]);
         }
       }
     }),
