@@ -9,7 +9,7 @@ import * as z from 'zod';
 import { Failure } from '../errors.ts';
 import type { Partner } from '../model/link.ts';
 import type { MachineClock } from '../service/machine-clock.ts';
-import { count, instant, statement, storable, timestamp } from '../warehouse/sql.ts';
+import { count, identifier, instant, statement, storable, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Refreshing } from './refresh-links.ts';
 import { type Dating, redatePartners } from './redating.ts';
@@ -158,9 +158,12 @@ function stageCarried(
   const before = seenAt === null ? 'null' : `'${timestamp(seenAt)}'::timestamp`;
   const carried = slices.map((slice) => {
     const name = slice.columns.includes('partner_name') ? `nullif(s."partner_name", '')` : 'null::varchar';
+    // Most rows say what others of their load say, and to read it takes several times as long as to tell them apart.
+    const said = ['partner_id', 'partner_name', 'attr_dependency', '_load_id']
+      .filter((column) => slice.columns.includes(column))
+      .map((column) => `s.${identifier(column)}`);
     return `    select ${rowIdSql(slice, 'partner_id')} as partner_id, ${name} as partner_name, s."_load_id" as load_id
-    from ${slice.table} as s
-    where ${condition(slice)}`;
+    from (select distinct ${said.join(', ')} from ${slice.table} as s where ${condition(slice)}) as s`;
   });
   return `insert into ripen.staged_partners
 with carried as (

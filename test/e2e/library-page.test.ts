@@ -44,6 +44,7 @@ test('the examples of the library, run in their order against the simulator, pri
     'sources true',
     'models true',
     'exported true',
+    'would drop 10',
     'dropped 10',
     'partners true',
     'links 1 true',
