@@ -166,14 +166,14 @@ ${parts.join('\nunion all\n')}`;
 }
 
 /**
- * How many plain numbers of a metric, in `staged` and in a table, are not what the nearest double says in as many digits; those of
- * up to 15 always are, and it is shown as them. What is longer than a plain number is not looked at.
+ * How many plain numbers of a metric, in `staged` and in a table, the nearest double is neither shown as nor is in as many digits;
+ * none of up to 15 digits. What is longer than a plain number is not looked at.
  */
 export function countNoDoubles({ id, type }: MetricColumn, table: string): string {
   const column = identifier(id);
   const held = formatColumnType(type.kind === 'BIGINT' ? { kind: 'DECIMAL', width: 19, scale: 0 } : type);
   const plain = `DECIMAL(${2 * FAST_DIGITS},${FAST_DIGITS})`;
-  // As it is shown, in sixteen digits, or in seventeen: no more tell doubles apart.
+  // Of sixteen digits or seventeen: no more tell doubles apart.
   const isOther = (text: string, exact: string): string => {
     const double = `cast(${text} as DOUBLE)`;
     const said = [`cast(${double} as VARCHAR)`, `format('{:.15e}', ${double})`, `format('{:.16e}', ${double})`];

@@ -186,6 +186,54 @@ describe('money', () => {
   });
 });
 
+describe('a night that changes the types of two columns and asks for one day', () => {
+  test('leaves the other days in every copy as they were, in the new types, and as final as they were', async () => {
+    await open();
+    const at = (name: string): string => join(scenario.directory, name);
+    const publish: readonly PublishTarget[] = [
+      { kind: 'parquet', path: at('lake'), mode: 0o644 },
+      { kind: 'delta', path: at('tables'), mode: 0o644, keepMs: 86_400_000 },
+      { kind: 'duckdb', path: at('copy.duckdb'), mode: 0o644 },
+    ];
+    const ofOthers = `where "day" <> date '2026-05-28' order by all`;
+    const finality = 'select period, metric, is_final, final_at from ripen.finality order by all';
+    const states = 'select start_day, state, next_refresh_at from ripen.periods order by all';
+    expect((await scenario.night(FIRST, { publish })).failures).toEqual([]);
+    const before = await query(
+      scenario,
+      `select "day", app_token, os_name, installs::double as i, cost::double as c from daily ${ofOthers}`,
+    );
+    const stood = [await query(scenario, finality), await query(scenario, states)];
+
+    script(combined(costs('-1.4210854715202004e-14'), replacedValue(1, 'installs', '7.5')));
+    const order = {
+      command: 'backfill',
+      slices: ['daily'],
+      forced: { start: day('2026-05-28'), end: day('2026-05-29') },
+    } as const;
+    expect((await scenario.night(FIRST, { publish }, order)).failures).toEqual([]);
+    expect([await typeOf('cost'), await typeOf('installs')]).toEqual(['DOUBLE', 'DECIMAL(20,1)']);
+    expect(
+      await query(
+        scenario,
+        `select "day", app_token, os_name, installs::double as i, cost as c from daily ${ofOthers}`,
+      ),
+    ).toEqual(before);
+    expect([await query(scenario, finality), await query(scenario, states)]).toEqual(stood);
+
+    const select = `select "day"::varchar as "day", app_token, os_name, installs::varchar as i, cost::varchar as c, typeof(installs) as it, typeof(cost) as ct`;
+    const held = await query(scenario, `${select} from daily order by all`);
+    for (const [file, from] of [
+      [':memory:', `read_parquet('${at('lake/daily/*/data.parquet')}')`],
+      [':memory:', `read_parquet('${at('lake/daily/*/data.parquet')}', union_by_name = true)`],
+      [at('copy.duckdb'), 'daily'],
+      [':memory:', await deltaRows(at('tables/daily'))],
+    ] as const) {
+      expect(await ask(file, `${select} from ${from} order by all`)).toEqual(held);
+    }
+  });
+});
+
 describe('totals that moved', () => {
   test.each([
     ['cost', '0.30000000000000004'],
