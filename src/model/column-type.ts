@@ -114,15 +114,27 @@ export function digitsOf(decimal: Decimal): { readonly whole: number; readonly f
 
 /** Digits that tell any two doubles apart. */
 const DOUBLE_DIGITS = 17;
+/** The most digits that JavaScript writes. */
+const MOST_PRECISION = 100;
 
-/** Whether the nearest double, as it is shown or written with as many digits, is the very number: none is lost in a column of doubles. */
+const significant = ({ whole, fraction }: Decimal): string => (whole + fraction).replace(/^0+/, '').replace(/0+$/, '');
+
+/**
+ * Whether the nearest double is shown as the very number, or is nearer to it than to any other of as many digits: none is lost
+ * in a column of doubles.
+ */
 export function isOfDouble(decimal: Decimal): boolean {
   const text = formatDecimal(decimal);
-  const digits = (decimal.whole + decimal.fraction).replace(/^0+/, '').replace(/0+$/, '').length;
+  const digits = significant(decimal).length;
   const double = Number(text);
   if (digits > DOUBLE_DIGITS || !Number.isFinite(double)) return false;
-  return [String(double), double.toPrecision(Math.max(1, digits))].some((said) => {
+  const says = (said: string): boolean => {
     const number = parseDecimal(said);
     return number !== null && formatDecimal(number) === text;
-  });
+  };
+  if (says(String(double))) return true;
+  // Halfway between two numbers of as many digits it says neither.
+  const every = significant(parseDecimal(double.toPrecision(MOST_PRECISION)) ?? decimal);
+  const isHalfway = every.length === digits + 1 && every.endsWith('5');
+  return !isHalfway && says(double.toPrecision(Math.max(1, digits)));
 }

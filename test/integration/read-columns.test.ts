@@ -106,11 +106,7 @@ test.each<[string, string, ColumnType, [string, string], [string, string]]>([
 
 test('of two answers, one read before its column became one of doubles, a number that none says is set aside, not rounded', async () => {
   const results = await loadAround('DECIMAL(18,6)', DOUBLE, ['123456789012.123456', '0.30000000000000004']);
-  expect(new Map(results.map((result) => [result.kind, result]))).toEqual(
-    new Map<string, unknown>([
-      ['loaded', expect.anything()],
-      ['failed', expect.objectContaining({ failure: expect.objectContaining({ code: 'DATA_REJECTED' }) })],
-    ]),
-  );
+  const outcomes = results.map((result) => ('failure' in result ? result.failure.code : result.kind));
+  expect(outcomes.toSorted()).toEqual(['DATA_REJECTED', 'loaded']);
   expect(await costs()).toEqual(['0.30000000000000004']);
 });
