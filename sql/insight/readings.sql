@@ -48,8 +48,8 @@ moves as (
         r.period,
         r.metric,
         r.load_id,
-        r.before,
-        r.after
+        coalesce(r.before::double, r.before_text::double) as before,
+        coalesce(r.after::double, r.after_text::double) as after
     from ripen.restatements as r
     join ripen.loads as l on l.load_id = r.load_id and l.fingerprint = $2
     where r.slice = $1 and r.period >= (select min(p.start_day) from periods as p)

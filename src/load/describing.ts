@@ -3,7 +3,7 @@
 import * as z from 'zod';
 
 import { type Day, MS_PER_DAY } from '../model/calendar.ts';
-import { formatColumnType } from '../model/column-type.ts';
+import { DOUBLE, formatColumnType, haveCommonType } from '../model/column-type.ts';
 import { isDateDimension } from '../model/dimension.ts';
 import type { LoadedPeriod } from '../model/ledger.ts';
 import { nextRefreshAt, stateOf } from '../model/maturity.ts';
@@ -16,6 +16,7 @@ import { areApart } from '../warehouse/relations.ts';
 import { remembering } from '../warehouse/remembering.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { tableColumns, type Target } from './target.ts';
+import { castExactly } from './window-sql.ts';
 
 /**
  * Brings views, comments and `ripen.slice_metrics` up to a table, and makes again what of them was lost. Inside the caller's
@@ -253,26 +254,35 @@ const cohortsName = (slice: string): string => `main.${identifier(`${slice}_coho
 const cohortComments: readonly (readonly [string, string])[] = [
   ['metric', 'Name of the metric without its age; rows of several metrics or ages must not be summed together'],
   ['age_days', 'Age of the cohort in days: 7 for d7 and w1, 30 for m1'],
-  ['value', 'The value of the metric; a ratio, where metric names one, must not be summed'],
+  [
+    'value',
+    'The value of the metric; a ratio, where metric names one, must not be summed. Where no decimal holds the values of every metric here, as beside a ratio, the nearest double',
+  ],
   ['is_final', 'Whether the value can no longer change'],
+  ['value_text', 'The value with every digit, as the column of the metric has it'],
 ];
 
 /** The view's text; null for a slice without cohort metrics, or with a dimension that would stand twice in it. */
 function cohortsView(target: Target, periodCondition: string): string | null {
-  const { slice, metrics, fingerprint, table } = target;
+  const { slice, metrics, fingerprint, table, columns } = target;
   const cells = cohortCells(metrics);
   if (cells.length === 0 || !areApart(slice.dimensions, cohortComments)) return null;
   const dimensions = slice.dimensions.map((name) => `s.${identifier(name)}`).join(', ');
+  const types = new Map(columns.metrics.map(({ id, type }) => [id, type]));
+  // The engine's own union has fewer digits after the point where no decimal holds all, and ends beside the nearest double.
+  const isExact = haveCommonType(cells.map(({ id }) => types.get(id) ?? DOUBLE));
   const selects = cells.map(({ id, name, ageDays, horizonMs }) => {
+    const column = `s.${identifier(id)}`;
+    const value = isExact ? column : castExactly(column, types.get(id) ?? DOUBLE, DOUBLE);
     const isFinal =
       horizonMs === null
         ? 'false'
         : `coalesce(p.sound_at >= p.ends_at + to_seconds(${(horizonMs + slice.settleMs) / 1000}), false)`;
-    return `select ${dimensions}, ${literal(name)} as metric, ${ageDays} as age_days, s.${identifier(id)} as "value", ${isFinal} as is_final
+    return `select ${dimensions}, ${literal(name)} as metric, ${ageDays} as age_days, ${value} as "value", ${isFinal} as is_final, cast(${column} as varchar) as value_text
 from ${table} as s
 left join ripen.periods as p
     on p.slice = ${literal(slice.name)} and p.fingerprint = ${literal(fingerprint)} and ${periodCondition}
-where s.${identifier(id)} is not null`;
+where ${column} is not null`;
   });
   return `create or replace view ${cohortsName(slice.name)} as\n${selects.join('\nunion all\n')}`;
 }

@@ -32,7 +32,7 @@ import type { Answer, ColumnAnswer, Loaded, LoadRequest, LoadResult, LoadWarning
 import { proveWindow } from './proof.ts';
 import { type Judged, replaceJudged } from './replace.ts';
 import { stageColumns, type Staged, stageTexts } from './stage.ts';
-import type { Columns } from './target.ts';
+import { becameDouble, type Columns } from './target.ts';
 
 /** Failures that one window may bring upon all of its batch. */
 const perhapsOfOne: ReadonlySet<FailureCode> = new Set(['BUG', 'ENGINE_MEMORY']);
@@ -88,7 +88,7 @@ function tooLarge({ window, answers }: Spooled): LoadResult {
 async function load(batch: readonly Spooled[], request: LoadRequest): Promise<Loaded> {
   refuseOverlap(batch.map(({ window }) => window));
   const { columns } = request;
-  const read = batch.filter((spooled) => columns?.of(spooled) !== undefined);
+  const read = batch.filter((spooled) => isFit(columns?.of(spooled), request.target.columns));
   const parts = [
     ...(read.length === 0 ? [] : [read]),
     ...textBatches(batch.filter((spooled) => !read.includes(spooled))),
@@ -101,6 +101,13 @@ async function load(batch: readonly Spooled[], request: LoadRequest): Promise<Lo
     results.push(...loaded.results);
   }
   return { results, target };
+}
+
+/** Whether the columns take what was read of a window: what was read as decimals, a column that became DOUBLE since may round. */
+function isFit(answers: ReturnType<ReadAnswers['of']>, { metrics }: Columns): boolean {
+  const fits = ({ types }: ColumnAnswer): boolean =>
+    metrics.every((metric, at) => !becameDouble(metric) || types[at]?.kind === 'DOUBLE');
+  return answers !== undefined && answers.every((answer) => answer === null || fits(answer));
 }
 
 function refuseOverlap(windows: readonly Window[]): void {
@@ -346,6 +353,6 @@ function judged(path: string, { rows, members }: Envelope, { dimensions, metrics
 function wantedColumns({ dimensions, metrics }: Columns): SliceColumns {
   return {
     dimensions: dimensions.map((name) => ({ name, kind: isDateDimension(name) ? name : 'text' })),
-    metrics: metrics.map(({ id, type }) => ({ name: id, type })),
+    metrics: metrics.map((metric) => ({ name: metric.id, type: metric.type, isExact: becameDouble(metric) })),
   };
 }

@@ -4,7 +4,8 @@
  *
  * A column widens to the narrowest decimal that holds everything. Digits after the point are taken from those before it, and
  * from sums: more than 20 of them nobody counted, they are what computing with doubles leaves (`-1.4210854715202004e-14`). Where
- * a metric has so many, and all of its numbers are what doubles say, held ones too, its column becomes one of doubles.
+ * a metric has so many, and all of its numbers are what doubles say, held ones too, its column becomes one of doubles, and takes
+ * no others from then on. A count's never does, and one that was declared DOUBLE takes the nearest double of every number.
  */
 
 import * as z from 'zod';
@@ -22,7 +23,7 @@ import {
 } from '../model/column-type.ts';
 import { count } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import type { Columns } from './target.ts';
+import { becameDouble, type Columns, type MetricColumn } from './target.ts';
 import { countNoDoubles, oddDigits, oddTexts } from './text-sql.ts';
 import { staging } from './window-sql.ts';
 
@@ -45,9 +46,7 @@ export async function resolveTexts(warehouse: Warehouse, columns: Columns, table
     })),
     types,
   );
-  const metrics = columns.metrics.map((metric) => ({ ...metric, type: byDigits.get(metric.id) ?? metric.type }));
-  const texts = await warehouse.rows(oddTexts({ ...columns, metrics }), [], oddRow);
-  const byText = resolveOddTexts(texts, new Map([...types, ...byDigits]));
+  const byText = await resolveIn(warehouse, columns, byDigits);
   const doubles = new Map<string, ColumnType>();
   for (const metric of columns.metrics) {
     if (!byText.crowded.has(metric.id)) continue;
@@ -55,7 +54,8 @@ export async function resolveTexts(warehouse: Warehouse, columns: Columns, table
     const [found] = await warehouse.rows(sql, [], z.object({ numbers: count }));
     if (found?.numbers === 0) doubles.set(metric.id, DOUBLE);
   }
-  const resolution = doubles.size === 0 ? byText : resolveOddTexts(texts, new Map([...types, ...byDigits, ...doubles]));
+  const wider = new Map([...byDigits, ...doubles]);
+  const resolution = doubles.size === 0 ? byText : await resolveIn(warehouse, columns, wider);
   await fillTable(
     warehouse,
     'plainTexts',
@@ -66,7 +66,17 @@ export async function resolveTexts(warehouse: Warehouse, columns: Columns, table
     'notNumbers',
     resolution.notNumbers.map(({ metric, text, reason }) => [metric, text, reason]),
   );
-  return { ...resolution, widened: new Map([...byDigits, ...resolution.widened, ...doubles]) };
+  return { ...resolution, widened: new Map([...wider, ...resolution.widened]) };
+}
+
+/** Decides the texts of `staged` that are odd to columns, some of which are of wider types. */
+async function resolveIn(
+  warehouse: Warehouse,
+  columns: Columns,
+  wider: ReadonlyMap<string, ColumnType>,
+): Promise<Resolution> {
+  const metrics = columns.metrics.map((metric) => ({ ...metric, type: wider.get(metric.id) ?? metric.type }));
+  return resolveOddTexts(await warehouse.rows(oddTexts({ ...columns, metrics }), [], oddRow), metrics);
 }
 
 async function fillTable(
@@ -125,25 +135,31 @@ export function widenForDigits(
  * Decides every odd text: a number that fits, a number that widens its column, or no number at all. Nothing is rounded:
  * a number that no type of the warehouse holds exactly is refused with its reason.
  */
-export function resolveOddTexts(texts: readonly OddText[], types: ReadonlyMap<string, ColumnType>): Resolution {
+export function resolveOddTexts(
+  texts: readonly OddText[],
+  metrics: readonly Pick<MetricColumn, 'id' | 'type' | 'declared'>[],
+): Resolution {
+  const known = new Map(metrics.map((metric) => [metric.id, metric]));
   const plain: (OddText & { plain: string })[] = [];
   const notNumbers: (OddText & { reason: string })[] = [];
   const widened = new Map<string, ColumnType>();
   const crowded = new Set<string>();
   const others = new Set<string>();
   for (const odd of texts) {
-    const type = widened.get(odd.metric) ?? types.get(odd.metric);
-    if (type === undefined) throw new RangeError(`No type for metric ${odd.metric}.`);
+    const metric = known.get(odd.metric);
+    if (metric === undefined) throw new RangeError(`No type for metric ${odd.metric}.`);
+    const { declared } = metric;
+    const type = widened.get(odd.metric) ?? metric.type;
     const number = parseDecimal(odd.text);
     if (number === null) {
       notNumbers.push({ ...odd, reason: 'not a number' });
     } else if (type.kind === 'DOUBLE') {
-      const isFinite = Number.isFinite(Number(odd.text));
-      if (isFinite) plain.push({ ...odd, plain: odd.text.trim() });
-      else notNumbers.push({ ...odd, reason: 'beyond the range of a double' });
+      const reason = unfitForDouble(odd, number, becameDouble({ type, declared }));
+      if (reason === null) plain.push({ ...odd, plain: odd.text.trim() });
+      else notNumbers.push({ ...odd, reason });
     } else {
       const wider = widen(type, digitsOf(number));
-      if (!isOfDouble(number)) others.add(odd.metric);
+      if (declared.kind === 'BIGINT' || !isOfDouble(number)) others.add(odd.metric);
       if (wider === null || (wider !== type && isCrowded(wider))) crowded.add(odd.metric);
       if (wider === null) {
         const { whole, fraction } = digitsOf(number);
@@ -159,6 +175,17 @@ export function resolveOddTexts(texts: readonly OddText[], types: ReadonlyMap<st
   }
   for (const metric of others) crowded.delete(metric);
   return { plain, notNumbers, widened, crowded };
+}
+
+/** Why a column of doubles does not take a number; null where it does. */
+function unfitForDouble(
+  { metric, text }: OddText,
+  number: NonNullable<ReturnType<typeof parseDecimal>>,
+  isExact: boolean,
+): string | null {
+  if (!Number.isFinite(Number(text))) return 'beyond the range of a double';
+  if (!isExact || isOfDouble(number)) return null;
+  return `its column is DOUBLE, which would round it (\`types: { ${metric}: DOUBLE }\` lets it)`;
 }
 
 const isCrowded = (type: ColumnType): boolean => type.kind === 'DECIMAL' && type.scale > MOST_FRACTION_DIGITS;

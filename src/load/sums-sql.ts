@@ -123,8 +123,8 @@ group by 1`;
 const RESTATED = 'DECIMAL(34, 12)';
 
 /**
- * Totals that differ, for periods and metrics that were loaded before, and whether they were final then; one of more than 22
- * digits before the point is recorded as NULL. Metrics in `except` are left out. Parameters: $1 slice, $2 fingerprint, $3 the
+ * Totals that differ, for periods and metrics that were loaded before, and whether they were final then: as decimals, rounded to
+ * twelve digits after the point and NULL where there are more than 22 before it, and as text with every digit. Metrics in `except` are left out. Parameters: $1 slice, $2 fingerprint, $3 the
  * loads (JSON list of load_id, seen_at, start_day, end_day).
  */
 export function recordRestatements(columns: Columns, except: ReadonlySet<string>): string | null {
@@ -136,7 +136,9 @@ export function recordRestatements(columns: Columns, except: ReadonlySet<string>
     p,
     ${literal(id)} as metric,
     ${sumAsDecimal(`b.s${at}`, type, RESTATED)} as before,
-    ${sumAsDecimal(`a.s${at}`, type, RESTATED)} as after
+    ${sumAsDecimal(`a.s${at}`, type, RESTATED)} as after,
+    ${exactText(`b.s${at}`, type)} as before_text,
+    ${exactText(`a.s${at}`, type)} as after_text
 from ${staging.before} as b
 full join ${staging.after} as a using (p)
 where ${differs(type, `b.s${at}`, `a.s${at}`)}`,
@@ -152,7 +154,8 @@ with loads as (
 )
 select
     $1, m.p, m.metric, m.before, m.after, i.seen_at, i.load_id,
-    coalesce(h.sound_at >= h.ends_at + to_seconds(f.horizon_seconds + f.settle_seconds), false) as after_final
+    coalesce(h.sound_at >= h.ends_at + to_seconds(f.horizon_seconds + f.settle_seconds), false) as after_final,
+    m.before_text, m.after_text
 from (
 ${parts.join('\nunion all\n')}
 ) as m
@@ -161,6 +164,10 @@ join ripen.periods as h on h.slice = $1 and h.fingerprint = $2 and h.start_day =
 join ripen.loads as l on l.load_id = h.load_id and list_contains(l.metrics, m.metric)
 left join ripen.slice_metrics as f on f.slice = $1 and f.metric = m.metric`;
 }
+
+/** An exact sum with every digit, and without zeros at its end: alike whatever type its column had. */
+const exactText = (sum: string, type: ColumnType): string =>
+  String.raw`regexp_replace(${sumText(sum, type)}, '\.0*$|(\.\d*[1-9])0+$', '\1')`;
 
 /** Sums of doubles depend on the order of addition, which no value has to do with. */
 function differs(type: ColumnType, before: string, after: string): string {

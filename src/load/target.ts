@@ -23,10 +23,16 @@ export interface Target {
 export interface MetricColumn {
   readonly id: string;
   readonly type: ColumnType;
+  /** What the catalog or the configuration says; the column may have become wider. */
+  readonly declared: ColumnType;
   readonly additive: boolean;
   /** Whether it is only assumed that its values add up. */
   readonly isAssumed: boolean;
 }
+
+/** Whether a column became one of doubles: it takes only numbers that a double says to the last digit. */
+export const becameDouble = ({ type, declared }: Pick<MetricColumn, 'type' | 'declared'>): boolean =>
+  type.kind === 'DOUBLE' && declared.kind !== 'DOUBLE';
 
 /** A slice's columns, in configured order. */
 export interface Columns {
@@ -65,6 +71,7 @@ export function columnsOf(slice: Slice, metrics: readonly Metric[], existing: Re
       id,
       additive,
       isAssumed: additivity === 'assumed',
+      declared: type,
       type: keepWide(type, existing.get(id)),
     })),
     extra: [],

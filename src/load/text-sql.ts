@@ -11,7 +11,7 @@ import { capacityOf, type ColumnType, FAST_DIGITS, formatColumnType } from '../m
 import { type DateDimension, dateDimensions, isDateDimension } from '../model/dimension.ts';
 import { besideRows } from '../spool/beside-rows.ts';
 import { identifier, literal } from '../warehouse/sql.ts';
-import type { Columns, MetricColumn } from './target.ts';
+import { becameDouble, type Columns, type MetricColumn } from './target.ts';
 import { ODD, PART, staging, WINDOW } from './window-sql.ts';
 
 /**
@@ -88,7 +88,10 @@ function fastDigits(type: ColumnType): { readonly whole: number; readonly fracti
   return { whole: Math.min(FAST_DIGITS, whole), fraction: Math.min(FAST_DIGITS, fraction) };
 }
 
-/** The form of the texts that cast exactly and fast to a type. */
+/** A number of so many characters has no more digits than every double keeps. */
+const SHORT_LENGTH = 15;
+
+/** The form of the texts that cast exactly and fast to a type; to the nearest double. */
 function fastForm(type: ColumnType): string {
   if (type.kind === 'DOUBLE') return String.raw`[-+]?[0-9]{1,200}(\.[0-9]*)?([eE][-+]?[0-9]{1,2})?`;
   const { whole, fraction } = fastDigits(type);
@@ -110,10 +113,18 @@ function fastCast(column: string, type: ColumnType): string {
   return `cast(${whole} + cast(${tail} as DECIMAL(${FAST_DIGITS},${fraction}))::${sqlType} as ${sqlType})`;
 }
 
-const isFast = (column: string, type: ColumnType): string => `regexp_full_match(${column}, ${literal(fastForm(type))})`;
+/** Whether a text is cast fast. To a double that is to be exact: where it is short, or what the double itself is shown as. */
+function isFast(column: string, metric: MetricColumn): string {
+  const isOfForm = `regexp_full_match(${column}, ${literal(fastForm(metric.type))})`;
+  if (!becameDouble(metric)) return isOfForm;
+  const shown = `cast(try_cast(${column} as DOUBLE) as VARCHAR)`;
+  return `(${isOfForm} and (length(${column}) <= ${SHORT_LENGTH} or ${column} = ${shown}))`;
+}
 
 /** Whether a text says something that the fast cast does not take. */
-const isOdd = (column: string, type: ColumnType): string => `not ${isFast(column, type)} and trim(${column}) <> ''`;
+function isOdd(column: string, metric: MetricColumn): string {
+  return `not ${isFast(column, metric)} and trim(${column}) <> ''`;
+}
 
 /** Whether `typed` holds a text that was not cast. */
 export const anyOdd = `select count(*) as rows from ${staging.typed} where ${ODD}`;
@@ -123,10 +134,10 @@ export const anyOdd = `select count(*) as rows from ${staging.typed} where ${ODD
  * texts that are plain numbers; NULL where there are none. NULL for the whole when no metric is exact.
  */
 export function oddDigits(columns: Columns): string | null {
-  const most = columns.metrics.flatMap(({ id, type }, at) => {
-    if (type.kind === 'DOUBLE') return [];
-    const column = identifier(id);
-    const odd = `${isOdd(column, type)} and regexp_full_match(${column}, ${literal(PLAIN_NUMBER)})`;
+  const most = columns.metrics.flatMap((metric, at) => {
+    if (metric.type.kind === 'DOUBLE') return [];
+    const column = identifier(metric.id);
+    const odd = `${isOdd(column, metric)} and regexp_full_match(${column}, ${literal(PLAIN_NUMBER)})`;
     return [
       `max(length(ltrim(split_part(${column}, '.', 1), '-0'))) filter (where ${odd}) as w${at}`,
       `max(length(rtrim(split_part(${column}, '.', 2), '0'))) filter (where ${odd}) as f${at}`,
@@ -137,13 +148,13 @@ export function oddDigits(columns: Columns): string | null {
 
 /** Per metric the distinct texts that the fast cast does not take: most are numbers in an unusual form. */
 export function oddTexts(columns: Columns): string {
-  const conditions = columns.metrics.map(({ id, type }) => isOdd(identifier(id), type));
+  const conditions = columns.metrics.map((metric) => isOdd(identifier(metric.id), metric));
   const parts = columns.metrics.map(
-    ({ id, type }) => `select
-    ${literal(id)} as metric,
-    ${identifier(id)} as text
+    (metric) => `select
+    ${literal(metric.id)} as metric,
+    ${identifier(metric.id)} as text
 from odd
-where ${isOdd(identifier(id), type)}
+where ${isOdd(identifier(metric.id), metric)}
 group by all`,
   );
   return `with odd as materialized (
@@ -155,17 +166,19 @@ ${parts.join('\nunion all\n')}`;
 }
 
 /**
- * How many plain numbers of a metric, in `staged` and in a table, are not what the nearest double says in as many digits; those of
- * up to 15 always are. What is longer than a plain number is not looked at.
+ * How many plain numbers of a metric, in `staged` and in a table, the nearest double is neither shown as nor is in as many digits;
+ * none of up to 15 digits. What is longer than a plain number is not looked at.
  */
 export function countNoDoubles({ id, type }: MetricColumn, table: string): string {
   const column = identifier(id);
   const held = formatColumnType(type.kind === 'BIGINT' ? { kind: 'DECIMAL', width: 19, scale: 0 } : type);
   const plain = `DECIMAL(${2 * FAST_DIGITS},${FAST_DIGITS})`;
-  // Sixteen digits or seventeen: no more tell doubles apart.
+  // Of sixteen digits or seventeen: no more tell doubles apart.
   const isOther = (text: string, exact: string): string => {
-    const said = [15, 16].map((places) => `try_cast(format('{:.${places}e}', cast(${text} as DOUBLE)) as ${exact})`);
-    return `not coalesce(cast(${text} as ${exact}) in (${said.join(', ')}), false)`;
+    const double = `cast(${text} as DOUBLE)`;
+    const said = [`cast(${double} as VARCHAR)`, `format('{:.15e}', ${double})`, `format('{:.16e}', ${double})`];
+    const exactly = said.map((each) => `try_cast(${each} as ${exact})`).join(', ');
+    return `not coalesce(cast(${text} as ${exact}) in (${exactly}), false)`;
   };
   return `select count(*) as numbers
 from (
@@ -210,11 +223,12 @@ function castDimension(name: string): string {
 const rawColumn = (at: number): string => identifier(`text,${at}`);
 
 /** A metric's text in the column's type; one that is not cast becomes NULL, which `_odd` tells from a blank one. */
-function castMetric({ id, type }: MetricColumn, at: number, isUnusual: boolean): string {
+function castMetric(metric: MetricColumn, at: number, isUnusual: boolean): string {
+  const { id, type } = metric;
   const column = `s.${identifier(id)}`;
   const otherwise = isUnusual ? `\n            else cast(p${at}.plain as ${formatColumnType(type)})` : '';
   return `case
-            when ${isFast(column, type)} then ${fastCast(column, type)}${otherwise}
+            when ${isFast(column, metric)} then ${fastCast(column, type)}${otherwise}
         end as ${identifier(id)}`;
 }
 

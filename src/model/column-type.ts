@@ -55,6 +55,16 @@ export function widen(
   return width <= MAX_DIGITS ? { kind: 'DECIMAL', width, scale } : null;
 }
 
+/** Digits before the point of the largest BIGINT. */
+const BIGINT_DIGITS = 19;
+
+/** Whether one exact type holds every value of all these; a union of them has it then. */
+export function haveCommonType(types: readonly ColumnType[]): boolean {
+  const whole = Math.max(...types.map((type) => (type.kind === 'BIGINT' ? BIGINT_DIGITS : capacityOf(type).whole)));
+  const fraction = Math.max(...types.map((type) => capacityOf(type).fraction));
+  return whole + fraction <= MAX_DIGITS;
+}
+
 interface Decimal {
   readonly negative: boolean;
   /** Integer digits without leading zeros; empty for a magnitude below one. */
@@ -104,12 +114,27 @@ export function digitsOf(decimal: Decimal): { readonly whole: number; readonly f
 
 /** Digits that tell any two doubles apart. */
 const DOUBLE_DIGITS = 17;
+/** The most digits that JavaScript writes. */
+const MOST_PRECISION = 100;
 
-/** Whether the nearest double, written with as many digits, is the very number: none is lost in a column of doubles. */
+const significant = ({ whole, fraction }: Decimal): string => (whole + fraction).replace(/^0+/, '').replace(/0+$/, '');
+
+/**
+ * Whether the nearest double is shown as the very number, or is nearer to it than to any other of as many digits: none is lost
+ * in a column of doubles.
+ */
 export function isOfDouble(decimal: Decimal): boolean {
   const text = formatDecimal(decimal);
-  const digits = (decimal.whole + decimal.fraction).replace(/^0+/, '').replace(/0+$/, '').length;
-  if (digits > DOUBLE_DIGITS || !Number.isFinite(Number(text))) return false;
-  const said = parseDecimal(Number(text).toPrecision(Math.max(1, digits)));
-  return said !== null && formatDecimal(said) === text;
+  const digits = significant(decimal).length;
+  const double = Number(text);
+  if (digits > DOUBLE_DIGITS || !Number.isFinite(double)) return false;
+  const says = (said: string): boolean => {
+    const number = parseDecimal(said);
+    return number !== null && formatDecimal(number) === text;
+  };
+  if (says(String(double))) return true;
+  // Halfway between two numbers of as many digits it says neither.
+  const every = significant(parseDecimal(double.toPrecision(MOST_PRECISION)) ?? decimal);
+  const isHalfway = every.length === digits + 1 && every.endsWith('5');
+  return !isHalfway && says(double.toPrecision(Math.max(1, digits)));
 }

@@ -9,6 +9,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import { combined, replacedValue, type ReportMutation } from '../../src/simulator/mutations.ts';
+import { formatDecimal, parseDecimal } from '../../src/model/column-type.ts';
 import type { PublishTarget } from '../../src/config/config.ts';
 import { column, lastRun, query, storedAndTrue } from '../support/contents.ts';
 import { deltaRows } from '../support/delta-reader.ts';
@@ -124,6 +125,35 @@ describe('money', () => {
     );
   });
 
+  test.each(['123456789012.123456', '9007199254740993', '12345678901234567890e-2'])(
+    'of %s, which no double says, is set aside by name once the column became DOUBLE; others are not',
+    async (text) => {
+      await open();
+      script(costs('-1.4210854715202004e-14'));
+      await runNight(scenario, FIRST);
+      expect(await typeOf('cost')).toBe('DOUBLE');
+      const held = await column(scenario, 'select cost::varchar from daily order by all');
+
+      const forced = { start: day('2026-05-30'), end: day('2026-06-01') };
+      const request = { command: 'backfill', slices: ['daily'], forced } as const;
+      const restore = script(costs(text, '0.30000000000000004'));
+      const { failures } = await runNight(scenario, FIRST, { request });
+      expect(failures).toMatchObject([{ code: 'DATA_REJECTED', message: textWith('types: { cost: DOUBLE }') }]);
+      expect(await column(scenario, 'select reason from ripen.rejected_rows')).toEqual([textWith(text)]);
+      expect(await column(scenario, 'select cost::varchar from daily order by all')).toEqual(held);
+
+      // Who says so gets the nearest one.
+      const floating = { ...daily, types: { cost: 'DOUBLE' } };
+      expect((await runNight(scenario, FIRST, { request, slices: [floating] })).failures).toEqual([]);
+      expect(await column(scenario, 'select cost from daily')).toContain(String(Number(text)));
+
+      restore();
+      script(costs('12345678.12345678', '0.30000000000000004'));
+      expect((await runNight(scenario, FIRST, { request })).failures).toEqual([]);
+      expect(await column(scenario, 'select cost::varchar from daily')).toContain('12345678.12345678');
+    },
+  );
+
   test("that turned into doubles on the second night reads the same in the copies, the first night's values too", async () => {
     await open();
     const at = (name: string): string => join(scenario.directory, name);
@@ -153,6 +183,94 @@ describe('money', () => {
     ] as const) {
       expect(await ask(file, `${select} from ${from} order by all`)).toEqual(held);
     }
+  });
+});
+
+describe('a night that changes the types of two columns and asks for one day', () => {
+  test('leaves the other days in every copy as they were, in the new types, and as final as they were', async () => {
+    await open();
+    const at = (name: string): string => join(scenario.directory, name);
+    const publish: readonly PublishTarget[] = [
+      { kind: 'parquet', path: at('lake'), mode: 0o644 },
+      { kind: 'delta', path: at('tables'), mode: 0o644, keepMs: 86_400_000 },
+      { kind: 'duckdb', path: at('copy.duckdb'), mode: 0o644 },
+    ];
+    const ofOthers = `where "day" <> date '2026-05-28' order by all`;
+    const finality = 'select period, metric, is_final, final_at from ripen.finality order by all';
+    const states = 'select start_day, state, next_refresh_at from ripen.periods order by all';
+    expect((await scenario.night(FIRST, { publish })).failures).toEqual([]);
+    const before = await query(
+      scenario,
+      `select "day", app_token, os_name, installs::double as i, cost::double as c from daily ${ofOthers}`,
+    );
+    const stood = [await query(scenario, finality), await query(scenario, states)];
+
+    script(combined(costs('-1.4210854715202004e-14'), replacedValue(1, 'installs', '7.5')));
+    const order = {
+      command: 'backfill',
+      slices: ['daily'],
+      forced: { start: day('2026-05-28'), end: day('2026-05-29') },
+    } as const;
+    expect((await scenario.night(FIRST, { publish }, order)).failures).toEqual([]);
+    expect([await typeOf('cost'), await typeOf('installs')]).toEqual(['DOUBLE', 'DECIMAL(20,1)']);
+    expect(
+      await query(
+        scenario,
+        `select "day", app_token, os_name, installs::double as i, cost as c from daily ${ofOthers}`,
+      ),
+    ).toEqual(before);
+    expect([await query(scenario, finality), await query(scenario, states)]).toEqual(stood);
+
+    const select = `select "day"::varchar as "day", app_token, os_name, installs::varchar as i, cost::varchar as c, typeof(installs) as it, typeof(cost) as ct`;
+    const held = await query(scenario, `${select} from daily order by all`);
+    for (const [file, from] of [
+      [':memory:', `read_parquet('${at('lake/daily/*/data.parquet')}')`],
+      [':memory:', `read_parquet('${at('lake/daily/*/data.parquet')}', union_by_name = true)`],
+      [at('copy.duckdb'), 'daily'],
+      [':memory:', await deltaRows(at('tables/daily'))],
+    ] as const) {
+      expect(await ask(file, `${select} from ${from} order by all`)).toEqual(held);
+    }
+  });
+});
+
+describe('totals that moved', () => {
+  test.each([
+    ['cost', '0.30000000000000004'],
+    ['cost', '123456789012.12345678901234567'],
+    ['cost', '-1.4210854715202004e-14'],
+    ['installs', '9223372036854775807'],
+    ['installs', '99999999999999999999999999999999'],
+  ])('of %s are recorded with every digit, where a row had %s', async (metric, text) => {
+    const total = async (): Promise<string> => {
+      const [sum = ''] = await column(scenario, `select sum(${metric})::varchar from daily where day = '2026-05-28'`);
+      return formatDecimal(parseDecimal(sum) ?? { negative: false, whole: sum, fraction: '' });
+    };
+    await open();
+    const forced = { start: day('2026-05-28'), end: day('2026-05-29') };
+    const request = { command: 'backfill', slices: ['daily'], forced } as const;
+    await runNight(scenario, FIRST);
+    const before = await total();
+    const restore = script(replacedValue(0, metric, text));
+    expect((await runNight(scenario, FIRST, { request })).failures).toEqual([]);
+    const after = await total();
+    restore();
+    expect((await runNight(scenario, FIRST, { request })).failures).toEqual([]);
+    const sql = `select before_text, after_text from ripen.restatements where metric = '${metric}' order by load_id`;
+    expect(await query(scenario, sql)).toEqual([
+      { before_text: before, after_text: after },
+      { before_text: after, after_text: before },
+    ]);
+  });
+});
+
+describe('a count', () => {
+  test('of 1e-14 is set aside by name: its column never becomes DOUBLE', async () => {
+    await open();
+    script(replacedValue(0, 'installs', '-1.4210854715202004e-14'));
+    const { failures } = await runNight(scenario, FIRST);
+    expect(failures).toMatchObject([{ code: 'DATA_REJECTED', message: textWith('nor any wider type') }]);
+    expect(await typeOf('installs')).toBe('BIGINT');
   });
 });
 

@@ -163,7 +163,7 @@ test('a status beside the run that migrates says that the snapshot is still of t
   const path = join(scenario.directory, 'copy.duckdb');
   const config = { ...scenario.config, publish: [{ kind: 'duckdb', path, mode: 0o644 } as const] };
   expect((await runNight({ ...scenario, config }, NOW)).failures).toEqual([]);
-  await inDatabase(path, "delete from ripen.migrations where name = '0012_parts'");
+  await inDatabase(path, "delete from ripen.migrations where name = '0013_exact_totals'");
   const holder = await hold(config.warehouse, 'READ_WRITE');
   try {
     await expect(statusOf(config, NOW, 0, () => {})).rejects.toMatchObject({

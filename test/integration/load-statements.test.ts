@@ -168,7 +168,7 @@ describe('run one after the other on a warehouse', () => {
     expect(new Set(texts.map(({ metric: id, text }) => `${id}: ${text}`))).toEqual(
       new Set([`${COUNT}: 1e3`, `${COUNT}: NaN`]),
     );
-    const { plain, notNumbers } = resolveOddTexts(texts, new Map([[COUNT, BIGINT]]));
+    const { plain, notNumbers } = resolveOddTexts(texts, [{ id: COUNT, type: BIGINT, declared: BIGINT }]);
     await warehouse.run(`create temp table ${staging.plainTexts} (metric varchar, text varchar, plain varchar)`);
     await warehouse.run(`create temp table ${staging.notNumbers} (metric varchar, text varchar, reason varchar)`);
     for (const each of plain)

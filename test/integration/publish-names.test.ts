@@ -78,6 +78,7 @@ function targetOf(each: Slice): Target {
   const typed = each.metrics.map((id, place) => ({
     id,
     type: types[place % 3] ?? BIGINT,
+    declared: types[place % 3] ?? BIGINT,
     additive: true,
     isAssumed: false,
   }));

@@ -234,7 +234,13 @@ test(`of ${DOCUMENTS} random documents, those that the column reader takes are s
     const taken = await takeBatch(slice, seeds, folder);
     const columns: Columns = {
       dimensions: slice.dimensions.map(({ name }) => name),
-      metrics: slice.metrics.map(({ name, type }) => ({ id: name, type, additive: true, isAssumed: false })),
+      metrics: slice.metrics.map(({ name, type }) => ({
+        id: name,
+        type,
+        declared: type,
+        additive: true,
+        isAssumed: false,
+      })),
       extra: [],
     };
     await storeBySql(columns, taken);

@@ -12,7 +12,7 @@ import type { ColumnsRead, GaveUp } from '../../src/spool/columns/reading.ts';
 
 const columns: Columns = {
   dimensions: ['day'],
-  metrics: [{ id: 'cost', type: MONEY, additive: true, isAssumed: false }],
+  metrics: [{ id: 'cost', type: MONEY, declared: MONEY, additive: true, isAssumed: false }],
   extra: [],
 };
 const body: SavedBody = { path: '/spool/daily', encoding: 'identity', bytes: 9, plainBytes: 9 };

@@ -7,12 +7,13 @@ import { resolveOddTexts, widenForDigits } from '../../src/load/odd-texts.ts';
 function resolved(
   typeText: string,
   texts: readonly string[],
+  declaredText = typeText,
 ): readonly [readonly string[], readonly string[], string | null] {
-  const type = parseColumnType(typeText);
-  if (type === null) throw new RangeError(`${typeText} is no type.`);
+  const [type, declared] = [parseColumnType(typeText), parseColumnType(declaredText)];
+  if (type === null || declared === null) throw new RangeError(`${typeText} or ${declaredText} is no type.`);
   const { plain, notNumbers, widened } = resolveOddTexts(
     texts.map((text) => ({ metric: 'm', text })),
-    new Map([['m', type]]),
+    [{ id: 'm', type, declared }],
   );
   const wider = widened.get('m');
   return [
@@ -107,6 +108,17 @@ describe('numbers in an unusual form', () => {
     expect(resolved(type, [text])).toEqual([[plain], [], wider]);
   });
 
+  test('in a column that became DOUBLE only what a double says to the last digit is stored', () => {
+    const texts = ['1e-7', '123456789.12345678', '9007199254740993', '123456789012.123456', '1e-400', '1e400', '-0.50'];
+    const reason = 'its column is DOUBLE, which would round it (`types: { m: DOUBLE }` lets it)';
+    expect(resolved('DOUBLE', texts, 'DECIMAL(18,6)')).toEqual([
+      ['1e-7', '123456789.12345678', '-0.50'],
+      [reason, reason, reason, 'beyond the range of a double'],
+      null,
+    ]);
+    expect(resolved('DOUBLE', texts)[1]).toEqual(['beyond the range of a double']);
+  });
+
   test('several numbers widen a column for all of them, step by step', () => {
     expect(resolved('DECIMAL(18,6)', ['0.12345678', '12345678901234.5', '1e-10'])).toEqual([
       ['0.12345678', '12345678901234.5', '0.0000000001'],
@@ -133,10 +145,10 @@ describe('numbers in an unusual form', () => {
         { metric: 'count', text: '7.5' },
         { metric: 'money', text: '7.5e0' },
       ],
-      new Map([
-        ['count', count],
-        ['money', money],
-      ]),
+      [
+        { id: 'count', type: count, declared: count },
+        { id: 'money', type: money, declared: money },
+      ],
     );
     expect([...widened].map(([metric, type]) => [metric, formatColumnType(type)])).toEqual([
       ['count', 'DECIMAL(20,1)'],
@@ -148,7 +160,7 @@ describe('numbers in an unusual form', () => {
   });
 
   test('a metric without a type is a bug, and is named', () => {
-    expect(() => resolveOddTexts([{ metric: 'stranger', text: '1' }], new Map())).toThrow(/stranger/);
+    expect(() => resolveOddTexts([{ metric: 'stranger', text: '1' }], [])).toThrow(/stranger/);
   });
 });
 

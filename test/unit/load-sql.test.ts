@@ -62,7 +62,10 @@ import { slice } from '../support/slice.ts';
 
 const exact = (...types: readonly string[]): Columns => ({
   ...columns,
-  metrics: types.map((text) => ({ id: text, type: parseColumnType(text) ?? MONEY, additive: true, isAssumed: false })),
+  metrics: types.map((text) => {
+    const type = parseColumnType(text) ?? MONEY;
+    return { id: text, type, declared: type, additive: true, isAssumed: false };
+  }),
 });
 const wide = exact('DECIMAL(38,0)', 'DECIMAL(30,12)', 'DECIMAL(38,26)');
 /** No digit before the point. */

@@ -77,7 +77,7 @@ async function restate(
   load: number,
 ): Promise<void> {
   await warehouse.run(
-    'insert into ripen.restatements values ($1, $2::date, $3, $4::decimal(38, 9), $5::decimal(38, 9), $6::timestamp, $7, false)',
+    'insert into ripen.restatements values ($1, $2::date, $3, $4::decimal(38, 9), $5::decimal(38, 9), $6::timestamp, $7, false, null, null)',
     ['daily', period, metric, before, after, seenAt, load],
   );
   await holdLoad([metric], load);

@@ -1,10 +1,11 @@
 /** Columns of fixed width: metrics, and date dimensions. */
 
-import { capacityOf, type ColumnType } from '../../model/column-type.ts';
+import { capacityOf, isOfDouble, parseDecimal } from '../../model/column-type.ts';
 import type { DateDimension } from '../../model/dimension.ts';
 import { type BodyWindow, MINUS, POINT, QUOTE, skipNull, STOPPED, ZERO } from './report-reader.ts';
 import { type Column, type ColumnGroup, type ParquetType, widened, widenedFlags } from './parquet-file.ts';
 import type { KeyColumn, KeyDigests } from './row-keys.ts';
+import type { SliceColumns } from './reading.ts';
 import { endOfRun, hashOf, TextDictionary } from './text-column.ts';
 
 const SPACE = 0x20;
@@ -21,8 +22,9 @@ const powersOfTen = Float64Array.from({ length: 19 }, (_, power) => 10 ** power)
 /**
  * Metrics: numbers in quotes or bare, exact or not taken.
  *
- * Integers and decimals are built from their digits as whole numbers of the column's scale; doubles are the nearest ones
- * to the text. Up to nine digits, as nearly all have, are counted in 32-bit arithmetic while they are looked for.
+ * Integers and decimals are built from their digits as whole numbers of the column's scale; doubles are the nearest ones to
+ * the text, and where the column is to be exact only those that say it to the last digit. Up to nine digits, as nearly all
+ * have, are counted in 32-bit arithmetic while they are looked for.
  */
 export class NumberColumn implements Column {
   readonly name: string;
@@ -31,6 +33,7 @@ export class NumberColumn implements Column {
   fractionDigits = 0;
   readonly heldBytes = 0;
   readonly #isDouble: boolean;
+  readonly #isExact: boolean;
   /** Digits before and after the point that the column holds. */
   readonly #whole: number;
   readonly #scale: number;
@@ -38,11 +41,12 @@ export class NumberColumn implements Column {
   #doubles = new Float64Array(this.#cells.buffer);
   #nulls = new Uint8Array(0);
 
-  constructor(name: string, type: ColumnType) {
+  constructor({ name, type, isExact = false }: SliceColumns['metrics'][number]) {
     this.name = name;
     this.type = type;
     const { whole, fraction } = capacityOf(type);
     this.#isDouble = type.kind === 'DOUBLE';
+    this.#isExact = isExact;
     this.#whole = this.#isDouble ? MAX_DOUBLE_DIGITS : whole;
     this.#scale = this.#isDouble ? MAX_DOUBLE_DIGITS : fraction;
   }
@@ -120,10 +124,14 @@ export class NumberColumn implements Column {
     const lastDigit = first + whole + (fraction === 0 ? 0 : fraction + 1);
     if (this.#isDouble) {
       if (whole + fraction > MAX_DOUBLE_DIGITS) return body.stop(first, `a double of ${whole + fraction} digits`);
-      const isExact = whole + fraction <= EXACT_DIGITS;
-      const magnitude = isExact
-        ? digitsBetween(body.bytes, first, lastDigit) / (powersOfTen[fraction] ?? Number.NaN)
-        : Number(textBetween(body.bytes, first, lastDigit));
+      if (whole + fraction > EXACT_DIGITS) {
+        const text = textBetween(body.bytes, first, lastDigit);
+        const number = this.#isExact ? parseDecimal(text) : null;
+        if (number !== null && !isOfDouble(number)) return body.stop(first, 'a number that no double says');
+        this.#doubles[row] = isNegative ? -Number(text) : Number(text);
+        return end;
+      }
+      const magnitude = digitsBetween(body.bytes, first, lastDigit) / (powersOfTen[fraction] ?? Number.NaN);
       this.#doubles[row] = isNegative ? -magnitude : magnitude;
       return end;
     }

@@ -6,7 +6,14 @@ import type { DateDimension } from '../../model/dimension.ts';
 /** The columns of a slice, in table order; `attr_dependency` follows them as JSON text. */
 export interface SliceColumns {
   readonly dimensions: readonly { readonly name: string; readonly kind: 'text' | DateDimension }[];
-  readonly metrics: readonly { readonly name: string; readonly type: ColumnType }[];
+  readonly metrics: readonly MetricCells[];
+}
+
+interface MetricCells {
+  readonly name: string;
+  readonly type: ColumnType;
+  /** Whether a column of doubles takes only numbers that a double says to the last digit; left out, it takes the nearest ones. */
+  readonly isExact?: boolean;
 }
 
 export type Encoding = 'gzip' | 'identity';

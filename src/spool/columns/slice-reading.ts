@@ -57,7 +57,7 @@ export class SliceReading implements RowSink {
       kind === 'text' ? new TextColumn(name, 'text') : new DateColumn(name, kind),
     );
     this.#dates = dimensions.filter((column) => column instanceof DateColumn);
-    this.#numbers = columns.metrics.map(({ name, type }) => new NumberColumn(name, type));
+    this.#numbers = columns.metrics.map((metric) => new NumberColumn(metric));
     const dependency = new TextColumn(ATTR_DEPENDENCY, 'object');
     this.#keys = [...dimensions, dependency];
     this.#columns = [...dimensions, ...this.#numbers, dependency];

@@ -7,13 +7,16 @@ with loads as (
 )
 select
     $1, m.p, m.metric, m.before, m.after, i.seen_at, i.load_id,
-    coalesce(h.sound_at >= h.ends_at + to_seconds(f.horizon_seconds + f.settle_seconds), false) as after_final
+    coalesce(h.sound_at >= h.ends_at + to_seconds(f.horizon_seconds + f.settle_seconds), false) as after_final,
+    m.before_text, m.after_text
 from (
 select
     p,
     'DECIMAL(38,0)' as metric,
     try_cast(cast(b.s0 as VARCHAR) as DECIMAL(34, 12)) as before,
-    try_cast(cast(a.s0 as VARCHAR) as DECIMAL(34, 12)) as after
+    try_cast(cast(a.s0 as VARCHAR) as DECIMAL(34, 12)) as after,
+    regexp_replace(cast(b.s0 as VARCHAR), '\.0*$|(\.\d*[1-9])0+$', '\1') as before_text,
+    regexp_replace(cast(a.s0 as VARCHAR), '\.0*$|(\.\d*[1-9])0+$', '\1') as after_text
 from "ripen before" as b
 full join "ripen after" as a using (p)
 where b.s0 is distinct from a.s0
@@ -22,7 +25,9 @@ select
     p,
     'DECIMAL(30,12)' as metric,
     try_cast(b.s1 as DECIMAL(34, 12)) as before,
-    try_cast(a.s1 as DECIMAL(34, 12)) as after
+    try_cast(a.s1 as DECIMAL(34, 12)) as after,
+    regexp_replace(b.s1::varchar, '\.0*$|(\.\d*[1-9])0+$', '\1') as before_text,
+    regexp_replace(a.s1::varchar, '\.0*$|(\.\d*[1-9])0+$', '\1') as after_text
 from "ripen before" as b
 full join "ripen after" as a using (p)
 where b.s1 is distinct from a.s1
@@ -31,7 +36,9 @@ select
     p,
     'DECIMAL(38,26)' as metric,
     try_cast(regexp_replace(regexp_replace(regexp_replace(cast(b.s2 as VARCHAR), '^-?', '\000000000000000000000000000'), '\d{26}$', '.\0'), '^(-?)0+(\d)', '\1\2') as DECIMAL(34, 12)) as before,
-    try_cast(regexp_replace(regexp_replace(regexp_replace(cast(a.s2 as VARCHAR), '^-?', '\000000000000000000000000000'), '\d{26}$', '.\0'), '^(-?)0+(\d)', '\1\2') as DECIMAL(34, 12)) as after
+    try_cast(regexp_replace(regexp_replace(regexp_replace(cast(a.s2 as VARCHAR), '^-?', '\000000000000000000000000000'), '\d{26}$', '.\0'), '^(-?)0+(\d)', '\1\2') as DECIMAL(34, 12)) as after,
+    regexp_replace(regexp_replace(regexp_replace(regexp_replace(cast(b.s2 as VARCHAR), '^-?', '\000000000000000000000000000'), '\d{26}$', '.\0'), '^(-?)0+(\d)', '\1\2'), '\.0*$|(\.\d*[1-9])0+$', '\1') as before_text,
+    regexp_replace(regexp_replace(regexp_replace(regexp_replace(cast(a.s2 as VARCHAR), '^-?', '\000000000000000000000000000'), '\d{26}$', '.\0'), '^(-?)0+(\d)', '\1\2'), '\.0*$|(\.\d*[1-9])0+$', '\1') as after_text
 from "ripen before" as b
 full join "ripen after" as a using (p)
 where b.s2 is distinct from a.s2

@@ -7,13 +7,16 @@ with loads as (
 )
 select
     $1, m.p, m.metric, m.before, m.after, i.seen_at, i.load_id,
-    coalesce(h.sound_at >= h.ends_at + to_seconds(f.horizon_seconds + f.settle_seconds), false) as after_final
+    coalesce(h.sound_at >= h.ends_at + to_seconds(f.horizon_seconds + f.settle_seconds), false) as after_final,
+    m.before_text, m.after_text
 from (
 select
     p,
     'o''brien said "hi"_events' as metric,
     try_cast(b.s0 as DECIMAL(34, 12)) as before,
-    try_cast(a.s0 as DECIMAL(34, 12)) as after
+    try_cast(a.s0 as DECIMAL(34, 12)) as after,
+    regexp_replace(b.s0::varchar, '\.0*$|(\.\d*[1-9])0+$', '\1') as before_text,
+    regexp_replace(a.s0::varchar, '\.0*$|(\.\d*[1-9])0+$', '\1') as after_text
 from "ripen before" as b
 full join "ripen after" as a using (p)
 where b.s0 is distinct from a.s0
@@ -22,7 +25,9 @@ select
     p,
     'my event_revenue' as metric,
     try_cast(b.s1 as DECIMAL(34, 12)) as before,
-    try_cast(a.s1 as DECIMAL(34, 12)) as after
+    try_cast(a.s1 as DECIMAL(34, 12)) as after,
+    regexp_replace(b.s1::varchar, '\.0*$|(\.\d*[1-9])0+$', '\1') as before_text,
+    regexp_replace(a.s1::varchar, '\.0*$|(\.\d*[1-9])0+$', '\1') as after_text
 from "ripen before" as b
 full join "ripen after" as a using (p)
 where b.s1 is distinct from a.s1
