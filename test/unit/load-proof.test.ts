@@ -381,12 +381,9 @@ describe('the parts of a divided window of a slice that filters a metric', () =>
 
   test('cannot be told to be all where the whole was refused, not asked for, or states nothing; a whole that passes by is asked for later', () => {
     const filter = { m__gte: '1' };
-    expect(held(null, filter)).toMatchObject({ against: null, unheld: expect.any(String) });
-    expect(held(stating({}, {}, {}), filter)).toMatchObject({ against: null, unheld: expect.any(String) });
-    expect(held(stating({ m: '6' }, { m: '6' }, {}), filter)).toMatchObject({
-      against: null,
-      unheld: expect.any(String),
-    });
+    const untold = [null, stating({}, {}, {}), stating({ m: '6' }, { m: '6' }, {})].map((whole) => held(whole, filter));
+    expect(untold.map(({ against }) => against)).toEqual([null, null, null]);
+    expect(untold.filter(({ unheld }) => unheld === null)).toEqual([]);
     const failed = (code: FailureCode): Held => held({ because: 'x', failure: new Failure(code, 'x') }, filter);
     expect(failed('SOURCE_REFUSED')).toEqual({ against: null, unheld: 'x' });
     expect(failed('SOURCE_TIMEOUT')).toEqual({ against: null, unheld: 'x' });
