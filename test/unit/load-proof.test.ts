@@ -374,7 +374,7 @@ describe('the parts of a divided window of a slice that filters a metric', () =>
 
   test('cannot be told to be all where a metric does not add up, unless each row has to have a count', () => {
     const agreeing = stating({ m: '10', n: '5' }, { m: '6', n: '3' }, { m: '4', n: '2' });
-    const ratios = metrics.map((metric) => ({ ...metric, additive: metric.id === 'm' }));
+    const ratios = metrics.map(({ id, type }) => ({ id, type, additive: id === 'm', isAssumed: false }));
     expect(held(agreeing, { n__gte: '1' }, ratios).unheld).toMatch(/show in no sum/);
     expect(held(agreeing, { m__gte: '1' }, ratios).unheld).toBeNull();
   });
