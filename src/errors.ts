@@ -84,6 +84,13 @@ export class Failure extends Error {
   }
 }
 
+/** Whether a smaller question is the better answer to a failure. */
+export const isTooHeavy = ({ code }: Pick<Failure, 'code'>): boolean =>
+  code === 'SOURCE_TOO_HEAVY' || code === 'SOURCE_TIMEOUT';
+
+/** Whether the same question, later, may be answered. */
+export const isPassing = (failure: Failure): boolean => failure.kind === 'unavailable' && !isTooHeavy(failure);
+
 /** What was thrown, as a Failure; anything unforeseen becomes `BUG` and keeps its cause. */
 export function asFailure(thrown: unknown): Failure {
   if (thrown instanceof Failure) return thrown;

@@ -7,7 +7,7 @@
  * window, with the parts of it that were answered; nothing here throws for one window.
  */
 
-import { asFailure, Failure } from '../errors.ts';
+import { asFailure, Failure, isTooHeavy } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import { labelOf, type Part, replacesSame, reportParameters, type Window } from '../model/window.ts';
 import type { Slice } from '../model/slice.ts';
@@ -205,10 +205,6 @@ async function fetchWindow(asking: Asking, extraction: Extraction): Promise<Spoo
   const [first] = failures.values();
   if (first !== undefined) return { window, failure: first, heavy: [...failures.keys()], answered: answers, whole };
   return spooledOf(window, answers, { whole, byYear }, extraction);
-}
-
-function isTooHeavy({ code }: Failure): boolean {
-  return code === 'SOURCE_TOO_HEAVY' || code === 'SOURCE_TIMEOUT';
 }
 
 /** A window all of whose parts were answered; asked for when the first of them was, which finality is judged by. */

@@ -7,6 +7,9 @@
  * rows. A row may have values in metrics alone that no sum shows: where there are such, the window is also asked for by the
  * date and each dimension that divides it, whose values tell; where no metric adds up, by these only.
  *
+ * A filter of a metric looks at rows as they are grouped, so that no coarser report has the same rows. The whole is then asked
+ * for without such a filter, and each part too: their totals tell whether a value is in no part.
+ *
  * Of a window with pages that could not be followed the totals by the year are asked for, divided or not: they come in a row a
  * year, of which no page can lack one, and tell whether the rows that came are all there are.
  */
@@ -17,9 +20,10 @@ import { gunzip } from 'node:zlib';
 
 import * as z from 'zod';
 
-import { asFailure } from '../errors.ts';
+import { asFailure, isPassing, isTooHeavy } from '../errors.ts';
+import { addDays, daysBetween, type DayInterval } from '../model/calendar.ts';
 import { filtersMetric, isDateDimension } from '../model/dimension.ts';
-import { reportParameters, type Window } from '../model/window.ts';
+import { labelOf, type Part, reportParameters, type Window } from '../model/window.ts';
 import { parseJson } from '../service/body.ts';
 import type { SavedBody } from '../service/service.ts';
 import { besideRowsOf, errorIn, saysCut, warningsIn } from '../spool/beside-rows.ts';
@@ -49,14 +53,12 @@ export type Pages = Pick<SpooledAnswer, 'pages' | 'unfollowed'>;
 /** A report needs a dimension, and every report can be grouped by the year. */
 const COARSEST = 'year';
 
-/**
- * How many reports the whole of a window is yet to be asked for with; none where its parts cannot be compared with it, nor
- * where it is undivided.
- */
+/** How many reports the whole of a window is yet to be asked for with; none where nothing can be told by it, nor where it is undivided. */
 export function wholeRequests(window: Window, whole: WholeAnswer | null, asking: Pick<AskingWhole, 'adding'>): number {
-  if (window.parts.length < 2 || !isComparable(window) || (whole !== null && 'because' in whole)) return 0;
+  if (window.parts.length < 2 || (whole !== null && 'because' in whole)) return 0;
   const unknown = dividedBy(window, asking).filter((dimension) => whole?.values.has(dimension) !== true);
-  return unknown.length + (whole === null && asking.adding(window) !== 'none' ? 1 : 0);
+  const parts = partsToAsk(window, asking).filter((part) => whole?.byPart?.has(part) !== true);
+  return unknown.length + parts.length + (whole === null && isSummed(window, asking) ? 1 : 0);
 }
 
 /** How many reports a whole took. */
@@ -67,39 +69,51 @@ export function requestsOfWhole(
 ): number {
   if (whole === null) return 0;
   if ('because' in whole) return 1;
-  return whole.values.size + (asking.adding(window) === 'none' ? 0 : 1);
+  return whole.values.size + (whole.byPart?.size ?? 0) + (isSummed(window, asking) ? 1 : 0);
 }
 
-/** Whether the parts of a window can be held against the whole: a metric's filter looks at rows as grouped. */
-function isComparable({ slice }: Window): boolean {
-  return !Object.keys(slice.parameters).some(filtersMetric);
-}
+const isFiltered = ({ slice }: Window): boolean => Object.keys(slice.parameters).some(filtersMetric);
+
+const isSummed = (window: Window, { adding }: Pick<AskingWhole, 'adding'>): boolean => adding(window) !== 'none';
+
+/** The parts that are to be asked for as the whole is: their own rows are those that a filter of a metric left. */
+const partsToAsk = (window: Window, asking: Pick<AskingWhole, 'adding'>): readonly Part[] =>
+  isFiltered(window) && isSummed(window, asking) ? window.parts : [];
 
 /** The whole, with what is known of it, or why it could not be had. Throws refused credentials, failures of the disk and the signal's reason. */
 export async function askWhole(window: Window, known: WholeAnswer | null, asking: AskingWhole): Promise<WholeAnswer> {
-  const hasSums = asking.adding(window) !== 'none';
-  const whole = known ?? (hasSums ? await askBy(datesOf(window), [], { ...asking, window }) : unsummed);
+  const [hasSums, dates] = [isSummed(window, asking), datesOf(window)];
+  const within = { ...asking, window };
+  const whole = known ?? (hasSums ? await askLighter({ dates }, within) : unsummed);
   if ('because' in whole) return whole;
   const values = new Map(whole.values);
   for (const dimension of dividedBy(window, asking)) {
     if (values.has(dimension)) continue;
-    const asked = await askBy(datesOf(window), [dimension], { ...asking, window });
+    const asked = await askLighter({ dates, by: dimension }, within);
     if ('because' in asked) {
       // It may be too heavy like that; the sums tell of all rows but those without a value in any of them.
-      if (!hasSums) return asked;
+      if (!hasSums || (asked.failure !== undefined && isPassing(asked.failure))) return asked;
       values.set(dimension, new Set());
       continue;
     }
     const filled = asked.rows.filter((row) => window.slice.metrics.some((metric) => Number(row[metric] ?? 0) !== 0));
     values.set(dimension, new Set(filled.flatMap((row) => valueIn(row[dimension]))));
   }
-  return { ...whole, values };
+  const parts = partsToAsk(window, asking);
+  if (parts.length === 0) return { ...whole, values };
+  const byPart = await Promise.all(
+    parts.map(async (part) => [part, whole.byPart?.get(part) ?? (await askLighter({ dates, part }, within))] as const),
+  );
+  const lacking = byPart.map(([, asked]) => asked).find((asked) => 'because' in asked);
+  return lacking ?? { ...whole, values, byPart: new Map(byPart) };
 }
 
 const unsummed: WholeAnswer = { totals: new Map(), rows: [], values: new Map() };
 
 /** The dimensions that divide a window, where only their values can tell whether some rows are missing. */
 function dividedBy(window: Window, { adding }: Pick<AskingWhole, 'adding'>): readonly string[] {
+  // Of a filter's rows at another grain no value tells anything.
+  if (isFiltered(window)) return [];
   return adding(window) === 'all' ? [] : [...new Set(window.parts.flatMap((part) => Object.keys(part)))];
 }
 
@@ -114,8 +128,8 @@ function valueIn(value: unknown): (string | null)[] {
  * Throws as `askWhole` does.
  */
 export async function askByYear(window: Window, asking: AskingWhole): Promise<WholeAnswer | null> {
-  const isTelling = isComparable(window) && asking.adding(window) !== 'none';
-  return isTelling ? askBy([COARSEST], [], { ...asking, window }) : null;
+  const isTelling = !isFiltered(window) && isSummed(window, asking);
+  return isTelling ? askBy({ dates: [COARSEST], days: window.asked }, { ...asking, window }) : null;
 }
 
 /** The dates a whole is grouped by. */
@@ -124,15 +138,68 @@ function datesOf({ slice }: Window): readonly string[] {
   return dates.length > 0 ? dates : [COARSEST];
 }
 
-async function askBy(
-  dates: readonly string[],
-  by: readonly string[],
-  { window, pagesOf, spool, signal }: AskingWhole & { readonly window: Window },
-): Promise<WholeAnswer> {
-  const dimensions = [...dates, ...by].join(',');
-  // They may name a dimension that is not asked for here.
+interface Question {
+  readonly dates: readonly string[];
+  /** The dimension whose values are asked for. */
+  readonly by?: string;
+  readonly part?: Part;
+  /** All of the window's where there are none. */
+  readonly days?: DayInterval;
+}
+
+type AskingOf = AskingWhole & { readonly window: Window };
+
+/**
+ * Asks for a whole; where it is too heavy, by the year, then for half of its days at a time: the answer is then the rows of
+ * both, without totals.
+ */
+async function askLighter(question: Question, asking: AskingOf): Promise<WholeAnswer> {
+  const days = question.days ?? asking.window.asked;
+  const answer = await askBy({ ...question, days }, asking);
+  if (!('because' in answer) || answer.failure === undefined || !isTooHeavy(answer.failure)) return answer;
+  if (question.dates.join() !== COARSEST) return askLighter({ ...question, dates: [COARSEST] }, asking);
+  const length = daysBetween(days.start, days.end);
+  if (length < 2) return answer;
+  const middle = addDays(days.start, Math.ceil(length / 2));
+  const rows: Readonly<Record<string, unknown>>[] = [];
+  for (const half of [
+    { start: days.start, end: middle },
+    { start: middle, end: days.end },
+  ]) {
+    const asked = await askLighter({ ...question, days: half }, asking);
+    if ('because' in asked) return asked;
+    rows.push(...asked.rows);
+  }
+  return { totals: new Map(), rows, values: new Map() };
+}
+
+/** How often what is no answer is asked for again, as the report itself is. */
+const MOST_REPEATS = 2;
+
+async function askBy(question: Question, asking: AskingOf): Promise<WholeAnswer> {
+  for (let repeats = 0; ; repeats += 1) {
+    const { answer, isUsable } = await askOnce(question, asking);
+    if (isUsable || repeats >= MOST_REPEATS) return answer;
+  }
+}
+
+interface Tried {
+  readonly answer: WholeAnswer;
+  /** Whether it is an answer, or a failure that was met as often as it may be. */
+  readonly isUsable: boolean;
+}
+
+async function askOnce({ dates, by, part, days }: Question, asking: AskingOf): Promise<Tried> {
+  const { window, pagesOf, spool, signal } = asking;
+  const dimensions = [...dates, ...(by === undefined ? [] : [by])].join(',');
+  const asked = {
+    ...reportParameters(window, part),
+    dimensions,
+    date_period: labelOf({ asked: days ?? window.asked }),
+  };
+  // Sorting and index may name a dimension that is not asked for here.
   const parameters = Object.fromEntries(
-    Object.entries({ ...reportParameters(window), dimensions }).filter(([name]) => name !== 'sort' && name !== 'index'),
+    Object.entries(asked).filter(([name]) => name !== 'sort' && name !== 'index' && !filtersMetric(name)),
   );
   try {
     const { pages, unfollowed } = await pagesOf(parameters);
@@ -145,10 +212,12 @@ async function askBy(
     }
   } catch (error) {
     signal.throwIfAborted();
-    if (error instanceof SyntaxError) return { because: 'its answer was no whole JSON document' };
+    if (error instanceof SyntaxError) {
+      return { answer: { because: 'its answer was no whole JSON document' }, isUsable: false };
+    }
     const failure = asFailure(error);
     if (failure.kind === 'storage' || failure.kind === 'bug' || failure.code === 'CREDENTIALS_REFUSED') throw failure;
-    return { because: failure.message };
+    return { answer: { because: failure.message, failure }, isUsable: true };
   }
 }
 
@@ -176,19 +245,23 @@ export async function hasRows(saved: SavedBody): Promise<boolean> {
  * What the pages of an answer state. Rows that are grouped by a dimension tell of its values only when they are all there;
  * without one they are at least so many, and totals count.
  */
-function stated(documents: readonly unknown[], unfollowed: string | null, by: readonly string[]): WholeAnswer {
+function stated(documents: readonly unknown[], unfollowed: string | null, by: string | undefined): Tried {
   const answers = documents.map((document) => answerShape.parse(document));
   const rows = answers.flatMap((answer) => answer.rows);
   const beside = documents.map((document) => besideRowsOf(record.catch({}).parse(document)));
   const [error] = beside.flatMap((each) => errorIn(each) ?? []);
-  if (error !== undefined) return { because: `the service said ${error}` };
+  if (error !== undefined) return { answer: { because: `the service said ${error}` }, isUsable: false };
   const cut = beside.flatMap(warningsIn).find((warning) => saysCut(warning, rows.length) !== 'no');
   const lacking = unfollowed ?? (cut === undefined ? null : `the service warned: ${cut}`);
-  if (by.length > 0 && lacking !== null) return { because: `by ${by.join(', ')} it was not complete: ${lacking}` };
+  if (by !== undefined && lacking !== null) {
+    return { answer: { because: `by ${by} it was not complete: ${lacking}` }, isUsable: true };
+  }
   const [totals = new Map(), ...others] = answers.map((answer) => textsIn(answer.totals));
   // Pages that each state totals of their own state none of the whole.
   const isOfAll = others.every((other) => isDeepStrictEqual(other, totals));
-  return { totals: isOfAll ? totals : new Map(), rows, values: new Map() };
+  const answer = { totals: isOfAll ? totals : new Map(), rows, values: new Map() };
+  // An answer without content, where the parts have rows mostly.
+  return { answer, isUsable: documents.length > 0 };
 }
 
 /** Numbers and texts as texts; what is neither states nothing. */

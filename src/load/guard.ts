@@ -4,7 +4,15 @@
  */
 
 import { Failure } from '../errors.ts';
-import { addDays, lastDay, MS_PER_DAY, startOfDayAt, type Day } from '../model/calendar.ts';
+import {
+  addDays,
+  type Day,
+  type DayInterval,
+  daysBetween,
+  lastDay,
+  MS_PER_DAY,
+  startOfDayAt,
+} from '../model/calendar.ts';
 import type { LoadedPeriod } from '../model/ledger.ts';
 import { endOf, type Period } from '../model/period.ts';
 import { type DuePeriod, type Window, windowOf } from '../model/window.ts';
@@ -16,10 +24,13 @@ const HOLDS_SETTLED_AFTER_MS = 2 * SETTLED_AFTER_MS;
 /** A guarded period keeps at least this share of its rows. */
 const LEAST_SHARE = 0.5;
 
+/** What is held of a period; the days of a report without a date dimension may be others than those asked for now. */
+type HeldPeriod = Pick<LoadedPeriod, 'bucket' | 'rows' | 'fetchedAt'>;
+
 /** Rows that came and what is held, by first day of the period. */
 export interface Counts {
   readonly come: ReadonlyMap<Day, number>;
-  readonly known: ReadonlyMap<Day, Pick<LoadedPeriod, 'rows' | 'fetchedAt'>>;
+  readonly known: ReadonlyMap<Day, HeldPeriod>;
 }
 
 export interface Judging {
@@ -42,7 +53,7 @@ function fateOf(period: Period, window: Window, { come, known }: Counts, how: Ju
   const sinceEndMs = how.fetchedAt.getTime() - endOf(period, window.slice.utcOffset).getTime();
   if (before !== undefined && before.fetchedAt > how.fetchedAt) return 'newer';
   if (how.acceptLoss) return 'load';
-  if (rows < leastRows(period, window, before?.rows ?? 0, how)) return isRepeated ? 'refuse' : 'doubt';
+  if (before !== undefined && rows < leastRows(period, window, before, how)) return isRepeated ? 'refuse' : 'doubt';
   if (sinceEndMs < 0) return 'load';
   // What an earlier run found empty is confirmed by this answer, in a call that is another one already.
   const isNewlyEmpty = rows === 0 && (before === undefined || before.rows > 0);
@@ -51,14 +62,28 @@ function fateOf(period: Period, window: Window, { come, known }: Counts, how: Ju
 
 /**
  * The fewest rows that are believed where so many are held; 0 for a young period. A report without a date dimension is one
- * period of days that move with the runs and the configuration, so that only an answer without rows speaks against it.
+ * period of days that move with the runs and the configuration, so that only an answer without rows speaks against it, and none
+ * where most of the days that are held were left behind: the rows may have been theirs.
  */
-function leastRows(period: Period, { slice }: Window, held: number, { fetchedAt }: Judging): number {
+function leastRows(period: Period, { slice }: Window, held: HeldPeriod, { fetchedAt }: Judging): number {
+  const isMoved = slice.grain === null && !isSame(held.bucket, period.bucket);
+  if (isMoved && daysInCommon(held.bucket, period.asked) < LEAST_SHARE * lengthOf(held.bucket)) return 0;
   const sinceEndMs = fetchedAt.getTime() - endOf(period, slice.utcOffset).getTime();
-  if (sinceEndMs > SETTLED_AFTER_MS) return held * LEAST_SHARE;
+  if (sinceEndMs > SETTLED_AFTER_MS && !isMoved) return held.rows * LEAST_SHARE;
   const sinceStartMs = fetchedAt.getTime() - startOfDayAt(period.asked.start, slice.utcOffset).getTime();
   if (sinceStartMs <= HOLDS_SETTLED_AFTER_MS) return 0;
-  return slice.grain === null ? Math.min(held, 1) : held * LEAST_SHARE;
+  return slice.grain === null ? Math.min(held.rows, 1) : held.rows * LEAST_SHARE;
+}
+
+const isSame = (one: DayInterval, other: DayInterval): boolean => one.start === other.start && one.end === other.end;
+
+const lengthOf = ({ start, end }: DayInterval): number => daysBetween(start, end);
+
+/** How many days two intervals have in common. */
+function daysInCommon(one: DayInterval, other: DayInterval): number {
+  const start = one.start > other.start ? one.start : other.start;
+  const end = one.end < other.end ? one.end : other.end;
+  return Math.max(0, daysBetween(start, end));
 }
 
 function losesAll({ bucket }: Period, { come, known }: Counts): boolean {

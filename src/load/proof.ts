@@ -8,9 +8,8 @@
 
 import * as z from 'zod';
 
-import { Failure } from '../errors.ts';
+import { Failure, isPassing } from '../errors.ts';
 import { type Day, lastDay } from '../model/calendar.ts';
-import { filtersMetric } from '../model/dimension.ts';
 import type { CompletenessVerdict } from '../model/ledger.ts';
 import { type Part, subjectOf, type Window } from '../model/window.ts';
 import type { WholeAnswer } from '../spool/spool.ts';
@@ -19,20 +18,27 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Doubt, PartAnswer, Sound } from './answers.ts';
 import type { Found } from './check.ts';
 import type { MetricSum } from './part-sums.ts';
-import { readStagedLabels, readStagedValues } from './known-values.ts';
+import { readStagedValues } from './known-values.ts';
 import type { LoadRequest, LoadResult, LoadWarning, Shortfall } from './load-result.ts';
 import { fractionDigits } from './sums-sql.ts';
 import {
-  addTotals,
   type Comparison,
   type Proof,
-  type Total,
   compareTotals,
   differencesOf,
   proofOf,
   statedTotals,
   totalsOfPages,
 } from './totals.ts';
+import {
+  certainMetrics,
+  type Held,
+  holdParts,
+  isFiltered,
+  lostValue,
+  proveWhole,
+  totalsOfRows,
+} from './whole-proof.ts';
 
 /** A window that may be loaded, and what its totals have shown. */
 export interface ProvenWindow {
@@ -76,21 +82,25 @@ export async function proveWindow(
     });
   }
   const isDivided = first === null && window.parts.length > 1;
+  const { against, unheld } = isDivided ? holdParts(spooled, target.columns.metrics, sums, proofs) : undivided;
   // Of rows that are left out no labels are staged.
-  const lost = async (): Promise<string | null> =>
-    rejects === undefined ? lostValue(warehouse, spooled.whole, windowNo) : null;
-  const whole = isDivided ? (proveWhole(sums, proofs, spooled.whole) ?? (await lost())) : null;
-  const because = first ?? whole;
+  const isLabelled = isDivided && rejects === undefined;
+  const lost = against === null && isLabelled ? await lostValue(warehouse, spooled.whole, windowNo) : null;
+  const because = first ?? against ?? lost;
   const comparisons = proofs.flatMap((proof) => proof.comparisons);
+  const unheldParts = unheld === null ? [] : [partsNotHeld(unheld)];
   // What was left out may be all that a metric has: nothing is concluded but from what disagrees.
-  if (because === null && rejects !== undefined) return { ...nothingProven, verdict: 'unverifiable' };
+  if (because === null && rejects !== undefined) {
+    return { ...nothingProven, verdict: 'unverifiable', warnings: unheldParts };
+  }
   if (because === null) {
     const isUnverifiable = proofs.some(
       ({ verdict }, at) => verdict === 'unverifiable' && (parts[at]?.rowCount ?? 0) > 0,
     );
     // A row without a value in what adds up may be on a page that nobody read.
     const isHidden = isRefuted && target.columns.metrics.some(({ additive, isAssumed }) => !additive || isAssumed);
-    const verdict = isUnverifiable || isHidden || comparisons.length === 0 ? 'unverifiable' : 'proven';
+    const isSilent = isUnverifiable || comparisons.length === 0;
+    const verdict = isSilent || isHidden || unheld !== null ? 'unverifiable' : 'proven';
     const [notAdditive, addsUp] = [
       proofs.flatMap((proof) => proof.notAdditive),
       proofs.flatMap((proof) => proof.addsUp),
@@ -99,6 +109,7 @@ export async function proveWindow(
     const warnings = [
       ...(isRefuted ? [unreadPages(parts)] : []),
       ...(rounded === null ? [] : [roundedTotals(rounded)]),
+      ...unheldParts,
     ];
     return { verdict, comparisons, notAdditive, addsUp, warnings };
   }
@@ -107,16 +118,25 @@ export async function proveWindow(
     const text = `The answer was loaded although it was not shown to be complete: ${because}.`;
     return { ...nothingProven, verdict: 'unproven', comparisons, warnings: [{ code: 'UNPROVEN', message: text }] };
   }
-  const isUnheld = first === null ? spooled.whole !== null && 'because' in spooled.whole : unfollowed.length > 0;
-  const isUnseen = isUnheld && certainMetrics(sums).size === 0;
-  const isFiltered = unfollowed.length > 0 && Object.keys(slice.parameters).some(filtersMetric);
-  const hint = isFiltered ? FILTERED_HINT : isUnseen ? UNSEEN_HINT : UNPROVEN_HINT;
-  const failure = new Failure('DATA_INCOMPLETE', message, { hint });
+  const asked = first === null ? spooled.whole : unfollowed.length > 0 ? spooled.byYear : null;
+  const unasked = asked !== null && 'because' in asked ? asked : null;
+  const isUnseen = (first === null ? unasked !== null : unfollowed.length > 0) && certainMetrics(sums).size === 0;
+  const hint = unfollowed.length > 0 && isFiltered(window) ? FILTERED_HINT : isUnseen ? UNSEEN_HINT : UNPROVEN_HINT;
   // The parts agree with their own totals and not with the whole's: dividing them further cannot help.
   if (first === null) {
-    const isStated = spooled.whole !== null && !('because' in spooled.whole);
-    return { kind: 'failed', window, failure, ...(isStated ? { losesRows: true } : {}) };
+    const failure = failureOf(unasked?.failure, message, hint);
+    return {
+      kind: 'failed',
+      window,
+      failure,
+      ...(unasked === null && spooled.whole !== null ? { losesRows: true } : {}),
+    };
   }
+  if (unasked?.failure !== undefined && isPassing(unasked.failure)) {
+    const text = `${subjectOf(window)}: ${because}, and the totals by the year were not answered: ${unasked.because}.`;
+    return { kind: 'failed', window, failure: failureOf(unasked.failure, text, hint) };
+  }
+  const failure = new Failure('DATA_INCOMPLETE', message, { hint });
   const rows = new Map(window.parts.map((part, at) => [part, parts[at]?.rowCount ?? 0]));
   // Days divide a window of several periods.
   const values = window.periods.length > 1 ? new Map() : await readStagedValues(warehouse, target, windowNo);
@@ -131,6 +151,20 @@ const FILTERED_HINT =
 /** Without a sum the whole is asked for by a dimension that divides it: where that is the only one, as heavy as the report itself. */
 const UNSEEN_HINT =
   'Add a metric that adds up to the slice, such as installs: the whole is then asked for by its dates, or the year, alone. `completeness: warn` loads all the same.';
+
+/** The failure of what speaks against a window, or that of the question which would have told. */
+function failureOf(cause: Failure | undefined, message: string, hint: string): Failure {
+  if (cause === undefined) return new Failure('DATA_INCOMPLETE', message, { hint });
+  const { code, facts } = cause;
+  return new Failure(code, message, { facts, hint: isPassing(cause) ? (cause.hint ?? hint) : hint, cause });
+}
+
+const undivided: Held = { against: null, unheld: null };
+
+function partsNotHeld(because: string): LoadWarning {
+  const text = `The rows were asked for in parts, which could not be held against the whole, so that a value in neither part would be missing: ${because}.`;
+  return { code: 'PARTS_NOT_HELD', message: text };
+}
 
 const nothingProven: Omit<ProvenWindow, 'verdict'> = { comparisons: [], notAdditive: [], addsUp: [], warnings: [] };
 
@@ -187,17 +221,11 @@ export function isShownByYear(
   if (byYear === null || 'because' in byYear) return false;
   const { rows } = byYear;
   if (rows.length < years && rows.length >= Math.min(...unfollowed)) return false;
-  const totals = new Map([...(rows.length === years ? totalsOfRows(rows) : []), ...byYear.totals]);
+  const ofRows =
+    rows.length === years ? [...totalsOfRows(rows)].map(([metric, { text }]) => [metric, text] as const) : [];
+  const totals = new Map([...ofRows, ...byYear.totals]);
   const isStated = [...certainMetrics(sums)].some((metric) => totals.has(metric));
   return isStated && proveWhole(sums, proofs, { ...byYear, totals }) === null;
-}
-
-/** What rows add up to, as totals state it. */
-function totalsOfRows(rows: readonly Readonly<Record<string, unknown>>[]): Map<string, string> {
-  const stated = rows.map((row) =>
-    statedTotals(new Map(Object.entries(row).map(([name, value]) => [name, String(value)]))),
-  );
-  return new Map([...addTotals(stated)].map(([metric, { text }]) => [metric, text]));
 }
 
 function unreadPages(parts: readonly PartAnswer[]): LoadWarning {
@@ -209,76 +237,4 @@ function unreadPages(parts: readonly PartAnswer[]): LoadWarning {
 function roundedTotals({ metric, sum, total }: Comparison): LoadWarning {
   const text = `The rows' ${metric} added up to ${sum}, the service's total was ${total}: either is rounded, or rows of so little are missing; no other total tells.`;
   return { code: 'TOTALS_ROUNDED', message: text };
-}
-
-/** What speaks against parts that agree with their own totals, as a clause; null when the whole agrees with them too. */
-export function proveWhole(
-  sums: readonly (readonly MetricSum[])[],
-  proofs: readonly PartProof[],
-  whole: WholeAnswer | null,
-): string | null {
-  if (whole === null) return null;
-  if ('because' in whole) return `its parts could not be held against the whole: ${whole.because}`;
-  const totals = statedTotals(whole.totals);
-  // Of a metric that was found to add up meanwhile no totals were asked for; the values tell then.
-  const hasNoValues = [...whole.values.values()].every(({ size }) => size === 0);
-  if (totals.size === 0 && whole.rows.length === 0 && hasNoValues && hasValues(sums)) {
-    return 'its parts could not be held against the whole, which stated neither totals nor rows';
-  }
-  for (const metric of certainMetrics(sums)) {
-    const ofMetric = sums.flatMap((part) => part.filter((sum) => sum.metric === metric));
-    // A part's own total is the better sum where its rows are stated with fewer digits.
-    const sum = ofMetric.reduce((all, part) => all + Number(part.distinctSum ?? part.sum ?? 0), 0);
-    const magnitude = ofMetric.reduce((all, part) => all + part.magnitude, 0);
-    const stated = totals.get(metric) ?? atLeast(metric, whole.rows, sum, ofMetric);
-    const slack = slackOf(metric, proofs) + stated.slack + Number.EPSILON * Math.max(magnitude, Math.abs(sum));
-    const isCount = ofMetric.every((part) => part.isCount) && Number.isInteger(sum);
-    const away = Math.abs(sum - Number(stated.text));
-    if (away > (isCount ? 0 : slack)) {
-      const said = totals.has(metric) ? "the whole's total was" : "the whole's rows to";
-      return `the ${metric} of its parts added up to ${sum}, ${said} ${stated.text}: a value may be in neither part`;
-    }
-  }
-  return null;
-}
-
-/** What the whole has rows of and its parts have none of, as a clause; null when they have all, or nothing was asked. */
-async function lostValue(warehouse: Warehouse, whole: WholeAnswer | null, windowNo: number): Promise<string | null> {
-  if (whole === null || 'because' in whole) return null;
-  for (const [dimension, values] of whole.values) {
-    const held = await readStagedLabels(warehouse, dimension, windowNo);
-    const lost = [...values].find((value) => !held.has(value));
-    if (lost !== undefined)
-      return `the whole has rows whose ${dimension} is ${lost ?? 'NULL'}, and its parts have none`;
-  }
-  return null;
-}
-
-const hasValues = (sums: readonly (readonly MetricSum[])[]): boolean =>
-  sums.some((part) => part.some(({ nonZero }) => nonZero > 0));
-
-/**
- * The total that the whole's rows by date show where it states none. They may be cut themselves, so they can show that the
- * parts lack something and never that they have too much. Rows are stated with two digits at least.
- */
-function atLeast(
-  metric: string,
-  rows: readonly Readonly<Record<string, unknown>>[],
-  sum: number,
-  ofMetric: readonly MetricSum[],
-): Total {
-  const ofRows = rows.reduce((all, row) => all + (Number(row[metric] ?? 0) || 0), 0);
-  const values = rows.length + ofMetric.reduce((all, { nonZero }) => all + nonZero, 0);
-  return { text: String(Math.max(ofRows, sum)), slack: values * 0.005 };
-}
-
-/** The metrics that are known to add up. */
-function certainMetrics(sums: readonly (readonly MetricSum[])[]): Set<string> {
-  return new Set(sums.flatMap((part) => part.filter(({ isAssumed }) => !isAssumed).map(({ metric }) => metric)));
-}
-
-/** How far the parts' sums lie from their own totals, which the arithmetic of the service allows. */
-function slackOf(metric: string, proofs: readonly PartProof[]): number {
-  const mine: Comparison[] = proofs.flatMap((proof) => proof.comparisons.filter((each) => each.metric === metric));
-  return mine.reduce((sum, each) => sum + Math.abs(Number(each.sum) - Number(each.total)), 0);
 }

@@ -8,7 +8,7 @@
 import { addDays, bucketOf, dayAt, type DayInterval, type WeekStart } from './calendar.ts';
 import type { LoadedPeriod } from './ledger.ts';
 import { bucketFor, datePeriodEnd, daysEarlier, periodsOf, resolveDatePeriod, type Period } from './period.ts';
-import type { Slice } from './slice.ts';
+import type { DatePeriod, Slice } from './slice.ts';
 
 type Covering = Pick<Slice, 'datePeriod' | 'grain' | 'retainDays' | 'utcOffset'>;
 
@@ -31,10 +31,9 @@ export function coverageOf(
   if (first === undefined) return null;
   const tomorrow = addDays(dayAt(planAt, slice.utcOffset), 1);
   let { start, end } = first;
-  // A rolling start that has passed a fixed end leaves the days before that end wanted.
+  // A start that has passed the end, as `month_start:yesterday` on the first of a month, leaves the days before that end wanted.
   const statedEnd = datePeriodEnd(slice.datePeriod, planAt, slice.utcOffset, weekStartsOn);
-  const { first: from, last } = slice.datePeriod;
-  if (!('day' in from) && 'day' in last && statedEnd > end) end = statedEnd;
+  if (mayPass(slice.datePeriod) && statedEnd > end) end = statedEnd;
   for (const other of others) {
     if (other.start < start) start = other.start;
     if (other.end > end) end = other.end;
@@ -43,6 +42,11 @@ export function coverageOf(
   const kept = firstKeptDay(slice, planAt, weekStartsOn);
   if (kept !== null && kept > start) start = kept;
   return start < end ? { start, end } : null;
+}
+
+/** Whether the start of a date period passes its end on some days alone, and neither on all nor before it has begun. */
+function mayPass({ first, last }: DatePeriod): boolean {
+  return !('day' in first) && !('daysAgo' in first && 'daysAgo' in last);
 }
 
 /** The first day of the oldest bucket that a slice keeps at an instant; null when it keeps all. */

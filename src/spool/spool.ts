@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { Transform, type TransformCallback } from 'node:stream';
 
 import { Failure } from '../errors.ts';
-import { labelOf, type Window } from '../model/window.ts';
+import { labelOf, type Part, type Window } from '../model/window.ts';
 import type { SavedBody } from '../service/service.ts';
 
 /** The answer to one part of a window. */
@@ -30,8 +30,10 @@ export type WholeAnswer =
       readonly rows: readonly Readonly<Record<string, unknown>>[];
       /** By dimension that divides the window, the values its rows have, NULL too; only where no sums can tell what is missing. */
       readonly values: ReadonlyMap<string, ReadonlySet<string | null>>;
+      /** By part, the same of the part; only where its own rows cannot be held against the whole. */
+      readonly byPart?: ReadonlyMap<Part, WholeAnswer>;
     }
-  | { readonly because: string };
+  | { readonly because: string; readonly failure?: Failure };
 
 /** A window's complete answer. */
 export interface Spooled {

@@ -145,6 +145,30 @@ test.each<[string, readonly string[], string]>([
   }
 });
 
+test('204 night after night for a rolling report of 16 days without a date dimension is held for 8 nights, then loaded as empty', async () => {
+  const rolling = slice({
+    name: 'rolling',
+    dimensions: ['app_token', 'os_name'],
+    metrics: ['installs'],
+    datePeriod: { first: { daysAgo: 16 }, last: { daysAgo: 1 } },
+  });
+  const other = await openScenario([rolling], { simulator: { world: smallWorld } });
+  const night = async (date: string): Promise<string[]> =>
+    (await runNight(other, new Date(`${date}T02:30:00Z`))).failures.map(({ code }) => code);
+  try {
+    expect(await night('2026-04-20')).toEqual([]);
+    const before = await contentOf(other, 'rolling');
+    expect(before.length).toBeGreaterThan(0);
+    other.simulator.script({ match: reports(), times: Infinity, fault: nothing });
+    for (const date of ['2026-04-21', '2026-04-28']) expect(await night(date)).toEqual(['DATA_SHRUNK']);
+    expect(await contentOf(other, 'rolling')).toEqual(before);
+    for (const date of ['2026-04-29', '2026-04-30']) expect(await night(date)).toEqual([]);
+    expect(await contentOf(other, 'rolling')).toEqual([]);
+  } finally {
+    await other.close();
+  }
+});
+
 test('204 for settled and young days alike leaves the young ones too, whose answer is the one that is not believed', async () => {
   const young = new Date('2026-06-02T02:30:00Z');
   const all = { start: day('2026-05-10'), end: day('2026-06-01') };

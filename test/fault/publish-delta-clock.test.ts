@@ -1,6 +1,6 @@
 /** Older versions of Delta tables on a machine whose clock is wrong: none is removed for an age that nobody confirms. */
 
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { afterEach, expect, test, vi } from 'vitest';
@@ -96,6 +96,36 @@ test.each([-400, 400])(
     expect(await readDelta(table, 0)).not.toEqual(await readDelta(table, 2));
   },
 );
+
+test('where the files of a log are dated a fraction of a millisecond ahead of this clock, a publish by hand states whole milliseconds', async () => {
+  const sample = await openSample(4, 4);
+  close = async () => sample.close();
+  const root = sample.path('tables');
+  const publishing = {
+    publish: [{ kind: 'delta', path: root, mode: 0o644, keepMs: KEEP_MS } as const],
+    confirmedNow: null,
+  };
+  const byHand = async (): Promise<void> => {
+    await restate(sample.warehouse, '2026-01-02', 1);
+    const { failures } = await publish(publishing, sample.warehouse, () => {}, new AbortController().signal);
+    expect(failures).toEqual([]);
+  };
+  await byHand();
+  const logs = (): string[] => filesIn(root).filter((path) => path.includes('_delta_log'));
+  const ahead = Date.now() / 1000 + 3600.000_456_7;
+  for (const path of logs()) utimesSync(join(root, path), ahead, ahead);
+  await byHand();
+  await byHand();
+  const stated = logs().flatMap((path) => {
+    const text = readFileSync(join(root, path), 'utf8');
+    return [...text.matchAll(/"(?:timestamp|modificationTime|deletionTimestamp|createdTime)":([^,}]+)/g)].map(
+      ([, ms]) => ms,
+    );
+  });
+  expect(stated.length).toBeGreaterThan(10);
+  expect(stated.filter((ms) => !/^\d+$/.test(ms ?? ''))).toEqual([]);
+  expect(stated.filter((ms) => Number(ms) > Date.now()).length).toBeGreaterThan(0);
+});
 
 test('of a service that does not tell the time, a night says that nothing is removed for its age, and one with --as-of removes it', async () => {
   const daily = slice({

@@ -126,6 +126,19 @@ test.each<[string, PagesQuirk['totals']]>([
   },
 );
 
+test('2 days with pages that cannot be followed fail as not available, exit code 75, where the totals by the year always are not', async () => {
+  scenario = await openScenario([slice(given)], {
+    simulator: { world: { ...smallWorld, quirks: { ...noQuirks, pages: { ...pages, size: 100_000 } } } },
+  });
+  const match = reports({ dimensions: 'year' });
+  const stop = scenario.simulator.script({ match, times: Infinity, fault: { kind: 'status', status: 503 } });
+  const { failures } = await runNight(scenario, NOW);
+  expect(failures.map(({ code }) => code)).toEqual(['SOURCE_UNAVAILABLE']);
+  expect(await lastRun(scenario)).toEqual({ status: 'failed', exit_code: 75 });
+  stop();
+  expect((await runNight(scenario, NEXT_NIGHT)).failures).toEqual([]);
+});
+
 test('a next page that is named for nothing costs one request a window, for the totals by the year', async () => {
   scenario = await openScenario([slice(given)], {
     simulator: { world: { ...smallWorld, quirks: { ...noQuirks, pages: { ...pages, size: 100_000 } } } },

@@ -3,11 +3,12 @@
 import { afterEach, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
+import type { Fault } from '../../src/simulator/faults.ts';
 import type { Quirks } from '../../src/simulator/world/quirks.ts';
 import { createWorld } from '../../src/simulator/world/world.ts';
 import { column, lastRun, storedAndTrue } from '../support/contents.ts';
 import { textWith } from '../support/matching.ts';
-import { askedReports, runNight } from '../support/night.ts';
+import { askedReports, daysOf, reports, runNight } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
@@ -50,6 +51,8 @@ function mostFrequent(dimension: string): string {
   }
   return [...counts].sort(([, one], [, other]) => other - one)[0]?.[0].slice(1, -1) ?? '';
 }
+
+const askingForWhole = reports({ dimensions: (names) => ['day', 'year'].includes(names) });
 
 const wholes = (): string[] =>
   askedReports(scenario).flatMap(({ query, status }) =>
@@ -95,21 +98,111 @@ test('2 heavy days without NULL load, equal to the truth, and the whole of each 
   expect(await column(scenario, 'select distinct verdict from ripen.loads')).toEqual(['proven']);
 });
 
-test('with a filter of metrics, which looks at rows as they are grouped, no whole is asked for and both days load', async () => {
+test('with a filter of metrics, whole and parts are asked for without it, as it looks at rows as they are grouped; both days load', async () => {
   const filtered = slice({ ...given, parameters: { installs__gte: '1' } });
   await openHeavy(filtered, {});
   expect((await runNight(scenario, NOW)).failures).toEqual([]);
   const { stored, truth } = await storedAndTrue(scenario, filtered, DAYS, NOW);
   expect(stored.length).toBeGreaterThan(40);
   expect(stored).toEqual(truth);
-  expect(wholes()).toEqual([]);
+  const controls = askedReports(scenario).filter(({ query }) => query.get('dimensions') === 'day');
+  expect(controls.length).toBeGreaterThanOrEqual(6);
+  expect(controls.filter(({ query }) => query.has('installs__gte'))).toEqual([]);
+  expect(await column(scenario, 'select distinct verdict from ripen.loads')).toEqual(['proven']);
+});
+
+test('2 heavy days with a filter of metrics and rows whose network or country is NULL fail by name, and nothing of them is loaded', async () => {
+  const nulls = new Map(
+    ['network', 'country_code'].map((name) => [name, { values: [mostFrequent(name)], as: 'null' }] as const),
+  );
+  await openHeavy(slice({ ...given, parameters: { installs__gte: '1' } }), { nulls });
+  const { failures } = await runNight(scenario, NOW);
+  expect(failures.map(({ code }) => code)).toEqual(['DATA_INCOMPLETE', 'DATA_INCOMPLETE']);
+  for (const { message } of failures) expect(message).toEqual(textWith('without the filter of a metric'));
+  expect(await column(scenario, 'select count(*) from daily')).toEqual(['0']);
+});
+
+test('2 heavy days with a filter of metrics and rows whose network alone is NULL are divided by country, and load', async () => {
+  const filtered = slice({ ...given, parameters: { installs__gte: '1' } });
+  await openHeavy(filtered, { nulls: new Map([['network', { values: [mostFrequent('network')], as: 'null' }]]) });
+  expect((await runNight(scenario, NOW)).failures).toEqual([]);
+  const { stored, truth } = await storedAndTrue(scenario, filtered, DAYS, NOW);
+  expect(stored.map((row) => row.replaceAll(',null,', ',"null",')).sort()).toEqual(truth.toSorted());
+  expect(await column(scenario, 'select distinct verdict from ripen.loads')).toEqual(['proven']);
+});
+
+test.each<[string, Fault]>([
+  ['is refused', { kind: 'status', status: 400, body: 'detail', message: 'no such report' }],
+  ['is too heavy, by the year too', { kind: 'status', status: 504 }],
+])(
+  'where a filter of metrics is set and the whole %s, heavy days load, and are not called proven',
+  async (_, fault) => {
+    const filtered = slice({ ...given, parameters: { installs__gte: '1' } });
+    await openHeavy(filtered, {});
+    scenario.simulator.script({ match: askingForWhole, times: Infinity, fault });
+    expect((await runNight(scenario, NOW)).failures).toEqual([]);
+    expect(await column(scenario, 'select distinct verdict from ripen.loads')).toEqual(['unverifiable']);
+    expect(await column(scenario, 'select distinct code from ripen.warnings')).toEqual(['PARTS_NOT_HELD']);
+  },
+);
+
+test('where a filter of metrics is set and the whole is not available, heavy days fail with that, exit code 75', async () => {
+  await openHeavy(slice({ ...given, parameters: { installs__gte: '1' } }), {});
+  scenario.simulator.script({ match: askingForWhole, times: Infinity, fault: { kind: 'status', status: 503 } });
+  const { failures } = await runNight(scenario, NOW);
+  expect(failures.map(({ code }) => code)).toEqual(['SOURCE_UNAVAILABLE', 'SOURCE_UNAVAILABLE']);
+  expect(await lastRun(scenario)).toEqual({ status: 'failed', exit_code: 75 });
+});
+
+test.each<[string, Fault]>([
+  ['that is not answered', { kind: 'silence' }],
+  ['that is too heavy', { kind: 'status', status: 504 }],
+  ['that has no content', { kind: 'status', status: 204 }],
+  [
+    'that is an error beside rows',
+    { kind: 'report', mutate: (document) => ({ ...document, error: 'query cancelled' }) },
+  ],
+])('the first question for the whole of a heavy day %s is asked again, and both days load', async (_, fault) => {
+  await openHeavy(daily, {});
+  scenario.simulator.script({ match: reports({ dimensions: 'day' }), times: 1, fault });
+  expect((await runNight(scenario, NOW, { service: { requestTimeoutMs: 2000 } })).failures).toEqual([]);
+  expect(await column(scenario, 'select distinct verdict from ripen.loads')).toEqual(['proven']);
+});
+
+test.each([
+  [503, 'SOURCE_UNAVAILABLE'],
+  [504, 'SOURCE_TOO_HEAVY'],
+] as const)('a whole that is always answered %i fails its days with that, exit code 75', async (status, code) => {
+  await openHeavy(daily, {});
+  scenario.simulator.script({ match: askingForWhole, times: Infinity, fault: { kind: 'status', status } });
+  const { failures } = await runNight(scenario, NOW);
+  expect(failures.map((failure) => failure.code)).toEqual([code, code]);
+  for (const { message } of failures) expect(message).toEqual(textWith('could not be held against the whole'));
+  expect(await lastRun(scenario)).toEqual({ status: 'failed', exit_code: 75 });
+});
+
+test('a heavy week without a date dimension whose whole is too heavy is held against that of its days', async () => {
+  const weekly = slice({
+    ...given,
+    name: 'weekly',
+    dimensions: ['network', 'country_code'],
+    datePeriod: { first: { day: day('2026-05-25') }, last: { day: day('2026-05-31') } },
+  });
+  scenario = await openScenario([weekly], { simulator: { world: { ...world, quirks: { maxRows: 40 } } } });
+  const match = reports({ dimensions: 'year', date_period: (days) => daysOf(days) > 2 });
+  scenario.simulator.script({ match, times: Infinity, fault: { kind: 'status', status: 504 } });
+  expect((await runNight(scenario, NOW)).failures).toEqual([]);
+  const { stored, truth } = await storedAndTrue(scenario, weekly, '2026-05-25:2026-05-31', NOW);
+  expect(truth.length).toBeGreaterThan(40);
+  expect(stored).toEqual(truth);
+  expect(await column(scenario, 'select distinct verdict from ripen.loads')).toEqual(['proven']);
 });
 
 test('2 heavy days of nothing but a ratio by network fail with the way out, and load once installs are added or under warn', async () => {
   const ratio = slice({ ...given, dimensions: ['day', 'network'], metrics: ['ecpi'] });
   await openHeavy(ratio, { maxRows: 3 });
   const { failures } = await runNight(scenario, NOW);
-  expect(failures.map(({ code }) => code)).toEqual(['DATA_INCOMPLETE', 'DATA_INCOMPLETE']);
+  expect(failures.map(({ code }) => code)).toEqual(['SOURCE_TOO_HEAVY', 'SOURCE_TOO_HEAVY']);
   for (const { message, hint } of failures) {
     expect(message).toEqual(textWith('could not be held against the whole'));
     expect(hint).toEqual(textWith('Add a metric that adds up to the slice, such as installs'));

@@ -169,3 +169,35 @@ test('a week that the start of the date period cuts is told as cut, and stays so
   const { stored, truth } = await storedAndTrue(scenario, weekly, '2026-01-03:2026-01-30', after(21));
   expect(stored).toEqual(truth);
 });
+
+test.each([
+  [
+    'month',
+    ['2026-03-29', '2026-03-31', '2026-04-01', '2026-04-02', '2026-04-07', '2026-05-01'],
+    '2026-03-01:2026-04-30',
+  ],
+  ['week', ['2026-03-28', '2026-03-29', '2026-03-30', '2026-03-31', '2026-04-06'], '2026-03-23:2026-04-05'],
+] as const)(
+  'from the start of the %s to yesterday, yesterday is loaded on each night of %j, and no day is left out of %s',
+  async (bucket, nights, days) => {
+    const first = { startOf: bucket, bucketsAgo: 0, daysBefore: 0 } as const;
+    const since = slice({
+      ...given,
+      name: 'since',
+      metrics: ['installs'],
+      datePeriod: { first, last: { daysAgo: 1 } },
+    });
+    scenario = await openScenario([since], { simulator: { world } });
+    for (const night of nights) {
+      const now = new Date(`${night}T02:30:00Z`);
+      expect(await runNight(scenario, now)).toMatchObject({ status: 'succeeded', failures: [] });
+      const yesterday = dayText(new Date(now.getTime() - MS_PER_DAY));
+      expect(await column(scenario, 'select max(start_day) from ripen.periods')).toEqual([yesterday]);
+      expect((await statusOf(since, now))?.periods.missing).toBe(0);
+    }
+    const end = new Date(`${nights.at(-1) ?? ''}T02:30:00Z`);
+    const { stored, truth } = await storedAndTrue(scenario, since, days, end);
+    expect(stored.map((row) => row.slice(0, 13))).toEqual(truth.map((row) => row.slice(0, 13)));
+    expect(await late(end)).toEqual([]);
+  },
+);

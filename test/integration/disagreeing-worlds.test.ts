@@ -125,7 +125,7 @@ test('where such a slice is cut at 120 rows besides, nothing is loaded, as nothi
 
 test.each([
   ['in one of two dimensions, and is divided by the other', ['country_code', 'network'], []],
-  ['in the only dimension it can be divided by, and is refused', ['country_code'], ['DATA_INCOMPLETE']],
+  ['in the only dimension it can be divided by, and is refused', ['country_code'], ['SOURCE_TOO_HEAVY']],
 ] as const)(
   'a slice of metrics that do not add up, too heavy for one answer, loses no row with NULL %s',
   async (_, texts, codes) => {

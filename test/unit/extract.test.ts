@@ -25,6 +25,8 @@ const rest: Part = { app_token: { in: null, notIn: ['a', 'b'] } };
 const bucket = { start: day('2026-01-01'), end: day('2026-01-02') };
 const declared = slice({ name: 'daily', dimensions: ['day', 'app_token'], metrics: ['installs'] });
 
+const filtered = { ...declared, parameters: { ...declared.parameters, installs__gte: '1' } };
+
 const windowIn = (...parts: Part[]): Window =>
   windowOf(declared, 'f', [{ period: { bucket, asked: bucket }, reason: 'new' }], parts);
 
@@ -50,6 +52,8 @@ interface Told {
   readonly batches: readonly Batch[];
   /** `app_token` filters of the reports that were asked for. */
   readonly asked: readonly string[];
+  /** Their filters of a metric, else empty. */
+  readonly filters: readonly string[];
   readonly discarded: readonly string[];
 }
 
@@ -66,7 +70,7 @@ async function extracted(
     byApp = [{ rows: [{ app_token: 'a', installs: 12 }, { installs: 1 }, { app_token: 1.5, installs: 1 }] }],
   }: { onDiscard?: () => void; adding?: 'all' | 'some' | 'none'; byApp?: readonly unknown[] } = {},
 ): Promise<Told> {
-  const [asked, discarded]: [string[], string[]] = [[], []];
+  const [asked, filters, discarded]: [string[], string[], string[]] = [[], [], []];
   const report = async (
     parameters: Readonly<Record<string, string>>,
     _: string,
@@ -75,13 +79,17 @@ async function extracted(
   ) => {
     const outside = parameters['app_token__not_in'];
     const unfiltered = parameters['dimensions'] === 'day' ? 'whole' : 'whole by app_token';
-    const filter = parameters['app_token__in'] ?? (outside === undefined ? unfiltered : `not ${outside}`);
+    const part = parameters['app_token__in'] ?? (outside === undefined ? null : `not ${outside}`);
+    const isWhole = parameters['dimensions'] !== 'day,app_token';
+    const filter = part === null ? unfiltered : isWhole ? `whole of ${part}` : part;
     asked.push(filter);
+    filters.push(parameters['installs__gte'] ?? '');
     const code = failing[filter];
     if (code !== undefined) throw new Failure(code, filter);
     await new Promise((resolve) => setTimeout(resolve, 5));
     signal.throwIfAborted();
-    if (filter === 'whole') await writeFile(wholeFile, '{"totals":{"installs":12,"cost":"0.10","odd":null}}');
+    if (filter === 'whole' || filter.startsWith('whole of'))
+      await writeFile(wholeFile, '{"totals":{"installs":12,"cost":"0.10","odd":null}}');
     if (filter === 'whole by app_token') {
       const at = page?.kind === 'cursor' ? Number(page.value) : 0;
       const file = `${wholeFile}-${at}`;
@@ -113,7 +121,7 @@ async function extracted(
   })) {
     batches.push(batch);
   }
-  return { batches, asked, discarded };
+  return { batches, asked, filters, discarded };
 }
 
 test('of 3 parts, 2 of which are too heavy, the third is answered and handed out with the failure', async () => {
@@ -220,7 +228,7 @@ test('where some metrics add up, values that the service refuses to tell are don
       values: new Map([['app_token', new Set()]]),
     },
   ]);
-  expect(none).toEqual([{ because: 'whole by app_token' }]);
+  expect(none).toMatchObject([{ because: 'whole by app_token', failure: { code: 'SOURCE_TOO_HEAVY' } }]);
 });
 
 test('the values of a whole are those of all its pages, and none are known where it may lack rows', async () => {
@@ -246,16 +254,30 @@ test('a whole that the service refuses is not the end of the window: why is told
   const window = windowIn(asPart('a'), rest);
   const { batches } = await extracted({ window, answered: new Map(), whole: null }, { whole: 'SOURCE_REFUSED' });
   const [spooled] = batches.flatMap((batch) => batch.spooled);
-  expect(spooled?.whole).toEqual({ because: 'whole' });
+  expect(spooled?.whole).toMatchObject({ because: 'whole', failure: { code: 'SOURCE_REFUSED' } });
   expect(spooled?.answers.map(pathsOf)).toEqual([['a'], ['not a,b']]);
 });
 
-test('a window in 1 part has no whole to be held against, nor has one whose slice filters a metric', async () => {
-  const filtered = { ...declared, parameters: { ...declared.parameters, installs__gte: '1' } };
+test('a window in 1 part has no whole to be held against, nor has one whose slice filters a metric and has none that adds up', async () => {
   const windows = [windowIn({}), { ...windowIn(asPart('a'), rest), slice: filtered }];
   for (const window of windows) {
-    const { batches, asked } = await extracted({ window, answered: new Map(), whole: null }, {});
+    const { batches, asked } = await extracted({ window, answered: new Map(), whole: null }, {}, { adding: 'none' });
     expect(asked).toHaveLength(window.parts.length);
     expect(batches.flatMap((batch) => batch.spooled.map(({ whole }) => whole))).toEqual([null]);
   }
+});
+
+test('of a slice that filters a metric the whole and each part are asked for without that; a part that was asked for so is not again', async () => {
+  const window = { ...windowIn(asPart('a'), rest), slice: filtered };
+  const { batches, asked, filters } = await extracted({ window, answered: new Map(), whole: null }, {});
+  const [spooled] = batches.flatMap((batch) => batch.spooled);
+  expect(asked.toSorted()).toEqual(['a', 'not a,b', 'whole', 'whole of a', 'whole of not a,b']);
+  expect(filters.toSorted()).toEqual(['', '', '', '1', '1']);
+  expect(spooled?.requests).toBe(5);
+  const whole = spooled?.whole ?? null;
+  expect(whole).toMatchObject({ byPart: new Map(window.parts.map((part) => [part, {}])) });
+
+  const divided = { ...window, parts: [...window.parts.slice(1), asPart('b')] };
+  const again = await extracted({ window: divided, answered: new Map(), whole }, {});
+  expect(again.asked.toSorted()).toEqual(['b', 'not a,b', 'whole of b']);
 });

@@ -12,6 +12,7 @@ import {
   startOfDayAt,
   UTC,
   type Day,
+  type DayInterval,
   type UtcOffset,
 } from '../../src/model/calendar.ts';
 import { labelOf, type Window, windowOf } from '../../src/model/window.ts';
@@ -36,13 +37,17 @@ const through = (first: number, last: number): number[] =>
 const rowsOf = (numbers: readonly number[], rows: number): [Day, number][] =>
   numbers.map((number) => [dayNo(number), rows]);
 
+const oneDay = (start: Day): DayInterval => ({ start, end: addDays(start, 1) });
+
 /** When what is held was fetched: before any answer that is judged. */
 const FETCHED = new Date('2025-01-01T00:00:00Z');
 
 function counts(come: readonly [Day, number][], held: readonly [Day, number][], emptyRuns = 0): Counts {
   return {
     come: new Map(come),
-    known: new Map(held.map(([start, rows]) => [start, { rows, emptyRuns, fetchedAt: FETCHED }])),
+    known: new Map(
+      held.map(([start, rows]) => [start, { bucket: oneDay(start), rows, emptyRuns, fetchedAt: FETCHED }]),
+    ),
   };
 }
 
@@ -132,11 +137,41 @@ test.each<[string, 'month' | null, number, number, readonly [string, string]]>([
   const asked = { start: FIRST, end: addDays(FIRST, days) };
   const bucket = grain === null ? asked : { start: FIRST, end: addDays(FIRST, 31) };
   const whole = windowOf({ ...daily, grain }, 'f', [{ period: { bucket, asked }, reason: 'forced' }]);
-  const found = [0, 1].map((attempt) =>
-    sharesOf({ ...whole, attempt }, counts(rowsOf([1], come), rowsOf([1], 100)), at(days, 1)),
-  );
+  const found = [0, 1].map((attempt) => sharesOf({ ...whole, attempt }, heldFrom(bucket, come), at(days, 1)));
   expect(found.map((shares) => shares.map(({ fate }) => fate))).toEqual(expected.map((fate) => [fate]));
 });
+
+/** A period of the first days of 2026 for which so many rows came, while 100 are held of others. */
+const heldFrom = (bucket: DayInterval, come: number): Counts => ({
+  come: new Map([[FIRST, come]]),
+  known: new Map([[FIRST, { bucket, rows: 100, fetchedAt: FETCHED }]]),
+});
+
+test.each<[string, number, number, number, readonly [string, string]]>([
+  ['of the night before', -1, 19, 0, ['doubt', 'refuse']],
+  ['of 10 nights before, half of whose days are asked for again', -10, 10, 0, ['doubt', 'refuse']],
+  ['of 11 nights before, most of whose days were left behind', -11, 9, 0, ['doubt', 'load']],
+  ['of 40 nights before', -40, -20, 0, ['doubt', 'load']],
+  ['of the night before, of which 1 row is left', -1, 19, 1, ['load', 'load']],
+  ['of a start that has stayed', 0, 19, 0, ['doubt', 'refuse']],
+  ['that began earlier, before the configuration moved on', -300, 19, 0, ['doubt', 'load']],
+])(
+  'a report of 20 days without a date dimension, with 100 rows held %s (days %i to %i) and %i now, is at both answers: %j',
+  (_, first, end, come, expected) => {
+    const asked = { start: FIRST, end: addDays(FIRST, 20) };
+    const whole = windowOf({ ...daily, grain: null }, 'f', [{ period: { bucket: asked, asked }, reason: 'forced' }]);
+    for (const night of [at(20, 1), LATE]) {
+      const found = [0, 1].map((attempt) =>
+        sharesOf(
+          { ...whole, attempt },
+          heldFrom({ start: addDays(FIRST, first), end: addDays(FIRST, end) }, come),
+          night,
+        ),
+      );
+      expect(found.map((shares) => shares.map(({ fate }) => fate))).toEqual(expected.map((fate) => [fate]));
+    }
+  },
+);
 
 test('days that were left out of a window are replaced by no share of it, though all of them meet one fate', () => {
   const shares = sharesOf(windowOfDays([1, 2, 5, 6, 9]), counts(rowsOf(through(1, 9), 10), []), LATE);
@@ -210,9 +245,15 @@ test('stretches without rows are told by their first and last day, and no day wi
 
 test('of 4 days the 2 that are held from a later fetch are neither loaded nor doubted, whatever came and is accepted', () => {
   const known = new Map([
-    [dayNo(2), { rows: 100, emptyRuns: 0, fetchedAt: LATE.fetchedAt }],
-    [dayNo(3), { rows: 100, emptyRuns: 0, fetchedAt: new Date(LATE.fetchedAt.getTime() + 1) }],
-    [dayNo(4), { rows: 100, emptyRuns: 0, fetchedAt: new Date(LATE.fetchedAt.getTime() + 1) }],
+    [dayNo(2), { bucket: oneDay(dayNo(2)), rows: 100, emptyRuns: 0, fetchedAt: LATE.fetchedAt }],
+    [
+      dayNo(3),
+      { bucket: oneDay(dayNo(3)), rows: 100, emptyRuns: 0, fetchedAt: new Date(LATE.fetchedAt.getTime() + 1) },
+    ],
+    [
+      dayNo(4),
+      { bucket: oneDay(dayNo(4)), rows: 100, emptyRuns: 0, fetchedAt: new Date(LATE.fetchedAt.getTime() + 1) },
+    ],
   ]);
   const held = { come: new Map(rowsOf([1, 2, 4], 100)), known };
   for (const acceptLoss of [false, true]) {

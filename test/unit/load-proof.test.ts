@@ -2,8 +2,10 @@
 
 import { describe, expect, test } from 'vitest';
 
+import { Failure, type FailureCode } from '../../src/errors.ts';
 import type { MetricSum } from '../../src/load/part-sums.ts';
-import { isShownByYear, type PartProof, proveWhole } from '../../src/load/proof.ts';
+import { isShownByYear, type PartProof } from '../../src/load/proof.ts';
+import { type Held, holdParts, proveWhole } from '../../src/load/whole-proof.ts';
 import {
   addTotals,
   compareTotals,
@@ -14,7 +16,12 @@ import {
   type Totals,
   totalsOfPages,
 } from '../../src/load/totals.ts';
+import { day } from '../../src/model/calendar.ts';
+import { BIGINT } from '../../src/model/column-type.ts';
+import type { Slice } from '../../src/model/slice.ts';
+import { type Part, type Window, windowOf } from '../../src/model/window.ts';
 import type { WholeAnswer } from '../../src/spool/spool.ts';
+import { slice } from '../support/slice.ts';
 
 function sumOf(sum: string | null, change: Partial<MetricSum> = {}): MetricSum {
   return {
@@ -356,5 +363,72 @@ describe('the parts of a divided window', () => {
     );
     expect(proveWhole(money, proofs, whole({ m: '10.00' }))).toBeNull();
     expect(proveWhole(money, proofs, whole({ m: '9.99' }))).toMatch(/^the m of its parts added up to 10\.008/);
+  });
+});
+
+describe('the parts of a divided window of a slice that filters a metric', () => {
+  const parts: readonly Part[] = [{ app: { in: ['a'], notIn: [] } }, { app: { in: null, notIn: ['a'] } }];
+  const bucket = { start: day('2026-01-01'), end: day('2026-01-02') };
+  const windowWith = (parameters: Slice['parameters']): Window => {
+    const of = slice({ name: 'daily', dimensions: ['day', 'app'], metrics: ['m', 'n'], parameters });
+    return windowOf(of, 'f', [{ period: { bucket, asked: bucket }, reason: 'new' }], parts);
+  };
+  const of = (totals: Record<string, string>): Extract<WholeAnswer, { readonly rows: unknown }> => {
+    const rows = Object.keys(totals).length === 0 ? [] : [{ day: '2026-01-01', ...totals }];
+    return { totals: new Map(Object.entries(totals)), rows, values: new Map() };
+  };
+  const stating = (whole: Record<string, string>, ...byPart: Record<string, string>[]): WholeAnswer => ({
+    ...of(whole),
+    byPart: new Map(parts.map((part, at) => [part, of(byPart[at] ?? {})])),
+  });
+  const sums = [0, 1].map(() => [sumOf('3', { metric: 'm', isCount: true }), sumOf('2.50', { metric: 'n' })]);
+  const metrics = ['m', 'n'].map((id) => ({ id, type: BIGINT, additive: true, isAssumed: false }));
+  const held = (whole: WholeAnswer | null, parameters: Slice['parameters'], columns = metrics): Held =>
+    holdParts({ window: windowWith(parameters), whole }, columns, sums, []);
+
+  test('are held against the whole by what is stated of both without the filter', () => {
+    const agreeing = stating({ m: '10', n: '5.01' }, { m: '6', n: '2.50' }, { m: '4', n: '2.50' });
+    expect(held(agreeing, { n__lt: '9' })).toEqual({ against: null, unheld: null });
+    const lacking = stating({ m: '11', n: '5' }, { m: '6', n: '2.5' }, { m: '4', n: '2.5' });
+    expect(held(lacking, { n__lt: '9' }).against).toBe(
+      "without the filter of a metric, the m of its parts added up to 10, the whole's total was 11: a value may be in neither part",
+    );
+  });
+
+  test.each<[string, string, boolean]>([
+    ['m__gte', '5', false],
+    ['m__gte', '4', true],
+    ['m__gt', '4', false],
+    ['m__gt', '3', true],
+    ['m__eq', '5', false],
+    ['m__ne', '0', true],
+    ['m__lt', '5', true],
+    ['n__gte', '5', true],
+  ])('that lack 4 in all lack a row of the slice under %s: %s? %s', (name, bound, isLacking) => {
+    const whole = stating({ m: '14', n: '9' }, { m: '6', n: '2' }, { m: '4', n: '2' });
+    expect(held(whole, { [name]: bound }).against !== null).toBe(isLacking);
+  });
+
+  test('that lack only rows which a filter of a count leaves out have every row of the slice', () => {
+    const whole = stating({ m: '10', n: '90' }, { m: '6', n: '2' }, { m: '4', n: '2' });
+    expect(held(whole, { m__gte: '1' })).toEqual({ against: null, unheld: null });
+  });
+
+  test('cannot be told to be all where a metric does not add up, unless each row has to have a count', () => {
+    const agreeing = stating({ m: '10', n: '5' }, { m: '6', n: '3' }, { m: '4', n: '2' });
+    const ratios = metrics.map(({ id, type }) => ({ id, type, additive: id === 'm', isAssumed: false }));
+    expect(held(agreeing, { n__gte: '1' }, ratios).unheld).toMatch(/show in no sum/);
+    expect(held(agreeing, { m__gte: '1' }, ratios).unheld).toBeNull();
+  });
+
+  test('cannot be told to be all where the whole was refused, not asked for, or states nothing; a whole that passes by is asked for later', () => {
+    const filter = { m__gte: '1' };
+    const untold = [null, stating({}, {}, {}), stating({ m: '6' }, { m: '6' }, {})].map((whole) => held(whole, filter));
+    expect(untold.map(({ against }) => against)).toEqual([null, null, null]);
+    expect(untold.filter(({ unheld }) => unheld === null)).toEqual([]);
+    const failed = (code: FailureCode): Held => held({ because: 'x', failure: new Failure(code, 'x') }, filter);
+    expect(failed('SOURCE_REFUSED')).toEqual({ against: null, unheld: 'x' });
+    expect(failed('SOURCE_TIMEOUT')).toEqual({ against: null, unheld: 'x' });
+    expect(failed('SOURCE_UNAVAILABLE').against).toMatch(/could not be held against the whole: x/);
   });
 });

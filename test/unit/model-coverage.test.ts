@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 
 import { day, lastDay, parseUtcOffset, UTC, type DayInterval, type WeekStart } from '../../src/model/calendar.ts';
 import { coveredPeriods, coverageOf, firstKeptDay } from '../../src/model/coverage.ts';
-import type { DatePeriod, Slice } from '../../src/model/slice.ts';
+import type { DateBound, DatePeriod, Slice } from '../../src/model/slice.ts';
 import { slice } from '../support/slice.ts';
 
 const interval = (start: string, end: string): DayInterval => ({ start: day(start), end: day(end) });
@@ -15,6 +15,7 @@ const held = (...texts: string[]): { readonly asked: DayInterval }[] =>
     return { asked: interval(start, end) };
   });
 const fixed = (first: string, last: string): DatePeriod => ({ first: { day: day(first) }, last: { day: day(last) } });
+const sinceStartOf = (bucket: 'week' | 'month'): DateBound => ({ startOf: bucket, bucketsAgo: 0, daysBefore: 0 });
 const rolling = (first: number, last = 1): DatePeriod => ({ first: { daysAgo: first }, last: { daysAgo: last } });
 
 function declared(datePeriod: DatePeriod, change: Partial<Slice> = {}): Slice {
@@ -74,6 +75,24 @@ describe('the coverage of a slice', () => {
   ])('with %s', (_, datePeriod, loaded, expected) => {
     expect(covered(declared(datePeriod), held(...loaded), NOON)).toBe(expected);
   });
+
+  // 1 November 2026 is a Sunday.
+  test.each<['week' | 'month', readonly string[], string, string]>([
+    ['month', ['2026-10-01:2026-10-31'], '2026-10-31', '2026-10-01:2026-10-30'],
+    ['month', ['2026-10-01:2026-10-31'], '2026-11-01', '2026-10-01:2026-10-31'],
+    ['month', ['2026-10-01:2026-11-01'], '2026-11-02', '2026-10-01:2026-11-01'],
+    ['month', ['2026-10-01:2026-10-28'], '2026-11-01', '2026-10-01:2026-10-31'],
+    ['month', ['2026-10-01:2026-10-28'], '2026-11-03', '2026-10-01:2026-11-02'],
+    ['month', [], '2026-11-02', '2026-11-01:2026-11-01'],
+    ['week', ['2026-10-26:2026-11-01'], '2026-11-02', '2026-10-26:2026-11-01'],
+    ['week', ['2026-10-26:2026-11-01'], '2026-11-03', '2026-10-26:2026-11-02'],
+  ])(
+    'from the start of the %s to yesterday, with %j held, on %s is %s: no day is left out',
+    (bucket, loaded, on, expected) => {
+      const of = declared({ first: sinceStartOf(bucket), last: { daysAgo: 1 } });
+      expect(covered(of, held(...loaded), `${on}T02:30:00Z`)).toBe(expected);
+    },
+  );
 
   test('at an earlier instant holds no day after that one, though later ones were loaded', () => {
     const of = declared(fixed('2026-06-01', '2026-06-29'));

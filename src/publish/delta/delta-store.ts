@@ -10,7 +10,7 @@ import { Failure } from '../../errors.ts';
 /** A file as it lies there. */
 export interface Lying {
   readonly bytes: number;
-  /** When it was put there, in milliseconds since 1970, by the clock of whatever keeps it. */
+  /** When it was put there, in whole milliseconds since 1970, by the clock of whatever keeps it; infinite where that does not say. */
   readonly modifiedMs: number;
 }
 

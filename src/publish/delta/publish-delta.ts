@@ -127,7 +127,7 @@ async function beginNight(
 
 /** When the newest file of a table's log was put there: by a clock that is behind, what leaves now would have left long ago. */
 const newestMs = ({ log, lying }: Standing): number =>
-  Math.max(0, ...log.commits.map((version) => lying.get(commitPath(version))?.modifiedMs ?? 0));
+  Math.max(0, ...log.commits.map((version) => lying.get(commitPath(version))?.modifiedMs ?? 0).filter(Number.isFinite));
 
 /** Null when another engine committed first. */
 async function publishNight(night: Night, standings: Standings): Promise<CopyReport | null> {

@@ -100,7 +100,7 @@ async function filesBelow(root: string, table: string): Promise<ReadonlyMap<stri
     if (!entry.isFile()) continue;
     const path = join(entry.parentPath, entry.name);
     const { size, mtimeMs } = await stat(path);
-    found.set(path.slice(root.length + 1), { bytes: size, modifiedMs: mtimeMs });
+    found.set(path.slice(root.length + 1), { bytes: size, modifiedMs: Math.ceil(mtimeMs) });
   }
   return found;
 }
