@@ -382,7 +382,7 @@ describe('the parts of a divided window of a slice that filters a metric', () =>
     byPart: new Map(parts.map((part, at) => [part, of(byPart[at] ?? {})])),
   });
   const sums = [0, 1].map(() => [sumOf('3', { metric: 'm', isCount: true }), sumOf('2.50', { metric: 'n' })]);
-  const metrics = ['m', 'n'].map((id) => ({ id, type: BIGINT, additive: true, isAssumed: false }));
+  const metrics = ['m', 'n'].map((id) => ({ id, type: BIGINT, declared: BIGINT, additive: true, isAssumed: false }));
   const held = (whole: WholeAnswer | null, parameters: Slice['parameters'], columns = metrics): Held =>
     holdParts({ window: windowWith(parameters), whole }, columns, sums, []);
 
@@ -416,7 +416,7 @@ describe('the parts of a divided window of a slice that filters a metric', () =>
 
   test('cannot be told to be all where a metric does not add up, unless each row has to have a count', () => {
     const agreeing = stating({ m: '10', n: '5' }, { m: '6', n: '3' }, { m: '4', n: '2' });
-    const ratios = metrics.map(({ id, type }) => ({ id, type, additive: id === 'm', isAssumed: false }));
+    const ratios = metrics.map(({ id, type, declared }) => ({ id, type, declared, additive: id === 'm', isAssumed: false }));
     expect(held(agreeing, { n__gte: '1' }, ratios).unheld).toMatch(/show in no sum/);
     expect(held(agreeing, { m__gte: '1' }, ratios).unheld).toBeNull();
   });
