@@ -263,23 +263,35 @@ export class ColumnAnswers implements ReadAnswers {
     return trouble;
   }
 
-  /** Reads an answer; false where SQL has to. Throws `STORAGE_FAILED`. */
-  async read(pages: Pages, columns: Columns): Promise<boolean> {
-    const [first] = pages;
-    if (first === undefined) return false;
+  /**
+   * Reads answers into one file, but for those that were read before; false where SQL has to read one of them, or one has no
+   * pages. Throws `STORAGE_FAILED`.
+   */
+  async read(answers: readonly Pages[], columns: Columns): Promise<boolean> {
+    const unread = answers.filter((pages) => !this.#taken.has(pages));
+    const bodies = unread.flat();
+    const [first] = bodies;
+    if (first === undefined) return unread.length === 0;
     this.#readings += 1;
     const file = join(this.#folder, `${basename(first.path)}.${this.#readings}.parquet`);
     const wanted = wantedColumns(columns);
-    const read = await this.#tryReading(pages, wanted, file);
+    const read = await this.#tryReading(bodies, wanted, file);
     if (read === null) return false;
-    const answers = read.envelopes.flatMap((envelope, at) => judged(pages[at]?.path ?? '', envelope, wanted) ?? []);
-    if (answers.length < pages.length) {
+    const found = read.envelopes.flatMap((envelope, at) => judged(bodies[at]?.path ?? '', envelope, wanted) ?? []);
+    if (found.length < bodies.length) {
       await removeFile(file);
       return false;
     }
-    const { rows, weekStartsOn, isOrdered, isDistinct } = read;
+    const { weekStartsOn, isOrdered, isDistinct } = read;
     const types = columns.metrics.map(({ type }) => type);
-    this.#taken.set(pages, { file, types, rows, weekStartsOn, isOrdered, isDistinct, pages: answers });
+    let firstBody = 0;
+    for (const pages of unread) {
+      const mine = found.slice(firstBody, firstBody + pages.length);
+      const rows = mine.reduce((sum, { rowCount }) => sum + rowCount, 0);
+      const seen = { rows, weekStartsOn, isOrdered, isDistinct };
+      this.#taken.set(pages, { file, firstBody, bodies: bodies.length, types, ...seen, pages: mine });
+      firstBody += pages.length;
+    }
     return true;
   }
 
@@ -299,7 +311,8 @@ export class ColumnAnswers implements ReadAnswers {
     for (const { pages } of answers) {
       const taken = this.#taken.get(pages);
       this.#taken.delete(pages);
-      if (taken !== undefined) await removeFile(taken.file);
+      const isShared = [...this.#taken.values()].some(({ file }) => file === taken?.file);
+      if (taken !== undefined && !isShared) await removeFile(taken.file);
     }
   }
 
