@@ -58,12 +58,15 @@ export async function catalog(config: Config, options: CatalogOptions = {}): Pro
   const standing = circumstancesOf(config, options);
   const request = section === null ? { filters: catalogFilters } : { filters: metricFilterNames, section };
   return onService(config, standing, async (service) => {
-    const { items, absent, malformed } = await service.filtersData(request, standing.signal);
-    if (absent.length > 0) {
-      const lists = absent.map((filter) => malformed?.get(filter) ?? filter);
-      const message = `filters-data did not answer for ${lists.join(', ')}.`;
-      standing.emit({ type: 'warning', code: 'CATALOG_LIST_ABSENT', slice: null, window: null, message });
-    }
+    const { items, absent, malformed, lacking } = await service.filtersData(request, standing.signal);
+    const warn = (code: string, said: string, lists: readonly string[]): void => {
+      if (lists.length === 0) return;
+      const message = `${said} ${lists.join(', ')}.`;
+      standing.emit({ type: 'warning', code, slice: null, window: null, message });
+    };
+    const unanswered = absent.map((filter) => malformed?.get(filter) ?? filter);
+    warn('CATALOG_LIST_ABSENT', 'filters-data did not answer for', unanswered);
+    warn('CATALOG_ITEM_MALFORMED', 'filters-data listed something that is no item in', [...(lacking?.values() ?? [])]);
     const wanted = word.toLowerCase();
     // Searched here: the service's own search leaves short names out.
     return items.filter((item) =>

@@ -54,6 +54,7 @@ const shell: Shell = {
   print: (text) => process.stdout.write(`${safe(text, process.stdout.isTTY)}\n`),
   tell: (text) => process.stderr.write(`${safe(text, process.stderr.isTTY)}\n`),
   paint: (text) => process.stderr.write(scrub(text)),
+  canAsk: process.stdin.isTTY && process.stderr.isTTY,
   ask,
 };
 
@@ -65,8 +66,7 @@ function safe(text: string | JsonLine, isTerminal: boolean): string {
 }
 
 /** A signal ends the waiting; the end of the input is an empty answer. */
-async function ask(question: string): Promise<string | null> {
-  if (!process.stdin.isTTY || !process.stderr.isTTY) return null;
+async function ask(question: string): Promise<string> {
   const { createInterface } = await import('node:readline/promises');
   // The terminal itself edits the line and turns Ctrl-C into a signal.
   const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false });

@@ -20,7 +20,7 @@ import { publish, type Publication } from './publish/publish.ts';
 import { refuseCopiesOfOthers, refuseUnwritablePlaces } from './run/unwritable-places.ts';
 import { answersToDrop, dropAnswers, type DroppedAnswers } from './spool/archive-removal.ts';
 import { forgetPeriods, forgetSlice, heldTables, rowsIn, type HeldTable } from './warehouse/forgetting.ts';
-import { openWarehouse } from './warehouse/opening.ts';
+import { openWarehouse, withWarehouse } from './warehouse/opening.ts';
 import { recordSchemaChange } from './warehouse/runs.ts';
 import type { Warehouse } from './warehouse/warehouse.ts';
 
@@ -71,10 +71,7 @@ export async function dropSlice(
   const warehouse = await openWarehouse(config.warehouse, { mode: 'write', lockWaitMs, emit, signal });
   try {
     await refuseCopiesOfOthers(config, warehouse, signal);
-    const tables = await heldTables(warehouse, slice, before);
-    const files = before === null ? { slice, before } : { slice, before: tables[0]?.endDay ?? null };
-    const answers = SLICE_NAME.test(slice) ? await answersToDrop(config.warehouse, slice, before) : noAnswers;
-    const loss = await measure({ config, warehouse, request, signal }, tables, { ...files, answers });
+    const { tables, files, answers, loss } = await measure({ config, warehouse, request, signal });
     if (!(await agree(loss))) return { dropped: null, published: [], failures: [] };
     signal.throwIfAborted();
     await warehouse.transact(async () => {
@@ -90,6 +87,22 @@ export async function dropSlice(
   }
 }
 
+/**
+ * What a drop would delete; changes nothing, not even the version of the warehouse. Throws `USAGE_INVALID` where there is nothing to
+ * drop, and what `openWarehouse` throws in `read` mode.
+ */
+export async function lossOf(
+  config: Config,
+  request: DropRequest,
+  { emit, signal }: Omit<Circumstances, 'agree'>,
+): Promise<Loss> {
+  const { lockWaitMs } = request;
+  return withWarehouse(config.warehouse, { mode: 'read', lockWaitMs, emit, signal }, async (warehouse) => {
+    const { loss } = await measure({ config, warehouse, request, signal });
+    return loss;
+  });
+}
+
 const noAnswers: DroppedAnswers = { whole: [], partly: 0 };
 
 /** Any other word names no folder. */
@@ -102,7 +115,24 @@ interface Place {
   readonly signal: AbortSignal;
 }
 
-async function measure(
+/** What is to go, and how much that is. */
+interface Measured {
+  readonly tables: readonly HeldTable[];
+  readonly files: SliceFiles;
+  readonly answers: DroppedAnswers;
+  readonly loss: Loss;
+}
+
+async function measure(place: Place): Promise<Measured> {
+  const { config, warehouse, request } = place;
+  const { slice, before } = request;
+  const tables = await heldTables(warehouse, slice, before);
+  const files = before === null ? { slice, before } : { slice, before: tables[0]?.endDay ?? null };
+  const answers = SLICE_NAME.test(slice) ? await answersToDrop(config.warehouse, slice, before) : noAnswers;
+  return { tables, files, answers, loss: await countLoss(place, tables, { ...files, answers }) };
+}
+
+async function countLoss(
   { config, warehouse, request, signal }: Place,
   tables: readonly HeldTable[],
   { answers, ...files }: SliceFiles & { readonly answers: DroppedAnswers },

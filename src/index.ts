@@ -201,10 +201,12 @@ export async function statusPage(report: StatusReport): Promise<string> {
 export async function publish(config: Config, options: Circumstances = {}): Promise<Publication> {
   const { publish: publishCopies } = await import('./publish/publish.ts');
   const { refreshJoins } = await import('./links/joins.ts');
+  const { renewStaleViews } = await import('./warehouse/stale-views.ts');
   const { refuseUnwritablePlaces } = await import('./run/unwritable-places.ts');
   await refuseUnwritablePlaces(config);
   const standing = circumstancesOf(config, options);
   return onWarehouse(config, 'write', standing, async (warehouse) => {
+    await renewStaleViews(warehouse);
     await refreshJoins(warehouse);
     return publishCopies(config, warehouse, standing.emit, standing.signal);
   });
@@ -245,6 +247,14 @@ export async function drop(config: Config, options: DropOptions): Promise<Droppe
   const { slice, before = null, agree = async () => true } = options;
   const { emit, signal, lockWaitMs } = circumstancesOf(config, options);
   return dropSlice(config, { slice, before, lockWaitMs }, { emit, signal, agree });
+}
+
+/** What `drop` would delete; changes nothing. Throws as it does. */
+export async function dropLoss(config: Config, options: Omit<DropOptions, 'agree'>): Promise<Loss> {
+  const { lossOf } = await import('./drop.ts');
+  const { slice, before = null } = options;
+  const { emit, signal, lockWaitMs } = circumstancesOf(config, options);
+  return lossOf(config, { slice, before, lockWaitMs }, { emit, signal });
 }
 
 /** Writes the rows of a slice, or of another table, as Parquet, CSV or newline-delimited JSON. */

@@ -59,7 +59,7 @@ async function refresh(run: Run, source: Source, from: SourceDoor): Promise<void
 
   await loadWindows(windows, run, source, targets);
 
-  await swapComplete(run, targets);
+  await swapComplete(run, targets, source.undeniedNow());
   const standing = await standingTargets(run, targets);
   if (source.mayRemoveOld()) await letPeriodsGo(run, standing);
   // An archive answers no audit.
@@ -76,7 +76,9 @@ async function publishLoaded(run: Run, from: SourceDoor): Promise<void> {
   const { config, warehouse, record, emit, signal } = run;
   // What ended early may have left them as an earlier run made them, over tables that are others now.
   await refreshJoins(warehouse);
-  record.publish(await publish({ ...config, confirmedNow: from.confirmedNow() }, warehouse, emit, signal));
+  record.publish(
+    await publish({ ...config, confirmedNow: from.confirmedNow(), asOf: run.request.asOf }, warehouse, emit, signal),
+  );
 }
 
 const isIdleReplay = ({ request, record }: Run): boolean => request.command === 'replay' && !record.hasLoaded;

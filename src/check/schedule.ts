@@ -4,7 +4,7 @@ import { isMapping } from '../config/plain-values.ts';
 import { addDays, dayAt, MS_PER_DAY, startOfDayAt, type Day } from '../model/calendar.ts';
 import { formatDuration } from '../model/duration.ts';
 import { globMatches, type Metric } from '../model/metric.ts';
-import { resolveDatePeriod } from '../model/period.ts';
+import { resolveDatePeriod, reversedAt } from '../model/period.ts';
 import type { DatePeriod, Slice } from '../model/slice.ts';
 import { pathOf, settingPath, type CheckedSlice } from './checked-slice.ts';
 import type { Remark } from './finding.ts';
@@ -24,9 +24,16 @@ export function scheduleRemarks(checked: CheckedSlice, metrics: readonly Metric[
   ];
 }
 
-/** A date period that covers nothing yet, unless it will every few days, as `month_start:yesterday` on the first. */
+/** A date period that covers nothing yet, or nothing any more, unless it will every few days, as `month_start:yesterday` on the first. */
 function periodRemarks(checked: CheckedSlice, planAt: Date): Remark[] {
   const { datePeriod, utcOffset } = checked.slice;
+  const reversed = reversedAt(datePeriod, planAt, utcOffset);
+  if (reversed !== null && 'day' in datePeriod.last && !('day' in datePeriod.first)) {
+    const { first, last } = reversed;
+    const message = `the date period begins on ${first}, as of today, and ended on ${last}; a slice that holds nothing yet never gets a day, and one that does gets none after that`;
+    const hint = 'Begin with a date, or end with what moves on, such as yesterday.';
+    return [{ severity: 'warning', path: settingPath(checked, 'date_period'), message, hint }];
+  }
   if (!('day' in datePeriod.first) || resolveDatePeriod(datePeriod, planAt, utcOffset) !== null) return [];
   const today = dayAt(planAt, utcOffset);
   const begin = firstCovered(datePeriod, datePeriod.first.day, checked.slice, today);

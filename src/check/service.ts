@@ -9,6 +9,7 @@ import { metricFilterNames, type Catalog, type CatalogFilter } from '../model/ca
 import type { Service } from '../service/service.ts';
 import { valueFilters } from './values.ts';
 import { findingOf, type Finding } from './finding.ts';
+import { unconfirmedAges } from '../run/ageing.ts';
 import { withService } from '../run/service-in-use.ts';
 
 /** A service that is there sends the first bytes of a list within this; a dead address keeps nobody longer. */
@@ -50,10 +51,16 @@ export async function askedService(check: ServiceCheck, signal: AbortSignal): Pr
             orFinding(check, wait, 'base_url', async () => service.partners(wait.signal).next())
           : null,
       ]);
-      const { absent = [], malformed } = reports.answer ?? {};
+      const { absent = [], malformed, lacking } = reports.answer ?? {};
       const findings = [...reports.findings, ...(campaign?.findings ?? [])];
+      const isUntold = service.clockSkewMs() === null && reports.answer !== null;
       return {
-        findings: [...oneRefusal(findings), ...absent.map((filter) => absentFinding(malformed?.get(filter) ?? filter))],
+        findings: [
+          ...oneRefusal(findings),
+          ...(isUntold ? ageFindings(config) : []),
+          ...absent.map((filter) => absentFinding(malformed?.get(filter) ?? filter)),
+          ...[...(lacking?.values() ?? [])].map(lackingFinding),
+        ],
         catalog: reports.answer?.items ?? [],
       };
     });
@@ -112,16 +119,23 @@ function oneRefusal(findings: readonly Finding[]): Finding[] {
   return findings.filter(({ code }, index) => code !== 'CREDENTIALS_REFUSED' || index === first);
 }
 
+/** What would be removed for its age if the service told the time. */
+function ageFindings(config: Config): Finding[] {
+  const grown = unconfirmedAges(config);
+  const place = { code: null, slice: null, setting: null, place: null } as const;
+  return grown === null ? [] : [{ severity: 'warning', ...place, ...grown }];
+}
+
 function absentFinding(list: string): Finding {
-  return {
-    severity: 'warning',
-    code: null,
-    slice: null,
-    setting: null,
-    place: null,
-    message: `filters-data did not answer for ${list}; no slice was held against that list`,
-    hint: null,
-  };
+  return catalogFinding(`filters-data did not answer for ${list}; no slice was held against that list`);
+}
+
+function lackingFinding(list: string): Finding {
+  return catalogFinding(`filters-data listed something that is no item in ${list}; the other items were taken`);
+}
+
+function catalogFinding(message: string): Finding {
+  return { severity: 'warning', code: null, slice: null, setting: null, place: null, message, hint: null };
 }
 
 /** Ends the asking when nothing has come for a while: retries that come to nothing are no sign of life. */

@@ -1,7 +1,7 @@
 /** `ripen drop`: a slice, or its oldest periods, out of the warehouse and every copy. */
 
 import { Failure } from '../errors.ts';
-import { drop as dropSlice, type Config, type Loss } from '../index.ts';
+import { drop as dropSlice, dropLoss, type Config, type Loss } from '../index.ts';
 import { countText, elapsedText } from '../terminal/measure.ts';
 import type { GlobalArguments, Shell } from '../terminal/shell.ts';
 import { dayOf } from './instant.ts';
@@ -15,12 +15,16 @@ export interface DropArguments extends GlobalArguments {
   readonly lockWait: string;
 }
 
-/** Says what would be deleted, asks unless told not to, drops and publishes; `USAGE_INVALID` where nobody can be asked. */
+/**
+ * Says what would be deleted, asks unless told not to, drops and publishes. Throws `USAGE_INVALID`, with nothing touched, where nobody
+ * can be asked.
+ */
 export async function drop(args: DropArguments, shell: Shell): Promise<number> {
   const before = args.before === undefined ? null : dayOf(args.before, '--before');
   const { slice } = args;
   const done = await withConfig(args, shell, true, async (config, stated) => {
-    const agree = async (loss: Loss): Promise<boolean> => isAgreed(loss, lossText(loss, config), args, shell);
+    if (!args.yes && !shell.canAsk) throw unasked(config, await lossWithout(config, { ...stated, slice, before }));
+    const agree = async (loss: Loss): Promise<boolean> => isAgreed(lossText(loss, config), args, shell);
     return dropSlice(config, { ...stated, slice, before, agree });
   });
   const { dropped } = done;
@@ -33,13 +37,24 @@ export async function drop(args: DropArguments, shell: Shell): Promise<number> {
   return exitCode;
 }
 
-/** Asks, unless told not to. Throws `USAGE_INVALID` where nobody can be asked. */
-async function isAgreed(loss: Loss, what: string, args: DropArguments, shell: Shell): Promise<boolean> {
+/** Asks, unless told not to. */
+async function isAgreed(what: string, args: DropArguments, shell: Shell): Promise<boolean> {
   if (args.yes) return true;
   shell.tell(what);
-  const answer = await shell.ask('Delete it? [y/N] ');
-  if (answer !== null) return /^y(es)?$/i.test(answer.trim());
-  throw new Failure('USAGE_INVALID', `Nothing was deleted, as there was no terminal to ask at. ${what}`, {
+  return /^y(es)?$/i.test((await shell.ask('Delete it? [y/N] ')).trim());
+}
+
+/** What would be deleted; null in a warehouse of an older version, which only a command that may change it can read. */
+async function lossWithout(config: Config, asked: Parameters<typeof dropLoss>[1]): Promise<Loss | null> {
+  return dropLoss(config, asked).catch((error: unknown) => {
+    if (error instanceof Failure && error.code === 'WAREHOUSE_OLDER') return null;
+    throw error;
+  });
+}
+
+function unasked(config: Config, loss: Loss | null): Failure {
+  const what = loss === null ? '' : ` ${lossText(loss, config)}`;
+  return new Failure('USAGE_INVALID', `Nothing was deleted, as there was no terminal to ask at.${what}`, {
     facts: { ...loss },
     hint: 'Add --yes to delete without being asked.',
   });

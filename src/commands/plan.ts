@@ -24,7 +24,7 @@ export async function plan(args: PlanArguments, shell: Shell): Promise<number> {
 
 /** The windows with their reasons, and what the plan saves; pure. */
 export function planText(report: PlanReport): string {
-  const unknown = report.slices.filter((slice) => slice.requests > 0 && slice.rows_expected === null).length;
+  const unknown = report.slices.filter((slice) => slice.requests > 0 && slice.rows_expected === null);
   return [
     ...report.slices.flatMap((slice) => [...sliceLines(slice), '']),
     `as of ${minuteText(report.as_of)}: ${countText(report.requests, 'request')}${totalText(report.rows_expected, unknown)}`,
@@ -36,11 +36,16 @@ export function planText(report: PlanReport): string {
   ].join('\n');
 }
 
-function totalText(rows: number, unknown: number): string {
-  const known = rows > 0 ? `, ${expected(rows)}` : '';
-  if (unknown === 0) return known;
-  return `${known}${known === '' ? ', ' : ' and '}those of ${countText(unknown, 'slice')} never loaded`;
+function totalText(rows: number, unknown: readonly PlannedSlice[]): string {
+  const known = rows > 0 ? `, about ${countText(rows, 'row')}` : '';
+  if (unknown.length === 0) return known;
+  const because = unknown.some(hasChanged) ? 'whose rows nobody knows' : 'never loaded';
+  return `${known}${known === '' ? ', ' : ' and '}those of ${countText(unknown.length, 'slice')} ${because}`;
 }
+
+/** Whether what it means has changed since it was loaded. */
+const hasChanged = ({ windows }: PlannedSlice): boolean =>
+  windows.some(({ reasons }) => (reasons['meaning changed'] ?? 0) > 0);
 
 function sliceLines(slice: PlannedSlice): string[] {
   if (slice.windows.length === 0) return [`${slice.name}: nothing due`, ...unfinalLines(slice)];
@@ -54,7 +59,7 @@ function sliceLines(slice: PlannedSlice): string[] {
     reasonsText(window.reasons),
   ]);
   return [
-    `${slice.name}: ${countText(slice.windows.length, 'window')}, ${countText(slice.requests, 'request')}, ${expected(slice.rows_expected)}${guessed(slice)}`,
+    `${slice.name}: ${countText(slice.windows.length, 'window')}, ${countText(slice.requests, 'request')}, ${expected(slice)}${guessed(slice)}`,
     indented(
       tableText(
         [
@@ -72,6 +77,16 @@ function sliceLines(slice: PlannedSlice): string[] {
 }
 
 function unfinalLines(slice: PlannedSlice): string[] {
+  const { reversed_period: reversed } = slice;
+  return [
+    ...(reversed === null
+      ? []
+      : [`  its date period ends on ${reversed.last_day}, before it begins, on ${reversed.first_day}`]),
+    ...finalityLines(slice),
+  ];
+}
+
+function finalityLines(slice: PlannedSlice): string[] {
   if (slice.periods === 0) return ['  no day that has begun lies in its date period'];
   if (slice.unfinal_periods === 0) return ['  every period is final'];
   if (slice.saved_periods === 0) return [];
@@ -87,6 +102,8 @@ function guessed({ windows, rows_expected: rows }: PlannedSlice): string {
   return rows === null && windows.length > 1 ? '; what comes first sizes the rest' : '';
 }
 
-function expected(rows: number | null): string {
-  return rows === null ? 'never loaded before' : `about ${countText(rows, 'row')}`;
+function expected(slice: PlannedSlice): string {
+  const { rows_expected: rows } = slice;
+  if (rows !== null) return `about ${countText(rows, 'row')}${hasChanged(slice) ? ', as its meaning changed' : ''}`;
+  return hasChanged(slice) ? 'its meaning changed' : 'never loaded before';
 }

@@ -19,9 +19,25 @@ export const localPath = text.refine((path) => !path.includes('://'), {
 /** Bucket and prefix; names of buckets are those S3 allows. */
 const BUCKET = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/+(.*))?$/;
 
-const lakePath = text.refine((path) => !path.includes('://') || bucketAndPrefix(path) !== null, {
-  error: 'is not a lake; must be a directory or s3://bucket/prefix',
+const lakePath = text.superRefine((path, context) => {
+  const message = lakeProblem(path);
+  if (message !== null) context.addIssue({ code: 'custom', message });
 });
+
+function lakeProblem(path: string): string | null {
+  if (!path.includes('://') && !/^s3:/i.test(path)) return null;
+  if (!path.startsWith('s3://')) return 'is not a lake; must be a directory or s3://bucket/prefix';
+  const problem = addressProblem(path);
+  return problem === null ? null : `${problem}; must be s3://bucket/prefix`;
+}
+
+/** What is wrong with an `s3://` address, in words that follow its name; null for one that `bucketAndPrefix` takes. */
+export function addressProblem(address: string): string | null {
+  if (bucketAndPrefix(address) !== null) return null;
+  return BUCKET.test(address)
+    ? 'has an empty step, . or .. in its prefix'
+    : 'names no bucket: such names have 3 to 63 small letters, digits, dots and hyphens, the first and the last a letter or a digit';
+}
 
 /** What an `s3://` address names, the prefix without slashes around it; null when it is none. */
 export function bucketAndPrefix(address: string): { readonly bucket: string; readonly prefix: string } | null {

@@ -76,10 +76,17 @@ function parseEnd(value: string): DateBound | null {
   return day === null ? null : { day };
 }
 
-/** Known only when both ends are absolute or both count days; of others it depends on the day. */
+/** Whether it covers no day, whatever day it is: of one date and an end that moves, that depends on the day. */
 function isReversed({ first, last }: DatePeriod): boolean {
   if ('day' in first && 'day' in last) return last.day < first.day;
-  return 'daysAgo' in first && 'daysAgo' in last && last.daysAgo > first.daysAgo;
+  return !('day' in first) && !('day' in last) && daysAgoOf(last).least > daysAgoOf(first).most;
+}
+
+/** How many days ago an end that moves lies, on any day; the least of a bucket that has passed is understated. */
+function daysAgoOf(bound: Exclude<DateBound, { day: unknown }>): { readonly least: number; readonly most: number } {
+  if ('daysAgo' in bound) return { least: bound.daysAgo, most: bound.daysAgo };
+  const days = (bound.bucketsAgo + 1) * (bound.startOf === 'week' ? 7 : 31);
+  return { least: bound.daysBefore, most: bound.daysBefore + days - 1 };
 }
 
 /** Names of tables that are ripen's own. */

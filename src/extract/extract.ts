@@ -16,7 +16,7 @@ import type { SavedBody, Service } from '../service/service.ts';
 import { quoteLongNumbers } from '../spool/long-numbers.ts';
 import type { Spool, Spooled, SpooledAnswer, WholeAnswer } from '../spool/spool.ts';
 import { fetchPages } from './pages.ts';
-import { askWhole, type AskingWhole, type Pages, requestsOfWhole, wholeRequests } from './whole.ts';
+import { askByYear, askWhole, type AskingWhole, type Pages, requestsOfWhole, wholeRequests } from './whole.ts';
 
 /** The answer to one part of a window, and when it was asked for. */
 export interface PartAnswer extends SpooledAnswer {
@@ -150,7 +150,8 @@ function plainBytesOf({ answers }: Spooled): number {
 
 /**
  * All parts of a window, or its failure. One that is too heavy leaves the others to be answered, as they are wanted
- * whatever it is divided into; any other failure gives them up. A window of several parts is asked for as a whole besides.
+ * whatever it is divided into; any other failure gives them up. A window of several parts is asked for as a whole besides, and
+ * one with pages that could not be followed by the year.
  */
 async function fetchWindow(asking: Asking, extraction: Extraction): Promise<Spooled | Missed> {
   const { window, answered } = asking;
@@ -160,6 +161,12 @@ async function fetchWindow(asking: Asking, extraction: Extraction): Promise<Spoo
   const answers = new Map(answered);
   const failures = new Map<Part, Failure>();
   let { whole } = asking;
+  let byYear: WholeAnswer | null = null;
+  const asked = {
+    ...within,
+    pagesOf: async (parameters: Readonly<Record<string, string>>): Promise<Pages> =>
+      fetchPages(window, parameters, within),
+  };
   const tried = async (part: Part | null, work: () => Promise<void>): Promise<void> => {
     try {
       await work();
@@ -170,13 +177,6 @@ async function fetchWindow(asking: Asking, extraction: Extraction): Promise<Spoo
       if (part === null || !isTooHeavy(failure)) giveUp.abort(error);
     }
   };
-  const addWhole = async (isUnfollowed: boolean): Promise<void> => {
-    if (wholeRequests(window, asking.whole, extraction, isUnfollowed) === 0) return;
-    const pagesOf = async (parameters: Readonly<Record<string, string>>): Promise<Pages> =>
-      fetchPages(window, parameters, within);
-    const asked = await askWhole(window, asking.whole, { ...within, pagesOf });
-    whole = asked;
-  };
   try {
     await Promise.all([
       ...window.parts.map(async (part) => {
@@ -185,10 +185,16 @@ async function fetchWindow(asking: Asking, extraction: Extraction): Promise<Spoo
           answers.set(part, await fetchPart(window, part, within));
         });
       }),
-      tried(null, async () => addWhole(false)),
+      tried(null, async () => {
+        if (wholeRequests(window, asking.whole, extraction) > 0) whole = await askWhole(window, asking.whole, asked);
+      }),
     ]);
     const isUnfollowed = [...answers.values()].some(({ unfollowed }) => unfollowed !== null);
-    if (isUnfollowed && whole === null && failures.size === 0) await tried(null, async () => addWhole(true));
+    if (isUnfollowed && failures.size === 0) {
+      await tried(null, async () => {
+        byYear = await askByYear(window, asked);
+      });
+    }
   } finally {
     linked.unlink();
   }
@@ -200,7 +206,7 @@ async function fetchWindow(asking: Asking, extraction: Extraction): Promise<Spoo
   }
   const [first] = failures.values();
   if (first !== undefined) return { window, failure: first, heavy: [...failures.keys()], answered: answers, whole };
-  return spooledOf(window, answers, whole, extraction);
+  return spooledOf(window, answers, { whole, byYear }, extraction);
 }
 
 function isTooHeavy({ code }: Failure): boolean {
@@ -208,7 +214,12 @@ function isTooHeavy({ code }: Failure): boolean {
 }
 
 /** A window all of whose parts were answered; asked for when the first of them was, which finality is judged by. */
-function spooledOf(window: Window, answered: PartAnswers, whole: WholeAnswer | null, extraction: Extraction): Spooled {
+function spooledOf(
+  window: Window,
+  answered: PartAnswers,
+  { whole, byYear }: Pick<Spooled, 'whole' | 'byYear'>,
+  extraction: Extraction,
+): Spooled {
   const answers = window.parts.flatMap((part) => answered.get(part) ?? []);
   const requestedAt = new Date(Math.min(...answers.map(({ requestedAt }) => requestedAt.getTime())));
   const receivedAt = new Date(Math.max(...answers.map(({ receivedAt }) => receivedAt.getTime())));
@@ -220,9 +231,9 @@ function spooledOf(window: Window, answered: PartAnswers, whole: WholeAnswer | n
     bytes: pages.reduce((sum, page) => sum + page.bytes, 0),
     ms: receivedAt.getTime() - requestedAt.getTime(),
   });
-  const ofWhole = requestsOfWhole(window, whole, extraction);
+  const ofWhole = requestsOfWhole(window, whole, extraction) + (byYear === null ? 0 : 1);
   const requests = answers.reduce((sum, answer) => sum + Math.max(1, answer.pages.length), ofWhole);
-  return { window, answers, whole, requests, requestedAt, receivedAt };
+  return { window, answers, whole, byYear, requests, requestedAt, receivedAt };
 }
 
 async function fetchPart(window: Window, part: Part, extraction: Extraction): Promise<PartAnswer> {

@@ -7,7 +7,8 @@
  * rows. A row may have values in metrics alone that no sum shows: where there are such, the window is also asked for by the
  * date and each dimension that divides it, whose values tell; where no metric adds up, by these only.
  *
- * The same tells whether the rows of a page are all there are whose next one could not be followed, in a window of one part, too.
+ * Of a window with pages that could not be followed the totals by the year are asked for, divided or not: they come in a row a
+ * year, of which no page can lack one, and tell whether the rows that came are all there are.
  */
 
 import { readFile } from 'node:fs/promises';
@@ -17,7 +18,7 @@ import { gunzip } from 'node:zlib';
 import * as z from 'zod';
 
 import { asFailure } from '../errors.ts';
-import { isDateDimension, metricFilters } from '../model/dimension.ts';
+import { filtersMetric, isDateDimension } from '../model/dimension.ts';
 import { reportParameters, type Window } from '../model/window.ts';
 import { parseJson } from '../service/body.ts';
 import type { SavedBody } from '../service/service.ts';
@@ -50,16 +51,10 @@ const COARSEST = 'year';
 
 /**
  * How many reports the whole of a window is yet to be asked for with; none where its parts cannot be compared with it, nor
- * where it is undivided, unless the pages of its answer could not be followed.
+ * where it is undivided.
  */
-export function wholeRequests(
-  window: Window,
-  whole: WholeAnswer | null,
-  asking: Pick<AskingWhole, 'adding'>,
-  isUnfollowed = false,
-): number {
-  const isWanted = window.parts.length > 1 || isUnfollowed;
-  if (!isWanted || !isComparable(window) || (whole !== null && 'because' in whole)) return 0;
+export function wholeRequests(window: Window, whole: WholeAnswer | null, asking: Pick<AskingWhole, 'adding'>): number {
+  if (window.parts.length < 2 || !isComparable(window) || (whole !== null && 'because' in whole)) return 0;
   const unknown = dividedBy(window, asking).filter((dimension) => whole?.values.has(dimension) !== true);
   return unknown.length + (whole === null && asking.adding(window) !== 'none' ? 1 : 0);
 }
@@ -80,17 +75,15 @@ function isComparable({ slice }: Window): boolean {
   return !Object.keys(slice.parameters).some(filtersMetric);
 }
 
-const filtersMetric = (name: string): boolean => metricFilters.some((suffix) => name.endsWith(`__${suffix}`));
-
 /** The whole, with what is known of it, or why it could not be had. Throws refused credentials, failures of the disk and the signal's reason. */
 export async function askWhole(window: Window, known: WholeAnswer | null, asking: AskingWhole): Promise<WholeAnswer> {
   const hasSums = asking.adding(window) !== 'none';
-  const whole = known ?? (hasSums ? await askWholeBy([], window, asking) : unsummed);
+  const whole = known ?? (hasSums ? await askBy(datesOf(window), [], { ...asking, window }) : unsummed);
   if ('because' in whole) return whole;
   const values = new Map(whole.values);
   for (const dimension of dividedBy(window, asking)) {
     if (values.has(dimension)) continue;
-    const asked = await askWholeBy([dimension], window, asking);
+    const asked = await askBy(datesOf(window), [dimension], { ...asking, window });
     if ('because' in asked) {
       // It may be too heavy like that; the sums tell of all rows but those without a value in any of them.
       if (!hasSums) return asked;
@@ -116,14 +109,27 @@ function valueIn(value: unknown): (string | null)[] {
   return [typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? String(value) : null];
 }
 
-async function askWholeBy(
+/**
+ * The whole by the year, for a window with pages that could not be followed; null where its sums cannot be held against it.
+ * Throws as `askWhole` does.
+ */
+export async function askByYear(window: Window, asking: AskingWhole): Promise<WholeAnswer | null> {
+  const isTelling = isComparable(window) && asking.adding(window) !== 'none';
+  return isTelling ? askBy([COARSEST], [], { ...asking, window }) : null;
+}
+
+/** The dates a whole is grouped by. */
+function datesOf({ slice }: Window): readonly string[] {
+  const dates = slice.dimensions.filter(isDateDimension);
+  return dates.length > 0 ? dates : [COARSEST];
+}
+
+async function askBy(
+  dates: readonly string[],
   by: readonly string[],
-  window: Window,
-  { pagesOf, spool, signal }: AskingWhole,
+  { window, pagesOf, spool, signal }: AskingWhole & { readonly window: Window },
 ): Promise<WholeAnswer> {
-  // The rows of an undivided window may be one a date, and are to be held against fewer.
-  const dates = window.parts.length > 1 ? window.slice.dimensions.filter(isDateDimension) : [];
-  const dimensions = [...(dates.length > 0 ? dates : [COARSEST]), ...by].join(',');
+  const dimensions = [...dates, ...by].join(',');
   // They may name a dimension that is not asked for here.
   const parameters = Object.fromEntries(
     Object.entries({ ...reportParameters(window), dimensions }).filter(([name]) => name !== 'sort' && name !== 'index'),

@@ -71,7 +71,7 @@ export async function completePartners({
   warehouse,
   planAt,
   clock,
-}: Pick<Refreshing, 'warehouse' | 'planAt'> & { readonly clock: Omit<MachineClock, 'check'> }): Promise<{
+}: Pick<Refreshing, 'warehouse' | 'planAt'> & { readonly clock: Pick<MachineClock, 'now' | 'confirmedNow'> }): Promise<{
   readonly rows: number;
 }> {
   const now = clock.now();
@@ -171,8 +171,7 @@ known as (
         load_id,
         case
             when known_at <= ${come} then known_at
-            when known_at > ${come}
-                then max(known_at) filter (where known_at <= ${come}) over (order by load_id)
+            else max(known_at) filter (where known_at <= ${come}) over (order by load_id)
         end as known_at
     from ripen.loads
 ),

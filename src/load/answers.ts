@@ -8,7 +8,7 @@
 
 import { asFailure, Failure } from '../errors.ts';
 import { subjectOf, type Window } from '../model/window.ts';
-import { MAX_EMPTY_PAGES, nextPageOf } from '../service/service.ts';
+import { countsAll, MAX_EMPTY_PAGES, nextPageOf } from '../service/service.ts';
 import { saysCut } from '../spool/beside-rows.ts';
 import type { Spooled } from '../spool/spool.ts';
 import type { BrokenAnswer } from './documents.ts';
@@ -136,8 +136,9 @@ function partOf(window: Window, pages: readonly Answer[], unfollowed: string | n
 }
 
 function doubtOf(window: Window, pages: readonly Answer[], unfollowed: string | null, rowCount: number): Doubt | null {
-  if (unfollowed !== null) return { because: unfollowed, refutedBy: 'the whole' };
-  const further = isEnded(pages) ? null : furtherPage(pages.at(-1));
+  const isCounted = countsAll(pages.at(-1)?.pagination ?? null, rowCount);
+  if (unfollowed !== null && !isCounted) return { because: unfollowed, refutedBy: 'the whole' };
+  const further = isCounted || isEnded(pages) ? null : furtherPage(pages.at(-1));
   if (further !== null) return further;
   const limit = Number(window.slice.parameters['limit'] ?? Infinity);
   if (rowCount > 0 && rowCount >= limit) {

@@ -194,6 +194,8 @@ export interface Listing {
   readonly absent: readonly string[];
   /** Of these, what was answered instead. */
   readonly malformed?: ReadonlyMap<string, string>;
+  /** Lists without some of their items, and what stood in place of these. */
+  readonly lacking?: ReadonlyMap<string, string>;
 }
 
 interface NextCatalog {
@@ -206,10 +208,11 @@ interface NextCatalog {
 
 /**
  * The catalog after a listing, in which each id stands once a list. A list that was not answered or came back empty stays
- * as it was; an item of a configured metric stays in every list it stood in, and keeps a formatting or section that the
+ * as it was, and of one that lacks items those that may be meant; an item of a configured metric stays in every list it stood in, and keeps a formatting or section that the
  * listing leaves blank. All else is as listed.
  */
-function nextCatalog(before: Catalog, { items, absent }: Listing, configured: ReadonlySet<string>): NextCatalog {
+function nextCatalog(before: Catalog, listing: Listing, configured: ReadonlySet<string>): NextCatalog {
+  const { items, absent, lacking } = listing;
   const listed = byKey(items);
   const answered = new Set(items.map(({ filter }) => filter));
   const emptied = new Set<string>();
@@ -225,6 +228,8 @@ function nextCatalog(before: Catalog, { items, absent }: Listing, configured: Re
       if (now?.formatting === formatting && now.section === section) continue;
       held.add(old.id);
       listed.set(key, { ...(now ?? old), formatting, section });
+    } else if (lacking?.has(old.filter) === true && !listed.has(key)) {
+      listed.set(key, old);
     }
   }
   return { catalog: [...listed.values()], emptied: [...emptied], held: [...held].toSorted() };

@@ -9,8 +9,10 @@
 import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
+import { type Day, lastDay } from '../model/calendar.ts';
+import { filtersMetric } from '../model/dimension.ts';
 import type { CompletenessVerdict } from '../model/ledger.ts';
-import { type Part, subjectOf } from '../model/window.ts';
+import { type Part, subjectOf, type Window } from '../model/window.ts';
 import type { WholeAnswer } from '../spool/spool.ts';
 import { count } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -21,6 +23,7 @@ import { readStagedLabels, readStagedValues } from './known-values.ts';
 import type { LoadRequest, LoadResult, LoadWarning, Shortfall } from './load-result.ts';
 import { fractionDigits } from './sums-sql.ts';
 import {
+  addTotals,
   type Comparison,
   type Proof,
   type Total,
@@ -54,7 +57,8 @@ export async function proveWindow(
   );
   const shortfalls = new Map<Part, Shortfall>();
   const unfollowed = doubtedRows(parts);
-  const isRefuted = unfollowed.length > 0 && isShownByWhole(sums, proofs, spooled.whole, unfollowed);
+  const isRefuted =
+    unfollowed.length > 0 && isShownByYear(sums, proofs, spooled.byYear, { years: yearsIn(window), unfollowed });
   let first: string | null = null;
   for (const [partNo, { against, doubt, comparisons }] of proofs.entries()) {
     const part = window.parts[partNo];
@@ -98,9 +102,11 @@ export async function proveWindow(
     const text = `The answer was loaded although it was not shown to be complete: ${because}.`;
     return { ...nothingProven, verdict: 'unproven', comparisons, warnings: [{ code: 'UNPROVEN', message: text }] };
   }
-  const isUnseen =
-    first === null && certainMetrics(sums).size === 0 && spooled.whole !== null && 'because' in spooled.whole;
-  const failure = new Failure('DATA_INCOMPLETE', message, { hint: isUnseen ? UNSEEN_HINT : UNPROVEN_HINT });
+  const isUnheld = first === null ? spooled.whole !== null && 'because' in spooled.whole : unfollowed.length > 0;
+  const isUnseen = isUnheld && certainMetrics(sums).size === 0;
+  const isFiltered = unfollowed.length > 0 && Object.keys(slice.parameters).some(filtersMetric);
+  const hint = isFiltered ? FILTERED_HINT : isUnseen ? UNSEEN_HINT : UNPROVEN_HINT;
+  const failure = new Failure('DATA_INCOMPLETE', message, { hint });
   // The parts agree with their own totals and not with the whole's: dividing them further cannot help.
   if (first === null) {
     const isStated = spooled.whole !== null && !('because' in spooled.whole);
@@ -114,9 +120,12 @@ export async function proveWindow(
 
 const UNPROVEN_HINT =
   'Run again later; where it stays so, `additive: { name: false }` says which metric does not add up, and `completeness: warn` loads all the same.';
+/** What came is compared with the report by the year, which such a filter would look at as one row. */
+const FILTERED_HINT =
+  'Take the filter of a metric out of the slice, and filter its table instead: its rows can then be compared with the totals by the year. `completeness: warn` loads all the same.';
 /** Without a sum the whole is asked for by a dimension that divides it: where that is the only one, as heavy as the report itself. */
 const UNSEEN_HINT =
-  'Add a metric that adds up to the slice, such as installs: the whole is then asked for by its dates alone. `completeness: warn` loads all the same.';
+  'Add a metric that adds up to the slice, such as installs: the whole is then asked for by its dates, or the year, alone. `completeness: warn` loads all the same.';
 
 const nothingProven: Omit<ProvenWindow, 'verdict'> = { comparisons: [], notAdditive: [], addsUp: [], warnings: [] };
 
@@ -153,21 +162,37 @@ function doubtedRows(parts: readonly PartAnswer[]): number[] {
   return parts.flatMap(({ doubt, rowCount }) => (doubt?.refutedBy === 'the whole' ? [rowCount] : []));
 }
 
+/** How many calendar years the days that were asked for lie in. */
+function yearsIn({ asked }: Window): number {
+  const yearOf = (day: Day): number => Number(day.slice(0, 4));
+  return yearOf(lastDay(asked)) - yearOf(asked.start) + 1;
+}
+
 /**
- * Whether the whole, which has fewer rows than came of any part whose next page could not be followed, has no more in them.
- * As many rows may be the first page of the very same.
+ * Whether the whole by the year, which lacks no row, has no more in it than came. Fewer rows than years may be the first page of
+ * the very same, unless each part whose next page could not be followed came with more. What no totals state is the sum of the
+ * rows of all years.
  */
-export function isShownByWhole(
+export function isShownByYear(
   sums: readonly (readonly MetricSum[])[],
   proofs: readonly PartProof[],
-  whole: WholeAnswer | null,
-  unfollowed: readonly number[],
+  byYear: WholeAnswer | null,
+  { years, unfollowed }: { readonly years: number; readonly unfollowed: readonly number[] },
 ): boolean {
-  if (whole === null || 'because' in whole) return false;
-  const { rows, totals } = whole;
-  if (rows.length > 1 && rows.length >= Math.min(...unfollowed)) return false;
+  if (byYear === null || 'because' in byYear) return false;
+  const { rows } = byYear;
+  if (rows.length < years && rows.length >= Math.min(...unfollowed)) return false;
+  const totals = new Map([...(rows.length === years ? totalsOfRows(rows) : []), ...byYear.totals]);
   const isStated = [...certainMetrics(sums)].some((metric) => totals.has(metric));
-  return isStated && proveWhole(sums, proofs, whole) === null;
+  return isStated && proveWhole(sums, proofs, { ...byYear, totals }) === null;
+}
+
+/** What rows add up to, as totals state it. */
+function totalsOfRows(rows: readonly Readonly<Record<string, unknown>>[]): Map<string, string> {
+  const stated = rows.map((row) =>
+    statedTotals(new Map(Object.entries(row).map(([name, value]) => [name, String(value)]))),
+  );
+  return new Map([...addTotals(stated)].map(([metric, { text }]) => [metric, text]));
 }
 
 function unreadPages(parts: readonly PartAnswer[]): LoadWarning {

@@ -61,7 +61,8 @@ export interface Summed {
 export function sumWindow(columns: Columns, { windowNo, isDistinct, withRejected }: Summed): string {
   const metrics = additiveOf(columns).map(({ id, type }) => ({ name: identifier(id), type }));
   const names = metrics.map(({ name }) => name);
-  const key = [...columns.dimensions.map(identifier), 'attr_dependency', '"_extra"'];
+  // What came unasked is left out: of one key it says the same, or the window fails.
+  const key = [...columns.dimensions.map(identifier), 'attr_dependency'];
   const from = [staging.typed, ...(withRejected ? [staging.rejected] : [])].map((table) => `from ${table}`);
   return `select
     ${WINDOW} as window_no,

@@ -148,6 +148,17 @@ export function typedRows(windowNos: readonly number[]): string {
   return `select * from ${staging.typed} where ${WINDOW} in (${windowNos.join(', ')})`;
 }
 
+/** What a JSON document says: the order of keys says nothing, and one that is null no more than one that is absent. */
+function jsonContent(document: string): string {
+  const entry =
+    "{p: path, k: key, t: type, a: atom::varchar, n: case type when 'ARRAY' then json_array_length(value) end}";
+  return `(
+            select list(${entry} order by path, key)
+            from json_tree(${document})
+            where parent is not null and type <> 'NULL'
+        )`;
+}
+
 /**
  * Keys that occur more than once in one of these windows: how often, and in how many different versions. What came unasked is
  * part of a version: it may be what tells the rows apart.
@@ -158,6 +169,8 @@ export function duplicateKeys(columns: Columns, windowNos: readonly number[]): s
   const values = columns.metrics.map(({ id }) => `${literal(id)}: ${identifier(id)}`).join(', ');
   // As text: the engine's own JSON of a decimal below one is none that it reads.
   const shown = `concat(left(to_json(row_values)::varchar, -1), ',"_extra":' || row_extra::varchar, '}')`;
+  // Documents of the same text need not be taken apart, which takes longer than all the rest.
+  const extra = `coalesce("_extra"::varchar, '')`;
   // Lists of values are built for repeated keys alone; for every key they would not fit the memory.
   const digest = `hash(${WINDOW}, ${names.map(identifier).join(', ')})`;
   const inWindows = `${WINDOW} in (${windowNos.join(', ')})`;
@@ -169,17 +182,25 @@ keyed as (
         ${WINDOW} as window_no,
         {${key}} as row_key,
         {${values}} as row_values,
-        "_extra" as row_extra
+        "_extra" as row_extra,
+        max(${extra}) over same_key is distinct from min(${extra}) over same_key as is_other
     from ${staging.typed}
     where ${inWindows} and ${digest} in (select digest from twice)
+    window same_key as (partition by ${WINDOW}, ${names.map(identifier).join(', ')})
+),
+compared as (
+    select
+        *,
+        ${jsonContent('k.odd_extra')} as extra_content
+    from (select *, case when is_other then row_extra end as odd_extra from keyed) as k
 )
 select
     window_no,
     count(*) as copies,
-    count(distinct {v: row_values, e: row_extra}) as versions,
+    count(distinct {v: row_values, e: extra_content}) as versions,
     to_json(row_key)::varchar as key,
     concat('[', array_to_string(list_distinct(list(${shown})), ','), ']') as found
-from keyed
+from compared
 group by window_no, row_key
 having count(*) > 1`;
 }
@@ -271,16 +292,18 @@ export function insertRows(table: string, columns: Columns, grain: DateDimension
     '"attr_dependency"',
     '"_extra"',
   ];
-  // Rows of one key are identical here: others fail their window.
+  // Rows of one key say the same here: others fail their window.
   const one = `distinct on (${[...columns.dimensions, 'attr_dependency'].map(identifier).join(', ')}) `;
   const isLaidOut = from.isOrdered && !from.collapse;
+  // Of several ways to say it the same one is kept each night.
+  const order = [...(grain === null || isLaidOut ? [] : [identifier(grain)]), ...(from.collapse ? ['"_extra"'] : [])];
   const loadId = `[${from.loadIds.map((id) => id ?? 'null').join(', ')}][${WINDOW} + 1]::bigint`;
   const where = from.within === null ? '' : `\nwhere ${insideDays(grain, from.within)}`;
   return `insert into ${table} (${names.map(identifier).join(', ')}, "_load_id")
 select ${from.collapse ? one : ''}${values.join(', ')}, ${loadId}
 from (
 ${from.rows}
-)${where}${grain === null || isLaidOut ? '' : `\norder by ${identifier(grain)}`}`;
+)${where}${order.length === 0 ? '' : `\norder by ${order.join(', ')}`}`;
 }
 
 /** How many values of a window in `typed` each of these metrics has that its type in the table does not hold exactly, as `m0`, `m1` …. */

@@ -56,3 +56,7 @@ export const dimensionFilters = [
 
 /** Filter suffixes of metrics; each takes one number. */
 export const metricFilters = ['lt', 'lte', 'gt', 'gte', 'eq', 'ne'] as const;
+
+/** Whether a report's parameter filters a metric; it then looks at rows as they are grouped. */
+export const filtersMetric = (parameter: string): boolean =>
+  metricFilters.some((suffix) => parameter.endsWith(`__${suffix}`));

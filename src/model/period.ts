@@ -70,6 +70,18 @@ export function datePeriodEnd({ last }: DatePeriod, planAt: Date, offset: UtcOff
   return addDays(earliest(resolveBound(last, today, weekStartsOn), today, LAST_DAY), 1);
 }
 
+/** The first and last day of a date period whose end lies before its start at an instant; null for any other. */
+export function reversedAt(
+  { first, last }: DatePeriod,
+  planAt: Date,
+  offset: UtcOffset,
+  weekStartsOn: WeekStart = DEFAULT_WEEK_START,
+): { readonly first: Day; readonly last: Day } | null {
+  const today = dayAt(planAt, offset);
+  const [start, end] = [resolveBound(first, today, weekStartsOn), resolveBound(last, today, weekStartsOn)];
+  return end < start ? { first: start, last: end } : null;
+}
+
 function resolveBound(bound: DateBound, today: Day, weekStartsOn: WeekStart): Day {
   if ('day' in bound) return bound.day < FIRST_DAY ? FIRST_DAY : bound.day;
   if ('daysAgo' in bound) return daysEarlier(today, bound.daysAgo);

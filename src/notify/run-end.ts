@@ -22,6 +22,9 @@ import { statusOf } from '../status/status.ts';
 const MOST_FAILURES = 5;
 const MOST_LETTERS = 300;
 
+/** No run waits longer for whoever is to read its metrics from a pipe. */
+const PIPE_WAIT_MS = 5000;
+
 /** Whom to tell, and where to write. */
 export interface Telling {
   readonly command: string;
@@ -73,7 +76,7 @@ async function tellRunEnd(end: RunEnd, { config, emit, metricsFile, mode }: Tell
   const asOf = end.summary === null ? end.endedAt : new Date(end.summary.as_of);
   const report = await statusOf(config, asOf, 0, emit).catch(() => null);
   if (metricsFile !== null) {
-    await writeOutput(metricsFile, metricsText(end, report), mode).catch((error: unknown) => {
+    await writeOutput(metricsFile, metricsText(end, report), mode, PIPE_WAIT_MS).catch((error: unknown) => {
       warn('METRICS_NOT_WRITTEN', `The metrics ${metricsFile} could not be written: ${asFailure(error).message}`);
     });
   }

@@ -32,19 +32,15 @@ async function claimsOf({ warehouse, publish }: Destinations): Promise<Claim[]> 
 
 /**
  * Throws `USAGE_INVALID` for a file, or an object of a bucket, that the user named to be written and that is what ripen reads
- * or writes by itself: the configuration, its token file, the warehouse with what lies beside it, a copy. A second name of such a file is it.
+ * or writes by itself: the configuration and the files it names, the warehouse with what lies beside it, a copy. A second name of such a file is it.
  */
 export async function refuseOutput(
   config: Destinations & Pick<Config, 'file' | 'service'>,
   output: string | ObjectStore,
 ): Promise<void> {
   const path = typeof output === 'string' ? await resolved(output) : placeIn(output);
-  const tokenFile = config.service.kind === 'http' ? config.service.tokenFile : undefined;
-  const claims = [
-    await claimOf('configuration', config.file, []),
-    ...(tokenFile === undefined ? [] : [await claimOf('token file', tokenFile, [])]),
-    ...(await claimsOf(config)),
-  ];
+  const read = await Promise.all(filesRead(config).map(async ([what, file]) => claimOf(what, file, [])));
+  const claims = [...read, ...(await claimsOf(config))];
   const own = await identityOf(path);
   for (const { what, paths } of claims) {
     const taken = paths.find((each) => path === each || path.startsWith(join(each, '/')));
@@ -55,6 +51,17 @@ export async function refuseOutput(
       hint: 'Name a file outside of what ripen reads and writes by itself.',
     });
   }
+}
+
+/** The files that are read, never written: the configuration, and those it names. */
+function filesRead({ file, service }: Pick<Config, 'file' | 'service'>): (readonly [string, string])[] {
+  if (service.kind !== 'http') return [['configuration', file]];
+  const { tokenFile, caFile } = service;
+  return [
+    ['configuration', file],
+    ...(tokenFile === undefined ? [] : [['token file', tokenFile] as const]),
+    ...(caFile === null ? [] : [['certificate authority', caFile] as const]),
+  ];
 }
 
 /** What tells a file from any other of this machine; null where there is none. */

@@ -13,7 +13,7 @@ import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
 import type { Config, ObjectStore } from '../config/config.ts';
-import { bucketAndPrefix } from '../config/publish-settings.ts';
+import { addressProblem, bucketAndPrefix } from '../config/publish-settings.ts';
 import { Failure } from '../errors.ts';
 import { columnsOf } from '../warehouse/relations.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -78,7 +78,8 @@ function storeOf(output: string, { publish }: Pick<Config, 'publish'>): ObjectSt
   if (!output.startsWith('s3://')) return null;
   const place = bucketAndPrefix(output);
   if (place === null || place.prefix === '') {
-    throw new Failure('USAGE_INVALID', `The output ${output} named no object of a bucket.`, {
+    const problem = addressProblem(output) ?? 'names a bucket and no key in it';
+    throw new Failure('USAGE_INVALID', `The output ${output} named no object of a bucket: it ${problem}.`, {
       hint: 'Write --output as s3://bucket/key.csv.',
     });
   }

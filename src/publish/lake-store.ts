@@ -25,6 +25,8 @@ export interface LakeStore {
   /** A small text; null when there is none. */
   read(path: string): Promise<string | null>;
   replaceText(path: string, text: string): Promise<void>;
+  /** Puts a small text where none is; leaves what is there alone. */
+  placeNewText(path: string, text: string): Promise<void>;
   /** Makes a table's place and clears what killed runs left unfinished there. */
   prepare(table: string): Promise<void>;
   /** A path of this machine where the next content of a file is to be written. */

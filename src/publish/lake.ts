@@ -6,6 +6,7 @@
  * new ones, and last the manifest.
  */
 
+import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -19,7 +20,15 @@ import { pathsOf, type LakeStore, type SliceFiles, type StoredFile } from './lak
 import { FINALITY } from './lake-table.ts';
 import { findWork, type Work } from './lake-work.ts';
 import { openLocalLake } from './local-lake.ts';
-import { beginReplacing, finishReplacing, MANIFEST, readManifest, type KnownLake, type Manifest } from './manifest.ts';
+import {
+  beginReplacing,
+  claimLake,
+  finishReplacing,
+  MANIFEST,
+  readManifest,
+  type KnownLake,
+  type Manifest,
+} from './manifest.ts';
 import { identityOf, refuseOthers, type Identity } from './identity.ts';
 import { countReasons, type CopyReport } from './report.ts';
 import { openS3Lake } from './s3-lake.ts';
@@ -38,6 +47,7 @@ export async function publishLake(
     const known = await readManifest(store);
     const own = await identityOf(warehouse);
     refuseOthers(lake.path, known.warehouse, own);
+    if (known.text === null && own.id !== null) refuseOthers(lake.path, await claimLake(store, own.id), own);
     const work = await findWork(dropped, warehouse, store, known);
     return await carryOut(work, { warehouse, own, lake, store, known, signal });
   } finally {
@@ -52,6 +62,8 @@ export async function filesOfSlice(
   files: SliceFiles,
   signal: AbortSignal,
 ): Promise<string[]> {
+  // Opening one on disk makes its folder.
+  if (lake.store === undefined && !existsSync(lake.path)) return [];
   const store = await openLake(lake, warehouse, signal);
   try {
     return await pathsOf(store, files);

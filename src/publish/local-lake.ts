@@ -8,6 +8,7 @@ import {
   ifThere,
   makeDirectory,
   makeInnerDirectory,
+  placeNewText,
   putInPlace,
   removeIfEmpty,
   removeUnfinished,
@@ -34,6 +35,7 @@ export async function openLocalLake(root: string, mode: number): Promise<LakeSto
     },
     read: async (path) => localText(root, path),
     replaceText: async (path, text) => replaceText(join(root, path), text, mode),
+    placeNewText: async (path, text) => placeNewText(join(root, path), text, mode),
     async prepare(table) {
       await makeInnerDirectory(join(root, table), mode);
       await removeUnfinished(join(root, filePath(table, null)));

@@ -3,7 +3,7 @@
  *
  * Readers find each file's rows and exact sums there; the next publish finds which content each file was written from.
  * While files are being replaced, `_unfinished.json` lists them: until it is gone nothing is believed of those. So a
- * lake that was killed, emptied or restored from elsewhere is repaired, not trusted. Both names begin with an
+ * lake that was killed, emptied or restored from elsewhere is repaired, not trusted. All names begin with an
  * underscore, which the engines pass over.
  */
 
@@ -13,6 +13,10 @@ import type { LakeStore } from './lake-store.ts';
 
 export const MANIFEST = '_manifest.json';
 const JOURNAL = '_unfinished.json';
+/** Whose the lake is, from before its manifest says so. */
+const CLAIM = '_warehouse.json';
+
+const claim = z.object({ warehouse: z.string() });
 
 const lakeFile = z.object({
   /** Relative to the lake, with `/`. */
@@ -75,6 +79,15 @@ export async function readManifest(store: LakeStore): Promise<KnownLake> {
 /** The id of the warehouse that a manifest's text states; null for none. */
 export function statedWarehouse(text: string | null): string | null {
   return parsed(manifest, text)?.warehouse ?? null;
+}
+
+/**
+ * Makes a lake without a manifest that of a warehouse: of two that begin at one moment one does. Returns whose it is then; null where
+ * nobody can tell.
+ */
+export async function claimLake(store: LakeStore, warehouse: string): Promise<string | null> {
+  await store.placeNewText(CLAIM, `${JSON.stringify({ warehouse })}\n`);
+  return parsed(claim, await store.read(CLAIM))?.warehouse ?? null;
 }
 
 /** Declares files unknown, before the first of them is replaced. */

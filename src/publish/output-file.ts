@@ -1,10 +1,11 @@
 /** Files that a user names to be written: looked at before, so that nothing is lost that was no such file. */
 
-import { open, realpath, stat, writeFile } from 'node:fs/promises';
+import { constants, open, realpath, stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import { Failure } from '../errors.ts';
-import { ifThere, removeUnfinished, replaceText } from './replacement.ts';
+import { codeOf, ifThere, removeUnfinished, replaceText } from './replacement.ts';
 
 /** Where an output goes. */
 export interface OutputFile {
@@ -45,15 +46,58 @@ export async function refuseDatabase(path: string): Promise<void> {
   });
 }
 
-/** Writes a text to what a user named, a file whole or not at all. Throws as `outputAt` does, and the error of the file system. */
-export async function writeOutput(named: string, text: string, mode: number): Promise<void> {
+/**
+ * Writes a text to what a user named, a file whole or not at all. A pipe is waited for until somebody has read it, or for at most
+ * `pipeWaitMs`. Throws as `outputAt` does, and the error of the file system.
+ */
+export async function writeOutput(named: string, text: string, mode: number, pipeWaitMs?: number): Promise<void> {
   const { path, isStream } = await outputAt(named);
+  if (isStream && pipeWaitMs !== undefined && (await stat(path)).isFIFO()) return writePipe(path, text, pipeWaitMs);
   if (isStream) return writeFile(path, text);
   try {
     await replaceText(path, text, mode);
   } finally {
     await removeUnfinished(path);
   }
+}
+
+/** Pauses between two looks at whether somebody reads. */
+const PIPE_PAUSE_MS = 50;
+/** What a pipe answers that nobody has opened for reading, and one that is full. */
+const NOT_READ: ReadonlySet<string | null> = new Set(['ENXIO', 'EAGAIN']);
+
+/** Writes to a pipe without ever waiting inside a call of the system, which nothing could end. */
+async function writePipe(path: string, text: string, waitMs: number): Promise<void> {
+  const until = performance.now() + waitMs;
+  const persistently = async <T>(act: () => Promise<T>): Promise<T> => {
+    for (;;) {
+      try {
+        return await act();
+      } catch (error) {
+        if (!NOT_READ.has(codeOf(error))) throw error;
+        if (performance.now() > until) throw unread(path, waitMs, error);
+        await sleep(PIPE_PAUSE_MS);
+      }
+    }
+  };
+  const pipe = await persistently(async () => open(path, constants.O_WRONLY | constants.O_NONBLOCK));
+  try {
+    let rest = Buffer.from(text);
+    while (rest.length > 0) {
+      const { bytesWritten } = await persistently(async () => pipe.write(rest));
+      rest = rest.subarray(bytesWritten);
+    }
+  } finally {
+    await pipe.close();
+  }
+}
+
+function unread(path: string, waitMs: number, cause: unknown): Failure {
+  return new Failure('STORAGE_FAILED', `Nobody read the whole of it from the pipe ${path} within ${waitMs / 1000} s.`, {
+    facts: { output: path, waitMs },
+    hint: 'Have the reader wait at the pipe before the run ends, or name a file.',
+    cause,
+  });
 }
 
 /** Where every DuckDB file says what it is: behind a checksum of 8 bytes. */

@@ -32,8 +32,10 @@ export interface Publication {
 export interface Publishing extends Pick<Config, 'publish'> {
   /** What lakes are to keep no trace of. */
   readonly dropped?: SliceFiles;
-  /** Now, where answers of the service agree with this machine's clock; without it nothing is removed for its age. */
+  /** Now, where answers of the service agree with this machine's clock. */
   readonly confirmedNow?: Date | null;
+  /** The as-of instant that was stated, from which age is counted where nothing confirms the clock; without both nothing is removed for its age. */
+  readonly asOf?: Date | null;
 }
 
 /**
@@ -68,14 +70,15 @@ export async function publish(
 }
 
 async function publishTarget(
-  { dropped, confirmedNow = null }: Publishing,
+  { dropped, confirmedNow = null, asOf = null }: Publishing,
   warehouse: Warehouse,
   target: PublishTarget,
   { emit, signal }: { readonly emit: Emit; readonly signal: AbortSignal },
 ): Promise<CopyReport> {
   const otherKind = await otherKindAt(target, signal);
   if (otherKind !== null) throw otherKind;
-  if (target.kind === 'delta') return publishDelta({ dropped, confirmedNow }, warehouse, target, { emit, signal });
+  if (target.kind === 'delta')
+    return publishDelta({ dropped, confirmedNow, asOf }, warehouse, target, { emit, signal });
   if (target.kind === 'parquet') return publishLake(dropped, warehouse, target, signal);
   return publishSnapshot(warehouse, target, signal);
 }

@@ -5,7 +5,8 @@
  * from the target alone: whatever a killed run left there is known, and removed, by the next one.
  */
 
-import { chmod, lstat, mkdir, open, rename, rm, rmdir, writeFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { chmod, constants, copyFile, link, lstat, mkdir, open, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 
 import { Failure } from '../errors.ts';
@@ -31,6 +32,27 @@ export async function replaceText(target: string, text: string, mode: number): P
   await writeFile(unfinishedPath(target), text, { mode });
   await putInPlace(target, mode);
   await syncDirectory(dirname(target));
+}
+
+/** Writes a text whole where no file is, and makes it durable; leaves what is there alone. */
+export async function placeNewText(target: string, text: string, mode: number): Promise<void> {
+  // Another process may be at the same target: what it links must not be written to.
+  const unfinished = unfinishedPath(`${target}.${randomUUID()}`);
+  try {
+    await writeFile(unfinished, text, { mode });
+    await chmod(unfinished, mode);
+    await sync(unfinished);
+    // A file system without hard links makes the file where none is, too, but not whole at once.
+    await link(unfinished, target).catch(async (error: unknown) => {
+      if (codeOf(error) === 'EEXIST') throw error;
+      await copyFile(unfinished, target, constants.COPYFILE_EXCL);
+    });
+    await syncDirectory(dirname(target));
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error;
+  } finally {
+    await rm(unfinished, { force: true });
+  }
 }
 
 /** Makes renames and removals in a directory durable. */

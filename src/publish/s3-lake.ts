@@ -4,9 +4,13 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import type { ObjectStore } from '../config/config.ts';
+import { Failure } from '../errors.ts';
 import { isFilePath, type LakeStore, type StoredFile } from './lake-store.ts';
 import { MANIFEST } from './manifest.ts';
 import { openBucket } from './s3-bucket.ts';
+
+/** What a store answers that knows no conditions. */
+const NOT_IMPLEMENTED = 501;
 
 /** Enough to hide the store's latency; each holds one file open and one small buffer. */
 export const UPLOADS_AT_ONCE = 8;
@@ -79,6 +83,12 @@ export async function openS3Lake(
     read: async (path) => bucket.read(keyOf(path)),
     async replaceText(path, text) {
       await bucket.put(keyOf(path), { text });
+    },
+    async placeNewText(path, text) {
+      await bucket.putNew(keyOf(path), { text }).catch(async (error: unknown) => {
+        if (!(error instanceof Failure) || error.facts['status'] !== NOT_IMPLEMENTED) throw error;
+        if ((await bucket.read(keyOf(path))) === null) await bucket.put(keyOf(path), { text });
+      });
     },
     async prepare() {},
     draft: async (path) => draftOf(path),

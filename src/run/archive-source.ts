@@ -71,7 +71,7 @@ function openSource(run: Run): Source {
     },
     async plan(targets) {
       const plans: SlicePlan[] = [];
-      for (const plan of await planTargets(run, targets)) {
+      for (const plan of await planTargets(run, targets, new Date())) {
         const { slice } = plan;
         left.set(slice, await usefulOf(bySlice.get(slice.name) ?? [], plan, run));
         plans.push({ ...plan, heldNewer: 0, windows: await nextWindows(slice) });
@@ -102,6 +102,8 @@ function openSource(run: Run): Source {
     },
     // The bodies are the archive's.
     discard: async (answers) => columns.answers.discard(answers),
+    // No service is there to deny it.
+    undeniedNow: () => new Date(),
     mayRemoveOld: () => run.request.asOf !== null,
     finish: async () => {},
     close: async () => columns.close(),

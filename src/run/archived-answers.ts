@@ -3,7 +3,8 @@
 import { basename } from 'node:path';
 
 import { asFailure, Failure } from '../errors.ts';
-import { weekdayOf, type WeekStart } from '../model/calendar.ts';
+import { dayAt, weekdayOf, type WeekStart } from '../model/calendar.ts';
+import { firstKeptDay } from '../model/coverage.ts';
 import { fingerprintOf } from '../model/fingerprint.ts';
 import { carries, tableOf } from '../model/ledger.ts';
 import { DEFAULT_WEEK_START } from '../model/period.ts';
@@ -11,7 +12,7 @@ import type { Slice } from '../model/slice.ts';
 import { labelOf } from '../model/window.ts';
 import type { SlicePlan } from '../plan/plan.ts';
 import { type ArchiveContents, newestWindows, readArchive, setAside, withoutHeld } from '../spool/archive-contents.ts';
-import { type ArchivedWindow, type Damage, SIDECAR } from '../spool/archive-entry.ts';
+import { type ArchivedWindow, type Damage, fetchedAtOf, narrowed, SIDECAR } from '../spool/archive-entry.ts';
 import { readSliceLedger } from '../warehouse/ledger.ts';
 import { recordFailed, type Run, warn } from './run.ts';
 
@@ -21,7 +22,7 @@ const EXAMPLES = 5;
 /** What the archive holds of a slice; null where its folder cannot be read, which fails that slice alone. */
 async function contentsOf(slice: Slice, run: Run): Promise<ArchiveContents | null> {
   try {
-    return await readArchive(run.warehouse.path, slice.name);
+    return await readArchive(run.warehouse.path, slice.name, new Date());
   } catch (error) {
     const failure = asFailure(error);
     if (failure.code !== 'STORAGE_FAILED') throw failure;
@@ -72,15 +73,41 @@ async function weekdayToLoad(ofSlice: readonly ArchivedWindow[], slice: Slice, r
 /** Archived answers with the periods of them that the warehouse does not hold from a later one. */
 export async function usefulOf(
   mine: readonly ArchivedWindow[],
-  { slice, table }: Pick<SlicePlan, 'slice' | 'table'>,
+  plan: Pick<SlicePlan, 'slice' | 'table' | 'weekStartsOn'>,
   run: Run,
 ): Promise<readonly ArchivedWindow[]> {
-  const useful = mine.flatMap((window) => withoutHeld(window, slice, table));
+  const { slice, table } = plan;
+  const kept = await keptOf(mine, plan, run);
+  const useful = kept.flatMap((window) => withoutHeld(window, slice, table));
   const paths = new Set(useful.map(({ path }) => path));
   // That an answer gives way to a newer one of the archive is nothing to tell.
-  const outdated = newestWindows(mine, slice).filter(({ path }) => !paths.has(path));
+  const outdated = newestWindows(kept, slice).filter(({ path }) => !paths.has(path));
   await skip(labelsOf(outdated), slice, 'held nothing but periods that the warehouse holds from a later fetch,', run);
   return useful;
+}
+
+/**
+ * Archived answers with the periods of them that `retain` kept when the newest was fetched, or at the as-of instant where that is
+ * earlier: what was let go by then stays away. The machine's clock is not asked.
+ */
+async function keptOf(
+  mine: readonly ArchivedWindow[],
+  { slice, weekStartsOn }: Pick<SlicePlan, 'slice' | 'weekStartsOn'>,
+  run: Run,
+): Promise<readonly ArchivedWindow[]> {
+  const newest = mine.at(-1);
+  if (newest === undefined) return mine;
+  const fetchedAt = fetchedAtOf(newest.entry);
+  const at = fetchedAt < run.planAt ? fetchedAt : run.planAt;
+  const first = firstKeptDay(slice, at, weekStartsOn);
+  if (first === null) return mine;
+  const starts = mine.flatMap(({ entry }) => entry.periods.map(({ period }) => period.bucket.start));
+  const left = new Set(starts.filter((start) => start < first));
+  if (left.size > 0) {
+    const message = `${left.size} archived periods before ${first} were left in the archive: by ${dayAt(at, slice.utcOffset)}, \`retain\` had let them go.`;
+    await warn({ code: 'REPLAY_SKIPPED', message }, slice.name, run);
+  }
+  return mine.flatMap((window) => narrowed(window, ({ period }) => period.bucket.start >= first));
 }
 
 /** The failure to record of a corrupt or foreign file, which is set aside; of one that is newer or not given by the disk, which is left. */

@@ -7,12 +7,12 @@ import { addingAmong, wholeRequests } from '../extract/whole.ts';
 import { readCatalogOf } from '../load/catalog.ts';
 import type { Catalog } from '../model/catalog.ts';
 import { daysBetween, lastDay } from '../model/calendar.ts';
-import { emptyLedger, type SliceTable } from '../model/ledger.ts';
+import { believedAt, emptyLedger, type SliceTable } from '../model/ledger.ts';
 import { metricsOf, nothingRemembered, type Metric } from '../model/metric.ts';
 import { readRemembered } from '../load/load-ledger.ts';
 import { refuseUnloadable } from '../load/slice-table.ts';
 import { stateOf } from '../model/maturity.ts';
-import type { Period } from '../model/period.ts';
+import { reversedAt, type Period } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
 import type { DueReason, Window } from '../model/window.ts';
 import type { Audited } from '../plan/audit.ts';
@@ -29,7 +29,7 @@ export interface PlannedWindow {
   readonly periods: number;
   readonly reasons: Readonly<Partial<Record<DueReason, number>>>;
   readonly requests: number;
-  /** What the periods held when they were last loaded; those that never were as an average day; null before the first. */
+  /** What the periods held when they were last loaded, or do under the meaning before; those that never were as an average day; null before the first. */
   readonly rows_expected: number | null;
 }
 
@@ -41,6 +41,8 @@ export interface PlannedSlice {
   readonly rows_expected: number | null;
   /** Rows that refetching every unfinal period would bring; null before the first load. */
   readonly refetch_all_rows: number | null;
+  /** First and last day of a date period that ends before it begins, as of the plan; null for any other. */
+  readonly reversed_period: { readonly first_day: string; readonly last_day: string } | null;
   /** Periods of the slice's coverage, due or not; 0 where it holds no day yet. */
   readonly periods: number;
   /** Periods of which some cell is not final. */
@@ -89,27 +91,35 @@ export async function explainPlan(config: Config, request: PlanRequest): Promise
   };
 }
 
-type Planned = SlicePlan & { readonly unfinal: readonly Period[]; readonly metrics: readonly Metric[] };
+type Planned = SlicePlan & {
+  readonly unfinal: readonly Period[];
+  readonly metrics: readonly Metric[];
+  /** The table that is served, of this meaning or of the one before. */
+  readonly live: SliceTable | null;
+};
 
 async function planFrom(config: Config, slices: readonly Slice[], request: PlanRequest): Promise<Planned[]> {
   const warehouse = await openIfPresent(config, request);
   try {
     const catalog = warehouse === null ? [] : await readAhead(warehouse, slices);
-    const planned: Audited[] = [];
+    const planned: (Audited & Pick<Planned, 'live'>)[] = [];
+    const now = new Date();
     for (const slice of warehouse === null ? slices : await withAdaptiveAges(warehouse, slices)) {
-      const ledger = warehouse === null ? emptyLedger : await readSliceLedger(warehouse, slice.name);
+      const held = warehouse === null ? emptyLedger : await readSliceLedger(warehouse, slice.name);
+      const ledger = believedAt(held, now, slice.utcOffset);
       if (warehouse !== null) await refuseUnloadable(warehouse, slice, ledger);
       const remembered = warehouse === null ? nothingRemembered : await readRemembered(warehouse, slice.name);
       const metrics = metricsOf(slice, catalog, remembered);
-      planned.push({ plan: planSlice({ slice, metrics, ledger, planAt: request.planAt, forced: null }), metrics });
+      const plan = planSlice({ slice, metrics, ledger, planAt: request.planAt, forced: null });
+      planned.push({ plan, metrics, live: ledger.live });
     }
     const audited =
       warehouse === null
         ? planned.map(({ plan }) => plan)
         : await auditedPlans({ config, warehouse, planAt: request.planAt }, planned);
     return audited.flatMap((plan, at) => {
-      const metrics = planned[at]?.metrics ?? [];
-      return [{ ...plan, metrics, unfinal: unfinalPeriods(plan, metrics) }];
+      const { metrics, live } = planned[at] ?? { metrics: [], live: null };
+      return [{ ...plan, metrics, live, unfinal: unfinalPeriods(plan, metrics) }];
     });
   } finally {
     await warehouse?.close();
@@ -140,7 +150,7 @@ async function openIfPresent(config: Config, request: PlanRequest): Promise<Ware
 }
 
 function describePlan(plan: Planned): PlannedSlice {
-  const rowsOf = expectingRows(plan.table);
+  const rowsOf = expectingRows(plan.table) ?? expectingRows(plan.live);
   const adding = addingAmong(
     plan.metrics.map(({ additive, additivity }) => ({ additive, isAssumed: additivity === 'assumed' })),
   );
@@ -148,12 +158,15 @@ function describePlan(plan: Planned): PlannedSlice {
     window.parts.length + wholeRequests(window, null, { adding: () => adding });
   const windows = plan.windows.map((window) => describeWindow(window, requestsOf(window), rowsOf));
   const due = new Set(plan.windows.flatMap(({ periods }) => periods.map(({ period }) => period.bucket.start)));
+  const { datePeriod, utcOffset } = plan.slice;
+  const reversed = reversedAt(datePeriod, plan.planAt, utcOffset, plan.weekStartsOn);
   return {
     name: plan.slice.name,
     windows,
     requests: sumOf(windows.map((window) => window.requests)),
     rows_expected: rowsOf === null ? null : sumOf(windows.map((window) => window.rows_expected ?? 0)),
     refetch_all_rows: rowsOf === null ? null : rowsOf(plan.unfinal),
+    reversed_period: reversed === null ? null : { first_day: reversed.first, last_day: reversed.last },
     periods: plan.periods.length,
     unfinal_periods: plan.unfinal.length,
     saved_periods: plan.unfinal.filter(({ bucket }) => !due.has(bucket.start)).length,

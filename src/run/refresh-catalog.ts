@@ -64,7 +64,7 @@ export async function adoptCatalog(
   const { warehouse, config, runId, emit } = run;
   const configured = new Set(config.slices.flatMap(({ metrics }) => metrics));
   const { catalog, emptied, held } = await replaceCatalog(warehouse, listing, configured, { runId, seenAt });
-  const { absent, malformed = new Map<string, string>() } = listing;
+  const { absent, malformed = new Map<string, string>(), lacking = new Map<string, string>() } = listing;
   const silent = absent.filter((filter) => !malformed.has(filter));
   const warnings: readonly (readonly [code: string, names: readonly string[], said: string, kept: string])[] = [
     ['CATALOG_LIST_ABSENT', silent, 'filters-data did not answer for', 'what it listed there before was kept'],
@@ -73,6 +73,12 @@ export async function adoptCatalog(
       [...malformed.values()],
       'filters-data answered with no list of items for',
       'what it listed there before was kept',
+    ],
+    [
+      'CATALOG_ITEM_MALFORMED',
+      [...lacking.values()],
+      'filters-data listed something that is no item in',
+      'the other items were taken, and what it listed there before was kept',
     ],
     ['CATALOG_LIST_EMPTY', emptied, 'filters-data listed nothing in', 'what it listed there before was kept'],
     [

@@ -5,18 +5,22 @@
  * No fault of the disk in the archive can fail a load: what could not be kept or removed is a warning, `ARCHIVE_FAILED`.
  */
 
+import * as z from 'zod';
+
 import { asFailure } from '../errors.ts';
 import { extract } from '../extract/extract.ts';
 import { addingAmong } from '../extract/whole.ts';
 import { catalogSeenAt, readCatalog } from '../load/catalog.ts';
 import { readHorizons } from '../load/load-ledger.ts';
 import type { LoadResult } from '../load/load-result.ts';
-import type { DuePeriod, Window } from '../model/window.ts';
+import { type DuePeriod, labelOf, type Window } from '../model/window.ts';
 import { inOrder } from '../plan/plan.ts';
 import { confirmedNow, machineClock } from '../service/machine-clock.ts';
 import type { Service } from '../service/service.ts';
-import { keepCatalog, keepWindow, removeEntriesBefore } from '../spool/archive.ts';
+import { archivedInstants, keepCatalog, keepWindow, redateEntries, removeEntriesBefore } from '../spool/archive.ts';
 import type { Spooled } from '../spool/spool.ts';
+import { dayShape, instant, statement } from '../warehouse/sql.ts';
+import { unconfirmedAges } from './ageing.ts';
 import { openColumns } from './columns.ts';
 import { leftAnswers } from './left-answers.ts';
 import { withNightlyAudits } from './measure-slices.ts';
@@ -60,7 +64,7 @@ function openSource(run: Run, service: Service): Source {
     dimensions: async () => refreshDimensions(run, service, clock),
     slices: async () => run.slices,
     async plan(targets) {
-      const plans = await withNightlyAudits(run, targets, await planTargets(run, targets));
+      const plans = await withNightlyAudits(run, targets, await planTargets(run, targets, clock.undeniedNow()));
       return { plans, windows: inOrder(plans) };
     },
     async *answers(queue, targets, signal, came) {
@@ -87,8 +91,17 @@ function openSource(run: Run, service: Service): Source {
       await columns.answers.discard(answers);
       await spool.discard({ answers });
     },
+    undeniedNow: () => clock.undeniedNow(),
     mayRemoveOld,
-    finish: async () => expireArchive(mayRemoveOld() ? run.planAt : null, run),
+    async finish() {
+      const now = clock.undeniedNow();
+      if (now !== null && run.record.hasLoaded) await redateArchive(now, run);
+      await tellUnarchived(run);
+      const grown = mayRemoveOld() || now === null || !run.record.hasLoaded ? null : unconfirmedAges(config);
+      if (grown !== null)
+        await warn({ code: 'CLOCK_UNCONFIRMED', message: `${grown.message} ${grown.hint}` }, null, run);
+      await expireArchive(mayRemoveOld() ? run.planAt : null, run);
+    },
     close: async () => columns.close(),
   };
 }
@@ -116,6 +129,33 @@ async function archiveLoaded(batch: readonly Spooled[], results: readonly LoadRe
     const what = 'The answer was loaded, but not archived';
     await orWarn(what, spooled.window, run, async () => keepWindow(warehouse.path, spooled, request.asOf));
   }
+}
+
+/** Dates back what a clock that was ahead has dated in the archive, where there is one. */
+async function redateArchive(now: Date, run: Run): Promise<void> {
+  const { config, warehouse } = run;
+  if (config.archiveMs === null) return;
+  const what = 'Answers of a clock that was ahead were not dated back in the archive';
+  await orWarn(what, null, run, async () => redateEntries(warehouse.path, now));
+}
+
+const killedRow = z.object({ slice: z.string(), start_day: dayShape, end_day: dayShape, requested_at: instant });
+
+/** Tells what runs that were killed between a load and its archiving left out, and nobody has asked for again since. */
+async function tellUnarchived(run: Run): Promise<void> {
+  const { config, warehouse, runId } = run;
+  if (config.archiveMs === null) return;
+  const killed = await warehouse.rows(statement('ledger/killed_loads'), [runId], killedRow);
+  await orWarn('What killed runs left out of the archive was not looked for', null, run, async () => {
+    for (const name of new Set(killed.map(({ slice }) => slice))) {
+      const archived = await archivedInstants(warehouse.path, name);
+      const left = killed.filter(({ slice, requested_at: at }) => slice === name && !archived.has(at.getTime()));
+      if (left.length === 0) continue;
+      const days = left.map(({ start_day: start, end_day: end }) => labelOf({ asked: { start, end } })).join(', ');
+      const message = `The answers to ${days} were loaded by a run that was killed before it archived them; \`ripen backfill\` brings them into the archive.`;
+      await warn({ code: 'ARCHIVE_LACKS', message }, name, run);
+    }
+  });
 }
 
 /** Removes what was asked for longer before an instant, if any, than the archive reaches back; where it is off, tells what lies there. */

@@ -66,8 +66,7 @@ export async function afterShortfall(result: Split, batch: readonly Spooled[], l
     failure: result.failure,
     heavy: [...result.shortfalls.keys()],
     answered,
-    // What an undivided window was held against is grouped by no date.
-    whole: window.parts.length > 1 ? spooled.whole : null,
+    whole: spooled.whole,
   };
   const isKept = await divide(missed, loading, result);
   return isKept ? spooled.answers.filter((_, at) => answered.has(window.parts[at] ?? {})) : [];

@@ -18,7 +18,7 @@ import { forgetParts, learnMaxDays, learnWeekStart, relaxMaxDays } from '../ware
 import { recordFailed, recordLoaded, type Run, warn } from './run.ts';
 import { afterShortfall, divide, divideAnew, type Loading } from './shortfall.ts';
 import type { AnswerBatch, Answers, Source, Targets } from './source.ts';
-import { turnTarget } from './tables.ts';
+import { disbelieveAhead, turnTarget } from './tables.ts';
 import { WindowSizes } from './window-sizes.ts';
 
 /** How often an unusable answer is asked for again. */
@@ -51,10 +51,13 @@ export async function loadWindows(
       loading.sizes.answered(window, bytes);
       regroup(window.slice, loading);
     };
+    let hasCome = false;
     for await (const batch of source.answers(queue, targets, signal, came)) {
       for (const miss of batch.missed) await afterMiss(miss, loading);
       for (const { slice, requests } of batch.asked) run.record.asked(slice, requests);
       await source.check();
+      if (!hasCome && batch.spooled.length > 0) await disbelieveAhead(run, source.undeniedNow());
+      hasCome ||= batch.spooled.length > 0;
       const results = await loadCurrent(batch, loading);
       countParts(batch.spooled, results, run);
       const kept = new Set<Answers[number]>();
@@ -218,7 +221,7 @@ function otherWeeks(): Failure {
 const UNSTEADY_WEEKS = 'Ask the service what its weeks begin with; until they are steady, use the dimension day.';
 
 async function afterWeekStart(window: Window, weekStartsOn: WeekStart, loading: Loading): Promise<void> {
-  const { run, targets, queue, weekStarts } = loading;
+  const { run, queue, weekStarts } = loading;
   const { slice } = window;
   if (!isCurrent(window, loading)) {
     // Another window that was under way has said so already.
@@ -233,7 +236,7 @@ async function afterWeekStart(window: Window, weekStartsOn: WeekStart, loading: 
     return;
   }
   weekStarts.set(slice.name, weekStartsOn);
-  const come = await turnTarget(run, targets, slice, weekStartsOn);
+  const come = await turnTarget(loading, slice, weekStartsOn);
   // Only now: windows are taken off the queue all the while.
   const gone = queue.filter((other) => other.window.slice === slice);
   const kept = queue.filter((other) => other.window.slice !== slice);

@@ -16,6 +16,7 @@ import { z } from 'zod';
 import type { Secret } from '../config/secret.ts';
 import { Failure } from '../errors.ts';
 import { type Answer, firstWords, Setback } from './exchange.ts';
+import { paginationIn } from './pagination-scan.ts';
 import { decoded, encodingOf, HalfSurrogates, PlainGauge, readHead, readText, withoutHalves } from './plain-text.ts';
 
 /** A body that was received completely and saved. */
@@ -57,18 +58,9 @@ export async function saveBody(
       await saving.close();
     }
     expectObject(answer, gauge);
-    return await onDisk(path, () =>
-      legible(
-        {
-          path,
-          encoding,
-          bytes: saving.bytes,
-          plainBytes: gauge.bytes,
-          pagination: gauge.pagination,
-        },
-        gauge,
-      ),
-    );
+    const { bytes: plainBytes, pagination } = gauge;
+    const body = { path, encoding, bytes: saving.bytes, plainBytes, pagination };
+    return await onDisk(path, async () => withPagination(await legible(body, gauge)));
   } catch (error) {
     // What ended the saving is worth more than a disk that does not let go of the rest.
     await rm(path, { force: true }).catch(() => {});
@@ -79,6 +71,12 @@ export async function saveBody(
 async function legible(body: SavedBody, { markBytes, hasHalves }: PlainGauge): Promise<SavedBody> {
   const isAsUsual = markBytes === 0 && !hasHalves && (body.encoding === 'identity' || (await isUsualGzip(body)));
   return isAsUsual ? body : rewritePlain(body, markBytes, FILE_MODE);
+}
+
+/** The body with what it says of its pages, where that stands between its ends. */
+async function withPagination(body: SavedBody): Promise<SavedBody> {
+  if (body.pagination !== undefined) return body;
+  return { ...body, pagination: await paginationIn(decoded(createReadStream(body.path), body.encoding)) };
 }
 
 async function drain(answer: Answer, saving: Saving, gauge: PlainGauge): Promise<void> {

@@ -22,11 +22,18 @@ const item = z
   .partial();
 
 const answerSchema = z.record(z.string(), z.unknown());
-const itemsSchema = z.array(item);
+
+/** A list as it was answered. */
+interface ListAnswered {
+  readonly items: readonly CatalogItem[];
+  /** What stood in place of a list, or of items of it; null where all of them were read. */
+  readonly unread: string | null;
+}
 
 /**
  * Asks for filter items and returns those with an id, in the order asked for. What is answered in place of a list leaves that list
- * absent. An answer with none of the lists asked for, an error object under 200 say, is `SOURCE_GARBLED`; 204 leaves them all absent.
+ * absent; what stands in place of an item costs that item. An answer with none of the lists asked for, an error object under 200 say,
+ * is `SOURCE_GARBLED`; 204 leaves them all absent.
  */
 export async function askFiltersData(
   channel: Channel,
@@ -35,39 +42,36 @@ export async function askFiltersData(
 ): Promise<FiltersData> {
   const items: CatalogItem[] = [];
   const absent: CatalogFilter[] = [];
-  const malformed = new Map<CatalogFilter, string>();
+  const [malformed, lacking] = [new Map<CatalogFilter, string>(), new Map<CatalogFilter, string>()];
   for (const query of queries(request)) {
     const target = channel.targetOf(`/reports-service/filters_data${encodeQuery(query.parameters)}`);
     const lists = await channel.get(target, signal, async (answer, verdict) =>
       verdict === 'empty'
-        ? new Map<CatalogFilter, CatalogItem[] | string>()
+        ? new Map<CatalogFilter, ListAnswered>()
         : readJson(answer, listsSchema(query.filters), channel.secrets),
     );
     for (const filter of query.filters) {
       const list = lists.get(filter);
-      if (typeof list === 'string') malformed.set(filter, list);
-      if (list === undefined || typeof list === 'string') {
-        absent.push(filter);
-        continue;
-      }
+      if (list === undefined || isNoList(list)) absent.push(filter);
+      if (list === undefined) continue;
+      if (list.unread !== null) (isNoList(list) ? malformed : lacking).set(filter, list.unread);
       // One by one: a list may be longer than a call may have arguments.
-      for (const each of list) if (each.id !== '') items.push(each);
+      for (const each of list.items) if (each.id !== '') items.push(each);
     }
   }
-  return { items, absent, ...(malformed.size > 0 ? { malformed } : {}) };
+  return { items, absent, ...(malformed.size > 0 ? { malformed } : {}), ...(lacking.size > 0 ? { lacking } : {}) };
 }
 
 /** The lists of an answer, or what stood in the place of one, by filter name, in the order asked for. */
 function listsSchema(filters: readonly CatalogFilter[]) {
   return answerSchema.transform((answer, context) => {
-    const lists = new Map<CatalogFilter, CatalogItem[] | string>();
+    const lists = new Map<CatalogFilter, ListAnswered>();
     for (const filter of filters) {
       const said = answer[filter] ?? null;
       if (said === null) continue;
-      const found = itemsSchema.safeParse(said);
-      lists.set(filter, found.success ? found.data.map((each) => itemOf(filter, each)) : noList(filter, said));
+      lists.set(filter, listIn(filter, said));
     }
-    if ([...lists.values()].every((list) => typeof list === 'string')) {
+    if ([...lists.values()].every(isNoList)) {
       const said = firstWords(JSON.stringify(answer), MAX_SAID_CHARACTERS);
       context.addIssue({ code: 'custom', message: `none of the lists asked for was in ${said}` });
     }
@@ -75,13 +79,24 @@ function listsSchema(filters: readonly CatalogFilter[]) {
   });
 }
 
-/** What was answered in place of a list of items. */
-function noList(filter: CatalogFilter, said: unknown): string {
+const isNoList = ({ items, unread }: ListAnswered): boolean => unread !== null && items.length === 0;
+
+/** The items of a list, without what is none. */
+function listIn(filter: CatalogFilter, said: unknown): ListAnswered {
   const words = (value: unknown): string => firstWords(JSON.stringify(value), MAX_SAID_CHARACTERS);
-  if (!Array.isArray(said)) return `${filter} (it was ${words(said)})`;
-  const items: readonly unknown[] = said;
-  const at = items.findIndex((each) => !item.safeParse(each).success);
-  return `${filter} (item ${at + 1} of ${items.length} was ${words(items[at])})`;
+  if (!Array.isArray(said)) return { items: [], unread: `${filter} (it was ${words(said)})` };
+  const all: readonly unknown[] = said;
+  const items: CatalogItem[] = [];
+  const bad: number[] = [];
+  for (const [at, each] of all.entries()) {
+    const found = item.safeParse(each);
+    if (found.success) items.push(itemOf(filter, found.data));
+    else bad.push(at);
+  }
+  const [first, ...others] = bad;
+  if (first === undefined) return { items, unread: null };
+  const more = others.length === 0 ? '' : `, and ${others.length} more`;
+  return { items, unread: `${filter} (item ${first + 1} of ${all.length} was ${words(all[first])}${more})` };
 }
 
 function itemOf(filter: CatalogFilter, found: z.output<typeof item>): CatalogItem {

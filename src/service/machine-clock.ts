@@ -18,6 +18,8 @@ export interface MachineClock {
   now(): Date;
   /** Now, where the newest answer that told the time agrees to within the hour; null where it does not, or none told it. */
   confirmedNow(): Date | null;
+  /** Now, unless the newest answer that told the time denies it by an hour or more: then null. */
+  undeniedNow(): Date | null;
 }
 
 /** The clock beside the answers of one piece of work; where an as-of instant was given, it is not what is planned by, and never refused. */
@@ -33,13 +35,18 @@ export function machineClock(service: Telling, asOf: Date | null, emit: Emit): M
     },
     now: () => new Date(),
     confirmedNow: () => confirmedNow(service),
+    undeniedNow: () => undeniedNow(service),
   };
 }
 
 /** As `MachineClock` says. */
 export function confirmedNow(service: Telling): Date | null {
-  const skewMs = service.clockSkewMs();
-  return skewMs !== null && Math.abs(skewMs) < UNTRUSTED_MS ? new Date() : null;
+  return service.clockSkewMs() === null ? null : undeniedNow(service);
+}
+
+/** As `MachineClock` says. */
+function undeniedNow(service: Telling): Date | null {
+  return Math.abs(service.clockSkewMs() ?? 0) < UNTRUSTED_MS ? new Date() : null;
 }
 
 function judge(skewMs: number, emit: Emit): void {

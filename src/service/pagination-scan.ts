@@ -1,10 +1,13 @@
 /**
  * What a document says of further pages, found while it flows by: its own `pagination`, as others may lie in its rows or in
- * what it says for those who look for errors. It is looked for near both ends, so that memory does not grow with the rows.
+ * what it says for those who look for errors. It is looked for near both ends, so that memory does not grow with the rows; where
+ * only bytes between them hold the name, the document is to be read once more, byte by byte, which is slower.
  */
 
 /** Room for the totals and warnings of hundreds of metrics beside it. */
 const END_BYTES = 256 * 1024;
+
+const NAME = Buffer.from('"pagination"');
 
 /** Keeps both ends of a document that flows by. */
 export class PaginationScan {
@@ -13,6 +16,9 @@ export class PaginationScan {
   /** A ring, made when the document has become longer than its head. */
   #tail: Buffer | null = null;
   #seen = 0;
+  #isNamed = false;
+  /** The last bytes, which the name may begin in. */
+  #rest: Buffer = Buffer.alloc(0);
 
   /** Takes the next plain bytes. */
   see(chunk: Buffer): void {
@@ -24,6 +30,14 @@ export class PaginationScan {
     }
     if (this.#seen + chunk.length > END_BYTES) this.#keepTail(chunk);
     this.#seen += chunk.length;
+    if (!this.#isNamed) this.#look(chunk);
+  }
+
+  #look(chunk: Buffer): void {
+    const seam = Buffer.concat([this.#rest, chunk.subarray(0, NAME.length - 1)]);
+    this.#isNamed = seam.includes(NAME) || chunk.includes(NAME);
+    const end = chunk.length < NAME.length ? Buffer.concat([this.#rest, chunk]) : chunk;
+    this.#rest = Buffer.from(end.subarray(Math.max(0, end.length - NAME.length + 1)));
   }
 
   #keepTail(chunk: Buffer): void {
@@ -38,15 +52,53 @@ export class PaginationScan {
     chunk.copy(this.#tail, 0, from + copied);
   }
 
-  /** What the document says of its pages, parsed; null when it says nothing. */
+  /** What the document says of its pages, parsed; null when it says nothing, undefined when it may say so between its ends. */
   get found(): unknown {
     const head = Buffer.concat(this.#head).toString('utf8');
     if (this.#tail === null) return fromStart(head) ?? null;
     const at = this.#seen % END_BYTES;
     const tail = Buffer.concat([this.#tail.subarray(at), this.#tail.subarray(0, at)]).toString('utf8');
     const last = fromEnd(tail);
-    return (last === undefined ? fromStart(head) : last) ?? null;
+    const found = last === undefined ? fromStart(head) : last;
+    return found === undefined && !this.#isNamed ? null : found;
   }
+}
+
+const [QUOTE, COMMA, BACKSLASH] = [0x22, 0x2c, 0x5c] as const;
+const isOpening = (byte: number): boolean => byte === 0x7b || byte === 0x5b;
+const isClosing = (byte: number): boolean => byte === 0x7d || byte === 0x5d;
+
+/** What a whole document says of its pages, wherever it says so, parsed; null when it says nothing. */
+export async function paginationIn(document: AsyncIterable<Buffer>): Promise<unknown> {
+  let found: unknown = null;
+  let member: Buffer[] = [];
+  let [depth, bytes, isText, isEscaped] = [0, 0, false, false];
+  for await (const chunk of document) {
+    let from = 0;
+    const keep = (to: number): void => {
+      // A longer member is another one.
+      if (bytes <= END_BYTES) member.push(Buffer.from(chunk.subarray(from, to)));
+      bytes += to - from;
+    };
+    for (let at = 0; at < chunk.length; at += 1) {
+      const byte = chunk[at] ?? 0;
+      if (isEscaped) isEscaped = false;
+      else if (byte === BACKSLASH) isEscaped = true;
+      else if (byte === QUOTE) isText = !isText;
+      if (isText) continue;
+      if (isClosing(byte)) depth -= 1;
+      if (depth === 0 || (depth === 1 && byte === COMMA)) {
+        keep(at);
+        const text = bytes > END_BYTES ? '' : Buffer.concat(member).toString('utf8').trim();
+        const stated = memberAt(text, 0);
+        if (stated !== undefined) found = stated;
+        [member, bytes, from] = [[], 0, at + 1];
+      }
+      if (isOpening(byte)) depth += 1;
+    }
+    keep(chunk.length);
+  }
+  return found;
 }
 
 /** The member of a document itself, of which this is the beginning; undefined where it has none there. */

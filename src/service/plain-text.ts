@@ -188,7 +188,7 @@ export class PlainGauge {
     return this.#last;
   }
 
-  /** What the document says of further pages, parsed; null when it says nothing. */
+  /** What the document says of further pages, parsed; null when it says nothing, undefined when it may say so between its ends. */
   get pagination(): unknown {
     return this.#pages.found;
   }

@@ -107,16 +107,44 @@ const number = z
   .catch(null);
 /** What is no flag says that there may be more. */
 const flag = z.union([z.boolean(), z.stringbool()]).nullish().catch(true);
-const numbersSchema = z.object({ page: number, total_pages: number, pages: number, has_more: flag, has_next: flag });
+const numbersSchema = z.object({
+  page: number,
+  current_page: number,
+  total_pages: number,
+  pages: number,
+  last_page: number,
+  has_more: flag,
+  has_next: flag,
+});
 
 /** Whether a number of pages or a flag says that there is a next one; null where none says anything. */
 function saysMore(pagination: unknown): boolean | null {
   const { success, data } = numbersSchema.safeParse(pagination);
   if (!success) return null;
-  const count = data.total_pages ?? data.pages;
+  const counts = [data.total_pages, data.pages, data.last_page].filter((each) => typeof each === 'number');
   const said = [data.has_more, data.has_next].filter((each) => typeof each === 'boolean');
-  if (typeof count === 'number') said.push(count > (data.page ?? 1));
+  // A page 0 is the first one, as page 1 is elsewhere.
+  const page = Math.max(1, data.page ?? data.current_page ?? 1);
+  if (counts.length > 0) said.push(Math.max(...counts) > page);
   return said.length === 0 ? null : said.includes(true);
+}
+
+/** What a count of all rows is called, and how many a page has room for; a `count` may be that of the page. */
+const allRows = ['total', 'total_rows', 'total_count', 'total_results', 'total_records', 'total_items'] as const;
+const pageSizes = ['page_size', 'per_page', 'limit', 'size'] as const;
+
+/**
+ * Whether the parsed `pagination` of a report's last page, which names no next page in a form that is known, states as many
+ * rows of all as came, and that a page has room for more: then they are all there are even if what it counts is the page.
+ */
+export function countsAll(pagination: unknown, rows: number): boolean {
+  const stated = z.record(z.string(), number).safeParse(pagination);
+  if (!stated.success || isKnownForm(stated.data) || saysMore(pagination) === true) return false;
+  const of = (names: readonly string[]): number[] =>
+    names.map((name) => stated.data[name]).filter((each) => typeof each === 'number');
+  const [totals, sizes] = [of(allRows), of(pageSizes)];
+  const isCounted = totals.length > 0 && totals.every((total) => total === rows);
+  return isCounted && sizes.length > 0 && sizes.every((size) => size > rows);
 }
 
 function pageFrom(name: 'cursor' | 'after', value: string | null | undefined): ReportPage | null {

@@ -14,7 +14,7 @@ import type { ReportPage } from './report.ts';
 
 export type { SavedBody } from './body.ts';
 export { MAX_EMPTY_PAGES } from './paging.ts';
-export { nextPageOf, type ReportPage } from './report.ts';
+export { countsAll, nextPageOf, type ReportPage } from './report.ts';
 
 export interface FiltersDataRequest {
   readonly filters: readonly CatalogFilter[];
@@ -30,6 +30,8 @@ export interface FiltersData {
   readonly absent: readonly CatalogFilter[];
   /** Of these, what was answered in place of a list of items, as `countries (it was "all")`; left out where there is none. */
   readonly malformed?: ReadonlyMap<CatalogFilter, string>;
+  /** Lists without some of their items, and what stood in place of these, in the same form; left out where there is none. */
+  readonly lacking?: ReadonlyMap<CatalogFilter, string>;
 }
 
 export interface LinkChange {

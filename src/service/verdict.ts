@@ -80,6 +80,16 @@ export function verdictOn(status: number): Verdict {
  */
 const PASSING: ReadonlySet<number> = new Set([409, 421, 423, 425]);
 
+/** The same of what is sent once, and so was not carried out: a conflict stays one; the others pass. */
+function refusalOfOnce(status: number): { readonly code: FailureCode; readonly hint: string } | null {
+  if (!PASSING.has(status)) return null;
+  return status === CONFLICT
+    ? { code: 'SOURCE_REFUSED', hint: 'Look at what is there, with which it conflicts, before sending it again.' }
+    : { code: 'SOURCE_UNAVAILABLE', hint: 'Send it again later; nothing was carried out.' };
+}
+
+const CONFLICT = 409;
+
 /** Redirects that ask for the same request elsewhere; any other may follow one that was carried out (RFC 9110). */
 const REDIRECTED_UNDONE: ReadonlySet<number> = new Set([307, 308]);
 
@@ -118,7 +128,7 @@ const refusals: Readonly<Record<Refusals, { readonly code: FailureCode; readonly
 
 /**
  * Passes an answer to read, or an empty one. Throws a `Setback` for what may be tried again, else `SOURCE_REFUSED`,
- * `CREDENTIALS_REFUSED`, `ACCESS_FORBIDDEN`, `SOURCE_MISSING` or `SOURCE_REDIRECTED`.
+ * `SOURCE_UNAVAILABLE`, `CREDENTIALS_REFUSED`, `ACCESS_FORBIDDEN`, `SOURCE_MISSING` or `SOURCE_REDIRECTED`.
  */
 export async function judge(ask: Ask, answer: Answer, tries: number, now: number): Promise<'answer' | 'empty'> {
   const isPassing = ask.repeats === 'all' && PASSING.has(answer.status);
@@ -142,7 +152,7 @@ export async function judge(ask: Ask, answer: Answer, tries: number, now: number
     case 'unexpected':
       break;
   }
-  const { code, hint } = refusals[verdict];
+  const { code, hint } = refusalOfOnce(answer.status) ?? refusals[verdict];
   throw await refusal(code, hint, ask, answer, tries);
 }
 

@@ -17,6 +17,7 @@ import {
   type ArchiveEntry,
   type ArchivedWindow,
   asideName,
+  believedEntry,
   bodyName,
   type Damage,
   fetchedAtOf,
@@ -40,8 +41,8 @@ export interface ArchiveContents {
   readonly unknown: readonly string[];
 }
 
-/** What there is of a slice, unfinished entries and what was set aside left out; changes nothing. Throws `STORAGE_FAILED`. */
-export async function readArchive(warehousePath: string, slice: string): Promise<ArchiveContents> {
+/** What there is of a slice at `now`, unfinished entries and what was set aside left out; changes nothing. Throws `STORAGE_FAILED`. */
+export async function readArchive(warehousePath: string, slice: string, now: Date): Promise<ArchiveContents> {
   const folder = sliceFolder(warehousePath, slice);
   return onDisk('archive', folder, async () => {
     const windows: ArchivedWindow[] = [];
@@ -58,7 +59,7 @@ export async function readArchive(warehousePath: string, slice: string): Promise
       if (entry === 'unknown') unknown.push(path);
       else if (entry === 'unfinished') continue;
       else if ('because' in entry) damages.push({ path, ...entry });
-      else windows.push(...withoutDropped({ path, entry }, 'because' in drops ? [] : drops));
+      else windows.push(...withoutDropped({ path, entry: believedEntry(entry, now) }, 'because' in drops ? [] : drops));
     }
     return { windows: windows.toSorted(byFetch), damages, note, unknown };
   });
@@ -173,7 +174,8 @@ export function spooledFrom({ path, entry }: ArchivedWindow, slice: Slice): Spoo
       );
       return { pages, unfollowed: entry.unfollowed?.[partNo] ?? null };
     }),
-    whole: whole === undefined ? null : { totals: new Map(whole.totals), rows: whole.rows, values: new Map() },
+    whole: null,
+    byYear: whole === undefined ? null : { totals: new Map(whole.totals), rows: whole.rows, values: new Map() },
     requests,
     requestedAt,
     receivedAt,

@@ -11,7 +11,7 @@ import { createHash } from 'node:crypto';
 import * as z from 'zod';
 
 import { scrub } from '../config/secret.ts';
-import { type Day, lastDay, parseDay } from '../model/calendar.ts';
+import { type Day, lastDay, parseDay, startOfDayAt, UTC } from '../model/calendar.ts';
 import { dueReasons, reportParameters, type Window } from '../model/window.ts';
 import type { Spooled } from './spool.ts';
 
@@ -91,14 +91,21 @@ export function fetchedAtOf({ asOf, requestedAt }: Pick<ArchiveEntry, 'asOf' | '
   return asOf ?? requestedAt;
 }
 
+/**
+ * The entry as it counts at `now`: a fetch that has not come was dated by a clock that was ahead, and counts as of when its days
+ * began. One whose days have not begun stays as it is.
+ */
+export function believedEntry(entry: ArchiveEntry, now: Date): ArchiveEntry {
+  const begunAt = startOfDayAt(entry.replaced.start, UTC);
+  return fetchedAtOf(entry) > now && begunAt <= now ? { ...entry, asOf: begunAt } : entry;
+}
+
 /** The sidecar of a window's answer; one body per page. */
 export function sidecarText(
-  { window, answers, whole, requests, requestedAt, receivedAt }: Spooled,
+  { window, answers, byYear, requests, requestedAt, receivedAt }: Spooled,
   asOf: Date | null,
   bodies: readonly (BodyFile | null)[],
 ): string {
-  const isWholeNeeded =
-    whole !== null && !('because' in whole) && answers.some(({ unfollowed }) => unfollowed !== null);
   return documentText({
     slice: window.slice.name,
     fingerprint: window.fingerprint,
@@ -115,7 +122,7 @@ export function sidecarText(
     bodies,
     pages: answers.map(({ pages }) => Math.max(1, pages.length)),
     unfollowed: answers.map(({ unfollowed }) => unfollowed),
-    ...(isWholeNeeded ? { whole: { totals: [...whole.totals], rows: whole.rows } } : {}),
+    ...(byYear !== null && !('because' in byYear) ? { whole: { totals: [...byYear.totals], rows: byYear.rows } } : {}),
   });
 }
 

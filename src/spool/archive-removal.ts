@@ -22,7 +22,7 @@ export async function answersToDrop(warehousePath: string, slice: string, before
   return onDisk('archive', folder, async () => {
     if (!(await folderExists(folder))) return { whole: [], partly: 0 };
     if (before === null) return { whole: (await entriesIn(folder)).map(({ path }) => path), partly: 0 };
-    const held = (await readArchive(warehousePath, slice)).windows.map(({ path, entry: { periods } }) => {
+    const held = (await readArchive(warehousePath, slice, new Date())).windows.map(({ path, entry: { periods } }) => {
       return { path, gone: periods.filter(({ period }) => period.bucket.end <= before).length, of: periods.length };
     });
     return {

@@ -20,6 +20,7 @@ import type { Catalog } from '../model/catalog.ts';
 import { longerHorizon, type RememberedMetrics } from '../model/metric.ts';
 import type { SavedBody } from '../service/service.ts';
 import {
+  believedEntry,
   type BodyFile,
   bodyName,
   type Damage,
@@ -29,6 +30,7 @@ import {
   type Flaw,
   parseDocument,
   parseEntryName,
+  parseSidecar,
   SIDECAR,
   sidecarText,
   UNFINISHED,
@@ -93,6 +95,40 @@ export async function removeEntriesBefore(warehousePath: string, before: Date): 
         if (name.requestedAt < before) await removeEntry(path);
       }
     }
+  });
+}
+
+/**
+ * Dates back the entries that a clock that was ahead has dated later than now, so that none is ever taken for the newest answer of
+ * its days. Throws `STORAGE_FAILED`.
+ */
+export async function redateEntries(warehousePath: string, now: Date): Promise<void> {
+  const root = archiveRoot(warehousePath);
+  await onDisk('archive', root, async () => {
+    for (const folder of await foldersIn(root)) {
+      for (const { path, name } of await entriesIn(folder)) {
+        if (name.isSetAside || name.requestedAt <= now) continue;
+        const text = await readDocument(join(path, SIDECAR));
+        const entry = typeof text === 'string' ? parseSidecar(text) : null;
+        // What is broken is told by the replay that meets it.
+        if (entry === null || 'because' in entry) continue;
+        const believed = believedEntry(entry, now);
+        if (believed !== entry) await writeDurably(join(path, SIDECAR), documentText(believed));
+      }
+    }
+  });
+}
+
+/** When the answers to a slice were asked for that are in the archive as a whole, in milliseconds since 1970. Throws `STORAGE_FAILED`. */
+export async function archivedInstants(warehousePath: string, slice: string): Promise<ReadonlySet<number>> {
+  const folder = sliceFolder(warehousePath, slice);
+  return onDisk('archive', folder, async () => {
+    const entries = (await folderExists(folder)) ? await entriesIn(folder) : [];
+    const whole: number[] = [];
+    for (const { path, name } of entries) {
+      if (!name.isSetAside && (await formOf(path)) === 'whole') whole.push(name.requestedAt.getTime());
+    }
+    return new Set(whole);
   });
 }
 

@@ -23,7 +23,7 @@ export interface SpooledAnswer {
   readonly unfollowed: string | null;
 }
 
-/** What the service states of a divided window as a whole, or why that could not be had, as a clause. */
+/** What the service states of a window as a whole, or why that could not be had, as a clause. */
 export type WholeAnswer =
   | {
       readonly totals: ReadonlyMap<string, string>;
@@ -40,6 +40,8 @@ export interface Spooled {
   readonly answers: readonly SpooledAnswer[];
   /** Null for a window of one part, and where the parts cannot be compared with it. */
   readonly whole: WholeAnswer | null;
+  /** The same by the year alone; null where all pages were followed, and where the rows cannot be compared with it. */
+  readonly byYear: WholeAnswer | null;
   readonly requests: number;
   readonly requestedAt: Date;
   readonly receivedAt: Date;

@@ -181,8 +181,22 @@ export async function statusOf(
     return await read(config.warehouse, lockWaitMs ?? (snapshot === null ? USUAL_WAIT_MS : 0), null);
   } catch (held) {
     if (!(held instanceof Failure) || held.code !== 'WAREHOUSE_LOCKED' || snapshot === null) throw held;
-    return await read(snapshot, 0, snapshot).catch(() => {
-      throw held;
+    return await read(snapshot, 0, snapshot).catch((unread: unknown) => {
+      throw withoutSnapshot(held, snapshot, unread);
     });
   }
+}
+
+/** That neither the warehouse nor its snapshot can be read; the run that brings both to a new version ends that by itself. */
+function withoutSnapshot(held: Failure, snapshot: string, unread: unknown): Failure {
+  if (!(unread instanceof Failure)) return held;
+  const isOlder = unread.code === 'WAREHOUSE_OLDER';
+  const because = isOlder ? 'was still of an earlier version of ripen.' : `could not be read: ${unread.message}`;
+  return new Failure('WAREHOUSE_LOCKED', `${held.message} Its snapshot ${snapshot} ${because}`, {
+    facts: { ...held.facts, snapshot },
+    hint: isOlder
+      ? 'Wait for the run that holds the warehouse: at its end it publishes a snapshot of this version.'
+      : (held.hint ?? 'Wait for the other run.'),
+    cause: held,
+  });
 }

@@ -29,8 +29,10 @@ export interface Shell {
   readonly stdout: Writable;
   /** Writes lines to stderr: progress, events, failures. */
   tell(text: string | JsonLine): void;
-  /** Asks on the terminal and waits for a line; null where there is none to ask at. */
-  ask(question: string): Promise<string | null>;
+  /** Whether there is a terminal to ask at. */
+  readonly canAsk: boolean;
+  /** Asks on the terminal and waits for a line. */
+  ask(question: string): Promise<string>;
   /** Writes to stderr as it is, control sequences included. */
   paint(text: string): void;
 }

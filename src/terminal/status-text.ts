@@ -77,7 +77,8 @@ function sliceLines(slice: SliceStatus, asOf: string, columns: number, terminal:
 
 /** `120 of 120 periods loaded, 24,685 rows; 88 % of 1,200 cells final`. */
 function coverageText({ periods, rows, cells, newest_fetch_at: fetchedAt }: SliceStatus): string {
-  if (periods.expected === 0) return 'no period: its date period has not begun, or `retain` keeps none of it';
+  if (periods.expected === 0)
+    return 'no period: its date period has not begun or ends before it begins, or `retain` keeps none of it';
   if (fetchedAt === null) return `never loaded; ${countText(periods.expected, 'period')} to load`;
   const share = percentText(cells.final, cells.expected);
   return `${groupedText(periods.loaded)} of ${countText(periods.expected, 'period')} loaded, ${countText(rows, 'row')}; ${share} of ${countText(cells.expected, 'cell')} final`;

@@ -6,7 +6,7 @@ import { basename, dirname, join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
-import { warehouseExists } from '../../src/warehouse/opening.ts';
+import { openWarehouse, warehouseExists } from '../../src/warehouse/opening.ts';
 import {
   archived,
   archiveOf,
@@ -356,6 +356,31 @@ describe('a replay', () => {
 });
 
 describe('a sync', () => {
+  test('after one that was killed between a load and its archiving names the days whose answer the archive lacks, once', async () => {
+    await scenario.night(FIRST, archived);
+    const [entry = ''] = await entriesOf(scenario, 'daily');
+    const killed = async (): Promise<void> => {
+      const request = { mode: 'write', lockWaitMs: 0, emit: () => {} } as const;
+      const warehouse = await openWarehouse(scenario.config.warehouse, request);
+      await warehouse.run("update ripen.runs set status = 'running', finished_at = null");
+      await warehouse.close();
+    };
+    const lacks = async (): Promise<unknown> =>
+      column(scenario, "select slice || ': ' || message from ripen.warnings where code = 'ARCHIVE_LACKS'");
+    await killed();
+    await scenario.night(SECOND, archived);
+    expect(await lacks()).toEqual([]);
+
+    await killed();
+    await rm(entry, { recursive: true });
+    for (const night of ['2026-06-03T02:30:00Z', '2026-06-04T02:30:00Z']) {
+      await scenario.night(new Date(night), archived);
+      expect(await lacks()).toEqual([
+        'daily: The answers to 2026-05-29:2026-05-31 were loaded by a run that was killed before it archived them; `ripen backfill` brings them into the archive.',
+      ]);
+    }
+  });
+
   test('whose archive cannot be written loads everything, and warns', async () => {
     await writeFile(archiveOf(scenario), 'a file where the archive should be');
     const summary = await scenario.night(FIRST, archived);

@@ -86,7 +86,7 @@ const told = (code: string): string[] =>
 test.each<[string, unknown, string]>([
   ['a text', 'all', 'countries (it was "all")'],
   ['an object', { items: [] }, 'countries (it was {"items":[]})'],
-  ['a list that holds null', [{ id: 'de', name: 'Germany' }, null], 'countries (item 2 of 2 was null)'],
+  ['a list of nulls', [null, null], 'countries (item 1 of 2 was null, and 1 more)'],
 ])('%s in place of one list is told, and costs no night: what it listed before stays', async (_, said, list) => {
   await runNight(scenario, firstNight);
   const countries = await column(scenario, 'select count(*) from countries');
@@ -101,6 +101,35 @@ test.each<[string, unknown, string]>([
       message: `filters-data answered with no list of items for ${list}; what it listed there before was kept.`,
     },
   ]);
+});
+
+test('a list with 2 items that are none costs these alone: the others are taken, and what was listed before stays', async () => {
+  await runNight(scenario, firstNight);
+  const before = await column(scenario, 'select id from countries order by id');
+  const renamed = { id: before[0], name: 'Renamed' };
+  scriptListing((lists) => ({ ...lists, countries: [renamed, null, { id: 'zz', name: 'New' }, 'de'] }));
+  expect(await runNight(scenario, secondNight)).toMatchObject({ status: 'succeeded', failures: [] });
+  expect(await column(scenario, 'select id from countries order by id')).toEqual([...before, 'zz']);
+  expect(await column(scenario, "select name from countries where name in ('Renamed', 'New') order by name")).toEqual([
+    'New',
+    'Renamed',
+  ]);
+  expect(await query(scenario, 'select code, message from ripen.warnings')).toEqual([
+    {
+      code: 'CATALOG_ITEM_MALFORMED',
+      message:
+        'filters-data listed something that is no item in countries (item 2 of 4 was null, and 1 more); the other items were taken, and what it listed there before was kept.',
+    },
+  ]);
+  await runNight(scenario, thirdNight);
+  expect(await column(scenario, 'select id from countries order by id')).toEqual(before);
+});
+
+test('a list of metrics with an item that is none on the very first night costs that item, and both slices are loaded', async () => {
+  scriptListing((lists) => ({ ...lists, overview_metrics: [7, ...itemsOf(lists, 'overview_metrics')] }));
+  expect(await runNight(scenario, firstNight)).toMatchObject({ status: 'succeeded', failures: [] });
+  expect(told('CATALOG_ITEM_MALFORMED')).toHaveLength(1);
+  expect(await known()).toMatchObject([{ days: 14 }, { days: 14 }]);
 });
 
 test('a list that is no list on the very first night leaves it out, and both slices are loaded', async () => {

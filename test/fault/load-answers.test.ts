@@ -17,6 +17,7 @@ import {
   nullRows,
   paginated,
   replacedValue,
+  rowsOf,
   wrongTotal,
   type ReportMutation,
 } from '../../src/simulator/mutations.ts';
@@ -112,6 +113,12 @@ const mended: readonly {
     fault: report(paginated({ next: 'https://elsewhere.example.com/2' })),
     warning:
       'although a next page was named that could not be followed: A page of /reports-service/report led to https://elsewhere.example.com',
+    requests: 2,
+  },
+  {
+    name: 'a next page at another origin, without totals, while the rows of the whole add up',
+    fault: report((document) => ({ ...paginated({ next: 'https://elsewhere.example.com/2' })(document), totals: {} })),
+    warning: 'although a next page was named that could not be followed',
     requests: 2,
   },
 ];
@@ -299,8 +306,11 @@ const failing: readonly {
     requests: SPLIT,
   },
   {
-    name: 'a next page at another origin without totals',
-    fault: report((document) => ({ ...paginated({ next: 'https://elsewhere.example.com/2' })(document), totals: {} })),
+    name: 'a next page at another origin without totals, and one row of the whole lost',
+    fault: report((document) => {
+      const [, ...rows] = rowsOf(document);
+      return { ...paginated({ next: 'https://elsewhere.example.com/2' })(document), rows, totals: {} };
+    }),
     code: 'DATA_INCOMPLETE',
     says: 'not complete',
     requests: SPLIT,

@@ -2,7 +2,7 @@
 
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { link, lstat, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { constants, link, lstat, mkdir, open, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -11,6 +11,7 @@ import { publish } from '../../src/commands/publish.ts';
 import { status } from '../../src/commands/status.ts';
 import type { Config } from '../../src/config/config.ts';
 import type { Failure } from '../../src/errors.ts';
+import type { RunEvent } from '../../src/events.ts';
 import { exportRows, readConfig, sync } from '../../src/index.ts';
 import { day } from '../../src/model/calendar.ts';
 import { smallWorld } from '../support/night.ts';
@@ -108,17 +109,25 @@ describe.each(verbs)('%s to', (_, write) => {
   });
 });
 
-test('the token file is refused to every output, exit 78', async () => {
+test('the files that the configuration names are refused to every output, exit 78', async () => {
   await writeFile(inside('token.yml'), 'a-token');
+  await writeFile(inside('authority.yml'), '-----BEGIN CERTIFICATE-----');
   const stated: unknown = JSON.parse(await readFile(config.file, 'utf8'));
-  const service = { base_url: 'http://127.0.0.1:1', reports_url: 'http://127.0.0.1:1', token_file: 'token.yml' };
+  const address = 'http://127.0.0.1:1';
+  const named = { token_file: 'token.yml', ca_file: 'authority.yml' };
+  const service = { base_url: address, reports_url: address, ...named };
   await writeFile(config.file, JSON.stringify(Object.assign({}, stated, { service })));
   config = await readConfig({ file: config.file, directory: scenario.directory, environment: {} });
   for (const [verb, write] of writers) {
-    expect(await refusal(write, inside('token.yml')), verb).toMatchObject({
-      code: 'USAGE_INVALID',
-      message: saying('belongs to the token file'),
-    });
+    for (const [file, what] of [
+      ['token.yml', 'token file'],
+      ['authority.yml', 'certificate authority'],
+    ]) {
+      expect(await refusal(write, inside(file ?? '')), verb).toMatchObject({
+        code: 'USAGE_INVALID',
+        message: saying(`belongs to the ${what ?? ''}`),
+      });
+    }
   }
 });
 
@@ -152,4 +161,42 @@ describe.each(writers)('%s to', (_, write) => {
     expect(read).toMatch(/installs|<html|^# HELP/);
     expect((await lstat(inside('pipe.yml'))).isFIFO()).toBe(true);
   });
+});
+
+describe('sync --metrics-file to a pipe', () => {
+  test.each([
+    ['that nobody opens', null],
+    ['that is opened and not read', constants.O_RDONLY | constants.O_NONBLOCK],
+  ])(
+    '%s warns after 5 seconds, and the run ends as it would',
+    async (_, flags) => {
+      const pipe = inside('pipe.prom');
+      execFileSync('mkfifo', [pipe]);
+      const reader = flags === null ? null : await open(pipe, flags);
+      // No more fits, whatever the metrics are.
+      if (reader !== null) await fill(pipe);
+      const warnings: string[] = [];
+      const emit = (event: RunEvent): void => {
+        if (event.type === 'warning') warnings.push(`${event.code}: ${event.message}`);
+      };
+      const startedAt = performance.now();
+      const summary = await sync(config, { metricsFile: pipe, emit });
+      expect(performance.now() - startedAt).toBeLessThan(20_000);
+      await reader?.close();
+      expect(summary.status).toBe('succeeded');
+      expect(warnings).toContainEqual(
+        `METRICS_NOT_WRITTEN: The metrics ${pipe} could not be written: Nobody read the whole of it from the pipe ${pipe} within 5 s.`,
+      );
+    },
+    30_000,
+  );
+
+  /** Writes to a pipe until it takes no more. */
+  async function fill(pipe: string): Promise<void> {
+    const writer = await open(pipe, constants.O_WRONLY | constants.O_NONBLOCK);
+    for (let taken = 1; taken > 0;) {
+      ({ bytesWritten: taken } = await writer.write(Buffer.alloc(65_536)).catch(() => ({ bytesWritten: 0 })));
+    }
+    await writer.close();
+  }
 });

@@ -5,13 +5,14 @@ import { join } from 'node:path';
 
 import { afterEach, expect, test, vi } from 'vitest';
 
-import { publish as publishVerb } from '../../src/index.ts';
+import { check, publish as publishVerb } from '../../src/index.ts';
 import { publish } from '../../src/publish/publish.ts';
 import { readDelta, readLog } from '../support/delta-reader.ts';
 import { restate } from '../support/ledger-nights.ts';
 import { runNight, smallWorld } from '../support/night.ts';
 import { openSample } from '../support/sample-warehouse.ts';
-import { openScenario } from '../support/scenario.ts';
+import { textWith } from '../support/matching.ts';
+import { httpService, openScenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
 const DAY_MS = 86_400_000;
@@ -95,3 +96,40 @@ test.each([-400, 400])(
     expect(await readDelta(table, 0)).not.toEqual(await readDelta(table, 2));
   },
 );
+
+test('of a service that does not tell the time, a night says that nothing is removed for its age, and one with --as-of removes it', async () => {
+  const daily = slice({
+    name: 'daily',
+    dimensions: ['day', 'app_token'],
+    metrics: ['installs'],
+    datePeriod: { first: { daysAgo: 3 }, last: { daysAgo: 0 } },
+    refresh: 'nightly',
+  });
+  const scenario = await openScenario([daily], { simulator: { world: smallWorld } });
+  close = async () => scenario.close();
+  const untold = { match: () => true, times: Infinity, fault: { kind: 'date_skew', ms: NaN } } as const;
+  scenario.simulator.script(untold);
+  const root = join(scenario.directory, 'tables');
+  const config = { ...scenario.config, publish: [{ kind: 'delta', path: root, mode: 0o644, keepMs: DAY_MS } as const] };
+  const night = async (at: Date | 'now'): Promise<number> => {
+    scenario.events.length = 0;
+    expect((await runNight({ ...scenario, config }, at)).failures).toEqual([]);
+    return scenario.events.filter((event) => event.type === 'warning' && event.code === 'CLOCK_UNCONFIRMED').length;
+  };
+  expect(await night('now')).toBe(1);
+  expect(await night('now')).toBe(1);
+  const before = filesIn(root);
+  const gone = (): string[] => before.filter((path) => !filesIn(root).includes(path));
+  expect(await night(new Date())).toBe(0);
+  expect(gone()).toEqual([]);
+  await withClockOff(3, async () => {
+    expect(await night('now')).toBe(1);
+    expect(gone()).toEqual([]);
+    expect(await night(new Date())).toBe(0);
+  });
+  expect(gone()).not.toEqual([]);
+  const found = await check({ ...config, service: httpService(scenario.simulator) });
+  expect(found.filter(({ message }) => message.includes('did not tell the time'))).toMatchObject([
+    { severity: 'warning', message: textWith('old versions of Delta tables are not removed') },
+  ]);
+});

@@ -23,6 +23,7 @@ beforeEach(async () => {
 });
 afterEach(async () => sample.close());
 
+const saying = (part: string): unknown => expect.stringContaining(part);
 const held = async () => sortedRows(await heldRows(sample));
 const DAY = '2026-01-02';
 
@@ -44,7 +45,13 @@ describe('two processes publish copies of one warehouse at one moment', () => {
     const now = await held();
     const first = 'tables/network_daily/_delta_log/00000000000000000001.json';
     const commits = new Set<string | null>();
+    let reads = 0;
     store.refuse = ({ method, key, md5 }) => {
+      if (method === 'GET' && key === first) {
+        reads += 1;
+        // By the put that found the place taken, and once where it is asked whose it is: what came short is not believed.
+        return reads <= 2 ? { status: 200, body: '' } : null;
+      }
       if (method !== 'PUT' || key !== first) return null;
       commits.add(md5);
       // Nobody gets the place before both are about to take it.
@@ -163,6 +170,51 @@ describe('another engine', () => {
   test('that adds rows beside a file is put right by the next publish', async () => {
     await sample.publish([target()]);
     commit(1, [info('WRITE'), { add: { ...(await written(NAME, (from) => `from ${from}`)), dataChange: true } }]);
+    const [published] = await sample.publish([target()]);
+    expect(published?.because).toEqual({ unstated: 1 });
+    await nightsPass();
+  });
+
+  const CHECKPOINT = join('_delta_log', '00000000000000000010.checkpoint.parquet');
+  test.each([
+    ['no JSON', '{"commitInfo":'],
+    ['no action', '{"add":{"path":7}}'],
+    ['a path that is not percent-encoded', '{"remove":{"path":"50%","dataChange":true}}'],
+    [
+      'a schema that is none',
+      '{"metaData":{"id":"x","format":{"provider":"parquet"},"schemaString":"?","partitionColumns":[],"configuration":{}}}',
+    ],
+  ])('whose commit holds %s is told of with the name of the file, and nothing is committed', async (_, line) => {
+    await sample.publish([target()]);
+    const before = versionsOf(join(target().path, 'ripen_finality'));
+    const file = join(at(), '_delta_log', '00000000000000000001.json');
+    writeFileSync(file, `${line}\n`);
+    await expect(sample.publish([target()])).rejects.toMatchObject({
+      code: 'STORAGE_FAILED',
+      message: saying(`The file ${file} of a table's log could not be understood`),
+      hint: 'Restore that file, or move the table away, so that the next publish makes it again.',
+    });
+    expect(versionsOf(join(target().path, 'ripen_finality'))).toEqual(before);
+  });
+
+  test('that leaves a checkpoint which is no Parquet file is told of with the name of the file', async () => {
+    for (let night = 0; night <= 10; night += 1) await sample.publish([target()]);
+    writeFileSync(join(at(), CHECKPOINT), 'no Parquet');
+    await expect(sample.publish([target()])).rejects.toMatchObject({
+      code: 'STORAGE_FAILED',
+      message: saying(`The file ${join(at(), CHECKPOINT)} of a table's log could not be understood`),
+    });
+  });
+
+  test('that writes statistics which are no JSON has its file written anew', async () => {
+    await sample.publish([target()]);
+    const { path } = await fileOf(DAY);
+    const add = await written(NAME, (from) => `select * from ${from}`);
+    commit(1, [
+      info('OPTIMIZE'),
+      { remove: { path, deletionTimestamp: Date.now(), dataChange: false } },
+      { add: { ...add, dataChange: false, stats: '{"numRecords":' } },
+    ]);
     const [published] = await sample.publish([target()]);
     expect(published?.because).toEqual({ unstated: 1 });
     await nightsPass();

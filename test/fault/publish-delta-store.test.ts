@@ -103,15 +103,14 @@ describe('a store that does not give what it lists:', () => {
 });
 
 test('an error nobody foresaw in one target is told of it, and the targets after it are published', async () => {
-  await sample.publish([store.tables('tables')]);
-  await store.tamper('tables/network_daily/_delta_log/00000000000000000000.json', 'no JSON');
+  const unforeseen = {
+    ...store.tables('tables'),
+    get keepMs(): number {
+      throw new TypeError('nobody foresaw this');
+    },
+  };
   const lake = { kind: 'parquet', path: sample.path('lake'), mode: 0o644 } as const;
-  const told = await publish(
-    { publish: [store.tables('tables'), lake] },
-    sample.warehouse,
-    () => {},
-    new AbortController().signal,
-  );
+  const told = await publish({ publish: [unforeseen, lake] }, sample.warehouse, () => {}, new AbortController().signal);
   expect(told.published.map(({ kind }) => kind)).toEqual(['parquet']);
   expect(told.failures).toMatchObject([{ code: 'BUG', message: saying('s3://') }]);
 });

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import type { HttpService } from '../../src/config/config.ts';
 import { Failure } from '../../src/errors.ts';
-import { nextPageOf, type ReportPage } from '../../src/service/service.ts';
+import { countsAll, nextPageOf, type ReportPage } from '../../src/service/service.ts';
 import {
   type Connection,
   connectTo,
@@ -42,6 +42,8 @@ describe('a pagination', () => {
     [{ page: 1, total_pages: 1 }],
     [{ page: '3', pages: '3', page_size: 8 }],
     [{ total_pages: 0 }],
+    [{ page: 0, total_pages: 1 }],
+    [{ current_page: 2, last_page: 2, per_page: 8, total: 9 }],
     [{ page: 1, has_more: false }],
     [{ cursor: null, page: 2, total_pages: 2 }],
     [{ next: null, total: 9 }],
@@ -80,6 +82,9 @@ describe('a pagination', () => {
     [{ page: 1, page_size: 8, total_pages: 2, total: 9 }],
     [{ has_more: true, next_page: 2 }],
     [{ total_pages: 2 }],
+    [{ page: 0, total_pages: 2 }],
+    [{ page: 1, pages: 1, total_pages: 2 }],
+    [{ current_page: 1, last_page: 2 }],
     [{ page: 1, page_size: 8, total: 7 }],
     [{ page: 1, total_pages: 1, has_more: true }],
     [{ links: { next: '/2' } }],
@@ -90,6 +95,38 @@ describe('a pagination', () => {
   ])('%j is no pagination that is known, and so no end', (pagination) => {
     expect(() => nextPageOf(pagination)).toThrow(Failure);
     expect(() => nextPageOf(pagination)).toThrow('named no next page and no end that is known');
+  });
+});
+
+describe('a pagination of no known form', () => {
+  test.each<[unknown, number]>([
+    [{ total: 7, page_size: 8 }, 7],
+    [{ page: 1, per_page: '100', total_rows: '7' }, 7],
+    [{ total: 0, limit: 50, offset: 0 }, 0],
+    [{ total_count: 7, total: 7, limit: 50 }, 7],
+  ])('%j counts all of %i rows', (pagination, rows) => {
+    expect(countsAll(pagination, rows)).toBe(true);
+  });
+
+  test.each<[unknown, number]>([
+    [{ total: 9, page_size: 8 }, 7],
+    [{ total: 7, page_size: 8 }, 9],
+    // The count may be that of a full page, or of any.
+    [{ total: 8, page_size: 8 }, 8],
+    [{ total: 8, page_size: 5 }, 8],
+    [{ total: 7 }, 7],
+    [{ count: 7, page_size: 8 }, 7],
+    [{ total: 7, total_rows: 9, page_size: 8 }, 7],
+    [{ total: 7, page_size: 8, limit: 7 }, 7],
+    [{ total: 7, page_size: 8, has_more: true }, 7],
+    [{ total: 7, page_size: 8, total_pages: 2 }, 7],
+    [{ total: 7, page_size: 8, next: { href: '/2' } }, 7],
+    [{ total: 1.5, page_size: 8 }, 1],
+    [null, 0],
+    [[], 0],
+    ['7', 7],
+  ])('%j does not say that %i rows are all', (pagination, rows) => {
+    expect(countsAll(pagination, rows)).toBe(false);
   });
 });
 
@@ -169,6 +206,8 @@ describe('a page of a report', () => {
   /** Longer than what is kept of either end. */
   const MANY = 6_000;
 
+  const long = String.raw`"debug":["\\\"pagination\":${'x'.repeat(300_000)}",{"pagination":${other}}]`;
+
   test.each<[string, string, unknown]>([
     ['beside another one in a row', `{${rows(2)},"pagination":${own}}`, { next: 'c2' }],
     ['before others in rows', `{"pagination":${own},${rows(2)}}`, { next: 'c2' }],
@@ -189,6 +228,14 @@ describe('a page of a report', () => {
       `{"meta":[{"pagination":${other}}],${rows(MANY)},"debug":{"pagination":${other}}}`,
       null,
     ],
+    ['behind a long member and before 6,000 rows', `{${long},"pagination":${own},${rows(MANY)}}`, { next: 'c2' }],
+    [
+      'behind 6,000 rows with others and before a long member',
+      `{${rows(MANY)}, "pagination" : ${own} ,${long}}`,
+      { next: 'c2' },
+    ],
+    ['between the ends, before one that is null', `{${long},"pagination":${own},"pagination":null,${long}}`, null],
+    ['of the rows alone, between long members', `{${long},${rows(2_000)},${long}}`, null],
   ])('says what its own member says, %s', async (_, text, pagination) => {
     await serve(() => ({ ...json({}), body: text }));
     const saved = await connection.service.report(

@@ -242,10 +242,18 @@ describe('creating a link', () => {
     expect((await failureFrom(create())).message).toContain('was answered 400: name is taken');
   });
 
-  test.each([409, 421, 423, 425])('%i: SOURCE_REFUSED, sent once', async (status) => {
+  const odds = 'Look at what is there, with which it conflicts, before sending it again.';
+  const later = 'Send it again later; nothing was carried out.';
+  test.each([
+    [409, 'SOURCE_REFUSED', 'usage', odds],
+    [421, 'SOURCE_UNAVAILABLE', 'unavailable', later],
+    [423, 'SOURCE_UNAVAILABLE', 'unavailable', later],
+    [425, 'SOURCE_UNAVAILABLE', 'unavailable', later],
+  ])('%i: %s, sent once, in the words of the service', async (status, code, kind, hint) => {
     await serve(() => ({ status, body: 'another link has that name' }));
     const failure = await failureFrom(create());
-    expect(failure).toMatchObject({ code: 'SOURCE_REFUSED', facts: { status, said: 'another link has that name' } });
+    expect(failure).toMatchObject({ code, kind, hint, facts: { status, said: 'another link has that name' } });
+    expect(failure.facts['outcome']).toBeUndefined();
     expect(server.received).toHaveLength(1);
   });
 

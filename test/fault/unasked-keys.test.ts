@@ -4,7 +4,7 @@ import { afterEach, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import type { Fault } from '../../src/simulator/faults.ts';
-import { combined, duplicatedRow, extraKey, type ReportMutation } from '../../src/simulator/mutations.ts';
+import { combined, duplicatedRow, extraKey, type ReportMutation, rowsOf } from '../../src/simulator/mutations.ts';
 import { column, query, storedAndTrue } from '../support/contents.ts';
 import { textWith } from '../support/matching.ts';
 import { reports, runNight, smallWorld } from '../support/night.ts';
@@ -57,6 +57,54 @@ test.each([
   expect(failures).toMatchObject([{ code: 'DATA_DUPLICATE_KEY', window: DAYS }]);
   for (const text of shown) expect(failures[0]?.message).toContain(text);
   expect(await column(scenario, 'select count(*) from daily')).toEqual(['0']);
+});
+
+test.each<[string, object, object, string]>([
+  ['null in one and absent in the other', { surprise: null }, {}, '{"surprise":null}'],
+  [
+    'a list of keys in another order, one of them null',
+    { surprise: { b: [1, { y: 2, x: null }], a: '1' } },
+    { surprise: { a: '1', b: [1, { y: 2 }] } },
+    '{"surprise":{"a":"1","b":[1,{"y":2}]}}',
+  ],
+])(
+  'a row that comes twice with a key nobody asked for that is %s is stored once, and its totals prove the window',
+  async (_, one, other, kept) => {
+    scenario = await openScenario([slice(given)], { simulator: { world } });
+    const first: ReportMutation = (document) => {
+      const [row, ...rest] = rowsOf(document);
+      return { ...document, rows: [{ ...row, ...one }, ...rest] };
+    };
+    // Its totals count a row once.
+    const second: ReportMutation = (document) => {
+      const [row, ...rest] = rowsOf(document);
+      const { surprise: _surprise, ...plain } = row ?? {};
+      return { ...document, rows: [...rest, row, { ...plain, ...other }] };
+    };
+    scenario.simulator.script({ match: reports(), times: 1, fault: report(combined(first, second)) });
+    expect((await runNight(scenario, NOW)).failures).toEqual([]);
+    const { stored, truth } = await storedAndTrue(scenario, slice(given), DAYS, NOW);
+    expect(stored).toEqual(truth);
+    expect(await column(scenario, 'select _extra::varchar from daily where _extra is not null')).toEqual([kept]);
+    expect(await column(scenario, 'select distinct verdict from ripen.loads')).toEqual(['proven']);
+    expect(await column(scenario, "select count(*) from ripen.warnings where code = 'DUPLICATE_ROWS'")).toEqual(['1']);
+  },
+);
+
+test.each<[string, object, object]>([
+  ['of lists in another order', { surprise: [1, 2] }, { surprise: [2, 1] }],
+  ['of null in a list, and of a shorter list', { surprise: [1, null] }, { surprise: [1] }],
+  ['of an empty list, and of an empty object', { surprise: [] }, { surprise: {} }],
+  ['of a text, and of a number', { surprise: '1' }, { surprise: 1 }],
+  ['of nested keys, and of a dot', { surprise: { a: { b: 1 } } }, { surprise: { a: {}, 'a.b': 1 } }],
+])('2 rows of one key with values %s, under a key nobody asked for, are different', async (_, one, other) => {
+  scenario = await openScenario([slice(given)], { simulator: { world } });
+  const mutate: ReportMutation = (document) => {
+    const [row, ...rest] = rowsOf(document);
+    return { ...document, rows: [{ ...row, ...one }, ...rest, { ...row, ...other }] };
+  };
+  scenario.simulator.script({ match: reports(), times: Infinity, fault: report(mutate) });
+  expect((await runNight(scenario, NOW)).failures).toMatchObject([{ code: 'DATA_DUPLICATE_KEY', window: DAYS }]);
 });
 
 test('a row that comes twice with the same key nobody asked for is stored once', async () => {

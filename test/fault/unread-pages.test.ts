@@ -57,9 +57,40 @@ test.each<[string, unknown]>([
     scenario.simulator.script({ match: reports(), times: Infinity, fault });
     const summary = await runNight(scenario, NEXT_NIGHT);
     expect(new Set(summary.failures.map(({ code }) => code))).toEqual(new Set(['DATA_INCOMPLETE']));
-    for (const { message } of summary.failures) expect(message).toEqual(textWith('the answer was not complete'));
+    for (const { message, hint } of summary.failures) {
+      expect(message).toEqual(textWith('the answer was not complete'));
+      expect(hint).toEqual(textWith('Take the filter of a metric out of the slice'));
+    }
     expect(await contentOf(scenario, 'daily')).toEqual(before);
     expect(await lastRun(scenario)).toEqual({ status: 'failed', exit_code: 65 });
+  },
+);
+
+/** Every row, and a pagination of no known form that counts them, in pages with room for so many more. */
+const counted =
+  (room: number): ReportMutation =>
+  (document) => {
+    const { length } = rowsOf(document);
+    return { ...document, pagination: { offset: 0, total: length, limit: length + room } };
+  };
+
+test.each([
+  ['is loaded where a page has room for more', 1, 0],
+  ['is refused where the page is full, as it may be the page that is counted', 0, 65],
+] as const)(
+  'an answer whose pagination counts as many rows as came, of a slice with a filter of a metric, %s',
+  async (_, room, exitCode) => {
+    const filtered = slice({ ...given, parameters: { installs__gte: '0' } });
+    scenario = await openScenario([filtered], { simulator: { world: smallWorld } });
+    scenario.simulator.script({ match: reports(), times: Infinity, fault: { kind: 'report', mutate: counted(room) } });
+    const { failures } = await runNight(scenario, NOW);
+    expect(await lastRun(scenario)).toMatchObject({ exit_code: exitCode });
+    if (exitCode !== 0) return;
+    expect(failures).toEqual([]);
+    const { stored, truth } = await storedAndTrue(scenario, filtered, DAYS, NOW);
+    expect(stored).toEqual(truth);
+    expect(await column(scenario, 'select distinct verdict from ripen.loads')).toEqual(['proven']);
+    expect(await column(scenario, 'select count(*) from ripen.warnings')).toEqual(['0']);
   },
 );
 
@@ -103,6 +134,60 @@ test('a next page that is named for nothing costs one request a window, for the 
   const { stored, truth } = await storedAndTrue(scenario, slice(given), DAYS, NOW);
   expect(stored).toEqual(truth);
   expect(askedReports(scenario).map(({ query }) => query.get('dimensions'))).toEqual([given.dimensions.join(), 'year']);
+});
+
+const hourly = {
+  ...given,
+  name: 'hourly',
+  dimensions: ['hour', 'app_token', 'os_name'],
+  metrics: ['installs'],
+  datePeriod: { first: { day: day('2026-05-31') }, last: { day: day('2026-05-31') } },
+} as const;
+
+test.each<[string, object]>([
+  ['an hourly one', hourly],
+  ['one of days', given],
+])(
+  'of a period that is too heavy as a whole, %s, every answer names a next page elsewhere: its parts are held against the totals by the year',
+  async (_, settings) => {
+    const divided = slice({ ...given, ...settings });
+    const quirks = { ...noQuirks, pages: { ...pages, size: 100_000 }, maxRows: 30 };
+    scenario = await openScenario([divided], { simulator: { world: { ...smallWorld, rowsPerDay: 96, quirks } } });
+    expect((await runNight(scenario, NOW)).failures).toEqual([]);
+    const days = settings === hourly ? '2026-05-31:2026-05-31' : DAYS;
+    const { stored, truth } = await storedAndTrue(scenario, divided, days, NOW);
+    expect(stored).toEqual(truth);
+    expect(await column(scenario, 'select max(requests) > 2 from ripen.loads')).toEqual(['true']);
+    expect(await column(scenario, 'select distinct verdict from ripen.loads')).toEqual(['proven']);
+    expect(await column(scenario, 'select distinct code from ripen.warnings')).toEqual(['PAGES_NOT_FOLLOWED']);
+  },
+);
+
+test.each<[string, object]>([
+  ['in one', {}],
+  ['divided', { maxRows: 12 }],
+])(
+  'a service without totals that names a next page for nothing, asked %s: its rows are held against the rows by the year',
+  async (_, quirks) => {
+    const silent = { pages: { ...pages, size: 100_000 }, totals: { isMissing: () => true, asText: false } };
+    scenario = await openScenario([slice(given)], {
+      simulator: { world: { ...smallWorld, quirks: { ...noQuirks, ...silent, ...quirks } } },
+    });
+    expect((await runNight(scenario, NOW)).failures).toEqual([]);
+    const { stored, truth } = await storedAndTrue(scenario, slice(given), DAYS, NOW);
+    expect(stored).toEqual(truth);
+    expect(await column(scenario, 'select distinct verdict from ripen.loads')).toEqual(['unverifiable']);
+  },
+);
+
+test('a service without totals and pages of 6 rows that cannot be followed is divided until the rows by the year are reached', async () => {
+  const silent = { pages, totals: { isMissing: () => true, asText: false } };
+  scenario = await openScenario([slice(given)], {
+    simulator: { world: { ...smallWorld, quirks: { ...noQuirks, ...silent } } },
+  });
+  expect((await runNight(scenario, NOW)).failures).toEqual([]);
+  const { stored, truth } = await storedAndTrue(scenario, slice(given), DAYS, NOW);
+  expect(stored).toEqual(truth);
 });
 
 test('a pagination inside `debug`, `meta` or a row is not that of the report', async () => {

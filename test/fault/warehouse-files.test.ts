@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { readFile, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -15,6 +16,7 @@ import { statusOf } from '../../src/status/status.ts';
 import { migrations } from '../../src/warehouse/sql.ts';
 import { checkingAt } from '../support/checking.ts';
 import { query } from '../support/contents.ts';
+import { hold } from '../support/holder.ts';
 import { textWith } from '../support/matching.ts';
 import { runNight, smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
@@ -155,6 +157,23 @@ test('a warehouse of an older version is told by check and refused by what only 
   await publish(scenario.config);
   expect((await explainPlan(scenario.config, planning())).slices[0]?.windows).not.toEqual([]);
   expect((await runNight(scenario, NOW)).failures).toEqual([]);
+});
+
+test('a status beside the run that migrates says that the snapshot is still of the earlier version, and what to wait for', async () => {
+  const path = join(scenario.directory, 'copy.duckdb');
+  const config = { ...scenario.config, publish: [{ kind: 'duckdb', path, mode: 0o644 } as const] };
+  expect((await runNight({ ...scenario, config }, NOW)).failures).toEqual([]);
+  await inDatabase(path, "delete from ripen.migrations where name = '0012_parts'");
+  const holder = await hold(config.warehouse, 'READ_WRITE');
+  try {
+    await expect(statusOf(config, NOW, 0, () => {})).rejects.toMatchObject({
+      code: 'WAREHOUSE_LOCKED',
+      message: textWith(`Its snapshot ${path} was still of an earlier version of ripen.`),
+      hint: 'Wait for the run that holds the warehouse: at its end it publishes a snapshot of this version.',
+    });
+  } finally {
+    await holder.release();
+  }
 });
 
 test('a migration that was left out is applied though later ones were', async () => {

@@ -13,6 +13,7 @@ import type { Config } from '../../src/config/config.ts';
 import { drop as dropVerb, publish, readConfig, status } from '../../src/index.ts';
 import { day } from '../../src/model/calendar.ts';
 import { readDelta, readLog, versionsOf } from '../support/delta-reader.ts';
+import { withDatabase } from '../../src/publish/other-database.ts';
 import { ask } from '../support/sample-warehouse.ts';
 import { smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
@@ -257,6 +258,27 @@ describe('nothing is deleted', () => {
     expect(failure).toMatchObject({ code: 'USAGE_INVALID', hint: 'Add --yes to delete without being asked.' });
     expect(failure.message).toContain('slice daily: 18 periods');
     expect(await before()).toEqual(was);
+  });
+
+  test('without a terminal and --yes, and nothing is touched: neither an older warehouse nor a place without a copy', async () => {
+    await rm(path('lake'), { recursive: true });
+    const bytes = async (): Promise<Buffer> => readFile(path('warehouse.duckdb'));
+    const was = await bytes();
+    const failure = await failureFrom(dropped({ slice: 'daily' }, recordedShell({ directory })));
+    expect(failure).toMatchObject({ code: 'USAGE_INVALID' });
+    expect(failure.message).toContain('slice daily: 18 periods');
+    expect((await bytes()).equals(was)).toBe(true);
+    expect(existsSync(path('lake'))).toBe(false);
+
+    await withDatabase(path('warehouse.duckdb'), 'READ_WRITE', async (database) => {
+      await database.run('delete from ripen.migrations where version = (select max(version) from ripen.migrations)');
+    });
+    const older = await bytes();
+    expect(await failureFrom(dropped({ slice: 'daily' }, recordedShell({ directory })))).toMatchObject({
+      code: 'USAGE_INVALID',
+      message: 'Nothing was deleted, as there was no terminal to ask at.',
+    });
+    expect((await bytes()).equals(older)).toBe(true);
   });
 
   test.each([

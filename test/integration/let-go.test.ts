@@ -106,14 +106,34 @@ test('a replay lets periods go only as of an instant it was given: no service vo
   await scenario.night(new Date('2026-06-05T02:30:00Z'), archived);
   const all = ['2026-06-01', '2026-06-02', '2026-06-03', '2026-06-04'];
   const slices = [{ ...daily, retainDays: 3 }];
-  for (const isNew of [false, true]) {
-    if (isNew) await loseWarehouse(scenario);
-    expect((await replayInto(scenario, { slices })).failures).toEqual([]);
-    expect(await days()).toEqual(all);
-    expect(await periods()).toEqual(all);
-  }
+  expect((await replayInto(scenario, { slices })).failures).toEqual([]);
+  expect(await days()).toEqual(all);
+  expect(await periods()).toEqual(all);
 
   expect((await replayInto(scenario, { slices }, { asOf: new Date('2026-06-05T02:30:00Z') })).failures).toEqual([]);
   expect(await days()).toEqual(all.slice(1));
   expect(await periods()).toEqual(all.slice(1));
+});
+
+test('a replay brings nothing back that `retain` had let go of by the newest archived fetch, and says how much it left', async () => {
+  const slices = [{ ...daily, retainDays: 3 }];
+  scenario = await openScenario(slices, { simulator: world });
+  await scenario.night(new Date('2026-06-05T02:30:00Z'), archived);
+  await scenario.night(new Date('2026-06-08T02:30:00Z'), archived);
+  const kept = ['2026-06-05', '2026-06-06', '2026-06-07'];
+  expect(await days()).toEqual(kept);
+  for (const isNew of [false, true]) {
+    scenario.events.length = 0;
+    if (isNew) await loseWarehouse(scenario);
+    expect((await replayInto(scenario)).failures).toEqual([]);
+    expect(await days()).toEqual(kept);
+    expect(await periods()).toEqual(kept);
+    expect(scenario.events.flatMap((event) => (event.type === 'warning' ? [event.message] : []))).toEqual([
+      '3 archived periods before 2026-06-05 were left in the archive: by 2026-06-08, `retain` had let them go.',
+    ]);
+  }
+  // A replay as of an earlier night has what that night kept.
+  await loseWarehouse(scenario);
+  expect((await replayInto(scenario, {}, { asOf: new Date('2026-06-06T02:30:00Z') })).failures).toEqual([]);
+  expect(await days()).toEqual(['2026-06-03', '2026-06-04', ...kept]);
 });

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
 
+import { planText } from '../../src/commands/plan.ts';
 import { explainPlan, type PlanReport } from '../../src/run/plan-report.ts';
 import { day } from '../../src/model/calendar.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
@@ -93,6 +94,28 @@ test('after it, the plan of the second is what the sync then asks for, and its r
   expect(summary.slices[0]?.periods).toMatchObject(counted);
   const rows = summary.slices[0]?.rows.loaded ?? 0;
   expect(Math.abs(rows - plan.rows_expected)).toBeLessThan(rows / 10);
+});
+
+test('a changed meaning is planned with the rows that its periods have under the old one, and says so', async () => {
+  const config = { ...scenario.config, slices: [slice({ ...daily, parameters: { os_name__in: 'ios' } })] };
+  const report = await explainPlan(config, {
+    ...atOnce,
+    planAt: SECOND_NIGHT,
+    signal: new AbortController().signal,
+  });
+  const [planned] = report.slices;
+  expect(planned?.rows_expected).toBeGreaterThanOrEqual(await heldRows('true'));
+  expect(planText(report)).toMatch(/about [\d,]+ rows, as its meaning changed/);
+});
+
+test('a date period whose moving start has passed its end is told with both its days', async () => {
+  const datePeriod = { first: { daysAgo: 1 }, last: { day: day('2026-05-03') } };
+  const config = { ...scenario.config, slices: [slice({ ...daily, name: 'passed', datePeriod })] };
+  const never = new AbortController().signal;
+  const report = await explainPlan(config, { ...atOnce, planAt: FIRST_NIGHT, signal: never });
+  expect(report.slices).toMatchObject([
+    { name: 'passed', windows: [], reversed_period: { first_day: '2026-05-31', last_day: '2026-05-03' } },
+  ]);
 });
 
 test('a slice whose windows had to be divided in 2 is planned with 3 requests a window, as they are then asked for as a whole too', async () => {

@@ -86,7 +86,14 @@ describe('--ddl', () => {
   });
 
   test('of Athena refuses a lake on a disk, which it cannot read', async () => {
-    await expect(printed(LAKE, { ddl: 'athena' })).rejects.toMatchObject({ code: 'USAGE_INVALID' });
+    await expect(printed(LAKE, { ddl: 'athena' })).rejects.toMatchObject({
+      code: 'USAGE_INVALID',
+      hint: 'Publish to where athena reads, or name an engine that reads what there is: clickhouse, trino, spark, duckdb.',
+    });
+    await expect(printed('  - duckdb: copy.duckdb\n', { ddl: 'athena' })).rejects.toMatchObject({
+      code: 'USAGE_INVALID',
+      hint: 'Add a delta or a parquet target to publish.',
+    });
     expect(await printed(`${LAKE}  - parquet: s3://example-bucket/a\n`, { ddl: 'athena' })).not.toContain(
       sample.directory,
     );

@@ -41,6 +41,7 @@ const spooled: Spooled = {
     { pages: [], unfollowed: null },
   ],
   whole: null,
+  byYear: null,
   requests: 3,
   requestedAt,
   receivedAt: new Date('2026-06-01T02:30:01.000Z'),

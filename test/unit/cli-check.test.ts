@@ -244,6 +244,15 @@ describe('the dates of a slice', () => {
     expect(findings[0]?.message).toContain(words);
   });
 
+  test.each(['yesterday:2026-02-20', 'month_start:2026-02-28', '-3d:2026-03-01'])(
+    'the date period %s, whose start has passed its end, is 1 warning with both days',
+    (period) => {
+      const findings = found({ date_period: period });
+      expect(findings).toMatchObject([{ severity: 'warning', setting: 'slices[0].date_period' }]);
+      expect(findings[0]?.message).toMatch(/begins on 2026-03-0\d, as of today, and ended on 2026-0/);
+    },
+  );
+
   test('a horizon behind one that matches all it does is a warning at its name; one in another order is none', () => {
     const horizons = { 'installs*': '2d', '*': '3d', installs: '4d', settle: '2h', 'cl*': '5d' };
     const findings = found({ horizons });

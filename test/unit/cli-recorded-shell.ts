@@ -35,9 +35,10 @@ export function recordedShell(
     print: (text) => printed.push(textOf(text)),
     tell: (text) => told.push(textOf(text)),
     paint: (text) => painted.push(text),
+    canAsk: options.answer !== undefined,
     async ask(question) {
       asked.push(question);
-      return options.answer ?? null;
+      return options.answer ?? '';
     },
     printed,
     told,

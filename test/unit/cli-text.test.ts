@@ -243,6 +243,7 @@ describe('a plan', () => {
     requests: 2,
     rows_expected: 600,
     refetch_all_rows: 6200,
+    reversed_period: null,
     periods: 60,
     unfinal_periods: 31,
     saved_periods: 28,
@@ -253,6 +254,7 @@ describe('a plan', () => {
     requests: 0,
     rows_expected: 0,
     refetch_all_rows: 0,
+    reversed_period: null,
     periods: 40,
     unfinal_periods: 0,
     saved_periods: 0,
@@ -285,6 +287,23 @@ describe('a plan', () => {
     const text = planText({ ...totals, slices: [{ ...idle, periods: 0 }] });
     expect(text).toContain('idle: nothing due\n  no day that has begun lies in its date period\n');
     expect(text).not.toContain('every period is final');
+  });
+
+  test('says of a slice whose date period ends before it begins that it does', () => {
+    const reversed = { ...idle, periods: 0, reversed_period: { first_day: '2026-02-13', last_day: '2026-02-03' } };
+    expect(planText({ ...totals, slices: [reversed] })).toContain(
+      'idle: nothing due\n  its date period ends on 2026-02-03, before it begins, on 2026-02-13\n  no day',
+    );
+  });
+
+  test('says that the meaning of a slice changed, not that it was never loaded', () => {
+    const changed = { ...slice, requests: 1, windows: [{ ...window, reasons: { 'meaning changed': 2 } }] };
+    expect(planText({ ...totals, slices: [changed] })).toContain(
+      'network_daily: 1 window, 1 request, about 600 rows, as its meaning changed\n',
+    );
+    const text = planText({ ...totals, rows_expected: 0, slices: [{ ...changed, rows_expected: null }] });
+    expect(text).toContain('network_daily: 1 window, 1 request, its meaning changed\n');
+    expect(text).not.toContain('never loaded');
   });
 
   test('shows the requests of each window once one of them takes 4', () => {

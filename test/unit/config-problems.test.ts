@@ -66,6 +66,14 @@ describe('problems', () => {
     ['service: simulator\npublish: [{}]', '2:11', 'names no destination'],
     ['service: simulator\npublish: [{ duckdb: s3://b/x }]', '2:21', 'must be a path of this machine'],
     ['service: simulator\npublish: [{ parquet: gs://b/x }]', '2:22', 'must be a directory or s3://bucket/prefix'],
+    ['service: simulator\npublish: [{ parquet: "s3:/bucket" }]', '2:22', 'must be a directory or s3://bucket/prefix'],
+    ['service: simulator\npublish: [{ parquet: s3://ab/x }]', '2:22', 'names no bucket: such names have 3 to 63 small'],
+    ['service: simulator\npublish: [{ delta: s3://Bucket }]', '2:20', 'names no bucket: such names have 3 to 63 small'],
+    [
+      'service: simulator\npublish: [{ delta: s3://bucket/a/../b }]',
+      '2:20',
+      'has an empty step, . or .. in its prefix',
+    ],
     ['service: simulator\nwarehouse: a.db\npublish: [{ duckdb: ./a.db }]', '3:21', 'is the path of the warehouse'],
     ['service: simulator\npublish: [{ parquet: a }, { parquet: a/ }]', '2:38', 'is the path of another destination'],
     ['service: simulator\npublish: [{ duckdb: a, mode: 644 }]', '2:30', 'must be octal text such as "0644"'],
@@ -227,6 +235,8 @@ describe('problems', () => {
     ['date_period: "1969-12-31:1970-01-01"', 'begins on 1969-12-31'],
     ['date_period: "2026-02-02:2026-02-01"', 'ends before it starts'],
     ['date_period: "today:-3d"', 'ends before it starts'],
+    ['date_period: "week_start:-7d"', 'ends before it starts'],
+    ['date_period: "month_start:-31d"', 'ends before it starts'],
   ])('a slice with %j is one problem: %s', (setting, words) => {
     const required = ['name: daily', 'dimensions: [day]', 'metrics: [installs]', 'date_period: "-7d:yesterday"'];
     const key = setting.split(':')[0] ?? '';

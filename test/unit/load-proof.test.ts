@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 
 import type { MetricSum } from '../../src/load/part-sums.ts';
-import { isShownByWhole, type PartProof, proveWhole } from '../../src/load/proof.ts';
+import { isShownByYear, type PartProof, proveWhole } from '../../src/load/proof.ts';
 import {
   addTotals,
   compareTotals,
@@ -277,17 +277,28 @@ describe('the parts of a divided window', () => {
     );
   });
 
-  test('whose next page could not be followed have every row if the whole, of fewer rows, states the same totals', () => {
-    const shown = (of: WholeAnswer | null, ...rows: number[]): boolean =>
-      isShownByWhole(counts, [proven(), proven()], of, rows);
-    expect(shown(whole({ m: '10' }, [{}]), 1, 3)).toBe(true);
-    expect(shown(whole({ m: '10' }, [{}, {}]), 3)).toBe(true);
-    // Two pages of two rows may be the very same.
-    expect(shown(whole({ m: '10' }, [{}, {}]), 3, 2)).toBe(false);
-    expect(shown(whole({ m: '11' }, [{}]), 3)).toBe(false);
-    expect(shown(whole({}, [{ m: '10' }]), 3)).toBe(false);
-    expect(shown({ because: 'it timed out' }, 3)).toBe(false);
-    expect(shown(null, 3)).toBe(false);
+  test('whose next page could not be followed have every row if all years together state the same', () => {
+    const shown = (of: WholeAnswer | null, years: number, ...unfollowed: number[]): boolean =>
+      isShownByYear(counts, [proven(), proven()], of, { years, unfollowed });
+    expect(shown(whole({ m: '10' }, [{}]), 1, 1, 3)).toBe(true);
+    expect(shown(whole({ m: '10' }, [{}, {}]), 2, 2)).toBe(true);
+    // Of a year without rows; two pages of one row may be the very same.
+    expect(shown(whole({ m: '10' }, [{}]), 2, 2)).toBe(true);
+    expect(shown(whole({ m: '10' }, [{}]), 2, 3, 1)).toBe(false);
+    expect(shown(whole({ m: '11' }, [{}]), 1, 3)).toBe(false);
+    expect(shown({ because: 'it timed out' }, 1, 3)).toBe(false);
+    expect(shown(null, 1, 3)).toBe(false);
+  });
+
+  test('are held against the rows of all years where these state no total, and against no fewer', () => {
+    const shown = (years: number, ...rows: Record<string, unknown>[]): boolean =>
+      isShownByYear(counts, [proven(), proven()], whole({}, rows), { years, unfollowed: [3] });
+    expect(shown(1, { year: '2026', m: '10' })).toBe(true);
+    expect(shown(2, { year: '2025', m: 4 }, { year: '2026', m: '6.0' })).toBe(true);
+    expect(shown(1, { year: '2026', m: '11' })).toBe(false);
+    expect(shown(1, { year: '2026', m: null })).toBe(false);
+    expect(shown(2, { year: '2026', m: '10' })).toBe(false);
+    expect(shown(1)).toBe(false);
   });
 
   test('are in doubt when the whole could not be had', () => {

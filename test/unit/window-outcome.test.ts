@@ -29,7 +29,15 @@ function spooledOn(first: string, next: string, plainBytes: number): Spooled {
     pagination: null,
   };
   const answers = [{ pages: [page], unfollowed: null }];
-  return { window: windowOn(first, next), answers, whole: null, requests: 1, requestedAt: at, receivedAt: at };
+  return {
+    window: windowOn(first, next),
+    answers,
+    whole: null,
+    byYear: null,
+    requests: 1,
+    requestedAt: at,
+    receivedAt: at,
+  };
 }
 
 /** An engine that is out of memory whenever more than so many files are read at once. */

@@ -4,7 +4,7 @@ import type { Config } from '../../config/config.ts';
 import { Failure } from '../../errors.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
 import { deltaTables, lakeTables } from '../lake-table.ts';
-import { ddlRefusal, lakeDdl, schemaName, type Engine } from './ddl.ts';
+import { ddlRefusal, engines, lakeDdl, schemaName, type Engine } from './ddl.ts';
 import type { DescribedLake } from './dialect.ts';
 
 /**
@@ -18,7 +18,7 @@ export async function lakesDdl(
 ): Promise<string> {
   const schemas = new Set<string>();
   const lakes: DescribedLake[] = [];
-  const refusals: string[] = [];
+  const refused: { readonly lake: DescribedLake; readonly refusal: string }[] = [];
   for (const target of publish) {
     if (target.kind === 'duckdb') continue;
     const isDelta = target.kind === 'delta';
@@ -26,13 +26,23 @@ export async function lakesDdl(
     const schema = schemaName(target.path, schemas);
     const lake = { root: target.path, store: target.store ?? null, isDelta, schema, tables };
     const refusal = ddlRefusal(engine, lake);
-    if (refusal !== null) refusals.push(refusal);
-    else lakes.push(lake);
+    if (refusal === null) lakes.push(lake);
+    else refused.push({ lake, refusal });
     schemas.add(lake.schema);
   }
   if (lakes.length > 0) return lakes.map((lake) => lakeDdl(engine, lake)).join('\n');
-  const because = refusals.length === 0 ? 'none is configured' : refusals.join('; ');
-  throw new Failure('USAGE_INVALID', `There was no lake to describe: ${because}.`, {
-    hint: 'Add a delta or a parquet target to publish.',
-  });
+  if (refused.length === 0) {
+    throw new Failure('USAGE_INVALID', 'There was no lake to describe: none is configured.', {
+      hint: 'Add a delta or a parquet target to publish.',
+    });
+  }
+  const others = engines.filter((other) => refused.some(({ lake }) => ddlRefusal(other, lake) === null));
+  throw new Failure(
+    'USAGE_INVALID',
+    `There was no lake to describe: ${refused.map(({ refusal }) => refusal).join('; ')}.`,
+    {
+      facts: { engine, engines: others.join(', ') },
+      hint: `Publish to where ${engine} reads${others.length === 0 ? '.' : `, or name an engine that reads what there is: ${others.join(', ')}.`}`,
+    },
+  );
 }

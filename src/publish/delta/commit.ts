@@ -17,6 +17,7 @@ import {
   checkpointPath,
   commitPath,
   commitText,
+  garbled,
   HINT,
   logFiles,
   newestVersion,
@@ -55,7 +56,8 @@ export async function readTable(store: DeltaStore, database: Database, name: str
     checkpoint === null ? [] : await readCheckpoint(store, database, `${name}/${checkpointPath(checkpoint)}`);
   for (const each of after) {
     const path = commitPath(each);
-    actions.push(...actionsIn(await readCommit(store, `${name}/${path}`, lying.get(path)?.bytes ?? null)));
+    const text = await readCommit(store, `${name}/${path}`, lying.get(path)?.bytes ?? null);
+    actions.push(...actionsIn(`${store.root}/${name}/${path}`, text));
   }
   return { name, version, table: replay(name, null, actions), log, lying };
 }
@@ -105,13 +107,17 @@ const actionRow = z.object({ action: z.string() });
 
 async function readCheckpoint(store: DeltaStore, database: Database, path: string): Promise<Action[]> {
   const file = literal(await store.fetch(path));
-  const rows = await database.rows(
-    `select to_json(c)::varchar as action from read_parquet(${file}) as c`,
-    [],
-    actionRow,
-  );
-  return actionsIn(rows.map(({ action }) => action).join('\n'));
+  const where = `${store.root}/${path}`;
+  const asked = database.rows(`select to_json(c)::varchar as action from read_parquet(${file}) as c`, [], actionRow);
+  const rows = await asked.catch((error: unknown) => {
+    throw isOfMachine(error) ? error : garbled(where, error);
+  });
+  return actionsIn(where, rows.map(({ action }) => action).join('\n'));
 }
+
+/** Whether DuckDB told of the disk or the memory, not of what a file holds. */
+const isOfMachine = (error: unknown): boolean =>
+  error instanceof Error && /^(IO|FATAL|Out of Memory) Error/.test(error.message);
 
 /** The columns of a checkpoint, in the types the protocol gives them. */
 const CHECKPOINT_COLUMNS = `{

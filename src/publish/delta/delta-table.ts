@@ -19,7 +19,7 @@ import {
   sumsOf,
 } from '../lake-sql.ts';
 import { FINALITY, type LakeColumn, type LakeTable } from '../lake-table.ts';
-import { type Add, commitPath, logFiles, type MetaData, type Table } from './log.ts';
+import { type Add, commitPath, jsonIn, logFiles, type MetaData, schema, type Table, understood } from './log.ts';
 import { readCommit, type DeltaStore } from './delta-store.ts';
 
 /** The names of the protocol for plain types; DECIMAL keeps its digits. */
@@ -54,11 +54,9 @@ function shownColumns({ columns, key }: LakeTable): readonly LakeColumn[] {
   return [...columns, { name: key, type: 'DATE', comment: `The ${key} the rows are filed under.` }];
 }
 
-const fields = z.object({ fields: z.array(z.object({ name: z.string(), type: z.unknown() })) });
-
 /** The type of every column of a schema, by name. */
 export function typesIn(schemaString: string): ReadonlyMap<string, string> {
-  const parsed = fields.parse(JSON.parse(schemaString));
+  const parsed = schema.parse(JSON.parse(schemaString));
   return new Map(parsed.fields.map(({ name, type }) => [name, typeof type === 'string' ? type : JSON.stringify(type)]));
 }
 
@@ -211,7 +209,7 @@ const counted = z.object({ numRecords: z.number(), nullCount: z.record(z.string(
 
 /** The columns a file holds, from its statistics; null where they do not say. */
 export function heldColumns(stats: string | null | undefined): ReadonlySet<string> | null {
-  const parsed = counted.safeParse(stats === null || stats === undefined ? null : JSON.parse(stats));
+  const parsed = counted.safeParse(jsonIn(stats ?? ''));
   if (!parsed.success) return null;
   const { nullCount } = parsed.data;
   return new Set(Object.keys(nullCount));
@@ -295,14 +293,19 @@ export async function committedBy(store: DeltaStore, table: string): Promise<str
   return null;
 }
 
-/** The id of the warehouse that committed a version, of so many bytes if they are known; null for another program's commit. */
+/**
+ * The id of the warehouse that committed a version, of so many bytes if they are known; null for another program's commit.
+ * Throws `STORAGE_FAILED` for one that cannot be understood.
+ */
 export async function committerOf(
   store: DeltaStore,
   table: string,
   version: number,
   bytes: number | null,
 ): Promise<string | null> {
-  const [first = ''] = (await readCommit(store, `${table}/${commitPath(version)}`, bytes)).split('\n');
-  const parsed = commitInfo.safeParse(JSON.parse(first === '' ? 'null' : first));
+  const path = `${table}/${commitPath(version)}`;
+  const [first = ''] = (await readCommit(store, path, bytes)).split('\n');
+  const said = understood(`${store.root}/${path}`, (): unknown => JSON.parse(first === '' ? 'null' : first));
+  const parsed = commitInfo.safeParse(said);
   return parsed.success ? (parsed.data.commitInfo[OWNER] ?? null) : null;
 }

@@ -14,7 +14,7 @@ import { identityOf, ownerOf } from '../identity.ts';
 import type { Database } from '../other-database.ts';
 import { readTable, type Standing } from './commit.ts';
 import { OWNER, SLICE, TABLES } from './delta-table.ts';
-import type { Add, Table } from './log.ts';
+import { LOG, understood, type Add, type Table } from './log.ts';
 import type { DeltaStore } from './delta-store.ts';
 import { openTables, type DeltaTarget } from './store.ts';
 import { removeTable, surplusOf, sweep } from './sweep.ts';
@@ -28,10 +28,13 @@ interface Dropped {
   readonly gone: readonly Add[];
 }
 
+const listing = z.record(z.string(), z.number());
+
 /** The tables of the last whole night, as `ripen_finality` lists them. */
 function listedIn(table: Table | null): Listed {
   const text = table?.metaData.configuration[TABLES] ?? '{}';
-  return new Map(Object.entries(z.record(z.string(), z.number()).parse(JSON.parse(text))));
+  const listed = understood(`${FINALITY}/${LOG}`, () => listing.parse(JSON.parse(text)));
+  return new Map(Object.entries(listed));
 }
 
 /** How many files of a target's newest versions a drop of a slice, or of its oldest periods, takes. */

@@ -11,9 +11,28 @@ import { Failure } from '../../errors.ts';
 
 const texts = z.record(z.string(), z.string().nullable());
 
+/** Relative to the table, percent-encoded. */
+const filePath = z.string().refine(isDecodable, 'is not percent-encoded');
+
+function isDecodable(path: string): boolean {
+  try {
+    return decodeURIComponent(path) !== '';
+  } catch {
+    return false;
+  }
+}
+
+/** What a JSON text says; null for what is none. */
+export function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
 const add = z.object({
-  /** Relative to the table, percent-encoded. */
-  path: z.string(),
+  path: filePath,
   partitionValues: texts,
   size: z.number(),
   modificationTime: z.number(),
@@ -24,7 +43,7 @@ const add = z.object({
 });
 
 const remove = z.object({
-  path: z.string(),
+  path: filePath,
   /** Milliseconds since 1970. */
   deletionTimestamp: z.number().nullish(),
   dataChange: z.boolean(),
@@ -33,13 +52,16 @@ const remove = z.object({
   size: z.number().nullish(),
 });
 
+/** Of a schema, what its columns are called and of which types they are. */
+export const schema = z.object({ fields: z.array(z.object({ name: z.string(), type: z.unknown() })) });
+
 const metaData = z.object({
   id: z.string(),
   name: z.string().nullish(),
   description: z.string().nullish(),
   format: z.object({ provider: z.string(), options: texts.nullish() }),
   /** JSON: a struct of fields. */
-  schemaString: z.string(),
+  schemaString: z.string().refine((text) => schema.safeParse(jsonIn(text)).success, 'is not a struct of fields'),
   partitionColumns: z.array(z.string()),
   createdTime: z.number().nullish(),
   configuration: texts,
@@ -125,13 +147,35 @@ export function newestVersion(
   return { version, checkpoint, after };
 }
 
-/** The actions of a commit's text, one a line. Throws zod's or JSON's error for what is none. */
-export function actionsIn(text: string): Action[] {
+/** The actions of a file of the log, one a line. Throws `STORAGE_FAILED` with the file's name for what is none. */
+export function actionsIn(path: string, text: string): Action[] {
   return text
     .split('\n')
     .filter((line) => line.trim() !== '')
-    .map((line) => action.parse(JSON.parse(line)));
+    .map((line) => understood(path, () => action.parse(JSON.parse(line))));
 }
+
+/** What `read` makes of a file of the log. Throws `STORAGE_FAILED` with the file's name where it throws. */
+export function understood<T>(path: string, read: () => T): T {
+  try {
+    return read();
+  } catch (cause) {
+    throw garbled(path, cause);
+  }
+}
+
+/** The failure of a file of the log that is not what the protocol says it is. */
+export function garbled(path: string, cause: unknown): Failure {
+  const said = cause instanceof z.ZodError ? z.prettifyError(cause) : String(cause);
+  const words = said.replaceAll(/\s+/g, ' ').slice(0, MOST_SAID);
+  return new Failure('STORAGE_FAILED', `The file ${path} of a table's log could not be understood: ${words}`, {
+    facts: { path },
+    hint: 'Restore that file, or move the table away, so that the next publish makes it again.',
+    cause,
+  });
+}
+
+const MOST_SAID = 200;
 
 /** The text of a commit. */
 export function commitText(info: Readonly<Record<string, unknown>>, actions: readonly Action[]): string {

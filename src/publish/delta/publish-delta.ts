@@ -22,7 +22,7 @@ import { committerOf, deltaCatalog, hasLocalTimes, metaDataFor, OWNER, type Publ
 import { writeFiles } from './new-files.ts';
 import { commitVersion, readTable, type Standing } from './commit.ts';
 import { findLeft, sweepAway, type Left } from './leaving.ts';
-import { commitPath, protocolFor, type Action, type Add, type Table } from './log.ts';
+import { commitPath, LOG, protocolFor, type Action, type Add, type Table } from './log.ts';
 import { planTable } from './plan.ts';
 import type { DeltaStore } from './delta-store.ts';
 import { openTables, type DeltaTarget } from './store.ts';
@@ -55,11 +55,13 @@ interface Occasion {
   readonly dropped: SliceFiles | undefined;
   /** Null where nothing is known of this machine's clock. */
   readonly confirmedNow: Date | null;
+  /** The instant that was stated to count ages from then; null: none. */
+  readonly asOf: Date | null;
 }
 
 /** Commits a night to every table; throws `WAREHOUSE_FOREIGN` where one is not this warehouse's, and `STORAGE_FAILED`. */
 export async function publishDelta(
-  { dropped, confirmedNow }: Occasion,
+  occasion: Occasion,
   warehouse: Warehouse,
   target: DeltaTarget,
   { emit, signal }: { readonly emit: Emit; readonly signal: AbortSignal },
@@ -73,7 +75,7 @@ export async function publishDelta(
     const place = { warehouse, store, own, target, signal };
     for (let tries = 1; tries <= MOST_TRIES; tries += 1) {
       const standings = await standingsOf(tables, place);
-      const night = await beginNight(standings, { dropped, confirmedNow }, place);
+      const night = await beginNight(standings, occasion, place);
       if (night.version === 0 && !(await store.isExclusive())) emit(sharedWarning(target.path));
       const report = await publishNight(night, standings);
       if (report !== null) return report;
@@ -109,13 +111,14 @@ async function standingsOf(tables: readonly LakeTable[], { warehouse, store, own
 
 async function beginNight(
   standings: Standings,
-  { dropped: dropping, confirmedNow }: Occasion,
+  { dropped: dropping, confirmedNow, asOf }: Occasion,
   { store, warehouse, own, target, signal }: Place,
 ): Promise<Night> {
   const { keepMs } = target;
   const nowMs = confirmedNow?.getTime() ?? Math.max(Date.now(), ...[...standings.values()].map(newestMs));
-  const isClockTold = confirmedNow !== null || keepMs === 0;
-  const base = { owner: ownerOf(own), nowMs, keepMs, keptSinceMs: isClockTold ? nowMs - keepMs : -Infinity };
+  // What leaves is dated by the clock all the same, and no as-of instant is later than that.
+  const agedAtMs = confirmedNow !== null || keepMs === 0 ? nowMs : (asOf?.getTime() ?? -Infinity);
+  const base = { owner: ownerOf(own), nowMs, keepMs, keptSinceMs: agedAtMs - keepMs };
   const left = await findLeft(store, warehouse, { ...base, standings: [...standings.values()], dropping });
   const all = [...standings.values(), ...left.dropped.map(({ standing }) => standing)];
   const version = Math.max(...all.map((standing) => standing.version)) + 1;
@@ -184,7 +187,13 @@ async function commit(night: Night, standing: Standing, actions: readonly Action
 
 /** Another engine's commit is taken note of; that of another publish means that two are at work on one target. */
 async function refuseOtherPublisher({ store, version }: Night, name: string): Promise<void> {
-  const committer = await committerOf(store, name, version, null);
+  const listed = await store.list(`${name}/${LOG}`);
+  const committer = await committerOf(
+    store,
+    name,
+    version,
+    listed.get(`${name}/${commitPath(version)}`)?.bytes ?? null,
+  );
   if (committer === null) return;
   throw new Failure(
     'STORAGE_FAILED',

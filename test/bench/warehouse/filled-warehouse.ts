@@ -78,7 +78,15 @@ export async function fillWarehouse({ path, days: count, rowsPerDay }: Filling):
       }).windows;
       if (window === undefined) throw new RangeError('No window covers the days.');
       const fetchedAt = startOfDayAt(days.end, filled.utcOffset);
-      const spooled = { window, answers: [], whole: null, requests: 1, requestedAt: fetchedAt, receivedAt: fetchedAt };
+      const spooled = {
+        window,
+        answers: [],
+        whole: null,
+        byYear: null,
+        requests: 1,
+        requestedAt: fetchedAt,
+        receivedAt: fetchedAt,
+      };
       const proven = {
         windowNo: 0,
         rows: daysBetween(part.start, part.end) * rowsPerDay,

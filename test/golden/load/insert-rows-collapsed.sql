@@ -4,3 +4,4 @@ from (
 select * from "ripen typed" where "window," in (1, 3)
 )
 where true
+order by "_extra"

@@ -5,7 +5,7 @@ select
     [sum(abs("o'brien said ""hi""_events"::double)), sum(abs("my event_revenue"::double))]::double[] as magnitudes,
     [count(*) filter (where "o'brien said ""hi""_events" <> 0), count(*) filter (where "my event_revenue" <> 0)]::varchar[] as non_zero
 from (
-    select distinct "window,", "part,", "day", "app ""quoted""", "order", attr_dependency, "_extra", "o'brien said ""hi""_events", "my event_revenue"
+    select distinct "window,", "part,", "day", "app ""quoted""", "order", attr_dependency, "o'brien said ""hi""_events", "my event_revenue"
     from (from "ripen typed")
     where "window," = 3
 )
