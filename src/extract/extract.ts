@@ -262,20 +262,34 @@ async function readSmall(
   const small = new Set(
     batch.flatMap(({ answers }) => answers.filter(({ pages }) => pages.length > 0 && isSmall(pages))),
   );
+  // What broke it, one of them will meet again and tell of itself.
+  const isRead = small.size > 1 && (await readTogether(batch, small, extraction).catch(() => false));
+  if (isRead) return { spooled: batch, missed: [] };
+  const read = await Promise.all(batch.map(async (each) => readAlone(each, small, extraction)));
+  return {
+    spooled: read.filter((each) => !('failure' in each)),
+    missed: read.filter((each) => 'failure' in each),
+  };
+}
+
+/** A window with each of its small answers read by itself, or its failure. */
+async function readAlone(
+  spooled: Spooled,
+  small: ReadonlySet<SpooledAnswer>,
+  extraction: Extraction,
+): Promise<Spooled | Missed> {
+  const { window } = spooled;
+  const answers: SpooledAnswer[] = [];
   try {
-    if (small.size > 1 && (await readTogether(batch, small, extraction))) return { spooled: batch, missed: [] };
-    const alone = async (window: Window, answer: SpooledAnswer): Promise<SpooledAnswer> =>
-      small.has(answer) ? { ...answer, pages: await readPages(window, answer.pages, extraction) } : answer;
-    const spooled = batch.map(async (each) => ({
-      ...each,
-      answers: await Promise.all(each.answers.map(async (answer) => alone(each.window, answer))),
-    }));
-    return { spooled: await Promise.all(spooled), missed: [] };
+    for (const answer of spooled.answers) {
+      const isUnread = small.has(answer);
+      answers.push(isUnread ? { ...answer, pages: await readPages(window, answer.pages, extraction) } : answer);
+    }
+    return { ...spooled, answers };
   } catch (error) {
-    const failure = asFailure(error);
-    for (const each of batch) await extraction.spool.discard(each);
-    const missed = batch.map(({ window }) => ({ window, failure, heavy: [], answered: new Map(), whole: null }));
-    return { spooled: [], missed };
+    // What ended the reading is worth more than a disk that does not let go of the rest.
+    await extraction.spool.discard(spooled).catch(() => {});
+    return { window, failure: asFailure(error), heavy: [], answered: new Map(), whole: null };
   }
 }
 

@@ -245,6 +245,8 @@ export class ColumnAnswers implements ReadAnswers {
   readonly #reader: Pick<ColumnReader, 'read'>;
   readonly #folder: string;
   readonly #taken = new Map<Pages, ColumnAnswer>();
+  /** By file, how many answers have their rows there. */
+  readonly #sharing = new Map<string, number>();
   /** No two readings share a file: the engine remembers files by their names. */
   #readings = 0;
   #trouble: LoadWarning | null = null;
@@ -284,6 +286,7 @@ export class ColumnAnswers implements ReadAnswers {
     }
     const { weekStartsOn, isOrdered, isDistinct } = read;
     const types = columns.metrics.map(({ type }) => type);
+    this.#sharing.set(file, unread.length);
     let firstBody = 0;
     for (const pages of unread) {
       const mine = found.slice(firstBody, firstBody + pages.length);
@@ -311,8 +314,12 @@ export class ColumnAnswers implements ReadAnswers {
     for (const { pages } of answers) {
       const taken = this.#taken.get(pages);
       this.#taken.delete(pages);
-      const isShared = [...this.#taken.values()].some(({ file }) => file === taken?.file);
-      if (taken !== undefined && !isShared) await removeFile(taken.file);
+      if (taken === undefined) continue;
+      const left = (this.#sharing.get(taken.file) ?? 1) - 1;
+      this.#sharing.set(taken.file, left);
+      if (left > 0) continue;
+      this.#sharing.delete(taken.file);
+      await removeFile(taken.file);
     }
   }
 

@@ -96,10 +96,9 @@ from read_parquet([${files.map(([part]) => literal(part?.file ?? '')).join(', ')
 
 /** By number of the body, the part of one file that it belongs to; null for that of a part that is not wanted. */
 function byBody(parts: readonly ColumnPart[]): (ColumnPart | null)[] {
-  return Array.from(
-    { length: parts[0]?.bodies ?? 0 },
-    (_, body) => parts.find(({ firstBody, pages }) => firstBody <= body && body < firstBody + pages.length) ?? null,
-  );
+  const found = Array.from({ length: parts[0]?.bodies ?? 0 }, (): ColumnPart | null => null);
+  for (const part of parts) found.fill(part, part.firstBody, part.firstBody + part.pages.length);
+  return found;
 }
 
 /** Values by a text they have in common, in the order of the first of each. */
