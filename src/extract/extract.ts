@@ -267,7 +267,7 @@ async function readSmall(
   if (isRead) return { spooled: batch, missed: [] };
   const read = await Promise.all(batch.map(async (each) => readAlone(each, small, extraction)));
   return {
-    spooled: read.filter((each) => !('failure' in each)),
+    spooled: read.filter((each) => 'answers' in each),
     missed: read.filter((each) => 'failure' in each),
   };
 }

@@ -6,7 +6,7 @@
  * as long as the disk can remove one.
  */
 
-import { createReadStream, createWriteStream, writeFileSync } from 'node:fs';
+import { createReadStream, createWriteStream } from 'node:fs';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 
@@ -50,16 +50,17 @@ export async function saveBody(
 ): Promise<SavedBody> {
   const encoding = encodingOf(answer);
   const gauge = new PlainGauge(maxPlainBytes, secrets);
-  const saving = new Saving(path);
+  const saved = { bytes: 0 };
+  const file = await onDisk(path, () => open(path, 'w', FILE_MODE));
   try {
     try {
-      await drain(answer, saving, gauge);
+      await drain(answer, file, path, saved, gauge);
     } finally {
-      await saving.close();
+      await onDisk(path, () => file.close());
     }
     expectObject(answer, gauge);
     const { bytes: plainBytes, pagination } = gauge;
-    const body = { path, encoding, bytes: saving.bytes, plainBytes, pagination };
+    const body = { path, encoding, bytes: saved.bytes, plainBytes, pagination };
     return await onDisk(path, async () => withPagination(await legible(body, gauge)));
   } catch (error) {
     // What ended the saving is worth more than a disk that does not let go of the rest.
@@ -79,59 +80,34 @@ async function withPagination(body: SavedBody): Promise<SavedBody> {
   return { ...body, pagination: await paginationIn(decoded(createReadStream(body.path), body.encoding)) };
 }
 
-async function drain(answer: Answer, saving: Saving, gauge: PlainGauge): Promise<void> {
-  async function* passing(): AsyncGenerator<Buffer, void> {
+async function drain(
+  answer: Answer,
+  file: FileHandle,
+  path: string,
+  saved: { bytes: number },
+  gauge: PlainGauge,
+): Promise<void> {
+  async function* saving(): AsyncGenerator<Buffer, void> {
+    let [waiting, bytes]: [Buffer[], number] = [[], 0];
     for await (const chunk of answer.chunks) {
-      await saving.take(chunk);
+      saved.bytes += chunk.length;
+      bytes += chunk.length;
+      waiting.push(chunk);
+      if (bytes >= WRITE_BYTES) {
+        const together = waiting;
+        [waiting, bytes] = [[], 0];
+        await onDisk(path, () => writeAll(file, together));
+      }
       yield chunk;
     }
+    if (waiting.length > 0) await onDisk(path, () => writeAll(file, waiting));
   }
   try {
-    for await (const plain of decoded(passing(), encodingOf(answer))) gauge.see(plain);
+    for await (const plain of decoded(saving(), encodingOf(answer))) gauge.see(plain);
   } catch (error) {
     // zlib calls nothing at all an unexpected end; an empty body has a verdict of its own.
-    if (saving.bytes > 0 || error instanceof Failure || error instanceof Setback) throw error;
+    if (saved.bytes > 0 || error instanceof Failure || error instanceof Setback) throw error;
     if (!(error instanceof Error && 'code' in error && error.code === 'Z_BUF_ERROR')) throw error;
-  }
-  await saving.finish();
-}
-
-/** A body's file; opened once there is enough to write. */
-class Saving {
-  readonly #path: string;
-  #opening: Promise<FileHandle> | null = null;
-  #waiting: Buffer[] = [];
-  #waitingBytes = 0;
-  bytes = 0;
-
-  constructor(path: string) {
-    this.#path = path;
-  }
-
-  async take(chunk: Buffer): Promise<void> {
-    this.bytes += chunk.length;
-    this.#waitingBytes += chunk.length;
-    this.#waiting.push(chunk);
-    if (this.#waitingBytes < WRITE_BYTES) return;
-    this.#opening ??= open(this.#path, 'w', FILE_MODE);
-    await this.#write(this.#opening);
-  }
-
-  /** Writes what is left; of a body that is no larger at once, as three trips to the thread pool take longer. */
-  async finish(): Promise<void> {
-    if (this.#opening !== null) return this.#write(this.#opening);
-    return onDisk(this.#path, async () => writeFileSync(this.#path, Buffer.concat(this.#waiting), { mode: FILE_MODE }));
-  }
-
-  async close(): Promise<void> {
-    const opening = this.#opening;
-    if (opening !== null) await onDisk(this.#path, async () => (await opening).close());
-  }
-
-  async #write(opening: Promise<FileHandle>): Promise<void> {
-    const chunks = this.#waiting;
-    [this.#waiting, this.#waitingBytes] = [[], 0];
-    if (chunks.length > 0) await onDisk(this.#path, async () => writeAll(await opening, chunks));
   }
 }
 

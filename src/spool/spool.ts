@@ -6,8 +6,8 @@
  */
 
 import { createHash } from 'node:crypto';
-import { mkdirSync, renameSync, rmSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { mkdirSync, rmSync } from 'node:fs';
+import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Transform, type TransformCallback } from 'node:stream';
 
@@ -83,8 +83,7 @@ export function openSpool(warehousePath: string): Spool {
     },
     async keep(body) {
       const path = `${body.path}.json${body.encoding === 'gzip' ? '.gz' : ''}`;
-      // At once: a trip to the thread pool takes longer.
-      await onDisk('spool', path, async () => renameSync(body.path, path));
+      await onDisk('spool', path, async () => rename(body.path, path));
       return { ...body, path };
     },
     async discard(spooled) {
