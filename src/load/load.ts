@@ -5,9 +5,9 @@
  * wholly with its ledger row, or untouched. Nothing is deleted before the answer was shown to be one whole report with
  * the requested keys, inside its days, unique, exact, and complete by the service's own totals.
  *
- * Before a batch is loaded, and as soon as its bodies have landed, the column reader turns those of an answer into a typed
- * Parquet file, in one pass. An answer goes this way wholly or not at all: where one body holds anything unusual, SQL reads
- * and judges all of them.
+ * Before a batch is loaded, the column reader turns the bodies of an answer into a typed Parquet file, in one pass; small answers
+ * share one. An answer goes this way wholly or not at all: where one body holds anything unusual, SQL reads and judges all of
+ * that answer.
  */
 
 import { rm } from 'node:fs/promises';
