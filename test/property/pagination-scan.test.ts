@@ -1,6 +1,6 @@
 /** What a document says of its pages is what a parser would say, wherever it stands and in whatever pieces it comes. */
 
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 
 import { PaginationScan } from '../../src/service/pagination-scan.ts';
