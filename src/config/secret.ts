@@ -66,29 +66,35 @@ export function scrubbedJson(value: unknown): string {
   return JSON.stringify(value, (_name, inner: unknown) => (typeof inner === 'string' ? scrub(inner) : inner));
 }
 
+/** By list of secrets: every answer of a channel is searched for the same ones. */
+const searches = new WeakMap<readonly Secret[], FormSearch>();
+
+function searchFor(secrets: readonly Secret[]): FormSearch {
+  const known = searches.get(secrets);
+  if (known !== undefined) return known;
+  const forms = secrets.flatMap((secret) => formsOf(secret.reveal()));
+  const shortest = [...new Set(forms)].filter((form) => !forms.some((other) => other !== form && form.includes(other)));
+  const made = new FormSearch(shortest.map((form) => Buffer.from(form)));
+  searches.set(secrets, made);
+  return made;
+}
+
 /** Looks for secrets in bytes that flow by, whatever chunks they come in. */
 export class SecretSearch {
-  readonly #forms: FormSearch | null;
-  readonly #overlap: number;
+  readonly #forms: FormSearch;
   /** The end of what came, in which a secret may have begun. */
   #tail: Buffer = Buffer.alloc(0);
 
   constructor(secrets: readonly Secret[]) {
-    const forms = secrets.flatMap((secret) => formsOf(secret.reveal()));
-    const shortest = [...new Set(forms)].filter(
-      (form) => !forms.some((other) => other !== form && form.includes(other)),
-    );
-    this.#forms = shortest.length === 0 ? null : new FormSearch(shortest.map((form) => Buffer.from(form)));
-    this.#overlap = Math.max(0, ...shortest.map((form) => Buffer.byteLength(form) - 1));
+    this.#forms = searchFor(secrets);
   }
 
   /** Takes the next bytes; whether a form of a secret ends in them. */
   finds(chunk: Buffer): boolean {
-    if (this.#forms === null) return false;
-    const border = Buffer.concat([this.#tail, chunk.subarray(0, this.#overlap)]);
-    this.#tail = Buffer.from(
-      chunk.length < this.#overlap ? border.subarray(-this.#overlap) : lastOf(chunk, this.#overlap),
-    );
+    const { overlap } = this.#forms;
+    if (overlap === 0) return false;
+    const border = Buffer.concat([this.#tail, chunk.subarray(0, overlap)]);
+    this.#tail = Buffer.from(chunk.length < overlap ? border.subarray(-overlap) : lastOf(chunk, overlap));
     return this.#forms.occursIn(chunk) || this.#forms.occursIn(border);
   }
 }
@@ -99,6 +105,8 @@ export class SecretSearch {
  */
 class FormSearch {
   readonly #forms: readonly Buffer[];
+  /** How many bytes of a form may end one chunk while the rest begins the next; 0 without forms. */
+  readonly overlap: number;
   /** Of every form only as many bytes decide the steps as the shortest has. */
   readonly #length: number;
   /** By two bytes, how far they stand at least from the end of those. */
@@ -107,6 +115,7 @@ class FormSearch {
   /** Takes forms of two bytes or more. */
   constructor(forms: readonly Buffer[]) {
     this.#forms = forms;
+    this.overlap = Math.max(0, ...forms.map(({ length }) => length - 1));
     this.#length = Math.min(255, ...forms.map(({ length }) => length));
     this.#steps = new Uint8Array(2 ** 16).fill(this.#length - 1);
     for (const form of forms) {

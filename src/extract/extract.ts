@@ -63,8 +63,8 @@ interface Extraction extends Pick<AskingWhole, 'adding'> {
   readonly maxConcurrency: number;
   readonly emit: Emit;
   readonly signal: AbortSignal;
-  /** Reads an answer into columns; false where SQL has to read it, which takes several times its memory. */
-  readonly read: (window: Window, pages: readonly SavedBody[]) => Promise<boolean>;
+  /** Reads answers of one meaning, with a window of it, into columns together; false where SQL has to read one of them, which takes several times its memory. */
+  readonly read: (window: Window, answers: readonly (readonly SavedBody[])[]) => Promise<boolean>;
   /** Whether answers are kept after they are loaded, for SQL to read. */
   readonly isArchived: boolean;
   /** Told of each answer and its plain bytes before the next window is asked for; may change the queue. */
@@ -115,7 +115,9 @@ export async function* extract(queue: Asking[], extraction: Extraction): AsyncGe
   for (;;) {
     fill();
     if (spooled.length > 0 || missed.length > 0) {
-      yield { spooled: takeOfOneSlice(spooled), missed: missed.splice(0), asked: asked.splice(0) };
+      const read = await readSmall(takeOfOneSlice(spooled), extraction);
+      missed.push(...read.missed);
+      yield { spooled: read.spooled, missed: missed.splice(0), asked: asked.splice(0) };
       continue;
     }
     if (underWay.size === 0) return;
@@ -234,8 +236,79 @@ async function fetchPart(window: Window, part: Part, extraction: Extraction): Pr
   const requestedAt = new Date();
   const { pages, unfollowed } = await fetchPages(window, reportParameters(window, part), extraction);
   const receivedAt = new Date();
-  return { pages: await readPages(window, pages, extraction), unfollowed, requestedAt, receivedAt };
+  const kept = extraction.isArchived ? await quoted(pages) : pages;
+  const read = isSmall(kept) ? kept : await readPages(window, kept, extraction);
+  return { pages: read, unfollowed, requestedAt, receivedAt };
 }
+
+/**
+ * Bytes of an answer that is read only with the others of its batch, as one: a reader and a file of its own take longer to
+ * make than it takes to read, and the engine longer to open.
+ */
+const SMALL_BYTES = 128 * 1024;
+
+const isSmall = (pages: readonly SavedBody[]): boolean =>
+  pages.reduce((sum, { plainBytes }) => sum + plainBytes, 0) <= SMALL_BYTES;
+
+/** A batch with its small answers read: together where the column reader takes all of them, else one by one. */
+async function readSmall(
+  batch: readonly Spooled[],
+  extraction: Extraction,
+): Promise<Pick<Batch, 'spooled' | 'missed'>> {
+  const small = new Set(
+    batch.flatMap(({ answers }) => answers.filter(({ pages }) => pages.length > 0 && isSmall(pages))),
+  );
+  // What broke it, one of them will meet again and tell of itself.
+  const isRead = small.size > 1 && (await readTogether(batch, small, extraction).catch(() => false));
+  if (isRead) return { spooled: batch, missed: [] };
+  const read = await Promise.all(batch.map(async (each) => readAlone(each, small, extraction)));
+  return {
+    spooled: read.filter((each) => 'answers' in each),
+    missed: read.filter((each) => 'failure' in each),
+  };
+}
+
+/** A window with each of its small answers read by itself, or its failure. */
+async function readAlone(
+  spooled: Spooled,
+  small: ReadonlySet<SpooledAnswer>,
+  extraction: Extraction,
+): Promise<Spooled | Missed> {
+  const { window } = spooled;
+  const answers: SpooledAnswer[] = [];
+  try {
+    for (const answer of spooled.answers) {
+      const isUnread = small.has(answer);
+      answers.push(isUnread ? { ...answer, pages: await readPages(window, answer.pages, extraction) } : answer);
+    }
+    return { ...spooled, answers };
+  } catch (error) {
+    // What ended the reading is worth more than a disk that does not let go of the rest.
+    await extraction.spool.discard(spooled).catch(() => {});
+    return { window, failure: asFailure(error), heavy: [], answered: new Map(), whole: null };
+  }
+}
+
+/** Reads small answers as one; false where they are none. What is seen of the rows of all is true of each, but for weeks. */
+async function readTogether(
+  batch: readonly Spooled[],
+  small: ReadonlySet<SpooledAnswer>,
+  { read }: Extraction,
+): Promise<boolean> {
+  const [first] = batch;
+  if (first === undefined || first.window.slice.grain === 'week') return false;
+  if (batch.some(({ window }) => window.fingerprint !== first.window.fingerprint)) return false;
+  // So that the dates go on from one answer to the next.
+  const inOrder = batch.toSorted((a, b) => (a.window.replaced.start < b.window.replaced.start ? -1 : 1));
+  const answers = inOrder.flatMap((each) => each.answers.filter((answer) => small.has(answer)));
+  return read(
+    first.window,
+    answers.map(({ pages }) => pages),
+  );
+}
+
+const quoted = async (pages: readonly SavedBody[]): Promise<readonly SavedBody[]> =>
+  Promise.all(pages.map(quoteLongNumbers));
 
 /** The pages as they are to be loaded: in columns, or with numbers that SQL does not round. */
 async function readPages(
@@ -243,12 +316,10 @@ async function readPages(
   pages: readonly SavedBody[],
   { read, isArchived, spool }: Extraction,
 ): Promise<readonly SavedBody[]> {
-  const quoted = async (): Promise<readonly SavedBody[]> => Promise.all(pages.map(quoteLongNumbers));
-  const kept = isArchived ? await quoted() : pages;
-  if (await read(window, kept)) return kept;
-  const large = kept.find(({ plainBytes }) => plainBytes > MAX_DOCUMENT_BYTES);
-  if (large !== undefined) throw await tooLarge(window, large, { pages: kept }, spool);
-  return isArchived ? kept : quoted();
+  if (await read(window, [pages])) return pages;
+  const large = pages.find(({ plainBytes }) => plainBytes > MAX_DOCUMENT_BYTES);
+  if (large !== undefined) throw await tooLarge(window, large, { pages }, spool);
+  return isArchived ? pages : quoted(pages);
 }
 
 /** The failure of an answer that is whole but too large to be parsed in bounded memory: a smaller question is asked. */

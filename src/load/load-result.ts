@@ -100,6 +100,9 @@ export interface Answer {
 /** The rows of an answer as they lie in its file, and what its pages say beside them. */
 export interface ColumnAnswer extends Pick<ColumnsRead, 'rows' | 'weekStartsOn' | 'isOrdered' | 'isDistinct'> {
   readonly file: string;
+  /** The number of its first body there, and how many bodies the file has in all: it may hold other answers besides. */
+  readonly firstBody: number;
+  readonly bodies: number;
   /** The types its metrics have there, in table order; the table's may have become wider since. */
   readonly types: readonly ColumnType[];
   /** In their order. */

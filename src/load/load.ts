@@ -5,9 +5,9 @@
  * wholly with its ledger row, or untouched. Nothing is deleted before the answer was shown to be one whole report with
  * the requested keys, inside its days, unique, exact, and complete by the service's own totals.
  *
- * Before a batch is loaded, and as soon as its bodies have landed, the column reader turns those of an answer into a typed
- * Parquet file, in one pass. An answer goes this way wholly or not at all: where one body holds anything unusual, SQL reads
- * and judges all of them.
+ * Before a batch is loaded, the column reader turns the bodies of an answer into a typed Parquet file, in one pass; small answers
+ * share one. An answer goes this way wholly or not at all: where one body holds anything unusual, SQL reads and judges all of
+ * that answer.
  */
 
 import { rm } from 'node:fs/promises';
@@ -252,6 +252,8 @@ export class ColumnAnswers implements ReadAnswers {
   readonly #reader: Pick<ColumnReader, 'read'>;
   readonly #folder: string;
   readonly #taken = new Map<Pages, ColumnAnswer>();
+  /** By file, how many answers have their rows there. */
+  readonly #sharing = new Map<string, number>();
   /** No two readings share a file: the engine remembers files by their names. */
   #readings = 0;
   #trouble: LoadWarning | null = null;
@@ -270,23 +272,36 @@ export class ColumnAnswers implements ReadAnswers {
     return trouble;
   }
 
-  /** Reads an answer; false where SQL has to. Throws `STORAGE_FAILED`. */
-  async read(pages: Pages, columns: Columns): Promise<boolean> {
-    const [first] = pages;
-    if (first === undefined) return false;
+  /**
+   * Reads answers into one file, but for those that were read before; false where SQL has to read one of them, or one has no
+   * pages. Throws `STORAGE_FAILED`.
+   */
+  async read(answers: readonly Pages[], columns: Columns): Promise<boolean> {
+    const unread = answers.filter((pages) => !this.#taken.has(pages));
+    const bodies = unread.flat();
+    const [first] = bodies;
+    if (first === undefined) return unread.length === 0;
     this.#readings += 1;
     const file = join(this.#folder, `${basename(first.path)}.${this.#readings}.parquet`);
     const wanted = wantedColumns(columns);
-    const read = await this.#tryReading(pages, wanted, file);
+    const read = await this.#tryReading(bodies, wanted, file);
     if (read === null) return false;
-    const answers = read.envelopes.flatMap((envelope, at) => judged(pages[at]?.path ?? '', envelope, wanted) ?? []);
-    if (answers.length < pages.length) {
+    const found = read.envelopes.flatMap((envelope, at) => judged(bodies[at]?.path ?? '', envelope, wanted) ?? []);
+    if (found.length < bodies.length) {
       await removeFile(file);
       return false;
     }
-    const { rows, weekStartsOn, isOrdered, isDistinct } = read;
+    const { weekStartsOn, isOrdered, isDistinct } = read;
     const types = columns.metrics.map(({ type }) => type);
-    this.#taken.set(pages, { file, types, rows, weekStartsOn, isOrdered, isDistinct, pages: answers });
+    this.#sharing.set(file, unread.length);
+    let firstBody = 0;
+    for (const pages of unread) {
+      const mine = found.slice(firstBody, firstBody + pages.length);
+      const rows = mine.reduce((sum, { rowCount }) => sum + rowCount, 0);
+      const seen = { rows, weekStartsOn, isOrdered, isDistinct };
+      this.#taken.set(pages, { file, firstBody, bodies: bodies.length, types, ...seen, pages: mine });
+      firstBody += pages.length;
+    }
     return true;
   }
 
@@ -306,7 +321,12 @@ export class ColumnAnswers implements ReadAnswers {
     for (const { pages } of answers) {
       const taken = this.#taken.get(pages);
       this.#taken.delete(pages);
-      if (taken !== undefined) await removeFile(taken.file);
+      if (taken === undefined) continue;
+      const left = (this.#sharing.get(taken.file) ?? 1) - 1;
+      this.#sharing.set(taken.file, left);
+      if (left > 0) continue;
+      this.#sharing.delete(taken.file);
+      await removeFile(taken.file);
     }
   }
 

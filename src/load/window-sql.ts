@@ -12,6 +12,7 @@
 import type { Day, DayInterval } from '../model/calendar.ts';
 import { type ColumnType, formatColumnType } from '../model/column-type.ts';
 import type { DateDimension } from '../model/dimension.ts';
+import { BODY } from '../spool/columns/reading.ts';
 import { identifier, literal } from '../warehouse/sql.ts';
 import type { Columns, MetricColumn } from './target.ts';
 
@@ -43,9 +44,13 @@ export const staging = {
 /** Number of the window in its batch, of the part in its window, and whether a text of the row was not cast. */
 export const [WINDOW, PART, ODD] = ['"window,"', '"part,"', '"odd,"'] as const;
 
-/** One part of a window whose rows lie in a Parquet file. */
-interface ColumnFile {
+/** One part of a window whose rows lie in a Parquet file, by themselves or among those of others. */
+interface ColumnPart {
   readonly file: string;
+  /** The number of its first body there, and how many bodies the file has in all. */
+  readonly firstBody: number;
+  readonly bodies: number;
+  readonly pages: { readonly length: number };
   /** Of its metrics, in table order. */
   readonly types: readonly ColumnType[];
   readonly windowNo: number;
@@ -53,28 +58,32 @@ interface ColumnFile {
 }
 
 /**
- * The rows of Parquet files, each of one part, as `typed` has them; in the types of the slice's table, which may have become
+ * The rows of parts in Parquet files, as `typed` has them; in the types of the slice's table, which may have become
  * wider since. One scan over a list of files: a union of as many scans takes twice the time to insert. A scan reads all of its
  * files in the types of the first, and rounds what does not fit them, so files of other types have one of their own.
  */
-export function columnRows(columns: Columns, files: readonly ColumnFile[]): string {
-  const alike = new Map<string, ColumnFile[]>();
-  for (const each of files) {
-    const types = each.types.map(formatColumnType).join();
-    alike.set(types, [...(alike.get(types) ?? []), each]);
-  }
-  return [...alike.values()].map((some) => rowsAlike(columns, some)).join('\nunion all\n');
+export function columnRows(columns: Columns, parts: readonly ColumnPart[]): string {
+  const alike = grouped(parts, ({ types }) => types.map(formatColumnType).join());
+  return alike.map((some) => rowsAlike(columns, some)).join('\nunion all\n');
 }
 
-function rowsAlike(columns: Columns, files: readonly ColumnFile[]): string {
-  const types = files[0]?.types ?? [];
+function rowsAlike(columns: Columns, parts: readonly ColumnPart[]): string {
+  const types = parts[0]?.types ?? [];
   const values = [
     ...columns.dimensions.map(identifier),
     ...columns.metrics.map(
       ({ id, type }, at) => `${castExactly(identifier(id), types[at] ?? type, type)} as ${identifier(id)}`,
     ),
   ];
-  const numbers = (of: (each: ColumnFile) => number): string => `[${files.map(of).join(', ')}][file_index::bigint + 1]`;
+  const files = grouped(parts, ({ file }) => file);
+  const isShared = parts.some(({ pages, bodies }) => pages.length < bodies);
+  const lists = isShared ? files.map(byBody) : files;
+  const before = lists.map((_, at) => lists.slice(0, at).flat().length);
+  const place = isShared
+    ? `[${before.join(', ')}][file_index::bigint + 1] + ${identifier(BODY)}`
+    : 'file_index::bigint';
+  const numbers = (of: (part: ColumnPart) => number): string =>
+    `[${lists.flatMap((list) => list.map((part) => (part === null ? 'null' : of(part)))).join(', ')}][${place} + 1]`;
   return `select
     ${numbers(({ windowNo }) => windowNo)}::integer as ${WINDOW},
     ${numbers(({ partNo }) => partNo)}::integer as ${PART},
@@ -82,7 +91,26 @@ function rowsAlike(columns: Columns, files: readonly ColumnFile[]): string {
     "attr_dependency",
     null::JSON as "_extra",
     false as ${ODD}
-from read_parquet([${files.map(({ file }) => literal(file)).join(', ')}], hive_partitioning = false)`;
+from read_parquet([${files.map(([part]) => literal(part?.file ?? '')).join(', ')}], hive_partitioning = false)${isShared ? `\nwhere ${WINDOW} is not null` : ''}`;
+}
+
+/** By number of the body, the part of one file that it belongs to; null for that of a part that is not wanted. */
+function byBody(parts: readonly ColumnPart[]): (ColumnPart | null)[] {
+  const found = Array.from({ length: parts[0]?.bodies ?? 0 }, (): ColumnPart | null => null);
+  for (const part of parts) found.fill(part, part.firstBody, part.firstBody + part.pages.length);
+  return found;
+}
+
+/** Values by a text they have in common, in the order of the first of each. */
+function grouped<T>(values: readonly T[], textOf: (value: T) => string): T[][] {
+  const groups = new Map<string, T[]>();
+  for (const value of values) {
+    const text = textOf(value);
+    const known = groups.get(text);
+    if (known === undefined) groups.set(text, [value]);
+    else known.push(value);
+  }
+  return [...groups.values()];
 }
 
 /**
@@ -99,11 +127,11 @@ export function typedColumns(
   as: keyof typeof dropTyped,
   table: string,
   columns: Columns,
-  files: readonly ColumnFile[],
+  parts: readonly ColumnPart[],
 ): string {
   const rows =
-    files.length > 0
-      ? columnRows(columns, files)
+    parts.length > 0
+      ? columnRows(columns, parts)
       : `select 0 as ${WINDOW}, 0 as ${PART}, * exclude ("_load_id"), false as ${ODD} from ${table} limit 0`;
   return `create or replace temp ${as} ${staging.typed} as\n${rows}`;
 }

@@ -18,7 +18,7 @@ import { inOrder } from '../plan/plan.ts';
 import { confirmedNow, machineClock } from '../service/machine-clock.ts';
 import type { Service } from '../service/service.ts';
 import { archivedInstants, keepCatalog, keepWindow, redateEntries, removeEntriesBefore } from '../spool/archive.ts';
-import type { Spooled } from '../spool/spool.ts';
+import type { Spool, Spooled } from '../spool/spool.ts';
 import { dayShape, instant, statement } from '../warehouse/sql.ts';
 import { unconfirmedAges } from './ageing.ts';
 import { openColumns } from './columns.ts';
@@ -44,6 +44,11 @@ function openSource(run: Run, service: Service): Source {
   const columns = openColumns(run);
   const { spool } = columns;
   const clock = machineClock(service, request.asOf, emit);
+  /** With what was read of them. */
+  const discard: Spool['discard'] = async ({ answers }) => {
+    await columns.answers.discard(answers);
+    await spool.discard({ answers });
+  };
   const mayRemoveOld = (): boolean => request.asOf !== null || clock.confirmedNow() !== null;
   return {
     canAsk: true,
@@ -70,13 +75,13 @@ function openSource(run: Run, service: Service): Source {
     async *answers(queue, targets, signal, came) {
       const { maxConcurrency } = config.service;
       const isArchived = config.archiveMs !== null;
-      const asking = { service, spool, maxConcurrency, emit, signal, isArchived, came };
+      const asking = { service, spool: { ...spool, discard }, maxConcurrency, emit, signal, isArchived, came };
       const batches = extract(queue, {
         ...asking,
         // Into the columns of its slice as they are now.
-        read: async ({ slice, fingerprint }, pages) => {
+        read: async ({ slice, fingerprint }, answers) => {
           const target = targets.get(slice.name);
-          return target?.fingerprint === fingerprint && columns.answers.read(pages, target.columns);
+          return target?.fingerprint === fingerprint && columns.answers.read(answers, target.columns);
         },
         adding: ({ slice }) => addingAmong(targets.get(slice.name)?.columns.metrics ?? []),
       });
@@ -87,10 +92,7 @@ function openSource(run: Run, service: Service): Source {
       clock.check();
     },
     keep: async (batch, results) => archiveLoaded(batch, results, run),
-    async discard(answers) {
-      await columns.answers.discard(answers);
-      await spool.discard({ answers });
-    },
+    discard: async (answers) => discard({ answers }),
     undeniedNow: () => clock.undeniedNow(),
     mayRemoveOld,
     async finish() {

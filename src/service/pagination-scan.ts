@@ -54,13 +54,14 @@ export class PaginationScan {
 
   /** What the document says of its pages, parsed; null when it says nothing, undefined when it may say so between its ends. */
   get found(): unknown {
+    if (!this.#isNamed) return null;
     const head = Buffer.concat(this.#head).toString('utf8');
-    if (this.#tail === null) return fromStart(head) ?? null;
+    // Of a document that is all here, what it says beside its rows mostly stands at its end.
+    if (this.#tail === null) return fromEnd(head) ?? null;
     const at = this.#seen % END_BYTES;
     const tail = Buffer.concat([this.#tail.subarray(at), this.#tail.subarray(0, at)]).toString('utf8');
     const last = fromEnd(tail);
-    const found = last === undefined ? fromStart(head) : last;
-    return found === undefined && !this.#isNamed ? null : found;
+    return last === undefined ? fromStart(head) : last;
   }
 }
 

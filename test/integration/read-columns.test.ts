@@ -1,6 +1,6 @@
 /** Answers that were read into columns under different types of their table, loaded in one batch. */
 
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -39,10 +39,13 @@ afterEach(async () => {
   await rm(directory, { recursive: true });
 });
 
-/** One day's answer, with one row. */
-async function spooledOn(daily: Slice, start: string, end: string, cost: string): Promise<Spooled> {
+/** One day's answer, with one row, and what it states as its total. */
+async function spooledOn(daily: Slice, start: string, end: string, cost: string, total = cost): Promise<Spooled> {
   const path = join(directory, `${start}.json`);
-  const text = JSON.stringify({ rows: [{ day: start, network: 'a', cost, attr_dependency: {} }], totals: { cost } });
+  const text = JSON.stringify({
+    rows: [{ day: start, network: 'a', cost, attr_dependency: {} }],
+    totals: { cost: total },
+  });
   await writeFile(path, text);
   const days = { start: day(start), end: day(end) };
   const window = windowOf(daily, fingerprintOf(daily), [{ period: { bucket: days, asked: days }, reason: 'new' }]);
@@ -72,9 +75,9 @@ async function loadAround(
     await spooledOn(daily, '2026-05-30', '2026-05-31', first),
     await spooledOn(daily, '2026-05-31', '2026-06-01', second),
   ];
-  expect(await answers.read(one.answers[0]?.pages ?? [], before.columns)).toBe(true);
+  expect(await answers.read([one.answers[0]?.pages ?? []], before.columns)).toBe(true);
   const target = await warehouse.transact(() => alterColumns(warehouse, before, new Map([['cost', type]]), 'r'));
-  expect(await answers.read(other.answers[0]?.pages ?? [], target.columns)).toBe(true);
+  expect(await answers.read([other.answers[0]?.pages ?? []], target.columns)).toBe(true);
   const request = { warehouse, target, runId: 'r', fetchedAt: null, acceptLoss: false, columns: answers } as const;
   return (await loadBatch([one, other], request)).results;
 }
@@ -109,4 +112,37 @@ test('of two answers, one read before its column became one of doubles, a number
   const outcomes = results.map((result) => ('failure' in result ? result.failure.code : result.kind));
   expect(outcomes.toSorted()).toEqual(['DATA_REJECTED', 'loaded']);
   expect(await costs()).toEqual(['0.30000000000000004']);
+});
+
+test('of 3 answers in one file, the one that does not add up is left out, and the other 2 are stored with their loads', async () => {
+  const daily = slice({ ...given, types: { cost: 'DECIMAL(18,6)' } });
+  const target: Target = await prepareTable(warehouse, daily, [], 'r');
+  const answers = new ColumnAnswers(reader, directory);
+  const batch = [
+    await spooledOn(daily, '2026-05-29', '2026-05-30', '1.5'),
+    await spooledOn(daily, '2026-05-30', '2026-05-31', '2.5', '7'),
+    await spooledOn(daily, '2026-05-31', '2026-06-01', '3.5'),
+  ];
+  const pages = batch.flatMap((spooled) => spooled.answers.map((answer) => answer.pages));
+  expect(await answers.read(pages, target.columns)).toBe(true);
+  const request = { warehouse, target, runId: 'r', fetchedAt: null, acceptLoss: false, columns: answers } as const;
+  const { results } = await loadBatch(batch, request);
+  expect(results.map(({ kind }) => kind).toSorted()).toEqual(['loaded', 'loaded', 'split']);
+  const rows = await warehouse.rows(
+    `select d.day::varchar as day, d.cost::double as cost, l.start_day::varchar as loaded
+     from daily as d join ripen.loads as l on l.load_id = d._load_id order by 1`,
+    [],
+    z.object({ day: z.string(), cost: z.number(), loaded: z.string() }),
+  );
+  expect(rows).toEqual([
+    { day: '2026-05-29', cost: 1.5, loaded: '2026-05-29' },
+    { day: '2026-05-31', cost: 3.5, loaded: '2026-05-31' },
+  ]);
+  const [one, ...others] = batch.flatMap((spooled) => spooled.answers);
+  await answers.discard(others);
+  const files = async (): Promise<number> =>
+    (await readdir(directory)).filter((name) => name.endsWith('.parquet')).length;
+  expect(await files()).toBe(1);
+  await answers.discard(one === undefined ? [] : [one]);
+  expect(await files()).toBe(0);
 });

@@ -41,7 +41,7 @@ function readerOf(answer: (reading: number) => ColumnsRead | GaveUp): Pick<Colum
 /** Whether an answer of its own was taken, so many times. */
 async function readTimes(answers: ColumnAnswers, count: number): Promise<boolean[]> {
   const found: boolean[] = [];
-  for (let at = 0; at < count; at += 1) found.push(await answers.read([body], columns));
+  for (let at = 0; at < count; at += 1) found.push(await answers.read([[body]], columns));
   return found;
 }
 
@@ -80,13 +80,34 @@ test('an answer is known again by its list of pages, until it is discarded', asy
     '/spool',
   );
   const pages = [body];
-  await answers.read(pages, columns);
+  await answers.read([pages], columns);
   const answer = { pages, unfollowed: null };
   expect(answers.taken(answer)).toMatchObject({ rows: 2, isOrdered: true });
   expect(answers.taken({ pages: [body], unfollowed: null })).toBeUndefined();
   expect(answers.taken({ pages: [], unfollowed: null })).toBeNull();
   await answers.discard([answer]);
   expect(answers.taken(answer)).toBeUndefined();
+});
+
+test('of answers that are read together, of 1 page and of 2, each has its own rows and bodies of one file', async () => {
+  const pageOf = (rows: number): ColumnsRead['envelopes'][number] => ({
+    rows,
+    bytes: 9,
+    members: new Map(),
+    others: [],
+  });
+  const answers = new ColumnAnswers(
+    readerOf(() => ({ ...taken, rows: 7, envelopes: [pageOf(1), pageOf(2), pageOf(4)] })),
+    '/spool',
+  );
+  const [one, other] = [[body], [body, body]];
+  expect(await answers.read([one, other], columns)).toBe(true);
+  const found = [one, other].map((pages) => answers.taken({ pages, unfollowed: null }));
+  expect(found).toMatchObject([
+    { rows: 1, firstBody: 0, bodies: 3 },
+    { rows: 6, firstBody: 1, bodies: 3 },
+  ]);
+  expect(new Set(found.map((answer) => answer?.file)).size).toBe(1);
 });
 
 test('of 4 windows those of 2 parts and of a repeated key are looked through, those of 1 part with distinct keys not', () => {

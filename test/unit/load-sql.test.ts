@@ -81,9 +81,15 @@ const rejecting = new Set([COUNT, RATIO]);
 const path = `/spool/it's here.json`;
 
 const types = columns.metrics.map(({ type }) => type);
+const alone = { firstBody: 0, bodies: 1, pages: { length: 1 } };
 const files = [
-  { file: `/spool/it's here.parquet`, types, windowNo: 1, partNo: 0 },
-  { file: '/spool/b.parquet', types, windowNo: 3, partNo: 2 },
+  { ...alone, file: `/spool/it's here.parquet`, types, windowNo: 1, partNo: 0 },
+  { ...alone, file: '/spool/b.parquet', types, windowNo: 3, partNo: 2 },
+];
+const shared = { file: '/spool/d.parquet', types, bodies: 4 };
+const sharing = [
+  { ...shared, firstBody: 0, pages: { length: 1 }, windowNo: 0, partNo: 0 },
+  { ...shared, firstBody: 2, pages: { length: 2 }, windowNo: 5, partNo: 1 },
 ];
 const inserted = {
   rows: typedRows([1, 3]),
@@ -93,7 +99,7 @@ const inserted = {
   collapse: false,
   isOrdered: true,
 } as const;
-const narrower = { file: '/spool/c.parquet', types: [BIGINT, BIGINT, MONEY], windowNo: 3, partNo: 3 };
+const narrower = { ...alone, file: '/spool/c.parquet', types: [BIGINT, BIGINT, MONEY], windowNo: 3, partNo: 3 };
 
 const unfit = [
   { id: AMOUNT, typed: { kind: 'DECIMAL', width: 22, scale: 10 }, stored: MONEY },
@@ -109,6 +115,7 @@ const statements: Record<string, () => string> = {
   'staged-rows-with-extra-keys': () => stagedRows(withExtra),
   'column-rows': () => columnRows(columns, files),
   'column-rows-of-other-types': () => columnRows(columns, [...files, narrower]),
+  'column-rows-of-shared-files': () => columnRows(columns, [...files, ...sharing]),
   'typed-columns-of-no-rows': () => typedColumns('view', TABLE, columns, []),
   'any-odd': () => anyOdd,
   'odd-digits': () => oddDigits(columns) ?? '',

@@ -22,15 +22,19 @@ export interface ColumnGroup {
   readonly dictionary: { readonly values: Uint8Array; readonly size: number } | null;
 }
 
-export interface Column {
+/** What is written of a column. */
+export interface WrittenColumn {
   readonly name: string;
   readonly type: ParquetType;
+  /** The first rows. */
+  group(rows: number): ColumnGroup;
+}
+
+export interface Column extends WrittenColumn {
   /** Reads the cell whose value begins at `at`: the offset behind it, or stopped. A row may be read more than once. */
   read(body: BodyWindow, at: number, row: number): number;
   /** Makes room for so many rows. */
   grow(rows: number): void;
-  /** The first rows. */
-  group(rows: number): ColumnGroup;
   /** Forgets the rows, keeps the memory. */
   clear(): void;
   /** Bytes held that grow with what the rows say, not with their number. */
@@ -52,7 +56,7 @@ export function widenedFlags(old: Uint8Array, rows: number): Uint8Array<ArrayBuf
 }
 
 /** The SQL type a column is read back as. */
-export type ParquetType = ColumnType | { readonly kind: 'VARCHAR' | 'JSON' | 'DATE' | 'TIMESTAMP' };
+export type ParquetType = ColumnType | { readonly kind: 'VARCHAR' | 'JSON' | 'DATE' | 'TIMESTAMP' | 'INTEGER' };
 
 /** Numbers of the format's own lists (parquet.thrift). */
 const physical = { int32: 1, int64: 2, double: 5, bytes: 6 } as const;
@@ -90,6 +94,8 @@ function schemaOf(type: ParquetType): { readonly kept: number; readonly annotate
       return { kept: physical.bytes, annotated: [[6, i32(converted.utf8)]] };
     case 'JSON':
       return { kept: physical.bytes, annotated: [[6, i32(converted.json)]] };
+    case 'INTEGER':
+      return { kept: physical.int32, annotated: [] };
     case 'DATE':
       return { kept: physical.int32, annotated: [[6, i32(converted.date)]] };
     case 'TIMESTAMP':
@@ -100,7 +106,7 @@ function schemaOf(type: ParquetType): { readonly kept: number; readonly annotate
 
 export class ParquetFile {
   readonly #path: string;
-  readonly #columns: readonly Column[];
+  readonly #columns: readonly WrittenColumn[];
   readonly #file: number;
   readonly #groups: Value[] = [];
   /** What is to be written next, in one call: a column's pages take several pieces each. */
@@ -109,7 +115,7 @@ export class ParquetFile {
   #rows = 0;
 
   /** Makes the file, which must not exist yet. Throws errors of the file system, as every method. */
-  constructor(path: string, columns: readonly Column[]) {
+  constructor(path: string, columns: readonly WrittenColumn[]) {
     this.#path = path;
     this.#columns = columns;
     this.#file = openSync(path, 'wx', 0o600);
@@ -126,7 +132,7 @@ export class ParquetFile {
   }
 
   /** Writes a column's pages: its place in the footer. */
-  #writeColumn(column: Column, rows: number): Value {
+  #writeColumn(column: WrittenColumn, rows: number): Value {
     const group = withoutNulls(column.group(rows));
     const start = this.#bytes;
     const { dictionary } = group;
@@ -210,7 +216,7 @@ export class ParquetFile {
   }
 }
 
-const element = ({ name, type }: Column): Value => {
+const element = ({ name, type }: WrittenColumn): Value => {
   const { kept, annotated } = schemaOf(type);
   return struct([1, i32(kept)], [3, i32(OPTIONAL)], [4, text(name)], ...annotated);
 };

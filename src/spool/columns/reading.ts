@@ -3,6 +3,9 @@
 import type { ColumnType } from '../../model/column-type.ts';
 import type { DateDimension } from '../../model/dimension.ts';
 
+/** The column that says of which body a row is, by its number from 0; no slice has one of such a name. */
+export const BODY = 'body,';
+
 /** The columns of a slice, in table order; `attr_dependency` follows them as JSON text. */
 export interface SliceColumns {
   readonly dimensions: readonly { readonly name: string; readonly kind: 'text' | DateDimension }[];

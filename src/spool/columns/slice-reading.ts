@@ -10,7 +10,8 @@ import { createGunzip } from 'node:zlib';
 import { FAST_DIGITS, formatColumnType } from '../../model/column-type.ts';
 import { dateDimensions } from '../../model/dimension.ts';
 import { DateColumn, NumberColumn } from './fixed-column.ts';
-import { type Column, ParquetFile } from './parquet-file.ts';
+import { type Column, type ColumnGroup, ParquetFile, widened, type WrittenColumn } from './parquet-file.ts';
+import { BODY } from './reading.ts';
 import type { ColumnsRead, Encoding, Envelope, GaveUp, ReadRequest, SavedBytes, SliceColumns } from './reading.ts';
 import {
   type BodyWindow,
@@ -43,6 +44,7 @@ export class SliceReading implements RowSink {
   readonly #keys: readonly KeyColumn[];
   readonly #rowKeys = new RowKeys();
   readonly #columns: readonly Column[];
+  readonly #bodies = new BodyColumn();
   readonly #rows: RowReader;
   readonly #file: ParquetFile;
   readonly #envelopes: Envelope[] = [];
@@ -63,7 +65,7 @@ export class SliceReading implements RowSink {
     this.#columns = [...dimensions, ...this.#numbers, dependency];
     this.#rows = new RowReader(this.#columns, new Set([ATTR_DEPENDENCY]));
     this.#gaveUp = tooWide(columns);
-    this.#file = new ParquetFile(to, this.#columns);
+    this.#file = new ParquetFile(to, [...this.#columns, this.#bodies]);
   }
 
   /** Takes the next piece of the present body; false when the reading is given up, and the rest need not come. */
@@ -80,6 +82,7 @@ export class SliceReading implements RowSink {
     const envelope = this.#report.end();
     if (typeof envelope === 'string') this.#gaveUp = envelope;
     else this.#envelopes.push(envelope);
+    this.#bodies.end(this.#row);
     this.#report = new ReportReader(this);
     this.#rows.forget();
   }
@@ -107,10 +110,12 @@ export class SliceReading implements RowSink {
 
   #writeGroup(): void {
     if (this.#row > 0) {
+      this.#bodies.fill(this.#row);
       this.#file.writeGroup(this.#row);
       this.#rowKeys.take(this.#keys, this.#row);
     }
     for (const column of this.#columns) column.clear();
+    this.#bodies.clear();
     this.#row = 0;
   }
 
@@ -138,6 +143,37 @@ export class SliceReading implements RowSink {
   /** Ends a reading whose result nobody waits for. */
   abandon(): void {
     this.#file.abandon();
+  }
+}
+
+/** Of which body each row is. */
+class BodyColumn implements WrittenColumn {
+  readonly name = BODY;
+  readonly type = { kind: 'INTEGER' } as const;
+  /** The rows that earlier bodies have in the group. */
+  #ended = 0;
+  #body = 0;
+  #cells = new Int32Array();
+
+  /** The present body has the group's rows up to this one. */
+  fill(rows: number): void {
+    if (rows > this.#cells.length) this.#cells = widened(this.#cells, Math.max(rows, 2 * this.#cells.length));
+    this.#cells.fill(this.#body, this.#ended, rows);
+    this.#ended = rows;
+  }
+
+  /** Ends the present body. */
+  end(rows: number): void {
+    this.fill(rows);
+    this.#body += 1;
+  }
+
+  clear(): void {
+    this.#ended = 0;
+  }
+
+  group(rows: number): ColumnGroup {
+    return { nulls: new Uint8Array(rows), cells: this.#cells.subarray(0, rows), words: 1, dictionary: null };
   }
 }
 

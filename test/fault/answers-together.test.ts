@@ -1,0 +1,219 @@
+/** 20 small answers that are read as one: what is wrong with one of them is its own affair, and nothing is left of any. */
+
+import { existsSync } from 'node:fs';
+
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+
+import { Failure } from '../../src/errors.ts';
+import type { RunEvent } from '../../src/events.ts';
+import { ColumnAnswers } from '../../src/load/load.ts';
+import { day } from '../../src/model/calendar.ts';
+import type { Fault } from '../../src/simulator/faults.ts';
+import {
+  duplicatedRow,
+  extraKey,
+  missingKey,
+  nullRows,
+  replacedValue,
+  type ReportMutation,
+  rowsOf,
+  wrongTotal,
+} from '../../src/simulator/mutations.ts';
+import { archived, entriesOf, loadedState, loseWarehouse, replayInto } from '../support/archive-scene.ts';
+import { column, storedAndTrue } from '../support/contents.ts';
+import { holds, reports, runNight, smallWorld } from '../support/night.ts';
+import { openScenario, type Scenario } from '../support/scenario.ts';
+import { slice } from '../support/slice.ts';
+
+const NOW = new Date('2026-06-01T02:30:00Z');
+const [FIRST, ODD, BEFORE_ODD, AFTER_ODD, LAST] = [
+  '2026-01-12',
+  '2026-03-10',
+  '2026-03-08',
+  '2026-03-16',
+  '2026-05-31',
+];
+/** Windows of 7 days, all of them under way at once. */
+const WINDOWS = 20;
+
+const given = {
+  name: 'daily',
+  dimensions: ['day', 'os_name'],
+  metrics: ['installs', 'cost', 'ecpi'],
+  datePeriod: { first: { day: day(FIRST) }, last: { day: day(LAST) } },
+} as const;
+const daily = slice(given);
+
+let scenario: Scenario;
+let reading: ReturnType<typeof spied>;
+
+const plain: unknown = Reflect.get(ColumnAnswers.prototype, 'read');
+
+async function readAs(self: ColumnAnswers, ...given: Parameters<ColumnAnswers['read']>): Promise<boolean> {
+  if (typeof plain !== 'function') throw new TypeError('There was no reading to watch.');
+  const isRead: unknown = await Reflect.apply(plain, self, given);
+  return isRead === true;
+}
+
+/** Watches how many answers are read at once, which stays as it is. */
+const spied = () => vi.spyOn(ColumnAnswers.prototype, 'read');
+const mostTogether = (): number => Math.max(...reading.mock.calls.map(([answers]) => answers.length));
+
+beforeEach(async () => {
+  reading = spied();
+  scenario = await openScenario([daily], { simulator: { world: smallWorld } });
+});
+
+afterEach(async () => {
+  reading.mockRestore();
+  await scenario.close();
+});
+
+/** Befalls the answers that hold the odd day. */
+function befall(fault: Fault, times = Infinity): void {
+  scenario.simulator.script({ match: reports({ date_period: holds(ODD) }), times, fault });
+}
+
+const totalsOf = ({ totals }: Parameters<ReportMutation>[0]): object =>
+  typeof totals === 'object' && totals !== null ? totals : {};
+
+const isOdd = (row: string): boolean => /2026-03-(?:09|1[0-5])/.test(row);
+
+async function expectWholeBut(isLacking: (row: string) => boolean): Promise<void> {
+  const { stored, truth } = await storedAndTrue(scenario, daily, `${FIRST}:${LAST}`, NOW);
+  expect(truth.length).toBeGreaterThan(WINDOWS * 7);
+  expect(stored).toEqual(truth.filter((row) => !isLacking(row)));
+  expect(existsSync(`${scenario.config.warehouse}.spool`)).toBe(false);
+}
+
+test('20 answers of 7 days are read together, and each is a load of its own', async () => {
+  const summary = await runNight(scenario, NOW);
+  expect(summary).toMatchObject({ status: 'succeeded', failures: [] });
+  expect(mostTogether()).toBeGreaterThan(3);
+  expect(await column(scenario, 'select count(*) from ripen.loads where rows_loaded > 0')).toEqual([String(WINDOWS)]);
+  // As its own answer, not as the file they shared.
+  expect(
+    await column(
+      scenario,
+      `select count(*) from daily as d join ripen.loads as l on l.load_id = d._load_id
+       where d.day < l.start_day or d.day >= l.end_day`,
+    ),
+  ).toEqual(['0']);
+  await expectWholeBut(() => false);
+});
+
+test.each<[string, Fault]>([
+  ['holds a key that nobody asked for', { kind: 'report', mutate: extraKey('surprise', 1) }],
+  ['holds a row twice', { kind: 'report', mutate: duplicatedRow(0) }],
+  ['has no totals', { kind: 'report', mutate: ({ totals: _totals, ...rest }) => rest }],
+  ['has no rows but null', { kind: 'report', mutate: nullRows() }],
+  ['ends early', { kind: 'report', mutate: (document) => ({ ...document, rows: rowsOf(document).slice(1) }) }],
+])('of 20 answers the one that %s, once, costs none of the others, and all is stored in the end', async (_, fault) => {
+  befall(fault, 1);
+  const summary = await runNight(scenario, NOW);
+  expect(summary).toMatchObject({ status: 'succeeded', failures: [] });
+  await expectWholeBut(() => false);
+});
+
+test.each<[string, Fault]>([
+  ['does not add up', { kind: 'report', mutate: wrongTotal('installs', 1) }],
+  ['holds a text that is no number', { kind: 'report', mutate: replacedValue(0, 'installs', 'many') }],
+  ['holds a day of another window', { kind: 'report', mutate: replacedValue(0, 'day', '2026-04-20') }],
+  ['states an error beside its rows', { kind: 'report', mutate: (document) => ({ ...document, error: 'cancelled' }) }],
+  ['lacks a key', { kind: 'report', mutate: missingKey('cost') }],
+])('of 20 answers the one that %s, each time, fails alone, and the other 19 are stored', async (_, fault) => {
+  befall(fault);
+  const summary = await runNight(scenario, NOW);
+  expect(summary.status).toBe('partial');
+  expect(summary.failures.length).toBeGreaterThan(0);
+  for (const { window } of summary.failures)
+    expect((window ?? '') > BEFORE_ODD && (window ?? '') < AFTER_ODD).toBe(true);
+  const { stored, truth } = await storedAndTrue(scenario, daily, `${FIRST}:${LAST}`, NOW);
+  expect(stored.filter((row) => !isOdd(row))).toEqual(truth.filter((row) => !isOdd(row)));
+  expect(existsSync(`${scenario.config.warehouse}.spool`)).toBe(false);
+});
+
+test('of 20 answers one holds a cost of 10 places: the column is widened midway, and what the others say is stored as it was said', async () => {
+  const tenth = '0.1234567891';
+  // Its totals say what its rows do.
+  const mutate: ReportMutation = (document) => ({
+    ...document,
+    rows: rowsOf(document).map((row, at) => Object.assign({}, row, { cost: at === 0 ? tenth : '1' })),
+    totals: { ...totalsOf(document), cost: String(rowsOf(document).length - 1 + Number(tenth)) },
+  });
+  befall({ kind: 'report', mutate });
+  expect(await runNight(scenario, NOW)).toMatchObject({ status: 'succeeded', failures: [] });
+  expect(await column(scenario, `select cost::varchar from daily where cost::varchar like '${tenth}%'`)).toEqual([
+    expect.stringMatching(/^0\.12345678910*$/),
+  ]);
+  const { stored, truth } = await storedAndTrue(scenario, daily, `${FIRST}:${LAST}`, NOW);
+  expect(stored.filter((row) => !isOdd(row))).toEqual(truth.filter((row) => !isOdd(row)));
+});
+
+test('20 answers whose shared file the disk refuses are read one by one, and stored', async () => {
+  let refused = 0;
+  reading.mockImplementation(async function (this: ColumnAnswers, answers, columns) {
+    if (answers.length === 1) return readAs(this, answers, columns);
+    refused += 1;
+    throw new Error('ENOSPC');
+  });
+  const summary = await runNight(scenario, NOW);
+  expect(summary).toMatchObject({ status: 'succeeded', failures: [] });
+  expect(refused).toBeGreaterThan(0);
+  await expectWholeBut(() => false);
+});
+
+test('of 20 answers the disk refuses to read one, together and alone: its window fails, and the other 19 are stored', async () => {
+  reading.mockImplementation(async function (this: ColumnAnswers, answers, columns) {
+    const isRefused = answers.flat().some(({ path }) => path.includes('2026-03-09'));
+    if (isRefused) throw new Failure('STORAGE_FAILED', 'The spool could not be used.');
+    return readAs(this, answers, columns);
+  });
+  const summary = await runNight(scenario, NOW);
+  expect(summary.failures).toMatchObject([{ code: 'STORAGE_FAILED', window: '2026-03-09:2026-03-15' }]);
+  await expectWholeBut(isOdd);
+});
+
+test('20 answers that are archived, one of them with a key that nobody asked for, are replayed as they were loaded', async () => {
+  befall({ kind: 'report', mutate: extraKey('surprise', 1) });
+  expect(await scenario.night(NOW, archived)).toMatchObject({ status: 'succeeded', failures: [] });
+  expect(mostTogether()).toBeGreaterThan(3);
+  await expectWholeBut(() => false);
+  expect(await entriesOf(scenario, 'daily')).toHaveLength(WINDOWS);
+
+  const loaded = await loadedState(scenario, ['daily']);
+  await loseWarehouse(scenario);
+  expect(await replayInto(scenario, archived)).toMatchObject({ status: 'succeeded', failures: [] });
+  expect(await loadedState(scenario, ['daily'])).toEqual(loaded);
+});
+
+test('a run that is stopped while 20 answers come leaves whole windows alone, and the next run loads the others', async () => {
+  const stop = new AbortController();
+  let landed = 0;
+  const onEvent = ({ type }: RunEvent): void => {
+    if (type === 'window_fetched') landed += 1;
+    if (landed === WINDOWS / 2) stop.abort();
+  };
+  const stopped = await runNight(scenario, NOW, { signal: stop.signal, onEvent }).catch((error: unknown) => error);
+  expect(stopped).toBeDefined();
+  expect(existsSync(`${scenario.config.warehouse}.spool`)).toBe(false);
+  expect(await runNight(scenario, NOW)).toMatchObject({ status: 'succeeded', failures: [] });
+  await expectWholeBut(() => false);
+});
+
+test('20 answers of weeks are loaded by the weeks they state', async () => {
+  const weekly = slice({ ...given, name: 'weekly', dimensions: ['week', 'os_name'] });
+  expect(await runNight(scenario, NOW, { slices: [weekly] })).toMatchObject({ status: 'succeeded', failures: [] });
+  const { stored, truth } = await storedAndTrue(scenario, weekly, `${FIRST}:${LAST}`, NOW);
+  expect(stored).toEqual(truth);
+});
+
+test('20 answers of pages of 5 rows are read together, each with all of its pages', async () => {
+  await scenario.close();
+  const pages = { size: 5, style: 'cursor', last: 'null', totals: 'whole', misleads: null } as const;
+  const world = { ...smallWorld, quirks: { ...smallWorld.quirks, pages } };
+  scenario = await openScenario([daily], { simulator: { world } });
+  expect(await runNight(scenario, NOW)).toMatchObject({ status: 'succeeded', failures: [] });
+  expect(mostTogether()).toBeGreaterThan(3);
+  await expectWholeBut(() => false);
+});

@@ -1,0 +1,14 @@
+select
+    [1, 3, 0, null, 5, 5][[0, 1, 2][file_index::bigint + 1] + "body," + 1]::integer as "window,",
+    [0, 2, 0, null, 1, 1][[0, 1, 2][file_index::bigint + 1] + "body," + 1]::integer as "part,",
+    "day",
+    "app ""quoted""",
+    "order",
+    cast("o'brien said ""hi""_events" as BIGINT) as "o'brien said ""hi""_events",
+    cast("my event_revenue" as DECIMAL(18,6)) as "my event_revenue",
+    cast("value" as DOUBLE) as "value",
+    "attr_dependency",
+    null::JSON as "_extra",
+    false as "odd,"
+from read_parquet(['/spool/it''s here.parquet', '/spool/b.parquet', '/spool/d.parquet'], hive_partitioning = false)
+where "window," is not null
