@@ -20,6 +20,7 @@ import type { SavedBody } from '../service/service.ts';
 import type { ColumnReader } from '../spool/columns/column-reader.ts';
 import type { besideRows } from '../spool/beside-rows.ts';
 import type { ColumnsRead, Envelope, SliceColumns } from '../spool/columns/reading.ts';
+import { quotedCopy } from '../spool/long-numbers.ts';
 import { onDisk, type Spooled, type SpooledAnswer } from '../spool/spool.ts';
 import { expectBatch } from '../warehouse/opening.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -89,18 +90,32 @@ async function load(batch: readonly Spooled[], request: LoadRequest): Promise<Lo
   refuseOverlap(batch.map(({ window }) => window));
   const { columns } = request;
   const read = batch.filter((spooled) => isFit(columns?.of(spooled), request.target.columns));
-  const parts = [
-    ...(read.length === 0 ? [] : [read]),
-    ...textBatches(batch.filter((spooled) => !read.includes(spooled))),
-  ];
+  // Of what was read into columns the long numbers are bare, which SQL would round.
+  const unfit = batch.filter((spooled) => columns?.of(spooled) !== undefined && !read.includes(spooled));
+  const copies = await Promise.all(unfit.map(quotedCopies));
+  const texts = batch.filter((spooled) => !read.includes(spooled) && !unfit.includes(spooled));
+  const parts = [...(read.length === 0 ? [] : [read]), ...textBatches([...texts, ...copies])];
   let { target } = request;
   const results: LoadResult[] = [];
-  for (const part of parts) {
-    const loaded = await loadPart(part, part === read ? columns : null, { ...request, target });
-    ({ target } = loaded);
-    results.push(...loaded.results);
+  try {
+    for (const part of parts) {
+      const loaded = await loadPart(part, part === read ? columns : null, { ...request, target });
+      ({ target } = loaded);
+      results.push(...loaded.results);
+    }
+  } finally {
+    const pages = copies.flatMap(({ answers }) => answers.flatMap((answer) => answer.pages));
+    for (const { path } of pages) await removeFile(path);
   }
   return { results, target };
+}
+
+async function quotedCopies(spooled: Spooled): Promise<Spooled> {
+  const copied = spooled.answers.map(async (answer) => ({
+    ...answer,
+    pages: await Promise.all(answer.pages.map(quotedCopy)),
+  }));
+  return { ...spooled, answers: await Promise.all(copied) };
 }
 
 /** Whether the columns take what was read of a window: what was read as decimals, a column that became DOUBLE since may round. */

@@ -169,13 +169,23 @@ async function mayHaveLongNumbers({ path, encoding }: SavedBody): Promise<boolea
 async function rewritten(body: SavedBody): Promise<SavedBody> {
   const path = body.path.replace(/\.gz$/, '');
   const unfinished = `${path}.part`;
+  const quoted = await written(body, unfinished);
+  await rename(unfinished, path);
+  if (path !== body.path) await rm(body.path);
+  return { ...quoted, path };
+}
+
+/** A copy of the answer with its long numbers in quotes, uncompressed, beside the file it leaves as it is. Throws `STORAGE_FAILED`. */
+export async function quotedCopy(body: SavedBody): Promise<SavedBody> {
+  return onDisk('spool', body.path, async () => written(body, body.path.replace(/(\.json)?(\.gz)?$/, '.quoted.json')));
+}
+
+async function written(body: SavedBody, path: string): Promise<SavedBody> {
   const source = createReadStream(body.path);
-  const sink = createWriteStream(unfinished, { mode: 0o600 });
+  const sink = createWriteStream(path, { mode: 0o600 });
   const [quoter, measuring] = [new LongNumberQuoter(), new Measuring()];
   if (body.encoding === 'gzip') await pipeline(source, createGunzip(), quoter, measuring, sink);
   else await pipeline(source, quoter, measuring, sink);
-  await rename(unfinished, path);
-  if (path !== body.path) await rm(body.path);
   const { bytes } = measuring.measured();
   return { ...body, path, encoding: 'identity', bytes, plainBytes: bytes };
 }
