@@ -28,7 +28,7 @@ import {
   type ExportFormat,
 } from './export-sql.ts';
 import { outputAt } from './output-file.ts';
-import { putInPlace, removeUnfinished, syncDirectory, unfinishedPath } from './replacement.ts';
+import { inTurn, putInPlace, removeUnfinished, syncDirectory, unfinishedPath } from './replacement.ts';
 import { openBucket } from './s3-bucket.ts';
 
 /** What to export, and where to. */
@@ -218,7 +218,7 @@ interface Named {
 
 async function toNamed({ named, mode, signal }: Named, write: Write): Promise<number> {
   const { path, isStream } = await outputAt(named);
-  if (!isStream) return toFile({ named: path, mode, signal }, write);
+  if (!isStream) return inTurn(path, async () => toFile({ named: path, mode, signal }, write));
   return apart(write, async (rows) => pipeline(createReadStream(rows), createWriteStream(path), { signal }));
 }
 

@@ -6,6 +6,8 @@ import { join } from 'node:path';
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
+import * as z from 'zod';
+
 import type { Notify } from '../../src/config/config.ts';
 import { Secret } from '../../src/config/secret.ts';
 import type { RunEvent } from '../../src/events.ts';
@@ -13,11 +15,13 @@ import { tellingEnd } from '../../src/notify/run-end.ts';
 import type { SyncSummary } from '../../src/run/summary.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
+import { textWith } from '../support/matching.ts';
 import { failureFrom, startScriptedServer, type ScriptedServer } from '../support/scripted-server.ts';
 import { runNight, smallWorld, type Circumstances } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
+const textShape = z.object({ text: z.string() });
 const NOW = new Date('2026-06-01T02:30:00Z');
 
 let scenario: Scenario;
@@ -102,7 +106,7 @@ test('metrics without slices, as nobody could read the held warehouse, are a war
   await failureFrom(toldRun());
   expect(await metrics()).toContain('ripen_run_failures{command="sync",code="WAREHOUSE_LOCKED"} 1');
   expect(await metrics()).not.toContain('ripen_slice_cells');
-  expect(unread()).toMatchObject([{ message: expect.stringContaining('was held by this process') as string }]);
+  expect(unread()).toMatchObject([{ message: textWith('was held by this process') }]);
 });
 
 test('a run that was stopped is told with the exit code of SIGTERM; stopped while it waited for the warehouse it is no bug', async () => {
@@ -114,7 +118,7 @@ test('a run that was stopped is told with the exit code of SIGTERM; stopped whil
   const stopped = toldRun({ request: { lockWaitMs: 60_000 }, signal: stop.signal, onEvent });
   expect(await failureFrom(stopped)).toMatchObject({ code: 'INTERRUPTED', kind: 'interrupted' });
   expect(await metrics()).toContain('ripen_run_exit_code{command="sync"} 143');
-  expect(server.received.map(({ body }) => (JSON.parse(body) as { text: string }).text)).toEqual([
+  expect(server.received.map(({ body }) => textShape.parse(JSON.parse(body)).text)).toEqual([
     expect.stringMatching(/interrupted, 0 rows \(exit 143\)$/),
     expect.stringMatching(/did not start \(exit 143\)\nINTERRUPTED: /),
   ]);
