@@ -10,6 +10,7 @@ import type { CreatedLink, LinkWriting, NewLink, WrittenLink } from './links/wri
 import { catalogFilters, type CatalogItem, type CatalogSection, metricFilterNames } from './model/catalog.ts';
 import type { Link, Partner } from './model/link.ts';
 import { type Circumstances, circumstancesOf, onService, onWarehouse } from './run/circumstances.ts';
+import { configVerb } from './run/library-verb.ts';
 import type { SpendSummary } from './spend/spend-summary.ts';
 
 export interface CatalogOptions extends Circumstances {
@@ -53,36 +54,44 @@ export interface SpendOptions extends Circumstances {
 }
 
 /** What filters-data lists: every item, or those whose id or names hold a word; with a section its metrics alone. */
-export async function catalog(config: Config, options: CatalogOptions = {}): Promise<readonly CatalogItem[]> {
-  const { word = '', section = null } = options;
-  const standing = circumstancesOf(config, options);
-  const request = section === null ? { filters: catalogFilters } : { filters: metricFilterNames, section };
-  return onService(config, standing, async (service) => {
-    const { items, absent, malformed, lacking } = await service.filtersData(request, standing.signal);
-    const warn = (code: string, said: string, lists: readonly string[]): void => {
-      if (lists.length === 0) return;
-      const message = `${said} ${lists.join(', ')}.`;
-      standing.emit({ type: 'warning', code, slice: null, window: null, message });
-    };
-    const unanswered = absent.map((filter) => malformed?.get(filter) ?? filter);
-    warn('CATALOG_LIST_ABSENT', 'filters-data did not answer for', unanswered);
-    warn('CATALOG_ITEM_MALFORMED', 'filters-data listed something that is no item in', [...(lacking?.values() ?? [])]);
-    const wanted = word.toLowerCase();
-    // Searched here: the service's own search leaves short names out.
-    return items.filter((item) =>
-      [item.id, item.name, item.shortName].some((said) => said.toLowerCase().includes(wanted)),
-    );
-  });
-}
+export const catalog = configVerb(
+  [],
+  async (config: Config, options: CatalogOptions = {}): Promise<readonly CatalogItem[]> => {
+    const { word = '', section = null } = options;
+    const standing = circumstancesOf(config, options);
+    const request = section === null ? { filters: catalogFilters } : { filters: metricFilterNames, section };
+    return onService(config, standing, async (service) => {
+      const { items, absent, malformed, lacking } = await service.filtersData(request, standing.signal);
+      const warn = (code: string, said: string, lists: readonly string[]): void => {
+        if (lists.length === 0) return;
+        const message = `${said} ${lists.join(', ')}.`;
+        standing.emit({ type: 'warning', code, slice: null, window: null, message });
+      };
+      const unanswered = absent.map((filter) => malformed?.get(filter) ?? filter);
+      warn('CATALOG_LIST_ABSENT', 'filters-data did not answer for', unanswered);
+      warn('CATALOG_ITEM_MALFORMED', 'filters-data listed something that is no item in', [
+        ...(lacking?.values() ?? []),
+      ]);
+      const wanted = word.toLowerCase();
+      // Searched here: the service's own search leaves short names out.
+      return items.filter((item) =>
+        [item.id, item.name, item.shortName].some((said) => said.toLowerCase().includes(wanted)),
+      );
+    });
+  },
+);
 
 /** Every partner, in the service's order. */
-export async function partners(config: Config, options: Circumstances = {}): Promise<readonly Partner[]> {
-  const standing = circumstancesOf(config, options);
-  return onService(config, standing, async (service) => allPages(service.partners(standing.signal)));
-}
+export const partners = configVerb(
+  [],
+  async (config: Config, options: Circumstances = {}): Promise<readonly Partner[]> => {
+    const standing = circumstancesOf(config, options);
+    return onService(config, standing, async (service) => allPages(service.partners(standing.signal)));
+  },
+);
 
 /** The network links of an app, or with `parent` the children of a link, in the service's order. */
-export async function links(config: Config, options: LinksOptions): Promise<readonly Link[]> {
+export const links = configVerb(['app'], async (config: Config, options: LinksOptions): Promise<readonly Link[]> => {
   const { checkAppToken } = await import('./links/check-write.ts');
   const { app, parent = null } = options;
   const standing = circumstancesOf(config, options);
@@ -93,41 +102,50 @@ export async function links(config: Config, options: LinksOptions): Promise<read
     }
     return allPages(service.links(app, parent, standing.signal));
   });
-}
+});
 
 /** The links that already have the name a new one is to get; throws what is wrong with it. Nothing is sent. */
-export async function namesakes(config: Config, options: NewLinkOptions): Promise<readonly Link[]> {
-  const { judgeLink } = await import('./links/write-link.ts');
-  const standing = circumstancesOf(config, options);
-  return onService(config, standing, async (service) => judgeLink({ ...standing, service }, newLink(options)));
-}
+export const namesakes = configVerb(
+  ['app', 'name'],
+  async (config: Config, options: NewLinkOptions): Promise<readonly Link[]> => {
+    const { judgeLink } = await import('./links/write-link.ts');
+    const standing = circumstancesOf(config, options);
+    return onService(config, standing, async (service) => judgeLink({ ...standing, service }, newLink(options)));
+  },
+);
 
 /**
  * Creates a link, once, and stores it where the warehouse knows its app. Where a link in use has the name already, that one
  * is returned and nothing is sent, unless told otherwise. An answer that was lost is looked up; where nobody
  * can say whether the link was created, `outcome` among the failure's facts is `unknown`.
  */
-export async function createLink(config: Config, options: NewLinkOptions): Promise<CreatedLink> {
-  const { createLink: create } = await import('./links/write-link.ts');
-  return writeLink(config, options, async (writing) => create(writing, newLink(options)));
-}
+export const createLink = configVerb(
+  ['app', 'name'],
+  async (config: Config, options: NewLinkOptions): Promise<CreatedLink> => {
+    const { createLink: create } = await import('./links/write-link.ts');
+    return writeLink(config, options, async (writing) => create(writing, newLink(options)));
+  },
+);
 
 /** Sets a link's partner, its cost data setting or both, and stores the link as the service then has it. */
-export async function updateLink(config: Config, options: LinkChangeOptions): Promise<WrittenLink> {
-  const { updateLink: update } = await import('./links/write-link.ts');
-  const { app, link, partner, costData } = options;
-  const change = {
-    ...(partner === undefined ? {} : { partnerId: partner }),
-    ...(costData === undefined ? {} : { costDataEnabled: costData }),
-  };
-  return writeLink(config, options, async (writing) => update(writing, app, link, change));
-}
+export const updateLink = configVerb(
+  ['app', 'link'],
+  async (config: Config, options: LinkChangeOptions): Promise<WrittenLink> => {
+    const { updateLink: update } = await import('./links/write-link.ts');
+    const { app, link, partner, costData } = options;
+    const change = {
+      ...(partner === undefined ? {} : { partnerId: partner }),
+      ...(costData === undefined ? {} : { costDataEnabled: costData }),
+    };
+    return writeLink(config, options, async (writing) => update(writing, app, link, change));
+  },
+);
 
 /**
  * Submits ad spend, no Cost ID twice. Resolves also when lines were rejected or the sending was stopped: the failures are
  * in the summary. Throws, with nothing sent, for a file that cannot be read as spend.
  */
-export async function sendSpend(config: Config, options: SpendOptions): Promise<SpendSummary> {
+export const sendSpend = configVerb(['file'], async (config: Config, options: SpendOptions): Promise<SpendSummary> => {
   const { sendSpend: send } = await import('./spend/send-spend.ts');
   const { file, dryRun = false, resendUnknown = false } = options;
   const standing = circumstancesOf(config, options);
@@ -135,7 +153,7 @@ export async function sendSpend(config: Config, options: SpendOptions): Promise<
   return onWarehouse(config, 'write', standing, async (warehouse) =>
     onService(config, standing, async (service) => send(request, warehouse, service, standing.emit, standing.signal)),
   );
-}
+});
 
 const newLink = ({ app, name, parent, evenIfTaken }: NewLinkOptions): NewLink => ({
   appToken: app,

@@ -16,11 +16,18 @@ import { failedResult, failureLines } from './terminal/failure-text.ts';
 import { JsonLine, printable } from './terminal/printable.ts';
 import type { Shell } from './terminal/shell.ts';
 import { scrub } from './config/secret.ts';
-import { asFailure, exitCodeOf, exitCodes, Failure, gravest } from './errors.ts';
+import {
+  asFailure,
+  exitCodeOf,
+  exitCodes,
+  Failure,
+  gravest,
+  signalExitCodes,
+  type SignalName,
+  Stopped,
+} from './errors.ts';
 import { version } from './version.ts';
 
-/** What a shell reports for a process that a signal ended: 128 and the signal's number. */
-const signalExitCodes = { SIGINT: 130, SIGTERM: 143 } as const;
 /** A run that was told to stop has ended by then, or is ended. */
 const HARD_STOP_MS = 20_000;
 /** A handle somebody forgot to close must not keep a nightly job from ending. */
@@ -38,7 +45,7 @@ const usersUmask = process.umask(PRIVATE_UMASK);
 process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true';
 
 const stopping = new AbortController();
-let stoppedBy: keyof typeof signalExitCodes | null = null;
+let stoppedBy: SignalName | null = null;
 const form = formAsked(process.argv.slice(2));
 
 const shell: Shell = {
@@ -89,7 +96,7 @@ for (const name of ['SIGINT', 'SIGTERM'] as const) {
   process.on(name, () => {
     if (stoppedBy !== null) process.exit(signalExitCodes[name]);
     stoppedBy = name;
-    stopping.abort();
+    stopping.abort(new Stopped(name));
     setTimeout(() => process.exit(signalExitCodes[name]), HARD_STOP_MS).unref();
   });
 }
@@ -102,8 +109,8 @@ for (const name of ['uncaughtException', 'unhandledRejection'] as const) {
 
 /** Tells a failure and returns its exit code; being interrupted is not one. Whoever reads JSON gets an object in any case. */
 function report(thrown: unknown): number {
-  const failure = asFailure(thrown);
-  const isInterruption = stopping.signal.aborted && failure.code === 'BUG';
+  const failure = asFailure(thrown, stopping.signal);
+  const isInterruption = failure.code === 'INTERRUPTED';
   if (!isInterruption) shell.tell(failureLines(failure, form, shell.now()));
   if (form.json) shell.print(failedResult(isInterruption ? null : failure));
   return exitCodeOf([failure]);

@@ -5,6 +5,11 @@
  * throws; nobody logs and throws.
  */
 
+/** What a shell reports for a process that a signal ended: 128 and the signal's number. */
+export const signalExitCodes = { SIGINT: 130, SIGTERM: 143 } as const;
+
+export type SignalName = keyof typeof signalExitCodes;
+
 /** Exit code by kind of failure; the gravest of several is the one that comes first here. */
 export const exitCodes = {
   bug: 70,
@@ -12,6 +17,7 @@ export const exitCodes = {
   storage: 74,
   contract: 65,
   unavailable: 75,
+  interrupted: signalExitCodes.SIGTERM,
 } as const;
 
 export type FailureKind = keyof typeof exitCodes;
@@ -33,6 +39,7 @@ export const failureCodes = {
   DATA_SHRUNK: 'contract',
   DEADLINE_PASSED: 'unavailable',
   ENGINE_MEMORY: 'storage',
+  INTERRUPTED: 'interrupted',
   SOURCE_ENDLESS_PAGES: 'contract',
   SOURCE_GARBLED: 'unavailable',
   SOURCE_MISSING: 'usage',
@@ -91,9 +98,35 @@ export const isTooHeavy = ({ code }: Pick<Failure, 'code'>): boolean =>
 /** Whether the same question, later, may be answered. */
 export const isPassing = (failure: Failure): boolean => failure.kind === 'unavailable' && !isTooHeavy(failure);
 
-/** What was thrown, as a Failure; anything unforeseen becomes `BUG` and keeps its cause. */
-export function asFailure(thrown: unknown): Failure {
+/** Why an `AbortSignal` aborted: the process was told to stop. */
+export class Stopped extends Error {
+  override readonly name = 'AbortError';
+  readonly by: SignalName;
+
+  constructor(by: SignalName) {
+    super(`${by} was received`);
+    this.by = by;
+  }
+}
+
+/** The exit code of what a signal stopped: that of the process's signal, where it was one. */
+export function stoppedExitCode({ reason }: AbortSignal): number {
+  return reason instanceof Stopped ? signalExitCodes[reason.by] : exitCodes.interrupted;
+}
+
+/**
+ * What was thrown, as a Failure. After the caller's signal has aborted, whatever is none says that the work was stopped:
+ * `INTERRUPTED`. Anything else unforeseen becomes `BUG`. Both keep their cause.
+ */
+export function asFailure(thrown: unknown, signal?: AbortSignal): Failure {
   if (thrown instanceof Failure) return thrown;
+  if (signal?.aborted === true) {
+    const because = signal.reason instanceof Error ? `: ${signal.reason.message}` : '';
+    return new Failure('INTERRUPTED', `The work was stopped before its end${because}`, {
+      cause: thrown,
+      hint: 'Run it again: what was committed is kept, and only the rest is done.',
+    });
+  }
   const text = thrown instanceof Error ? thrown.message : String(thrown);
   return new Failure('BUG', `Something unforeseen happened: ${text}`, {
     cause: thrown,

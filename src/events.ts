@@ -2,7 +2,7 @@
  * What happens during a run, as typed values.
  *
  * Whoever does something tells it through an `Emit`; who listens (terminal, text lines, JSON lines, a test) is decided
- * at the edge. Emitting never throws and never waits.
+ * at the edge. Emitting never throws and never waits, whatever the listener does.
  */
 
 import type { FailureCode } from './errors.ts';
@@ -86,3 +86,27 @@ export type RunEvent =
   | { readonly type: 'run_finished'; readonly runId: string; readonly status: string; readonly ms: number };
 
 export type Emit = (event: RunEvent) => void;
+
+/**
+ * A listener that cannot change what it listens to: what it throws, or rejects with, is swallowed, and told once, to itself, as
+ * the warning `LISTENER_FAILED`.
+ */
+export function guarded(listener: (event: RunEvent) => unknown): Emit {
+  let isTold = false;
+  const tell = (thrown: unknown): void => {
+    if (isTold) return;
+    isTold = true;
+    const text = thrown instanceof Error ? thrown.message : String(thrown);
+    const message = `What listens to the events failed, and is not waited for: ${text}`;
+    emit({ type: 'warning', code: 'LISTENER_FAILED', slice: null, window: null, message });
+  };
+  const emit = (event: RunEvent): void => {
+    try {
+      const outcome = listener(event);
+      if (outcome instanceof Promise) outcome.catch(tell);
+    } catch (thrown) {
+      tell(thrown);
+    }
+  };
+  return emit;
+}

@@ -2,12 +2,13 @@
  * ripen as a library: every verb as a function with a typed result; the command line is a thin shell over them.
  *
  * Nothing here reads argv, the environment or the console, and nothing ends the process. Every verb rejects with a
- * `Failure`. DuckDB, the HTTP client and the simulator are loaded when first needed.
+ * `Failure`: `USAGE_INVALID` for arguments that are not what they must be, `INTERRUPTED` once its `signal` has aborted. DuckDB, the HTTP client and the simulator are loaded when first needed.
  */
 
 import type { Finding } from './check/finding.ts';
 import type { Config } from './config/config.ts';
 import type { ConfigOptions } from './config/read-config.ts';
+import { guarded } from './events.ts';
 import type { TourOptions } from './start/tour.ts';
 import type { Dropped, Loss } from './drop.ts';
 import type { FirstFiles, InitOptions } from './start/first-files.ts';
@@ -17,6 +18,8 @@ import type { Engine } from './publish/ddl/ddl.ts';
 import type { Exported, ExportOptions } from './publish/export.ts';
 import type { Publication } from './publish/publish.ts';
 import { checkForced, chosenSlices, type Circumstances, circumstancesOf, onWarehouse } from './run/circumstances.ts';
+import { asked, checkArgument, configVerb, plainVerb, rejecting } from './run/library-verb.ts';
+import { checkOptions } from './run/option-kinds.ts';
 import type { PlanReport } from './run/plan-report.ts';
 import { withService } from './run/service-in-use.ts';
 import type { SyncSummary } from './run/summary.ts';
@@ -91,56 +94,66 @@ export interface DropOptions extends Circumstances {
 }
 
 /** Writes a first configuration; `USAGE_INVALID`, with nothing written, where one of its files exists. */
-export async function init(options: InitOptions): Promise<FirstFiles> {
+export const init = plainVerb(['directory'], async (options: InitOptions): Promise<FirstFiles> => {
   return (await import('./start/first-files.ts')).writeFirstFiles(options);
-}
+});
 
 /**
  * Reads and checks a configuration file. Throws `CONFIG_MISSING`, or `CONFIG_INVALID` with every problem there is. With
  * `offline` the credentials may be missing, for what asks the service nothing.
  */
-export async function readConfig(options: ConfigOptions): Promise<Config> {
+export const readConfig = plainVerb(['directory', 'environment'], async (options: ConfigOptions): Promise<Config> => {
   return (await import('./config/read-config.ts')).readConfig(options);
-}
+});
 
 /**
  * Everything about the configuration, the service and the disk that would stop or mislead a sync; writes nothing. Of a
  * configuration that is yet to be read, its mistakes are among the findings.
  */
-export async function check(config: Config | ConfigOptions, options: Circumstances = {}): Promise<readonly Finding[]> {
-  const { findingsOf, inspected } = await import('./check/check.ts');
-  const { inspectConfig } = await import('./config/read-config.ts');
-  if ('slices' in config) {
-    const { planAt, emit, signal } = circumstancesOf(config, options);
-    return findingsOf(config, planAt, emit, signal);
-  }
-  const inspection = await inspectConfig(config);
-  const { planAt, emit, signal } = circumstancesOf(inspection.config, options);
-  return inspected(inspection, planAt, emit, signal);
-}
+export const check = configVerb(
+  [],
+  async (config: Config | ConfigOptions, options: Circumstances = {}): Promise<readonly Finding[]> => {
+    const { findingsOf, inspected } = await import('./check/check.ts');
+    const { inspectConfig } = await import('./config/read-config.ts');
+    if ('slices' in config) {
+      const { planAt, emit, signal } = circumstancesOf(config, options);
+      return findingsOf(config, planAt, emit, signal);
+    }
+    checkOptions(config, ['directory', 'environment']);
+    const inspection = await inspectConfig(config);
+    const { planAt, emit, signal } = circumstancesOf(inspection.config, options);
+    return inspected(inspection, planAt, emit, signal);
+  },
+);
 
 /** The windows the next sync would ask for, with their reasons; asks the service nothing. */
-export async function plan(config: Config, options: Circumstances & Chosen = {}): Promise<PlanReport> {
-  const { explainPlan } = await import('./run/plan-report.ts');
-  const { planAt, emit, signal, lockWaitMs } = circumstancesOf(config, options);
-  return explainPlan(config, { planAt, slices: options.slices ?? null, lockWaitMs, emit, signal });
-}
+export const plan = configVerb(
+  [],
+  async (config: Config, options: Circumstances & Chosen = {}): Promise<PlanReport> => {
+    const { explainPlan } = await import('./run/plan-report.ts');
+    const { planAt, emit, signal, lockWaitMs } = circumstancesOf(config, options);
+    return explainPlan(config, { planAt, slices: options.slices ?? null, lockWaitMs, emit, signal });
+  },
+);
 
 /**
  * Loads every due window and publishes. Resolves also when windows failed: their failures are in the summary, and
  * whatever could be loaded is committed. Throws what kept the run from starting.
  */
-export async function sync(config: Config, options: SyncOptions = {}): Promise<SyncSummary> {
+export const sync = configVerb([], async (config: Config, options: SyncOptions = {}): Promise<SyncSummary> => {
   const { slices = null, deadlineMs = null } = options;
   return run(config, options, { command: 'sync', slices, forced: null, acceptLoss: false, deadlineMs });
-}
+});
 
 /** Refetches and replaces periods of one slice, whatever their state, and publishes; resolves as `sync` does. */
-export async function backfill(config: Config, options: BackfillOptions): Promise<SyncSummary> {
-  const { slice, days, acceptLoss = false } = options;
-  checkForced(days);
-  return run(config, options, { command: 'backfill', slices: [slice], forced: days, acceptLoss, deadlineMs: null });
-}
+export const backfill = configVerb(
+  ['slice', 'days'],
+  async (config: Config, options: BackfillOptions): Promise<SyncSummary> => {
+    const { slice, days, acceptLoss = false } = options;
+    checkForced(days);
+    return run(config, options, { command: 'backfill', slices: [slice], forced: days, acceptLoss, deadlineMs: null });
+  },
+);
 
 interface RunOrder {
   readonly command: 'sync' | 'backfill';
@@ -162,9 +175,9 @@ async function run(config: Config, options: Circumstances & Told, order: RunOrde
     await (await import('./publish/claims.ts')).refuseOutput(config, metricsFile);
     await (await import('./publish/output-file.ts')).refuseDatabase(metricsFile);
   }
-  return tellingEnd({ command: order.command, config, emit, metricsFile, mode }, async (emit) =>
+  return tellingEnd({ command: order.command, config, emit, signal, metricsFile, mode }, async (emit, look) =>
     withService(config, planAt, emit, async (service) =>
-      carryOut(config, { ...order, asOf, lockWaitMs }, fromService(service), { emit, signal }),
+      carryOut(config, { ...order, asOf, lockWaitMs }, fromService(service), { emit, signal, look }),
     ),
   );
 }
@@ -172,33 +185,38 @@ async function run(config: Config, options: Circumstances & Told, order: RunOrde
 const USUAL_MODE = 0o644;
 
 /** Loads again what the archive holds, without the service, and publishes; resolves as `sync` does. */
-export async function replay(config: Config, options: Circumstances & Chosen = {}): Promise<SyncSummary> {
-  const { fromArchive } = await import('./run/archive-source.ts');
-  const { sync: carryOut } = await import('./sync.ts');
-  const { tellingFailures } = await import('./notify/run-end.ts');
-  const { asOf, emit, signal, lockWaitMs } = circumstancesOf(config, options);
-  const { slices = null } = options;
-  const order = { command: 'replay', slices, forced: null, acceptLoss: false, deadlineMs: null } as const;
-  const request = { ...order, asOf, lockWaitMs };
-  return tellingFailures(emit, async (emit) => carryOut(config, request, fromArchive(config), { emit, signal }));
-}
+export const replay = configVerb(
+  [],
+  async (config: Config, options: Circumstances & Chosen = {}): Promise<SyncSummary> => {
+    const { fromArchive } = await import('./run/archive-source.ts');
+    const { sync: carryOut } = await import('./sync.ts');
+    const { tellingFailures } = await import('./notify/run-end.ts');
+    const { asOf, emit, signal, lockWaitMs } = circumstancesOf(config, options);
+    const { slices = null } = options;
+    const order = { command: 'replay', slices, forced: null, acceptLoss: false, deadlineMs: null } as const;
+    const request = { ...order, asOf, lockWaitMs };
+    return tellingFailures(emit, async (emit) => carryOut(config, request, fromArchive(config), { emit, signal }));
+  },
+);
 
 /** What is fresh, what is final, what moved; asks the service nothing. Without a wait it answers from the snapshot at once. */
-export async function status(config: Config, options: StatusOptions = {}): Promise<StatusReport> {
+export const status = configVerb([], async (config: Config, options: StatusOptions = {}): Promise<StatusReport> => {
   const { statusOf } = await import('./status/status.ts');
   if (options.output !== undefined) await (await import('./publish/claims.ts')).refuseOutput(config, options.output);
-  const { planAt, emit } = circumstancesOf(config, options);
-  return statusOf(config, planAt, options.lockWaitMs ?? null, emit);
-}
+  const { planAt, emit, signal } = circumstancesOf(config, options);
+  return statusOf(config, planAt, options.lockWaitMs ?? null, { emit, signal });
+});
 
 /** A status report as one HTML page with pictures that needs nothing else. */
-export async function statusPage(report: StatusReport): Promise<string> {
-  return (await import('./page/page.ts')).statusPage(report);
-}
+export const statusPage = async (report: StatusReport): Promise<string> =>
+  rejecting({}, async () => {
+    checkArgument(report, 'health', 'status report', 'Give what `status` resolves to.');
+    return (await import('./page/page.ts')).statusPage(report);
+  });
 
 /** Brings the published copies up to the warehouse; a target that fails does not keep the others back, one that could not be
  * written at all does. */
-export async function publish(config: Config, options: Circumstances = {}): Promise<Publication> {
+export const publish = configVerb([], async (config: Config, options: Circumstances = {}): Promise<Publication> => {
   const { publish: publishCopies } = await import('./publish/publish.ts');
   const { refreshJoins } = await import('./links/joins.ts');
   const { renewStaleViews } = await import('./warehouse/stale-views.ts');
@@ -210,72 +228,91 @@ export async function publish(config: Config, options: Circumstances = {}): Prom
     await refreshJoins(warehouse);
     return publishCopies(config, warehouse, standing.emit, standing.signal);
   });
-}
+});
 
 /** The statements with which an engine reads the published lakes. Throws `USAGE_INVALID` when there is none it can read. */
-export async function lakeDdl(config: Config, options: Circumstances & { readonly engine: Engine }): Promise<string> {
-  const { lakesDdl } = await import('./publish/ddl/lakes.ts');
-  return onWarehouse(config, 'read', circumstancesOf(config, options), async (warehouse) =>
-    lakesDdl(options.engine, config, warehouse),
-  );
-}
+export const lakeDdl = configVerb(
+  ['engine'],
+  async (config: Config, options: Circumstances & { readonly engine: Engine }): Promise<string> => {
+    const { lakesDdl } = await import('./publish/ddl/lakes.ts');
+    return onWarehouse(config, 'read', circumstancesOf(config, options), async (warehouse) =>
+      lakesDdl(options.engine, config, warehouse),
+    );
+  },
+);
 
 /** The published copy as `sources.yml` for dbt. Throws `USAGE_INVALID` when there is none that dbt can read. */
-export async function dbtSources(config: Config, options: Circumstances = {}): Promise<string> {
+export const dbtSources = configVerb([], async (config: Config, options: Circumstances = {}): Promise<string> => {
   const { dbtCopy } = await import('./publish/dbt/copy.ts');
   const { sourcesYaml } = await import('./publish/dbt/sources-yaml.ts');
   return onWarehouse(config, 'read', circumstancesOf(config, options), async (warehouse) =>
     sourcesYaml(await dbtCopy(config, warehouse)),
   );
-}
+});
 
 /** The published copy as files of a dbt project, below its folder of models: the sources, a staging model per slice, a mart. */
-export async function dbtModels(config: Config, options: Circumstances = {}): Promise<readonly DbtFile[]> {
-  const { dbtCopy } = await import('./publish/dbt/copy.ts');
-  const { modelFiles } = await import('./publish/dbt/models-sql.ts');
-  return onWarehouse(config, 'read', circumstancesOf(config, options), async (warehouse) =>
-    modelFiles(await dbtCopy(config, warehouse)),
-  );
-}
+export const dbtModels = configVerb(
+  [],
+  async (config: Config, options: Circumstances = {}): Promise<readonly DbtFile[]> => {
+    const { dbtCopy } = await import('./publish/dbt/copy.ts');
+    const { modelFiles } = await import('./publish/dbt/models-sql.ts');
+    return onWarehouse(config, 'read', circumstancesOf(config, options), async (warehouse) =>
+      modelFiles(await dbtCopy(config, warehouse)),
+    );
+  },
+);
 
 /**
  * Removes a slice, configured or not, or its periods that ended by the start of a day, from the warehouse, its archive and every
  * copy; the next sync loads what is configured again.
  */
-export async function drop(config: Config, options: DropOptions): Promise<Dropped> {
+export const drop = configVerb(['slice'], async (config: Config, options: DropOptions): Promise<Dropped> => {
   const { dropSlice } = await import('./drop.ts');
   const { slice, before = null, agree = async () => true } = options;
   const { emit, signal, lockWaitMs } = circumstancesOf(config, options);
-  return dropSlice(config, { slice, before, lockWaitMs }, { emit, signal, agree });
-}
+  const isAgreed = async (loss: Loss): Promise<boolean> => asked('agree', signal, async () => agree(loss));
+  return dropSlice(config, { slice, before, lockWaitMs }, { emit, signal, agree: isAgreed });
+});
 
 /** What `drop` would delete; changes nothing. Throws as it does. */
-export async function dropLoss(config: Config, options: Omit<DropOptions, 'agree'>): Promise<Loss> {
-  const { lossOf } = await import('./drop.ts');
-  const { slice, before = null } = options;
-  const { emit, signal, lockWaitMs } = circumstancesOf(config, options);
-  return lossOf(config, { slice, before, lockWaitMs }, { emit, signal });
-}
+export const dropLoss = configVerb(
+  ['slice'],
+  async (config: Config, options: Omit<DropOptions, 'agree'>): Promise<Loss> => {
+    const { lossOf } = await import('./drop.ts');
+    const { slice, before = null } = options;
+    const { emit, signal, lockWaitMs } = circumstancesOf(config, options);
+    return lossOf(config, { slice, before, lockWaitMs }, { emit, signal });
+  },
+);
 
 /** Writes the rows of a slice, or of another table, as Parquet, CSV or newline-delimited JSON. */
-export async function exportRows(config: Config, options: Circumstances & ExportOptions): Promise<Exported> {
-  const { exportRequest, exportSlice } = await import('./publish/export.ts');
-  const { refuseOutput } = await import('./publish/claims.ts');
-  if (options.table === undefined && options.slice !== undefined) chosenSlices(config, [options.slice]);
-  const standing = circumstancesOf(config, options);
-  const request = { ...exportRequest(config, options), signal: standing.signal };
-  if (request.output !== '-') await refuseOutput(config, request.store ?? request.output);
-  return onWarehouse(config, 'read', standing, async (warehouse) =>
-    exportSlice(warehouse, request, options.stream ?? null),
-  );
-}
+export const exportRows = configVerb(
+  ['output'],
+  async (config: Config, options: Circumstances & ExportOptions): Promise<Exported> => {
+    const { exportRequest, exportSlice } = await import('./publish/export.ts');
+    const { refuseOutput } = await import('./publish/claims.ts');
+    if (options.table === undefined && options.slice !== undefined) chosenSlices(config, [options.slice]);
+    const standing = circumstancesOf(config, options);
+    const request = { ...exportRequest(config, options), signal: standing.signal };
+    if (request.output !== '-') await refuseOutput(config, request.store ?? request.output);
+    return onWarehouse(config, 'read', standing, async (warehouse) =>
+      exportSlice(warehouse, request, options.stream ?? null),
+    );
+  },
+);
 
 /** Serves the whole service interface on loopback until it is closed. */
-export async function startSimulator(options: Partial<SimulatorOptions> = {}): Promise<Simulator> {
+export const startSimulator = plainVerb([], async (options: Partial<SimulatorOptions> = {}): Promise<Simulator> => {
   return (await import('./simulator/simulator.ts')).startSimulator(options);
-}
+});
 
 /** The guided tour: two simulated nights into `./data`, told step by step. Resolves to the summaries of the nights it ran. */
-export async function demo(options: TourOptions): Promise<readonly SyncSummary[]> {
-  return (await import('./start/tour.ts')).runTour(options);
-}
+export const demo = plainVerb(['directory'], async (options: TourOptions): Promise<readonly SyncSummary[]> => {
+  const { runTour } = await import('./start/tour.ts');
+  const { emit, tell, signal } = options;
+  return runTour({
+    ...options,
+    ...(emit === undefined ? {} : { emit: guarded(emit) }),
+    ...(tell === undefined ? {} : { tell: async (step) => asked('tell', signal, async () => tell(step)) }),
+  });
+});

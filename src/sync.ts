@@ -7,7 +7,6 @@
  */
 
 import type { Config } from './config/config.ts';
-import type { Emit } from './events.ts';
 import { refreshJoins } from './links/joins.ts';
 import { recordPostponed } from './load/describing.ts';
 import { publish } from './publish/publish.ts';
@@ -15,7 +14,7 @@ import { withAdaptiveAges } from './run/adaptive-slices.ts';
 import { measureSlices, recordFinality } from './run/measure-slices.ts';
 import { recordPlan, type Run, type RunRequest } from './run/run.ts';
 import { completeDimensions } from './run/refresh-dimensions.ts';
-import { carryOut } from './run/carry-out.ts';
+import { carryOut, type Stages } from './run/carry-out.ts';
 import type { Source, SourceDoor } from './run/source.ts';
 import type { SyncSummary } from './run/summary.ts';
 import { letPeriodsGo, prepareTargets, standingTargets, swapComplete } from './run/tables.ts';
@@ -29,7 +28,7 @@ export async function sync(
   config: Config,
   request: RunRequest,
   from: SourceDoor,
-  { emit, signal }: { readonly emit: Emit; readonly signal: AbortSignal },
+  { emit, signal, look = async () => {} }: Pick<Run, 'emit' | 'signal'> & Partial<Pick<Stages, 'look'>>,
 ): Promise<SyncSummary> {
   const refreshAll = async (started: Run): Promise<void> => {
     const run = { ...started, slices: await withAdaptiveAges(started.warehouse, started.slices) };
@@ -41,7 +40,8 @@ export async function sync(
     }
   };
   const publishAll = async (run: Run): Promise<void> => publishLoaded(run, from);
-  return carryOut({ config, request, emit, signal }, refreshAll, publishAll, () => from.statistics());
+  const stages = { refresh: refreshAll, publish: publishAll, look };
+  return carryOut({ config, request, emit, signal }, stages, () => from.statistics());
 }
 
 async function refresh(run: Run, source: Source, from: SourceDoor): Promise<void> {

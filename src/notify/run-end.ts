@@ -4,19 +4,25 @@
  * None of it changes how the run ended: what cannot be told is a warning.
  */
 
+import { existsSync } from 'node:fs';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
 import type { Config, Notify } from '../config/config.ts';
 import type { Outcome } from '../config/notify-settings.ts';
 import { scrub } from '../config/secret.ts';
-import { asFailure } from '../errors.ts';
+import { asFailure, exitCodeOf, stoppedExitCode } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import { writeOutput } from '../publish/output-file.ts';
 import type { FailureSummary, SyncSummary } from '../run/summary.ts';
 import { groupedFailures } from '../status/failure-groups.ts';
 import type { StatusReport } from '../status/status-report.ts';
+import { failuresOf } from '../terminal/failure-text.ts';
 import { countText, groupedText, minuteText } from '../terminal/measure.ts';
-import { exitCodeAt, metricsText, type RunEnd } from '../terminal/metrics-text.ts';
+import { metricsText, type RunEnd } from '../terminal/metrics-text.ts';
 import { oneLine } from '../terminal/printable.ts';
-import { statusOf } from '../status/status.ts';
+import { readStatus, statusOf } from '../status/status.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
 
 /** Enough to know what to look at; the status has the rest. */
 const MOST_FAILURES = 5;
@@ -30,27 +36,53 @@ export interface Telling {
   readonly command: string;
   readonly config: Config;
   readonly emit: Emit;
+  readonly signal: AbortSignal;
   /** An absolute path; null: no metrics. */
   readonly metricsFile: string | null;
   /** The rights of the file. */
   readonly mode: number;
 }
 
-/** Carries out a run, as `tellingFailures` does, and tells how it ended, or that it did not begin. */
-export async function tellingEnd(telling: Telling, run: (emit: Emit) => Promise<SyncSummary>): Promise<SyncSummary> {
-  const { command, emit } = telling;
+/** Looks at what a run left in the warehouse, which it still holds. */
+type Look = (warehouse: Warehouse, summary: SyncSummary) => Promise<void>;
+
+/** Carries out a run, as `tellingFailures` does, and tells how it ended, or that it did not begin; rejects with a `Failure`. */
+export async function tellingEnd(
+  telling: Telling,
+  run: (emit: Emit, look: Look) => Promise<SyncSummary>,
+): Promise<SyncSummary> {
+  const { command, config, emit, signal, metricsFile } = telling;
+  const seen: { report: StatusReport | null } = { report: null };
+  const unread = (error: unknown): null => {
+    const message = `What is told of the run's end says nothing of the slices, as the status could not be read: ${asFailure(error).message}`;
+    emit({ type: 'warning', code: 'STATUS_UNREAD', slice: null, window: null, message });
+    return null;
+  };
+  // Read while nobody else can take the warehouse: who waits for it gets it before this process asks again.
+  const look: Look = async (warehouse, { as_of: asOf }) => {
+    if (isSilent(telling)) return;
+    seen.report = await readStatus(config, warehouse, new Date(asOf)).catch(unread);
+  };
   const finish = async (): Promise<SyncSummary> => {
     try {
-      return await tellingFailures(emit, run);
+      return await tellingFailures(emit, async (emit) => run(emit, look));
     } catch (thrown) {
-      await tellRunEnd({ command, endedAt: new Date(), summary: null, failure: asFailure(thrown) }, telling);
-      throw thrown;
+      const failure = asFailure(thrown, signal);
+      const endedAt = new Date();
+      if (metricsFile !== null) seen.report = await statusOf(config, endedAt, 0, { emit }).catch(unread);
+      const exitCode = failure.code === 'INTERRUPTED' ? stoppedExitCode(signal) : exitCodeOf([failure]);
+      await tellRunEnd({ command, endedAt, exitCode, summary: null, failure }, seen.report, telling);
+      throw failure;
     }
   };
   const summary = await finish();
-  await tellRunEnd({ command, endedAt: new Date(), summary, failure: null }, telling);
+  const { status, failures } = summary;
+  const exitCode = status === 'interrupted' ? stoppedExitCode(signal) : exitCodeOf(failuresOf(failures));
+  await tellRunEnd({ command, endedAt: new Date(), exitCode, summary, failure: null }, seen.report, telling);
   return summary;
 }
+
+const isSilent = ({ metricsFile, config }: Telling): boolean => metricsFile === null && config.notify.length === 0;
 
 /** Carries out a run; what failed the whole of it was no window's event, and is told as one at its end. */
 export async function tellingFailures(emit: Emit, run: (emit: Emit) => Promise<SyncSummary>): Promise<SyncSummary> {
@@ -68,49 +100,72 @@ function isSame(one: FailureSummary): (other: FailureSummary) => boolean {
 }
 
 /** Writes the metrics, where a file is named, and tells every address that wants to know. */
-async function tellRunEnd(end: RunEnd, { config, emit, metricsFile, mode }: Telling): Promise<void> {
-  if (metricsFile === null && config.notify.length === 0) return;
+async function tellRunEnd(end: RunEnd, report: StatusReport | null, telling: Telling): Promise<void> {
+  if (isSilent(telling)) return;
+  const { config, emit, metricsFile, mode } = telling;
   const warn = (code: string, message: string): void => {
     emit({ type: 'warning', code, slice: null, window: null, message });
   };
-  const asOf = end.summary === null ? end.endedAt : new Date(end.summary.as_of);
-  const report = await statusOf(config, asOf, 0, emit).catch(() => null);
   if (metricsFile !== null) {
     await writeOutput(metricsFile, metricsText(end, report), mode, PIPE_WAIT_MS).catch((error: unknown) => {
       warn('METRICS_NOT_WRITTEN', `The metrics ${metricsFile} could not be written: ${asFailure(error).message}`);
     });
   }
+  if (config.notify.length === 0) return;
+  const note = failedStartAt(config.warehouse);
+  const outcomes = outcomesOf(end, report, existsSync(note));
   const text = scrub(endText(end));
-  const outcomes = outcomesOf(end, report);
   const told = config.notify.filter(({ on }) => on.some((outcome) => outcomes.includes(outcome)));
-  if (told.length === 0) return;
-  // Loaded only here: most runs tell nobody, and one with nothing due needs no wire.
-  const { postText } = await import('../service/notify.ts');
-  await Promise.all(
-    told.map(async (address: Notify) => {
-      const problem = await postText(address, text);
-      if (problem !== null) warn('NOTIFY_FAILED', `Nobody was told of the run's end: ${problem}.`);
-    }),
-  );
+  if (told.length > 0) {
+    // Loaded only here: most runs tell nobody, and one with nothing due needs no wire.
+    const { postText } = await import('../service/notify.ts');
+    await Promise.all(
+      told.map(async (address: Notify) => {
+        const problem = await postText(address, text);
+        if (problem !== null) warn('NOTIFY_FAILED', `Nobody was told of the run's end: ${problem}.`);
+      }),
+    );
+  }
+  await keepNote(note, end).catch((error: unknown) => {
+    const message = `Whether a later run has recovered cannot be told rightly, as ${note} could not be changed`;
+    warn('NOTIFY_FAILED', `${message}: ${asFailure(error).message}`);
+  });
+}
+
+/** The note of a run that did not start: no ledger has it, as the warehouse may be somebody else's. */
+const failedStartAt = (warehouse: string): string => `${warehouse}.unstarted`;
+
+/** Private, as all that lies beside the warehouse. */
+const NOTE_MODE = 0o600;
+
+/** Writes the note of a run that did not start; a success takes it away. */
+async function keepNote(note: string, { summary, failure, endedAt }: RunEnd): Promise<void> {
+  if (summary === null) {
+    await mkdir(dirname(note), { recursive: true });
+    await writeFile(note, `${endedAt.toISOString()} ${failure.code}\n`, { mode: NOTE_MODE });
+  } else if (summary.status === 'succeeded') {
+    await rm(note, { force: true });
+  }
 }
 
 /** A run that could not start, was stopped or loaded a part has failed. */
-function outcomesOf({ summary }: RunEnd, report: StatusReport | null): Outcome[] {
+function outcomesOf({ summary }: RunEnd, report: StatusReport | null, hadFailedStart: boolean): Outcome[] {
   if (summary?.status !== 'succeeded') return ['failed'];
   const runs = report?.runs ?? [];
   const earlier = runs.at(runs.findIndex(({ run_id: id }) => id === summary.run_id) + 1);
-  const hasRecovered = earlier !== undefined && earlier.status !== 'succeeded';
+  const hasRecovered = hadFailedStart || (earlier !== undefined && earlier.status !== 'succeeded');
   return hasRecovered ? ['succeeded', 'recovered'] : ['succeeded'];
 }
 
 /** `ripen sync, as of …: partial, 1,204 rows; 2 failures`, and the gravest, a line each; pure. */
 export function endText(end: RunEnd): string {
-  const { command, summary, failure } = end;
-  if (summary === null) return `ripen ${command} did not start (exit ${exitCodeAt(end)})\n${lineOf(failure)}`;
+  const { command, exitCode, summary, failure } = end;
+  if (summary === null) return `ripen ${command} did not start (exit ${exitCode})\n${lineOf(failure)}`;
   const rows = summary.slices.reduce((sum, slice) => sum + slice.rows.loaded, 0);
   const { failures, status, as_of: asOf } = summary;
   const groups = groupedFailures(failures);
-  const failed = failures.length === 0 ? '' : `; ${countText(failures.length, 'failure')} (exit ${exitCodeAt(end)})`;
+  const counted = failures.length === 0 ? '' : `; ${countText(failures.length, 'failure')}`;
+  const failed = exitCode === 0 ? '' : `${counted} (exit ${exitCode})`;
   return [
     `ripen ${command}, as of ${minuteText(asOf)}: ${status}, ${groupedText(rows)} rows${failed}`,
     ...groups.slice(0, MOST_FAILURES).map(lineOf),

@@ -28,7 +28,7 @@ import {
   type ExportFormat,
 } from './export-sql.ts';
 import { outputAt } from './output-file.ts';
-import { putInPlace, removeUnfinished, syncDirectory, unfinishedPath } from './replacement.ts';
+import { inTurn, putInPlace, removeUnfinished, syncDirectory, unfinishedPath } from './replacement.ts';
 import { openBucket } from './s3-bucket.ts';
 
 /** What to export, and where to. */
@@ -66,6 +66,11 @@ export function exportRequest(config: Pick<Config, 'publish'>, options: ExportOp
   if (output === '-' && stream === null) {
     throw new Failure('USAGE_INVALID', `The export of ${slice} was given no stream to write to.`, {
       hint: 'Give a stream with the output -, or name a file.',
+    });
+  }
+  if (format !== null && !exportFormats.includes(format)) {
+    throw new Failure('USAGE_INVALID', `The format ${format} was not known.`, {
+      hint: `Name one of ${exportFormats.join(', ')}.`,
     });
   }
   const { finalOnly = false, asIs = false, mode = USUAL_MODE } = options;
@@ -118,7 +123,7 @@ export interface Exported {
 
 /**
  * Exports a slice's live table, or its final view. A reader that closes the stream early is no failure. Throws
- * `USAGE_INVALID` for a slice that was never loaded, an unknown format, reversed days, or days where the
+ * the signal's reason, `USAGE_INVALID` for a slice that was never loaded, an unknown format, reversed days, or days where the
  * slice has none;
  * `STORAGE_FAILED`.
  */
@@ -168,23 +173,30 @@ export async function exportSlice(
         defused: request.asIs !== true,
       }),
     );
-  const rows = await written(request, stream, write).catch((error: unknown) => {
+  const { signal = new AbortController().signal } = request;
+  const stop = (): void => warehouse.interrupt();
+  signal.throwIfAborted();
+  signal.addEventListener('abort', stop);
+  try {
+    return { slice, output, format, rows: await written({ ...request, signal }, stream, write) };
+  } catch (error) {
     throw asExportFailure(output, error);
-  });
-  return { slice, output, format, rows };
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
 }
 
 type Write = (path: string) => Promise<number>;
 
 async function written(
-  { output, mode, store, signal }: ExportRequest,
+  { output, mode, store, signal }: ExportRequest & { readonly signal: AbortSignal },
   stream: Writable | null,
   write: Write,
 ): Promise<number> {
-  if (stream !== null && output === '-') return apart(write, async (path) => toStream(stream, path));
-  if (store === undefined || store === null) return toNamed(resolve(output), mode, write);
+  if (stream !== null && output === '-') return apart(write, async (path) => toStream(stream, path, signal));
+  if (store === undefined || store === null) return toNamed({ named: resolve(output), mode, signal }, write);
   return apart(write, async (path) => {
-    const bucket = await openBucket(store, signal ?? new AbortController().signal);
+    const bucket = await openBucket(store, signal);
     try {
       await bucket.put(store.prefix, { file: path });
     } finally {
@@ -198,16 +210,23 @@ async function exportedColumns(warehouse: Warehouse, relation: string): Promise<
   return columns.filter(({ name }) => name !== '_load_id');
 }
 
-async function toNamed(named: string, mode: number, write: Write): Promise<number> {
-  const { path, isStream } = await outputAt(named);
-  if (!isStream) return toFile(path, mode, write);
-  return apart(write, async (rows) => pipeline(createReadStream(rows), createWriteStream(path)));
+interface Named {
+  readonly named: string;
+  readonly mode: number;
+  readonly signal: AbortSignal;
 }
 
-async function toFile(path: string, mode: number, write: Write): Promise<number> {
+async function toNamed({ named, mode, signal }: Named, write: Write): Promise<number> {
+  const { path, isStream } = await outputAt(named);
+  if (!isStream) return inTurn(path, async () => toFile({ named: path, mode, signal }, write));
+  return apart(write, async (rows) => pipeline(createReadStream(rows), createWriteStream(path), { signal }));
+}
+
+async function toFile({ named: path, mode, signal }: Named, write: Write): Promise<number> {
   await removeUnfinished(path);
   try {
     const rows = await write(unfinishedPath(path));
+    signal.throwIfAborted();
     await putInPlace(path, mode);
     await syncDirectory(dirname(path));
     return rows;
@@ -229,9 +248,10 @@ async function apart(write: Write, send: (path: string) => Promise<void>): Promi
   }
 }
 
-async function toStream(stream: Writable, path: string): Promise<void> {
-  await pipeline(createReadStream(path), stream, { end: false }).catch((error: unknown) => {
-    if (!isClosedPipe(error)) throw error;
+async function toStream(stream: Writable, path: string, signal: AbortSignal): Promise<void> {
+  await pipeline(createReadStream(path), stream, { end: false, signal }).catch((error: unknown) => {
+    if (signal.aborted) throw error;
+    if (!isClosedPipe(error)) throw unwritable('-', error, 'Give a stream that takes all that is written to it.');
   });
 }
 
@@ -240,8 +260,10 @@ const isClosedPipe = (error: unknown): boolean =>
 
 function asExportFailure(output: string, error: unknown): unknown {
   if (!(error instanceof Error) || !('syscall' in error)) return error;
-  return new Failure('STORAGE_FAILED', `The export to ${output} failed: ${error.message}`, {
-    hint: 'Check free space and permissions of the directory.',
-    cause: error,
-  });
+  return unwritable(output, error, 'Check free space and permissions of the directory.');
+}
+
+function unwritable(output: string, error: unknown, hint: string): Failure {
+  const text = error instanceof Error ? error.message : String(error);
+  return new Failure('STORAGE_FAILED', `The export to ${output} failed: ${text}`, { hint, cause: error });
 }

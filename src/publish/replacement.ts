@@ -19,6 +19,25 @@ export function unfinishedPath(target: string): string {
   return `${target}${UNFINISHED}`;
 }
 
+/** What this process does just now at a target, or does last. */
+const atWork = new Map<string, Promise<unknown>>();
+
+/** Does work at a target after whatever this process does there already: both would build it under the one unfinished name. */
+export async function inTurn<T>(target: string, work: () => Promise<T>): Promise<T> {
+  const before = atWork.get(target);
+  const afterIt = async (): Promise<T> => {
+    await before?.catch(() => null);
+    return work();
+  };
+  const own = afterIt();
+  atWork.set(target, own);
+  try {
+    return await own;
+  } finally {
+    if (atWork.get(target) === own) atWork.delete(target);
+  }
+}
+
 /** Makes an unfinished file durable and readable as configured, and puts it in its target's place. */
 export async function putInPlace(target: string, mode: number): Promise<void> {
   const unfinished = unfinishedPath(target);

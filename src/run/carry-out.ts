@@ -7,6 +7,7 @@ import { asFailure, Failure } from '../errors.ts';
 import { LONGEST_TIMER_MS } from '../model/duration.ts';
 import type { ServiceStatistics } from '../service/service.ts';
 import { openWarehouse } from '../warehouse/opening.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
 import { finishRun, recordSummary, startRun } from '../warehouse/runs.ts';
 import { checkAsOf, chosenSlices } from './circumstances.ts';
 import { type Run, RunRecord } from './run.ts';
@@ -15,6 +16,14 @@ import { refuseCopiesOfOthers, refuseUnwritablePlaces } from './unwritable-place
 
 type Stage = (run: Run) => Promise<void>;
 
+/** What a run does while it holds the warehouse. */
+export interface Stages {
+  readonly refresh: Stage;
+  readonly publish: Stage;
+  /** Looks at what is left once the run is over; does not throw. */
+  readonly look: (warehouse: Warehouse, summary: SyncSummary) => Promise<void>;
+}
+
 /**
  * Holds the warehouse while a run refreshes it, until the deadline, and publishes, until a signal; returns the summary, with
  * every failure in it and what `statistics` says of the wire at the end. Throws only what kept the run from starting: a held or foreign warehouse, a destination that could not
@@ -22,8 +31,7 @@ type Stage = (run: Run) => Promise<void>;
  */
 export async function carryOut(
   from: Pick<Run, 'config' | 'request' | 'emit' | 'signal'>,
-  refresh: Stage,
-  publish: Stage,
+  { refresh, publish, look }: Stages,
   statistics: () => ServiceStatistics,
 ): Promise<SyncSummary> {
   const { config, request, emit, signal } = from;
@@ -35,7 +43,7 @@ export async function carryOut(
   const runId = randomUUID();
   const planAt = request.asOf ?? startedAt;
   const record = new RunRecord({ runId, command, planAt, startedAt });
-  const deadline = deadlineMs === null ? [] : [AbortSignal.timeout(Math.min(LONGEST_TIMER_MS, deadlineMs))];
+  const deadline = deadlineMs === null ? [] : [AbortSignal.timeout(Math.min(LONGEST_TIMER_MS, Math.ceil(deadlineMs)))];
   const stop = AbortSignal.any([signal, ...deadline]);
   const warehouse = await openWarehouse(config.warehouse, { mode: 'write', lockWaitMs, emit, signal });
   const run: Run = { ...from, warehouse, slices, record, runId, planAt, signal: stop };
@@ -53,6 +61,7 @@ export async function carryOut(
     const finishedAt = new Date();
     const summary = await finish(run, finishedAt, statistics, signal.aborted);
     emit({ type: 'run_finished', runId, status: summary.status, ms: finishedAt.getTime() - startedAt.getTime() });
+    await look(warehouse, summary);
     return summary;
   } finally {
     await warehouse.close();

@@ -3,7 +3,7 @@
 import type { Config } from '../config/config.ts';
 import { nearest } from '../config/nearest.ts';
 import { Failure } from '../errors.ts';
-import type { Emit } from '../events.ts';
+import { type Emit, guarded } from '../events.ts';
 import type { DayInterval } from '../model/calendar.ts';
 import { EARLIEST_DAY } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
@@ -14,7 +14,7 @@ import { simulatedNow, withService } from './service-in-use.ts';
 export interface Circumstances {
   /** The instant to plan for, and to count as the fetch; that of a simulator whose clock stands still, or else now. */
   readonly asOf?: Date | null;
-  /** Told what happens, as it happens; nobody by default. */
+  /** Told what happens, as it happens; nobody by default. Not waited for, and what it throws changes nothing: it is told once, as a warning. */
   readonly emit?: Emit;
   /** Stops the work: nothing new is started, the one open transaction is finished or rolled back. */
   readonly signal?: AbortSignal;
@@ -37,7 +37,8 @@ const LOCK_WAIT_MS = 60_000;
 
 /** What holds where nothing was said; `AS_OF_IN_FUTURE` for an instant that has not come. */
 export function circumstancesOf(config: Config, options: Circumstances): Standing {
-  const { asOf: stated = null, emit = () => {}, signal = new AbortController().signal, lockWaitMs } = options;
+  const { asOf: stated = null, signal = new AbortController().signal, lockWaitMs } = options;
+  const emit = guarded(options.emit ?? (() => {}));
   const now = new Date();
   checkAsOf(stated, now);
   const asOf = stated ?? simulatedNow(config);

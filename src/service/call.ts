@@ -114,7 +114,7 @@ export type Reader<T> = (answer: Answer, verdict: 'answer' | 'empty') => Promise
 
 /**
  * Asks until there is an answer and returns what `read` makes of it. Throws a `Failure`, the signal's reason, or the bare
- * `Setback` of an ask that must not be repeated after it.
+ * `Setback` of an ask that must not be repeated after it, as of a write that was stopped on the wire or before its next try.
  */
 async function call<T>(wire: Wire, lane: Lane, ask: Ask, signal: AbortSignal, read: Reader<T>): Promise<T> {
   const onWire = linkSignals(signal, wire.life);
@@ -128,7 +128,10 @@ async function call<T>(wire: Wire, lane: Lane, ask: Ask, signal: AbortSignal, re
       } catch (error) {
         if (!(error instanceof Setback)) throw error;
         seen.set(error.setback, (seen.get(error.setback) ?? 0) + 1);
-        await pause(wire, ask, error, tries, seen, waiting.signal);
+        await pause(wire, ask, error, tries, seen, waiting.signal).catch((ended: unknown) => {
+          // What the last try of a write came to is not known less because there is to be no other one.
+          throw ask.method === 'GET' || ended instanceof Failure ? ended : error;
+        });
       }
     }
   } finally {

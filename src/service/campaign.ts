@@ -88,7 +88,9 @@ export class CampaignApi {
   async updateLink(appToken: string, token: string, change: LinkChange, signal: AbortSignal): Promise<StatedLink> {
     const target = this.#channel.targetOf(`/public/v1${linksPath(appToken)}/${checkedToken('link', token)}`);
     const sending = { method: 'PATCH', contentType: JSON_TYPE, body: changeJson(change), repeats: 'all' } as const;
-    return this.#channel.send(target, sending, signal, this.#reading(updateOf(token)));
+    return this.#channel.send(target, sending, signal, this.#reading(updateOf(token))).catch((error: unknown) => {
+      throw error instanceof Setback ? perhapsUpdated(error, token) : error;
+    });
   }
 
   #reading<T extends z.ZodType>(schema: T): Reader<z.output<T>> {
@@ -169,6 +171,18 @@ function notCreated(setback: Setback, name: string): Failure {
     hint: outcome === 'unknown' ? LOOK_FIRST : 'Create it again later.',
     cause: setback,
   });
+}
+
+function perhapsUpdated(setback: Setback, token: string): Failure {
+  return new Failure(
+    'SOURCE_UNAVAILABLE',
+    `It is unknown whether the link ${token} was changed: the request ${setback.message}`,
+    {
+      facts: { outcome: 'unknown', token, status: setback.status, because: setback.because },
+      hint: 'Change it again: twice is the same as once.',
+      cause: setback,
+    },
+  );
 }
 
 /** Ids are integers here and strings in reports; text either way. */

@@ -71,7 +71,7 @@ export async function exchange<T>(
     if (error instanceof Failure) throw error;
     if (isLate) throw lateness(ask, isAnswered, error);
     if (signal.aborted) {
-      if (ask.repeats === 'all') throw signal.reason;
+      if (ask.method === 'GET') throw signal.reason;
       throw new Setback('unanswered', 'interrupted', 'was interrupted before it was answered', { cause: error });
     }
     throw error instanceof Setback ? error : lossOf(error, ask, isAnswered);

@@ -29,7 +29,7 @@ export interface Submitted {
   readonly accepted: number;
   readonly refused: number;
   readonly unknown: number;
-  /** What stopped the sending before its end; null for none, and for the caller's signal. */
+  /** What stopped the sending before its end, the caller's signal too; null where every line has an outcome. */
   readonly failure: Failure | null;
 }
 
@@ -48,7 +48,10 @@ export async function submitLines(lines: LinesToSubmit, signal: AbortSignal): Pr
   if (signal.aborted) stop();
   signal.addEventListener('abort', stop, { once: true });
   try {
-    return await sending.run();
+    const submitted = await sending.run();
+    const { accepted, refused, unknown, failure } = submitted;
+    const left = lines.due - accepted - refused - unknown;
+    return signal.aborted && left > 0 ? { ...submitted, failure: failure ?? stopped(left) } : submitted;
   } finally {
     signal.removeEventListener('abort', stop);
   }
@@ -136,6 +139,13 @@ class Sending {
     this.#failure ??= asFailure(error);
     this.stop();
   }
+}
+
+function stopped(left: number): Failure {
+  return new Failure('INTERRUPTED', `The sending was stopped before ${left} lines of ad spend were sent.`, {
+    facts: { unsent: left },
+    hint: 'Send the file again: what was accepted is not sent twice.',
+  });
 }
 
 function endlessDoubt(): Failure {

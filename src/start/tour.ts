@@ -93,7 +93,7 @@ export async function runTour(options: TourOptions): Promise<readonly SyncSummar
   const summaries = await runNights(tour, nights, await nightsLeft(tour, nights));
   const hasFailed = summaries.some(({ failures }) => failures.length > 0);
   if (options.tell !== undefined && !hasFailed && !signal.aborted) {
-    const status = await statusOf(config, nights[1], LOCK_WAIT_MS, emit);
+    const status = await statusOf(config, nights[1], LOCK_WAIT_MS, { emit, signal });
     await tell({ kind: 'done', config, status, question: await askedCopy(config) });
   }
   return summaries;
@@ -123,12 +123,12 @@ export function twoNightsBefore(now: Date): readonly [Date, Date] {
 }
 
 /** Time only goes on: a night that an earlier tour has loaded, or gone past, is not run again. */
-async function nightsLeft({ config, emit, tell }: Touring, nights: readonly Date[]): Promise<readonly Date[]> {
+async function nightsLeft({ config, emit, signal, tell }: Touring, nights: readonly Date[]): Promise<readonly Date[]> {
   if (!existsSync(config.warehouse)) {
     await tell({ kind: 'begun', config, nightsLeft: null });
     return nights;
   }
-  const { runs } = await statusOf(config, new Date(), LOCK_WAIT_MS, emit);
+  const { runs } = await statusOf(config, new Date(), LOCK_WAIT_MS, { emit, signal });
   const newest = Math.max(0, ...runs.map((run) => Date.parse(run.as_of)));
   const left = nights.filter((night) => night.getTime() > newest);
   await tell({ kind: 'begun', config, nightsLeft: left.length });

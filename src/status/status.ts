@@ -169,12 +169,12 @@ export async function statusOf(
   config: Config,
   planAt: Date,
   lockWaitMs: number | null,
-  emit: Emit,
+  told: { readonly emit: Emit; readonly signal?: AbortSignal },
 ): Promise<StatusReport> {
   if (!existsSync(config.warehouse)) return readStatus(config, null, planAt);
   const snapshot = config.publish.find(({ kind, path }) => kind === 'duckdb' && existsSync(path))?.path ?? null;
   const read = async (path: string, waitMs: number, stands: string | null): Promise<StatusReport> =>
-    withWarehouse(path, { mode: 'read', lockWaitMs: waitMs, emit }, async (warehouse) =>
+    withWarehouse(path, { mode: 'read', lockWaitMs: waitMs, ...told }, async (warehouse) =>
       readStatus(config, warehouse, planAt, stands),
     );
   try {

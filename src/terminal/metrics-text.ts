@@ -1,27 +1,23 @@
 /** A run and what it left, as Prometheus reads metrics from a text file (exposition format 0.0.4); pure. */
 
-import { exitCodeOf, type Failure } from '../errors.ts';
+import type { Failure } from '../errors.ts';
 import type { SyncSummary } from '../run/summary.ts';
 import type { StatusReport } from '../status/status-report.ts';
 import { healthStates, periodStates } from '../status/status-report.ts';
 import { version } from '../version.ts';
-import { failuresOf } from './failure-text.ts';
 
 /** How a run ended: with a summary, or by what kept it from starting. */
-export type RunEnd = { readonly command: string; readonly endedAt: Date } & (
-  | { readonly summary: SyncSummary; readonly failure: null }
-  | { readonly summary: null; readonly failure: Failure }
-);
+export type RunEnd = {
+  readonly command: string;
+  readonly endedAt: Date;
+  /** Of the gravest failure, or that of the signal which stopped it. */
+  readonly exitCode: number;
+} & ({ readonly summary: SyncSummary; readonly failure: null } | { readonly summary: null; readonly failure: Failure });
 
 type Labels = Readonly<Record<string, string>>;
 type Sample = readonly [labels: Labels, value: number | null];
 
 const MS_PER_SECOND = 1000;
-
-/** The exit code of the gravest failure; that of a signal is the shell's. */
-export function exitCodeAt({ summary, failure }: RunEnd): number {
-  return exitCodeOf(summary === null ? [failure] : failuresOf(summary.failures));
-}
 
 /** The metrics of the run, and, where the status could be read, of every slice; ends with a line feed. */
 export function metricsText(end: RunEnd, report: StatusReport | null): string {
@@ -41,7 +37,9 @@ function runMetrics(end: RunEnd): string[] {
     gauge('run_success', 'Whether the last run loaded and published everything.', [
       [of, summary?.status === 'succeeded' ? 1 : 0],
     ]),
-    gauge('run_exit_code', 'The exit code of its gravest failure.', [[of, exitCodeAt(end)]]),
+    gauge('run_exit_code', 'The exit code of its gravest failure, or of the signal that stopped it.', [
+      [of, end.exitCode],
+    ]),
     gauge('run_duration_seconds', 'How long it took.', [[of, secondsOf(endedAt) - secondsOf(startedAt)]]),
     gauge('run_requests', 'Requests sent to the service.', [[of, service.requests]]),
     gauge('run_retries', 'Requests that were tried again.', [[of, service.retries]]),

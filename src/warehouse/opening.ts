@@ -15,11 +15,12 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import { migrate } from './migrate.ts';
+import { type Attempt, claimFile, type Mode } from './open-files.ts';
 import { storageFailure, warehouseOn, type Warehouse } from './warehouse.ts';
 
 /** How a warehouse is to be opened, and what to do while somebody else has it. */
 export interface OpenRequest {
-  readonly mode: 'write' | 'read';
+  readonly mode: Mode;
   /** How long to wait for another process to let go. */
   readonly lockWaitMs: number;
   readonly emit: Emit;
@@ -105,11 +106,8 @@ export async function transactRows<T>(warehouse: Warehouse, rows: number, work: 
 /** How often a locked warehouse is tried again. */
 const LOCK_POLL_MS = 250;
 
-/** A second instance in one process is not refused by DuckDB and diverges. */
-const openPaths = new Set<string>();
-
 /**
- * Opens the warehouse; in `write` mode creates and migrates it. Throws `WAREHOUSE_LOCKED` after the wait,
+ * Opens the warehouse; in `write` mode creates and migrates it. In one process those that read it share it. Throws `WAREHOUSE_LOCKED` after the wait,
  * `WAREHOUSE_FOREIGN` for a file that is not a warehouse (any DuckDB database without ripen's ledger, or a corrupt
  * one), `WAREHOUSE_NEWER` for one of a later version, in `read` mode `WAREHOUSE_OLDER` for one of an earlier version, `STORAGE_FAILED` when the path cannot be used.
  */
@@ -120,17 +118,13 @@ export async function openWarehouse(path: string, request: OpenRequest): Promise
     throw new Failure('STORAGE_FAILED', `The warehouse ${file} did not exist.`, { hint: 'Run `ripen sync` first.' });
   }
   if (request.mode === 'write') makeDirectory(file);
-  const instance = await acquire(file, request);
+  const { instance, letGo } = await acquire(file, request);
   try {
-    const warehouse = await warehouseOn(file, instance, () => {
-      instance.closeSync();
-      openPaths.delete(file);
-    });
+    const warehouse = await warehouseOn(file, instance, letGo);
     await migrate(warehouse, { mayChange: request.mode === 'write' });
     return warehouse;
   } catch (error) {
-    instance.closeSync();
-    openPaths.delete(file);
+    letGo();
     throw error;
   }
 }
@@ -158,11 +152,11 @@ function refuseStrayLog(file: string): void {
   });
 }
 
-async function acquire(file: string, request: OpenRequest): Promise<DuckDBInstance> {
+async function acquire(file: string, request: OpenRequest): Promise<{ instance: DuckDBInstance; letGo: () => void }> {
   const giveUpAt = Date.now() + request.lockWaitMs;
   for (let told = false; ; told = true) {
-    const attempt = await claim(file, request.mode);
-    if (!('holder' in attempt)) return attempt.instance;
+    const attempt = await claimFile(file, request.mode, async () => tryOpen(file, request.mode));
+    if (!('holder' in attempt)) return attempt;
     if (Date.now() >= giveUpAt) {
       throw new Failure('WAREHOUSE_LOCKED', `The warehouse ${file} was held by ${attempt.holder}.`, {
         facts: { warehouse: file, holder: attempt.holder, waited_ms: request.lockWaitMs },
@@ -179,24 +173,7 @@ async function acquire(file: string, request: OpenRequest): Promise<DuckDBInstan
   }
 }
 
-/** Opens a path nobody in this process has open; it is taken before the first wait, so that two cannot both find it free. */
-async function claim(file: string, mode: 'write' | 'read'): Promise<{ instance: DuckDBInstance } | { holder: string }> {
-  if (openPaths.has(file)) return { holder: 'this process' };
-  openPaths.add(file);
-  let isOpen = false;
-  try {
-    const attempt = await tryOpen(file, mode);
-    isOpen = 'instance' in attempt;
-    return attempt;
-  } finally {
-    if (!isOpen) openPaths.delete(file);
-  }
-}
-
-async function tryOpen(
-  file: string,
-  mode: 'write' | 'read',
-): Promise<{ instance: DuckDBInstance } | { holder: string }> {
+async function tryOpen(file: string, mode: Mode): Promise<Attempt> {
   try {
     const instance = await DuckDBInstance.create(file, {
       access_mode: mode === 'write' ? 'READ_WRITE' : 'READ_ONLY',

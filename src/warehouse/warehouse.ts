@@ -41,6 +41,8 @@ export interface Warehouse {
   reclaimAtClose(): void;
   /** Another number as soon as something was changed, or a change taken back, over any session: anything, or tables and views. */
   changes(of: 'anything' | 'relations'): number;
+  /** Lets the statement that is running fail, where one is. */
+  interrupt(): void;
   close(): Promise<void>;
 }
 
@@ -108,6 +110,7 @@ export async function warehouseOn(
       isReclaimed = true;
     },
     changes: (of) => counted[of],
+    interrupt: () => connection.interrupt(),
     async close() {
       // The setting is the instance's: the session that holds it closes last. A database that failed is let go as it is.
       const tasks = isReclaimed ? MOST_VACUUM_TASKS : 0;

@@ -1,4 +1,4 @@
-/** The page of the library, run as it stands: its examples, one after the other, call every verb of the built package. */
+/** The page of the library, compiled and run as it stands: its examples, one after the other, call every verb of the built package. */
 
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
@@ -10,6 +10,14 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
+const compiler = join(root, 'node_modules/typescript/bin/tsc');
+const compilerOptions = {
+  strict: true,
+  target: 'es2023',
+  module: 'nodenext',
+  types: ['node'],
+  typeRoots: [join(root, 'node_modules/@types')],
+};
 let directory = '';
 
 beforeAll(async () => {
@@ -26,11 +34,15 @@ afterAll(async () => {
   await rm(directory, { recursive: true });
 });
 
-test('the examples of the library, run in their order against the simulator, print what each verb came to', async () => {
+test('the examples of the library compile as strict, and print in their order what each verb came to', async () => {
   const page = await readFile(join(root, 'docs/library.md'), 'utf8');
   const examples = [...page.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, code = '']) => code);
-  await writeFile(join(directory, 'examples.mjs'), examples.join('\n'));
-  const { stdout } = await promisify(execFile)(process.execPath, ['examples.mjs'], { cwd: directory });
+  await writeFile(join(directory, 'examples.mts'), examples.join('\n'));
+  await writeFile(join(directory, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['examples.mts'] }));
+  const run = promisify(execFile);
+  const compiled = run(process.execPath, [compiler, '-p', '.'], { cwd: directory });
+  expect(await compiled.catch((error: unknown) => error)).toMatchObject({ stdout: '' });
+  const { stdout } = await run(process.execPath, ['examples.mjs'], { cwd: directory });
   expect(stdout.trim().split('\n')).toStrictEqual([
     'first files 4',
     'errors 0',

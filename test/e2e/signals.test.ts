@@ -1,5 +1,7 @@
 /** FAULTS 22, 24 and 32: signals, a warehouse that somebody else holds, an output nobody reads on. */
 
+import { readFile } from 'node:fs/promises';
+
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
@@ -109,10 +111,13 @@ describe('a signal in the middle, while a request hangs', () => {
 
   test('SIGINT ends with 130 and the summary as text', async () => {
     hangJanuary();
-    const running = await hangingSync();
+    const running = await hangingSync('--metrics-file', 'm.prom');
     running.kill('SIGINT');
     const { code, out } = await running.ended;
     expect(code).toBe(130);
+    const metrics = await readFile(installation.path('m.prom'), 'utf8');
+    expect(metrics).toContain('ripen_run_exit_code{command="sync"} 130');
+    expect(metrics).toContain('ripen_run_success{command="sync"} 0');
     expect(out).toMatch(/days_of_2026_02 +1\/1 [^]*days_of_2026_01 +0\/1 [^]*\ninterrupted in .*, as of/);
   });
 
@@ -161,12 +166,15 @@ describe('a warehouse that is open elsewhere', () => {
     expect(status.code).toBe(75);
     expect(status.err).toContain(named);
 
-    const third = installation.start(SYNC);
+    const third = installation.start([...SYNC, '--metrics-file', 'm.prom']);
     await third.until('waiting up to 1m');
-    third.kill('SIGTERM');
+    third.kill('SIGINT');
     const { code, err } = await third.ended;
-    expect(code).toBe(143);
-    expect(err).not.toContain('BUG');
+    expect(code).toBe(130);
+    expect(err).not.toMatch(/BUG|INTERRUPTED/);
+    const metrics = await readFile(installation.path('m.prom'), 'utf8');
+    expect(metrics).toContain('ripen_run_exit_code{command="sync"} 130');
+    expect(metrics).toContain('ripen_run_failures{command="sync",code="INTERRUPTED"} 1');
     expect(simulator.asked.requests.length).toBe(asked);
     first.kill('SIGKILL');
     await first.ended;

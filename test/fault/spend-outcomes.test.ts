@@ -274,7 +274,7 @@ describe('what stops everything', () => {
       return { status: 200, afterMs: 20 };
     };
     const summary = await send(file, {}, stopping.signal);
-    expect(summary).toMatchObject({ unknown: 0, refused: 0, failures: [] });
+    expect(summary).toMatchObject({ unknown: 0, refused: 0, failures: [{ code: 'INTERRUPTED' }] });
     expect(summary.accepted).toBe(received().length);
     expect(summary.accepted).toBeLessThanOrEqual(28);
     expect(await desk.ledger()).toHaveLength(summary.accepted);
@@ -283,7 +283,11 @@ describe('what stops everything', () => {
   });
 
   test('a signal before the first line sends nothing', async () => {
-    expect(await send(await fileOf(ids(3)), {}, AbortSignal.abort())).toMatchObject({ sent: 0, to_send: 3 });
+    expect(await send(await fileOf(ids(3)), {}, AbortSignal.abort())).toMatchObject({
+      sent: 0,
+      to_send: 3,
+      failures: [{ code: 'INTERRUPTED' }],
+    });
     expect(received()).toEqual([]);
   });
 });

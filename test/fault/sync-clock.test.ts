@@ -137,7 +137,7 @@ async function runWithClockOff(minutes: number): Promise<string> {
 }
 
 const healthNow = async (): Promise<unknown> => {
-  const { health, runs } = await statusOf(scenario.config, new Date(), 0, () => {});
+  const { health, runs } = await statusOf(scenario.config, new Date(), 0, { emit: () => {} });
   return [health.state, runs.map(({ status }) => status)];
 };
 
@@ -158,10 +158,11 @@ test('recovery from a run whose clock was 2 days ahead is told once', async () =
   const server = await startScriptedServer(() => ({ status: 200, body: 'ok' }));
   try {
     const notify = [{ url: new Secret(`${server.origin}/hook`), on: ['recovered'] as const, proxy: null }];
-    const telling = { config: { ...scenario.config, notify }, emit: () => {}, metricsFile: null, mode: 0o644 };
+    const { signal } = new AbortController();
+    const telling = { config: { ...scenario.config, notify }, emit: () => {}, signal, metricsFile: null, mode: 0o644 };
     await runWithClockOff(2 * DAY_MINUTES);
     for (const told of [1, 1]) {
-      await tellingEnd({ command: 'sync', ...telling }, async () => runNight(scenario, 'now'));
+      await tellingEnd({ command: 'sync', ...telling }, async (_, look) => runNight(scenario, 'now', { look }));
       expect(server.received.length).toBe(told);
     }
   } finally {

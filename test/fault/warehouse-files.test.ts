@@ -152,7 +152,7 @@ test('a warehouse of an older version is told by check and refused by what only 
   expect(found).toMatchObject([{ severity: 'note', code: null, message: says }]);
   const older = { code: 'WAREHOUSE_OLDER', kind: 'storage', message: says };
   await expect(explainPlan(scenario.config, planning())).rejects.toMatchObject(older);
-  await expect(statusOf(scenario.config, NOW, 0, () => {})).rejects.toMatchObject(older);
+  await expect(statusOf(scenario.config, NOW, 0, { emit: () => {} })).rejects.toMatchObject(older);
   expect(await digestOf(warehouse)).toBe(before);
   await publish(scenario.config);
   expect((await explainPlan(scenario.config, planning())).slices[0]?.windows).not.toEqual([]);
@@ -166,7 +166,7 @@ test('a status beside the run that migrates says that the snapshot is still of t
   await inDatabase(path, "delete from ripen.migrations where name = '0013_exact_totals'");
   const holder = await hold(config.warehouse, 'READ_WRITE');
   try {
-    await expect(statusOf(config, NOW, 0, () => {})).rejects.toMatchObject({
+    await expect(statusOf(config, NOW, 0, { emit: () => {} })).rejects.toMatchObject({
       code: 'WAREHOUSE_LOCKED',
       message: textWith(`Its snapshot ${path} was still of an earlier version of ripen.`),
       hint: 'Wait for the run that holds the warehouse: at its end it publishes a snapshot of this version.',

@@ -6,6 +6,7 @@
 import type { HttpService } from '../../src/config/config.ts';
 import type { RunEvent } from '../../src/events.ts';
 import type { Slice } from '../../src/model/slice.ts';
+import type { Stages } from '../../src/run/carry-out.ts';
 import type { RunRequest } from '../../src/run/run.ts';
 import { type Clock, realClock } from '../../src/service/clock.ts';
 import { connect } from '../../src/service/connect.ts';
@@ -29,6 +30,8 @@ export interface Circumstances {
   /** In place of one whose waits take no time, or of the real one. */
   readonly clock?: Clock;
   readonly onEvent?: (event: RunEvent) => void;
+  /** Looks at what is left, while the run still holds the warehouse. */
+  readonly look?: Stages['look'];
 }
 
 /**
@@ -38,7 +41,7 @@ export interface Circumstances {
 export async function runNight(
   scenario: Scenario,
   asOf: Date | 'now',
-  { slices, service: settings, request, signal, clock, onEvent }: Circumstances = {},
+  { slices, service: settings, request, signal, clock, onEvent, look }: Circumstances = {},
 ): Promise<SyncSummary> {
   const { simulator, config, events } = scenario;
   simulator.setNow(asOf === 'now' ? new Date() : asOf);
@@ -53,7 +56,7 @@ export async function runNight(
       { ...config, slices: slices ?? config.slices },
       { ...plainRequest, command: 'sync', asOf: asOf === 'now' ? null : asOf, ...request },
       fromService(service),
-      { emit, signal: signal ?? AbortSignal.timeout(150_000) },
+      { emit, signal: signal ?? AbortSignal.timeout(150_000), ...(look === undefined ? {} : { look }) },
     );
   } finally {
     await service.close();

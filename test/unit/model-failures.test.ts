@@ -1,6 +1,16 @@
 import { describe, expect, test } from 'vitest';
 
-import { asFailure, exitCodeOf, exitCodes, Failure, failureCodes, type FailureCode } from '../../src/errors.ts';
+import {
+  asFailure,
+  exitCodeOf,
+  exitCodes,
+  Failure,
+  failureCodes,
+  stoppedExitCode,
+  Stopped,
+  type FailureCode,
+} from '../../src/errors.ts';
+import { textWith } from '../support/matching.ts';
 
 const failed = (code: FailureCode): Failure => new Failure(code, `${code} happened.`);
 
@@ -25,8 +35,8 @@ describe('a failure', () => {
     expect([bare.facts, bare.hint, 'cause' in bare]).toEqual([{}, null, false]);
   });
 
-  test('each of the codes has a kind, and each kind one of the 5 exit codes of sysexits', () => {
-    expect(exitCodes).toEqual({ bug: 70, usage: 78, storage: 74, contract: 65, unavailable: 75 });
+  test('each of the codes has a kind, and each kind one of the 5 exit codes of sysexits, or that of SIGTERM', () => {
+    expect(exitCodes).toEqual({ bug: 70, usage: 78, storage: 74, contract: 65, unavailable: 75, interrupted: 143 });
     expect(new Set(Object.values(failureCodes))).toEqual(new Set(Object.keys(exitCodes)));
     expect(Object.keys(failureCodes)).toEqual(Object.keys(failureCodes).toSorted());
   });
@@ -44,6 +54,8 @@ describe('a failure', () => {
     [['STORAGE_FAILED', 'CREDENTIALS_REFUSED', 'DATA_REJECTED'], 78],
     [['CREDENTIALS_REFUSED', 'BUG', 'STORAGE_FAILED'], 70],
     [['SOURCE_TIMEOUT', 'SOURCE_OVERLOADED'], 75],
+    [['INTERRUPTED'], 143],
+    [['INTERRUPTED', 'SOURCE_TIMEOUT'], 75],
   ])('%j together exit with %i, that of the gravest', (codes, exitCode) => {
     expect(exitCodeOf(codes.map(failed))).toBe(exitCode);
   });
@@ -57,5 +69,16 @@ describe('a failure', () => {
     expect(asFailure(error).message).toContain('x is undefined');
     expect(asFailure('a text').message).toContain('a text');
     expect(asFailure(null).code).toBe('BUG');
+    expect(asFailure(error, new AbortController().signal).code).toBe('BUG');
+  });
+
+  test('what was thrown after the signal aborted is INTERRUPTED, says why, and has the exit code of its signal', () => {
+    const stop = new AbortController();
+    stop.abort(new Stopped('SIGINT'));
+    const failure = asFailure(new TypeError('aborted'), stop.signal);
+    expect(failure).toMatchObject({ code: 'INTERRUPTED', message: textWith('SIGINT was received') });
+    expect(stoppedExitCode(stop.signal)).toBe(130);
+    expect(stoppedExitCode(AbortSignal.abort())).toBe(143);
+    expect(asFailure(failed('DATA_SHRUNK'), stop.signal).code).toBe('DATA_SHRUNK');
   });
 });

@@ -59,6 +59,7 @@ function engineFor(most: number): { readonly warehouse: Warehouse; readonly aske
     apart: async (work) => work(warehouse),
     reclaimAtClose: () => {},
     changes: () => asked.length,
+    interrupt: () => {},
     close: () => Promise.resolve(),
   };
   return { warehouse, asked };

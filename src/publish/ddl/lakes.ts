@@ -16,6 +16,11 @@ export async function lakesDdl(
   { publish }: Pick<Config, 'publish'>,
   warehouse: Warehouse,
 ): Promise<string> {
+  if (!engines.includes(engine)) {
+    throw new Failure('USAGE_INVALID', `The engine ${engine} was not known.`, {
+      hint: `Name one of ${engines.join(', ')}.`,
+    });
+  }
   const schemas = new Set<string>();
   const lakes: DescribedLake[] = [];
   const refused: { readonly lake: DescribedLake; readonly refusal: string }[] = [];

@@ -1,0 +1,104 @@
+/**
+ * The DuckDB files this process has open, each in one instance.
+ *
+ * DuckDB does not refuse a second instance of a file in one process: the two diverge, and what one committed is lost when the
+ * other is closed. A file is known by device and inode, whatever path leads to it, and by where its path leads, as it may be
+ * yet to be made.
+ */
+
+import { readlinkSync, realpathSync, statSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+
+import type { DuckDBInstance } from '@duckdb/node-api';
+
+export type Mode = 'write' | 'read';
+
+/** An instance, or who keeps the file from being opened. */
+export type Attempt = { readonly instance: DuckDBInstance } | { readonly holder: string };
+
+/** An instance to work with until `letGo`, which may be called again in vain. */
+type Claim = { readonly instance: DuckDBInstance; readonly letGo: () => void } | { readonly holder: string };
+
+interface OpenFile {
+  readonly end: string;
+  readonly mode: Mode;
+  /** Device and inode; null until the file is made. */
+  identity: string | null;
+  readonly attempt: Promise<Attempt>;
+  users: number;
+}
+
+const openFiles = new Set<OpenFile>();
+
+/**
+ * Opens a file by `open`, unless this process has it open already: then those who read share one instance, and all others
+ * are told the holder. Taken before the first wait, so that two cannot both find it free. Throws what `open` does.
+ */
+export async function claimFile(path: string, mode: Mode, open: () => Promise<Attempt>): Promise<Claim> {
+  const [end, identity] = [endOf(path), identityOf(path)];
+  const others = [...openFiles].filter((other) => other.end === end || isSame(other.identity, identity));
+  if (others.some((other) => other.mode === 'write' || mode === 'write')) return { holder: 'this process' };
+  // A copy that was published since lies at the path of the one before it, which others may still read.
+  const file = others.find((other) => isSame(other.identity, identity)) ?? {
+    end,
+    mode,
+    identity,
+    attempt: open(),
+    users: 0,
+  };
+  openFiles.add(file);
+  file.users += 1;
+  try {
+    const attempt = await file.attempt;
+    file.identity ??= identityOf(path);
+    if ('instance' in attempt) return { ...attempt, letGo: leaving(file, attempt.instance) };
+    leave(file);
+    return attempt;
+  } catch (error) {
+    leave(file);
+    throw error;
+  }
+}
+
+function leaving(file: OpenFile, instance: DuckDBInstance): () => void {
+  let hasLeft = false;
+  return () => {
+    if (hasLeft) return;
+    hasLeft = true;
+    if (leave(file)) instance.closeSync();
+  };
+}
+
+/** Whether nobody is left. */
+function leave(file: OpenFile): boolean {
+  file.users -= 1;
+  return file.users === 0 && openFiles.delete(file);
+}
+
+const isSame = (one: string | null, other: string | null): boolean => one !== null && one === other;
+
+function identityOf(path: string): string | null {
+  const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return found === undefined ? null : `${found.dev} ${found.ino}`;
+}
+
+/** As many links as Linux follows. */
+const MOST_LINKS = 40;
+
+/** Where a path leads once every link is followed, also where nothing lies there yet. */
+function endOf(path: string, links = MOST_LINKS): string {
+  const absolute = resolve(path);
+  const found = orNull(() => realpathSync(absolute));
+  if (found !== null || absolute === dirname(absolute)) return found ?? absolute;
+  const folder = endOf(dirname(absolute), links);
+  const target = links === 0 ? null : orNull(() => readlinkSync(absolute));
+  return target === null ? join(folder, basename(absolute)) : endOf(resolve(folder, target), links - 1);
+}
+
+function orNull(read: () => string): string | null {
+  try {
+    return read();
+  } catch {
+    return null;
+  }
+}

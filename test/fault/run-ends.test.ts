@@ -1,0 +1,125 @@
+/** What is told of a run's end where others take the warehouse, or keep the run from starting. */
+
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { afterEach, beforeEach, expect, test } from 'vitest';
+
+import * as z from 'zod';
+
+import type { Notify } from '../../src/config/config.ts';
+import { Secret } from '../../src/config/secret.ts';
+import type { RunEvent } from '../../src/events.ts';
+import { tellingEnd } from '../../src/notify/run-end.ts';
+import type { SyncSummary } from '../../src/run/summary.ts';
+import { openWarehouse } from '../../src/warehouse/opening.ts';
+import type { Warehouse } from '../../src/warehouse/warehouse.ts';
+import { textWith } from '../support/matching.ts';
+import { failureFrom, startScriptedServer, type ScriptedServer } from '../support/scripted-server.ts';
+import { runNight, smallWorld, type Circumstances } from '../support/night.ts';
+import { openScenario, type Scenario } from '../support/scenario.ts';
+import { slice } from '../support/slice.ts';
+
+const textShape = z.object({ text: z.string() });
+const NOW = new Date('2026-06-01T02:30:00Z');
+
+let scenario: Scenario;
+let server: ScriptedServer;
+let holder: Warehouse | null = null;
+let events: RunEvent[] = [];
+
+const daily = slice({
+  name: 'daily',
+  dimensions: ['day', 'app_token'],
+  metrics: ['installs'],
+  datePeriod: { first: { daysAgo: 5 }, last: { daysAgo: 1 } },
+});
+
+beforeEach(async () => {
+  scenario = await openScenario([daily], { simulator: { world: smallWorld } });
+  server = await startScriptedServer(() => ({ status: 200, body: 'ok' }));
+  events = [];
+});
+afterEach(async () => {
+  await letGo();
+  await server.close();
+  await scenario.close();
+});
+
+async function takeWarehouse(): Promise<void> {
+  holder = await openWarehouse(scenario.config.warehouse, { mode: 'write', lockWaitMs: 0, emit: () => {} });
+}
+
+async function letGo(): Promise<void> {
+  await holder?.close();
+  holder = null;
+}
+
+/** A run that is told of, at `/failed` or `/recovered`, with metrics; `after` happens between its end and the telling. */
+async function toldRun(circumstances: Circumstances = {}, after = async (): Promise<void> => {}): Promise<SyncSummary> {
+  const notify = (['failed', 'recovered'] as const).map((outcome): Notify => {
+    return { url: new Secret(`${server.origin}/${outcome}`), on: [outcome], proxy: null };
+  });
+  const telling = {
+    command: 'sync',
+    config: { ...scenario.config, notify },
+    emit: (event: RunEvent): void => void events.push(event),
+    signal: circumstances.signal ?? new AbortController().signal,
+    metricsFile: join(scenario.directory, 'm.prom'),
+    mode: 0o644,
+  };
+  return tellingEnd(telling, async (_, look) => {
+    const summary = await runNight(scenario, NOW, { ...circumstances, look });
+    await after();
+    return summary;
+  });
+}
+
+const told = (): string[] => server.received.map(({ path }) => path);
+const metrics = async (): Promise<string> => readFile(join(scenario.directory, 'm.prom'), 'utf8');
+const unread = (): RunEvent[] => events.filter((event) => event.type === 'warning' && event.code === 'STATUS_UNREAD');
+
+test('a start that failed since the warehouse was held is recovered from by the next success, which is told once', async () => {
+  await toldRun();
+  await takeWarehouse();
+  expect(await failureFrom(toldRun())).toMatchObject({ code: 'WAREHOUSE_LOCKED' });
+  await letGo();
+  expect(told()).toEqual(['/failed']);
+  await toldRun();
+  await toldRun();
+  expect(told()).toEqual(['/failed', '/recovered']);
+  expect(existsSync(`${scenario.config.warehouse}.unstarted`)).toBe(false);
+});
+
+test('recovery and slices are told although another run takes the warehouse at once', async () => {
+  await runNight(scenario, NOW, { signal: AbortSignal.abort() });
+  await toldRun({}, takeWarehouse);
+  expect(told()).toEqual(['/recovered']);
+  expect(await metrics()).toContain('ripen_slice_cells{slice="daily"} 5');
+  expect(unread()).toEqual([]);
+});
+
+test('metrics without slices, as nobody could read the held warehouse, are a warning', async () => {
+  await toldRun();
+  await takeWarehouse();
+  await failureFrom(toldRun());
+  expect(await metrics()).toContain('ripen_run_failures{command="sync",code="WAREHOUSE_LOCKED"} 1');
+  expect(await metrics()).not.toContain('ripen_slice_cells');
+  expect(unread()).toMatchObject([{ message: textWith('was held by this process') }]);
+});
+
+test('a run that was stopped is told with the exit code of SIGTERM; stopped while it waited for the warehouse it is no bug', async () => {
+  await toldRun({ signal: AbortSignal.abort() });
+  expect(await metrics()).toContain('ripen_run_exit_code{command="sync"} 143');
+  await takeWarehouse();
+  const stop = new AbortController();
+  const onEvent = ({ type }: RunEvent): void => void (type === 'lock_waiting' && stop.abort());
+  const stopped = toldRun({ request: { lockWaitMs: 60_000 }, signal: stop.signal, onEvent });
+  expect(await failureFrom(stopped)).toMatchObject({ code: 'INTERRUPTED', kind: 'interrupted' });
+  expect(await metrics()).toContain('ripen_run_exit_code{command="sync"} 143');
+  expect(server.received.map(({ body }) => textShape.parse(JSON.parse(body)).text)).toEqual([
+    expect.stringMatching(/interrupted, 0 rows \(exit 143\)$/),
+    expect.stringMatching(/did not start \(exit 143\)\nINTERRUPTED: /),
+  ]);
+});
