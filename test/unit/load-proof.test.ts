@@ -416,7 +416,13 @@ describe('the parts of a divided window of a slice that filters a metric', () =>
 
   test('cannot be told to be all where a metric does not add up, unless each row has to have a count', () => {
     const agreeing = stating({ m: '10', n: '5' }, { m: '6', n: '3' }, { m: '4', n: '2' });
-    const ratios = metrics.map(({ id, type, declared }) => ({ id, type, declared, additive: id === 'm', isAssumed: false }));
+    const ratios = metrics.map(({ id, type, declared }) => ({
+      id,
+      type,
+      declared,
+      additive: id === 'm',
+      isAssumed: false,
+    }));
     expect(held(agreeing, { n__gte: '1' }, ratios).unheld).toMatch(/show in no sum/);
     expect(held(agreeing, { m__gte: '1' }, ratios).unheld).toBeNull();
   });
