@@ -16,6 +16,7 @@ monthly as (
         date_trunc('month', day)::date as month,
         network,
         sum(installs) as installs,
+        sum(installs) filter (where cost is not null) as installs_with_cost,
         sum(cost) as cost,
         sum(network_cost) as network_cost
     from network_daily
@@ -31,7 +32,7 @@ select
     m.cost,
     m.network_cost,
     m.network_cost - m.cost as difference,
-    round(m.cost / nullif(m.installs, 0), 4) as cost_per_install
+    round(m.cost / nullif(m.installs_with_cost, 0), 4) as cost_per_install
 from monthly as m
 join days as d on d.month = m.month
 where m.cost > 0 or m.network_cost > 0

@@ -16,7 +16,7 @@ select
     l.archived,
     sum(r.installs) as installs,
     sum(r.cost) as spend,
-    sum(r.cost) / nullif(sum(r.installs), 0) as cost_per_install
+    sum(r.cost) / nullif(sum(r.installs) filter (where r.cost is not null), 0) as cost_per_install
 from network_daily_links as r
 left join links as l on l.app_token = r.app_token and l.token = r.link_token
 left join partners as p on p.partner_id = r.matched_partner_id

@@ -221,6 +221,17 @@ test('a ratio rests on the rows and days of which both sides are known and final
     ['early', '7.000000', null, null, null],
     ['zero', '0.000000', null, null, null],
   ]);
+  expect(await columns(example('return_by_network'), 'network', 'roas_d7', 'roas_d30')).toEqual([
+    [null, 0.5, 2],
+    ['early', null, null],
+    ['zero', null, null],
+  ]);
+  expect(await columns(example('final_roas_by_week'), 'network', 'roas_d30')).toEqual([[null, 2]]);
+  const byMonth = await columns(example('spend_by_month'), 'month', 'network', 'installs', 'cost_per_install');
+  expect(byMonth.filter(([, network]) => network === null)).toEqual([
+    ['2026-05-01', null, '6', 2],
+    ['2026-04-01', null, '4', 2],
+  ]);
   expect(await columns(example('spend_without_installs'), 'day', 'network', 'clicks', 'cost')).toEqual([
     ['2026-05-01', 'early', '0', '7.000000'],
   ]);
