@@ -28,8 +28,8 @@ export type LoadResult =
       readonly kind: 'failed';
       readonly window: Window;
       readonly failure: Failure;
-      /** Whether its parts are complete and lack rows of the whole; another dimension may divide it without loss. */
-      readonly losesRows?: true;
+      /** Of parts that are complete and lack rows of the whole, what they brought: another dimension may divide it without loss. */
+      readonly values?: ReadonlyMap<string, readonly KnownValue[]>;
     }
   /** The answer was unusable or is doubted; another one may not be. */
   | { readonly kind: 'ask again'; readonly window: Window; readonly failure: Failure }

@@ -125,12 +125,8 @@ export async function proveWindow(
   // The parts agree with their own totals and not with the whole's: dividing them further cannot help.
   if (first === null) {
     const failure = failureOf(unasked?.failure, message, hint);
-    return {
-      kind: 'failed',
-      window,
-      failure,
-      ...(unasked === null && spooled.whole !== null ? { losesRows: true } : {}),
-    };
+    if (unasked !== null || spooled.whole === null) return { kind: 'failed', window, failure };
+    return { kind: 'failed', window, failure, values: await readStagedValues(warehouse, target, windowNo) };
   }
   if (unasked?.failure !== undefined && isPassing(unasked.failure)) {
     const text = `${subjectOf(window)}: ${because}, and the totals by the year were not answered: ${unasked.because}.`;

@@ -162,12 +162,14 @@ export async function divide(
  */
 export async function divideAnew(
   { window, whole }: Spooled,
-  failure: Failure,
+  { failure, values: seen }: Pick<Extract<LoadResult, { kind: 'failed' }>, 'failure' | 'values'>,
   { run, targets, queue, barred, heavy }: Loading,
 ): Promise<boolean> {
+  if (seen === undefined) return false;
   const { slice, fingerprint, periods } = window;
   const undivided = windowOf(slice, fingerprint, periods);
-  const known = await heldValues(slice, run, targets);
+  // Of a first load the parts alone show what other dimensions hold.
+  const known = new Map([...(await heldValues(slice, run, targets)), ...seen]);
   let next = barNext(window.parts, barred.get(keyOf(window)));
   for (; next !== null; next = barNext(window.parts, next)) {
     const divided = splitParts(undivided, undivided.parts, unbarred(known, next));

@@ -193,8 +193,8 @@ async function afterLoad(result: LoadResult, batch: readonly Spooled[], loading:
     if (!source.canAsk) await learnWeek(window, loading);
   } else if (result.kind === 'failed') {
     const spooled = batch.find((each) => each.window === window);
-    const isDivided = result.losesRows === true && source.canAsk && spooled !== undefined;
-    if (!isDivided || !(await divideAnew(spooled, result.failure, loading))) recordFailed(result.failure, window, run);
+    const isDivided = source.canAsk && spooled !== undefined && (await divideAnew(spooled, result, loading));
+    if (!isDivided) recordFailed(result.failure, window, run);
   } else if (result.kind === 'split') return afterShortfall(result, batch, loading);
   else if (!source.canAsk) recordFailed(result.kind === 'week start' ? otherWeeks() : result.failure, window, run);
   else if (result.kind === 'week start') await afterWeekStart(window, result.weekStartsOn, loading);

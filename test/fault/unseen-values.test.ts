@@ -88,6 +88,18 @@ test.each(['network', 'country_code'])(
   },
 );
 
+test('2 heavy days of a first load, rows of a network of which are NULL, are divided by the campaigns that their parts brought, which no list names', async () => {
+  const campaigns = slice({ ...given, dimensions: ['day', 'network', 'campaign'] });
+  await openHeavy(campaigns, {
+    maxRows: 6,
+    nulls: new Map([['network', { values: [mostFrequent('network')], as: 'null' }]]),
+  });
+  expect((await runNight(scenario, NOW)).failures).toEqual([]);
+  const { stored, truth } = await storedAndTrue(scenario, campaigns, DAYS, NOW);
+  expect(stored.map((row) => row.replaceAll(',null,', ',"null",')).sort()).toEqual(truth.toSorted());
+  expect(askedReports(scenario).some(({ query }) => query.has('campaign__in'))).toBe(true);
+});
+
 test('2 heavy days without NULL load, equal to the truth, and the whole of each is asked for once', async () => {
   await openHeavy(daily, {});
   expect((await runNight(scenario, NOW)).failures).toEqual([]);
