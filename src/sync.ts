@@ -11,6 +11,7 @@ import { refreshJoins } from './links/joins.ts';
 import { recordPostponed } from './load/describing.ts';
 import { publish } from './publish/publish.ts';
 import { withAdaptiveAges } from './run/adaptive-slices.ts';
+import { tellLeftBehind } from './run/left-behind.ts';
 import { measureSlices, recordFinality } from './run/measure-slices.ts';
 import { recordPlan, type Run, type RunRequest } from './run/run.ts';
 import { completeDimensions } from './run/refresh-dimensions.ts';
@@ -52,6 +53,7 @@ async function refresh(run: Run, source: Source, from: SourceDoor): Promise<void
   const { plans, windows } = await source.plan([...targets.values()]);
   for (const plan of plans) {
     await recordPlan(plan, run);
+    await tellLeftBehind(plan, run);
     const target = targets.get(plan.slice.name);
     const due = new Set(plan.windows.flatMap(({ periods }) => periods.map(({ period }) => period.bucket.start)));
     if (target?.state === 'live') await recordPostponed(run.warehouse, target, due, run.planAt);
