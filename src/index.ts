@@ -89,7 +89,7 @@ export interface DropOptions extends Circumstances {
   readonly slice: string;
   /** Only the periods that ended by the start of this day; null: all, the default. */
   readonly before?: Day | null;
-  /** Told what would be deleted; false leaves everything as it is. Nobody is asked by default. */
+  /** Told what would be deleted; anything but true leaves everything as it is. Nobody is asked by default. */
   readonly agree?: (loss: Loss) => Promise<boolean>;
 }
 
@@ -270,7 +270,9 @@ export const drop = configVerb(['slice'], async (config: Config, options: DropOp
   const { dropSlice } = await import('./drop.ts');
   const { slice, before = null, agree = async () => true } = options;
   const { emit, signal, lockWaitMs } = circumstancesOf(config, options);
-  const isAgreed = async (loss: Loss): Promise<boolean> => asked('agree', signal, async () => agree(loss));
+  // A caller without types may answer with anything, such as the text 'false'.
+  const isAgreed = async (loss: Loss): Promise<boolean> =>
+    (await asked<unknown>('agree', signal, async () => agree(loss))) === true;
   return dropSlice(config, { slice, before, lockWaitMs }, { emit, signal, agree: isAgreed });
 });
 

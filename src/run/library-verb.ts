@@ -1,6 +1,6 @@
 /** The door of the library: what every function of it holds its arguments against, and what it rejects with. */
 
-import { asFailure, Failure } from '../errors.ts';
+import { asFailure, Failure, textOf } from '../errors.ts';
 import { checkOptions, type OptionName } from './option-kinds.ts';
 
 /** A function of a configuration and options, with those it needs; it rejects with a `Failure`, whatever happens. */
@@ -42,8 +42,7 @@ export async function asked<Answer>(
     return await ask();
   } catch (thrown) {
     if (thrown instanceof Failure || signal?.aborted === true) throw thrown;
-    const text = thrown instanceof Error ? thrown.message : String(thrown);
-    throw new Failure('USAGE_INVALID', `The function given as ${name} failed: ${text}`, {
+    throw new Failure('USAGE_INVALID', `The function given as ${name} failed: ${textOf(thrown)}`, {
       hint: `Mend the function given as ${name}.`,
       cause: thrown,
     });

@@ -294,6 +294,49 @@ describe('functions of the caller that fail', () => {
     expect(told).toMatchObject([{ message: textWith('not my day') }]);
   });
 
+  test('a listener that fails with what has no text, now, later, or through a thenable, is told of it, and the run ends', async () => {
+    const stray: unknown[] = [];
+    const note = (reason: unknown): void => void stray.push(reason);
+    process.on('unhandledRejection', note);
+    const textless: unknown = Object.create(null);
+    const then = (_: unknown, reject: (reason: unknown) => void): void => reject(textless);
+    const failing = [
+      (): unknown => {
+        throw textless;
+      },
+      async (): Promise<unknown> => Promise.reject(textless),
+      (): unknown => Object.fromEntries([['then', then]]),
+    ];
+    try {
+      for (const fail of failing) {
+        const heard: ripen.RunEvent[] = [];
+        const emit = (event: ripen.RunEvent): unknown => {
+          heard.push(event);
+          return fail();
+        };
+        expect(await ripen.sync(config, { asOf: NIGHT, emit })).toMatchObject({ status: 'succeeded' });
+        expect(heard.filter((event) => event.type === 'warning')).toMatchObject([{ code: 'LISTENER_FAILED' }]);
+      }
+      expect((await ripen.status(config)).runs.map(({ status }) => status)).not.toContain('running');
+      expect(stray).toEqual([]);
+    } finally {
+      process.off('unhandledRejection', note);
+    }
+  });
+
+  test('`agree` that fails with what has no text is told of, and only true is an agreement', async () => {
+    const held = (await ripen.dropLoss(config, { slice: 'daily' })).rows;
+    const throwing = async (): Promise<boolean> => Promise.reject(Object.create(null));
+    expect(await failureOf(ripen.drop(config, { slice: 'daily', agree: throwing }))).toMatchObject({
+      code: 'USAGE_INVALID',
+    });
+    for (const answer of ['false', 'yes', 1, {}, undefined]) {
+      const dropping = untyped['drop']?.(config, { slice: 'daily', agree: async () => answer });
+      expect(await dropping).toMatchObject({ dropped: null });
+    }
+    expect((await ripen.dropLoss(config, { slice: 'daily' })).rows).toBe(held);
+  });
+
   test("of `agree` and of a stream are the caller's to mend, not a bug", async () => {
     const agree = async (): Promise<boolean> => {
       throw new Error('nobody there');
