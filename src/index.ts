@@ -18,7 +18,7 @@ import type { Engine } from './publish/ddl/ddl.ts';
 import type { Exported, ExportOptions } from './publish/export.ts';
 import type { Publication } from './publish/publish.ts';
 import { checkForced, chosenSlices, type Circumstances, circumstancesOf, onWarehouse } from './run/circumstances.ts';
-import { asked, checkArgument, configVerb, plainVerb, rejecting } from './run/library-verb.ts';
+import { asked, checkConfig, checkReport, configVerb, plainVerb, rejecting } from './run/library-verb.ts';
 import { checkOptions } from './run/option-kinds.ts';
 import type { PlanReport } from './run/plan-report.ts';
 import { withService } from './run/service-in-use.ts';
@@ -115,16 +115,20 @@ export const check = configVerb(
   async (config: Config | ConfigOptions, options: Circumstances = {}): Promise<readonly Finding[]> => {
     const { findingsOf, inspected } = await import('./check/check.ts');
     const { inspectConfig } = await import('./config/read-config.ts');
-    if ('slices' in config) {
+    if (!isUnread(config)) {
       const { planAt, emit, signal } = circumstancesOf(config, options);
       return findingsOf(config, planAt, emit, signal);
     }
-    checkOptions(config, ['directory', 'environment']);
     const inspection = await inspectConfig(config);
     const { planAt, emit, signal } = circumstancesOf(inspection.config, options);
     return inspected(inspection, planAt, emit, signal);
   },
+  (config) => (isUnread(config) ? checkOptions(config, ['directory', 'environment']) : checkConfig(config)),
 );
+
+/** Whether a configuration is yet to be read. */
+const isUnread = (config: unknown): config is ConfigOptions =>
+  typeof config === 'object' && config !== null && 'directory' in config;
 
 /** The windows the next sync would ask for, with their reasons; asks the service nothing. */
 export const plan = configVerb(
@@ -210,7 +214,7 @@ export const status = configVerb([], async (config: Config, options: StatusOptio
 /** A status report as one HTML page with pictures that needs nothing else. */
 export const statusPage = async (report: StatusReport): Promise<string> =>
   rejecting({}, async () => {
-    checkArgument(report, 'health', 'status report', 'Give what `status` resolves to.');
+    checkReport(report);
     return (await import('./page/page.ts')).statusPage(report);
   });
 

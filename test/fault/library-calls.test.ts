@@ -6,6 +6,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
+import { runInNewContext } from 'node:vm';
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
@@ -115,7 +116,9 @@ describe('an argument that is not what it must be is USAGE_INVALID, which names 
   test('nothing in place of the first argument', async () => {
     for (const [name, verb] of Object.entries(untyped)) {
       if (['init', 'demo', 'readConfig', 'startSimulator'].includes(name)) continue;
-      for (const nothing of [undefined, null, {}, 'ripen.yaml']) {
+      const unread = name === 'check' ? [] : [{ directory, environment: {} }];
+      const partly = { ...config, service: {}, slices: 'daily' };
+      for (const nothing of [undefined, null, {}, 'ripen.yaml', { warehouse: 'x' }, { health: 1 }, partly, ...unread]) {
         expect([
           name,
           await failureOf(
@@ -130,9 +133,19 @@ describe('an argument that is not what it must be is USAGE_INVALID, which names 
               engine: 'duckdb',
             }),
           ),
-        ]).toMatchObject([name, { code: 'USAGE_INVALID' }]);
+        ]).toMatchObject([name, { code: 'USAGE_INVALID', hint: textWith('Give what `') }]);
       }
     }
+  });
+
+  test('what was never read says what it lacks, and to give what `readConfig` resolves to', async () => {
+    expect(await failureOf(untyped['sync']?.({ directory, environment: {} }) ?? Promise.resolve())).toMatchObject({
+      message: 'The first argument was no configuration (missing or wrong: service, warehouse, publish, slices).',
+      hint: 'Give what `readConfig` resolves to.',
+    });
+    expect(await failureOf(untyped['check']?.({ directory }) ?? Promise.resolve())).toMatchObject({
+      message: textWith('environment was not given'),
+    });
   });
 
   test('a deadline of a fraction of a millisecond is one, and days of before the first are refused', async () => {
@@ -294,18 +307,17 @@ describe('functions of the caller that fail', () => {
     expect(told).toMatchObject([{ message: textWith('not my day') }]);
   });
 
-  test('a listener that fails with what has no text, now, later, or through a thenable, is told of it, and the run ends', async () => {
+  test('a listener that fails with what has no text, now, later, or in a promise of another realm, is told of it, and the run ends', async () => {
     const stray: unknown[] = [];
     const note = (reason: unknown): void => void stray.push(reason);
     process.on('unhandledRejection', note);
     const textless: unknown = Object.create(null);
-    const then = (_: unknown, reject: (reason: unknown) => void): void => reject(textless);
     const failing = [
       (): unknown => {
         throw textless;
       },
       async (): Promise<unknown> => Promise.reject(textless),
-      (): unknown => Object.fromEntries([['then', then]]),
+      (): unknown => runInNewContext('Promise.reject(textless)', { textless }),
     ];
     try {
       for (const fail of failing) {
