@@ -2,7 +2,7 @@
 
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
@@ -111,6 +111,56 @@ describe('an argument that is not what it must be is USAGE_INVALID, which names 
     const failure = await failureOf(untyped[verb]?.() ?? Promise.resolve());
     expect(failure).toMatchObject({ code: 'USAGE_INVALID' });
     expect(failure.message).toContain('directory was not given');
+  });
+
+  test.each<[options: object, said: string]>([
+    [{ port: 'x' }, 'port was "x"'],
+    [{ port: 65_536 }, 'port was 65536'],
+    [{ world: null }, 'world was null'],
+    [{ world: { seed: 'x' } }, 'world was an object'],
+    [{ world: { apps: -1 } }, 'world was an object'],
+    [{ world: { rowsPerDay: 'many' } }, 'world was an object'],
+    [{ world: { toString: 1 } }, 'world was an object'],
+    [{ now: 'x' }, 'now was "x"'],
+    [{ token: 5, costCredential: 6 }, 'costCredential was 6. The option token was 5'],
+    [{ cap: 'x', answerDelayMs: Number.NaN, gzip: 1 }, 'cap was "x"'],
+    [{ accountHeader: 'x-account' }, 'accountHeader was "x-account"'],
+    [{ paging: { v2End: 'none' } }, 'paging was an object'],
+  ])('startSimulator with %j: %s', async (options, said) => {
+    const failure = await failureOf(untyped['startSimulator']?.(options) ?? Promise.resolve());
+    expect(failure).toMatchObject({ code: 'USAGE_INVALID', message: textWith(said) });
+    expect(existsSync('x')).toBe(false);
+  });
+
+  test('a simulator given undefined, or every option, is one', async () => {
+    const usual = await ripen.startSimulator(
+      Object.fromEntries(['port', 'world', 'now', 'token', 'cap', 'paging'].map((name) => [name, undefined])),
+    );
+    await usual.close();
+    const { port } = usual;
+    expect(usual.url).toBe(`http://127.0.0.1:${port}`);
+    const every = {
+      world: {
+        seed: 2,
+        apps: 1,
+        partners: 1,
+        links: 0,
+        rowsPerDay: 1,
+        weekStartsOn: 0,
+        envelope: 'warnings',
+        quirks: {},
+      },
+      paging: { v2: false, v2Next: 'after', v2End: 'absent', shortPages: true },
+      accountHeader: { name: 'X-Account', value: 'two' },
+      port,
+      now: NIGHT,
+      token: 't',
+      costCredential: 'c',
+      cap: 1,
+      answerDelayMs: 0.5,
+      gzip: false,
+    } as const;
+    await (await ripen.startSimulator(every)).close();
   });
 
   test('nothing in place of the first argument', async () => {
@@ -230,6 +280,17 @@ describe('a signal that stops the work', () => {
       }
     },
   );
+
+  test('a tour that is stopped before it begins has written nothing, and before its first night rejects, too', async () => {
+    const fresh = join(directory, 'tour');
+    await mkdir(fresh);
+    const stopped = ripen.demo({ directory: fresh, signal: AbortSignal.abort() });
+    expect(await failureOf(stopped)).toMatchObject({ code: 'INTERRUPTED' });
+    expect(await readdir(fresh)).toEqual([]);
+    const stop = new AbortController();
+    const begun = ripen.demo({ directory: fresh, signal: stop.signal, tell: async () => stop.abort() });
+    expect(await failureOf(begun)).toMatchObject({ code: 'INTERRUPTED' });
+  });
 
   test('an export that is stopped before, or while it writes, leaves no file', async () => {
     const output = join(directory, 'stopped.csv');
