@@ -25,7 +25,8 @@ beforeEach(async () => {
       },
     ],
   });
-  expect((await installation.run(['sync'])).code).toBe(0);
+  const { code, err } = await installation.run(['sync']);
+  if (code !== 0) throw new Error(err);
 });
 afterEach(async () => installation.close());
 
