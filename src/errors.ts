@@ -121,17 +121,25 @@ export function stoppedExitCode({ reason }: AbortSignal): number {
 export function asFailure(thrown: unknown, signal?: AbortSignal): Failure {
   if (thrown instanceof Failure) return thrown;
   if (signal?.aborted === true) {
-    const because = signal.reason instanceof Error ? `: ${signal.reason.message}` : '';
+    const because = signal.reason instanceof Error ? `: ${textOf(signal.reason)}` : '';
     return new Failure('INTERRUPTED', `The work was stopped before its end${because}`, {
       cause: thrown,
       hint: 'Run it again: what was committed is kept, and only the rest is done.',
     });
   }
-  const text = thrown instanceof Error ? thrown.message : String(thrown);
-  return new Failure('BUG', `Something unforeseen happened: ${text}`, {
+  return new Failure('BUG', `Something unforeseen happened: ${textOf(thrown)}`, {
     cause: thrown,
     hint: 'Report it with the stack trace; `--verbose` prints one.',
   });
+}
+
+/** What was thrown in words, an error's message; never throws, as not everything that can be thrown has a text. */
+export function textOf(thrown: unknown): string {
+  try {
+    return String(thrown instanceof Error ? thrown.message : thrown);
+  } catch {
+    return 'something without a text was thrown';
+  }
 }
 
 /** The exit code for a set of failures: 0 for none, else that of the gravest. */

@@ -5,7 +5,7 @@
  * at the edge. Emitting never throws and never waits, whatever the listener does.
  */
 
-import type { FailureCode } from './errors.ts';
+import { type FailureCode, textOf } from './errors.ts';
 
 export type RunEvent =
   | { readonly type: 'run_started'; readonly runId: string; readonly command: string; readonly asOf: string }
@@ -96,14 +96,12 @@ export function guarded(listener: (event: RunEvent) => unknown): Emit {
   const tell = (thrown: unknown): void => {
     if (isTold) return;
     isTold = true;
-    const text = thrown instanceof Error ? thrown.message : String(thrown);
-    const message = `What listens to the events failed, and is not waited for: ${text}`;
+    const message = `What listens to the events failed, and is not waited for: ${textOf(thrown)}`;
     emit({ type: 'warning', code: 'LISTENER_FAILED', slice: null, window: null, message });
   };
   const emit = (event: RunEvent): void => {
     try {
-      const outcome = listener(event);
-      if (outcome instanceof Promise) outcome.catch(tell);
+      Promise.resolve(listener(event)).catch(tell);
     } catch (thrown) {
       tell(thrown);
     }

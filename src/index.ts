@@ -18,7 +18,7 @@ import type { Engine } from './publish/ddl/ddl.ts';
 import type { Exported, ExportOptions } from './publish/export.ts';
 import type { Publication } from './publish/publish.ts';
 import { checkForced, chosenSlices, type Circumstances, circumstancesOf, onWarehouse } from './run/circumstances.ts';
-import { asked, checkArgument, configVerb, plainVerb, rejecting } from './run/library-verb.ts';
+import { asked, checkConfig, checkReport, configVerb, plainVerb, rejecting } from './run/library-verb.ts';
 import { checkOptions } from './run/option-kinds.ts';
 import type { PlanReport } from './run/plan-report.ts';
 import { withService } from './run/service-in-use.ts';
@@ -89,7 +89,7 @@ export interface DropOptions extends Circumstances {
   readonly slice: string;
   /** Only the periods that ended by the start of this day; null: all, the default. */
   readonly before?: Day | null;
-  /** Told what would be deleted; false leaves everything as it is. Nobody is asked by default. */
+  /** Told what would be deleted; anything but true leaves everything as it is. Nobody is asked by default. */
   readonly agree?: (loss: Loss) => Promise<boolean>;
 }
 
@@ -115,16 +115,20 @@ export const check = configVerb(
   async (config: Config | ConfigOptions, options: Circumstances = {}): Promise<readonly Finding[]> => {
     const { findingsOf, inspected } = await import('./check/check.ts');
     const { inspectConfig } = await import('./config/read-config.ts');
-    if ('slices' in config) {
+    if (!isUnread(config)) {
       const { planAt, emit, signal } = circumstancesOf(config, options);
       return findingsOf(config, planAt, emit, signal);
     }
-    checkOptions(config, ['directory', 'environment']);
     const inspection = await inspectConfig(config);
     const { planAt, emit, signal } = circumstancesOf(inspection.config, options);
     return inspected(inspection, planAt, emit, signal);
   },
+  (config) => (isUnread(config) ? checkOptions(config, ['directory', 'environment']) : checkConfig(config)),
 );
+
+/** Whether a configuration is yet to be read. */
+const isUnread = (config: unknown): config is ConfigOptions =>
+  typeof config === 'object' && config !== null && 'directory' in config;
 
 /** The windows the next sync would ask for, with their reasons; asks the service nothing. */
 export const plan = configVerb(
@@ -210,7 +214,7 @@ export const status = configVerb([], async (config: Config, options: StatusOptio
 /** A status report as one HTML page with pictures that needs nothing else. */
 export const statusPage = async (report: StatusReport): Promise<string> =>
   rejecting({}, async () => {
-    checkArgument(report, 'health', 'status report', 'Give what `status` resolves to.');
+    checkReport(report);
     return (await import('./page/page.ts')).statusPage(report);
   });
 
@@ -270,7 +274,9 @@ export const drop = configVerb(['slice'], async (config: Config, options: DropOp
   const { dropSlice } = await import('./drop.ts');
   const { slice, before = null, agree = async () => true } = options;
   const { emit, signal, lockWaitMs } = circumstancesOf(config, options);
-  const isAgreed = async (loss: Loss): Promise<boolean> => asked('agree', signal, async () => agree(loss));
+  // A caller without types may answer with anything, such as the text 'false'.
+  const isAgreed = async (loss: Loss): Promise<boolean> =>
+    (await asked<unknown>('agree', signal, async () => agree(loss))) === true;
   return dropSlice(config, { slice, before, lockWaitMs }, { emit, signal, agree: isAgreed });
 });
 

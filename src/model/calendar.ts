@@ -35,7 +35,7 @@ export interface DayInterval {
 /** Whether two intervals have a day in common. */
 export const meet = (one: DayInterval, other: DayInterval): boolean => one.start < other.end && other.start < one.end;
 
-const weekdays = [0, 1, 2, 3, 4, 5, 6] as const;
+export const weekdays = [0, 1, 2, 3, 4, 5, 6] as const;
 const weekdayNames = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'] as const;
 
 /** Weekday a week begins with, as in `Date.getUTCDay`; the service's weeks begin on Monday unless its labels say otherwise. */

@@ -8,7 +8,7 @@
 import { createReadStream, createWriteStream } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
@@ -28,7 +28,7 @@ import {
   type ExportFormat,
 } from './export-sql.ts';
 import { outputAt } from './output-file.ts';
-import { inTurn, putInPlace, removeUnfinished, syncDirectory, unfinishedPath } from './replacement.ts';
+import { replaceShared } from './replacement.ts';
 import { openBucket } from './s3-bucket.ts';
 
 /** What to export, and where to. */
@@ -218,21 +218,14 @@ interface Named {
 
 async function toNamed({ named, mode, signal }: Named, write: Write): Promise<number> {
   const { path, isStream } = await outputAt(named);
-  if (!isStream) return inTurn(path, async () => toFile({ named: path, mode, signal }, write));
-  return apart(write, async (rows) => pipeline(createReadStream(rows), createWriteStream(path), { signal }));
-}
-
-async function toFile({ named: path, mode, signal }: Named, write: Write): Promise<number> {
-  await removeUnfinished(path);
-  try {
-    const rows = await write(unfinishedPath(path));
-    signal.throwIfAborted();
-    await putInPlace(path, mode);
-    await syncDirectory(dirname(path));
-    return rows;
-  } finally {
-    await removeUnfinished(path);
+  if (isStream) {
+    return apart(write, async (rows) => pipeline(createReadStream(rows), createWriteStream(path), { signal }));
   }
+  return replaceShared(path, mode, async (unfinished) => {
+    const rows = await write(unfinished);
+    signal.throwIfAborted();
+    return rows;
+  });
 }
 
 /** DuckDB writes to files alone: what goes elsewhere is a private file first, which is gone afterwards. */

@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { Failure } from '../errors.ts';
-import { codeOf, ifThere, inTurn, removeUnfinished, replaceText } from './replacement.ts';
+import { codeOf, ifThere, replaceShared } from './replacement.ts';
 
 /** Where an output goes. */
 export interface OutputFile {
@@ -54,13 +54,7 @@ export async function writeOutput(named: string, text: string, mode: number, pip
   const { path, isStream } = await outputAt(named);
   if (isStream && pipeWaitMs !== undefined && (await stat(path)).isFIFO()) return writePipe(path, text, pipeWaitMs);
   if (isStream) return writeFile(path, text);
-  await inTurn(path, async () => {
-    try {
-      await replaceText(path, text, mode);
-    } finally {
-      await removeUnfinished(path);
-    }
-  });
+  await replaceShared(path, mode, async (unfinished) => writeFile(unfinished, text, { mode }));
 }
 
 /** Pauses between two looks at whether somebody reads. */

@@ -1,17 +1,21 @@
 /** The door of the library: what every function of it holds its arguments against, and what it rejects with. */
 
-import { asFailure, Failure } from '../errors.ts';
+import { asFailure, Failure, textOf } from '../errors.ts';
 import { checkOptions, type OptionName } from './option-kinds.ts';
 
-/** A function of a configuration and options, with those it needs; it rejects with a `Failure`, whatever happens. */
+/**
+ * A function of a configuration and options, with those it needs; it rejects with a `Failure`, whatever happens. One that takes
+ * something else for a configuration, too, checks it itself.
+ */
 export function configVerb<Given extends readonly [config: unknown, options?: unknown], Result>(
   needed: readonly OptionName[],
   carryOut: (...given: Given) => Promise<Result>,
+  checkFirst: (config: unknown) => void = checkConfig,
 ): (...given: Given) => Promise<Result> {
   return async (...given) => {
     const [config, options = {}] = given;
     return rejecting(options, async () => {
-      checkConfig(config);
+      checkFirst(config);
       checkOptions(options, needed);
       return carryOut(...given);
     });
@@ -42,8 +46,7 @@ export async function asked<Answer>(
     return await ask();
   } catch (thrown) {
     if (thrown instanceof Failure || signal?.aborted === true) throw thrown;
-    const text = thrown instanceof Error ? thrown.message : String(thrown);
-    throw new Failure('USAGE_INVALID', `The function given as ${name} failed: ${text}`, {
+    throw new Failure('USAGE_INVALID', `The function given as ${name} failed: ${textOf(thrown)}`, {
       hint: `Mend the function given as ${name}.`,
       cause: thrown,
     });
@@ -60,15 +63,40 @@ export async function rejecting<Result>(options: unknown, work: () => Promise<Re
   }
 }
 
-/** A configuration, or what one is yet to be read from. */
-function checkConfig(config: unknown): void {
-  if (!has(config, 'directory'))
-    checkArgument(config, 'warehouse', 'configuration', 'Give what `readConfig` resolves to.');
+/** By field, what tells a first argument from another. */
+type Shape = Readonly<Record<string, (value: unknown) => boolean>>;
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
+const isText = (value: unknown): boolean => typeof value === 'string';
+
+const configShape: Shape = {
+  service: (value) => isObject(value) && 'kind' in value,
+  warehouse: isText,
+  publish: Array.isArray,
+  slices: Array.isArray,
+};
+
+const reportShape: Shape = {
+  as_of: isText,
+  health: (value) => isObject(value) && 'state' in value,
+  slices: Array.isArray,
+  runs: Array.isArray,
+};
+
+/** Refuses what is no configuration. */
+export function checkConfig(given: unknown): void {
+  checkArgument(given, configShape, 'configuration', 'Give what `readConfig` resolves to.');
 }
 
-/** Refuses an argument that is no such thing, as it lacks a field of one. */
-export function checkArgument(given: unknown, field: string, what: string, hint: string): void {
-  if (!has(given, field)) throw new Failure('USAGE_INVALID', `The first argument was no ${what}.`, { hint });
+/** Refuses what is no status report. */
+export function checkReport(given: unknown): void {
+  checkArgument(given, reportShape, 'status report', 'Give what `status` resolves to.');
 }
 
-const has = (value: unknown, field: string): boolean => typeof value === 'object' && value !== null && field in value;
+function checkArgument(given: unknown, shape: Shape, what: string, hint: string): void {
+  const fields = new Map<string, unknown>(isObject(given) ? Object.entries(given) : []);
+  const wrong = Object.entries(shape).flatMap(([name, is]) => (is(fields.get(name)) ? [] : [name]));
+  if (wrong.length === 0) return;
+  const message = `The first argument was no ${what} (missing or wrong: ${wrong.join(', ')}).`;
+  throw new Failure('USAGE_INVALID', message, { hint });
+}

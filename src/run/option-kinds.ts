@@ -1,7 +1,7 @@
 /** What each option of the library's functions must be; an option's name means the same wherever it stands. */
 
 import { Failure } from '../errors.ts';
-import { parseDay } from '../model/calendar.ts';
+import { parseDay, weekdays } from '../model/calendar.ts';
 import { catalogSections } from '../model/catalog.ts';
 
 interface Kind {
@@ -24,8 +24,7 @@ const isInstant = (value: unknown): boolean => value instanceof Date && !Number.
 const isWait = (value: unknown): boolean => typeof value === 'number' && value >= 0;
 
 const MOST_RIGHTS = 0o777;
-const isMode = (value: unknown): boolean =>
-  typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MOST_RIGHTS;
+const MOST_PORT = 65_535;
 
 const text: Kind = { is: isText, form: 'a text' };
 const flag: Kind = { is: (value) => typeof value === 'boolean', form: 'true or false' };
@@ -34,13 +33,62 @@ const day: Kind = { is: (value) => value === null || isDay(value), form: 'a day,
 const instant: Kind = { is: (value) => value === null || isInstant(value), form: 'a Date that is an instant, or null' };
 const wait: Kind = { is: (value) => value === null || isWait(value), form: 'milliseconds from 0 on, or null' };
 
+/** A whole number, at most one that is exact. */
+const whole = (least: number, most = Number.MAX_SAFE_INTEGER): Kind => ({
+  is: (value) => typeof value === 'number' && Number.isSafeInteger(value) && value >= least && value <= most,
+  form: most < Number.MAX_SAFE_INTEGER ? `a whole number from ${least} to ${most}` : `a whole number from ${least} on`,
+});
+
+const oneOf = (choices: readonly unknown[]): Kind => ({
+  is: (value) => choices.includes(value),
+  form: `one of ${choices.join(', ')}`,
+});
+
+/** An object of these fields, of which any may lack. */
+const shape = (fields: Readonly<Record<string, Kind>>): Kind => ({
+  is: (value) =>
+    isObject(value) &&
+    Object.entries(value).every(([name, part]) => Object.hasOwn(fields, name) && fields[name]?.is(part) === true),
+  form: `an object of ${Object.entries(fields)
+    .map(([name, { form }]) => `${name} (${form})`)
+    .join(', ')}`,
+});
+
+const world = shape({
+  seed: whole(0),
+  apps: whole(1),
+  partners: whole(1),
+  links: whole(0),
+  rowsPerDay: whole(1),
+  weekStartsOn: oneOf(weekdays),
+  envelope: oneOf(['warnings', 'data_warnings']),
+  quirks: { is: isObject, form: 'an object' },
+});
+
+const paging = shape({
+  v2: flag,
+  v2Next: oneOf(['cursor', 'after']),
+  v2End: oneOf(['null', 'absent', 'empty']),
+  shortPages: flag,
+});
+
+const isHeader = (value: unknown): boolean =>
+  isObject(value) && 'name' in value && 'value' in value && isText(value.name) && isText(value.value);
+
 const kinds = {
   acceptLoss: flag,
+  accountHeader: {
+    is: (value) => value === null || isHeader(value),
+    form: 'an object of the texts name and value, or null',
+  },
   agree: verb,
+  answerDelayMs: { is: (value) => isWait(value) && Number.isFinite(value), form: 'milliseconds from 0 on' },
   app: text,
   asIs: flag,
   asOf: instant,
   before: day,
+  cap: whole(0),
+  costCredential: text,
   costData: flag,
   days: { is: isDays, form: 'days, as `parseDay` gives them, with a start before the end' },
   deadlineMs: wait,
@@ -54,16 +102,19 @@ const kinds = {
   finalOnly: flag,
   format: { is: (value) => value === null || isText(value), form: 'the name of a format, or null' },
   from: day,
+  gzip: flag,
   link: text,
   lockWaitMs: wait,
   metricsFile: { is: (value) => value === null || isText(value), form: 'a path, or null' },
-  mode: { is: isMode, form: 'rights of a file, from 0 to 0o777' },
+  mode: { is: whole(0, MOST_RIGHTS).is, form: 'rights of a file, from 0 to 0o777' },
   name: text,
   now: instant,
   offline: flag,
   output: text,
+  paging,
   parent: text,
   partner: text,
+  port: whole(0, MOST_PORT),
   resendUnknown: flag,
   section: {
     is: (value) => catalogSections.some((section) => section === value),
@@ -77,7 +128,9 @@ const kinds = {
   table: text,
   tell: verb,
   to: day,
+  token: text,
   word: text,
+  world,
 } as const satisfies Record<string, Kind>;
 
 export type OptionName = keyof typeof kinds;

@@ -56,19 +56,6 @@ export interface Simulator {
   close(): Promise<void>;
 }
 
-const defaults: SimulatorOptions = {
-  port: 0,
-  world: {},
-  now: null,
-  token: 'simulator-token',
-  costCredential: 'Partner simulator',
-  cap: 50,
-  answerDelayMs: 0,
-  gzip: true,
-  accountHeader: null,
-  paging: {},
-};
-
 const defaultStyle: PagingStyle = { v2: true, v2Next: 'cursor', v2End: 'null', shortPages: false };
 
 /** Longer than the pauses of any client in a test, so that no idle connection is closed under a request. */
@@ -76,33 +63,34 @@ const KEEP_ALIVE_MS = 60_000;
 
 /** Starts a simulator; throws `USAGE_INVALID` when the port cannot be had. */
 export async function startSimulator(options: Partial<SimulatorOptions> = {}): Promise<Simulator> {
-  const chosen = { ...defaults, ...options };
-  const account = createAccount(chosen.world);
-  const credentials = createCredentials(chosen.token, chosen.costCredential);
+  const { port: wanted = 0, now: startsAt = null, cap = 50, answerDelayMs = 0, gzip = true, paging = {} } = options;
+  const { token = 'simulator-token', costCredential = 'Partner simulator', accountHeader = null, world = {} } = options;
+  const account = createAccount(world);
+  const credentials = createCredentials(token, costCredential);
   const log = createRequestLog();
   const script = createFaultScript();
   const spend = createSpendLedger();
-  let simulatedNow = chosen.now;
+  let simulatedNow = startsAt;
   let ordinal = 0;
   const now = (): Date => simulatedNow ?? new Date();
   const served: Served = {
-    cap: chosen.cap,
-    answerDelayMs: chosen.answerDelayMs,
-    gzip: chosen.gzip,
-    style: { ...defaultStyle, ...chosen.paging },
+    cap,
+    answerDelayMs,
+    gzip,
+    style: { ...defaultStyle, ...paging },
     credentials,
     log,
     script,
     spend,
     now,
     nextOrdinal: () => (ordinal += 1),
-    accountFor: accountChooser(chosen, account),
+    accountFor: accountChooser({ accountHeader, world }, account),
   };
 
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
     void exchange(served, request, response);
   });
-  const port = await listen(server, chosen.port);
+  const port = await listen(server, wanted);
 
   return {
     url: `http://127.0.0.1:${port}`,
@@ -132,7 +120,7 @@ function createAccount(options: Partial<WorldOptions>): Account {
 }
 
 function accountChooser(
-  { accountHeader, world }: SimulatorOptions,
+  { accountHeader, world }: Pick<SimulatorOptions, 'accountHeader' | 'world'>,
   account: Account,
 ): (request: IncomingMessage) => Account | null {
   if (accountHeader === null) return () => account;

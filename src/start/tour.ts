@@ -43,7 +43,7 @@ export interface TourOptions {
   /** Where a configuration's `${NAME}` is taken from; nowhere by default. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
   /** The instant before which the two nights lie; now by default. */
-  readonly now?: Date;
+  readonly now?: Date | null;
   readonly emit?: Emit;
   readonly signal?: AbortSignal;
   /** Told each step when it is done; nobody by default. */
@@ -80,16 +80,17 @@ interface Touring {
 }
 
 /**
- * Runs the nights that no earlier tour has run, and resolves to their summaries; failures are in them. Throws
- * `USAGE_INVALID` for a configuration of a real service, `STORAGE_FAILED`, and what `readConfig` throws.
+ * Runs the nights that no earlier tour has run, and resolves to their summaries; failures are in them. Throws the signal's reason
+ * where it aborted before the first of them, `USAGE_INVALID` for a configuration of a real service, `STORAGE_FAILED`, and what `readConfig` throws.
  */
 export async function runTour(options: TourOptions): Promise<readonly SyncSummary[]> {
-  const { directory, environment = {}, now = new Date(), emit = () => {} } = options;
+  const { directory, environment = {}, emit = () => {} } = options;
   const { signal = new AbortController().signal, tell = async () => {} } = options;
+  signal.throwIfAborted();
   const file = options.file ?? (await ownConfig(directory));
   const config = await readConfig({ file, directory, environment });
   const tour: Touring = { config, emit, signal, tell };
-  const nights = twoNightsBefore(now);
+  const nights = twoNightsBefore(options.now ?? new Date());
   const summaries = await runNights(tour, nights, await nightsLeft(tour, nights));
   const hasFailed = summaries.some(({ failures }) => failures.length > 0);
   if (options.tell !== undefined && !hasFailed && !signal.aborted) {
@@ -144,6 +145,7 @@ async function runNights(tour: Touring, nights: readonly Date[], left: readonly 
       hint: 'Run `ripen demo` without --config, or `ripen sync` for your own service.',
     });
   }
+  signal.throwIfAborted();
   const world = await startWorld(config.service, first);
   try {
     const summaries: SyncSummary[] = [];

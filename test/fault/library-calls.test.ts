@@ -2,10 +2,11 @@
 
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
+import { runInNewContext } from 'node:vm';
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
@@ -112,10 +113,62 @@ describe('an argument that is not what it must be is USAGE_INVALID, which names 
     expect(failure.message).toContain('directory was not given');
   });
 
+  test.each<[options: object, said: string]>([
+    [{ port: 'x' }, 'port was "x"'],
+    [{ port: 65_536 }, 'port was 65536'],
+    [{ world: null }, 'world was null'],
+    [{ world: { seed: 'x' } }, 'world was an object'],
+    [{ world: { apps: -1 } }, 'world was an object'],
+    [{ world: { rowsPerDay: 'many' } }, 'world was an object'],
+    [{ world: { toString: 1 } }, 'world was an object'],
+    [{ now: 'x' }, 'now was "x"'],
+    [{ token: 5, costCredential: 6 }, 'costCredential was 6. The option token was 5'],
+    [{ cap: 'x', answerDelayMs: Number.NaN, gzip: 1 }, 'cap was "x"'],
+    [{ accountHeader: 'x-account' }, 'accountHeader was "x-account"'],
+    [{ paging: { v2End: 'none' } }, 'paging was an object'],
+  ])('startSimulator with %j: %s', async (options, said) => {
+    const failure = await failureOf(untyped['startSimulator']?.(options) ?? Promise.resolve());
+    expect(failure).toMatchObject({ code: 'USAGE_INVALID', message: textWith(said) });
+    expect(existsSync('x')).toBe(false);
+  });
+
+  test('a simulator given undefined, or every option, is one', async () => {
+    const usual = await ripen.startSimulator(
+      Object.fromEntries(['port', 'world', 'now', 'token', 'cap', 'paging'].map((name) => [name, undefined])),
+    );
+    await usual.close();
+    const { port } = usual;
+    expect(usual.url).toBe(`http://127.0.0.1:${port}`);
+    const every = {
+      world: {
+        seed: 2,
+        apps: 1,
+        partners: 1,
+        links: 0,
+        rowsPerDay: 1,
+        weekStartsOn: 0,
+        envelope: 'warnings',
+        quirks: {},
+      },
+      paging: { v2: false, v2Next: 'after', v2End: 'absent', shortPages: true },
+      accountHeader: { name: 'X-Account', value: 'two' },
+      port,
+      now: NIGHT,
+      token: 't',
+      costCredential: 'c',
+      cap: 1,
+      answerDelayMs: 0.5,
+      gzip: false,
+    } as const;
+    await (await ripen.startSimulator(every)).close();
+  });
+
   test('nothing in place of the first argument', async () => {
     for (const [name, verb] of Object.entries(untyped)) {
       if (['init', 'demo', 'readConfig', 'startSimulator'].includes(name)) continue;
-      for (const nothing of [undefined, null, {}, 'ripen.yaml']) {
+      const unread = name === 'check' ? [] : [{ directory, environment: {} }];
+      const partly = { ...config, service: {}, slices: 'daily' };
+      for (const nothing of [undefined, null, {}, 'ripen.yaml', { warehouse: 'x' }, { health: 1 }, partly, ...unread]) {
         expect([
           name,
           await failureOf(
@@ -130,9 +183,19 @@ describe('an argument that is not what it must be is USAGE_INVALID, which names 
               engine: 'duckdb',
             }),
           ),
-        ]).toMatchObject([name, { code: 'USAGE_INVALID' }]);
+        ]).toMatchObject([name, { code: 'USAGE_INVALID', hint: textWith('Give what `') }]);
       }
     }
+  });
+
+  test('what was never read says what it lacks, and to give what `readConfig` resolves to', async () => {
+    expect(await failureOf(untyped['sync']?.({ directory, environment: {} }) ?? Promise.resolve())).toMatchObject({
+      message: 'The first argument was no configuration (missing or wrong: service, warehouse, publish, slices).',
+      hint: 'Give what `readConfig` resolves to.',
+    });
+    expect(await failureOf(untyped['check']?.({ directory }) ?? Promise.resolve())).toMatchObject({
+      message: textWith('environment was not given'),
+    });
   });
 
   test('a deadline of a fraction of a millisecond is one, and days of before the first are refused', async () => {
@@ -218,6 +281,17 @@ describe('a signal that stops the work', () => {
     },
   );
 
+  test('a tour that is stopped before it begins has written nothing, and before its first night rejects, too', async () => {
+    const fresh = join(directory, 'tour');
+    await mkdir(fresh);
+    const stopped = ripen.demo({ directory: fresh, signal: AbortSignal.abort() });
+    expect(await failureOf(stopped)).toMatchObject({ code: 'INTERRUPTED' });
+    expect(await readdir(fresh)).toEqual([]);
+    const stop = new AbortController();
+    const begun = ripen.demo({ directory: fresh, signal: stop.signal, tell: async () => stop.abort() });
+    expect(await failureOf(begun)).toMatchObject({ code: 'INTERRUPTED' });
+  });
+
   test('an export that is stopped before, or while it writes, leaves no file', async () => {
     const output = join(directory, 'stopped.csv');
     for (const signal of [AbortSignal.abort(), AbortSignal.abort('a reason')]) {
@@ -292,6 +366,48 @@ describe('functions of the caller that fail', () => {
     expect(heard.map(({ type }) => type)).toEqual(expect.arrayContaining(['window_loaded', 'run_finished']));
     const told = heard.filter((event) => event.type === 'warning' && event.code === 'LISTENER_FAILED');
     expect(told).toMatchObject([{ message: textWith('not my day') }]);
+  });
+
+  test('a listener that fails with what has no text, now, later, or in a promise of another realm, is told of it, and the run ends', async () => {
+    const stray: unknown[] = [];
+    const note = (reason: unknown): void => void stray.push(reason);
+    process.on('unhandledRejection', note);
+    const textless: unknown = Object.create(null);
+    const failing = [
+      (): unknown => {
+        throw textless;
+      },
+      async (): Promise<unknown> => Promise.reject(textless),
+      (): unknown => runInNewContext('Promise.reject(textless)', { textless }),
+    ];
+    try {
+      for (const fail of failing) {
+        const heard: ripen.RunEvent[] = [];
+        const emit = (event: ripen.RunEvent): unknown => {
+          heard.push(event);
+          return fail();
+        };
+        expect(await ripen.sync(config, { asOf: NIGHT, emit })).toMatchObject({ status: 'succeeded' });
+        expect(heard.filter((event) => event.type === 'warning')).toMatchObject([{ code: 'LISTENER_FAILED' }]);
+      }
+      expect((await ripen.status(config)).runs.map(({ status }) => status)).not.toContain('running');
+      expect(stray).toEqual([]);
+    } finally {
+      process.off('unhandledRejection', note);
+    }
+  });
+
+  test('`agree` that fails with what has no text is told of, and only true is an agreement', async () => {
+    const held = (await ripen.dropLoss(config, { slice: 'daily' })).rows;
+    const throwing = async (): Promise<boolean> => Promise.reject(Object.create(null));
+    expect(await failureOf(ripen.drop(config, { slice: 'daily', agree: throwing }))).toMatchObject({
+      code: 'USAGE_INVALID',
+    });
+    for (const answer of ['false', 'yes', 1, {}, undefined]) {
+      const dropping = untyped['drop']?.(config, { slice: 'daily', agree: async () => answer });
+      expect(await dropping).toMatchObject({ dropped: null });
+    }
+    expect((await ripen.dropLoss(config, { slice: 'daily' })).rows).toBe(held);
   });
 
   test("of `agree` and of a stream are the caller's to mend, not a bug", async () => {
