@@ -196,6 +196,8 @@ test('runs of a warehouse that did not number them are numbered in the order the
     await startRun(older, start('a', '2026-02-01T00:00:00Z'));
     await older.run('alter table ripen.runs drop column run_number');
     await older.run('alter table ripen.slice_tables drop column parts_needed_at');
+    await older.run('alter table ripen.restatements drop column before_text');
+    await older.run('alter table ripen.restatements drop column after_text');
     await older.run('delete from ripen.migrations where version >= 10');
   });
   const order = await withWarehouse(path, open, async (newer) => {
