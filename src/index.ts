@@ -175,7 +175,7 @@ async function run(config: Config, options: Circumstances & Told, order: RunOrde
     await (await import('./publish/claims.ts')).refuseOutput(config, metricsFile);
     await (await import('./publish/output-file.ts')).refuseDatabase(metricsFile);
   }
-  return tellingEnd({ command: order.command, config, emit, signal, metricsFile, mode }, async (emit, look) =>
+  return tellingEnd({ command: order.command, config, asOf, emit, signal, metricsFile, mode }, async (emit, look) =>
     withService(config, planAt, emit, async (service) =>
       carryOut(config, { ...order, asOf, lockWaitMs }, fromService(service), { emit, signal, look }),
     ),
