@@ -158,6 +158,38 @@ test('a publish brings nothing as final that was fetched 60 days ahead of time, 
   }
 });
 
+test('a replay leaves days that have not begun in the archive, which a clock 20 days ahead asked for', async () => {
+  scenario = await openScenario([slice({ ...daily, ...rolling, refresh: [400] })], {
+    simulator: { world: smallWorld },
+  });
+  scenario = { ...scenario, config: { ...scenario.config, ...archived } };
+  await syncWith(0);
+  await syncWith(20);
+  await syncWith(0);
+  const held = await column(scenario, 'select start_day from ripen.periods order by start_day');
+  const skipped = () => told().filter((said) => said.startsWith('REPLAY_SKIPPED') && said.includes('not begun')).length;
+  for (const times of [1, 2]) {
+    expect((await replayInto(scenario)).failures).toEqual([]);
+    expect(skipped()).toBe(times);
+    expect(await column(scenario, 'select start_day from ripen.periods order by start_day')).toEqual(held);
+  }
+  await loseWarehouse(scenario);
+  expect((await replayInto(scenario)).failures).toEqual([]);
+  expect(await column(scenario, 'select start_day from ripen.periods order by start_day')).toEqual(held);
+});
+
+test('a replay on a machine whose clock says 1970 loads what the archive holds', async () => {
+  scenario = await openScenario([daily], { simulator: { world: smallWorld } });
+  scenario = { ...scenario, config: { ...scenario.config, ...archived } };
+  await syncWith(0);
+  const held = await column(scenario, 'select start_day from ripen.periods order by start_day');
+  await loseWarehouse(scenario);
+  vi.useFakeTimers({ toFake: ['Date'], now: DAY_MS });
+  await replayInto(scenario);
+  vi.useRealTimers();
+  expect(await column(scenario, 'select start_day from ripen.periods order by start_day')).toEqual(held);
+});
+
 test('a replay of answers that were archived 60 days ahead of time makes nothing final', async () => {
   scenario = await openScenario([daily], { simulator: { world: smallWorld } });
   scenario = { ...scenario, config: { ...scenario.config, ...archived } };
