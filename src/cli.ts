@@ -25,6 +25,7 @@ import {
   signalExitCodes,
   type SignalName,
   Stopped,
+  stoppedExitCode,
 } from './errors.ts';
 import { version } from './version.ts';
 
@@ -134,7 +135,8 @@ async function main(): Promise<number> {
     }
     return await asked.act(shell);
   } catch (thrown) {
-    return report(thrown);
+    const exitCode = report(thrown);
+    return stoppedBy === null ? exitCode : exitCodes.interrupted;
   }
 }
 
@@ -153,7 +155,8 @@ async function written(exitCode: number): Promise<number> {
 
 async function run(): Promise<void> {
   const exitCode = await written(await main());
-  process.exitCode = stoppedBy === null ? exitCode : signalExitCodes[stoppedBy];
+  // A signal that came after the command had come to a result stopped nothing.
+  process.exitCode = exitCode === exitCodes.interrupted ? stoppedExitCode(stopping.signal) : exitCode;
   setTimeout(() => process.exit(), LINGER_MS).unref();
 }
 

@@ -179,7 +179,7 @@ async function run(config: Config, options: Circumstances & Told, order: RunOrde
     await (await import('./publish/claims.ts')).refuseOutput(config, metricsFile);
     await (await import('./publish/output-file.ts')).refuseDatabase(metricsFile);
   }
-  return tellingEnd({ command: order.command, config, emit, signal, metricsFile, mode }, async (emit, look) =>
+  return tellingEnd({ command: order.command, config, asOf, emit, signal, metricsFile, mode }, async (emit, look) =>
     withService(config, planAt, emit, async (service) =>
       carryOut(config, { ...order, asOf, lockWaitMs }, fromService(service), { emit, signal, look }),
     ),
@@ -225,10 +225,14 @@ export const publish = configVerb([], async (config: Config, options: Circumstan
   const { refreshJoins } = await import('./links/joins.ts');
   const { renewStaleViews } = await import('./warehouse/stale-views.ts');
   const { refuseUnwritablePlaces } = await import('./run/unwritable-places.ts');
+  const { redated } = await import('./run/tables.ts');
   await refuseUnwritablePlaces(config);
   const standing = circumstancesOf(config, options);
   return onWarehouse(config, 'write', standing, async (warehouse) => {
     await renewStaleViews(warehouse);
+    // A simulator's clock may stand later than the machine's.
+    const ahead = await redated(warehouse, new Date(Math.max(Date.now(), standing.planAt.getTime())));
+    if (ahead !== null) standing.emit({ type: 'warning', slice: null, window: null, ...ahead });
     await refreshJoins(warehouse);
     return publishCopies(config, warehouse, standing.emit, standing.signal);
   });

@@ -2,6 +2,7 @@
 
 import { dirname, join, relative } from 'node:path';
 
+import { exitCodes } from '../errors.ts';
 import { demo as runTour, exitCodeOf, type TourStep } from '../index.ts';
 import { groupedFailures } from '../status/failure-groups.ts';
 import { failuresOf, failuresText } from '../terminal/failure-text.ts';
@@ -18,7 +19,7 @@ import { writePage } from './status.ts';
 const USUAL_COLUMNS = 80;
 const INDENT = 2;
 
-/** Runs the tour; resolves to the exit code of the gravest failure of its nights. */
+/** Runs the tour; resolves to the exit code of the gravest failure of its nights, or that it was stopped. */
 export async function demo(args: GlobalArguments, shell: Shell): Promise<number> {
   const { directory, environment, signal } = shell;
   const startedAt = shell.now();
@@ -39,7 +40,7 @@ export async function demo(args: GlobalArguments, shell: Shell): Promise<number>
     const took = elapsedText(shell.now().getTime() - startedAt.getTime());
     if (args.json) shell.print(jsonLine({ nights }));
     else print(`The tour took ${took}.`);
-    return exitCodeOf(failuresOf(failures));
+    return signal.aborted ? exitCodes.interrupted : exitCodeOf(failuresOf(failures));
   } finally {
     progress.close();
   }

@@ -2,6 +2,7 @@
 
 import { once } from 'node:events';
 
+import { exitCodes } from '../errors.ts';
 import { startSimulator } from '../index.ts';
 import { instantOf, wholeNumberOf } from './instant.ts';
 import { jsonLine } from '../terminal/printable.ts';
@@ -20,7 +21,7 @@ const COST_CREDENTIAL = 'Partner simulator';
 
 const MOST_PORT = 65_535;
 
-/** Prints the address and a configuration to reach it with, and serves until the first signal. */
+/** Prints the address and a configuration to reach it with, and serves until the first signal; returns that it was stopped. */
 export async function simulator(args: SimulatorArguments, shell: Shell): Promise<number> {
   const now = args.now === undefined ? null : instantOf(args.now, '--now');
   const running = await startSimulator({
@@ -37,7 +38,7 @@ export async function simulator(args: SimulatorArguments, shell: Shell): Promise
   );
   if (!shell.signal.aborted) await once(shell.signal, 'abort');
   await running.close();
-  return 0;
+  return exitCodes.interrupted;
 }
 
 function servingText(url: string): string {

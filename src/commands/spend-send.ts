@@ -2,7 +2,7 @@
 
 import { resolve } from 'node:path';
 
-import { exitCodeOf, Failure } from '../errors.ts';
+import { exitCodeOf, exitCodes, Failure } from '../errors.ts';
 import { sendSpend, type SpendSummary } from '../index.ts';
 import type { RunEvent } from '../events.ts';
 import type { SpendFailure } from '../spend/spend-summary.ts';
@@ -19,7 +19,7 @@ export interface SpendSendArguments extends GlobalArguments {
   readonly lockWait: string;
 }
 
-/** Judges the file, sends what is due, prints the counts; resolves to the gravest failure's exit code. */
+/** Judges the file, sends what is due, prints the counts; resolves to the gravest failure's exit code, or that it was stopped. */
 export async function spendSend(args: SpendSendArguments, shell: Shell): Promise<number> {
   const { dryRun, resendUnknown } = args;
   const file = resolve(shell.directory, args.file);
@@ -31,6 +31,7 @@ export async function spendSend(args: SpendSendArguments, shell: Shell): Promise
   });
   if (args.log === 'text' && summary.failures.length > 0) shell.tell(failuresText(summary.failures));
   printResult(args, shell, summary, () => spendText(summary, dryRun));
+  if (summary.failures.some(({ code }) => code === 'INTERRUPTED')) return exitCodes.interrupted;
   return exitCodeOf(summary.failures.map(({ code, message }) => new Failure(code, message)));
 }
 

@@ -9,6 +9,7 @@ import {
   sync as syncAll,
   type SyncSummary,
 } from '../index.ts';
+import { exitCodes } from '../errors.ts';
 import { groupedFailures } from '../status/failure-groups.ts';
 import { failuresOf, failuresText } from '../terminal/failure-text.ts';
 import { type GlobalArguments, namedMode, type Shell } from '../terminal/shell.ts';
@@ -34,11 +35,11 @@ export async function sync(args: SyncArguments, shell: Shell): Promise<number> {
   return reported(summary, args, shell);
 }
 
-/** Prints the failures and the summary of a run; returns the gravest failure's exit code. */
+/** Prints the failures and the summary of a run; returns the gravest failure's exit code, or that of one that was stopped. */
 export function reported(summary: SyncSummary, args: GlobalArguments, shell: Shell): number {
   if (args.log === 'text' && summary.failures.length > 0) shell.tell(failuresText(groupedFailures(summary.failures)));
   printResult(args, shell, summary, () => summaryText(summary));
-  return exitCodeOf(failuresOf(summary.failures));
+  return summary.status === 'interrupted' ? exitCodes.interrupted : exitCodeOf(failuresOf(summary.failures));
 }
 
 export interface BackfillArguments extends GlobalArguments {

@@ -185,7 +185,10 @@ function unfitForDouble(
 ): string | null {
   if (!Number.isFinite(Number(text))) return 'beyond the range of a double';
   if (!isExact || isOfDouble(number)) return null;
-  return `its column is DOUBLE, which would round it (\`types: { ${metric}: DOUBLE }\` lets it)`;
+  return `its column is DOUBLE, which would round it (\`${nearestDoubles(metric)}\` lets it)`;
 }
+
+/** The setting with which the column of a metric takes the nearest double of every number. */
+export const nearestDoubles = (metric: string): string => `types: { ${metric}: DOUBLE }`;
 
 const isCrowded = (type: ColumnType): boolean => type.kind === 'DECIMAL' && type.scale > MOST_FRACTION_DIGITS;

@@ -15,7 +15,7 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Sound } from './answers.ts';
 import { beginsInWeek, nameCutWeeks } from './cut-weeks.ts';
 import type { ColumnAnswer, ReadAnswers } from './load-result.ts';
-import { resolveTexts } from './odd-texts.ts';
+import { nearestDoubles, resolveTexts } from './odd-texts.ts';
 import type { Target } from './target.ts';
 import { anyOdd, rejectedRows, respellObjects, spelledObjects, stagedRows, typeRows } from './text-sql.ts';
 import { columnRows, dropTyped, staging, typedColumns, typedRows } from './window-sql.ts';
@@ -151,6 +151,9 @@ const rejectRow = z.object({
 
 type RejectRow = z.infer<typeof rejectRow>;
 
+/** Whether a number was rejected only because the column of its metric would round it. */
+const wouldRound = (metric: string, reason: string): boolean => reason.includes(nearestDoubles(metric));
+
 /** Reasons named in one message; the others are in `ripen.rejected_rows`. */
 const EXAMPLES = 3;
 
@@ -247,12 +250,14 @@ function rejectsOf(rejected: readonly RejectRow[], window: Sound['spooled']['win
   const rows = days.size;
   const examples = [...new Set(rejected.map(({ reason }) => reason))].slice(0, EXAMPLES).join('; ');
   const { name, maxRejects } = window.slice;
+  const rounded = new Set(rejected.flatMap(({ metric, reason }) => (wouldRound(metric, reason) ? [metric] : [])));
+  const remedies = [...rounded].map((metric) => `state \`${nearestDoubles(metric)}\` to load the nearest numbers`);
   const failure = new Failure(
     'DATA_REJECTED',
     `${subjectOf(window)}: ${rows} rows could not be stored exactly (${examples}).`,
     {
       facts: { rows, tolerated: maxRejects },
-      hint: 'Look at ripen.rejected_rows; raise max_rejects to load the rest without them.',
+      hint: ['Look at ripen.rejected_rows', ...remedies, 'raise max_rejects to load the rest without them.'].join('; '),
     },
   );
   return {

@@ -35,6 +35,8 @@ const PIPE_WAIT_MS = 5000;
 export interface Telling {
   readonly command: string;
   readonly config: Config;
+  /** The instant that was stated for the run; null: none. */
+  readonly asOf: Date | null;
   readonly emit: Emit;
   readonly signal: AbortSignal;
   /** An absolute path; null: no metrics. */
@@ -51,7 +53,7 @@ export async function tellingEnd(
   telling: Telling,
   run: (emit: Emit, look: Look) => Promise<SyncSummary>,
 ): Promise<SyncSummary> {
-  const { command, config, emit, signal, metricsFile } = telling;
+  const { command, config, asOf: stated, emit, signal, metricsFile } = telling;
   const seen: { report: StatusReport | null } = { report: null };
   const unread = (error: unknown): null => {
     const message = `What is told of the run's end says nothing of the slices, as the status could not be read: ${asFailure(error).message}`;
@@ -69,7 +71,7 @@ export async function tellingEnd(
     } catch (thrown) {
       const failure = asFailure(thrown, signal);
       const endedAt = new Date();
-      if (metricsFile !== null) seen.report = await statusOf(config, endedAt, 0, { emit }).catch(unread);
+      if (metricsFile !== null) seen.report = await statusOf(config, stated ?? endedAt, 0, { emit }).catch(unread);
       const exitCode = failure.code === 'INTERRUPTED' ? stoppedExitCode(signal) : exitCodeOf([failure]);
       await tellRunEnd({ command, endedAt, exitCode, summary: null, failure }, seen.report, telling);
       throw failure;

@@ -3,7 +3,7 @@
 import { basename } from 'node:path';
 
 import { asFailure, Failure } from '../errors.ts';
-import { dayAt, weekdayOf, type WeekStart } from '../model/calendar.ts';
+import { type Day, dayAt, weekdayOf, type WeekStart } from '../model/calendar.ts';
 import { firstKeptDay } from '../model/coverage.ts';
 import { fingerprintOf } from '../model/fingerprint.ts';
 import { carries, tableOf } from '../model/ledger.ts';
@@ -54,8 +54,32 @@ export async function archivedOf(slice: Slice, run: Run): Promise<readonly Archi
   if (windows.length === 0) {
     await warn({ code: 'REPLAY_EMPTY', message: 'The archive held no answer that could be loaded.' }, slice.name, run);
   }
-  return mine;
+  return begunOf(mine, slice, run);
 }
+
+/**
+ * Archived answers without the periods of days that have not begun, which a clock that was ahead asked for: nothing is known of them.
+ * Where no others are there, it is this machine's clock that is wrong, and all are kept.
+ */
+async function begunOf(mine: readonly ArchivedWindow[], slice: Slice, run: Run): Promise<readonly ArchivedWindow[]> {
+  const now = new Date();
+  const today = dayAt(now, slice.utcOffset);
+  const begun = mine.flatMap((window) => {
+    const isAhead = window.entry.requestedAt > now || fetchedAtOf(window.entry) > now;
+    return isAhead ? narrowed(window, ({ period }) => period.asked.start <= today) : [window];
+  });
+  if (begun.length === 0) return mine;
+  const kept = startsOf(begun);
+  const left = [...startsOf(mine)].filter((start) => !kept.has(start));
+  if (left.length > 0) {
+    const message = `${left.length} archived periods after ${today} were left in the archive: they have not begun, and were asked for by a clock that was ahead.`;
+    await warn({ code: 'REPLAY_SKIPPED', message }, slice.name, run);
+  }
+  return begun;
+}
+
+const startsOf = (windows: readonly ArchivedWindow[]): Set<Day> =>
+  new Set(windows.flatMap(({ entry }) => entry.periods.map(({ period }) => period.bucket.start)));
 
 /**
  * The weekday that weeks begin on in the table they go to, in one that holds nothing yet on that of the newest answer. The
@@ -101,10 +125,9 @@ async function keptOf(
   const at = fetchedAt < run.planAt ? fetchedAt : run.planAt;
   const first = firstKeptDay(slice, at, weekStartsOn);
   if (first === null) return mine;
-  const starts = mine.flatMap(({ entry }) => entry.periods.map(({ period }) => period.bucket.start));
-  const left = new Set(starts.filter((start) => start < first));
-  if (left.size > 0) {
-    const message = `${left.size} archived periods before ${first} were left in the archive: by ${dayAt(at, slice.utcOffset)}, \`retain\` had let them go.`;
+  const left = [...startsOf(mine)].filter((start) => start < first);
+  if (left.length > 0) {
+    const message = `${left.length} archived periods before ${first} were left in the archive: by ${dayAt(at, slice.utcOffset)}, \`retain\` had let them go.`;
     await warn({ code: 'REPLAY_SKIPPED', message }, slice.name, run);
   }
   return mine.flatMap((window) => narrowed(window, ({ period }) => period.bucket.start >= first));

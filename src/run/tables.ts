@@ -12,6 +12,7 @@ import { heldBackBy, inOrder, planSlice, type SlicePlan } from '../plan/plan.ts'
 import { recordFailed, type Run, warn } from './run.ts';
 import type { Source, Targets } from './source.ts';
 import { readSliceLedger, redateAhead } from '../warehouse/ledger.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
 
 /** The table of each slice; a slice whose table cannot be prepared fails by itself. Throws `STORAGE_FAILED`. */
 export async function prepareTargets(run: Run, slices: readonly Slice[], catalog: Catalog): Promise<Targets> {
@@ -51,10 +52,19 @@ async function readBelieved(slice: Slice, { warehouse }: Run, now: Date | null):
  */
 export async function disbelieveAhead(run: Run, now: Date | null): Promise<void> {
   if (now === null) return;
-  const periods = await redateAhead(run.warehouse, now);
-  if (periods === 0) return;
+  const told = await redated(run.warehouse, now);
+  if (told !== null) await warn(told, null, run);
+}
+
+/** Dates back what a clock that was ahead has dated later than now; returns what is to be told, null where that was nothing. */
+export async function redated(
+  warehouse: Warehouse,
+  now: Date,
+): Promise<{ readonly code: string; readonly message: string } | null> {
+  const periods = await redateAhead(warehouse, now);
+  if (periods === 0) return null;
   const message = `${periods} periods were held from fetches that have not come: a clock was ahead. They are not final, and are asked for again.`;
-  await warn({ code: 'CLOCK_WAS_AHEAD', message }, null, run);
+  return { code: 'CLOCK_WAS_AHEAD', message };
 }
 
 /** Puts every table that was built and is complete in the live one's place, and tells what keeps the others from it. */

@@ -20,9 +20,9 @@ interface Finding {
 
 /**
  * Judges the newest run that asked the service, how long ago it was, the newest run of any kind, and what is missing; the
- * gravest finding decides the state.
+ * gravest finding decides the state. `ahead` is how many periods are held from fetches that have not come.
  */
-export function healthOf(report: Omit<StatusReport, 'health'>): Health {
+export function healthOf(report: Omit<StatusReport, 'health'>, ahead: number): Health {
   const [newest] = report.runs;
   // What an archive gives says nothing of what the service would not.
   const asking = report.runs.find(({ command }) => command !== 'replay') ?? newest;
@@ -31,6 +31,7 @@ export function healthOf(report: Omit<StatusReport, 'health'>): Health {
     ...(asking === undefined ? [neverLoaded] : judged.flatMap(runFindings)),
     ...(asking === undefined ? [] : lateFindings(report)),
     ...(asking === undefined ? [] : [...missingFindings(report), ...doubtfulFindings(report)]),
+    ...aheadFindings(ahead),
     ...rejectedFindings(report),
     ...report.unconfigured.map(unconfiguredFinding),
   ];
@@ -135,6 +136,18 @@ function doubtfulFindings({ slices, as_of: planAt }: Pick<StatusReport, 'slices'
     const message = `${slice.name}: ${overdue.length} ${overdue.length === 1 ? 'period is' : 'periods are'} overdue for another fetch, the oldest ${oldest.first_day}.`;
     return [{ state: 'watch', message, hint: `Run \`ripen sync --slice ${slice.name}\`; what then fails says why.` }];
   });
+}
+
+function aheadFindings(ahead: number): Finding[] {
+  if (ahead === 0) return [];
+  const are = ahead === 1 ? 'period is held from a fetch that has' : 'periods are held from fetches that have';
+  return [
+    {
+      state: 'watch',
+      message: `${ahead} ${are} not come: a clock was ahead. What is held so is not final.`,
+      hint: "If this machine's clock is right now, run `ripen sync`, which asks for it again.",
+    },
+  ];
 }
 
 function rejectedFindings({ rejected_rows: rejected }: Pick<StatusReport, 'rejected_rows'>): Finding[] {

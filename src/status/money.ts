@@ -5,7 +5,7 @@ import * as z from 'zod';
 import type { Slice } from '../model/slice.ts';
 import { DOUBLE, parseColumnType } from '../model/column-type.ts';
 import { columnsOf } from '../warehouse/relations.ts';
-import { identifier } from '../warehouse/sql.ts';
+import { identifier, timestamp } from '../warehouse/sql.ts';
 import { doubleSum } from '../warehouse/sums.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { MoneyMetric } from './status-report.ts';
@@ -18,8 +18,8 @@ const kinds = [
 
 const moneyRow = z.object({ first_day: z.string(), value: z.number().nullable(), is_final: z.boolean() });
 
-/** The totals of the slice's spend and of its revenue, each by one metric; empty where it has none or no date. */
-export async function readMoney(warehouse: Warehouse, slice: Slice): Promise<MoneyMetric[]> {
+/** The totals of the slice's spend and of its revenue, each by one metric, nothing fetched later than now final; empty where it has none or no date. */
+export async function readMoney(warehouse: Warehouse, slice: Slice, now: Date): Promise<MoneyMetric[]> {
   if (slice.grain === null) return [];
   const columns = new Map((await columnsOf(warehouse, slice.name)).map(({ name, type }) => [name, type]));
   const { grain } = slice;
@@ -30,7 +30,7 @@ export async function readMoney(warehouse: Warehouse, slice: Slice): Promise<Mon
     if (metric === undefined) continue;
     const type = parseColumnType(columns.get(metric) ?? '') ?? DOUBLE;
     const sql = moneySql(slice.name, grain, doubleSum(`s.${identifier(metric)}`, type));
-    money.push({ kind, metric, periods: await warehouse.rows(sql, [slice.name, metric], moneyRow) });
+    money.push({ kind, metric, periods: await warehouse.rows(sql, [slice.name, metric, timestamp(now)], moneyRow) });
   }
   return money;
 }
@@ -43,7 +43,7 @@ function moneySql(slice: string, grain: string, sum: string): string {
     group by 1
 )
 
-select t.start_day::varchar as first_day, t.value, coalesce(f.is_final, false) as is_final
+select t.start_day::varchar as first_day, t.value, coalesce(f.is_final and f.fetched_at <= $3::timestamp, false) as is_final
 from totals as t
 left join ripen.finality as f on f.slice = $1 and f.metric = $2 and f.period = t.start_day
 order by t.start_day`;

@@ -16,7 +16,7 @@ import { periodStates as ledgerStates } from '../model/maturity.ts';
 import type { Slice } from '../model/slice.ts';
 import { withWarehouse } from '../warehouse/opening.ts';
 import { parseWeekStart } from '../model/calendar.ts';
-import { count, dayShape, instant, statement } from '../warehouse/sql.ts';
+import { count, dayShape, instant, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { type HeldStretch, metricStatuses, summedCells } from './cells.ts';
 import { expectedPeriods, nextRefreshAt } from './coverage.ts';
@@ -39,6 +39,7 @@ const heldPeriod = z.object({
   state: z.enum(ledgerStates),
   is_unproven: z.boolean(),
   next_refresh_at: instant.nullable(),
+  is_ahead: z.boolean(),
   // Null of a period whose load the ledger does not have.
   is_as_configured: z.boolean().nullable(),
 });
@@ -90,14 +91,16 @@ export async function readStatus(
   snapshot: string | null = null,
 ): Promise<StatusReport> {
   const slices: SliceStatus[] = [];
+  let ahead = 0;
   for (const slice of config.slices) {
     const held = warehouse === null ? nothingHeld : await readHeld(warehouse, slice, planAt);
     slices.push(sliceStatus(slice, held, planAt));
+    ahead += held.periods.filter((period) => period.is_ahead).length;
   }
   const runs = warehouse === null ? noRuns : await readLastRuns(warehouse, snapshot !== null);
   const unconfigured = warehouse === null ? [] : await unconfiguredSlices(config, warehouse);
   const report = { as_of: planAt.toISOString(), warehouse: config.warehouse, snapshot, slices, unconfigured, ...runs };
-  return { ...report, health: healthOf(report) };
+  return { ...report, health: healthOf(report, ahead) };
 }
 
 /** The slices a warehouse holds that a configuration no longer has, in order of their names. */
@@ -109,14 +112,16 @@ async function unconfiguredSlices({ slices }: Pick<Config, 'slices'>, warehouse:
 async function readHeld(warehouse: Warehouse, of: Slice, planAt: Date): Promise<Held> {
   const slice = of.name;
   const configured = [fingerprintOf(of), JSON.stringify(of.metrics)];
+  // A simulator's clock may stand later than the machine's.
+  const now = new Date(Math.max(Date.now(), planAt.getTime()));
   const [table] = await warehouse.rows(statement('status/table'), [slice], tableState);
   return {
     table: table ?? null,
-    periods: await warehouse.rows(statement('status/periods'), [slice, ...configured], heldPeriod),
-    stretches: await warehouse.rows(statement('status/finality'), [slice], heldStretch),
+    periods: await warehouse.rows(statement('status/periods'), [slice, ...configured, timestamp(now)], heldPeriod),
+    stretches: await warehouse.rows(statement('status/finality'), [slice, timestamp(now)], heldStretch),
     restated: await readRestated(warehouse, slice, planAt),
     ripening: await readRipening(warehouse, slice),
-    money: table?.is_live === true ? await readMoney(warehouse, of) : [],
+    money: table?.is_live === true ? await readMoney(warehouse, of, now) : [],
     unmatched: table?.is_live === true ? await readUnmatched(warehouse, of) : null,
   };
 }

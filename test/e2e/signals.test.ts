@@ -2,10 +2,11 @@
 
 import { readFile } from 'node:fs/promises';
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import * as z from 'zod';
 
 import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
+import { startScriptedServer } from '../support/scripted-server.ts';
 import { rowsOf } from '../support/installation-contents.ts';
 import {
   cli,
@@ -36,17 +37,19 @@ beforeEach(async () => {
   const world = { seed: 3, apps: 1, partners: 2, links: 4, rowsPerDay: 20 };
   simulator = await startSimulator({ token: TOKEN, world, now: new Date('2026-02-14T02:30:00Z') });
   installation = await openInstallation();
-  await installation.configure({
-    service: { ...serviceAt(simulator.url), max_concurrency: 1 },
-    warehouse: 'warehouse.duckdb',
-    partners: false,
-    slices: ['2026-02', '2026-01'].map((month) => ({
-      name: `days_of_${month.replace('-', '_')}`,
-      dimensions: ['day', 'os_name'],
-      metrics: ['installs'],
-      date_period: `${month}-01:${month}-07`,
-    })),
-  });
+  await installation.configure(configured());
+});
+
+const configured = () => ({
+  service: { ...serviceAt(simulator.url), max_concurrency: 1 },
+  warehouse: 'warehouse.duckdb',
+  partners: false,
+  slices: ['2026-02', '2026-01'].map((month) => ({
+    name: `days_of_${month.replace('-', '_')}`,
+    dimensions: ['day', 'os_name'],
+    metrics: ['installs'],
+    date_period: `${month}-01:${month}-07`,
+  })),
 });
 
 afterEach(async () => {
@@ -137,6 +140,25 @@ describe('a signal in the middle, while a request hangs', () => {
     ]);
   });
 });
+
+test.each(['SIGINT', 'SIGTERM'] as const)(
+  '%s while the end of a good run is being told leaves its exit code 0',
+  async (name) => {
+    const server = await startScriptedServer(() => ({ status: 200, body: 'ok', afterMs: 2000 }));
+    try {
+      await installation.configure({ ...configured(), notify: [{ url: `${server.origin}/told`, on: ['succeeded'] }] });
+      const running = installation.start([...SYNC, '--json']);
+      await vi.waitFor(() => expect(server.received).toHaveLength(1), { timeout: MAX_STOPPING_MS });
+      running.kill(name);
+      const { code, out } = await running.ended;
+      expect(summaryShape.parse(JSON.parse(out)).status).toBe('succeeded');
+      expect(code).toBe(0);
+      expect(await runs()).toStrictEqual([['succeeded', 0]]);
+    } finally {
+      await server.close();
+    }
+  },
+);
 
 describe('an output nobody reads on', () => {
   test('`| head -1` gets its line, and the load goes on to its end with exit code 0', async () => {

@@ -1,11 +1,16 @@
 /** A night on a machine whose clock was ahead, of a service that does not tell the time: what it loaded is not final for that, and is asked for again. */
 
+import { join } from 'node:path';
+
 import { afterEach, expect, test, vi } from 'vitest';
 
-import { plan } from '../../src/index.ts';
+import type { RunEvent } from '../../src/events.ts';
+import { plan, publish, status } from '../../src/index.ts';
 import { day, parseUtcOffset, UTC, type UtcOffset } from '../../src/model/calendar.ts';
 import { archived, loseWarehouse, replayInto } from '../support/archive-scene.ts';
 import { column, contentOf } from '../support/contents.ts';
+import { rowsOf } from '../support/installation-contents.ts';
+import { textWith } from '../support/matching.ts';
 import { askedReports, runNight, smallWorld, type Circumstances } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
@@ -25,6 +30,7 @@ const daysBack = (count: number) => day(new Date(Date.now() - count * DAY_MS).to
 const given = { metrics: ['installs'], datePeriod: { first: { day: daysBack(5) }, last: { day: daysBack(1) } } };
 const daily = slice({ ...given, name: 'daily', dimensions: ['day', 'app_token'] });
 const weekly = slice({ ...given, name: 'weekly', dimensions: ['week', 'app_token'] });
+const rolling = { metrics: ['installs'], datePeriod: { first: { daysAgo: 3 }, last: { daysAgo: 0 } } } as const;
 const dateless = slice({ ...given, name: 'dateless', dimensions: ['app_token'] });
 
 /** Syncs on a machine whose clock is so many days ahead of the service's, which does or does not tell the time. */
@@ -115,6 +121,75 @@ test('a plan names as open what was fetched 60 days ahead of time, and changes n
   expect(await contentOf(scenario, 'ripen.periods')).toEqual(before);
 });
 
+test('a status calls open what was fetched 60 days ahead of time, and says what to do; it changes nothing', async () => {
+  scenario = await openScenario([daily, weekly, dateless], { simulator: { world: smallWorld } });
+  await syncWith(60);
+  const before = await contentOf(scenario, 'ripen.periods');
+  const { slices, health } = await status(scenario.config);
+  for (const { name, periods, cells, next_refresh_at: next } of slices) {
+    expect([name, periods.final + periods.maturing, periods.open]).toEqual([name, 0, periods.expected]);
+    expect([name, cells.final + cells.maturing, cells.open]).toEqual([name, 0, cells.expected]);
+    expect([name, Date.parse(next ?? '') <= Date.now()]).toEqual([name, true]);
+  }
+  expect(health).toMatchObject({ state: 'watch', findings: [{ message: textWith('a clock was ahead') }] });
+  expect(await contentOf(scenario, 'ripen.periods')).toEqual(before);
+  await syncWith(0);
+  expect((await status(scenario.config)).health.findings).toEqual([]);
+});
+
+test('a status as of an earlier day believes what was fetched since', async () => {
+  scenario = await openScenario([daily], { simulator: { world: smallWorld } });
+  await syncWith(0);
+  const { health } = await status(scenario.config, { asOf: new Date(Date.now() - DAY_MS) });
+  expect(health.findings).toEqual([]);
+});
+
+test('a publish brings nothing as final that was fetched 60 days ahead of time, and tells it once', async () => {
+  scenario = await openScenario([daily, weekly], { simulator: { world: smallWorld } });
+  const copy = join(scenario.directory, 'copy.duckdb');
+  const target = { kind: 'duckdb', path: copy, mode: 0o600 } as const;
+  const config = { ...scenario.config, publish: [target] };
+  await syncWith(60);
+  const emit = (event: RunEvent): void => void scenario.events.push(event);
+  for (const _ of [1, 2]) expect((await publish(config, { emit })).failures).toEqual([]);
+  expect(told().filter((said) => said.startsWith('CLOCK_WAS_AHEAD'))).toHaveLength(1);
+  for (const table of ['ripen.finality where is_final', 'daily_final where installs is not null']) {
+    expect(await rowsOf(copy, `select count(*)::integer as n from ${table}`)).toEqual([{ n: 0 }]);
+  }
+});
+
+test('a replay leaves days that have not begun in the archive, which a clock 20 days ahead asked for', async () => {
+  scenario = await openScenario([slice({ ...daily, ...rolling, refresh: [400] })], {
+    simulator: { world: smallWorld },
+  });
+  scenario = { ...scenario, config: { ...scenario.config, ...archived } };
+  await syncWith(0);
+  await syncWith(20);
+  await syncWith(0);
+  const held = await column(scenario, 'select start_day from ripen.periods order by start_day');
+  const skipped = () => told().filter((said) => said.startsWith('REPLAY_SKIPPED') && said.includes('not begun')).length;
+  for (const times of [1, 2]) {
+    expect((await replayInto(scenario)).failures).toEqual([]);
+    expect(skipped()).toBe(times);
+    expect(await column(scenario, 'select start_day from ripen.periods order by start_day')).toEqual(held);
+  }
+  await loseWarehouse(scenario);
+  expect((await replayInto(scenario)).failures).toEqual([]);
+  expect(await column(scenario, 'select start_day from ripen.periods order by start_day')).toEqual(held);
+});
+
+test('a replay on a machine whose clock says 1970 loads what the archive holds', async () => {
+  scenario = await openScenario([daily], { simulator: { world: smallWorld } });
+  scenario = { ...scenario, config: { ...scenario.config, ...archived } };
+  await syncWith(0);
+  const held = await column(scenario, 'select start_day from ripen.periods order by start_day');
+  await loseWarehouse(scenario);
+  vi.useFakeTimers({ toFake: ['Date'], now: DAY_MS });
+  await replayInto(scenario);
+  vi.useRealTimers();
+  expect(await column(scenario, 'select start_day from ripen.periods order by start_day')).toEqual(held);
+});
+
 test('a replay of answers that were archived 60 days ahead of time makes nothing final', async () => {
   scenario = await openScenario([daily], { simulator: { world: smallWorld } });
   scenario = { ...scenario, config: { ...scenario.config, ...archived } };
@@ -144,7 +219,6 @@ function utcOffsetOf(text: string): UtcOffset {
   return parseUtcOffset(text) ?? UTC;
 }
 
-const rolling = { metrics: ['installs'], datePeriod: { first: { daysAgo: 3 }, last: { daysAgo: 0 } } } as const;
 const grains = ['hour', 'day', 'week', 'month', 'quarter', 'year'] as const;
 const slices = [utcOffsetOf('-11:30'), utcOffsetOf('+13:00')].flatMap((utcOffset) =>
   grains.map((grain) =>

@@ -138,7 +138,8 @@ describe('money', () => {
       const request = { command: 'backfill', slices: ['daily'], forced } as const;
       const restore = script(costs(text, '0.30000000000000004'));
       const { failures } = await runNight(scenario, FIRST, { request });
-      expect(failures).toMatchObject([{ code: 'DATA_REJECTED', message: textWith('types: { cost: DOUBLE }') }]);
+      const named = textWith('types: { cost: DOUBLE }');
+      expect(failures).toMatchObject([{ code: 'DATA_REJECTED', message: named, hint: named }]);
       expect(await column(scenario, 'select reason from ripen.rejected_rows')).toEqual([textWith(text)]);
       expect(await column(scenario, 'select cost::varchar from daily order by all')).toEqual(held);
 

@@ -10,6 +10,7 @@ import * as z from 'zod';
 
 import type { Notify } from '../../src/config/config.ts';
 import { Secret } from '../../src/config/secret.ts';
+import { Failure } from '../../src/errors.ts';
 import type { RunEvent } from '../../src/events.ts';
 import { tellingEnd } from '../../src/notify/run-end.ts';
 import type { SyncSummary } from '../../src/run/summary.ts';
@@ -64,6 +65,7 @@ async function toldRun(circumstances: Circumstances = {}, after = async (): Prom
   const telling = {
     command: 'sync',
     config: { ...scenario.config, notify },
+    asOf: NOW,
     emit: (event: RunEvent): void => void events.push(event),
     signal: circumstances.signal ?? new AbortController().signal,
     metricsFile: join(scenario.directory, 'm.prom'),
@@ -107,6 +109,15 @@ test('metrics without slices, as nobody could read the held warehouse, are a war
   expect(await metrics()).toContain('ripen_run_failures{command="sync",code="WAREHOUSE_LOCKED"} 1');
   expect(await metrics()).not.toContain('ripen_slice_cells');
   expect(unread()).toMatchObject([{ message: textWith('was held by this process') }]);
+});
+
+test('the metrics of a run that could not start count by the instant that was stated for it', async () => {
+  const refused = async (): Promise<never> => {
+    throw new Failure('CREDENTIALS_REFUSED', 'The token was refused.');
+  };
+  await failureFrom(toldRun({}, refused));
+  expect(await metrics()).toContain('ripen_run_success{command="sync"} 0');
+  expect(await metrics()).toContain('ripen_slice_periods{slice="daily",state="missing"} 0');
 });
 
 test('a run that was stopped is told with the exit code of SIGTERM; stopped while it waited for the warehouse it is no bug', async () => {

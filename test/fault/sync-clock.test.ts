@@ -159,7 +159,8 @@ test('recovery from a run whose clock was 2 days ahead is told once', async () =
   try {
     const notify = [{ url: new Secret(`${server.origin}/hook`), on: ['recovered'] as const, proxy: null }];
     const { signal } = new AbortController();
-    const telling = { config: { ...scenario.config, notify }, emit: () => {}, signal, metricsFile: null, mode: 0o644 };
+    const config = { ...scenario.config, notify };
+    const telling = { config, asOf: null, emit: () => {}, signal, metricsFile: null, mode: 0o644 };
     await runWithClockOff(2 * DAY_MINUTES);
     for (const told of [1, 1]) {
       await tellingEnd({ command: 'sync', ...telling }, async (_, look) => runNight(scenario, 'now', { look }));
