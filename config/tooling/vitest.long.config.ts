@@ -2,4 +2,5 @@ import { defineConfig } from 'vitest/config';
 
 import { every, quick, usual } from './suites.ts';
 
-export default defineConfig({ test: { ...usual, include: every, exclude: quick } });
+// Many of these wait for a process, a lock or a clock: a third worker keeps two cores busy.
+export default defineConfig({ test: { ...usual, include: every, exclude: quick, maxWorkers: 3 } });

@@ -16,7 +16,7 @@ import { contentsOf, differences, rowsOf } from '../support/installation-content
 import { openInstallation, serviceAt, TOKEN, type Ended, type Installation } from '../support/installation.ts';
 import { writeKillHook, type KillHook } from '../support/kill-hook.ts';
 
-const MOST = Number(process.env['RIPEN_ARCHIVE_KILLS'] ?? 6);
+const MOST = Number(process.env['RIPEN_ARCHIVE_KILLS'] ?? 3);
 /** Far more than four commands take on a busy machine. */
 const MS_PER_KILL = 40_000;
 

@@ -16,7 +16,7 @@ import { contentsOf, differences, rowsOf } from '../support/installation-content
 import { openInstallation, serviceAt, TOKEN, type Ended, type Installation } from '../support/installation.ts';
 import { writeKillHook, type KillHook } from '../support/kill-hook.ts';
 
-const EVERY = Number(process.env['RIPEN_BATCH_KILLS'] ?? 3);
+const EVERY = Number(process.env['RIPEN_BATCH_KILLS'] ?? 6);
 /** Far more than two nights take on a busy machine. */
 const MS_PER_KILL = 20_000;
 

@@ -13,7 +13,7 @@ import { heldRows, restate } from '../support/ledger-nights.ts';
 import { openSample, outOfLedger, type Sample } from '../support/sample-warehouse.ts';
 
 /** Every how manyth step fails: all of them in the long form. */
-const STEP = Number(process.env['RIPEN_DELTA_STEP'] ?? '47');
+const STEP = Number(process.env['RIPEN_DELTA_STEP'] ?? '79');
 
 /** Those in which the files of one table of 5 days go. */
 const LAST_STEPS = 24;

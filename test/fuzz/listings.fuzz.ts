@@ -11,7 +11,7 @@ import { runListings } from './listing-nights.ts';
 import { listingSequences } from './listing-world.ts';
 
 /** Some ten seconds on two busy cores. */
-const SHORT = 15;
+const SHORT = 6;
 const LIMIT_MS = 60_000;
 
 const environment = (name: string, otherwise: string): string => process.env[`RIPEN_FUZZ_${name}`] ?? otherwise;

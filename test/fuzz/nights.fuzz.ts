@@ -12,8 +12,8 @@ import type { LawBroken } from './laws.ts';
 import { runSequence } from './run-sequence.ts';
 import { sequences } from './sequence.ts';
 
-/** About a minute on two busy cores. */
-const SHORT = 15;
+/** Half a minute on two busy cores. */
+const SHORT = 6;
 const LIMIT_MS = 60_000;
 
 const environment = (name: string, otherwise: string): string => process.env[`RIPEN_FUZZ_${name}`] ?? otherwise;
