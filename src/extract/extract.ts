@@ -7,15 +7,15 @@
  * window, with the parts of it that were answered; nothing here throws for one window.
  */
 
-import { asFailure, Failure, isTooHeavy } from '../errors.ts';
+import { asFailure, type Failure, isTooHeavy } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import { labelOf, type Part, replacesSame, reportParameters, type Window } from '../model/window.ts';
 import type { Slice } from '../model/slice.ts';
 import { linkSignals } from '../service/clock.ts';
-import type { SavedBody, Service } from '../service/service.ts';
-import { quoteLongNumbers } from '../spool/long-numbers.ts';
+import type { Service } from '../service/service.ts';
 import type { Spool, Spooled, SpooledAnswer, WholeAnswer } from '../spool/spool.ts';
 import { fetchPages } from './pages.ts';
+import { type Reading, readLanded, readSmall } from './read-answers.ts';
 import { askByYear, askWhole, type AskingWhole, type Pages, requestsOfWhole, wholeRequests } from './whole.ts';
 
 /** The answer to one part of a window, and when it was asked for. */
@@ -56,17 +56,13 @@ export interface Batch {
   readonly asked: readonly { readonly slice: Slice; readonly requests: number }[];
 }
 
-interface Extraction extends Pick<AskingWhole, 'adding'> {
+interface Extraction extends Reading, Pick<AskingWhole, 'adding'> {
   readonly service: Pick<Service, 'report'>;
   readonly spool: Pick<Spool, 'pathFor' | 'keep' | 'discard'>;
   /** Windows asked for at the same time; the service's own pace may allow fewer. */
   readonly maxConcurrency: number;
   readonly emit: Emit;
   readonly signal: AbortSignal;
-  /** Reads answers of one meaning, with a window of it, into columns together; false where SQL has to read one of them, which takes several times its memory. */
-  readonly read: (window: Window, answers: readonly (readonly SavedBody[])[]) => Promise<boolean>;
-  /** Whether answers are kept after they are loaded, for SQL to read. */
-  readonly isArchived: boolean;
   /** Told of each answer and its plain bytes before the next window is asked for; may change the queue. */
   readonly came: (window: Window, bytes: number) => void;
 }
@@ -74,10 +70,13 @@ interface Extraction extends Pick<AskingWhole, 'adding'> {
 /** One transaction loads a batch: what is larger gains nothing by it, and would have to be loaded again if it failed. */
 const MAX_BATCH_BYTES = 300_000_000;
 const MAX_BATCH_WINDOWS = 200;
-/** SQL parses a document as a whole, in five to six times its size. */
-const MAX_DOCUMENT_BYTES = 60_000_000;
 /** Answers waiting to be loaded; more would only fill the disk. */
 const MAX_WAITING = 80;
+
+/** A window that failed as a whole. */
+const missedWhole = (window: Window, failure: Failure): Missed => {
+  return { window, failure, heavy: [], answered: new Map(), whole: null };
+};
 
 /** Answers to the queue's windows until the queue is empty and nothing is under way. Takes windows off the queue. */
 export async function* extract(queue: Asking[], extraction: Extraction): AsyncGenerator<Batch, void> {
@@ -89,9 +88,9 @@ export async function* extract(queue: Asking[], extraction: Extraction): AsyncGe
     const { window, answered } = asking;
     const requests = window.parts.length - answered.size + wholeRequests(window, asking.whole, extraction);
     extraction.emit({ type: 'window_asked', slice: window.slice.name, window: labelOf(window), requests });
-    const answer = await fetchWindow(asking, extraction).catch((error: unknown): Missed => {
-      return { window, failure: asFailure(error), heavy: [], answered: new Map(), whole: null };
-    });
+    const answer = await fetchWindow(asking, extraction).catch((error: unknown) =>
+      missedWhole(window, asFailure(error)),
+    );
     asked.push({ slice: window.slice, requests });
     if ('failure' in answer) {
       missed.push(answer);
@@ -116,7 +115,7 @@ export async function* extract(queue: Asking[], extraction: Extraction): AsyncGe
     fill();
     if (spooled.length > 0 || missed.length > 0) {
       const read = await readSmall(takeOfOneSlice(spooled), extraction);
-      missed.push(...read.missed);
+      missed.push(...read.failed.map(({ window, failure }) => missedWhole(window, failure)));
       yield { spooled: read.spooled, missed: missed.splice(0), asked: asked.splice(0) };
       continue;
     }
@@ -202,7 +201,7 @@ async function fetchWindow(asking: Asking, extraction: Extraction): Promise<Spoo
   const ended = other ?? (giveUp.signal.aborted ? asFailure(giveUp.signal.reason) : undefined);
   if (ended !== undefined) {
     await extraction.spool.discard({ answers: [...answers.values()] });
-    return { window, failure: ended, heavy: [], answered: new Map(), whole: null };
+    return missedWhole(window, ended);
   }
   const [first] = failures.values();
   if (first !== undefined) return { window, failure: first, heavy: [...failures.keys()], answered: answers, whole };
@@ -236,104 +235,5 @@ async function fetchPart(window: Window, part: Part, extraction: Extraction): Pr
   const requestedAt = new Date();
   const { pages, unfollowed } = await fetchPages(window, reportParameters(window, part), extraction);
   const receivedAt = new Date();
-  const kept = extraction.isArchived ? await quoted(pages) : pages;
-  const read = isSmall(kept) ? kept : await readPages(window, kept, extraction);
-  return { pages: read, unfollowed, requestedAt, receivedAt };
-}
-
-/**
- * Bytes of an answer that is read only with the others of its batch, as one: a reader and a file of its own take longer to
- * make than it takes to read, and the engine longer to open.
- */
-const SMALL_BYTES = 128 * 1024;
-
-const isSmall = (pages: readonly SavedBody[]): boolean =>
-  pages.reduce((sum, { plainBytes }) => sum + plainBytes, 0) <= SMALL_BYTES;
-
-/** A batch with its small answers read: together where the column reader takes all of them, else one by one. */
-async function readSmall(
-  batch: readonly Spooled[],
-  extraction: Extraction,
-): Promise<Pick<Batch, 'spooled' | 'missed'>> {
-  const small = new Set(
-    batch.flatMap(({ answers }) => answers.filter(({ pages }) => pages.length > 0 && isSmall(pages))),
-  );
-  // What broke it, one of them will meet again and tell of itself.
-  const isRead = small.size > 1 && (await readTogether(batch, small, extraction).catch(() => false));
-  if (isRead) return { spooled: batch, missed: [] };
-  const read = await Promise.all(batch.map(async (each) => readAlone(each, small, extraction)));
-  return {
-    spooled: read.filter((each) => 'answers' in each),
-    missed: read.filter((each) => 'failure' in each),
-  };
-}
-
-/** A window with each of its small answers read by itself, or its failure. */
-async function readAlone(
-  spooled: Spooled,
-  small: ReadonlySet<SpooledAnswer>,
-  extraction: Extraction,
-): Promise<Spooled | Missed> {
-  const { window } = spooled;
-  const answers: SpooledAnswer[] = [];
-  try {
-    for (const answer of spooled.answers) {
-      const isUnread = small.has(answer);
-      answers.push(isUnread ? { ...answer, pages: await readPages(window, answer.pages, extraction) } : answer);
-    }
-    return { ...spooled, answers };
-  } catch (error) {
-    // What ended the reading is worth more than a disk that does not let go of the rest.
-    await extraction.spool.discard(spooled).catch(() => {});
-    return { window, failure: asFailure(error), heavy: [], answered: new Map(), whole: null };
-  }
-}
-
-/** Reads small answers as one; false where they are none. What is seen of the rows of all is true of each, but for weeks. */
-async function readTogether(
-  batch: readonly Spooled[],
-  small: ReadonlySet<SpooledAnswer>,
-  { read }: Extraction,
-): Promise<boolean> {
-  const [first] = batch;
-  if (first === undefined || first.window.slice.grain === 'week') return false;
-  if (batch.some(({ window }) => window.fingerprint !== first.window.fingerprint)) return false;
-  // So that the dates go on from one answer to the next.
-  const inOrder = batch.toSorted((a, b) => (a.window.replaced.start < b.window.replaced.start ? -1 : 1));
-  const answers = inOrder.flatMap((each) => each.answers.filter((answer) => small.has(answer)));
-  return read(
-    first.window,
-    answers.map(({ pages }) => pages),
-  );
-}
-
-const quoted = async (pages: readonly SavedBody[]): Promise<readonly SavedBody[]> =>
-  Promise.all(pages.map(quoteLongNumbers));
-
-/** The pages as they are to be loaded: in columns, or with numbers that SQL does not round. */
-async function readPages(
-  window: Window,
-  pages: readonly SavedBody[],
-  { read, isArchived, spool }: Extraction,
-): Promise<readonly SavedBody[]> {
-  if (await read(window, [pages])) return pages;
-  const large = pages.find(({ plainBytes }) => plainBytes > MAX_DOCUMENT_BYTES);
-  if (large !== undefined) throw await tooLarge(window, large, { pages }, spool);
-  return isArchived ? pages : quoted(pages);
-}
-
-/** The failure of an answer that is whole but too large to be parsed in bounded memory: a smaller question is asked. */
-async function tooLarge(
-  window: Window,
-  saved: SavedBody,
-  answer: Pick<SpooledAnswer, 'pages'>,
-  spool: Extraction['spool'],
-): Promise<Failure> {
-  await spool.discard({ answers: [answer] });
-  const megabytes = Math.round(saved.plainBytes / 1_000_000);
-  const message = `slice ${window.slice.name}, ${labelOf(window)}: the answer had ${megabytes} MB, more than the ${MAX_DOCUMENT_BYTES / 1_000_000} MB of an unusual one that are parsed at once.`;
-  return new Failure('SOURCE_TOO_HEAVY', message, {
-    facts: { bytes: saved.plainBytes },
-    hint: 'Drop a dimension from the slice, or filter it.',
-  });
+  return { pages: await readLanded(window, pages, extraction), unfollowed, requestedAt, receivedAt };
 }

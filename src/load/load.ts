@@ -10,26 +10,18 @@
  * that answer.
  */
 
-import { rm } from 'node:fs/promises';
-import { basename, join } from 'node:path';
-
 import { asFailure, Failure, type FailureCode } from '../errors.ts';
-import { isDateDimension } from '../model/dimension.ts';
 import { labelOf, replacesSame, subjectOf, type Window } from '../model/window.ts';
-import type { SavedBody } from '../service/service.ts';
-import type { ColumnReader } from '../spool/columns/column-reader.ts';
-import type { besideRows } from '../spool/beside-rows.ts';
-import type { ColumnsRead, Envelope, SliceColumns } from '../spool/columns/reading.ts';
 import { quotedCopy } from '../spool/long-numbers.ts';
-import { onDisk, type Spooled, type SpooledAnswer } from '../spool/spool.ts';
+import { removeSpooled, type Spooled } from '../spool/spool.ts';
 import { expectBatch } from '../warehouse/opening.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { type InspectedPart, judgeAnswers, type Sound } from './answers.ts';
 import { findingsOf, type Found } from './check.ts';
-import { answerOf, type BrokenAnswer, inspect, objectSizeFor } from './documents.ts';
+import { type BrokenAnswer, inspect, objectSizeFor } from './documents.ts';
 import { ignoredFilters } from './ignored-filters.ts';
 import { recordRejects } from './load-ledger.ts';
-import type { Answer, ColumnAnswer, Loaded, LoadRequest, LoadResult, LoadWarning, ReadAnswers } from './load-result.ts';
+import type { Answer, ColumnAnswer, Loaded, LoadRequest, LoadResult, ReadAnswers } from './load-result.ts';
 import { proveWindow } from './proof.ts';
 import { type Judged, replaceJudged } from './replace.ts';
 import { stageColumns, type Staged, stageTexts } from './stage.ts';
@@ -105,7 +97,7 @@ async function load(batch: readonly Spooled[], request: LoadRequest): Promise<Lo
     }
   } finally {
     const pages = copies.flatMap(({ answers }) => answers.flatMap((answer) => answer.pages));
-    for (const { path } of pages) await removeFile(path);
+    for (const { path } of pages) await removeSpooled(path);
   }
   return { results, target };
 }
@@ -258,136 +250,4 @@ async function judgeWindow(sound: Sound, request: LoadRequest, found: Found): Pr
   if ('kind' in proven) return proven;
   const ignored = await ignoredFilters(warehouse, request.target.slice, sound.windowNo);
   return { ...proven, warnings: [...proven.warnings, ...ignored], sound, found };
-}
-
-type Pages = readonly SavedBody[];
-
-/** Answers that were read into columns, known again by the very list of their pages. */
-export class ColumnAnswers implements ReadAnswers {
-  readonly #reader: Pick<ColumnReader, 'read'>;
-  readonly #folder: string;
-  readonly #taken = new Map<Pages, ColumnAnswer>();
-  /** By file, how many answers have their rows there. */
-  readonly #sharing = new Map<string, number>();
-  /** No two readings share a file: the engine remembers files by their names. */
-  #readings = 0;
-  #trouble: LoadWarning | null = null;
-  #isTold = false;
-
-  /** What is read goes to files in the folder. */
-  constructor(reader: Pick<ColumnReader, 'read'>, folder: string) {
-    this.#reader = reader;
-    this.#folder = folder;
-  }
-
-  /** What is to be told of a reader that came to grief over an answer, which is not to give it up; once, then null. */
-  takeTrouble(): LoadWarning | null {
-    const trouble = this.#isTold ? null : this.#trouble;
-    this.#isTold ||= trouble !== null;
-    return trouble;
-  }
-
-  /**
-   * Reads answers into one file, but for those that were read before; false where SQL has to read one of them, or one has no
-   * pages. Throws `STORAGE_FAILED`.
-   */
-  async read(answers: readonly Pages[], columns: Columns): Promise<boolean> {
-    const unread = answers.filter((pages) => !this.#taken.has(pages));
-    const bodies = unread.flat();
-    const [first] = bodies;
-    if (first === undefined) return unread.length === 0;
-    this.#readings += 1;
-    const file = join(this.#folder, `${basename(first.path)}.${this.#readings}.parquet`);
-    const wanted = wantedColumns(columns);
-    const read = await this.#tryReading(bodies, wanted, file);
-    if (read === null) return false;
-    const found = read.envelopes.flatMap((envelope, at) => judged(bodies[at]?.path ?? '', envelope, wanted) ?? []);
-    if (found.length < bodies.length) {
-      await removeFile(file);
-      return false;
-    }
-    const { weekStartsOn, isOrdered, isDistinct } = read;
-    const types = columns.metrics.map(({ type }) => type);
-    this.#sharing.set(file, unread.length);
-    let firstBody = 0;
-    for (const pages of unread) {
-      const mine = found.slice(firstBody, firstBody + pages.length);
-      const rows = mine.reduce((sum, { rowCount }) => sum + rowCount, 0);
-      const seen = { rows, weekStartsOn, isOrdered, isDistinct };
-      this.#taken.set(pages, { file, firstBody, bodies: bodies.length, types, ...seen, pages: mine });
-      firstBody += pages.length;
-    }
-    return true;
-  }
-
-  /** What was read of each part of a window, of no pages null; undefined where SQL has to read one of them. */
-  of({ answers }: Spooled): readonly (ColumnAnswer | null)[] | undefined {
-    const found = answers.map((answer) => this.taken(answer));
-    return found.every((answer) => answer !== undefined) ? found : undefined;
-  }
-
-  /** What was read of one part; null of no pages, undefined where SQL has to read it. */
-  taken({ pages }: SpooledAnswer): ColumnAnswer | null | undefined {
-    return pages.length === 0 ? null : this.#taken.get(pages);
-  }
-
-  /** Removes what was read of answers that nobody needs any more. */
-  async discard(answers: readonly { readonly pages: Pages }[]): Promise<void> {
-    for (const { pages } of answers) {
-      const taken = this.#taken.get(pages);
-      this.#taken.delete(pages);
-      if (taken === undefined) continue;
-      const left = (this.#sharing.get(taken.file) ?? 1) - 1;
-      this.#sharing.set(taken.file, left);
-      if (left > 0) continue;
-      this.#sharing.delete(taken.file);
-      await removeFile(taken.file);
-    }
-  }
-
-  async #tryReading(pages: Pages, columns: SliceColumns, to: string): Promise<ColumnsRead | null> {
-    try {
-      const read = await this.#reader.read({ bodies: pages, columns, to });
-      return 'gaveUp' in read ? null : read;
-    } catch (error) {
-      if (error instanceof Failure) throw error;
-      await removeFile(to);
-      const reason = error instanceof Error ? error.message : String(error);
-      const message = `The column reader broke, and SQL read the answer, which takes longer and more memory: ${reason}`;
-      this.#trouble ??= { code: 'COLUMN_READER_BROKE', message };
-      return null;
-    }
-  }
-}
-
-async function removeFile(path: string): Promise<void> {
-  await onDisk('spool', path, async () => rm(path, { force: true }));
-}
-
-/** A page as inspection would find it; null for one that inspection would refuse, which has to word it. */
-function judged(path: string, { rows, members }: Envelope, { dimensions, metrics }: SliceColumns): Answer | null {
-  const said = (name: (typeof besideRows)[number]): string | null => members.get(name) ?? null;
-  const keys = [...dimensions, ...metrics].map(({ name }) => name);
-  const document = {
-    filename: path,
-    row_count: rows,
-    key_sets: JSON.stringify(rows === 0 ? [] : [keys]),
-    totals: said('totals'),
-    warnings: said('warnings'),
-    data_warnings: said('data_warnings'),
-    pagination: said('pagination'),
-    error: said('error'),
-    errors: said('errors'),
-    error_code: said('error_code'),
-    detail: said('detail'),
-  };
-  const answer = answerOf(path, [document]);
-  return 'because' in answer ? null : answer;
-}
-
-function wantedColumns({ dimensions, metrics }: Columns): SliceColumns {
-  return {
-    dimensions: dimensions.map((name) => ({ name, kind: isDateDimension(name) ? name : 'text' })),
-    metrics: metrics.map((metric) => ({ name: metric.id, type: metric.type, isExact: becameDouble(metric) })),
-  };
 }

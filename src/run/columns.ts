@@ -4,7 +4,7 @@
  * Hides the reader's thread, and where it writes.
  */
 
-import { ColumnAnswers } from '../load/load.ts';
+import { ColumnAnswers } from '../load/column-answers.ts';
 import { openColumnReader } from '../spool/columns/column-reader.ts';
 import { openSpool, type Spool } from '../spool/spool.ts';
 import { type Run, warn } from './run.ts';

@@ -90,7 +90,7 @@ export function openSpool(warehousePath: string): Spool {
     },
     async discard(spooled) {
       const paths = spooled.answers.flatMap(({ pages }) => pages.map(({ path }) => path));
-      await Promise.all(paths.map(async (path) => onDisk('spool', path, async () => rm(path, { force: true }))));
+      await Promise.all(paths.map(removeSpooled));
     },
     clear() {
       try {
@@ -101,6 +101,10 @@ export function openSpool(warehousePath: string): Spool {
     },
   };
 }
+
+/** Removes a file of the spool, where it is there. Throws `STORAGE_FAILED`. */
+export const removeSpooled = async (path: string): Promise<void> =>
+  onDisk('spool', path, async () => rm(path, { force: true }));
 
 /** What the work returns; an error of the file system becomes `STORAGE_FAILED` about the place, any other is thrown on. */
 export async function onDisk<T>(place: 'archive' | 'spool', path: string, work: () => Promise<T>): Promise<T> {

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
 import { Failure } from '../../src/errors.ts';
 import type { RunEvent } from '../../src/events.ts';
-import { ColumnAnswers } from '../../src/load/load.ts';
+import { ColumnAnswers } from '../../src/load/column-answers.ts';
 import { day } from '../../src/model/calendar.ts';
 import type { Fault } from '../../src/simulator/faults.ts';
 import {

@@ -50,6 +50,15 @@ const others = async (): Promise<number> => {
   return stored.filter((row) => !truth.includes(row)).length;
 };
 
+const at = (name: string): string => join(scenario.directory, name);
+
+/** A copy of each kind. */
+const copies = (): readonly PublishTarget[] => [
+  { kind: 'parquet', path: at('lake'), mode: 0o644 },
+  { kind: 'delta', path: at('tables'), mode: 0o644, keepMs: 86_400_000 },
+  { kind: 'duckdb', path: at('copy.duckdb'), mode: 0o644 },
+];
+
 describe('money', () => {
   test.each([
     ['-1.4210854715202004e-14', 'DOUBLE', '-1.4210854715202004e-14'],
@@ -157,12 +166,7 @@ describe('money', () => {
 
   test("that turned into doubles on the second night reads the same in the copies, the first night's values too", async () => {
     await open();
-    const at = (name: string): string => join(scenario.directory, name);
-    const publish: readonly PublishTarget[] = [
-      { kind: 'parquet', path: at('lake'), mode: 0o644 },
-      { kind: 'delta', path: at('tables'), mode: 0o644, keepMs: 86_400_000 },
-      { kind: 'duckdb', path: at('copy.duckdb'), mode: 0o644 },
-    ];
+    const publish = copies();
     const config = { publish };
     scenario.simulator.script({
       match: reports(),
@@ -190,12 +194,7 @@ describe('money', () => {
 describe('a night that changes the types of two columns and asks for one day', () => {
   test('leaves the other days in every copy as they were, in the new types, and as final as they were', async () => {
     await open();
-    const at = (name: string): string => join(scenario.directory, name);
-    const publish: readonly PublishTarget[] = [
-      { kind: 'parquet', path: at('lake'), mode: 0o644 },
-      { kind: 'delta', path: at('tables'), mode: 0o644, keepMs: 86_400_000 },
-      { kind: 'duckdb', path: at('copy.duckdb'), mode: 0o644 },
-    ];
+    const publish = copies();
     const ofOthers = `where "day" <> date '2026-05-28' order by all`;
     const finality = 'select period, metric, is_final, final_at from ripen.finality order by all';
     const states = 'select start_day, state, next_refresh_at from ripen.periods order by all';

@@ -33,6 +33,14 @@ async function withClockOff<T>(days: number, work: () => Promise<T>): Promise<T>
   }
 }
 
+const daily = slice({
+  name: 'daily',
+  dimensions: ['day', 'app_token'],
+  metrics: ['installs'],
+  datePeriod: { first: { daysAgo: 3 }, last: { daysAgo: 0 } },
+  refresh: 'nightly',
+});
+
 const filesIn = (root: string): string[] =>
   readdirSync(root, { recursive: true })
     .map(String)
@@ -40,13 +48,6 @@ const filesIn = (root: string): string[] =>
     .toSorted();
 
 test('a sync that is refused for a clock 30 days ahead, and a publish by hand, remove no file of older versions; a confirmed one does', async () => {
-  const daily = slice({
-    name: 'daily',
-    dimensions: ['day', 'app_token'],
-    metrics: ['installs'],
-    datePeriod: { first: { daysAgo: 3 }, last: { daysAgo: 0 } },
-    refresh: 'nightly',
-  });
   const scenario = await openScenario([daily], { simulator: { world: smallWorld } });
   close = async () => scenario.close();
   const root = join(scenario.directory, 'tables');
@@ -128,13 +129,6 @@ test('where the files of a log are dated a fraction of a millisecond ahead of th
 });
 
 test('of a service that does not tell the time, a night says that nothing is removed for its age, and one with --as-of removes it', async () => {
-  const daily = slice({
-    name: 'daily',
-    dimensions: ['day', 'app_token'],
-    metrics: ['installs'],
-    datePeriod: { first: { daysAgo: 3 }, last: { daysAgo: 0 } },
-    refresh: 'nightly',
-  });
   const scenario = await openScenario([daily], { simulator: { world: smallWorld } });
   close = async () => scenario.close();
   const untold = { match: () => true, times: Infinity, fault: { kind: 'date_skew', ms: NaN } } as const;

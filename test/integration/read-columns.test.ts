@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import * as z from 'zod';
 
-import { ColumnAnswers, loadBatch } from '../../src/load/load.ts';
+import { ColumnAnswers } from '../../src/load/column-answers.ts';
+import { loadBatch } from '../../src/load/load.ts';
 import type { LoadResult } from '../../src/load/load-result.ts';
 import { alterColumns, prepareTable } from '../../src/load/slice-table.ts';
 import type { Target } from '../../src/load/target.ts';

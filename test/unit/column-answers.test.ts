@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 
-import { ColumnAnswers } from '../../src/load/load.ts';
+import { ColumnAnswers } from '../../src/load/column-answers.ts';
 import { repeatingIn } from '../../src/load/stage.ts';
 import type { Columns } from '../../src/load/target.ts';
 import { MONEY } from '../../src/model/column-type.ts';
