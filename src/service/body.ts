@@ -87,20 +87,21 @@ async function drain(
   saved: { bytes: number },
   gauge: PlainGauge,
 ): Promise<void> {
+  let [waiting, bytes]: [Buffer[], number] = [[], 0];
+  const write = async (): Promise<void> => {
+    const together = waiting;
+    [waiting, bytes] = [[], 0];
+    await onDisk(path, () => writeAll(file, together));
+  };
   async function* saving(): AsyncGenerator<Buffer, void> {
-    let [waiting, bytes]: [Buffer[], number] = [[], 0];
     for await (const chunk of answer.chunks) {
       saved.bytes += chunk.length;
       bytes += chunk.length;
       waiting.push(chunk);
-      if (bytes >= WRITE_BYTES) {
-        const together = waiting;
-        [waiting, bytes] = [[], 0];
-        await onDisk(path, () => writeAll(file, together));
-      }
+      if (bytes >= WRITE_BYTES) await write();
       yield chunk;
     }
-    if (waiting.length > 0) await onDisk(path, () => writeAll(file, waiting));
+    if (waiting.length > 0) await write();
   }
   try {
     for await (const plain of decoded(saving(), encodingOf(answer))) gauge.see(plain);

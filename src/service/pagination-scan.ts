@@ -7,18 +7,15 @@
 /** Room for the totals and warnings of hundreds of metrics beside it. */
 const END_BYTES = 256 * 1024;
 
-const NAME = Buffer.from('"pagination"');
+export const PAGINATION_NAME = '"pagination"';
 
 /** Keeps both ends of a document that flows by. */
-export class PaginationScan {
+export class DocumentEnds {
   readonly #head: Buffer[] = [];
   #headBytes = 0;
   /** A ring, made when the document has become longer than its head. */
   #tail: Buffer | null = null;
   #seen = 0;
-  #isNamed = false;
-  /** The last bytes, which the name may begin in. */
-  #rest: Buffer = Buffer.alloc(0);
 
   /** Takes the next plain bytes. */
   see(chunk: Buffer): void {
@@ -30,14 +27,6 @@ export class PaginationScan {
     }
     if (this.#seen + chunk.length > END_BYTES) this.#keepTail(chunk);
     this.#seen += chunk.length;
-    if (!this.#isNamed) this.#look(chunk);
-  }
-
-  #look(chunk: Buffer): void {
-    const seam = Buffer.concat([this.#rest, chunk.subarray(0, NAME.length - 1)]);
-    this.#isNamed = seam.includes(NAME) || chunk.includes(NAME);
-    const end = chunk.length < NAME.length ? Buffer.concat([this.#rest, chunk]) : chunk;
-    this.#rest = Buffer.from(end.subarray(Math.max(0, end.length - NAME.length + 1)));
   }
 
   #keepTail(chunk: Buffer): void {
@@ -52,9 +41,8 @@ export class PaginationScan {
     chunk.copy(this.#tail, 0, from + copied);
   }
 
-  /** What the document says of its pages, parsed; null when it says nothing, undefined when it may say so between its ends. */
-  get found(): unknown {
-    if (!this.#isNamed) return null;
+  /** What a document in which the name occurs says of its pages, parsed; null when it says nothing, undefined when it may say so between its ends. */
+  get pagination(): unknown {
     const head = Buffer.concat(this.#head).toString('utf8');
     // Of a document that is all here, what it says beside its rows mostly stands at its end.
     if (this.#tail === null) return fromEnd(head) ?? null;

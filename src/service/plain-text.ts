@@ -9,7 +9,7 @@ import { createGunzip } from 'node:zlib';
 import { scrubStart, type Secret, SecretSearch } from '../config/secret.ts';
 import { Failure } from '../errors.ts';
 import { type Answer, Setback } from './exchange.ts';
-import { PaginationScan } from './pagination-scan.ts';
+import { DocumentEnds, PAGINATION_NAME } from './pagination-scan.ts';
 
 /**
  * The whole body as text, without a byte order mark; throws `SOURCE_OVERSIZED` beyond `maxBytes` after decompression, `DATA_MALFORMED` when it
@@ -120,11 +120,11 @@ export function encodingOf(answer: Answer): Encoding {
 }
 
 /** The plain bytes of encoded chunks; throws what the chunks throw, and zlib's error for a broken or incomplete stream. */
-export async function* decoded(chunks: AsyncIterable<Buffer>, encoding: Encoding): AsyncGenerator<Buffer, void> {
-  if (encoding === 'identity') {
-    yield* chunks;
-    return;
-  }
+export function decoded(chunks: AsyncIterable<Buffer>, encoding: Encoding): AsyncIterable<Buffer> {
+  return encoding === 'identity' ? chunks : decompressed(chunks);
+}
+
+async function* decompressed(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
   const gunzip = createGunzip({ chunkSize: CHUNK_BYTES });
   // The callback only silences: the iteration below throws the same error.
   pipeline(chunks, gunzip, () => {});
@@ -152,7 +152,7 @@ export class PlainGauge {
   readonly #maxBytes: number;
   readonly #secrets: SecretSearch;
   readonly #halves = new HalfSurrogates();
-  readonly #pages = new PaginationScan();
+  readonly #ends = new DocumentEnds();
   readonly #head: Buffer[] = [];
   #headBytes = 0;
   #bytes = 0;
@@ -161,7 +161,7 @@ export class PlainGauge {
 
   constructor(maxBytes: number, secrets: readonly Secret[]) {
     this.#maxBytes = maxBytes;
-    this.#secrets = new SecretSearch(secrets);
+    this.#secrets = new SecretSearch(secrets, PAGINATION_NAME);
   }
 
   get bytes(): number {
@@ -190,7 +190,7 @@ export class PlainGauge {
 
   /** What the document says of further pages, parsed; null when it says nothing, undefined when it may say so between its ends. */
   get pagination(): unknown {
-    return this.#pages.found;
+    return this.#secrets.hasBeside ? this.#ends.pagination : null;
   }
 
   /** The beginning of the document. */
@@ -204,7 +204,7 @@ export class PlainGauge {
     this.#bytes += chunk.length;
     if (this.#bytes > this.#maxBytes) throw oversized(this.#maxBytes);
     if (this.#secrets.finds(chunk)) throw indiscreet(this.#bytes);
-    this.#pages.see(chunk);
+    this.#ends.see(chunk);
     if (this.#headBytes < HEAD_BYTES) {
       // A copy: a slice would keep the whole chunk in memory.
       const part = Buffer.from(chunk.subarray(0, HEAD_BYTES - this.#headBytes));
