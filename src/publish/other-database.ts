@@ -38,7 +38,6 @@ export async function withDatabase<T>(
         },
       });
     } finally {
-      statements.close();
       connection.closeSync();
     }
   } finally {

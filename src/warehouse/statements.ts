@@ -21,14 +21,12 @@ export type Bindable = string | number | boolean | null;
 export interface Statements {
   /** Runs one statement, or a script of several without parameters. Throws DuckDB's own errors. */
   run(sql: string, parameters: readonly Bindable[]): Promise<DuckDBMaterializedResult>;
-  /** To be called before the connection is closed. */
-  close(): void;
 }
 
 /** A night runs about fifty texts with parameters. */
 const MOST_KEPT = 100;
 
-/** A statement keeps what it was last run with. */
+/** In characters: a prepared statement keeps in memory what it was last run with. */
 const LONGEST_KEPT = 65_536;
 
 /** Others may run once only: a table that is created as a query has no columns the second time (measured). */
@@ -39,10 +37,10 @@ const repeatable: ReadonlySet<StatementType> = new Set([
   StatementType.DELETE,
 ]);
 
+/** The statements of a connection. It destroys those that stay prepared, each of which would hold the file, as it is closed. */
 export function statementsOn(connection: DuckDBConnection): Statements {
   /** Those that do not run just now, the one that ran last at the end. */
   const kept = new Map<string, DuckDBPreparedStatement>();
-  let isClosed = false;
   const forget = (sql: string): void => {
     kept.get(sql)?.destroySync();
     kept.delete(sql);
@@ -64,16 +62,12 @@ export function statementsOn(connection: DuckDBConnection): Statements {
       try {
         prepared.bind([...parameters]);
         const result = await prepared.run();
-        isKept = !isClosed && repeatable.has(prepared.statementType) && parameters.every(isShort);
+        isKept = repeatable.has(prepared.statementType) && parameters.every(isShort);
         return result;
       } finally {
         if (isKept) keep(sql, prepared);
         else prepared.destroySync();
       }
-    },
-    close() {
-      isClosed = true;
-      for (const sql of [...kept.keys()]) forget(sql);
     },
   };
 }

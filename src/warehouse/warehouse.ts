@@ -113,7 +113,6 @@ export async function warehouseOn(
       // The setting is the instance's: the session that holds it closes last. A database that failed is let go as it is.
       const tasks = isReclaimed ? MOST_VACUUM_TASKS : 0;
       await connection.run(`set max_vacuum_tasks = ${tasks}`).catch(() => null);
-      statements.close();
       connection.closeSync();
       letGo();
     },
