@@ -11,7 +11,7 @@ import { type Catalog, type CatalogItem, catalogTables } from '../model/catalog.
 import { formatColumnType } from '../model/column-type.ts';
 import { isMetricItem, metricItems, metricOf } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
-import { count, identifier, instant, statement, storable, timestamp } from '../warehouse/sql.ts';
+import { asScript, count, identifier, instant, statement, storable, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { CATALOG_ENDING, catalogComments, catalogWords, createCatalogTable } from './catalog-schema.ts';
 
@@ -90,10 +90,9 @@ export async function replaceCatalog(
   await warehouse.transact(async () => {
     await warehouse.run('delete from ripen.catalog');
     await insertPieces(warehouse, 'catalog/insert_items', next.catalog, [timestamp(seenAt)]);
-    for (const name of catalogTables) {
-      await warehouse.run(createCatalogTable(name));
-      for (const comment of catalogComments(name)) await warehouse.run(comment);
-    }
+    await warehouse.run(
+      asScript(catalogTables.flatMap((name) => [createCatalogTable(name), ...catalogComments(name)])),
+    );
     await insertPieces(warehouse, 'catalog/insert_metrics', metrics, []);
     if (before.length > 0) await insertPieces(warehouse, 'catalog/record_changes', changes, [runId]);
   });

@@ -3,7 +3,8 @@
 import { DuckDBInstance } from '@duckdb/node-api';
 import * as z from 'zod';
 
-import { bound, type Warehouse } from '../warehouse/warehouse.ts';
+import { rowsIn, statementsOn } from '../warehouse/statements.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
 
 /** What can be asked of a database, the warehouse or another. */
 export type Database = Pick<Warehouse, 'rows' | 'run'>;
@@ -25,14 +26,14 @@ export async function withDatabase<T>(
   });
   try {
     const connection = await instance.connect();
+    const statements = statementsOn(connection);
     try {
       return await work({
         async rows(sql, parameters, shape) {
-          const reader = await connection.runAndReadAll(sql, bound(parameters));
-          return z.array(shape).parse(reader.getRowObjectsJson());
+          return z.array(shape).parse(rowsIn(await statements.run(sql, parameters)));
         },
         async run(sql, parameters = []) {
-          const result = await connection.run(sql, bound(parameters));
+          const result = await statements.run(sql, parameters);
           return result.rowsChanged;
         },
       });

@@ -9,12 +9,10 @@ import type { DuckDBInstance } from '@duckdb/node-api';
 import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
+import { rowsIn, statementsOn, type Bindable } from './statements.ts';
 
 /** As the engine has it. */
 const MOST_VACUUM_TASKS = 100;
-
-/** What can be bound to a parameter of a statement. */
-export type Bindable = string | number | boolean | null;
 
 /** Work on one file, over one session: statements run one after the other. */
 export interface Warehouse {
@@ -54,6 +52,7 @@ export async function warehouseOn(
   counted = { anything: 0, relations: 0 },
 ): Promise<Warehouse> {
   const connection = await instance.connect();
+  const statements = statementsOn(connection);
   let isReclaimed = false;
   const transaction: { isOpen: boolean; begun: Promise<unknown> | null } = { isOpen: false, begun: null };
   const run = async (sql: string, parameters: readonly Bindable[] = []): Promise<number> => {
@@ -67,7 +66,7 @@ export async function warehouseOn(
         transaction.begun ??= asStorage(connection.run('begin transaction'));
         await transaction.begun;
       }
-      const result = await asStorage(connection.run(sql, bound(parameters)));
+      const result = await asStorage(statements.run(sql, parameters));
       return result.rowsChanged;
     } finally {
       count();
@@ -76,8 +75,7 @@ export async function warehouseOn(
   return {
     path: file,
     async rows(sql, parameters, shape) {
-      const reader = await asStorage(connection.runAndReadAll(sql, bound(parameters)));
-      return z.array(shape).parse(reader.getRowObjectsJson());
+      return z.array(shape).parse(rowsIn(await asStorage(statements.run(sql, parameters))));
     },
     run,
     async transact(work) {
@@ -127,10 +125,6 @@ export async function warehouseOn(
  */
 const declares =
   /^(?:\s|--.*\n)*(?:create(?!\s+(?:or\s+replace\s+)?temp\b)|drop(?!\s+(?:table|view)\s+"[^"]*"\s*$)|alter|comment)\b/i;
-
-/** Without parameters a statement is run by one call of the engine, and prepared and then run by four otherwise. */
-export const bound = (parameters: readonly Bindable[]): Bindable[] | undefined =>
-  parameters.length === 0 ? undefined : [...parameters];
 
 /** DuckDB's errors about disk and files as `STORAGE_FAILED`; others are bugs or the caller's to judge, and pass. */
 async function asStorage<T>(work: Promise<T>): Promise<T> {

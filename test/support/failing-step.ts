@@ -10,7 +10,7 @@ import files from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
-import { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import { DuckDBConnection, DuckDBInstance, DuckDBPreparedStatement } from '@duckdb/node-api';
 
 export interface Steps {
   /** What each step so far does, in order: the first words of a statement, or the name of a function. */
@@ -23,26 +23,32 @@ export interface Steps {
 export async function countSteps(fails: (step: number) => boolean = () => false): Promise<Steps> {
   const kinds: string[] = [];
   const restore: (() => void)[] = [];
+  const replace = (
+    target: object,
+    method: string,
+    instead: (call: () => unknown, given: readonly unknown[], on: unknown) => unknown,
+  ): void => {
+    const original: unknown = Reflect.get(target, method);
+    if (typeof original !== 'function') throw new TypeError(`${method} is no function`);
+    Reflect.set(target, method, function replaced(this: unknown, ...given: unknown[]): unknown {
+      return instead(() => Reflect.apply(original, this, given), given, this);
+    });
+    restore.push(() => Reflect.set(target, method, original));
+  };
   const watch = (
     target: object,
     method: string,
     failureOf: (kind: string) => Error,
-    kindOf: (given: readonly unknown[]) => string = () => method,
+    kindOf: (given: readonly unknown[], on: unknown) => string = () => method,
   ): void => {
-    const original: unknown = Reflect.get(target, method);
-    if (typeof original !== 'function') throw new TypeError(`${method} is no function`);
     const isAsync = !method.endsWith('Sync');
-    Reflect.set(target, method, function counted(this: unknown, ...given: unknown[]): unknown {
-      const kind = kindOf(given);
+    replace(target, method, (call, given, on) => {
+      const kind = kindOf(given, on);
       kinds.push(kind);
-      if (!fails(kinds.length)) {
-        const outcome: unknown = Reflect.apply(original, this, given);
-        return outcome;
-      }
+      if (!fails(kinds.length)) return call();
       if (isAsync) return Promise.reject(failureOf(kind));
       throw failureOf(kind);
     });
-    restore.push(() => Reflect.set(target, method, original));
   };
 
   const handle = await files.open(fileURLToPath(import.meta.url));
@@ -50,7 +56,14 @@ export async function countSteps(fails: (step: number) => boolean = () => false)
   if (typeof handles !== 'object' || handles === null) throw new TypeError('file handles have no common prototype');
   await handle.close();
   watch(DuckDBInstance, 'create', databaseFull);
-  watch(DuckDBConnection.prototype, 'run', databaseFull, kindOfStatement);
+  watch(DuckDBConnection.prototype, 'run', databaseFull, ([sql]) => kindOfStatement(sql));
+  const texts = new Map<unknown, unknown>();
+  replace(DuckDBConnection.prototype, 'prepare', async (call, [sql]) => {
+    const prepared = await call();
+    texts.set(prepared, sql);
+    return prepared;
+  });
+  watch(DuckDBPreparedStatement.prototype, 'run', databaseFull, (_, prepared) => kindOfStatement(texts.get(prepared)));
   for (const method of ['write', 'sync']) watch(handles, method, fileFull);
   for (const method of ['open', 'writeFile', 'mkdir', 'chmod', 'link', 'rename', 'rm', 'rmdir'])
     watch(files, method, fileFull);
@@ -66,7 +79,7 @@ export async function countSteps(fails: (step: number) => boolean = () => false)
 }
 
 /** What is done to which table, whatever the window: a statement's first words, without comments. */
-function kindOfStatement([sql]: readonly unknown[]): string {
+function kindOfStatement(sql: unknown): string {
   const words = String(sql)
     .replaceAll(/^\s*--.*$/gm, ' ')
     .trim()
