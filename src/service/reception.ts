@@ -11,6 +11,8 @@ import type { Dispatcher } from 'undici';
  * bodies would end at the same time, so that none could be read before.
  */
 const BODIES_A_TURN = 8;
+/** What each may bring in its turn. */
+const BYTES_A_TURN = 128 * 1024;
 
 /** Whose turn it is to go on: of the process, as its event loop is. */
 class Turns {
@@ -58,6 +60,8 @@ export class Reception implements Dispatcher.DispatchHandler {
   /** Its number among all requests of the process. */
   readonly #age: number;
   #waiting: Buffer[] = [];
+  /** What it may still bring before it waits for its next turn. */
+  #allowed = BYTES_A_TURN;
   #isWhole = false;
   #failure: Error | null = null;
   #wake = (): void => {};
@@ -99,8 +103,13 @@ export class Reception implements Dispatcher.DispatchHandler {
     const more = new Promise<void>((resolve) => {
       this.#wake = resolve;
     });
-    turns.take(this.#age, () => this.#controller?.resume());
+    if (this.#allowed <= 0) turns.take(this.#age, () => this.#goOn());
     await more;
+  }
+
+  #goOn(): void {
+    this.#allowed = BYTES_A_TURN;
+    this.#controller?.resume();
   }
 
   /** Gives up what has not come yet; nothing where all has. */
@@ -134,8 +143,8 @@ export class Reception implements Dispatcher.DispatchHandler {
     if (this.#failure !== null) return;
     this.#counted(chunk.length);
     this.#waiting.push(chunk);
-    // Until it was taken, and others had their turn.
-    controller.pause();
+    this.#allowed -= chunk.length;
+    if (this.#allowed <= 0) controller.pause();
     this.#wake();
   }
 
