@@ -66,55 +66,36 @@ export function scrubbedJson(value: unknown): string {
   return JSON.stringify(value, (_name, inner: unknown) => (typeof inner === 'string' ? scrub(inner) : inner));
 }
 
-/** By list of secrets and what is looked for beside them: every answer of a channel is searched for the same. */
-const searches = new WeakMap<readonly Secret[], Map<string, FormSearch>>();
+/** By list of secrets: every answer of a channel is searched for the same ones. */
+const searches = new WeakMap<readonly Secret[], FormSearch>();
 
-function searchFor(secrets: readonly Secret[], beside: string): FormSearch {
-  const known = searches.get(secrets) ?? new Map<string, FormSearch>();
-  searches.set(secrets, known);
-  const forms = [...secrets.flatMap((secret) => formsOf(secret.reveal())), ...(beside === '' ? [] : [beside])];
+function searchFor(secrets: readonly Secret[]): FormSearch {
+  const known = searches.get(secrets);
+  if (known !== undefined) return known;
+  const forms = secrets.flatMap((secret) => formsOf(secret.reveal()));
   const shortest = [...new Set(forms)].filter((form) => !forms.some((other) => other !== form && form.includes(other)));
-  const made = known.get(beside) ?? new FormSearch(shortest.map((form) => Buffer.from(form)));
-  known.set(beside, made);
+  const made = new FormSearch(shortest.map((form) => Buffer.from(form)));
+  searches.set(secrets, made);
   return made;
 }
 
-/** Looks for secrets in bytes that flow by, whatever chunks they come in, and in the same pass for one text beside them. */
+/** Looks for secrets in bytes that flow by, whatever chunks they come in. */
 export class SecretSearch {
   readonly #forms: FormSearch;
-  readonly #all: FormSearch;
-  readonly #beside: string;
-  #hasBeside = false;
-  /** The end of what came, in which a form may have begun. */
+  /** The end of what came, in which a secret may have begun. */
   #tail: Buffer = Buffer.alloc(0);
 
-  /** `beside` is empty, or of two characters or more. */
-  constructor(secrets: readonly Secret[], beside = '') {
-    this.#forms = searchFor(secrets, '');
-    this.#all = searchFor(secrets, beside);
-    this.#beside = beside;
-  }
-
-  /** Whether the text beside the secrets has come. */
-  get hasBeside(): boolean {
-    return this.#hasBeside;
+  constructor(secrets: readonly Secret[]) {
+    this.#forms = searchFor(secrets);
   }
 
   /** Takes the next bytes; whether a form of a secret ends in them. */
   finds(chunk: Buffer): boolean {
-    const { overlap } = this.#all;
+    const { overlap } = this.#forms;
     if (overlap === 0) return false;
     const border = Buffer.concat([this.#tail, chunk.subarray(0, overlap)]);
     this.#tail = Buffer.from(chunk.length < overlap ? border.subarray(-overlap) : lastOf(chunk, overlap));
-    return this.#occursIn(chunk) || this.#occursIn(border);
-  }
-
-  #occursIn(bytes: Buffer): boolean {
-    if (this.#hasBeside) return this.#forms.occursIn(bytes);
-    if (!this.#all.occursIn(bytes)) return false;
-    // Which of them it was is worth a second look: it comes once or twice in a body.
-    this.#hasBeside = this.#beside !== '' && bytes.includes(this.#beside);
-    return this.#forms.occursIn(bytes);
+    return this.#forms.occursIn(chunk) || this.#forms.occursIn(border);
   }
 }
 
@@ -146,7 +127,6 @@ class FormSearch {
   }
 
   occursIn(bytes: Buffer): boolean {
-    if (this.#forms.length === 0) return false;
     let end = this.#length - 1;
     while (end < bytes.length) {
       const step = this.#steps[(bytes[end - 1] ?? 0) | ((bytes[end] ?? 0) << 8)] ?? 1;

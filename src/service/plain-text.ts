@@ -9,7 +9,7 @@ import { createGunzip } from 'node:zlib';
 import { scrubStart, type Secret, SecretSearch } from '../config/secret.ts';
 import { Failure } from '../errors.ts';
 import { type Answer, Setback } from './exchange.ts';
-import { DocumentEnds, PAGINATION_NAME } from './pagination-scan.ts';
+import { PaginationScan } from './pagination-scan.ts';
 
 /**
  * The whole body as text, without a byte order mark; throws `SOURCE_OVERSIZED` beyond `maxBytes` after decompression, `DATA_MALFORMED` when it
@@ -152,7 +152,7 @@ export class PlainGauge {
   readonly #maxBytes: number;
   readonly #secrets: SecretSearch;
   readonly #halves = new HalfSurrogates();
-  readonly #ends = new DocumentEnds();
+  readonly #pages = new PaginationScan();
   readonly #head: Buffer[] = [];
   #headBytes = 0;
   #bytes = 0;
@@ -161,7 +161,7 @@ export class PlainGauge {
 
   constructor(maxBytes: number, secrets: readonly Secret[]) {
     this.#maxBytes = maxBytes;
-    this.#secrets = new SecretSearch(secrets, PAGINATION_NAME);
+    this.#secrets = new SecretSearch(secrets);
   }
 
   get bytes(): number {
@@ -190,7 +190,7 @@ export class PlainGauge {
 
   /** What the document says of further pages, parsed; null when it says nothing, undefined when it may say so between its ends. */
   get pagination(): unknown {
-    return this.#secrets.hasBeside ? this.#ends.pagination : null;
+    return this.#pages.found;
   }
 
   /** The beginning of the document. */
@@ -204,7 +204,7 @@ export class PlainGauge {
     this.#bytes += chunk.length;
     if (this.#bytes > this.#maxBytes) throw oversized(this.#maxBytes);
     if (this.#secrets.finds(chunk)) throw indiscreet(this.#bytes);
-    this.#ends.see(chunk);
+    this.#pages.see(chunk);
     if (this.#headBytes < HEAD_BYTES) {
       // A copy: a slice would keep the whole chunk in memory.
       const part = Buffer.from(chunk.subarray(0, HEAD_BYTES - this.#headBytes));

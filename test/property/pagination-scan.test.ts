@@ -3,7 +3,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 
-import { PlainGauge } from '../../src/service/plain-text.ts';
+import { PaginationScan } from '../../src/service/pagination-scan.ts';
 
 const spelled = String.raw`"pagination": {"next": "x"}`;
 const text = fc.oneof(
@@ -38,9 +38,9 @@ test('the pagination of a document of less than 256 KiB is found as a parser fin
     fc.property(members, fc.boolean(), fc.integer({ min: 1, max: 40 }), (inOrder, isIndented, size) => {
       const document = Object.fromEntries(inOrder);
       const bytes = Buffer.from(JSON.stringify(document, null, isIndented ? 2 : 0));
-      const gauge = new PlainGauge(bytes.length, []);
-      for (let at = 0; at < bytes.length; at += size) gauge.see(bytes.subarray(at, at + size));
-      expect(gauge.pagination).toEqual(document['pagination'] ?? null);
+      const scan = new PaginationScan();
+      for (let at = 0; at < bytes.length; at += size) scan.see(bytes.subarray(at, at + size));
+      expect(scan.found).toEqual(document['pagination'] ?? null);
     }),
     { numRuns: 500 },
   );
