@@ -15,12 +15,27 @@ import { rolldown } from 'rolldown';
 const dist = new URL('../../dist/', import.meta.url);
 const inDist = (path) => fileURLToPath(new URL(path, dist));
 const stringWidth = fileURLToPath(import.meta.resolve('string-width'));
+const inUndici = (path) => fileURLToPath(import.meta.resolve(`undici/lib/${path}`));
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 
 const bundle = await rolldown({
   input: { cli: inDist('cli.js'), 'reading-thread': inDist('spool/columns/reading-thread.js') },
   platform: 'node',
   plugins: [
+    {
+      // A third of its modules, of which nothing else is used: to load them all takes three times as long.
+      name: 'undici',
+      resolveId: (id) => (id === 'undici' ? '\0undici' : null),
+      load: (id) =>
+        id === '\0undici'
+          ? `
+import Dispatcher from ${JSON.stringify(inUndici('dispatcher/dispatcher.js'))};
+import api from ${JSON.stringify(inUndici('api/index.js'))};
+Object.assign(Dispatcher.prototype, api);
+export { default as Agent } from ${JSON.stringify(inUndici('dispatcher/agent.js'))};
+export { default as EnvHttpProxyAgent } from ${JSON.stringify(inUndici('dispatcher/env-http-proxy-agent.js'))};`
+          : null,
+    },
     {
       // One version, not that of yargs besides, and only for a text that needs it: its tables of characters take long to make.
       name: 'string-width',

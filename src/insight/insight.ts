@@ -5,7 +5,7 @@
 
 import { MS_PER_DAY } from '../model/calendar.ts';
 import { commentOn, declare, lastSaid } from '../warehouse/declaring.ts';
-import { literal, statement } from '../warehouse/sql.ts';
+import { asScript, literal, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { adaptiveCost } from './adaptive-ages.ts';
 import { projected, scoresOf, type Counted, type Score } from './backtest.ts';
@@ -62,13 +62,16 @@ export async function refreshInsight(warehouse: Warehouse, live: LiveTable, tole
     ['adaptive_refreshes', adaptiveRefreshes(live, triangles, tolerance)],
   ] as const;
   await warehouse.transact(async () => {
+    await warehouse.run(asScript(forgetting(slice.name)));
     for (const [table, rows] of measured) {
-      await warehouse.run(`delete from ripen.${table} where slice = $1`, [slice.name]);
       if (rows.length > 0) await warehouse.run(statement(measuredTables[table]), [slice.name, JSON.stringify(rows)]);
     }
     await declareViews(warehouse, live);
   });
 }
+
+const forgetting = (slice: string): string[] =>
+  Object.keys(measuredTables).map((table) => `delete from ripen.${table} where slice = ${literal(slice)}`);
 
 const declarationOf = (slice: string) => ({
   name: `insight ${slice}`,
@@ -83,7 +86,7 @@ async function forgetInsight(warehouse: Warehouse, slice: string): Promise<void>
   if (said === '') return;
   const statements = [
     ...[maturationName(slice), projectedName(slice)].map((view) => `drop view if exists ${view}`),
-    ...Object.keys(measuredTables).map((table) => `delete from ripen.${table} where slice = ${literal(slice)}`),
+    ...forgetting(slice),
   ];
   await warehouse.transact(() =>
     declare(warehouse, { ...declaration, from: statements, statements: () => Promise.resolve(statements) }),

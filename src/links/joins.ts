@@ -4,10 +4,8 @@
  * Views hold column names, so they are made again whenever a slice's table may have changed.
  */
 
-import * as z from 'zod';
-
 import { commentOn, declare, lastSaid } from '../warehouse/declaring.ts';
-import { areApart } from '../warehouse/relations.ts';
+import { areApart, type Column, relationsIn } from '../warehouse/relations.ts';
 import { identifier, literal } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { fittingLinks, joinedLink, levels, rowsWithLink } from './fitting-links.ts';
@@ -35,11 +33,11 @@ export async function refreshJoins(warehouse: Warehouse): Promise<readonly strin
       from: [...free.map(({ slice }) => slice), ...views, ...said, unmatched, ...texts],
       relations: ['ripen.unmatched_rows', ...free.map(({ slice }) => `main.${slice}_links`)],
       statements: async () => {
-        const comments = await Promise.all(joinable.map((slice) => commentsOn(warehouse, slice)));
+        const tables = await relationsIn(warehouse, 'main');
         return [
           ...free.map(({ slice }) => `drop view if exists ${joinedView(slice)}`),
           ...views,
-          ...comments.flat(),
+          ...joinable.flatMap(({ slice }) => commentsOn(slice, tables.get(slice)?.columns ?? [])),
           unmatched,
           ...commentOn('view', 'ripen.unmatched_rows', unmatchedComment, unmatchedColumns),
         ];
@@ -49,19 +47,11 @@ export async function refreshJoins(warehouse: Warehouse): Promise<readonly strin
   return joinable.map(({ slice }) => `${slice}_links`);
 }
 
-async function commentsOn(warehouse: Warehouse, { slice }: LiveSlice): Promise<string[]> {
+function commentsOn(slice: string, columns: readonly Column[]): string[] {
   const text = `Rows of ${slice} with the link and the partner each belongs to; never more rows than ${slice} has.`;
-  const own = await warehouse.rows(
-    `select column_name, comment from duckdb_columns()
-     where database_name = current_database() and schema_name = 'main' and table_name = $1 and comment is not null`,
-    [slice],
-    ownComment,
-  );
-  const ofTable = own.map(({ column_name: name, comment }) => [name, comment] as const);
+  const ofTable = columns.flatMap(({ name, comment }) => (comment === null ? [] : [[name, comment] as const]));
   return commentOn('view', joinedView(slice), text, [...ofTable, ...joinedColumns]);
 }
-
-const ownComment = z.object({ column_name: z.string(), comment: z.string() });
 
 const unmatchedComment = 'Per slice, app and network: how many rows found no link; organic rows never have one';
 

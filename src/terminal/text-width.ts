@@ -4,8 +4,6 @@ import stringWidth from 'string-width';
 
 const ELLIPSIS = '…';
 
-const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
-
 /** Columns: two for a wide character or an emoji, none for a combining mark. */
 export function textWidth(text: string): number {
   // Plain text, which most is, needs no tables of characters: to compile them takes a tenth of a start.
@@ -27,7 +25,13 @@ export function shortened(text: string, columns: number): string {
   return start.trimEnd() + ELLIPSIS + end.trimStart();
 }
 
-const segmentsOf = (text: string): string[] => [...graphemes.segment(text)].map(({ segment }) => segment);
+/** Made only for a text that is too wide: to make a segmenter takes longer than to load all other words of the terminal. */
+const segmentsOf = (text: string): string[] => {
+  graphemes ??= new Intl.Segmenter('en', { granularity: 'grapheme' });
+  return [...graphemes.segment(text)].map(({ segment }) => segment);
+};
+
+let graphemes: Intl.Segmenter | null = null;
 
 /** As many segments as fit, put together. */
 function beginning(

@@ -45,8 +45,8 @@ export async function declare(warehouse: Warehouse, declaration: Declaration): P
   const said = hashOf(from);
   const before = (await readDeclarations(warehouse, '')).get(name);
   if (before?.said === said && before.found === (await stateOf(warehouse, relations))) return;
-  await warehouse.run(asScript(await declaration.statements()));
-  await warehouse.run('delete from ripen.declarations where name = $1', [name]);
+  const forgotten = `delete from ripen.declarations where name = ${literal(name)}`;
+  await warehouse.run(asScript([...(await declaration.statements()), forgotten]));
   const found = await stateOf(warehouse, relations);
   await warehouse.run('insert into ripen.declarations values ($1, $2, $3, $4)', [slice, name, said, found]);
 }

@@ -3,7 +3,7 @@
 import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
-import { count, migrations } from './sql.ts';
+import { asScript, count, literal, migrations } from './sql.ts';
 import { isUnknownToEngine, type Warehouse } from './warehouse.ts';
 
 const found = z.object({ objects: count });
@@ -11,8 +11,8 @@ const applied = z.object({ version: count, name: z.string() });
 type Applied = z.infer<typeof applied>;
 
 /**
- * Applies what is missing, each migration in a transaction of its own; where nothing may change, throws `WAREHOUSE_OLDER`
- * for what is missing. Throws `WAREHOUSE_NEWER`, `WAREHOUSE_FOREIGN`.
+ * Applies what is missing, each migration in a transaction of its own, and to a new warehouse all in one; where nothing may
+ * change, throws `WAREHOUSE_OLDER` for what is missing. Throws `WAREHOUSE_NEWER`, `WAREHOUSE_FOREIGN`.
  */
 export async function migrate(warehouse: Warehouse, how: { readonly mayChange: boolean }): Promise<void> {
   const steps = migrations();
@@ -24,22 +24,17 @@ export async function migrate(warehouse: Warehouse, how: { readonly mayChange: b
     if (missing.length > 0) throw olderWarehouse(warehouse, versions ?? [], steps);
     return;
   }
-  if (versions === null) {
-    await warehouse.run('create schema if not exists ripen');
-    await warehouse.run(
-      'create table ripen.migrations (version integer not null, name varchar not null, applied_at timestamp not null)',
-    );
-  }
-  for (const step of missing) {
-    await warehouse.transact(async () => {
-      await warehouse.run(step.script);
-      await warehouse.run("insert into ripen.migrations values ($1, $2, now() at time zone 'UTC')", [
-        step.version,
-        step.name,
-      ]);
-    });
-  }
+  const scripts = missing.map(({ script, version, name }) =>
+    asScript([script, `insert into ripen.migrations values (${version}, ${literal(name)}, now() at time zone 'UTC')`]),
+  );
+  // In one transaction the engine alters no table of which it has changed rows, and a new warehouse has none.
+  const transactions = versions === null ? [asScript([LEDGER_OF_MIGRATIONS, ...scripts])] : scripts;
+  for (const script of transactions) await warehouse.transact(async () => warehouse.run(script));
 }
+
+const LEDGER_OF_MIGRATIONS = `
+create schema if not exists ripen;
+create table ripen.migrations (version integer not null, name varchar not null, applied_at timestamp not null)`;
 
 const newestOf = (steps: readonly Pick<Applied, 'version'>[]): number =>
   Math.max(0, ...steps.map(({ version }) => version));

@@ -16,6 +16,7 @@ import { statusOf } from '../../src/status/status.ts';
 import { migrations } from '../../src/warehouse/sql.ts';
 import { checkingAt } from '../support/checking.ts';
 import { query } from '../support/contents.ts';
+import { countSteps } from '../support/failing-step.ts';
 import { hold } from '../support/holder.ts';
 import { textWith } from '../support/matching.ts';
 import { runNight, smallWorld } from '../support/night.ts';
@@ -145,7 +146,8 @@ test('a warehouse of an older version is told by check and refused by what only 
       `insert into ripen.migrations values (${version}, '${name}', now())`,
     ]);
   const ledger = 'ripen.migrations (version integer not null, name varchar not null, applied_at timestamp not null)';
-  await inDatabase(warehouse, 'create schema ripen', `create table ${ledger}`, ...applied);
+  const moved = "insert into ripen.restatements values ('daily', '2026-05-28', 'installs', 1, 2, now(), 1)";
+  await inDatabase(warehouse, 'create schema ripen', `create table ${ledger}`, ...applied, moved);
   const before = await digestOf(warehouse);
   const says = textWith('had version 3; this program needs');
   const found = await warehouseFindings(scenario.config, checkingAt(NOW));
@@ -156,6 +158,16 @@ test('a warehouse of an older version is told by check and refused by what only 
   expect(await digestOf(warehouse)).toBe(before);
   await publish(scenario.config);
   expect((await explainPlan(scenario.config, planning())).slices[0]?.windows).not.toEqual([]);
+  expect((await runNight(scenario, NOW)).failures).toEqual([]);
+});
+
+test('a new warehouse that could not be made holds nothing, and the next run makes it', async () => {
+  let kinds: readonly string[] = [];
+  const steps = await countSteps((step) => kinds[step - 1] === 'commit');
+  kinds = steps.kinds;
+  const failure = await failureFrom(runNight(scenario, NOW)).finally(() => steps.stop());
+  expect(failure).toMatchObject({ code: 'STORAGE_FAILED' });
+  await inDatabase(scenario.config.warehouse, "select error('It holds ' || table_name) from duckdb_tables()");
   expect((await runNight(scenario, NOW)).failures).toEqual([]);
 });
 
