@@ -124,7 +124,7 @@ export async function warehouseOn(
  * named with its schema; a comment of the statement may go before.
  */
 const declares =
-  /^(?:\s|--.*\n)*(?:create(?!\s+(?:or\s+replace\s+)?temp\b)|drop(?!\s+(?:table|view)\s+"[^"]*"\s*$)|alter|comment)\b/i;
+  /^(?:\s|--.*\n)*(?:create(?!\s+(?:or\s+replace\s+)?temp\b)|drop(?!\s+(?:table|view)\s+(?:if\s+exists\s+)?"[^"]*"\s*$)|alter|comment)\b/i;
 
 /** DuckDB's errors about disk and files as `STORAGE_FAILED`; others are bugs or the caller's to judge, and pass. */
 async function asStorage<T>(work: Promise<T>): Promise<T> {
