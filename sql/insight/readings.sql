@@ -1,5 +1,5 @@
 -- What each fetch found the totals of a slice's periods to be: the totals as they are, led back through the restatements.
--- $1 slice, $2 fingerprint, $3 days of history; reads the temporary table "ripen period totals" (start_day, metric, value)
+-- $1 slice, $2 fingerprint, $3 first day of the history; reads the temporary table "ripen period totals" (start_day, metric, value)
 -- Returns one row per metric and period, in their order: the period's last day in days since 1970, the newest load, whether
 -- it is held and with how many rows, and of each fetch, in order of loads, the age, the total (none is 0), and whether it was final (JSON, as 62,000
 -- values of lists take twice as long to hand over). Periods that are not
@@ -13,11 +13,7 @@ with periods as (
         p.slice = $1
         and p.fingerprint = $2
         and p.whole
-        and p.end_day > (
-            select max(newest.end_day) - $3::integer
-            from ripen.periods as newest
-            where newest.slice = $1 and newest.fingerprint = $2
-        )
+        and p.start_day >= $3::date
 ),
 
 fetches as (

@@ -34,6 +34,8 @@ export interface Triangle {
 /** Readings in the order of loads. */
 const fetchesShape = z.array(z.object({ age: z.number(), value: z.number(), is_final: z.boolean() }));
 
+const startRow = z.object({ start_day: dayShape.nullable() });
+
 const periodRow = z.object({
   metric: z.string(),
   start_day: dayShape,
@@ -50,11 +52,14 @@ type Fetch = PeriodRow['fetches'][number];
 /** The triangle of each additive metric that becomes final, by its name; none of a slice without a date dimension. */
 export async function readTriangles(warehouse: Warehouse, live: LiveTable): Promise<Map<string, Triangle>> {
   if (live.slice.grain === null || ripening(live).length === 0) return new Map();
-  await runKeepingLittle(warehouse, periodTotals(live, await columnTypes(warehouse, live.table)));
-  const parameters = [live.slice.name, live.fingerprint, HISTORY_DAYS];
-  const rows = await warehouse.rows(statement('insight/readings'), parameters, periodRow);
+  const of = [live.slice.name, live.fingerprint];
+  const [first] = await warehouse.rows(statement('insight/history_start'), [...of, HISTORY_DAYS], startRow);
+  const since = first?.start_day ?? null;
+  if (since === null) return new Map();
+  await runKeepingLittle(warehouse, periodTotals(live, await columnTypes(warehouse, live.table), since));
+  const rows = await warehouse.rows(statement('insight/readings'), [...of, since], periodRow);
   await warehouse.run(`drop table ${PERIOD_TOTALS}`);
-  return new Map([...grouped(rows, ({ metric }) => metric)].map(([metric, of]) => [metric, triangleOf(of)]));
+  return new Map([...grouped(rows, ({ metric }) => metric)].map(([metric, periods]) => [metric, triangleOf(periods)]));
 }
 
 function triangleOf(rows: readonly PeriodRow[]): Triangle {

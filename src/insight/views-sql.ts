@@ -1,5 +1,6 @@
 /** The views over what is known of how a slice ripens. Pure: names in, SQL out. */
 
+import type { Day } from '../model/calendar.ts';
 import { DOUBLE, parseColumnType } from '../model/column-type.ts';
 import type { Metric } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
@@ -28,13 +29,21 @@ function periodOf({ grain }: Slice): string {
   return grain === 'hour' ? `cast(s."hour" as date)` : `s.${identifier(grain ?? 'day')}`;
 }
 
-/** The total of every metric by period as it is, by the types of the table's columns, as a temporary table of start_day, metric and value. */
-export function periodTotals({ slice, metrics, table }: LiveTable, types: ReadonlyMap<string, string>): string {
+/**
+ * The total of every metric by period from a day on as it is, by the types of the table's columns, as a temporary table of
+ * start_day, metric and value. Of older rows nothing is read.
+ */
+export function periodTotals(
+  { slice, metrics, table }: LiveTable,
+  types: ReadonlyMap<string, string>,
+  since: Day,
+): string {
   const sums = ripening({ metrics }).map(
     ({
       id,
     }) => `select ${periodOf(slice)} as start_day, ${literal(id)} as metric, ${doubleSum(`s.${identifier(id)}`, parseColumnType(types.get(id) ?? '') ?? DOUBLE)} as value
 from ${table} as s
+where s.${identifier(slice.grain ?? 'day')} >= ${slice.grain === 'hour' ? 'timestamp' : 'date'} ${literal(since)}
 group by 1`,
   );
   return `create or replace temp table ${PERIOD_TOTALS} as\n${sums.join('\nunion all\n')}`;
