@@ -39,10 +39,19 @@ function begun(count: number): {
   return { receptions, connections, told };
 }
 
-test('of twenty bodies that want more eight go on in a turn of the event loop, the oldest first', async () => {
-  const { receptions, told } = begun(20);
+/** What a body brings in a turn. */
+const allowed = Buffer.alloc(128 * 1024);
+
+test('of twenty bodies that brought their share eight go on in a turn of the event loop, the oldest first', async () => {
+  const { receptions, connections, told } = begun(20);
+  for (const [at, reception] of receptions.entries()) {
+    const mine = connections[at];
+    if (mine !== undefined) reception.onResponseData(mine, allowed);
+  }
+  expect(told.splice(0)).toEqual(receptions.map((_, name) => `${name} rests`));
   await nextTurn();
   const bodies = receptions.map((reception) => reception.chunks());
+  for (const body of bodies) await body.next();
   // Asked for in the other order.
   const pieces = bodies.toReversed().map(async (body) => body.next());
   await nextTurn();
@@ -56,24 +65,30 @@ test('of twenty bodies that want more eight go on in a turn of the event loop, t
   expect(await Promise.all(pieces)).toEqual(receptions.map(() => ({ done: true, value: undefined })));
 });
 
-test('a connection rests after each piece until that was taken', async () => {
+test('a connection rests once it brought its share, until that was taken, and waits for no turn before', async () => {
   const { receptions, connections, told } = begun(1);
   const [reception] = receptions;
   const [mine] = connections;
   if (reception === undefined || mine === undefined) throw new Error('No request was made.');
+  const body = reception.chunks();
+  const first = body.next();
+  await nextTurn();
   reception.onResponseData(mine, Buffer.from('one'));
+  expect(String((await first).value)).toBe('one');
+  expect(told).toEqual([]);
+  reception.onResponseData(mine, allowed);
   reception.onResponseData(mine, Buffer.from('two'));
   expect(told).toEqual(['0 rests', '0 rests']);
-  const body = reception.chunks();
-  expect(String((await body.next()).value)).toBe('one');
+  expect((await body.next()).value).toHaveLength(allowed.length);
   expect(String((await body.next()).value)).toBe('two');
+  await nextTurn();
   expect(told).not.toContain('0 goes on');
-  const third = body.next();
+  const last = body.next();
   await nextTurn();
   expect(told.at(-1)).toBe('0 goes on');
   reception.onResponseData(mine, Buffer.from('three'));
   reception.onResponseEnd();
-  expect(String((await third).value)).toBe('three');
+  expect(String((await last).value)).toBe('three');
   expect(await body.next()).toEqual({ done: true, value: undefined });
 });
 
