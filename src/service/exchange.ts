@@ -6,6 +6,8 @@
  * does so only where asked.
  */
 
+import type { Readable } from 'node:stream';
+
 import type { Dispatcher } from 'undici';
 
 import { scrub } from '../config/secret.ts';
@@ -13,7 +15,6 @@ import { Failure, type FailureCode } from '../errors.ts';
 import { LONGEST_TIMER_MS } from '../model/duration.ts';
 import type { Sign } from './admission.ts';
 import { toldAt } from './clock.ts';
-import { Reception } from './reception.ts';
 
 export interface Answer {
   readonly status: number;
@@ -22,6 +23,12 @@ export interface Answer {
   /** The body as it came, still encoded; read once. */
   readonly chunks: AsyncIterable<Buffer>;
 }
+
+/**
+ * Bytes of a body that may wait for whoever reads them; then the connection rests. Seldom reached, as undici's parser cannot
+ * bear that a connection ends while it rests: it breaks an assertion that nobody can catch.
+ */
+const MAX_WAITING_BYTES = 1024 * 1024;
 
 /**
  * Puts the ask on the wire and returns what `read` makes of the answer. Throws the signal's reason when it aborts, a
@@ -36,30 +43,37 @@ export async function exchange<T>(
   read: (answer: Answer) => Promise<T>,
 ): Promise<T> {
   signal.throwIfAborted();
-  const { origin, target, method, headers, body } = ask;
-  const reception = new Reception(dispatcher, { origin, path: target, method, headers: { ...headers }, body }, counted);
+  const controller = new AbortController();
   let isLate = false;
   let isAnswered = false;
-  const stop = (): void => reception.abort(new Error('The request was given up.'));
   const deadline = setTimeout(
     () => {
       isLate = true;
-      stop();
+      controller.abort();
     },
     Math.min(LONGEST_TIMER_MS, ask.deadlineMs),
   );
+  const stop = (): void => controller.abort();
   signal.addEventListener('abort', stop, { once: true });
   try {
-    const head = await reception.head;
-    isAnswered = true;
-    return await read({
-      status: head.status,
-      header: (name) => {
-        const value = head.headers[name];
-        return (Array.isArray(value) ? value[0] : value) ?? null;
-      },
-      chunks: reception.chunks(),
+    const { origin, target, method, headers, body } = ask;
+    const response = await dispatcher.request({
+      origin,
+      path: target,
+      method,
+      headers: { ...headers },
+      body,
+      signal: controller.signal,
+      highWaterMark: MAX_WAITING_BYTES,
     });
+    isAnswered = true;
+    // A body given up half-way reports that as an error, to nobody.
+    response.body.on('error', () => {});
+    try {
+      return await read(answerOf(response, counted));
+    } finally {
+      response.body.destroy();
+    }
   } catch (error) {
     if (error instanceof Failure) throw error;
     if (isLate) throw lateness(ask, isAnswered, error);
@@ -71,7 +85,25 @@ export async function exchange<T>(
   } finally {
     clearTimeout(deadline);
     signal.removeEventListener('abort', stop);
-    stop();
+  }
+}
+
+function answerOf(response: Dispatcher.ResponseData, counted: (bytes: number) => void): Answer {
+  return {
+    status: response.statusCode,
+    header: (name) => {
+      const value = response.headers[name];
+      return (Array.isArray(value) ? value[0] : value) ?? null;
+    },
+    chunks: countedChunks(response.body, counted),
+  };
+}
+
+async function* countedChunks(body: Readable, counted: (bytes: number) => void): AsyncGenerator<Buffer, void> {
+  for await (const chunk of body) {
+    if (!Buffer.isBuffer(chunk)) continue;
+    counted(chunk.length);
+    yield chunk;
   }
 }
 
