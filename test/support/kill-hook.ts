@@ -33,7 +33,7 @@ function number(target, method, kindOf) {
 }
 
 // The first words without comments: what is done to which table, whatever the window.
-function kindOfStatement([, sql]) {
+function kindOfStatement(sql) {
   const words = sql.replaceAll(/^\\s*--.*$/gm, ' ').trim().split(/[\\s(]+/);
   return words.slice(0, words[0] === 'comment' ? 2 : 3).join(' ');
 }
@@ -47,7 +47,15 @@ if (process.argv[1]?.endsWith('cli.js')) {
   const require = createRequire(${JSON.stringify(bindings)});
   const addon = require('./duckdb.js');
   const copy = Object.fromEntries(Object.getOwnPropertyNames(addon).map((name) => [name, addon[name]]));
-  for (const method of ['query', 'extract_statements']) number(copy, method, kindOfStatement);
+  number(copy, 'query', ([, sql]) => kindOfStatement(sql));
+  // One that stays prepared is a step each time it runs.
+  const texts = new WeakMap();
+  copy.prepare = async (connection, sql) => {
+    const prepared = await addon.prepare(connection, sql);
+    texts.set(prepared, sql);
+    return prepared;
+  };
+  number(copy, 'execute_prepared', ([prepared]) => kindOfStatement(texts.get(prepared) ?? ''));
   require.cache[require.resolve('./duckdb.js')].exports = copy;
   for (const method of ['chmod', 'mkdir', 'open', 'rename', 'rm', 'rmdir', 'writeFile']) {
     number(fs.promises, method, () => method);
