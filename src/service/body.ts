@@ -15,7 +15,8 @@ import { z } from 'zod';
 
 import type { Secret } from '../config/secret.ts';
 import { Failure } from '../errors.ts';
-import { type Answer, firstWords, Setback } from './exchange.ts';
+import { type Answer } from './exchange.ts';
+import { firstWords, Setback } from './setback.ts';
 import { paginationIn } from './pagination-scan.ts';
 import { decoded, encodingOf, HalfSurrogates, PlainGauge, readHead, readText, withoutHalves } from './plain-text.ts';
 

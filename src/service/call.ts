@@ -13,17 +13,8 @@ import { type Facts, Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import type { Breaker, Pace, Passage, RetryBudget, Slot } from './admission.ts';
 import { type Clock, linkSignals, waitMs } from './clock.ts';
-import {
-  type Answer,
-  type Ask,
-  endpointOf,
-  exchange,
-  FAILED_TRIES,
-  policies,
-  Setback,
-  type SetbackKind,
-  type Tally,
-} from './exchange.ts';
+import { type Answer, type Ask, endpointOf, exchange, type Tally } from './exchange.ts';
+import { FAILED_TRIES, policies, Setback, type SetbackKind } from './setback.ts';
 import { judge } from './verdict.ts';
 
 /** Tries of a small call that the service is too slow for. */

@@ -8,7 +8,7 @@ import type { Channel, Reader } from './call.ts';
 import { readJson } from './body.ts';
 import { type Page, pages, pagingSchema } from './paging.ts';
 import type { LinkChange } from './service.ts';
-import { Setback } from './exchange.ts';
+import { Setback } from './setback.ts';
 import { isRedirectedAfter, verdictOn } from './verdict.ts';
 
 const NETWORK_LEVEL = 1;

@@ -2,7 +2,8 @@
 
 import { z } from 'zod';
 import type { CatalogFilter, CatalogItem } from '../model/catalog.ts';
-import { encodeQuery, firstWords } from './exchange.ts';
+import { encodeQuery } from './exchange.ts';
+import { firstWords } from './setback.ts';
 import type { Channel } from './call.ts';
 import { readJson } from './body.ts';
 import type { FiltersData, FiltersDataRequest } from './service.ts';

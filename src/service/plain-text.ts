@@ -8,7 +8,8 @@ import { createGunzip } from 'node:zlib';
 
 import { scrubStart, type Secret, SecretSearch } from '../config/secret.ts';
 import { Failure } from '../errors.ts';
-import { type Answer, Setback } from './exchange.ts';
+import { type Answer } from './exchange.ts';
+import { Setback } from './setback.ts';
 import { PaginationScan } from './pagination-scan.ts';
 
 /**

@@ -10,7 +10,8 @@ import { z } from 'zod';
 import { Failure } from '../errors.ts';
 import { expectJson, saveBody, type SavedBody } from './body.ts';
 import type { Channel, Reader } from './call.ts';
-import { encodeQuery, firstWords } from './exchange.ts';
+import { encodeQuery } from './exchange.ts';
+import { firstWords } from './setback.ts';
 import { pageTarget } from './paging.ts';
 
 type Query = Readonly<Record<string, string>>;

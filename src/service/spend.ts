@@ -3,7 +3,8 @@
 import { Failure } from '../errors.ts';
 import { readHead, readStart } from './plain-text.ts';
 import type { Channel } from './call.ts';
-import { type Answer, firstWords, Setback, type SetbackKind } from './exchange.ts';
+import { type Answer } from './exchange.ts';
+import { firstWords, Setback, type SetbackKind } from './setback.ts';
 import type { SpendLine, SpendOutcome } from './service.ts';
 import { isRedirectedAfter, MAX_ERROR_BODY_BYTES, parsed, statedError, verdictOn } from './verdict.ts';
 

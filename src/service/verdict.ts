@@ -10,7 +10,8 @@
 
 import { Failure, type FailureCode } from '../errors.ts';
 import { retryAfterMs, toldAt } from './clock.ts';
-import { type Answer, type Ask, endpointOf, firstWords, Setback, type SetbackKind } from './exchange.ts';
+import { type Answer, type Ask, endpointOf } from './exchange.ts';
+import { firstWords, Setback, type SetbackKind } from './setback.ts';
 import { readHead } from './plain-text.ts';
 
 const verdicts = [

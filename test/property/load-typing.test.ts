@@ -28,8 +28,8 @@ import {
   parseColumnType,
   parseDecimal,
 } from '../../src/model/column-type.ts';
-import { NumberColumn } from '../../src/spool/columns/fixed-column.ts';
-import { BodyWindow, STOPPED } from '../../src/spool/columns/report-reader.ts';
+import { NumberColumn } from '../../src/spool/columns/number-column.ts';
+import { BodyWindow, STOPPED } from '../../src/spool/columns/json-tokens.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 

@@ -8,10 +8,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { parseColumnType } from '../../src/model/column-type.ts';
-import { BodyWindow } from '../../src/spool/columns/report-reader.ts';
+import { BodyWindow } from '../../src/spool/columns/json-tokens.ts';
 import type { ColumnsRead, GaveUp, SliceColumns } from '../../src/spool/columns/reading.ts';
 import { SliceReading } from '../../src/spool/columns/slice-reading.ts';
-import { TextDictionary } from '../../src/spool/columns/text-column.ts';
+import { TextDictionary } from '../../src/spool/columns/text-dictionary.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
 import { identifier, literal } from '../../src/warehouse/sql.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { Secret } from '../../src/config/secret.ts';
 import { serviceWords } from '../../src/service/verdict.ts';
-import { firstWords } from '../../src/service/exchange.ts';
+import { firstWords } from '../../src/service/setback.ts';
 
 function fixture(name: string): string {
   return readFileSync(new URL(`../fixtures/service/${name}`, import.meta.url), 'utf8');

@@ -3,7 +3,8 @@
 import { describe, expect, test } from 'vitest';
 
 import { Failure } from '../../src/errors.ts';
-import { type Answer, type Ask, Setback } from '../../src/service/exchange.ts';
+import { type Answer, type Ask } from '../../src/service/exchange.ts';
+import { Setback } from '../../src/service/setback.ts';
 import { judge } from '../../src/service/verdict.ts';
 
 const NOW = Date.parse('2026-02-01T02:30:00Z');

@@ -8,7 +8,8 @@
 import { closeSync, openSync, rmSync, writevSync } from 'node:fs';
 
 import type { ColumnType } from '../../model/column-type.ts';
-import type { BodyWindow } from './report-reader.ts';
+import type { BodyWindow } from './json-tokens.ts';
+import { bool, encoded, i32, i64, list, struct, text, type Value, varint } from './thrift.ts';
 
 /** The cells of one column in a group of rows; valid until the column's next change. */
 export interface ColumnGroup {
@@ -268,86 +269,4 @@ function indexes(cells: Int32Array, size: number): readonly Uint8Array[] {
   const narrow = width === 1 ? new Uint8Array(padded) : width === 2 ? new Uint16Array(padded) : new Int32Array(padded);
   narrow.set(cells);
   return [Uint8Array.from([width * GROUP_OF_BITS, ...varint(groups * 2 + 1)]), new Uint8Array(padded)];
-}
-
-type Field = readonly [id: number, value: Value];
-
-/** A value with its wire type. Structs list their fields by rising ids. */
-type Value =
-  | { readonly kind: 'bool'; readonly is: boolean }
-  | { readonly kind: 'i32' | 'i64'; readonly is: number }
-  | { readonly kind: 'text'; readonly is: string }
-  | { readonly kind: 'list'; readonly of: 'i32' | 'text' | 'struct'; readonly is: readonly Value[] }
-  | { readonly kind: 'struct'; readonly is: readonly Field[] };
-
-const i32 = (is: number): Value => ({ kind: 'i32', is });
-const i64 = (is: number): Value => ({ kind: 'i64', is });
-const text = (is: string): Value => ({ kind: 'text', is });
-const bool = (is: boolean): Value => ({ kind: 'bool', is });
-const struct = (...is: readonly Field[]): Value => ({ kind: 'struct', is });
-const list = (of: 'i32' | 'text' | 'struct', is: readonly Value[]): Value => ({ kind: 'list', of, is });
-
-/** Numbers of the wire types; a boolean's is its value. */
-const wireTypes = { i32: 5, i64: 6, text: 8, list: 9, struct: 12 } as const;
-const TRUE = 1;
-const FALSE = 2;
-/** Longer distances and lengths do not fit the four bits beside the type. */
-const MOST_IN_FOUR_BITS = 15;
-
-const encoder = new TextEncoder();
-
-/** A number in groups of seven bits, the lowest first. Whole and not negative. */
-function varint(value: number, to: number[] = []): number[] {
-  let rest = value;
-  while (rest >= 0x80) {
-    to.push((rest % 0x80) | 0x80);
-    rest = Math.floor(rest / 0x80);
-  }
-  to.push(rest);
-  return to;
-}
-
-/** The bytes of a value. */
-function encoded(value: Value): Uint8Array {
-  const to: number[] = [];
-  encode(value, to);
-  return Uint8Array.from(to);
-}
-
-function encode(value: Value, to: number[]): void {
-  switch (value.kind) {
-    case 'bool':
-      to.push(value.is ? TRUE : FALSE);
-      return;
-    case 'i32':
-    case 'i64':
-      varint(value.is < 0 ? -2 * value.is - 1 : 2 * value.is, to);
-      return;
-    case 'text': {
-      const bytes = encoder.encode(value.is);
-      varint(bytes.length, to);
-      for (const byte of bytes) to.push(byte);
-      return;
-    }
-    case 'list': {
-      const { length } = value.is;
-      const type = wireTypes[value.of];
-      if (length < MOST_IN_FOUR_BITS) to.push((length << 4) | type);
-      else {
-        to.push(0xf0 | type);
-        varint(length, to);
-      }
-      for (const each of value.is) encode(each, to);
-      return;
-    }
-    case 'struct':
-  }
-  let before = 0;
-  for (const [id, field] of value.is) {
-    const type = field.kind === 'bool' ? (field.is ? TRUE : FALSE) : wireTypes[field.kind];
-    to.push(((id - before) << 4) | type);
-    before = id;
-    if (field.kind !== 'bool') encode(field, to);
-  }
-  to.push(0);
 }

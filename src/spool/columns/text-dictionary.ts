@@ -1,0 +1,180 @@
+/** The distinct texts of a column, and how they are found among bytes four at a time. */
+
+import { BACKSLASH, type BodyWindow, STOPPED } from './json-tokens.ts';
+
+const EACH_BYTE = 0x01010101;
+const EACH_TOP_BIT = 0x80808080;
+
+/** The first offset from `at` on with a given byte, a backslash or a control character; four bytes at a time. */
+export function endOfRun(view: DataView, at: number, byte: number): number {
+  const each = Math.imul(byte, EACH_BYTE);
+  for (let next = at; ; next += 4) {
+    const word = view.getInt32(next, true);
+    const ending = word ^ each;
+    const escape = word ^ Math.imul(BACKSLASH, EACH_BYTE);
+    // The lowest top bit left marks the first byte that is zero in one of the first two, or below a blank in the third.
+    const found =
+      (((ending - EACH_BYTE) & ~ending) |
+        ((escape - EACH_BYTE) & ~escape) |
+        ((word - Math.imul(0x20, EACH_BYTE)) & ~word)) &
+      EACH_TOP_BIT;
+    if (found !== 0) return next + ((31 - Math.clz32(found & -found)) >>> 3);
+  }
+}
+
+export const FIRST_ENTRIES = 64;
+const FIRST_BYTES = 4096;
+/** Comparisons look four bytes at a time. */
+const PADDING = 8;
+const LENGTH_BYTES = 4;
+
+/** Bytes that are only added to. */
+class Heap {
+  bytes = new Uint8Array(FIRST_BYTES);
+  view = new DataView(this.bytes.buffer);
+  length = 0;
+
+  /** Adds bytes; where they begin. */
+  add(added: Uint8Array): number {
+    const at = this.#extend(added.length);
+    this.bytes.set(added, at);
+    return at;
+  }
+
+  /** Adds a number of four bytes, the lowest first. */
+  addNumber(added: number): void {
+    const at = this.#extend(LENGTH_BYTES);
+    this.view.setUint32(at, added, true);
+  }
+
+  #extend(bytes: number): number {
+    const at = this.length;
+    const needed = at + bytes + PADDING;
+    if (needed > this.bytes.length) {
+      const old = this.bytes;
+      this.bytes = new Uint8Array(Math.max(needed, old.length * 2));
+      this.view = new DataView(this.bytes.buffer);
+      this.bytes.set(old);
+    }
+    this.length = at + bytes;
+    return at;
+  }
+}
+
+export const grown = (old: Int32Array): Int32Array<ArrayBuffer> => {
+  const larger = new Int32Array(old.length * 2);
+  larger.set(old);
+  return larger;
+};
+
+/** The bits of a little-endian word that belong to its first `count` bytes, one to three. */
+const firstBytes = (count: number): number => (1 << (count * 8)) - 1;
+
+/** A hash of the bytes in `[from, to)`. */
+export function hashOf(view: DataView, from: number, to: number): number {
+  let hash = to - from;
+  let at = from;
+  for (; at + 4 <= to; at += 4) {
+    hash = Math.imul(hash ^ view.getInt32(at, true), 0x9e3779b1);
+    hash ^= hash >>> 15;
+  }
+  if (at < to) {
+    hash = Math.imul(hash ^ (view.getInt32(at, true) & firstBytes(to - at)), 0x9e3779b1);
+    hash ^= hash >>> 15;
+  }
+  return hash;
+}
+
+/**
+ * The distinct texts of a column, known again by their bytes as they stand in the body.
+ *
+ * Whatever is dear about a text, unescaping, checking UTF-8, parsing a date, happens once per distinct text. Values lie one
+ * behind the other as Parquet's plain encoding wants them.
+ */
+export class TextDictionary {
+  /** How many distinct texts there are. */
+  size = 0;
+  readonly #texts = new Heap();
+  readonly #values = new Heap();
+  /** Slot by hash: the number of an entry, plus one. */
+  #slots = new Int32Array(FIRST_ENTRIES * 2);
+  #hashes = new Int32Array(FIRST_ENTRIES);
+  #starts = new Int32Array(FIRST_ENTRIES);
+  #lengths = new Int32Array(FIRST_ENTRIES);
+
+  /** The number of the entry with the bytes in `[from, to)`, whose hash is given; -1 when there is none. */
+  find(body: BodyWindow, from: number, to: number, hash: number): number {
+    const slots = this.#slots;
+    const mask = slots.length - 1;
+    for (let slot = hash & mask; ; slot = (slot + 1) & mask) {
+      const entry = (slots[slot] ?? 0) - 1;
+      if (entry < 0) return -1;
+      if (this.#hashes[entry] === hash && this.#isSame(body.view, from, to, entry)) return entry;
+    }
+  }
+
+  #isSame(view: DataView, from: number, to: number, entry: number): boolean {
+    if (this.#lengths[entry] !== to - from) return false;
+    const known = this.#texts.view;
+    const shift = (this.#starts[entry] ?? 0) - from;
+    let at = from;
+    for (; at + 4 <= to; at += 4) {
+      if (view.getInt32(at, true) !== known.getInt32(at + shift, true)) return false;
+    }
+    if (at === to) return true;
+    return ((view.getInt32(at, true) ^ known.getInt32(at + shift, true)) & firstBytes(to - at)) === 0;
+  }
+
+  /** Behind the entry where it stands at `from`, stopped where it does not: no JSON text is the beginning of another. */
+  endOf(body: BodyWindow, from: number, entry: number): number {
+    const to = from + (this.#lengths[entry] ?? 0);
+    return to <= body.end && this.#isSame(body.view, from, to, entry) ? to : STOPPED;
+  }
+
+  /** Adds an entry that `find` did not find, with the value it stands for; its number. */
+  add(text: Uint8Array, hash: number, value: Uint8Array): number {
+    const entry = this.size;
+    if (entry === this.#hashes.length) this.#grow();
+    this.#hashes[entry] = hash;
+    this.#starts[entry] = this.#texts.add(text);
+    this.#lengths[entry] = text.length;
+    this.#values.addNumber(value.length);
+    this.#values.add(value);
+    this.size += 1;
+    this.#place(entry);
+    return entry;
+  }
+
+  #place(entry: number): void {
+    const mask = this.#slots.length - 1;
+    let slot = (this.#hashes[entry] ?? 0) & mask;
+    while (this.#slots[slot] !== 0) slot = (slot + 1) & mask;
+    this.#slots[slot] = entry + 1;
+  }
+
+  #grow(): void {
+    this.#hashes = grown(this.#hashes);
+    this.#starts = grown(this.#starts);
+    this.#lengths = grown(this.#lengths);
+    this.#slots = new Int32Array(this.#slots.length * 2);
+    for (let entry = 0; entry < this.size; entry += 1) this.#place(entry);
+  }
+
+  /** The values in the order of their numbers, each behind its length in four bytes. Valid until the next change. */
+  get plainValues(): Uint8Array {
+    return this.#values.bytes.subarray(0, this.#values.length);
+  }
+
+  /** Bytes held for texts and values. */
+  get heldBytes(): number {
+    return this.#texts.length + this.#values.length;
+  }
+
+  /** Forgets every text and keeps the memory. */
+  clear(): void {
+    this.size = 0;
+    this.#texts.length = 0;
+    this.#values.length = 0;
+    this.#slots.fill(0);
+  }
+}
