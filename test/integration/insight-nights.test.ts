@@ -87,6 +87,31 @@ test(`every reading of ${NIGHTS} nights is what the world said of that day in th
   expect(compared).toBeGreaterThan(80);
 });
 
+test('the totals of the last 240 days are read, the first of them whole, and none before', async () => {
+  const long = { ...daily, datePeriod: { first: { day: addDays(FIRST, -260) }, last: { daysAgo: 1 } } } as const;
+  const grown = await openScenario([long], { simulator: { world: smallWorld } });
+  const now = instantOf(FIRST);
+  try {
+    expect((await grown.night(now)).failures).toEqual([]);
+    const read = await grown.inWarehouse((warehouse) =>
+      readTriangles(warehouse, {
+        slice: long,
+        fingerprint: fingerprintOf(long),
+        metrics: [metricOf('installs', [])],
+        table: 'main.daily',
+      }),
+    );
+    const { development = [] } = read.get('installs') ?? {};
+    expect(development).toHaveLength(240);
+    const first = addDays(FIRST, -240);
+    expect(development[0]?.lastDay).toBe(daysBetween(day('1970-01-01'), first));
+    expect(totalAt('installs', first, now)).toBeGreaterThan(0);
+    expect(development[0]?.final?.value).toBe(totalAt('installs', first, now));
+  } finally {
+    await grown.close();
+  }
+}, 120_000);
+
 const viewRow = z.object({ metric: z.string(), age_days: count, periods: count, share_median: z.number() });
 
 test('maturation stays silent before 8 periods are final, and says the median share of the world after that', async () => {
