@@ -1,4 +1,4 @@
-/** The column reader through its door: saved and arriving bodies, a real thread, real files. */
+/** The column reader through its door: saved bodies, a real thread, real files. */
 
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { openColumnReader, type ColumnReader } from '../../src/spool/columns/column-reader.ts';
-import type { ColumnsRead, GaveUp, SliceColumns } from '../../src/spool/columns/reading.ts';
+import type { SliceColumns } from '../../src/spool/columns/reading.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
 import { literal } from '../../src/warehouse/sql.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
@@ -139,41 +139,6 @@ test('30 MB of texts that are all different end groups early, and read back whol
   expect(groups[0]?.groups).toBeGreaterThan(1);
 });
 
-/** Pushes a body in chunks of one buffer that is used again at once. */
-async function arrive(to: string, body: Uint8Array, encoding: 'gzip' | 'identity'): Promise<ColumnsRead | GaveUp> {
-  const arriving = reader.begin({ columns, to, encoding });
-  const chunk = Buffer.alloc(1000);
-  for (let at = 0; at < body.length; at += chunk.length) {
-    const piece = body.subarray(at, at + chunk.length);
-    chunk.set(piece);
-    await arriving.push(chunk.subarray(0, piece.length));
-    chunk.fill(0);
-  }
-  return arriving.end();
-}
-
-test('bodies that arrive side by side are read like saved ones, and the caller may use its chunks again', async () => {
-  const [plain, gzip] = [fresh('parquet'), fresh('parquet')];
-  const body = Buffer.from(bodyOf(2000));
-  const [first, second] = await Promise.all([
-    arrive(plain, body, 'identity'),
-    arrive(gzip, gzipSync(bodyOf(500)), 'gzip'),
-  ]);
-  expect([first, second]).toMatchObject([{ rows: 2000 }, { rows: 500 }]);
-  expect(await sumsOf(plain)).toEqual(expectedSums(2000));
-  expect(await sumsOf(gzip)).toEqual(expectedSums(500));
-});
-
-test('whoever pushes 8 MB at once waits until the thread has taken them', async () => {
-  const arriving = reader.begin({ columns, to: fresh('parquet'), encoding: 'identity' });
-  let isTaken = false;
-  const pushed = arriving.push(Buffer.from(bodyOf(120_000))).then(() => (isTaken = true));
-  await Promise.resolve();
-  expect(isTaken).toBe(false);
-  await pushed;
-  expect(await arriving.end()).toMatchObject({ rows: 120_000 });
-});
-
 test.each([
   ['cut short', (body: Buffer) => body.subarray(0, -20)],
   [
@@ -182,28 +147,12 @@ test.each([
   ],
   ['followed by something else', (body: Buffer) => Buffer.concat([body, Buffer.from('tail')])],
   ['that is none', () => Buffer.from(bodyOf(1))],
-])('a gzip body %s is given up, saved or arriving, and leaves no file', async (_, change) => {
+])('a gzip body %s is given up, and leaves no file', async (_, change) => {
   const body = change(gzipSync(bodyOf(1000)));
   const path = await saved(body);
   const before = await readdir(directory);
   const read = await reader.read({ bodies: [{ path, encoding: 'gzip' }], columns, to: fresh('parquet') });
-  const arrived = await arrive(fresh('parquet'), body, 'gzip');
-  expect([read, arrived].map((each) => Object.keys(each))).toEqual([['gaveUp'], ['gaveUp']]);
-  expect(await readdir(directory)).toEqual(before);
-});
-
-test('a body that is given up in its first bytes takes every further chunk without a wait', async () => {
-  const arriving = reader.begin({ columns, to: fresh('parquet'), encoding: 'identity' });
-  await arriving.push(Buffer.from('<html>'));
-  for (let chunk = 0; chunk < 20; chunk += 1) await arriving.push(Buffer.alloc(1 << 20));
-  expect(await arriving.end()).toEqual({ gaveUp: 'no { where one belongs' });
-});
-
-test('a dropped body leaves no file', async () => {
-  const before = await readdir(directory);
-  const arriving = reader.begin({ columns, to: fresh('parquet'), encoding: 'identity' });
-  await arriving.push(Buffer.from(bodyOf(10).slice(0, 300)));
-  await arriving.drop();
+  expect(Object.keys(read)).toEqual(['gaveUp']);
   expect(await readdir(directory)).toEqual(before);
 });
 
@@ -218,21 +167,16 @@ test('a body that is not there and a Parquet file that is there already are fail
   const taken = reader.read({ bodies: [{ path, encoding: 'identity' }], columns, to: path });
   await expect(taken).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
   expect(await readFile(path, 'utf8')).toBe(bodyOf(1));
-  const arriving = reader.begin({ columns, to: path, encoding: 'identity' });
-  await arriving.push(Buffer.from(bodyOf(1)));
-  await expect(arriving.end()).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
   const to = fresh('parquet');
   expect(await reader.read({ bodies: [{ path, encoding: 'identity' }], columns, to })).toMatchObject({ rows: 1 });
 });
 
 test('closing rejects what is under way, and a closed reader starts anew when it is used again', async () => {
   const own = openColumnReader();
-  const arriving = own.begin({ columns, to: fresh('parquet'), encoding: 'identity' });
-  await arriving.push(Buffer.from('{'));
+  const bodies = [{ path: await saved(bodyOf(1)), encoding: 'identity' }] as const;
+  const underWay = own.read({ bodies, columns, to: fresh('parquet') });
   await own.close();
-  await expect(arriving.end()).rejects.toThrow('thread');
-  const path = await saved(bodyOf(1));
-  const again = await own.read({ bodies: [{ path, encoding: 'identity' }], columns, to: fresh('parquet') });
-  expect(again).toMatchObject({ rows: 1 });
+  await expect(underWay).rejects.toThrow('thread');
+  expect(await own.read({ bodies, columns, to: fresh('parquet') })).toMatchObject({ rows: 1 });
   await own.close();
 });

@@ -58,16 +58,16 @@ export interface GaveUp {
 
 export interface ReadRequest {
   readonly columns: SliceColumns;
+  /** The bodies of one answer. */
+  readonly bodies: readonly SavedBytes[];
   /** Path of the Parquet file, which must not exist: DuckDB remembers files by their names. */
   readonly to: string;
 }
 
 /** What the door sends; `job` tells readings apart. */
-export type Order =
-  | (ReadRequest & { readonly kind: 'read'; readonly job: number; readonly bodies: readonly SavedBytes[] })
-  | (ReadRequest & { readonly kind: 'begin'; readonly job: number; readonly encoding: Encoding })
-  | { readonly kind: 'chunk'; readonly job: number; readonly bytes: Uint8Array }
-  | { readonly kind: 'end' | 'drop'; readonly job: number };
+export interface Order extends ReadRequest {
+  readonly job: number;
+}
 
 export interface SavedBytes {
   readonly path: string;
@@ -78,7 +78,6 @@ export interface SavedBytes {
 
 /** What the thread answers. */
 export type Reply =
-  | { readonly kind: 'taken'; readonly job: number; readonly bytes: number }
   | { readonly kind: 'done'; readonly job: number; readonly result: ColumnsRead | GaveUp }
   /** `syscall` is set for errors of the file system. */
   | { readonly kind: 'failed'; readonly job: number; readonly message: string; readonly syscall: string | null };

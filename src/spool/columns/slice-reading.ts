@@ -4,7 +4,6 @@
  */
 
 import { closeSync, createReadStream, openSync, readSync } from 'node:fs';
-import { PassThrough, type Readable, type Transform } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 
 import { FAST_DIGITS, formatColumnType } from '../../model/column-type.ts';
@@ -13,7 +12,7 @@ import { DateColumn } from './date-column.ts';
 import { NumberColumn } from './number-column.ts';
 import { type Column, type ColumnGroup, ParquetFile, widened, type WrittenColumn } from './parquet-file.ts';
 import { BODY } from './reading.ts';
-import type { ColumnsRead, Encoding, Envelope, GaveUp, ReadRequest, SavedBytes, SliceColumns } from './reading.ts';
+import type { ColumnsRead, Envelope, GaveUp, ReadRequest, SliceColumns } from './reading.ts';
 import { type BodyWindow, STOPPED } from './json-tokens.ts';
 import { ReportReader, type RowSink } from './report-reader.ts';
 import { type KeyColumn, RowKeys } from './row-keys.ts';
@@ -44,7 +43,7 @@ export class SliceReading implements RowSink {
   #gaveUp: string | null;
 
   /** Makes the Parquet file. Throws errors of the file system, as every method. */
-  constructor({ columns, to }: ReadRequest) {
+  constructor({ columns, to }: Pick<ReadRequest, 'columns' | 'to'>) {
     const dimensions = columns.dimensions.map(({ name, kind }) =>
       kind === 'text' ? new TextColumn(name, 'text') : new DateColumn(name, kind),
     );
@@ -130,7 +129,7 @@ export class SliceReading implements RowSink {
     };
   }
 
-  /** Ends a reading whose result nobody waits for. */
+  /** Ends a reading that failed: no file is left. */
   abandon(): void {
     this.#file.abandon();
   }
@@ -175,27 +174,9 @@ function tooWide({ metrics }: SliceColumns): string | null {
 
 const PIECE_BYTES = 256 * 1024;
 
-/** Decompresses, or passes on. */
-export const decoderOf = (encoding: Encoding): Transform =>
-  encoding === 'gzip' ? createGunzip({ chunkSize: PIECE_BYTES }) : new PassThrough();
-
 /** Whether the decompressor said that the bytes are not what they claim to be. */
 const isGarbled = (error: unknown): error is Error =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' && error.code.startsWith('Z_');
-
-/** Reads one body to its end, or until the reading is given up. */
-export async function consume(input: Readable, reading: SliceReading): Promise<void> {
-  try {
-    for await (const chunk of input) {
-      if (!(chunk instanceof Uint8Array)) throw new TypeError('A body came as something else than bytes.');
-      if (!reading.take(chunk)) return;
-    }
-  } catch (error) {
-    if (isGarbled(error)) reading.giveUp(`a body that is not whole gzip: ${error.message}`);
-    else if (!reading.isGivenUp) throw error;
-  }
-  reading.endBody();
-}
 
 /** Of one body at a time: it is read without a pause, and taken by copying. */
 const piece = new Uint8Array(PIECE_BYTES);
@@ -215,35 +196,35 @@ function readPlain(path: string, reading: SliceReading): void {
   reading.endBody();
 }
 
-async function readBody({ path, encoding }: SavedBytes, reading: SliceReading): Promise<void> {
-  if (encoding === 'identity') return readPlain(path, reading);
+async function readGzip(path: string, reading: SliceReading): Promise<void> {
   const file = createReadStream(path, { highWaterMark: PIECE_BYTES });
-  const decoder = decoderOf(encoding);
+  const decoder = createGunzip({ chunkSize: PIECE_BYTES });
   file.on('error', (error) => decoder.destroy(error));
   try {
-    await consume(file.pipe(decoder), reading);
+    for await (const chunk of file.pipe(decoder)) {
+      if (!(chunk instanceof Uint8Array)) throw new TypeError('A body came as something else than bytes.');
+      if (!reading.take(chunk)) return;
+    }
+    reading.endBody();
+  } catch (error) {
+    if (!isGarbled(error)) throw error;
+    reading.giveUp(`a body that is not whole gzip: ${error.message}`);
   } finally {
     file.destroy();
   }
 }
 
-/** What a reading comes to once its bodies were read; one that ends with an error leaves no file. */
-export async function endingReading(reading: SliceReading, read: () => Promise<void>): Promise<ColumnsRead | GaveUp> {
+/** Reads the saved bodies of one answer; a reading that ends with an error leaves no file. */
+export async function readSaved({ bodies, ...into }: ReadRequest): Promise<ColumnsRead | GaveUp> {
+  const reading = new SliceReading(into);
   try {
-    await read();
+    for (const { path, encoding } of bodies) {
+      if (encoding === 'identity') readPlain(path, reading);
+      else await readGzip(path, reading);
+    }
     return reading.finish();
   } catch (error) {
     reading.abandon();
     throw error;
   }
-}
-
-/** Reads the saved bodies of one answer. */
-export async function readSaved(
-  request: ReadRequest & { readonly bodies: readonly SavedBytes[] },
-): Promise<ColumnsRead | GaveUp> {
-  const reading = new SliceReading(request);
-  return endingReading(reading, async () => {
-    for (const body of request.bodies) await readBody(body, reading);
-  });
 }
