@@ -23,7 +23,7 @@ import { ignoredFilters } from './ignored-filters.ts';
 import { recordRejects } from './load-ledger.ts';
 import type { Answer, ColumnAnswer, Loaded, LoadRequest, LoadResult, ReadAnswers } from './load-result.ts';
 import { proveWindow } from './proof.ts';
-import { type Judged, replaceJudged } from './replace.ts';
+import { type Judged, replaceJudged } from './judged.ts';
 import { stageColumns, type Staged, stageTexts } from './stage.ts';
 import { becameDouble, type Columns } from './target.ts';
 

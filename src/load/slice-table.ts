@@ -1,6 +1,5 @@
 /**
- * The table of a slice: made, kept in step with the configuration, swapped when its meaning changed, rid of the periods
- * that are kept no longer.
+ * The table of a slice: made, kept in step with the configuration, swapped when its meaning changed.
  *
  * A slice has one live table. When its fingerprint changes, a second one is built in schema `ripen` until every period
  * of the date period is in it; then it takes the live one's place in one transaction, and no reader ever sees a mixture.
@@ -9,10 +8,9 @@
 import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
-import type { Day, WeekStart } from '../model/calendar.ts';
+import type { WeekStart } from '../model/calendar.ts';
 import type { Catalog } from '../model/catalog.ts';
-import { type ColumnType, formatColumnType } from '../model/column-type.ts';
-import { coverageOf, firstKeptDay } from '../model/coverage.ts';
+import { formatColumnType } from '../model/column-type.ts';
 import { isDateDimension } from '../model/dimension.ts';
 import { fingerprintOf } from '../model/fingerprint.ts';
 import {
@@ -29,12 +27,11 @@ import { columnTypes, identifier, statement } from '../warehouse/sql.ts';
 import { learnWeekStart, readSliceLedger } from '../warehouse/ledger.ts';
 import { recordSchemaChange } from '../warehouse/runs.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
+import { alterColumns, dropProjected, rebuildTable } from './alter-table.ts';
 import { describeSlice } from './describing.ts';
-import { ledgerBounds, readRemembered, rememberHorizons } from './load-ledger.ts';
-import { type Columns, columnsAsStored, columnsOf, createTable, tableColumns, type Target } from './target.ts';
-import { castExactly, deleteDays } from './window-sql.ts';
+import { readRemembered, rememberHorizons } from './load-ledger.ts';
+import { columnsAsStored, columnsOf, createTable, liveTable, tableColumns, type Target } from './target.ts';
 
-export const liveTable = (slice: string): string => `main.${identifier(slice)}`;
 const buildingTable = (slice: string): string => `ripen.${identifier(`building_${slice}`)}`;
 
 /**
@@ -242,132 +239,5 @@ export async function swapTables(warehouse: Warehouse, target: Target, runId: st
       before: ledger.live?.fingerprint ?? null,
       after: fingerprint,
     });
-  });
-}
-
-/** The run makes it again at its end; until then it would name columns that the table may not have any more. */
-async function dropProjected(warehouse: Warehouse, { name }: Slice): Promise<void> {
-  await warehouse.run(`drop view if exists main.${identifier(`${name}_projected`)}`);
-}
-
-interface Rebuild {
-  readonly slice: Slice;
-  readonly fingerprint: string;
-  readonly table: string;
-  readonly columns: Columns;
-  readonly existing: ReadonlyMap<string, string>;
-  readonly runId: string;
-}
-
-/** DuckDB adds columns at the end only; the configured order is public, so the table is copied. Inside the caller's transaction. */
-async function rebuildTable(
-  warehouse: Warehouse,
-  { slice, fingerprint, table, columns, existing, runId }: Rebuild,
-): Promise<void> {
-  const wanted = tableColumns(columns);
-  const selected = wanted.map(({ name, type }) =>
-    existing.has(name)
-      ? `cast(${identifier(name)} as ${type}) as ${identifier(name)}`
-      : `null::${type} as ${identifier(name)}`,
-  );
-  const copy = `ripen.${identifier(`copy_${slice.name}`)}`;
-  await warehouse.run(`create table ${copy} as select ${selected.join(', ')} from ${table}`);
-  await warehouse.run(`drop table ${table}`);
-  await warehouse.run(`create table ${table} as from ${copy}`);
-  await warehouse.run(`drop table ${copy}`);
-  if (table === liveTable(slice.name)) await dropProjected(warehouse, slice);
-  const names = new Set(wanted.map(({ name }) => name));
-  for (const { name, type } of wanted.filter((column) => !existing.has(column.name))) {
-    await recordSchemaChange(warehouse, {
-      runId,
-      object: slice.name,
-      name,
-      change: 'column added',
-      before: null,
-      after: type,
-    });
-  }
-  for (const [name, type] of [...existing].filter(([column]) => !names.has(column))) {
-    // The values are gone: should the metric come back, its periods are due again.
-    await warehouse.run(
-      'update ripen.loads set metrics = list_filter(metrics, lambda m: m <> $3) where slice = $1 and fingerprint = $2',
-      [slice.name, fingerprint, name],
-    );
-    await recordSchemaChange(warehouse, {
-      runId,
-      object: slice.name,
-      name,
-      change: 'column removed',
-      before: type,
-      after: null,
-    });
-  }
-}
-
-/**
- * Widens metric columns, without loss, as recorded schema changes; returns the target with its new types. Inside the
- * caller's transaction, before it touches any row.
- */
-export async function alterColumns(
-  warehouse: Warehouse,
-  target: Target,
-  widened: ReadonlyMap<string, ColumnType>,
-  runId: string,
-): Promise<Target> {
-  if (widened.size === 0) return target;
-  const metrics = target.columns.metrics.map((metric) => ({ ...metric, type: widened.get(metric.id) ?? metric.type }));
-  const wider: Target = { ...target, columns: { ...target.columns, metrics } };
-  for (const [id, type] of widened) {
-    const before = target.columns.metrics.find((metric) => metric.id === id)?.type;
-    const after = formatColumnType(type);
-    const using = before === undefined ? '' : ` using ${castExactly(identifier(id), before, type)}`;
-    await warehouse.run(`alter table ${target.table} alter column ${identifier(id)} type ${after}${using}`);
-    await recordSchemaChange(warehouse, {
-      runId,
-      object: target.slice.name,
-      name: id,
-      change: 'column widened',
-      before: before === undefined ? null : formatColumnType(before),
-      after,
-    });
-  }
-  await describeSlice(warehouse, wider);
-  return wider;
-}
-
-interface LetGo {
-  readonly periods: number;
-  readonly rows: number;
-  /** The first day that is kept. */
-  readonly before: Day;
-}
-
-/**
- * Deletes every period of a slice's table that begins before the first day its `retain` keeps, rows and ledger in one
- * transaction; null when there is none. The newest stays while nothing that is kept could be loaded: with it the coverage
- * would be forgotten, and what was missed meanwhile. The loads that brought them stay on record.
- */
-export async function letGo(
-  warehouse: Warehouse,
-  { slice, fingerprint, table }: Target,
-  planAt: Date,
-): Promise<LetGo | null> {
-  const ledger = await readSliceLedger(warehouse, slice.name);
-  const weekStartsOn = weekStartOf(ledger, fingerprintOf(slice));
-  const kept = firstKeptDay(slice, planAt, weekStartsOn);
-  const held = [ledger.live, ledger.building].find((known) => known?.fingerprint === fingerprint);
-  const starts = [...(held?.periods.values() ?? [])].map(({ bucket }) => bucket.start).toSorted();
-  const [first, newest] = [starts.at(0), starts.at(-1)];
-  if (kept === null || first === undefined || newest === undefined) return null;
-  const before = newest < kept && coverageOf(slice, [], planAt, weekStartsOn) !== null ? newest : kept;
-  const old = starts.filter((start) => start < before);
-  if (old.length === 0) return null;
-  const days = { start: first, end: before };
-  return warehouse.transact(async () => {
-    const rows = await warehouse.run(deleteDays(table, slice.grain, days));
-    if (rows > 0) warehouse.reclaimAtClose();
-    const bounds = ledgerBounds(slice.grain, days);
-    await warehouse.run(statement('load/forget_periods'), [slice.name, fingerprint, ...bounds]);
-    return { periods: old.length, rows, before };
   });
 }

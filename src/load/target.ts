@@ -20,6 +20,9 @@ export interface Target {
   readonly catalog: Catalog;
 }
 
+/** Where the rows of a slice's live table are. */
+export const liveTable = (slice: string): string => `main.${identifier(slice)}`;
+
 export interface MetricColumn {
   readonly id: string;
   readonly type: ColumnType;

@@ -4,7 +4,7 @@ import { adaptiveCost, worthwhileAges, type AdaptiveCost } from '../insight/adap
 import { readTriangles, type Triangle } from '../insight/read-developments.ts';
 import { readCatalogOf } from '../load/catalog.ts';
 import { readRemembered } from '../load/load-ledger.ts';
-import { liveTable } from '../load/slice-table.ts';
+import { liveTable } from '../load/target.ts';
 import { fingerprintOf } from '../model/fingerprint.ts';
 import { carries } from '../model/ledger.ts';
 import { metricsOf, type Metric } from '../model/metric.ts';

@@ -10,7 +10,8 @@ import { openWarehouse } from '../warehouse/opening.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { finishRun, recordSummary, startRun } from '../warehouse/runs.ts';
 import { checkAsOf, chosenSlices } from './circumstances.ts';
-import { type Run, RunRecord } from './run.ts';
+import type { Run } from './run.ts';
+import { RunRecord } from './run-record.ts';
 import type { SyncSummary } from './summary.ts';
 import { refuseCopiesOfOthers, refuseUnwritablePlaces } from './unwritable-places.ts';
 

@@ -1,7 +1,8 @@
 /** The tables of a run's slices: prepared, planned for, swapped and let go of. */
 
 import { asFailure } from '../errors.ts';
-import { letGo, prepareTable, swapTables, turnWeeks } from '../load/slice-table.ts';
+import { letGo } from '../load/let-go.ts';
+import { prepareTable, swapTables, turnWeeks } from '../load/slice-table.ts';
 import type { Target } from '../load/target.ts';
 import type { WeekStart } from '../model/calendar.ts';
 import type { Catalog } from '../model/catalog.ts';

@@ -2,7 +2,7 @@
 
 import { scrub } from '../config/secret.ts';
 import type { FailureCode } from '../errors.ts';
-import type { Sign } from './admission.ts';
+import type { Sign } from './breaker.ts';
 
 const setbackKinds = [
   /** No connection came about: nothing was sent. */

@@ -1,7 +1,7 @@
 import { setImmediate as settled } from 'node:timers/promises';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Leaving, Pace, type Slot } from '../../src/service/admission.ts';
+import { type Leaving, Pace, type Slot } from '../../src/service/pace.ts';
 import { swiftClock } from '../support/scripted-server.ts';
 
 const life = new AbortController().signal;

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { RunEvent } from '../../src/events.ts';
-import { Breaker, type Passage, RetryBudget } from '../../src/service/admission.ts';
+import { Breaker, type Passage } from '../../src/service/breaker.ts';
+import { RetryBudget } from '../../src/service/retry-budget.ts';
 import type { Clock } from '../../src/service/clock.ts';
 import { failureFrom } from '../support/scripted-server.ts';
 

@@ -1,6 +1,7 @@
 import { setImmediate as settled } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { Breaker, Pace } from '../../src/service/admission.ts';
+import { Breaker } from '../../src/service/breaker.ts';
+import { Pace } from '../../src/service/pace.ts';
 import type { Clock } from '../../src/service/clock.ts';
 import { Credential, turn } from '../../src/service/call.ts';
 import { failureFrom } from '../support/scripted-server.ts';

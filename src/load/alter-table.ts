@@ -1,0 +1,100 @@
+/** The columns of a slice's table: brought into the configured order, added, removed, widened. Inside the caller's transaction. */
+
+import { type ColumnType, formatColumnType } from '../model/column-type.ts';
+import type { Slice } from '../model/slice.ts';
+import { identifier } from '../warehouse/sql.ts';
+import { recordSchemaChange } from '../warehouse/runs.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
+import { describeSlice } from './describing.ts';
+import { type Columns, liveTable, tableColumns, type Target } from './target.ts';
+import { castExactly } from './window-sql.ts';
+
+/** The run makes it again at its end; until then it would name columns that the table may not have any more. */
+export async function dropProjected(warehouse: Warehouse, { name }: Slice): Promise<void> {
+  await warehouse.run(`drop view if exists main.${identifier(`${name}_projected`)}`);
+}
+
+interface Rebuild {
+  readonly slice: Slice;
+  readonly fingerprint: string;
+  readonly table: string;
+  readonly columns: Columns;
+  readonly existing: ReadonlyMap<string, string>;
+  readonly runId: string;
+}
+
+/** DuckDB adds columns at the end only; the configured order is public, so the table is copied. */
+export async function rebuildTable(
+  warehouse: Warehouse,
+  { slice, fingerprint, table, columns, existing, runId }: Rebuild,
+): Promise<void> {
+  const wanted = tableColumns(columns);
+  const selected = wanted.map(({ name, type }) =>
+    existing.has(name)
+      ? `cast(${identifier(name)} as ${type}) as ${identifier(name)}`
+      : `null::${type} as ${identifier(name)}`,
+  );
+  const copy = `ripen.${identifier(`copy_${slice.name}`)}`;
+  await warehouse.run(`create table ${copy} as select ${selected.join(', ')} from ${table}`);
+  await warehouse.run(`drop table ${table}`);
+  await warehouse.run(`create table ${table} as from ${copy}`);
+  await warehouse.run(`drop table ${copy}`);
+  if (table === liveTable(slice.name)) await dropProjected(warehouse, slice);
+  const names = new Set(wanted.map(({ name }) => name));
+  for (const { name, type } of wanted.filter((column) => !existing.has(column.name))) {
+    await recordSchemaChange(warehouse, {
+      runId,
+      object: slice.name,
+      name,
+      change: 'column added',
+      before: null,
+      after: type,
+    });
+  }
+  for (const [name, type] of [...existing].filter(([column]) => !names.has(column))) {
+    // The values are gone: should the metric come back, its periods are due again.
+    await warehouse.run(
+      'update ripen.loads set metrics = list_filter(metrics, lambda m: m <> $3) where slice = $1 and fingerprint = $2',
+      [slice.name, fingerprint, name],
+    );
+    await recordSchemaChange(warehouse, {
+      runId,
+      object: slice.name,
+      name,
+      change: 'column removed',
+      before: type,
+      after: null,
+    });
+  }
+}
+
+/**
+ * Widens metric columns, without loss, as recorded schema changes, before the transaction touches any row; returns the target with its
+ * new types.
+ */
+export async function alterColumns(
+  warehouse: Warehouse,
+  target: Target,
+  widened: ReadonlyMap<string, ColumnType>,
+  runId: string,
+): Promise<Target> {
+  if (widened.size === 0) return target;
+  const metrics = target.columns.metrics.map((metric) => ({ ...metric, type: widened.get(metric.id) ?? metric.type }));
+  const wider: Target = { ...target, columns: { ...target.columns, metrics } };
+  for (const [id, type] of widened) {
+    const before = target.columns.metrics.find((metric) => metric.id === id)?.type;
+    const after = formatColumnType(type);
+    const using = before === undefined ? '' : ` using ${castExactly(identifier(id), before, type)}`;
+    await warehouse.run(`alter table ${target.table} alter column ${identifier(id)} type ${after}${using}`);
+    await recordSchemaChange(warehouse, {
+      runId,
+      object: target.slice.name,
+      name: id,
+      change: 'column widened',
+      before: before === undefined ? null : formatColumnType(before),
+      after,
+    });
+  }
+  await describeSlice(warehouse, wider);
+  return wider;
+}

@@ -1,0 +1,194 @@
+/** What a run did so far: counts by slice, failures, what was published, and the summary of it all. Decides nothing. */
+
+import { exitCodeOf, type Failure } from '../errors.ts';
+import { addDays, day, type Day } from '../model/calendar.ts';
+import type { Slice } from '../model/slice.ts';
+import { labelOf, type Window } from '../model/window.ts';
+import type { SlicePlan } from '../plan/plan.ts';
+import type { Publication, Published } from '../publish/publish.ts';
+import type { ServiceStatistics } from '../service/service.ts';
+import type { FailureSummary, SliceSummary, SyncSummary } from './summary.ts';
+
+interface SliceCounts {
+  planned: number;
+  loaded: number;
+  failed: number;
+  requests: number;
+  fetched: number;
+  loadedRows: number;
+  rejected: number;
+  restated: number;
+  readonly empty: string[];
+  readonly periods: Map<string, number>;
+}
+
+interface RunIdentity {
+  readonly runId: string;
+  readonly command: string;
+  readonly planAt: Date;
+  readonly startedAt: Date;
+}
+
+export class RunRecord {
+  readonly identity: RunIdentity;
+  readonly #slices = new Map<string, SliceCounts>();
+  readonly #failures: { readonly window: Window | null; readonly slice: string | null; readonly failure: Failure }[] =
+    [];
+  #interrupted = false;
+  partnerRows = 0;
+  links = { rows: 0, removed: 0 };
+  readonly #published: Published[] = [];
+
+  constructor(identity: RunIdentity) {
+    this.identity = identity;
+  }
+
+  plan({ slice, windows }: SlicePlan): void {
+    const counts = this.#of(slice);
+    counts.planned += windows.length;
+    for (const { reason } of windows.flatMap((window) => window.periods)) {
+      counts.periods.set(reason, (counts.periods.get(reason) ?? 0) + 1);
+    }
+  }
+
+  /** A window took another's place: halves of one that was too heavy, or newly aligned ones. */
+  replan(slice: Slice, gone: number, come: number): void {
+    this.#of(slice).planned += come - gone;
+  }
+
+  asked(slice: Slice, requests: number): void {
+    this.#of(slice).requests += requests;
+  }
+
+  load(
+    slice: Slice,
+    rows: {
+      readonly fetched: number;
+      readonly rows: number;
+      readonly rejected: number;
+      readonly restatedPeriods: number;
+      readonly empty: readonly string[];
+    },
+  ): void {
+    const counts = this.#of(slice);
+    counts.loaded += 1;
+    counts.fetched += rows.fetched;
+    counts.loadedRows += rows.rows;
+    counts.rejected += rows.rejected;
+    counts.restated += rows.restatedPeriods;
+    for (const stretch of rows.empty) counts.empty.push(stretch);
+  }
+
+  /** Records a failure; one that concerns the whole run (credentials, deadline) is recorded once. */
+  fail(failure: Failure, where: { readonly window?: Window; readonly slice?: string } = {}): void {
+    const window = where.window ?? null;
+    if (window !== null) this.#of(window.slice).failed += 1;
+    const isWholeRun = window === null && where.slice === undefined;
+    if (isWholeRun && this.#failures.some((known) => known.failure.message === failure.message)) return;
+    this.#failures.push({ window, slice: window?.slice.name ?? where.slice ?? null, failure });
+  }
+
+  publish({ published, failures }: Publication): void {
+    this.#published.push(...published);
+    for (const failure of failures) this.fail(failure);
+  }
+
+  interrupt(): void {
+    this.#interrupted = true;
+  }
+
+  /** Whether any window was loaded. */
+  get hasLoaded(): boolean {
+    return [...this.#slices.values()].some(({ loaded }) => loaded > 0);
+  }
+
+  get failures(): readonly Failure[] {
+    return this.#failures.map(({ failure }) => failure);
+  }
+
+  get exitCode(): number {
+    return exitCodeOf(this.failures);
+  }
+
+  summary(finishedAt: Date, service: ServiceStatistics): SyncSummary {
+    const { runId, planAt, startedAt } = this.identity;
+    return {
+      run_id: runId,
+      status: this.#status(),
+      as_of: planAt.toISOString(),
+      started_at: startedAt.toISOString(),
+      finished_at: finishedAt.toISOString(),
+      slices: [...this.#slices].map(([name, counts]) => sliceSummary(name, counts)),
+      partners: { rows: this.partnerRows },
+      links: this.links,
+      service: {
+        requests: service.requests,
+        retries: service.retries,
+        peak_concurrency: service.peakConcurrency,
+        bytes: service.bytes,
+      },
+      published: this.#published,
+      failures: this.#failures.map(({ window, slice, failure }): FailureSummary => {
+        const label = window === null ? null : labelOf(window);
+        return { code: failure.code, slice, window: label, message: failure.message, hint: failure.hint };
+      }),
+    };
+  }
+
+  #status(): SyncSummary['status'] {
+    if (this.#interrupted) return 'interrupted';
+    if (this.#failures.length === 0) return 'succeeded';
+    return this.hasLoaded ? 'partial' : 'failed';
+  }
+
+  #of(slice: Slice): SliceCounts {
+    const known = this.#slices.get(slice.name);
+    if (known !== undefined) return known;
+    const fresh = {
+      planned: 0,
+      loaded: 0,
+      failed: 0,
+      requests: 0,
+      fetched: 0,
+      loadedRows: 0,
+      rejected: 0,
+      restated: 0,
+      empty: [],
+      periods: new Map<string, number>(),
+    };
+    this.#slices.set(slice.name, fresh);
+    return fresh;
+  }
+}
+
+/** The reasons that are always listed, also at zero. */
+const listedReasons = ['new', 'maturing', 'missing'] as const;
+
+function sliceSummary(name: string, counts: SliceCounts): SliceSummary {
+  return {
+    name,
+    windows: { planned: counts.planned, loaded: counts.loaded, failed: counts.failed },
+    requests: counts.requests,
+    rows: { fetched: counts.fetched, loaded: counts.loadedRows, rejected: counts.rejected },
+    periods: {
+      ...Object.fromEntries(listedReasons.map((reason) => [reason, 0])),
+      ...Object.fromEntries(counts.periods),
+    },
+    restated_periods: counts.restated,
+    empty_periods: joinedStretches(counts.empty),
+  };
+}
+
+/** Stretches of days, `first:last`, in order; where one ends as the next begins, in whatever windows they came, they are one. */
+function joinedStretches(stretches: readonly string[]): string[] {
+  const joined: { first: Day; last: Day }[] = [];
+  for (const stretch of stretches.toSorted()) {
+    const [first, last] = [day(stretch.slice(0, DAY_WIDTH)), day(stretch.slice(-DAY_WIDTH))];
+    const before = joined.at(-1);
+    if (before !== undefined && addDays(before.last, 1) === first) before.last = last;
+    else joined.push({ first, last });
+  }
+  return joined.map(({ first, last }) => `${first}:${last}`);
+}
+
+const DAY_WIDTH = '2026-01-01'.length;
