@@ -5,7 +5,7 @@
  */
 
 import { nearest } from '../config/nearest.ts';
-import { Failure } from '../errors.ts';
+import { Failure, textOf } from '../errors.ts';
 import type { Act } from '../terminal/shell.ts';
 import { textOptions } from './verb-options.ts';
 import type { Chooser } from './verb-options.ts';
@@ -63,7 +63,7 @@ export async function parseCommandLine(argv: readonly string[], version: string)
     refuseRepeated(Object.entries(parsed), (name) => offered.includes(name) && !lists.has(name));
     return { kind: 'act', act: chosen.act };
   } catch (error) {
-    throw usageFailure(error instanceof Error ? error.message : String(error), argv, offered);
+    throw usageFailure(textOf(error), argv, offered);
   }
 }
 

@@ -15,7 +15,7 @@ import {
   type Engine,
   type Publication,
 } from '../index.ts';
-import { Failure } from '../errors.ts';
+import { Failure, textOf } from '../errors.ts';
 
 import { writeOutput } from '../publish/output-file.ts';
 import { ifThere } from '../publish/replacement.ts';
@@ -109,7 +109,7 @@ async function write(path: string, text: string, mode: number): Promise<void> {
     await writeOutput(path, text, mode);
   } catch (error) {
     if (error instanceof Failure) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = textOf(error);
     throw new Failure('STORAGE_FAILED', `The file ${path} could not be written: ${reason}`, {
       hint: 'Name a file or a folder that you may write to.',
       cause: error,

@@ -2,7 +2,7 @@
 
 import { resolve } from 'node:path';
 
-import { exitCodes, Failure } from '../errors.ts';
+import { exitCodes, Failure, textOf } from '../errors.ts';
 import { status as statusOf, statusPage, type StatusReport } from '../index.ts';
 import { writeOutput } from '../publish/output-file.ts';
 import { jsonLine } from '../terminal/printable.ts';
@@ -45,7 +45,7 @@ export async function writePage(path: string, report: StatusReport, mode: number
     await writeOutput(path, await statusPage(report), mode);
   } catch (error) {
     if (error instanceof Failure) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = textOf(error);
     throw new Failure('STORAGE_FAILED', `The page ${path} could not be written: ${reason}`, {
       hint: 'Name a file in a directory that exists and may be written to.',
       cause: error,

@@ -6,7 +6,7 @@
 
 import { basename, join } from 'node:path';
 
-import { Failure } from '../errors.ts';
+import { Failure, textOf } from '../errors.ts';
 import { isDateDimension } from '../model/dimension.ts';
 import type { SavedBody } from '../service/service.ts';
 import type { besideRows } from '../spool/beside-rows.ts';
@@ -109,7 +109,7 @@ export class ColumnAnswers implements ReadAnswers {
     } catch (error) {
       if (error instanceof Failure) throw error;
       await removeSpooled(to);
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = textOf(error);
       const message = `The column reader broke, and SQL read the answer, which takes longer and more memory: ${reason}`;
       this.#trouble ??= { code: 'COLUMN_READER_BROKE', message };
       return null;

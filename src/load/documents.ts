@@ -6,7 +6,7 @@
 import * as z from 'zod';
 
 import { scrub } from '../config/secret.ts';
-import { Failure } from '../errors.ts';
+import { Failure, textOf } from '../errors.ts';
 import { type BesideRows, besideRows, errorIn, isNothing, warningsIn } from '../spool/beside-rows.ts';
 import type { Spooled } from '../spool/spool.ts';
 import { count } from '../warehouse/sql.ts';
@@ -98,7 +98,7 @@ async function read(
 }
 
 function firstLine(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error);
+  const text = textOf(error);
   // The engine names the file, which means nothing to a reader of the message.
   return (text.split('\n')[0] ?? '').replace(/ in file "[^"]*"/, '').slice(0, 200);
 }

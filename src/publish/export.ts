@@ -14,7 +14,7 @@ import { pipeline } from 'node:stream/promises';
 
 import type { Config, ObjectStore } from '../config/config.ts';
 import { addressProblem, bucketAndPrefix } from '../config/publish-settings.ts';
-import { Failure } from '../errors.ts';
+import { Failure, textOf } from '../errors.ts';
 import { columnsOf } from '../warehouse/relations.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import {
@@ -257,6 +257,6 @@ function asExportFailure(output: string, error: unknown): unknown {
 }
 
 function unwritable(output: string, error: unknown, hint: string): Failure {
-  const text = error instanceof Error ? error.message : String(error);
+  const text = textOf(error);
   return new Failure('STORAGE_FAILED', `The export to ${output} failed: ${text}`, { hint, cause: error });
 }

@@ -9,7 +9,7 @@ import { stat } from 'node:fs/promises';
 
 import * as z from 'zod';
 
-import { Failure } from '../errors.ts';
+import { Failure, textOf } from '../errors.ts';
 import { statement } from '../warehouse/sql.ts';
 import { tablesOf } from './contents.ts';
 import { copyDatabase } from './copy.ts';
@@ -95,8 +95,8 @@ export async function askOccupant<T>(
     return await withDatabase(target, 'READ_ONLY', question);
   } catch (error) {
     if (error instanceof Failure) throw error;
-    if (messageOf(error).startsWith(KEPT_OUT)) throw error;
-    if (!messageOf(error).includes('Could not set lock')) throw foreign(target, messageOf(error), error);
+    if (textOf(error).startsWith(KEPT_OUT)) throw error;
+    if (!textOf(error).includes('Could not set lock')) throw foreign(target, textOf(error), error);
   }
   if (!mayCopy) return null;
   for (let probe = 1; ; probe += 1) {
@@ -105,14 +105,12 @@ export async function askOccupant<T>(
       return await withDatabase(unfinishedPath(target), 'READ_ONLY', question);
     } catch (error) {
       if (error instanceof Failure || signal.aborted) throw error;
-      if (probe === MOST_PROBES) throw foreign(target, messageOf(error), error);
+      if (probe === MOST_PROBES) throw foreign(target, textOf(error), error);
     } finally {
       await removeUnfinished(target);
     }
   }
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 function foreign(target: string, because: string, cause?: unknown): Failure {
   return new Failure('WAREHOUSE_FOREIGN', `The publish target ${target} was not replaced: ${because}.`, {

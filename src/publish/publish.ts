@@ -6,7 +6,7 @@
  */
 
 import type { Config, PublishTarget } from '../config/config.ts';
-import { Failure } from '../errors.ts';
+import { Failure, textOf } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { publishDelta } from './delta/publish-delta.ts';
@@ -86,7 +86,7 @@ async function publishTarget(
 /** Errors of the file system and of DuckDB about it become `STORAGE_FAILED`, any other `BUG`. */
 export function asPublishFailure(target: PublishTarget, error: unknown): Failure {
   if (error instanceof Failure) return error;
-  const text = error instanceof Error ? error.message : String(error);
+  const text = textOf(error);
   const isFileSystem = error instanceof Error && 'syscall' in error;
   if (!isFileSystem && !/^(IO Error|FATAL Error|Out of Memory Error)/.test(text)) {
     return new Failure('BUG', `Publishing to ${target.path} met something unforeseen: ${text}`, {

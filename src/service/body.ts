@@ -14,7 +14,7 @@ import { parse } from 'lossless-json';
 import { z } from 'zod';
 
 import type { Secret } from '../config/secret.ts';
-import { Failure } from '../errors.ts';
+import { Failure, textOf } from '../errors.ts';
 import { type Answer } from './exchange.ts';
 import { firstWords, Setback } from './setback.ts';
 import { paginationIn } from './pagination-scan.ts';
@@ -127,7 +127,7 @@ async function onDisk<T>(path: string, act: () => Promise<T>): Promise<T> {
   try {
     return await act();
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = textOf(error);
     throw new Failure('STORAGE_FAILED', `An answer could not be saved: ${reason}`, {
       facts: { path },
       hint: 'Make room on the disk, or correct the rights of the directory.',

@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 
-import { Failure } from '../errors.ts';
+import { Failure, textOf } from '../errors.ts';
 import { count, identifier, literal } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { checkHeader, type UnknownColumns } from './column-names.ts';
@@ -83,7 +83,7 @@ async function readingParquet<T>(file: string, work: Promise<T>): Promise<T> {
     return await work;
   } catch (cause) {
     if (cause instanceof Failure) throw cause;
-    const text = cause instanceof Error ? cause.message : String(cause);
+    const text = textOf(cause);
     throw new Failure('SPEND_REJECTED', `${file} could not be read as Parquet: ${text.split('\n')[0] ?? ''}`, {
       facts: { file },
       hint: 'Write the file again; nothing was sent.',

@@ -7,7 +7,7 @@
 import { open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-import { Failure } from '../errors.ts';
+import { Failure, textOf } from '../errors.ts';
 import { rejectColumns } from './spend-record.ts';
 import type { RejectedLine } from './staging.ts';
 
@@ -38,7 +38,7 @@ export async function writeRejects(
     return lines === 0 ? null : target;
   } catch (cause) {
     if (cause instanceof Failure) throw cause;
-    const text = cause instanceof Error ? cause.message : String(cause);
+    const text = textOf(cause);
     throw new Failure('STORAGE_FAILED', `The rejects file ${target} could not be written: ${text}`, {
       facts: { file: target },
       hint: 'Check free space and permissions of the directory the spend file lies in.',
@@ -51,7 +51,7 @@ async function writePages(handle: FileHandle, pages: AsyncIterable<readonly Reje
   let lines = 0;
   try {
     for await (const page of pages) {
-      await handle.writeFile(page.map(textOf).join(''));
+      await handle.writeFile(page.map(lineOf).join(''));
       lines += page.length;
     }
     await handle.sync();
@@ -61,7 +61,7 @@ async function writePages(handle: FileHandle, pages: AsyncIterable<readonly Reje
   return lines;
 }
 
-function textOf({ line, reasons, given }: RejectedLine): string {
+function lineOf({ line, reasons, given }: RejectedLine): string {
   // A mended rejects file brings line and reasons of its own along.
   const own = Object.entries(given).filter(([name]) => !rejectColumns.some((column) => column === name));
   return `${JSON.stringify({ line, reasons, ...Object.fromEntries(own) })}\n`;

@@ -1,6 +1,6 @@
 /** One line → what became of it, with every doubt kept: only what was certainly not received may be tried again. */
 
-import { Failure, type FailureCode } from '../errors.ts';
+import { Failure, type FailureCode, textOf } from '../errors.ts';
 import type { Service } from '../service/service.ts';
 import type { DueLine } from './staging.ts';
 
@@ -55,7 +55,7 @@ export async function submitLine(
   } catch (error) {
     if (signal.aborted && error === signal.reason) return { ...untold, settled: unsent };
     if (error instanceof Failure && notReceived.has(error.code)) return { ...told, settled: unsent, error };
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = textOf(error);
     return { ...untold, settled: doubt(reason), error: error instanceof Failure ? null : error };
   }
 }

@@ -2,7 +2,7 @@
 
 import { createReadStream } from 'node:fs';
 
-import { Failure } from '../errors.ts';
+import { Failure, textOf } from '../errors.ts';
 
 /** What a byte sequence becomes that is no UTF-8. */
 export const NOT_UTF8 = '\uFFFD';
@@ -18,7 +18,7 @@ export async function* textChunks(file: string): AsyncGenerator<string, void> {
       if (Buffer.isBuffer(chunk)) yield decoder.decode(chunk, { stream: true });
     }
   } catch (cause) {
-    const text = cause instanceof Error ? cause.message : String(cause);
+    const text = textOf(cause);
     throw new Failure('STORAGE_FAILED', `${file} could not be read: ${text}`, {
       facts: { file },
       hint: 'Check the permissions of the file.',

@@ -12,7 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { DuckDBInstance } from '@duckdb/node-api';
 
-import { Failure } from '../errors.ts';
+import { Failure, textOf } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import { migrate } from './migrate.ts';
 import { type Attempt, claimFile, type Mode } from './open-files.ts';
@@ -187,7 +187,7 @@ async function tryOpen(file: string, mode: Mode): Promise<Attempt> {
     });
     return { instance };
   } catch (error) {
-    const text = error instanceof Error ? error.message : String(error);
+    const text = textOf(error);
     const holder = /held in (.+?) \(PID (\d+)\)/.exec(text);
     if (holder !== null) return { holder: `${holder[1]} (process ${holder[2]})` };
     if (/Could not set lock/.test(text)) return { holder: 'another process' };

@@ -8,7 +8,7 @@
 import type { DuckDBInstance } from '@duckdb/node-api';
 import * as z from 'zod';
 
-import { Failure } from '../errors.ts';
+import { Failure, textOf } from '../errors.ts';
 import { rowsIn, statementsOn, type Bindable } from './statements.ts';
 
 /** As the engine has it. */
@@ -131,7 +131,7 @@ async function asStorage<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    const text = error instanceof Error ? error.message : String(error);
+    const text = textOf(error);
     if (text.startsWith('Out of Memory Error')) throw outOfMemory(error);
     if (/^(IO Error|FATAL Error)|Could not write file|No space left/.test(text))
       throw storageFailure('The database failed', error);
@@ -146,7 +146,7 @@ export function isUnknownToEngine(error: unknown): boolean {
 
 /** Too much was asked of the engine at once; the disk has nothing to do with it. */
 function outOfMemory(error: unknown): Failure {
-  const text = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
+  const text = textOf(error).split('\n')[0] ?? '';
   return new Failure('ENGINE_MEMORY', `The database ran out of its memory: ${text}`, {
     hint: 'Give the slice fewer dimensions or metrics, or filter it, so that one period is smaller.',
     cause: error,
@@ -155,7 +155,7 @@ function outOfMemory(error: unknown): Failure {
 
 /** An error of the disk or of DuckDB about it, told as one. */
 export function storageFailure(what: string, error: unknown): Failure {
-  const text = error instanceof Error ? error.message : String(error);
+  const text = textOf(error);
   return new Failure('STORAGE_FAILED', `${what}: ${text}`, {
     hint: 'Check free space and permissions of the directory; what was committed is kept.',
     cause: error,

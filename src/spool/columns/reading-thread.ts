@@ -2,6 +2,7 @@
 
 import { parentPort } from 'node:worker_threads';
 
+import { textOf } from '../../errors.ts';
 import { readSaved } from './slice-reading.ts';
 import type { Order, Reply } from './reading.ts';
 
@@ -16,7 +17,7 @@ async function replyTo({ job, ...request }: Order): Promise<Reply> {
   try {
     return { kind: 'done', job, result: await readSaved(request) };
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = textOf(error);
     const syscall = error instanceof Error && 'syscall' in error ? String(error.syscall) : null;
     return { kind: 'failed', job, message, syscall };
   }
