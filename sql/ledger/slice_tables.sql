@@ -1,9 +1,8 @@
 -- The tables that hold one slice.
 -- $1 slice
--- Returns fingerprint, table_name, state, week_starts_on, max_days, parts (JSON), parts_needed_at; at most one live and one building.
+-- Returns fingerprint, state, week_starts_on, max_days, parts (JSON), parts_needed_at; at most one live and one building.
 select
     fingerprint,
-    table_name,
     state,
     week_starts_on,
     max_days,

@@ -122,7 +122,6 @@ function judged(path: string, { rows, members }: Envelope, { dimensions, metrics
   const said = (name: (typeof besideRows)[number]): string | null => members.get(name) ?? null;
   const keys = [...dimensions, ...metrics].map(({ name }) => name);
   const document = {
-    filename: path,
     row_count: rows,
     key_sets: JSON.stringify(rows === 0 ? [] : [keys]),
     totals: said('totals'),

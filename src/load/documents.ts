@@ -36,7 +36,6 @@ const document = z.object({
 });
 
 type DocumentRow = BesideRows & {
-  readonly filename: string;
   readonly row_count: number | null;
   readonly key_sets: string | null;
 };

@@ -2,7 +2,7 @@
  * The table of a slice: made, kept in step with the configuration, swapped when its meaning changed.
  *
  * A slice has one live table. When its fingerprint changes, a second one is built in schema `ripen` until every period
- * of the date period is in it; then it takes the live one's place in one transaction, and no reader ever sees a mixture.
+ * of its coverage is in it; then it takes the live one's place in one transaction, and no reader ever sees a mixture.
  */
 
 import * as z from 'zod';

@@ -41,7 +41,6 @@ export interface LoadedPeriod {
 export interface SliceTable {
   /** The slice's fingerprint, with an ending where the service began its weeks on another day since. */
   readonly fingerprint: string;
-  readonly tableName: string;
   readonly state: 'live' | 'building';
   /** As learned from the service's labels; null before. */
   readonly weekStartsOn: WeekStart | null;

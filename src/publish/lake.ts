@@ -49,7 +49,7 @@ export async function publishLake(
     refuseOthers(lake.path, known.warehouse, own);
     if (known.text === null && own.id !== null) refuseOthers(lake.path, await claimLake(store, own.id), own);
     const work = await findWork(dropped, warehouse, store, known);
-    return await carryOut(work, { warehouse, own, lake, store, known, signal });
+    return await carryOut(work, { warehouse, own, store, known, signal });
   } finally {
     await store.close();
   }
@@ -81,7 +81,6 @@ async function openLake({ path, mode, store }: Lake, warehouse: Warehouse, signa
 interface Place {
   readonly warehouse: Warehouse;
   readonly own: Identity;
-  readonly lake: Lake;
   readonly store: LakeStore;
   readonly known: KnownLake;
   readonly signal: AbortSignal;

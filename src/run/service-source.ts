@@ -1,5 +1,5 @@
 /**
- * The service as a source of answers: asked for what is due, its answers spooled, read into columns beside the download, and
+ * The service as a source of answers: asked for what is due, its answers spooled, read into columns, and
  * kept in the archive where one is configured.
  *
  * No fault of the disk in the archive can fail a load: what could not be kept or removed is a warning, `ARCHIVE_FAILED`.

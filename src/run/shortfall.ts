@@ -267,8 +267,8 @@ function divisionsOf(before: Window, divided: Window): Map<Part, readonly Part[]
 }
 
 /** The metrics that are all that speaks against an answer and are only assumed to add up; empty where more speaks. */
-function suspectedBy(result: LoadResult): readonly string[] {
-  const shortfalls = result.kind === 'split' ? [...result.shortfalls.values()] : [];
+function suspectedBy(split: Split): readonly string[] {
+  const shortfalls = [...split.shortfalls.values()];
   if (!shortfalls.every(({ isAssumed }) => isAssumed)) return [];
   const metrics = new Set<string>();
   for (const { differences } of shortfalls) for (const metric of differences.keys()) metrics.add(metric);
@@ -280,9 +280,8 @@ function suspectedBy(result: LoadResult): readonly string[] {
  * and brought no more than the whole of them, or each dimension has one value at most. Where dividing ever brought more,
  * answers are cut, and no later one can be trusted to be whole.
  */
-function isWhole(result: LoadResult, divisions: ReadonlyMap<Part, Division>): boolean {
-  if (result.kind !== 'split' || result.window.periods.length > 1) return false;
-  const { window, values, shortfalls, rows } = result;
+function isWhole({ window, values, shortfalls, rows }: Split, divisions: ReadonlyMap<Part, Division>): boolean {
+  if (window.periods.length > 1) return false;
   if (window.parts.length === 1) return [...values.values()].every((some) => some.length < 2);
   const known = window.parts.flatMap((part) => divisions.get(part) ?? []);
   const hasGrown = known.some((each) => each.hasGrown || broughtBy(each, rows) > each.shortfall.rows);

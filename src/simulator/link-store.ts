@@ -18,7 +18,6 @@ export interface LinkTree {
 export interface LinkChange {
   readonly partnerId?: number;
   readonly costDataEnabled?: boolean;
-  readonly archived?: boolean;
 }
 
 export interface LinkStore {

@@ -39,7 +39,7 @@ export interface CellSpan {
   readonly periods: number;
 }
 
-/** The finality of one metric over every period of the date period. */
+/** The finality of one metric over every period of its coverage. */
 export interface MetricStatus {
   readonly metric: string;
   /** The rule its horizon comes from; null before the metric was first loaded. */
@@ -161,9 +161,9 @@ export interface SliceStatus {
   /** From when on a sync finds something due; null when nothing is expected any more. */
   readonly next_refresh_at: string | null;
   readonly rows: number;
-  /** Of the date period: how many there are to load, and how they stand. */
+  /** Of the coverage: how many there are to load, and how they stand. */
   readonly periods: Readonly<Record<PeriodState, number>> & { readonly expected: number; readonly loaded: number };
-  /** Cells of the date period: periods times metrics. */
+  /** Cells of the coverage: periods times metrics. */
   readonly cells: Readonly<Record<CellState, number>> & { readonly expected: number };
   /** Periods held whose rows could not be proven complete. */
   readonly unproven_periods: number;
@@ -188,7 +188,7 @@ export interface SliceStatus {
   readonly unmatched: Unmatched | null;
   /** In configured order. */
   readonly metrics: readonly MetricStatus[];
-  /** Every period of the date period, in order. */
+  /** Every period of the coverage, with its age, in order. */
   readonly ages: readonly PeriodStatus[];
 }
 

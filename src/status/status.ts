@@ -1,5 +1,5 @@
 /**
- * What is fresh, what is final, what moved: read from the ledger, and held against the configured date periods.
+ * What is fresh, what is final, what moved: read from the ledger, and held against what the slices cover.
  *
  * Asks the service nothing and changes nothing; answers from the published copy while a run holds the warehouse.
  */

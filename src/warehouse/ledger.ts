@@ -15,7 +15,6 @@ const partsShape = z.array(
 
 const tableRow = z.object({
   fingerprint: z.string(),
-  table_name: z.string(),
   state: z.enum(['live', 'building']),
   week_starts_on: z.number().nullable(),
   max_days: z.number().nullable(),
@@ -54,7 +53,6 @@ export const readSliceLedger = remembering(async (warehouse, slice): Promise<Sli
       return {
         fingerprint,
         state,
-        tableName: row.table_name,
         weekStartsOn: parseWeekStart(row.week_starts_on),
         maxDays: row.max_days,
         parts: row.parts,

@@ -70,12 +70,12 @@ describe('a slice', () => {
   test('has its live table apart from the one being built, and neither is another slice of the same meaning', async () => {
     const known = { weekStartsOn: null, maxDays: null, parts: null, partsNeededAt: null, periods: new Map() };
     expect(await readSliceLedger(warehouse, 'a')).toEqual({
-      live: { ...known, fingerprint: 'f1', tableName: 'a', state: 'live' },
-      building: { ...known, fingerprint: 'f2', tableName: 'a__f2', state: 'building' },
+      live: { ...known, fingerprint: 'f1', state: 'live' },
+      building: { ...known, fingerprint: 'f2', state: 'building' },
     });
     expect(await readSliceLedger(warehouse, 'c')).toEqual({
       live: null,
-      building: { ...known, fingerprint: 'f3', tableName: 'c__f3', state: 'building' },
+      building: { ...known, fingerprint: 'f3', state: 'building' },
     });
   });
 

@@ -140,7 +140,6 @@ export function withLoaded(
   const { fingerprint, weekStartsOn } = plan;
   const table: SliceTable = {
     fingerprint,
-    tableName: 't',
     state,
     weekStartsOn,
     maxDays: null,

@@ -82,7 +82,6 @@ function ledger(fetched: readonly { readonly may: string; readonly june: number 
   });
   return {
     fingerprint: 'f',
-    tableName: 'main.daily',
     state: 'live',
     weekStartsOn: null,
     maxDays: null,

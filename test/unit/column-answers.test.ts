@@ -18,13 +18,10 @@ const columns: Columns = {
 const body: SavedBody = { path: '/spool/daily', encoding: 'identity', bytes: 9, plainBytes: 9 };
 const taken: ColumnsRead = {
   rows: 2,
-  envelopes: [{ rows: 2, bytes: 9, members: new Map([['totals', '{"cost":"3"}']]), others: [] }],
-  days: null,
+  envelopes: [{ rows: 2, members: new Map([['totals', '{"cost":"3"}']]) }],
   isOrdered: true,
   isDistinct: true,
   weekStartsOn: null,
-  fractionDigits: new Map(),
-  parquetBytes: 1,
 };
 
 /** A reader that answers each reading by its number, from 0. */
@@ -92,9 +89,7 @@ test('an answer is known again by its list of pages, until it is discarded', asy
 test('of answers that are read together, of 1 page and of 2, each has its own rows and bodies of one file', async () => {
   const pageOf = (rows: number): ColumnsRead['envelopes'][number] => ({
     rows,
-    bytes: 9,
     members: new Map(),
-    others: [],
   });
   const answers = new ColumnAnswers(
     readerOf(() => ({ ...taken, rows: 7, envelopes: [pageOf(1), pageOf(2), pageOf(4)] })),

@@ -302,10 +302,8 @@ test('a document is read alike in pieces of 1, 2, 3, 7 and 100 bytes and in one'
           ['totals', '{"BIGINT": 12345.0}'],
           ['warnings', '["é\\n"]'],
         ]),
-        others: ['x'],
       },
     ],
-    days: { first: '2026-01-01', last: '2026-01-09' },
     weekStartsOn: 0,
   });
   const content = async (path: string): Promise<unknown> =>

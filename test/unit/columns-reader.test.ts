@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { openColumnReader, type ColumnReader } from '../../src/spool/columns/column-reader.ts';
-import type { SliceColumns } from '../../src/spool/columns/reading.ts';
+import type { Encoding, SavedBytes, SliceColumns } from '../../src/spool/columns/reading.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
 import { literal } from '../../src/warehouse/sql.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
@@ -56,10 +56,10 @@ const fresh = (name: string): string => {
   return join(directory, `${made}.${name}`);
 };
 
-async function saved(body: string | Uint8Array): Promise<string> {
+async function saved(body: string | Uint8Array, encoding: Encoding = 'identity'): Promise<SavedBytes> {
   const path = fresh('body');
   await writeFile(path, body);
-  return path;
+  return { path, encoding, plainBytes: body.length };
 }
 
 const sums = z.object({ rows: z.string(), apps: z.string(), installs: z.string(), cost: z.string(), free: z.string() });
@@ -91,32 +91,22 @@ function expectedSums(rows: number, times = 1): unknown {
 
 test('two saved bodies of one answer, one of them gzip, become one Parquet file with two envelopes', async () => {
   const to = fresh('parquet');
-  const bodies = [
-    { path: await saved(bodyOf(100)), encoding: 'identity' },
-    { path: await saved(gzipSync(bodyOf(100))), encoding: 'gzip' },
-  ] as const;
-  const bytes = bodyOf(100).length;
-  const envelope = { rows: 100, bytes, members: new Map([['totals', '{"installs":1.0}']]), others: [] };
+  const bodies = [await saved(bodyOf(100)), await saved(gzipSync(bodyOf(100)), 'gzip')];
+  const envelope = { rows: 100, members: new Map([['totals', '{"installs":1.0}']]) };
   expect(await reader.read({ bodies, columns, to })).toEqual({
     rows: 200,
     envelopes: [envelope, envelope],
-    days: { first: '2026-01-01', last: '2026-01-28' },
     weekStartsOn: null,
-    fractionDigits: new Map([
-      ['installs', 0],
-      ['cost', 1],
-    ]),
     isOrdered: false,
     isDistinct: false,
-    parquetBytes: (await readFile(to)).length,
   });
   expect(await sumsOf(to)).toEqual(expectedSums(100, 2));
 });
 
 test('130,000 rows with as many texts and a NULL in every seventh become two groups that read back whole', async () => {
   const to = fresh('parquet');
-  const path = await saved(bodyOf(130_000));
-  expect(await reader.read({ bodies: [{ path, encoding: 'identity' }], columns, to })).toMatchObject({ rows: 130_000 });
+  const body = await saved(bodyOf(130_000));
+  expect(await reader.read({ bodies: [body], columns, to })).toMatchObject({ rows: 130_000 });
   expect(await sumsOf(to)).toEqual(expectedSums(130_000));
   const groups = await warehouse.rows(
     `select distinct row_group_num_rows as rows from parquet_metadata(${literal(to)}) order by rows`,
@@ -128,8 +118,8 @@ test('130,000 rows with as many texts and a NULL in every seventh become two gro
 
 test('30 MB of texts that are all different end groups early, and read back whole', async () => {
   const to = fresh('parquet');
-  const path = await saved(bodyOf(30_000, 'x'.repeat(1000)));
-  expect(await reader.read({ bodies: [{ path, encoding: 'identity' }], columns, to })).toMatchObject({ rows: 30_000 });
+  const body = await saved(bodyOf(30_000, 'x'.repeat(1000)));
+  expect(await reader.read({ bodies: [body], columns, to })).toMatchObject({ rows: 30_000 });
   expect(await sumsOf(to)).toEqual(expectedSums(30_000));
   const groups = await warehouse.rows(
     `select count(distinct row_group_id)::integer as groups from parquet_metadata(${literal(to)})`,
@@ -148,35 +138,32 @@ test.each([
   ['followed by something else', (body: Buffer) => Buffer.concat([body, Buffer.from('tail')])],
   ['that is none', () => Buffer.from(bodyOf(1))],
 ])('a gzip body %s is given up, and leaves no file', async (_, change) => {
-  const body = change(gzipSync(bodyOf(1000)));
-  const path = await saved(body);
+  const body = await saved(change(gzipSync(bodyOf(1000))), 'gzip');
   const before = await readdir(directory);
-  const read = await reader.read({ bodies: [{ path, encoding: 'gzip' }], columns, to: fresh('parquet') });
+  const read = await reader.read({ bodies: [body], columns, to: fresh('parquet') });
   expect(Object.keys(read)).toEqual(['gaveUp']);
   expect(await readdir(directory)).toEqual(before);
 });
 
 test('a body that is not there and a Parquet file that is there already are failures of the disk; the next reading works', async () => {
-  const path = await saved(bodyOf(1));
-  const missing = reader.read({
-    bodies: [{ path: fresh('missing'), encoding: 'gzip' }],
-    columns,
-    to: fresh('parquet'),
-  });
+  const body = await saved(bodyOf(1));
+  const bodies = [{ ...body, path: fresh('missing'), encoding: 'gzip' as const }];
+  const missing = reader.read({ bodies, columns, to: fresh('parquet') });
   await expect(missing).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
-  const taken = reader.read({ bodies: [{ path, encoding: 'identity' }], columns, to: path });
+  const taken = reader.read({ bodies: [body], columns, to: body.path });
   await expect(taken).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
-  expect(await readFile(path, 'utf8')).toBe(bodyOf(1));
+  expect(await readFile(body.path, 'utf8')).toBe(bodyOf(1));
   const to = fresh('parquet');
-  expect(await reader.read({ bodies: [{ path, encoding: 'identity' }], columns, to })).toMatchObject({ rows: 1 });
+  expect(await reader.read({ bodies: [body], columns, to })).toMatchObject({ rows: 1 });
 });
 
 test('closing rejects what is under way, and a closed reader starts anew when it is used again', async () => {
   const own = openColumnReader();
-  const bodies = [{ path: await saved(bodyOf(1)), encoding: 'identity' }] as const;
+  // More than is read without a thread.
+  const bodies = [await saved(bodyOf(50_000))];
   const underWay = own.read({ bodies, columns, to: fresh('parquet') });
   await own.close();
   await expect(underWay).rejects.toThrow('thread');
-  expect(await own.read({ bodies, columns, to: fresh('parquet') })).toMatchObject({ rows: 1 });
+  expect(await own.read({ bodies, columns, to: fresh('parquet') })).toMatchObject({ rows: 50_000 });
   await own.close();
 });

@@ -41,7 +41,6 @@ function fetched(of: Slice, days: readonly (readonly [string, number])[]): Slice
   const fingerprint = fingerprintOf(of);
   const table = {
     fingerprint,
-    tableName: 't',
     state: 'live',
     weekStartsOn: null,
     maxDays: 1,

@@ -32,7 +32,6 @@ const daysLoaded = (days: readonly string[], change: Partial<LoadedPeriod> = {})
 function table(periods: readonly LoadedPeriod[], change: Partial<SliceTable> = {}): SliceTable {
   return {
     fingerprint: fingerprintOf(daily),
-    tableName: 'main."daily"',
     state: 'live',
     weekStartsOn: null,
     maxDays: null,

@@ -1,5 +1,5 @@
 /**
- * The fast way of an answer into the warehouse: report JSON to typed Parquet, in one pass, in a thread of its own.
+ * The fast way of an answer into the warehouse: report JSON to typed Parquet, in one pass, larger ones in a thread of its own.
  *
  * Rows are taken only if every cell of them is taken exactly, as the engine itself would store it; anything else, from a
  * number in an unusual form to a second document, makes the reader give the answer up, without a judgement on it.
@@ -68,7 +68,7 @@ export function openColumnReader(): ColumnReader {
 
   return {
     read: async (request) => {
-      const bytes = request.bodies.reduce((sum, { plainBytes }) => sum + (plainBytes ?? Number.POSITIVE_INFINITY), 0);
+      const bytes = request.bodies.reduce((sum, { plainBytes }) => sum + plainBytes, 0);
       const isHere = worker === null && bytesHere + bytes <= MAX_BYTES_HERE;
       return onDisk('spool', request.to, async () => {
         if (isHere) {

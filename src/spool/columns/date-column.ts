@@ -19,8 +19,6 @@ function instantOf(text: string): number | null {
   return !Number.isNaN(ms) && new Date(ms).toISOString() === `${text}.000Z` ? ms : null;
 }
 
-const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
-
 const dayForm = String.raw`[1-9]\d{3}-\d\d-\d\d`;
 
 /** Per dimension the form of its labels; each group is the first and, for weeks, the last day named. */
@@ -40,14 +38,12 @@ const forms: Record<DateDimension, { readonly form: RegExp; readonly first: (mat
  * Date dimensions in their documented forms, to the first day of what the label names, or the instant of an hour.
  *
  * Labels repeat, so each distinct one is parsed and looked up in the calendar once. What labels tell about a whole answer
- * is kept beside them: the days they reach from and to, and the weekday that whole weeks begin with.
+ * is kept beside them: the weekday that whole weeks begin with, and whether the dates came in order.
  */
 export class DateColumn implements KeyColumn {
   readonly name: string;
   readonly kind: DateDimension;
   readonly type: ParquetType;
-  #earliestMs = Infinity;
-  #latestMs = -Infinity;
   /** The weekdays, 0 for Sunday, that labels of seven days begin with. */
   readonly weekStarts = new Set<number>();
   /** Whether no date so far came after a later one. */
@@ -66,12 +62,6 @@ export class DateColumn implements KeyColumn {
     this.kind = kind;
     this.type = { kind: kind === 'hour' ? 'TIMESTAMP' : 'DATE' };
     this.#words = kind === 'hour' ? 2 : 1;
-  }
-
-  /** The first days that the labels reach from and to; null before the first one. */
-  get days(): { readonly first: string; readonly last: string } | null {
-    if (this.#latestMs < this.#earliestMs) return null;
-    return { first: dayOf(this.#earliestMs), last: dayOf(this.#latestMs) };
   }
 
   read(body: BodyWindow, at: number, row: number): number {
@@ -125,8 +115,6 @@ export class DateColumn implements KeyColumn {
     }
     const value = this.#words === 1 ? ms / MS_PER_DAY : ms * MICROS_PER_MS;
     if (!Number.isSafeInteger(value)) return false;
-    this.#earliestMs = Math.min(this.#earliestMs, ms);
-    this.#latestMs = Math.max(this.#latestMs, ms);
     const at = this.#labels.size * this.#words;
     if (at + this.#words > this.#values.length) this.#values = widened(this.#values, Math.max(64, at * 2));
     this.#values[at] = value | 0;

@@ -26,8 +26,6 @@ const powersOfTen = Float64Array.from({ length: 19 }, (_, power) => 10 ** power)
 export class NumberColumn implements Column {
   readonly name: string;
   readonly type: ParquetType;
-  /** The most digits after the point among the texts, as they were written. */
-  fractionDigits = 0;
   readonly heldBytes = 0;
   readonly #isDouble: boolean;
   readonly #isExact: boolean;
@@ -77,7 +75,6 @@ export class NumberColumn implements Column {
       }
       fraction = next - point;
       if (fraction === 0) return body.stop(next, 'a point without digits behind it');
-      if (fraction > this.fractionDigits) this.fractionDigits = fraction;
     }
     if (whole === 0) {
       if (isQuoted && next === start) return this.#readBlank(body, start, row);

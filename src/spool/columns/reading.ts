@@ -24,12 +24,8 @@ export type Encoding = 'gzip' | 'identity';
 /** What stood beside the rows of one body: JSON texts untouched, null where a member was missing. */
 export interface Envelope {
   readonly rows: number;
-  /** After decompression. */
-  readonly bytes: number;
   /** By member, for those that say something about the answer. */
   readonly members: ReadonlyMap<string, string>;
-  /** Names of the members that mean nothing here. */
-  readonly others: readonly string[];
 }
 
 /** Rows that were all taken, and every cell of them exactly. */
@@ -37,18 +33,12 @@ export interface ColumnsRead {
   readonly rows: number;
   /** One per body, in their order. */
   readonly envelopes: readonly Envelope[];
-  /** The first days, as `YYYY-MM-DD`, that the labels of the finest date dimension reach from and to; null without rows or dates. */
-  readonly days: { readonly first: string; readonly last: string } | null;
   /** Whether the rows came in the order of their finest dates; so do rows without any. */
   readonly isOrdered: boolean;
   /** Whether no two rows have the same dimensions and `attr_dependency`; false too where that was not found out. */
   readonly isDistinct: boolean;
   /** The weekday, 0 for Sunday, that all week labels of seven days begin with; null when they differ or there are none. */
   readonly weekStartsOn: number | null;
-  /** By metric, the most digits after the point among its texts, as they were written. */
-  readonly fractionDigits: ReadonlyMap<string, number>;
-  /** Of the Parquet file. */
-  readonly parquetBytes: number;
 }
 
 /** The answer holds something that is not taken; another reader has to judge it. No file is left. */
@@ -72,8 +62,8 @@ export interface Order extends ReadRequest {
 export interface SavedBytes {
   readonly path: string;
   readonly encoding: Encoding;
-  /** After decompression, where it is known. */
-  readonly plainBytes?: number;
+  /** After decompression. */
+  readonly plainBytes: number;
 }
 
 /** What the thread answers. */

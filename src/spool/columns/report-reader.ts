@@ -76,12 +76,7 @@ export class ReportReader {
   end(): Envelope | string {
     if (this.#place !== 'after') return this.#bytes === 0 ? 'an empty body' : 'a body that ends too early';
     if (!this.#names.has('rows')) return 'no rows';
-    return {
-      rows: this.#rows,
-      bytes: this.#bytes,
-      members: this.#members,
-      others: [...this.#names].filter((name) => name !== 'rows' && !telling.has(name)),
-    };
+    return { rows: this.#rows, members: this.#members };
   }
 
   #step(from: number): number {

@@ -117,15 +117,13 @@ export class SliceReading implements RowSink {
     this.#writeGroup();
     const finest = dateDimensions.flatMap((name) => this.#dates.find((column) => column.kind === name) ?? []).at(0);
     const weekStarts = [...(this.#dates.find(({ kind }) => kind === 'week')?.weekStarts ?? [])];
+    this.#file.finish();
     return {
       rows: this.#envelopes.reduce((sum, { rows }) => sum + rows, 0),
       envelopes: this.#envelopes,
-      days: finest?.days ?? null,
       isOrdered: finest?.isOrdered ?? true,
       isDistinct: this.#rowKeys.areDistinct,
       weekStartsOn: weekStarts.length === 1 ? (weekStarts[0] ?? null) : null,
-      fractionDigits: new Map(this.#numbers.map(({ name, fractionDigits }) => [name, fractionDigits])),
-      parquetBytes: this.#file.finish(),
     };
   }
 

@@ -112,7 +112,6 @@ class Ledger {
     const { slice, metrics } = this.#setting;
     const table: SliceTable = {
       fingerprint: fingerprintOf(slice),
-      tableName: slice.name,
       state: 'live',
       weekStartsOn: null,
       maxDays: null,

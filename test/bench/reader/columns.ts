@@ -4,7 +4,7 @@
  * and 12 metrics as texts; prints wall time, rows a second and processor time per million rows.
  */
 
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -89,7 +89,11 @@ try {
   const read = async (paths: readonly string[], encoding: 'gzip' | 'identity'): Promise<string> => {
     made += 1;
     const to = join(folder, `${made}.parquet`);
-    const bodies = paths.map((path) => ({ path: encoding === 'gzip' ? `${path}.gz` : path, encoding }));
+    const bodies = paths.map((path) => ({
+      path: encoding === 'gzip' ? `${path}.gz` : path,
+      encoding,
+      plainBytes: statSync(path).size,
+    }));
     const result = await reader.read({ bodies, columns, to });
     if ('gaveUp' in result) throw new Error(JSON.stringify(result));
     return to;
