@@ -169,7 +169,7 @@ interface RunOrder {
 
 async function run(config: Config, options: Circumstances & Told, order: RunOrder): Promise<SyncSummary> {
   const { fromService } = await import('./run/service-source.ts');
-  const { sync: carryOut } = await import('./sync.ts');
+  const pipeline = await import('./sync.ts');
   const { tellingEnd } = await import('./notify/run-end.ts');
   // What was mistyped is told to who typed it, and to nobody else.
   const { planAt, asOf, emit, signal, lockWaitMs } = circumstancesOf(config, options);
@@ -181,7 +181,7 @@ async function run(config: Config, options: Circumstances & Told, order: RunOrde
   }
   return tellingEnd({ command: order.command, config, asOf, emit, signal, metricsFile, mode }, async (emit, look) =>
     withService(config, planAt, emit, async (service) =>
-      carryOut(config, { ...order, asOf, lockWaitMs }, fromService(service), { emit, signal, look }),
+      pipeline.sync(config, { ...order, asOf, lockWaitMs }, fromService(service), { emit, signal, look }),
     ),
   );
 }
@@ -193,13 +193,13 @@ export const replay = configVerb(
   [],
   async (config: Config, options: Circumstances & Chosen = {}): Promise<SyncSummary> => {
     const { fromArchive } = await import('./run/archive-source.ts');
-    const { sync: carryOut } = await import('./sync.ts');
+    const pipeline = await import('./sync.ts');
     const { tellingFailures } = await import('./notify/run-end.ts');
     const { asOf, emit, signal, lockWaitMs } = circumstancesOf(config, options);
     const { slices = null } = options;
     const order = { command: 'replay', slices, forced: null, acceptLoss: false, deadlineMs: null } as const;
     const request = { ...order, asOf, lockWaitMs };
-    return tellingFailures(emit, async (emit) => carryOut(config, request, fromArchive(config), { emit, signal }));
+    return tellingFailures(emit, async (emit) => pipeline.sync(config, request, fromArchive(config), { emit, signal }));
   },
 );
 

@@ -22,8 +22,8 @@ import { letPeriodsGo, prepareTargets, standingTargets, swapComplete } from './r
 import { loadWindows } from './run/windows.ts';
 
 /**
- * Refreshes what is due (for a backfill, what is asked for; for a replay, what the archive holds) and publishes. Throws what
- * keeps a run from starting, as `carryOut` does.
+ * Refreshes what is due (for a backfill, what is asked for; for a replay, what the archive holds) and publishes: `carryOut`
+ * opens the run, and has `refresh` and `publishLoaded` do their parts in it. Throws what keeps a run from starting, as it does.
  */
 export async function sync(
   config: Config,

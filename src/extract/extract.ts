@@ -13,7 +13,7 @@ import { labelOf, type Part, replacesSame, reportParameters, type Window } from 
 import type { Slice } from '../model/slice.ts';
 import { linkSignals } from '../service/clock.ts';
 import type { Service } from '../service/service.ts';
-import type { Spool, Spooled, SpooledAnswer, WholeAnswer } from '../spool/spool.ts';
+import { plainBytesOf, type Spool, type Spooled, type SpooledAnswer, type WholeAnswer } from '../spool/spool.ts';
 import { fetchPages } from './pages.ts';
 import { type Reading, readLanded, readSmall } from './read-answers.ts';
 import { askByYear, askWhole, type AskingWhole, type Pages, requestsOfWhole, wholeRequests } from './whole.ts';
@@ -97,7 +97,7 @@ export async function* extract(queue: Asking[], extraction: Extraction): AsyncGe
       return;
     }
     spooled.push(answer);
-    extraction.came(window, plainBytesOf(answer));
+    extraction.came(window, bytesOf(answer));
   };
   // Also while a batch is being loaded; but what failed is judged first, as it may end the run.
   const fill = (): void => {
@@ -133,7 +133,7 @@ export function takeOfOneSlice(waiting: Spooled[]): Spooled[] {
   const taken: Spooled[] = [];
   let bytes = 0;
   for (const next of waiting.filter(({ window }) => window.slice.name === name)) {
-    bytes += plainBytesOf(next);
+    bytes += bytesOf(next);
     if (taken.length > 0 && (taken.length >= MAX_BATCH_WINDOWS || bytes > MAX_BATCH_BYTES)) break;
     if (taken.some(({ window }) => replacesSame(window, next.window))) break;
     taken.push(next);
@@ -143,9 +143,7 @@ export function takeOfOneSlice(waiting: Spooled[]): Spooled[] {
   return taken;
 }
 
-function plainBytesOf({ answers }: Spooled): number {
-  return answers.flatMap(({ pages }) => pages).reduce((sum, page) => sum + page.plainBytes, 0);
-}
+const bytesOf = ({ answers }: Spooled): number => plainBytesOf(answers.flatMap(({ pages }) => pages));
 
 /**
  * All parts of a window, or its failure. One that is too heavy leaves the others to be answered, as they are wanted

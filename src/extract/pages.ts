@@ -4,7 +4,8 @@ import { asFailure, type FailureCode } from '../errors.ts';
 import type { Window } from '../model/window.ts';
 import { MAX_EMPTY_PAGES, nextPageOf, type ReportPage, type SavedBody, type Service } from '../service/service.ts';
 import type { Spool } from '../spool/spool.ts';
-import { hasRows, type Pages } from './whole.ts';
+import { hasRows } from './saved-report.ts';
+import type { Pages } from './whole.ts';
 
 export interface Paging {
   readonly service: Pick<Service, 'report'>;

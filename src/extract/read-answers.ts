@@ -8,7 +8,7 @@ import { asFailure, Failure } from '../errors.ts';
 import { labelOf, type Window } from '../model/window.ts';
 import type { SavedBody } from '../service/service.ts';
 import { quoteLongNumbers } from '../spool/long-numbers.ts';
-import type { Spool, Spooled, SpooledAnswer } from '../spool/spool.ts';
+import { plainBytesOf, type Spool, type Spooled, type SpooledAnswer } from '../spool/spool.ts';
 
 export interface Reading {
   readonly spool: Pick<Spool, 'discard'>;
@@ -32,8 +32,7 @@ const MAX_DOCUMENT_BYTES = 60_000_000;
  */
 const SMALL_BYTES = 128 * 1024;
 
-const isSmall = (pages: readonly SavedBody[]): boolean =>
-  pages.reduce((sum, { plainBytes }) => sum + plainBytes, 0) <= SMALL_BYTES;
+const isSmall = (pages: readonly SavedBody[]): boolean => plainBytesOf(pages) <= SMALL_BYTES;
 
 /** The pages of an answer that has landed, read by itself where that is worth while: a small one waits for its batch. */
 export async function readLanded(

@@ -14,20 +14,15 @@
  * year, of which no page can lack one, and tell whether the rows that came are all there are.
  */
 
-import { readFile } from 'node:fs/promises';
-import { isDeepStrictEqual, promisify } from 'node:util';
-import { gunzip } from 'node:zlib';
-
-import * as z from 'zod';
+import { isDeepStrictEqual } from 'node:util';
 
 import { asFailure, isPassing, isTooHeavy } from '../errors.ts';
 import { addDays, daysBetween, type DayInterval } from '../model/calendar.ts';
 import { filtersMetric, isDateDimension } from '../model/dimension.ts';
-import { labelOf, type Part, reportParameters, type Window } from '../model/window.ts';
-import { parseJson } from '../service/body.ts';
-import type { SavedBody } from '../service/service.ts';
-import { besideRowsOf, errorIn, saysCut, warningsIn } from '../spool/beside-rows.ts';
-import { onDisk, type Spool, type SpooledAnswer, type WholeAnswer } from '../spool/spool.ts';
+import { isFiltered, labelOf, type Part, reportParameters, type Window } from '../model/window.ts';
+import { errorIn, saysCut, warningsIn } from '../spool/beside-rows.ts';
+import type { Spool, SpooledAnswer, WholeAnswer } from '../spool/spool.ts';
+import { readReport, type SavedReport } from './saved-report.ts';
 
 export interface AskingWhole {
   /** Every page of a report. */
@@ -71,8 +66,6 @@ export function requestsOfWhole(
   if ('because' in whole) return 1;
   return whole.values.size + (whole.byPart?.size ?? 0) + (isSummed(window, asking) ? 1 : 0);
 }
-
-const isFiltered = ({ slice }: Window): boolean => Object.keys(slice.parameters).some(filtersMetric);
 
 const isSummed = (window: Window, { adding }: Pick<AskingWhole, 'adding'>): boolean => adding(window) !== 'none';
 
@@ -204,9 +197,9 @@ async function askOnce({ dates, by, part, days }: Question, asking: AskingOf): P
   try {
     const { pages, unfollowed } = await pagesOf(parameters);
     try {
-      const documents: unknown[] = [];
-      for (const page of pages) documents.push(await readBody(page));
-      return stated(documents, unfollowed, by);
+      const reports: SavedReport[] = [];
+      for (const page of pages) reports.push(await readReport(page));
+      return stated(reports, unfollowed, by);
     } finally {
       await spool.discard({ answers: [{ pages }] });
     }
@@ -221,63 +214,25 @@ async function askOnce({ dates, by, part, days }: Question, asking: AskingOf): P
   }
 }
 
-async function readBody({ path, encoding }: SavedBody): Promise<unknown> {
-  const bytes = await onDisk('spool', path, async () => readFile(path));
-  const plain = encoding === 'gzip' ? await promisify(gunzip)(bytes) : bytes;
-  return parseJson(plain.toString('utf8'));
-}
-
-/** Totals and warnings, with hundreds of metrics; longer bodies have rows. */
-const MOST_BYTES_WITHOUT_ROWS = 65_536;
-
-/** Whether a body brings rows; one that is no document is found to be none when it is loaded. */
-export async function hasRows(saved: SavedBody): Promise<boolean> {
-  if (saved.plainBytes > MOST_BYTES_WITHOUT_ROWS) return true;
-  try {
-    return answerShape.parse(await readBody(saved)).rows.length > 0;
-  } catch (error) {
-    if (error instanceof SyntaxError) return true;
-    throw error;
-  }
-}
-
 /**
  * What the pages of an answer state. Rows that are grouped by a dimension tell of its values only when they are all there;
  * without one they are at least so many, and totals count.
  */
-function stated(documents: readonly unknown[], unfollowed: string | null, by: string | undefined): Tried {
-  const answers = documents.map((document) => answerShape.parse(document));
-  const rows = answers.flatMap((answer) => answer.rows);
-  const beside = documents.map((document) => besideRowsOf(record.catch({}).parse(document)));
-  const [error] = beside.flatMap((each) => errorIn(each) ?? []);
+function stated(reports: readonly SavedReport[], unfollowed: string | null, by: string | undefined): Tried {
+  const rows = reports.flatMap((report) => report.rows);
+  const [error] = reports.flatMap(({ beside }) => errorIn(beside) ?? []);
   if (error !== undefined) return { answer: { because: `the service said ${error}` }, isUsable: false };
-  const cut = beside.flatMap(warningsIn).find((warning) => saysCut(warning, rows.length) !== 'no');
+  const cut = reports
+    .flatMap(({ beside }) => warningsIn(beside))
+    .find((warning) => saysCut(warning, rows.length) !== 'no');
   const lacking = unfollowed ?? (cut === undefined ? null : `the service warned: ${cut}`);
   if (by !== undefined && lacking !== null) {
     return { answer: { because: `by ${by} it was not complete: ${lacking}` }, isUsable: true };
   }
-  const [totals = new Map(), ...others] = answers.map((answer) => textsIn(answer.totals));
+  const [totals = new Map(), ...others] = reports.map((report) => report.totals);
   // Pages that each state totals of their own state none of the whole.
   const isOfAll = others.every((other) => isDeepStrictEqual(other, totals));
   const answer = { totals: isOfAll ? totals : new Map(), rows, values: new Map() };
   // An answer without content, where the parts have rows mostly.
-  return { answer, isUsable: documents.length > 0 };
+  return { answer, isUsable: reports.length > 0 };
 }
-
-/** Numbers and texts as texts; what is neither states nothing. */
-function textsIn(totals: Readonly<Record<string, unknown>>): Map<string, string> {
-  return new Map(
-    Object.entries(totals).flatMap(([metric, total]): [string, string][] =>
-      typeof total === 'number' || typeof total === 'string' ? [[metric, String(total)]] : [],
-    ),
-  );
-}
-
-/** As it was parsed: a copy would lack a metric named `__proto__`. */
-const record = z.custom<Readonly<Record<string, unknown>>>(
-  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
-);
-
-const answerShape = z
-  .object({ totals: record.catch({}), rows: z.array(record).catch([]) })
-  .catch({ totals: {}, rows: [] });

@@ -4,16 +4,11 @@ import * as z from 'zod';
 
 import { dimensionValueFilters } from '../model/catalog.ts';
 import { isDateDimension } from '../model/dimension.ts';
+import type { KnownValue } from '../model/window.ts';
 import { count, identifier } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { staging, WINDOW } from './window-sql.ts';
 import type { Target } from './target.ts';
-
-export interface KnownValue {
-  readonly value: string;
-  /** Rows it is known to have; 1 where only the catalog knows it. */
-  readonly rows: number;
-}
 
 const valueRow = z.object({ value: z.string(), rows: count });
 

@@ -3,11 +3,10 @@
 import type { Failure } from '../errors.ts';
 import type { WeekStart } from '../model/calendar.ts';
 import type { ColumnType } from '../model/column-type.ts';
-import type { Part, Window } from '../model/window.ts';
+import type { KnownValue, Part, Window } from '../model/window.ts';
 import type { ColumnsRead } from '../spool/columns/reading.ts';
 import type { Spooled } from '../spool/spool.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import type { KnownValue } from './known-values.ts';
 import type { Target } from './target.ts';
 
 /** What became of a window, or of some neighbouring periods of one. */
@@ -72,7 +71,7 @@ export interface LoadRequest {
   /** Replaces settled periods also when most of their rows are gone. */
   readonly acceptLoss: boolean;
   /** Answers in the usual form, read already; null leaves all of them to SQL, which stores the same. */
-  readonly columns: ReadAnswers | null;
+  readonly read: ReadAnswers | null;
 }
 
 export interface Loaded {

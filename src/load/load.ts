@@ -12,8 +12,9 @@
 
 import { asFailure, Failure, type FailureCode } from '../errors.ts';
 import { labelOf, replacesSame, subjectOf, type Window } from '../model/window.ts';
+import type { SavedBody } from '../service/service.ts';
 import { quotedCopy } from '../spool/long-numbers.ts';
-import { removeSpooled, type Spooled } from '../spool/spool.ts';
+import { plainBytesOf, removeSpooled, type Spooled } from '../spool/spool.ts';
 import { expectBatch } from '../warehouse/opening.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { type InspectedPart, judgeAnswers, type Sound } from './answers.ts';
@@ -60,7 +61,7 @@ async function oneByOne(batch: readonly Spooled[], request: LoadRequest): Promis
 
 /** A window whose answer the engine cannot hold: its largest part is to be asked for in smaller ones. */
 function tooLarge({ window, answers }: Spooled): LoadResult {
-  const bytes = answers.map(({ pages }) => pages.reduce((sum, page) => sum + page.plainBytes, 0));
+  const bytes = answers.map(({ pages }) => plainBytesOf(pages));
   const largest = Math.max(...bytes);
   const part = window.parts[bytes.indexOf(largest)];
   const megabytes = Math.round(largest / 1_000_000);
@@ -80,10 +81,10 @@ function tooLarge({ window, answers }: Spooled): LoadResult {
  */
 async function load(batch: readonly Spooled[], request: LoadRequest): Promise<Loaded> {
   refuseOverlap(batch.map(({ window }) => window));
-  const { columns } = request;
-  const read = batch.filter((spooled) => isFit(columns?.of(spooled), request.target.columns));
+  const answers = request.read;
+  const read = batch.filter((spooled) => isFit(answers?.of(spooled), request.target.columns));
   // Of what was read into columns the long numbers are bare, which SQL would round.
-  const unfit = batch.filter((spooled) => columns?.of(spooled) !== undefined && !read.includes(spooled));
+  const unfit = batch.filter((spooled) => answers?.of(spooled) !== undefined && !read.includes(spooled));
   const copies = await Promise.all(unfit.map(quotedCopies));
   const texts = batch.filter((spooled) => !read.includes(spooled) && !unfit.includes(spooled));
   const parts = [...(read.length === 0 ? [] : [read]), ...textBatches([...texts, ...copies])];
@@ -91,13 +92,12 @@ async function load(batch: readonly Spooled[], request: LoadRequest): Promise<Lo
   const results: LoadResult[] = [];
   try {
     for (const part of parts) {
-      const loaded = await loadPart(part, part === read ? columns : null, { ...request, target });
+      const loaded = await loadPart(part, { ...request, target, read: part === read ? answers : null });
       ({ target } = loaded);
       results.push(...loaded.results);
     }
   } finally {
-    const pages = copies.flatMap(({ answers }) => answers.flatMap((answer) => answer.pages));
-    for (const { path } of pages) await removeSpooled(path);
+    for (const { path } of pagesOf(copies)) await removeSpooled(path);
   }
   return { results, target };
 }
@@ -135,19 +135,19 @@ function overlapIn(windows: readonly Window[]): readonly [Window, Window] | null
 
 /** One statement reads so many documents, and their rows are held as text once: more would not load faster in this memory. */
 const MAX_DOCUMENTS = 8;
-const MAX_DOCUMENT_BYTES = 120_000_000;
+const MAX_BATCH_DOCUMENT_BYTES = 120_000_000;
 
 /** Windows whose answers SQL has to read, in batches that fit its memory. */
 function textBatches(batch: readonly Spooled[]): Spooled[][] {
   const batches: { spooled: Spooled[]; documents: number; bytes: number }[] = [];
   for (const spooled of batch) {
-    const pages = spooled.answers.flatMap((answer) => answer.pages);
-    const bytes = pages.reduce((sum, { plainBytes }) => sum + plainBytes, 0);
+    const pages = pagesOf([spooled]);
+    const bytes = plainBytesOf(pages);
     const last = batches.at(-1);
     if (
       last !== undefined &&
       last.documents + pages.length <= MAX_DOCUMENTS &&
-      last.bytes + bytes <= MAX_DOCUMENT_BYTES
+      last.bytes + bytes <= MAX_BATCH_DOCUMENT_BYTES
     ) {
       last.spooled.push(spooled);
       last.documents += pages.length;
@@ -157,30 +157,24 @@ function textBatches(batch: readonly Spooled[]): Spooled[][] {
   return batches.map(({ spooled }) => spooled);
 }
 
-const bytesOf = (batch: readonly Spooled[]): number =>
-  batch
-    .flatMap(({ answers }) => answers.flatMap(({ pages }) => pages))
-    .reduce((sum, { plainBytes }) => sum + plainBytes, 0);
+const pagesOf = (batch: readonly Spooled[]): readonly SavedBody[] =>
+  batch.flatMap(({ answers }) => answers.flatMap(({ pages }) => pages));
 
 /** Loads windows all of which were read into columns, or none. */
-async function loadPart(
-  batch: readonly Spooled[],
-  columns: LoadRequest['columns'],
-  request: LoadRequest,
-): Promise<Loaded> {
-  const { warehouse, target } = request;
-  await expectBatch(warehouse, bytesOf(batch));
+async function loadPart(batch: readonly Spooled[], request: LoadRequest): Promise<Loaded> {
+  const { warehouse, target, read } = request;
+  await expectBatch(warehouse, plainBytesOf(pagesOf(batch)));
   const results: LoadResult[] = [];
   const sound: Sound[] = [];
-  for (const { spooled, parts } of await inspected(batch, columns, warehouse)) {
+  for (const { spooled, parts } of await inspected(batch, read, warehouse)) {
     const verdict = judgeAnswers(spooled.window, parts);
     if ('kind' in verdict) results.push(verdict);
     else sound.push({ spooled, windowNo: sound.length, ...verdict });
   }
   if (sound.length === 0) return { results, target };
-  const staged = await (columns === null
+  const staged = await (read === null
     ? stageTexts(warehouse, sound, target)
-    : stageColumns(warehouse, sound, columns, target));
+    : stageColumns(warehouse, sound, read, target));
   try {
     const replaced = await loadStaged(sound, staged, request);
     return { ...replaced, results: [...results, ...replaced.results] };
@@ -207,19 +201,19 @@ async function loadStaged(sound: readonly Sound[], staged: Staged, request: Load
 /** What the answers of windows hold, from the column reader or by inspection. */
 async function inspected(
   batch: readonly Spooled[],
-  columns: LoadRequest['columns'],
+  read: LoadRequest['read'],
   warehouse: Warehouse,
 ): Promise<readonly { readonly spooled: Spooled; readonly parts: readonly InspectedPart[] }[]> {
-  if (columns !== null) {
+  if (read !== null) {
     return batch.map((spooled) => ({
       spooled,
-      parts: (columns.of(spooled) ?? []).map((answer, partNo) => ({
+      parts: (read.of(spooled) ?? []).map((answer, partNo) => ({
         pages: answer?.pages ?? [],
         unfollowed: spooled.answers[partNo]?.unfollowed ?? null,
       })),
     }));
   }
-  const paths = batch.flatMap(({ answers }) => answers.flatMap(({ pages }) => pages.map(({ path }) => path)));
+  const paths = pagesOf(batch).map(({ path }) => path);
   const found = new Map<string, Answer | BrokenAnswer>();
   for (const answer of await inspect(warehouse, paths, objectSizeFor(batch))) found.set(answer.path, answer);
   return batch.map((spooled) => ({ spooled, parts: inspectedParts(spooled, found) }));

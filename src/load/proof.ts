@@ -11,16 +11,17 @@ import * as z from 'zod';
 import { Failure, isPassing } from '../errors.ts';
 import { type Day, lastDay } from '../model/calendar.ts';
 import type { CompletenessVerdict } from '../model/ledger.ts';
-import { type Part, subjectOf, type Window } from '../model/window.ts';
+import { isFiltered, type Part, subjectOf, type Window } from '../model/window.ts';
 import type { WholeAnswer } from '../spool/spool.ts';
 import { count } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Doubt, PartAnswer, Sound } from './answers.ts';
 import type { Found } from './check.ts';
-import type { MetricSum } from './part-sums.ts';
+import type { MetricSum, PartSums } from './part-sums.ts';
 import { readStagedValues } from './known-values.ts';
 import type { LoadRequest, LoadResult, LoadWarning, Shortfall } from './load-result.ts';
 import { fractionDigits } from './sums-sql.ts';
+import type { MetricColumn } from './target.ts';
 import {
   type Comparison,
   type Proof,
@@ -30,15 +31,7 @@ import {
   statedTotals,
   totalsOfPages,
 } from './totals.ts';
-import {
-  certainMetrics,
-  type Held,
-  holdParts,
-  isFiltered,
-  lostValue,
-  proveWhole,
-  totalsOfRows,
-} from './whole-proof.ts';
+import { certainMetrics, type Held, holdParts, lostValue, proveWhole, totalsOfRows } from './whole-proof.ts';
 
 /** A window that may be loaded, and what its totals have shown. */
 export interface ProvenWindow {
@@ -52,19 +45,49 @@ export interface ProvenWindow {
 /** The verdict on a window's completeness, or what is to be done instead of loading it. */
 export async function proveWindow(
   sound: Sound,
-  { warehouse, target }: LoadRequest,
-  { sums, rejects }: Found,
+  request: LoadRequest,
+  found: Found,
 ): Promise<ProvenWindow | LoadResult> {
+  const { warehouse, target } = request;
   const { spooled, windowNo, parts } = sound;
-  const { slice } = target;
   const { window } = spooled;
+  const { sums, rejects } = found;
   const proofs = await Promise.all(
     parts.map(async (part, partNo) => provePart(warehouse, part, sums[partNo] ?? [], { windowNo, partNo })),
   );
-  const shortfalls = new Map<Part, Shortfall>();
   const unfollowed = doubtedRows(parts);
   const isRefuted =
     unfollowed.length > 0 && isShownByYear(sums, proofs, spooled.byYear, { years: yearsIn(window), unfollowed });
+  const { first, shortfalls } = shortfallsOf(sound, proofs, isRefuted);
+  const isDivided = first === null && window.parts.length > 1;
+  const { against, unheld } = isDivided ? holdParts(spooled, target.columns.metrics, sums, proofs) : undivided;
+  // Of rows that are left out no labels are staged.
+  const isLabelled = isDivided && rejects === undefined;
+  const lost = against === null && isLabelled ? await lostValue(warehouse, spooled.whole, windowNo) : null;
+  const because = first ?? against ?? lost;
+  const comparisons = proofs.flatMap((proof) => proof.comparisons);
+  if (because === null) {
+    const warnings = unheld === null ? [] : [partsNotHeld(unheld)];
+    // What was left out may be all that a metric has: nothing is concluded but from what disagrees.
+    if (rejects !== undefined) return { ...nothingProven, verdict: 'unverifiable', warnings };
+    return undisputed(parts, proofs, { isRefuted, metrics: target.columns.metrics, warnings });
+  }
+  if (target.slice.completeness === 'warn') {
+    const message = `The answer was loaded although it was not shown to be complete: ${because}.`;
+    return { ...nothingProven, verdict: 'unproven', comparisons, warnings: [{ code: 'UNPROVEN', message }] };
+  }
+  return first === null
+    ? refusedWhole(because, { sound, sums, unfollowed }, request)
+    : refusedParts(because, { sound, sums, unfollowed, shortfalls }, request);
+}
+
+/** By part that fell short of its totals, or is doubted, how; and the first of it as a clause. */
+function shortfallsOf(
+  { spooled: { window }, parts }: Sound,
+  proofs: readonly PartProof[],
+  isRefuted: boolean,
+): { readonly first: string | null; readonly shortfalls: ReadonlyMap<Part, Shortfall> } {
+  const shortfalls = new Map<Part, Shortfall>();
   let first: string | null = null;
   for (const [partNo, { against, doubt, comparisons }] of proofs.entries()) {
     const part = window.parts[partNo];
@@ -81,62 +104,88 @@ export async function proveWindow(
       isAssumed: against?.isAssumed === true,
     });
   }
-  const isDivided = first === null && window.parts.length > 1;
-  const { against, unheld } = isDivided ? holdParts(spooled, target.columns.metrics, sums, proofs) : undivided;
-  // Of rows that are left out no labels are staged.
-  const isLabelled = isDivided && rejects === undefined;
-  const lost = against === null && isLabelled ? await lostValue(warehouse, spooled.whole, windowNo) : null;
-  const because = first ?? against ?? lost;
+  return { first, shortfalls };
+}
+
+/** What the totals have shown of a window that nothing speaks against. */
+function undisputed(
+  parts: readonly PartAnswer[],
+  proofs: readonly PartProof[],
+  seen: {
+    /** Whether the whole by the year has shown that pages which could not be followed lack nothing. */
+    readonly isRefuted: boolean;
+    readonly metrics: readonly MetricColumn[];
+    /** Why parts could not be held against the whole. */
+    readonly warnings: readonly LoadWarning[];
+  },
+): ProvenWindow {
+  const { isRefuted, metrics } = seen;
   const comparisons = proofs.flatMap((proof) => proof.comparisons);
-  const unheldParts = unheld === null ? [] : [partsNotHeld(unheld)];
-  // What was left out may be all that a metric has: nothing is concluded but from what disagrees.
-  if (because === null && rejects !== undefined) {
-    return { ...nothingProven, verdict: 'unverifiable', warnings: unheldParts };
-  }
-  if (because === null) {
-    const isUnverifiable = proofs.some(
-      ({ verdict }, at) => verdict === 'unverifiable' && (parts[at]?.rowCount ?? 0) > 0,
-    );
-    // A row without a value in what adds up may be on a page that nobody read.
-    const isHidden = isRefuted && target.columns.metrics.some(({ additive, isAssumed }) => !additive || isAssumed);
-    const isSilent = isUnverifiable || comparisons.length === 0;
-    const verdict = isSilent || isHidden || unheld !== null ? 'unverifiable' : 'proven';
-    const [notAdditive, addsUp] = [
-      proofs.flatMap((proof) => proof.notAdditive),
-      proofs.flatMap((proof) => proof.addsUp),
-    ];
-    const rounded = proofs.find((proof) => proof.rounded !== null)?.rounded ?? null;
-    const warnings = [
+  const isUnverifiable = proofs.some(({ verdict }, at) => verdict === 'unverifiable' && (parts[at]?.rowCount ?? 0) > 0);
+  // A row without a value in what adds up may be on a page that nobody read.
+  const isHidden = isRefuted && metrics.some(({ additive, isAssumed }) => !additive || isAssumed);
+  const isSilent = isUnverifiable || comparisons.length === 0;
+  const rounded = proofs.find((proof) => proof.rounded !== null)?.rounded ?? null;
+  return {
+    verdict: isSilent || isHidden || seen.warnings.length > 0 ? 'unverifiable' : 'proven',
+    comparisons,
+    notAdditive: proofs.flatMap((proof) => proof.notAdditive),
+    addsUp: proofs.flatMap((proof) => proof.addsUp),
+    warnings: [
       ...(isRefuted ? [unreadPages(parts)] : []),
       ...(rounded === null ? [] : [roundedTotals(rounded)]),
-      ...unheldParts,
-    ];
-    return { verdict, comparisons, notAdditive, addsUp, warnings };
-  }
-  const message = `${subjectOf(window)}: ${because}.`;
-  if (slice.completeness === 'warn') {
-    const text = `The answer was loaded although it was not shown to be complete: ${because}.`;
-    return { ...nothingProven, verdict: 'unproven', comparisons, warnings: [{ code: 'UNPROVEN', message: text }] };
-  }
-  const asked = first === null ? spooled.whole : unfollowed.length > 0 ? spooled.byYear : null;
-  const unasked = asked !== null && 'because' in asked ? asked : null;
-  const isUnseen = (first === null ? unasked !== null : unfollowed.length > 0) && certainMetrics(sums).size === 0;
-  const hint = unfollowed.length > 0 && isFiltered(window) ? FILTERED_HINT : isUnseen ? UNSEEN_HINT : UNPROVEN_HINT;
-  // The parts agree with their own totals and not with the whole's: dividing them further cannot help.
-  if (first === null) {
-    const failure = failureOf(unasked?.failure, message, hint);
-    if (unasked !== null || spooled.whole === null) return { kind: 'failed', window, failure };
-    return { kind: 'failed', window, failure, values: await readStagedValues(warehouse, target, windowNo) };
-  }
+      ...seen.warnings,
+    ],
+  };
+}
+
+/** A window that is refused, and what the refusal is worded by. */
+interface Refused {
+  readonly sound: Sound;
+  readonly sums: PartSums;
+  /** The rows of each part whose next page could not be followed. */
+  readonly unfollowed: readonly number[];
+}
+
+/** A window whose parts agree with their own totals and not with the whole's: dividing them further cannot help. */
+async function refusedWhole(
+  because: string,
+  { sound: { spooled, windowNo }, sums, unfollowed }: Refused,
+  { warehouse, target }: LoadRequest,
+): Promise<LoadResult> {
+  const { window, whole } = spooled;
+  const unasked = whole !== null && 'because' in whole ? whole : null;
+  const hint = hintFor(window, unfollowed, unasked !== null && certainMetrics(sums).size === 0);
+  const failure = failureOf(unasked?.failure, `${subjectOf(window)}: ${because}.`, hint);
+  if (unasked !== null || whole === null) return { kind: 'failed', window, failure };
+  return { kind: 'failed', window, failure, values: await readStagedValues(warehouse, target, windowNo) };
+}
+
+/** A window some parts of which fell short: they are to be divided. */
+async function refusedParts(
+  because: string,
+  { sound, sums, unfollowed, shortfalls }: Refused & { readonly shortfalls: ReadonlyMap<Part, Shortfall> },
+  { warehouse, target }: LoadRequest,
+): Promise<LoadResult> {
+  const { spooled, windowNo, parts } = sound;
+  const { window, byYear } = spooled;
+  const unasked = unfollowed.length > 0 && byYear !== null && 'because' in byYear ? byYear : null;
+  const hint = hintFor(window, unfollowed, unfollowed.length > 0 && certainMetrics(sums).size === 0);
   if (unasked?.failure !== undefined && isPassing(unasked.failure)) {
     const text = `${subjectOf(window)}: ${because}, and the totals by the year were not answered: ${unasked.because}.`;
     return { kind: 'failed', window, failure: failureOf(unasked.failure, text, hint) };
   }
-  const failure = new Failure('DATA_INCOMPLETE', message, { hint });
+  const failure = new Failure('DATA_INCOMPLETE', `${subjectOf(window)}: ${because}.`, { hint });
   const rows = new Map(window.parts.map((part, at) => [part, parts[at]?.rowCount ?? 0]));
   // Days divide a window of several periods.
   const values = window.periods.length > 1 ? new Map() : await readStagedValues(warehouse, target, windowNo);
   return { kind: 'split', window, failure, shortfalls, values, rows };
+}
+
+/** `isUnseen`: nothing that was asked for has a sum to hold the whole against. */
+function hintFor(window: Window, unfollowed: readonly number[], isUnseen: boolean): string {
+  if (unfollowed.length > 0 && isFiltered(window)) return FILTERED_HINT;
+  return isUnseen ? UNSEEN_HINT : UNPROVEN_HINT;
 }
 
 const UNPROVEN_HINT =

@@ -4,9 +4,9 @@
  */
 
 import { isPassing } from '../errors.ts';
-import { filtersMetric, metricFilters } from '../model/dimension.ts';
+import { metricFilters } from '../model/dimension.ts';
 import type { Slice } from '../model/slice.ts';
-import type { Window } from '../model/window.ts';
+import { isFiltered, type Window } from '../model/window.ts';
 import type { Spooled, WholeAnswer } from '../spool/spool.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { readStagedLabels } from './known-values.ts';
@@ -26,9 +26,6 @@ export interface Held {
   /** Why it cannot be told whether they are all there is, where nothing speaks against them. */
   readonly unheld: string | null;
 }
-
-/** Whether the rows of a window are those that a filter of a metric left: it looks at rows as they are grouped. */
-export const isFiltered = ({ slice }: Window): boolean => Object.keys(slice.parameters).some(filtersMetric);
 
 /** Holds parts that agree with their own totals against the whole. */
 export function holdParts(

@@ -1,6 +1,7 @@
 /** Windows: one immutable value for what is asked, in one part or several, what is replaced and what is recorded. */
 
 import { type DayInterval, lastDay, meet } from './calendar.ts';
+import { filtersMetric } from './dimension.ts';
 import type { Period } from './period.ts';
 import type { Slice } from './slice.ts';
 
@@ -117,6 +118,12 @@ export function valuesOf(part: Part, dimension: string): ValueSet {
   return (Object.hasOwn(part, dimension) ? part[dimension] : undefined) ?? anyValue;
 }
 
+/** The values that the slice's own filter wants of a dimension; undefined where it has none. */
+export function ownValues(slice: Pick<Slice, 'parameters'>, dimension: string): readonly string[] | undefined {
+  const own = ownText(slice, `${dimension}__in`);
+  return own === undefined ? undefined : listOf(own);
+}
+
 const listOf = (text: string | undefined): readonly string[] => (text === undefined ? [] : text.split(','));
 
 /** What the slice itself says under a parameter's name, which may be any text. */
@@ -127,11 +134,21 @@ const ownText = ({ parameters }: Pick<Slice, 'parameters'>, name: string): strin
 export function partFilters(slice: Pick<Slice, 'parameters'>, part: Part): Record<string, string> {
   const filters: Record<string, string> = {};
   for (const [dimension, values] of Object.entries(part)) {
-    const own = ownText(slice, `${dimension}__in`);
-    const wanted = values.in?.filter((value) => own === undefined || listOf(own).includes(value));
+    const own = ownValues(slice, dimension);
+    const wanted = values.in?.filter((value) => own?.includes(value) ?? true);
     if (wanted !== undefined && wanted.length > 0) filters[`${dimension}__in`] = wanted.join(',');
     const unwanted = [...new Set([...listOf(ownText(slice, `${dimension}__not_in`)), ...values.notIn])];
     if (unwanted.length > 0) filters[`${dimension}__not_in`] = unwanted.join(',');
   }
   return filters;
+}
+
+/** Whether the rows of a window are those that a filter of a metric left: it looks at rows as they are grouped. */
+export const isFiltered = ({ slice }: Pick<Window, 'slice'>): boolean =>
+  Object.keys(slice.parameters).some(filtersMetric);
+
+/** A value of a dimension and how many rows it is known to have, at least 1; 1 where only the catalog knows it. */
+export interface KnownValue {
+  readonly value: string;
+  readonly rows: number;
 }

@@ -1,6 +1,6 @@
 /** Splitting a window that was too heavy, so that the parts cover exactly the whole. Pure. */
 
-import { type Part, valuesOf, type Window, windowOf } from '../model/window.ts';
+import { type KnownValue, ownValues, type Part, valuesOf, type Window, windowOf } from '../model/window.ts';
 import type { Slice } from '../model/slice.ts';
 
 /** The two halves of a window, by periods; null for a single period, which days cannot divide. */
@@ -10,12 +10,6 @@ export function splitByPeriods(window: Window): readonly [Window, Window] | null
   const half = (periods: Window['periods']): Window =>
     windowOf(window.slice, window.fingerprint, periods, window.parts);
   return [half(window.periods.slice(0, middle)), half(window.periods.slice(middle))];
-}
-
-/** A value of a dimension and how many rows it is known to have, at least 1; 1 where only the catalog knows it. */
-export interface KnownValue {
-  readonly value: string;
-  readonly rows: number;
 }
 
 /** By requested text dimension; a dimension nothing is known of is absent. */
@@ -76,7 +70,7 @@ function dividePart(slice: Slice, part: Part, known: KnownValues): readonly [Par
 }
 
 function divideValues(slice: Slice, part: Part, dimension: string, values: readonly KnownValue[]): Division | null {
-  const own = slice.parameters[`${dimension}__in`]?.split(',');
+  const own = ownValues(slice, dimension);
   const { in: wanted, notIn } = valuesOf(part, dimension);
   const left = values
     .filter(({ value }) => isSendable(value))

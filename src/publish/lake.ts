@@ -49,7 +49,7 @@ export async function publishLake(
     refuseOthers(lake.path, known.warehouse, own);
     if (known.text === null && own.id !== null) refuseOthers(lake.path, await claimLake(store, own.id), own);
     const work = await findWork(dropped, warehouse, store, known);
-    return await carryOut(work, { warehouse, own, store, known, signal });
+    return await writeWork(work, { warehouse, own, store, known, signal });
   } finally {
     await store.close();
   }
@@ -86,7 +86,7 @@ interface Place {
   readonly signal: AbortSignal;
 }
 
-async function carryOut(work: Work, place: Place): Promise<CopyReport> {
+async function writeWork(work: Work, place: Place): Promise<CopyReport> {
   const { store, known, own, signal } = place;
   const stale = [...work.stale.keys()];
   if (stale.length > 0) {

@@ -57,7 +57,7 @@ async function inTurn<T>(target: string, work: () => Promise<T>): Promise<T> {
 /** Makes an unfinished file durable and readable as configured, and puts it in its target's place. */
 export async function putInPlace(target: string, mode: number, unfinished = unfinishedPath(target)): Promise<void> {
   await chmod(unfinished, mode);
-  await sync(unfinished);
+  await makeDurable(unfinished);
   await rename(unfinished, target);
 }
 
@@ -136,7 +136,7 @@ export async function placeNewText(target: string, text: string, mode: number): 
   try {
     await writeFile(unfinished, text, { mode });
     await chmod(unfinished, mode);
-    await sync(unfinished);
+    await makeDurable(unfinished);
     // A file system without hard links makes the file where none is, too, but not whole at once.
     await link(unfinished, target).catch(async (error: unknown) => {
       if (codeOf(error) === 'EEXIST') throw error;
@@ -152,7 +152,7 @@ export async function placeNewText(target: string, text: string, mode: number): 
 
 /** Makes renames and removals in a directory durable. */
 export async function syncDirectory(path: string): Promise<void> {
-  await sync(path);
+  await makeDurable(path);
 }
 
 /** The code of an error of the file system, such as `ENOENT`; null for any other. */
@@ -176,7 +176,7 @@ export async function removeIfEmpty(directory: string): Promise<void> {
 }
 
 /** Makes the content of a file, or the entries of a directory, durable. */
-export async function sync(path: string): Promise<void> {
+export async function makeDurable(path: string): Promise<void> {
   const opened = await open(path, 'r');
   try {
     await opened.sync();

@@ -60,7 +60,7 @@ function openSource(run: Run): Source {
   };
   return {
     canAsk: false,
-    columns: columns.answers,
+    read: columns.answers,
     catalog: async () => restoreCatalog(run),
     dimensions: async () => {},
     async slices() {

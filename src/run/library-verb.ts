@@ -9,7 +9,7 @@ import { checkOptions, type OptionName } from './option-kinds.ts';
  */
 export function configVerb<Given extends readonly [config: unknown, options?: unknown], Result>(
   needed: readonly OptionName[],
-  carryOut: (...given: Given) => Promise<Result>,
+  act: (...given: Given) => Promise<Result>,
   checkFirst: (config: unknown) => void = checkConfig,
 ): (...given: Given) => Promise<Result> {
   return async (...given) => {
@@ -17,7 +17,7 @@ export function configVerb<Given extends readonly [config: unknown, options?: un
     return rejecting(options, async () => {
       checkFirst(config);
       checkOptions(options, needed);
-      return carryOut(...given);
+      return act(...given);
     });
   };
 }
@@ -25,13 +25,13 @@ export function configVerb<Given extends readonly [config: unknown, options?: un
 /** A function of options alone, with those it needs; it rejects with a `Failure`, whatever happens. */
 export function plainVerb<Given extends readonly [options?: unknown], Result>(
   needed: readonly OptionName[],
-  carryOut: (...given: Given) => Promise<Result>,
+  act: (...given: Given) => Promise<Result>,
 ): (...given: Given) => Promise<Result> {
   return async (...given) => {
     const [options = {}] = given;
     return rejecting(options, async () => {
       checkOptions(options, needed);
-      return carryOut(...given);
+      return act(...given);
     });
   };
 }

@@ -52,7 +52,7 @@ function openSource(run: Run, service: Service): Source {
   const mayRemoveOld = (): boolean => request.asOf !== null || clock.confirmedNow() !== null;
   return {
     canAsk: true,
-    columns: columns.answers,
+    read: columns.answers,
     async catalog() {
       const catalog = await refreshCatalog(run, {
         async filtersData(...asked) {

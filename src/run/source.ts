@@ -32,7 +32,7 @@ export interface Source {
   dimensions(): Promise<void>;
   /** The slices it has something of, of those the run is about. */
   slices(): Promise<readonly Slice[]>;
-  /** What is to be loaded into each table, and all windows in the order they are to be loaded in. */
+  /** What is to be loaded into each table, by the ledger or by what the archive holds, and all windows in their order. */
   plan(
     targets: readonly Target[],
   ): Promise<{ readonly plans: readonly SlicePlan[]; readonly windows: readonly Window[] }>;
@@ -49,7 +49,7 @@ export interface Source {
   /** Throws when nothing may be loaded any more; asked before each batch. */
   check(): Promise<void>;
   /** Answers that were read into columns already. */
-  readonly columns: LoadRequest['columns'];
+  readonly read: LoadRequest['read'];
   /** Keeps what of a batch was loaded, where the source is to keep it. */
   keep(batch: readonly Spooled[], results: readonly LoadResult[]): Promise<void>;
   /** Lets go of answers that nobody needs any more. */

@@ -136,7 +136,7 @@ async function loadCurrent({ spooled, fetchedAt }: AnswerBatch, loading: Loading
     fetchedAt,
     // Whatever was archived had been accepted, losses too.
     acceptLoss: request.acceptLoss || !source.canAsk,
-    columns: source.columns,
+    read: source.read,
   });
   targets.set(slice.name, { ...loaded.target, slice });
   return loaded.results;

@@ -143,3 +143,7 @@ export class Measuring extends Transform {
     return { sha256: this.#hash.digest('hex'), bytes: this.#bytes };
   }
 }
+
+/** How large bodies are after decompression. */
+export const plainBytesOf = (bodies: readonly Pick<SavedBody, 'plainBytes'>[]): number =>
+  bodies.reduce((sum, { plainBytes }) => sum + plainBytes, 0);

@@ -77,7 +77,7 @@ async function loadAround(
   expect(await answers.read([one.answers[0]?.pages ?? []], before.columns)).toBe(true);
   const target = await warehouse.transact(() => alterColumns(warehouse, before, new Map([['cost', type]]), 'r'));
   expect(await answers.read([other.answers[0]?.pages ?? []], target.columns)).toBe(true);
-  const request = { warehouse, target, runId: 'r', fetchedAt: null, acceptLoss: false, columns: answers } as const;
+  const request = { warehouse, target, runId: 'r', fetchedAt: null, acceptLoss: false, read: answers } as const;
   return (await loadBatch([one, other], request)).results;
 }
 
@@ -130,7 +130,7 @@ test('of 3 answers in one file, the one that does not add up is left out, and th
   ];
   const pages = batch.flatMap((spooled) => spooled.answers.map((answer) => answer.pages));
   expect(await answers.read(pages, target.columns)).toBe(true);
-  const request = { warehouse, target, runId: 'r', fetchedAt: null, acceptLoss: false, columns: answers } as const;
+  const request = { warehouse, target, runId: 'r', fetchedAt: null, acceptLoss: false, read: answers } as const;
   const { results } = await loadBatch(batch, request);
   expect(results.map(({ kind }) => kind).toSorted()).toEqual(['loaded', 'loaded', 'split']);
   const rows = await warehouse.rows(

@@ -81,7 +81,7 @@ const request = (warehouse: Warehouse): Parameters<typeof loadBatch>[1] => ({
   runId: 'r',
   fetchedAt: null,
   acceptLoss: false,
-  columns: null,
+  read: null,
 });
 
 test('a batch of 2 windows that the engine has no memory for is read window by window', async () => {

@@ -12,7 +12,7 @@ import {
   makeDirectory,
   makeInnerDirectory,
   removeIfEmpty,
-  sync,
+  makeDurable,
   syncDirectory,
   unfinishedPath,
 } from '../replacement.ts';
@@ -39,7 +39,7 @@ function onDisk(root: string, mode: number): DeltaStore {
   const ready = async (path: string): Promise<string> => {
     const unfinished = draftOf(path);
     await chmod(unfinished, mode);
-    await sync(unfinished);
+    await makeDurable(unfinished);
     return unfinished;
   };
   return {
