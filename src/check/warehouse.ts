@@ -25,7 +25,7 @@ import { adaptiveCostOf } from '../run/adaptive-slices.ts';
 import { countText, groupedText, percentText } from '../terminal/measure.ts';
 import { readSliceLedger } from '../warehouse/ledger.ts';
 import { warehouseExists, withWarehouse } from '../warehouse/opening.ts';
-import { columnTypes, count, statement } from '../warehouse/sql.ts';
+import { heldColumnTypes, count, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { pathOf } from './checked-slice.ts';
 import { type Finding, findingOf, placed, type Remark } from './finding.ts';
@@ -201,7 +201,7 @@ export async function adaptiveRemarks(warehouse: Warehouse, slice: Slice, path: 
 
 /** A remark for each stated type that its column does not have, nor will have: `path` is the slice's. */
 async function typeRemarks(warehouse: Warehouse, slice: Slice, path: Remark['path']): Promise<Remark[]> {
-  const existing = await columnTypes(warehouse, liveTable(slice.name));
+  const existing = await heldColumnTypes(warehouse, liveTable(slice.name), slice.name);
   return Object.entries(slice.types).flatMap(([metric, text]): Remark[] => {
     const stated = parseColumnType(text);
     const has = existing.get(metric);

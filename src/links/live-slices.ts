@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 
-import { columnTypes, identifier, statement } from '../warehouse/sql.ts';
+import { heldColumnTypes, identifier, statement } from '../warehouse/sql.ts';
 import { remembering } from '../warehouse/remembering.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
@@ -23,7 +23,7 @@ const readSlices = remembering(async (warehouse): Promise<readonly LiveSlice[]> 
   const rows = await warehouse.rows(statement('links/live_slices'), [], sliceRow);
   const slices: LiveSlice[] = [];
   for (const { slice, table_name: table } of rows) {
-    slices.push({ slice, table, columns: [...(await columnTypes(warehouse, table)).keys()] });
+    slices.push({ slice, table, columns: [...(await heldColumnTypes(warehouse, table, slice)).keys()] });
   }
   return slices;
 });

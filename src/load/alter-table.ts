@@ -41,31 +41,21 @@ export async function rebuildTable(
   await warehouse.run(`drop table ${copy}`);
   if (table === liveTable(slice.name)) await dropProjected(warehouse, slice);
   const names = new Set(wanted.map(({ name }) => name));
-  for (const { name, type } of wanted.filter((column) => !existing.has(column.name))) {
-    await recordSchemaChange(warehouse, {
-      runId,
-      object: slice.name,
-      name,
-      change: 'column added',
-      before: null,
-      after: type,
-    });
-  }
-  for (const [name, type] of [...existing].filter(([column]) => !names.has(column))) {
-    // The values are gone: should the metric come back, its periods are due again.
-    await warehouse.run(
-      'update ripen.loads set metrics = list_filter(metrics, lambda m: m <> $3) where slice = $1 and fingerprint = $2',
+  const added = wanted.filter(({ name }) => !existing.has(name));
+  const removed = [...existing].filter(([name]) => !names.has(name));
+  const record = async (name: string, change: string, before: string | null, after: string | null): Promise<void> =>
+    recordSchemaChange(warehouse, { runId, object: slice.name, name, change, before, after });
+  // The values are gone: should the metric come back, its periods are due again. So are those of a column that somebody removed.
+  for (const name of [...removed.map(([name]) => name), ...added.map(({ name }) => name)]) {
+    const forgotten = await warehouse.run(
+      `update ripen.loads set metrics = list_filter(metrics, lambda m: m <> $3)
+       where slice = $1 and fingerprint = $2 and list_contains(metrics, $3)`,
       [slice.name, fingerprint, name],
     );
-    await recordSchemaChange(warehouse, {
-      runId,
-      object: slice.name,
-      name,
-      change: 'column removed',
-      before: type,
-      after: null,
-    });
+    const before = existing.get(name) ?? null;
+    if (before !== null || forgotten > 0) await record(name, 'column removed', before, null);
   }
+  for (const { name, type } of added) await record(name, 'column added', null, type);
 }
 
 /**

@@ -23,7 +23,7 @@ import {
 } from '../model/ledger.ts';
 import { metricOf, metricsOf } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
-import { columnTypes, identifier, statement } from '../warehouse/sql.ts';
+import { heldColumnTypes, identifier, statement } from '../warehouse/sql.ts';
 import { learnWeekStart, readSliceLedger } from '../warehouse/ledger.ts';
 import { recordSchemaChange } from '../warehouse/runs.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -74,7 +74,7 @@ export async function prepareTable(
       runId,
     );
   });
-  const existing = await columnTypes(warehouse, table);
+  const existing = await heldColumnTypes(warehouse, table, slice.name);
   const columns = columnsOf(slice, metrics, existing);
   const wanted = tableColumns(columns);
   const base = { slice, fingerprint, metrics, state, table, catalog };
@@ -122,7 +122,7 @@ export async function refusalOf(
     };
   }
   if (grain !== null || live === null || live.periods.size === 0) return null;
-  const columns = await columnTypes(warehouse, liveTable(name));
+  const columns = await heldColumnTypes(warehouse, liveTable(name), name);
   if (![...columns.keys()].some(isDateDimension)) return null;
   return {
     setting: 'dimensions',

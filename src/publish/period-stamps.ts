@@ -1,13 +1,14 @@
 /**
  * Which periods of a slice's table hold other rows than at the last publish, without reading the rows.
  *
- * Only a load writes rows and gives them its id, so rows of one stamp are equal.
+ * Only a load writes rows and gives them its id, so rows of one stamp are equal, but for a column that was removed: where it came
+ * back before it was published without, it holds nothing of those loads any more. So removals count too.
  */
 
 import * as z from 'zod';
 
 import { day, type Day } from '../model/calendar.ts';
-import { identifier } from '../warehouse/sql.ts';
+import { identifier, literal } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { LakeTable } from './lake-table.ts';
 
@@ -45,9 +46,14 @@ select
     held.period::varchar as period,
     case
         when held.oldest = held.newest
-            then held.rows || '-' || l.load_id || '-' || l.run_id || '-' || epoch_us(l.loaded_at)
+            then held.rows || '-' || l.load_id || '-' || l.run_id || '-' || epoch_us(l.loaded_at) || removed.suffix
     end as stamp
 from held
+cross join (
+    select case when count(*) > 0 then '-' || count(*) else '' end as suffix
+    from ripen.schema_changes
+    where object = ${literal(table.name)} and change = 'column removed'
+) as removed
 left join ripen.loads as l on l.load_id = held.newest
 order by held.period`;
 }

@@ -5,12 +5,14 @@ import * as z from 'zod';
 import type { Day } from '../model/calendar.ts';
 import { dateDimensions, type DateDimension } from '../model/dimension.ts';
 import { columnTypes, count, dayShape, identifier, literal, statement } from './sql.ts';
-import type { Warehouse } from './warehouse.ts';
+import { isUnknownToEngine, type Warehouse } from './warehouse.ts';
 
 /** A table that holds a slice under one meaning. */
 export interface HeldTable {
   /** Quoted, with its schema. */
   readonly name: string;
+  /** Whether the warehouse has it; somebody may have removed it by hand. */
+  readonly isThere: boolean;
   readonly grain: DateDimension | null;
   /** Its periods that are to be forgotten. */
   readonly periods: number;
@@ -25,17 +27,24 @@ const rowCount = z.object({ rows: count });
 export async function heldTables(warehouse: Warehouse, slice: string, before: Day | null): Promise<HeldTable[]> {
   const tables: HeldTable[] = [];
   for (const row of await warehouse.rows(statement('drop/slice_tables'), [slice, before], tableRow)) {
-    const columns = await columnTypes(warehouse, row.table_name);
-    const grain = dateDimensions.find((name) => columns.has(name)) ?? null;
-    tables.push({ name: row.table_name, grain, periods: row.periods, endDay: row.end_day });
+    const columns = await columnTypes(warehouse, row.table_name).catch(missing);
+    const grain = dateDimensions.find((name) => columns?.has(name) === true) ?? null;
+    const { table_name: name, periods, end_day: endDay } = row;
+    tables.push({ name, isThere: columns !== null, grain, periods, endDay });
   }
   return tables;
+}
+
+/** What is known of a table that somebody removed. */
+function missing(error: unknown): null {
+  if (isUnknownToEngine(error)) return null;
+  throw error;
 }
 
 /** How many rows of the tables are to be forgotten. */
 export async function rowsIn(warehouse: Warehouse, tables: readonly HeldTable[]): Promise<number> {
   let rows = 0;
-  for (const table of tables) {
+  for (const table of tables.filter(({ isThere }) => isThere)) {
     const sql = `select count(*) as rows from ${table.name} where ${isForgotten(table)}`;
     const [found] = await warehouse.rows(sql, [], rowCount);
     rows += found?.rows ?? 0;
@@ -58,7 +67,7 @@ export async function forgetSlice(warehouse: Warehouse, slice: string, tables: r
   for (const { view_name: view } of await warehouse.rows(statement('drop/views'), [slice], viewRow)) {
     await warehouse.run(`drop view main.${identifier(view)}`);
   }
-  for (const { name } of tables) await warehouse.run(`drop table ${name}`);
+  for (const { name } of tables) await warehouse.run(`drop table if exists ${name}`);
   for (const { table_name: table } of await warehouse.rows(statement('drop/ledger_tables'), [], ledgerRow)) {
     await warehouse.run(`delete from ripen.${identifier(table)} where slice = $1`, [slice]);
   }
@@ -72,7 +81,8 @@ export async function forgetPeriods(
   before: Day,
   tables: readonly HeldTable[],
 ): Promise<void> {
-  for (const table of tables) await warehouse.run(`delete from ${table.name} where ${isForgotten(table)}`);
+  for (const table of tables.filter(({ isThere }) => isThere))
+    await warehouse.run(`delete from ${table.name} where ${isForgotten(table)}`);
   const endDay = tables[0]?.endDay ?? before;
   for (const ledger of await warehouse.rows(statement('drop/ledger_tables'), [], ledgerRow)) {
     const table = `ripen.${identifier(ledger.table_name)}`;

@@ -4,8 +4,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 
 import * as z from 'zod';
 
+import { Failure } from '../errors.ts';
 import { day } from '../model/calendar.ts';
 import { remembering } from './remembering.ts';
+import { isUnknownToEngine } from './warehouse.ts';
 
 /** A name as a quoted identifier; safe for any text, also for names that are trouble as bare words. */
 export function identifier(name: string): string {
@@ -85,3 +87,19 @@ export const columnTypes = remembering(async (warehouse, table): Promise<Readonl
   );
   return new Map(rows.map((row) => [row.column_name, row.data_type]));
 }, 'relations');
+
+/** The same of a table that the ledger names. Throws `STORAGE_FAILED` where it is gone: ripen removes none without its entry. */
+export async function heldColumnTypes(
+  warehouse: Parameters<typeof columnTypes>[0],
+  table: string,
+  slice: string,
+): Promise<ReadonlyMap<string, string>> {
+  return columnTypes(warehouse, table).catch((error: unknown) => {
+    if (!isUnknownToEngine(error)) throw error;
+    throw new Failure('STORAGE_FAILED', `The table ${table} of the slice ${slice} was gone from the warehouse.`, {
+      facts: { slice, table },
+      hint: `Restore the warehouse from a copy, or let the slice go with \`ripen drop --slice ${slice}\`: the next sync then loads it anew.`,
+      cause: error,
+    });
+  });
+}
