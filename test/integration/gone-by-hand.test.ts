@@ -9,6 +9,7 @@ import * as z from 'zod';
 import { drop } from '../../src/index.ts';
 import { ask } from '../support/sample-warehouse.ts';
 import { storedAndTrue } from '../support/contents.ts';
+import { textWith } from '../support/matching.ts';
 import { reports, smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
@@ -84,7 +85,7 @@ test('a table that somebody removed is named, with what to do, and that loads th
     {
       code: 'STORAGE_FAILED',
       message: 'The table main."daily" of the slice daily was gone from the warehouse.',
-      hint: expect.stringContaining('`ripen drop --slice daily`'),
+      hint: textWith('`ripen drop --slice daily`'),
     },
   ]);
 
