@@ -6,6 +6,7 @@
  */
 
 import type { Config } from './config/config.ts';
+import type { WarningCode } from './errors.ts';
 import type { CreatedLink, LinkWriting, NewLink, WrittenLink } from './links/write-link.ts';
 import { catalogFilters, type CatalogItem, type CatalogSection, metricFilterNames } from './model/catalog.ts';
 import type { Link, Partner } from './model/link.ts';
@@ -62,7 +63,7 @@ export const catalog = configVerb(
     const request = section === null ? { filters: catalogFilters } : { filters: metricFilterNames, section };
     return onService(config, standing, async (service) => {
       const { items, absent, malformed, lacking } = await service.filtersData(request, standing.signal);
-      const warn = (code: string, said: string, lists: readonly string[]): void => {
+      const warn = (code: WarningCode, said: string, lists: readonly string[]): void => {
         if (lists.length === 0) return;
         const message = `${said} ${lists.join(', ')}.`;
         standing.emit({ type: 'warning', code, slice: null, window: null, message });

@@ -29,7 +29,7 @@ import type { StatusReport } from './status/status-report.ts';
 export { catalog, createLink, links, namesakes, partners, sendSpend, updateLink } from './account.ts';
 export type { CatalogOptions, LinkChangeOptions, LinksOptions, NewLinkOptions, SpendOptions } from './account.ts';
 export type { TourStep } from './start/tour.ts';
-export { exitCodeOf, Failure, type FailureCode, type FailureKind } from './errors.ts';
+export { exitCodeOf, Failure, type FailureCode, type FailureKind, type WarningCode } from './errors.ts';
 export type { Emit, RunEvent } from './events.ts';
 export type { CreatedLink, WrittenLink } from './links/write-link.ts';
 export { parseDay } from './model/calendar.ts';
