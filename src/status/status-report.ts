@@ -188,7 +188,7 @@ export interface SliceStatus {
   readonly unmatched: Unmatched | null;
   /** In configured order. */
   readonly metrics: readonly MetricStatus[];
-  /** Every period of the date period, in order. */
+  /** One entry for each period of the date period, in order: how old it is, and how it stands. */
   readonly ages: readonly PeriodStatus[];
 }
 
