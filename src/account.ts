@@ -5,7 +5,10 @@
  * when first needed.
  */
 
+import { resolve } from 'node:path';
+
 import type { Config } from './config/config.ts';
+import type { WarningCode } from './errors.ts';
 import type { CreatedLink, LinkWriting, NewLink, WrittenLink } from './links/write-link.ts';
 import { catalogFilters, type CatalogItem, type CatalogSection, metricFilterNames } from './model/catalog.ts';
 import type { Link, Partner } from './model/link.ts';
@@ -45,7 +48,7 @@ export interface LinkChangeOptions extends Circumstances {
 }
 
 export interface SpendOptions extends Circumstances {
-  /** Absolute path of the lines; `.csv`, `.ndjson` or `.parquet`. */
+  /** Path of the lines, from the working directory; `.csv`, `.ndjson` or `.parquet`. */
   readonly file: string;
   /** Judges the lines, sends and records nothing. */
   readonly dryRun?: boolean;
@@ -62,7 +65,7 @@ export const catalog = configVerb(
     const request = section === null ? { filters: catalogFilters } : { filters: metricFilterNames, section };
     return onService(config, standing, async (service) => {
       const { items, absent, malformed, lacking } = await service.filtersData(request, standing.signal);
-      const warn = (code: string, said: string, lists: readonly string[]): void => {
+      const warn = (code: WarningCode, said: string, lists: readonly string[]): void => {
         if (lists.length === 0) return;
         const message = `${said} ${lists.join(', ')}.`;
         standing.emit({ type: 'warning', code, slice: null, window: null, message });
@@ -149,7 +152,7 @@ export const sendSpend = configVerb(['file'], async (config: Config, options: Sp
   const { sendSpend: send } = await import('./spend/send-spend.ts');
   const { file, dryRun = false, resendUnknown = false } = options;
   const standing = circumstancesOf(config, options);
-  const request = { file, dryRun, resendUnknown, now: standing.planAt };
+  const request = { file: resolve(file), dryRun, resendUnknown, now: standing.planAt };
   return onWarehouse(config, 'write', standing, async (warehouse) =>
     onService(config, standing, async (service) => send(request, warehouse, service, standing.emit, standing.signal)),
   );

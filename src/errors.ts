@@ -1,5 +1,5 @@
 /**
- * The closed list of ways a run can fail.
+ * The closed lists of ways a run can fail, and of what it warns of.
  *
  * A kind fixes the exit code (sysexits); a code is stable, to grep for and to alert on. Whoever knows the context
  * throws; nobody logs and throws.
@@ -61,6 +61,62 @@ export const failureCodes = {
 } as const satisfies Record<string, FailureKind>;
 
 export type FailureCode = keyof typeof failureCodes;
+
+/** Every code a warning can carry: of what was odd, and stopped nothing. */
+export const warningCodes = [
+  'APP_TOKEN_UNUSUAL',
+  'ARCHIVE_FAILED',
+  'ARCHIVE_LACKS',
+  'ARCHIVE_LEFT',
+  'AS_OF_OLDER',
+  'BACKFILL_CUT',
+  'CATALOG_ITEM_MALFORMED',
+  'CATALOG_LIST_ABSENT',
+  'CATALOG_LIST_EMPTY',
+  'CATALOG_LIST_MALFORMED',
+  'CATALOG_METRIC_GONE',
+  'CATALOG_STALE',
+  'CLOCK_OFF',
+  'CLOCK_UNCONFIRMED',
+  'CLOCK_WAS_AHEAD',
+  'COLUMN_READER_BROKE',
+  'DAYS_LEFT_BEHIND',
+  'DUPLICATE_ROWS',
+  'EMPTY_PERIODS',
+  'FILTER_IGNORED',
+  'FINAL_CHANGED',
+  'LINKS_APPS_LEFT',
+  'LINKS_APP_UNKNOWN',
+  'LINKS_CYCLE',
+  'LINK_FOUND',
+  'LINK_NAME_TAKEN',
+  'LINK_NOT_STORED',
+  'LISTENER_FAILED',
+  'MEANING_HELD_BACK',
+  'METRICS_NOT_WRITTEN',
+  'MISSING_KEYS',
+  'NOTIFY_FAILED',
+  'NOT_ADDITIVE',
+  'PAGES_NOT_FOLLOWED',
+  'PARTNER_UNKNOWN',
+  'PARTS_NOT_HELD',
+  'REJECTED_ROWS',
+  'REPLAY_EMPTY',
+  'REPLAY_SKIPPED',
+  'SERVICE_WARNING',
+  'SPEND_COLUMN_UNKNOWN',
+  'SPEND_EMPTY',
+  'SPEND_LEDGER_NEW',
+  'SPEND_TYPE_UNKNOWN',
+  'STATUS_UNREAD',
+  'STORE_NOT_EXCLUSIVE',
+  'TOTALS_ROUNDED',
+  'UNKNOWN_KEYS',
+  'UNPROVEN',
+  'WEEK_START',
+] as const;
+
+export type WarningCode = (typeof warningCodes)[number];
 
 export type Facts = Readonly<Record<string, string | number | boolean | null>>;
 

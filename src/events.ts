@@ -5,7 +5,7 @@
  * at the edge. Emitting never throws and never waits, whatever the listener does.
  */
 
-import { type FailureCode, textOf } from './errors.ts';
+import { type FailureCode, textOf, type WarningCode } from './errors.ts';
 
 export type RunEvent =
   | { readonly type: 'run_started'; readonly runId: string; readonly command: string; readonly asOf: string }
@@ -66,7 +66,7 @@ export type RunEvent =
     }
   | {
       readonly type: 'warning';
-      readonly code: string;
+      readonly code: WarningCode;
       readonly slice: string | null;
       readonly window: string | null;
       readonly message: string;

@@ -1,8 +1,10 @@
 /**
  * ripen as a library: every verb as a function with a typed result; the command line is a thin shell over them.
  *
- * Nothing here reads argv, the environment or the console, and nothing ends the process. Every verb rejects with a
- * `Failure`: `USAGE_INVALID` for arguments that are not what they must be, `INTERRUPTED` once its `signal` has aborted. DuckDB, the HTTP client and the simulator are loaded when first needed.
+ * Nothing here reads argv, the environment or the console, and nothing ends the process; the AWS SDK alone looks for region,
+ * endpoint and credentials of an object store where AWS tools do. Every verb rejects with a `Failure`: `USAGE_INVALID` for
+ * arguments that are not what they must be, `INTERRUPTED` once its `signal` has aborted. DuckDB, the HTTP client and the
+ * simulator are loaded when first needed.
  */
 
 import type { Finding } from './check/finding.ts';
@@ -23,13 +25,14 @@ import { checkOptions } from './run/option-kinds.ts';
 import type { PlanReport } from './run/plan-report.ts';
 import { withService } from './run/service-in-use.ts';
 import type { SyncSummary } from './run/summary.ts';
-import type { Simulator, SimulatorOptions } from './simulator/simulator.ts';
+import type * as simulated from './simulator/simulator.ts';
+import type { WorldOptions } from './simulator/world/world.ts';
 import type { StatusReport } from './status/status-report.ts';
 
 export { catalog, createLink, links, namesakes, partners, sendSpend, updateLink } from './account.ts';
 export type { CatalogOptions, LinkChangeOptions, LinksOptions, NewLinkOptions, SpendOptions } from './account.ts';
 export type { TourStep } from './start/tour.ts';
-export { exitCodeOf, Failure, type FailureCode, type FailureKind } from './errors.ts';
+export { exitCodeOf, Failure, type FailureCode, type FailureKind, type WarningCode } from './errors.ts';
 export type { Emit, RunEvent } from './events.ts';
 export type { CreatedLink, WrittenLink } from './links/write-link.ts';
 export { parseDay } from './model/calendar.ts';
@@ -51,8 +54,7 @@ export type {
   Exported,
   ExportOptions,
 };
-export type { Finding, FirstFiles, InitOptions, Loss, PlanReport, Publication, Simulator, SimulatorOptions };
-export type { StatusReport, SyncSummary, TourOptions };
+export type { Finding, FirstFiles, InitOptions, Loss, PlanReport, Publication, StatusReport, SyncSummary, TourOptions };
 
 /** Names of the slices a verb is about; all by default. */
 export interface Chosen {
@@ -84,6 +86,23 @@ export interface BackfillOptions extends Circumstances, Told {
   /** Loads an answer, too, that would take more than half of the rows. */
   readonly acceptLoss?: boolean;
 }
+
+/** The simulated service; all of it may be left out. */
+export interface SimulatorOptions {
+  /** 0, the default, takes any free port. */
+  readonly port?: number | undefined;
+  /** The account's size and numbers, the same for one seed. */
+  readonly world?: Partial<Pick<WorldOptions, 'seed' | 'apps' | 'partners' | 'links' | 'rowsPerDay'>> | undefined;
+  /** The instant its clock stands at; null, the default, is the real clock. */
+  readonly now?: Date | null | undefined;
+  /** `simulator-token` by default. */
+  readonly token?: string | undefined;
+  /** The whole header Authorization of the ad spend API; `Partner simulator` by default. */
+  readonly costCredential?: string | undefined;
+}
+
+/** The simulated service while it runs. */
+export type Simulator = Pick<simulated.Simulator, 'url' | 'port' | 'now' | 'setNow' | 'close'>;
 
 export interface DropOptions extends Circumstances {
   readonly slice: string;
@@ -311,9 +330,18 @@ export const exportRows = configVerb(
   },
 );
 
-/** Serves the whole service interface on loopback until it is closed. */
-export const startSimulator = plainVerb([], async (options: Partial<SimulatorOptions> = {}): Promise<Simulator> => {
-  return (await import('./simulator/simulator.ts')).startSimulator(options);
+/** Serves the whole service interface on loopback until it is closed; throws `USAGE_INVALID` when the port cannot be had. */
+export const startSimulator = plainVerb([], async (options: SimulatorOptions = {}): Promise<Simulator> => {
+  const { startSimulator: start } = await import('./simulator/simulator.ts');
+  const { port, world, now, token, costCredential } = options;
+  const simulator = await start({ port, world, now, token, costCredential });
+  return {
+    url: simulator.url,
+    port: simulator.port,
+    now: () => simulator.now(),
+    setNow: (at) => simulator.setNow(at),
+    close: async () => simulator.close(),
+  };
 });
 
 /** The guided tour: two simulated nights into `./data`, told step by step. Resolves to the summaries of the nights it ran. */

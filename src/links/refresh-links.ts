@@ -7,7 +7,7 @@
 import * as z from 'zod';
 
 import type { Links } from '../config/config.ts';
-import { asFailure, Failure, type FailureCode } from '../errors.ts';
+import { asFailure, Failure, type FailureCode, type WarningCode } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import type { Link } from '../model/link.ts';
 import type { MachineClock } from '../service/machine-clock.ts';
@@ -156,7 +156,7 @@ async function judged(run: Refreshing, app: ChosenApp, failure: Failure, turn: T
   });
 }
 
-async function warn({ warehouse, runId, emit }: Refreshing, code: string, message: string): Promise<void> {
+async function warn({ warehouse, runId, emit }: Refreshing, code: WarningCode, message: string): Promise<void> {
   await recordWarning(warehouse, { runId, slice: null, days: null, code, message });
   emit({ type: 'warning', code, slice: null, window: null, message });
 }

@@ -7,7 +7,7 @@
 
 import * as z from 'zod';
 
-import { asFailure, Failure } from '../errors.ts';
+import { asFailure, Failure, type WarningCode } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import { isSameName, type Link, linkOf, type StatedLink } from '../model/link.ts';
 import type { MachineClock } from '../service/machine-clock.ts';
@@ -212,7 +212,7 @@ async function stored(
   }
 }
 
-function warnOf({ emit }: Pick<LinkWriting, 'emit'>, code: string, message: string | null): void {
+function warnOf({ emit }: Pick<LinkWriting, 'emit'>, code: WarningCode, message: string | null): void {
   if (message !== null) emit({ type: 'warning', code, slice: null, window: null, message });
 }
 

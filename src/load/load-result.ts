@@ -1,6 +1,6 @@
 /** What a load is asked for, and what becomes of each window. */
 
-import type { Failure } from '../errors.ts';
+import type { Failure, WarningCode } from '../errors.ts';
 import type { WeekStart } from '../model/calendar.ts';
 import type { ColumnType } from '../model/column-type.ts';
 import type { KnownValue, Part, Window } from '../model/window.ts';
@@ -58,7 +58,7 @@ export interface Shortfall {
 }
 
 export interface LoadWarning {
-  readonly code: string;
+  readonly code: WarningCode;
   readonly message: string;
 }
 

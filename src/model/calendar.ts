@@ -89,7 +89,8 @@ function isUtcOffset(text: string): text is UtcOffset {
   return /^[+-](0\d|1[0-3]):[0-5]\d$|^[+-]14:00$/.test(text);
 }
 
-function utcOffset(text: string): UtcOffset {
+/** The offset written as `parseUtcOffset` takes it; throws a RangeError for anything else. For text the program itself wrote. */
+export function utcOffset(text: string): UtcOffset {
   if (!isUtcOffset(text)) throw new RangeError(`Not an offset of the form +HH:MM: ${text}`);
   return text;
 }

@@ -11,7 +11,7 @@ import { dirname } from 'node:path';
 import type { Config, Notify } from '../config/config.ts';
 import type { Outcome } from '../config/notify-settings.ts';
 import { scrub } from '../config/secret.ts';
-import { asFailure, exitCodeOf, stoppedExitCode } from '../errors.ts';
+import { asFailure, exitCodeOf, stoppedExitCode, type WarningCode } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import { writeOutput } from '../publish/output-file.ts';
 import type { FailureSummary, SyncSummary } from '../run/summary.ts';
@@ -105,7 +105,7 @@ function isSame(one: FailureSummary): (other: FailureSummary) => boolean {
 async function tellRunEnd(end: RunEnd, report: StatusReport | null, telling: Telling): Promise<void> {
   if (isSilent(telling)) return;
   const { config, emit, metricsFile, mode } = telling;
-  const warn = (code: string, message: string): void => {
+  const warn = (code: WarningCode, message: string): void => {
     emit({ type: 'warning', code, slice: null, window: null, message });
   };
   if (metricsFile !== null) {

@@ -1,7 +1,7 @@
 /** What each option of the library's functions must be; an option's name means the same wherever it stands. */
 
 import { Failure } from '../errors.ts';
-import { parseDay, weekdays } from '../model/calendar.ts';
+import { parseDay } from '../model/calendar.ts';
 import { catalogSections } from '../model/catalog.ts';
 
 interface Kind {
@@ -39,11 +39,6 @@ const whole = (least: number, most = Number.MAX_SAFE_INTEGER): Kind => ({
   form: most < Number.MAX_SAFE_INTEGER ? `a whole number from ${least} to ${most}` : `a whole number from ${least} on`,
 });
 
-const oneOf = (choices: readonly unknown[]): Kind => ({
-  is: (value) => choices.includes(value),
-  form: `one of ${choices.join(', ')}`,
-});
-
 /** An object of these fields, of which any may lack. */
 const shape = (fields: Readonly<Record<string, Kind>>): Kind => ({
   is: (value) =>
@@ -60,34 +55,15 @@ const world = shape({
   partners: whole(1),
   links: whole(0),
   rowsPerDay: whole(1),
-  weekStartsOn: oneOf(weekdays),
-  envelope: oneOf(['warnings', 'data_warnings']),
-  quirks: { is: isObject, form: 'an object' },
 });
-
-const paging = shape({
-  v2: flag,
-  v2Next: oneOf(['cursor', 'after']),
-  v2End: oneOf(['null', 'absent', 'empty']),
-  shortPages: flag,
-});
-
-const isHeader = (value: unknown): boolean =>
-  isObject(value) && 'name' in value && 'value' in value && isText(value.name) && isText(value.value);
 
 const kinds = {
   acceptLoss: flag,
-  accountHeader: {
-    is: (value) => value === null || isHeader(value),
-    form: 'an object of the texts name and value, or null',
-  },
   agree: verb,
-  answerDelayMs: { is: (value) => isWait(value) && Number.isFinite(value), form: 'milliseconds from 0 on' },
   app: text,
   asIs: flag,
   asOf: instant,
   before: day,
-  cap: whole(0),
   costCredential: text,
   costData: flag,
   days: { is: isDays, form: 'days, as `parseDay` gives them, with a start before the end' },
@@ -102,7 +78,6 @@ const kinds = {
   finalOnly: flag,
   format: { is: (value) => value === null || isText(value), form: 'the name of a format, or null' },
   from: day,
-  gzip: flag,
   link: text,
   lockWaitMs: wait,
   metricsFile: { is: (value) => value === null || isText(value), form: 'a path, or null' },
@@ -111,7 +86,6 @@ const kinds = {
   now: instant,
   offline: flag,
   output: text,
-  paging,
   parent: text,
   partner: text,
   port: whole(0, MOST_PORT),

@@ -1,7 +1,7 @@
 /** Brings the stored catalog up to the service's, when it is old or lacks a configured metric. */
 
 import type { Config } from '../config/config.ts';
-import { asFailure, Failure, type FailureCode } from '../errors.ts';
+import { asFailure, Failure, type FailureCode, type WarningCode } from '../errors.ts';
 import { catalogSeenAt, type Listing, readCatalogOf, replaceCatalog } from '../load/catalog.ts';
 import { catalogFilters, type Catalog } from '../model/catalog.ts';
 import { isMetricItem, metricItems } from '../model/metric.ts';
@@ -66,7 +66,7 @@ export async function adoptCatalog(
   const { catalog, emptied, held } = await replaceCatalog(warehouse, listing, configured, { runId, seenAt });
   const { absent, malformed = new Map<string, string>(), lacking = new Map<string, string>() } = listing;
   const silent = absent.filter((filter) => !malformed.has(filter));
-  const warnings: readonly (readonly [code: string, names: readonly string[], said: string, kept: string])[] = [
+  const warnings: readonly (readonly [code: WarningCode, names: readonly string[], said: string, kept: string])[] = [
     ['CATALOG_LIST_ABSENT', silent, 'filters-data did not answer for', 'what it listed there before was kept'],
     [
       'CATALOG_LIST_MALFORMED',

@@ -2,6 +2,7 @@
 
 import { asFailure } from '../errors.ts';
 import { letGo } from '../load/let-go.ts';
+import type { LoadWarning } from '../load/load-result.ts';
 import { prepareTable, swapTables, turnWeeks } from '../load/slice-table.ts';
 import type { Target } from '../load/target.ts';
 import type { WeekStart } from '../model/calendar.ts';
@@ -58,10 +59,7 @@ export async function disbelieveAhead(run: Run, now: Date | null): Promise<void>
 }
 
 /** Dates back what a clock that was ahead has dated later than now; returns what is to be told, null where that was nothing. */
-export async function redated(
-  warehouse: Warehouse,
-  now: Date,
-): Promise<{ readonly code: string; readonly message: string } | null> {
+export async function redated(warehouse: Warehouse, now: Date): Promise<LoadWarning | null> {
   const periods = await redateAhead(warehouse, now);
   if (periods === 0) return null;
   const message = `${periods} periods were held from fetches that have not come: a clock was ahead. They are not final, and are asked for again.`;

@@ -56,13 +56,16 @@ export interface Simulator {
   close(): Promise<void>;
 }
 
+/** Some of the options; what is left out, or undefined, is as by default. */
+type Chosen<Options> = { readonly [Name in keyof Options]?: Options[Name] | undefined };
+
 const defaultStyle: PagingStyle = { v2: true, v2Next: 'cursor', v2End: 'null', shortPages: false };
 
 /** Longer than the pauses of any client in a test, so that no idle connection is closed under a request. */
 const KEEP_ALIVE_MS = 60_000;
 
 /** Starts a simulator; throws `USAGE_INVALID` when the port cannot be had. */
-export async function startSimulator(options: Partial<SimulatorOptions> = {}): Promise<Simulator> {
+export async function startSimulator(options: Chosen<SimulatorOptions> = {}): Promise<Simulator> {
   const { port: wanted = 0, now: startsAt = null, cap = 50, answerDelayMs = 0, gzip = true, paging = {} } = options;
   const { token = 'simulator-token', costCredential = 'Partner simulator', accountHeader = null, world = {} } = options;
   const account = createAccount(world);

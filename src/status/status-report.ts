@@ -188,7 +188,7 @@ export interface SliceStatus {
   readonly unmatched: Unmatched | null;
   /** In configured order. */
   readonly metrics: readonly MetricStatus[];
-  /** Every period of the coverage, with its age, in order. */
+  /** One entry for each period of the coverage, in order: how old it is, and how it stands. */
   readonly ages: readonly PeriodStatus[];
 }
 
@@ -222,7 +222,7 @@ export interface RunStatus {
   readonly failures: readonly RunFailure[];
 }
 
-/** Of the newest run. */
+/** Of the newest run; the code is one of `warningCodes`, or what the version that recorded it had instead. */
 export interface RunWarning {
   readonly slice: string | null;
   /** `2026-01-03:2026-01-09`, both inclusive. */

@@ -5,6 +5,7 @@ import { hostname } from 'node:os';
 import * as z from 'zod';
 
 import { scrub } from '../config/secret.ts';
+import type { WarningCode } from '../errors.ts';
 import type { DayInterval } from '../model/calendar.ts';
 import { version } from '../version.ts';
 import { count, timestamp } from './sql.ts';
@@ -31,7 +32,7 @@ export interface Warning {
   readonly runId: string;
   readonly slice: string | null;
   readonly days: DayInterval | null;
-  readonly code: string;
+  readonly code: WarningCode;
   readonly message: string;
 }
 

@@ -6,7 +6,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 
 import type { RunEvent } from '../../src/events.ts';
 import { plan, publish, status } from '../../src/index.ts';
-import { day, parseUtcOffset, UTC, type UtcOffset } from '../../src/model/calendar.ts';
+import { day, utcOffset } from '../../src/model/calendar.ts';
 import { archived, loseWarehouse, replayInto } from '../support/archive-scene.ts';
 import { column, contentOf } from '../support/contents.ts';
 import { rowsOf } from '../support/installation-contents.ts';
@@ -215,18 +215,14 @@ test('answers that were archived 60 days ahead of time are never loaded in the p
   }
 });
 
-function utcOffsetOf(text: string): UtcOffset {
-  return parseUtcOffset(text) ?? UTC;
-}
-
 const grains = ['hour', 'day', 'week', 'month', 'quarter', 'year'] as const;
-const slices = [utcOffsetOf('-11:30'), utcOffsetOf('+13:00')].flatMap((utcOffset) =>
+const slices = ['-11:30', '+13:00'].flatMap((offset) =>
   grains.map((grain) =>
     slice({
       ...rolling,
-      name: `${grain}_${utcOffset.startsWith('-') ? 'west' : 'east'}`,
+      name: `${grain}_${offset.startsWith('-') ? 'west' : 'east'}`,
       dimensions: [grain, 'app_token'],
-      utcOffset,
+      utcOffset: utcOffset(offset),
       refresh: [400],
     }),
   ),

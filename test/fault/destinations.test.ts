@@ -12,7 +12,7 @@ import type { Failure } from '../../src/errors.ts';
 import { day } from '../../src/model/calendar.ts';
 import { checkingAt } from '../support/checking.ts';
 import { smallWorld } from '../support/night.ts';
-import { CREDENTIALS, startObjectStore, type RunningStore } from '../support/object-store.ts';
+import { useObjectStore, type RunningStore } from '../support/object-store.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 import { failureFrom } from '../support/scripted-server.ts';
@@ -170,12 +170,7 @@ describe('a lake in a bucket is looked for by check, with two listings, a look a
   let store: RunningStore;
 
   beforeEach(async () => {
-    for (const [name, value] of Object.entries(CREDENTIALS)) vi.stubEnv(name, value);
-    store = await startObjectStore();
-  });
-  afterEach(async () => {
-    vi.unstubAllEnvs();
-    await store.close();
+    store = await useObjectStore();
   });
 
   test('and one that answers is no finding', async () => {

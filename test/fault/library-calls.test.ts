@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { Writable } from 'node:stream';
 import { runInNewContext } from 'node:vm';
 
@@ -123,9 +123,7 @@ describe('an argument that is not what it must be is USAGE_INVALID, which names 
     [{ world: { toString: 1 } }, 'world was an object'],
     [{ now: 'x' }, 'now was "x"'],
     [{ token: 5, costCredential: 6 }, 'costCredential was 6. The option token was 5'],
-    [{ cap: 'x', answerDelayMs: Number.NaN, gzip: 1 }, 'cap was "x"'],
-    [{ accountHeader: 'x-account' }, 'accountHeader was "x-account"'],
-    [{ paging: { v2End: 'none' } }, 'paging was an object'],
+    [{ world: { quirks: {} } }, 'world was an object'],
   ])('startSimulator with %j: %s', async (options, said) => {
     const failure = await failureOf(untyped['startSimulator']?.(options) ?? Promise.resolve());
     expect(failure).toMatchObject({ code: 'USAGE_INVALID', message: textWith(said) });
@@ -134,33 +132,28 @@ describe('an argument that is not what it must be is USAGE_INVALID, which names 
 
   test('a simulator given undefined, or every option, is one', async () => {
     const usual = await ripen.startSimulator(
-      Object.fromEntries(['port', 'world', 'now', 'token', 'cap', 'paging'].map((name) => [name, undefined])),
+      Object.fromEntries(['port', 'world', 'now', 'token', 'costCredential'].map((name) => [name, undefined])),
     );
     await usual.close();
+    expect(Object.keys(usual)).toStrictEqual(['url', 'port', 'now', 'setNow', 'close']);
     const { port } = usual;
     expect(usual.url).toBe(`http://127.0.0.1:${port}`);
-    const every = {
-      world: {
-        seed: 2,
-        apps: 1,
-        partners: 1,
-        links: 0,
-        rowsPerDay: 1,
-        weekStartsOn: 0,
-        envelope: 'warnings',
-        quirks: {},
-      },
-      paging: { v2: false, v2Next: 'after', v2End: 'absent', shortPages: true },
-      accountHeader: { name: 'X-Account', value: 'two' },
-      port,
-      now: NIGHT,
-      token: 't',
-      costCredential: 'c',
-      cap: 1,
-      answerDelayMs: 0.5,
-      gzip: false,
-    } as const;
-    await (await ripen.startSimulator(every)).close();
+    const world = { seed: 2, apps: 1, partners: 1, links: 0, rowsPerDay: 1 };
+    const every = await ripen.startSimulator({ world, port, now: NIGHT, token: 't', costCredential: 'c' });
+    expect(every.now()).toStrictEqual(NIGHT);
+    every.setNow(new Date(NIGHT.getTime() + 1));
+    expect(every.now().getTime()).toBe(NIGHT.getTime() + 1);
+    await every.close();
+  });
+
+  test('a spend file is found from the working directory, and its rejects lie beside it', async () => {
+    const file = join(directory, 'spend.csv');
+    await writeFile(file, 'cost_id,cost_type,cost_currency,cost_amount,tag\nshort,cpi,USD,1,summer\n');
+    const { rejected, rejects_file: rejects } = await ripen.sendSpend(config, {
+      file: relative(process.cwd(), file),
+      dryRun: true,
+    });
+    expect({ rejected, rejects }).toStrictEqual({ rejected: 1, rejects: `${file}.dry-run.rejects.ndjson` });
   });
 
   test('nothing in place of the first argument', async () => {

@@ -6,15 +6,8 @@ import * as z from 'zod';
 import { createLink, updateLink, type LinkWriting } from '../../src/links/write-link.ts';
 import type { Fault } from '../../src/simulator/faults.ts';
 import { openLinksScene, storedTree, trueTree, type LinksScene } from '../support/links-scene.ts';
-import {
-  type Connection,
-  connectTo,
-  failureFrom,
-  json,
-  type Reply,
-  type ScriptedServer,
-  startScriptedServer,
-} from '../support/scripted-server.ts';
+import { failureFrom, json, type Reply } from '../support/scripted-server.ts';
+import { useService } from '../support/use-service.ts';
 
 let scene: LinksScene;
 
@@ -215,21 +208,12 @@ test('a link whose name differs in blanks and in its Unicode form alone is the o
 });
 
 describe('an answer that says something else than what was asked for', () => {
-  let server: ScriptedServer;
-  let connection: Connection;
-
-  afterEach(async () => {
-    await connection.service.close();
-    await server.close();
-  });
-
   /** The scene, written to through a service that answers as told; its lists are empty until something is created. */
   async function answering(written: (body: unknown) => Reply, listed: () => readonly object[] = () => []) {
     const { writing, app, network } = await crawledScene();
-    server = await startScriptedServer(({ method, body }) =>
+    const { connection } = await useService(({ method, body }) =>
       method === 'GET' ? json({ data: { items: listed() } }) : written(JSON.parse(body)),
     );
-    connection = connectTo(server.origin);
     const sublink = scene.simulator.links.list(app, network)[0]?.item.token ?? '';
     const stored = async (token: string) => (await storedTree(scene)).find((link) => link['token'] === token);
     return { writing: { ...writing, service: connection.service }, app, network, sublink, stored };

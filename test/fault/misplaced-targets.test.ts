@@ -4,7 +4,7 @@ import { mkdir, readdir, readFile, realpath, rm, symlink, writeFile } from 'node
 import { join } from 'node:path';
 
 import { DuckDBInstance } from '@duckdb/node-api';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { placeFindings } from '../../src/check/places.ts';
@@ -16,7 +16,7 @@ import { unwritablePlaces } from '../../src/run/unwritable-places.ts';
 import { checkingAt } from '../support/checking.ts';
 import { column } from '../support/contents.ts';
 import { smallWorld } from '../support/night.ts';
-import { CREDENTIALS, startObjectStore } from '../support/object-store.ts';
+import { useObjectStore } from '../support/object-store.ts';
 import { ask } from '../support/sample-warehouse.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { failureFrom } from '../support/scripted-server.ts';
@@ -265,24 +265,18 @@ async function inDatabase(path: string, sql: string): Promise<void> {
 }
 
 test('a prefix of a bucket that holds Delta tables is refused for plain files, and the other way round, by a sync, a check and a publish', async () => {
-  for (const [name, value] of Object.entries(CREDENTIALS)) vi.stubEnv(name, value);
-  const store = await startObjectStore();
-  try {
-    await scenario.night(NOW, { publish: [store.tables('tables'), store.lake('lake')] });
-    const before = [...(await store.objects()).keys()];
-    for (const [target, wanted, found] of [
-      [store.lake('tables'), 'plain files', 'Delta tables'],
-      [store.tables('lake'), 'Delta tables', 'plain files'],
-    ] as const) {
-      const { code, message } = await refusal({ publish: [target] });
-      const said = `The folder ${target.path}, meant for ${wanted}, held ${found} of an earlier configuration.`;
-      expect([code, message]).toEqual(['USAGE_INVALID', said]);
-      const { failures, published } = await publishVerb({ ...scenario.config, publish: [target] });
-      expect([published, failures.map((failure) => failure.message)]).toEqual([[], [said]]);
-    }
-    expect([...(await store.objects()).keys()]).toEqual(before);
-  } finally {
-    vi.unstubAllEnvs();
-    await store.close();
+  const store = await useObjectStore();
+  await scenario.night(NOW, { publish: [store.tables('tables'), store.lake('lake')] });
+  const before = [...(await store.objects()).keys()];
+  for (const [target, wanted, found] of [
+    [store.lake('tables'), 'plain files', 'Delta tables'],
+    [store.tables('lake'), 'Delta tables', 'plain files'],
+  ] as const) {
+    const { code, message } = await refusal({ publish: [target] });
+    const said = `The folder ${target.path}, meant for ${wanted}, held ${found} of an earlier configuration.`;
+    expect([code, message]).toEqual(['USAGE_INVALID', said]);
+    const { failures, published } = await publishVerb({ ...scenario.config, publish: [target] });
+    expect([published, failures.map((failure) => failure.message)]).toEqual([[], [said]]);
   }
+  expect([...(await store.objects()).keys()]).toEqual(before);
 });

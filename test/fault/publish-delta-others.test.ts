@@ -3,12 +3,12 @@
 import { copyFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { readDelta, readLog, sortedRows, versionsOf } from '../support/delta-reader.ts';
 import { heldRows, restate } from '../support/ledger-nights.ts';
-import { CREDENTIALS, refusal, startObjectStore, type RunningStore } from '../support/object-store.ts';
+import { refusal, useObjectStore, type RunningStore } from '../support/object-store.ts';
 import { compilePublisher, type Publisher } from '../support/publisher.ts';
 import { ask, openSample, type Sample } from '../support/sample-warehouse.ts';
 
@@ -30,12 +30,7 @@ const DAY = '2026-01-02';
 describe('two processes publish copies of one warehouse at one moment', () => {
   let store: RunningStore;
   beforeEach(async () => {
-    for (const [name, value] of Object.entries(CREDENTIALS)) vi.stubEnv(name, value);
-    store = await startObjectStore();
-  });
-  afterEach(async () => {
-    vi.unstubAllEnvs();
-    await store.close();
+    store = await useObjectStore();
   });
 
   test('one of them commits the night to every table, the other says what to do and changes nothing', async () => {

@@ -1,18 +1,12 @@
 /** Delta tables in an S3 store that stops, loses answers, is committed to by others, or keeps no condition. */
 
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { Failure } from '../../src/errors.ts';
 import { publish } from '../../src/publish/publish.ts';
 import { readDelta, sortedRows, versionsOf } from '../support/delta-reader.ts';
 import { heldRows, restate } from '../support/ledger-nights.ts';
-import {
-  CREDENTIALS,
-  refusal,
-  startObjectStore,
-  type RunningStore,
-  type StoreRequest,
-} from '../support/object-store.ts';
+import { refusal, useObjectStore, type RunningStore, type StoreRequest } from '../support/object-store.ts';
 import { openSample, outOfLedger, type Sample } from '../support/sample-warehouse.ts';
 
 const saying = (part: string): unknown => expect.stringContaining(part);
@@ -21,15 +15,10 @@ let sample: Sample;
 let store: RunningStore;
 
 beforeEach(async () => {
-  for (const [name, value] of Object.entries(CREDENTIALS)) vi.stubEnv(name, value);
-  store = await startObjectStore();
+  store = await useObjectStore();
   sample = await openSample(5, 4);
 });
-afterEach(async () => {
-  vi.unstubAllEnvs();
-  await store.close();
-  await sample.close();
-});
+afterEach(async () => sample.close());
 
 const held = async () => sortedRows(await heldRows(sample));
 let downloads = 0;

@@ -2,12 +2,12 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 
 import { contentsOf } from '../../src/publish/contents.ts';
 import { withDatabase } from '../../src/publish/other-database.ts';
 import { randomFrom } from '../support/kill-moments.ts';
-import { CREDENTIALS, startObjectStore } from '../support/object-store.ts';
+import { useObjectStore } from '../support/object-store.ts';
 import { compilePublisher, type Publisher } from '../support/publisher.ts';
 import { ask, openSample, rowsOf, type Sample } from '../support/sample-warehouse.ts';
 
@@ -113,12 +113,7 @@ const KILLS = Number(process.env['RIPEN_PUBLISH_KILLS'] ?? '3');
 test(
   `a publisher killed ${KILLS} times, by turns in lake, snapshot and bucket, leaves whole files and at last completes`,
   async () => {
-    for (const [name, value] of Object.entries(CREDENTIALS)) vi.stubEnv(name, value);
-    const store = await startObjectStore();
-    onTestFinished(async () => {
-      vi.unstubAllEnvs();
-      await store.close();
-    });
+    const store = await useObjectStore();
     const everywhere = [...targets(), store.lake('lake')];
     await sample.publish(everywhere);
     const days = new Set<string>();

@@ -1,9 +1,9 @@
 import { existsSync, readdirSync } from 'node:fs';
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
 import type { PublishTarget } from '../../src/config/config.ts';
-import { CREDENTIALS, refusal, startObjectStore, type RunningStore } from '../support/object-store.ts';
+import { refusal, useObjectStore, type RunningStore } from '../support/object-store.ts';
 import { compilePublisher, type Publisher } from '../support/publisher.ts';
 import { ask, openSample, rowsOf, type Sample } from '../support/sample-warehouse.ts';
 
@@ -20,15 +20,10 @@ beforeAll(async () => {
 afterAll(async () => publisher.remove());
 
 beforeEach(async () => {
-  for (const [name, value] of Object.entries(CREDENTIALS)) vi.stubEnv(name, value);
   sample = await openSample(DAYS, 20);
-  store = await startObjectStore();
+  store = await useObjectStore();
 });
-afterEach(async () => {
-  vi.unstubAllEnvs();
-  await store.close();
-  await sample.close();
-});
+afterEach(async () => sample.close());
 
 const putsOf = (path: string): number =>
   store.requests.filter(({ method, key }) => method === 'PUT' && key.startsWith(`${PREFIX}/${path}`)).length;

@@ -1,14 +1,12 @@
 /** Faults, rows 1-7: what the service answers. */
 
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import type { HttpService } from '../../src/config/config.ts';
 import type { SavedBody } from '../../src/service/service.ts';
 import {
   type Connection,
-  connectTo,
   failureFrom,
   json,
   markedToken,
@@ -17,6 +15,7 @@ import {
   type ScriptedServer,
   startScriptedServer,
 } from '../support/scripted-server.ts';
+import { useDirectory, useService } from '../support/use-service.ts';
 
 const report = { rows: [{ day: '2026-02-01', installs: '10' }], totals: { installs: 10 }, pagination: null };
 let directory: string;
@@ -24,18 +23,11 @@ let server: ScriptedServer;
 let connection: Connection;
 
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'ripen-service-'));
-});
-
-afterEach(async () => {
-  await connection.service.close();
-  await server.close();
-  await rm(directory, { recursive: true });
+  directory = await useDirectory();
 });
 
 async function serve(script: Script, overrides: Partial<HttpService> = {}): Promise<Connection> {
-  server = await startScriptedServer(script);
-  connection = connectTo(server.origin, overrides);
+  ({ server, connection } = await useService(script, overrides));
   return connection;
 }
 

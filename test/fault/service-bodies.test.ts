@@ -1,24 +1,22 @@
 /** Faults, rows 9-12 and 30: what happens to a body on its way, and what it tells of the clock. */
 
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import type { HttpService } from '../../src/config/config.ts';
 import type { SavedBody } from '../../src/service/service.ts';
 import {
   type Connection,
-  connectTo,
   failureFrom,
   json,
   markedToken,
   type Reply,
   type Script,
   type ScriptedServer,
-  startScriptedServer,
 } from '../support/scripted-server.ts';
+import { useDirectory, useService } from '../support/use-service.ts';
 
 const report = { rows: Array.from({ length: 100 }, (_, row) => ({ day: '2026-02-01', installs: String(row) })) };
 const whole = JSON.stringify(report);
@@ -29,19 +27,12 @@ let server: ScriptedServer;
 let connection: Connection;
 
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'ripen-service-'));
+  directory = await useDirectory();
   saveAs = join(directory, 'report');
 });
 
-afterEach(async () => {
-  await connection.service.close();
-  await server.close();
-  await rm(directory, { recursive: true });
-});
-
 async function serve(script: Script, overrides: Partial<HttpService> = {}): Promise<void> {
-  server = await startScriptedServer(script);
-  connection = connectTo(server.origin, overrides);
+  ({ server, connection } = await useService(script, overrides));
 }
 
 function ask(signal = connection.signal): Promise<SavedBody | null> {

@@ -1,22 +1,21 @@
 /** Faults, rows 47 to 50: status codes not listed, a cached answer's clock, legal JSON in unusual clothes, long deadlines. */
 
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32, deflateRawSync, gzipSync } from 'node:zlib';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { HttpService } from '../../src/config/config.ts';
 import type { SavedBody } from '../../src/service/service.ts';
 import {
   type Connection,
-  connectTo,
   failureFrom,
   json,
   type Reply,
   type Script,
   type ScriptedServer,
-  startScriptedServer,
 } from '../support/scripted-server.ts';
+import { useDirectory, useService } from '../support/use-service.ts';
 
 const report = { rows: [{ day: '2026-02-01', network: 'a 😀', installs: '10' }], pagination: null };
 const whole = JSON.stringify(report);
@@ -26,18 +25,11 @@ let server: ScriptedServer;
 let connection: Connection;
 
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'ripen-service-'));
+  directory = await useDirectory();
 });
 
-afterEach(async () => {
-  await connection.service.close();
-  await server.close();
-  await rm(directory, { recursive: true });
-});
-
-async function serve(script: Script): Promise<void> {
-  server = await startScriptedServer(script);
-  connection = connectTo(server.origin);
+async function serve(script: Script, overrides: Partial<HttpService> = {}): Promise<void> {
+  ({ server, connection } = await useService(script, overrides));
 }
 
 function ask(): Promise<SavedBody | null> {
@@ -144,8 +136,7 @@ function member(plain: string, flags: number): Buffer {
 
 describe('row 50: a deadline beyond what a timer holds', () => {
   test.each([25, 60, 1e12])('of %d days does not cut off an answer that takes 0.1 s', async (days) => {
-    server = await startScriptedServer(() => json(report, { afterMs: 100 }));
-    connection = connectTo(server.origin, { requestTimeoutMs: days * 86_400_000 });
+    await serve(() => json(report, { afterMs: 100 }), { requestTimeoutMs: days * 86_400_000 });
     expect(await ask()).not.toBeNull();
     expect(server.received).toHaveLength(1);
   });

@@ -1,27 +1,21 @@
 /** Faults, row 19 and the intruder it guards against: what a paging link may do. */
 
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   type Connection,
-  connectTo,
   failureFrom,
   json,
   type Script,
   type ScriptedServer,
   startScriptedServer,
 } from '../support/scripted-server.ts';
+import { useService } from '../support/use-service.ts';
 
 let server: ScriptedServer;
 let connection: Connection;
 
-afterEach(async () => {
-  await connection.service.close();
-  await server.close();
-});
-
 async function serve(script: Script): Promise<void> {
-  server = await startScriptedServer(script);
-  connection = connectTo(server.origin);
+  ({ server, connection } = await useService(script));
 }
 
 async function partnerIds(): Promise<string[]> {

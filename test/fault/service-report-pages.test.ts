@@ -1,16 +1,13 @@
 /** Faults, rows 19 and 19a: what a report says of its next page, and what is asked for then. */
 
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import type { HttpService } from '../../src/config/config.ts';
 import { Failure } from '../../src/errors.ts';
 import { countsAll, nextPageOf, type ReportPage } from '../../src/service/service.ts';
 import {
   type Connection,
-  connectTo,
   failureFrom,
   json,
   markedToken,
@@ -18,6 +15,7 @@ import {
   type ScriptedServer,
   startScriptedServer,
 } from '../support/scripted-server.ts';
+import { type Overrides, useDirectory, useService } from '../support/use-service.ts';
 
 const address = (text: string): ReportPage => ({ kind: 'address', address: text });
 const cursor = (name: 'cursor' | 'after', value: string): ReportPage => ({ kind: 'cursor', name, value });
@@ -136,18 +134,11 @@ describe('a page of a report', () => {
   let connection: Connection;
 
   beforeEach(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'ripen-service-'));
+    directory = await useDirectory();
   });
 
-  afterEach(async () => {
-    await connection.service.close();
-    await server.close();
-    await rm(directory, { recursive: true });
-  });
-
-  async function serve(script: Script = () => json({ rows: [] }), overrides: Partial<HttpService> = {}): Promise<void> {
-    server = await startScriptedServer(script);
-    connection = connectTo(server.origin, overrides);
+  async function serve(script: Script = () => json({ rows: [] }), overrides: Overrides = {}): Promise<void> {
+    ({ server, connection } = await useService(script, overrides));
   }
 
   const ask = async (page?: ReportPage): Promise<string> => {
@@ -259,8 +250,7 @@ describe('a page of a report', () => {
   });
 
   test('below a path of the configured address starts there', async () => {
-    server = await startScriptedServer(() => json({ rows: [] }));
-    connection = connectTo(server.origin, { reportsUrl: `${server.origin}/gateway` });
+    await serve(undefined, (origin) => ({ reportsUrl: `${origin}/gateway` }));
     await ask(cursor('cursor', 'c'));
     await ask(address('?cursor=c'));
     expect(server.received.map(({ path }) => path)).toEqual(Array(2).fill('/gateway/reports-service/report'));

@@ -1,44 +1,31 @@
 /** Intruders: an answer that says the credential back is discarded, whatever form it has and wherever it lies. */
 
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import type { HttpService } from '../../src/config/config.ts';
 import { Secret } from '../../src/config/secret.ts';
 import type { SavedBody } from '../../src/service/service.ts';
 import {
   type Connection,
-  connectTo,
   failureFrom,
   json,
   markedToken,
   type Script,
   type ScriptedServer,
-  startScriptedServer,
 } from '../support/scripted-server.ts';
+import { useDirectory, useService } from '../support/use-service.ts';
 
 let directory: string;
 let server: ScriptedServer;
 let connection: Connection;
 
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'ripen-service-'));
+  directory = await useDirectory();
 });
-
-afterEach(async () => {
-  await disconnect();
-  await rm(directory, { recursive: true });
-});
-
-async function disconnect(): Promise<void> {
-  await connection.service.close();
-  await server.close();
-}
 
 async function serve(script: Script, overrides: Partial<HttpService> = {}): Promise<void> {
-  server = await startScriptedServer(script);
-  connection = connectTo(server.origin, overrides);
+  ({ server, connection } = await useService(script, overrides));
 }
 
 function ask(): Promise<SavedBody | null> {
@@ -69,7 +56,6 @@ describe('a report that holds the token', () => {
       expect(JSON.stringify([failure.message, failure.facts, failure.hint])).not.toContain(markedToken);
       expect(server.received).toHaveLength(1);
       expect(await readdir(directory)).toEqual([]);
-      await disconnect();
     }
   });
 
@@ -83,7 +69,6 @@ describe('a report that holds the token', () => {
         );
       });
       expect((await failureFrom(ask())).code).toBe('DATA_MALFORMED');
-      await disconnect();
     }
   });
 

@@ -1,16 +1,15 @@
 /** Faults, row 34, and what else may never be sent twice: ad spend, and links created. */
 
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   type Connection,
-  connectTo,
   failureFrom,
   json,
   type Reply,
   type Script,
   type ScriptedServer,
-  startScriptedServer,
 } from '../support/scripted-server.ts';
+import { useService } from '../support/use-service.ts';
 
 const line = { costId: 'cost-id-0001', costType: 'cpi', costCurrency: 'EUR', costAmount: '1.50', tag: 'a b&c+d' };
 const link = {
@@ -26,14 +25,8 @@ const created = json({ data: { items: [link] } });
 let server: ScriptedServer;
 let connection: Connection;
 
-afterEach(async () => {
-  await connection.service.close();
-  await server.close();
-});
-
 async function serve(script: Script, requestTimeoutMs = 5000): Promise<void> {
-  server = await startScriptedServer(script);
-  connection = connectTo(server.origin, { requestTimeoutMs });
+  ({ server, connection } = await useService(script, { requestTimeoutMs }));
 }
 
 const spend = () => connection.service.submitSpend(line, connection.signal);

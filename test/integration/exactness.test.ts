@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
 
-import { parseUtcOffset } from '../../src/model/calendar.ts';
+import { utcOffset } from '../../src/model/calendar.ts';
 import { dimensionFilters, metricFilters } from '../../src/model/dimension.ts';
 import type { Slice } from '../../src/model/slice.ts';
 import { createWorld } from '../../src/simulator/world/world.ts';
@@ -62,11 +62,15 @@ test('every grain, hour to year and none, is stored value by value as the servic
 test.each(['+05:30', '-04:00', '+00:00', '+14:00'])(
   'an hourly and a daily slice in %s keep each hour and day of that offset',
   async (text) => {
-    const utcOffset = parseUtcOffset(text) ?? undefined;
-    if (utcOffset === undefined) throw new Error('no offset');
     const days = { first: { daysAgo: 40 }, last: { daysAgo: 2 } };
     const slices = ['hour', 'day'].map((grain) =>
-      slice({ name: `by_${grain}`, dimensions: [grain, 'app_token'], metrics, utcOffset, datePeriod: days }),
+      slice({
+        name: `by_${grain}`,
+        dimensions: [grain, 'app_token'],
+        metrics,
+        utcOffset: utcOffset(text),
+        datePeriod: days,
+      }),
     );
     const end = text === '+14:00' ? '2026-05-30' : text === '-04:00' ? '2026-05-29' : '2026-05-30';
     const start = text === '-04:00' ? '2026-04-21' : '2026-04-22';

@@ -8,7 +8,7 @@ import * as z from 'zod';
 
 import type { Config } from '../../src/config/config.ts';
 import { readConfig } from '../../src/config/read-config.ts';
-import { parseUtcOffset, UTC } from '../../src/model/calendar.ts';
+import { utcOffset } from '../../src/model/calendar.ts';
 import type { Slice } from '../../src/model/slice.ts';
 import { readStatus } from '../../src/status/status.ts';
 import { statement } from '../../src/warehouse/sql.ts';
@@ -132,9 +132,9 @@ test.each([
   ['-12:00', '2026-06-01T12:30:00Z', '2026-06-02T12:30:00Z'],
 ] as const)(
   'totals of days in %s that a second night moved, from %s to %s, are those of full days after their end: the youngest of 1',
-  async (utcOffset, first, second) => {
+  async (offset, first, second) => {
     const given = { name: 'network_daily', dimensions: ['day', 'app_token'], metrics: ['installs', 'cost'] };
-    const moved = slice({ ...given, utcOffset: parseUtcOffset(utcOffset) ?? UTC, refresh: 'nightly' });
+    const moved = slice({ ...given, utcOffset: utcOffset(offset), refresh: 'nightly' });
     const scenario = await openScenario([moved], { simulator: { world: smallWorld } });
     try {
       for (const night of [first, second]) await scenario.night(new Date(night));

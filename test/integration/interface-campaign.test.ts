@@ -1,33 +1,26 @@
 /** The campaign API: each parameter, field, paging form and status of partners, links and sub-links. */
 
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 import type { Link, Partner } from '../../src/model/link.ts';
 import {
   type Connection,
-  connectTo,
   failureFrom,
   json,
   markedToken,
   type Reply,
   type Script,
   type ScriptedServer,
-  startScriptedServer,
 } from '../support/scripted-server.ts';
+import { useService } from '../support/use-service.ts';
 
 const APP = 'gwzpeepw8uf8';
 
 let server: ScriptedServer;
 let connection: Connection;
 
-afterEach(async () => {
-  await connection.service.close();
-  await server.close();
-});
-
 async function serve(script: Script): Promise<void> {
-  server = await startScriptedServer(script);
-  connection = connectTo(server.origin);
+  ({ server, connection } = await useService(script));
 }
 
 async function partners(): Promise<Partner[]> {

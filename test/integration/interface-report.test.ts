@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import * as z from 'zod';
 
@@ -24,6 +24,7 @@ import {
   type ScriptedServer,
   startScriptedServer,
 } from '../support/scripted-server.ts';
+import { useService } from '../support/use-service.ts';
 import { plainRequest } from '../support/plain-request.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'ripen-interface-'));
@@ -178,38 +179,32 @@ describe('an answer', () => {
     ];
     const totals = { installs: 7.0, cost: 1.25 };
     const answer = { rows, totals, warnings: ['Cost of today is an estimate'], pagination: null, unasked: 1 };
-    const server = await startScriptedServer((request) =>
+    const { server, connection } = await useService((request) =>
       request.path.endsWith('/filters_data') ? listing(request, ['installs', 'cost']) : json(answer),
     );
-    const connection = connectTo(server.origin);
     const daily = { name: 'daily', dimensions: ['day', 'app'], metrics: ['installs', 'cost'] };
-    try {
-      const days = { date_period: '2026-02-01:2026-02-01' };
-      const { warehouse: path } = await synced(server, connection, 'answer.duckdb', [{ ...daily, ...days }]);
-      const warehouse = await openWarehouse(path, { mode: 'read', lockWaitMs: 0, emit: () => {} });
-      const found = async (sql: string) => warehouse.rows(sql, [], z.record(z.string(), z.unknown()));
-      const columns = 'attr_dependency, day, app, installs, cost';
-      expect(await found(`select ${columns} from main.daily order by installs`)).toEqual([
-        { attr_dependency: '{}', day: '2026-02-01', app: 'A', installs: '3', cost: '1.250000' },
-        {
-          attr_dependency: '{"ids":["1","2"],"partner_id":"-300"}',
-          day: '2026-02-01',
-          app: '',
-          installs: '4',
-          cost: null,
-        },
-      ]);
-      expect(await found('select verdict, rows_fetched from ripen.loads')).toEqual([
-        { verdict: 'proven', rows_fetched: '2' },
-      ]);
-      expect((await found('select message from ripen.warnings')).map(({ message }) => message)).toEqual([
-        expect.stringContaining('Cost of today is an estimate'),
-      ]);
-      await warehouse.close();
-    } finally {
-      await connection.service.close();
-      await server.close();
-    }
+    const days = { date_period: '2026-02-01:2026-02-01' };
+    const { warehouse: path } = await synced(server, connection, 'answer.duckdb', [{ ...daily, ...days }]);
+    const warehouse = await openWarehouse(path, { mode: 'read', lockWaitMs: 0, emit: () => {} });
+    const found = async (sql: string) => warehouse.rows(sql, [], z.record(z.string(), z.unknown()));
+    const columns = 'attr_dependency, day, app, installs, cost';
+    expect(await found(`select ${columns} from main.daily order by installs`)).toEqual([
+      { attr_dependency: '{}', day: '2026-02-01', app: 'A', installs: '3', cost: '1.250000' },
+      {
+        attr_dependency: '{"ids":["1","2"],"partner_id":"-300"}',
+        day: '2026-02-01',
+        app: '',
+        installs: '4',
+        cost: null,
+      },
+    ]);
+    expect(await found('select verdict, rows_fetched from ripen.loads')).toEqual([
+      { verdict: 'proven', rows_fetched: '2' },
+    ]);
+    expect((await found('select message from ripen.warnings')).map(({ message }) => message)).toEqual([
+      expect.stringContaining('Cost of today is an estimate'),
+    ]);
+    await warehouse.close();
   });
 });
 
@@ -228,14 +223,8 @@ describe('the reports API', () => {
   let connection: Connection;
 
   async function answering(status: number): Promise<void> {
-    server = await startScriptedServer(() => ({ status, body: '{"message":"because of this"}' }));
-    connection = connectTo(server.origin);
+    ({ server, connection } = await useService(() => ({ status, body: '{"message":"because of this"}' })));
   }
-
-  afterEach(async () => {
-    await connection.service.close();
-    await server.close();
-  });
 
   test.each(refusals)('answers %i to a report: %s, in its own words, after %i calls', async (status, code, tries) => {
     await answering(status);

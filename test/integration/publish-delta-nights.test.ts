@@ -3,12 +3,12 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 
 import { draws, passNight } from '../support/delta-worlds.ts';
 import { readDelta, readLog, sortedRows, versionsOf } from '../support/delta-reader.ts';
 import { heldRows, restate } from '../support/ledger-nights.ts';
-import { CREDENTIALS, startObjectStore, type RunningStore } from '../support/object-store.ts';
+import { useObjectStore, type RunningStore } from '../support/object-store.ts';
 import { openSample, type Sample } from '../support/sample-warehouse.ts';
 
 /** 400 in the long form. */
@@ -19,14 +19,9 @@ let sample: Sample;
 let store: RunningStore;
 
 beforeEach(async () => {
-  for (const [name, value] of Object.entries(CREDENTIALS)) vi.stubEnv(name, value);
-  store = await startObjectStore();
+  store = await useObjectStore();
 });
-afterEach(async () => {
-  vi.unstubAllEnvs();
-  await store.close();
-  await sample.close();
-});
+afterEach(async () => sample.close());
 
 test.each(['disk', 'S3'])(
   `after each of ${NIGHTS} nights (seed ${SEED}) tables on %s hold what the warehouse does, and as long as they are kept, what it did`,

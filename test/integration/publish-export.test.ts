@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { addDays, day } from '../../src/model/calendar.ts';
 import { exportSlice, type Exported, type ExportRequest } from '../../src/publish/export.ts';
-import { BUCKET, CREDENTIALS, startObjectStore } from '../support/object-store.ts';
+import { BUCKET, useObjectStore } from '../support/object-store.ts';
 import { ask, openSample, reloadDay, rowsOf, type Sample } from '../support/sample-warehouse.ts';
 
 let sample: Sample;
@@ -185,23 +185,16 @@ test('a dimension table is exported under its own name, and one that is not ther
 });
 
 test('to an object store puts one whole object, the bytes of the file', async () => {
-  const store = await startObjectStore();
-  const kept = { ...process.env };
-  Object.assign(process.env, CREDENTIALS);
-  try {
-    const place = { bucket: BUCKET, prefix: 'out/rows.csv', endpoint: store.url, region: 'us-east-1', pathStyle: true };
-    await exportTo('rows.csv');
-    const request = { slice: 'network_daily', format: null, from: null, to: null, finalOnly: false, mode: 0o600 };
-    const output = `s3://${BUCKET}/out/rows.csv`;
-    const done = await exportSlice(sample.warehouse, { ...request, output, store: place }, nowhere);
-    expect(done).toMatchObject({ rows: 20, output });
-    expect(store.requests.map(({ method, key }) => [method, key])).toStrictEqual([['PUT', 'out/rows.csv']]);
-    const plain = await readFile(sample.path('rows.csv'));
-    expect(store.requests[0]?.md5).toBe(createHash('md5').update(plain).digest('base64'));
-  } finally {
-    process.env = kept;
-    await store.close();
-  }
+  const store = await useObjectStore();
+  const place = { bucket: BUCKET, prefix: 'out/rows.csv', endpoint: store.url, region: 'us-east-1', pathStyle: true };
+  await exportTo('rows.csv');
+  const request = { slice: 'network_daily', format: null, from: null, to: null, finalOnly: false, mode: 0o600 };
+  const output = `s3://${BUCKET}/out/rows.csv`;
+  const done = await exportSlice(sample.warehouse, { ...request, output, store: place }, nowhere);
+  expect(done).toMatchObject({ rows: 20, output });
+  expect(store.requests.map(({ method, key }) => [method, key])).toStrictEqual([['PUT', 'out/rows.csv']]);
+  const plain = await readFile(sample.path('rows.csv'));
+  expect(store.requests[0]?.md5).toBe(createHash('md5').update(plain).digest('base64'));
 });
 
 describe('exporting refuses', () => {

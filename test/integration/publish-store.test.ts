@@ -6,7 +6,7 @@ import * as z from 'zod';
 
 import { publish } from '../../src/publish/publish.ts';
 import { openBucket } from '../../src/publish/s3-bucket.ts';
-import { CREDENTIALS, refusal, startObjectStore, type RunningStore } from '../support/object-store.ts';
+import { refusal, useObjectStore, type RunningStore } from '../support/object-store.ts';
 import { ask, openSample, reloadDay, rowsOf, type Sample } from '../support/sample-warehouse.ts';
 
 const DAYS = 12;
@@ -17,17 +17,12 @@ let sample: Sample;
 let store: RunningStore;
 
 beforeEach(async () => {
-  for (const [name, value] of Object.entries(CREDENTIALS)) vi.stubEnv(name, value);
   vi.stubEnv('AWS_REGION', undefined);
   vi.stubEnv('AWS_EC2_METADATA_DISABLED', 'true');
   sample = await openSample(DAYS, 20);
-  store = await startObjectStore();
+  store = await useObjectStore();
 });
-afterEach(async () => {
-  vi.unstubAllEnvs();
-  await store.close();
-  await sample.close();
-});
+afterEach(async () => sample.close());
 
 const publishLake = async (): Promise<Awaited<ReturnType<Sample['publish']>>[number]> => {
   const [published] = await sample.publish([store.lake(PREFIX)]);

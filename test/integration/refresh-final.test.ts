@@ -2,7 +2,7 @@
 
 import { afterEach, expect, test } from 'vitest';
 
-import { day, parseUtcOffset, UTC } from '../../src/model/calendar.ts';
+import { day, utcOffset } from '../../src/model/calendar.ts';
 import { column, query } from '../support/contents.ts';
 import { runNight, smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
@@ -71,13 +71,13 @@ test.each([
   ['-04:00', -4 * HOUR_MS],
 ] as const)(
   'of 50 days and 8 metrics in %s over 3 nights, the view shows a cell if and only if it was fetched at or after its horizon',
-  async (utcOffset, offsetMs) => {
+  async (offset, offsetMs) => {
     const daily = slice({
       name: 'daily',
       dimensions: ['day', 'app_token', 'os_name'],
       metrics,
       datePeriod: { first: { daysAgo: 50 }, last: { daysAgo: 1 } },
-      utcOffset: parseUtcOffset(utcOffset) ?? UTC,
+      utcOffset: utcOffset(offset),
     });
     scenario = await openScenario([daily], { simulator: { world: smallWorld } });
     // A minute before and after the settling hour of the day before is over.

@@ -6,7 +6,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
-import type { HttpService } from '../../src/config/config.ts';
 import { Secret } from '../../src/config/secret.ts';
 import type { Link } from '../../src/model/link.ts';
 import {
@@ -17,25 +16,20 @@ import {
   markedToken,
   type Script,
   type ScriptedServer,
-  startScriptedServer,
 } from '../support/scripted-server.ts';
+import { type Overrides, useService } from '../support/use-service.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'ripen-service-'));
 const saveAs = join(directory, 'report');
 let server: ScriptedServer;
 let connection: Connection;
 
-afterEach(async () => {
-  await connection.service.close();
-  await server.close();
-  rmSync(saveAs, { force: true });
-});
+afterEach(() => rmSync(saveAs, { force: true }));
 
 afterAll(() => rmSync(directory, { recursive: true }));
 
-async function serve(script: Script, overrides: Partial<HttpService> = {}): Promise<void> {
-  server = await startScriptedServer(script);
-  connection = connectTo(server.origin, overrides);
+async function serve(script: Script, overrides: Overrides = {}): Promise<void> {
+  ({ server, connection } = await useService(script, overrides));
 }
 
 function fixture(name: string): string {
@@ -72,8 +66,10 @@ describe('a report', () => {
   });
 
   test('under an address with a path keeps the path', async () => {
-    server = await startScriptedServer(() => json({ rows: [] }));
-    connection = connectTo(server.origin, { reportsUrl: `${server.origin}/gateway/` });
+    await serve(
+      () => json({ rows: [] }),
+      (origin) => ({ reportsUrl: `${origin}/gateway/` }),
+    );
     await connection.service.report({}, saveAs, connection.signal);
     expect(server.received[0]?.path).toBe('/gateway/reports-service/report');
   });
@@ -293,13 +289,12 @@ describe('the certificate of the service', () => {
     'is trusted by its own authority file, and without one refused at the first try',
     async () => {
       const pem = { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') };
-      server = await startScriptedServer(() => json({ rows: [] }), pem);
+      ({ server, connection } = await useService(() => json({ rows: [] }), { caFile: cert }, pem));
       const stranger = connectTo(server.origin);
       const failure = await failureFrom(stranger.service.report({}, saveAs, stranger.signal));
       expect(failure).toMatchObject({ code: 'SOURCE_UNAVAILABLE', facts: { attempts: 1 } });
       expect(failure.hint).toContain('ca_file');
       await stranger.service.close();
-      connection = connectTo(server.origin, { caFile: cert });
       expect(await connection.service.report({}, saveAs, connection.signal)).not.toBeNull();
     },
   );

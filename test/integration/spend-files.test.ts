@@ -7,13 +7,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import type { Failure } from '../../src/errors.ts';
 import { csvOf, goodLine, ndjsonOf, openDesk, type SpendDesk } from '../support/spend-desk.ts';
-import {
-  type Connection,
-  connectTo,
-  failureFrom,
-  type ScriptedServer,
-  startScriptedServer,
-} from '../support/scripted-server.ts';
+import { type Connection, failureFrom, type ScriptedServer } from '../support/scripted-server.ts';
+import { useService } from '../support/use-service.ts';
 
 let desk: SpendDesk;
 let server: ScriptedServer;
@@ -21,15 +16,10 @@ let connection: Connection;
 
 beforeEach(async () => {
   desk = await openDesk();
-  server = await startScriptedServer(() => ({ status: 200 }));
-  connection = connectTo(server.origin);
+  ({ server, connection } = await useService(() => ({ status: 200 })));
 });
 
-afterEach(async () => {
-  await connection.service.close();
-  await server.close();
-  await desk.close();
-});
+afterEach(async () => desk.close());
 
 /** What reached the service, in the order of the Cost IDs. */
 const sent = (): Record<string, string>[] =>

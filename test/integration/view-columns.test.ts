@@ -2,7 +2,7 @@
 
 import { afterEach, describe, expect, test } from 'vitest';
 
-import { day, parseUtcOffset, UTC } from '../../src/model/calendar.ts';
+import { day, utcOffset } from '../../src/model/calendar.ts';
 import { column, query } from '../support/contents.ts';
 import { slice } from '../support/slice.ts';
 import { openStated, type StatedWorld } from '../support/stated-service.ts';
@@ -83,7 +83,7 @@ describe('installs are final a week and an hour after the end of', () => {
       datePeriod: whole
         ? { first: { day: day('2026-04-01') }, last: { day: day('2026-04-30') } }
         : { first, last: { day: day(grain === 'hour' ? MONDAY : '2026-04-12') } },
-      utcOffset: parseUtcOffset(offset) ?? UTC,
+      utcOffset: utcOffset(offset),
       refresh: 'nightly',
     });
     world = await openStated([dated]);

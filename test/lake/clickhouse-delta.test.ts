@@ -2,14 +2,14 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
 import type { PublishTarget } from '../../src/config/config.ts';
 import { lakesDdl } from '../../src/publish/ddl/lakes.ts';
 import { openClickHouse, type ClickHouse } from '../support/clickhouse.ts';
 import { draws, passNight } from '../support/delta-worlds.ts';
 import { heldRows, restate } from '../support/ledger-nights.ts';
-import { CREDENTIALS, startObjectStore, type RunningStore } from '../support/object-store.ts';
+import { CREDENTIALS, useObjectStore, type RunningStore } from '../support/object-store.ts';
 import { compilePublisher, type Publisher } from '../support/publisher.ts';
 import { openSample, rowsOf, type Sample } from '../support/sample-warehouse.ts';
 
@@ -32,13 +32,9 @@ afterAll(async () => {
   await publisher.remove();
 });
 beforeEach(async () => {
-  store = await startObjectStore();
+  store = await useObjectStore();
 });
-afterEach(async () => {
-  vi.unstubAllEnvs();
-  await store.close();
-  await sample.close();
-});
+afterEach(async () => sample.close());
 
 type Row = Record<string, string | null>;
 

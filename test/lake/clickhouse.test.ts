@@ -4,7 +4,7 @@ import { statSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
 import type { PublishTarget } from '../../src/config/config.ts';
 import { day } from '../../src/model/calendar.ts';
@@ -14,7 +14,7 @@ import { lakesDdl } from '../../src/publish/ddl/lakes.ts';
 import { openClickHouse, type ClickHouse } from '../support/clickhouse.ts';
 import { query } from '../support/contents.ts';
 import { smallWorld } from '../support/night.ts';
-import { CREDENTIALS, startObjectStore, type RunningStore } from '../support/object-store.ts';
+import { CREDENTIALS, useObjectStore, type RunningStore } from '../support/object-store.ts';
 import { compilePublisher, type Publisher } from '../support/publisher.ts';
 import { openSample, rowsOf, type Sample } from '../support/sample-warehouse.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
@@ -113,11 +113,7 @@ afterAll(async () => {
   await publisher.remove();
 });
 beforeEach(async () => {
-  store = await startObjectStore();
-});
-afterEach(async () => {
-  vi.unstubAllEnvs();
-  await store.close();
+  store = await useObjectStore();
 });
 
 type Row = Record<string, string | null>;

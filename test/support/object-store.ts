@@ -15,6 +15,7 @@ import { dirname, join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 
 import S3rver from 's3rver';
+import { onTestFinished, vi } from 'vitest';
 import * as z from 'zod';
 
 import type { PublishTarget } from '../../src/config/config.ts';
@@ -72,8 +73,22 @@ export function refusal(status: number, code: string, message = 'refused by the 
   return { status, body };
 }
 
+/**
+ * A store for the test that runs, begun in it or before each, with its credentials in the environment. Once the test is over it is
+ * closed, and all that was stubbed of the environment is as before.
+ */
+export async function useObjectStore(): Promise<RunningStore> {
+  for (const [name, value] of Object.entries(CREDENTIALS)) vi.stubEnv(name, value);
+  const store = await startObjectStore();
+  onTestFinished(async () => {
+    vi.unstubAllEnvs();
+    await store.close();
+  });
+  return store;
+}
+
 /** Starts the server; whoever is to reach it needs the credentials in its environment. */
-export async function startObjectStore(): Promise<RunningStore> {
+async function startObjectStore(): Promise<RunningStore> {
   // The client would warn of this Node once in every test file.
   process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] = 'true';
   const directory = await mkdtemp(join(tmpdir(), 'ripen-store-'));

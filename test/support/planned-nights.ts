@@ -6,7 +6,7 @@
 import * as fc from 'fast-check';
 
 import { sharesOf } from '../../src/load/guard.ts';
-import { addDays, day, daysBetween, parseUtcOffset, type Day, type UtcOffset } from '../../src/model/calendar.ts';
+import { addDays, day, daysBetween, utcOffset, type Day } from '../../src/model/calendar.ts';
 import {
   emptyLedger,
   verdicts,
@@ -25,12 +25,6 @@ export const HOUR_MS = 3_600_000;
 export const FIRST_DAY = day('2024-02-01');
 export const grains = [null, 'hour', 'day', 'week', 'month', 'quarter', 'year'] as const;
 export const horizonDays = [7, 14, 31, 42, 121] as const;
-
-function offset(text: string): UtcOffset {
-  const parsed = parseUtcOffset(text);
-  if (parsed === null) throw new RangeError(`${text} is no offset.`);
-  return parsed;
-}
 
 /** From some day, fixed or rolling, to a later one. */
 export const datePeriods: fc.Arbitrary<DatePeriod> = fc.record({
@@ -53,7 +47,7 @@ export const slices: fc.Arbitrary<Slice> = fc
   .record({
     grain: fc.constantFrom(...grains),
     datePeriod: datePeriods,
-    utcOffset: fc.constantFrom('+00:00', '+05:30', '-03:30', '+14:00', '-14:00').map(offset),
+    utcOffset: fc.constantFrom('+00:00', '+05:30', '-03:30', '+14:00', '-14:00').map(utcOffset),
     refresh: fc.oneof(
       fc.constantFrom('milestones' as const, 'nightly' as const),
       fc.uniqueArray(fc.integer({ min: 1, max: 40 }), { maxLength: 4 }),

@@ -8,17 +8,15 @@ import {
   addDays,
   day,
   daysIn,
-  parseUtcOffset,
   startOfDayAt,
   UTC,
+  utcOffset,
   type Day,
   type DayInterval,
-  type UtcOffset,
 } from '../../src/model/calendar.ts';
 import { labelOf, type Window, windowOf } from '../../src/model/window.ts';
 import { slice } from '../support/slice.ts';
 
-const offset = (text: string): UtcOffset => parseUtcOffset(text) ?? UTC;
 const daily = slice({ name: 'daily', dimensions: ['day', 'app'], metrics: ['installs'] });
 const FIRST = day('2026-01-01');
 
@@ -116,7 +114,7 @@ describe('a period', () => {
 
   test('is settled a moment after 7 days, in the offset of its slice', () => {
     const rows = counts(rowsOf([1], 1), rowsOf([1], 100));
-    const west = { ...windowOfDays([1]), slice: { ...daily, utcOffset: offset('-08:00') } };
+    const west = { ...windowOfDays([1]), slice: { ...daily, utcOffset: utcOffset('-08:00') } };
     const found = [
       sharesOf(windowOfDays([1]), rows, at(8)),
       sharesOf(windowOfDays([1]), rows, at(8, 1)),

@@ -13,16 +13,10 @@ import {
   parseUtcOffset,
   startOfDayAt,
   UTC,
+  utcOffset,
   type Bucket,
-  type UtcOffset,
   type WeekStart,
 } from '../../src/model/calendar.ts';
-
-function offset(text: string): UtcOffset {
-  const parsed = parseUtcOffset(text);
-  if (parsed === null) throw new RangeError(`${text} is no offset.`);
-  return parsed;
-}
 
 const interval = (start: string, end: string): { start: string; end: string } => ({ start, end });
 
@@ -80,8 +74,9 @@ describe.each(hostZones)('the calendar on a host in %s', (zone) => {
     expect(parseDay(text)).toBe(expected);
   });
 
-  test('day() refuses what is not a date and says the text', () => {
+  test('day() and utcOffset() refuse what is no date, or no offset, and say the text', () => {
     expect(() => day('2026-02-29')).toThrow(/2026-02-29/);
+    expect(() => utcOffset('+15:00')).toThrow(/\+15:00/);
   });
 
   test.each([
@@ -150,7 +145,7 @@ describe.each(hostZones)('the calendar on a host in %s', (zone) => {
     ['2024-02-29T23:00:00.000Z', '+01:00', '2024-03-01'],
     ['2026-01-01T00:00:00.000Z', '-00:30', '2025-12-31'],
   ])('the instant %s at %s falls on %s', (at, zoneText, expected) => {
-    expect(dayAt(new Date(at), offset(zoneText))).toBe(expected);
+    expect(dayAt(new Date(at), utcOffset(zoneText))).toBe(expected);
   });
 
   test.each([
@@ -164,7 +159,7 @@ describe.each(hostZones)('the calendar on a host in %s', (zone) => {
     ['2018-11-04', '-03:00', '2018-11-04T03:00:00.000Z'],
     ['2026-01-01', '-00:00', '2026-01-01T00:00:00.000Z'],
   ])('%s at %s begins at %s', (of, zoneText, expected) => {
-    expect(startOfDayAt(day(of), offset(zoneText)).toISOString()).toBe(expected);
+    expect(startOfDayAt(day(of), utcOffset(zoneText)).toISOString()).toBe(expected);
   });
 
   test('a day is 24 hours long at every whole and half hour of offset from -14:00 to +14:00, on 4 odd days', () => {
@@ -172,7 +167,7 @@ describe.each(hostZones)('the calendar on a host in %s', (zone) => {
       const minutes = (index - 28) * 30;
       const size = Math.abs(minutes);
       const two = (count: number): string => String(count).padStart(2, '0');
-      return offset(`${minutes < 0 ? '-' : '+'}${two(Math.floor(size / 60))}:${two(size % 60)}`);
+      return utcOffset(`${minutes < 0 ? '-' : '+'}${two(Math.floor(size / 60))}:${two(size % 60)}`);
     });
     const wrong = ['2011-12-30', '2018-11-04', '2024-02-29', '2026-03-08'].map(day).flatMap((of) =>
       offsets.filter((at) => {

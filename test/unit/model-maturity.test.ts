@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 
-import { addDays, day, MS_PER_DAY, parseUtcOffset, UTC, type UtcOffset } from '../../src/model/calendar.ts';
+import { addDays, day, MS_PER_DAY, UTC, utcOffset, type UtcOffset } from '../../src/model/calendar.ts';
 import type { LoadedPeriod } from '../../src/model/ledger.ts';
 import {
   dueReason,
@@ -304,12 +304,6 @@ describe('a bucket that the date period cuts', () => {
   });
 });
 
-function offset(text: string): UtcOffset {
-  const parsed = parseUtcOffset(text);
-  if (parsed === null) throw new RangeError(`${text} is no offset.`);
-  return parsed;
-}
-
 describe('finality', () => {
   test.each([
     ['+00:00', 7, '2026-01-18T01:00:00.000Z'],
@@ -321,7 +315,7 @@ describe('finality', () => {
   ])(
     'at %s a metric of %i days is final at %s: end of the period, horizon and an hour to settle',
     (zone, days, expected) => {
-      const slice = settling('milestones', offset(zone));
+      const slice = settling('milestones', utcOffset(zone));
       const instant = new Date(expected);
       expect(finalAt(tenth, metric(days), slice)?.toISOString()).toBe(expected);
       expect(isFinal(tenth, metric(days), slice, held(instant))).toBe(true);

@@ -4,15 +4,7 @@ import { createHash } from 'node:crypto';
 
 import { afterAll, describe, expect, test } from 'vitest';
 
-import {
-  day,
-  parseUtcOffset,
-  UTC,
-  type Day,
-  type DayInterval,
-  type UtcOffset,
-  type WeekStart,
-} from '../../src/model/calendar.ts';
+import { day, UTC, utcOffset, type Day, type DayInterval, type WeekStart } from '../../src/model/calendar.ts';
 import type { DateDimension } from '../../src/model/dimension.ts';
 import { fingerprintOf } from '../../src/model/fingerprint.ts';
 import {
@@ -27,12 +19,6 @@ import {
 import { ageOf, endOf, isWhole, periodsOf, resolveDatePeriod } from '../../src/model/period.ts';
 import type { DateBound } from '../../src/model/slice.ts';
 import { slice } from '../support/slice.ts';
-
-function offset(text: string): UtcOffset {
-  const parsed = parseUtcOffset(text);
-  if (parsed === null) throw new RangeError(`${text} is no offset.`);
-  return parsed;
-}
 
 const interval = (start: string, end: string): DayInterval => ({ start: day(start), end: day(end) });
 
@@ -131,13 +117,13 @@ describe('a date period', () => {
     [ago(0), ago(1), '2026-01-10T02:00:00Z', '+00:00', null],
     [ago(1), ago(2), '2026-01-10T02:00:00Z', '+00:00', null],
   ])('from %j to %j at %s in %s covers %j', (first, last, asOf, zone, expected) => {
-    const resolved = resolveDatePeriod({ first, last }, new Date(asOf), offset(zone));
+    const resolved = resolveDatePeriod({ first, last }, new Date(asOf), utcOffset(zone));
     expect(resolved).toEqual(expected === null ? null : interval(...expected));
   });
 
   test('of last week lies a day earlier where weeks begin on Sunday', () => {
     const last = { first: startOf('week', 1, 0), last: startOf('week', 0, 1) };
-    expect(resolveDatePeriod(last, new Date('2026-03-05T02:00:00Z'), offset('+00:00'), 0)).toEqual(
+    expect(resolveDatePeriod(last, new Date('2026-03-05T02:00:00Z'), utcOffset('+00:00'), 0)).toEqual(
       interval('2026-02-22', '2026-03-01'),
     );
   });
@@ -146,7 +132,7 @@ describe('a date period', () => {
     'from the first to the last day has %s buckets',
     (grain) => {
       const all = { first: on('0000-01-01'), last: on('9999-12-31') };
-      const whole = resolveDatePeriod(all, new Date('0003-01-05T00:00:00Z'), offset('+00:00'));
+      const whole = resolveDatePeriod(all, new Date('0003-01-05T00:00:00Z'), utcOffset('+00:00'));
       expect(periodsOf(whole ?? interval('2026-01-01', '2026-01-02'), grain, 0).at(0)?.asked.start).toBe('0001-01-01');
     },
   );
@@ -160,7 +146,7 @@ describe('a period', () => {
     ['+05:30', '2026-01-31T18:30:00.000Z'],
     ['-14:00', '2026-02-01T14:00:00.000Z'],
   ])('at %s is over at %s', (zone, expected) => {
-    expect(endOf(january, offset(zone)).toISOString()).toBe(expected);
+    expect(endOf(january, utcOffset(zone)).toISOString()).toBe(expected);
   });
 
   test.each([
@@ -171,7 +157,7 @@ describe('a period', () => {
     ['-03:30', '2026-02-01T03:29:59Z', 0],
     ['+00:00', '2026-02-14T12:00:00Z', 14],
   ])('at %s on %s is %i days old, counted from its last day', (zone, at, age) => {
-    expect(ageOf(january, new Date(at), offset(zone))).toBe(age);
+    expect(ageOf(january, new Date(at), utcOffset(zone))).toBe(age);
   });
 });
 
@@ -341,7 +327,7 @@ describe('on hosts in 4 time zones', () => {
         grains.flatMap((grain) =>
           periodsOf(of, grain, 0).map((each) => {
             ends.push(each.bucket.end);
-            return `${written(each)} ${endOf(each, UTC).toISOString()} ${ageOf(each, at, offset('-03:00'))}`;
+            return `${written(each)} ${endOf(each, UTC).toISOString()} ${ageOf(each, at, utcOffset('-03:00'))}`;
           }),
         ),
       );

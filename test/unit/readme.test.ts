@@ -8,7 +8,7 @@ import * as z from 'zod';
 import { parseCommandLine } from '../../src/commands/command-line.ts';
 import { commandNames } from '../../src/commands/verbs.ts';
 import { parseConfig } from '../../src/config/read-config.ts';
-import { exitCodes, failureCodes } from '../../src/errors.ts';
+import { exitCodes, failureCodes, warningCodes } from '../../src/errors.ts';
 import * as library from '../../src/index.ts';
 import { catalogTables } from '../../src/model/catalog.ts';
 import { spendColumns } from '../../src/spend/spend-record.ts';
@@ -103,6 +103,13 @@ test('every failure code stands in the page of troubleshooting, with its exit co
   }
   const named = [...page.matchAll(/^\| `([A-Z_]+)` +\| \d/gm)].map(([, code = '']) => code);
   expect(named.filter((code) => !Object.hasOwn(failureCodes, code))).toStrictEqual([]);
+});
+
+test('the warnings of the page of troubleshooting are those there are, in their order', () => {
+  const [, table = ''] = textOf('docs/troubleshooting.md').split('\n## Warnings\n');
+  const [rows = ''] = table.split('\n## ');
+  const named = [...rows.matchAll(/^\| `([A-Z_]+)` +\|/gm)].map(([, code = '']) => code);
+  expect(named).toStrictEqual([...warningCodes]);
 });
 
 test('every exported function of the library stands on its page, and in an example', () => {
