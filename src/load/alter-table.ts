@@ -2,7 +2,7 @@
 
 import { type ColumnType, formatColumnType } from '../model/column-type.ts';
 import type { Slice } from '../model/slice.ts';
-import { identifier } from '../warehouse/sql.ts';
+import { identifier, statement } from '../warehouse/sql.ts';
 import { recordSchemaChange } from '../warehouse/runs.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { describeSlice } from './describing.ts';
@@ -53,10 +53,7 @@ export async function rebuildTable(
   }
   for (const [name, type] of [...existing].filter(([column]) => !names.has(column))) {
     // The values are gone: should the metric come back, its periods are due again.
-    await warehouse.run(
-      'update ripen.loads set metrics = list_filter(metrics, lambda m: m <> $3) where slice = $1 and fingerprint = $2',
-      [slice.name, fingerprint, name],
-    );
+    await warehouse.run(statement('load/forget_metric'), [slice.name, fingerprint, name]);
     await recordSchemaChange(warehouse, {
       runId,
       object: slice.name,

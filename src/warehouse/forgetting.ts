@@ -62,7 +62,7 @@ export async function forgetSlice(warehouse: Warehouse, slice: string, tables: r
   for (const { table_name: table } of await warehouse.rows(statement('drop/ledger_tables'), [], ledgerRow)) {
     await warehouse.run(`delete from ripen.${identifier(table)} where slice = $1`, [slice]);
   }
-  await warehouse.run('delete from ripen.schema_changes where object = $1', [slice]);
+  await warehouse.run(statement('drop/forget_schema_changes'), [slice]);
 }
 
 /** Removes the rows of the periods that ended by a day, and what the ledger says of them. Inside the caller's transaction. */
