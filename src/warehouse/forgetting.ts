@@ -4,7 +4,7 @@ import * as z from 'zod';
 
 import type { Day } from '../model/calendar.ts';
 import { dateDimensions, type DateDimension } from '../model/dimension.ts';
-import { columnTypes, count, dayShape, identifier, literal, statement } from './sql.ts';
+import { columnTypes, count, dayLiteral, dayShape, identifier, statement } from './sql.ts';
 import type { Warehouse } from './warehouse.ts';
 
 /** A table that holds a slice under one meaning. */
@@ -47,7 +47,7 @@ export async function rowsIn(warehouse: Warehouse, tables: readonly HeldTable[])
 function isForgotten({ grain, endDay }: HeldTable): string {
   if (endDay === null) return 'true';
   if (grain === null) return 'false';
-  return `${identifier(grain)} < ${grain === 'hour' ? 'TIMESTAMP' : 'DATE'} ${literal(endDay)}`;
+  return `${identifier(grain)} < ${dayLiteral(grain, endDay)}`;
 }
 
 const ledgerRow = z.object({ table_name: z.string(), has_days: z.boolean(), has_period: z.boolean() });
