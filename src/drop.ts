@@ -12,6 +12,7 @@ import { Failure } from './errors.ts';
 import type { Emit } from './events.ts';
 import { refreshJoins } from './links/joins.ts';
 import type { Day } from './model/calendar.ts';
+import { SLICE_NAME } from './model/slice.ts';
 import { filesInTables } from './publish/delta/leaving.ts';
 import { filesOfSlice } from './publish/lake.ts';
 import type { SliceFiles } from './publish/lake-store.ts';
@@ -104,9 +105,6 @@ export async function lossOf(
 }
 
 const noAnswers: DroppedAnswers = { whole: [], partly: 0 };
-
-/** Any other word names no folder. */
-const SLICE_NAME = /^[a-z][a-z0-9_]*$/;
 
 interface Place {
   readonly config: Config;

@@ -1,5 +1,5 @@
--- Forgets the periods of the days a load replaces.
--- $1 slice, $2 fingerprint, $3 first day, $4 day after the last; both null for a report without a date dimension
+-- Forgets the periods of the days a load replaces or `retain` lets go, or all of a table that is gone.
+-- $1 slice, $2 fingerprint, $3 first day, $4 day after the last; both null for all of them
 -- Returns nothing.
 delete from ripen.periods
 where

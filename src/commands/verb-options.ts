@@ -3,6 +3,7 @@
 import type { Argv, InferredOptionTypes, Options } from 'yargs';
 
 import { catalogSections } from '../model/catalog.ts';
+import { engines } from '../publish/ddl/engines.ts';
 import type { Act } from '../terminal/shell.ts';
 
 export const globalOptions = {
@@ -45,7 +46,7 @@ export const statusOptions = {
 } as const;
 export const publishOptions = {
   ddl: {
-    choices: ['clickhouse', 'trino', 'spark', 'athena', 'duckdb'],
+    choices: engines,
     requiresArg: true,
     conflicts: 'dbt',
     describe: 'Only print how an engine reads the lake',

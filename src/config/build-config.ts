@@ -2,6 +2,7 @@
 
 import { resolve } from 'node:path';
 
+import { MS_PER_DAY } from '../model/calendar.ts';
 import { dateDimensions } from '../model/dimension.ts';
 import type { Slice } from '../model/slice.ts';
 import type { HttpService, SimulatorService } from './config.ts';
@@ -114,7 +115,7 @@ const secretsOf = (headers: StatedHeaders = {}): Readonly<Record<string, Secret>
 const SETTLE_MS = 3_600_000;
 
 /** Lifetime values change for ever; after this they are left alone, still maturing. */
-const LIFETIME_MS = 120 * 86_400_000;
+const LIFETIME_MS = 120 * MS_PER_DAY;
 
 /** What an age that is skipped may leave out, as a share of the final total. */
 const TOLERANCE = 0.01;

@@ -2,8 +2,7 @@
 
 import { z } from 'zod';
 
-import { isLoopback } from './service-settings.ts';
-import { choice, isPrintable } from './setting-kinds.ts';
+import { choice, webAddressProblem } from './setting-kinds.ts';
 
 /** How a run can end, as far as others are told. `recovered`: it succeeded, and the one before it had not. */
 export const outcomes = ['succeeded', 'failed', 'recovered'] as const;
@@ -12,21 +11,17 @@ export type Outcome = (typeof outcomes)[number];
 
 const AN_ADDRESS = 'must be an address such as https://hc-ping.com/your-uuid';
 
-function addressProblem(value: string): string | null {
-  const url = isPrintable(value) && !/\s/.test(value) && URL.canParse(value) ? new URL(value) : null;
-  if (url === null || !/^https?:\/\//i.test(value)) return `is not an address; ${AN_ADDRESS}`;
-  if (url.username !== '' || url.password !== '') return 'holds a user or a password; must be an address without';
-  return url.protocol === 'http:' && !isLoopback(url.hostname)
-    ? 'is plain http, which would show it to the network; must be https (http for loopback hosts only)'
-    : null;
-}
-
 /** The address is a credential: who knows it can write there. */
 const address = z
   .string({ error: AN_ADDRESS })
   .meta({ format: 'uri' })
   .superRefine((value, context) => {
-    const wrong = addressProblem(value);
+    const wrong = webAddressProblem(value, {
+      allowed: AN_ADDRESS,
+      shown: 'it',
+      credentials: 'holds a user or a password; must be an address without',
+      mayHaveQuery: true,
+    });
     if (wrong !== null) context.addIssue({ code: 'custom', message: wrong });
   });
 

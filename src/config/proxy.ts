@@ -3,7 +3,7 @@
 import { Failure } from '../errors.ts';
 import type { Environment } from './environment-variables.ts';
 import { Secret } from './secret.ts';
-import { isLoopback } from './service-settings.ts';
+import { isLoopback } from './setting-kinds.ts';
 
 /** What connections to other machines go through. */
 export interface Proxy {

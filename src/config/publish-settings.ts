@@ -2,8 +2,7 @@
 
 import { z } from 'zod';
 
-import { isLoopback } from './service-settings.ts';
-import { duration, fileMode, isPrintable, text } from './setting-kinds.ts';
+import { duration, fileMode, text, webAddressProblem } from './setting-kinds.ts';
 
 /** Readable by everyone, as published copies are for others. */
 const PUBLISHED_MODE = '0644';
@@ -53,20 +52,15 @@ const endpoint = z
   .string({ error: AN_ENDPOINT })
   .meta({ format: 'uri' })
   .transform((value, context) => {
-    const wrong = endpointProblem(value);
+    const wrong = webAddressProblem(value, {
+      allowed: AN_ENDPOINT,
+      shown: 'the data',
+      credentials: 'holds credentials; must not, the environment does',
+      mayHaveQuery: false,
+    });
     if (wrong !== null) context.addIssue({ code: 'custom', message: wrong });
     return value.replace(/\/+$/, '');
   });
-
-function endpointProblem(value: string): string | null {
-  const url = isPrintable(value) && !/\s/.test(value) && URL.canParse(value) ? new URL(value) : null;
-  if (url === null || !/^https?:\/\//i.test(value)) return `is not an address; ${AN_ENDPOINT}`;
-  if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
-    return 'is plain http, which would show the data to the network; must be https (http for loopback hosts only)';
-  }
-  if (url.username !== '' || url.password !== '') return 'holds credentials; must not, the environment does';
-  return /[?#]/.test(value) ? 'holds a query or a fragment; must be an origin and at most a path' : null;
-}
 
 const region = z.string().regex(/^[A-Za-z0-9-]{1,63}$/, { error: 'is not a region; must be a name such as us-east-1' });
 

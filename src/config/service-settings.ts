@@ -2,16 +2,13 @@
 
 import { z } from 'zod';
 
-import { byteSize, duration, instant, isPrintable, text, wholeNumber } from './setting-kinds.ts';
+import { MS_PER_DAY } from '../model/calendar.ts';
+import { byteSize, duration, instant, text, webAddressProblem, wholeNumber } from './setting-kinds.ts';
 
 /** service-interface, Limits: more than 50 simultaneous requests are answered 429. */
 const MAX_SIMULTANEOUS = 50;
 
 const MS_PER_SECOND = 1000;
-const MS_PER_DAY = 86_400_000;
-
-/** Whether a URL's host is this machine, where plain http shows nothing to anybody. */
-export const isLoopback = (host: string): boolean => /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(host);
 
 const AN_ADDRESS = 'must be an address such as https://reports.example.com';
 
@@ -20,22 +17,15 @@ const serviceUrl = z
   .string({ error: AN_ADDRESS })
   .meta({ format: 'uri' })
   .transform((value, context) => {
-    const wrong = urlProblem(value);
+    const wrong = webAddressProblem(value, {
+      allowed: AN_ADDRESS,
+      shown: 'the token',
+      credentials: 'holds credentials; must not, they belong in token or headers',
+      mayHaveQuery: false,
+    });
     if (wrong !== null) context.addIssue({ code: 'custom', message: wrong });
     return value.replace(/\/+$/, '');
   });
-
-function urlProblem(value: string): string | null {
-  const url = isPrintable(value) && !/\s/.test(value) && URL.canParse(value) ? new URL(value) : null;
-  if (url === null || !/^https?:\/\//i.test(value)) {
-    return `is not an address; ${AN_ADDRESS}`;
-  }
-  if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
-    return 'is plain http, which would show the token to the network; must be https (http for loopback hosts only)';
-  }
-  if (url.username !== '' || url.password !== '') return 'holds credentials; must not, they belong in token or headers';
-  return /[?#]/.test(value) ? 'holds a query or a fragment; must be an origin and at most a path' : null;
-}
 
 const token = z.string().refine((value) => /^[\x21-\x7e]+$/.test(value), {
   error: 'is empty or holds whitespace, control or non-ASCII characters; must be the token alone',

@@ -7,7 +7,7 @@
 
 import { z } from 'zod';
 
-import { parseDay, parseUtcOffset } from '../model/calendar.ts';
+import { MS_PER_DAY, parseDay, parseUtcOffset } from '../model/calendar.ts';
 import { formatColumnType, parseColumnType } from '../model/column-type.ts';
 import { parseDuration } from '../model/duration.ts';
 
@@ -31,7 +31,7 @@ export const text = z
   .string()
   .refine(isPrintable, { error: 'is empty or holds control characters; must be text on one line' });
 
-export function isPrintable(value: string): boolean {
+function isPrintable(value: string): boolean {
   return value !== '' && !/[\p{Cc}\p{Cs}]/u.test(value);
 }
 
@@ -43,6 +43,31 @@ export const listedText = text.refine((value) => !value.includes(','), {
 /** One of a closed set of names. */
 export const choice = <const Names extends readonly [string, ...string[]]>(names: Names) => z.enum(names);
 
+/** Whether a URL's host is this machine, where plain http shows nothing to anybody. */
+export const isLoopback = (host: string): boolean => /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(host);
+
+interface AddressRules {
+  /** What a text must be that is no address: `must be …`. */
+  readonly allowed: string;
+  /** What plain http would show to the network. */
+  readonly shown: string;
+  /** What is wrong with credentials in it. */
+  readonly credentials: string;
+  readonly mayHaveQuery: boolean;
+}
+
+/** What is wrong with an address of http or https, in words that follow it; null for one that obeys the rules. */
+export function webAddressProblem(value: string, rules: AddressRules): string | null {
+  const url = isPrintable(value) && !/\s/.test(value) && URL.canParse(value) ? new URL(value) : null;
+  if (url === null || !/^https?:\/\//i.test(value)) return `is not an address; ${rules.allowed}`;
+  if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
+    return `is plain http, which would show ${rules.shown} to the network; must be https (http for loopback hosts only)`;
+  }
+  if (url.username !== '' || url.password !== '') return rules.credentials;
+  if (rules.mayHaveQuery || !/[?#]/.test(value)) return null;
+  return 'holds a query or a fragment; must be an origin and at most a path';
+}
+
 export const wholeNumber = (minimum: number, maximum?: number) => {
   if (maximum === undefined) return z.int({ error: `must be a whole number of at least ${minimum}` }).min(minimum);
   return z
@@ -53,7 +78,6 @@ export const wholeNumber = (minimum: number, maximum?: number) => {
 
 /** A century: longer than any report reaches back, and short enough that a date it is counted from stays on the calendar. */
 export const MOST_DAYS = 36_600;
-const MS_PER_DAY = 86_400_000;
 
 export const duration = understood(
   parseDuration,

@@ -6,7 +6,7 @@ import { parseDay } from '../model/calendar.ts';
 import { catalogTables } from '../model/catalog.ts';
 import { dateDimensions } from '../model/dimension.ts';
 import { EARLIEST_DAY } from '../model/period.ts';
-import type { DateBound, DatePeriod } from '../model/slice.ts';
+import { type DateBound, type DatePeriod, SLICE_NAME } from '../model/slice.ts';
 import { suggestion } from './config-problems.ts';
 import { reportShape } from './report-settings.ts';
 import { choice, columnType, duration, MOST_DAYS, serviceName, wholeDays, wholeNumber } from './setting-kinds.ts';
@@ -94,8 +94,6 @@ const takenNames = ['partners', 'links', 'partners_history', 'links_history', ..
 
 /** Columns of a slice's table besides its dimensions and metrics. */
 const ownColumns = ['attr_dependency', '_extra', '_load_id'] as const;
-
-const SLICE_NAME = /^[a-z][a-z0-9_]{0,62}$/;
 
 const sliceName = z
   .string()

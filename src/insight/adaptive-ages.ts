@@ -3,12 +3,10 @@
 import { MS_PER_DAY } from '../model/calendar.ts';
 import { milestoneAges } from '../model/maturity.ts';
 import type { Metric } from '../model/metric.ts';
-import { quantile, valueAt, type Development } from './development.ts';
+import { FEWEST_PERIODS, quantile, valueAt, type Development } from './development.ts';
 
 /** So many periods have to move by less; of the others `check` tells how far they did. */
 const STILL_SHARE = 0.9;
-/** With fewer final periods that were read at both ages nothing is said of the way between them. */
-const FEWEST_PERIODS = 8;
 
 /**
  * The milestones without those since whose last kept one every additive metric that still matures has moved by less than the

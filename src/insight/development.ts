@@ -66,10 +66,10 @@ export interface Known {
   readonly q75: number;
 }
 
-/** With fewer final periods a quartile is a single value or next to it. */
+/** With fewer final periods a quartile is a single value or next to it: nothing is said of an age, nor of the way between two. */
 export const FEWEST_PERIODS = 8;
 
-/** The shares at each age of a triangle, ascending; an age with fewer than eight final periods is left out. */
+/** The shares at each age of a triangle, ascending; an age with fewer final periods than that is left out. */
 export function maturationOf(development: Development): Known[] {
   return columnAges(development).flatMap((age): Known[] => {
     const shares = development.flatMap((cohort) => {

@@ -26,11 +26,11 @@ import {
 
 /** The tables of the ledger with what is measured of each slice, and the statement that fills each. */
 const measuredTables = {
-  maturation: 'insight/maturation',
-  projections: 'insight/projections',
-  projection_errors: 'insight/projection_errors',
-  horizon_evidence: 'insight/horizon_evidence',
-  adaptive_refreshes: 'insight/adaptive_refreshes',
+  maturation: 'insight/record_maturation',
+  projections: 'insight/record_projections',
+  projection_errors: 'insight/record_projection_errors',
+  horizon_evidence: 'insight/record_horizon_evidence',
+  adaptive_refreshes: 'insight/record_adaptive_refreshes',
 } as const;
 
 const INSTALLS = 'installs';

@@ -5,7 +5,7 @@ import { DOUBLE, parseColumnType } from '../model/column-type.ts';
 import type { Metric } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
 import { areApart } from '../warehouse/relations.ts';
-import { identifier, literal } from '../warehouse/sql.ts';
+import { dayLiteral, identifier, literal } from '../warehouse/sql.ts';
 import { doubleSum } from '../warehouse/sums.ts';
 
 /** The table of a slice that analysts read, and what stands in it. */
@@ -38,12 +38,13 @@ export function periodTotals(
   types: ReadonlyMap<string, string>,
   since: Day,
 ): string {
+  const grain = slice.grain ?? 'day';
   const sums = ripening({ metrics }).map(
     ({
       id,
     }) => `select ${periodOf(slice)} as start_day, ${literal(id)} as metric, ${doubleSum(`s.${identifier(id)}`, parseColumnType(types.get(id) ?? '') ?? DOUBLE)} as value
 from ${table} as s
-where s.${identifier(slice.grain ?? 'day')} >= ${slice.grain === 'hour' ? 'timestamp' : 'date'} ${literal(since)}
+where s.${identifier(grain)} >= ${dayLiteral(grain, since)}
 group by 1`,
   );
   return `create or replace temp table ${PERIOD_TOTALS} as\n${sums.join('\nunion all\n')}`;

@@ -4,13 +4,13 @@ import * as z from 'zod';
 
 import { nearest } from '../config/nearest.ts';
 import { Failure } from '../errors.ts';
+import { isPartnerId } from '../model/link.ts';
 import type { LinkChange } from '../service/service.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
 const APP_TOKEN = /^[A-Za-z0-9]+$/;
 /** service-interface: "exactly 12 alphanumeric characters"; some of its examples have 10 (observed). */
 const USUAL_LENGTH = 12;
-const INTEGER = /^-?(?:0|[1-9]\d{0,29})$/;
 
 /**
  * Throws `USAGE_INVALID` for what holds more than letters and digits; returns a warning for a token of an unusual length,
@@ -53,7 +53,7 @@ export async function checkChange(change: LinkChange, warehouse: Warehouse | nul
   const sql = 'select partner_id, display_name from main.partners where is_listed order by partner_id';
   const partners = warehouse === null ? [] : await warehouse.rows(sql, [], partnerRow);
   const byName = new Map(partners.map((partner) => [partner.display_name, partner.partner_id]));
-  if (!INTEGER.test(partnerId)) {
+  if (!isPartnerId(partnerId)) {
     const name = nearest(partnerId, byName.keys()) ?? onlyHolding(partnerId, [...byName.keys()]);
     throw new Failure('USAGE_INVALID', `The partner id ${JSON.stringify(partnerId)} was no integer.`, {
       facts: { partner_id: partnerId },

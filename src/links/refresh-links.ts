@@ -68,7 +68,7 @@ const unknownApp: ReadonlySet<FailureCode> = new Set<FailureCode>([
 export async function refreshLinks(run: Refreshing, links: Links): Promise<RefreshedLinks> {
   const { apps, left } = await chooseApps(run, links);
   // What a killed run staged.
-  await run.warehouse.run('delete from ripen.staged_links');
+  await run.warehouse.run(statement('links/forget_left_links'));
   const turn = takeTurns();
   const failures: Failure[] = [];
   let removed = 0;

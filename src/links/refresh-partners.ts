@@ -117,7 +117,7 @@ const seenRow = z.object({ slice: z.string(), load_id: count, known_at: instant.
 
 async function replacePartners(warehouse: Warehouse, dating: Dating, stage: () => Promise<void>): Promise<number> {
   return warehouse.transact(async () => {
-    await warehouse.run('delete from ripen.staged_partners');
+    await warehouse.run(statement('links/forget_staged_partners'));
     await stage();
     await redatePartners(warehouse, dating);
     const at = timestamp(await changeInstant(warehouse, dating.planAt));
@@ -126,7 +126,7 @@ async function replacePartners(warehouse: Warehouse, dating: Dating, stage: () =
     await warehouse.run(statement('links/open_partner_versions'), [at]);
     await warehouse.run(statement('links/delete_partners'));
     await warehouse.run(statement('links/insert_partners'));
-    await warehouse.run('delete from ripen.staged_partners');
+    await warehouse.run(statement('links/forget_staged_partners'));
     const [total] = await warehouse.rows('select count(*) as rows from main.partners', [], z.object({ rows: count }));
     return total?.rows ?? 0;
   });

@@ -92,7 +92,7 @@ export async function replaceApp(
 }
 
 async function stageTree(warehouse: Warehouse, appToken: string): Promise<void> {
-  await warehouse.run('delete from ripen.staged_tree where app_token = $1', [appToken]);
+  await warehouse.run(statement('links/forget_staged_tree'), [appToken]);
   await warehouse.run(statement('links/stage_tree'), [appToken]);
 }
 

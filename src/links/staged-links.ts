@@ -13,8 +13,8 @@ const BATCH_ROWS = 500;
 
 /** Forgets whatever is staged for an app, also what a killed run left. */
 export async function clearStaged(warehouse: Warehouse, appToken: string): Promise<void> {
-  await warehouse.run('delete from ripen.staged_links where app_token = $1', [appToken]);
-  await warehouse.run('delete from ripen.staged_tree where app_token = $1', [appToken]);
+  await warehouse.run(statement('links/forget_staged_links'), [appToken]);
+  await warehouse.run(statement('links/forget_staged_tree'), [appToken]);
 }
 
 export class StagedLinks {

@@ -2,7 +2,7 @@
 
 import { type ColumnType, formatColumnType } from '../model/column-type.ts';
 import type { Slice } from '../model/slice.ts';
-import { identifier } from '../warehouse/sql.ts';
+import { identifier, statement } from '../warehouse/sql.ts';
 import { recordSchemaChange } from '../warehouse/runs.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { describeSlice } from './describing.ts';
@@ -47,11 +47,7 @@ export async function rebuildTable(
     recordSchemaChange(warehouse, { runId, object: slice.name, name, change, before, after });
   // The values are gone: should the metric come back, its periods are due again. So are those of a column that somebody removed.
   for (const name of [...removed.map(([name]) => name), ...added.map(({ name }) => name)]) {
-    const forgotten = await warehouse.run(
-      `update ripen.loads set metrics = list_filter(metrics, lambda m: m <> $3)
-       where slice = $1 and fingerprint = $2 and list_contains(metrics, $3)`,
-      [slice.name, fingerprint, name],
-    );
+    const forgotten = await warehouse.run(statement('load/forget_metric'), [slice.name, fingerprint, name]);
     const before = existing.get(name) ?? null;
     if (before !== null || forgotten > 0) await record(name, 'column removed', before, null);
   }

@@ -84,11 +84,11 @@ export async function replaceCatalog(
   const changes = catalogChanges(before, next.catalog);
   const isSame = changes.length === 0 && before.length === next.catalog.length;
   if (isSame && (await areTablesCurrent(warehouse, metrics))) {
-    await warehouse.run('update ripen.catalog set seen_at = $1::timestamp', [timestamp(seenAt)]);
+    await warehouse.run(statement('catalog/record_seen'), [timestamp(seenAt)]);
     return next;
   }
   await warehouse.transact(async () => {
-    await warehouse.run('delete from ripen.catalog');
+    await warehouse.run(statement('catalog/forget_items'));
     await insertPieces(warehouse, 'catalog/insert_items', next.catalog, [timestamp(seenAt)]);
     await warehouse.run(
       asScript(catalogTables.flatMap((name) => [createCatalogTable(name), ...catalogComments(name)])),

@@ -165,7 +165,7 @@ async function recordMetrics(warehouse: Warehouse, target: Target): Promise<void
   const before = await readRecorded(warehouse, slice.name);
   const now = rows.map((row): RecordedMetric => ({ ...row, settle_seconds: settleSeconds }));
   if (textOf(before) === textOf(now)) return;
-  await warehouse.run('delete from ripen.slice_metrics where slice = $1', [slice.name]);
+  await warehouse.run(statement('ledger/forget_metrics'), [slice.name]);
   await warehouse.run(statement('ledger/record_metrics'), [slice.name, JSON.stringify(rows), settleSeconds]);
   if (ripeningOf(before) !== ripeningOf(now)) await recordStates(warehouse, target);
 }

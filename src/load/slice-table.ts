@@ -187,7 +187,7 @@ export async function turnWeeks(
   const table = [live, building].find((known) => known?.fingerprint === fingerprint) ?? null;
   await warehouse.transact(async () => {
     if (table === null || table.periods.size === 0) {
-      await learnWeekStart(warehouse, slice.name, fingerprint, weekStartsOn);
+      await learnWeekStart(warehouse, { slice: slice.name, fingerprint }, weekStartsOn);
       return;
     }
     if (building !== null) await dropBuilding(warehouse, slice, building);
@@ -206,13 +206,9 @@ export async function turnWeeks(
 
 /** Forgets what the ledger says of a table that is gone; that its totals moved compares with none of another's. */
 async function forget(warehouse: Warehouse, slice: string, fingerprint: string): Promise<void> {
-  await warehouse.run(
-    `delete from ripen.restatements
-     where slice = $1 and load_id in (select load_id from ripen.loads where slice = $1 and fingerprint = $2)`,
-    [slice, fingerprint],
-  );
-  await warehouse.run('delete from ripen.periods where slice = $1 and fingerprint = $2', [slice, fingerprint]);
-  await warehouse.run('delete from ripen.slice_tables where slice = $1 and fingerprint = $2', [slice, fingerprint]);
+  await warehouse.run(statement('load/forget_restatements'), [slice, fingerprint]);
+  await warehouse.run(statement('load/forget_periods'), [slice, fingerprint, null, null]);
+  await warehouse.run(statement('load/forget_table'), [slice, fingerprint]);
 }
 
 /** Puts a complete table in the live one's place, in one transaction. */
@@ -225,11 +221,7 @@ export async function swapTables(warehouse: Warehouse, target: Target, runId: st
     await warehouse.run(`drop table ${target.table}`);
     await dropProjected(warehouse, slice);
     if (ledger.live !== null) await forget(warehouse, slice.name, ledger.live.fingerprint);
-    await warehouse.run(
-      `update ripen.slice_tables set state = 'live', table_name = $3, live_at = now() at time zone 'UTC'
-       where slice = $1 and fingerprint = $2`,
-      [slice.name, fingerprint, liveTable(slice.name)],
-    );
+    await warehouse.run(statement('load/record_swap'), [slice.name, fingerprint, liveTable(slice.name)]);
     await describeSlice(warehouse, { ...target, state: 'live', table: liveTable(slice.name) });
     await recordSchemaChange(warehouse, {
       runId,

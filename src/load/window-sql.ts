@@ -13,7 +13,7 @@ import type { Day, DayInterval } from '../model/calendar.ts';
 import { type ColumnType, formatColumnType } from '../model/column-type.ts';
 import type { DateDimension } from '../model/dimension.ts';
 import { BODY } from '../spool/columns/reading.ts';
-import { identifier, literal } from '../warehouse/sql.ts';
+import { dayLiteral, identifier, literal } from '../warehouse/sql.ts';
 import type { Columns, MetricColumn } from './target.ts';
 
 /** The temporary tables of a batch. */
@@ -242,15 +242,14 @@ export const additiveOf = (columns: Columns): MetricColumn[] => columns.metrics.
 /** The rows of some days; every row for a report without a date dimension. */
 export function insideDays(grain: DateDimension | null, days: DayInterval): string {
   if (grain === null) return 'true';
-  const type = grain === 'hour' ? 'TIMESTAMP' : 'DATE';
   const column = identifier(grain);
-  return `${column} >= ${type} ${literal(days.start)} and ${column} < ${type} ${literal(days.end)}`;
+  return `${column} >= ${dayLiteral(grain, days.start)} and ${column} < ${dayLiteral(grain, days.end)}`;
 }
 
 /** The rows from a day on; every row for a report without a date dimension. */
 export function sinceDay(grain: DateDimension | null, day: Day): string {
   if (grain === null) return 'true';
-  return `${identifier(grain)} >= ${grain === 'hour' ? 'TIMESTAMP' : 'DATE'} ${literal(day)}`;
+  return `${identifier(grain)} >= ${dayLiteral(grain, day)}`;
 }
 
 /** The first day of the period a row belongs to; `start` for a report without a date dimension. */

@@ -5,6 +5,9 @@ const unitMs = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 /** What a timer holds, 24.8 days: one that is set for longer fires at once. */
 export const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
+/** How long another run is waited for where nothing else was said. */
+export const LOCK_WAIT_MS = 60_000;
+
 /** Milliseconds of a duration such as `90m`, or null when the text is not one. */
 export function parseDuration(text: string): number | null {
   const match = /^(\d+(?:\.\d+)?)([smhd])$/.exec(text);

@@ -7,6 +7,11 @@ export interface Partner {
   readonly supportsCostData: boolean;
 }
 
+const INTEGER = /^-?(?:0|[1-9]\d{0,29})$/;
+
+/** Whether a text can be a partner's id. */
+export const isPartnerId = (text: string): boolean => INTEGER.test(text);
+
 export interface Link {
   readonly token: string;
   readonly name: string;

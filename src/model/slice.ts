@@ -27,8 +27,11 @@ export type Refresh = 'nightly' | 'milestones' | readonly number[] | { readonly 
 /** What becomes of a window whose completeness could not be proven: it fails, or is loaded with a warning and stays due. */
 export type Completeness = 'require' | 'warn';
 
+/** What slices may be named: also a name of a table and of a folder. */
+export const SLICE_NAME = /^[a-z][a-z0-9_]{0,62}$/;
+
 export interface Slice {
-  /** Also the table's name; lower-case letters, digits and underscores. */
+  /** Also the table's name. */
   readonly name: string;
   readonly dimensions: readonly string[];
   readonly metrics: readonly string[];

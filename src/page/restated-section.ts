@@ -1,5 +1,6 @@
 /** What moved in a slice: night by night as bars, by metric and by period as tables; pure. */
 
+import { MS_PER_DAY } from '../model/calendar.ts';
 import type { RestatedNight, SliceStatus } from '../status/status-report.ts';
 import { amountText, countText, groupedText, percentText } from '../terminal/measure.ts';
 import { barChart, type Series } from './charts.ts';
@@ -10,7 +11,6 @@ const MOST_SERIES = 4;
 const OTHERS = 'other metrics';
 /** Days of nights that are shown, whether anything moved or not. */
 const NIGHTS = 30;
-const MS_PER_DAY = 86_400_000;
 
 interface NamedSeries extends Series {
   readonly name: string;

@@ -2,7 +2,7 @@
 
 import { addDays, type Day } from '../model/calendar.ts';
 import { dateDimensions, type DateDimension } from '../model/dimension.ts';
-import { identifier, literal } from '../warehouse/sql.ts';
+import { dayLiteral, identifier, literal } from '../warehouse/sql.ts';
 import { plainType } from './lake-table.ts';
 
 export const exportFormats = ['parquet', 'csv', 'ndjson'] as const;
@@ -101,13 +101,12 @@ const isNumeric = (type: string): boolean => /^(BIGINT|DOUBLE|DECIMAL)/.test(typ
 /** A week, month, quarter or year is written whole where any of its days is asked for, as backfill replaces it. */
 function insideDays(grain: DateDimension | null, { from, to }: ExportDays): string {
   if (grain === null) return 'true';
-  const type = grain === 'hour' ? 'TIMESTAMP' : 'DATE';
   const column = `s.${identifier(grain)}`;
   const isDaily = grain === 'hour' || grain === 'day';
   const after = isDaily ? `${column} >=` : `${column} + interval 1 ${grain} >`;
   const conditions = [
-    from === null ? [] : [`${after} ${type} ${literal(from)}`],
-    to === null ? [] : [`${column} < ${type} ${literal(addDays(to, 1))}`],
+    from === null ? [] : [`${after} ${dayLiteral(grain, from)}`],
+    to === null ? [] : [`${column} < ${dayLiteral(grain, addDays(to, 1))}`],
   ].flat();
   return conditions.length === 0 ? 'true' : conditions.join(' and ');
 }

@@ -28,7 +28,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { Failure } from '../errors.ts';
 
 /** Must not end in `.parquet`: engines match such names, hidden ones too (measured). */
-const UNFINISHED = '.ripen-unfinished';
+export const UNFINISHED = '.ripen-unfinished';
 
 /** Where a target is built until it is whole. */
 export function unfinishedPath(target: string): string {

@@ -17,7 +17,7 @@ import * as z from 'zod';
 
 import type { ObjectStore } from '../config/config.ts';
 import { Secret } from '../config/secret.ts';
-import { isLoopback } from '../config/service-settings.ts';
+import { isLoopback } from '../config/setting-kinds.ts';
 import { Failure } from '../errors.ts';
 import { waitMs } from '../service/clock.ts';
 import type { StoredFile } from './lake-store.ts';

@@ -15,6 +15,7 @@ import type { Catalog } from '../model/catalog.ts';
 import type { Slice } from '../model/slice.ts';
 import type { Window } from '../model/window.ts';
 import type { SlicePlan } from '../plan/plan.ts';
+import { nothingAsked } from '../service/service.ts';
 import { archiveExists, archiveRoot, readKeptCatalog } from '../spool/archive.ts';
 import { intactWindows, spooledFrom, withoutPeriods } from '../spool/archive-contents.ts';
 import type { ArchivedWindow, Damage } from '../spool/archive-entry.ts';
@@ -25,8 +26,6 @@ import { adoptCatalog } from './refresh-catalog.ts';
 import type { Run } from './run.ts';
 import type { AnswerBatch, Source, SourceDoor } from './source.ts';
 import { planTargets } from './tables.ts';
-
-const nothingAsked = { requests: 0, retries: 0, peakConcurrency: 0, bytes: 0 };
 
 /** A run with it loads again what the archive of the warehouse holds. Throws where there is none. */
 export function fromArchive({ warehouse }: Pick<Config, 'warehouse'>): SourceDoor {

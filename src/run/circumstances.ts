@@ -5,6 +5,7 @@ import { nearest } from '../config/nearest.ts';
 import { Failure } from '../errors.ts';
 import { type Emit, guarded } from '../events.ts';
 import type { DayInterval } from '../model/calendar.ts';
+import { LOCK_WAIT_MS } from '../model/duration.ts';
 import { EARLIEST_DAY } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
 import type { Service } from '../service/service.ts';
@@ -32,8 +33,6 @@ interface Standing {
   readonly signal: AbortSignal;
   readonly lockWaitMs: number;
 }
-
-const LOCK_WAIT_MS = 60_000;
 
 /** What holds where nothing was said; `AS_OF_IN_FUTURE` for an instant that has not come. */
 export function circumstancesOf(config: Config, options: Circumstances): Standing {

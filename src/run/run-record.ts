@@ -7,6 +7,7 @@ import { labelOf, type Window } from '../model/window.ts';
 import type { SlicePlan } from '../plan/plan.ts';
 import type { Publication, Published } from '../publish/publish.ts';
 import type { ServiceStatistics } from '../service/service.ts';
+import type { RunStart } from '../warehouse/runs.ts';
 import type { FailureSummary, SliceSummary, SyncSummary } from './summary.ts';
 
 interface SliceCounts {
@@ -22,15 +23,8 @@ interface SliceCounts {
   readonly periods: Map<string, number>;
 }
 
-interface RunIdentity {
-  readonly runId: string;
-  readonly command: string;
-  readonly planAt: Date;
-  readonly startedAt: Date;
-}
-
 export class RunRecord {
-  readonly identity: RunIdentity;
+  readonly identity: RunStart;
   readonly #slices = new Map<string, SliceCounts>();
   readonly #failures: { readonly window: Window | null; readonly slice: string | null; readonly failure: Failure }[] =
     [];
@@ -39,7 +33,7 @@ export class RunRecord {
   links = { rows: 0, removed: 0 };
   readonly #published: Published[] = [];
 
-  constructor(identity: RunIdentity) {
+  constructor(identity: RunStart) {
     this.identity = identity;
   }
 

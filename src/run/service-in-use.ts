@@ -7,7 +7,7 @@
 import { Secret } from '../config/secret.ts';
 import type { Config, HttpService, SimulatorService } from '../config/config.ts';
 import type { Emit } from '../events.ts';
-import type { Service, ServiceStatistics } from '../service/service.ts';
+import { nothingAsked, type Service } from '../service/service.ts';
 
 /** Enough for every report of a simulated world, and far below what the real service may need. */
 const SIMULATOR_TIMEOUT_MS = 60_000;
@@ -101,8 +101,6 @@ export async function withService<T>(
 
 /** Whether connecting reads nothing that could be wrong, and so may wait. */
 const isPlain = ({ caFile, proxy }: HttpService): boolean => caFile === null && (proxy ?? null) === null;
-
-const nothingAsked: ServiceStatistics = { requests: 0, retries: 0, peakConcurrency: 0, bytes: 0 };
 
 /** A service that is connected to by the first call: a night on which nothing is due starts without the wire. */
 function whenAsked(open: () => Promise<Service>): Service {

@@ -126,7 +126,7 @@ export async function divide(
   const halves = splitByPeriods(window);
   if (halves !== null) {
     const days = Math.max(...halves.map(({ asked }) => daysBetween(asked.start, asked.end)));
-    await learnMaxDays(run.warehouse, slice.name, fingerprint, days);
+    await learnMaxDays(run.warehouse, { slice: slice.name, fingerprint }, days);
     run.record.replan(slice, 1, halves.length);
     run.emit({ type: 'window_split', ...where, into: halves.length });
     // First what was asked for first: the newest.

@@ -81,11 +81,11 @@ export async function loadWindows(
 async function relaxLimits({ run, targets, sizes }: Loading): Promise<void> {
   for (const { slice, fingerprint } of targets.values()) {
     const days = sizes.lightDays(slice.name);
-    if (days !== null) await relaxMaxDays(run.warehouse, slice.name, fingerprint, days);
+    if (days !== null) await relaxMaxDays(run.warehouse, { slice: slice.name, fingerprint }, days);
     const wholeDays = sizes.wholeDays(slice.name);
     if (wholeDays !== null) await forgetParts(run.warehouse, { slice: slice.name, fingerprint }, wholeDays);
     const wideDays = sizes.wideDays(slice.name);
-    if (wideDays !== null) await learnMaxDays(run.warehouse, slice.name, fingerprint, wideDays);
+    if (wideDays !== null) await learnMaxDays(run.warehouse, { slice: slice.name, fingerprint }, wideDays);
   }
 }
 
@@ -211,7 +211,11 @@ async function afterLoad(result: LoadResult, batch: readonly Spooled[], loading:
 async function learnWeek({ slice, replaced }: Window, { run, targets }: Loading): Promise<void> {
   const target = targets.get(slice.name);
   if (slice.grain !== 'week' || target === undefined) return;
-  await learnWeekStart(run.warehouse, slice.name, target.fingerprint, weekdayOf(replaced.start));
+  await learnWeekStart(
+    run.warehouse,
+    { slice: slice.name, fingerprint: target.fingerprint },
+    weekdayOf(replaced.start),
+  );
 }
 
 function otherWeeks(): Failure {

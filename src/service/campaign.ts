@@ -3,7 +3,7 @@
 import { z } from 'zod';
 
 import { Failure } from '../errors.ts';
-import { isSameName, type Link, linkOf, type Partner, type StatedLink } from '../model/link.ts';
+import { isPartnerId, isSameName, type Link, linkOf, type Partner, type StatedLink } from '../model/link.ts';
 import type { Channel, Reader } from './call.ts';
 import { readJson } from './body.ts';
 import { type Page, pages, pagingSchema } from './paging.ts';
@@ -18,7 +18,6 @@ const TOKEN = {
   /** Of no stated form: whatever a path holds unescaped, but for names of folders. */
   link: { form: /^(?!\.{1,2}$)[\w.~-]{1,64}$/, is: 'made of letters, digits, and `-._~`' },
 } as const;
-const INTEGER = /^-?(?:0|[1-9]\d{0,29})$/;
 const JSON_TYPE = 'application/json';
 /** A 4xx says that the request was not carried out, whichever it is (RFC 9110). */
 const FIRST_REFUSAL = 400;
@@ -116,7 +115,7 @@ function checkedToken(what: 'app' | 'link', token: string): string {
 }
 
 function changeJson({ partnerId, costDataEnabled }: LinkChange): string {
-  if (partnerId !== undefined && !INTEGER.test(partnerId)) {
+  if (partnerId !== undefined && !isPartnerId(partnerId)) {
     throw new Failure('USAGE_INVALID', `The partner id ${JSON.stringify(partnerId)} was no integer`, {
       facts: { partnerId },
       hint: 'Take the id from `ripen partners`.',

@@ -69,6 +69,9 @@ export interface ServiceStatistics {
   readonly bytes: number;
 }
 
+/** Of a service that was asked nothing. */
+export const nothingAsked: ServiceStatistics = { requests: 0, retries: 0, peakConcurrency: 0, bytes: 0 };
+
 export interface Service {
   /**
    * Asks for a report with exactly these query parameters, or for a page of it, and saves the body, undecoded, at a path

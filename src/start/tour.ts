@@ -15,6 +15,7 @@ import { readConfig } from '../config/read-config.ts';
 import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import { MS_PER_DAY } from '../model/calendar.ts';
+import { LOCK_WAIT_MS } from '../model/duration.ts';
 import { explainPlan, type PlanReport } from '../run/plan-report.ts';
 import { connected, type SimulatedWorld, startWorld } from '../run/service-in-use.ts';
 import { fromService } from '../run/service-source.ts';
@@ -33,7 +34,6 @@ const OWN_CONFIG = 'data/demo.yaml';
 const NIGHT = { hour: 2, minute: 30 } as const;
 /** A night that has only just begun could be later than the clock of the machine that reads it. */
 const MARGIN_MS = 60_000;
-const LOCK_WAIT_MS = 60_000;
 
 export interface TourOptions {
   /** Absolute; the tour writes to `data` in it. */

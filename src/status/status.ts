@@ -12,6 +12,7 @@ import type { Config } from '../config/config.ts';
 import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import { fingerprintOf } from '../model/fingerprint.ts';
+import { LOCK_WAIT_MS } from '../model/duration.ts';
 import { periodStates as ledgerStates } from '../model/maturity.ts';
 import type { Slice } from '../model/slice.ts';
 import { withWarehouse } from '../warehouse/opening.ts';
@@ -163,9 +164,6 @@ function sliceStatus(slice: Slice, held: Held, planAt: Date): SliceStatus {
   };
 }
 
-/** A run takes long; whoever has no snapshot to look at waits a little for it. */
-const USUAL_WAIT_MS = 60_000;
-
 /**
  * The status report of a configuration's warehouse; while a run holds it, after the wait (null: none where there is a
  * snapshot), that of its published snapshot. Throws `WAREHOUSE_LOCKED` where there is none.
@@ -183,7 +181,7 @@ export async function statusOf(
       readStatus(config, warehouse, planAt, stands),
     );
   try {
-    return await read(config.warehouse, lockWaitMs ?? (snapshot === null ? USUAL_WAIT_MS : 0), null);
+    return await read(config.warehouse, lockWaitMs ?? (snapshot === null ? LOCK_WAIT_MS : 0), null);
   } catch (held) {
     if (!(held instanceof Failure) || held.code !== 'WAREHOUSE_LOCKED' || snapshot === null) throw held;
     return await read(snapshot, 0, snapshot).catch((unread: unknown) => {

@@ -1,5 +1,6 @@
 /** How a slice ripens as a text: maturation, the backtest of projections, audits; pure. */
 
+import { FEWEST_PERIODS } from '../insight/development.ts';
 import type { MaturationAge, SliceStatus } from '../status/status-report.ts';
 import { countText, groupedText, percentText } from './measure.ts';
 import { indented, tableText } from './table.ts';
@@ -39,7 +40,7 @@ export function ripeningLines(slice: SliceStatus, shown: Shown, terminal: number
   ].map((line) => indented(line));
 }
 
-export const TOO_LITTLE = 'too little history: fewer than 8 periods became final after they had been fetched before';
+export const TOO_LITTLE = `too little history: fewer than ${FEWEST_PERIODS} periods became final after they had been fetched before`;
 
 function maturationLines({ maturation }: SliceStatus, terminal: number | null): string[] {
   if (maturation.length === 0) return [`maturation: ${TOO_LITTLE}`];

@@ -48,7 +48,7 @@ export async function declare(warehouse: Warehouse, declaration: Declaration): P
   const forgotten = `delete from ripen.declarations where name = ${literal(name)}`;
   await warehouse.run(asScript([...(await declaration.statements()), forgotten]));
   const found = await stateOf(warehouse, relations);
-  await warehouse.run('insert into ripen.declarations values ($1, $2, $3, $4)', [slice, name, said, found]);
+  await warehouse.run(statement('ledger/record_declaration'), [slice, name, said, found]);
 }
 
 /** Hashes of what was last declared under names, for what is made from that in turn; empty before the first time. */

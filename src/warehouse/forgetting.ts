@@ -4,7 +4,7 @@ import * as z from 'zod';
 
 import type { Day } from '../model/calendar.ts';
 import { dateDimensions, type DateDimension } from '../model/dimension.ts';
-import { columnTypes, count, dayShape, identifier, literal, statement } from './sql.ts';
+import { columnTypes, count, dayLiteral, dayShape, identifier, statement } from './sql.ts';
 import { isUnknownToEngine, type Warehouse } from './warehouse.ts';
 
 /** A table that holds a slice under one meaning. */
@@ -56,7 +56,7 @@ export async function rowsIn(warehouse: Warehouse, tables: readonly HeldTable[])
 function isForgotten({ grain, endDay }: HeldTable): string {
   if (endDay === null) return 'true';
   if (grain === null) return 'false';
-  return `${identifier(grain)} < ${grain === 'hour' ? 'TIMESTAMP' : 'DATE'} ${literal(endDay)}`;
+  return `${identifier(grain)} < ${dayLiteral(grain, endDay)}`;
 }
 
 const ledgerRow = z.object({ table_name: z.string(), has_days: z.boolean(), has_period: z.boolean() });
@@ -71,7 +71,7 @@ export async function forgetSlice(warehouse: Warehouse, slice: string, tables: r
   for (const { table_name: table } of await warehouse.rows(statement('drop/ledger_tables'), [], ledgerRow)) {
     await warehouse.run(`delete from ripen.${identifier(table)} where slice = $1`, [slice]);
   }
-  await warehouse.run('delete from ripen.schema_changes where object = $1', [slice]);
+  await warehouse.run(statement('drop/forget_schema_changes'), [slice]);
 }
 
 /** Removes the rows of the periods that ended by a day, and what the ledger says of them. Inside the caller's transaction. */

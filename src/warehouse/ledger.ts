@@ -105,31 +105,28 @@ function once<T>(read: (text: string) => T): (text: string) => T {
   };
 }
 
+/** Names a table in the ledger. */
+interface TableKey {
+  readonly slice: string;
+  readonly fingerprint: string;
+}
+
 /** Remembers the weekday the service begins its weeks with. */
 export async function learnWeekStart(
   warehouse: Warehouse,
-  slice: string,
-  fingerprint: string,
+  { slice, fingerprint }: TableKey,
   weekStartsOn: WeekStart,
 ): Promise<void> {
-  await warehouse.run('update ripen.slice_tables set week_starts_on = $3 where slice = $1 and fingerprint = $2', [
-    slice,
-    fingerprint,
-    weekStartsOn,
-  ]);
+  await warehouse.run(statement('ledger/learn_week_start'), [slice, fingerprint, weekStartsOn]);
 }
 
 /** Remembers that a request for more than this many days was too heavy. */
 export async function learnMaxDays(
   warehouse: Warehouse,
-  slice: string,
-  fingerprint: string,
+  { slice, fingerprint }: TableKey,
   maxDays: number,
 ): Promise<void> {
-  await warehouse.run(
-    'update ripen.slice_tables set max_days = least(coalesce(max_days, $3), $3) where slice = $1 and fingerprint = $2',
-    [slice, fingerprint, Math.max(1, maxDays)],
-  );
+  await warehouse.run(statement('ledger/learn_max_days'), [slice, fingerprint, Math.max(1, maxDays)]);
 }
 
 /**
@@ -138,20 +135,10 @@ export async function learnMaxDays(
  */
 export async function relaxMaxDays(
   warehouse: Warehouse,
-  slice: string,
-  fingerprint: string,
+  { slice, fingerprint }: TableKey,
   loadedDays: number,
 ): Promise<void> {
-  await warehouse.run(
-    'update ripen.slice_tables set max_days = max_days * 2 where slice = $1 and fingerprint = $2 and max_days <= $3',
-    [slice, fingerprint, loadedDays],
-  );
-}
-
-/** Names a table in the ledger. */
-interface TableKey {
-  readonly slice: string;
-  readonly fingerprint: string;
+  await warehouse.run(statement('ledger/relax_max_days'), [slice, fingerprint, loadedDays]);
 }
 
 /** Remembers the parts in which a single period was light enough, and since when, where they are others than before. */
@@ -161,20 +148,12 @@ export async function learnParts(
   parts: readonly Part[],
   at: Date,
 ): Promise<void> {
-  await warehouse.run(
-    `update ripen.slice_tables
-     set parts = $3::json, parts_needed_at = case when parts::varchar = $3 then parts_needed_at else $4::timestamp end
-     where slice = $1 and fingerprint = $2`,
-    [slice, fingerprint, JSON.stringify(parts), timestamp(at)],
-  );
+  await warehouse.run(statement('ledger/learn_parts'), [slice, fingerprint, JSON.stringify(parts), timestamp(at)]);
 }
 
 /** Remembers that a request without the parts was still too heavy. */
 export async function confirmParts(warehouse: Warehouse, { slice, fingerprint }: TableKey, at: Date): Promise<void> {
-  await warehouse.run(
-    'update ripen.slice_tables set parts_needed_at = $3::timestamp where slice = $1 and fingerprint = $2',
-    [slice, fingerprint, timestamp(at)],
-  );
+  await warehouse.run(statement('ledger/confirm_parts'), [slice, fingerprint, timestamp(at)]);
 }
 
 /** Forgets the parts: so many days were light as a whole. More of them are tried again in time. */
@@ -183,10 +162,7 @@ export async function forgetParts(
   { slice, fingerprint }: TableKey,
   loadedDays: number,
 ): Promise<void> {
-  await warehouse.run(
-    'update ripen.slice_tables set parts = null, parts_needed_at = null, max_days = $3 where slice = $1 and fingerprint = $2',
-    [slice, fingerprint, loadedDays],
-  );
+  await warehouse.run(statement('ledger/forget_parts'), [slice, fingerprint, loadedDays]);
 }
 
 /**

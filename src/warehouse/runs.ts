@@ -8,7 +8,7 @@ import { scrub } from '../config/secret.ts';
 import type { WarningCode } from '../errors.ts';
 import type { DayInterval } from '../model/calendar.ts';
 import { version } from '../version.ts';
-import { count, timestamp } from './sql.ts';
+import { count, statement, timestamp } from './sql.ts';
 import type { Warehouse } from './warehouse.ts';
 
 export interface RunStart {
@@ -38,13 +38,9 @@ export interface Warning {
 
 /** Records that a run began; it stays `running` until `finishRun`, also after a kill. */
 export async function startRun(warehouse: Warehouse, run: RunStart): Promise<void> {
-  await warehouse.run(
-    `insert into ripen.runs by name
-     select $1 as run_id, $2 as command, $3::timestamp as as_of, $4::timestamp as started_at, 'running' as status,
-         $5 as version, $6 as host, $7 as pid, coalesce(max(run_number), 0) + 1 as run_number
-     from ripen.runs`,
-    [run.runId, run.command, timestamp(run.planAt), timestamp(run.startedAt), version, hostname(), process.pid],
-  );
+  const { runId, command, planAt, startedAt } = run;
+  const begun = [runId, command, timestamp(planAt), timestamp(startedAt), version, hostname(), process.pid];
+  await warehouse.run(statement('ledger/record_run'), begun);
 }
 
 /** Whether a sync for exactly this instant has succeeded before. */
@@ -58,10 +54,8 @@ export async function hasSucceededAt(warehouse: Warehouse, planAt: Date): Promis
 }
 
 export async function finishRun(warehouse: Warehouse, run: RunEnd): Promise<void> {
-  await warehouse.run(
-    `update ripen.runs set finished_at = $2::timestamp, status = $3, exit_code = $4, summary = $5::json where run_id = $1`,
-    [run.runId, timestamp(run.finishedAt), run.status, run.exitCode, run.summary],
-  );
+  const ended = [run.runId, timestamp(run.finishedAt), run.status, run.exitCode, run.summary];
+  await warehouse.run(statement('ledger/record_run_end'), ended);
 }
 
 /** Keeps what a run has done before it publishes: a copy that holds the ledger then says so, though the run goes on. */
@@ -69,21 +63,13 @@ export async function recordSummary(
   warehouse: Warehouse,
   { runId, summary }: Pick<RunEnd, 'runId' | 'summary'>,
 ): Promise<void> {
-  await warehouse.run('update ripen.runs set summary = $2::json where run_id = $1', [runId, summary]);
+  await warehouse.run(statement('ledger/record_summary'), [runId, summary]);
 }
 
 export async function recordWarning(warehouse: Warehouse, warning: Warning): Promise<void> {
-  await warehouse.run(
-    `insert into ripen.warnings values ($1, $2, $3::date, $4::date, $5, $6, now() at time zone 'UTC')`,
-    [
-      warning.runId,
-      warning.slice,
-      warning.days?.start ?? null,
-      warning.days?.end ?? null,
-      warning.code,
-      scrub(warning.message),
-    ],
-  );
+  const { runId, slice, days, code, message } = warning;
+  const odd = [runId, slice, days?.start ?? null, days?.end ?? null, code, scrub(message)];
+  await warehouse.run(statement('ledger/record_warning'), odd);
 }
 
 export interface SchemaChange {
@@ -96,7 +82,7 @@ export interface SchemaChange {
 }
 
 export async function recordSchemaChange(warehouse: Warehouse, change: SchemaChange): Promise<void> {
-  await warehouse.run(`insert into ripen.schema_changes values ($1, $2, $3, $4, $5, $6, now() at time zone 'UTC')`, [
+  await warehouse.run(statement('ledger/record_schema_change'), [
     change.runId,
     change.object,
     change.name,

@@ -5,7 +5,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
-import { day } from '../model/calendar.ts';
+import { day, type Day } from '../model/calendar.ts';
+import type { DateDimension } from '../model/dimension.ts';
 import { remembering } from './remembering.ts';
 import { isUnknownToEngine } from './warehouse.ts';
 
@@ -17,6 +18,11 @@ export function identifier(name: string): string {
 /** A text as a string literal, for the places where nothing can be bound. */
 export function literal(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
+}
+
+/** A day as a literal of the type that the column of a date dimension has: the bare column is compared with it. */
+export function dayLiteral(grain: DateDimension, of: Day): string {
+  return `${grain === 'hour' ? 'TIMESTAMP' : 'DATE'} ${literal(of)}`;
 }
 
 /** Statements without parameters as one text: run together they take two thirds of the time (measured). */

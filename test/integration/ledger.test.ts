@@ -111,7 +111,7 @@ describe('a slice', () => {
 
 describe('what is learned of a table', () => {
   test.each([0, 1] as const)('is the weekday %i that the service begins its weeks with', async (weekday) => {
-    await learnWeekStart(warehouse, 'a', 'f1', weekday);
+    await learnWeekStart(warehouse, table, weekday);
     expect((await live())?.weekStartsOn).toBe(weekday);
   });
 
@@ -124,7 +124,7 @@ describe('what is learned of a table', () => {
   ])(
     'is the least number of days that was too heavy for one request: of $learned it is $days',
     async ({ learned, days }) => {
-      for (const each of learned) await learnMaxDays(warehouse, 'a', 'f1', each);
+      for (const each of learned) await learnMaxDays(warehouse, table, each);
       expect((await live())?.maxDays).toBe(days);
     },
   );
@@ -136,14 +136,14 @@ describe('what is learned of a table', () => {
   ])(
     'with $allowed days allowed, windows of $loaded days that were light allow $days',
     async ({ allowed, loaded, days }) => {
-      await learnMaxDays(warehouse, 'a', 'f1', allowed);
-      await relaxMaxDays(warehouse, 'a', 'f1', loaded);
+      await learnMaxDays(warehouse, table, allowed);
+      await relaxMaxDays(warehouse, table, loaded);
       expect((await live())?.maxDays).toBe(days);
     },
   );
 
   test('stays unlimited where nothing was too heavy', async () => {
-    await relaxMaxDays(warehouse, 'a', 'f1', 31);
+    await relaxMaxDays(warehouse, table, 31);
     expect((await live())?.maxDays).toBeNull();
   });
 
@@ -174,9 +174,9 @@ describe('what is learned of a table', () => {
     ];
     await warehouse.run("update ripen.slice_tables set max_days = 2 where not (slice = 'a' and fingerprint = 'f1')");
     const before = await others();
-    await learnWeekStart(warehouse, 'a', 'f1', 0);
-    await learnMaxDays(warehouse, 'a', 'f1', 1);
-    await relaxMaxDays(warehouse, 'a', 'f1', 2);
+    await learnWeekStart(warehouse, table, 0);
+    await learnMaxDays(warehouse, table, 1);
+    await relaxMaxDays(warehouse, table, 2);
     await learnParts(warehouse, table, [{}], new Date());
     await confirmParts(warehouse, table, new Date());
     expect(await live()).toMatchObject({ weekStartsOn: 0, maxDays: 2, parts: [{}] });

@@ -7,6 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { parseCommandLine } from '../../src/commands/command-line.ts';
 import { dayRange, durationOf, instantOf } from '../../src/commands/instant.ts';
 import { Failure } from '../../src/errors.ts';
+import { LOCK_WAIT_MS } from '../../src/model/duration.ts';
 import { checkAsOf, checkForced } from '../../src/run/circumstances.ts';
 import { twoNightsBefore } from '../../src/start/tour.ts';
 import { recordedShell } from './cli-recorded-shell.ts';
@@ -70,6 +71,15 @@ describe('help', () => {
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80);
     expect(lines.at(-1)).toContain('ripen init');
     for (const [command] of commands) expect(text).toContain(`ripen ${command}`);
+  });
+
+  test('of the 10 commands that wait for another run names the wait that the library has', async () => {
+    const waits: number[] = [];
+    for (const words of commands) {
+      const [, wait] = /--lock-wait .*\[default: "(.*)"\]/.exec(await printed(...words, '--help')) ?? [];
+      if (wait !== undefined) waits.push(durationOf(wait, '--lock-wait'));
+    }
+    expect(waits).toEqual(Array.from({ length: 10 }, () => LOCK_WAIT_MS));
   });
 
   test('offers no way to give a token', async () => {

@@ -90,6 +90,34 @@ describe('problems', () => {
     expect(problems[0]).toContain(words);
   });
 
+  const endpoint = (address: string): string =>
+    `service: simulator\npublish: [{ delta: "s3://bucket/x", endpoint: "${address}" }]`;
+  const notify = (address: string): string => `service: simulator\nnotify: { url: "${address}" }`;
+  test.each([
+    [endpoint, 'minio:9000', 'is not an address; must be an address such as https://minio.example.com'],
+    [
+      endpoint,
+      'http://minio.example.com',
+      'is plain http, which would show the data to the network; must be https (http for loopback hosts only)',
+    ],
+    [endpoint, 'https://user:word@minio.example.com', 'holds credentials; must not, the environment does'],
+    [endpoint, 'https://minio.example.com/?a=b', 'holds a query or a fragment; must be an origin and at most a path'],
+    [endpoint, 'http://127.0.0.1:9000/', null],
+    [notify, 'ftp://hc-ping.com', 'is not an address; must be an address such as https://hc-ping.com/your-uuid'],
+    [
+      notify,
+      'http://hc-ping.com/x',
+      'is plain http, which would show it to the network; must be https (http for loopback hosts only)',
+    ],
+    [notify, 'https://user:word@hc-ping.com/x', 'holds a user or a password; must be an address without'],
+    [notify, 'https://hc-ping.com/x?a=b#c', null],
+    [notify, 'http://localhost/x', null],
+  ])('an address, %o, of %j: %j', (textWith, address, words) => {
+    const problems = problemsOf(textWith(address));
+    expect(problems).toHaveLength(words === null ? 0 : 1);
+    expect(problems[0] ?? '').toContain(words ?? '');
+  });
+
   test.each([
     ['base_url: example.com', 'is not an address'],
     ['base_url: http://campaign.example.com', 'is plain http'],

@@ -29,6 +29,11 @@ const names = readdirSync(join(root, 'sql'), { recursive: true, encoding: 'utf8'
   .map((path) => path.replace(/\.sql$/, ''))
   .sort();
 
+const code = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
+  .filter((path) => path.endsWith('.ts'))
+  .map((path) => readFileSync(join(root, 'src', path), 'utf8'))
+  .join('\n');
+
 /** The temporary tables a statement says it reads, as the load makes them. */
 const temporaryTables: Record<string, string> = {
   'insight/readings': `create temp table ${PERIOD_TOTALS} (start_day date, metric varchar, value double)`,
@@ -134,12 +139,13 @@ describe('the fixed statements', () => {
   );
 
   test('are all used: a file nobody reads is no statement', () => {
-    const code = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
-      .filter((path) => path.endsWith('.ts'))
-      .map((path) => readFileSync(join(root, 'src', path), 'utf8'))
-      .join('\n');
     const unused = names.filter((name) => !name.startsWith('examples/') && !code.includes(`'${name}'`));
     expect(unused).toEqual([]);
+  });
+
+  test('hold every text that changes rows of the warehouse and depends on nothing', () => {
+    const changes = /(['"`])\s*(?:insert into|update|delete from) (?:main|ripen)\.(?:(?!\1)[^$]|\$\d)*\1/g;
+    expect([...code.matchAll(changes)].map(([text]) => text)).toEqual([]);
   });
 
   test('a name without a file is an error that names it', () => {

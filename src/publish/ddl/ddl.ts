@@ -6,15 +6,13 @@ import { clickhouse } from './clickhouse.ts';
 import { deltaWords } from './delta.ts';
 import type { DescribedLake, Dialect } from './dialect.ts';
 import { duckdb } from './duckdb.ts';
+import type { engines } from './engines.ts';
 import { spark } from './spark.ts';
 import { trino } from './trino.ts';
 
-const dialects = { athena, clickhouse, duckdb, spark, trino } as const;
+export type Engine = (typeof engines)[number];
 
-export type Engine = keyof typeof dialects;
-
-/** The engines there are statements for. */
-export const engines = ['clickhouse', 'trino', 'spark', 'athena', 'duckdb'] as const satisfies readonly Engine[];
+const dialects: Readonly<Record<Engine, Dialect>> = { athena, clickhouse, duckdb, spark, trino };
 
 const dialectFor = (engine: Engine, { isDelta }: DescribedLake): Dialect =>
   isDelta ? { ...dialects[engine], ...deltaWords[engine] } : dialects[engine];

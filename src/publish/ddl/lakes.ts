@@ -4,7 +4,8 @@ import type { Config } from '../../config/config.ts';
 import { Failure } from '../../errors.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
 import { deltaTables, lakeTables } from '../lake-table.ts';
-import { ddlRefusal, engines, lakeDdl, schemaName, type Engine } from './ddl.ts';
+import { ddlRefusal, lakeDdl, schemaName, type Engine } from './ddl.ts';
+import { engines } from './engines.ts';
 import type { DescribedLake } from './dialect.ts';
 
 /**

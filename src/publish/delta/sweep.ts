@@ -1,13 +1,13 @@
 /** Files nobody needs any more: removed once the time for which older versions are kept has passed. */
 
 import type { Database } from '../other-database.ts';
+import { UNFINISHED } from '../replacement.ts';
 import { checkpointNewest, type Standing } from './commit.ts';
 import { checkpointPath, commitPath, HINT, LOG, type Table } from './log.ts';
 import type { DeltaStore } from './delta-store.ts';
 
 /** Names publishing gives; a file of another name is left alone unless the log says that it went. */
-const OWN_FILE = /(^|\/)ripen-[0-9a-f-]+\.parquet$|\.ripen-unfinished$/;
-const UNFINISHED = '.ripen-unfinished';
+const isOwnFile = (path: string): boolean => /(^|\/)ripen-[0-9a-f-]+\.parquet$/.test(path) || path.endsWith(UNFINISHED);
 
 /**
  * What left the table before an instant, what killed runs left, and last the log behind the newest checkpoint from before
@@ -31,7 +31,7 @@ export function surplusOf({ lying, log }: Standing, table: Table, keptSinceMs: n
     if (path.startsWith(`${LOG}/`) && !path.endsWith(UNFINISHED)) return false;
     const went = wentMs.get(path);
     if (went !== undefined) return went <= keptSinceMs;
-    return OWN_FILE.test(path) && isOld(path);
+    return isOwnFile(path) && isOld(path);
   });
   return [
     ...surplus,
@@ -53,7 +53,7 @@ export async function removeTable(store: DeltaStore, database: Database, standin
   const { name, version, lying } = standing;
   await checkpointNewest(store, database, standing);
   const last = version < 0 ? [] : [HINT, commitPath(version), checkpointPath(version)];
-  const isOwn = (path: string): boolean => path.startsWith(`${LOG}/`) || OWN_FILE.test(path);
+  const isOwn = (path: string): boolean => path.startsWith(`${LOG}/`) || isOwnFile(path);
   await sweep(store, name, [...[...lying.keys()].filter((path) => isOwn(path) && !last.includes(path)), ...last]);
   await store.removeFolders(name);
 }

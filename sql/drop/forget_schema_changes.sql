@@ -1,0 +1,5 @@
+-- Forgets the schema changes of one slice, which they name as their object.
+-- $1 slice
+-- Returns nothing.
+delete from ripen.schema_changes
+where object = $1

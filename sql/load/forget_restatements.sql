@@ -1,0 +1,7 @@
+-- Forgets that totals moved under one meaning of a slice, as they compare with none of another's.
+-- $1 slice, $2 fingerprint
+-- Returns nothing.
+delete from ripen.restatements
+where
+    slice = $1
+    and load_id in (select load_id from ripen.loads where slice = $1 and fingerprint = $2)

@@ -1,0 +1,5 @@
+-- Forgets a table that is gone.
+-- $1 slice, $2 fingerprint
+-- Returns nothing.
+delete from ripen.slice_tables
+where slice = $1 and fingerprint = $2
