@@ -14,18 +14,13 @@ import { checkingAt } from '../support/checking.ts';
 import { smallWorld } from '../support/night.ts';
 import { useObjectStore, type RunningStore } from '../support/object-store.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
-import { slice } from '../support/slice.ts';
+import { dailyInstalls } from '../support/slice.ts';
 import { failureFrom } from '../support/scripted-server.ts';
 
 const NOW = new Date('2026-06-01T02:30:00Z');
 const NEXT = new Date('2026-06-02T02:30:00Z');
 
-const daily = slice({
-  name: 'daily',
-  dimensions: ['day', 'app_token'],
-  metrics: ['installs'],
-  datePeriod: { first: { day: day('2026-05-28') }, last: { day: day('2026-05-31') } },
-});
+const daily = dailyInstalls({ first: { day: day('2026-05-28') }, last: { day: day('2026-05-31') } });
 
 let scenario: Scenario;
 const mounted: string[] = [];

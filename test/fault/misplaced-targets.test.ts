@@ -20,16 +20,11 @@ import { useObjectStore } from '../support/object-store.ts';
 import { ask } from '../support/sample-warehouse.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { failureFrom } from '../support/scripted-server.ts';
-import { slice } from '../support/slice.ts';
+import { dailyInstalls } from '../support/slice.ts';
 
 const NOW = new Date('2026-06-01T02:30:00Z');
 
-const daily = slice({
-  name: 'daily',
-  dimensions: ['day', 'app_token'],
-  metrics: ['installs'],
-  datePeriod: { first: { day: day('2026-05-28') }, last: { day: day('2026-05-31') } },
-});
+const daily = dailyInstalls({ first: { day: day('2026-05-28') }, last: { day: day('2026-05-31') } });
 
 let scenario: Scenario;
 let inside: (...names: string[]) => string;

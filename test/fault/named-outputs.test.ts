@@ -17,15 +17,10 @@ import { day } from '../../src/model/calendar.ts';
 import { smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { failureFrom } from '../support/scripted-server.ts';
-import { slice } from '../support/slice.ts';
+import { dailyInstalls } from '../support/slice.ts';
 import { recordedShell } from '../unit/cli-recorded-shell.ts';
 
-const daily = slice({
-  name: 'daily',
-  dimensions: ['day', 'app_token'],
-  metrics: ['installs'],
-  datePeriod: { first: { day: day('2026-05-28') }, last: { day: day('2026-05-31') } },
-});
+const daily = dailyInstalls({ first: { day: day('2026-05-28') }, last: { day: day('2026-05-31') } });
 
 const saying = (part: string): unknown => expect.stringContaining(part);
 

@@ -13,7 +13,7 @@ import { runNight, smallWorld } from '../support/night.ts';
 import { openSample } from '../support/sample-warehouse.ts';
 import { textWith } from '../support/matching.ts';
 import { httpService, openScenario } from '../support/scenario.ts';
-import { slice } from '../support/slice.ts';
+import { dailyInstalls, slice } from '../support/slice.ts';
 
 const DAY_MS = 86_400_000;
 const KEEP_MS = 3 * DAY_MS;
@@ -33,13 +33,7 @@ async function withClockOff<T>(days: number, work: () => Promise<T>): Promise<T>
   }
 }
 
-const daily = slice({
-  name: 'daily',
-  dimensions: ['day', 'app_token'],
-  metrics: ['installs'],
-  datePeriod: { first: { daysAgo: 3 }, last: { daysAgo: 0 } },
-  refresh: 'nightly',
-});
+const daily = slice({ ...dailyInstalls({ first: { daysAgo: 3 }, last: { daysAgo: 0 } }), refresh: 'nightly' });
 
 const filesIn = (root: string): string[] =>
   readdirSync(root, { recursive: true })

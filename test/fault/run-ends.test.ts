@@ -20,7 +20,7 @@ import { textWith } from '../support/matching.ts';
 import { failureFrom, startScriptedServer, type ScriptedServer } from '../support/scripted-server.ts';
 import { runNight, smallWorld, type Circumstances } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
-import { slice } from '../support/slice.ts';
+import { dailyInstalls } from '../support/slice.ts';
 
 const textShape = z.object({ text: z.string() });
 const NOW = new Date('2026-06-01T02:30:00Z');
@@ -30,12 +30,7 @@ let server: ScriptedServer;
 let holder: Warehouse | null = null;
 let events: RunEvent[] = [];
 
-const daily = slice({
-  name: 'daily',
-  dimensions: ['day', 'app_token'],
-  metrics: ['installs'],
-  datePeriod: { first: { daysAgo: 5 }, last: { daysAgo: 1 } },
-});
+const daily = dailyInstalls({ first: { daysAgo: 5 }, last: { daysAgo: 1 } });
 
 beforeEach(async () => {
   scenario = await openScenario([daily], { simulator: { world: smallWorld } });

@@ -16,7 +16,7 @@ import { column, contentOf, lastRun, type Readable } from '../support/contents.t
 import { runNight, smallWorld } from '../support/night.ts';
 import { openScenario, TOKEN, type Scenario } from '../support/scenario.ts';
 import { startScriptedServer } from '../support/scripted-server.ts';
-import { slice } from '../support/slice.ts';
+import { dailyInstalls, slice } from '../support/slice.ts';
 
 let scenario: Scenario;
 
@@ -28,12 +28,7 @@ afterEach(async () => {
 const MINUTE_MS = 60_000;
 const simulator = { world: smallWorld };
 
-const daily = slice({
-  name: 'daily',
-  dimensions: ['day', 'app_token'],
-  metrics: ['installs'],
-  datePeriod: { first: { daysAgo: 5 }, last: { daysAgo: 1 } },
-});
+const daily = dailyInstalls({ first: { daysAgo: 5 }, last: { daysAgo: 1 } });
 
 /** Every answer's Date is off from this machine's clock. */
 const skew = (minutes: number): (() => void) =>

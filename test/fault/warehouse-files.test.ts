@@ -21,19 +21,14 @@ import { hold } from '../support/holder.ts';
 import { textWith } from '../support/matching.ts';
 import { runNight, smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
-import { slice } from '../support/slice.ts';
+import { dailyInstalls } from '../support/slice.ts';
 import { failureFrom } from '../support/scripted-server.ts';
 
 let scenario: Scenario;
 
 const NOW = new Date('2026-06-01T02:30:00Z');
 
-const daily = slice({
-  name: 'daily',
-  dimensions: ['day', 'app_token'],
-  metrics: ['installs'],
-  datePeriod: { first: { day: day('2026-05-28') }, last: { day: day('2026-05-31') } },
-});
+const daily = dailyInstalls({ first: { day: day('2026-05-28') }, last: { day: day('2026-05-31') } });
 
 beforeEach(async () => {
   scenario = await openScenario([daily], { simulator: { world: smallWorld } });

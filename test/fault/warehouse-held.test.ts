@@ -12,7 +12,7 @@ import { column } from '../support/contents.ts';
 import { hold, type Holder } from '../support/holder.ts';
 import { runNight, smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
-import { slice } from '../support/slice.ts';
+import { dailyInstalls } from '../support/slice.ts';
 import { failureFrom } from '../support/scripted-server.ts';
 
 let scenario: Scenario;
@@ -21,12 +21,7 @@ let holder: Holder | null = null;
 const NOW = new Date('2026-06-01T02:30:00Z');
 const NEXT = new Date('2026-06-02T02:30:00Z');
 
-const daily = slice({
-  name: 'daily',
-  dimensions: ['day', 'app_token'],
-  metrics: ['installs'],
-  datePeriod: { first: { daysAgo: 5 }, last: { daysAgo: 1 } },
-});
+const daily = dailyInstalls({ first: { daysAgo: 5 }, last: { daysAgo: 1 } });
 
 beforeEach(async () => {
   scenario = await openScenario([daily], { simulator: { world: smallWorld } });

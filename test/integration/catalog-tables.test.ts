@@ -1,10 +1,6 @@
 /** The catalog in the warehouse: its tables, what changes between runs, and names that were somebody's before. */
 
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { readCatalog, replaceCatalog } from '../../src/load/catalog.ts';
@@ -14,6 +10,7 @@ import type { RunEvent } from '../../src/events.ts';
 import { refreshCatalog } from '../../src/run/refresh-catalog.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
+import { openScratch } from '../support/scratch-warehouse.ts';
 import { failureFrom } from '../support/scripted-server.ts';
 import { openScenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
@@ -21,18 +18,12 @@ import { slice } from '../support/slice.ts';
 const firstNight = new Date('2026-06-01T02:30:00Z');
 const secondNight = new Date('2026-06-02T02:30:00Z');
 
-let directory: string;
 let warehouse: Warehouse;
 
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'ripen-'));
-  const path = join(directory, 'warehouse.duckdb');
-  warehouse = await openWarehouse(path, { mode: 'write', lockWaitMs: 0, emit: () => {} });
-});
-
-afterEach(async () => {
-  await warehouse.close();
-  await rm(directory, { recursive: true, force: true });
+  const scratch = await openScratch();
+  ({ warehouse } = scratch);
+  return scratch.close;
 });
 
 const item = (filter: string, id: string, change: Partial<CatalogItem> = {}): CatalogItem => ({

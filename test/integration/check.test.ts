@@ -16,7 +16,7 @@ import { warehouseFindings } from '../../src/check/warehouse.ts';
 import { checkingAt } from '../support/checking.ts';
 import { smallWorld } from '../support/night.ts';
 import { openScenario } from '../support/scenario.ts';
-import { slice } from '../support/slice.ts';
+import { dailyInstalls, slice } from '../support/slice.ts';
 import { json, startScriptedServer, type Script, type ScriptedServer } from '../support/scripted-server.ts';
 import { recordedShell } from '../unit/cli-recorded-shell.ts';
 
@@ -247,12 +247,7 @@ describe.concurrent('a service that is not there', () => {
 });
 
 test('what the warehouse keeps unasked, and what a change will cost, is told with its periods and rows', async () => {
-  const daily = slice({
-    name: 'daily',
-    dimensions: ['day', 'app_token'],
-    metrics: ['installs'],
-    datePeriod: { first: { daysAgo: 5 }, last: { daysAgo: 1 } },
-  });
+  const daily = dailyInstalls({ first: { daysAgo: 5 }, last: { daysAgo: 1 } });
   const other = slice({ ...daily, name: 'other' });
   const scenario = await openScenario([daily, other], { simulator: { world: smallWorld } });
   try {

@@ -1,9 +1,7 @@
 /** Statements with parameters that run again in one session: what a statement that stays prepared must not remember. */
 
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
@@ -14,19 +12,17 @@ import * as z from 'zod';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
 import type { Bindable } from '../../src/warehouse/statements.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
+import { openScratch } from '../support/scratch-warehouse.ts';
 
 let directory = '';
 let warehouse: Warehouse;
 
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'ripen-statements-'));
-  warehouse = await openWarehouse(join(directory, 'w.duckdb'), { mode: 'write', lockWaitMs: 0, emit: () => {} });
+  const scratch = await openScratch();
+  ({ directory, warehouse } = scratch);
+  return scratch.close;
 });
-afterEach(async () => {
-  vi.restoreAllMocks();
-  await warehouse.close();
-  await rm(directory, { recursive: true });
-});
+afterEach(() => vi.restoreAllMocks());
 
 const rows = (sql: string, ...parameters: Bindable[]): Promise<Record<string, unknown>[]> =>
   warehouse.rows(sql, parameters, z.record(z.string(), z.unknown()));

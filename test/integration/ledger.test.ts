@@ -1,10 +1,8 @@
 /** The ledger of slices, read back as it was written. */
 
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { day } from '../../src/model/calendar.ts';
@@ -18,22 +16,19 @@ import {
   readSliceLedger,
   relaxMaxDays,
 } from '../../src/warehouse/ledger.ts';
-import { openWarehouse, withWarehouse } from '../../src/warehouse/opening.ts';
+import { withWarehouse } from '../../src/warehouse/opening.ts';
 import { startRun, type RunStart } from '../../src/warehouse/runs.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
+import { openScratch } from '../support/scratch-warehouse.ts';
 
 let directory = '';
 let warehouse: Warehouse;
 
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'ripen-ledger-'));
-  warehouse = await openWarehouse(join(directory, 'w.duckdb'), { mode: 'write', lockWaitMs: 0, emit: () => {} });
+  const scratch = await openScratch();
+  ({ directory, warehouse } = scratch);
+  return scratch.close;
 });
-afterAll(async () => {
-  await warehouse.close();
-  await rm(directory, { recursive: true });
-});
-
 /** `a` has a live table and one being built, `b` a live one of the same meaning, `c` only one being built. */
 beforeEach(async () => {
   for (const table of ['slice_tables', 'periods', 'loads']) await warehouse.run(`delete from ripen.${table}`);

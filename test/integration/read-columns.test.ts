@@ -1,7 +1,6 @@
 /** Answers that were read into columns under different types of their table, loaded in one batch. */
 
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -20,8 +19,8 @@ import type { Slice } from '../../src/model/slice.ts';
 import { windowOf } from '../../src/model/window.ts';
 import { openColumnReader } from '../../src/spool/columns/column-reader.ts';
 import type { Spooled } from '../../src/spool/spool.ts';
-import { openWarehouse } from '../../src/warehouse/opening.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
+import { openScratch } from '../support/scratch-warehouse.ts';
 import { slice } from '../support/slice.ts';
 
 const given = { name: 'daily', dimensions: ['day', 'network'], metrics: ['cost'] } as const;
@@ -30,16 +29,13 @@ let warehouse: Warehouse;
 let reader: ReturnType<typeof openColumnReader>;
 
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'ripen-columns-'));
-  warehouse = await openWarehouse(join(directory, 'w.duckdb'), { mode: 'write', lockWaitMs: 0, emit: () => {} });
+  const scratch = await openScratch();
+  ({ directory, warehouse } = scratch);
   reader = openColumnReader();
+  return scratch.close;
 });
 
-afterEach(async () => {
-  await reader.close();
-  await warehouse.close();
-  await rm(directory, { recursive: true });
-});
+afterEach(async () => reader.close());
 
 /** One day's answer, with one row and one number that is written as stated, and what it states as its total. */
 async function spooledOn(daily: Slice, start: string, end: string, cost: string, total = cost): Promise<Spooled> {

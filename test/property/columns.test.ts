@@ -3,13 +3,12 @@
  * real DuckDB. `RIPEN_COLUMNS_DOCUMENTS` sets their number; a failure names the seed of its document.
  */
 
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { inspect } from '../../src/load/documents.ts';
@@ -24,10 +23,10 @@ import { choose, mix } from '../../src/simulator/world/hash.ts';
 import type { ColumnsRead, GaveUp, SliceColumns } from '../../src/spool/columns/reading.ts';
 import { SliceReading } from '../../src/spool/columns/slice-reading.ts';
 import { LongNumberQuoter } from '../../src/spool/long-numbers.ts';
-import { openWarehouse } from '../../src/warehouse/opening.ts';
 import { count, identifier, literal } from '../../src/warehouse/sql.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 import { reportDocument, slices } from '../support/report-documents.ts';
+import { openScratch } from '../support/scratch-warehouse.ts';
 
 const DOCUMENTS = Number(process.env['RIPEN_COLUMNS_DOCUMENTS'] ?? 2400);
 const SEED = Number(process.env['RIPEN_COLUMNS_SEED'] ?? 1);
@@ -38,13 +37,9 @@ let directory = '';
 let warehouse: Warehouse;
 
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'ripen-columns-'));
-  warehouse = await openWarehouse(join(directory, 'w.duckdb'), { mode: 'write', lockWaitMs: 0, emit: () => {} });
-});
-
-afterAll(async () => {
-  await warehouse.close();
-  await rm(directory, { recursive: true });
+  const scratch = await openScratch();
+  ({ directory, warehouse } = scratch);
+  return scratch.close;
 });
 
 /** A document the reader took, and what it made of it. */

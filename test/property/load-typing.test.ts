@@ -3,12 +3,8 @@
  * those for columns of doubles through the column reader beside it. A failure prints the seed and the path to replay it with.
  */
 
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-
 import * as fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { resolveTexts } from '../../src/load/odd-texts.ts';
@@ -30,20 +26,15 @@ import {
 } from '../../src/model/column-type.ts';
 import { NumberColumn } from '../../src/spool/columns/number-column.ts';
 import { BodyWindow, STOPPED } from '../../src/spool/columns/json-tokens.ts';
-import { openWarehouse } from '../../src/warehouse/opening.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
+import { openScratch } from '../support/scratch-warehouse.ts';
 
-let directory = '';
 let warehouse: Warehouse;
 
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'ripen-typing-'));
-  warehouse = await openWarehouse(join(directory, 'w.duckdb'), { mode: 'write', lockWaitMs: 0, emit: () => {} });
-});
-
-afterAll(async () => {
-  await warehouse.close();
-  await rm(directory, { recursive: true });
+  const scratch = await openScratch();
+  ({ warehouse } = scratch);
+  return scratch.close;
 });
 
 /** A column that became one of doubles, whose metric was declared money. */

@@ -29,6 +29,11 @@ export function slice(given: Partial<Slice> & Pick<Slice, 'name' | 'dimensions' 
   };
 }
 
+/** Installs by day and app, for tests that are about something else than what a slice asks for. */
+export function dailyInstalls(datePeriod: Slice['datePeriod']): Slice {
+  return slice({ name: 'daily', dimensions: ['day', 'app_token'], metrics: ['installs'], datePeriod });
+}
+
 /** A count that is documented to add up, final so many days after its period ends; null: never. */
 export function countMetric(id: string, days: number | null): Metric {
   return {

@@ -1,10 +1,9 @@
 /** What the column reader takes and what it gives up, cell by cell and document by document. */
 
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { parseColumnType } from '../../src/model/column-type.ts';
@@ -12,22 +11,18 @@ import { BodyWindow } from '../../src/spool/columns/json-tokens.ts';
 import type { ColumnsRead, GaveUp, SliceColumns } from '../../src/spool/columns/reading.ts';
 import { SliceReading } from '../../src/spool/columns/slice-reading.ts';
 import { TextDictionary } from '../../src/spool/columns/text-dictionary.ts';
-import { openWarehouse } from '../../src/warehouse/opening.ts';
 import { identifier, literal } from '../../src/warehouse/sql.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
+import { openScratch } from '../support/scratch-warehouse.ts';
 
 let directory = '';
 let warehouse: Warehouse;
 let made = 0;
 
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'ripen-cells-'));
-  warehouse = await openWarehouse(join(directory, 'w.duckdb'), { mode: 'write', lockWaitMs: 0, emit: () => {} });
-});
-
-afterAll(async () => {
-  await warehouse.close();
-  await rm(directory, { recursive: true });
+  const scratch = await openScratch();
+  ({ directory, warehouse } = scratch);
+  return scratch.close;
 });
 
 function columnsOf(names: readonly string[]): SliceColumns {

@@ -1,7 +1,6 @@
 /** The column reader through its door: saved bodies, a real thread, real files. */
 
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 
@@ -10,9 +9,9 @@ import * as z from 'zod';
 
 import { openColumnReader, type ColumnReader } from '../../src/spool/columns/column-reader.ts';
 import type { Encoding, SavedBytes, SliceColumns } from '../../src/spool/columns/reading.ts';
-import { openWarehouse } from '../../src/warehouse/opening.ts';
 import { literal } from '../../src/warehouse/sql.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
+import { openScratch } from '../support/scratch-warehouse.ts';
 
 let directory = '';
 let warehouse: Warehouse;
@@ -20,16 +19,13 @@ let reader: ColumnReader;
 let made = 0;
 
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'ripen-reader-'));
-  warehouse = await openWarehouse(join(directory, 'w.duckdb'), { mode: 'write', lockWaitMs: 0, emit: () => {} });
+  const scratch = await openScratch();
+  ({ directory, warehouse } = scratch);
   reader = openColumnReader();
+  return scratch.close;
 });
 
-afterAll(async () => {
-  await reader.close();
-  await warehouse.close();
-  await rm(directory, { recursive: true });
-});
+afterAll(async () => reader.close());
 
 const columns: SliceColumns = {
   dimensions: [

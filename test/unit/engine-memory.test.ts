@@ -1,27 +1,19 @@
 /** What the engine may hold while a statement reads a whole table, and after it. */
 
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
 
-import { openWarehouse, runKeepingLittle } from '../../src/warehouse/opening.ts';
+import { runKeepingLittle } from '../../src/warehouse/opening.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
+import { openScratch } from '../support/scratch-warehouse.ts';
 
-let directory = '';
 let warehouse: Warehouse;
 
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'ripen-memory-'));
-  warehouse = await openWarehouse(join(directory, 'w.duckdb'), { mode: 'write', lockWaitMs: 0, emit: () => {} });
+  const scratch = await openScratch();
+  ({ warehouse } = scratch);
+  return scratch.close;
 });
-afterAll(async () => {
-  await warehouse.close();
-  await rm(directory, { recursive: true });
-});
-
 async function limit(): Promise<string | undefined> {
   const [found] = await warehouse.rows(
     "select current_setting('memory_limit') as held",

@@ -1,26 +1,17 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { refreshJoins } from '../../src/links/joins.ts';
 import { identifier } from '../../src/warehouse/sql.ts';
-import { openWarehouse } from '../../src/warehouse/opening.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
+import { openScratch } from '../support/scratch-warehouse.ts';
 
-let directory: string;
 let warehouse: Warehouse;
 
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'ripen-'));
-  warehouse = await openWarehouse(join(directory, 'w.duckdb'), { mode: 'write', lockWaitMs: 0, emit: () => {} });
-});
-
-afterAll(async () => {
-  await warehouse.close();
-  await rm(directory, { recursive: true, force: true });
+  const scratch = await openScratch();
+  ({ warehouse } = scratch);
+  return scratch.close;
 });
 
 beforeEach(async () => {

@@ -1,8 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 
 import { statusText } from '../../src/terminal/status-text.ts';
 import type { Config } from '../../src/config/config.ts';
@@ -10,8 +6,8 @@ import { parseConfig } from '../../src/config/read-config.ts';
 import { fingerprintOf } from '../../src/model/fingerprint.ts';
 import { readStatus } from '../../src/status/status.ts';
 import type { StatusReport } from '../../src/status/status-report.ts';
-import { openWarehouse } from '../../src/warehouse/opening.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
+import { openScratch } from '../support/scratch-warehouse.ts';
 
 const AS_OF = new Date('2026-02-14T02:30:00Z');
 
@@ -19,13 +15,9 @@ let directory = '';
 let warehouse: Warehouse;
 
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'ripen-status-'));
-  warehouse = await openWarehouse(join(directory, 'w.duckdb'), { mode: 'write', lockWaitMs: 0, emit: () => {} });
-});
-
-afterEach(async () => {
-  await warehouse.close();
-  await rm(directory, { recursive: true });
+  const scratch = await openScratch();
+  ({ directory, warehouse } = scratch);
+  return scratch.close;
 });
 
 function configOf(slices: string): Config {

@@ -1,0 +1,27 @@
+/** A new warehouse in a directory of its own, for tests of what is said to the engine. */
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { openWarehouse } from '../../src/warehouse/opening.ts';
+import type { Warehouse } from '../../src/warehouse/warehouse.ts';
+
+export interface Scratch {
+  /** For files of the test, too. */
+  readonly directory: string;
+  readonly warehouse: Warehouse;
+  /** Closes the warehouse and removes the directory: what a hook that opens it returns, to be called when its turn is over. */
+  readonly close: () => Promise<void>;
+}
+
+/** Opens it, to be written to. */
+export async function openScratch(): Promise<Scratch> {
+  const directory = await mkdtemp(join(tmpdir(), 'ripen-scratch-'));
+  const warehouse = await openWarehouse(join(directory, 'w.duckdb'), { mode: 'write', lockWaitMs: 0, emit: () => {} });
+  const close = async (): Promise<void> => {
+    await warehouse.close();
+    await rm(directory, { recursive: true });
+  };
+  return { directory, warehouse, close };
+}
