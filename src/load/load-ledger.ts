@@ -145,7 +145,7 @@ export async function recordPeriods(
     spooled.window.periods.map(({ period }) => {
       const rows = (counted ?? periodRows).get(period.bucket.start) ?? 0;
       const before = known.get(period.bucket.start);
-      const emptyRuns = rows > 0 ? 0 : emptyRunsAfter(before, fetchedAt, slice);
+      const emptyRuns = rows > 0 ? 0 : emptyRunsAfter(before, period, fetchedAt, slice);
       const rejected = rejectedIn(period, rejects.days);
       const held = { fetchedAt, metrics: spooled.window.slice.metrics, rows, rejected, emptyRuns, verdict };
       return {
@@ -171,13 +171,18 @@ export async function recordPeriods(
 }
 
 /**
- * Runs in a row without rows, with one more: an answer that is loaded again confirms nothing it did not say before, and one
- * from before the period was over says nothing of what came later in it.
+ * Runs in a row without rows, with one more: an answer that is loaded again confirms nothing it did not say before. Once a period
+ * is over they are counted anew, as those from before say nothing of what came later in it.
  */
-function emptyRunsAfter(before: Known | undefined, fetchedAt: Date, { utcOffset, settleMs }: Slice): number {
+function emptyRunsAfter(
+  before: Known | undefined,
+  { bucket }: Period,
+  fetchedAt: Date,
+  { utcOffset, settleMs }: Slice,
+): number {
   if (before === undefined || before.rows > 0) return 1;
-  const overMs = startOfDayAt(before.bucket.end, utcOffset).getTime() + settleMs;
-  if (before.fetchedAt.getTime() < overMs) return 1;
+  const isOver = (at: Date, end: Day): boolean => at.getTime() >= startOfDayAt(end, utcOffset).getTime() + settleMs;
+  if (isOver(fetchedAt, bucket.end) && !isOver(before.fetchedAt, before.bucket.end)) return 1;
   return before.emptyRuns + (fetchedAt > before.fetchedAt ? 1 : 0);
 }
 

@@ -230,8 +230,9 @@ async function provePart(
     const [found] = await warehouse.rows(sql, [], z.object({ digits: count.nullable() }));
     return found?.digits ?? 0;
   };
+  const summed = new Set(sums.map(({ metric }) => metric));
   let best: Proof | null = null;
-  for (const totals of totalsOfPages(part.totals.map(statedTotals))) {
+  for (const totals of totalsOfPages(part.totals.map(statedTotals), summed)) {
     const proof = proofOf(await compareTotals(sums, totals, part.rowCount, digitsOf));
     if (best === null || proof.verdict === 'proven') best = proof;
     if (best.verdict === 'proven') break;

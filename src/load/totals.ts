@@ -155,21 +155,23 @@ export function differencesOf(comparisons: readonly Comparison[]): ReadonlyMap<s
 
 /**
  * The totals of the pages of one answer: stated once for all of them, or by each for its own rows. Both readings where they
- * differ; a metric that one page lacks is left out.
+ * differ; a metric that one page lacks is left out. Which it is, only the metrics that are summed tell: what the service says of
+ * others proves nothing, and may be another estimate each time.
  */
-export function totalsOfPages(pages: readonly Totals[]): Totals[] {
+export function totalsOfPages(pages: readonly Totals[], summed: ReadonlySet<string>): Totals[] {
   const [first, ...others] = pages;
   if (first === undefined) return [new Map()];
   if (others.length === 0) return [first];
-  const isRepeated = [...first].every(([metric, total]) =>
-    others.every((other) => isSameTotal(total, other.get(metric))),
+  const telling = [...new Set(pages.flatMap((page) => [...page.keys()]))].filter((metric) => summed.has(metric));
+  const isRepeated = telling.every((metric) =>
+    others.every((other) => isSameTotal(first.get(metric), other.get(metric))),
   );
-  return isRepeated ? [first, addTotals(pages)] : [addTotals(pages)];
+  return isRepeated && telling.length > 0 ? [first, addTotals(pages)] : [addTotals(pages)];
 }
 
 /** Whether two totals are the same number, but for the order in which floating-point numbers were added up. */
-function isSameTotal(one: Total, other: Total | undefined): boolean {
-  const [a, b] = [Number(one.text), Number(other?.text)];
+function isSameTotal(one: Total | undefined, other: Total | undefined): boolean {
+  const [a, b] = [Number(one?.text), Number(other?.text)];
   return Math.abs(a - b) <= SUM_ROUNDOFF * Math.max(1, Math.abs(a), Math.abs(b));
 }
 

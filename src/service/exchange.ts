@@ -9,7 +9,7 @@ import type { Readable } from 'node:stream';
 
 import type { Dispatcher } from 'undici';
 
-import { Failure } from '../errors.ts';
+import { Failure, textOf } from '../errors.ts';
 import { LONGEST_TIMER_MS } from '../model/duration.ts';
 import { toldAt } from './clock.ts';
 import { Setback, type SetbackKind } from './setback.ts';
@@ -120,24 +120,35 @@ const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_(?:GET|VERIFY)/;
 const CONNECTION =
   /^(?:E(?!RR_)[A-Z_]+|HPE_\w+|Z_\w+|ERR_(?:SSL|TLS|STREAM)_\w+|UND_ERR_(?!INVALID|NOT_SUPPORTED)\w+)$/;
 
+/** Of an answer that breaks the rules of HTTP/1.1, or is none of it. */
+const NO_HTTP = 'INVALID_HTTP';
+
 function lossOf(error: unknown, ask: Ask, isAnswered: boolean): unknown {
-  const code = textField(error, 'code');
+  const code = codeOf(error);
   const cause = error;
   if (CERTIFICATE.test(code)) {
     return new Setback('untrusted', code, `found no certificate to trust at ${ask.origin}: ${code}`, { cause });
   }
-  if (!CONNECTION.test(code)) return error;
+  if (code !== NO_HTTP && !CONNECTION.test(code)) return error;
   const refusal = error instanceof Error ? PROXY_REFUSAL.exec(error.message)?.[1] : undefined;
   if (refusal !== undefined) {
     const message = `could not reach ${ask.origin}: the proxy answered ${refusal}`;
     return new Setback('unsent', `proxy ${refusal}`, message, { cause });
   }
   if (UNDICI_DEADLINES.has(code)) return lateness(ask, isAnswered, error);
-  if (isAnswered) return new Setback('cut', code, `broke off inside the answer: ${code}`, { cause });
+  const said = code === NO_HTTP ? textOf(error) : code;
+  if (isAnswered) return new Setback('cut', code, `broke off inside the answer: ${said}`, { cause });
   if (UNSENT.has(code) || ['connect', 'getaddrinfo'].includes(textField(error, 'syscall'))) {
     return new Setback('unsent', code, `could not reach ${ask.origin}: ${code}`, { cause });
   }
-  return new Setback('unanswered', code, `lost its connection before an answer came: ${code}`, { cause });
+  const met = code === NO_HTTP ? 'met something else than an answer' : 'lost its connection before an answer came';
+  return new Setback('unanswered', code, `${met}: ${said}`, { cause });
+}
+
+/** The code of an error; undici's parser of HTTP/1.1 says in words alone what it could not read. */
+function codeOf(error: unknown): string {
+  const code = textField(error, 'code');
+  return code === '' && error instanceof Error && error.name === 'HTTPParserError' ? NO_HTTP : code;
 }
 
 function textField(error: unknown, name: 'code' | 'syscall'): string {

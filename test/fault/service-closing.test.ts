@@ -1,4 +1,4 @@
-/** Faults, rows 9 and 10: services that close a connection after each answer, as they said, or in the middle of it. */
+/** Faults, rows 9 and 10: services that close a connection after each answer, as they said, or in the middle of it, and what is no HTTP. */
 
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
+import { textWith } from '../support/matching.ts';
 import { connectTo } from '../support/scripted-server.ts';
 
 const REPORTS = 40;
@@ -32,7 +33,7 @@ afterEach(async () => {
   await rm(directory, { recursive: true });
 });
 
-type Answering = (socket: Socket, body: string, report: number) => Promise<void>;
+type Answering = (socket: Socket, body: string, report: number) => Promise<void> | void;
 
 /** A service that answers each report as told, over a bare connection. */
 async function serve(answer: Answering): Promise<string> {
@@ -107,4 +108,38 @@ test('those that are cut by a reset, of connections that were to be closed, are 
   });
   expect(await askAll(origin)).toEqual(bodies);
   expect([...tries.values()]).toEqual(bodies.map(() => 3));
+});
+
+/** What breaks the rules of HTTP/1.1, of a body. */
+const broken: readonly (readonly [string, (body: string) => string])[] = [
+  [
+    'ends inside a chunk',
+    (body) => `${HEAD}transfer-encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n${body.slice(0, 99)}`,
+  ],
+  ['has a chunk of no size', (body) => `${HEAD}transfer-encoding: chunked\r\n\r\nzz\r\n${body}`],
+  ['is a greeting of another protocol', () => 'SSH-2.0-OpenSSH_9.0\r\n'],
+  ['is a page without a status', () => '<html>Service is down</html>\n'],
+  ['has a header with a blank in its name', () => 'HTTP/1.1 503 Service Unavailable\r\nBad Header: x\r\n\r\n'],
+];
+
+test.each(broken)('an answer that %s is asked for again', async (_, answer) => {
+  const origin = await serve((socket, body, report) => {
+    if ((tries.get(report) ?? 0) > 1) socket.end(`${HEAD}\r\n${body}`);
+    else socket.end(answer(body));
+  });
+  expect(await askAll(origin)).toEqual(bodies);
+  expect([...tries.values()]).toEqual(bodies.map(() => 2));
+});
+
+test('a service that is none is told as unavailable, with what it said', async () => {
+  const origin = await serve((socket) => {
+    socket.end('SSH-2.0-OpenSSH_9.0\r\n');
+  });
+  const { service, signal } = connectTo(origin, {});
+  const asked = service.report({ metrics: 'installs', countries: '0' }, join(directory, '0'), signal);
+  await expect(asked).rejects.toMatchObject({
+    code: 'SOURCE_UNAVAILABLE',
+    message: textWith('met something else than an answer: Response does not match the HTTP/1.1 protocol'),
+  });
+  await service.close();
 });

@@ -324,3 +324,27 @@ test('4 of 5 days that left the date period before the new table had them are as
   const { stored, truth } = await storedAndTrue(scenario, after, '2026-05-12:2026-05-16', later);
   expect(stored).toEqual(truth);
 });
+
+test('a filter under which the month that is running has no rows is swapped in by the second run that meets none', async () => {
+  const dimensions = ['month', 'app_token', 'os_name'];
+  const monthly = slice({
+    ...given,
+    dimensions,
+    datePeriod: { first: { day: day('2026-05-01') }, last: { daysAgo: 1 } },
+  });
+  const nobody = { ...monthly, parameters: { os_name__in: 'nobody' } };
+  scenario = await openScenario([monthly], { simulator });
+  const codesOn = async (date: string, slices: readonly (typeof monthly)[]): Promise<(string | undefined)[]> => {
+    scenario.events.length = 0;
+    await runNight(scenario, new Date(`${date}T02:30:00Z`), { slices });
+    return scenario.events.flatMap((event) => (event.type === 'warning' ? event.code : []));
+  };
+  await codesOn('2026-05-20', [monthly]);
+  const before = await contentOf(scenario, 'daily');
+  expect(before.length).toBeGreaterThan(0);
+
+  expect(await codesOn('2026-05-21', [nobody])).toContain('MEANING_HELD_BACK');
+  expect(await contentOf(scenario, 'daily')).toEqual(before);
+  expect(await codesOn('2026-05-22', [nobody])).not.toContain('MEANING_HELD_BACK');
+  expect(await contentOf(scenario, 'daily')).toEqual([]);
+});

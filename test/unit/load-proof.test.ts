@@ -269,19 +269,25 @@ describe('the totals of several answers', () => {
 
   test('of pages that repeat them are those, and their sum, as each may have stated its own', () => {
     const repeated = [stated({ a: '10' }), stated({ a: '10' })];
-    expect(totalsOfPages(repeated).map(texts)).toEqual([{ a: '10' }, { a: '20' }]);
-    expect(totalsOfPages([stated({ a: '16.5' }), stated({ a: '16.50' })]).map(texts)).toEqual([
+    const summed = new Set(['a']);
+    expect(totalsOfPages(repeated, summed).map(texts)).toEqual([{ a: '10' }, { a: '20' }]);
+    expect(totalsOfPages([stated({ a: '16.5' }), stated({ a: '16.50' })], summed).map(texts)).toEqual([
       { a: '16.5' },
       { a: '33' },
     ]);
-    expect(totalsOfPages([stated({ a: '16.5' }), stated({ a: '16.500000000000004' })])).toHaveLength(2);
-    expect(totalsOfPages([stated({ a: '1e9' }), stated({ a: '1000000000.0' })])).toHaveLength(2);
-    expect(totalsOfPages([stated({ a: '0' }), stated({ a: '-1.4e-14' })])).toHaveLength(2);
-    expect(totalsOfPages([stated({ a: '16.5' }), stated({ a: '16.51' })])).toHaveLength(1);
-    expect(totalsOfPages([stated({ a: '10' }), stated({ a: '4' })]).map(texts)).toEqual([{ a: '14' }]);
-    expect(totalsOfPages([stated({ a: '10' }), stated({})]).map(texts)).toEqual([{}]);
-    expect(totalsOfPages([stated({ a: '10' })]).map(texts)).toEqual([{ a: '10' }]);
-    expect(totalsOfPages([]).map(texts)).toEqual([{}]);
+    expect(totalsOfPages([stated({ a: '16.5' }), stated({ a: '16.500000000000004' })], summed)).toHaveLength(2);
+    expect(totalsOfPages([stated({ a: '1e9' }), stated({ a: '1000000000.0' })], summed)).toHaveLength(2);
+    expect(totalsOfPages([stated({ a: '0' }), stated({ a: '-1.4e-14' })], summed)).toHaveLength(2);
+    expect(totalsOfPages([stated({ a: '16.5' }), stated({ a: '16.51' })], summed)).toHaveLength(1);
+    expect(totalsOfPages([stated({ a: '10' }), stated({ a: '4' })], summed).map(texts)).toEqual([{ a: '14' }]);
+    expect(totalsOfPages([stated({ a: '10' }), stated({})], summed).map(texts)).toEqual([{}]);
+    expect(totalsOfPages([stated({ a: '10' })], summed).map(texts)).toEqual([{ a: '10' }]);
+    expect(totalsOfPages([], summed).map(texts)).toEqual([{}]);
+    // An average that differs from page to page says nothing of what the sums are of, nor does one that a page lacks.
+    expect(totalsOfPages([stated({ a: '10', mean: '3' }), stated({ a: '10', mean: '4' })], summed)).toHaveLength(2);
+    expect(totalsOfPages([stated({ a: '10', mean: '3' }), stated({ a: '10' })], summed)).toHaveLength(2);
+    expect(totalsOfPages([stated({ mean: '3' }), stated({ mean: '3' })], summed)).toHaveLength(1);
+    expect(totalsOfPages([stated({}), stated({ a: '10' })], summed).map(texts)).toEqual([{}]);
   });
 });
 
