@@ -175,9 +175,17 @@ function validate(text: string, from: Surroundings) {
   return { read: readAgain, parsed: settings.safeParse(readAgain.value) };
 }
 
-/** A value may be shown when it is neither the service's, which are secrets or near them, nor from the environment. */
+/** Settings whose values are secrets or near them: a credential, or an address that is one. */
+const secretSettings: ReadonlySet<unknown> = new Set(['service', 'notify']);
+
+/** An address with a user and a password in it, or with a query, which may be a signature. */
+const MAYBE_SECRET = /:.*[@?]/s;
+
+/** A value may be shown when it is neither among those settings, nor from the environment, nor an address that may hold a secret. */
 function isShown(read: SettingsText, path: SettingPath): boolean {
-  return path[0] !== 'service' && !read.filledPlaces.some((place) => isWithin(place, path));
+  const value = valueAt(read.value, path);
+  if (secretSettings.has(path[0]) || (typeof value === 'string' && MAYBE_SECRET.test(value))) return false;
+  return !read.filledPlaces.some((place) => isWithin(place, path));
 }
 
 /** The findings without those that follow from another problem, and one for each place. */
