@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
-import { parseCommandLine } from '../../src/commands/command-line.ts';
+import { formAsked, parseCommandLine } from '../../src/commands/command-line.ts';
 import { dayRange, durationOf, instantOf } from '../../src/commands/instant.ts';
 import { Failure } from '../../src/errors.ts';
 import { checkAsOf, checkForced } from '../../src/run/circumstances.ts';
@@ -220,6 +220,20 @@ describe('the command line', () => {
   });
 });
 
+test.each([
+  [['status', '--json'], true],
+  [['status', '--json=true', '--config', '/nope.yaml'], true],
+  [['status', '--json', 'true'], true],
+  [['status', '-json'], true],
+  [['status', '--json=yes'], true],
+  [['status', '--json=false'], false],
+  [['status', '--json', 'false'], false],
+  [['links', 'create', '--name', '-json'], false],
+  [['status'], false],
+])('whoever wrote %j wants the failure as JSON: %j', (argv, json) => {
+  expect(formAsked(argv).json).toBe(json);
+});
+
 describe('an instant on the command line', () => {
   const now = new Date('2026-02-14T12:00:00Z');
 
@@ -257,6 +271,7 @@ describe('an instant on the command line', () => {
     expect(dayRange('2026-01-01', '2026-01-31')).toStrictEqual({ start: '2026-01-01', end: '2026-02-01' });
     expect(() => dayRange('2026-01-02', '2026-01-01')).toThrow('later than --to');
     expect(() => dayRange('2026-1-2', '2026-01-03')).toThrow('--from');
+    expect(() => dayRange('2026-01-01', '9999-12-31')).toThrow('--to was 9999-12-31, later than the last day');
   });
 
   test('days to load again begin in 1970 or later: an earlier year is mistyped', () => {
