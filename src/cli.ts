@@ -93,12 +93,20 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 });
 let unwritten: Error | null = null;
 
-for (const name of ['SIGINT', 'SIGTERM'] as const) {
+/** Ends the process at once by the signal itself: an exit waits for every thread, also for one that stands in the file system. */
+function endBy(name: SignalName): void {
+  process.removeAllListeners(name);
+  process.kill(process.pid, name);
+  // The first process of a container is left alone by signals it does not take.
+  process.exit(signalExitCodes[name]);
+}
+
+for (const name of ['SIGHUP', 'SIGINT', 'SIGTERM'] as const) {
   process.on(name, () => {
-    if (stoppedBy !== null) process.exit(signalExitCodes[name]);
+    if (stoppedBy !== null) endBy(name);
     stoppedBy = name;
     stopping.abort(new Stopped(name));
-    setTimeout(() => process.exit(signalExitCodes[name]), HARD_STOP_MS).unref();
+    setTimeout(() => endBy(name), HARD_STOP_MS).unref();
   });
 }
 

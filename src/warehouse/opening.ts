@@ -117,6 +117,7 @@ export async function openWarehouse(path: string, request: OpenRequest): Promise
   if (request.mode === 'read' && !exists) {
     throw new Failure('STORAGE_FAILED', `The warehouse ${file} did not exist.`, { hint: 'Run `ripen sync` first.' });
   }
+  if (exists) refuseOtherThanFile(file);
   if (request.mode === 'write') makeDirectory(file);
   const { instance, letGo } = await acquire(file, request);
   try {
@@ -134,6 +135,15 @@ export function warehouseExists(path: string): boolean {
   if (existsSync(path)) return true;
   refuseStrayLog(resolve(path));
   return false;
+}
+
+/** Whoever opens a pipe waits for another end that never comes, in a thread that nothing can stop. */
+function refuseOtherThanFile(file: string): void {
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (found === undefined || found.isFile() || found.isDirectory()) return;
+  throw new Failure('STORAGE_FAILED', `The warehouse ${file} was no file, but a pipe, a device or a socket.`, {
+    hint: 'Remove it, or point `warehouse` at another path.',
+  });
 }
 
 function makeDirectory(file: string): void {
