@@ -1,6 +1,6 @@
 /** `ripen publish`: the readable copies, brought up to the warehouse, or described for who reads them. */
 
-import { lstat, mkdir } from 'node:fs/promises';
+import { lstat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 
 import {
@@ -24,6 +24,7 @@ import { refuseOutput } from '../publish/claims.ts';
 import { failureLines } from '../terminal/failure-text.ts';
 import { jsonLine } from '../terminal/printable.ts';
 import { namedMode, type GlobalArguments, type Shell } from '../terminal/shell.ts';
+import { makeDirectories } from '../warehouse/directories.ts';
 import { withConfig } from './verb.ts';
 
 export interface PublishArguments extends GlobalArguments {
@@ -110,7 +111,7 @@ async function tell(descriptions: readonly Description[], args: GlobalArguments,
 
 async function write(path: string, text: string, mode: number): Promise<void> {
   try {
-    await mkdir(dirname(path), { recursive: true });
+    makeDirectories(dirname(path));
     await writeOutput(path, text, mode);
   } catch (error) {
     if (error instanceof Failure) throw error;

@@ -5,7 +5,7 @@
  */
 
 import { existsSync } from 'node:fs';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 import type { Config, Notify } from '../config/config.ts';
@@ -22,6 +22,7 @@ import { countText, groupedText, minuteText } from '../terminal/measure.ts';
 import { metricsText, type RunEnd } from '../terminal/metrics-text.ts';
 import { oneLine } from '../terminal/printable.ts';
 import { readStatus, statusOf } from '../status/status.ts';
+import { makeDirectories } from '../warehouse/directories.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
 /** Enough to know what to look at; the status has the rest. */
@@ -143,7 +144,7 @@ const NOTE_MODE = 0o600;
 /** Writes the note of a run that did not start; a success takes it away. */
 async function keepNote(note: string, { summary, failure, endedAt }: RunEnd): Promise<void> {
   if (summary === null) {
-    await mkdir(dirname(note), { recursive: true });
+    makeDirectories(dirname(note));
     await writeFile(note, `${endedAt.toISOString()} ${failure.code}\n`, { mode: NOTE_MODE });
   } else if (summary.status === 'succeeded') {
     await rm(note, { force: true });

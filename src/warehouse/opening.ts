@@ -5,7 +5,7 @@
  * the process dies; it is the run lock.
  */
 
-import { existsSync, mkdirSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -14,6 +14,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 
 import { Failure, textOf } from '../errors.ts';
 import type { Emit } from '../events.ts';
+import { makeDirectories } from './directories.ts';
 import { migrate } from './migrate.ts';
 import { type Attempt, claimFile, type Mode } from './open-files.ts';
 import { storageFailure, warehouseOn, type Warehouse } from './warehouse.ts';
@@ -148,7 +149,7 @@ function refuseOtherThanFile(file: string): void {
 
 function makeDirectory(file: string): void {
   try {
-    mkdirSync(dirname(file), { recursive: true });
+    makeDirectories(dirname(file));
   } catch (error) {
     throw storageFailure(`The directory of the warehouse ${file} could not be made`, error);
   }
