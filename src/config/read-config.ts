@@ -15,7 +15,7 @@ import { byPosition, configInvalid, type Finding, type SettingPath } from './con
 import type { Config, PublishTarget } from './config.ts';
 import type { Environment } from './environment-variables.ts';
 import { isMapping, valueAt } from './plain-values.ts';
-import { proxyOf } from './proxy.ts';
+import { proxyOf, withSoundProxy } from './proxy.ts';
 import { bucketAndPrefix } from './publish-settings.ts';
 import { pathOf, schemaFindings } from './schema-findings.ts';
 import { readTokenFile, settingFindings, sliceFindings } from './setting-checks.ts';
@@ -153,7 +153,8 @@ function examine(text: string, source: ConfigSource) {
       ]
     : [];
   const problems = [...read.problems, ...told(findings, read).map((finding) => read.locate(finding))];
-  const { directory, environment } = source;
+  const { directory } = source;
+  const environment = withSoundProxy(source.environment, source.offline === true);
   const place = { file, base, environment, shown: shownName(file, directory), fileToken: tokenFile.token };
   return { read, parsed, findings, problems, place };
 }

@@ -123,8 +123,10 @@ const CONNECTION =
 function lossOf(error: unknown, ask: Ask, isAnswered: boolean): unknown {
   const code = textField(error, 'code');
   const cause = error;
+  const proxy = textField(error, 'proxy');
   if (CERTIFICATE.test(code)) {
-    return new Setback('untrusted', code, `found no certificate to trust at ${ask.origin}: ${code}`, { cause });
+    const where = proxy === '' ? ask.origin : `the proxy ${proxy}`;
+    return new Setback('untrusted', code, `found no certificate to trust at ${where}: ${code}`, { cause });
   }
   if (!CONNECTION.test(code)) return error;
   const refusal = error instanceof Error ? PROXY_REFUSAL.exec(error.message)?.[1] : undefined;
@@ -135,12 +137,13 @@ function lossOf(error: unknown, ask: Ask, isAnswered: boolean): unknown {
   if (UNDICI_DEADLINES.has(code)) return lateness(ask, isAnswered, error);
   if (isAnswered) return new Setback('cut', code, `broke off inside the answer: ${code}`, { cause });
   if (UNSENT.has(code) || ['connect', 'getaddrinfo'].includes(textField(error, 'syscall'))) {
-    return new Setback('unsent', code, `could not reach ${ask.origin}: ${code}`, { cause });
+    const way = proxy === '' ? ask.origin : `${ask.origin} through the proxy ${proxy}`;
+    return new Setback('unsent', code, `could not reach ${way}: ${code}`, { cause });
   }
   return new Setback('unanswered', code, `lost its connection before an answer came: ${code}`, { cause });
 }
 
-function textField(error: unknown, name: 'code' | 'syscall'): string {
+function textField(error: unknown, name: 'code' | 'syscall' | 'proxy'): string {
   if (!(error instanceof Error) || !(name in error)) return '';
   const value: unknown = Reflect.get(error, name);
   return typeof value === 'string' ? value : '';
