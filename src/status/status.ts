@@ -14,7 +14,7 @@ import type { Emit } from '../events.ts';
 import { fingerprintOf } from '../model/fingerprint.ts';
 import { periodStates as ledgerStates } from '../model/maturity.ts';
 import type { Slice } from '../model/slice.ts';
-import { withWarehouse } from '../warehouse/opening.ts';
+import { refuseLinkToNowhere, withWarehouse } from '../warehouse/opening.ts';
 import { parseWeekStart } from '../model/calendar.ts';
 import { count, dayShape, instant, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -176,6 +176,7 @@ export async function statusOf(
   lockWaitMs: number | null,
   told: { readonly emit: Emit; readonly signal?: AbortSignal },
 ): Promise<StatusReport> {
+  refuseLinkToNowhere(config.warehouse);
   if (!existsSync(config.warehouse)) return readStatus(config, null, planAt);
   const snapshot = config.publish.find(({ kind, path }) => kind === 'duckdb' && existsSync(path))?.path ?? null;
   const read = async (path: string, waitMs: number, stands: string | null): Promise<StatusReport> =>

@@ -121,6 +121,21 @@ describe('found before the first request, by a sync as by check', () => {
       expect.stringContaining(`it is a symbolic link to ${inside('unmounted', 'w.duckdb')}, whose folder is not there`),
     ]);
     expect(await found(change)).toContain(message);
+    for (const verb of [status, plan, lossOf]) {
+      const failure = await failureFrom(verb({ ...scenario.config, ...change }));
+      expect(failure).toMatchObject({ code: 'STORAGE_FAILED', message: textWith('whose folder is not there') });
+    }
+  });
+
+  test('a warehouse that is a symbolic link to itself', async () => {
+    await symlink(inside('two.duckdb'), inside('one.duckdb'));
+    await symlink(inside('one.duckdb'), inside('two.duckdb'));
+    const change = { warehouse: inside('one.duckdb') };
+    expect(await refusal(change)).toMatchObject({ code: 'STORAGE_FAILED' });
+    for (const verb of [status, plan]) {
+      const failure = await failureFrom(verb({ ...scenario.config, ...change }));
+      expect(failure).toMatchObject({ code: 'STORAGE_FAILED', message: textWith('that leads back to itself') });
+    }
   });
 
   test('a disk that is mounted read-only, for each of the three', async ({ skip }) => {
@@ -166,6 +181,7 @@ describe('no obstacle', () => {
     await symlink(inside('disk', 'w.duckdb'), inside('w.duckdb'));
     const change = { warehouse: inside('w.duckdb') };
     expect(await found(change)).toEqual([]);
+    expect((await status({ ...scenario.config, ...change })).runs).toEqual([]);
     expect(await scenario.night(NOW, change)).toMatchObject({ status: 'succeeded', failures: [] });
     expect(await readdir(inside('disk'))).toContain('w.duckdb');
   });

@@ -284,7 +284,7 @@ describe('problems', () => {
     ]);
   });
 
-  test.each(['daily_cohorts', 'daily_maturation', 'daily_projected'])(
+  test.each(['daily_cohorts', 'daily_links', 'daily_maturation', 'daily_projected'])(
     'a slice %s beside a slice daily would stand in the place of what is derived from it; alone it may be',
     (name) => {
       const other = SLICE.replace('daily', name);
