@@ -18,13 +18,12 @@ import {
 import { Failure, textOf } from '../errors.ts';
 
 import { writeOutput } from '../publish/output-file.ts';
-import { ifThere } from '../publish/replacement.ts';
+import { ifThere, makeDirectory } from '../publish/replacement.ts';
 import { reportText } from '../publish/report.ts';
 import { refuseOutput } from '../publish/claims.ts';
 import { failureLines } from '../terminal/failure-text.ts';
 import { jsonLine } from '../terminal/printable.ts';
 import { namedMode, type GlobalArguments, type Shell } from '../terminal/shell.ts';
-import { makeDirectories } from '../warehouse/directories.ts';
 import { withConfig } from './verb.ts';
 
 export interface PublishArguments extends GlobalArguments {
@@ -111,7 +110,7 @@ async function tell(descriptions: readonly Description[], args: GlobalArguments,
 
 async function write(path: string, text: string, mode: number): Promise<void> {
   try {
-    makeDirectories(dirname(path));
+    await makeDirectory(dirname(path), mode);
     await writeOutput(path, text, mode);
   } catch (error) {
     if (error instanceof Failure) throw error;

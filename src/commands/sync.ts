@@ -53,9 +53,9 @@ async function tellUnreadRun(
   shell: Shell,
 ): Promise<void> {
   const { tellUnread } = await import('../notify/run-end.ts');
-  const { emit, close } = openProgress(args, shell);
-  await tellUnread({ ...told, command: 'sync', signal: shell.signal, emit }, thrown);
-  close();
+  const progress = openProgress(args, shell);
+  await tellUnread({ ...told, command: 'sync', signal: shell.signal, emit: progress.emit }, thrown);
+  progress.close();
 }
 
 /** Prints the failures and the summary of a run; returns the gravest failure's exit code, or that of one that was stopped. */
