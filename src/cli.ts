@@ -93,12 +93,28 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 });
 let unwritten: Error | null = null;
 
-for (const name of ['SIGINT', 'SIGTERM'] as const) {
+const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const;
+
+/** Ends the process at once. An exit waits for every thread, also for one that stands in the file system: the next signal ends that. */
+function exitBy(name: SignalName): void {
+  for (const each of SIGNALS) process.removeAllListeners(each);
+  process.exit(signalExitCodes[name]);
+}
+
+/** Ends the process by the signal itself, which waits for no thread. */
+function endBy(name: SignalName): void {
+  process.removeAllListeners(name);
+  process.kill(process.pid, name);
+  // The first process of a container is left alone by signals it does not take.
+  process.exit(signalExitCodes[name]);
+}
+
+for (const name of SIGNALS) {
   process.on(name, () => {
-    if (stoppedBy !== null) process.exit(signalExitCodes[name]);
+    if (stoppedBy !== null) exitBy(name);
     stoppedBy = name;
     stopping.abort(new Stopped(name));
-    setTimeout(() => process.exit(signalExitCodes[name]), HARD_STOP_MS).unref();
+    setTimeout(() => endBy(name), HARD_STOP_MS).unref();
   });
 }
 

@@ -6,7 +6,7 @@
  */
 
 /** What a shell reports for a process that a signal ended: 128 and the signal's number. */
-export const signalExitCodes = { SIGINT: 130, SIGTERM: 143 } as const;
+export const signalExitCodes = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;
 
 export type SignalName = keyof typeof signalExitCodes;
 

@@ -23,7 +23,7 @@ import { checkForced, chosenSlices, type Circumstances, circumstancesOf, onWareh
 import { asked, checkConfig, checkReport, configVerb, plainVerb, rejecting } from './run/library-verb.ts';
 import { checkOptions } from './run/option-kinds.ts';
 import type { PlanReport } from './run/plan-report.ts';
-import { withService } from './run/service-in-use.ts';
+import { simulatedNow, withService } from './run/service-in-use.ts';
 import type { SyncSummary } from './run/summary.ts';
 import type * as simulated from './simulator/simulator.ts';
 import type { WorldOptions } from './simulator/world/world.ts';
@@ -173,7 +173,6 @@ export const backfill = configVerb(
   ['slice', 'days'],
   async (config: Config, options: BackfillOptions): Promise<SyncSummary> => {
     const { slice, days, acceptLoss = false } = options;
-    checkForced(days);
     return run(config, options, { command: 'backfill', slices: [slice], forced: days, acceptLoss, deadlineMs: null });
   },
 );
@@ -190,19 +189,29 @@ async function run(config: Config, options: Circumstances & Told, order: RunOrde
   const { fromService } = await import('./run/service-source.ts');
   const pipeline = await import('./sync.ts');
   const { tellingEnd } = await import('./notify/run-end.ts');
-  // What was mistyped is told to who typed it, and to nobody else.
-  const { planAt, asOf, emit, signal, lockWaitMs } = circumstancesOf(config, options);
-  chosenSlices(config, order.slices);
-  const { metricsFile = null, mode = USUAL_MODE } = options;
+  const { metricsFile = null, mode = USUAL_MODE, signal = new AbortController().signal } = options;
   if (metricsFile !== null) {
     await (await import('./publish/claims.ts')).refuseOutput(config, metricsFile);
     await (await import('./publish/output-file.ts')).refuseDatabase(metricsFile);
   }
-  return tellingEnd({ command: order.command, config, asOf, emit, signal, metricsFile, mode }, async (emit, look) =>
-    withService(config, planAt, emit, async (service) =>
+  const telling = {
+    command: order.command,
+    config,
+    asOf: options.asOf ?? simulatedNow(config),
+    emit: guarded(options.emit ?? (() => {})),
+    signal,
+    metricsFile,
+    mode,
+  };
+  return tellingEnd(telling, async (emit, look) => {
+    // A night whose schedule says what cannot be is a run that could not start, which a monitor is to see.
+    const { planAt, asOf, lockWaitMs } = circumstancesOf(config, { ...options, emit });
+    chosenSlices(config, order.slices);
+    if (order.forced !== null) checkForced(order.forced);
+    return withService(config, planAt, emit, async (service) =>
       pipeline.sync(config, { ...order, asOf, lockWaitMs }, fromService(service), { emit, signal, look }),
-    ),
-  );
+    );
+  });
 }
 
 const USUAL_MODE = 0o644;

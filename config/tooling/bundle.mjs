@@ -33,7 +33,8 @@ import Dispatcher from ${JSON.stringify(inUndici('dispatcher/dispatcher.js'))};
 import api from ${JSON.stringify(inUndici('api/index.js'))};
 Object.assign(Dispatcher.prototype, api);
 export { default as Agent } from ${JSON.stringify(inUndici('dispatcher/agent.js'))};
-export { default as EnvHttpProxyAgent } from ${JSON.stringify(inUndici('dispatcher/env-http-proxy-agent.js'))};`
+export { default as EnvHttpProxyAgent } from ${JSON.stringify(inUndici('dispatcher/env-http-proxy-agent.js'))};
+export { default as Pool } from ${JSON.stringify(inUndici('dispatcher/pool.js'))};`
           : null,
     },
     {

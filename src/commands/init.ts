@@ -19,8 +19,14 @@ export async function init(args: InitArguments, shell: Shell): Promise<number> {
   return 0;
 }
 
+/** A directory as a shell takes it for one word that is no option. */
+function typed(directory: string): string {
+  const path = directory.startsWith('-') ? `./${directory}` : directory;
+  return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;
+}
+
 function writtenText({ written, toIgnore }: FirstFiles, { dir, simulator }: InitArguments): string {
-  const enter = dir === '.' ? '' : `\`cd ${dir}\`, `;
+  const enter = dir === '.' ? '' : `\`cd ${typed(dir)}\`, `;
   const edit = simulator ? '' : 'edit ripen.yaml, set the variables of .env.example, ';
   return [
     ...written.map((file) => `wrote ${file}`),

@@ -3,6 +3,7 @@
 import { Failure } from '../errors.ts';
 import { addDays, parseDay, type Day, type DayInterval } from '../model/calendar.ts';
 import { parseDuration } from '../model/duration.ts';
+import { LAST_DAY } from '../model/period.ts';
 
 /** A date alone is refused: it would name another instant in every time zone. */
 const instantForm =
@@ -46,6 +47,15 @@ export function dayRange(from: string, to: string): DayInterval {
     throw new Failure('USAGE_INVALID', `--from ${first} was later than --to ${last}.`, {
       hint: 'Give the first day as --from and the last day as --to.',
     });
+  }
+  if (last > LAST_DAY) {
+    throw new Failure(
+      'USAGE_INVALID',
+      `--to was ${last}, later than the last day that can be asked for, ${LAST_DAY}.`,
+      {
+        hint: 'Correct the year of --to.',
+      },
+    );
   }
   return { start: first, end: addDays(last, 1) };
 }

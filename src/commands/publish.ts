@@ -1,6 +1,6 @@
 /** `ripen publish`: the readable copies, brought up to the warehouse, or described for who reads them. */
 
-import { lstat, mkdir } from 'node:fs/promises';
+import { lstat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 
 import {
@@ -18,7 +18,7 @@ import {
 import { Failure, textOf } from '../errors.ts';
 
 import { writeOutput } from '../publish/output-file.ts';
-import { ifThere } from '../publish/replacement.ts';
+import { ifThere, makeDirectory } from '../publish/replacement.ts';
 import { reportText } from '../publish/report.ts';
 import { refuseOutput } from '../publish/claims.ts';
 import { failureLines } from '../terminal/failure-text.ts';
@@ -44,7 +44,7 @@ export async function publish(args: PublishArguments, shell: Shell): Promise<num
       }
       return descriptions;
     });
-    return tell(described, shell);
+    return tell(described, args, shell);
   }
   const done = await withConfig(args, shell, true, publishCopies);
   const isIdle = done.published.length + done.failures.length === 0;
@@ -89,23 +89,28 @@ function describing({ ddl, dbt }: PublishArguments) {
   };
 }
 
-async function tell(descriptions: readonly Description[], shell: Shell): Promise<number> {
+/** Prints each description, or writes it and says so; as JSON one object of all, with the text of what is not written. */
+async function tell(descriptions: readonly Description[], args: GlobalArguments, shell: Shell): Promise<number> {
+  const told: object[] = [];
   for (const { path: named, text, isExample } of descriptions) {
     if (named === null) {
-      shell.print(text.trimEnd());
+      if (!args.json) shell.print(text.trimEnd());
+      told.push({ path: null, text });
       continue;
     }
     const path = resolve(shell.directory, named);
     const isKept = isExample && (await ifThere(lstat(path))) !== null;
     if (!isKept) await write(path, text, namedMode(shell));
-    shell.print(`${path} ${isKept ? 'kept' : 'written'}`);
+    if (!args.json) shell.print(`${path} ${isKept ? 'kept' : 'written'}`);
+    told.push({ path, written: !isKept });
   }
+  if (args.json) shell.print(jsonLine({ described: told }));
   return 0;
 }
 
 async function write(path: string, text: string, mode: number): Promise<void> {
   try {
-    await mkdir(dirname(path), { recursive: true });
+    await makeDirectory(dirname(path), mode);
     await writeOutput(path, text, mode);
   } catch (error) {
     if (error instanceof Failure) throw error;

@@ -12,6 +12,7 @@ import {
 import { exitCodes } from '../errors.ts';
 import { groupedFailures } from '../status/failure-groups.ts';
 import { failuresOf, failuresText } from '../terminal/failure-text.ts';
+import { openProgress } from '../terminal/progress.ts';
 import { type GlobalArguments, namedMode, type Shell } from '../terminal/shell.ts';
 import { summaryText } from '../terminal/summary-text.ts';
 import { dayRange, durationOf } from './instant.ts';
@@ -26,13 +27,35 @@ export interface SyncArguments extends GlobalArguments {
 
 /** Loads every due window of the named slices, or of all, and publishes. */
 export async function sync(args: SyncArguments, shell: Shell): Promise<number> {
-  const deadlineMs = args.deadline === undefined ? null : durationOf(args.deadline, '--deadline');
   const metricsFile = args.metricsFile === undefined ? null : resolve(shell.directory, args.metricsFile);
   const told = { metricsFile, mode: namedMode(shell) };
-  const summary = await withConfig(args, shell, false, async (config, stated) =>
-    syncAll(config, { ...stated, ...told, slices: args.slice, deadlineMs }),
-  );
-  return reported(summary, args, shell);
+  let isRead = false;
+  const load = async (): Promise<SyncSummary> => {
+    const deadlineMs = args.deadline === undefined ? null : durationOf(args.deadline, '--deadline');
+    return withConfig(args, shell, false, async (config, stated) => {
+      isRead = true;
+      return syncAll(config, { ...stated, ...told, slices: args.slice, deadlineMs });
+    });
+  };
+  try {
+    return reported(await load(), args, shell);
+  } catch (thrown) {
+    // What fails later is told by the run itself.
+    if (!isRead && metricsFile !== null) await tellUnreadRun(thrown, { ...told, metricsFile }, args, shell);
+    throw thrown;
+  }
+}
+
+async function tellUnreadRun(
+  thrown: unknown,
+  told: { readonly metricsFile: string; readonly mode: number },
+  args: GlobalArguments,
+  shell: Shell,
+): Promise<void> {
+  const { tellUnread } = await import('../notify/run-end.ts');
+  const progress = openProgress(args, shell);
+  await tellUnread({ ...told, command: 'sync', signal: shell.signal, emit: progress.emit }, thrown);
+  progress.close();
 }
 
 /** Prints the failures and the summary of a run; returns the gravest failure's exit code, or that of one that was stopped. */

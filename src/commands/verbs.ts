@@ -68,6 +68,8 @@ export function declareCommands(version: string, chooser: Chooser, help: HelpAsk
     .fail(false)
     .parserConfiguration({
       'parse-positional-numbers': false,
+      // A name with a dot is no option's: it would fill one with an object.
+      'dot-notation': false,
       // In groups `-dash` would hold the `-h` of help.
       'short-option-groups': false,
     })

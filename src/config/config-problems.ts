@@ -36,11 +36,12 @@ export function suggestion(name: string, candidates: Iterable<string>): string {
   return meant === null ? '' : `; did you mean ${meant}?`;
 }
 
-/** A setting's dotted name: `slices[0].metrics[2]`; keys that are not plain words are quoted. */
+/** A setting's dotted name: `slices[0].metrics[2]`; keys that are not plain words are quoted, an address, which may be a secret, is not told. */
 export function settingName(path: SettingPath): string {
   return path
     .map((step) => {
       if (typeof step === 'number') return `[${step}]`;
+      if (step.includes('://')) return '.(an address)';
       return /^[\w*-]+$/.test(step) ? `.${step}` : `.${JSON.stringify(step)}`;
     })
     .join('')

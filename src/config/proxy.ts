@@ -23,12 +23,12 @@ const VARIABLES = ['https_proxy', 'HTTPS_PROXY', 'http_proxy', 'HTTP_PROXY'] as 
  * machine is reached directly, as no proxy could do. Throws `CONFIG_INVALID` for a proxy that is no http or https URL.
  */
 export function proxyOf(environment: Environment, addresses: readonly string[]): Proxy | null {
-  const variable = VARIABLES.find((name) => (environment[name] ?? '').trim() !== '');
+  const variable = namedIn(environment);
   const named = (environment['no_proxy'] ?? environment['NO_PROXY'] ?? '')
     .split(/[\s,]+/)
     .filter((host) => host !== '');
   const own = addresses.map((address) => new URL(address).hostname).filter(isLoopback);
-  if (variable === undefined || named.includes('*') || own.length === addresses.length) return null;
+  if (variable === null || named.includes('*') || own.length === addresses.length) return null;
   const url = urlOf(environment[variable]?.trim() ?? '');
   if (url === null) {
     throw new Failure('CONFIG_INVALID', `The proxy in the variable ${variable} was no http or https address`, {
@@ -38,6 +38,15 @@ export function proxyOf(environment: Environment, addresses: readonly string[]):
   }
   return { address: url.origin, credential: credentialOf(url), exceptions: [...own, ...named] };
 }
+
+/** The environment, or for what asks the service nothing, and so goes through no proxy, an empty one where it names none that is an address. */
+export function withSoundProxy(environment: Environment, isOffline: boolean): Environment {
+  const variable = namedIn(environment);
+  return isOffline && variable !== null && urlOf(environment[variable]?.trim() ?? '') === null ? {} : environment;
+}
+
+const namedIn = (environment: Environment): (typeof VARIABLES)[number] | null =>
+  VARIABLES.find((name) => (environment[name] ?? '').trim() !== '') ?? null;
 
 /** A host and port alone mean http, as they do elsewhere. */
 function urlOf(text: string): URL | null {

@@ -15,7 +15,7 @@ import { byPosition, configInvalid, type Finding, type SettingPath } from './con
 import type { Config, PublishTarget } from './config.ts';
 import type { Environment } from './environment-variables.ts';
 import { isMapping, valueAt } from './plain-values.ts';
-import { proxyOf } from './proxy.ts';
+import { proxyOf, withSoundProxy } from './proxy.ts';
 import { bucketAndPrefix } from './publish-settings.ts';
 import { pathOf, schemaFindings } from './schema-findings.ts';
 import { readTokenFile, settingFindings, sliceFindings } from './setting-checks.ts';
@@ -153,7 +153,8 @@ function examine(text: string, source: ConfigSource) {
       ]
     : [];
   const problems = [...read.problems, ...told(findings, read).map((finding) => read.locate(finding))];
-  const { directory, environment } = source;
+  const { directory } = source;
+  const environment = withSoundProxy(source.environment, source.offline === true);
   const place = { file, base, environment, shown: shownName(file, directory), fileToken: tokenFile.token };
   return { read, parsed, findings, problems, place };
 }
@@ -175,9 +176,17 @@ function validate(text: string, from: Surroundings) {
   return { read: readAgain, parsed: settings.safeParse(readAgain.value) };
 }
 
-/** A value may be shown when it is neither the service's, which are secrets or near them, nor from the environment. */
+/** Settings whose values are secrets or near them: a credential, or an address that is one. */
+const secretSettings: ReadonlySet<unknown> = new Set(['service', 'notify']);
+
+/** An address with a user and a password in it, or with a query, which may be a signature. */
+const MAYBE_SECRET = /:.*[@?]/s;
+
+/** A value may be shown when it is neither among those settings, nor from the environment, nor an address that may hold a secret. */
 function isShown(read: SettingsText, path: SettingPath): boolean {
-  return path[0] !== 'service' && !read.filledPlaces.some((place) => isWithin(place, path));
+  const value = valueAt(read.value, path);
+  if (secretSettings.has(path[0]) || (typeof value === 'string' && MAYBE_SECRET.test(value))) return false;
+  return !read.filledPlaces.some((place) => isWithin(place, path));
 }
 
 /** The findings without those that follow from another problem, and one for each place. */

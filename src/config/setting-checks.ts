@@ -142,7 +142,7 @@ function columnFindings(slice: Mapping, path: SettingPath): Finding[] {
 const textsOf = (list: unknown): string[] => itemsOf(list).filter((item) => typeof item === 'string');
 
 /** What ripen makes of a slice is named after it; another slice of such a name would stand in its place. */
-const derivedEndings = ['_cohorts', '_maturation', '_projected'] as const;
+const derivedEndings = ['_cohorts', '_links', '_maturation', '_projected'] as const;
 
 function derivedNameFindings(names: readonly unknown[], name: unknown, path: SettingPath): Finding[] {
   const origin = names.find(

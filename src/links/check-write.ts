@@ -26,14 +26,21 @@ export function checkAppToken(token: string): string | null {
   return token.length === USUAL_LENGTH ? null : `The app token ${token} had ${token.length} characters instead of 12.`;
 }
 
-/** Throws `USAGE_INVALID` for a name that is blank or holds control characters. */
+/** Throws `USAGE_INVALID` for a name that is blank, has blanks around it, with which no label matches, or holds control characters. */
 export function checkName(name: string): void {
-  const problem = name.trim() === '' ? 'was empty' : /\p{Cc}/u.test(name) ? 'held control characters' : null;
+  const problem = nameProblem(name);
   if (problem === null) return;
   throw new Failure('USAGE_INVALID', `The name ${JSON.stringify(name)} of the link ${problem}.`, {
     facts: { name },
-    hint: 'Give a name of printable characters.',
+    hint: 'Give a name of printable characters, without blanks before or behind it.',
   });
+}
+
+function nameProblem(name: string): string | null {
+  const bare = name.trim();
+  if (bare === '') return 'was empty';
+  if (/\p{Cc}/u.test(name)) return 'held control characters';
+  return bare === name ? null : 'had blanks around it';
 }
 
 const partnerRow = z.object({ partner_id: z.string(), display_name: z.string() });

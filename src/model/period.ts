@@ -39,9 +39,10 @@ export function ageOf(period: Period, at: Date, offset: UtcOffset): number {
   return daysUntil(period.bucket.end, at, offset) + 1;
 }
 
-/** The first day whose week, and the last day whose end, is written with a year of four digits. */
+/** The first day whose week is written with a year of four digits. */
 const FIRST_DAY = day('0001-01-01');
-const LAST_DAY = day('9999-12-30');
+/** The last day whose end is written with a year of four digits. */
+export const LAST_DAY = day('9999-12-30');
 
 /** No report reaches back further: a year before it is mistyped, and would be asked for week by week. */
 export const EARLIEST_DAY = day('1970-01-01');

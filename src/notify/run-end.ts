@@ -5,14 +5,15 @@
  */
 
 import { existsSync } from 'node:fs';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { open, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 import type { Config, Notify } from '../config/config.ts';
 import type { Outcome } from '../config/notify-settings.ts';
 import { scrub } from '../config/secret.ts';
-import { asFailure, exitCodeOf, stoppedExitCode, type WarningCode } from '../errors.ts';
+import { asFailure, exitCodeOf, Failure, stoppedExitCode, type WarningCode } from '../errors.ts';
 import type { Emit } from '../events.ts';
+import { EARLIEST_DAY } from '../model/period.ts';
 import { writeOutput } from '../publish/output-file.ts';
 import type { FailureSummary, SyncSummary } from '../run/summary.ts';
 import { groupedFailures } from '../status/failure-groups.ts';
@@ -22,6 +23,7 @@ import { countText, groupedText, minuteText } from '../terminal/measure.ts';
 import { metricsText, type RunEnd } from '../terminal/metrics-text.ts';
 import { oneLine } from '../terminal/printable.ts';
 import { readStatus, statusOf } from '../status/status.ts';
+import { makeDirectories } from '../warehouse/directories.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
 /** Enough to know what to look at; the status has the rest. */
@@ -71,7 +73,10 @@ export async function tellingEnd(
     } catch (thrown) {
       const failure = asFailure(thrown, signal);
       const endedAt = new Date();
-      if (metricsFile !== null) seen.report = await statusOf(config, stated ?? endedAt, 0, { emit }).catch(unread);
+      // At an instant that has not come, or lies before any data, no age means anything.
+      const isMeant = stated !== null && stated <= endedAt && stated >= new Date(EARLIEST_DAY);
+      const at = isMeant ? stated : endedAt;
+      if (metricsFile !== null) seen.report = await statusOf(config, at, 0, { emit }).catch(unread);
       const exitCode = failure.code === 'INTERRUPTED' ? stoppedExitCode(signal) : exitCodeOf([failure]);
       await tellRunEnd({ command, endedAt, exitCode, summary: null, failure }, seen.report, telling);
       throw failure;
@@ -101,16 +106,61 @@ function isSame(one: FailureSummary): (other: FailureSummary) => boolean {
   return (other) => one.code === other.code && one.slice === other.slice && one.window === other.window;
 }
 
+/**
+ * Writes the metrics of a run that could not begin, as its configuration or its options could not be read. Without the first nobody
+ * can say what the file must not be: one that holds anything but metrics of ripen is left as it is. What went wrong is a warning.
+ */
+export async function tellUnread(
+  {
+    command,
+    signal,
+    metricsFile,
+    mode,
+    emit,
+  }: Pick<Telling, 'command' | 'signal' | 'mode' | 'emit'> & { readonly metricsFile: string },
+  thrown: unknown,
+): Promise<void> {
+  const failure = asFailure(thrown, signal);
+  const exitCode = failure.code === 'INTERRUPTED' ? stoppedExitCode(signal) : exitCodeOf([failure]);
+  const end: RunEnd = { command, endedAt: new Date(), exitCode, summary: null, failure };
+  try {
+    const found = await stat(metricsFile).catch(() => null);
+    const isOwn = found?.isFile() !== true || found.size === 0 || (await beginning(metricsFile)) === METRICS;
+    if (!isOwn) throw new Failure('USAGE_INVALID', 'it held something else than metrics of ripen');
+    await writeOutput(metricsFile, metricsText(end, null), mode, PIPE_WAIT_MS);
+  } catch (error) {
+    emit({ ...warningOf('METRICS_NOT_WRITTEN'), message: unwritten(metricsFile, error) });
+  }
+}
+
+/** What each file of metrics begins with. */
+const METRICS = '# HELP ripen_';
+
+async function beginning(path: string): Promise<string> {
+  const file = await open(path, 'r');
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(METRICS.length), 0, METRICS.length, 0);
+    return buffer.toString('latin1', 0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}
+
+const warningOf = (code: WarningCode) => ({ type: 'warning', code, slice: null, window: null }) as const;
+
+const unwritten = (file: string, error: unknown): string =>
+  `The metrics ${file} could not be written: ${asFailure(error).message}`;
+
 /** Writes the metrics, where a file is named, and tells every address that wants to know. */
 async function tellRunEnd(end: RunEnd, report: StatusReport | null, telling: Telling): Promise<void> {
   if (isSilent(telling)) return;
   const { config, emit, metricsFile, mode } = telling;
   const warn = (code: WarningCode, message: string): void => {
-    emit({ type: 'warning', code, slice: null, window: null, message });
+    emit({ ...warningOf(code), message });
   };
   if (metricsFile !== null) {
     await writeOutput(metricsFile, metricsText(end, report), mode, PIPE_WAIT_MS).catch((error: unknown) => {
-      warn('METRICS_NOT_WRITTEN', `The metrics ${metricsFile} could not be written: ${asFailure(error).message}`);
+      warn('METRICS_NOT_WRITTEN', unwritten(metricsFile, error));
     });
   }
   if (config.notify.length === 0) return;
@@ -143,7 +193,7 @@ const NOTE_MODE = 0o600;
 /** Writes the note of a run that did not start; a success takes it away. */
 async function keepNote(note: string, { summary, failure, endedAt }: RunEnd): Promise<void> {
   if (summary === null) {
-    await mkdir(dirname(note), { recursive: true });
+    makeDirectories(dirname(note));
     await writeFile(note, `${endedAt.toISOString()} ${failure.code}\n`, { mode: NOTE_MODE });
   } else if (summary.status === 'succeeded') {
     await rm(note, { force: true });

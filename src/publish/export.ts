@@ -84,7 +84,7 @@ function storeOf(output: string, { publish }: Pick<Config, 'publish'>): ObjectSt
   const place = bucketAndPrefix(output);
   if (place === null || place.prefix === '') {
     const problem = addressProblem(output) ?? 'names a bucket and no key in it';
-    throw new Failure('USAGE_INVALID', `The output ${output} named no object of a bucket: it ${problem}.`, {
+    throw new Failure('USAGE_INVALID', `The output named no object of a bucket: it ${problem}.`, {
       hint: 'Write --output as s3://bucket/key.csv.',
     });
   }
@@ -134,6 +134,12 @@ export async function exportSlice(
 ): Promise<Exported> {
   const { slice, output } = request;
   const format = request.format ?? (output === '-' ? null : formatOf(output));
+  if (format === 'parquet' && isCompressed(output)) {
+    throw new Failure('USAGE_INVALID', `The export to ${output} was to be Parquet in gzip, which no reader takes.`, {
+      facts: { output },
+      hint: 'End the name of --output in .parquet: such a file is compressed by itself.',
+    });
+  }
   if (format === null) {
     throw new Failure('USAGE_INVALID', `The export to ${output} had no known format.`, {
       facts: { output },

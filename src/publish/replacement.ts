@@ -13,7 +13,6 @@ import {
   copyFile,
   link,
   lstat,
-  mkdir,
   open,
   readdir,
   rename,
@@ -26,6 +25,7 @@ import { hostname } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 
 import { Failure } from '../errors.ts';
+import { makeDirectories } from '../warehouse/directories.ts';
 
 /** Must not end in `.parquet`: engines match such names, hidden ones too (measured). */
 export const UNFINISHED = '.ripen-unfinished';
@@ -195,8 +195,8 @@ export async function removeUnfinished(target: string): Promise<void> {
 
 /** Makes a directory, and those above it that are missing, so that whoever may read files of this mode may enter them. */
 export async function makeDirectory(path: string, fileMode: number): Promise<void> {
-  const first = await mkdir(path, { recursive: true });
-  if (first === undefined) return;
+  const first = makeDirectories(path);
+  if (first === null) return;
   for (let made = resolve(path); made.length >= first.length; made = dirname(made)) {
     await chmod(made, directoryMode(fileMode));
   }

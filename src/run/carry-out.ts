@@ -9,7 +9,7 @@ import type { ServiceStatistics } from '../service/service.ts';
 import { openWarehouse } from '../warehouse/opening.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { finishRun, recordSummary, startRun } from '../warehouse/runs.ts';
-import { checkAsOf, chosenSlices } from './circumstances.ts';
+import { checkAsOf, checkReach, chosenSlices } from './circumstances.ts';
 import type { Run } from './run.ts';
 import { RunRecord } from './run-record.ts';
 import type { SyncSummary } from './summary.ts';
@@ -28,7 +28,7 @@ export interface Stages {
 /**
  * Holds the warehouse while a run refreshes it, until the deadline, and publishes, until a signal; returns the summary, with
  * every failure in it and what `statistics` says of the wire at the end. Throws only what kept the run from starting: a held or foreign warehouse, a destination that could not
- * be written or is another warehouse's, an as-of instant in the future, an unknown slice.
+ * be written or is another warehouse's, an as-of instant in the future or too early, an unknown slice.
  */
 export async function carryOut(
   from: Pick<Run, 'config' | 'request' | 'emit' | 'signal'>,
@@ -38,6 +38,7 @@ export async function carryOut(
   const { config, request, emit, signal } = from;
   const startedAt = new Date();
   checkAsOf(request.asOf, startedAt);
+  checkReach(request.asOf, startedAt, config.slices);
   const slices = chosenSlices(config, request.slices);
   await refuseUnwritablePlaces(config);
   const { command, deadlineMs, lockWaitMs } = request;

@@ -4,9 +4,9 @@ import type { Config } from '../config/config.ts';
 import { nearest } from '../config/nearest.ts';
 import { Failure } from '../errors.ts';
 import { type Emit, guarded } from '../events.ts';
-import type { DayInterval } from '../model/calendar.ts';
+import type { Day, DayInterval } from '../model/calendar.ts';
 import { LOCK_WAIT_MS } from '../model/duration.ts';
-import { EARLIEST_DAY } from '../model/period.ts';
+import { EARLIEST_DAY, resolveDatePeriod } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
 import type { Service } from '../service/service.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -34,13 +34,14 @@ interface Standing {
   readonly lockWaitMs: number;
 }
 
-/** What holds where nothing was said; `AS_OF_IN_FUTURE` for an instant that has not come. */
+/** What holds where nothing was said; `AS_OF_IN_FUTURE` for an instant that has not come, `USAGE_INVALID` for one too long ago. */
 export function circumstancesOf(config: Config, options: Circumstances): Standing {
   const { asOf: stated = null, signal = new AbortController().signal, lockWaitMs } = options;
   const emit = guarded(options.emit ?? (() => {}));
   const now = new Date();
-  checkAsOf(stated, now);
   const asOf = stated ?? simulatedNow(config);
+  checkAsOf(stated, now);
+  checkReach(asOf, now, config.slices);
   return { asOf, planAt: asOf ?? now, emit, signal, lockWaitMs: lockWaitMs ?? LOCK_WAIT_MS };
 }
 
@@ -72,6 +73,29 @@ export function checkAsOf(asOf: Date | null, now: Date): void {
     `The as-of instant ${asOf.toISOString()} was later than the clock, ${now.toISOString()}.`,
     {
       hint: 'Give an instant in the past, or leave --as-of out.',
+    },
+  );
+}
+
+/**
+ * Refuses an instant that a mistyped year makes: it, or what a slice would ask for as of it, lies before any data, and periods
+ * that were loaded once stay covered. Of a slice that reaches so far back as of now, too, the configuration says so.
+ */
+export function checkReach(asOf: Date | null, now: Date, slices: readonly Slice[]): void {
+  if (asOf === null) return;
+  const isEarly = asOf < new Date(EARLIEST_DAY);
+  const startAt = ({ datePeriod, utcOffset }: Slice, at: Date): Day =>
+    resolveDatePeriod(datePeriod, at, utcOffset)?.start ?? EARLIEST_DAY;
+  const early = slices.find(
+    (slice) => !isEarly && startAt(slice, asOf) < EARLIEST_DAY && startAt(slice, now) >= EARLIEST_DAY,
+  );
+  if (!isEarly && early === undefined) return;
+  const what = early === undefined ? 'it lay' : `slice ${early.name} would begin on ${startAt(early, asOf)},`;
+  throw new Failure(
+    'USAGE_INVALID',
+    `The as-of instant ${asOf.toISOString()} was too early: ${what} before ${EARLIEST_DAY}.`,
+    {
+      hint: 'Correct the year, or leave --as-of out.',
     },
   );
 }

@@ -157,7 +157,9 @@ export async function obstacleInDirectory(path: string): Promise<string | null> 
 /** Of a file that is there: another is renamed over a snapshot, so its own rights do not matter. */
 async function obstacleInFile(path: string, what: 'warehouse' | 'duckdb'): Promise<string | null> {
   try {
-    if ((await stat(path)).isDirectory()) return 'a directory in the place of the file';
+    const found = await stat(path);
+    if (found.isDirectory()) return 'a directory in the place of the file';
+    if (!found.isFile()) return 'a pipe, a device or a socket in the place of the file';
     if (what === 'warehouse') await access(path, constants.W_OK);
     return null;
   } catch (error) {

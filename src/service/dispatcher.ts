@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { rootCertificates } from 'node:tls';
-import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
+import { Agent, type buildConnector, type Dispatcher, EnvHttpProxyAgent, Pool } from 'undici';
 import type { Proxy } from '../config/proxy.ts';
 import { Failure } from '../errors.ts';
 
@@ -45,8 +45,23 @@ export function openDispatcher({ connections, timeoutMs, caFile, proxy }: Dispat
     noProxy: exceptions.join(','),
     proxyTls: connect,
     requestTls: connect,
+    clientFactory: proxyPool,
     ...(credential === null ? {} : { token: credential.reveal() }),
   });
+}
+
+/** Connections to the proxy itself; an error of one bears, as `proxy`, its host and port. */
+function proxyPool(proxy: URL, options: Pool.Options): Dispatcher {
+  const { connect } = options;
+  if (typeof connect !== 'function') return new Pool(proxy.origin, options);
+  const telling: buildConnector.connector = (to, done) => {
+    connect(to, (...outcome) => {
+      const [error] = outcome;
+      if (error !== null) Object.assign(error, { proxy: proxy.host });
+      done(...outcome);
+    });
+  };
+  return new Pool(proxy.origin, { ...options, connect: telling });
 }
 
 function readCertificates(path: string): string {

@@ -126,8 +126,10 @@ const NO_HTTP = 'INVALID_HTTP';
 function lossOf(error: unknown, ask: Ask, isAnswered: boolean): unknown {
   const code = codeOf(error);
   const cause = error;
+  const proxy = textField(error, 'proxy');
   if (CERTIFICATE.test(code)) {
-    return new Setback('untrusted', code, `found no certificate to trust at ${ask.origin}: ${code}`, { cause });
+    const where = proxy === '' ? ask.origin : `the proxy ${proxy}`;
+    return new Setback('untrusted', code, `found no certificate to trust at ${where}: ${code}`, { cause });
   }
   if (code !== NO_HTTP && !CONNECTION.test(code)) return error;
   const refusal = error instanceof Error ? PROXY_REFUSAL.exec(error.message)?.[1] : undefined;
@@ -139,7 +141,8 @@ function lossOf(error: unknown, ask: Ask, isAnswered: boolean): unknown {
   const said = code === NO_HTTP ? textOf(error) : code;
   if (isAnswered) return new Setback('cut', code, `broke off inside the answer: ${said}`, { cause });
   if (UNSENT.has(code) || ['connect', 'getaddrinfo'].includes(textField(error, 'syscall'))) {
-    return new Setback('unsent', code, `could not reach ${ask.origin}: ${code}`, { cause });
+    const way = proxy === '' ? ask.origin : `${ask.origin} through the proxy ${proxy}`;
+    return new Setback('unsent', code, `could not reach ${way}: ${code}`, { cause });
   }
   const met = code === NO_HTTP ? 'met something else than an answer' : 'lost its connection before an answer came';
   return new Setback('unanswered', code, `${met}: ${said}`, { cause });
@@ -151,7 +154,7 @@ function codeOf(error: unknown): string {
   return code === '' && error instanceof Error && error.name === 'HTTPParserError' ? NO_HTTP : code;
 }
 
-function textField(error: unknown, name: 'code' | 'syscall'): string {
+function textField(error: unknown, name: 'code' | 'syscall' | 'proxy'): string {
   if (!(error instanceof Error) || !(name in error)) return '';
   const value: unknown = Reflect.get(error, name);
   return typeof value === 'string' ? value : '';

@@ -1,11 +1,11 @@
 /** A first configuration: `ripen.yaml` with a comment on every setting, and the files beside it. */
 
-import { existsSync } from 'node:fs';
-import { chmod, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { lstatSync } from 'node:fs';
+import { open, readFile, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 
 import { Failure } from '../errors.ts';
-import { makeDirectory } from '../publish/replacement.ts';
+import { codeOf, makeDirectory, removeIfEmpty } from '../publish/replacement.ts';
 
 export interface InitOptions {
   /** Absolute; made where it is not there. */
@@ -87,11 +87,11 @@ const USUAL_MODE = 0o644;
 
 /**
  * Writes the files, or, when one of them exists, none: `USAGE_INVALID` naming every one that does. A `.gitignore` that is
- * there stays as it is. Throws `STORAGE_FAILED`.
+ * there stays as it is. Throws `STORAGE_FAILED`, with nothing left of what it wrote.
  */
 export async function writeFirstFiles(options: InitOptions): Promise<FirstFiles> {
   const { directory, simulator = false, mode = USUAL_MODE } = options;
-  const keepsIgnored = existsSync(join(directory, IGNORED));
+  const keepsIgnored = isThere(join(directory, IGNORED));
   const texts: readonly (readonly [string, string])[] = [
     ['ripen.yaml', configText(simulator)],
     ['.env.example', environmentText],
@@ -99,21 +99,53 @@ export async function writeFirstFiles(options: InitOptions): Promise<FirstFiles>
     ...(keepsIgnored ? [] : ([[IGNORED, ignoredText]] as const)),
   ];
   const files = texts.map(([name, text]) => ({ path: join(directory, name), text }));
-  refuseExisting(files.map(({ path }) => path).filter((path) => existsSync(path)));
+  refuseExisting(files.map(({ path }) => path).filter(isThere));
+  const folders = missingFolders(directory);
+  const made: string[] = [];
   try {
     await makeDirectory(directory, mode);
     for (const { path, text } of files) {
       // `wx`, for a file that appeared since: it is not overwritten either.
-      await writeFile(path, text, { flag: 'wx' });
-      await chmod(path, mode);
+      const file = await open(path, 'wx', mode);
+      made.push(path);
+      try {
+        await file.writeFile(text);
+        await file.chmod(mode);
+      } finally {
+        await file.close();
+      }
     }
   } catch (cause) {
+    for (const path of made) await rm(path, { force: true }).catch(() => null);
+    for (const folder of folders) await removeIfEmpty(folder).catch(() => null);
     throw new Failure('STORAGE_FAILED', `The configuration could not be written to ${directory}: ${String(cause)}`, {
-      hint: 'Choose a directory that you may write to.',
+      hint: hints.get(codeOf(cause)) ?? 'Choose a directory that you may write to.',
       cause,
     });
   }
   return { written: files.map(({ path }) => path), toIgnore: keepsIgnored ? ignoredNames : null };
+}
+
+/** What to do about what kept the files from being written; nothing of them is left then. */
+const hints: ReadonlyMap<string | null, string> = new Map([
+  ['ENOSPC', 'Free space on this disk, or choose a directory on another.'],
+  ['EDQUOT', 'Free space of your quota, or choose a directory on another disk.'],
+  ['EEXIST', 'Move away what lies there, or choose another directory.'],
+  ['ENOTDIR', 'Choose a directory: a file lies in the place of one.'],
+]);
+
+/** Whether something lies there, also a link that leads nowhere; where nobody may look, writing fails with its reason. */
+function isThere(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+/** The directory and those above it that are not there yet, the innermost first. */
+function missingFolders(directory: string): string[] {
+  return isThere(directory) ? [] : [directory, ...missingFolders(dirname(directory))];
 }
 
 const ignoredNames = ignoredText.split('\n').filter((line) => line !== '' && !line.startsWith('#'));

@@ -4,7 +4,7 @@
  */
 
 import { existsSync } from 'node:fs';
-import { copyFile, mkdir } from 'node:fs/promises';
+import { copyFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -23,6 +23,7 @@ import type { SyncSummary } from '../run/summary.ts';
 import type { StatusReport } from '../status/status-report.ts';
 import { statusOf } from '../status/status.ts';
 import { sync } from '../sync.ts';
+import { makeDirectories } from '../warehouse/directories.ts';
 import { openWarehouse } from '../warehouse/opening.ts';
 import { statement } from '../warehouse/sql.ts';
 
@@ -104,7 +105,7 @@ export async function runTour(options: TourOptions): Promise<readonly SyncSummar
 async function ownConfig(directory: string): Promise<string> {
   const path = join(directory, OWN_CONFIG);
   try {
-    await mkdir(dirname(path), { recursive: true });
+    makeDirectories(dirname(path));
     if (!existsSync(path)) await copyFile(bundled, path);
     return path;
   } catch (cause) {

@@ -15,7 +15,7 @@ import { fingerprintOf } from '../model/fingerprint.ts';
 import { LOCK_WAIT_MS } from '../model/duration.ts';
 import { periodStates as ledgerStates } from '../model/maturity.ts';
 import type { Slice } from '../model/slice.ts';
-import { withWarehouse } from '../warehouse/opening.ts';
+import { refuseLinkToNowhere, withWarehouse } from '../warehouse/opening.ts';
 import { parseWeekStart } from '../model/calendar.ts';
 import { count, dayShape, instant, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -174,6 +174,7 @@ export async function statusOf(
   lockWaitMs: number | null,
   told: { readonly emit: Emit; readonly signal?: AbortSignal },
 ): Promise<StatusReport> {
+  refuseLinkToNowhere(config.warehouse);
   if (!existsSync(config.warehouse)) return readStatus(config, null, planAt);
   const snapshot = config.publish.find(({ kind, path }) => kind === 'duckdb' && existsSync(path))?.path ?? null;
   const read = async (path: string, waitMs: number, stands: string | null): Promise<StatusReport> =>

@@ -14,7 +14,7 @@ export interface Shell {
   readonly directory: string;
   /** File rights the user withholds from what they name on the command line. */
   readonly umask: number;
-  /** Aborted by the first SIGINT or SIGTERM. */
+  /** Aborted by the first SIGHUP, SIGINT or SIGTERM. */
   readonly signal: AbortSignal;
   /** Whether stderr is a terminal that can be repainted. */
   readonly isTerminal: boolean;

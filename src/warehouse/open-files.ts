@@ -85,8 +85,8 @@ function identityOf(path: string): string | null {
 /** As many links as Linux follows. */
 const MOST_LINKS = 40;
 
-/** Where a path leads once every link is followed, also where nothing lies there yet. */
-function endOf(path: string, links = MOST_LINKS): string {
+/** Where a path leads once every link is followed, also where nothing lies there yet; of links in a circle, one of them. */
+export function endOf(path: string, links = MOST_LINKS): string {
   const absolute = resolve(path);
   const found = orNull(() => realpathSync(absolute));
   if (found !== null || absolute === dirname(absolute)) return found ?? absolute;

@@ -5,7 +5,7 @@
  * the process dies; it is the run lock.
  */
 
-import { existsSync, mkdirSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -14,8 +14,9 @@ import { DuckDBInstance } from '@duckdb/node-api';
 
 import { Failure, textOf } from '../errors.ts';
 import type { Emit } from '../events.ts';
+import { makeDirectories } from './directories.ts';
 import { migrate } from './migrate.ts';
-import { type Attempt, claimFile, type Mode } from './open-files.ts';
+import { type Attempt, claimFile, endOf, type Mode } from './open-files.ts';
 import { storageFailure, warehouseOn, type Warehouse } from './warehouse.ts';
 
 /** How a warehouse is to be opened, and what to do while somebody else has it. */
@@ -117,6 +118,7 @@ export async function openWarehouse(path: string, request: OpenRequest): Promise
   if (request.mode === 'read' && !exists) {
     throw new Failure('STORAGE_FAILED', `The warehouse ${file} did not exist.`, { hint: 'Run `ripen sync` first.' });
   }
+  if (exists) refuseOtherThanFile(file);
   if (request.mode === 'write') makeDirectory(file);
   const { instance, letGo } = await acquire(file, request);
   try {
@@ -129,16 +131,42 @@ export async function openWarehouse(path: string, request: OpenRequest): Promise
   }
 }
 
-/** Whether a file lies at the path. Throws `WAREHOUSE_FOREIGN` where only the log of one does. */
+/**
+ * Whether a file lies at the path. Throws `WAREHOUSE_FOREIGN` where only the log of one does, and as `refuseLinkToNowhere`.
+ */
 export function warehouseExists(path: string): boolean {
   if (existsSync(path)) return true;
+  refuseLinkToNowhere(path);
   refuseStrayLog(resolve(path));
   return false;
 }
 
+/** Throws `STORAGE_FAILED` for a link into a folder that is not there, such as that of a disk that is not mounted, or in a circle. */
+export function refuseLinkToNowhere(path: string): void {
+  const isLink = (at: string): boolean => lstatSync(at, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+  if (existsSync(path) || !isLink(path)) return;
+  const end = endOf(path);
+  const isCircle = isLink(end);
+  if (!isCircle && existsSync(dirname(end))) return;
+  const where = isCircle ? 'that leads back to itself' : `to ${end}, whose folder is not there`;
+  throw new Failure('STORAGE_FAILED', `The warehouse ${path} could not be read: it is a symbolic link ${where}.`, {
+    facts: { path, to: end },
+    hint: 'Mount the disk or make the folder it leads to, or give `warehouse` another path.',
+  });
+}
+
+/** Whoever opens a pipe waits for another end that never comes, in a thread that nothing can stop. */
+function refuseOtherThanFile(file: string): void {
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (found === undefined || found.isFile() || found.isDirectory()) return;
+  throw new Failure('STORAGE_FAILED', `The warehouse ${file} was no file, but a pipe, a device or a socket.`, {
+    hint: 'Remove it, or point `warehouse` at another path.',
+  });
+}
+
 function makeDirectory(file: string): void {
   try {
-    mkdirSync(dirname(file), { recursive: true });
+    makeDirectories(dirname(file));
   } catch (error) {
     throw storageFailure(`The directory of the warehouse ${file} could not be made`, error);
   }

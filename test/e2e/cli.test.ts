@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { access, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { access, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -171,6 +171,45 @@ describe('ripen init', () => {
     await writeFile(join(directory, '.env.example'), 'mine');
     expect((await ripen('init')).code).toBe(78);
     expect(await readdir(directory)).toStrictEqual(['.env.example']);
+  });
+
+  test('writes nothing where one of its files is a link that leads nowhere, and says so each time', async () => {
+    await symlink('nowhere', join(directory, 'ripen.schema.json'));
+    for (const _ of ['first', 'again']) {
+      const { code, err } = await ripen('init');
+      expect([code, err]).toStrictEqual([78, expect.stringContaining('existed already: ')]);
+      expect(await readdir(directory)).toStrictEqual(['ripen.schema.json']);
+    }
+  });
+
+  test('that fails half-way leaves nothing behind, so that it can be run again', async () => {
+    // Files of at most 8 KB: the schema, the third of four, is longer.
+    const limited = spawnSync('bash', ['-c', `ulimit -f 8; exec ${process.execPath} ${cli} init a/b`], {
+      cwd: directory,
+    });
+    expect([limited.status, String(limited.stderr)]).toStrictEqual([
+      74,
+      expect.stringContaining('could not be written'),
+    ]);
+    expect(await readdir(directory)).toStrictEqual([]);
+    expect((await ripen('init', 'a/b')).code).toBe(0);
+  });
+
+  test('below a folder that says for ever that it is not there, as of /proc, ends', async () => {
+    const { code, err } = await ripen('init', '/proc/ripen-init');
+    expect([code, err]).toStrictEqual([74, expect.stringContaining('ENOENT')]);
+    await configure(SMALL);
+    const config = await readFile(join(directory, 'ripen.yaml'), 'utf8');
+    await writeFile(join(directory, 'ripen.yaml'), config.replace('w.duckdb', '/proc/ripen/w.duckdb'));
+    expect((await ripen('sync')).code).toBe(74);
+  });
+
+  test.each([
+    ['a b', "`cd 'a b'`"],
+    ["it's", "`cd 'it'\\''s'`"],
+    ['plain/one', '`cd plain/one`'],
+  ])('into "%s" says how a shell gets there', async (folder, said) => {
+    expect((await ripen('init', folder)).out).toContain(`next: ${said}, edit`);
   });
 
   test('writes a configuration with no mistake in it but the missing token', async () => {

@@ -1,6 +1,6 @@
 /** What machines are told by the command line: metrics, notifications, gates, and a status while a run is under way. */
 
-import { readFile, readdir, stat } from 'node:fs/promises';
+import { readFile, readdir, stat, writeFile } from 'node:fs/promises';
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
@@ -105,6 +105,39 @@ describe('ripen sync --metrics-file', () => {
     const stopped = await metricsIn(installation.path('m.prom'));
     expect(stopped.get('ripen_run_failures{command="sync",code="WAREHOUSE_LOCKED"}')).toBe(1);
     expect(stopped.get('ripen_slice_cells{slice="daily"}')).toBe(9);
+  });
+
+  test('of a run that was stated wrongly takes the place of those of the last good one, and is notified where that can be read', async () => {
+    const { origin, received } = await listen();
+    await installation.configure({ ...settings, notify: { url: `${origin}/told` } });
+    const told = ['--quiet', '--metrics-file', 'm.prom'];
+    const sync = async (...options: string[]) => (await installation.run(['sync', ...told, ...options])).code;
+    const success = async () => (await metricsIn(installation.path('m.prom'))).get('ripen_run_success{command="sync"}');
+    for (const [options, notified] of [
+      [['--slice', 'nope'], 1],
+      [['--as-of', '2999-01-01T00:00:00Z'], 1],
+      [['--as-of', '0026-01-01T00:00:00Z'], 1],
+      [['--as-of', 'yesterday'], 0],
+      [['--deadline', '90'], 0],
+      [['--config', 'nowhere.yaml'], 0],
+    ] as const) {
+      expect(await sync()).toBe(0);
+      expect(await success()).toBe(1);
+      const before = received.length;
+      expect(await sync(...options)).toBe(78);
+      expect([options, await success()]).toStrictEqual([options, 0]);
+      const texts = received.slice(before).map(textOf);
+      expect(texts.filter((text) => text.startsWith('ripen sync did not start (exit 78)'))).toHaveLength(notified);
+    }
+    const metrics = await metricsIn(installation.path('m.prom'));
+    expect(metrics.get('ripen_run_failures{command="sync",code="CONFIG_MISSING"}')).toBe(1);
+  }, 180_000);
+
+  test('of a run whose configuration cannot be read never takes the place of a file that is no metrics', async () => {
+    await writeFile(installation.path('ripen.yaml'), 'unknown_key: 1\n');
+    const { code, err } = await installation.run(['sync', '--metrics-file', 'ripen.yaml']);
+    expect([code, err]).toStrictEqual([78, expect.stringContaining('METRICS_NOT_WRITTEN')]);
+    expect(await readFile(installation.path('ripen.yaml'), 'utf8')).toBe('unknown_key: 1\n');
   });
 
   test('to a folder that is not there is a warning, and the run succeeds', async () => {

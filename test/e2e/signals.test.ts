@@ -1,6 +1,8 @@
 /** FAULTS 22, 24 and 32: signals, a warehouse that somebody else holds, an output nobody reads on. */
 
+import { spawnSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import * as z from 'zod';
@@ -122,6 +124,28 @@ describe('a signal in the middle, while a request hangs', () => {
     expect(metrics).toContain('ripen_run_exit_code{command="sync"} 130');
     expect(metrics).toContain('ripen_run_success{command="sync"} 0');
     expect(out).toMatch(/days_of_2026_02 +1\/1 [^]*days_of_2026_01 +0\/1 [^]*\ninterrupted in .*, as of/);
+  });
+
+  test('SIGHUP, as of a terminal that is closed, ends with 129, the summary as JSON, and nothing left to clear away', async () => {
+    hangJanuary();
+    const running = await hangingSync('--json');
+    running.kill('SIGHUP');
+    const { code, out } = await running.ended;
+    expect([code, summaryShape.parse(JSON.parse(out)).status]).toStrictEqual([129, 'interrupted']);
+    expect(await runs()).toMatchObject([['interrupted', null]]);
+    expect(await installation.files()).toStrictEqual(['warehouse.duckdb']);
+  });
+
+  test('a third signal ends it also while a thread stands in a file that never opens', async () => {
+    spawnSync('mkfifo', [installation.path('pipe')]);
+    const running = installation.start(['sync', '--config', 'pipe', '--verbose']);
+    await sleep(2000);
+    running.kill('SIGTERM');
+    await sleep(200);
+    running.kill('SIGTERM');
+    await sleep(200);
+    running.kill('SIGTERM');
+    expect((await running.ended).code).toBeNull();
   });
 
   test('a second signal ends it at once, without a summary, and the next run completes what is missing', async () => {

@@ -9,8 +9,10 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { placeFindings } from '../../src/check/places.ts';
 import type { Config, ObjectStore } from '../../src/config/config.ts';
 import type { Failure } from '../../src/errors.ts';
+import { dropLoss, plan, status } from '../../src/index.ts';
 import { day } from '../../src/model/calendar.ts';
 import { checkingAt } from '../support/checking.ts';
+import { textWith } from '../support/matching.ts';
 import { smallWorld } from '../support/night.ts';
 import { useObjectStore, type RunningStore } from '../support/object-store.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
@@ -32,6 +34,8 @@ afterEach(async () => {
   for (const path of mounted.splice(0)) spawnSync('umount', ['--lazy', path]);
   await scenario.close();
 });
+
+const lossOf = async (config: Config): Promise<unknown> => dropLoss(config, { slice: 'daily' });
 
 const inside = (...names: string[]): string => join(scenario.directory, ...names);
 const snapshotAt = (path: string): Config['publish'][number] => ({ kind: 'duckdb', path, mode: 0o644 });
@@ -62,6 +66,21 @@ describe('found before the first request, by a sync as by check', () => {
       `The warehouse ${warehouse} could not be written: ${inside('file')} (not a directory)`,
     ]);
     expect(await found({ warehouse })).toContain(message);
+  });
+
+  test('a pipe in the place of the warehouse, or of a snapshot, which would never open', async () => {
+    spawnSync('mkfifo', [inside('pipe')]);
+    const warehouse = inside('pipe');
+    const lying = 'a pipe, a device or a socket in the place of the file';
+    for (const change of [{ warehouse }, { publish: [snapshotAt(warehouse)] }]) {
+      const { code, message } = await refusal(change);
+      expect([code, message]).toEqual(['STORAGE_FAILED', textWith(lying)]);
+      expect(await found(change)).toContain(message);
+    }
+    for (const verb of [status, plan, lossOf]) {
+      const failure = await failureFrom(verb({ ...scenario.config, warehouse }));
+      expect(failure).toMatchObject({ code: 'STORAGE_FAILED', message: textWith('was no file, but a pipe') });
+    }
   });
 
   test('a directory in the place of the warehouse', async () => {
@@ -97,6 +116,21 @@ describe('found before the first request, by a sync as by check', () => {
       expect.stringContaining(`it is a symbolic link to ${inside('unmounted', 'w.duckdb')}, whose folder is not there`),
     ]);
     expect(await found(change)).toContain(message);
+    for (const verb of [status, plan, lossOf]) {
+      const failure = await failureFrom(verb({ ...scenario.config, ...change }));
+      expect(failure).toMatchObject({ code: 'STORAGE_FAILED', message: textWith('whose folder is not there') });
+    }
+  });
+
+  test('a warehouse that is a symbolic link to itself', async () => {
+    await symlink(inside('two.duckdb'), inside('one.duckdb'));
+    await symlink(inside('one.duckdb'), inside('two.duckdb'));
+    const change = { warehouse: inside('one.duckdb') };
+    expect(await refusal(change)).toMatchObject({ code: 'STORAGE_FAILED' });
+    for (const verb of [status, plan]) {
+      const failure = await failureFrom(verb({ ...scenario.config, ...change }));
+      expect(failure).toMatchObject({ code: 'STORAGE_FAILED', message: textWith('that leads back to itself') });
+    }
   });
 
   test('a disk that is mounted read-only, for each of the three', async ({ skip }) => {
@@ -142,6 +176,7 @@ describe('no obstacle', () => {
     await symlink(inside('disk', 'w.duckdb'), inside('w.duckdb'));
     const change = { warehouse: inside('w.duckdb') };
     expect(await found(change)).toEqual([]);
+    expect((await status({ ...scenario.config, ...change })).runs).toEqual([]);
     expect(await scenario.night(NOW, change)).toMatchObject({ status: 'succeeded', failures: [] });
     expect(await readdir(inside('disk'))).toContain('w.duckdb');
   });

@@ -107,6 +107,33 @@ describe('an argument that is not what it must be is USAGE_INVALID, which names 
     expect(failure).toMatchObject({ code: 'USAGE_INVALID', message: textWith(said) });
   });
 
+  test.each(['sync', 'backfill', 'replay', 'plan', 'status', 'check', 'publish', 'exportRows'])(
+    '%s as of a mistyped year, for which the slice would begin before 1970: nothing is planned or loaded',
+    async (verb) => {
+      const given = { slice: 'daily', days, output: join(directory, 'never.csv') };
+      for (const year of ['0000', '0026', '1969']) {
+        const asOf = new Date(`${year}-02-14T02:30:00Z`);
+        const failure = await failureOf(untyped[verb]?.(config, { ...given, asOf }) ?? Promise.resolve());
+        expect(failure).toMatchObject({
+          code: 'USAGE_INVALID',
+          message: textWith('was too early: it lay before 1970-01-01'),
+        });
+      }
+      const cut = await failureOf(
+        untyped[verb]?.(config, { ...given, asOf: new Date('1970-01-09T02:30:00Z') }) ?? Promise.resolve(),
+      );
+      expect(cut.message).toContain('slice daily would begin on 1969-12-31, before 1970-01-01');
+      expect(existsSync(join(directory, 'never.csv'))).toBe(false);
+    },
+  );
+
+  test('an instant at which the slice begins in 1970 is taken, and what was loaded stays planned as it was', async () => {
+    const before = await ripen.plan(config, { asOf: NIGHT });
+    const old = await ripen.plan(config, { asOf: new Date('1970-01-10T02:30:00Z') });
+    expect(old.slices[0]?.windows[0]?.first_day).toBe('1970-01-01');
+    expect(await ripen.plan(config, { asOf: NIGHT })).toStrictEqual(before);
+  });
+
   test.each(['init', 'demo', 'readConfig'])('%s without a directory', async (verb) => {
     const failure = await failureOf(untyped[verb]?.() ?? Promise.resolve());
     expect(failure).toMatchObject({ code: 'USAGE_INVALID' });

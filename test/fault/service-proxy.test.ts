@@ -10,6 +10,7 @@ import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import type { HttpService } from '../../src/config/config.ts';
 import { parseConfig } from '../../src/config/read-config.ts';
 import { Secret } from '../../src/config/secret.ts';
+import { textWith } from '../support/matching.ts';
 import {
   type Connection,
   connectTo,
@@ -73,6 +74,19 @@ describe('the proxy of an environment', () => {
       expect(() => serviceOf({ HTTPS_PROXY: address })).not.toThrow(address);
     },
   );
+
+  test('that is none is no matter where the service is asked nothing', () => {
+    const text = `service: { base_url: "https://${HOST}", reports_url: "https://${HOST}", token: t }\nnotify: { url: "https://${HOST}" }`;
+    const read = (variable: string) =>
+      parseConfig(text, {
+        file: '/etc/ripen.yaml',
+        directory: '/etc',
+        offline: true,
+        environment: { HTTPS_PROXY: variable },
+      });
+    expect(read('socks5://proxy').service).not.toHaveProperty('proxy');
+    expect(read('http://proxy').service).toMatchObject({ proxy: { address: 'http://proxy' } });
+  });
 
   test('is told the credential of its address, or that of a header, which is then sent to nobody else', () => {
     const environment = { HTTPS_PROXY: 'http://user:p%40ss@proxy' };
@@ -244,8 +258,10 @@ describe.skipIf(!certified())('a call', () => {
   test('through a proxy that is not there fails after 6 tries as SOURCE_UNAVAILABLE', async () => {
     await serve();
     await proxy.close();
+    const through = `could not reach https://${HOST} through the proxy ${new URL(proxy.address).host}: ECONNREFUSED`;
     expect(await failureFrom(ask())).toMatchObject({
       code: 'SOURCE_UNAVAILABLE',
+      message: textWith(through),
       facts: { attempts: 6, because: 'ECONNREFUSED' },
     });
   });

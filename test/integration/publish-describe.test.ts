@@ -10,6 +10,7 @@ import * as z from 'zod';
 
 import { publish } from '../../src/commands/publish.ts';
 import { recordedShell, type RecordedShell } from '../unit/cli-recorded-shell.ts';
+import { textWith } from '../support/matching.ts';
 import { ask, openSample, rowsOf, type Sample } from '../support/sample-warehouse.ts';
 
 const SLICES = `
@@ -237,7 +238,17 @@ describe('--dbt', () => {
     expect(again).toBe([...written.slice(0, 2), `${mart} kept`].join('\n'));
     expect(await readFile(staging, 'utf8')).toContain(`{{ source('ripen', 'network_daily') }}`);
     expect(await readFile(mart, 'utf8')).toBe('mine');
+    expect(JSON.parse(await printed(SNAPSHOT, { dbt: 'models', json: true }))).toStrictEqual({
+      described: [
+        { path: `${models}/staging/ripen_sources.yml`, written: true },
+        { path: staging, written: true },
+        { path: mart, written: false },
+      ],
+    });
     const sources = await printed(SNAPSHOT, { dbt: '-' });
+    expect(JSON.parse(await printed(SNAPSHOT, { dbt: '', json: true }))).toMatchObject({
+      described: [{ path: null, text: textWith('version: 2') }],
+    });
     expect(await readFile(`${models}/staging/ripen_sources.yml`, 'utf8')).toBe(`${sources}\n`);
   });
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { describe, expect, test } from 'vitest';
 
-import { parseCommandLine } from '../../src/commands/command-line.ts';
+import { formAsked, parseCommandLine } from '../../src/commands/command-line.ts';
 import { dayRange, durationOf, instantOf } from '../../src/commands/instant.ts';
 import { Failure } from '../../src/errors.ts';
 import { LOCK_WAIT_MS } from '../../src/model/duration.ts';
@@ -150,8 +150,63 @@ describe('the command line', () => {
     [['backfill', '--slice', 'a', '--slice', 'b', '--from', 'x', '--to', 'y'], '--slice was given 2 times'],
     [['simulator', '--port', '1', '--port', '2'], '--port was given 2 times'],
     [['export', '--slice', 'a', '--output', 'b', '--output', 'c'], '--output was given 2 times'],
+    [['init', '--dir', 'a', '--dir', 'b'], '--dir was given 2 times'],
   ])('%j is refused with its reason, %s', async (argv, reason) => {
     expect((await refused(...argv)).message).toContain(reason);
+  });
+
+  test.each([
+    [['spend', 'send', '--file', 's.csv', '--dry-run=True'], '--dry-run takes no value but true or false'],
+    [['links', 'create', '--app', 'a', '--name', 'b', '--dry-run=1'], '--dry-run takes no value but true or false'],
+    [['links', 'create', '--app', 'a', '--name', 'b', '--dryRun='], '--dry-run takes no value but true or false'],
+    [['links', 'create', '--app', 'a', '--name', 'b', '-dry-run=on'], '--dry-run takes no value but true or false'],
+    [['export', '--slice', 'a', '--output', '-', '--final-only=True'], '--final-only takes no value but true or false'],
+    [['sync', '--help=yes'], '--help takes no value but true or false'],
+    [['spend', 'send', '--file', 's.csv', '--dry-run', '--no-dry-run'], '--dry-run was given as both true and false'],
+    [['spend', 'send', '--file', 's.csv', '--dry-run', '--dry-run=false'], 'was given as both true and false'],
+    [['spend', 'send', '--file', 's.csv', '--dry-run', 'false', '--dry-run'], 'was given as both true and false'],
+    [['spend', 'send', '--file', 's.csv', '--dry-run.x=true'], 'Unknown'],
+  ])('%j is refused, as nobody can say which of both is meant: %s', async (argv, reason) => {
+    const failure = await refused(...argv);
+    expect(failure.code).toBe('USAGE_INVALID');
+    expect(failure.message).toContain(reason);
+  });
+
+  test.each([
+    [['--dry-run=true']],
+    [['--dry-run', 'true', '--dryRun']],
+    [['--no-dry-run', '--dry-run=false']],
+    [['--name', '-dry-run=yes']],
+    [['--name=--dry-run=yes']],
+  ])('what is clear is taken as it stands, such as %j', async (stated) => {
+    const named = stated.some((word) => word.startsWith('--name')) ? stated : ['--name', 'b', ...stated];
+    const asked = await parseCommandLine(['links', 'create', '--app', 'a', ...named], VERSION);
+    expect(asked.kind).toBe('act');
+  });
+
+  test.each([
+    [['spend', 'send', '--file', 's.csv', '--', '--dry-run']],
+    [['drop', '--slice', 'nd', '--yes', '--', '--before', '2026-01-01']],
+    [['--', 'sync', '--json']],
+  ])('%j is refused: what stands behind -- would be dropped in silence', async (argv) => {
+    const failure = await refused(...argv);
+    expect(failure.code).toBe('USAGE_INVALID');
+    expect(failure.message).toContain('nothing may stand behind --');
+  });
+
+  test('a command line that chooses nothing and asks for no text is refused', async () => {
+    expect((await refused('--')).message).toContain('no command was given');
+  });
+
+  test.each([
+    [['status', '--no-html'], 'no-html'],
+    [['sync', '--no-metrics-file'], 'no-metrics-file'],
+    [['publish', '--no-dbt'], 'no-dbt'],
+    [['spend', 'send', '--no-file'], 'no-file'],
+    [['sync', '--no-config'], 'no-config'],
+    [['init', '--no-dir'], 'no-dir'],
+  ])('%j is refused: only a switch can be negated, %s is no option', async (argv, name) => {
+    expect((await refused(...argv)).message).toContain(`Unknown argument: ${name}`);
   });
 
   test('--slice given 2 times where it is a list names 2 slices', async () => {
@@ -173,6 +228,20 @@ describe('the command line', () => {
     const asked = await parseCommandLine(['sync', '--log', 'json'], VERSION);
     expect(asked.kind).toBe('act');
   });
+});
+
+test.each([
+  [['status', '--json'], true],
+  [['status', '--json=true', '--config', '/nope.yaml'], true],
+  [['status', '--json', 'true'], true],
+  [['status', '-json'], true],
+  [['status', '--json=yes'], true],
+  [['status', '--json=false'], false],
+  [['status', '--json', 'false'], false],
+  [['links', 'create', '--name', '-json'], false],
+  [['status'], false],
+])('whoever wrote %j wants the failure as JSON: %j', (argv, json) => {
+  expect(formAsked(argv).json).toBe(json);
 });
 
 describe('an instant on the command line', () => {
@@ -212,6 +281,7 @@ describe('an instant on the command line', () => {
     expect(dayRange('2026-01-01', '2026-01-31')).toStrictEqual({ start: '2026-01-01', end: '2026-02-01' });
     expect(() => dayRange('2026-01-02', '2026-01-01')).toThrow('later than --to');
     expect(() => dayRange('2026-1-2', '2026-01-03')).toThrow('--from');
+    expect(() => dayRange('2026-01-01', '9999-12-31')).toThrow('--to was 9999-12-31, later than the last day');
   });
 
   test('days to load again begin in 1970 or later: an earlier year is mistyped', () => {

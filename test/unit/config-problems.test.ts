@@ -49,6 +49,35 @@ describe('problems', () => {
     expect(problems[8]).toMatch(/did you mean installs\?$/);
   });
 
+  test.each([
+    ['notify: { url: "http://hooks.example.com/S3CRET" }', 'notify.url: the value is plain http'],
+    ['notify: { url: "https://hooks.example.com/S3CRET " }', 'notify.url: the value is not an address'],
+    ['notify: { url: "https://usr:S3CRET@hooks.example.com" }', 'notify.url: the value holds a user or a password'],
+    ['notify: https://hooks.example.com/S3CRET', 'notify: the value is not allowed; must be a mapping'],
+    ['notify: [https://hooks.example.com/S3CRET]', 'notify'],
+    ['notify: { https://hooks.example.com/S3CRET: null }', 'notify.(an address): is not a known key'],
+    [
+      'notify: { url: "https://a.example.com", https://hooks.example.com/S3CRET: x }',
+      '(an address): is not a known key',
+    ],
+    ['https://hooks.example.com/S3CRET: x', '(an address): is not a known key'],
+    [
+      'publish: [{ delta: "s3://bucket/x", endpoint: "https://AKIA:S3CRET@minio.example.com" }]',
+      'the value holds credentials',
+    ],
+    ['publish: [{ delta: "s3://bucket/x", endpoint: "AKIA:S3CRET@minio.example.com" }]', 'the value is not an address'],
+    ['publish: [{ delta: "s3://AKIA:S3CRET@bkt/x" }]', 'publish[0].delta: the value names no bucket'],
+    [
+      'publish: [{ duckdb: "https://bucket.example.com/a?X-Signature=S3CRET" }]',
+      'publish[0].duckdb: the value is an address',
+    ],
+    ['warehouse: "s3://AKIA:S3CRET@bkt/x"', 'warehouse: the value is an address'],
+  ])('%s: the address, which may be a secret, is not repeated', (line, said) => {
+    const problems = problemsWith(line).join('\n');
+    expect(problems).toContain(said);
+    expect(problems).not.toContain('S3CRET');
+  });
+
   test('the failure counts its problems and exits as a usage error', () => {
     const parse = () => parseConfig('service: 1\nx: 1', { file: 'ripen.yaml', directory: '/work', environment: {} });
     expect(parse).toThrow(
@@ -283,7 +312,7 @@ describe('problems', () => {
     ]);
   });
 
-  test.each(['daily_cohorts', 'daily_maturation', 'daily_projected'])(
+  test.each(['daily_cohorts', 'daily_links', 'daily_maturation', 'daily_projected'])(
     'a slice %s beside a slice daily would stand in the place of what is derived from it; alone it may be',
     (name) => {
       const other = SLICE.replace('daily', name);

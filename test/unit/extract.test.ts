@@ -16,7 +16,7 @@ import type { Spool, WholeAnswer } from '../../src/spool/spool.ts';
 import { slice } from '../support/slice.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'ripen-extract-'));
-const wholeFile = join(directory, 'whole');
+const fileOf = (name: string): string => join(directory, name);
 afterAll(() => rmSync(directory, { recursive: true }));
 
 const asPart = (...apps: string[]): Part => ({ app_token: { in: apps, notIn: [] } });
@@ -88,15 +88,17 @@ async function extracted(
     if (code !== undefined) throw new Failure(code, filter);
     await new Promise((resolve) => setTimeout(resolve, 5));
     signal.throwIfAborted();
-    if (filter === 'whole' || filter.startsWith('whole of'))
-      await writeFile(wholeFile, '{"totals":{"installs":12,"cost":"0.10","odd":null}}');
     if (filter === 'whole by app_token') {
       const at = page?.kind === 'cursor' ? Number(page.value) : 0;
-      const file = `${wholeFile}-${at}`;
+      const file = fileOf(`${filter} ${at}`);
       await writeFile(file, JSON.stringify(byApp[at]));
       return { ...bodyAt(file), pagination: byApp[at + 1] === undefined ? null : { next: String(at + 1) } };
     }
-    return bodyAt(filter.startsWith('whole') ? wholeFile : filter);
+    if (!filter.startsWith('whole')) return bodyAt(filter);
+    // Each has a file of its own: one is read while the next is written.
+    const file = fileOf(filter);
+    await writeFile(file, '{"totals":{"installs":12,"cost":"0.10","odd":null}}');
+    return bodyAt(file);
   };
   const spool = {
     pathFor: () => '',
@@ -198,7 +200,7 @@ test('a window in 2 parts is asked for as a whole once, by its date alone and wi
       ]),
     },
   });
-  expect(discarded).toEqual([wholeFile]);
+  expect(discarded).toEqual([fileOf('whole')]);
 });
 
 test('where some metrics do not add up the whole is also asked for by what divides the window, whose values tell', async () => {
