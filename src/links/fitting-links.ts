@@ -4,8 +4,9 @@
  * The rule. A row belongs to the deepest link whose path has exactly the row's labels, on the levels the slice has, with
  * nothing named below it. Labels are compared as they are. One difference is allowed: where the row states the network's
  * id of a name, ` (id)` may stand after either of the two; where it states none, an ` (id)` after the reported name may
- * be missing from the link. Of a label that was used more than once, the version valid in the row's period counts, else
- * the nearest one in time. Whatever still leaves two links to choose from stays unmatched.
+ * be missing from the link. Of several links, or versions of one, the one valid in the row's period counts, else the
+ * nearest one in time; then the one whose labels differ least. Whatever still leaves two links to choose from stays
+ * unmatched.
  */
 
 import { dateDimensions } from '../model/dimension.ts';
@@ -126,10 +127,10 @@ fits as (
 ${fits.join('\n    union all\n')}
 ),
 best as materialized (
-    select key, link, valid_from, valid_to
+    select key, link, valid_from, valid_to, looseness
     from fits
     where looseness is not null
-    qualify rank() over (partition by key order by link.level desc, looseness) = 1
+    qualify rank() over (partition by key order by link.level desc) = 1
 ),
 settled as (
     select key, any_value(link) as link
@@ -151,6 +152,7 @@ nearest as (
         p.${START},
         b.link,
         b.valid_from,
+        b.looseness,
         case
             when b.valid_from >= ${periodEnd(slice)} then 1 + epoch(b.valid_from) - epoch(${periodEnd(slice)})
             when b.valid_to <= p.${START} then 1 + epoch(p.${START}) - epoch(b.valid_to)
@@ -160,11 +162,17 @@ nearest as (
     join best as b on b.key = p.key
     qualify rank() over (partition by p.key, p.${START} order by distance) = 1
 ),
-chosen as (
-    select key, ${START}, arg_max(link, valid_from) as link
+by_link as (
+    select key, ${START}, arg_max(link, valid_from) as link, min(looseness) as looseness
     from nearest
-    group by key, ${START}
-    having count(distinct link.token) = 1
+    group by key, ${START}, link.token
+),
+chosen as (
+    select key, ${START}, link
+    from by_link
+    qualify
+        rank() over (partition by key, ${START} order by looseness) = 1
+        and count(*) over (partition by key, ${START}, looseness) = 1
 )`;
 }
 

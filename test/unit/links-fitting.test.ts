@@ -201,6 +201,43 @@ describe('versions', () => {
     expect(await tokenOf(fact)).toBe(token);
   });
 
+  const stated = { network: 'N', campaign: 'Summer (123)', attr_dependency: '{"campaign_id_network":"123"}' };
+
+  test('a link that is gone, of exactly the reported name, gives way to the living one that the stated id explains', async () => {
+    await version('net', ['N'], '2026-01-01');
+    await version('dead', ['N', 'Summer (123)'], '2026-01-01', '2026-03-02 02:30');
+    await version('alive', ['N', 'Summer'], '2026-03-02 02:30');
+    expect(await tokenOf({ day: '2026-02-01', ...stated })).toBe('dead');
+    expect(await tokenOf({ day: '2026-03-10', ...stated })).toBe('alive');
+    expect(await tokenOf({ month: '2026-03-01', ...stated }, 'm')).toBe('dead');
+    expect(await tokenOf(stated, 'undated')).toBe('alive');
+  });
+
+  test('of two living links the one of exactly the reported name counts', async () => {
+    await version('net', ['N'], '2026-01-01');
+    await version('exact', ['N', 'Summer (123)'], '2026-01-01');
+    await version('loose', ['N', 'Summer'], '2026-01-01');
+    expect(await tokenOf({ day: '2026-03-10', ...stated })).toBe('exact');
+  });
+
+  test('a link renamed from exactly the reported name has the partner of its newer version from then on, and in that month', async () => {
+    await version('net', ['N'], '2026-01-01');
+    await version('one', ['N', 'Summer (123)'], '2026-01-01', '2026-03-02 02:30');
+    await version('one', ['N', 'Summer'], '2026-03-02 02:30');
+    const named = async (name: string): Promise<unknown> =>
+      (await warehouse.rows(`select link_name from ${name}_links`, [], z.record(z.string(), z.unknown())))[0]?.[
+        'link_name'
+      ];
+    for (const [fact, name, expected] of [
+      [{ day: '2026-02-01' }, 's', 'N::Summer (123)'],
+      [{ day: '2026-03-10' }, 's', 'N::Summer'],
+      [{ month: '2026-03-01' }, 'm', 'N::Summer'],
+    ] as const) {
+      expect(await tokenOf({ ...fact, ...stated }, name)).toBe('one');
+      expect(await named(name)).toBe(expected);
+    }
+  });
+
   test('two links that had one name in the same month leave its row unmatched', async () => {
     await version('c', ['Old'], '2026-03-10', '2026-03-20');
     expect(await tokenOf({ month: '2026-03-01', network: 'Old' }, 'm')).toBe(null);
