@@ -52,9 +52,7 @@ function levelsOf({ columns }: LiveSlice): readonly Level[] {
 function keysOf(slice: LiveSlice): Key[] {
   const own = levelsOf(slice);
   const labels = own.map(({ dimension }) => ({ name: keyName(dimension), sql: `s.${identifier(dimension)}` }));
-  const ids = own.flatMap(({ id }) =>
-    id === null ? [] : [{ name: keyName(id), sql: `nullif(nullif(${rowIdSql(slice, id)}, ''), 'unknown')` }],
-  );
+  const ids = own.flatMap(({ id }) => (id === null ? [] : [{ name: keyName(id), sql: rowIdSql(slice, id) }]));
   return [{ name: APP, sql: 's."app_token"' }, ...labels, ...ids];
 }
 

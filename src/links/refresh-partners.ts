@@ -146,7 +146,7 @@ async function changeInstant(warehouse: Warehouse, planAt: Date): Promise<Date> 
 /**
  * Stages the partners that some rows carry and that are not staged, under the name of the answer among these rows that was
  * asked for last: a replay gives old answers new loads. A stored name gives way to none that was known before the rows that were
- * looked at earlier; an empty id is nobody's, an empty name no name. An answer that a clock that was ahead dated later than
+ * looked at earlier; an empty name is no name. An answer that a clock that was ahead dated later than
  * `now` came after those that were loaded before it.
  */
 function stageCarried(
@@ -187,7 +187,7 @@ newest as (
         from carried as c
         left join known as l on l.load_id = c.load_id
     )
-    where partner_id <> ''
+    where partner_id is not null
     group by partner_id
 )
 select

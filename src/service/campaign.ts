@@ -205,7 +205,8 @@ const statedLink = z
     level: wholeNumber,
     archived: flag.nullish(),
     has_subtrackers: flag.nullish(),
-    partner_id: idText.nullish(),
+    // An empty one is nobody's, and would be inherited.
+    partner_id: idText.transform((id) => (id === '' ? null : id)).nullish(),
     cost_data_enabled: flag.nullish(),
     url: z.string().nullish(),
     click_url: z.string().nullish(),

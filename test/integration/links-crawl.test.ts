@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { refreshLinks } from '../../src/links/refresh-links.ts';
 import { changedTokens, openLinksScene, storedTree, trueTree, type LinksScene } from '../support/links-scene.ts';
 import type { PagingStyle } from '../../src/simulator/paging.ts';
+import { json, startScriptedServer } from '../support/scripted-server.ts';
 
 let scene: LinksScene;
 
@@ -124,6 +125,29 @@ test('max_level 2 asks nothing below campaigns, and raising it to 4 at the same 
   expect(scene.simulator.asked.counts.children).toBe(withCampaigns);
   await scene.crawl(firstNight, 4);
   expect(await storedTree(scene)).toEqual(trueTree(scene));
+});
+
+test('an empty partner id of a sub-link is none, and links below it inherit the one of its network', async () => {
+  const listed: Readonly<Record<string, unknown>> = { net: '10', sub: '', leaf: null };
+  const below: Readonly<Record<string, string>> = { trackers: 'net', net: 'sub', sub: 'leaf' };
+  const campaign = await startScriptedServer(({ path }) => {
+    const token = below[/([^/]+)(?:\/children)?$/.exec(path)?.[1] ?? ''];
+    const level = Object.keys(listed).indexOf(token ?? '') + 1;
+    const items =
+      token === undefined ? [] : [{ token, name: token, level, has_subtrackers: level < 3, partner_id: listed[token] }];
+    return json({ data: { items, paging: {} } });
+  });
+  scene = await openLinksScene({ world: { apps: 1, links: 0 } }, { baseUrl: campaign.origin });
+  try {
+    expect(await scene.crawl(firstNight)).toMatchObject({ rows: 3, failures: [] });
+    expect(await scene.rows('select token, partner_id, inherited_partner_id from main.links order by level')).toEqual([
+      { token: 'net', partner_id: '10', inherited_partner_id: null },
+      { token: 'sub', partner_id: null, inherited_partner_id: '10' },
+      { token: 'leaf', partner_id: null, inherited_partner_id: '10' },
+    ]);
+  } finally {
+    await campaign.close();
+  }
 });
 
 test('hostile names and URLs are stored byte for byte; half a surrogate pair becomes U+FFFD', async () => {

@@ -161,10 +161,10 @@ describe('of the partners that only rows carry', () => {
     expect(await unlisted()).toEqual(['swapped']);
   });
 
-  test('an empty name in newer rows leaves the name as it was, and an empty id is no partner', async () => {
+  test('an empty name in newer rows leaves the name as it was, and an empty or unknown id is no partner', async () => {
     scene = await openLinksScene();
     await carrying(
-      `${row('p', 1, 'Named')} union all ${row('p', 2, '')} union all ${row('', 3, 'Nobody')}`,
+      [row('p', 1, 'Named'), row('p', 2, ''), row('', 3, 'Nobody'), row('unknown', 4, 'Unknown')].join(' union all '),
       firstNight,
     );
     await night();

@@ -177,6 +177,23 @@ describe('names', () => {
   });
 });
 
+test.each<readonly [string, Fact, string | null]>([
+  ['the column names it', { partner_id: '9' }, '9'],
+  ['the column is empty and nothing is attached', { partner_id: '' }, '7'],
+  ['the column says unknown', { partner_id: 'unknown' }, '7'],
+  ['the column is empty and one is attached', { partner_id: '', attr_dependency: '{"partner_id":"9"}' }, '9'],
+  ['the attached one is empty', { partner_id: null, attr_dependency: '{"partner_id":""}' }, '7'],
+  ['the attached one is an empty text in a list', { attr_dependency: '{"partner_id":[""]}' }, '7'],
+  ['nothing says it', { partner_id: null }, '7'],
+])('the partner of a row is its own, else that of its link: %s', async (_, fact, partner) => {
+  await crawled();
+  await version('net', ['N'], '2026-01-01');
+  await warehouse.run(`insert into main.partners values ('7', 'Seven', true, true), ('9', 'Nine', true, true)`);
+  expect(await tokenOf({ day: '2026-03-01', network: 'N', partner_name: null, ...fact })).toBe('net');
+  const rows = await warehouse.rows('select matched_partner_id as id from s_links', [], z.object({ id: z.string() }));
+  expect(rows).toEqual([{ id: partner }]);
+});
+
 describe('versions', () => {
   beforeEach(async () => {
     await crawled();
