@@ -11,6 +11,7 @@ import { catalogFilters, type CatalogItem, type CatalogSection, metricFilterName
 import type { Link, Partner } from './model/link.ts';
 import { type Circumstances, circumstancesOf, onService, onWarehouse } from './run/circumstances.ts';
 import { configVerb } from './run/library-verb.ts';
+import type { ShortList } from './service/service.ts';
 import type { SpendSummary } from './spend/spend-summary.ts';
 
 export interface CatalogOptions extends Circumstances {
@@ -86,7 +87,10 @@ export const partners = configVerb(
   [],
   async (config: Config, options: Circumstances = {}): Promise<readonly Partner[]> => {
     const standing = circumstancesOf(config, options);
-    return onService(config, standing, async (service) => allPages(service.partners(standing.signal)));
+    return onService(config, standing, async (service) => {
+      const onShort = warnShort(standing, 'partners');
+      return allPages(service.partners(standing.signal, onShort));
+    });
   },
 );
 
@@ -100,7 +104,11 @@ export const links = configVerb(['app'], async (config: Config, options: LinksOp
     if (message !== null) {
       standing.emit({ type: 'warning', code: 'APP_TOKEN_UNUSUAL', slice: null, window: null, message });
     }
-    return allPages(service.links(app, parent, standing.signal));
+    const onShort = warnShort(
+      standing,
+      parent === null ? `links of the app ${app}` : `sub-links of the link ${parent}`,
+    );
+    return allPages(service.links(app, parent, standing.signal, onShort));
   });
 });
 
@@ -181,6 +189,14 @@ async function writeLink<Written extends WrittenLink>(
       return write({ service, clock, warehouse, at, emit, signal });
     });
   return warehouseExists(config.warehouse) ? onWarehouse(config, 'write', standing, withLedger) : withLedger(null);
+}
+
+/** Warns of a list that is not whole. */
+function warnShort({ emit }: ReturnType<typeof circumstancesOf>, items: string): (list: ShortList) => void {
+  return ({ listed, stated }) => {
+    const message = `The list of the ${items} held ${listed}, and the service said that there are ${stated}.`;
+    emit({ type: 'warning', code: 'LIST_SHORT', slice: null, window: null, message });
+  };
 }
 
 /** Every item of every page, in the service's order. */

@@ -6,7 +6,7 @@ import { Failure } from '../errors.ts';
 import { isSameName, type Link, linkOf, type Partner, type StatedLink } from '../model/link.ts';
 import type { Channel, Reader } from './call.ts';
 import { readJson } from './body.ts';
-import { type Page, pages, pagingSchema } from './paging.ts';
+import { type Page, pages, pagingSchema, type ShortList } from './paging.ts';
 import type { LinkChange } from './service.ts';
 import { Setback } from './setback.ts';
 import { isRedirectedAfter, verdictOn } from './verdict.ts';
@@ -32,7 +32,7 @@ export class CampaignApi {
     this.#channel = channel;
   }
 
-  partners(signal: AbortSignal, onShort?: () => void): AsyncGenerator<readonly Partner[], void> {
+  partners(signal: AbortSignal, onShort?: (list: ShortList) => void): AsyncGenerator<readonly Partner[], void> {
     // No limit is sent: its maximum is not shown, and the service's own default (50) is known to work.
     const first = this.#channel.targetOf('/public/v1/partners');
     const ask = async (target: string): Promise<z.output<typeof partnerPage>> =>
@@ -45,7 +45,7 @@ export class CampaignApi {
     appToken: string,
     parent: string | null,
     signal: AbortSignal,
-    onShort?: () => void,
+    onShort?: (list: ShortList) => void,
   ): AsyncGenerator<readonly Link[], void> {
     const path = linksPath(appToken) + (parent === null ? '' : `/${checkedToken('link', parent)}/children`);
     const first = this.#channel.targetOf(`/public/${this.#version}${path}`);

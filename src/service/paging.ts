@@ -31,6 +31,12 @@ export interface Page<T> {
   readonly target?: string;
 }
 
+/** What a list has, and how many items its pages said there are. */
+export interface ShortList {
+  readonly listed: number;
+  readonly stated: number;
+}
+
 export interface Paged<T> {
   readonly origin: string;
   /** Path and query of the first page. */
@@ -38,7 +44,7 @@ export interface Paged<T> {
   readonly ask: (target: string) => Promise<Page<T>>;
   readonly maxPages?: number;
   /** Called at the end of a list with fewer items than its pages said there are. */
-  readonly onShort?: () => void;
+  readonly onShort?: (list: ShortList) => void;
 }
 
 /** The items page by page, each page non-empty. Throws `SOURCE_ENDLESS_PAGES` for links that repeat, lead elsewhere or do not end. */
@@ -73,7 +79,7 @@ export async function* pages<T>({
     }
     target = next;
   }
-  if (seen < stated) onShort();
+  if (seen < stated) onShort({ listed: seen, stated });
 }
 
 /** Path and query of the next page; null at the end. */

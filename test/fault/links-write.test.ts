@@ -214,6 +214,53 @@ test('a link whose name differs in blanks and in its Unicode form alone is the o
   expect(scene.simulator.asked.counts.create_link).toBe(0);
 });
 
+describe('a list of 4 links that ends after 2', () => {
+  const listed = (name: string, archived = false): object => ({ token: `${name}1`, level: 1, label: name, archived });
+  let server: ScriptedServer;
+  let connection: Connection;
+
+  afterEach(async () => {
+    await connection.service.close();
+    await server.close();
+  });
+
+  async function shortList(items: readonly object[]): Promise<{ readonly writing: LinkWriting; readonly app: string }> {
+    const { writing, app } = await crawledScene();
+    server = await startScriptedServer(({ method }) =>
+      method === 'GET'
+        ? json({ data: { items, paging: { total: '4', next: null } } })
+        : json({ data: { items: [{ token: 'new1', level: 1, label: 'New' }] } }),
+    );
+    connection = connectTo(server.origin);
+    return { writing: { ...writing, service: connection.service }, app };
+  }
+  const posts = (): number => server.received.filter(({ method }) => method === 'POST').length;
+
+  test.each([
+    ['lacks the name', [listed('One'), listed('Two')]],
+    ['has it on an archived link', [listed('One'), listed('New', true)]],
+  ])('and %s refuses a creation before it is sent, but for one even if taken', async (_, items) => {
+    const { writing, app } = await shortList(items);
+    const wanted = { appToken: app, name: 'New', parent: null };
+    const failure = await failureFrom(createLink(writing, wanted));
+    expect([failure.code, failure.message, failure.hint]).toEqual([
+      'DATA_INCOMPLETE',
+      'The link "New" was not created: the list it would stand in held 2 links, and the service said that there are 4',
+      'Try again later, or give --even-if-taken if no link beside it has the name.',
+    ]);
+    expect(posts()).toBe(0);
+    expect(await createLink(writing, { ...wanted, evenIfTaken: true })).toMatchObject({ isCreated: true });
+    expect(posts()).toBe(1);
+  });
+
+  test('and has the name shows that link', async () => {
+    const { writing, app } = await shortList([listed('One'), listed('New')]);
+    const found = await createLink(writing, { appToken: app, name: 'New', parent: null });
+    expect(found).toMatchObject({ isCreated: false, link: { token: 'New1' } });
+    expect(posts()).toBe(0);
+  });
+});
+
 describe('an answer that says something else than what was asked for', () => {
   let server: ScriptedServer;
   let connection: Connection;
