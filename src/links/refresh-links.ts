@@ -44,9 +44,8 @@ export interface RefreshedLinks {
 
 /** Apps with few links would otherwise leave the campaign API's limit unused. */
 const APPS_AT_ONCE = 4;
-/** An app whose links moved during its crawl, or most of whose links are gone, is crawled once more. */
-const MOST_CRAWLS = 2;
-const crawledAgain: ReadonlySet<FailureCode> = new Set<FailureCode>(['DATA_INCOMPLETE', 'DATA_SHRUNK']);
+/** Crawls of an app, during each of which a listed link vanished; links are not removed all the time. */
+const MOST_TORN = 1;
 /** Failures that concern every app, or that no other app would escape. */
 const endsAll: ReadonlySet<FailureCode> = new Set<FailureCode>([
   'CLOCK_UNTRUSTED',
@@ -94,49 +93,43 @@ export async function refreshLinks(run: Refreshing, links: Links): Promise<Refre
   return { rows: total?.rows ?? 0, removed, failures };
 }
 
+/**
+ * Replaces an app's links. A link that is removed while a list is paged may make another one slip from one page to the one
+ * before, which was read already: where the crawl lacks stored links, the app is crawled once more, and what neither has is
+ * closed.
+ */
 async function refreshApp(run: Refreshing, appToken: string, maxLevel: number, turn: Turn): Promise<Replaced> {
-  for (let crawls = 1; ; crawls += 1) {
+  const { warehouse, clock, runId, planAt } = run;
+  const staged = new StagedLinks(warehouse, turn, appToken);
+  await turn(() => clearStaged(warehouse, appToken));
+  let [torn, requests] = [0, 0];
+  for (let isFirst = true; ;) {
+    let crawled: Crawled;
     try {
-      return await crawlAndReplace(run, { appToken, maxLevel, isLast: crawls >= MOST_CRAWLS }, turn);
+      crawled = await crawlApp(run, { appToken, maxLevel, staged });
     } catch (error) {
-      const isDoubtful = error instanceof Failure && crawledAgain.has(error.code);
-      if (!isDoubtful || crawls >= MOST_CRAWLS) throw error;
+      torn += 1;
+      if (torn > MOST_TORN || !(error instanceof Failure) || error.code !== 'DATA_INCOMPLETE') throw error;
+      continue;
     }
+    requests += crawled.requests;
+    clock.check();
+    const complete = { maxLevel, requests, runId, isShort: crawled.isShort, isFirst };
+    const dating = { planAt, confirmedNow: clock.confirmedNow() };
+    const replaced = await turn(() => replaceApp(warehouse, appToken, dating, complete));
+    isFirst = false;
+    if (replaced === null) continue;
+    await tellOf(run, appToken, replaced, turn);
+    run.emit({ type: 'links_loaded', app: appToken, rows: replaced.links, requests });
+    return replaced;
   }
 }
 
-interface AppCrawl {
-  readonly appToken: string;
-  readonly maxLevel: number;
-  /** Links below each other may have been moved meanwhile; a second crawl that finds them so is believed. */
-  readonly isLast: boolean;
-}
-
-async function crawlAndReplace(run: Refreshing, crawl: AppCrawl, turn: Turn): Promise<Replaced> {
-  const { appToken, maxLevel, isLast } = crawl;
-  const { warehouse, service, clock, runId, planAt, signal } = run;
-  const staged = new StagedLinks(warehouse, turn, appToken);
-  await turn(() => clearStaged(warehouse, appToken));
-  let isShort = false;
-  const requests = await crawlApp({
-    maxLevel,
-    list: (parent) =>
-      service.links(appToken, parent, signal, () => {
-        isShort = true;
-      }),
-    keep: (parent, listed) => staged.add(parent, listed),
-  });
-  await staged.flush();
-  clock.check();
-  const complete = { maxLevel, requests, runId, isShort, breaksCycles: isLast };
-  const dating = { planAt, confirmedNow: clock.confirmedNow() };
-  const replaced = await turn(() => replaceApp(warehouse, appToken, dating, complete));
+async function tellOf(run: Refreshing, appToken: string, replaced: Replaced, turn: Turn): Promise<void> {
   if (replaced.cyclic.length > 0) {
     const message = `The app ${appToken} listed links below their own sub-links, and they were stored where they stood first: ${replaced.cyclic.join(', ')}.`;
     await turn(() => warn(run, 'LINKS_CYCLE', message));
   }
-  run.emit({ type: 'links_loaded', app: appToken, rows: replaced.links, requests });
-  return replaced;
 }
 
 /** What an app's failure is to the run: null when only loaded rows name the app and the service does not know it. */
@@ -207,18 +200,29 @@ async function loadedApps(warehouse: Warehouse): Promise<string[]> {
 const LISTINGS_AT_ONCE = 8;
 
 interface Crawl {
+  readonly appToken: string;
   readonly maxLevel: number;
-  /** Pages of the app's networks, or of a link's sub-links. */
-  readonly list: (parent: string | null) => AsyncIterable<readonly Link[]>;
-  readonly keep: (parent: string | null, links: readonly Link[]) => Promise<void>;
+  readonly staged: StagedLinks;
+}
+
+interface Crawled {
+  /** Pages it took. */
+  readonly requests: number;
+  /** Whether a list had fewer links than it said there are. */
+  readonly isShort: boolean;
 }
 
 /**
- * Lists every link of an app down to a level; returns how many pages that took. Throws what listing throws, and
- * `DATA_INCOMPLETE` when a listed link vanished before its sub-links were listed.
+ * Stages every link of an app down to a level. Throws what listing throws, and `DATA_INCOMPLETE` when a listed link vanished
+ * before its sub-links were listed.
  */
-async function crawlApp({ maxLevel, list, keep }: Crawl): Promise<number> {
+async function crawlApp({ service, signal }: Refreshing, { appToken, maxLevel, staged }: Crawl): Promise<Crawled> {
   let requests = 0;
+  let isShort = false;
+  const list = (parent: string | null): AsyncIterable<readonly Link[]> =>
+    service.links(appToken, parent, signal, () => {
+      isShort = true;
+    });
   const asked = new Set<string>();
   let parents: readonly (string | null)[] = [null];
   for (let level = 1; level <= maxLevel && parents.length > 0; level += 1) {
@@ -227,7 +231,7 @@ async function crawlApp({ maxLevel, list, keep }: Crawl): Promise<number> {
       let pages = 0;
       for await (const links of listedBelow(list, parent)) {
         pages += 1;
-        await keep(parent, links);
+        await staged.add(parent, links);
         if (level === maxLevel) continue;
         for (const { token, hasSubtrackers } of links) {
           if (!hasSubtrackers || asked.has(token)) continue;
@@ -240,10 +244,14 @@ async function crawlApp({ maxLevel, list, keep }: Crawl): Promise<number> {
     });
     parents = below;
   }
-  return requests;
+  await staged.flush();
+  return { requests, isShort };
 }
 
-async function* listedBelow(list: Crawl['list'], parent: string | null): AsyncGenerator<readonly Link[], void> {
+async function* listedBelow(
+  list: (parent: string | null) => AsyncIterable<readonly Link[]>,
+  parent: string | null,
+): AsyncGenerator<readonly Link[], void> {
   try {
     yield* list(parent);
   } catch (error) {

@@ -6,7 +6,6 @@
 
 import * as z from 'zod';
 
-import { Failure } from '../errors.ts';
 import type { Partner } from '../model/link.ts';
 import type { MachineClock } from '../service/machine-clock.ts';
 import { count, identifier, instant, statement, storable, timestamp } from '../warehouse/sql.ts';
@@ -17,28 +16,43 @@ import { refuseShrunk } from './shrunk.ts';
 import { namesPartners, readLiveSlices, rowIdSql, type LiveSlice } from './live-slices.ts';
 
 /**
- * Replaces the partners by the service's list; those it lacks stay as not listed until `completePartners` has judged
- * whether rows carry them. Returns how many there are. Throws what the service throws, and `DATA_SHRUNK` when most of the
- * stored ones are listed no more, twice, and no earlier night agrees; then nothing has changed.
+ * Replaces the partners by the service's list; those it lacks, when it is read twice, stay as not listed until
+ * `completePartners` has judged whether rows carry them. Returns how many there are. Throws what the service throws, and
+ * `DATA_SHRUNK` when most of the stored ones are listed no more and no earlier night agrees; then nothing has changed.
  */
 export async function refreshPartners(run: Omit<Refreshing, 'runId'>): Promise<{ readonly rows: number }> {
-  try {
-    return await readAndReplace(run);
-  } catch (error) {
-    if (!(error instanceof Failure) || error.code !== 'DATA_SHRUNK') throw error;
-  }
-  return readAndReplace(run);
+  const listed = new Map<string, Partner>();
+  let isShort = await readList(run, listed);
+  // One may slip from one page to the one before, which was read already, when another is removed meanwhile.
+  const stored = await run.warehouse.rows('select partner_id from main.partners where is_listed', [], idRow);
+  if (stored.some((id) => !listed.has(id))) isShort = await readList(run, listed);
+  const rows = await replaceByList(run, listed, isShort);
+  run.emit({ type: 'partners_loaded', rows });
+  return { rows };
 }
 
-async function readAndReplace(run: Omit<Refreshing, 'runId'>): Promise<{ readonly rows: number }> {
-  const listed = new Map<string, Partner>();
+const idRow = z.object({ partner_id: z.string() }).transform((row) => row.partner_id);
+
+/** Reads the list to its end; of a partner that is listed twice the later one counts. Returns whether it had fewer than it said there are. */
+async function readList(
+  { service, signal }: Omit<Refreshing, 'runId'>,
+  listed: Map<string, Partner>,
+): Promise<boolean> {
   let isShort = false;
   const onShort = (): void => {
     isShort = true;
   };
-  for await (const page of run.service.partners(run.signal, onShort)) {
+  for await (const page of service.partners(signal, onShort)) {
     for (const partner of page) listed.set(partner.id, partner);
   }
+  return isShort;
+}
+
+async function replaceByList(
+  run: Omit<Refreshing, 'runId'>,
+  listed: ReadonlyMap<string, Partner>,
+  isShort: boolean,
+): Promise<number> {
   const list = [...listed.values()].map((partner) => ({
     partner_id: partner.id,
     display_name: storable(partner.displayName),
@@ -46,7 +60,7 @@ async function readAndReplace(run: Omit<Refreshing, 'runId'>): Promise<{ readonl
   }));
   run.clock.check();
   const dating = { planAt: run.planAt, confirmedNow: run.clock.confirmedNow() };
-  const rows = await replacePartners(run.warehouse, dating, async () => {
+  return replacePartners(run.warehouse, dating, async () => {
     await run.warehouse.run(statement('links/stage_partners'), [JSON.stringify(list)]);
     const [counts] = await run.warehouse.rows(statement('links/partner_counts'), [], countsRow);
     const subject = 'The service';
@@ -55,8 +69,6 @@ async function readAndReplace(run: Omit<Refreshing, 'runId'>): Promise<{ readonl
     await refuseShrunk(run.warehouse, run.planAt, stood);
     await run.warehouse.run(statement('links/stage_unlisted_partners'));
   });
-  run.emit({ type: 'partners_loaded', rows });
-  return { rows };
 }
 
 const countsRow = z.object({ before: count, lost: count });

@@ -16,8 +16,8 @@ export interface CompleteCrawl {
   readonly runId: string;
   /** Whether a list had fewer links than it said there are. */
   readonly isShort: boolean;
-  /** Whether links below each other are stored once each, where they were listed first; else they are no tree. */
-  readonly breaksCycles: boolean;
+  /** Whether no other complete crawl is staged with it: links that it lacks, or finds below each other, may have been moved meanwhile. */
+  readonly isFirst: boolean;
 }
 
 export interface Replaced {
@@ -46,15 +46,17 @@ const ALL_LEVELS = 4;
 
 /**
  * Replaces an app's links in one transaction: only what differs is touched, and only what differs gets a new version,
- * dated to the as-of instant (or to a newer change). Throws `DATA_INCOMPLETE`, with nothing changed, when the staged
- * links do not all hang together and are not to be made to, and `DATA_SHRUNK` when a list lost most of the stored ones and no earlier night agrees.
+ * dated to the as-of instant (or to a newer change). Returns null, with no link changed and all of them still staged, when a
+ * first crawl lacks stored links or finds some below each other; of a second one these are stored once each, where they were
+ * listed first. Throws `DATA_INCOMPLETE`, with nothing changed, when the staged links do not all hang together then, and
+ * `DATA_SHRUNK` when a list lost most of the stored ones and no earlier night agrees.
  */
 export async function replaceApp(
   warehouse: Warehouse,
   appToken: string,
   dating: Dating,
   crawl: CompleteCrawl | null,
-): Promise<Replaced> {
+): Promise<Replaced | null> {
   const { planAt } = dating;
   return warehouse.transact(async () => {
     await redateLinks(warehouse, appToken, dating);
@@ -62,7 +64,9 @@ export async function replaceApp(
     const asked = [appToken, timestamp(planAt), crawl?.maxLevel ?? ALL_LEVELS];
     let [counts] = await warehouse.rows(statement('links/tree_counts'), asked, countsRow);
     let cyclic: readonly string[] = [];
-    if (crawl?.breaksCycles === true && counts?.reached !== counts?.listed) {
+    const isTree = counts?.reached === counts?.listed;
+    if (crawl?.isFirst === true && (!isTree || (counts?.lost ?? 0) > 0)) return null;
+    if (crawl !== null && !isTree) {
       const again = await warehouse.rows(statement('links/break_cycles'), [appToken], tokenRow);
       cyclic = [...new Set(again)].toSorted();
       await stageTree(warehouse, appToken);
