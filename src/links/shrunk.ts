@@ -1,5 +1,5 @@
 /**
- * Lists that lost most of what they held: not believed before a sync of a later night finds about the same.
+ * Lists that lost half of what they held, or more: not believed before a sync of a later night finds about the same.
  *
  * The service answers an empty list, or one that ends early, like a whole one; stored links and partners would be closed.
  */
@@ -31,19 +31,19 @@ export interface Listed extends Counts {
 }
 
 /** Of fewer items most may well go in a night. */
-const FEW = 10;
+const FEW = 4;
 /** A second night finds the same where it misses as many, but for this share: items come and go meanwhile. */
 const SAME_SHARE = 1 / 5;
 
 const toldRow = z.object({ summary: z.string().nullable() });
 
 /**
- * Throws `DATA_SHRUNK` where a list is empty or lost more than half, where all lists lost more than half, or any while they
+ * Throws `DATA_SHRUNK` where a list is empty or lost half or more, where all lists lost half or more, or any while they
  * are shorter than the service said, unless the last sync of an earlier night missed about as many.
  */
 export async function refuseShrunk(warehouse: Warehouse, planAt: Date, stood: Listed): Promise<void> {
   const { subject, items, listed, before, lost, lists, isShort } = stood;
-  const isDoubtful = lost > 0 && (isShort || [stood, ...lists].some((list) => lostMost(list)));
+  const isDoubtful = lost > 0 && (isShort || [stood, ...lists].some((list) => lostHalf(list)));
   if (!isDoubtful) return;
   const [last] = await warehouse.rows(statement('links/told_before'), [timestamp(planAt)], toldRow);
   const told = new RegExp(`${subject} listed \\d+ ${items}, and (\\d+) of the`).exec(last?.summary ?? '');
@@ -58,6 +58,6 @@ export async function refuseShrunk(warehouse: Warehouse, planAt: Date, stood: Li
   );
 }
 
-const lostMost = ({ listed, before, lost }: Counts): boolean => listed === 0 || (before >= FEW && lost * 2 > before);
+const lostHalf = ({ listed, before, lost }: Counts): boolean => listed === 0 || (before >= FEW && lost * 2 >= before);
 
 const isAbout = (one: number, other: number): boolean => Math.abs(one - other) <= Math.max(one, other) * SAME_SHARE;

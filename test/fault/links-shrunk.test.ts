@@ -66,18 +66,31 @@ test('30 links, whose tokens hold - and _, and 30 partners stay when both lists 
   expect(await stored()).toEqual(['0 0']);
 });
 
-test('lists cut to 14 of 30 are refused in 2 nights with a whole one between them; 15 of 30 are believed at once', async () => {
+test('lists cut to 15 of 30 are refused in 2 nights with a whole one between them; 16 of 30 are believed at once', async () => {
   await codesOf(1);
   for (const day of [2, 4]) {
-    [tokens, partners] = [tokensOf(14), idsOf(14)];
+    [tokens, partners] = [tokensOf(15), idsOf(15)];
     expect(await codesOf(day)).toEqual(['DATA_SHRUNK', 'DATA_SHRUNK']);
     expect(await stored()).toEqual(['30 30']);
     [tokens, partners] = [tokensOf(30), idsOf(30)];
     expect(await codesOf(day + 1)).toEqual([]);
   }
-  [tokens, partners] = [tokensOf(15), idsOf(15)];
+  [tokens, partners] = [tokensOf(16), idsOf(16)];
   expect(await codesOf(6)).toEqual([]);
-  expect(await stored()).toEqual(['15 15']);
+  expect(await stored()).toEqual(['16 16']);
+});
+
+test('of 4 links and partners 2 stay until a second night lacks them, too; of 3 any 2 may go at once', async () => {
+  [tokens, partners] = [tokensOf(4), idsOf(4)];
+  await codesOf(1);
+  [tokens, partners] = [tokensOf(2), idsOf(2)];
+  expect(await codesOf(2)).toEqual(['DATA_SHRUNK', 'DATA_SHRUNK']);
+  expect(await stored()).toEqual(['4 4']);
+  [tokens, partners] = [tokensOf(3), idsOf(3)];
+  expect(await codesOf(3)).toEqual([]);
+  [tokens, partners] = [tokensOf(1), idsOf(1)];
+  expect(await codesOf(4)).toEqual([]);
+  expect(await stored()).toEqual(['1 1']);
 });
 
 test('29 of 30 that say they are 30 are refused for a night, and believed when a second night finds the same', async () => {

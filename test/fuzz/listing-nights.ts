@@ -38,7 +38,7 @@ const LIMIT_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const START_MS = Date.parse('2026-03-02T03:00:00Z');
 /** Of fewer items most may well go in a night; a second night may miss a fifth more or less. */
-const [FEW, SAME_SHARE] = [10, 0.2];
+const [FEW, SAME_SHARE] = [4, 0.2];
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -207,8 +207,8 @@ interface Counts {
   readonly lost: number;
 }
 
-const lostMost = ({ listed, before, lost }: Counts): boolean =>
-  lost > 0 && (listed === 0 || (before >= FEW && lost * 2 > before));
+const lostHalf = ({ listed, before, lost }: Counts): boolean =>
+  lost > 0 && (listed === 0 || (before >= FEW && lost * 2 >= before));
 
 /** Whether a subject that lost items is to be doubted on a night: unless the night before missed about as many. */
 function isDoubted({ nowMs, pasts }: Night, subject: string, lost: number, isDoubtful: boolean): boolean {
@@ -257,7 +257,7 @@ function judgedLinks(night: Night, app: string, stored: readonly Row[]): LinksOu
   });
   const lost = stored.filter((row) => isLost(row)).length;
   const hasTotals = !listing.knowsV2 && statesTotal(listing);
-  const most = [{ listed: come.length, before: stored.length, lost }, ...counts].some((each) => lostMost(each));
+  const most = [{ listed: come.length, before: stored.length, lost }, ...counts].some((each) => lostHalf(each));
   const short = asked.some(([, list]) => isShort(list, listing, hasTotals));
   if (isDoubted(night, `The app ${app}`, lost, most || short)) return { kind: 'doubted', lost };
   return { kind: 'listed', links: come.map((link) => storedLink(link, account.links)).toSorted(byToken) };
@@ -308,7 +308,7 @@ function judgedPartners(night: Night, stored: readonly Row[]): PartnersOutcome {
   if (list.fails !== null) return { kind: 'failed' };
   const ids = new Set<unknown>(list.items.map(({ id }) => String(id)));
   const lost = stored.filter((row) => !ids.has(row['partner_id'])).length;
-  const most = lostMost({ listed: list.items.length, before: stored.length, lost });
+  const most = lostHalf({ listed: list.items.length, before: stored.length, lost });
   if (isDoubted(night, 'The service', lost, most || isShort(list, listing, statesTotal(listing))))
     return { kind: 'doubted', lost };
   const partners = list.items.map(({ id, name }) => ({
