@@ -11,13 +11,14 @@ import { asFailure, Failure, type FailureCode } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import type { Link } from '../model/link.ts';
 import type { MachineClock } from '../service/machine-clock.ts';
-import type { Service } from '../service/service.ts';
+import type { Service, ShortList } from '../service/service.ts';
 import { recordWarning } from '../warehouse/runs.ts';
 import { count, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { eachInParallel, takeTurns, type Turn } from './in-parallel.ts';
 import { readLiveSlices } from './live-slices.ts';
-import { replaceApp, type Replaced } from './replace-app.ts';
+import { appSubject, replaceApp, type Replaced } from './replace-app.ts';
+import { shorter, shortOf } from './shrunk.ts';
 import { clearStaged, StagedLinks } from './staged-links.ts';
 
 /** What a refresh of partners or links works with. */
@@ -114,20 +115,28 @@ async function refreshApp(run: Refreshing, appToken: string, maxLevel: number, t
     }
     requests += crawled.requests;
     clock.check();
-    const complete = { maxLevel, requests, runId, isShort: crawled.isShort, isFirst };
+    const complete = { maxLevel, requests, runId, short: crawled.short, isFirst };
     const dating = { planAt, confirmedNow: clock.confirmedNow() };
     const replaced = await turn(() => replaceApp(warehouse, appToken, dating, complete));
     isFirst = false;
     if (replaced === null) continue;
-    await tellOf(run, appToken, replaced, turn);
+    await tellOf(run, appToken, { ...replaced, short: crawled.short }, turn);
     run.emit({ type: 'links_loaded', app: appToken, rows: replaced.links, requests });
     return replaced;
   }
 }
 
-async function tellOf(run: Refreshing, appToken: string, replaced: Replaced, turn: Turn): Promise<void> {
-  if (replaced.cyclic.length > 0) {
-    const message = `The app ${appToken} listed links below their own sub-links, and they were stored where they stood first: ${replaced.cyclic.join(', ')}.`;
+/** Warns of what was odd about the lists of an app that was replaced. */
+async function tellOf(
+  run: Refreshing,
+  appToken: string,
+  { cyclic, short }: Pick<Replaced, 'cyclic'> & Pick<Crawled, 'short'>,
+  turn: Turn,
+): Promise<void> {
+  const told = shortOf(appSubject(appToken), 'links', short);
+  if (told !== null) await turn(() => warn(run, 'LIST_SHORT', told));
+  if (cyclic.length > 0) {
+    const message = `The app ${appToken} listed links below their own sub-links, and they were stored where they stood first: ${cyclic.join(', ')}.`;
     await turn(() => warn(run, 'LINKS_CYCLE', message));
   }
 }
@@ -149,7 +158,8 @@ async function judged(run: Refreshing, app: ChosenApp, failure: Failure, turn: T
   });
 }
 
-async function warn({ warehouse, runId, emit }: Refreshing, code: string, message: string): Promise<void> {
+/** Records and tells it. */
+export async function warn({ warehouse, runId, emit }: Refreshing, code: string, message: string): Promise<void> {
   await recordWarning(warehouse, { runId, slice: null, days: null, code, message });
   emit({ type: 'warning', code, slice: null, window: null, message });
 }
@@ -208,8 +218,8 @@ interface Crawl {
 interface Crawled {
   /** Pages it took. */
   readonly requests: number;
-  /** Whether a list had fewer links than it said there are. */
-  readonly isShort: boolean;
+  /** The list that lacked most of what it said it held; null where all were whole. */
+  readonly short: ShortList | null;
 }
 
 /**
@@ -218,10 +228,10 @@ interface Crawled {
  */
 async function crawlApp({ service, signal }: Refreshing, { appToken, maxLevel, staged }: Crawl): Promise<Crawled> {
   let requests = 0;
-  let isShort = false;
+  let short: ShortList | null = null;
   const list = (parent: string | null): AsyncIterable<readonly Link[]> =>
-    service.links(appToken, parent, signal, () => {
-      isShort = true;
+    service.links(appToken, parent, signal, (found) => {
+      short = shorter(short, found);
     });
   const asked = new Set<string>();
   let parents: readonly (string | null)[] = [null];
@@ -245,7 +255,7 @@ async function crawlApp({ service, signal }: Refreshing, { appToken, maxLevel, s
     parents = below;
   }
   await staged.flush();
-  return { requests, isShort };
+  return { requests, short };
 }
 
 async function* listedBelow(

@@ -8,11 +8,12 @@ import * as z from 'zod';
 
 import type { Partner } from '../model/link.ts';
 import type { MachineClock } from '../service/machine-clock.ts';
+import type { ShortList } from '../service/service.ts';
 import { count, identifier, instant, statement, storable, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import type { Refreshing } from './refresh-links.ts';
+import { type Refreshing, warn } from './refresh-links.ts';
 import { type Dating, redatePartners } from './redating.ts';
-import { refuseShrunk } from './shrunk.ts';
+import { refuseShrunk, shortOf } from './shrunk.ts';
 import { namesPartners, readLiveSlices, rowIdSql, type LiveSlice } from './live-slices.ts';
 
 /**
@@ -20,38 +21,40 @@ import { namesPartners, readLiveSlices, rowIdSql, type LiveSlice } from './live-
  * `completePartners` has judged whether rows carry them. Returns how many there are. Throws what the service throws, and
  * `DATA_SHRUNK` when most of the stored ones are listed no more and no earlier night agrees; then nothing has changed.
  */
-export async function refreshPartners(run: Omit<Refreshing, 'runId'>): Promise<{ readonly rows: number }> {
+export async function refreshPartners(run: Refreshing): Promise<{ readonly rows: number }> {
   const listed = new Map<string, Partner>();
-  let isShort = await readList(run, listed);
+  let short = await readList(run, listed);
   // One may slip from one page to the one before, which was read already, when another is removed meanwhile.
   const stored = await run.warehouse.rows('select partner_id from main.partners where is_listed', [], idRow);
-  if (stored.some((id) => !listed.has(id))) isShort = await readList(run, listed);
-  const rows = await replaceByList(run, listed, isShort);
+  if (stored.some((id) => !listed.has(id))) short = await readList(run, listed);
+  const rows = await replaceByList(run, listed, short);
+  const told = shortOf(SUBJECT, 'partners', short);
+  if (told !== null) await warn(run, 'LIST_SHORT', told);
   run.emit({ type: 'partners_loaded', rows });
   return { rows };
 }
 
+/** What the list of partners is called where it is doubted. */
+const SUBJECT = 'The service';
+
 const idRow = z.object({ partner_id: z.string() }).transform((row) => row.partner_id);
 
-/** Reads the list to its end; of a partner that is listed twice the later one counts. Returns whether it had fewer than it said there are. */
-async function readList(
-  { service, signal }: Omit<Refreshing, 'runId'>,
-  listed: Map<string, Partner>,
-): Promise<boolean> {
-  let isShort = false;
-  const onShort = (): void => {
-    isShort = true;
+/** Reads the list to its end; of a partner that is listed twice the later one counts. Returns its length where it said it held more, else null. */
+async function readList({ service, signal }: Refreshing, listed: Map<string, Partner>): Promise<ShortList | null> {
+  let short: ShortList | null = null;
+  const onShort = (list: ShortList): void => {
+    short = list;
   };
   for await (const page of service.partners(signal, onShort)) {
     for (const partner of page) listed.set(partner.id, partner);
   }
-  return isShort;
+  return short;
 }
 
 async function replaceByList(
-  run: Omit<Refreshing, 'runId'>,
+  run: Refreshing,
   listed: ReadonlyMap<string, Partner>,
-  isShort: boolean,
+  short: ShortList | null,
 ): Promise<number> {
   const list = [...listed.values()].map((partner) => ({
     partner_id: partner.id,
@@ -63,9 +66,8 @@ async function replaceByList(
   return replacePartners(run.warehouse, dating, async () => {
     await run.warehouse.run(statement('links/stage_partners'), [JSON.stringify(list)]);
     const [counts] = await run.warehouse.rows(statement('links/partner_counts'), [], countsRow);
-    const subject = 'The service';
     const counted = { listed: list.length, ...(counts ?? nothingStored) };
-    const stood = { subject, items: 'partners', lists: [], isShort, ...counted } as const;
+    const stood = { subject: SUBJECT, items: 'partners', lists: [], short, ...counted } as const;
     await refuseShrunk(run.warehouse, run.planAt, stood);
     await run.warehouse.run(statement('links/stage_unlisted_partners'));
   });

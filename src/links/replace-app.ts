@@ -3,6 +3,7 @@
 import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
+import type { ShortList } from '../service/service.ts';
 import { count, instant, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { type Dating, redateLinks } from './redating.ts';
@@ -14,8 +15,8 @@ export interface CompleteCrawl {
   readonly maxLevel: number;
   readonly requests: number;
   readonly runId: string;
-  /** Whether a list had fewer links than it said there are. */
-  readonly isShort: boolean;
+  /** The list that lacked most of what it said it held; null where all were whole. */
+  readonly short: ShortList | null;
   /** Whether no other complete crawl is staged with it: links that it lacks, or finds below each other, may have been moved meanwhile. */
   readonly isFirst: boolean;
 }
@@ -40,6 +41,9 @@ const countsRow = z.object({
 const listRow = z.object({ listed: count, before: count, lost: count });
 
 const tokenRow = z.object({ token: z.string() }).transform(({ token }) => token);
+
+/** What an app is called where its lists are doubted. */
+export const appSubject = (appToken: string): string => `The app ${appToken}`;
 
 /** Levels there are: a single link's write concerns no list. */
 const ALL_LEVELS = 4;
@@ -74,9 +78,9 @@ export async function replaceApp(
     }
     if (counts === undefined || counts.reached !== counts.listed) throw torn(appToken, counts);
     if (crawl !== null) {
-      const { isShort, maxLevel } = crawl;
+      const { short, maxLevel } = crawl;
       const lists = await warehouse.rows(statement('links/lost_lists'), [appToken, maxLevel], listRow);
-      const stood = { ...counts, lists, isShort, subject: `The app ${appToken}`, items: 'links' } as const;
+      const stood = { ...counts, lists, short, subject: appSubject(appToken), items: 'links' } as const;
       await refuseShrunk(warehouse, planAt, stood);
     }
     const at = timestamp(counts.changed_at);

@@ -8,6 +8,7 @@ import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
 import { statement, timestamp } from '../warehouse/sql.ts';
+import type { ShortList } from '../service/service.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
 /** Items listed against those that are stored. */
@@ -26,8 +27,8 @@ export interface Listed extends Counts {
   readonly items: 'links' | 'partners';
   /** The single lists that lost any; each is answered for itself. */
   readonly lists: readonly Counts[];
-  /** Whether fewer items came than the service said there are. */
-  readonly isShort: boolean;
+  /** The list that lacks most of what the service said it held; null where all of them were whole. */
+  readonly short: ShortList | null;
 }
 
 /** Of fewer items most may well go in a night. */
@@ -42,21 +43,32 @@ const toldRow = z.object({ summary: z.string().nullable() });
  * are shorter than the service said, unless the last sync of an earlier night missed about as many.
  */
 export async function refuseShrunk(warehouse: Warehouse, planAt: Date, stood: Listed): Promise<void> {
-  const { subject, items, listed, before, lost, lists, isShort } = stood;
-  const isDoubtful = lost > 0 && (isShort || [stood, ...lists].some((list) => lostHalf(list)));
+  const { subject, items, listed, before, lost, lists, short } = stood;
+  const isDoubtful = lost > 0 && (short !== null || [stood, ...lists].some((list) => lostHalf(list)));
   if (!isDoubtful) return;
   const [last] = await warehouse.rows(statement('links/told_before'), [timestamp(planAt)], toldRow);
   const told = new RegExp(`${subject} listed \\d+ ${items}, and (\\d+) of the`).exec(last?.summary ?? '');
   if (told !== null && isAbout(lost, Number(told[1]))) return;
-  throw new Failure(
-    'DATA_SHRUNK',
-    `${subject} listed ${listed} ${items}, and ${lost} of the ${before} that are stored were not among them`,
-    {
-      facts: { listed, before, lost },
-      hint: 'Wait for the next night if that is right: what a second one finds again is stored.',
-    },
-  );
+  const fewer = short === null ? '' : `; a list of ${short.listed} said it held ${short.stated}`;
+  const missing = `${lost} of the ${before} that are stored were not among them`;
+  throw new Failure('DATA_SHRUNK', `${subject} listed ${listed} ${items}, and ${missing}${fewer}`, {
+    facts: { listed, before, lost },
+    hint: 'Wait for the next night if that is right: what a second one finds again is stored.',
+  });
 }
+
+/** What is to be told of a list that was believed although it is not whole; null of one that is. */
+export function shortOf(subject: string, items: Listed['items'], short: ShortList | null): string | null {
+  if (short === null) return null;
+  return `${subject} listed ${short.listed} ${items} in a list that said it held ${short.stated}.`;
+}
+
+/** Of two lists the one that lacks more. */
+export function shorter(one: ShortList | null, other: ShortList): ShortList {
+  return one !== null && lackingIn(one) >= lackingIn(other) ? one : other;
+}
+
+const lackingIn = ({ listed, stated }: ShortList): number => stated - listed;
 
 const lostHalf = ({ listed, before, lost }: Counts): boolean => listed === 0 || (before >= FEW && lost * 2 >= before);
 

@@ -104,6 +104,19 @@ test('29 of 30 that say they are 30 are refused for a night, and believed when a
   expect(await codesOf(4)).toEqual([]);
 });
 
+const warnings = (): Promise<unknown[]> =>
+  column(scenario, `select message from ripen.warnings where code = 'LIST_SHORT' order by run_id, message`);
+
+test('a first list of 10 that says it holds 30 is stored, with a warning that is recorded', async () => {
+  [tokens, partners, total] = [tokensOf(10), idsOf(10), '30'];
+  expect(await codesOf(1)).toEqual([]);
+  expect(await stored()).toEqual(['10 10']);
+  expect(await warnings()).toEqual([
+    `The app ${APP} listed 10 links in a list that said it held 30.`,
+    'The service listed 10 partners in a list that said it held 30.',
+  ]);
+});
+
 test('29 of 30 that say they are 30 are refused by the sync of the library, too', async () => {
   const config = { ...scenario.config, partners: true, links: { apps: [APP], maxLevel: 4 } };
   const codesAt = async (asOf: Date): Promise<string[]> =>
