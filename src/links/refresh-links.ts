@@ -17,7 +17,7 @@ import { count, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { eachInParallel, takeTurns, type Turn } from './in-parallel.ts';
 import { readLiveSlices } from './live-slices.ts';
-import { appSubject, replaceApp, type Replaced } from './replace-app.ts';
+import { appSubject, leftAsItWas, replaceApp, type Replaced } from './replace-app.ts';
 import { shorter, shortOf } from './shrunk.ts';
 import { clearStaged, StagedLinks } from './staged-links.ts';
 
@@ -145,7 +145,7 @@ async function tellOf(
 async function judged(run: Refreshing, app: ChosenApp, failure: Failure, turn: Turn): Promise<Failure | null> {
   if (endsAll.has(failure.code)) throw failure;
   await turn(() => clearStaged(run.warehouse, app.token));
-  const message = `The links of the app ${app.token} stayed as they were: ${failure.message}`;
+  const message = `${leftAsItWas(app.token)} ${failure.message}`;
   if (!app.isNamed && unknownApp.has(failure.code)) {
     await turn(() => warn(run, 'LINKS_APP_UNKNOWN', message));
     return null;

@@ -67,7 +67,14 @@ async function replaceByList(
     await run.warehouse.run(statement('links/stage_partners'), [JSON.stringify(list)]);
     const [counts] = await run.warehouse.rows(statement('links/partner_counts'), [], countsRow);
     const counted = { listed: list.length, ...(counts ?? nothingStored) };
-    const stood = { subject: SUBJECT, items: 'partners', lists: [], short, ...counted } as const;
+    const stood = {
+      subject: SUBJECT,
+      left: `${SUBJECT} listed `,
+      items: 'partners',
+      lists: [],
+      short,
+      ...counted,
+    } as const;
     await refuseShrunk(run.warehouse, run.planAt, stood);
     await run.warehouse.run(statement('links/stage_unlisted_partners'));
   });

@@ -42,6 +42,9 @@ const listRow = z.object({ listed: count, before: count, lost: count });
 
 const tokenRow = z.object({ token: z.string() }).transform(({ token }) => token);
 
+/** How every failure begins that left an app's links as they were. */
+export const leftAsItWas = (appToken: string): string => `The links of the app ${appToken} stayed as they were:`;
+
 /** What an app is called where its lists are doubted. */
 export const appSubject = (appToken: string): string => `The app ${appToken}`;
 
@@ -80,7 +83,14 @@ export async function replaceApp(
     if (crawl !== null) {
       const { short, maxLevel } = crawl;
       const lists = await warehouse.rows(statement('links/lost_lists'), [appToken, maxLevel], listRow);
-      const stood = { ...counts, lists, short, subject: appSubject(appToken), items: 'links' } as const;
+      const stood = {
+        ...counts,
+        lists,
+        short,
+        left: leftAsItWas(appToken),
+        subject: appSubject(appToken),
+        items: 'links',
+      } as const;
       await refuseShrunk(warehouse, planAt, stood);
     }
     const at = timestamp(counts.changed_at);

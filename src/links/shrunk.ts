@@ -25,6 +25,8 @@ export interface Listed extends Counts {
   /** Such as `The app abc123def456`. */
   readonly subject: string;
   readonly items: 'links' | 'partners';
+  /** How a failure begins that left what is stored of it as it was. */
+  readonly left: string;
   /** The single lists that lost any; each is answered for itself. */
   readonly lists: readonly Counts[];
   /** The list that lacks most of what the service said it held; null where all of them were whole. */
@@ -33,19 +35,21 @@ export interface Listed extends Counts {
 
 /** Of fewer items most may well go in a night. */
 const FEW = 4;
-/** A second night finds the same where it misses as many, but for this share: items come and go meanwhile. */
+/** A second night finds the same where it misses as many, but for this share, or so few: items come and go meanwhile. */
 const SAME_SHARE = 1 / 5;
+const SAME_FEW = 2;
 
 const toldRow = z.object({ summary: z.string().nullable() });
 
 /**
- * Throws `DATA_SHRUNK` where a list is empty or lost half or more, where all lists lost half or more, or any while they
- * are shorter than the service said, unless the last sync of an earlier night missed about as many.
+ * Throws `DATA_SHRUNK` where a list is empty or lost half or more, where all lists lost half or more, or any while one lacks more
+ * of what it said it held than when it was believed last, unless the last sync of an earlier night missed about as many.
  */
 export async function refuseShrunk(warehouse: Warehouse, planAt: Date, stood: Listed): Promise<void> {
   const { subject, items, listed, before, lost, lists, short } = stood;
-  const isDoubtful = lost > 0 && (short !== null || [stood, ...lists].some((list) => lostHalf(list)));
-  if (!isDoubtful) return;
+  if (lost === 0) return;
+  const isShorter = short !== null && lackingIn(short) > (await lackedBefore(warehouse, planAt, stood));
+  if (!isShorter && ![stood, ...lists].some((list) => lostHalf(list))) return;
   const [last] = await warehouse.rows(statement('links/told_before'), [timestamp(planAt)], toldRow);
   const told = new RegExp(`${subject} listed \\d+ ${items}, and (\\d+) of the`).exec(last?.summary ?? '');
   if (told !== null && isAbout(lost, Number(told[1]))) return;
@@ -68,8 +72,21 @@ export function shorter(one: ShortList | null, other: ShortList): ShortList {
   return one !== null && lackingIn(one) >= lackingIn(other) ? one : other;
 }
 
+const messageRow = z.object({ message: z.string() });
+
+/** How many items the list lacked that was believed last: a service may count some that it never lists. */
+async function lackedBefore(warehouse: Warehouse, planAt: Date, { subject, items, left }: Listed): Promise<number> {
+  const asked = [timestamp(planAt), left, `${subject} listed `];
+  const [last] = await warehouse.rows(statement('links/lacked_before'), asked, messageRow);
+  const told = new RegExp(`^${subject} listed (\\d+) ${items} in a list that said it held (\\d+)\\.$`).exec(
+    last?.message ?? '',
+  );
+  return told === null ? 0 : lackingIn({ listed: Number(told[1]), stated: Number(told[2]) });
+}
+
 const lackingIn = ({ listed, stated }: ShortList): number => stated - listed;
 
 const lostHalf = ({ listed, before, lost }: Counts): boolean => listed === 0 || (before >= FEW && lost * 2 >= before);
 
-const isAbout = (one: number, other: number): boolean => Math.abs(one - other) <= Math.max(one, other) * SAME_SHARE;
+const isAbout = (one: number, other: number): boolean =>
+  Math.abs(one - other) <= Math.max(SAME_FEW, Math.max(one, other) * SAME_SHARE);

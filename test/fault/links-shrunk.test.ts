@@ -117,6 +117,33 @@ test('a first list of 10 that says it holds 30 is stored, with a warning that is
   ]);
 });
 
+test('lists whose total counts one more than they hold lose one a night; they are refused on the night they lack 5 more', async () => {
+  total = '31';
+  expect(await codesOf(1)).toEqual([]);
+  for (const [day, left] of [
+    [2, 29],
+    [3, 28],
+  ] as const) {
+    [tokens, partners, total] = [tokensOf(left), idsOf(left), String(left + 1)];
+    expect(await codesOf(day)).toEqual([]);
+    expect(await stored()).toEqual([`${left} ${left}`]);
+  }
+  [tokens, partners] = [tokensOf(23), idsOf(23)];
+  expect(await codesOf(4)).toEqual(['DATA_SHRUNK', 'DATA_SHRUNK']);
+  [tokens, partners, total] = [tokensOf(27), idsOf(27), '28'];
+  expect(await codesOf(5)).toEqual([]);
+  expect(await stored()).toEqual(['27 27']);
+});
+
+test('a list that is short for the first time and loses 1 is believed on a second night that loses 3', async () => {
+  await codesOf(1);
+  [tokens, partners, total] = [tokensOf(29), idsOf(29), '30'];
+  expect(await codesOf(2)).toEqual(['DATA_SHRUNK', 'DATA_SHRUNK']);
+  [tokens, partners] = [tokensOf(27), idsOf(27)];
+  expect(await codesOf(3)).toEqual([]);
+  expect(await stored()).toEqual(['27 27']);
+});
+
 test('29 of 30 that say they are 30 are refused by the sync of the library, too', async () => {
   const config = { ...scenario.config, partners: true, links: { apps: [APP], maxLevel: 4 } };
   const codesAt = async (asOf: Date): Promise<string[]> =>
