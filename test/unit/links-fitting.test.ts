@@ -105,6 +105,7 @@ describe('names', () => {
     await version('twin1', ['N', 'Twin'], '2026-01-01');
     await version('twin2', ['N', 'Twin'], '2026-01-01');
     await version('nameless', ['N', ''], '2026-01-01');
+    await version('autumn', ['N', 'Autumn (c-77ab)'], '2026-01-01');
   });
 
   const id = (campaign: string): string => JSON.stringify({ campaign_id_network: campaign });
@@ -134,6 +135,19 @@ describe('names', () => {
       'brand2',
     ],
     ['an id after the label is not dropped without', { network: 'N', campaign: 'Brand' }, null],
+    [
+      'an id that is no number is dropped',
+      { network: 'N', campaign: 'Sale (c-77)', campaign_id_network: 'c-77' },
+      'sale',
+    ],
+    ['and stands after the label', { network: 'N', campaign: 'Autumn', campaign_id_network: 'c-77ab' }, 'autumn'],
+    ['not that of another', { network: 'N', campaign: 'Autumn', campaign_id_network: 'c-77' }, null],
+    ['nor where the row states none', { network: 'N', campaign: 'Sale (c-77)' }, null],
+    [
+      'an id with brackets of its own',
+      { network: 'N', campaign: 'Sale (a (b))', campaign_id_network: 'a (b)' },
+      'sale',
+    ],
     [
       'an id as a list of one counts',
       { network: 'N', campaign: 'Brand', attr_dependency: '{"campaign_id_network":["77"]}' },
