@@ -127,6 +127,29 @@ test('max_level 2 asks nothing below campaigns, and raising it to 4 at the same 
   expect(await storedTree(scene)).toEqual(trueTree(scene));
 });
 
+test('lowering max_level from 4 to 2 keeps the links below campaigns, under the names above them; a network that goes takes its own along', async () => {
+  scene = await openLinksScene({ world: { apps: 1, links: 0 } });
+  const { links, world } = scene.simulator;
+  const app = world.apps[0]?.token ?? '';
+  const branch = { name: 'c', children: [{ name: 'a', children: [{ name: 'k' }] }] };
+  const [kept, gone] = ['kept', 'gone'].map((name) => links.add(app, null, { name, children: [branch] }).token);
+  links.add(app, null, { name: 'third' });
+  await scene.crawl(firstNight);
+  expect(await storedTree(scene)).toHaveLength(9);
+  links.rename(kept ?? '', 'renamed');
+  links.remove(gone ?? '');
+  expect(await scene.crawl(secondNight, 2)).toEqual({ rows: 5, removed: 4, failures: [] });
+  const paths = `select level, network_name, creative_name from main.links where label <> 'third' order by level`;
+  expect(await scene.rows(paths)).toEqual([
+    { level: 1, network_name: 'renamed', creative_name: null },
+    { level: 2, network_name: 'renamed', creative_name: null },
+    { level: 3, network_name: 'renamed', creative_name: null },
+    { level: 4, network_name: 'renamed', creative_name: 'k' },
+  ]);
+  expect(await scene.crawl(thirdNight, 4)).toEqual({ rows: 5, removed: 0, failures: [] });
+  expect(await storedTree(scene)).toEqual(trueTree(scene));
+});
+
 test('an empty partner id of a sub-link is none, and links below it inherit the one of its network', async () => {
   const listed: Readonly<Record<string, unknown>> = { net: '10', sub: '', leaf: null };
   const below: Readonly<Record<string, string>> = { trackers: 'net', net: 'sub', sub: 'leaf' };
