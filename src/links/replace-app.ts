@@ -67,7 +67,10 @@ export async function replaceApp(
   const { planAt } = dating;
   return warehouse.transact(async () => {
     await redateLinks(warehouse, appToken, dating);
-    if (crawl !== null) await warehouse.run(statement('links/stage_deeper_links'), [appToken, crawl.maxLevel]);
+    if (crawl !== null) {
+      await warehouse.run(statement('links/stage_deeper_links'), [appToken, crawl.maxLevel]);
+      await warehouse.run(statement('links/keep_own_partners'), [appToken]);
+    }
     await stageTree(warehouse, appToken);
     const asked = [appToken, timestamp(planAt), crawl?.maxLevel ?? ALL_LEVELS];
     let [counts] = await warehouse.rows(statement('links/tree_counts'), asked, countsRow);

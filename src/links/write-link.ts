@@ -282,7 +282,8 @@ async function storeBelow(place: Place, appToken: string, parent: string | null,
 
 /**
  * Stores what is stated of a changed link over what is stored of it, and returns that; null when the warehouse does not hold
- * the link. Of a sub-link only a partner that it was given is its own: answers show the one it inherits.
+ * the link. Of a sub-link only a partner that it was given is its own, until an answer states another one: answers show the one
+ * it inherits.
  */
 async function storeUpdated(
   place: Place,
@@ -294,7 +295,8 @@ async function storeUpdated(
   if (before === null) return null;
   const link = linkOf(stated, before);
   const isOwn = before.level === 1 || (partnerId !== undefined && stated.partnerId === partnerId);
-  const listed = { ...link, partnerId: isOwn ? link.partnerId : before.partnerId };
+  const isAsBefore = (stated.partnerId ?? before.partnerId) === before.partnerId;
+  const listed = { ...link, partnerId: isOwn ? link.partnerId : isAsBefore ? before.partnerId : null };
   await store(place, appToken, before.parent, listed);
   return link;
 }
