@@ -9,10 +9,11 @@ import type { Config } from './config/config.ts';
 import type { CreatedLink, LinkWriting, NewLink, WrittenLink } from './links/write-link.ts';
 import { catalogFilters, type CatalogItem, type CatalogSection, metricFilterNames } from './model/catalog.ts';
 import type { Link, Partner } from './model/link.ts';
-import { type Circumstances, circumstancesOf, onService, onWarehouse } from './run/circumstances.ts';
+import { type Circumstances, circumstancesOf, onScratchWarehouse, onService, onWarehouse } from './run/circumstances.ts';
 import { configVerb } from './run/library-verb.ts';
 import type { ShortList } from './service/service.ts';
 import type { SpendSummary } from './spend/spend-summary.ts';
+import type { Warehouse } from './warehouse/warehouse.ts';
 
 export interface CatalogOptions extends Circumstances {
   /** Part of an id or a name; every item without it. */
@@ -158,9 +159,12 @@ export const sendSpend = configVerb(['file'], async (config: Config, options: Sp
   const { file, dryRun = false, resendUnknown = false } = options;
   const standing = circumstancesOf(config, options);
   const request = { file, dryRun, resendUnknown, now: standing.planAt };
-  return onWarehouse(config, 'write', standing, async (warehouse) =>
-    onService(config, standing, async (service) => send(request, warehouse, service, standing.emit, standing.signal)),
-  );
+  const { warehouseExists } = await import('./warehouse/opening.ts');
+  const carryOut = async (warehouse: Warehouse): Promise<SpendSummary> =>
+    onService(config, standing, async (service) => send(request, warehouse, service, standing.emit, standing.signal));
+  return dryRun && !warehouseExists(config.warehouse)
+    ? onScratchWarehouse(config, standing, carryOut)
+    : onWarehouse(config, 'write', standing, carryOut);
 });
 
 const newLink = ({ app, name, parent, evenIfTaken }: NewLinkOptions): NewLink => ({

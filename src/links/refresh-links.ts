@@ -90,8 +90,13 @@ export async function refreshLinks(run: Refreshing, links: Links): Promise<Refre
       `Apps the catalog no longer lists kept their links as they were: ${left.join(', ')}.`,
     );
   }
-  const [total] = await run.warehouse.rows('select count(*) as rows from main.links', [], z.object({ rows: count }));
-  return { rows: total?.rows ?? 0, removed, failures };
+  return { rows: await storedLinks(run.warehouse), removed, failures };
+}
+
+/** Links there are now, of all apps. */
+export async function storedLinks(warehouse: Warehouse): Promise<number> {
+  const [total] = await warehouse.rows('select count(*) as rows from main.links', [], z.object({ rows: count }));
+  return total?.rows ?? 0;
 }
 
 /**

@@ -18,10 +18,17 @@ import { namesPartners, readLiveSlices, rowIdSql, type LiveSlice } from './live-
 
 /**
  * Replaces the partners by the service's list; those it lacks, when it is read twice, stay as not listed until
- * `completePartners` has judged whether rows carry them. Returns how many there are. Throws what the service throws, and
+ * `completePartners` has judged whether rows carry them. Leaves them as they are, with a warning, where they changed after the
+ * as-of instant. Returns how many there are. Throws what the service throws, and
  * `DATA_SHRUNK` when most of the stored ones are listed no more and no earlier night agrees; then nothing has changed.
  */
 export async function refreshPartners(run: Refreshing): Promise<{ readonly rows: number }> {
+  const newest = await changedAt(run.warehouse);
+  if (newest !== null && newest > run.planAt && newest <= run.clock.now()) {
+    const message = `The partners were left as they are: they changed at ${newest.toISOString()}, after the as-of instant.`;
+    await warn(run, 'AS_OF_OLDER', message);
+    return { rows: await storedRows(run.warehouse) };
+  }
   const listed = new Map<string, Partner>();
   let short = await readList(run, listed);
   // One may slip from one page to the one before, which was read already, when another is removed meanwhile.
@@ -148,9 +155,13 @@ async function replacePartners(warehouse: Warehouse, dating: Dating, stage: () =
     await warehouse.run(statement('links/delete_partners'));
     await warehouse.run(statement('links/insert_partners'));
     await warehouse.run('delete from ripen.staged_partners');
-    const [total] = await warehouse.rows('select count(*) as rows from main.partners', [], z.object({ rows: count }));
-    return total?.rows ?? 0;
+    return storedRows(warehouse);
   });
+}
+
+async function storedRows(warehouse: Warehouse): Promise<number> {
+  const [total] = await warehouse.rows('select count(*) as rows from main.partners', [], z.object({ rows: count }));
+  return total?.rows ?? 0;
 }
 
 /**
@@ -158,10 +169,15 @@ async function replacePartners(warehouse: Warehouse, dating: Dating, stage: () =
  * a version where it began.
  */
 async function changeInstant(warehouse: Warehouse, planAt: Date): Promise<Date> {
+  const newest = (await changedAt(warehouse)) ?? planAt;
+  return newest > planAt ? new Date(newest.getTime() + 1) : planAt;
+}
+
+/** When any partner changed last; null before the first refresh. */
+async function changedAt(warehouse: Warehouse): Promise<Date | null> {
   const shape = z.object({ changed_at: instant.nullable() });
   const [newest] = await warehouse.rows(statement('links/partners_changed_at'), [], shape);
-  const changedAt = newest?.changed_at ?? planAt;
-  return changedAt > planAt ? new Date(changedAt.getTime() + 1) : planAt;
+  return newest?.changed_at ?? null;
 }
 
 /**

@@ -194,7 +194,7 @@ const partnerSchema = z
   .transform((wire): Partner => ({
     id: wire.id,
     displayName: wire.display_name ?? '',
-    supportsCostData: wire.supports_cost_data ?? false,
+    supportsCostData: wire.supports_cost_data ?? null,
   }));
 
 const statedLink = z

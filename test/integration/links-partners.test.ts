@@ -223,6 +223,18 @@ describe('of the partners that only rows carry', () => {
   });
 });
 
+test('a run for 1 June after the partners changed on 2 June leaves them as they are, and says so', async () => {
+  scene = await openLinksScene();
+  const said = (name: string, supportsCostData: boolean | null): Service =>
+    listing([[{ id: '1', displayName: name, supportsCostData }]]);
+  await refreshPartners({ ...scene.run(secondNight), service: said('Newer', null) });
+  const before = await history();
+  expect(before).toMatchObject([{ display_name: 'Newer', supports_cost_data: null, is_listed: true }]);
+  expect(await refreshPartners({ ...scene.run(firstNight), service: said('Older', true) })).toEqual({ rows: 1 });
+  expect(await history()).toEqual(before);
+  expect(scene.events.flatMap((event) => (event.type === 'warning' ? [event.code] : []))).toEqual(['AS_OF_OLDER']);
+});
+
 test('a failed second page leaves the partners as they were', async () => {
   scene = await openLinksScene({ world: { partners: 60 } });
   await refreshPartners(scene.run(firstNight));

@@ -208,6 +208,15 @@ test.each<readonly [string, Fact, string | null]>([
   expect(rows).toEqual([{ id: partner }]);
 });
 
+test('a slice without rows, and without app or network, has no share of unmatched ones', async () => {
+  await warehouse.run(`create or replace table p (partner_id varchar, attr_dependency json, _load_id bigint)`);
+  await warehouse.run(
+    `insert into ripen.slice_tables (slice, fingerprint, table_name, state, created_at) values ('p', 'f', 'main."p"', 'live', now())`,
+  );
+  await refreshJoins(warehouse);
+  expect(await warehouse.rows('select * from ripen.unmatched_rows', [], z.unknown())).toEqual([]);
+});
+
 describe('versions', () => {
   beforeEach(async () => {
     await crawled();
