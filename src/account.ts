@@ -12,9 +12,17 @@ import type { WarningCode } from './errors.ts';
 import type { CreatedLink, LinkWriting, NewLink, WrittenLink } from './links/write-link.ts';
 import { catalogFilters, type CatalogItem, type CatalogSection, metricFilterNames } from './model/catalog.ts';
 import type { Link, Partner } from './model/link.ts';
-import { type Circumstances, circumstancesOf, onService, onWarehouse } from './run/circumstances.ts';
+import {
+  type Circumstances,
+  circumstancesOf,
+  onScratchWarehouse,
+  onService,
+  onWarehouse,
+} from './run/circumstances.ts';
 import { configVerb } from './run/library-verb.ts';
+import type { ShortList } from './service/service.ts';
 import type { SpendSummary } from './spend/spend-summary.ts';
+import type { Warehouse } from './warehouse/warehouse.ts';
 
 export interface CatalogOptions extends Circumstances {
   /** Part of an id or a name; every item without it. */
@@ -89,7 +97,10 @@ export const partners = configVerb(
   [],
   async (config: Config, options: Circumstances = {}): Promise<readonly Partner[]> => {
     const standing = circumstancesOf(config, options);
-    return onService(config, standing, async (service) => allPages(service.partners(standing.signal)));
+    return onService(config, standing, async (service) => {
+      const onShort = warnShort(standing, 'partners');
+      return allPages(service.partners(standing.signal, onShort));
+    });
   },
 );
 
@@ -103,7 +114,11 @@ export const links = configVerb(['app'], async (config: Config, options: LinksOp
     if (message !== null) {
       standing.emit({ type: 'warning', code: 'APP_TOKEN_UNUSUAL', slice: null, window: null, message });
     }
-    return allPages(service.links(app, parent, standing.signal));
+    const onShort = warnShort(
+      standing,
+      parent === null ? `links of the app ${app}` : `sub-links of the link ${parent}`,
+    );
+    return allPages(service.links(app, parent, standing.signal, onShort));
   });
 });
 
@@ -153,9 +168,12 @@ export const sendSpend = configVerb(['file'], async (config: Config, options: Sp
   const { file, dryRun = false, resendUnknown = false } = options;
   const standing = circumstancesOf(config, options);
   const request = { file: resolve(file), dryRun, resendUnknown, now: standing.planAt };
-  return onWarehouse(config, 'write', standing, async (warehouse) =>
-    onService(config, standing, async (service) => send(request, warehouse, service, standing.emit, standing.signal)),
-  );
+  const { warehouseExists } = await import('./warehouse/opening.ts');
+  const carryOut = async (warehouse: Warehouse): Promise<SpendSummary> =>
+    onService(config, standing, async (service) => send(request, warehouse, service, standing.emit, standing.signal));
+  return dryRun && !warehouseExists(config.warehouse)
+    ? onScratchWarehouse(config, standing, carryOut)
+    : onWarehouse(config, 'write', standing, carryOut);
 });
 
 const newLink = ({ app, name, parent, evenIfTaken }: NewLinkOptions): NewLink => ({
@@ -184,6 +202,14 @@ async function writeLink<Written extends WrittenLink>(
       return write({ service, clock, warehouse, at, emit, signal });
     });
   return warehouseExists(config.warehouse) ? onWarehouse(config, 'write', standing, withLedger) : withLedger(null);
+}
+
+/** Warns of a list that is not whole. */
+function warnShort({ emit }: ReturnType<typeof circumstancesOf>, items: string): (list: ShortList) => void {
+  return ({ listed, stated }) => {
+    const message = `The list of the ${items} held ${listed}, and the service said that there are ${stated}.`;
+    emit({ type: 'warning', code: 'LIST_SHORT', slice: null, window: null, message });
+  };
 }
 
 /** Every item of every page, in the service's order. */

@@ -92,6 +92,7 @@ export const warningCodes = [
   'LINK_NAME_TAKEN',
   'LINK_NOT_STORED',
   'LISTENER_FAILED',
+  'LIST_SHORT',
   'MEANING_HELD_BACK',
   'METRICS_NOT_WRITTEN',
   'MISSING_KEYS',

@@ -75,8 +75,10 @@ export async function partners(args: GlobalArguments, shell: Shell): Promise<num
   return 0;
 }
 
+const yesNo = (is: boolean | null): string => (is === null ? '' : is ? 'yes' : 'no');
+
 function partnersText(found: readonly Partner[], terminal: number | null): string {
-  const rows = found.map((partner) => [partner.id, partner.displayName, partner.supportsCostData ? 'yes' : 'no']);
+  const rows = found.map((partner) => [partner.id, partner.displayName, yesNo(partner.supportsCostData)]);
   const columns = [
     { title: 'id', align: 'right' },
     { title: 'partner', shrinks: true },

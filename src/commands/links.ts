@@ -48,7 +48,7 @@ export async function linksCreate(args: LinksCreateArguments, shell: Shell): Pro
     return 0;
   }
   const found = await withConfig(args, shell, false, async (config, stated) =>
-    namesakes(config, { ...stated, app, name, parent }),
+    namesakes(config, { ...stated, app, name, parent, evenIfTaken }),
   );
   const place = parent === undefined ? 'as a network link' : `below ${parent}`;
   const isThere = !evenIfTaken && found.some(({ archived }) => !archived);

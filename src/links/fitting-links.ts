@@ -4,8 +4,9 @@
  * The rule. A row belongs to the deepest link whose path has exactly the row's labels, on the levels the slice has, with
  * nothing named below it. Labels are compared as they are. One difference is allowed: where the row states the network's
  * id of a name, ` (id)` may stand after either of the two; where it states none, an ` (id)` after the reported name may
- * be missing from the link. Of a label that was used more than once, the version valid in the row's period counts, else
- * the nearest one in time. Whatever still leaves two links to choose from stays unmatched.
+ * be missing from the link. Of several links, or versions of one, the one valid in the row's period counts, else the
+ * nearest one in time; then the one whose labels differ least. Whatever still leaves two links to choose from stays
+ * unmatched.
  */
 
 import { dateDimensions } from '../model/dimension.ts';
@@ -51,9 +52,7 @@ function levelsOf({ columns }: LiveSlice): readonly Level[] {
 function keysOf(slice: LiveSlice): Key[] {
   const own = levelsOf(slice);
   const labels = own.map(({ dimension }) => ({ name: keyName(dimension), sql: `s.${identifier(dimension)}` }));
-  const ids = own.flatMap(({ id }) =>
-    id === null ? [] : [{ name: keyName(id), sql: `nullif(nullif(${rowIdSql(slice, id)}, ''), 'unknown')` }],
-  );
+  const ids = own.flatMap(({ id }) => (id === null ? [] : [{ name: keyName(id), sql: rowIdSql(slice, id) }]));
   return [{ name: APP, sql: 's."app_token"' }, ...labels, ...ids];
 }
 
@@ -72,6 +71,26 @@ function periodStart(slice: LiveSlice): string {
 function periodEnd(slice: LiveSlice): string {
   const grain = grainOf(slice) ?? 'day';
   return `(p.${START} + interval '1 ${grain === 'hour' ? 'day' : grain}')`;
+}
+
+/** A column of the lists of labels that fit a level, each with how loosely. */
+const fittingName = (dimension: string): string => keyName(`fitting,${dimension}`);
+
+/**
+ * The labels of links that fit a reported one, as a list: itself with 0; with the row's id after it or no longer after it, 1; of
+ * a row without an id, without the number in brackets that ends it, 2.
+ */
+function fittingLabels({ dimension, id }: Level): string {
+  const reported = `d.${keyName(dimension)}`;
+  const label = (sql: string, looseness: number): string => `{'label': ${sql}, 'looseness': ${looseness}}`;
+  if (id === null) return `[${label(reported, 0)}]`;
+  const stated = `(' (' || d.${keyName(id)} || ')')`;
+  const bare = String.raw`regexp_replace(${reported}, ' \([0-9]+\)$', '')`;
+  return `[${label(reported, 0)}] || case
+            when d.${keyName(id)} is null then case when ${bare} <> ${reported} then [${label(bare, 2)}] else [] end
+            when ends_with(${reported}, ${stated}) then [${label(`${reported} || ${stated}`, 1)}, ${label(`left(${reported}, -length(${stated}))`, 1)}]
+            else [${label(`${reported} || ${stated}`, 1)}]
+        end`;
 }
 
 function sameLabels(slice: LiveSlice): string {
@@ -110,7 +129,10 @@ keyed as not materialized (
     from ${slice.table} as s
 ),
 keys as materialized (
-    select row_number() over () as key, d.*
+    select
+        row_number() over () as key,
+        d.*,
+        ${own.map((level) => `${fittingLabels(level)} as ${fittingName(level.dimension)}`).join(',\n        ')}
     from (
         select distinct ${keys.map(({ name }) => name).join(', ')}
         from keyed
@@ -126,10 +148,9 @@ fits as (
 ${fits.join('\n    union all\n')}
 ),
 best as materialized (
-    select key, link, valid_from, valid_to
+    select key, link, valid_from, valid_to, looseness
     from fits
-    where looseness is not null
-    qualify rank() over (partition by key order by link.level desc, looseness) = 1
+    qualify rank() over (partition by key order by link.level desc) = 1
 ),
 settled as (
     select key, any_value(link) as link
@@ -151,6 +172,7 @@ nearest as (
         p.${START},
         b.link,
         b.valid_from,
+        b.looseness,
         case
             when b.valid_from >= ${periodEnd(slice)} then 1 + epoch(b.valid_from) - epoch(${periodEnd(slice)})
             when b.valid_to <= p.${START} then 1 + epoch(p.${START}) - epoch(b.valid_to)
@@ -160,24 +182,27 @@ nearest as (
     join best as b on b.key = p.key
     qualify rank() over (partition by p.key, p.${START} order by distance) = 1
 ),
-chosen as (
-    select key, ${START}, arg_max(link, valid_from) as link
+by_link as (
+    select key, ${START}, arg_max(link, valid_from) as link, min(looseness) as looseness
     from nearest
-    group by key, ${START}
-    having count(distinct link.token) = 1
+    group by key, ${START}, link.token
+),
+chosen as (
+    select key, ${START}, link
+    from by_link
+    qualify
+        rank() over (partition by key, ${START} order by looseness) = 1
+        and count(*) over (partition by key, ${START}, looseness) = 1
 )`;
 }
 
 /** The versions on one level that fit a key, and how loosely. */
 function fitting({ level }: Level, own: readonly Level[]): string {
   const [above, below] = [own.filter((other) => other.level <= level), own.filter((other) => other.level > level)];
-  const joined = above.map((each) =>
-    each.id === null
-      ? `v.${each.label} = k.${keyName(each.dimension)}`
-      : `${bare(`v.${each.label}`)} = ${bare(`k.${keyName(each.dimension)}`)}`,
-  );
-  // A sum is NULL as soon as one label does not fit; greatest() would not be.
-  const looseness = above.map((each) => loosenessOf(each)).join(' + ');
+  // Equal to one of few labels: a join on what the labels have in common would pair every `x (1)` with every `x (2)`.
+  const labels = above.map(({ dimension }) => `unnest(k.${fittingName(dimension)}) as ${unnested(dimension)}(fits)`);
+  const joined = above.map(({ dimension, label }) => `v.${label} = ${unnested(dimension)}.fits.label`);
+  const looseness = above.map(({ dimension }) => `${unnested(dimension)}.fits.looseness`).join(' + ');
   const nothingBelow = below
     .map(({ dimension }) => `coalesce(k.${keyName(dimension)}, '') in ${NAMELESS}`)
     .join(' and ');
@@ -193,7 +218,7 @@ function fitting({ level }: Level, own: readonly Level[]): string {
         v.valid_from,
         v.valid_to,
         ${looseness} as looseness
-    from keys as k
+    from ${['keys as k', ...labels].join(', ')}
     join main.links_history as v on
         v.app_token = k.${APP}
         and v.level = ${level}
@@ -202,19 +227,4 @@ function fitting({ level }: Level, own: readonly Level[]): string {
     where ${below.length === 0 ? 'true' : `v.level = c.max_level or (${nothingBelow})`}`;
 }
 
-/** A name without the number in brackets that may end it. */
-function bare(name: string): string {
-  return String.raw`regexp_replace(${name}, '( \([0-9]+\))+$', '')`;
-}
-
-/** 0 for equal labels, 1 for labels an id explains, 2 for a reported id nothing confirms; NULL for others. */
-function loosenessOf({ dimension, label, id }: Level): string {
-  const [reported, known] = [`k.${keyName(dimension)}`, `v.${label}`];
-  if (id === null) return '0';
-  const withId = (name: string): string => `${name} || ' (' || k.${keyName(id)} || ')'`;
-  return `case
-            when ${known} = ${reported} then 0
-            when ${reported} = ${withId(known)} or ${known} = ${withId(reported)} then 1
-            when k.${keyName(id)} is null and ${known} = ${String.raw`regexp_replace(${reported}, ' \([0-9]+\)$', '')`} then 2
-        end`;
-}
+const unnested = (dimension: string): string => identifier(`of,${dimension}`);

@@ -124,7 +124,8 @@ function unmatchedView(slices: readonly LiveSlice[]): string {
     count(*) filter (where not is_matched) as unmatched_rows,
     count(*) filter (where not is_matched) / count(*) as unmatched_share
 from ${joinedView(slice.slice)}
-group by all`;
+group by all
+having count(*) > 0`;
   });
   const nothing = `select
     null::varchar as slice,

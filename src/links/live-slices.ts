@@ -29,8 +29,9 @@ const readSlices = remembering(async (warehouse): Promise<readonly LiveSlice[]> 
 });
 
 /**
- * A row's own id of a kind, as SQL over the alias `s`: the column when the slice has one, else what the service attached
- * to the row. A list of one id is that id; of several ids none is the row's (observed: attr_dependency).
+ * A row's own id of a kind, as SQL over the alias `s`: the column when the slice has one that says it, else what the service
+ * attached to the row. A list of one id is that id; of several ids none is the row's (observed: attr_dependency). An empty id
+ * and `unknown` are none.
  */
 export function rowIdSql({ columns }: LiveSlice, id: string): string {
   const attached = 's."attr_dependency"';
@@ -40,7 +41,8 @@ export function rowIdSql({ columns }: LiveSlice, id: string): string {
             when 'OBJECT' then null
             else (${attached} ->> '$.${id}')
         end`;
-  return columns.includes(id) ? `coalesce(s.${identifier(id)}, ${single})` : single;
+  const known = (sql: string): string => `nullif(nullif(${sql}, ''), 'unknown')`;
+  return columns.includes(id) ? `coalesce(${known(`s.${identifier(id)}`)}, ${known(single)})` : known(single);
 }
 
 /** Dimensions for which the service names or attaches the partner's id. */

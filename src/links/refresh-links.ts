@@ -11,13 +11,14 @@ import { asFailure, Failure, type FailureCode, type WarningCode } from '../error
 import type { Emit } from '../events.ts';
 import type { Link } from '../model/link.ts';
 import type { MachineClock } from '../service/machine-clock.ts';
-import type { Service } from '../service/service.ts';
+import type { Service, ShortList } from '../service/service.ts';
 import { recordWarning } from '../warehouse/runs.ts';
 import { count, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { eachInParallel, takeTurns, type Turn } from './in-parallel.ts';
 import { readLiveSlices } from './live-slices.ts';
-import { replaceApp, type Replaced } from './replace-app.ts';
+import { appSubject, leftAsItWas, replaceApp, type Replaced } from './replace-app.ts';
+import { shorter, shortOf } from './shrunk.ts';
 import { clearStaged, StagedLinks } from './staged-links.ts';
 
 /** What a refresh of partners or links works with. */
@@ -44,9 +45,8 @@ export interface RefreshedLinks {
 
 /** Apps with few links would otherwise leave the campaign API's limit unused. */
 const APPS_AT_ONCE = 4;
-/** An app whose links moved during its crawl, or most of whose links are gone, is crawled once more. */
-const MOST_CRAWLS = 2;
-const crawledAgain: ReadonlySet<FailureCode> = new Set<FailureCode>(['DATA_INCOMPLETE', 'DATA_SHRUNK']);
+/** Crawls of an app, during each of which a listed link vanished; links are not removed all the time. */
+const MOST_TORN = 1;
 /** Failures that concern every app, or that no other app would escape. */
 const endsAll: ReadonlySet<FailureCode> = new Set<FailureCode>([
   'CLOCK_UNTRUSTED',
@@ -90,60 +90,67 @@ export async function refreshLinks(run: Refreshing, links: Links): Promise<Refre
       `Apps the catalog no longer lists kept their links as they were: ${left.join(', ')}.`,
     );
   }
-  const [total] = await run.warehouse.rows('select count(*) as rows from main.links', [], z.object({ rows: count }));
-  return { rows: total?.rows ?? 0, removed, failures };
+  return { rows: await storedLinks(run.warehouse), removed, failures };
 }
 
+/** Links there are now, of all apps. */
+export async function storedLinks(warehouse: Warehouse): Promise<number> {
+  const [total] = await warehouse.rows('select count(*) as rows from main.links', [], z.object({ rows: count }));
+  return total?.rows ?? 0;
+}
+
+/**
+ * Replaces an app's links. A link that is removed while a list is paged may make another one slip from one page to the one
+ * before, which was read already: where the crawl lacks stored links, the app is crawled once more, and what neither has is
+ * closed.
+ */
 async function refreshApp(run: Refreshing, appToken: string, maxLevel: number, turn: Turn): Promise<Replaced> {
-  for (let crawls = 1; ; crawls += 1) {
-    try {
-      return await crawlAndReplace(run, { appToken, maxLevel, isLast: crawls >= MOST_CRAWLS }, turn);
-    } catch (error) {
-      const isDoubtful = error instanceof Failure && crawledAgain.has(error.code);
-      if (!isDoubtful || crawls >= MOST_CRAWLS) throw error;
-    }
-  }
-}
-
-interface AppCrawl {
-  readonly appToken: string;
-  readonly maxLevel: number;
-  /** Links below each other may have been moved meanwhile; a second crawl that finds them so is believed. */
-  readonly isLast: boolean;
-}
-
-async function crawlAndReplace(run: Refreshing, crawl: AppCrawl, turn: Turn): Promise<Replaced> {
-  const { appToken, maxLevel, isLast } = crawl;
-  const { warehouse, service, clock, runId, planAt, signal } = run;
+  const { warehouse, clock, runId, planAt } = run;
   const staged = new StagedLinks(warehouse, turn, appToken);
   await turn(() => clearStaged(warehouse, appToken));
-  let isShort = false;
-  const requests = await crawlApp({
-    maxLevel,
-    list: (parent) =>
-      service.links(appToken, parent, signal, () => {
-        isShort = true;
-      }),
-    keep: (parent, listed) => staged.add(parent, listed),
-  });
-  await staged.flush();
-  clock.check();
-  const complete = { maxLevel, requests, runId, isShort, breaksCycles: isLast };
-  const dating = { planAt, confirmedNow: clock.confirmedNow() };
-  const replaced = await turn(() => replaceApp(warehouse, appToken, dating, complete));
-  if (replaced.cyclic.length > 0) {
-    const message = `The app ${appToken} listed links below their own sub-links, and they were stored where they stood first: ${replaced.cyclic.join(', ')}.`;
+  let [torn, requests] = [0, 0];
+  for (let isFirst = true; ;) {
+    let crawled: Crawled;
+    try {
+      crawled = await crawlApp(run, { appToken, maxLevel, staged });
+    } catch (error) {
+      torn += 1;
+      if (torn > MOST_TORN || !(error instanceof Failure) || error.code !== 'DATA_INCOMPLETE') throw error;
+      continue;
+    }
+    requests += crawled.requests;
+    clock.check();
+    const complete = { maxLevel, requests, runId, short: crawled.short, isFirst };
+    const dating = { planAt, confirmedNow: clock.confirmedNow() };
+    const replaced = await turn(() => replaceApp(warehouse, appToken, dating, complete));
+    isFirst = false;
+    if (replaced === null) continue;
+    await tellOf(run, appToken, { ...replaced, short: crawled.short }, turn);
+    run.emit({ type: 'links_loaded', app: appToken, rows: replaced.links, requests });
+    return replaced;
+  }
+}
+
+/** Warns of what was odd about the lists of an app that was replaced. */
+async function tellOf(
+  run: Refreshing,
+  appToken: string,
+  { cyclic, short }: Pick<Replaced, 'cyclic'> & Pick<Crawled, 'short'>,
+  turn: Turn,
+): Promise<void> {
+  const told = shortOf(appSubject(appToken), 'links', short);
+  if (told !== null) await turn(() => warn(run, 'LIST_SHORT', told));
+  if (cyclic.length > 0) {
+    const message = `The app ${appToken} listed links below their own sub-links, and they were stored where they stood first: ${cyclic.join(', ')}.`;
     await turn(() => warn(run, 'LINKS_CYCLE', message));
   }
-  run.emit({ type: 'links_loaded', app: appToken, rows: replaced.links, requests });
-  return replaced;
 }
 
 /** What an app's failure is to the run: null when only loaded rows name the app and the service does not know it. */
 async function judged(run: Refreshing, app: ChosenApp, failure: Failure, turn: Turn): Promise<Failure | null> {
   if (endsAll.has(failure.code)) throw failure;
   await turn(() => clearStaged(run.warehouse, app.token));
-  const message = `The links of the app ${app.token} stayed as they were: ${failure.message}`;
+  const message = `${leftAsItWas(app.token)} ${failure.message}`;
   if (!app.isNamed && unknownApp.has(failure.code)) {
     await turn(() => warn(run, 'LINKS_APP_UNKNOWN', message));
     return null;
@@ -156,7 +163,8 @@ async function judged(run: Refreshing, app: ChosenApp, failure: Failure, turn: T
   });
 }
 
-async function warn({ warehouse, runId, emit }: Refreshing, code: WarningCode, message: string): Promise<void> {
+/** Records and tells it. */
+export async function warn({ warehouse, runId, emit }: Refreshing, code: WarningCode, message: string): Promise<void> {
   await recordWarning(warehouse, { runId, slice: null, days: null, code, message });
   emit({ type: 'warning', code, slice: null, window: null, message });
 }
@@ -207,18 +215,29 @@ async function loadedApps(warehouse: Warehouse): Promise<string[]> {
 const LISTINGS_AT_ONCE = 8;
 
 interface Crawl {
+  readonly appToken: string;
   readonly maxLevel: number;
-  /** Pages of the app's networks, or of a link's sub-links. */
-  readonly list: (parent: string | null) => AsyncIterable<readonly Link[]>;
-  readonly keep: (parent: string | null, links: readonly Link[]) => Promise<void>;
+  readonly staged: StagedLinks;
+}
+
+interface Crawled {
+  /** Pages it took. */
+  readonly requests: number;
+  /** The list that lacked most of what it said it held; null where all were whole. */
+  readonly short: ShortList | null;
 }
 
 /**
- * Lists every link of an app down to a level; returns how many pages that took. Throws what listing throws, and
- * `DATA_INCOMPLETE` when a listed link vanished before its sub-links were listed.
+ * Stages every link of an app down to a level. Throws what listing throws, and `DATA_INCOMPLETE` when a listed link vanished
+ * before its sub-links were listed.
  */
-async function crawlApp({ maxLevel, list, keep }: Crawl): Promise<number> {
+async function crawlApp({ service, signal }: Refreshing, { appToken, maxLevel, staged }: Crawl): Promise<Crawled> {
   let requests = 0;
+  let short: ShortList | null = null;
+  const list = (parent: string | null): AsyncIterable<readonly Link[]> =>
+    service.links(appToken, parent, signal, (found) => {
+      short = shorter(short, found);
+    });
   const asked = new Set<string>();
   let parents: readonly (string | null)[] = [null];
   for (let level = 1; level <= maxLevel && parents.length > 0; level += 1) {
@@ -227,7 +246,7 @@ async function crawlApp({ maxLevel, list, keep }: Crawl): Promise<number> {
       let pages = 0;
       for await (const links of listedBelow(list, parent)) {
         pages += 1;
-        await keep(parent, links);
+        await staged.add(parent, links);
         if (level === maxLevel) continue;
         for (const { token, hasSubtrackers } of links) {
           if (!hasSubtrackers || asked.has(token)) continue;
@@ -240,10 +259,14 @@ async function crawlApp({ maxLevel, list, keep }: Crawl): Promise<number> {
     });
     parents = below;
   }
-  return requests;
+  await staged.flush();
+  return { requests, short };
 }
 
-async function* listedBelow(list: Crawl['list'], parent: string | null): AsyncGenerator<readonly Link[], void> {
+async function* listedBelow(
+  list: (parent: string | null) => AsyncIterable<readonly Link[]>,
+  parent: string | null,
+): AsyncGenerator<readonly Link[], void> {
   try {
     yield* list(parent);
   } catch (error) {

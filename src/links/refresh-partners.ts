@@ -6,39 +6,63 @@
 
 import * as z from 'zod';
 
-import { Failure } from '../errors.ts';
 import type { Partner } from '../model/link.ts';
 import type { MachineClock } from '../service/machine-clock.ts';
+import type { ShortList } from '../service/service.ts';
 import { count, identifier, instant, statement, storable, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import type { Refreshing } from './refresh-links.ts';
+import { type Refreshing, warn } from './refresh-links.ts';
 import { type Dating, redatePartners } from './redating.ts';
-import { refuseShrunk } from './shrunk.ts';
+import { refuseShrunk, shortOf } from './shrunk.ts';
 import { namesPartners, readLiveSlices, rowIdSql, type LiveSlice } from './live-slices.ts';
 
 /**
- * Replaces the partners by the service's list; those it lacks stay as not listed until `completePartners` has judged
- * whether rows carry them. Returns how many there are. Throws what the service throws, and `DATA_SHRUNK` when most of the
- * stored ones are listed no more, twice, and no earlier night agrees; then nothing has changed.
+ * Replaces the partners by the service's list; those it lacks, when it is read twice, stay as not listed until
+ * `completePartners` has judged whether rows carry them. Leaves them as they are, with a warning, where they changed after the
+ * as-of instant. Returns how many there are. Throws what the service throws, and
+ * `DATA_SHRUNK` when most of the stored ones are listed no more and no earlier night agrees; then nothing has changed.
  */
-export async function refreshPartners(run: Omit<Refreshing, 'runId'>): Promise<{ readonly rows: number }> {
-  try {
-    return await readAndReplace(run);
-  } catch (error) {
-    if (!(error instanceof Failure) || error.code !== 'DATA_SHRUNK') throw error;
+export async function refreshPartners(run: Refreshing): Promise<{ readonly rows: number }> {
+  const newest = await changedAt(run.warehouse);
+  if (newest !== null && newest > run.planAt && newest <= run.clock.now()) {
+    const message = `The partners were left as they are: they changed at ${newest.toISOString()}, after the as-of instant.`;
+    await warn(run, 'AS_OF_OLDER', message);
+    return { rows: await storedRows(run.warehouse) };
   }
-  return readAndReplace(run);
+  const listed = new Map<string, Partner>();
+  let short = await readList(run, listed);
+  // One may slip from one page to the one before, which was read already, when another is removed meanwhile.
+  const stored = await run.warehouse.rows('select partner_id from main.partners where is_listed', [], idRow);
+  if (stored.some((id) => !listed.has(id))) short = await readList(run, listed);
+  const rows = await replaceByList(run, listed, short);
+  const told = shortOf(SUBJECT, 'partners', short);
+  if (told !== null) await warn(run, 'LIST_SHORT', told);
+  run.emit({ type: 'partners_loaded', rows });
+  return { rows };
 }
 
-async function readAndReplace(run: Omit<Refreshing, 'runId'>): Promise<{ readonly rows: number }> {
-  const listed = new Map<string, Partner>();
-  let isShort = false;
-  const onShort = (): void => {
-    isShort = true;
+/** What the list of partners is called where it is doubted. */
+const SUBJECT = 'The service';
+
+const idRow = z.object({ partner_id: z.string() }).transform((row) => row.partner_id);
+
+/** Reads the list to its end; of a partner that is listed twice the later one counts. Returns its length where it said it held more, else null. */
+async function readList({ service, signal }: Refreshing, listed: Map<string, Partner>): Promise<ShortList | null> {
+  let short: ShortList | null = null;
+  const onShort = (list: ShortList): void => {
+    short = list;
   };
-  for await (const page of run.service.partners(run.signal, onShort)) {
+  for await (const page of service.partners(signal, onShort)) {
     for (const partner of page) listed.set(partner.id, partner);
   }
+  return short;
+}
+
+async function replaceByList(
+  run: Refreshing,
+  listed: ReadonlyMap<string, Partner>,
+  short: ShortList | null,
+): Promise<number> {
   const list = [...listed.values()].map((partner) => ({
     partner_id: partner.id,
     display_name: storable(partner.displayName),
@@ -46,17 +70,21 @@ async function readAndReplace(run: Omit<Refreshing, 'runId'>): Promise<{ readonl
   }));
   run.clock.check();
   const dating = { planAt: run.planAt, confirmedNow: run.clock.confirmedNow() };
-  const rows = await replacePartners(run.warehouse, dating, async () => {
+  return replacePartners(run.warehouse, dating, async () => {
     await run.warehouse.run(statement('links/stage_partners'), [JSON.stringify(list)]);
     const [counts] = await run.warehouse.rows(statement('links/partner_counts'), [], countsRow);
-    const subject = 'The service';
     const counted = { listed: list.length, ...(counts ?? nothingStored) };
-    const stood = { subject, items: 'partners', lists: [], isShort, ...counted } as const;
+    const stood = {
+      subject: SUBJECT,
+      left: `${SUBJECT} listed `,
+      items: 'partners',
+      lists: [],
+      short,
+      ...counted,
+    } as const;
     await refuseShrunk(run.warehouse, run.planAt, stood);
     await run.warehouse.run(statement('links/stage_unlisted_partners'));
   });
-  run.emit({ type: 'partners_loaded', rows });
-  return { rows };
 }
 
 const countsRow = z.object({ before: count, lost: count });
@@ -127,9 +155,13 @@ async function replacePartners(warehouse: Warehouse, dating: Dating, stage: () =
     await warehouse.run(statement('links/delete_partners'));
     await warehouse.run(statement('links/insert_partners'));
     await warehouse.run(statement('links/forget_staged_partners'));
-    const [total] = await warehouse.rows('select count(*) as rows from main.partners', [], z.object({ rows: count }));
-    return total?.rows ?? 0;
+    return storedRows(warehouse);
   });
+}
+
+async function storedRows(warehouse: Warehouse): Promise<number> {
+  const [total] = await warehouse.rows('select count(*) as rows from main.partners', [], z.object({ rows: count }));
+  return total?.rows ?? 0;
 }
 
 /**
@@ -137,16 +169,21 @@ async function replacePartners(warehouse: Warehouse, dating: Dating, stage: () =
  * a version where it began.
  */
 async function changeInstant(warehouse: Warehouse, planAt: Date): Promise<Date> {
+  const newest = (await changedAt(warehouse)) ?? planAt;
+  return newest > planAt ? new Date(newest.getTime() + 1) : planAt;
+}
+
+/** When any partner changed last; null before the first refresh. */
+async function changedAt(warehouse: Warehouse): Promise<Date | null> {
   const shape = z.object({ changed_at: instant.nullable() });
   const [newest] = await warehouse.rows(statement('links/partners_changed_at'), [], shape);
-  const changedAt = newest?.changed_at ?? planAt;
-  return changedAt > planAt ? new Date(changedAt.getTime() + 1) : planAt;
+  return newest?.changed_at ?? null;
 }
 
 /**
  * Stages the partners that some rows carry and that are not staged, under the name of the answer among these rows that was
  * asked for last: a replay gives old answers new loads. A stored name gives way to none that was known before the rows that were
- * looked at earlier; an empty id is nobody's, an empty name no name. An answer that a clock that was ahead dated later than
+ * looked at earlier; an empty name is no name. An answer that a clock that was ahead dated later than
  * `now` came after those that were loaded before it.
  */
 function stageCarried(
@@ -187,7 +224,7 @@ newest as (
         from carried as c
         left join known as l on l.load_id = c.load_id
     )
-    where partner_id <> ''
+    where partner_id is not null
     group by partner_id
 )
 select

@@ -3,6 +3,7 @@
 import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
+import type { ShortList } from '../service/service.ts';
 import { count, instant, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { type Dating, redateLinks } from './redating.ts';
@@ -14,10 +15,10 @@ export interface CompleteCrawl {
   readonly maxLevel: number;
   readonly requests: number;
   readonly runId: string;
-  /** Whether a list had fewer links than it said there are. */
-  readonly isShort: boolean;
-  /** Whether links below each other are stored once each, where they were listed first; else they are no tree. */
-  readonly breaksCycles: boolean;
+  /** The list that lacked most of what it said it held; null where all were whole. */
+  readonly short: ShortList | null;
+  /** Whether no other complete crawl is staged with it: links that it lacks, or finds below each other, may have been moved meanwhile. */
+  readonly isFirst: boolean;
 }
 
 export interface Replaced {
@@ -41,28 +42,42 @@ const listRow = z.object({ listed: count, before: count, lost: count });
 
 const tokenRow = z.object({ token: z.string() }).transform(({ token }) => token);
 
+/** How every failure begins that left an app's links as they were. */
+export const leftAsItWas = (appToken: string): string => `The links of the app ${appToken} stayed as they were:`;
+
+/** What an app is called where its lists are doubted. */
+export const appSubject = (appToken: string): string => `The app ${appToken}`;
+
 /** Levels there are: a single link's write concerns no list. */
 const ALL_LEVELS = 4;
 
 /**
  * Replaces an app's links in one transaction: only what differs is touched, and only what differs gets a new version,
- * dated to the as-of instant (or to a newer change). Throws `DATA_INCOMPLETE`, with nothing changed, when the staged
- * links do not all hang together and are not to be made to, and `DATA_SHRUNK` when a list lost most of the stored ones and no earlier night agrees.
+ * dated to the as-of instant (or to a newer change). Returns null, with no link changed and all of them still staged, when a
+ * first crawl lacks stored links or finds some below each other; of a second one these are stored once each, where they were
+ * listed first. Throws `DATA_INCOMPLETE`, with nothing changed, when the staged links do not all hang together then, and
+ * `DATA_SHRUNK` when a list lost most of the stored ones and no earlier night agrees.
  */
 export async function replaceApp(
   warehouse: Warehouse,
   appToken: string,
   dating: Dating,
   crawl: CompleteCrawl | null,
-): Promise<Replaced> {
+): Promise<Replaced | null> {
   const { planAt } = dating;
   return warehouse.transact(async () => {
     await redateLinks(warehouse, appToken, dating);
+    if (crawl !== null) {
+      await warehouse.run(statement('links/stage_deeper_links'), [appToken, crawl.maxLevel]);
+      await warehouse.run(statement('links/keep_own_partners'), [appToken]);
+    }
     await stageTree(warehouse, appToken);
     const asked = [appToken, timestamp(planAt), crawl?.maxLevel ?? ALL_LEVELS];
     let [counts] = await warehouse.rows(statement('links/tree_counts'), asked, countsRow);
     let cyclic: readonly string[] = [];
-    if (crawl?.breaksCycles === true && counts?.reached !== counts?.listed) {
+    const isTree = counts?.reached === counts?.listed;
+    if (crawl?.isFirst === true && (!isTree || (counts?.lost ?? 0) > 0)) return null;
+    if (crawl !== null && !isTree) {
       const again = await warehouse.rows(statement('links/break_cycles'), [appToken], tokenRow);
       cyclic = [...new Set(again)].toSorted();
       await stageTree(warehouse, appToken);
@@ -70,9 +85,16 @@ export async function replaceApp(
     }
     if (counts === undefined || counts.reached !== counts.listed) throw torn(appToken, counts);
     if (crawl !== null) {
-      const { isShort, maxLevel } = crawl;
+      const { short, maxLevel } = crawl;
       const lists = await warehouse.rows(statement('links/lost_lists'), [appToken, maxLevel], listRow);
-      const stood = { ...counts, lists, isShort, subject: `The app ${appToken}`, items: 'links' } as const;
+      const stood = {
+        ...counts,
+        lists,
+        short,
+        left: leftAsItWas(appToken),
+        subject: appSubject(appToken),
+        items: 'links',
+      } as const;
       await refuseShrunk(warehouse, planAt, stood);
     }
     const at = timestamp(counts.changed_at);

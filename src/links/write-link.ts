@@ -11,7 +11,7 @@ import { asFailure, Failure, type WarningCode } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import { isSameName, type Link, linkOf, type StatedLink } from '../model/link.ts';
 import type { MachineClock } from '../service/machine-clock.ts';
-import type { LinkChange, Service } from '../service/service.ts';
+import type { LinkChange, Service, ShortList } from '../service/service.ts';
 import { count, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { checkAppToken, checkChange, checkName } from './check-write.ts';
@@ -55,8 +55,9 @@ export interface NewLink {
  * Creates a link and stores it. A link in use that has the name is taken for the one that is wanted, and returned: a
  * creation that is repeated after a lost answer or a kill creates nothing.
  *
- * Throws `USAGE_INVALID` before anything is sent, else what the service throws; when no answer told what became of it, and the
- * link is not listed or could not be looked up, a `SOURCE_UNAVAILABLE` with `outcome: 'unknown'`.
+ * Throws `USAGE_INVALID` before anything is sent, and `DATA_INCOMPLETE` where a list that is not whole lacks the name; else what
+ * the service throws; when no answer told what became of it, and the link is not listed or could not be looked up, a
+ * `SOURCE_UNAVAILABLE` with `outcome: 'unknown'`.
  */
 export async function createLink(writing: LinkWriting, wanted: NewLink): Promise<CreatedLink> {
   const { service, signal } = writing;
@@ -93,7 +94,9 @@ export async function judgeLink(
 ): Promise<Link[]> {
   warnOf(writing, 'APP_TOKEN_UNUSUAL', checkAppToken(wanted.appToken));
   checkName(wanted.name);
-  const before = await namesakes(writing, wanted);
+  const { found: before, short } = await namesakes(writing, wanted);
+  const isMissed = wanted.evenIfTaken !== true && inPlaceOf(wanted, before) === null;
+  if (short !== null && isMissed) throw notLookedUp(wanted.name, short);
   if (before.length > 0) {
     const tokens = before.map(({ token }) => token).join(', ');
     warnOf(writing, 'LINK_NAME_TAKEN', `A link named ${JSON.stringify(wanted.name)} was there before: ${tokens}.`);
@@ -148,21 +151,39 @@ function unlike({ partnerId, costDataEnabled }: LinkChange, stated: StatedLink):
   ];
 }
 
+interface Namesakes {
+  readonly found: Link[];
+  /** What the list lacks; null where it was whole. */
+  readonly short: ShortList | null;
+}
+
 /** The links beside a new one that have its name: a lost creation is recognised by not being among them. */
 async function namesakes(
   { service, signal }: Pick<LinkWriting, 'service' | 'signal'>,
   { appToken, name, parent }: NewLink,
-): Promise<Link[]> {
+): Promise<Namesakes> {
   const found: Link[] = [];
-  for await (const page of service.links(appToken, parent, signal)) {
+  let short: ShortList | null = null;
+  const onShort = (list: ShortList): void => {
+    short = list;
+  };
+  for await (const page of service.links(appToken, parent, signal, onShort)) {
     found.push(...page.filter(({ label }) => isSameName(label, name)));
   }
-  return found;
+  return { found, short };
+}
+
+function notLookedUp(name: string, { listed, stated }: ShortList): Failure {
+  const message = `The link ${JSON.stringify(name)} was not created: the list it would stand in held ${listed} links, and the service said that there are ${stated}`;
+  return new Failure('DATA_INCOMPLETE', message, {
+    facts: { outcome: 'not created', name, listed, stated },
+    hint: 'Try again later, or give --even-if-taken if no link beside it has the name.',
+  });
 }
 
 /** The link that a creation without an answer made, or the failure that says that nobody knows. */
 async function lookUp(writing: LinkWriting, wanted: NewLink, before: readonly Link[], unknown: Failure): Promise<Link> {
-  const after = await namesakes(writing, wanted).catch(() => {
+  const { found: after } = await namesakes(writing, wanted).catch(() => {
     throw unknown;
   });
   const known = new Set(before.map(({ token }) => token));
@@ -261,7 +282,8 @@ async function storeBelow(place: Place, appToken: string, parent: string | null,
 
 /**
  * Stores what is stated of a changed link over what is stored of it, and returns that; null when the warehouse does not hold
- * the link. Of a sub-link only a partner that it was given is its own: answers show the one it inherits.
+ * the link. Of a sub-link only a partner that it was given is its own, until an answer states another one: answers show the one
+ * it inherits.
  */
 async function storeUpdated(
   place: Place,
@@ -273,7 +295,8 @@ async function storeUpdated(
   if (before === null) return null;
   const link = linkOf(stated, before);
   const isOwn = before.level === 1 || (partnerId !== undefined && stated.partnerId === partnerId);
-  const listed = { ...link, partnerId: isOwn ? link.partnerId : before.partnerId };
+  const isAsBefore = (stated.partnerId ?? before.partnerId) === before.partnerId;
+  const listed = { ...link, partnerId: isOwn ? link.partnerId : isAsBefore ? before.partnerId : null };
   await store(place, appToken, before.parent, listed);
   return link;
 }

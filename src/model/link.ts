@@ -4,7 +4,8 @@ export interface Partner {
   /** An integer on the wire, a string in reports; kept as its decimal text. */
   readonly id: string;
   readonly displayName: string;
-  readonly supportsCostData: boolean;
+  /** Null where the service does not say. */
+  readonly supportsCostData: boolean | null;
 }
 
 const INTEGER = /^-?(?:0|[1-9]\d{0,29})$/;

@@ -1,5 +1,9 @@
 /** What every verb that works on a configuration can be told, what holds where nothing was said, and what must hold before it may begin. */
 
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
 import type { Config } from '../config/config.ts';
 import { nearest } from '../config/nearest.ts';
 import { Failure } from '../errors.ts';
@@ -54,6 +58,20 @@ export async function onWarehouse<T>(
 ): Promise<T> {
   const { withWarehouse } = await import('../warehouse/opening.ts');
   return withWarehouse(config.warehouse, { mode, lockWaitMs, emit, signal }, use);
+}
+
+/** Opens an empty warehouse of its own for as long as `use` runs: what only judges needs none to stay. */
+export async function onScratchWarehouse<T>(
+  config: Config,
+  standing: Standing,
+  use: (warehouse: Warehouse) => Promise<T>,
+): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), 'ripen-scratch-'));
+  try {
+    return await onWarehouse({ ...config, warehouse: join(folder, 'warehouse.duckdb') }, 'write', standing, use);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 }
 
 /** Connects to the configured service for as long as `use` runs. */

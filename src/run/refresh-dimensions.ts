@@ -2,7 +2,7 @@
 
 import { asFailure, type FailureCode } from '../errors.ts';
 import { refreshJoins } from '../links/joins.ts';
-import { refreshLinks } from '../links/refresh-links.ts';
+import { refreshLinks, storedLinks } from '../links/refresh-links.ts';
 import { completePartners, refreshPartners } from '../links/refresh-partners.ts';
 import type { MachineClock } from '../service/machine-clock.ts';
 import type { Service } from '../service/service.ts';
@@ -37,9 +37,14 @@ export async function refreshDimensions(run: Run, service: Service, clock: Machi
  * null where no answer agreed with this machine's clock.
  */
 export async function completeDimensions(run: Run, confirmedNow: Date | null): Promise<void> {
-  const { warehouse, record, planAt } = run;
+  const { config, warehouse, record, planAt } = run;
   const clock = { now: () => confirmedNow ?? new Date(), confirmedNow: () => confirmedNow };
   record.partnerRows = (await completePartners({ warehouse, planAt, clock })).rows;
+  if (config.links !== null) {
+    // Also of a run that had no links to ask for.
+    const rows = await storedLinks(warehouse);
+    record.links = { ...record.links, rows };
+  }
   await refreshJoins(warehouse);
 }
 

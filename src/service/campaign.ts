@@ -6,7 +6,7 @@ import { Failure } from '../errors.ts';
 import { isPartnerId, isSameName, type Link, linkOf, type Partner, type StatedLink } from '../model/link.ts';
 import type { Channel, Reader } from './call.ts';
 import { readJson } from './body.ts';
-import { type Page, pages, pagingSchema } from './paging.ts';
+import { type Page, pages, pagingSchema, type ShortList } from './paging.ts';
 import type { LinkChange } from './service.ts';
 import { Setback } from './setback.ts';
 import { isRedirectedAfter, verdictOn } from './verdict.ts';
@@ -31,7 +31,7 @@ export class CampaignApi {
     this.#channel = channel;
   }
 
-  partners(signal: AbortSignal, onShort?: () => void): AsyncGenerator<readonly Partner[], void> {
+  partners(signal: AbortSignal, onShort?: (list: ShortList) => void): AsyncGenerator<readonly Partner[], void> {
     // No limit is sent: its maximum is not shown, and the service's own default (50) is known to work.
     const first = this.#channel.targetOf('/public/v1/partners');
     const ask = async (target: string): Promise<z.output<typeof partnerPage>> =>
@@ -44,7 +44,7 @@ export class CampaignApi {
     appToken: string,
     parent: string | null,
     signal: AbortSignal,
-    onShort?: () => void,
+    onShort?: (list: ShortList) => void,
   ): AsyncGenerator<readonly Link[], void> {
     const path = linksPath(appToken) + (parent === null ? '' : `/${checkedToken('link', parent)}/children`);
     const first = this.#channel.targetOf(`/public/${this.#version}${path}`);
@@ -193,7 +193,7 @@ const partnerSchema = z
   .transform((wire): Partner => ({
     id: wire.id,
     displayName: wire.display_name ?? '',
-    supportsCostData: wire.supports_cost_data ?? false,
+    supportsCostData: wire.supports_cost_data ?? null,
   }));
 
 const statedLink = z
@@ -204,7 +204,8 @@ const statedLink = z
     level: wholeNumber,
     archived: flag.nullish(),
     has_subtrackers: flag.nullish(),
-    partner_id: idText.nullish(),
+    // An empty one is nobody's, and would be inherited.
+    partner_id: idText.transform((id) => (id === '' ? null : id)).nullish(),
     cost_data_enabled: flag.nullish(),
     url: z.string().nullish(),
     click_url: z.string().nullish(),

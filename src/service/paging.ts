@@ -2,8 +2,9 @@
  * The pages of a list until its end, whichever way the service pages.
  *
  * Of a `next` link only path and query are used, and only when it points to the origin asked: a token must not leave
- * it. A short or empty page is not the last one; the end is a `next` that is null or empty, or no `next` and no cursor.
- * (observed: Campaign API.)
+ * it. A short or empty page is not the last one; the end is a `next` that is null or empty, or no `next` and no cursor. (observed:
+ * Campaign API.) Where fewer items came by then than there are, a list may still be gone on with by its cursor
+ * (service-interface: partners).
  */
 
 import { z } from 'zod';
@@ -31,6 +32,12 @@ export interface Page<T> {
   readonly target?: string;
 }
 
+/** What a list has, and how many items its pages said there are. */
+export interface ShortList {
+  readonly listed: number;
+  readonly stated: number;
+}
+
 export interface Paged<T> {
   readonly origin: string;
   /** Path and query of the first page. */
@@ -38,7 +45,7 @@ export interface Paged<T> {
   readonly ask: (target: string) => Promise<Page<T>>;
   readonly maxPages?: number;
   /** Called at the end of a list with fewer items than its pages said there are. */
-  readonly onShort?: () => void;
+  readonly onShort?: (list: ShortList) => void;
 }
 
 /** The items page by page, each page non-empty. Throws `SOURCE_ENDLESS_PAGES` for links that repeat, lead elsewhere or do not end. */
@@ -54,14 +61,19 @@ export async function* pages<T>({
   let target: string | null = first;
   while (target !== null) {
     asked.add(target);
-    const { items, paging, target: answeredAt = target } = await ask(target);
+    const page: Page<T> = await ask(target);
+    const { items, paging } = page;
+    const answeredAt: string = page.target ?? target;
     seen += items.length;
     stated = Math.max(stated, Number(paging?.total ?? 0) || 0);
     empty = items.length > 0 ? 0 : empty + 1;
     if (items.length > 0) yield items;
     // As many as the list said there are: there is nothing to go on for.
     if (empty >= MAX_EMPTY_PAGES && stated > 0 && seen >= stated) return;
-    const next = nextTarget(paging, answeredAt, origin);
+    const named: string | null = nextTarget(paging, answeredAt, origin);
+    const further: string | null =
+      named === null && items.length > 0 && seen < stated ? cursorTarget(paging, answeredAt, origin) : null;
+    const next: string | null = named ?? (further === null || asked.has(further) ? null : further);
     if (next !== null && asked.has(next)) {
       throw endless(`The pages of ${pathOf(first)} repeated after ${asked.size} pages`, asked.size);
     }
@@ -73,13 +85,13 @@ export async function* pages<T>({
     }
     target = next;
   }
-  if (seen < stated) onShort();
+  if (seen < stated) onShort({ listed: seen, stated });
 }
 
 /** Path and query of the next page; null at the end. */
 function nextTarget(paging: Paging, target: string, origin: string): string | null {
   const next = paging?.next;
-  if (next === undefined) return afterTarget(paging?.cursors?.after ?? '', target, origin);
+  if (next === undefined) return cursorTarget(paging, target, origin);
   return next === null || next.trim() === '' ? null : pageTarget(next, target, origin);
 }
 
@@ -100,8 +112,9 @@ export function pageTarget(next: string, target: string, origin: string): string
   return url.pathname + url.search;
 }
 
-/** A list that names no next link at all may still name the cursor to go on from (service-interface: partners). */
-function afterTarget(after: string, target: string, origin: string): string | null {
+/** A list that names no next link may still name the cursor to go on from (service-interface: partners). */
+function cursorTarget(paging: Paging, target: string, origin: string): string | null {
+  const after = paging?.cursors?.after ?? '';
   if (after === '') return null;
   const url = new URL(target, origin);
   url.searchParams.set('after', after);

@@ -4,6 +4,8 @@ import { refreshLinks } from '../../src/links/refresh-links.ts';
 import type { Fault } from '../../src/simulator/faults.ts';
 import type { Link } from '../../src/model/link.ts';
 import type { WorldOptions } from '../../src/simulator/world/world.ts';
+import { refreshPartners } from '../../src/links/refresh-partners.ts';
+import { connectTo, json, type Reply, startScriptedServer } from '../support/scripted-server.ts';
 import { openLinksScene, storedTree, trueTree, type LinksScene, type StoredLink } from '../support/links-scene.ts';
 
 let scene: LinksScene;
@@ -96,6 +98,69 @@ test(
   },
 );
 
+/** Lists in pages of 5 by their offset, and removes an item once the first page was read. */
+function shiftingServer(
+  items: { links: string[]; partners: number[] },
+  removes: { links: string; partners: number } | null,
+) {
+  const pageOf = <T>(all: readonly T[], after: number, shown: (item: T) => object): Reply => {
+    const end = after + 5;
+    const next = end < all.length ? `?after=${end}` : null;
+    return json({ data: { items: all.slice(after, end).map((item) => shown(item)), paging: { next } } });
+  };
+  return startScriptedServer(({ path, query }) => {
+    const after = Number(query.get('after') ?? 0);
+    const isLinks = path.endsWith('/trackers');
+    const reply = isLinks
+      ? pageOf(items.links, after, (token) => ({ token, label: token, level: 1, has_subtrackers: token === 'n6' }))
+      : path.endsWith('/partners')
+        ? pageOf(items.partners, after, (id) => ({ id, display_name: `P${id}` }))
+        : json({ data: { items: [{ token: 'below', label: 'below', level: 2, has_subtrackers: false }] } });
+    const isPartners = path.endsWith('/partners');
+    if (isLinks) items.links = items.links.filter((token) => token !== removes?.links);
+    if (isPartners) items.partners = items.partners.filter((id) => id !== removes?.partners);
+    return reply;
+  });
+}
+
+test('of 12 links and 12 partners, one that slips to a page that was read, as another is removed, stays; the removed one goes, too, once no list has it', async () => {
+  const numbers = Array.from({ length: 12 }, (_, index) => index + 1);
+  const items = { links: numbers.map((number) => `n${number}`), partners: numbers };
+  const campaign = await shiftingServer(items, null);
+  scene = await openLinksScene({}, { baseUrl: campaign.origin });
+  const links = { apps: ['abc123def456'], maxLevel: 4 };
+  const night = async (day: number, service = scene.service): Promise<readonly unknown[]> => {
+    const run = { ...scene.run(`2026-06-0${day}T02:30:00Z`), service };
+    await refreshPartners(run);
+    return (await refreshLinks(run, links)).failures;
+  };
+  const closed = (): Promise<unknown> =>
+    scene.rows(
+      `select token as gone from main.links_history where valid_to is not null
+       union all select partner_id from main.partners_history where valid_to is not null and is_listed order by 1`,
+    );
+  try {
+    expect(await night(1)).toEqual([]);
+    const shifting = await shiftingServer(items, { links: 'n3', partners: 3 });
+    const other = connectTo(shifting.origin);
+    expect(await night(2, other.service)).toEqual([]);
+    await other.service.close();
+    await shifting.close();
+    // The list that the first crawl began with still had them.
+    expect(await closed()).toEqual([]);
+    expect(await scene.rows('select count(*)::integer as n from main.links')).toEqual([{ n: 13 }]);
+    const asked = campaign.received.length;
+    expect(await night(3)).toEqual([]);
+    expect(await closed()).toEqual([{ gone: '3' }, { gone: 'n3' }]);
+    // 3 pages each, and the sub-links of one, twice.
+    expect(campaign.received.length - asked).toBe(14);
+    expect(await night(4)).toEqual([]);
+    expect(campaign.received.length - asked).toBe(21);
+  } finally {
+    await campaign.close();
+  }
+});
+
 test('a link that vanished during the crawl makes it start over once, and the result is whole', async () => {
   const [app] = await crawledAndChanged();
   const { links } = scene.simulator;
@@ -108,7 +173,8 @@ test('a link that vanished during the crawl makes it start over once, and the re
   expect((await scene.crawl(secondNight)).failures).toEqual([]);
   expect(await storedTree(scene)).toEqual(trueTree(scene));
   const networkLists = scene.simulator.asked.requests.filter(({ path }) => path.endsWith(`${app}/trackers`));
-  expect(networkLists).toHaveLength(2);
+  // Once torn, and twice for the network that was removed.
+  expect(networkLists).toHaveLength(3);
 });
 
 test('a link that stays unknown though it is listed costs its app alone, with DATA_INCOMPLETE', async () => {

@@ -66,18 +66,31 @@ test('30 links, whose tokens hold - and _, and 30 partners stay when both lists 
   expect(await stored()).toEqual(['0 0']);
 });
 
-test('lists cut to 14 of 30 are refused in 2 nights with a whole one between them; 15 of 30 are believed at once', async () => {
+test('lists cut to 15 of 30 are refused in 2 nights with a whole one between them; 16 of 30 are believed at once', async () => {
   await codesOf(1);
   for (const day of [2, 4]) {
-    [tokens, partners] = [tokensOf(14), idsOf(14)];
+    [tokens, partners] = [tokensOf(15), idsOf(15)];
     expect(await codesOf(day)).toEqual(['DATA_SHRUNK', 'DATA_SHRUNK']);
     expect(await stored()).toEqual(['30 30']);
     [tokens, partners] = [tokensOf(30), idsOf(30)];
     expect(await codesOf(day + 1)).toEqual([]);
   }
-  [tokens, partners] = [tokensOf(15), idsOf(15)];
+  [tokens, partners] = [tokensOf(16), idsOf(16)];
   expect(await codesOf(6)).toEqual([]);
-  expect(await stored()).toEqual(['15 15']);
+  expect(await stored()).toEqual(['16 16']);
+});
+
+test('of 4 links and partners 2 stay until a second night lacks them, too; of 3 any 2 may go at once', async () => {
+  [tokens, partners] = [tokensOf(4), idsOf(4)];
+  await codesOf(1);
+  [tokens, partners] = [tokensOf(2), idsOf(2)];
+  expect(await codesOf(2)).toEqual(['DATA_SHRUNK', 'DATA_SHRUNK']);
+  expect(await stored()).toEqual(['4 4']);
+  [tokens, partners] = [tokensOf(3), idsOf(3)];
+  expect(await codesOf(3)).toEqual([]);
+  [tokens, partners] = [tokensOf(1), idsOf(1)];
+  expect(await codesOf(4)).toEqual([]);
+  expect(await stored()).toEqual(['1 1']);
 });
 
 test('29 of 30 that say they are 30 are refused for a night, and believed when a second night finds the same', async () => {
@@ -89,6 +102,46 @@ test('29 of 30 that say they are 30 are refused for a night, and believed when a
   expect(await stored()).toEqual(['29 29']);
   // As many as are stored are no loss, whatever the total says.
   expect(await codesOf(4)).toEqual([]);
+});
+
+const warnings = (): Promise<unknown[]> =>
+  column(scenario, `select message from ripen.warnings where code = 'LIST_SHORT' order by run_id, message`);
+
+test('a first list of 10 that says it holds 30 is stored, with a warning that is recorded', async () => {
+  [tokens, partners, total] = [tokensOf(10), idsOf(10), '30'];
+  expect(await codesOf(1)).toEqual([]);
+  expect(await stored()).toEqual(['10 10']);
+  expect(await warnings()).toEqual([
+    `The app ${APP} listed 10 links in a list that said it held 30.`,
+    'The service listed 10 partners in a list that said it held 30.',
+  ]);
+});
+
+test('lists whose total counts one more than they hold lose one a night; they are refused on the night they lack 5 more', async () => {
+  total = '31';
+  expect(await codesOf(1)).toEqual([]);
+  for (const [day, left] of [
+    [2, 29],
+    [3, 28],
+  ] as const) {
+    [tokens, partners, total] = [tokensOf(left), idsOf(left), String(left + 1)];
+    expect(await codesOf(day)).toEqual([]);
+    expect(await stored()).toEqual([`${left} ${left}`]);
+  }
+  [tokens, partners] = [tokensOf(23), idsOf(23)];
+  expect(await codesOf(4)).toEqual(['DATA_SHRUNK', 'DATA_SHRUNK']);
+  [tokens, partners, total] = [tokensOf(27), idsOf(27), '28'];
+  expect(await codesOf(5)).toEqual([]);
+  expect(await stored()).toEqual(['27 27']);
+});
+
+test('a list that is short for the first time and loses 1 is believed on a second night that loses 3', async () => {
+  await codesOf(1);
+  [tokens, partners, total] = [tokensOf(29), idsOf(29), '30'];
+  expect(await codesOf(2)).toEqual(['DATA_SHRUNK', 'DATA_SHRUNK']);
+  [tokens, partners] = [tokensOf(27), idsOf(27)];
+  expect(await codesOf(3)).toEqual([]);
+  expect(await stored()).toEqual(['27 27']);
 });
 
 test('29 of 30 that say they are 30 are refused by the sync of the library, too', async () => {

@@ -4,6 +4,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { createLink, updateLink, type LinkWriting } from '../../src/links/write-link.ts';
+import { refreshLinks } from '../../src/links/refresh-links.ts';
 import type { Fault } from '../../src/simulator/faults.ts';
 import { openLinksScene, storedTree, trueTree, type LinksScene } from '../support/links-scene.ts';
 import { failureFrom, json, type Reply } from '../support/scripted-server.ts';
@@ -206,6 +207,121 @@ test('a link whose name differs in blanks and in its Unicode form alone is the o
   const again = await createLink(writing, { appToken: app, name: 'Cafe\u0301  au\u00a0lait', parent: null });
   expect([again.isCreated, again.link.label]).toEqual([false, 'Caf\u00e9 au lait']);
   expect(scene.simulator.asked.counts.create_link).toBe(0);
+});
+
+describe('a list of 4 links that ends after 2', () => {
+  const listed = (name: string, archived = false): object => ({ token: `${name}1`, level: 1, label: name, archived });
+  /** The scene, written to through a service whose list is short, and how many creations that was sent. */
+  async function shortList(items: readonly object[]) {
+    const { writing, app } = await crawledScene();
+    const { server, connection } = await useService(({ method }) =>
+      method === 'GET'
+        ? json({ data: { items, paging: { total: '4', next: null } } })
+        : json({ data: { items: [{ token: 'new1', level: 1, label: 'New' }] } }),
+    );
+    const posts = (): number => server.received.filter(({ method }) => method === 'POST').length;
+    return { writing: { ...writing, service: connection.service }, app, posts };
+  }
+
+  test.each([
+    ['lacks the name', [listed('One'), listed('Two')]],
+    ['has it on an archived link', [listed('One'), listed('New', true)]],
+  ])('and %s refuses a creation before it is sent, but for one even if taken', async (_, items) => {
+    const { writing, app, posts } = await shortList(items);
+    const wanted = { appToken: app, name: 'New', parent: null };
+    const failure = await failureFrom(createLink(writing, wanted));
+    expect([failure.code, failure.message, failure.hint]).toEqual([
+      'DATA_INCOMPLETE',
+      'The link "New" was not created: the list it would stand in held 2 links, and the service said that there are 4',
+      'Try again later, or give --even-if-taken if no link beside it has the name.',
+    ]);
+    expect(posts()).toBe(0);
+    expect(await createLink(writing, { ...wanted, evenIfTaken: true })).toMatchObject({ isCreated: true });
+    expect(posts()).toBe(1);
+  });
+
+  test('and has the name shows that link', async () => {
+    const { writing, app, posts } = await shortList([listed('One'), listed('New')]);
+    const found = await createLink(writing, { appToken: app, name: 'New', parent: null });
+    expect(found).toMatchObject({ isCreated: false, link: { token: 'New1' } });
+    expect(posts()).toBe(0);
+  });
+});
+
+describe('the partner of a sub-link that it was given', () => {
+  /** Of the network, of 2 sub-links and of a link below the first, as the lists and the answer to a change state it. */
+  let listed: Readonly<Record<'net' | 'one' | 'two' | 'leaf', string | null>>;
+  let answered: string;
+
+  async function given(): Promise<{
+    readonly change: (change: object) => Promise<unknown>;
+    /** Of each sub-link, after the crawls until a day of June. */
+    readonly partners: (day: number) => Promise<unknown>;
+  }> {
+    scene = await openLinksScene({ world: { apps: 1, links: 0 } });
+    [listed, answered] = [{ net: '10', one: null, two: null, leaf: null }, '20'];
+    const below = { trackers: ['net'], net: ['one', 'two'], one: ['leaf'], two: [], leaf: [] } as const;
+    const item = (token: keyof typeof listed, level: number): object => ({
+      token,
+      label: token,
+      level,
+      has_subtrackers: below[token].length > 0,
+      partner_id: listed[token],
+    });
+    const { connection } = await useService(({ method, path }) => {
+      if (method === 'PATCH') return json({ data: { items: [{ token: 'one', level: 2, partner_id: answered }] } });
+      const parent = z.enum(['trackers', 'net', 'one', 'two', 'leaf']).parse(/(\w+)(?:\/children)?$/.exec(path)?.[1]);
+      const level = { trackers: 1, net: 2, one: 3, two: 3, leaf: 4 }[parent];
+      return json({ data: { items: below[parent].map((token) => item(token, level)) } });
+    });
+    const { service } = connection;
+    const app = 'abc123def456';
+    const crawl = async (day: number): Promise<void> => {
+      const run = { ...scene.run(`2026-06-0${day}T02:30:00Z`), service };
+      expect((await refreshLinks(run, { apps: [app], maxLevel: 4 })).failures).toEqual([]);
+    };
+    const { warehouse } = scene;
+    const { clock, emit, signal } = scene.run(night);
+    const writing = { service, clock, warehouse, at: new Date('2026-06-01T12:00:00Z'), emit, signal };
+    await crawl(1);
+    return {
+      change: async (change) => updateLink(writing, app, 'one', change),
+      partners: async (day) => {
+        if (day > 1) await crawl(day);
+        const rows = await scene.rows(
+          `select coalesce(partner_id, inherited_partner_id) as partner from main.links where level > 1 order by token`,
+        );
+        return rows.map(({ partner }) => partner);
+      },
+    };
+  }
+
+  test('stays, also for the links below it, while lists name none of any sub-link', async () => {
+    const { change, partners } = await given();
+    await change({ partnerId: '20' });
+    expect(await partners(1)).toEqual(['20', '20', '10']);
+    expect(await partners(2)).toEqual(['20', '20', '10']);
+    expect(
+      await scene.rows(`select valid_to from main.links_history where token = 'leaf' and valid_to is null`),
+    ).toHaveLength(1);
+  });
+
+  test('goes when the answer to another change states the one it inherits', async () => {
+    const { change, partners } = await given();
+    await change({ partnerId: '20' });
+    answered = '10';
+    await change({ costDataEnabled: true });
+    expect(await partners(2)).toEqual(['10', '10', '10']);
+  });
+
+  test('goes when lists that name those of sub-links name it no more', async () => {
+    const { change, partners } = await given();
+    await change({ partnerId: '20' });
+    listed = { ...listed, one: '20', two: '30' };
+    expect(await partners(2)).toEqual(['20', '20', '30']);
+    listed = { ...listed, one: null };
+    expect(await partners(3)).toEqual(['10', '10', '30']);
+  });
 });
 
 describe('an answer that says something else than what was asked for', () => {

@@ -183,7 +183,7 @@ describe('row 3: 500, 502, 503, refused, DNS', () => {
     await serve(() => json({ data: { items: [{ id: 1 }] } }), { reportsUrl: 'http://127.0.0.1:1' });
     await Promise.all(Array.from({ length: 20 }, (_, index) => failureFrom(ask(String(index)))));
     const page = await connection.service.partners(connection.signal).next();
-    expect(page.value).toEqual([{ id: '1', displayName: '', supportsCostData: false }]);
+    expect(page.value).toEqual([{ id: '1', displayName: '', supportsCostData: null }]);
   });
 });
 

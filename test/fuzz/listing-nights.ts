@@ -37,8 +37,8 @@ import { plainRequest } from '../support/plain-request.ts';
 const LIMIT_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const START_MS = Date.parse('2026-03-02T03:00:00Z');
-/** Of fewer items most may well go in a night; a second night may miss a fifth more or less. */
-const [FEW, SAME_SHARE] = [10, 0.2];
+/** Of fewer items most may well go in a night; a second night may miss a fifth, or two, more or less. */
+const [FEW, SAME_SHARE, SAME_FEW] = [4, 0.2, 2];
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -56,6 +56,8 @@ interface Past {
   readonly told: ReadonlyMap<string, number>;
   readonly crawled: ReadonlySet<string>;
   readonly hasSucceeded: boolean;
+  /** How many items the list of each subject lacked that lacked most, where nothing was left as it was; of a sync that failed, of none. */
+  readonly lacked: ReadonlyMap<string, number>;
 }
 
 /** Runs every night of a sequence, and holds every law after each. Throws for the first that does not hold. */
@@ -151,6 +153,10 @@ async function hold(night: Night): Promise<Past> {
   const codes = new Map(summary.failures.map(({ code, message }) => [message, code]));
   const told = new Map<string, number>();
   const crawled = new Set<string>();
+  const lacked = new Map<string, number>();
+  /** A sync at an instant that brought the lists before reads them no more. */
+  const lackedThen = (subject: string): number =>
+    Math.max(0, ...pasts.filter((past) => past.nowMs === nowMs).map((past) => past.lacked.get(subject) ?? 0));
   const isDone = pasts.some((past) => past.nowMs === nowMs && past.hasSucceeded);
   for (const app of apps) {
     const mine = (rows: readonly Row[]): readonly Row[] => rows.filter((row) => row['app_token'] === app);
@@ -159,6 +165,8 @@ async function hold(night: Night): Promise<Past> {
     const outcome = wasCrawled ? ({ kind: 'kept' } as const) : judgedLinks(night, app, stood);
     if (outcome.kind === 'doubted') told.set(`The app ${app}`, outcome.lost);
     if (outcome.kind === 'listed') crawled.add(app);
+    if (outcome.kind === 'listed') lacked.set(`The app ${app}`, outcome.lacking);
+    if (outcome.kind === 'kept') lacked.set(`The app ${app}`, lackedThen(`The app ${app}`));
     same(mine(held.links), outcome.kind === 'listed' ? outcome.links : stood, `links of ${app}, ${outcome.kind}`);
     const named = [...codes]
       .filter(([message]) => message.includes(app))
@@ -168,6 +176,7 @@ async function hold(night: Night): Promise<Past> {
   const listedBefore = before.partners.filter((row) => row['is_listed'] === true);
   const partners = isDone ? ({ kind: 'kept' } as const) : judgedPartners(night, listedBefore);
   if (partners.kind === 'doubted') told.set('The service', partners.lost);
+  else lacked.set('The service', partners.kind === 'listed' ? partners.lacking : lackedThen('The service'));
   const listed = held.partners.filter((row) => row['is_listed'] === true);
   same(listed, partners.kind === 'listed' ? partners.partners : listedBefore, `partners, ${partners.kind}`);
   const ids = new Set([...listed.map((row) => row['partner_id']), ...joined.carried]);
@@ -186,7 +195,9 @@ async function hold(night: Night): Promise<Past> {
     (row) => !held.links.some((each) => each['token'] === row['token'] && each['app_token'] === row['app_token']),
   );
   same(summary.links.removed, gone.length, 'links removed');
-  return { nowMs, held, told, crawled, hasSucceeded: summary.status === 'succeeded' };
+  const { status } = summary;
+  if (status !== 'succeeded' && status !== 'partial') lacked.clear();
+  return { nowMs, held, told, crawled, lacked, hasSucceeded: status === 'succeeded' };
 }
 
 /** Throws with the first difference. */
@@ -207,26 +218,33 @@ interface Counts {
   readonly lost: number;
 }
 
-const lostMost = ({ listed, before, lost }: Counts): boolean =>
-  lost > 0 && (listed === 0 || (before >= FEW && lost * 2 > before));
+const lostHalf = ({ listed, before, lost }: Counts): boolean =>
+  lost > 0 && (listed === 0 || (before >= FEW && lost * 2 >= before));
 
 /** Whether a subject that lost items is to be doubted on a night: unless the night before missed about as many. */
 function isDoubted({ nowMs, pasts }: Night, subject: string, lost: number, isDoubtful: boolean): boolean {
   const last = pasts.findLast((past) => past.nowMs <= nowMs - 6 * HOUR_MS);
   const told = last?.told.get(subject);
-  const isSame = told !== undefined && Math.abs(told - lost) <= Math.max(told, lost) * SAME_SHARE;
+  const isSame = told !== undefined && Math.abs(told - lost) <= Math.max(SAME_FEW, Math.max(told, lost) * SAME_SHARE);
   return isDoubtful && lost > 0 && !isSame;
 }
 
-/** Whether a list had fewer items than its pages said; items that a page repeats count twice. */
-function isShort<T>({ items, total }: ServedList<T>, listing: Listing, hasTotals: boolean): boolean {
+/** How many items a list had fewer than its pages said; items that a page repeats count twice. */
+function lackingOf<T>({ items, total }: ServedList<T>, listing: Listing, hasTotals: boolean): number {
   const pages = Math.ceil(items.length / listing.size);
   const seen = items.length + (listing.shifts ? Math.max(0, pages - 1) : 0);
-  return hasTotals && seen < total;
+  return hasTotals ? Math.max(0, total - seen) : 0;
+}
+
+/** How many a list of a subject lacked when it was believed last. */
+function lackedBefore({ nowMs, pasts }: Night, subject: string): number {
+  const believed = pasts.filter((past) => past.nowMs <= nowMs && past.lacked.has(subject));
+  const newest = Math.max(...believed.map((past) => past.nowMs));
+  return believed.findLast((past) => past.nowMs === newest)?.lacked.get(subject) ?? 0;
 }
 
 type LinksOutcome =
-  | { readonly kind: 'listed'; readonly links: readonly Row[] }
+  | { readonly kind: 'listed'; readonly links: readonly Row[]; readonly lacking: number }
   | { readonly kind: 'doubted'; readonly lost: number }
   | { readonly kind: 'failed' };
 
@@ -257,10 +275,11 @@ function judgedLinks(night: Night, app: string, stored: readonly Row[]): LinksOu
   });
   const lost = stored.filter((row) => isLost(row)).length;
   const hasTotals = !listing.knowsV2 && statesTotal(listing);
-  const most = [{ listed: come.length, before: stored.length, lost }, ...counts].some((each) => lostMost(each));
-  const short = asked.some(([, list]) => isShort(list, listing, hasTotals));
+  const most = [{ listed: come.length, before: stored.length, lost }, ...counts].some((each) => lostHalf(each));
+  const lacking = Math.max(0, ...asked.map(([, list]) => lackingOf(list, listing, hasTotals)));
+  const short = lacking > lackedBefore(night, `The app ${app}`);
   if (isDoubted(night, `The app ${app}`, lost, most || short)) return { kind: 'doubted', lost };
-  return { kind: 'listed', links: come.map((link) => storedLink(link, account.links)).toSorted(byToken) };
+  return { kind: 'listed', lacking, links: come.map((link) => storedLink(link, account.links)).toSorted(byToken) };
 }
 
 const byToken = (one: Row, other: Row): number => (String(one['token']) < String(other['token']) ? -1 : 1);
@@ -298,7 +317,7 @@ function pathOf(link: AccountLink, links: readonly AccountLink[]): AccountLink[]
 }
 
 type PartnersOutcome =
-  | { readonly kind: 'listed'; readonly partners: readonly Row[] }
+  | { readonly kind: 'listed'; readonly partners: readonly Row[]; readonly lacking: number }
   | { readonly kind: 'doubted'; readonly lost: number }
   | { readonly kind: 'failed' };
 
@@ -308,8 +327,9 @@ function judgedPartners(night: Night, stored: readonly Row[]): PartnersOutcome {
   if (list.fails !== null) return { kind: 'failed' };
   const ids = new Set<unknown>(list.items.map(({ id }) => String(id)));
   const lost = stored.filter((row) => !ids.has(row['partner_id'])).length;
-  const most = lostMost({ listed: list.items.length, before: stored.length, lost });
-  if (isDoubted(night, 'The service', lost, most || isShort(list, listing, statesTotal(listing))))
+  const most = lostHalf({ listed: list.items.length, before: stored.length, lost });
+  const lacking = lackingOf(list, listing, statesTotal(listing));
+  if (isDoubted(night, 'The service', lost, most || lacking > lackedBefore(night, 'The service')))
     return { kind: 'doubted', lost };
   const partners = list.items.map(({ id, name }) => ({
     partner_id: String(id),
@@ -318,7 +338,7 @@ function judgedPartners(night: Night, stored: readonly Row[]): PartnersOutcome {
     is_listed: true,
   }));
   const byId = (one: Row, other: Row): number => (String(one['partner_id']) < String(other['partner_id']) ? -1 : 1);
-  return { kind: 'listed', partners: partners.toSorted(byId) };
+  return { kind: 'listed', lacking, partners: partners.toSorted(byId) };
 }
 
 interface Read {

@@ -8,20 +8,21 @@ import { linksCreate, linksList, linksUpdate } from '../../src/commands/links.ts
 import { partners } from '../../src/commands/catalog.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
+import { json, startScriptedServer } from '../support/scripted-server.ts';
 import { recordedShell, type RecordedShell } from '../unit/cli-recorded-shell.ts';
 
 let scenario: Scenario;
 
 afterEach(() => scenario.close());
 
-async function opened(): Promise<{ readonly shell: RecordedShell; readonly app: string }> {
+async function opened(baseUrl?: string): Promise<{ readonly shell: RecordedShell; readonly app: string }> {
   scenario = await openScenario([], { simulator: { token: 'simulator-token', world: { apps: 1, links: 20 } } });
   const { directory, simulator } = scenario;
   const shell = recordedShell({ directory });
   const { url } = simulator;
   await writeFile(
     join(directory, 'ripen.yaml'),
-    `service: {base_url: "${url}", reports_url: "${url}", token: simulator-token}
+    `service: {base_url: "${baseUrl ?? url}", reports_url: "${url}", token: simulator-token}
 warehouse: warehouse.duckdb
 slices:
   - {name: daily, dimensions: [day], metrics: [installs], date_period: "2026-01-01:yesterday"}
@@ -153,6 +154,27 @@ test('links list and partners print JSON under the names the service has for fie
       impression_url: item.impressionUrl,
     })),
   });
+});
+
+test('links list and partners warn of a list that ends before its total', async () => {
+  const items = { partners: [{ id: 1, display_name: 'One' }], trackers: [{ token: 'one', label: 'One', level: 1 }] };
+  const campaign = await startScriptedServer(({ path }) =>
+    json({
+      data: { items: items[path.endsWith('/partners') ? 'partners' : 'trackers'], paging: { total: 3, next: null } },
+    }),
+  );
+  try {
+    const { shell, app } = await opened(campaign.origin);
+    await linksList({ ...globals, quiet: false, app, parent: undefined }, shell);
+    await linksList({ ...globals, quiet: false, app, parent: 'net' }, shell);
+    await partners({ ...globals, quiet: false }, shell);
+    const said = (list: string): string => `The list of the ${list} held 1, and the service said that there are 3.`;
+    for (const list of [`links of the app ${app}`, 'sub-links of the link net', 'partners']) {
+      expect(shell.told.join('\n')).toContain(`LIST_SHORT: ${said(list)}`);
+    }
+  } finally {
+    await campaign.close();
+  }
 });
 
 test('an app token that is not 12 characters long is warned of and asked for all the same', async () => {

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { refreshLinks } from '../../src/links/refresh-links.ts';
 import { changedTokens, openLinksScene, storedTree, trueTree, type LinksScene } from '../support/links-scene.ts';
 import type { PagingStyle } from '../../src/simulator/paging.ts';
+import { json, startScriptedServer } from '../support/scripted-server.ts';
 
 let scene: LinksScene;
 
@@ -124,6 +125,52 @@ test('max_level 2 asks nothing below campaigns, and raising it to 4 at the same 
   expect(scene.simulator.asked.counts.children).toBe(withCampaigns);
   await scene.crawl(firstNight, 4);
   expect(await storedTree(scene)).toEqual(trueTree(scene));
+});
+
+test('lowering max_level from 4 to 2 keeps the links below campaigns, under the names above them; a network that goes takes its own along', async () => {
+  scene = await openLinksScene({ world: { apps: 1, links: 0 } });
+  const { links, world } = scene.simulator;
+  const app = world.apps[0]?.token ?? '';
+  const branch = { name: 'c', children: [{ name: 'a', children: [{ name: 'k' }] }] };
+  const [kept, gone] = ['kept', 'gone'].map((name) => links.add(app, null, { name, children: [branch] }).token);
+  links.add(app, null, { name: 'third' });
+  await scene.crawl(firstNight);
+  expect(await storedTree(scene)).toHaveLength(9);
+  links.rename(kept ?? '', 'renamed');
+  links.remove(gone ?? '');
+  expect(await scene.crawl(secondNight, 2)).toEqual({ rows: 5, removed: 4, failures: [] });
+  const paths = `select level, network_name, creative_name from main.links where label <> 'third' order by level`;
+  expect(await scene.rows(paths)).toEqual([
+    { level: 1, network_name: 'renamed', creative_name: null },
+    { level: 2, network_name: 'renamed', creative_name: null },
+    { level: 3, network_name: 'renamed', creative_name: null },
+    { level: 4, network_name: 'renamed', creative_name: 'k' },
+  ]);
+  expect(await scene.crawl(thirdNight, 4)).toEqual({ rows: 5, removed: 0, failures: [] });
+  expect(await storedTree(scene)).toEqual(trueTree(scene));
+});
+
+test('an empty partner id of a sub-link is none, and links below it inherit the one of its network', async () => {
+  const listed: Readonly<Record<string, unknown>> = { net: '10', sub: '', leaf: null };
+  const below: Readonly<Record<string, string>> = { trackers: 'net', net: 'sub', sub: 'leaf' };
+  const campaign = await startScriptedServer(({ path }) => {
+    const token = below[/([^/]+)(?:\/children)?$/.exec(path)?.[1] ?? ''];
+    const level = Object.keys(listed).indexOf(token ?? '') + 1;
+    const items =
+      token === undefined ? [] : [{ token, name: token, level, has_subtrackers: level < 3, partner_id: listed[token] }];
+    return json({ data: { items, paging: {} } });
+  });
+  scene = await openLinksScene({ world: { apps: 1, links: 0 } }, { baseUrl: campaign.origin });
+  try {
+    expect(await scene.crawl(firstNight)).toMatchObject({ rows: 3, failures: [] });
+    expect(await scene.rows('select token, partner_id, inherited_partner_id from main.links order by level')).toEqual([
+      { token: 'net', partner_id: '10', inherited_partner_id: null },
+      { token: 'sub', partner_id: null, inherited_partner_id: '10' },
+      { token: 'leaf', partner_id: null, inherited_partner_id: '10' },
+    ]);
+  } finally {
+    await campaign.close();
+  }
 });
 
 test('hostile names and URLs are stored byte for byte; half a surrogate pair becomes U+FFFD', async () => {

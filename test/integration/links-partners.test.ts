@@ -161,10 +161,10 @@ describe('of the partners that only rows carry', () => {
     expect(await unlisted()).toEqual(['swapped']);
   });
 
-  test('an empty name in newer rows leaves the name as it was, and an empty id is no partner', async () => {
+  test('an empty name in newer rows leaves the name as it was, and an empty or unknown id is no partner', async () => {
     scene = await openLinksScene();
     await carrying(
-      `${row('p', 1, 'Named')} union all ${row('p', 2, '')} union all ${row('', 3, 'Nobody')}`,
+      [row('p', 1, 'Named'), row('p', 2, ''), row('', 3, 'Nobody'), row('unknown', 4, 'Unknown')].join(' union all '),
       firstNight,
     );
     await night();
@@ -221,6 +221,18 @@ describe('of the partners that only rows carry', () => {
       ['q', true],
     ]);
   });
+});
+
+test('a run for 1 June after the partners changed on 2 June leaves them as they are, and says so', async () => {
+  scene = await openLinksScene();
+  const said = (name: string, supportsCostData: boolean | null): Service =>
+    listing([[{ id: '1', displayName: name, supportsCostData }]]);
+  await refreshPartners({ ...scene.run(secondNight), service: said('Newer', null) });
+  const before = await history();
+  expect(before).toMatchObject([{ display_name: 'Newer', supports_cost_data: null, is_listed: true }]);
+  expect(await refreshPartners({ ...scene.run(firstNight), service: said('Older', true) })).toEqual({ rows: 1 });
+  expect(await history()).toEqual(before);
+  expect(scene.events.flatMap((event) => (event.type === 'warning' ? [event.code] : []))).toEqual(['AS_OF_OLDER']);
 });
 
 test('a failed second page leaves the partners as they were', async () => {

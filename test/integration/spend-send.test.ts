@@ -1,5 +1,6 @@
 /** What `spend send` sends, what it leaves out, and what it remembers, against the simulated service. */
 
+import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -218,6 +219,7 @@ slices: [{ name: s, dimensions: [day], metrics: [installs], date_period: "2026-0
     const args = { ...options, file: 'f.csv', dryRun: false, resendUnknown: false, json: false };
     expect(await spendSend({ ...args, dryRun: true }, shell)).toBe(65);
     expect(shell.printed.join('\n')).toContain('would send 1; nothing was sent and nothing recorded');
+    expect(existsSync(join(desk.directory, 'warehouse.duckdb'))).toBe(false);
     expect(await spendSend(args, shell)).toBe(65);
     expect(shell.printed.join('\n')).toContain('sent 1: 1 accepted, 0 rejected by the service');
     expect(shell.told.at(-1)).toMatch(

@@ -96,6 +96,7 @@ describe('names', () => {
     await version('twin1', ['N', 'Twin'], '2026-01-01');
     await version('twin2', ['N', 'Twin'], '2026-01-01');
     await version('nameless', ['N', ''], '2026-01-01');
+    await version('autumn', ['N', 'Autumn (c-77ab)'], '2026-01-01');
   });
 
   const id = (campaign: string): string => JSON.stringify({ campaign_id_network: campaign });
@@ -125,6 +126,19 @@ describe('names', () => {
       'brand2',
     ],
     ['an id after the label is not dropped without', { network: 'N', campaign: 'Brand' }, null],
+    [
+      'an id that is no number is dropped',
+      { network: 'N', campaign: 'Sale (c-77)', campaign_id_network: 'c-77' },
+      'sale',
+    ],
+    ['and stands after the label', { network: 'N', campaign: 'Autumn', campaign_id_network: 'c-77ab' }, 'autumn'],
+    ['not that of another', { network: 'N', campaign: 'Autumn', campaign_id_network: 'c-77' }, null],
+    ['nor where the row states none', { network: 'N', campaign: 'Sale (c-77)' }, null],
+    [
+      'an id with brackets of its own',
+      { network: 'N', campaign: 'Sale (a (b))', campaign_id_network: 'a (b)' },
+      'sale',
+    ],
     [
       'an id as a list of one counts',
       { network: 'N', campaign: 'Brand', attr_dependency: '{"campaign_id_network":["77"]}' },
@@ -168,6 +182,32 @@ describe('names', () => {
   });
 });
 
+test.each<readonly [string, Fact, string | null]>([
+  ['the column names it', { partner_id: '9' }, '9'],
+  ['the column is empty and nothing is attached', { partner_id: '' }, '7'],
+  ['the column says unknown', { partner_id: 'unknown' }, '7'],
+  ['the column is empty and one is attached', { partner_id: '', attr_dependency: '{"partner_id":"9"}' }, '9'],
+  ['the attached one is empty', { partner_id: null, attr_dependency: '{"partner_id":""}' }, '7'],
+  ['the attached one is an empty text in a list', { attr_dependency: '{"partner_id":[""]}' }, '7'],
+  ['nothing says it', { partner_id: null }, '7'],
+])('the partner of a row is its own, else that of its link: %s', async (_, fact, partner) => {
+  await crawled();
+  await version('net', ['N'], '2026-01-01');
+  await warehouse.run(`insert into main.partners values ('7', 'Seven', true, true), ('9', 'Nine', true, true)`);
+  expect(await tokenOf({ day: '2026-03-01', network: 'N', partner_name: null, ...fact })).toBe('net');
+  const rows = await warehouse.rows('select matched_partner_id as id from s_links', [], z.object({ id: z.string() }));
+  expect(rows).toEqual([{ id: partner }]);
+});
+
+test('a slice without rows, and without app or network, has no share of unmatched ones', async () => {
+  await warehouse.run(`create or replace table p (partner_id varchar, attr_dependency json, _load_id bigint)`);
+  await warehouse.run(
+    `insert into ripen.slice_tables (slice, fingerprint, table_name, state, created_at) values ('p', 'f', 'main."p"', 'live', now())`,
+  );
+  await refreshJoins(warehouse);
+  expect(await warehouse.rows('select * from ripen.unmatched_rows', [], z.unknown())).toEqual([]);
+});
+
 describe('versions', () => {
   beforeEach(async () => {
     await crawled();
@@ -190,6 +230,43 @@ describe('versions', () => {
   ];
   test.for(cases)('%s', async ([, fact, token]) => {
     expect(await tokenOf(fact)).toBe(token);
+  });
+
+  const stated = { network: 'N', campaign: 'Summer (123)', attr_dependency: '{"campaign_id_network":"123"}' };
+
+  test('a link that is gone, of exactly the reported name, gives way to the living one that the stated id explains', async () => {
+    await version('net', ['N'], '2026-01-01');
+    await version('dead', ['N', 'Summer (123)'], '2026-01-01', '2026-03-02 02:30');
+    await version('alive', ['N', 'Summer'], '2026-03-02 02:30');
+    expect(await tokenOf({ day: '2026-02-01', ...stated })).toBe('dead');
+    expect(await tokenOf({ day: '2026-03-10', ...stated })).toBe('alive');
+    expect(await tokenOf({ month: '2026-03-01', ...stated }, 'm')).toBe('dead');
+    expect(await tokenOf(stated, 'undated')).toBe('alive');
+  });
+
+  test('of two living links the one of exactly the reported name counts', async () => {
+    await version('net', ['N'], '2026-01-01');
+    await version('exact', ['N', 'Summer (123)'], '2026-01-01');
+    await version('loose', ['N', 'Summer'], '2026-01-01');
+    expect(await tokenOf({ day: '2026-03-10', ...stated })).toBe('exact');
+  });
+
+  test('a link renamed from exactly the reported name has the partner of its newer version from then on, and in that month', async () => {
+    await version('net', ['N'], '2026-01-01');
+    await version('one', ['N', 'Summer (123)'], '2026-01-01', '2026-03-02 02:30');
+    await version('one', ['N', 'Summer'], '2026-03-02 02:30');
+    const named = async (name: string): Promise<unknown> =>
+      (await warehouse.rows(`select link_name from ${name}_links`, [], z.record(z.string(), z.unknown())))[0]?.[
+        'link_name'
+      ];
+    for (const [fact, name, expected] of [
+      [{ day: '2026-02-01' }, 's', 'N::Summer (123)'],
+      [{ day: '2026-03-10' }, 's', 'N::Summer'],
+      [{ month: '2026-03-01' }, 'm', 'N::Summer'],
+    ] as const) {
+      expect(await tokenOf({ ...fact, ...stated }, name)).toBe('one');
+      expect(await named(name)).toBe(expected);
+    }
   });
 
   test('two links that had one name in the same month leave its row unmatched', async () => {

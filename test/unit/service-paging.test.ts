@@ -44,6 +44,31 @@ describe('pages', () => {
     expect(asked).toEqual(['/list', '/list?after=g2w%2BA%3D']);
   });
 
+  test('go on by cursors.after where next is null and fewer came than there are, once each, and not after an empty page', async () => {
+    const paging = (after: string | null): Paging => ({ next: null, total: '4', cursors: { after } });
+    const whole = await crawl({
+      '/list': { items: [1, 2], paging: paging('a') },
+      '/list?after=a': { items: [3, 4], paging: paging('b') },
+    });
+    expect(whole).toEqual({
+      asked: ['/list', '/list?after=a'],
+      items: [
+        [1, 2],
+        [3, 4],
+      ],
+    });
+    const short = await crawl({
+      '/list': { items: [1, 2], paging: paging('a') },
+      '/list?after=a': { items: [], paging: paging('b') },
+    });
+    expect(short.asked).toEqual(['/list', '/list?after=a']);
+    const repeating = await crawl({
+      '/list': { items: [1], paging: paging('a') },
+      '/list?after=a': { items: [1], paging: paging('a') },
+    });
+    expect(repeating.asked).toEqual(['/list', '/list?after=a']);
+  });
+
   test('follow a relative link', async () => {
     const { asked } = await crawl({ '/list': { items: [1], paging: { next: '/list?cursor=a' } } });
     expect(asked).toEqual(['/list', '/list?cursor=a']);
