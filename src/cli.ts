@@ -1,5 +1,5 @@
 /**
- * argv → command → exit code; the only place that touches `process`.
+ * argv → command → exit code; the one place with the streams, signals and exit code of the process.
  *
  * Promises: whatever is written is scrubbed of secrets; nothing but results goes to stdout; a closed pipe does not
  * stop a load; the first signal lets the command finish or roll back, the second ends the process at once.
