@@ -11,9 +11,9 @@ import { isDateDimension } from '../model/dimension.ts';
 import type { SavedBody } from '../service/service.ts';
 import type { besideRows } from '../spool/beside-rows.ts';
 import type { ColumnReader } from '../spool/columns/column-reader.ts';
-import type { ColumnsRead, Envelope, SliceColumns } from '../spool/columns/reading.ts';
+import type { ColumnsRead, Envelope, GaveUp, SliceColumns } from '../spool/columns/reading.ts';
 import { removeSpooled, type Spooled, type SpooledAnswer } from '../spool/spool.ts';
-import { answerOf } from './documents.ts';
+import { answerOf, type BrokenAnswer } from './documents.ts';
 import type { Answer, ColumnAnswer, LoadWarning, ReadAnswers } from './load-result.ts';
 import { becameDouble, type Columns } from './target.ts';
 
@@ -45,23 +45,27 @@ export class ColumnAnswers implements ReadAnswers {
   }
 
   /**
-   * Reads answers into one file, but for those that were read before; false where SQL has to read one of them, or one has no
-   * pages. Throws `STORAGE_FAILED`.
+   * Reads answers into one file, but for those that were read before; returns why SQL has to read one of them, and null where it
+   * has not. Throws `STORAGE_FAILED`.
    */
-  async read(answers: readonly Pages[], columns: Columns): Promise<boolean> {
+  async read(answers: readonly Pages[], columns: Columns): Promise<string | null> {
     const unread = answers.filter((pages) => !this.#taken.has(pages));
     const bodies = unread.flat();
     const [first] = bodies;
-    if (first === undefined) return unread.length === 0;
+    if (first === undefined) return null;
     this.#readings += 1;
     const file = join(this.#folder, `${basename(first.path)}.${this.#readings}.parquet`);
     const wanted = wantedColumns(columns);
     const read = await this.#tryReading(bodies, wanted, file);
-    if (read === null) return false;
-    const found = read.envelopes.flatMap((envelope, at) => judged(bodies[at]?.path ?? '', envelope, wanted) ?? []);
-    if (found.length < bodies.length) {
-      await removeSpooled(file);
-      return false;
+    if ('gaveUp' in read) return read.gaveUp;
+    const found: Answer[] = [];
+    for (const [at, envelope] of read.envelopes.entries()) {
+      const answer = judged(bodies[at]?.path ?? '', envelope, wanted);
+      if ('because' in answer) {
+        await removeSpooled(file);
+        return answer.because;
+      }
+      found.push(answer);
     }
     const { weekStartsOn, isOrdered, isDistinct } = read;
     const types = columns.metrics.map(({ type }) => type);
@@ -74,7 +78,7 @@ export class ColumnAnswers implements ReadAnswers {
       this.#taken.set(pages, { file, firstBody, bodies: bodies.length, types, ...seen, pages: mine });
       firstBody += pages.length;
     }
-    return true;
+    return null;
   }
 
   /** What was read of each part of a window, of no pages null; undefined where SQL has to read one of them. */
@@ -102,23 +106,26 @@ export class ColumnAnswers implements ReadAnswers {
     }
   }
 
-  async #tryReading(pages: Pages, columns: SliceColumns, to: string): Promise<ColumnsRead | null> {
+  async #tryReading(pages: Pages, columns: SliceColumns, to: string): Promise<ColumnsRead | GaveUp> {
     try {
-      const read = await this.#reader.read({ bodies: pages, columns, to });
-      return 'gaveUp' in read ? null : read;
+      return await this.#reader.read({ bodies: pages, columns, to });
     } catch (error) {
       if (error instanceof Failure) throw error;
       await removeSpooled(to);
       const reason = textOf(error);
       const message = `The column reader broke, and SQL read the answer, which takes longer and more memory: ${reason}`;
       this.#trouble ??= { code: 'COLUMN_READER_BROKE', message };
-      return null;
+      return { gaveUp: reason };
     }
   }
 }
 
-/** A page as inspection would find it; null for one that inspection would refuse, which has to word it. */
-function judged(path: string, { rows, members }: Envelope, { dimensions, metrics }: SliceColumns): Answer | null {
+/** A page as inspection would find it. */
+function judged(
+  path: string,
+  { rows, members }: Envelope,
+  { dimensions, metrics }: SliceColumns,
+): Answer | BrokenAnswer {
   const said = (name: (typeof besideRows)[number]): string | null => members.get(name) ?? null;
   const keys = [...dimensions, ...metrics].map(({ name }) => name);
   const document = {
@@ -133,8 +140,7 @@ function judged(path: string, { rows, members }: Envelope, { dimensions, metrics
     error_code: said('error_code'),
     detail: said('detail'),
   };
-  const answer = answerOf(path, [document]);
-  return 'because' in answer ? null : answer;
+  return answerOf(path, [document]);
 }
 
 function wantedColumns({ dimensions, metrics }: Columns): SliceColumns {

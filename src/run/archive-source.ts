@@ -82,7 +82,7 @@ function openSource(run: Run): Source {
         for await (const batch of given(queue, readings, signal)) {
           for (const { window, answers } of batch.spooled) {
             const into = targets.get(window.slice.name)?.columns;
-            for (const { pages } of answers) if (into !== undefined) await columns.answers.read([pages], into);
+            for (const { pages } of answers) if (into !== undefined) await columns.read(window, [pages], into);
           }
           yield batch;
         }

@@ -79,9 +79,9 @@ function openSource(run: Run, service: Service): Source {
       const batches = extract(queue, {
         ...asking,
         // Into the columns of its slice as they are now.
-        read: async ({ slice, fingerprint }, answers) => {
-          const target = targets.get(slice.name);
-          return target?.fingerprint === fingerprint && columns.answers.read(answers, target.columns);
+        read: async (window, answers) => {
+          const target = targets.get(window.slice.name);
+          return target?.fingerprint === window.fingerprint && columns.read(window, answers, target.columns);
         },
         adding: ({ slice }) => addingAmong(targets.get(slice.name)?.columns.metrics ?? []),
       });

@@ -49,10 +49,10 @@ let reading: ReturnType<typeof spied>;
 
 const plain: unknown = Reflect.get(ColumnAnswers.prototype, 'read');
 
-async function readAs(self: ColumnAnswers, ...given: Parameters<ColumnAnswers['read']>): Promise<boolean> {
+async function readAs(self: ColumnAnswers, ...given: Parameters<ColumnAnswers['read']>): Promise<string | null> {
   if (typeof plain !== 'function') throw new TypeError('There was no reading to watch.');
-  const isRead: unknown = await Reflect.apply(plain, self, given);
-  return isRead === true;
+  const because: unknown = await Reflect.apply(plain, self, given);
+  return typeof because === 'string' ? because : null;
 }
 
 /** Watches how many answers are read at once, which stays as it is. */

@@ -35,9 +35,9 @@ function readerOf(answer: (reading: number) => ColumnsRead | GaveUp): Pick<Colum
   };
 }
 
-/** Whether an answer of its own was taken, so many times. */
-async function readTimes(answers: ColumnAnswers, count: number): Promise<boolean[]> {
-  const found: boolean[] = [];
+/** Why an answer of its own was not taken, so many times. */
+async function readTimes(answers: ColumnAnswers, count: number): Promise<(string | null)[]> {
+  const found: (string | null)[] = [];
   for (let at = 0; at < count; at += 1) found.push(await answers.read([[body]], columns));
   return found;
 }
@@ -51,7 +51,7 @@ test('a reader that breaks twice leaves both answers to SQL, is told once, and r
     '/spool',
   );
   expect(answers.takeTrouble()).toBeNull();
-  expect(await readTimes(answers, 3)).toEqual([false, false, true]);
+  expect(await readTimes(answers, 3)).toEqual(['the thread ended', 'the thread ended', null]);
   expect(answers.takeTrouble()).toMatchObject({
     code: 'COLUMN_READER_BROKE',
     message: 'The column reader broke, and SQL read the answer, which takes longer and more memory: the thread ended',
@@ -59,7 +59,7 @@ test('a reader that breaks twice leaves both answers to SQL, is told once, and r
   expect(answers.takeTrouble()).toBeNull();
 });
 
-test('an answer that is given up, or says an error beside its rows, is left to SQL without a word', async () => {
+test('an answer that is given up, or says an error beside its rows, is left to SQL, and says why', async () => {
   const [envelope] = taken.envelopes;
   if (envelope === undefined) throw new RangeError('No envelope.');
   const refused = { ...taken, envelopes: [{ ...envelope, members: new Map([['error', '"limit"']]) }] };
@@ -67,7 +67,7 @@ test('an answer that is given up, or says an error beside its rows, is left to S
     readerOf((reading) => (reading === 0 ? { gaveUp: 'an exponent' } : refused)),
     '/spool',
   );
-  expect(await readTimes(answers, 2)).toEqual([false, false]);
+  expect(await readTimes(answers, 2)).toEqual(['an exponent', expect.stringContaining('"limit"')]);
   expect(answers.takeTrouble()).toBeNull();
 });
 
@@ -96,7 +96,7 @@ test('of answers that are read together, of 1 page and of 2, each has its own ro
     '/spool',
   );
   const [one, other] = [[body], [body, body]];
-  expect(await answers.read([one, other], columns)).toBe(true);
+  expect(await answers.read([one, other], columns)).toBeNull();
   const found = [one, other].map((pages) => answers.taken({ pages, unfollowed: null }));
   expect(found).toMatchObject([
     { rows: 1, firstBody: 0, bodies: 3 },
