@@ -10,11 +10,11 @@ import { gunzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import type { Fault, FaultRule } from '../../src/simulator/faults.ts';
-import { replacedValue } from '../../src/simulator/mutations.ts';
 import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
 import { valuesIn } from '../support/installation-contents.ts';
 import { openInstallation, serviceAt, TOKEN, type Ended, type Installation } from '../support/installation.ts';
 import { writeKillHook } from '../support/kill-hook.ts';
+import { replacedValue } from '../support/report-mutations.ts';
 
 /** For a test that starts many processes, one after the other, on a busy machine. */
 const MANY_PROCESSES_MS = 180_000;

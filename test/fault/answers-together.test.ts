@@ -9,19 +9,18 @@ import type { RunEvent } from '../../src/events.ts';
 import { ColumnAnswers } from '../../src/load/column-answers.ts';
 import { day } from '../../src/model/calendar.ts';
 import type { Fault } from '../../src/simulator/faults.ts';
+import { type ReportMutation, rowsOf } from '../../src/simulator/mutations.ts';
+import { archived, entriesOf, loadedState, loseWarehouse, replayInto } from '../support/archive-scene.ts';
+import { column, storedAndTrue } from '../support/contents.ts';
+import { holds, reports, runNight, smallWorld } from '../support/night.ts';
 import {
   duplicatedRow,
   extraKey,
   missingKey,
   nullRows,
   replacedValue,
-  type ReportMutation,
-  rowsOf,
   wrongTotal,
-} from '../../src/simulator/mutations.ts';
-import { archived, entriesOf, loadedState, loseWarehouse, replayInto } from '../support/archive-scene.ts';
-import { column, storedAndTrue } from '../support/contents.ts';
-import { holds, reports, runNight, smallWorld } from '../support/night.ts';
+} from '../support/report-mutations.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 

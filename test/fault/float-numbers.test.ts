@@ -8,13 +8,14 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
-import { combined, replacedValue, type ReportMutation } from '../../src/simulator/mutations.ts';
+import type { ReportMutation } from '../../src/simulator/mutations.ts';
 import { formatDecimal, parseDecimal } from '../../src/model/column-type.ts';
 import type { PublishTarget } from '../../src/config/config.ts';
 import { column, lastRun, query, storedAndTrue } from '../support/contents.ts';
 import { deltaRows } from '../support/delta-reader.ts';
 import { textWith } from '../support/matching.ts';
 import { holds, reports, runNight, smallWorld } from '../support/night.ts';
+import { combined, replacedValue } from '../support/report-mutations.ts';
 import { ask } from '../support/sample-warehouse.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';

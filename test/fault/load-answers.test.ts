@@ -8,8 +8,12 @@ import type { FailureCode } from '../../src/errors.ts';
 import { day } from '../../src/model/calendar.ts';
 import type { Slice } from '../../src/model/slice.ts';
 import type { Fault } from '../../src/simulator/faults.ts';
+import { addedWarning, rowsOf, type ReportMutation } from '../../src/simulator/mutations.ts';
+import type { SyncSummary } from '../../src/run/summary.ts';
+import { column, contentOf, lastRun, storedAndTrue } from '../support/contents.ts';
+import { textWith } from '../support/matching.ts';
+import { askedReports, daysOf, reports, runNight, smallWorld } from '../support/night.ts';
 import {
-  addedWarning,
   duplicatedRow,
   extraKey,
   limitedRows,
@@ -17,14 +21,8 @@ import {
   nullRows,
   paginated,
   replacedValue,
-  rowsOf,
   wrongTotal,
-  type ReportMutation,
-} from '../../src/simulator/mutations.ts';
-import type { SyncSummary } from '../../src/run/summary.ts';
-import { column, contentOf, lastRun, storedAndTrue } from '../support/contents.ts';
-import { textWith } from '../support/matching.ts';
-import { askedReports, daysOf, reports, runNight, smallWorld } from '../support/night.ts';
+} from '../support/report-mutations.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 

@@ -4,18 +4,12 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import type { Slice } from '../../src/model/slice.ts';
-import {
-  bareMetric,
-  combined,
-  limitedRows,
-  replacedValue,
-  wrongTotal,
-  type ReportMutation,
-} from '../../src/simulator/mutations.ts';
+import type { ReportMutation } from '../../src/simulator/mutations.ts';
 import type { SyncSummary } from '../../src/run/summary.ts';
 import { column, contentOf, lastRun, query, storedAndTrue } from '../support/contents.ts';
 import { textWith } from '../support/matching.ts';
 import { reports, runNight, smallWorld } from '../support/night.ts';
+import { bareMetric, combined, limitedRows, replacedValue, wrongTotal } from '../support/report-mutations.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 

@@ -4,9 +4,9 @@ import { afterEach, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import type { FaultedRequest } from '../../src/simulator/faults.ts';
-import { limitedRows } from '../../src/simulator/mutations.ts';
 import { column, storedAndTrue } from '../support/contents.ts';
 import { askedReports, runNight } from '../support/night.ts';
+import { limitedRows } from '../support/report-mutations.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 

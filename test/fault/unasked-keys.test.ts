@@ -4,10 +4,11 @@ import { afterEach, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import type { Fault } from '../../src/simulator/faults.ts';
-import { combined, duplicatedRow, extraKey, type ReportMutation, rowsOf } from '../../src/simulator/mutations.ts';
+import { type ReportMutation, rowsOf } from '../../src/simulator/mutations.ts';
 import { column, query, storedAndTrue } from '../support/contents.ts';
 import { textWith } from '../support/matching.ts';
 import { reports, runNight, smallWorld } from '../support/night.ts';
+import { combined, duplicatedRow, extraKey } from '../support/report-mutations.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 

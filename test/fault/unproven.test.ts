@@ -3,11 +3,11 @@
 import { afterEach, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
-import { combined, replacedValue, wrongTotal } from '../../src/simulator/mutations.ts';
 import { column, lastRun, query, storedAndTrue } from '../support/contents.ts';
 import { countSteps } from '../support/failing-step.ts';
 import { textWith } from '../support/matching.ts';
 import { reports, runNight } from '../support/night.ts';
+import { combined, replacedValue, wrongTotal } from '../support/report-mutations.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 

@@ -3,10 +3,11 @@
 import { afterEach, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
-import { combined, replacedValue, wrongTotal, type ReportMutation } from '../../src/simulator/mutations.ts';
+import type { ReportMutation } from '../../src/simulator/mutations.ts';
 import type { Quirks } from '../../src/simulator/world/quirks.ts';
 import { column, query, storedAndTrue } from '../support/contents.ts';
 import { reports, runNight } from '../support/night.ts';
+import { combined, replacedValue, wrongTotal } from '../support/report-mutations.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 

@@ -3,11 +3,11 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { completePartners, refreshPartners } from '../../src/links/refresh-partners.ts';
 import type { Partner } from '../../src/model/link.ts';
 import type { Service } from '../../src/service/service.ts';
-import { combined, replacedValue } from '../../src/simulator/mutations.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
 import { column, query } from '../support/contents.ts';
 import { openLinksScene, type LinksScene } from '../support/links-scene.ts';
 import { smallWorld } from '../support/night.ts';
+import { combined, replacedValue } from '../support/report-mutations.ts';
 import { openScenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 

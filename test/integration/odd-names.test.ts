@@ -3,10 +3,10 @@
 import { afterEach, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
-import { combined, replacedValue } from '../../src/simulator/mutations.ts';
 import { oddlyNamedDimensions, oddlyNamedMetrics, unaskedKeys } from '../../src/simulator/world/quirks.ts';
 import { column, query, storedAndTrue } from '../support/contents.ts';
 import { reports, runNight } from '../support/night.ts';
+import { combined, replacedValue } from '../support/report-mutations.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 

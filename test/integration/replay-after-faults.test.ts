@@ -5,11 +5,12 @@ import { afterEach, expect, test } from 'vitest';
 import { day } from '../../src/model/calendar.ts';
 import type { Slice } from '../../src/model/slice.ts';
 import type { Fault } from '../../src/simulator/faults.ts';
-import { replacedValue, rowsOf, wrongTotal } from '../../src/simulator/mutations.ts';
+import { rowsOf } from '../../src/simulator/mutations.ts';
 import { calculatedMetrics, noQuirks, type PagesQuirk } from '../../src/simulator/world/quirks.ts';
 import { archived, loadedState, loseWarehouse, replayInto } from '../support/archive-scene.ts';
 import { column } from '../support/contents.ts';
 import { reports } from '../support/night.ts';
+import { replacedValue, wrongTotal } from '../support/report-mutations.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 

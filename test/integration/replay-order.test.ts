@@ -7,10 +7,10 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 
 import type { RunEvent } from '../../src/events.ts';
 import { day } from '../../src/model/calendar.ts';
-import { wrongTotal } from '../../src/simulator/mutations.ts';
 import { archived, DAY_MS, entriesOf, loadedState, loseWarehouse, replayInto } from '../support/archive-scene.ts';
 import { column, contentOf } from '../support/contents.ts';
 import { reports } from '../support/night.ts';
+import { wrongTotal } from '../support/report-mutations.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 

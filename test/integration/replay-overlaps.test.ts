@@ -8,11 +8,12 @@ import * as z from 'zod';
 
 import { day, type DayInterval } from '../../src/model/calendar.ts';
 import type { Slice } from '../../src/model/slice.ts';
-import { duplicatedRow, type ReportMutation } from '../../src/simulator/mutations.ts';
+import type { ReportMutation } from '../../src/simulator/mutations.ts';
 import { archived, loadedState, loseWarehouse, replayInto } from '../support/archive-scene.ts';
 import { column, contentOf } from '../support/contents.ts';
 import { textWith } from '../support/matching.ts';
 import { reports } from '../support/night.ts';
+import { duplicatedRow } from '../support/report-mutations.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 

@@ -10,7 +10,6 @@ import { placeFindings } from '../../src/check/places.ts';
 import { Secret } from '../../src/config/secret.ts';
 import { status } from '../../src/index.ts';
 import { day } from '../../src/model/calendar.ts';
-import { nullRows } from '../../src/simulator/mutations.ts';
 import {
   archived,
   archiveFiles,
@@ -25,6 +24,7 @@ import { checkingAt } from '../support/checking.ts';
 import { column, contentOf, lastRun, query, stateOf, storedAndTrue } from '../support/contents.ts';
 import { textWith } from '../support/matching.ts';
 import { reports, smallWorld } from '../support/night.ts';
+import { nullRows } from '../support/report-mutations.ts';
 import { httpService, openScenario, TOKEN, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 

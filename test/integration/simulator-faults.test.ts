@@ -2,11 +2,12 @@ import { gunzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Agent, request } from 'undici';
 import { z } from 'zod';
-import { byteEdits, limitedRows, replacedValue } from '../../src/simulator/mutations.ts';
+import { byteEdits } from '../../src/simulator/mutations.ts';
 import { errorBodyForms } from '../../src/simulator/error-body.ts';
 import type { Fault } from '../../src/simulator/faults.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/simulator.ts';
 import { ask, askCampaign, askReports } from '../support/ask-simulator.ts';
+import { limitedRows, replacedValue } from '../support/report-mutations.ts';
 
 const world = { seed: 1, apps: 1, partners: 5, links: 20, rowsPerDay: 20 } as const;
 const REPORT =

@@ -1,12 +1,10 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { bodyChunks, type JsonDocument } from '../../src/simulator/answer.ts';
+import { addedWarning, byteEdits, corruptGzip, rowCount } from '../../src/simulator/mutations.ts';
 import {
-  addedWarning,
   bareMetric,
-  byteEdits,
   combined,
-  corruptGzip,
   duplicatedRow,
   extraKey,
   limitedRows,
@@ -15,9 +13,8 @@ import {
   nullRows,
   paginated,
   replacedValue,
-  rowCount,
   wrongTotal,
-} from '../../src/simulator/mutations.ts';
+} from '../support/report-mutations.ts';
 
 const report: JsonDocument = {
   rows: [
