@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 
-import { Failure } from '../errors.ts';
+import { Failure, textOf } from '../errors.ts';
 import { asScript, count, literal, migrations } from './sql.ts';
 import { isUnknownToEngine, type Warehouse } from './warehouse.ts';
 
@@ -12,7 +12,8 @@ type Applied = z.infer<typeof applied>;
 
 /**
  * Applies what is missing, each migration in a transaction of its own, and to a new warehouse all in one; where nothing may
- * change, throws `WAREHOUSE_OLDER` for what is missing. Throws `WAREHOUSE_NEWER`, `WAREHOUSE_FOREIGN`.
+ * change, throws `WAREHOUSE_OLDER` for what is missing. Throws `WAREHOUSE_NEWER`, `WAREHOUSE_FOREIGN`, and `STORAGE_FAILED` for a
+ * migration that does not go through.
  */
 export async function migrate(warehouse: Warehouse, how: { readonly mayChange: boolean }): Promise<void> {
   const steps = migrations();
@@ -24,12 +25,35 @@ export async function migrate(warehouse: Warehouse, how: { readonly mayChange: b
     if (missing.length > 0) throw olderWarehouse(warehouse, versions ?? [], steps);
     return;
   }
-  const scripts = missing.map(({ script, version, name }) =>
-    asScript([script, `insert into ripen.migrations values (${version}, ${literal(name)}, now() at time zone 'UTC')`]),
-  );
-  // In one transaction the engine alters no table of which it has changed rows, and a new warehouse has none.
-  const transactions = versions === null ? [asScript([LEDGER_OF_MIGRATIONS, ...scripts])] : scripts;
-  for (const script of transactions) await warehouse.transact(async () => warehouse.run(script));
+  const scripts = missing.map(({ script, version, name }) => ({
+    name,
+    script: asScript([
+      script,
+      `insert into ripen.migrations values (${version}, ${literal(name)}, now() at time zone 'UTC')`,
+    ]),
+  }));
+  if (versions === null) {
+    // In one transaction the engine alters no table of which it has changed rows, and a new warehouse has none.
+    const whole = asScript([LEDGER_OF_MIGRATIONS, ...scripts.map(({ script }) => script)]);
+    await warehouse.transact(async () => warehouse.run(whole));
+    return;
+  }
+  for (const { name, script } of scripts) {
+    await warehouse
+      .transact(async () => warehouse.run(script))
+      .catch((error: unknown) => {
+        throw error instanceof Failure ? error : notMigrated(warehouse, name, error);
+      });
+  }
+}
+
+function notMigrated({ path }: Warehouse, name: string, error: unknown): Failure {
+  const [reason = ''] = textOf(error).split('\n');
+  return new Failure('STORAGE_FAILED', `The migration ${name} of the warehouse ${path} did not go through: ${reason}`, {
+    facts: { migration: name },
+    hint: 'It changed nothing. Remove what somebody added to the tables of the schema ripen, as a column or an index, and run again; else restore a copy.',
+    cause: error,
+  });
 }
 
 const LEDGER_OF_MIGRATIONS = `

@@ -183,6 +183,19 @@ test('a status beside the run that migrates says that the snapshot is still of t
   }
 });
 
+test('a migration that something added to the ledger keeps from going through is named, and goes through without it', async () => {
+  await runNight(scenario, NOW);
+  const { warehouse } = scenario.config;
+  await inDatabase(
+    warehouse,
+    "delete from ripen.migrations where name = '0013_exact_totals'",
+    'alter table ripen.restatements drop column before_text',
+  );
+  expect(await refusal()).toEqual(refusedAs('STORAGE_FAILED', 'The migration 0013_exact_totals'));
+  await inDatabase(warehouse, 'alter table ripen.restatements drop column after_text');
+  expect((await runNight(scenario, NOW)).failures).toEqual([]);
+});
+
 test('a migration that was left out is applied though later ones were', async () => {
   await runNight(scenario, NOW);
   await inDatabase(scenario.config.warehouse, "delete from ripen.migrations where name = '0002_comments'");
