@@ -36,7 +36,13 @@ export class CampaignApi {
     const first = this.#channel.targetOf('/public/v1/partners');
     const ask = async (target: string): Promise<z.output<typeof partnerPage>> =>
       this.#read(target, partnerPage, signal);
-    return pages({ origin: this.#channel.origin, first, ask, ...(onShort === undefined ? {} : { onShort }) });
+    return pages({
+      origin: this.#channel.origin,
+      first,
+      ask,
+      keyOf: ({ id }) => id,
+      ...(onShort === undefined ? {} : { onShort }),
+    });
   }
 
   /** Pages of links; throws `SOURCE_MISSING` when neither version knows the app or the parent. */
@@ -60,7 +66,13 @@ export class CampaignApi {
       this.#version = 'v1';
       return { ...page, target: older };
     };
-    yield* pages({ origin: this.#channel.origin, first, ask, ...(onShort === undefined ? {} : { onShort }) });
+    yield* pages({
+      origin: this.#channel.origin,
+      first,
+      ask,
+      keyOf: ({ token }) => token,
+      ...(onShort === undefined ? {} : { onShort }),
+    });
   }
 
   /** Creates a link; sent once. An unknown outcome is a `SOURCE_UNAVAILABLE` whose facts hold `outcome: 'unknown'`. */

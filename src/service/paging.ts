@@ -9,7 +9,7 @@
 
 import { z } from 'zod';
 
-import { Failure } from '../errors.ts';
+import { Failure, type FailureCode } from '../errors.ts';
 
 /** Half a million items of the default page size: no account has as many, a loop has. */
 const MAX_PAGES = 10_000;
@@ -43,49 +43,77 @@ export interface Paged<T> {
   /** Path and query of the first page. */
   readonly first: string;
   readonly ask: (target: string) => Promise<Page<T>>;
+  /** What an item is known again by, as one may be listed on two pages. */
+  readonly keyOf: (item: T) => string;
   readonly maxPages?: number;
   /** Called at the end of a list with fewer items than its pages said there are. */
   readonly onShort?: (list: ShortList) => void;
 }
+
+/** What a page that no other one named may be answered with where there is none: the list has ended. */
+const saysNone: ReadonlySet<FailureCode> = new Set([
+  'ACCESS_FORBIDDEN',
+  'SOURCE_GARBLED',
+  'SOURCE_MISSING',
+  'SOURCE_REDIRECTED',
+  'SOURCE_REFUSED',
+  'SOURCE_UNAVAILABLE',
+]);
 
 /** The items page by page, each page non-empty. Throws `SOURCE_ENDLESS_PAGES` for links that repeat, lead elsewhere or do not end. */
 export async function* pages<T>({
   origin,
   first,
   ask,
+  keyOf,
   maxPages = MAX_PAGES,
   onShort = () => {},
 }: Paged<T>): AsyncGenerator<readonly T[], void> {
   const asked = new Set<string>();
-  let [seen, stated, empty] = [0, 0, 0];
+  const listed = new Set<string>();
+  let [stated, empty] = [0, 0];
   let target: string | null = first;
+  let isNamed = true;
   while (target !== null) {
     asked.add(target);
-    const page: Page<T> = await ask(target);
-    const { items, paging } = page;
+    const page: Page<T> | null = isNamed ? await ask(target) : await ask(target).catch(noneThere);
+    if (page === null) break;
+    const { items, paging }: Page<T> = page;
     const answeredAt: string = page.target ?? target;
-    seen += items.length;
+    const before = listed.size;
+    for (const item of items) listed.add(keyOf(item));
+    // A service that takes no cursor answers with a page that was there before.
+    if (!isNamed && listed.size === before) break;
     stated = Math.max(stated, Number(paging?.total ?? 0) || 0);
     empty = items.length > 0 ? 0 : empty + 1;
     if (items.length > 0) yield items;
     // As many as the list said there are: there is nothing to go on for.
-    if (empty >= MAX_EMPTY_PAGES && stated > 0 && seen >= stated) return;
+    if (empty >= MAX_EMPTY_PAGES && stated > 0 && listed.size >= stated) return;
     const named: string | null = nextTarget(paging, answeredAt, origin);
     const further: string | null =
-      named === null && items.length > 0 && seen < stated ? cursorTarget(paging, answeredAt, origin) : null;
-    const next: string | null = named ?? (further === null || asked.has(further) ? null : further);
-    if (next !== null && asked.has(next)) {
+      items.length > 0 && listed.size < stated ? cursorTarget(paging, answeredAt, origin) : null;
+    isNamed = named !== null;
+    if (named === null) {
+      target = further === null || asked.has(further) || asked.size >= maxPages ? null : further;
+      continue;
+    }
+    if (asked.has(named)) {
       throw endless(`The pages of ${pathOf(first)} repeated after ${asked.size} pages`, asked.size);
     }
-    if (next !== null && empty >= MAX_EMPTY_PAGES) {
+    if (empty >= MAX_EMPTY_PAGES) {
       throw endless(`${empty} pages of ${pathOf(first)} in a row had no items and named a next one`, asked.size);
     }
-    if (next !== null && asked.size >= maxPages) {
+    if (asked.size >= maxPages) {
       throw endless(`The pages of ${pathOf(first)} did not end within ${maxPages} pages`, asked.size);
     }
-    target = next;
+    target = named;
   }
-  if (seen < stated) onShort({ listed: seen, stated });
+  if (listed.size < stated) onShort({ listed: listed.size, stated });
+}
+
+function noneThere(error: unknown): null {
+  if (error instanceof Failure && saysNone.has(error.code)) return null;
+  throw error;
 }
 
 /** Path and query of the next page; null at the end. */

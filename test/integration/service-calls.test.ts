@@ -37,8 +37,10 @@ function fixture(name: string): string {
 }
 
 /** A fixture whose paging link leads to this server. */
+/** A page of a list that is said to have only its own item where no other one follows. */
 function page(name: string, next: string | null): string {
-  return fixture(name).replace(/"next": "[^"]*"/, `"next": ${JSON.stringify(next)}`);
+  const text = fixture(name).replace(/"next": "[^"]*"/, `"next": ${JSON.stringify(next)}`);
+  return next === null ? text.replace(/"total": "\d+"/, '"total": "1"') : text;
 }
 
 async function linksOf(parent: string | null): Promise<Link[]> {
