@@ -1,8 +1,16 @@
--- The live tables of slices.
--- Returns slice, table_name (quoted, with its schema).
+-- The live tables of slices, and how far their days are ahead of UTC.
+-- Returns slice, table_name (quoted, with its schema), ahead_seconds (negative behind; 0 before the first load).
 select
-    slice,
-    table_name
-from ripen.slice_tables
-where state = 'live'
-order by slice
+    t.slice,
+    t.table_name,
+    coalesce(
+        (
+            select any_value(epoch(p.end_day::timestamp) - epoch(p.ends_at))
+            from ripen.periods as p
+            where p.slice = t.slice and p.fingerprint = t.fingerprint
+        ),
+        0
+    )::integer as ahead_seconds
+from ripen.slice_tables as t
+where t.state = 'live'
+order by t.slice

@@ -119,7 +119,7 @@ export const joinedLink = 'coalesce(settled.link, chosen.link)';
  */
 export function fittingLinks(slice: LiveSlice): string {
   const own = levelsOf(slice);
-  const fits = own.map((level) => fitting(level, own));
+  const fits = own.map((level) => fitting(level, own, slice));
   const keys = keysOf(slice);
   const columns = slice.columns.map((name) => `s.${identifier(name)}`);
   return `with
@@ -196,13 +196,15 @@ chosen as (
 )`;
 }
 
-/** The versions on one level that fit a key, and how loosely. */
-function fitting({ level }: Level, own: readonly Level[]): string {
+/** The versions on one level that fit a key, valid by the clock of the slice's days, and how loosely. */
+function fitting({ level }: Level, own: readonly Level[], { aheadSeconds }: LiveSlice): string {
   const [above, below] = [own.filter((other) => other.level <= level), own.filter((other) => other.level > level)];
   // Equal to one of few labels: a join on what the labels have in common would pair every `x (1)` with every `x (2)`.
   const labels = above.map(({ dimension }) => `unnest(k.${fittingName(dimension)}) as ${unnested(dimension)}(fits)`);
   const joined = above.map(({ dimension, label }) => `v.${label} = ${unnested(dimension)}.fits.label`);
   const looseness = above.map(({ dimension }) => `${unnested(dimension)}.fits.looseness`).join(' + ');
+  const inDays = (column: string): string =>
+    aheadSeconds === 0 ? column : `${column} + interval '${aheadSeconds} seconds' as ${column.slice(2)}`;
   const nothingBelow = below
     .map(({ dimension }) => `coalesce(k.${keyName(dimension)}, '') in ${NAMELESS}`)
     .join(' and ');
@@ -215,8 +217,8 @@ function fitting({ level }: Level, own: readonly Level[]): string {
             ${levels.map(({ label }) => `${label} := v.${label}`).join(',\n            ')},
             partner_id := coalesce(v.partner_id, v.inherited_partner_id)
         ) as link,
-        v.valid_from,
-        v.valid_to,
+        ${inDays('v.valid_from')},
+        ${inDays('v.valid_to')},
         ${looseness} as looseness
     from ${['keys as k', ...labels].join(', ')}
     join main.links_history as v on

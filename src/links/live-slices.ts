@@ -12,9 +12,11 @@ export interface LiveSlice {
   readonly table: string;
   /** In order. */
   readonly columns: readonly string[];
+  /** How far its days are ahead of UTC; negative behind. */
+  readonly aheadSeconds: number;
 }
 
-const sliceRow = z.object({ slice: z.string(), table_name: z.string() });
+const sliceRow = z.object({ slice: z.string(), table_name: z.string(), ahead_seconds: z.number() });
 
 /** Every slice that has a live table, by name. */
 export const readLiveSlices = (warehouse: Warehouse): Promise<readonly LiveSlice[]> => readSlices(warehouse, '');
@@ -22,8 +24,8 @@ export const readLiveSlices = (warehouse: Warehouse): Promise<readonly LiveSlice
 const readSlices = remembering(async (warehouse): Promise<readonly LiveSlice[]> => {
   const rows = await warehouse.rows(statement('links/live_slices'), [], sliceRow);
   const slices: LiveSlice[] = [];
-  for (const { slice, table_name: table } of rows) {
-    slices.push({ slice, table, columns: [...(await heldColumnTypes(warehouse, table, slice)).keys()] });
+  for (const { slice, table_name: table, ahead_seconds: aheadSeconds } of rows) {
+    slices.push({ slice, table, columns: [...(await heldColumnTypes(warehouse, table, slice)).keys()], aheadSeconds });
   }
   return slices;
 });

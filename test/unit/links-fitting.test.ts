@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 
 beforeEach(async () => {
-  const tables = ['main.links_history', 'main.partners', 'ripen.link_crawls', 'ripen.slice_tables'];
+  const tables = ['main.links_history', 'main.partners', 'ripen.link_crawls', 'ripen.slice_tables', 'ripen.periods'];
   for (const table of tables) await warehouse.run(`delete from ${table}`);
 });
 
@@ -231,6 +231,37 @@ describe('versions', () => {
   test.for(cases)('%s', async ([, fact, token]) => {
     expect(await tokenOf(fact)).toBe(token);
   });
+
+  test.each([
+    ['a day', '9 hours', { day: '2026-03-31', network: 'Old' }, 'a'],
+    ['the day after', '9 hours', { day: '2026-04-01', network: 'Old' }, 'c'],
+    ['a month', '9 hours', { month: '2026-03-01', network: 'Old' }, 'a'],
+    ['a day', '-5 hours', { day: '2026-03-31', network: 'Old' }, 'a'],
+    ['the day after', '-5 hours', { day: '2026-04-01', network: 'Old' }, 'c'],
+  ] as const)(
+    '%s of a slice that is %s ahead of UTC begins and ends by its own clock',
+    async (_, offset, fact, token) => {
+      const ahead = `interval '${offset}'`;
+      await warehouse.run('delete from main.links_history');
+      // Two links of one name, that of the other from local midnight on: a day that had both would belong to neither.
+      await version('a', ['Old'], '2026-01-01', '2026-12-31');
+      await version('a', ['New'], '2026-12-31');
+      await warehouse.run(
+        `update main.links_history set valid_to = timestamp '2026-04-01 00:00' - ${ahead} where token = 'a' and label = 'Old'`,
+      );
+      await version('c', ['Old'], '2026-04-01');
+      await warehouse.run(
+        `update main.links_history set valid_from = timestamp '2026-04-01 00:00' - ${ahead} where token = 'c'`,
+      );
+      await warehouse.run(
+        `insert into ripen.periods by name
+       select 's' as slice, 'f' as fingerprint, date '2026-03-10' as start_day, date '2026-03-11' as end_day,
+           date '2026-03-10' as asked_start, date '2026-03-11' as asked_end, 1 as load_id, now() as fetched_at,
+           timestamp '2026-03-11' - ${ahead} as ends_at, true as whole, 1 as rows, 0 as rejected, 'final' as state`,
+      );
+      expect(await tokenOf(fact)).toBe(token);
+    },
+  );
 
   const stated = { network: 'N', campaign: 'Summer (123)', attr_dependency: '{"campaign_id_network":"123"}' };
 
