@@ -18,7 +18,7 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 import { eachInParallel, takeTurns, type Turn } from './in-parallel.ts';
 import { readLiveSlices } from './live-slices.ts';
 import { appSubject, leftAsItWas, replaceApp, type Replaced } from './replace-app.ts';
-import { shorter, shortOf } from './shrunk.ts';
+import { type ShortLists, shortOf } from './shrunk.ts';
 import { clearStaged, StagedLinks } from './staged-links.ts';
 
 /** What a refresh of partners or links works with. */
@@ -45,8 +45,6 @@ export interface RefreshedLinks {
 
 /** Apps with few links would otherwise leave the campaign API's limit unused. */
 const APPS_AT_ONCE = 4;
-/** Crawls of an app, during each of which a listed link vanished; links are not removed all the time. */
-const MOST_TORN = 1;
 /** Failures that concern every app, or that no other app would escape. */
 const endsAll: ReadonlySet<FailureCode> = new Set<FailureCode>([
   'CLOCK_UNTRUSTED',
@@ -108,24 +106,30 @@ async function refreshApp(run: Refreshing, appToken: string, maxLevel: number, t
   const { warehouse, clock, runId, planAt } = run;
   const staged = new StagedLinks(warehouse, turn, appToken);
   await turn(() => clearStaged(warehouse, appToken));
-  let [torn, requests] = [0, 0];
+  let requests = 0;
+  /** Links that vanished while their app was crawled: those that are listed again have no sub-links to be asked for. */
+  let vanished: ReadonlySet<string> | null = null;
   for (let isFirst = true; ;) {
-    let crawled: Crawled;
-    try {
-      crawled = await crawlApp(run, { appToken, maxLevel, staged });
-    } catch (error) {
-      torn += 1;
-      if (torn > MOST_TORN || !(error instanceof Failure) || error.code !== 'DATA_INCOMPLETE') throw error;
+    const crawled = await crawlApp(run, { appToken, maxLevel, staged });
+    requests += crawled.requests;
+    const unseen = crawled.unanswered.find((token) => vanished?.has(token) !== true);
+    if (unseen !== undefined) {
+      if (vanished !== null) throw tornBy(unseen);
+      vanished = new Set(crawled.unanswered);
+      // What was read before and after a removal is the tree of no instant.
+      await turn(() => clearStaged(warehouse, appToken));
+      isFirst = true;
       continue;
     }
-    requests += crawled.requests;
     clock.check();
-    const complete = { maxLevel, requests, runId, short: crawled.short, isFirst };
+    const { short, unanswered } = crawled;
+    const complete = { maxLevel, requests, runId, short, unanswered, isFirst };
     const dating = { planAt, confirmedNow: clock.confirmedNow() };
     const replaced = await turn(() => replaceApp(warehouse, appToken, dating, complete));
     isFirst = false;
     if (replaced === null) continue;
-    await tellOf(run, appToken, { ...replaced, short: crawled.short }, turn);
+    if (replaced instanceof Failure) throw replaced;
+    await tellOf(run, appToken, { ...replaced, short, unanswered }, turn);
     run.emit({ type: 'links_loaded', app: appToken, rows: replaced.links, requests });
     return replaced;
   }
@@ -135,11 +139,15 @@ async function refreshApp(run: Refreshing, appToken: string, maxLevel: number, t
 async function tellOf(
   run: Refreshing,
   appToken: string,
-  { cyclic, short }: Pick<Replaced, 'cyclic'> & Pick<Crawled, 'short'>,
+  { cyclic, short, unanswered }: Pick<Replaced, 'cyclic'> & Pick<Crawled, 'short' | 'unanswered'>,
   turn: Turn,
 ): Promise<void> {
-  const told = shortOf(appSubject(appToken), 'links', short);
+  const told = shortOf(appSubject(appToken), short);
   if (told !== null) await turn(() => warn(run, 'LIST_SHORT', told));
+  if (unanswered.length > 0) {
+    const message = `The app ${appToken} lists links with sub-links, and the service answers that these are not there; those stored stay: ${unanswered.join(', ')}.`;
+    await turn(() => warn(run, 'SUBLINKS_UNANSWERED', message));
+  }
   if (cyclic.length > 0) {
     const message = `The app ${appToken} listed links below their own sub-links, and they were stored where they stood first: ${cyclic.join(', ')}.`;
     await turn(() => warn(run, 'LINKS_CYCLE', message));
@@ -223,28 +231,31 @@ interface Crawl {
 interface Crawled {
   /** Pages it took. */
   readonly requests: number;
-  /** The list that lacked most of what it said it held; null where all were whole. */
-  readonly short: ShortList | null;
+  readonly short: ShortLists;
+  /** Links that say they have sub-links, and whose list is not there: they vanished meanwhile, or the service has none. */
+  readonly unanswered: readonly string[];
 }
 
-/**
- * Stages every link of an app down to a level. Throws what listing throws, and `DATA_INCOMPLETE` when a listed link vanished
- * before its sub-links were listed.
- */
+/** Stages every link of an app down to a level. Throws what listing throws. */
 async function crawlApp({ service, signal }: Refreshing, { appToken, maxLevel, staged }: Crawl): Promise<Crawled> {
   let requests = 0;
-  let short: ShortList | null = null;
-  const list = (parent: string | null): AsyncIterable<readonly Link[]> =>
-    service.links(appToken, parent, signal, (found) => {
-      short = shorter(short, found);
-    });
+  const short = new Map<string, ShortList>();
+  const unanswered: string[] = [];
+  async function* listed(parent: string | null): AsyncGenerator<readonly Link[], void> {
+    try {
+      yield* service.links(appToken, parent, signal, (found) => short.set(parent ?? '', found));
+    } catch (error) {
+      if (parent === null || !(error instanceof Failure) || error.code !== 'SOURCE_MISSING') throw error;
+      unanswered.push(parent);
+    }
+  }
   const asked = new Set<string>();
   let parents: readonly (string | null)[] = [null];
   for (let level = 1; level <= maxLevel && parents.length > 0; level += 1) {
     const below: string[] = [];
     await eachInParallel(parents, LISTINGS_AT_ONCE, async (parent) => {
       let pages = 0;
-      for await (const links of listedBelow(list, parent)) {
+      for await (const links of listed(parent)) {
         pages += 1;
         await staged.add(parent, links);
         if (level === maxLevel) continue;
@@ -260,21 +271,11 @@ async function crawlApp({ service, signal }: Refreshing, { appToken, maxLevel, s
     parents = below;
   }
   await staged.flush();
-  return { requests, short };
+  return { requests, short, unanswered: unanswered.toSorted() };
 }
 
-async function* listedBelow(
-  list: (parent: string | null) => AsyncIterable<readonly Link[]>,
-  parent: string | null,
-): AsyncGenerator<readonly Link[], void> {
-  try {
-    yield* list(parent);
-  } catch (error) {
-    if (parent === null || !(error instanceof Failure) || error.code !== 'SOURCE_MISSING') throw error;
-    throw new Failure('DATA_INCOMPLETE', `The link ${parent} vanished while its app's links were listed`, {
-      facts: { link: parent },
-      hint: 'Run again: links were being removed during the crawl.',
-      cause: error,
-    });
-  }
-}
+const tornBy = (link: string): Failure =>
+  new Failure('DATA_INCOMPLETE', `The link ${link} vanished while its app's links were listed`, {
+    facts: { link },
+    hint: 'Run again: links were being removed during the crawl.',
+  });

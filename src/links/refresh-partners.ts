@@ -6,6 +6,7 @@
 
 import * as z from 'zod';
 
+import { Failure } from '../errors.ts';
 import type { Partner } from '../model/link.ts';
 import type { MachineClock } from '../service/machine-clock.ts';
 import type { ShortList } from '../service/service.ts';
@@ -13,7 +14,7 @@ import { count, identifier, instant, statement, storable, timestamp } from '../w
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { type Refreshing, warn } from './refresh-links.ts';
 import { type Dating, redatePartners } from './redating.ts';
-import { refuseShrunk, shortOf } from './shrunk.ts';
+import { doubtfulList, doubtOf, recordBelieved, type ShortLists, shortOf, type Subject } from './shrunk.ts';
 import { namesPartners, readLiveSlices, rowIdSql, type LiveSlice } from './live-slices.ts';
 
 /**
@@ -35,23 +36,20 @@ export async function refreshPartners(run: Refreshing): Promise<{ readonly rows:
   const stored = await run.warehouse.rows('select partner_id from main.partners where is_listed', [], idRow);
   if (stored.some((id) => !listed.has(id))) short = await readList(run, listed);
   const rows = await replaceByList(run, listed, short);
-  const told = shortOf(SUBJECT, 'partners', short);
+  const told = shortOf(SUBJECT, short);
   if (told !== null) await warn(run, 'LIST_SHORT', told);
   run.emit({ type: 'partners_loaded', rows });
   return { rows };
 }
 
-/** What the list of partners is called where it is doubted. */
-const SUBJECT = 'The service';
+const SUBJECT: Subject = { key: 'partners', name: 'The service', items: 'partners' };
 
 const idRow = z.object({ partner_id: z.string() }).transform((row) => row.partner_id);
 
-/** Reads the list to its end; of a partner that is listed twice the later one counts. Returns its length where it said it held more, else null. */
-async function readList({ service, signal }: Refreshing, listed: Map<string, Partner>): Promise<ShortList | null> {
-  let short: ShortList | null = null;
-  const onShort = (list: ShortList): void => {
-    short = list;
-  };
+/** Reads the list to its end; of a partner that is listed twice the later one counts. Returns whether it was short. */
+async function readList({ service, signal }: Refreshing, listed: Map<string, Partner>): Promise<ShortLists> {
+  const short = new Map<string, ShortList>();
+  const onShort = (list: ShortList): void => void short.set('', list);
   for await (const page of service.partners(signal, onShort)) {
     for (const partner of page) listed.set(partner.id, partner);
   }
@@ -61,7 +59,7 @@ async function readList({ service, signal }: Refreshing, listed: Map<string, Par
 async function replaceByList(
   run: Refreshing,
   listed: ReadonlyMap<string, Partner>,
-  short: ShortList | null,
+  short: ShortLists,
 ): Promise<number> {
   const list = [...listed.values()].map((partner) => ({
     partner_id: partner.id,
@@ -71,24 +69,20 @@ async function replaceByList(
   run.clock.check();
   const dating = { planAt: run.planAt, confirmedNow: run.clock.confirmedNow() };
   return replacePartners(run.warehouse, dating, async () => {
-    await run.warehouse.run(statement('links/stage_partners'), [JSON.stringify(list)]);
-    const [counts] = await run.warehouse.rows(statement('links/partner_counts'), [], countsRow);
-    const counted = { listed: list.length, ...(counts ?? nothingStored) };
-    const stood = {
-      subject: SUBJECT,
-      left: `${SUBJECT} listed `,
-      items: 'partners',
-      lists: [],
-      short,
-      ...counted,
-    } as const;
-    await refuseShrunk(run.warehouse, run.planAt, stood);
-    await run.warehouse.run(statement('links/stage_unlisted_partners'));
+    const { warehouse } = run;
+    await warehouse.run(statement('links/stage_partners'), [JSON.stringify(list)]);
+    const at = timestamp(run.planAt);
+    const lists = await warehouse.rows(statement('links/doubtful_partners'), [at], doubtfulList);
+    const doubt = await doubtOf(warehouse, SUBJECT, lists, short);
+    if (doubt !== null) {
+      await warehouse.run(statement('links/miss_partners'), [at]);
+      return doubt;
+    }
+    await recordBelieved(warehouse, SUBJECT.key, short);
+    await warehouse.run(statement('links/stage_unlisted_partners'));
+    return null;
   });
 }
-
-const countsRow = z.object({ before: count, lost: count });
-const nothingStored = { before: 0, lost: 0 };
 
 /**
  * Adds the partners that rows carry and the list lacks, and drops those that none carries any more; asks the service
@@ -114,7 +108,7 @@ export async function completePartners({
   const isNew = ({ slice }: LiveSlice): string => `s."_load_id" > ${seen.get(slice) ?? 0}`;
   const [stored] = await warehouse.rows(storedPartners(slices, isNew), [], storedRow);
   if (stored?.carried === false && stored.unlisted === 0) return { rows: stored.rows };
-  const rows = await replacePartners(warehouse, dating, async () => {
+  const stage = async (): Promise<void> => {
     await warehouse.run(statement('links/stage_listed_partners'));
     if (slices.length === 0) return;
     await warehouse.run(stageCarried(slices, isNew, { seenAt, now }));
@@ -125,7 +119,8 @@ export async function completePartners({
     await warehouse.run(
       stageCarried(slices, (slice) => `${rowIdSql(slice, 'partner_id')} in (${unseen})`, { seenAt: null, now }),
     );
-  });
+  };
+  const rows = await replacePartners(warehouse, dating, async () => stage().then(() => null));
   return { rows };
 }
 
@@ -143,10 +138,19 @@ from main.partners`;
 
 const seenRow = z.object({ slice: z.string(), load_id: count, known_at: instant.nullable() });
 
-async function replacePartners(warehouse: Warehouse, dating: Dating, stage: () => Promise<void>): Promise<number> {
-  return warehouse.transact(async () => {
+/** Puts the partners that `stage` stages in the place of the stored ones; throws the doubt that it returns, with what it recorded kept. */
+async function replacePartners(
+  warehouse: Warehouse,
+  dating: Dating,
+  stage: () => Promise<Failure | null>,
+): Promise<number> {
+  const replaced = await warehouse.transact(async () => {
     await warehouse.run(statement('links/forget_staged_partners'));
-    await stage();
+    const doubt = await stage();
+    if (doubt !== null) {
+      await warehouse.run(statement('links/forget_staged_partners'));
+      return doubt;
+    }
     await redatePartners(warehouse, dating);
     const at = timestamp(await changeInstant(warehouse, dating.planAt));
     await warehouse.run(statement('links/close_partner_versions'), [at]);
@@ -157,6 +161,8 @@ async function replacePartners(warehouse: Warehouse, dating: Dating, stage: () =
     await warehouse.run(statement('links/forget_staged_partners'));
     return storedRows(warehouse);
   });
+  if (replaced instanceof Failure) throw replaced;
+  return replaced;
 }
 
 async function storedRows(warehouse: Warehouse): Promise<number> {

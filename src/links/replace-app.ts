@@ -3,11 +3,10 @@
 import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
-import type { ShortList } from '../service/service.ts';
 import { count, instant, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { type Dating, redateLinks } from './redating.ts';
-import { refuseShrunk } from './shrunk.ts';
+import { doubtfulList, doubtOf, recordBelieved, type ShortLists, type Subject } from './shrunk.ts';
 import { clearStaged } from './staged-links.ts';
 
 /** What the ledger keeps of a complete crawl. */
@@ -15,8 +14,9 @@ export interface CompleteCrawl {
   readonly maxLevel: number;
   readonly requests: number;
   readonly runId: string;
-  /** The list that lacked most of what it said it held; null where all were whole. */
-  readonly short: ShortList | null;
+  readonly short: ShortLists;
+  /** Links whose sub-links the service does not list, though it says that they have some. */
+  readonly unanswered: readonly string[];
   /** Whether no other complete crawl is staged with it: links that it lacks, or finds below each other, may have been moved meanwhile. */
   readonly isFirst: boolean;
 }
@@ -29,54 +29,47 @@ export interface Replaced {
   readonly cyclic: readonly string[];
 }
 
-const countsRow = z.object({
-  listed: count,
-  reached: count,
-  before: count,
-  lost: count,
-  removed: count,
-  changed_at: instant,
-});
-
-const listRow = z.object({ listed: count, before: count, lost: count });
+const countsRow = z.object({ listed: count, reached: count, removed: count, changed_at: instant });
 
 const tokenRow = z.object({ token: z.string() }).transform(({ token }) => token);
 
 /** How every failure begins that left an app's links as they were. */
 export const leftAsItWas = (appToken: string): string => `The links of the app ${appToken} stayed as they were:`;
 
-/** What an app is called where its lists are doubted. */
-export const appSubject = (appToken: string): string => `The app ${appToken}`;
-
-/** Levels there are: a single link's write concerns no list. */
-const ALL_LEVELS = 4;
+export const appSubject = (appToken: string): Subject => ({
+  key: appToken,
+  name: `The app ${appToken}`,
+  items: 'links',
+});
 
 /**
  * Replaces an app's links in one transaction: only what differs is touched, and only what differs gets a new version,
  * dated to the as-of instant (or to a newer change). Returns null, with no link changed and all of them still staged, when a
  * first crawl lacks stored links or finds some below each other; of a second one these are stored once each, where they were
- * listed first. Throws `DATA_INCOMPLETE`, with nothing changed, when the staged links do not all hang together then, and
- * `DATA_SHRUNK` when a list lost most of the stored ones and no earlier night agrees.
+ * listed first. Returns `DATA_SHRUNK`, with no link changed and what is missing recorded, when a list lost most of the stored ones
+ * and no earlier night agrees. Throws `DATA_INCOMPLETE`, with nothing changed, when the staged links do not all hang together.
  */
 export async function replaceApp(
   warehouse: Warehouse,
   appToken: string,
   dating: Dating,
   crawl: CompleteCrawl | null,
-): Promise<Replaced | null> {
+): Promise<Replaced | Failure | null> {
   const { planAt } = dating;
   return warehouse.transact(async () => {
     await redateLinks(warehouse, appToken, dating);
     if (crawl !== null) {
-      await warehouse.run(statement('links/stage_deeper_links'), [appToken, crawl.maxLevel]);
-      await warehouse.run(statement('links/keep_own_partners'), [appToken]);
+      const unasked = [appToken, crawl.maxLevel, JSON.stringify(crawl.unanswered)];
+      await warehouse.run(statement('links/stage_unasked_links'), unasked);
     }
     await stageTree(warehouse, appToken);
-    const asked = [appToken, timestamp(planAt), crawl?.maxLevel ?? ALL_LEVELS];
+    const asked = [appToken, timestamp(planAt)];
+    const doubted = [appToken, crawl?.maxLevel ?? 0, timestamp(planAt), appToken];
+    const findLists = async () => warehouse.rows(statement('links/doubtful_links'), doubted, doubtfulList);
     let [counts] = await warehouse.rows(statement('links/tree_counts'), asked, countsRow);
     let cyclic: readonly string[] = [];
     const isTree = counts?.reached === counts?.listed;
-    if (crawl?.isFirst === true && (!isTree || (counts?.lost ?? 0) > 0)) return null;
+    if (crawl?.isFirst === true && (!isTree || (await findLists()).length > 0)) return null;
     if (crawl !== null && !isTree) {
       const again = await warehouse.rows(statement('links/break_cycles'), [appToken], tokenRow);
       cyclic = [...new Set(again)].toSorted();
@@ -85,17 +78,11 @@ export async function replaceApp(
     }
     if (counts === undefined || counts.reached !== counts.listed) throw torn(appToken, counts);
     if (crawl !== null) {
-      const { short, maxLevel } = crawl;
-      const lists = await warehouse.rows(statement('links/lost_lists'), [appToken, maxLevel], listRow);
-      const stood = {
-        ...counts,
-        lists,
-        short,
-        left: leftAsItWas(appToken),
-        subject: appSubject(appToken),
-        items: 'links',
-      } as const;
-      await refuseShrunk(warehouse, planAt, stood);
+      const doubt = await doubtOf(warehouse, appSubject(appToken), await findLists(), crawl.short);
+      if (doubt !== null) {
+        await warehouse.run(statement('links/miss_links'), doubted);
+        return doubt;
+      }
     }
     const at = timestamp(counts.changed_at);
     await warehouse.run(statement('links/close_link_versions'), [appToken, at]);
@@ -107,6 +94,8 @@ export async function replaceApp(
       const { maxLevel, requests, runId } = crawl;
       const recorded = [appToken, timestamp(planAt), maxLevel, counts.removed, requests, runId];
       await warehouse.run(statement('links/record_crawl'), recorded);
+      await recordBelieved(warehouse, appToken, crawl.short);
+      await warehouse.run(statement('links/forget_given_partners'), [appToken]);
     }
     await clearStaged(warehouse, appToken);
     return { links: counts.reached, removed: counts.removed, cyclic };

@@ -297,8 +297,15 @@ async function storeUpdated(
   const isOwn = before.level === 1 || (partnerId !== undefined && stated.partnerId === partnerId);
   const isAsBefore = (stated.partnerId ?? before.partnerId) === before.partnerId;
   const listed = { ...link, partnerId: isOwn ? link.partnerId : isAsBefore ? before.partnerId : null };
+  if (before.level > 1 && (isOwn || !isAsBefore)) await giveOwn(place.warehouse, appToken, listed);
   await store(place, appToken, before.parent, listed);
   return link;
+}
+
+/** Records the partner that a sub-link was given, or that it was taken from it: lists may say neither. */
+async function giveOwn(warehouse: Warehouse, appToken: string, { token, partnerId }: Link): Promise<void> {
+  await warehouse.run(statement('links/take_partner'), [appToken, token]);
+  if (partnerId !== null) await warehouse.run(statement('links/give_partner'), [appToken, token, partnerId]);
 }
 
 async function store({ warehouse, dating }: Place, appToken: string, parent: string | null, link: Link): Promise<void> {
