@@ -112,8 +112,8 @@ export async function recordBelieved(warehouse: Warehouse, key: string, short: S
 export function shortOf({ name, items }: Subject, short: ShortLists): string | null {
   const worst = shortest(short);
   if (worst === null) return null;
-  const others = short.size === 1 ? '' : ` So were ${short.size - 1} other lists.`;
-  return `${name} listed ${worst.listed} ${items} in a list that said it held ${worst.stated}.${others}`;
+  const others = short.size === 1 ? '' : `; lists that held less than they said: ${short.size}`;
+  return `${name} listed ${worst.listed} ${items} in a list that said it held ${worst.stated}${others}.`;
 }
 
 /** The list that lacks most; null where all are whole. */

@@ -177,7 +177,7 @@ test('a link that vanished during the crawl makes it start over once, and the re
   expect(networkLists).toHaveLength(3);
 });
 
-test('a link that stays unknown though it is listed costs its app alone, with DATA_INCOMPLETE', async () => {
+test('a link whose sub-links are not there though it lists some keeps those stored, with a warning, and the rest of its app is stored', async () => {
   const [app, whole] = await crawledAndChanged();
   const before = await storedTree(scene);
   const { links } = scene.simulator;
@@ -187,11 +187,20 @@ test('a link that stays unknown though it is listed costs its app alone, with DA
     times: 100,
     fault: { kind: 'status', status: 404 },
   });
-  const { failures } = await scene.crawl(secondNight);
-  expect(failures.map(({ code }) => code)).toEqual(['DATA_INCOMPLETE']);
-  const stored = await storedTree(scene);
-  expect(stored.filter(ofApp(app))).toEqual(before.filter(ofApp(app)));
-  expect(stored.filter(ofApp(whole))).toEqual(trueTree(scene).filter(ofApp(whole)));
+  const isBelow = (link: StoredLink): boolean => link['root_token'] === parent && link['token'] !== parent;
+  const tokensOf = (tree: readonly StoredLink[]): unknown[] =>
+    tree.filter((link) => isBelow(link)).map(({ token }) => token);
+  for (const night of [secondNight, '2026-06-03T02:30:00Z']) {
+    expect((await scene.crawl(night)).failures).toEqual([]);
+    const stored = await storedTree(scene);
+    const isBeside = (link: StoredLink): boolean => ofApp(app)(link) && !isBelow(link);
+    expect(stored.filter((link) => isBeside(link))).toEqual(trueTree(scene).filter((link) => isBeside(link)));
+    expect(tokensOf(stored)).toEqual(tokensOf(before));
+    expect(stored.filter(ofApp(whole))).toEqual(trueTree(scene).filter(ofApp(whole)));
+  }
+  expect(tokensOf(before)).not.toEqual([]);
+  const warned = scene.events.flatMap((event) => (event.type === 'warning' ? [[event.code, event.message]] : []));
+  expect(warned).toEqual([1, 2].map(() => ['SUBLINKS_UNANSWERED', expect.stringContaining(parent)]));
 });
 
 test('a next link that leads back to the start costs its app alone, with SOURCE_ENDLESS_PAGES', async () => {

@@ -18,23 +18,31 @@ let partners: readonly number[];
 /** The sub-links of the first link; the others say that they have some, and list none. */
 let below: readonly string[];
 let beside: Readonly<Record<string, unknown>>;
+/** The sub-links of the second link. */
+let belowSecond: readonly string[];
 /** What the lists say of their length. */
 let total: string | null;
+/** By how many items the lists of the sub-links of the first link, and of the second, say they are longer. */
+let longer: readonly [number, number];
 
 const tokensOf = (length: number): string[] => Array.from({ length }, (_, index) => `net-${index}_x`);
 const idsOf = (length: number): number[] => Array.from({ length }, (_, index) => index + 1);
 
 beforeEach(async () => {
-  [tokens, partners, below, beside, total] = [tokensOf(30), idsOf(30), [], {}, null];
+  [tokens, partners, below, belowSecond, beside, total] = [tokensOf(30), idsOf(30), [], [], {}, null];
+  longer = [0, 0];
   campaign = await startScriptedServer(({ path }) => {
     const isPartners = path.includes('/partners');
     const listed = isPartners
       ? partners.map((id) => ({ id, display_name: `Partner ${id}`, supports_cost_data: false }))
       : tokens.map((token) => ({ token, name: token, level: 1, has_subtrackers: true }));
     const isChildren = path.includes('/children');
-    const sublinks = path.includes(`/${tokens[0]}/`) ? below : [];
+    const place = tokens.findIndex((token) => path.includes(`/${token}/`));
+    const sublinks = [below, belowSecond][place] ?? [];
     const children = sublinks.map((token) => ({ token, name: token, level: 2, has_subtrackers: false }));
-    const paging = isChildren || total === null ? {} : { total, next: null };
+    const more = longer[place] ?? 0;
+    const said = isChildren ? (more > 0 ? String(children.length + more) : null) : total;
+    const paging = said === null ? {} : { total: said, next: null };
     return json({ ...beside, data: { items: isChildren ? children : listed, paging } });
   });
   scenario = await openScenario([], {
@@ -194,6 +202,54 @@ test('lists that are empty on one night and cut on the next are refused on both'
   [tokens, partners] = [tokensOf(14), idsOf(14)];
   expect(await codesOf(3)).toEqual(['DATA_SHRUNK', 'DATA_SHRUNK']);
   expect(await stored()).toEqual(['30 30']);
+});
+
+const sublinksOf = (name: string, length: number): string[] => Array.from({ length }, (_, index) => `${name}-${index}`);
+
+test('a list that is empty on one night and another one on the next are each refused until they are empty twice', async () => {
+  const [first, second] = [sublinksOf('first', 10), sublinksOf('second', 10)];
+  [below, belowSecond] = [first, second];
+  await codesOf(1);
+  [below, belowSecond] = [[], second];
+  expect(await codesOf(2)).toEqual(['DATA_SHRUNK']);
+  [below, belowSecond] = [first, []];
+  expect(await codesOf(3)).toEqual(['DATA_SHRUNK']);
+  expect(await stored()).toEqual(['50 30']);
+  expect(await codesOf(4)).toEqual([]);
+  expect(await stored()).toEqual(['40 30']);
+});
+
+test('the first half of the partners on one night and the second on the next are no two nights that miss the same', async () => {
+  const all = idsOf(30);
+  await codesOf(1);
+  partners = all.slice(0, 15);
+  expect(await codesOf(2)).toEqual(['DATA_SHRUNK']);
+  partners = all.slice(15);
+  expect(await codesOf(3)).toEqual(['DATA_SHRUNK']);
+  expect(await stored()).toEqual(['30 30']);
+});
+
+test('a list that says it is cut is doubted also beside one that always says it holds more, and each is told', async () => {
+  [below, belowSecond, longer] = [sublinksOf('first', 10), sublinksOf('second', 10), [30, 0]];
+  expect(await codesOf(1)).toEqual([]);
+  [belowSecond, longer] = [sublinksOf('second', 7), [30, 3]];
+  expect(await codesOf(2)).toEqual(['DATA_SHRUNK']);
+  expect(await stored()).toEqual(['50 30']);
+  expect(await codesOf(3)).toEqual([]);
+  expect(await warnings()).toEqual([
+    `The app ${APP} listed 10 links in a list that said it held 40.`,
+    `The app ${APP} listed 10 links in a list that said it held 40; lists that held less than they said: 2.`,
+  ]);
+});
+
+test('after a night whose lists could not be read, lists that always say one more may lose one', async () => {
+  total = '31';
+  await codesOf(1);
+  beside = { errors: ['a shard was down'] };
+  expect(await codesOf(2)).toEqual(['SOURCE_GARBLED', 'SOURCE_GARBLED']);
+  [beside, tokens, partners, total] = [{}, tokensOf(29), idsOf(29), '30'];
+  expect(await codesOf(3)).toEqual([]);
+  expect(await stored()).toEqual(['29 29']);
 });
 
 test('20 of 30 items beside an error are no answer', async () => {

@@ -252,6 +252,7 @@ describe('the partner of a sub-link that it was given', () => {
   /** Of the network, of 2 sub-links and of a link below the first, as the lists and the answer to a change state it. */
   let listed: Readonly<Record<'net' | 'one' | 'two' | 'leaf', string | null>>;
   let answered: string;
+  let below: Readonly<Record<'trackers' | keyof typeof listed, readonly (keyof typeof listed)[]>>;
 
   async function given(): Promise<{
     readonly change: (change: object) => Promise<unknown>;
@@ -260,7 +261,7 @@ describe('the partner of a sub-link that it was given', () => {
   }> {
     scene = await openLinksScene({ world: { apps: 1, links: 0 } });
     [listed, answered] = [{ net: '10', one: null, two: null, leaf: null }, '20'];
-    const below = { trackers: ['net'], net: ['one', 'two'], one: ['leaf'], two: [], leaf: [] } as const;
+    below = { trackers: ['net'], net: ['one', 'two'], one: ['leaf'], two: [], leaf: [] };
     const item = (token: keyof typeof listed, level: number): object => ({
       token,
       label: token,
@@ -304,6 +305,22 @@ describe('the partner of a sub-link that it was given', () => {
     expect(
       await scene.rows(`select valid_to from main.links_history where token = 'leaf' and valid_to is null`),
     ).toHaveLength(1);
+  });
+
+  test('stays when another link goes, for which the app is crawled twice', async () => {
+    const { change, partners } = await given();
+    await change({ partnerId: '20' });
+    below = { ...below, net: ['one'] };
+    expect(await partners(2)).toEqual(['20', '20']);
+    expect(await partners(3)).toEqual(['20', '20']);
+  });
+
+  test('that lists gave it goes once they name none of any sub-link', async () => {
+    const { partners } = await given();
+    listed = { ...listed, one: '30' };
+    expect(await partners(2)).toEqual(['30', '30', '10']);
+    listed = { ...listed, one: null };
+    expect(await partners(3)).toEqual(['10', '10', '10']);
   });
 
   test('goes when the answer to another change states the one it inherits', async () => {
