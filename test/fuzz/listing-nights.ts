@@ -37,7 +37,7 @@ import { plainRequest } from '../support/plain-request.ts';
 const LIMIT_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const START_MS = Date.parse('2026-03-02T03:00:00Z');
-/** Of fewer items most may well go in a night; a second night may miss a fifth, or two, more or less. */
+/** Of fewer items most may well go in a night; a second night may miss two, or a fifth, that the first did not. */
 const [FEW, SAME_SHARE, SAME_FEW] = [4, 0.2, 2];
 
 type Row = Readonly<Record<string, unknown>>;
@@ -52,13 +52,21 @@ interface Held {
 interface Past {
   readonly nowMs: number;
   readonly held: Held;
-  /** How many items each doubted subject missed. */
-  readonly told: ReadonlyMap<string, number>;
+  /** What is remembered of each app's lists, and of the partners'. */
+  readonly memories: ReadonlyMap<string, Memory>;
   readonly crawled: ReadonlySet<string>;
   readonly hasSucceeded: boolean;
-  /** How many items the list of each subject lacked that lacked most, where nothing was left as it was; of a sync that failed, of none. */
-  readonly lacked: ReadonlyMap<string, number>;
 }
+
+/** What later nights judge lists by. */
+interface Memory {
+  /** Items that a doubted list lacked: since when, and whether it held nothing. */
+  readonly missed: ReadonlyMap<string, { readonly sinceMs: number; readonly wasEmpty: boolean }>;
+  /** How many items each list lacked of what it said, when it was believed last. */
+  readonly lacking: ReadonlyMap<string, number>;
+}
+
+const NOTHING: Memory = { missed: new Map(), lacking: new Map() };
 
 /** Runs every night of a sequence, and holds every law after each. Throws for the first that does not hold. */
 export async function runListings(sequence: ListingSequence): Promise<void> {
@@ -151,22 +159,16 @@ async function hold(night: Night): Promise<Past> {
   const before = pasts.at(-1)?.held ?? { links: [], partners: [] };
   const { held, histories, joined } = await readHeld(directory, [...pasts.map((past) => past.nowMs), nowMs]);
   const codes = new Map(summary.failures.map(({ code, message }) => [message, code]));
-  const told = new Map<string, number>();
+  const memories = new Map(pasts.at(-1)?.memories);
   const crawled = new Set<string>();
-  const lacked = new Map<string, number>();
-  /** A sync at an instant that brought the lists before reads them no more. */
-  const lackedThen = (subject: string): number =>
-    Math.max(0, ...pasts.filter((past) => past.nowMs === nowMs).map((past) => past.lacked.get(subject) ?? 0));
   const isDone = pasts.some((past) => past.nowMs === nowMs && past.hasSucceeded);
   for (const app of apps) {
     const mine = (rows: readonly Row[]): readonly Row[] => rows.filter((row) => row['app_token'] === app);
     const wasCrawled = isDone || pasts.some((past) => past.nowMs === nowMs && past.crawled.has(app));
     const stood = mine(before.links);
     const outcome = wasCrawled ? ({ kind: 'kept' } as const) : judgedLinks(night, app, stood);
-    if (outcome.kind === 'doubted') told.set(`The app ${app}`, outcome.lost);
+    if ('memory' in outcome) memories.set(app, outcome.memory);
     if (outcome.kind === 'listed') crawled.add(app);
-    if (outcome.kind === 'listed') lacked.set(`The app ${app}`, outcome.lacking);
-    if (outcome.kind === 'kept') lacked.set(`The app ${app}`, lackedThen(`The app ${app}`));
     same(mine(held.links), outcome.kind === 'listed' ? outcome.links : stood, `links of ${app}, ${outcome.kind}`);
     const named = [...codes]
       .filter(([message]) => message.includes(app))
@@ -175,8 +177,7 @@ async function hold(night: Night): Promise<Past> {
   }
   const listedBefore = before.partners.filter((row) => row['is_listed'] === true);
   const partners = isDone ? ({ kind: 'kept' } as const) : judgedPartners(night, listedBefore);
-  if (partners.kind === 'doubted') told.set('The service', partners.lost);
-  else lacked.set('The service', partners.kind === 'listed' ? partners.lacking : lackedThen('The service'));
+  if ('memory' in partners) memories.set(PARTNERS, partners.memory);
   const listed = held.partners.filter((row) => row['is_listed'] === true);
   same(listed, partners.kind === 'listed' ? partners.partners : listedBefore, `partners, ${partners.kind}`);
   const ids = new Set([...listed.map((row) => row['partner_id']), ...joined.carried]);
@@ -195,9 +196,7 @@ async function hold(night: Night): Promise<Past> {
     (row) => !held.links.some((each) => each['token'] === row['token'] && each['app_token'] === row['app_token']),
   );
   same(summary.links.removed, gone.length, 'links removed');
-  const { status } = summary;
-  if (status !== 'succeeded' && status !== 'partial') lacked.clear();
-  return { nowMs, held, told, crawled, lacked, hasSucceeded: status === 'succeeded' };
+  return { nowMs, held, memories, crawled, hasSucceeded: summary.status === 'succeeded' };
 }
 
 /** Throws with the first difference. */
@@ -221,31 +220,52 @@ interface Counts {
 const lostHalf = ({ listed, before, lost }: Counts): boolean =>
   lost > 0 && (listed === 0 || (before >= FEW && lost * 2 >= before));
 
-/** Whether a subject that lost items is to be doubted on a night: unless the night before missed about as many. */
-function isDoubted({ nowMs, pasts }: Night, subject: string, lost: number, isDoubtful: boolean): boolean {
-  const last = pasts.findLast((past) => past.nowMs <= nowMs - 6 * HOUR_MS);
-  const told = last?.told.get(subject);
-  const isSame = told !== undefined && Math.abs(told - lost) <= Math.max(SAME_FEW, Math.max(told, lost) * SAME_SHARE);
-  return isDoubtful && lost > 0 && !isSame;
+/** What the lists of a subject hold, what is stored of them, and what they say: items by the list they stand in. */
+interface Lists {
+  readonly come: readonly (readonly [list: string, item: string])[];
+  readonly stored: readonly (readonly [list: string, item: string])[];
+  readonly asked: ReadonlySet<string>;
+  readonly lacking: ReadonlyMap<string, number>;
 }
 
-/** How many items a list had fewer than its pages said; items that a page repeats count twice. */
-function lackingOf<T>({ items, total }: ServedList<T>, listing: Listing, hasTotals: boolean): number {
-  const pages = Math.ceil(items.length / listing.size);
-  const seen = items.length + (listing.shifts ? Math.max(0, pages - 1) : 0);
-  return hasTotals ? Math.max(0, total - seen) : 0;
+/** What is remembered of lists once they were judged, and whether they are doubted. */
+function judged({ nowMs, pasts }: Night, subject: string, lists: Lists): { isDoubted: boolean; memory: Memory } {
+  const { missed, lacking } = pasts.at(-1)?.memories.get(subject) ?? NOTHING;
+  const items = new Set(lists.come.map(([, item]) => item));
+  const lengthOf = (list: string): number => lists.come.filter(([in_]) => in_ === list).length;
+  const isKnown = ([list, item]: readonly [string, string]): boolean => {
+    const then = missed.get(item);
+    if (then === undefined || items.has(item) || then.sinceMs > nowMs - 6 * HOUR_MS) return false;
+    return lengthOf(list) === 0 || !then.wasEmpty;
+  };
+  const gone = lists.stored.filter(([, item]) => !items.has(item));
+  const countsOf = (isOf: (list: string) => boolean, listed: number): Counts => {
+    const mine = lists.stored.filter((each) => isOf(each[0]) && !isKnown(each));
+    return { listed, before: mine.length, lost: mine.filter(([, item]) => !items.has(item)).length };
+  };
+  const whole = countsOf(() => true, lists.come.length);
+  const each = [...lists.asked].map((list) => countsOf((in_) => in_ === list, lengthOf(list)));
+  const isShorter = [...lists.lacking].some(([list, by]) => by > (lacking.get(list) ?? 0));
+  const few = whole.lost < gone.length ? Math.max(SAME_FEW, gone.length * SAME_SHARE) : 0;
+  const isDoubted = [whole, ...each].some((counts) => lostHalf(counts)) || (isShorter && whole.lost > few);
+  if (!isDoubted) return { isDoubted, memory: { missed: new Map(), lacking: lists.lacking } };
+  const missing = gone.map(([list, item]) => {
+    const [then, wasEmpty] = [missed.get(item), lengthOf(list) === 0];
+    const isSame = then !== undefined && (wasEmpty || !then.wasEmpty);
+    return [item, { sinceMs: isSame ? Math.min(then.sinceMs, nowMs) : nowMs, wasEmpty }] as const;
+  });
+  return { isDoubted, memory: { missed: new Map(missing), lacking } };
 }
 
-/** How many a list of a subject lacked when it was believed last. */
-function lackedBefore({ nowMs, pasts }: Night, subject: string): number {
-  const believed = pasts.filter((past) => past.nowMs <= nowMs && past.lacked.has(subject));
-  const newest = Math.max(...believed.map((past) => past.nowMs));
-  return believed.findLast((past) => past.nowMs === newest)?.lacked.get(subject) ?? 0;
-}
+/** How many items a list had fewer than its pages said. */
+const lackingOf = <T>({ items, total }: ServedList<T>, hasTotals: boolean): number =>
+  hasTotals ? Math.max(0, total - items.length) : 0;
+
+const PARTNERS = 'partners';
 
 type LinksOutcome =
-  | { readonly kind: 'listed'; readonly links: readonly Row[]; readonly lacking: number }
-  | { readonly kind: 'doubted'; readonly lost: number }
+  | { readonly kind: 'listed'; readonly links: readonly Row[]; readonly memory: Memory }
+  | { readonly kind: 'doubted'; readonly memory: Memory }
   | { readonly kind: 'failed' };
 
 /** What an app's lists of a night come to, by what is stored of it. */
@@ -267,20 +287,26 @@ function judgedLinks(night: Night, app: string, stored: readonly Row[]): LinksOu
     }
     keys = below;
   }
-  const tokens = new Set<unknown>(come.map(({ token }) => token));
-  const isLost = (row: Row): boolean => !tokens.has(row['token']);
-  const counts = asked.map(([key, { items }]): Counts => {
-    const before = stored.filter((row) => row['parent_token'] === key);
-    return { listed: items.length, before: before.length, lost: before.filter((row) => isLost(row)).length };
-  });
-  const lost = stored.filter((row) => isLost(row)).length;
   const hasTotals = !listing.knowsV2 && statesTotal(listing);
-  const most = [{ listed: come.length, before: stored.length, lost }, ...counts].some((each) => lostHalf(each));
-  const lacking = Math.max(0, ...asked.map(([, list]) => lackingOf(list, listing, hasTotals)));
-  const short = lacking > lackedBefore(night, `The app ${app}`);
-  if (isDoubted(night, `The app ${app}`, lost, most || short)) return { kind: 'doubted', lost };
-  return { kind: 'listed', lacking, links: come.map((link) => storedLink(link, account.links)).toSorted(byToken) };
+  const lacking = asked.flatMap(([key, list]): [string, number][] => {
+    const by = lackingOf(list, hasTotals);
+    return by > 0 ? [[key ?? '', by]] : [];
+  });
+  const { isDoubted, memory } = judged(night, app, {
+    come: come.map(({ parent, token }) => [parent ?? '', token]),
+    stored: stored.map((row) => [textIn(row, 'parent_token'), textIn(row, 'token')]),
+    asked: new Set(asked.map(([key]) => key ?? '')),
+    lacking: new Map(lacking),
+  });
+  if (isDoubted) return { kind: 'doubted', memory };
+  return { kind: 'listed', memory, links: come.map((link) => storedLink(link, account.links)).toSorted(byToken) };
 }
+
+/** The text in a column, empty for NULL. */
+const textIn = (row: Row, column: string): string => {
+  const value = row[column];
+  return typeof value === 'string' ? value : '';
+};
 
 const byToken = (one: Row, other: Row): number => (String(one['token']) < String(other['token']) ? -1 : 1);
 
@@ -317,20 +343,22 @@ function pathOf(link: AccountLink, links: readonly AccountLink[]): AccountLink[]
 }
 
 type PartnersOutcome =
-  | { readonly kind: 'listed'; readonly partners: readonly Row[]; readonly lacking: number }
-  | { readonly kind: 'doubted'; readonly lost: number }
+  | { readonly kind: 'listed'; readonly partners: readonly Row[]; readonly memory: Memory }
+  | { readonly kind: 'doubted'; readonly memory: Memory }
   | { readonly kind: 'failed' };
 
 function judgedPartners(night: Night, stored: readonly Row[]): PartnersOutcome {
   const { account, listing } = night;
   const list = servedAs(account.partners, listing.partners);
   if (list.fails !== null) return { kind: 'failed' };
-  const ids = new Set<unknown>(list.items.map(({ id }) => String(id)));
-  const lost = stored.filter((row) => !ids.has(row['partner_id'])).length;
-  const most = lostHalf({ listed: list.items.length, before: stored.length, lost });
-  const lacking = lackingOf(list, listing, statesTotal(listing));
-  if (isDoubted(night, 'The service', lost, most || lacking > lackedBefore(night, 'The service')))
-    return { kind: 'doubted', lost };
+  const by = lackingOf(list, statesTotal(listing));
+  const { isDoubted, memory } = judged(night, PARTNERS, {
+    come: list.items.map(({ id }) => ['', String(id)]),
+    stored: stored.map((row) => ['', textIn(row, 'partner_id')]),
+    asked: new Set(['']),
+    lacking: by > 0 ? new Map([['', by]]) : new Map(),
+  });
+  if (isDoubted) return { kind: 'doubted', memory };
   const partners = list.items.map(({ id, name }) => ({
     partner_id: String(id),
     display_name: name,
@@ -338,7 +366,7 @@ function judgedPartners(night: Night, stored: readonly Row[]): PartnersOutcome {
     is_listed: true,
   }));
   const byId = (one: Row, other: Row): number => (String(one['partner_id']) < String(other['partner_id']) ? -1 : 1);
-  return { kind: 'listed', lacking, partners: partners.toSorted(byId) };
+  return { kind: 'listed', memory, partners: partners.toSorted(byId) };
 }
 
 interface Read {
