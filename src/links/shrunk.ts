@@ -94,7 +94,8 @@ const shortRow = z.object({ list: z.string(), lacking: count });
 /** Whether a list lacks more of what it says it holds than when it was believed last: a service may count some that it never lists. */
 async function isShorter(warehouse: Warehouse, key: string, short: ShortLists): Promise<boolean> {
   if (short.size === 0) return false;
-  const rows = await warehouse.rows(statement('links/short_lists'), [key], shortRow);
+  const lists = JSON.stringify([...short.keys()]);
+  const rows = await warehouse.rows(statement('links/short_lists'), [key, lists], shortRow);
   const before = new Map(rows.map(({ list, lacking }) => [list, lacking]));
   return [...short].some(([list, each]) => lackingIn(each) > (before.get(list) ?? 0));
 }

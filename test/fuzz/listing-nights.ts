@@ -245,7 +245,9 @@ function judged({ nowMs, pasts }: Night, subject: string, lists: Lists): { isDou
   };
   const whole = countsOf(() => true, lists.come.length);
   const each = [...lists.asked].map((list) => countsOf((in_) => in_ === list, lengthOf(list)));
-  const isShorter = [...lists.lacking].some(([list, by]) => by > (lacking.get(list) ?? 0));
+  const isHeld = (list: string): boolean => list === '' || lists.stored.some(([in_]) => in_ === list);
+  const before = (list: string): number => lacking.get(list) ?? (isHeld(list) ? 0 : Math.max(0, ...lacking.values()));
+  const isShorter = [...lists.lacking].some(([list, by]) => by > before(list));
   const few = whole.lost < gone.length ? Math.max(SAME_FEW, gone.length * SAME_SHARE) : 0;
   const isDoubted = [whole, ...each].some((counts) => lostHalf(counts)) || (isShorter && whole.lost > few);
   if (!isDoubted) return { isDoubted, memory: { missed: new Map(), lacking: lists.lacking } };
