@@ -42,6 +42,8 @@ export async function refreshPartners(run: Refreshing): Promise<{ readonly rows:
   return { rows };
 }
 
+/** Partners have no levels. */
+const ONE_LIST = 1;
 const SUBJECT: Subject = { key: 'partners', name: 'The service', items: 'partners' };
 
 const idRow = z.object({ partner_id: z.string() }).transform((row) => row.partner_id);
@@ -78,7 +80,7 @@ async function replaceByList(
       await warehouse.run(statement('links/miss_partners'), [at]);
       return doubt;
     }
-    await recordBelieved(warehouse, SUBJECT.key, short);
+    await recordBelieved(warehouse, SUBJECT.key, short, ONE_LIST);
     await warehouse.run(statement('links/stage_unlisted_partners'));
     return null;
   });

@@ -94,7 +94,7 @@ export async function replaceApp(
       const { maxLevel, requests, runId } = crawl;
       const recorded = [appToken, timestamp(planAt), maxLevel, counts.removed, requests, runId];
       await warehouse.run(statement('links/record_crawl'), recorded);
-      await recordBelieved(warehouse, appToken, crawl.short);
+      await recordBelieved(warehouse, appToken, crawl.short, maxLevel);
       await warehouse.run(statement('links/forget_given_partners'), [appToken]);
     }
     await clearStaged(warehouse, appToken);

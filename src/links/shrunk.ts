@@ -100,10 +100,15 @@ async function isShorter(warehouse: Warehouse, key: string, short: ShortLists): 
   return [...short].some(([list, each]) => lackingIn(each) > (before.get(list) ?? 0));
 }
 
-/** Records that all lists of a subject are believed; in the transaction that stores what they hold. */
-export async function recordBelieved(warehouse: Warehouse, key: string, short: ShortLists): Promise<void> {
+/** Records that the lists of a subject, down to a level, are believed; in the transaction that stores what they hold. */
+export async function recordBelieved(
+  warehouse: Warehouse,
+  key: string,
+  short: ShortLists,
+  maxLevel: number,
+): Promise<void> {
   await warehouse.run(statement('links/forget_unlisted'), [key]);
-  await warehouse.run(statement('links/forget_short_lists'), [key]);
+  await warehouse.run(statement('links/forget_short_lists'), [key, maxLevel]);
   if (short.size === 0) return;
   const lists = [...short].map(([list, each]) => ({ list, lacking: lackingIn(each) }));
   await warehouse.run(statement('links/record_short_lists'), [key, JSON.stringify(lists)]);
