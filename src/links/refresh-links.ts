@@ -135,6 +135,14 @@ async function refreshApp(run: Refreshing, appToken: string, maxLevel: number, t
   }
 }
 
+/** Links named in one message. */
+const MOST_NAMED = 20;
+
+function someOf(tokens: readonly string[]): string {
+  const more = tokens.length > MOST_NAMED ? ` and ${tokens.length - MOST_NAMED} more` : '';
+  return tokens.slice(0, MOST_NAMED).join(', ') + more;
+}
+
 /** Warns of what was odd about the lists of an app that was replaced. */
 async function tellOf(
   run: Refreshing,
@@ -145,11 +153,11 @@ async function tellOf(
   const told = shortOf(appSubject(appToken), short);
   if (told !== null) await turn(() => warn(run, 'LIST_SHORT', told));
   if (unanswered.length > 0) {
-    const message = `The app ${appToken} lists links with sub-links, and the service answers that these are not there; those stored stay: ${unanswered.join(', ')}.`;
+    const message = `The app ${appToken} lists links with sub-links, and the service answers that these are not there; those stored stay: ${someOf(unanswered)}.`;
     await turn(() => warn(run, 'SUBLINKS_UNANSWERED', message));
   }
   if (cyclic.length > 0) {
-    const message = `The app ${appToken} listed links below their own sub-links, and they were stored where they stood first: ${cyclic.join(', ')}.`;
+    const message = `The app ${appToken} listed links below their own sub-links, and they were stored where they stood first: ${someOf(cyclic)}.`;
     await turn(() => warn(run, 'LINKS_CYCLE', message));
   }
 }
