@@ -56,8 +56,8 @@ afterEach(async () => {
   await campaign.close();
 });
 
-async function codesOf(day: number): Promise<string[]> {
-  const config = { ...scenario.config, partners: true, links: { apps: [APP], maxLevel: 4 } };
+async function codesOf(day: number, maxLevel = 4): Promise<string[]> {
+  const config = { ...scenario.config, partners: true, links: { apps: [APP], maxLevel } };
   const summary = await runNight({ ...scenario, config }, night(day), { service: { baseUrl: campaign.origin } });
   return summary.failures.map(({ code }) => code).toSorted();
 }
@@ -249,6 +249,15 @@ test('a new list may say as many more than it holds as another one does, while a
   [below, belowSecond] = [sublinksOf('first', 9), sublinksOf('second', 2)];
   expect(await codesOf(2)).toEqual([]);
   expect(await stored()).toEqual(['41 30']);
+});
+
+test('a list below a lowered max_level may say as many more as before once it is read again, while a link of it goes', async () => {
+  [below, longer] = [sublinksOf('first', 10), [1, 0]];
+  expect(await codesOf(1)).toEqual([]);
+  expect(await codesOf(2, 1)).toEqual([]);
+  below = sublinksOf('first', 9);
+  expect(await codesOf(3)).toEqual([]);
+  expect(await stored()).toEqual(['39 30']);
 });
 
 test('after a night whose lists could not be read, lists that always say one more may lose one', async () => {
