@@ -12,7 +12,7 @@ import { pipeline } from 'node:stream/promises';
 
 import type { Config, ObjectStore } from '../config/config.ts';
 import { addressProblem, bucketAndPrefix } from '../config/publish-settings.ts';
-import { Failure, textOf } from '../errors.ts';
+import { Failure, storageFailed } from '../errors.ts';
 import { inTemporaryFolder } from '../warehouse/directories.ts';
 import { columnsOf } from '../warehouse/relations.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -259,6 +259,5 @@ function asExportFailure(output: string, error: unknown): unknown {
 }
 
 function unwritable(output: string, error: unknown, hint: string): Failure {
-  const text = textOf(error);
-  return new Failure('STORAGE_FAILED', `The export to ${output} failed: ${text}`, { hint, cause: error });
+  return storageFailed(`The export to ${output} failed`, error, { hint });
 }

@@ -6,7 +6,7 @@
  */
 
 import type { Config, PublishTarget } from '../config/config.ts';
-import { Failure, textOf } from '../errors.ts';
+import { Failure, isOfStorage, storageFailed, textOf } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { publishDelta } from './delta/publish-delta.ts';
@@ -87,17 +87,15 @@ async function publishTarget(
 export function asPublishFailure(target: PublishTarget, error: unknown): Failure {
   if (error instanceof Failure) return error;
   const text = textOf(error);
-  const isFileSystem = error instanceof Error && 'syscall' in error;
-  if (!isFileSystem && !/^(IO Error|FATAL Error|Out of Memory Error)/.test(text)) {
+  if (!isOfStorage(error) && !text.startsWith('Out of Memory Error')) {
     return new Failure('BUG', `Publishing to ${target.path} met something unforeseen: ${text}`, {
       facts: { target: target.path },
       hint: 'Report it with the stack trace; `--verbose` prints one.',
       cause: error,
     });
   }
-  return new Failure('STORAGE_FAILED', `Publishing to ${target.path} failed: ${text}`, {
+  return storageFailed(`Publishing to ${target.path} failed`, error, {
     facts: { target: target.path },
     hint: 'Check free space and permissions of the target; the next run completes what is missing.',
-    cause: error,
   });
 }
