@@ -38,10 +38,7 @@ export interface Publishing extends Pick<Config, 'publish'> {
   readonly asOf?: Date | null;
 }
 
-/**
- * Brings every target up to the warehouse, in configured order; one that fails does not keep the others back. Throws the
- * signal's reason.
- */
+/** Brings every target up to the warehouse, as `publishEach` does, and returns what became of them. */
 export async function publish(
   publishing: Publishing,
   warehouse: Warehouse,
@@ -50,6 +47,23 @@ export async function publish(
 ): Promise<Publication> {
   const published: Published[] = [];
   const failures: Failure[] = [];
+  await publishEach(publishing, warehouse, { emit, signal }, (outcome) => {
+    if (outcome instanceof Failure) failures.push(outcome);
+    else published.push(outcome);
+  });
+  return { published, failures };
+}
+
+/**
+ * Brings every target up to the warehouse, in configured order, and hands over what became of each as soon as it is done; one that
+ * fails does not keep the others back. Throws the signal's reason.
+ */
+export async function publishEach(
+  publishing: Publishing,
+  warehouse: Warehouse,
+  { emit, signal }: { readonly emit: Emit; readonly signal: AbortSignal },
+  done: (outcome: Published | Failure) => void,
+): Promise<void> {
   await warehouse.apart(async (session) => {
     for (const target of publishing.publish) {
       signal.throwIfAborted();
@@ -58,15 +72,14 @@ export async function publish(
         const report = await publishTarget(publishing, session, target, { emit, signal });
         const { kind, path } = target;
         const ms = Math.round(performance.now() - startedAt);
-        published.push({ kind, path, ...report });
+        done({ kind, path, ...report });
         emit({ type: 'published', kind, path, ms, filesWritten: report.files_written });
       } catch (error) {
         signal.throwIfAborted();
-        failures.push(asPublishFailure(target, error));
+        done(asPublishFailure(target, error));
       }
     }
   });
-  return { published, failures };
 }
 
 async function publishTarget(
