@@ -4,7 +4,7 @@ import files from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 
 import { DuckDBConnection } from '@duckdb/node-api';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 
 import { asFailure } from '../../src/errors.ts';
 import { day } from '../../src/model/calendar.ts';
@@ -38,10 +38,14 @@ test.each([FULL, GONE])('a commit that ends with "%s" is STORAGE_FAILED, of a lo
     code: 'STORAGE_FAILED',
     message: textWith(words),
   });
-  const run = DuckDBConnection.prototype.run;
-  vi.spyOn(DuckDBConnection.prototype, 'run').mockImplementation(async function (this: DuckDBConnection, ...given) {
-    if (given[0] === 'commit') throw new Error(words);
-    return run.apply(this, given);
+  const run: unknown = Reflect.get(DuckDBConnection.prototype, 'run');
+  if (typeof run !== 'function') throw new TypeError('run is no function');
+  Reflect.set(DuckDBConnection.prototype, 'run', function failing(this: unknown, ...given: unknown[]): unknown {
+    const ran: unknown = given[0] === 'commit' ? Promise.reject(new Error(words)) : Reflect.apply(run, this, given);
+    return ran;
+  });
+  onTestFinished(() => {
+    Reflect.set(DuckDBConnection.prototype, 'run', run);
   });
   const ended = await scenario.night(NOW).catch((error: unknown) => ({ failures: [asFailure(error)] }));
   expect(ended.failures[0]).toMatchObject({ code: 'STORAGE_FAILED', message: textWith(words) });
