@@ -185,10 +185,37 @@ export function asFailure(thrown: unknown, signal?: AbortSignal): Failure {
       hint: 'Run it again: what was committed is kept, and only the rest is done.',
     });
   }
+  if (thrown instanceof RangeError && OUT_OF_MEMORY.test(thrown.message)) {
+    return new Failure('ENGINE_MEMORY', `The system gave the process no more memory: ${thrown.message}`, {
+      cause: thrown,
+      hint: 'Lift the limit of address space (`ulimit -v`, `LimitAS=` of systemd), of which WebAssembly reserves some 10 GB and uses little.',
+    });
+  }
   return new Failure('BUG', `Something unforeseen happened: ${textOf(thrown)}`, {
     cause: thrown,
     hint: 'Report it with the stack trace; `--verbose` prints one.',
   });
+}
+
+/** As V8 words it, of a module of WebAssembly and of a buffer. */
+const OUT_OF_MEMORY = /out of memory|allocation failed/i;
+
+/** As DuckDB words it, in a commit too, which it calls an error of the transaction. */
+const ENGINE_ON_FILES = /^(?:IO|FATAL) Error|(?:Cannot|Could not) [a-z ]*file "|No space left/;
+
+/** Whether an error, of the file system or of the engine, says that the disk or a file refused. */
+export function isOfStorage(error: unknown): boolean {
+  return (error instanceof Error && 'syscall' in error) || ENGINE_ON_FILES.test(textOf(error));
+}
+
+const TOO_MANY_FILES = /\b(?:EMFILE|ENFILE)\b|Too many open files/;
+
+/** `STORAGE_FAILED` because of an error; its hint where the error is not one of too many open files, which has a hint of its own. */
+export function storageFailed(message: string, cause: unknown, details: Details & { readonly hint: string }): Failure {
+  const hint = TOO_MANY_FILES.test(textOf(cause))
+    ? 'Raise the limit of open files (`ulimit -n`, `LimitNOFILE=` of systemd), or lower service.max_concurrency.'
+    : details.hint;
+  return new Failure('STORAGE_FAILED', `${message}: ${textOf(cause)}`, { ...details, hint, cause });
 }
 
 /** What was thrown in words, an error's message; never throws, as not everything that can be thrown has a text. */

@@ -9,7 +9,7 @@
 import type { Config } from './config/config.ts';
 import { refreshJoins } from './links/joins.ts';
 import { recordPostponed } from './load/describing.ts';
-import { publish } from './publish/publish.ts';
+import { publishEach } from './publish/publish.ts';
 import { withAdaptiveAges } from './run/adaptive-slices.ts';
 import { tellLeftBehind } from './run/left-behind.ts';
 import { measureSlices, recordFinality } from './run/measure-slices.ts';
@@ -78,9 +78,9 @@ async function publishLoaded(run: Run, from: SourceDoor): Promise<void> {
   const { config, warehouse, record, emit, signal } = run;
   // What ended early may have left them as an earlier run made them, over tables that are others now.
   await refreshJoins(warehouse);
-  record.publish(
-    await publish({ ...config, confirmedNow: from.confirmedNow(), asOf: run.request.asOf }, warehouse, emit, signal),
-  );
+  const publishing = { ...config, confirmedNow: from.confirmedNow(), asOf: run.request.asOf };
+  // Each as it is done: what a signal ends has published what came before.
+  await publishEach(publishing, warehouse, { emit, signal }, (outcome) => record.published(outcome));
 }
 
 const isIdleReplay = ({ request, record }: Run): boolean => request.command === 'replay' && !record.hasLoaded;

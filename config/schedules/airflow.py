@@ -24,7 +24,8 @@ except ImportError:  # Airflow 2
     from airflow.decorators import dag, task
     from airflow.models import Variable
 
-WORTH_A_RETRY = (75, 130, 143, -2, -15)
+# 75, and SIGHUP, SIGINT, SIGKILL (a machine short of memory) and SIGTERM: as ripen, or a shell before it, tells them, and as Python does.
+WORTH_A_RETRY = (75, 129, 130, 137, 143, -1, -2, -9, -15)
 CONFIG = "/etc/ripen/ripen.yaml"
 
 log = logging.getLogger("airflow.task")

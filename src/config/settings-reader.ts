@@ -24,6 +24,9 @@ export interface Surroundings {
   readonly offline?: boolean;
 }
 
+/** Settings of the service that only who asks it needs. */
+const credentials: ReadonlySet<string> = new Set(['token', 'token_file', 'headers', 'cost_headers', 'ca_file']);
+
 /** One walk over a document; what it finds on the way is left in its fields. */
 export class SettingsReader {
   readonly findings: Finding[] = [];
@@ -126,9 +129,9 @@ export class SettingsReader {
     return filled.named && this.#typed.has(placeName(path)) ? spelledValue(filled.text) : filled.text;
   }
 
-  /** What holds a credential, or may. */
+  /** What holds a credential, or says where one is. */
   #fillingOf([first, second = '']: SettingPath): Filling {
-    const isCredential = first === 'service' && ['token', 'headers', 'cost_headers'].includes(String(second));
+    const isCredential = first === 'service' && credentials.has(String(second));
     return isCredential || first === 'notify' ? (this.#offline ? 'unused' : 'secret') : 'value';
   }
 

@@ -11,7 +11,7 @@ import { dirname } from 'node:path';
 import type { Config, Notify } from '../config/config.ts';
 import type { Outcome } from '../config/notify-settings.ts';
 import { scrub } from '../config/secret.ts';
-import { asFailure, exitCodeOf, Failure, stoppedExitCode, type WarningCode } from '../errors.ts';
+import { asFailure, exitCodeOf, Failure, stoppedExitCode, textOf, type WarningCode } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import { EARLIEST_DAY } from '../model/period.ts';
 import { writeOutput } from '../publish/output-file.ts';
@@ -56,6 +56,8 @@ export async function tellingEnd(
   run: (emit: Emit, look: Look) => Promise<SyncSummary>,
 ): Promise<SyncSummary> {
   const { command, config, asOf: stated, emit, signal, metricsFile } = telling;
+  const startedMs = performance.now();
+  const durationMs = (): number => Math.round(performance.now() - startedMs);
   const seen: { report: StatusReport | null } = { report: null };
   const unread = (error: unknown): null => {
     const message = `What is told of the run's end says nothing of the slices, as the status could not be read: ${asFailure(error).message}`;
@@ -78,14 +80,16 @@ export async function tellingEnd(
       const at = isMeant ? stated : endedAt;
       if (metricsFile !== null) seen.report = await statusOf(config, at, 0, { emit }).catch(unread);
       const exitCode = failure.code === 'INTERRUPTED' ? stoppedExitCode(signal) : exitCodeOf([failure]);
-      await tellRunEnd({ command, endedAt, exitCode, summary: null, failure }, seen.report, telling);
+      const end = { command, endedAt, durationMs: durationMs(), exitCode, summary: null, failure };
+      await tellRunEnd(end, seen.report, telling);
       throw failure;
     }
   };
   const summary = await finish();
   const { status, failures } = summary;
   const exitCode = status === 'interrupted' ? stoppedExitCode(signal) : exitCodeOf(failuresOf(failures));
-  await tellRunEnd({ command, endedAt: new Date(), exitCode, summary, failure: null }, seen.report, telling);
+  const end = { command, endedAt: new Date(), durationMs: durationMs(), exitCode, summary, failure: null };
+  await tellRunEnd(end, seen.report, telling);
   return summary;
 }
 
@@ -122,7 +126,7 @@ export async function tellUnread(
 ): Promise<void> {
   const failure = asFailure(thrown, signal);
   const exitCode = failure.code === 'INTERRUPTED' ? stoppedExitCode(signal) : exitCodeOf([failure]);
-  const end: RunEnd = { command, endedAt: new Date(), exitCode, summary: null, failure };
+  const end: RunEnd = { command, endedAt: new Date(), durationMs: 0, exitCode, summary: null, failure };
   try {
     const found = await stat(metricsFile).catch(() => null);
     const isOwn = found?.isFile() !== true || found.size === 0 || (await beginning(metricsFile)) === METRICS;
@@ -149,7 +153,7 @@ async function beginning(path: string): Promise<string> {
 const warningOf = (code: WarningCode) => ({ type: 'warning', code, slice: null, window: null }) as const;
 
 const unwritten = (file: string, error: unknown): string =>
-  `The metrics ${file} could not be written: ${asFailure(error).message}`;
+  `The metrics ${file} could not be written: ${textOf(error)}`;
 
 /** Writes the metrics, where a file is named, and tells every address that wants to know. */
 async function tellRunEnd(end: RunEnd, report: StatusReport | null, telling: Telling): Promise<void> {
@@ -180,7 +184,7 @@ async function tellRunEnd(end: RunEnd, report: StatusReport | null, telling: Tel
   }
   await keepNote(note, end).catch((error: unknown) => {
     const message = `Whether a later run has recovered cannot be told rightly, as ${note} could not be changed`;
-    warn('NOTIFY_FAILED', `${message}: ${asFailure(error).message}`);
+    warn('NOTIFY_FAILED', `${message}: ${textOf(error)}`);
   });
 }
 

@@ -15,7 +15,7 @@ interface Claim {
   readonly paths: readonly string[];
 }
 
-/** What lies beside a warehouse and is its own: DuckDB's log and spill, raw answers, the archive, drafts for a bucket, the note of a run that did not start. */
+/** What lies beside a warehouse and is its own: DuckDB's log and spill, raw answers, the archive, drafts of copies, the note of a run that did not start. */
 const besideWarehouse = ['.wal', '.tmp', '.spool', '.archive', '.drafts', '.unstarted'];
 /** What DuckDB and publishing put beside a snapshot. */
 const besideSnapshot = ['.wal', '.tmp', unfinishedPath(''), unfinishedPath('.compact')];

@@ -9,7 +9,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 
-import { Failure } from '../errors.ts';
+import { storageFailed } from '../errors.ts';
 
 /**
  * The copy must be new, and dies with its parent: its standard input closes then. An orphan that went on could
@@ -37,12 +37,14 @@ export async function copyDatabase(from: string, to: string, signal: AbortSignal
     stdio: ['pipe', 'ignore', 'pipe'],
     signal,
   });
-  const complaint = text(child.stderr);
+  // A process that could not be started has no streams.
+  const complaint = text(child.stderr).catch(() => '');
   const [code] = await once(child, 'close').catch((error: unknown) => [error]);
   if (code === 0) return;
   signal.throwIfAborted();
-  const because = (await complaint) || `the copying process ended with ${String(code)}`;
-  throw new Failure('STORAGE_FAILED', `The file ${from} could not be copied to ${to}: ${because}`, {
+  const because =
+    (await complaint) || (code instanceof Error ? code.message : `its process ended with ${String(code)}`);
+  throw storageFailed(`The file ${from} could not be copied to ${to}`, new Error(because), {
     hint: 'Check free space and permissions of the target directory.',
   });
 }

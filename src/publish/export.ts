@@ -6,15 +6,14 @@
  */
 
 import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
 import type { Config, ObjectStore } from '../config/config.ts';
 import { addressProblem, bucketAndPrefix } from '../config/publish-settings.ts';
-import { Failure, textOf } from '../errors.ts';
+import { Failure, storageFailed } from '../errors.ts';
+import { inTemporaryFolder } from '../warehouse/directories.ts';
 import { columnsOf } from '../warehouse/relations.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import {
@@ -236,15 +235,12 @@ async function toNamed({ named, mode, signal }: Named, write: Write): Promise<nu
 
 /** DuckDB writes to files alone: what goes elsewhere is a private file first, which is gone afterwards. */
 async function apart(write: Write, send: (path: string) => Promise<void>): Promise<number> {
-  const folder = await mkdtemp(join(tmpdir(), 'ripen-export-'));
-  try {
+  return inTemporaryFolder(async (folder) => {
     const path = join(folder, 'rows');
     const rows = await write(path);
     await send(path);
     return rows;
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  });
 }
 
 async function toStream(stream: Writable, path: string, signal: AbortSignal): Promise<void> {
@@ -263,6 +259,5 @@ function asExportFailure(output: string, error: unknown): unknown {
 }
 
 function unwritable(output: string, error: unknown, hint: string): Failure {
-  const text = textOf(error);
-  return new Failure('STORAGE_FAILED', `The export to ${output} failed: ${text}`, { hint, cause: error });
+  return storageFailed(`The export to ${output} failed`, error, { hint });
 }

@@ -6,7 +6,7 @@
  */
 
 import type { Config, PublishTarget } from '../config/config.ts';
-import { Failure, textOf } from '../errors.ts';
+import { Failure, isOfStorage, storageFailed, textOf } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { publishDelta } from './delta/publish-delta.ts';
@@ -38,10 +38,7 @@ export interface Publishing extends Pick<Config, 'publish'> {
   readonly asOf?: Date | null;
 }
 
-/**
- * Brings every target up to the warehouse, in configured order; one that fails does not keep the others back. Throws the
- * signal's reason.
- */
+/** Brings every target up to the warehouse, as `publishEach` does, and returns what became of them. */
 export async function publish(
   publishing: Publishing,
   warehouse: Warehouse,
@@ -50,6 +47,23 @@ export async function publish(
 ): Promise<Publication> {
   const published: Published[] = [];
   const failures: Failure[] = [];
+  await publishEach(publishing, warehouse, { emit, signal }, (outcome) => {
+    if (outcome instanceof Failure) failures.push(outcome);
+    else published.push(outcome);
+  });
+  return { published, failures };
+}
+
+/**
+ * Brings every target up to the warehouse, in configured order, and hands over what became of each as soon as it is done; one that
+ * fails does not keep the others back. Throws the signal's reason.
+ */
+export async function publishEach(
+  publishing: Publishing,
+  warehouse: Warehouse,
+  { emit, signal }: { readonly emit: Emit; readonly signal: AbortSignal },
+  done: (outcome: Published | Failure) => void,
+): Promise<void> {
   await warehouse.apart(async (session) => {
     for (const target of publishing.publish) {
       signal.throwIfAborted();
@@ -58,15 +72,14 @@ export async function publish(
         const report = await publishTarget(publishing, session, target, { emit, signal });
         const { kind, path } = target;
         const ms = Math.round(performance.now() - startedAt);
-        published.push({ kind, path, ...report });
+        done({ kind, path, ...report });
         emit({ type: 'published', kind, path, ms, filesWritten: report.files_written });
       } catch (error) {
         signal.throwIfAborted();
-        failures.push(asPublishFailure(target, error));
+        done(asPublishFailure(target, error));
       }
     }
   });
-  return { published, failures };
 }
 
 async function publishTarget(
@@ -87,17 +100,15 @@ async function publishTarget(
 export function asPublishFailure(target: PublishTarget, error: unknown): Failure {
   if (error instanceof Failure) return error;
   const text = textOf(error);
-  const isFileSystem = error instanceof Error && 'syscall' in error;
-  if (!isFileSystem && !/^(IO Error|FATAL Error|Out of Memory Error)/.test(text)) {
+  if (!isOfStorage(error) && !text.startsWith('Out of Memory Error')) {
     return new Failure('BUG', `Publishing to ${target.path} met something unforeseen: ${text}`, {
       facts: { target: target.path },
       hint: 'Report it with the stack trace; `--verbose` prints one.',
       cause: error,
     });
   }
-  return new Failure('STORAGE_FAILED', `Publishing to ${target.path} failed: ${text}`, {
+  return storageFailed(`Publishing to ${target.path} failed`, error, {
     facts: { target: target.path },
     hint: 'Check free space and permissions of the target; the next run completes what is missing.',
-    cause: error,
   });
 }

@@ -13,6 +13,7 @@ import * as z from 'zod';
 
 import type { PublishTarget } from '../config/config.ts';
 import { Failure } from '../errors.ts';
+import { isReplaced } from '../warehouse/open-files.ts';
 import { count, literal, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { contentsOf, firstDifference, tablesOf } from './contents.ts';
@@ -51,6 +52,7 @@ export async function publishSnapshot(
   await refuseForeign(path, warehouse.path, await foreignToSnapshot(path, warehouse), { mayCopy: true, signal });
   try {
     await warehouse.run('checkpoint');
+    refuseReplaced(warehouse.path);
     refuseLog(warehouse.path);
     const expected = await contentsOf(warehouse);
     const isBloated = await isBloatedFile(warehouse);
@@ -81,6 +83,16 @@ async function foreignToSnapshot(path: string, warehouse: Warehouse): Promise<Fo
 function reasonFor(path: string): Reason {
   if (existsSync(unfinishedPath(path))) return 'unfinished';
   return existsSync(path) ? 'replaced' : 'new';
+}
+
+/** The file at its path is what would be copied, and is another then. */
+function refuseReplaced(warehouse: string): void {
+  if (!isReplaced(warehouse)) return;
+  const message = `The warehouse ${warehouse} was replaced by another file while it was open; what this run loaded went with the one before.`;
+  throw new Failure('STORAGE_FAILED', message, {
+    facts: { warehouse },
+    hint: 'Run it again, and replace the warehouse only while no run is under way.',
+  });
 }
 
 /** What is committed must be in the file itself, as its log is not copied. `stat` does not disturb the lock. */

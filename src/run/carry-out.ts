@@ -37,6 +37,7 @@ export async function carryOut(
 ): Promise<SyncSummary> {
   const { config, request, emit, signal } = from;
   const startedAt = new Date();
+  const startedMs = performance.now();
   checkAsOf(request.asOf, startedAt);
   checkReach(request.asOf, startedAt, config.slices);
   const slices = chosenSlices(config, request.slices);
@@ -62,7 +63,7 @@ export async function carryOut(
     if (signal.aborted) record.interrupt();
     const finishedAt = new Date();
     const summary = await finish(run, finishedAt, statistics, signal.aborted);
-    emit({ type: 'run_finished', runId, status: summary.status, ms: finishedAt.getTime() - startedAt.getTime() });
+    emit({ type: 'run_finished', runId, status: summary.status, ms: Math.round(performance.now() - startedMs) });
     await look(warehouse, summary);
     return summary;
   } finally {

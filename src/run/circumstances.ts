@@ -1,7 +1,5 @@
 /** What every verb that works on a configuration can be told, what holds where nothing was said, and what must hold before it may begin. */
 
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import type { Config } from '../config/config.ts';
@@ -13,6 +11,7 @@ import { LOCK_WAIT_MS } from '../model/duration.ts';
 import { EARLIEST_DAY, resolveDatePeriod } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
 import type { Service } from '../service/service.ts';
+import { inTemporaryFolder } from '../warehouse/directories.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { simulatedNow, withService } from './service-in-use.ts';
 
@@ -66,12 +65,9 @@ export async function onScratchWarehouse<T>(
   standing: Standing,
   use: (warehouse: Warehouse) => Promise<T>,
 ): Promise<T> {
-  const folder = await mkdtemp(join(tmpdir(), 'ripen-scratch-'));
-  try {
-    return await onWarehouse({ ...config, warehouse: join(folder, 'warehouse.duckdb') }, 'write', standing, use);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  return inTemporaryFolder(async (folder) =>
+    onWarehouse({ ...config, warehouse: join(folder, 'warehouse.duckdb') }, 'write', standing, use),
+  );
 }
 
 /** Connects to the configured service for as long as `use` runs. */

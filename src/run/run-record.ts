@@ -1,11 +1,11 @@
 /** What a run did so far: counts by slice, failures, what was published, and the summary of it all. Decides nothing. */
 
-import { exitCodeOf, type Failure } from '../errors.ts';
+import { exitCodeOf, Failure } from '../errors.ts';
 import { addDays, day, type Day } from '../model/calendar.ts';
 import type { Slice } from '../model/slice.ts';
 import { labelOf, type Window } from '../model/window.ts';
 import type { SlicePlan } from '../plan/plan.ts';
-import type { Publication, Published } from '../publish/publish.ts';
+import type { Published } from '../publish/publish.ts';
 import type { ServiceStatistics } from '../service/service.ts';
 import type { RunStart } from '../warehouse/runs.ts';
 import type { FailureSummary, SliceSummary, SyncSummary } from './summary.ts';
@@ -82,9 +82,10 @@ export class RunRecord {
     this.#failures.push({ window, slice: window?.slice.name ?? where.slice ?? null, failure });
   }
 
-  publish({ published, failures }: Publication): void {
-    this.#published.push(...published);
-    for (const failure of failures) this.fail(failure);
+  /** Records what became of a copy. */
+  published(outcome: Published | Failure): void {
+    if (outcome instanceof Failure) this.fail(outcome);
+    else this.#published.push(outcome);
   }
 
   interrupt(): void {

@@ -14,7 +14,7 @@ import { parse } from 'lossless-json';
 import { z } from 'zod';
 
 import type { Secret } from '../config/secret.ts';
-import { Failure, textOf } from '../errors.ts';
+import { Failure, storageFailed } from '../errors.ts';
 import { type Answer } from './exchange.ts';
 import { firstWords, Setback } from './setback.ts';
 import { paginationIn } from './pagination-scan.ts';
@@ -127,11 +127,9 @@ async function onDisk<T>(path: string, act: () => Promise<T>): Promise<T> {
   try {
     return await act();
   } catch (error) {
-    const reason = textOf(error);
-    throw new Failure('STORAGE_FAILED', `An answer could not be saved: ${reason}`, {
+    throw storageFailed('An answer could not be saved', error, {
       facts: { path },
       hint: 'Make room on the disk, or correct the rights of the directory.',
-      cause: error,
     });
   }
 }

@@ -11,7 +11,7 @@ import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Transform, type TransformCallback } from 'node:stream';
 
-import { Failure } from '../errors.ts';
+import { type Failure, storageFailed } from '../errors.ts';
 import { labelOf, type Part, type Window } from '../model/window.ts';
 import type { SavedBody } from '../service/service.ts';
 
@@ -71,9 +71,8 @@ export function openSpool(warehousePath: string): Spool {
     removeAll();
     mkdirSync(root, { recursive: true, mode: 0o700 });
   } catch (error) {
-    throw new Failure('STORAGE_FAILED', `The spool ${root} could not be made: ${String(error)}`, {
+    throw storageFailed(`The spool ${root} could not be made`, error, {
       hint: 'Check permissions and free space of the warehouse directory.',
-      cause: error,
     });
   }
   let made = 0;
@@ -112,10 +111,9 @@ export async function onDisk<T>(place: 'archive' | 'spool', path: string, work: 
     return await work();
   } catch (error) {
     if (!(error instanceof Error && 'syscall' in error)) throw error;
-    throw new Failure('STORAGE_FAILED', `The ${place} at ${path} could not be used: ${error.message}`, {
+    throw storageFailed(`The ${place} at ${path} could not be used`, error, {
       facts: { path },
       hint: `Check free space and permissions of the ${place} beside the warehouse.`,
-      cause: error,
     });
   }
 }

@@ -10,6 +10,8 @@ import { version } from '../version.ts';
 export type RunEnd = {
   readonly command: string;
   readonly endedAt: Date;
+  /** Not from one instant to the other: a clock that was set in between would say anything. */
+  readonly durationMs: number;
   /** Of the gravest failure, or that of the signal which stopped it. */
   readonly exitCode: number;
 } & ({ readonly summary: SyncSummary; readonly failure: null } | { readonly summary: null; readonly failure: Failure });
@@ -30,7 +32,6 @@ function runMetrics(end: RunEnd): string[] {
   const codes = summary === null ? [failure.code] : summary.failures.map(({ code }) => code);
   const slices = summary?.slices ?? [];
   const service = summary?.service ?? { requests: 0, retries: 0, bytes: 0 };
-  const startedAt = summary === null ? endedAt : new Date(summary.started_at);
   return [
     gauge('build_info', 'The version that ran.', [[{ version }, 1]]),
     gauge('run_end_timestamp_seconds', 'When the last run ended.', [[of, secondsOf(endedAt)]]),
@@ -40,7 +41,7 @@ function runMetrics(end: RunEnd): string[] {
     gauge('run_exit_code', 'The exit code of its gravest failure, or of the signal that stopped it.', [
       [of, end.exitCode],
     ]),
-    gauge('run_duration_seconds', 'How long it took.', [[of, secondsOf(endedAt) - secondsOf(startedAt)]]),
+    gauge('run_duration_seconds', 'How long it took.', [[of, end.durationMs / MS_PER_SECOND]]),
     gauge('run_requests', 'Requests sent to the service.', [[of, service.requests]]),
     gauge('run_retries', 'Requests that were tried again.', [[of, service.retries]]),
     gauge('run_received_bytes', 'Bytes of the answers.', [[of, service.bytes]]),

@@ -1,7 +1,11 @@
-/** Directories made with those above them: as Node's own way of it does, but for one that it never ends in. */
+/** Directories: made with those above them, as Node's own way of it does, but for one that it never ends in; and lent for a while. */
 
 import { mkdirSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+
+import { Failure, textOf } from '../errors.ts';
 
 /**
  * Makes a directory, and those above it that are missing; returns the highest that was made, null where all were there. Throws
@@ -31,5 +35,24 @@ function makeOne(path: string): boolean {
   } catch (error) {
     if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) return false;
     throw error;
+  }
+}
+
+/**
+ * Lends an empty private folder among the temporary ones, and removes it: for what may have no right to write beside the
+ * warehouse. Throws `STORAGE_FAILED` where none can be made.
+ */
+export async function inTemporaryFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), 'ripen-')).catch((error: unknown) => {
+    throw new Failure('STORAGE_FAILED', `No temporary folder could be made in ${tmpdir()}: ${textOf(error)}`, {
+      facts: { folder: tmpdir() },
+      hint: 'Name a folder that this user may write to in the variable TMPDIR, or make room in it.',
+      cause: error,
+    });
+  });
+  try {
+    return await work(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
   }
 }

@@ -75,6 +75,13 @@ function leave(file: OpenFile): boolean {
   return file.users === 0 && openFiles.delete(file);
 }
 
+/** Whether another file took the place of one that this process has open for writing, as by a rename. */
+export function isReplaced(path: string): boolean {
+  const [end, now] = [endOf(path), identityOf(path)];
+  const written = [...openFiles].filter((file) => file.mode === 'write' && file.end === end && file.identity !== null);
+  return now !== null && written.some(({ identity }) => identity !== now);
+}
+
 const isSame = (one: string | null, other: string | null): boolean => one !== null && one === other;
 
 function identityOf(path: string): string | null {

@@ -8,7 +8,7 @@
 import type { DuckDBInstance } from '@duckdb/node-api';
 import * as z from 'zod';
 
-import { Failure, textOf } from '../errors.ts';
+import { Failure, isOfStorage, storageFailed, textOf } from '../errors.ts';
 import { rowsIn, statementsOn, type Bindable } from './statements.ts';
 
 /** As the engine has it. */
@@ -133,8 +133,7 @@ async function asStorage<T>(work: Promise<T>): Promise<T> {
   } catch (error) {
     const text = textOf(error);
     if (text.startsWith('Out of Memory Error')) throw outOfMemory(error);
-    if (/^(IO Error|FATAL Error)|Could not write file|No space left/.test(text))
-      throw storageFailure('The database failed', error);
+    if (isOfStorage(error)) throw storageFailure('The database failed', error);
     throw error;
   }
 }
@@ -155,9 +154,7 @@ function outOfMemory(error: unknown): Failure {
 
 /** An error of the disk or of DuckDB about it, told as one. */
 export function storageFailure(what: string, error: unknown): Failure {
-  const text = textOf(error);
-  return new Failure('STORAGE_FAILED', `${what}: ${text}`, {
+  return storageFailed(what, error, {
     hint: 'Check free space and permissions of the directory; what was committed is kept.',
-    cause: error,
   });
 }

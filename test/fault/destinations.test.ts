@@ -3,13 +3,14 @@
 import { spawnSync } from 'node:child_process';
 import { chmod, mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 import { placeFindings } from '../../src/check/places.ts';
 import type { Config, ObjectStore } from '../../src/config/config.ts';
 import type { Failure } from '../../src/errors.ts';
-import { dropLoss, plan, status } from '../../src/index.ts';
+import { dropLoss, exportRows, plan, sendSpend, status } from '../../src/index.ts';
 import { day } from '../../src/model/calendar.ts';
 import { checkingAt } from '../support/checking.ts';
 import { textWith } from '../support/matching.ts';
@@ -193,6 +194,43 @@ describe('no obstacle', () => {
     await chmod(inside('snapshot.duckdb'), 0o444);
     expect(await found({ publish })).toEqual([]);
     expect(await scenario.night(NOW, { publish })).toMatchObject({ failures: [] });
+  });
+});
+
+describe('a temporary folder that cannot be written', () => {
+  beforeEach(() => {
+    vi.stubEnv('TMPDIR', inside('no-such-folder'));
+  });
+  afterEach(() => {
+    vi.unstubAllEnvs();
+  });
+
+  test('is needed by no night and no copy, and what a killed publish left of the catalog of Delta tables goes', async () => {
+    const tables = { kind: 'delta', path: inside('ta?bles'), mode: 0o644, keepMs: 0 } as const;
+    const warehouse = inside('warehouse.duckdb');
+    await mkdir(`${warehouse}.drafts`);
+    await writeFile(`${warehouse}.drafts/catalog.duckdb`, 'half of it');
+    const publish = [snapshotAt(inside('snapshot.duckdb')), tables, lakeAt(inside('lake'))];
+    expect(await found({ publish })).toEqual([]);
+    const { failures, published } = await scenario.night(NOW, { publish });
+    expect([failures, published.length]).toEqual([[], 3]);
+    expect((await readdir(tables.path)).filter((name) => name.startsWith('catalog'))).toEqual(['catalog.duckdb']);
+    expect(await readdir(scenario.directory)).not.toContain('warehouse.duckdb.drafts');
+  });
+
+  test('is named, with what to do, by an export to a stream and a dry run of spend without a warehouse', async () => {
+    const refused = {
+      code: 'STORAGE_FAILED',
+      message: textWith(`No temporary folder could be made in ${inside('no-such-folder')}: ENOENT`),
+      hint: textWith('TMPDIR'),
+    };
+    await writeFile(inside('spend.csv'), 'day,cost\n');
+    const sending = sendSpend(scenario.config, { file: inside('spend.csv'), dryRun: true });
+    expect(await failureFrom(sending)).toMatchObject(refused);
+    await scenario.night(NOW);
+    const stream = new PassThrough();
+    const exporting = exportRows(scenario.config, { slice: 'daily', output: '-', format: 'csv', stream });
+    expect(await failureFrom(exporting)).toMatchObject(refused);
   });
 });
 

@@ -1,10 +1,10 @@
 /** What is told of a run's end where others take the warehouse, or keep the run from starting. */
 
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
 import * as z from 'zod';
 
@@ -128,4 +128,26 @@ test('a run that was stopped is told with the exit code of SIGTERM; stopped whil
     expect.stringMatching(/interrupted, 0 rows \(exit 143\)$/),
     expect.stringMatching(/did not start \(exit 143\)\nINTERRUPTED: /),
   ]);
+});
+
+test('a clock that is set back by an hour amid a run makes no duration negative', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  const onEvent = (event: RunEvent): void => {
+    if (event.type === 'run_started') vi.setSystemTime(Date.now() - 3_600_000);
+    if (event.type === 'run_finished') events.push(event);
+  };
+  await toldRun({ onEvent }).finally(() => vi.useRealTimers());
+  const seconds = Number(/^ripen_run_duration_seconds\{command="sync"\} (.*)$/m.exec(await metrics())?.[1]);
+  const ended = events.flatMap((event) => (event.type === 'run_finished' ? [event.ms] : []));
+  expect(ended).toHaveLength(1);
+  for (const ms of [...ended, seconds * 1000]) expect([ms >= 0, ms < 60_000]).toEqual([true, true]);
+});
+
+test('metrics that could not be written are a warning in the words of the file system', async () => {
+  await mkdir(join(scenario.directory, 'm.prom'));
+  await toldRun();
+  const messages = events.flatMap((event) =>
+    event.type === 'warning' && event.code === 'METRICS_NOT_WRITTEN' ? [event.message] : [],
+  );
+  expect(messages).toEqual([expect.stringMatching(/could not be written: EISDIR/)]);
 });

@@ -191,3 +191,18 @@ test('503 for ever on 1 window of 20 costs 6 tries, fails that window alone with
   const { stored, truth } = await storedAndTrue(scenario, daily, DAYS, NOW);
   expect(stored).toEqual(truth);
 });
+
+test('a signal between two copies leaves the first in the summary of the run, as it was published', async () => {
+  const stop = new AbortController();
+  const publish = ['a', 'b'].map(
+    (name) => ({ kind: 'parquet', path: `${scenario.directory}/${name}`, mode: 0o644 }) as const,
+  );
+  const summary = await runNight({ ...scenario, config: { ...scenario.config, publish } }, NOW, {
+    signal: stop.signal,
+    onEvent: ({ type }) => {
+      if (type === 'published') stop.abort();
+    },
+  });
+  expect(summary.status).toBe('interrupted');
+  expect(summary.published.map(({ path }) => path)).toEqual([publish[0]?.path]);
+});

@@ -1,7 +1,8 @@
 /** Files that are no warehouse of this program: said before the first request, and left byte for byte as they are. */
 
 import { createHash } from 'node:crypto';
-import { readFile, truncate, writeFile } from 'node:fs/promises';
+import { renameSync } from 'node:fs';
+import { copyFile, readFile, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { DuckDBInstance } from '@duckdb/node-api';
@@ -27,6 +28,7 @@ import { failureFrom } from '../support/scripted-server.ts';
 let scenario: Scenario;
 
 const NOW = new Date('2026-06-01T02:30:00Z');
+const NEXT = new Date('2026-06-02T02:30:00Z');
 
 const daily = dailyInstalls({ first: { day: day('2026-05-28') }, last: { day: day('2026-05-31') } });
 
@@ -224,4 +226,28 @@ test('an empty file is refused by all commands alike, which say to remove it', a
   await saidAhead('WAREHOUSE_FOREIGN', scenario.config.warehouse);
   const { hint } = await failureFrom(runNight(scenario, NOW));
   expect(hint).toBe('The file is empty: remove it, and the next sync makes a new one.');
+});
+
+test('a warehouse that another file took the place of amid a run is told as that, and the old snapshot stays', async () => {
+  const { warehouse } = scenario.config;
+  const snapshot = join(scenario.directory, 'snapshot.duckdb');
+  const publish = [{ kind: 'duckdb', path: snapshot, mode: 0o644 }] as const;
+  const publishing = { ...scenario, config: { ...scenario.config, publish } };
+  await runNight(publishing, NOW);
+  const [copy, before] = [join(scenario.directory, 'copy.duckdb'), await digestOf(snapshot)];
+  await copyFile(warehouse, copy);
+  const { failures, published } = await runNight(publishing, NEXT, {
+    onEvent: ({ type }) => {
+      if (type === 'run_started') renameSync(copy, warehouse);
+    },
+  });
+  expect(failures).toMatchObject([
+    {
+      code: 'STORAGE_FAILED',
+      message: textWith(`${warehouse} was replaced by another file`),
+      hint: textWith('while no run is under way'),
+    },
+  ]);
+  expect(published).toEqual([]);
+  expect(await digestOf(snapshot)).toBe(before);
 });

@@ -1,12 +1,22 @@
 /** The schedules that come with ripen, as their schedulers read and run them; `ripen` itself is a script that ends as told. */
 
-import { spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import * as z from 'zod';
 
@@ -113,6 +123,49 @@ describe('ripen-nightly.sh under an empty environment', () => {
     ripenEndingWith(0);
     expect(nightly(`RIPEN_LOG=${directory}/missing/log\n`)).toStrictEqual({ status: 0, said: '' });
   });
+
+  test.each([
+    ['SIGTERM', 143],
+    ['SIGINT', 130],
+    ['SIGHUP', 129],
+  ] as const)('hands %s on to ripen, ends with its code %i, tries no more and leaves nothing', async (signal, code) => {
+    // In Node, as ripen is: a shell could not trap SIGINT there, which is ignored in what another shell starts in the background.
+    const script = `#!${process.execPath}
+const { appendFileSync } = require('node:fs');
+const say = (text) => appendFileSync('${directory}/calls', text + '\\n');
+process.on('${signal}', () => { say('${signal}'); process.exit(${code}); });
+say(process.pid);
+setTimeout(() => {}, 30000);
+`;
+    const { ended, left } = await signalled(script, signal, () => calls().length === 1);
+    expect([ended, calls()[1], calls().length]).toStrictEqual([code, signal, 2]);
+    expect(left).toStrictEqual([]);
+    expect(() => process.kill(Number(calls()[0]), 0)).toThrow('ESRCH');
+  });
+
+  test('is ended by SIGTERM at once between two tries', async () => {
+    const script = `#!/bin/sh\necho call >> ${directory}/calls\necho '${FAILURE}'\nexit 75\n`;
+    const isLogged = (): boolean => existsSync(join(directory, 'log'));
+    const { ended, left } = await signalled(script, 'SIGTERM', isLogged, 'RIPEN_PAUSE_SECONDS=60\n');
+    expect([ended, calls(), left]).toStrictEqual([143, ['call'], []]);
+  });
+
+  /** Sends the script, and it alone, a signal once the moment has come; how it ended, and what it left among the temporary files. */
+  async function signalled(ripen: string, signal: NodeJS.Signals, moment: () => boolean, settings = '') {
+    writeFileSync(join(directory, 'ripen'), ripen);
+    chmodSync(join(directory, 'ripen'), 0o755);
+    const environment = join(directory, 'environment');
+    const temporary = join(directory, 'temporary');
+    mkdirSync(temporary);
+    const own = `PATH=${directory}:/usr/bin:/bin\nRIPEN_TOKEN=a-token\nRIPEN_LOG=${directory}/log\n`;
+    writeFileSync(environment, `${own}${settings}`);
+    const running = spawn('/bin/sh', [script, environment], { env: { TMPDIR: temporary }, stdio: 'ignore' });
+    const end = once(running, 'close');
+    await vi.waitUntil(moment, { timeout: 5000 });
+    running.kill(signal);
+    const [ended] = z.tuple([z.number(), z.null()]).parse(await end);
+    return { ended, left: readdirSync(temporary) };
+  }
 
   test('says that ripen, or its file of settings, is not there', () => {
     expect(nightly()).toMatchObject({ status: 127, said: textWith('not found') });
@@ -330,9 +383,17 @@ describe.skipIf(!answers('python3', '--version'))('the DAG', () => {
     expect(calls()).toStrictEqual(['sync --config /etc/ripen/ripen.yaml --deadline 6h --json|own-token|kept']);
   });
 
+  test.each(['HUP', 'INT', 'TERM', 'KILL'])('whose ripen is ended by SIG%s is tried again', (signal) => {
+    writeFileSync(join(directory, 'ripen'), `#!/bin/sh\necho '${FAILED}'\nkill -${signal} $$\n`);
+    chmodSync(join(directory, 'ripen'), 0o755);
+    expect(runDag(3, '')).toContain('RAISED AirflowException ripen ended with -');
+  });
+
   test.each([
     [75, 'AirflowException'],
     [143, 'AirflowException'],
+    [129, 'AirflowException'],
+    [137, 'AirflowException'],
     [65, 'AirflowFailException'],
     [78, 'AirflowFailException'],
   ])('whose ripen ends with %i raises %s, and has the cause in its own log', (code, raised) => {

@@ -47,6 +47,8 @@ describe('variables', () => {
     const headers = 'token: "${T}", headers: { X-Account: "${X}" }, cost_headers: { Authorization: "Partner ${C}" }';
     const refused = (): Config => parse(`service: { ${service}, ${headers} }`);
     expect(refused).toThrow(/variable T is not set; set it\n.*X is not set; set it\n.*C is not set; set it$/);
+    const inFiles = (): Config => parse(`service: { ${service}, token_file: "\${D}/token", ca_file: "\${A}" }`);
+    expect(inFiles).toThrow(/variable D is not set; set it\n.*A is not set; set it$/);
   });
 
   test('what asks the service nothing does without credentials, set to nothing or in a file that is not there', () => {
@@ -60,6 +62,7 @@ describe('variables', () => {
     expect(read('token: "${T}"', {}).service.kind).toBe('http');
     expect(read('token: "${T}"', { T: '' }).service.kind).toBe('http');
     expect(read('token_file: /run/secrets/none', {}).service.kind).toBe('http');
+    expect(read('token_file: "${CREDENTIALS_DIRECTORY}/token", ca_file: "${CA}"', {}).service.kind).toBe('http');
     expect(() => read('token: "${T}", max_concurrency: "${M}"', {})).toThrow(/M is not set; set it or write/);
   });
 

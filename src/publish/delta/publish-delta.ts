@@ -66,7 +66,7 @@ export async function publishDelta(
   target: DeltaTarget,
   { emit, signal }: { readonly emit: Emit; readonly signal: AbortSignal },
 ): Promise<CopyReport> {
-  const store = await openTables(target, `${warehouse.path}.drafts`, signal);
+  const store = await openTables(target, draftsOf(warehouse), signal);
   try {
     if (store.catalog !== null)
       await refuseForeign(store.catalog, warehouse.path, foreignInCatalog, { mayCopy: true, signal });
@@ -88,6 +88,9 @@ export async function publishDelta(
     await store.close();
   }
 }
+
+/** A folder of this machine for what is made on the way; it is cleared. */
+const draftsOf = ({ path }: Warehouse): string => `${path}.drafts`;
 
 interface Place {
   readonly warehouse: Warehouse;
@@ -135,7 +138,9 @@ async function publishNight(night: Night, standings: Standings): Promise<CopyRep
   if (!(await commitDropped(night))) return null;
   const done = await commitNight(night, standings);
   if (done === null) return null;
-  if (store.catalog !== null) await replaceCatalog(store.catalog, deltaCatalog(store.root, done), mode);
+  const { root, catalog } = store;
+  if (catalog !== null)
+    await replaceCatalog({ path: catalog, statements: deltaCatalog(root, done), mode }, draftsOf(warehouse));
   for (const { standing, now } of done) await sweep(store, standing.name, surplusOf(standing, now, keptSinceMs));
   await sweepAway(store, warehouse, night.away, keptSinceMs);
   return reportOf(night, done);
