@@ -190,10 +190,7 @@ test('runs of a warehouse that did not number them are numbered in the order the
     await startRun(older, start('b', '2026-02-03T00:00:00Z'));
     await startRun(older, start('a', '2026-02-01T00:00:00Z'));
     await older.run('alter table ripen.runs drop column run_number');
-    await older.run('alter table ripen.slice_tables drop column parts_needed_at');
-    await older.run('alter table ripen.restatements drop column before_text');
-    await older.run('alter table ripen.restatements drop column after_text');
-    await older.run('delete from ripen.migrations where version >= 10');
+    await older.run('delete from ripen.migrations where version = 10');
   });
   const order = await withWarehouse(path, open, async (newer) => {
     await startRun(newer, start('c', '2026-02-02T00:00:00Z'));
