@@ -1,0 +1,782 @@
+-- The whole warehouse but the slices' tables: dimension tables in main, the ledger in ripen. Instants are TIMESTAMP in UTC; days
+-- are civil dates in the slice's own offset; intervals are half-open. Migrations are never edited once a version was released.
+
+create sequence ripen.load_ids;
+
+comment on table ripen.migrations is 'Which migrations made this ledger';
+comment on column ripen.migrations.version is 'Number of the migration';
+comment on column ripen.migrations.name is 'Its file';
+comment on column ripen.migrations.applied_at is 'When it was applied (UTC)';
+
+create table ripen.runs (
+    run_id varchar not null,
+    command varchar not null,
+    as_of timestamp not null,
+    started_at timestamp not null,
+    finished_at timestamp,
+    status varchar not null,
+    exit_code integer,
+    version varchar not null,
+    host varchar not null,
+    pid integer not null,
+    summary json,
+    run_number bigint
+);
+
+comment on table ripen.runs is 'One row per invocation of sync, backfill or replay';
+comment on column ripen.runs.run_id is 'Unique id of the run';
+comment on column ripen.runs.command is 'sync, backfill or replay';
+comment on column ripen.runs.as_of is 'The instant the run planned for (UTC)';
+comment on column ripen.runs.started_at is 'When it began (UTC)';
+comment on column ripen.runs.finished_at is 'When it ended (UTC), null while it runs, and after a kill';
+comment on column ripen.runs.status is 'running, succeeded, partial, failed or interrupted; running without a live process means killed';
+comment on column ripen.runs.exit_code is 'What the process returned, null while it runs';
+comment on column ripen.runs.version is 'Version of the program';
+comment on column ripen.runs.host is 'Name of the machine';
+comment on column ripen.runs.pid is 'Process id on that machine';
+comment on column ripen.runs.summary is 'The summary as printed by --json';
+comment on column ripen.runs.run_number is 'Ascending in the order the runs began, whatever the clocks of their machines said';
+
+create table ripen.slice_tables (
+    slice varchar not null,
+    fingerprint varchar not null,
+    table_name varchar not null,
+    state varchar not null,
+    week_starts_on tinyint,
+    max_days integer,
+    parts json,
+    created_at timestamp not null,
+    live_at timestamp,
+    parts_needed_at timestamp
+);
+
+comment on table ripen.slice_tables is 'The tables that hold a slice: the live one and, while its meaning changes, the one being built';
+comment on column ripen.slice_tables.slice is 'Name of the slice';
+comment on column ripen.slice_tables.fingerprint is 'Hash of everything that gives the rows their meaning: dimensions, filters, parameters';
+comment on column ripen.slice_tables.table_name is 'Quoted name of the table, with its schema';
+comment on column ripen.slice_tables.state is 'live or building';
+comment on column ripen.slice_tables.week_starts_on is 'Weekday the service begins its weeks with (0 Sunday, 1 Monday), learned from its labels';
+comment on column ripen.slice_tables.max_days is 'Most days one request could ask for before it was too heavy; null while none was';
+comment on column ripen.slice_tables.parts is 'Dimension values a single period had to be divided by to be light enough; null while none was';
+comment on column ripen.slice_tables.created_at is 'When the table was made (UTC)';
+comment on column ripen.slice_tables.live_at is 'When it became the one readers see (UTC), null before';
+comment on column ripen.slice_tables.parts_needed_at is 'The instant a run planned for that found the parts, or found again that a request without them was too heavy (UTC)';
+
+create table ripen.slice_metrics (
+    slice varchar not null,
+    metric varchar not null,
+    position integer not null,
+    type varchar not null,
+    family varchar not null,
+    additive boolean not null,
+    horizon_seconds bigint,
+    settle_seconds bigint not null,
+    additivity varchar default 'assumed'
+);
+
+comment on table ripen.slice_metrics is 'The metrics of each slice as last configured, and how their values settle';
+comment on column ripen.slice_metrics.slice is 'Name of the slice';
+comment on column ripen.slice_metrics.metric is 'Name of the metric as the service has it';
+comment on column ripen.slice_metrics.position is 'Place among the slice''s metrics, from 0';
+comment on column ripen.slice_metrics.type is 'SQL type of the column';
+comment on column ripen.slice_metrics.family is 'Which horizon rule applies';
+comment on column ripen.slice_metrics.additive is 'Whether values add up over rows';
+comment on column ripen.slice_metrics.horizon_seconds is 'How long after a period ends the value may still change; null means for ever';
+comment on column ripen.slice_metrics.settle_seconds is 'What is added to every horizon';
+comment on column ripen.slice_metrics.additivity is 'How that is known: stated in the configuration, documented for the metric, assumed from its name, or seen in the answers';
+
+create table ripen.loads (
+    load_id bigint not null,
+    run_id varchar not null,
+    slice varchar not null,
+    fingerprint varchar not null,
+    start_day date not null,
+    end_day date not null,
+    reasons varchar[] not null,
+    parameters json not null,
+    metrics varchar[] not null,
+    requests integer not null,
+    bytes bigint not null,
+    rows_fetched bigint not null,
+    rows_loaded bigint not null,
+    rows_rejected bigint not null,
+    verdict varchar not null,
+    proof json not null,
+    requested_at timestamp not null,
+    received_at timestamp not null,
+    loaded_at timestamp not null,
+    known_at timestamp
+);
+
+comment on table ripen.loads is 'One row per window that became visible, written in the same transaction as its rows';
+comment on column ripen.loads.load_id is 'Unique id of the load, the rows carry it as _load_id';
+comment on column ripen.loads.run_id is 'The run it belongs to';
+comment on column ripen.loads.slice is 'Name of the slice';
+comment on column ripen.loads.fingerprint is 'The meaning its rows have';
+comment on column ripen.loads.start_day is 'First day that was asked for';
+comment on column ripen.loads.end_day is 'Exclusive';
+comment on column ripen.loads.reasons is 'Why the window was due';
+comment on column ripen.loads.parameters is 'The query parameters that were sent';
+comment on column ripen.loads.metrics is 'Metrics whose values came with the load and are still held; one that is taken out of the slice leaves';
+comment on column ripen.loads.requests is 'Requests that answered it';
+comment on column ripen.loads.bytes is 'Bytes received, as they came';
+comment on column ripen.loads.rows_fetched is 'Rows the service sent';
+comment on column ripen.loads.rows_loaded is 'Rows that were stored';
+comment on column ripen.loads.rows_rejected is 'Rows that could not be stored exactly';
+comment on column ripen.loads.verdict is 'Completeness: proven, or unverifiable when the answer carried no additive total to compare with';
+comment on column ripen.loads.proof is 'Per additive metric the sum of the rows and the total the service stated';
+comment on column ripen.loads.requested_at is 'When the window was asked for (UTC)';
+comment on column ripen.loads.received_at is 'When its last answer was complete (UTC)';
+comment on column ripen.loads.loaded_at is 'When it became visible (UTC)';
+comment on column ripen.loads.known_at is 'The instant that counts as the fetch in every finality decision (UTC): when it was asked for, or the as-of instant it was asked under';
+
+create table ripen.periods (
+    slice varchar not null,
+    fingerprint varchar not null,
+    start_day date not null,
+    end_day date not null,
+    asked_start date not null,
+    asked_end date not null,
+    load_id bigint not null,
+    fetched_at timestamp not null,
+    ends_at timestamp not null,
+    whole boolean not null,
+    rows bigint not null,
+    rejected bigint not null,
+    state varchar not null,
+    next_refresh_at timestamp,
+    empty_runs integer default 0,
+    verdict varchar default 'proven',
+    sound_at timestamp
+);
+
+comment on table ripen.periods is 'Per slice and period: what was last fetched, and whether it is final';
+comment on column ripen.periods.slice is 'Name of the slice';
+comment on column ripen.periods.fingerprint is 'The meaning its rows have';
+comment on column ripen.periods.start_day is 'First day of the calendar bucket';
+comment on column ripen.periods.end_day is 'Exclusive';
+comment on column ripen.periods.asked_start is 'First day of the period that was asked for; later than start_day when the date period cut it';
+comment on column ripen.periods.asked_end is 'Exclusive; earlier than end_day when the date period cut it';
+comment on column ripen.periods.load_id is 'The newest load of the period';
+comment on column ripen.periods.fetched_at is 'When the newest load of the period was asked for, or the as-of instant it was asked under (UTC)';
+comment on column ripen.periods.ends_at is 'The instant the period ended, in the offset of the slice (UTC)';
+comment on column ripen.periods.whole is 'False when the date period cut the calendar bucket: such a period is never final';
+comment on column ripen.periods.rows is 'Rows the newest load brought';
+comment on column ripen.periods.rejected is 'Rows of the period that the newest load had to leave out, it stays due while there are any';
+comment on column ripen.periods.state is 'open: not over, maturing: some metric may still change, final: none can, cut: only some of its days were asked for, empty: without rows, not confirmed by a later run yet';
+comment on column ripen.periods.next_refresh_at is 'The instant from which something new can be expected, null when nothing more is';
+comment on column ripen.periods.empty_runs is 'Runs in a row whose answer had no rows for the period, 0 while it has some';
+comment on column ripen.periods.verdict is 'Completeness of its newest load: proven, unverifiable or unproven';
+comment on column ripen.periods.sound_at is 'The fetch that counts for finality (UTC), null where nothing of the period can be final: cut, rows rejected, unproven, or empty by one answer alone';
+
+create table ripen.restatements (
+    slice varchar not null,
+    period date not null,
+    metric varchar not null,
+    before decimal(38,12),
+    after decimal(38,12),
+    seen_at timestamp not null,
+    load_id bigint not null,
+    after_final boolean,
+    before_text varchar,
+    after_text varchar
+);
+
+comment on table ripen.restatements is 'Totals of additive metrics that a later load of a period changed';
+comment on column ripen.restatements.slice is 'Name of the slice';
+comment on column ripen.restatements.period is 'First day of the period';
+comment on column ripen.restatements.metric is 'Name of the metric';
+comment on column ripen.restatements.before is 'Total over the rows of the period before the load, to 12 digits after the point; null for no value, or more than 22 digits before the point';
+comment on column ripen.restatements.after is 'Total over the rows of the period after the load, to 12 digits after the point; null for no value, or more than 22 digits before the point';
+comment on column ripen.restatements.seen_at is 'When the load that changed it was asked for (UTC)';
+comment on column ripen.restatements.load_id is 'The load that changed it';
+comment on column ripen.restatements.after_final is 'Whether the total was final before it changed: then its horizon was too short';
+comment on column ripen.restatements.before_text is 'The same as before with every digit, without zeros at its end; null for no value, and where the load was made by a version without this column';
+comment on column ripen.restatements.after_text is 'The same as after with every digit, without zeros at its end; null for no value, and where the load was made by a version without this column';
+
+create table ripen.rejected_rows (
+    run_id varchar not null,
+    slice varchar not null,
+    start_day date not null,
+    end_day date not null,
+    reason varchar not null,
+    row json not null,
+    seen_at timestamp not null
+);
+
+comment on table ripen.rejected_rows is 'Rows that could not be stored exactly, as the service sent them';
+comment on column ripen.rejected_rows.run_id is 'The run that met it';
+comment on column ripen.rejected_rows.slice is 'Name of the slice';
+comment on column ripen.rejected_rows.start_day is 'First day of the window';
+comment on column ripen.rejected_rows.end_day is 'Exclusive';
+comment on column ripen.rejected_rows.reason is 'Metric, what is wrong, and the text itself';
+comment on column ripen.rejected_rows.row is 'The row as the service sent it';
+comment on column ripen.rejected_rows.seen_at is 'When it was met (UTC)';
+
+create table ripen.warnings (
+    run_id varchar not null,
+    slice varchar,
+    start_day date,
+    end_day date,
+    code varchar not null,
+    message varchar not null,
+    seen_at timestamp not null
+);
+
+comment on table ripen.warnings is 'What was odd and did not stop a load';
+comment on column ripen.warnings.run_id is 'The run that met it';
+comment on column ripen.warnings.slice is 'Name of the slice, null when it concerns the whole run';
+comment on column ripen.warnings.start_day is 'First day of the window, if one is concerned';
+comment on column ripen.warnings.end_day is 'Exclusive';
+comment on column ripen.warnings.code is 'Stable, to look for';
+comment on column ripen.warnings.message is 'What was odd';
+comment on column ripen.warnings.seen_at is 'When it was met (UTC)';
+
+create table ripen.schema_changes (
+    run_id varchar not null,
+    object varchar not null,
+    name varchar,
+    change varchar not null,
+    before varchar,
+    after varchar,
+    seen_at timestamp not null
+);
+
+comment on table ripen.schema_changes is 'Columns that were added, removed or widened, tables that were swapped, catalog items that came, went or changed';
+comment on column ripen.schema_changes.run_id is 'The run that made or met it';
+comment on column ripen.schema_changes.object is 'Name of the slice, or catalog';
+comment on column ripen.schema_changes.name is 'Column or item, null when the whole object is concerned';
+comment on column ripen.schema_changes.change is 'What happened';
+comment on column ripen.schema_changes.before is 'Type, fingerprint or text before';
+comment on column ripen.schema_changes.after is 'Type, fingerprint or text after';
+comment on column ripen.schema_changes.seen_at is 'When (UTC)';
+
+create table ripen.catalog (
+    filter varchar not null,
+    id varchar not null,
+    name varchar not null,
+    short_name varchar not null,
+    section varchar not null,
+    formatting varchar not null,
+    description varchar not null,
+    seen_at timestamp not null
+);
+
+comment on table ripen.catalog is 'Everything filters-data listed, as last seen';
+comment on column ripen.catalog.filter is 'The filter name it was listed under';
+comment on column ripen.catalog.id is 'What to use in requests';
+comment on column ripen.catalog.name is 'Readable name';
+comment on column ripen.catalog.short_name is 'Abbreviated name, may be empty';
+comment on column ripen.catalog.section is 'Section the service puts it in';
+comment on column ripen.catalog.formatting is 'integer, money, decimal, percent and others';
+comment on column ripen.catalog.description is 'What it means, as the service says it';
+comment on column ripen.catalog.seen_at is 'When it was fetched (UTC)';
+
+create table main.partners (
+    partner_id varchar not null,
+    display_name varchar not null,
+    supports_cost_data boolean,
+    is_listed boolean not null
+);
+
+comment on table main.partners is 'Partners as last listed, and those that only loaded reports carry';
+comment on column main.partners.partner_id is 'Partner id, an integer where the service lists the partner';
+comment on column main.partners.display_name is 'Name of the partner';
+comment on column main.partners.supports_cost_data is 'Whether the partner supports cost data, NULL when it is not listed';
+comment on column main.partners.is_listed is 'Whether the partner list holds it, false for those only reports carry, such as organic traffic';
+
+create table main.partners_history (
+    partner_id varchar not null,
+    display_name varchar not null,
+    supports_cost_data boolean,
+    is_listed boolean not null,
+    valid_from timestamp not null,
+    valid_to timestamp
+);
+
+comment on table main.partners_history is 'Every version of every partner';
+comment on column main.partners_history.partner_id is 'Partner id, an integer where the service lists the partner';
+comment on column main.partners_history.display_name is 'Name of the partner';
+comment on column main.partners_history.supports_cost_data is 'Whether the partner supports cost data, NULL when it is not listed';
+comment on column main.partners_history.is_listed is 'Whether the partner list holds it, false for those only reports carry, such as organic traffic';
+comment on column main.partners_history.valid_from is 'The as-of instant this version was first seen at (UTC)';
+comment on column main.partners_history.valid_to is 'The as-of instant it was last replaced or gone at, exclusive (UTC), NULL while current';
+
+create table main.links (
+    token varchar not null,
+    app_token varchar not null,
+    parent_token varchar,
+    root_token varchar not null,
+    level integer not null,
+    name varchar not null,
+    label varchar not null,
+    archived boolean not null,
+    has_subtrackers boolean not null,
+    partner_id varchar,
+    inherited_partner_id varchar,
+    cost_data_enabled boolean not null,
+    url varchar,
+    click_url varchar,
+    impression_url varchar,
+    network_name varchar not null,
+    campaign_name varchar,
+    adgroup_name varchar,
+    creative_name varchar
+);
+
+comment on table main.links is 'Links as last listed, one row per link of every level';
+comment on column main.links.token is 'Link token, unique in its app: join on app_token and token';
+comment on column main.links.app_token is 'The app the link belongs to';
+comment on column main.links.parent_token is 'The link above, NULL for a network';
+comment on column main.links.root_token is 'The network at the top of the path, itself for a network';
+comment on column main.links.level is '1 network, 2 campaign, 3 ad group, 4 creative';
+comment on column main.links.name is 'The labels of the path, joined by the service with ::';
+comment on column main.links.label is 'The name given at creation';
+comment on column main.links.archived is 'Whether the link is archived';
+comment on column main.links.has_subtrackers is 'Whether the link has sub-links';
+comment on column main.links.partner_id is 'The partner as the service lists it, NULL on sub-links';
+comment on column main.links.inherited_partner_id is 'The partner of the nearest link above that has one, NULL for a network';
+comment on column main.links.cost_data_enabled is 'Whether ad cost data is enabled';
+comment on column main.links.url is 'Link URL, byte for byte';
+comment on column main.links.click_url is 'Click URL with its placeholders, byte for byte';
+comment on column main.links.impression_url is 'Impression URL with its placeholders, byte for byte';
+comment on column main.links.network_name is 'Label of the network in the path of the link';
+comment on column main.links.campaign_name is 'Label of the campaign in the path, NULL above it';
+comment on column main.links.adgroup_name is 'Label of the ad group in the path, NULL above it';
+comment on column main.links.creative_name is 'Label of the creative in the path, NULL above it';
+
+create table main.links_history (
+    token varchar not null,
+    app_token varchar not null,
+    parent_token varchar,
+    root_token varchar not null,
+    level integer not null,
+    name varchar not null,
+    label varchar not null,
+    archived boolean not null,
+    has_subtrackers boolean not null,
+    partner_id varchar,
+    inherited_partner_id varchar,
+    cost_data_enabled boolean not null,
+    url varchar,
+    click_url varchar,
+    impression_url varchar,
+    network_name varchar not null,
+    campaign_name varchar,
+    adgroup_name varchar,
+    creative_name varchar,
+    valid_from timestamp not null,
+    valid_to timestamp
+);
+
+comment on table main.links_history is 'Every version of every link, the names of its path included';
+comment on column main.links_history.token is 'Link token, unique in its app: join on app_token and token';
+comment on column main.links_history.app_token is 'The app the link belongs to';
+comment on column main.links_history.parent_token is 'The link above, NULL for a network';
+comment on column main.links_history.root_token is 'The network at the top of the path, itself for a network';
+comment on column main.links_history.level is '1 network, 2 campaign, 3 ad group, 4 creative';
+comment on column main.links_history.name is 'The labels of the path, joined by the service with ::';
+comment on column main.links_history.label is 'The name given at creation';
+comment on column main.links_history.archived is 'Whether the link is archived';
+comment on column main.links_history.has_subtrackers is 'Whether the link has sub-links';
+comment on column main.links_history.partner_id is 'The partner as the service lists it, NULL on sub-links';
+comment on column main.links_history.inherited_partner_id is 'The partner of the nearest link above that has one, NULL for a network';
+comment on column main.links_history.cost_data_enabled is 'Whether ad cost data is enabled';
+comment on column main.links_history.url is 'Link URL, byte for byte';
+comment on column main.links_history.click_url is 'Click URL with its placeholders, byte for byte';
+comment on column main.links_history.impression_url is 'Impression URL with its placeholders, byte for byte';
+comment on column main.links_history.network_name is 'Label of the network in the path of the link';
+comment on column main.links_history.campaign_name is 'Label of the campaign in the path, NULL above it';
+comment on column main.links_history.adgroup_name is 'Label of the ad group in the path, NULL above it';
+comment on column main.links_history.creative_name is 'Label of the creative in the path, NULL above it';
+comment on column main.links_history.valid_from is 'The as-of instant this version was first seen at (UTC)';
+comment on column main.links_history.valid_to is 'The as-of instant it was last replaced or gone at, exclusive (UTC), NULL while current';
+
+create table ripen.link_crawls (
+    app_token varchar not null,
+    crawled_at timestamp not null,
+    max_level integer not null,
+    links bigint not null,
+    removed bigint not null,
+    requests bigint not null,
+    run_id varchar not null
+);
+
+comment on table ripen.link_crawls is 'One row per complete crawl of the links of an app';
+comment on column ripen.link_crawls.app_token is 'The app';
+comment on column ripen.link_crawls.crawled_at is 'The as-of instant of the crawl (UTC)';
+comment on column ripen.link_crawls.max_level is 'The deepest level that was asked for';
+comment on column ripen.link_crawls.links is 'Links the app had';
+comment on column ripen.link_crawls.removed is 'Links that were there before and are no longer listed';
+comment on column ripen.link_crawls.requests is 'Pages that were asked for, repetitions after an error not counted';
+comment on column ripen.link_crawls.run_id is 'The run that crawled';
+
+create table ripen.staged_partners (
+    partner_id varchar not null,
+    display_name varchar not null,
+    supports_cost_data boolean,
+    is_listed boolean not null
+);
+
+comment on table ripen.staged_partners is 'The partners a refresh is about to put in place';
+comment on column ripen.staged_partners.partner_id is 'Partner id, an integer where the service lists the partner';
+comment on column ripen.staged_partners.display_name is 'Name of the partner';
+comment on column ripen.staged_partners.supports_cost_data is 'Whether the partner supports cost data, NULL when it is not listed';
+comment on column ripen.staged_partners.is_listed is 'Whether the partner list holds it, false for those only reports carry, such as organic traffic';
+
+create table ripen.staged_links (
+    token varchar not null,
+    app_token varchar not null,
+    parent_token varchar,
+    level integer not null,
+    name varchar not null,
+    label varchar not null,
+    archived boolean not null,
+    has_subtrackers boolean not null,
+    partner_id varchar,
+    cost_data_enabled boolean not null,
+    url varchar,
+    click_url varchar,
+    impression_url varchar,
+    seen bigint not null
+);
+
+comment on table ripen.staged_links is 'Listed links of apps whose crawl is not complete yet, one row per listing';
+comment on column ripen.staged_links.token is 'Link token, unique in its app';
+comment on column ripen.staged_links.app_token is 'The app the link belongs to';
+comment on column ripen.staged_links.parent_token is 'The link above, NULL for a network';
+comment on column ripen.staged_links.level is '1 network, 2 campaign, 3 ad group, 4 creative';
+comment on column ripen.staged_links.name is 'The labels of the path, joined by the service with ::';
+comment on column ripen.staged_links.label is 'The name given at creation';
+comment on column ripen.staged_links.archived is 'Whether the link is archived';
+comment on column ripen.staged_links.has_subtrackers is 'Whether the link has sub-links';
+comment on column ripen.staged_links.partner_id is 'The partner as the service lists it, NULL on sub-links';
+comment on column ripen.staged_links.cost_data_enabled is 'Whether ad cost data is enabled';
+comment on column ripen.staged_links.url is 'Link URL, byte for byte';
+comment on column ripen.staged_links.click_url is 'Click URL with its placeholders, byte for byte';
+comment on column ripen.staged_links.impression_url is 'Impression URL with its placeholders, byte for byte';
+comment on column ripen.staged_links.seen is 'Order of listing within the app, the later of two wins';
+
+create table ripen.staged_tree (
+    token varchar not null,
+    app_token varchar not null,
+    parent_token varchar,
+    root_token varchar not null,
+    level integer not null,
+    name varchar not null,
+    label varchar not null,
+    archived boolean not null,
+    has_subtrackers boolean not null,
+    partner_id varchar,
+    inherited_partner_id varchar,
+    cost_data_enabled boolean not null,
+    url varchar,
+    click_url varchar,
+    impression_url varchar,
+    network_name varchar not null,
+    campaign_name varchar,
+    adgroup_name varchar,
+    creative_name varchar
+);
+
+comment on table ripen.staged_tree is 'The links of an app that are about to be put in place, with their paths';
+comment on column ripen.staged_tree.token is 'Link token, unique in its app';
+comment on column ripen.staged_tree.app_token is 'The app the link belongs to';
+comment on column ripen.staged_tree.parent_token is 'The link above, NULL for a network';
+comment on column ripen.staged_tree.root_token is 'The network at the top of the path, itself for a network';
+comment on column ripen.staged_tree.level is '1 network, 2 campaign, 3 ad group, 4 creative';
+comment on column ripen.staged_tree.name is 'The labels of the path, joined by the service with ::';
+comment on column ripen.staged_tree.label is 'The name given at creation';
+comment on column ripen.staged_tree.archived is 'Whether the link is archived';
+comment on column ripen.staged_tree.has_subtrackers is 'Whether the link has sub-links';
+comment on column ripen.staged_tree.partner_id is 'The partner as the service lists it, NULL on sub-links';
+comment on column ripen.staged_tree.inherited_partner_id is 'The partner of the nearest link above that has one, NULL for a network';
+comment on column ripen.staged_tree.cost_data_enabled is 'Whether ad cost data is enabled';
+comment on column ripen.staged_tree.url is 'Link URL, byte for byte';
+comment on column ripen.staged_tree.click_url is 'Click URL with its placeholders, byte for byte';
+comment on column ripen.staged_tree.impression_url is 'Impression URL with its placeholders, byte for byte';
+comment on column ripen.staged_tree.network_name is 'Label of the network in the path of the link';
+comment on column ripen.staged_tree.campaign_name is 'Label of the campaign in the path, NULL above it';
+comment on column ripen.staged_tree.adgroup_name is 'Label of the ad group in the path, NULL above it';
+comment on column ripen.staged_tree.creative_name is 'Label of the creative in the path, NULL above it';
+
+create table ripen.spend (
+    cost_id varchar primary key,
+    cost_type varchar not null,
+    cost_currency varchar not null,
+    cost_amount varchar not null,
+    tag varchar not null,
+    engaged_at varchar,
+    content varchar not null,
+    outcome varchar not null,
+    outcome_before varchar,
+    status integer,
+    reason varchar,
+    file varchar not null,
+    line bigint not null,
+    sent_at timestamp not null,
+    settled_at timestamp
+);
+
+comment on table ripen.spend is 'Ad spend that was sent, one row per Cost ID, and what became of it';
+comment on column ripen.spend.cost_id is 'Cost ID, by which the service matches the spend to a click or impression';
+comment on column ripen.spend.cost_type is 'Pricing model as it was sent, such as cpc or cpi';
+comment on column ripen.spend.cost_currency is 'ISO 4217 currency code';
+comment on column ripen.spend.cost_amount is 'The amount, in the exact text that was sent';
+comment on column ripen.spend.tag is 'The label that was sent for logging and debugging';
+comment on column ripen.spend.engaged_at is 'When the engagement was, as the file said, NULL when it did not, never sent';
+comment on column ripen.spend.content is 'Hash of cost type, currency, amount by value and tag, to recognise the same line again';
+comment on column ripen.spend.outcome is 'sending, accepted, rejected or unknown, where sending without a live run means unknown';
+comment on column ripen.spend.outcome_before is 'The outcome before it was last sent, NULL when that was the first time';
+comment on column ripen.spend.status is 'HTTP status of a rejection';
+comment on column ripen.spend.reason is 'Why it was rejected, or why its outcome is unknown';
+comment on column ripen.spend.file is 'The file it was last sent from';
+comment on column ripen.spend.line is 'The line of that file, the first being 1';
+comment on column ripen.spend.sent_at is 'When it was last about to be sent (UTC)';
+comment on column ripen.spend.settled_at is 'When the outcome was recorded (UTC)';
+
+create table ripen.additivity (
+    slice varchar not null,
+    metric varchar not null,
+    adds_up boolean not null,
+    seen_at timestamp not null
+);
+
+comment on table ripen.additivity is 'Metrics whose additivity is not documented, and what the totals of answers have shown of it';
+comment on column ripen.additivity.slice is 'Name of the slice';
+comment on column ripen.additivity.metric is 'Name of the metric';
+comment on column ripen.additivity.adds_up is 'Whether the rows add up to the total, false: the metric is not additive here and is no longer summed';
+comment on column ripen.additivity.seen_at is 'When an answer first showed it (UTC)';
+
+create table ripen.metric_horizons (
+    metric varchar not null,
+    horizon_seconds bigint,
+    seen_at timestamp not null
+);
+
+comment on table ripen.metric_horizons is 'The longest horizon the catalog ever gave each configured metric: a list that changes overnight makes nothing final';
+comment on column ripen.metric_horizons.metric is 'Name of the metric';
+comment on column ripen.metric_horizons.horizon_seconds is 'How long after a period ends the value may still change, null means for ever';
+comment on column ripen.metric_horizons.seen_at is 'When the catalog first gave it (UTC)';
+
+create table ripen.warehouse_identity (
+    id uuid not null
+);
+
+comment on table ripen.warehouse_identity is 'Which warehouse this is, one row; every published copy states it';
+comment on column ripen.warehouse_identity.id is 'Made with the warehouse, or when it first met this migration, and never changed';
+
+create table ripen.maturation (
+    slice varchar not null,
+    metric varchar not null,
+    age_days integer not null,
+    periods integer not null,
+    share_q25 double not null,
+    share_median double not null,
+    share_q75 double not null
+);
+
+comment on table ripen.maturation is 'How much of the final total of a period was known at each age, over periods that are final by now';
+comment on column ripen.maturation.slice is 'Name of the slice';
+comment on column ripen.maturation.metric is 'Name of the metric';
+comment on column ripen.maturation.age_days is 'Days from the last day of the period to the fetch';
+comment on column ripen.maturation.periods is 'Final periods that were fetched at that age';
+comment on column ripen.maturation.share_q25 is 'Total at that age over the final total: a quarter of the periods had less';
+comment on column ripen.maturation.share_median is 'Total at that age over the final total: half of the periods had less';
+comment on column ripen.maturation.share_q75 is 'Total at that age over the final total: three quarters of the periods had less';
+
+create table ripen.projections (
+    slice varchar not null,
+    metric varchar not null,
+    period date not null,
+    load_id bigint not null,
+    age_days integer not null,
+    method varchar not null,
+    factor double not null,
+    factor_low double not null,
+    factor_high double not null,
+    periods integer not null
+);
+
+comment on table ripen.projections is 'Projections, not measurements: by what the total of a maturing period is to be multiplied to expect its final total';
+comment on column ripen.projections.slice is 'Name of the slice';
+comment on column ripen.projections.metric is 'Name of the metric';
+comment on column ripen.projections.period is 'First day of the period';
+comment on column ripen.projections.load_id is 'The load the projection was made from, once another one replaced it the projection is void';
+comment on column ripen.projections.age_days is 'Days from the last day of the period to the fetch';
+comment on column ripen.projections.method is 'Mean of chain ladder and average share, or what the backtest found nearer: one of both, with the level of the newest periods, or from a lower age of the cohort';
+comment on column ripen.projections.factor is 'Projected final total over the total as it is';
+comment on column ripen.projections.factor_low is 'The same for the lower end of the 80 % interval';
+comment on column ripen.projections.factor_high is 'The same for the upper end of the 80 % interval';
+comment on column ripen.projections.periods is 'The fewest periods that any factor of the ladder rests on';
+
+create table ripen.projection_errors (
+    slice varchar not null,
+    metric varchar not null,
+    age_days integer not null,
+    cohorts integer not null,
+    median_abs_error double,
+    median_abs_error_as_is double,
+    median_abs_error_average_share double,
+    coverage double,
+    method varchar,
+    reason varchar
+);
+
+comment on table ripen.projection_errors is 'The backtest: what would have been projected in the past from what was known then, against what became final';
+comment on column ripen.projection_errors.slice is 'Name of the slice';
+comment on column ripen.projection_errors.metric is 'Name of the metric';
+comment on column ripen.projection_errors.age_days is 'Days from the last day of the period to the fetch it would have been projected from';
+comment on column ripen.projection_errors.cohorts is 'Periods that were judged';
+comment on column ripen.projection_errors.median_abs_error is 'Median distance of the projected from the final total, as a share of it';
+comment on column ripen.projection_errors.median_abs_error_as_is is 'The same of the total as it was';
+comment on column ripen.projection_errors.median_abs_error_average_share is 'The same of the total as it was, divided by the average share known at that age';
+comment on column ripen.projection_errors.coverage is 'Share of the final totals that lay inside the 80 % interval';
+comment on column ripen.projection_errors.method is 'How the metric is projected at that age, null where it is not';
+comment on column ripen.projection_errors.reason is 'Why the metric is not projected at that age, null where it is';
+
+create table ripen.audits (
+    slice varchar not null,
+    start_day date not null,
+    end_day date not null,
+    audited_at timestamp not null,
+    periods integer not null,
+    cells integer not null,
+    changed integer not null,
+    seed varchar not null,
+    load_id bigint not null
+);
+
+comment on table ripen.audits is 'Windows of final cells that were asked for again, to measure that final is final';
+comment on column ripen.audits.slice is 'Name of the slice';
+comment on column ripen.audits.start_day is 'First day of the window';
+comment on column ripen.audits.end_day is 'Exclusive';
+comment on column ripen.audits.audited_at is 'The instant that counts as the fetch (UTC)';
+comment on column ripen.audits.periods is 'Periods of the window';
+comment on column ripen.audits.cells is 'Final cells (period and additive metric) that were compared';
+comment on column ripen.audits.changed is 'How many of them had changed';
+comment on column ripen.audits.seed is 'What the window was drawn with, so that the draw can be repeated';
+comment on column ripen.audits.load_id is 'The load that answered';
+
+create table ripen.horizon_evidence (
+    slice varchar not null,
+    metric varchar not null,
+    horizon_days double not null,
+    looks integer not null,
+    changed integer not null,
+    changed_after_final integer not null,
+    proposed_days integer
+);
+
+comment on table ripen.horizon_evidence is 'What repeated fetches say of each horizon, looks are pairs of fetches of one period that follow each other';
+comment on column ripen.horizon_evidence.slice is 'Name of the slice';
+comment on column ripen.horizon_evidence.metric is 'Name of the metric';
+comment on column ripen.horizon_evidence.horizon_days is 'The horizon as configured or derived';
+comment on column ripen.horizon_evidence.looks is 'Pairs of fetches that were compared';
+comment on column ripen.horizon_evidence.changed is 'How many of them found another total';
+comment on column ripen.horizon_evidence.changed_after_final is 'How many of those were final before';
+comment on column ripen.horizon_evidence.proposed_days is 'A horizon that holds in all that was seen, null where the present one is right';
+
+create table ripen.declarations (
+    slice varchar,
+    name varchar not null,
+    said varchar not null,
+    found varchar not null
+);
+
+comment on table ripen.declarations is 'What the views and comments of the warehouse were last made from, so that only what changed or was lost is made again';
+comment on column ripen.declarations.slice is 'Name of the slice they are about, null for several';
+comment on column ripen.declarations.name is 'What was declared, each once';
+comment on column ripen.declarations.said is 'Hash of what the statements are made from';
+comment on column ripen.declarations.found is 'Hash of the tables and views as the statements left them';
+
+create table ripen.adaptive_refreshes (
+    slice varchar not null,
+    tolerance double not null,
+    is_configured boolean not null,
+    ages_left_out integer[] not null,
+    fetches bigint not null,
+    fetches_left_out bigint not null,
+    rows bigint not null,
+    rows_left_out bigint not null,
+    totals bigint not null,
+    totals_differed bigint not null,
+    most_differed double
+);
+
+comment on table ripen.adaptive_refreshes is 'What refresh: adaptive would have left out of the fetches that were made, and what that would have cost, for a few tolerances';
+comment on column ripen.adaptive_refreshes.slice is 'Name of the slice';
+comment on column ripen.adaptive_refreshes.tolerance is 'Share of a final total that may be missed at an age that is left out';
+comment on column ripen.adaptive_refreshes.is_configured is 'Whether the slice is refreshed so';
+comment on column ripen.adaptive_refreshes.ages_left_out is 'Milestones that are not worth a request by what is known now, ascending';
+comment on column ripen.adaptive_refreshes.fetches is 'How often a period was fetched until all of it was final';
+comment on column ripen.adaptive_refreshes.fetches_left_out is 'How many of those fell on such an age, and no metric became final with them';
+comment on column ripen.adaptive_refreshes.rows is 'Rows of those fetches, each counted as the period holds now';
+comment on column ripen.adaptive_refreshes.rows_left_out is 'The same of the fetches left out';
+comment on column ripen.adaptive_refreshes.totals is 'Totals of periods by now final that were read by a fetch left out';
+comment on column ripen.adaptive_refreshes.totals_differed is 'How many of them differed from the ones that would have been held instead; final ones never do';
+comment on column ripen.adaptive_refreshes.most_differed is 'By how much at most, as a share of the final total; null where none did';
+
+create table ripen.unlisted_items (
+    subject varchar not null,
+    item varchar not null,
+    list_was_empty boolean not null,
+    seen_at timestamp not null
+);
+
+comment on table ripen.unlisted_items is 'Stored links and partners that a list lacked which was not believed: what a list of a later night lacks, too, is gone';
+comment on column ripen.unlisted_items.subject is 'links of an app, by its token, or partners';
+comment on column ripen.unlisted_items.item is 'Token of the link, or id of the partner';
+comment on column ripen.unlisted_items.list_was_empty is 'Whether the list that should hold it held nothing';
+comment on column ripen.unlisted_items.seen_at is 'The as-of instant of the first sync that missed it so (UTC)';
+
+create table ripen.short_lists (
+    subject varchar not null,
+    list varchar not null,
+    lacking bigint not null
+);
+
+comment on table ripen.short_lists is 'Lists of links and partners that held fewer items than they said when they were believed last';
+comment on column ripen.short_lists.subject is 'links of an app, by its token, or partners';
+comment on column ripen.short_lists.list is 'Token of the link whose sub-links it lists; empty for that of the networks, or of the partners';
+comment on column ripen.short_lists.lacking is 'How many items it held fewer than it said';
+
+create table ripen.given_partners (
+    app_token varchar not null,
+    token varchar not null,
+    partner_id varchar not null
+);
+
+comment on table ripen.given_partners is 'Partners that sub-links were given by `ripen links update`, which lists do not show';
+comment on column ripen.given_partners.app_token is 'The app';
+comment on column ripen.given_partners.token is 'The sub-link';
+comment on column ripen.given_partners.partner_id is 'Its partner';
+
+create view ripen.finality as
+select
+    p.slice,
+    p.start_day as period,
+    m.metric,
+    p.fetched_at,
+    p.ends_at + to_seconds(m.horizon_seconds + m.settle_seconds) as final_at,
+    coalesce(
+        list_contains(l.metrics, m.metric)
+        and p.sound_at >= p.ends_at + to_seconds(m.horizon_seconds + m.settle_seconds),
+        false
+    ) as is_final
+from ripen.periods as p
+join ripen.loads as l on l.load_id = p.load_id
+join ripen.slice_tables as t
+    on t.slice = p.slice and t.fingerprint = p.fingerprint and t.state = 'live'
+join ripen.slice_metrics as m on m.slice = p.slice;
+
+comment on view ripen.finality is 'Per slice, period and metric: whether the stored value is final';
+comment on column ripen.finality.slice is 'Name of the slice';
+comment on column ripen.finality.period is 'First day of the period';
+comment on column ripen.finality.metric is 'Name of the metric';
+comment on column ripen.finality.fetched_at is 'When the stored value was asked for (UTC)';
+comment on column ripen.finality.final_at is 'The instant from which a fetched value is final (UTC), null means never';
+comment on column ripen.finality.is_final is 'Whether the stored value was fetched at or after that instant';
+
+insert into ripen.warehouse_identity
+select uuid() as id;
