@@ -95,6 +95,7 @@ export const warningCodes = [
   'LIST_SHORT',
   'MEANING_HELD_BACK',
   'METRICS_NOT_WRITTEN',
+  'METRIC_FORM_UNKNOWN',
   'MISSING_KEYS',
   'NOTIFY_FAILED',
   'NOT_ADDITIVE',

@@ -9,7 +9,8 @@ select
     m.section,
     m.formatting,
     m.description,
-    m.family,
+    m.kind,
+    m.horizon_from,
     m.horizon_days,
     m.additive,
     m.type
@@ -18,7 +19,7 @@ from (
         unnest(
             from_json(
                 $1::json,
-                '[{"id":"VARCHAR","name":"VARCHAR","short_name":"VARCHAR","section":"VARCHAR","formatting":"VARCHAR","description":"VARCHAR","family":"VARCHAR","horizon_days":"DOUBLE","additive":"BOOLEAN","type":"VARCHAR"}]'
+                '[{"id":"VARCHAR","name":"VARCHAR","short_name":"VARCHAR","section":"VARCHAR","formatting":"VARCHAR","description":"VARCHAR","kind":"VARCHAR","horizon_from":"VARCHAR","horizon_days":"DOUBLE","additive":"BOOLEAN","type":"VARCHAR"}]'
             ),
             recursive := true
         )

@@ -4,7 +4,7 @@
 select
     f.period as day,
     f.metric,
-    m.family,
+    m.kind,
     f.final_at as final_from,
     f.fetched_at,
     f.is_final

@@ -67,7 +67,8 @@ create table ripen.slice_metrics (
     metric varchar not null,
     position integer not null,
     type varchar not null,
-    family varchar not null,
+    kind varchar not null,
+    horizon_from varchar not null,
     additive boolean not null,
     horizon_seconds bigint,
     settle_seconds bigint not null,
@@ -79,11 +80,12 @@ comment on column ripen.slice_metrics.slice is 'Name of the slice';
 comment on column ripen.slice_metrics.metric is 'Name of the metric as the service has it';
 comment on column ripen.slice_metrics.position is 'Place among the slice''s metrics, from 0';
 comment on column ripen.slice_metrics.type is 'SQL type of the column';
-comment on column ripen.slice_metrics.family is 'Which horizon rule applies';
+comment on column ripen.slice_metrics.kind is 'plain, cohort, spend, framework, lifetime, computed, or unknown: of no documented form, and never final without a horizon of its own';
+comment on column ripen.slice_metrics.horizon_from is 'Where the horizon comes from';
 comment on column ripen.slice_metrics.additive is 'Whether values add up over rows';
 comment on column ripen.slice_metrics.horizon_seconds is 'How long after a period ends the value may still change; null means for ever';
 comment on column ripen.slice_metrics.settle_seconds is 'What is added to every horizon';
-comment on column ripen.slice_metrics.additivity is 'How that is known: stated in the configuration, documented for the metric, assumed from its name, or seen in the answers';
+comment on column ripen.slice_metrics.additivity is 'How that is known: stated in the configuration, documented for the metric, assumed from how its values are formatted, or seen in the answers';
 
 create table ripen.loads (
     load_id bigint not null,
@@ -547,17 +549,6 @@ comment on column ripen.additivity.slice is 'Name of the slice';
 comment on column ripen.additivity.metric is 'Name of the metric';
 comment on column ripen.additivity.adds_up is 'Whether the rows add up to the total, false: the metric is not additive here and is no longer summed';
 comment on column ripen.additivity.seen_at is 'When an answer first showed it (UTC)';
-
-create table ripen.metric_horizons (
-    metric varchar not null,
-    horizon_seconds bigint,
-    seen_at timestamp not null
-);
-
-comment on table ripen.metric_horizons is 'The longest horizon the catalog ever gave each configured metric: a list that changes overnight makes nothing final';
-comment on column ripen.metric_horizons.metric is 'Name of the metric';
-comment on column ripen.metric_horizons.horizon_seconds is 'How long after a period ends the value may still change, null means for ever';
-comment on column ripen.metric_horizons.seen_at is 'When the catalog first gave it (UTC)';
 
 create table ripen.warehouse_identity (
     id uuid not null

@@ -1,13 +1,13 @@
 -- How final what is held of one slice is, metric by metric, in stretches of neighbouring periods that stand alike.
 -- $1 slice, $2 now
--- Returns one row per stretch, ordered by metric and day: the metric's family and horizon (null: never final), the state,
+-- Returns one row per stretch, ordered by metric and day: the metric's kind and horizon (null: never final), the state,
 -- the start days of the first and last period, and how many periods there are. What makes a whole period stand apart
 -- (open, cut, empty, rejected rows) wins over the metric's own state. What was fetched later than now is open.
 with cells as (
     select
         m.position,
         m.metric,
-        m.family,
+        m.kind,
         m.horizon_seconds,
         p.start_day,
         case
@@ -31,7 +31,7 @@ stretches as (
     select
         position,
         metric,
-        family,
+        kind,
         horizon_seconds,
         start_day,
         state,
@@ -42,12 +42,12 @@ stretches as (
 
 select
     metric,
-    family,
+    kind,
     horizon_seconds,
     state,
     min(start_day) as first_day,
     max(start_day) as last_day,
     count(*) as periods
 from stretches
-group by position, metric, family, horizon_seconds, state, stretch
+group by position, metric, kind, horizon_seconds, state, stretch
 order by position, metric, first_day

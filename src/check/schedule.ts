@@ -3,7 +3,7 @@
 import { isMapping } from '../config/plain-values.ts';
 import { addDays, dayAt, MS_PER_DAY, startOfDayAt, type Day } from '../model/calendar.ts';
 import { formatDuration } from '../model/duration.ts';
-import { globMatches, type Metric } from '../model/metric.ts';
+import { globMatches, type Metric, unknownFormsText } from '../model/metric.ts';
 import { resolveDatePeriod, reversedAt } from '../model/period.ts';
 import type { DatePeriod, Slice } from '../model/slice.ts';
 import { pathOf, settingPath, type CheckedSlice } from './checked-slice.ts';
@@ -20,7 +20,9 @@ export function scheduleRemarks(checked: CheckedSlice, metrics: readonly Metric[
     ...(isSound('date_period') ? periodRemarks(checked, planAt) : []),
     ...(isSound('date_period') && isSound('dimensions') ? datelessRemarks(checked) : []),
     ...horizonRemarks(checked),
-    ...(isSound('metrics') ? [...ageRemarks(checked, metrics), ...retainRemarks(checked, metrics)] : []),
+    ...(isSound('metrics')
+      ? [...formRemarks(checked, metrics), ...ageRemarks(checked, metrics), ...retainRemarks(checked, metrics)]
+      : []),
   ];
 }
 
@@ -75,6 +77,13 @@ const lookedAtMs = (metric: Metric, checked: CheckedSlice): number =>
 
 /** The day after a period's last one has the age 1. */
 const ageAt = (ms: number): number => Math.floor(ms / MS_PER_DAY) + 1;
+
+function formRemarks(checked: CheckedSlice, metrics: readonly Metric[]): Remark[] {
+  const message = unknownFormsText(metrics, checked.slice);
+  const path = settingPath(checked, 'metrics');
+  const hint = 'State under `horizons` how long after a period ends each may still change.';
+  return message === null ? [] : [{ severity: 'warning', path, message: `METRIC_FORM_UNKNOWN: ${message}`, hint }];
+}
 
 function ageRemarks(checked: CheckedSlice, metrics: readonly Metric[]): Remark[] {
   const { refresh } = checked.slice;

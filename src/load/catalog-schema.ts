@@ -31,7 +31,8 @@ const metrics: Definition = {
     section,
     ['formatting', 'integer, money, decimal, percent and others'],
     description,
-    ['family', 'Which horizon rule applies'],
+    ['kind', 'plain, cohort, spend, framework, lifetime, computed, or unknown: of no documented form'],
+    ['horizon_from', 'Where the horizon comes from: the documented form of the metric, and the latest of its parts'],
     ['horizon_days', 'Days after a period ends until the value is final; NULL means never'],
     ['additive', 'Whether values add up over rows'],
     ['type', 'SQL type of its columns unless a slice says otherwise'],
@@ -39,7 +40,7 @@ const metrics: Definition = {
   // Filled by `catalog/insert_metrics`, as half of it is ripen's own reading.
   select: `select
     '' as id, '' as name, '' as short_name, '' as section, '' as formatting, '' as description,
-    '' as family, 0::double as horizon_days, false as additive, '' as type
+    '' as kind, '' as horizon_from, 0::double as horizon_days, false as additive, '' as type
 limit 0`,
 };
 

@@ -154,7 +154,8 @@ const metricRow = z.object({
   section: z.string(),
   formatting: z.string(),
   description: z.string(),
-  family: z.string(),
+  kind: z.string(),
+  horizon_from: z.string(),
   horizon_days: z.number().nullable(),
   additive: z.boolean(),
   type: z.string(),
@@ -166,7 +167,7 @@ type MetricRow = z.infer<typeof metricRow>;
 function metricRows(catalog: Catalog): MetricRow[] {
   const rows = [...metricItems(catalog).values()].map((item): MetricRow => {
     // The item alone decides, so that thousands of metrics do not each search the whole catalog.
-    const { id, family, horizonMs, additive, type } = metricOf(item.id, [item]);
+    const { id, kind, horizonFrom, horizonMs, additive, type } = metricOf(item.id, [item]);
     return {
       id,
       name: item.name,
@@ -174,7 +175,8 @@ function metricRows(catalog: Catalog): MetricRow[] {
       section: item.section,
       formatting: item.formatting,
       description: item.description,
-      family,
+      kind,
+      horizon_from: horizonFrom,
       horizon_days: horizonMs === null ? null : horizonMs / MS_PER_DAY,
       additive,
       type: formatColumnType(type),

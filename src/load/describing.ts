@@ -7,7 +7,7 @@ import { DOUBLE, formatColumnType, haveCommonType } from '../model/column-type.t
 import { isDateDimension } from '../model/dimension.ts';
 import type { LoadedPeriod } from '../model/ledger.ts';
 import { nextRefreshAt, stateOf } from '../model/maturity.ts';
-import { catalogItemOf, cohortAgeOf, type Metric } from '../model/metric.ts';
+import { catalogItemOf, type Metric } from '../model/metric.ts';
 import { ratioOf } from '../model/ratio.ts';
 import { readPeriods } from '../warehouse/ledger.ts';
 import { commentOn, declare } from '../warehouse/declaring.ts';
@@ -157,7 +157,8 @@ async function recordMetrics(warehouse: Warehouse, target: Target): Promise<void
     metric: metric.id,
     position,
     type: formatColumnType(columns.metrics[position]?.type ?? metric.type),
-    family: metric.family,
+    kind: metric.kind,
+    horizon_from: metric.horizonFrom,
     additive: metric.additive,
     additivity: metric.additivity,
     horizon_seconds: metric.horizonMs === null ? null : metric.horizonMs / 1000,
@@ -175,7 +176,8 @@ const recordedMetric = z.object({
   metric: z.string(),
   position: z.number(),
   type: z.string(),
-  family: z.string(),
+  kind: z.string(),
+  horizon_from: z.string(),
   additive: z.boolean(),
   additivity: z.string(),
   horizon_seconds: z.number().nullable(),
@@ -189,6 +191,12 @@ const readRecorded = remembering(async (warehouse, slice) => {
   return z.array(recordedMetric).parse(JSON.parse(found?.metrics ?? '[]'));
 });
 
+/** The metrics of a slice that were last recorded as of no documented form. */
+export async function recordedUnknown(warehouse: Warehouse, slice: string): Promise<ReadonlySet<string>> {
+  const recorded = await readRecorded(warehouse, slice);
+  return new Set(recorded.filter(({ kind }) => kind === 'unknown').map(({ metric }) => metric));
+}
+
 /** Alike for metrics that are recorded alike, in whatever order. */
 const textOf = (metrics: readonly RecordedMetric[]): string =>
   JSON.stringify(
@@ -196,7 +204,8 @@ const textOf = (metrics: readonly RecordedMetric[]): string =>
       each.metric,
       each.position,
       each.type,
-      each.family,
+      each.kind,
+      each.horizon_from,
       each.additive,
       each.additivity,
       each.horizon_seconds,
@@ -295,11 +304,11 @@ interface CohortCell extends Pick<Metric, 'id' | 'horizonMs'> {
 /** A week and seven days of one metric are two values of one age: the later one keeps its unit in its name. */
 function cohortCells(metrics: readonly Metric[]): CohortCell[] {
   const taken = new Set<string>();
-  return metrics.flatMap(({ id, horizonMs, cohortMs }) => {
-    const age = cohortMs === null ? null : cohortAgeOf(id);
-    if (age === null) return [];
-    const isTaken = taken.has(`${age.name} ${age.days}`);
-    taken.add(`${age.name} ${age.days}`);
-    return [{ id, horizonMs, name: isTaken ? `${age.name}_${age.unit}` : age.name, ageDays: age.days }];
+  return metrics.flatMap(({ id, horizonMs, cohort }) => {
+    if (cohort === null) return [];
+    const { name, unit, days } = cohort;
+    const isTaken = taken.has(`${name} ${days}`);
+    taken.add(`${name} ${days}`);
+    return [{ id, horizonMs, name: isTaken ? `${name}_${unit}` : name, ageDays: days }];
   });
 }

@@ -9,7 +9,7 @@ import { scrub } from '../config/secret.ts';
 import { type Day, type DayInterval, startOfDayAt } from '../model/calendar.ts';
 import type { CompletenessVerdict, LoadedPeriod } from '../model/ledger.ts';
 import { nextRefreshAt, soundAt, stateOf } from '../model/maturity.ts';
-import { longerHorizon, type Metric, type RememberedMetrics } from '../model/metric.ts';
+import type { SeenAdditivity } from '../model/metric.ts';
 import { endOf, isWhole, type Period } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
 import { reportParameters, type Window } from '../model/window.ts';
@@ -204,47 +204,13 @@ export function joined(intervals: readonly DayInterval[]): DayInterval[] {
   return ranges;
 }
 
-const horizonRow = z.object({ metric: z.string(), horizon_seconds: count.nullable() });
 const additivityRow = z.object({ metric: z.string(), adds_up: z.boolean() });
 
-const horizonsOnce = remembering(async (warehouse): Promise<RememberedMetrics['horizons']> => {
-  const rows = await warehouse.rows(statement('ledger/metric_horizons'), [], horizonRow);
-  return new Map(
-    rows.map(({ metric, horizon_seconds: seconds }) => [metric, seconds === null ? null : seconds * 1000]),
-  );
+/** Whether the rows of a slice's assumed metrics were seen to add up; read once between two changes. */
+export const readAdditivity = remembering(async (warehouse, slice): Promise<SeenAdditivity> => {
+  const rows = await warehouse.rows(statement('ledger/additivity'), [slice], additivityRow);
+  return new Map(rows.map((row) => [row.metric, row.adds_up]));
 });
-
-/** The horizons that are remembered, of the metrics of all slices; read once between two changes. */
-export const readHorizons = async (warehouse: Warehouse): Promise<RememberedMetrics['horizons']> =>
-  horizonsOnce(warehouse, '');
-
-/** What is remembered of the metrics of a slice; read once between two changes. */
-export const readRemembered = remembering(async (warehouse, slice): Promise<RememberedMetrics> => {
-  const addsUp = await warehouse.rows(statement('ledger/additivity'), [slice], additivityRow);
-  return {
-    horizons: await readHorizons(warehouse),
-    addsUp: new Map(addsUp.map((row) => [row.metric, row.adds_up])),
-  };
-});
-
-/** Remembers the horizons that metrics are given where they are longer than what is remembered. */
-export async function rememberHorizons(
-  warehouse: Warehouse,
-  given: readonly Pick<Metric, 'id' | 'horizonMs'>[],
-  { horizons }: Pick<RememberedMetrics, 'horizons'>,
-): Promise<void> {
-  const longer = given.filter(({ id, horizonMs }) => {
-    const before = horizons.get(id);
-    return before === undefined || longerHorizon(horizonMs, before) !== before;
-  });
-  if (longer.length === 0) return;
-  const rows = longer.map(({ id, horizonMs }) => ({
-    metric: id,
-    horizon_seconds: horizonMs === null ? null : horizonMs / 1000,
-  }));
-  await warehouse.run(statement('ledger/forget_horizons'), [JSON.stringify(rows)]);
-  await warehouse.run(statement('ledger/remember_horizons'), [JSON.stringify(rows)]);
-}
 
 /** Remembers of assumed metrics whether an answer's rows added up; returns the target that follows from it. */
 export async function rememberAdditivity(

@@ -21,7 +21,7 @@ import {
   tableOf,
   weekStartOf,
 } from '../model/ledger.ts';
-import { metricOf, metricsOf } from '../model/metric.ts';
+import { metricsOf } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
 import { heldColumnTypes, identifier, statement } from '../warehouse/sql.ts';
 import { learnWeekStart, readSliceLedger } from '../warehouse/ledger.ts';
@@ -29,7 +29,7 @@ import { recordSchemaChange } from '../warehouse/runs.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { alterColumns, dropProjected, rebuildTable } from './alter-table.ts';
 import { describeSlice } from './describing.ts';
-import { readRemembered, rememberHorizons } from './load-ledger.ts';
+import { readAdditivity } from './load-ledger.ts';
 import { columnsAsStored, columnsOf, createTable, liveTable, tableColumns, type Target } from './target.ts';
 
 const buildingTable = (slice: string): string => `ripen.${identifier(`building_${slice}`)}`;
@@ -53,15 +53,10 @@ export async function prepareTable(
   const state = known?.state ?? (ledger.live === null ? 'live' : 'building');
   const fingerprint = known?.fingerprint ?? meaning;
   const table = state === 'live' ? liveTable(slice.name) : buildingTable(slice.name);
-  const remembered = await readRemembered(warehouse, slice.name);
+  const seen = await readAdditivity(warehouse, slice.name);
   const given = metricsOf(slice, catalog);
-  const metrics = metricsOf(slice, catalog, remembered);
+  const metrics = metricsOf(slice, catalog, seen);
   await warehouse.transact(async () => {
-    await rememberHorizons(
-      warehouse,
-      slice.metrics.map((id) => metricOf(id, catalog)),
-      remembered,
-    );
     if (ledger.building !== null && ledger.building !== known) await dropBuilding(warehouse, slice, ledger.building);
     if (known !== null) return;
     // A view of another slice gives way, or was left by one that is not configured any more.

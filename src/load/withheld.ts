@@ -1,5 +1,6 @@
 /** Values that a slice's cohort maturity withholds: the service answers zero in their place. */
 
+import { MS_PER_DAY } from '../model/calendar.ts';
 import { endOf } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
 import type { Window } from '../model/window.ts';
@@ -25,10 +26,11 @@ export async function blankWithheld(
 ): Promise<void> {
   const { slice } = target;
   if (!withholds(slice)) return;
-  for (const { id, cohortMs } of target.metrics) {
-    if (cohortMs === null) continue;
+  for (const { id, cohort } of target.metrics) {
+    if (cohort === null) continue;
     const incomplete = of.window.periods.find(
-      ({ period }) => endOf(period, slice.utcOffset).getTime() + cohortMs > of.fetchedAt.getTime(),
+      ({ period }) =>
+        endOf(period, slice.utcOffset).getTime() + cohort.completeDays * MS_PER_DAY > of.fetchedAt.getTime(),
     );
     if (incomplete === undefined) continue;
     const column = identifier(id);

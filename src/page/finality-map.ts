@@ -89,8 +89,8 @@ function metricRow(metric: MetricStatus, total: number): Markup {
 }
 
 /** `final 14 days after`, of a period's end. */
-function horizonText({ family, horizon_days: days }: MetricStatus): string {
-  if (family === null) return '';
+function horizonText({ kind, horizon_days: days }: MetricStatus): string {
+  if (kind === null) return '';
   return days === null ? 'never final' : `final after ${countText(days, 'day')}`;
 }
 

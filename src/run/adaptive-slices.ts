@@ -3,7 +3,7 @@
 import { adaptiveCost, worthwhileAges, type AdaptiveCost } from '../insight/adaptive-ages.ts';
 import { readTriangles, type Triangle } from '../insight/read-developments.ts';
 import { readCatalogOf } from '../load/catalog.ts';
-import { readRemembered } from '../load/load-ledger.ts';
+import { readAdditivity } from '../load/load-ledger.ts';
 import { liveTable } from '../load/target.ts';
 import { fingerprintOf } from '../model/fingerprint.ts';
 import { carries } from '../model/ledger.ts';
@@ -48,7 +48,7 @@ async function historyOf(warehouse: Warehouse, slice: Slice): Promise<History | 
   const configured = metricsOf(
     slice,
     await readCatalogOf(warehouse, [slice]),
-    await readRemembered(warehouse, slice.name),
+    await readAdditivity(warehouse, slice.name),
   );
   // A metric that was added has no column yet, and no history.
   const metrics = configured.filter(({ id }) => [...live.periods.values()].some((held) => held.metrics.includes(id)));

@@ -10,7 +10,6 @@ import type { Config } from '../config/config.ts';
 import { Failure } from '../errors.ts';
 import { type Asking, takeOfOneSlice, unanswered } from '../extract/extract.ts';
 import { catalogSeenAt, readCatalog } from '../load/catalog.ts';
-import { readHorizons, rememberHorizons } from '../load/load-ledger.ts';
 import type { Catalog } from '../model/catalog.ts';
 import type { Slice } from '../model/slice.ts';
 import type { Window } from '../model/window.ts';
@@ -139,7 +138,7 @@ async function nextReadings(slice: Slice, left: Left): Promise<readonly Reading[
   }));
 }
 
-/** The newer one of the warehouse's catalog and the archive's, which is then taken over as a listing is; and the longer horizons. */
+/** The newer one of the warehouse's catalog and the archive's, which is then taken over as a listing is. */
 async function restoreCatalog(run: Run): Promise<Catalog> {
   const { warehouse } = run;
   const kept = await readKeptCatalog(warehouse.path);
@@ -147,9 +146,6 @@ async function restoreCatalog(run: Run): Promise<Catalog> {
   if (kept !== null && 'because' in kept) {
     run.record.fail(await refusal(kept));
   } else if (kept !== null) {
-    const given = [...kept.horizons].map(([id, horizonMs]) => ({ id, horizonMs }));
-    const horizons = await readHorizons(warehouse);
-    await warehouse.transact(async () => rememberHorizons(warehouse, given, { horizons }));
     if (seenAt === null || kept.seenAt > seenAt) {
       return adoptCatalog({ items: kept.items, absent: [] }, kept.seenAt, run);
     }

@@ -8,8 +8,8 @@ import { readCatalogOf } from '../load/catalog.ts';
 import type { Catalog } from '../model/catalog.ts';
 import { daysBetween, lastDay } from '../model/calendar.ts';
 import { believedAt, emptyLedger, type SliceTable } from '../model/ledger.ts';
-import { metricsOf, nothingRemembered, type Metric } from '../model/metric.ts';
-import { readRemembered } from '../load/load-ledger.ts';
+import { metricsOf, type Metric } from '../model/metric.ts';
+import { readAdditivity } from '../load/load-ledger.ts';
 import { refuseUnloadable } from '../load/slice-table.ts';
 import { stateOf } from '../model/maturity.ts';
 import { reversedAt, type Period } from '../model/period.ts';
@@ -108,8 +108,8 @@ async function planFrom(config: Config, slices: readonly Slice[], request: PlanR
       const held = warehouse === null ? emptyLedger : await readSliceLedger(warehouse, slice.name);
       const ledger = believedAt(held, now, slice.utcOffset);
       if (warehouse !== null) await refuseUnloadable(warehouse, slice, ledger);
-      const remembered = warehouse === null ? nothingRemembered : await readRemembered(warehouse, slice.name);
-      const metrics = metricsOf(slice, catalog, remembered);
+      const seen = warehouse === null ? new Map<string, boolean>() : await readAdditivity(warehouse, slice.name);
+      const metrics = metricsOf(slice, catalog, seen);
       const plan = planSlice({ slice, metrics, ledger, planAt: request.planAt, forced: null });
       planned.push({ plan, metrics, live: ledger.live });
     }

@@ -11,7 +11,6 @@ import { asFailure } from '../errors.ts';
 import { extract } from '../extract/extract.ts';
 import { addingAmong } from '../extract/whole.ts';
 import { catalogSeenAt, readCatalog } from '../load/catalog.ts';
-import { readHorizons } from '../load/load-ledger.ts';
 import type { LoadResult } from '../load/load-result.ts';
 import { type DuePeriod, labelOf, type Window } from '../model/window.ts';
 import { inOrder } from '../plan/plan.ts';
@@ -114,7 +113,7 @@ async function archiveCatalog(run: Run): Promise<void> {
   if (config.archiveMs === null) return;
   const seenAt = await catalogSeenAt(warehouse);
   if (seenAt === null) return;
-  const catalog = { seenAt, items: await readCatalog(warehouse), horizons: await readHorizons(warehouse) };
+  const catalog = { seenAt, items: await readCatalog(warehouse) };
   await orWarn('The catalog was not archived', null, run, async () => keepCatalog(warehouse.path, catalog));
 }
 

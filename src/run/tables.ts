@@ -3,11 +3,13 @@
 import { asFailure } from '../errors.ts';
 import { letGo } from '../load/let-go.ts';
 import type { LoadWarning } from '../load/load-result.ts';
+import { recordedUnknown } from '../load/describing.ts';
 import { prepareTable, swapTables, turnWeeks } from '../load/slice-table.ts';
 import type { Target } from '../load/target.ts';
 import type { WeekStart } from '../model/calendar.ts';
 import type { Catalog } from '../model/catalog.ts';
 import { believedAt, type SliceLedger } from '../model/ledger.ts';
+import { unknownFormsText } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
 import type { Window } from '../model/window.ts';
 import { heldBackBy, inOrder, planSlice, type SlicePlan } from '../plan/plan.ts';
@@ -21,7 +23,15 @@ export async function prepareTargets(run: Run, slices: readonly Slice[], catalog
   const targets: Targets = new Map();
   for (const slice of slices) {
     try {
-      targets.set(slice.name, await prepareTable(run.warehouse, slice, catalog, run.runId));
+      const before = await recordedUnknown(run.warehouse, slice.name);
+      const target = await prepareTable(run.warehouse, slice, catalog, run.runId);
+      targets.set(slice.name, target);
+      // A metric is warned of by the first run that has it in its slice.
+      const message = unknownFormsText(
+        target.metrics.filter(({ id }) => !before.has(id)),
+        slice,
+      );
+      if (message !== null) await warn({ code: 'METRIC_FORM_UNKNOWN', message: `${message}.` }, slice.name, run);
     } catch (error) {
       const failure = asFailure(error);
       if (failure.kind === 'storage' || failure.kind === 'bug') throw failure;

@@ -17,7 +17,6 @@ import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
 import type { Catalog } from '../model/catalog.ts';
-import { longerHorizon, type RememberedMetrics } from '../model/metric.ts';
 import type { SavedBody } from '../service/service.ts';
 import {
   believedEntry,
@@ -195,30 +194,23 @@ const catalogShape = z.object({
       description: z.string(),
     }),
   ),
-  /** In milliseconds, null: never final. Left out by an earlier version. */
-  horizons: z.array(z.object({ metric: z.string(), ms: z.number().nullable() })).optional(),
 });
 
-/** A catalog, when the service listed it, and the longest horizons that earlier ones gave. */
+/** A catalog, and when the service listed it. */
 interface SeenCatalog {
   readonly seenAt: Date;
   readonly items: Catalog;
-  readonly horizons: RememberedMetrics['horizons'];
 }
 
 /**
  * Keeps a catalog in the place of the one before: without it, a new warehouse would have to guess the types that answers
- * were loaded with, and when they are final. Of horizons the longer one stays. Throws `STORAGE_FAILED`.
+ * were loaded with. Throws `STORAGE_FAILED`.
  */
-export async function keepCatalog(warehousePath: string, { seenAt, items, horizons }: SeenCatalog): Promise<void> {
+export async function keepCatalog(warehousePath: string, { seenAt, items }: SeenCatalog): Promise<void> {
   const root = archiveRoot(warehousePath);
   await onDisk('archive', root, async () => {
     await makePrivateDirectory(root);
-    const before = await readKeptCatalog(warehousePath);
-    const longest = new Map(before === null || 'because' in before ? [] : before.horizons);
-    for (const [id, ms] of horizons) longest.set(id, longerHorizon(ms, longest.get(id)));
-    const kept = [...longest].map(([metric, ms]) => ({ metric, ms }));
-    await writeDurably(join(root, CATALOG), documentText({ seenAt, items, horizons: kept }));
+    await writeDurably(join(root, CATALOG), documentText({ seenAt, items }));
   });
 }
 
@@ -229,8 +221,7 @@ export async function readKeptCatalog(warehousePath: string): Promise<SeenCatalo
     const text = await readDocument(path);
     if (typeof text !== 'string') return text === null ? null : { path, ...text };
     const found = parseDocument(text, catalogShape, 'the catalog');
-    if ('because' in found) return { path, ...found };
-    return { ...found, horizons: new Map(found.horizons?.map(({ metric, ms }) => [metric, ms])) };
+    return 'because' in found ? { path, ...found } : found;
   });
 }
 

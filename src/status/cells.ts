@@ -5,7 +5,7 @@ import { cellStates, type CellSpan, type CellState, type MetricStatus, type Peri
 /** Neighbouring held periods in which a metric stands alike, as the ledger has them. */
 export interface HeldStretch {
   readonly metric: string;
-  readonly family: string;
+  readonly kind: string;
   readonly horizon_seconds: number | null;
   readonly state: CellState;
   /** Start days of the first and the last period. */
@@ -31,7 +31,7 @@ export function metricStatuses(
     const states = periods.map((period, index) => cellState(period, starts[index] ?? period.first_day, stretches));
     return {
       metric,
-      family: stretches.at(0)?.family ?? null,
+      kind: stretches.at(0)?.kind ?? null,
       horizon_days: horizon === null ? null : horizon / SECONDS_PER_DAY,
       cells: countedCells(states),
       spans: spansOf(periods, states),

@@ -43,7 +43,7 @@ export interface CellSpan {
 export interface MetricStatus {
   readonly metric: string;
   /** The rule its horizon comes from; null before the metric was first loaded. */
-  readonly family: string | null;
+  readonly kind: string | null;
   /** How long after a period ends the value may change; null where it never becomes final, or is not known yet. */
   readonly horizon_days: number | null;
   readonly cells: Readonly<Record<CellState, number>>;

@@ -47,7 +47,7 @@ const heldPeriod = z.object({
 
 const heldStretch = z.object({
   metric: z.string(),
-  family: z.string(),
+  kind: z.string(),
   horizon_seconds: count.nullable(),
   state: z.enum(cellStates),
   first_day: z.string(),

@@ -13,7 +13,6 @@ import * as z from 'zod';
 import type { Config } from '../../src/config/config.ts';
 import { describeSlice } from '../../src/load/describing.ts';
 import { createTable, type Target } from '../../src/load/target.ts';
-import { MS_PER_DAY } from '../../src/model/calendar.ts';
 import { BIGINT, DOUBLE, MONEY } from '../../src/model/column-type.ts';
 import type { Slice } from '../../src/model/slice.ts';
 import { dbtCopy } from '../../src/publish/dbt/copy.ts';
@@ -25,7 +24,7 @@ import { openWarehouse } from '../../src/warehouse/opening.ts';
 import { identifier, literal } from '../../src/warehouse/sql.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 import { buildModels } from '../support/dbt.ts';
-import { slice } from '../support/slice.ts';
+import { countMetric, slice } from '../support/slice.ts';
 
 /** Names of prototypes, of our own columns and aliases, of DuckDB's, and such as break careless SQL, YAML and paths. */
 const metrics = [
@@ -82,11 +81,10 @@ function targetOf(each: Slice): Target {
     additive: true,
     isAssumed: false,
   }));
-  const settling = { family: 'other', horizonMs: MS_PER_DAY, cohortMs: null, additivity: 'documented' } as const;
   return {
     slice: each,
     fingerprint: 'f',
-    metrics: typed.map((metric) => ({ ...metric, ...settling })),
+    metrics: typed.map((metric) => ({ ...countMetric(metric.id, 1), ...metric })),
     state: 'live',
     table: `main.${identifier(each.name)}`,
     columns: { dimensions: each.dimensions, metrics: typed, extra: [] },

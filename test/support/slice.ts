@@ -38,9 +38,10 @@ export function dailyInstalls(datePeriod: Slice['datePeriod']): Slice {
 export function countMetric(id: string, days: number | null): Metric {
   return {
     id,
-    family: 'other',
+    kind: 'plain',
+    horizonFrom: 'documented',
     horizonMs: days === null ? null : days * MS_PER_DAY,
-    cohortMs: null,
+    cohort: null,
     additive: true,
     additivity: 'documented',
     type: BIGINT,

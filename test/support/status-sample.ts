@@ -170,7 +170,7 @@ export function ripeningOf(metrics: readonly string[]): Pick<SliceStatus, 'matur
 
 function stretchesOf({ metric, horizonDays }: SampleMetric, starts: readonly string[]): HeldStretch[] {
   const settled = Math.max(0, starts.length - horizonDays);
-  const common = { metric, family: 'cohort', horizon_seconds: horizonDays * 86_400 };
+  const common = { metric, kind: 'cohort', horizon_seconds: horizonDays * 86_400 };
   const [first, lastFinal, firstMaturing, last] = [starts[0], starts[settled - 1], starts[settled], starts.at(-1)];
   return [
     ...(first === undefined || lastFinal === undefined

@@ -1,0 +1,162 @@
+/**
+ * What is documented of metrics: the table `config/metrics.csv`, and which of its forms the id of a metric has.
+ *
+ * A form is an id with slots: `{event}` and `{metric}` stand for any text, `{number}` for digits, `{period}` and `{source}` for what
+ * rows of their own list. The parts of a computed form share what stands in its slots.
+ */
+
+import { readFileSync } from 'node:fs';
+
+/** How long values of a form may change: a number of days, until the cohort has its age, for ever, or as long as its parts. */
+export const metricKinds = ['plain', 'cohort', 'spend', 'framework', 'lifetime', 'computed'] as const;
+
+export type MetricKind = (typeof metricKinds)[number];
+
+/** Days after a period ends in which values of a kind may change (documented: how numbers move); null: for ever. */
+const kindDays = {
+  plain: 7,
+  cohort: 7,
+  spend: 14,
+  framework: 42,
+  lifetime: null,
+  computed: 0,
+} as const satisfies Record<MetricKind, number | null>;
+
+export interface CohortAge {
+  /** The metric without its age. */
+  readonly name: string;
+  readonly unit: 'd' | 'w' | 'm';
+  /** Days from the install to the age: 7 for `d7` and for `w1`, 30 for `m1`. */
+  readonly days: number;
+  /** Days after a period ends until its last installer has the age. */
+  readonly completeDays: number;
+}
+
+export interface DocumentedMetric {
+  readonly form: string;
+  readonly kind: MetricKind;
+  /** How long after a period ends its values may change; null: for ever. */
+  readonly horizonDays: number | null;
+  /** The part of a computed metric that is final last; the metric itself where that is not one of its parts. */
+  readonly latest: string;
+  readonly addsUp: boolean;
+  /** How its values are formatted, in the service's words. */
+  readonly unit: string;
+  /** Null for a metric without a cohort age. */
+  readonly age: CohortAge | null;
+}
+
+interface Form extends Pick<DocumentedMetric, 'form' | 'kind' | 'unit' | 'addsUp'> {
+  readonly parts: readonly string[];
+  /** The only list of the catalog whose ids have this form, though others' may look like it; empty for none. */
+  readonly onlyIn: string;
+  readonly pattern: RegExp;
+  /** The text after the last slot. */
+  readonly end: string;
+}
+
+const SLOT = /\{(\w+)\}/;
+const daysPerUnit = { d: 1, w: 7, m: 30 } as const;
+const units = ['d', 'w', 'm'] as const;
+
+const rows = readFileSync(new URL('../../config/metrics.csv', import.meta.url), 'utf8')
+  .trimEnd()
+  .split('\n')
+  .slice(1)
+  .map((line) => line.split(','));
+const listed = (slot: string): string[] => rows.find(([form]) => form === slot)?.[4]?.split('; ') ?? [];
+const longest = (unit: string): number =>
+  Number(
+    listed('{period}')
+      .find((age) => age.startsWith(unit))
+      ?.slice(1),
+  );
+const longestAges = { d: longest('d'), w: longest('w'), m: longest('m') } as const;
+const slots: Readonly<Record<string, string>> = {
+  event: '(?<event>.+)',
+  metric: '(?<metric>.+)',
+  number: String.raw`\d+`,
+  period: String.raw`(?<period>[dwm]\d{1,3})`,
+  source: `(?<source>${listed('{source}').join('|')})`,
+};
+
+/** Every documented form, in the order of the table. */
+export const documentedForms: readonly Form[] = rows
+  .filter(([, kind]) => kind !== 'slot')
+  .map(([form = '', kindText, unit = '', addsUp, parts = '', onlyIn = '']) => {
+    const kind = metricKinds.find((each) => each === kindText);
+    if (kind === undefined) throw new Error(`config/metrics.csv: ${form} has the unknown kind ${kindText}`);
+    // Every second text is the name of a slot.
+    const texts = form.split(SLOT);
+    const pattern = new RegExp(`^${texts.map((text, at) => (at % 2 === 1 ? slots[text] : text)).join('')}$`, 's');
+    return {
+      form,
+      kind,
+      unit,
+      addsUp: addsUp === 'yes',
+      parts: parts.split('; ').filter(Boolean),
+      onlyIn,
+      pattern,
+      end: texts.at(-1) ?? '',
+    };
+  });
+
+const lastWord = (text: string): string => text.slice(text.lastIndexOf('_') + 1);
+const firstWord = (text: string): string => text.split('_', 1)[0] ?? '';
+
+/** The forms that an id may have, by its last word, or by its first where a form ends in a slot: an account has 100 000 ids. */
+const byWord = new Map<string, Form[]>();
+for (const each of documentedForms) {
+  const word = each.form.endsWith('}') ? `${firstWord(each.form)}_` : lastWord(each.form);
+  byWord.set(word, [...(byWord.get(word) ?? []), each]);
+}
+
+/**
+ * What is documented of a metric that a list of the catalog holds (null: none does); null for an id of no documented form. An id
+ * may have several forms, as an event can have any name: then the latest horizon counts, and it adds up only if all of them do.
+ */
+export function documentedMetric(id: string, list: string | null): DocumentedMetric | null {
+  const found = [lastWord(id), `${firstWord(id)}_`]
+    .flatMap((word) => byWord.get(word) ?? [])
+    .filter(({ onlyIn }) => onlyIn === '' || list === null || list === onlyIn)
+    .flatMap((form) => inForm(id, form) ?? []);
+  const latest = latestOf(found);
+  return latest === null ? null : { ...latest, addsUp: found.every(({ addsUp }) => addsUp) };
+}
+
+/** What a form says of an id; null where the id has another form, an age beyond all, or a part of no documented form. */
+function inForm(id: string, { form, kind, unit, addsUp, parts, pattern, end }: Form): DocumentedMetric | null {
+  const match = id.endsWith(end) ? pattern.exec(id) : null;
+  if (match === null) return null;
+  const { period } = match.groups ?? {};
+  const age = period === undefined ? null : ageOf(period, withoutPeriod(id, form, period));
+  if (period !== undefined && age === null) return null;
+  const days = kindDays[kind];
+  const horizonDays = days === null ? null : Math.max(days, age?.completeDays ?? 0);
+  const own: DocumentedMetric = { form, kind, horizonDays, latest: id, addsUp, unit, age };
+  const found = parts
+    .map((part) => part.replaceAll(new RegExp(SLOT, 'g'), (_, slot: string) => match.groups?.[slot] ?? '0'))
+    .map((part) => documentedMetric(part, null));
+  if (found.includes(null)) return null;
+  const last = latestOf([own, ...found.filter((part) => part !== null)]) ?? own;
+  return { ...own, horizonDays: last.horizonDays, latest: last.latest };
+}
+
+/** The one whose horizon is the longest, the first of several. */
+const latestOf = (metrics: readonly DocumentedMetric[]): DocumentedMetric | null =>
+  metrics.toSorted((one, other) => (other.horizonDays ?? Infinity) - (one.horizonDays ?? Infinity) || 0).at(0) ?? null;
+
+const withoutPeriod = (id: string, form: string, period: string): string => {
+  const after = form.slice(form.indexOf('{period}') + '{period}'.length);
+  return id.slice(0, id.length - after.length - period.length).replace(/_$/, '') + after;
+};
+
+/** The age that a period such as `d7` states; null for one beyond what the service has. */
+function ageOf(period: string, name: string): CohortAge | null {
+  const unit = units.find((each) => period.startsWith(each)) ?? 'd';
+  const count = Number(period.slice(1));
+  if (count > longestAges[unit]) return null;
+  // Ages are 24-hour ages: the last installer of a period completes age N up to a day later than the period's count.
+  const completeDays = daysPerUnit[unit] * (count + 1) + (unit === 'd' ? 0 : 1);
+  return { name, unit, days: daysPerUnit[unit] * count, completeDays };
+}
