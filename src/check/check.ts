@@ -9,7 +9,7 @@ import type { Catalog } from '../model/catalog.ts';
 import { isMetricItem, metricsOf } from '../model/metric.ts';
 import { catalogLists, type CatalogLists } from '../check/catalog-lists.ts';
 import { placeFindings } from '../check/places.ts';
-import { scheduleRemarks } from '../check/schedule.ts';
+import { formRemarks, scheduleRemarks } from '../check/schedule.ts';
 import { askedService, type ServiceFindings } from '../check/service.ts';
 import { sliceRemarks } from '../check/slice.ts';
 import { pathOf, type CheckedSlice } from '../check/checked-slice.ts';
@@ -78,11 +78,17 @@ function problemFindings({ problems }: Inspection): Finding[] {
 function sliceFindings(inspection: Inspection, lists: CatalogLists, catalog: Catalog, at: Date): Finding[] {
   const { config, stated } = inspection;
   const metricItems = catalog.filter(isMetricItem);
+  const listed = new Set(metricItems.map(({ id }) => id));
   return config.slices.flatMap((slice, index) => {
     const checked = { slice, index, stated };
+    const metrics = metricsOf(slice, metricItems);
     const remarks = [
       ...sliceRemarks(checked, lists),
-      ...scheduleRemarks(checked, metricsOf(slice, metricItems), at),
+      ...scheduleRemarks(checked, metrics, at),
+      ...formRemarks(
+        checked,
+        metrics.filter(({ id }) => listed.has(id)),
+      ),
       ...leftRemarks(checked),
     ];
     return placed(remarks, stated.isSound(['slices', index, 'name']) ? slice.name : null, stated);

@@ -20,9 +20,7 @@ export function scheduleRemarks(checked: CheckedSlice, metrics: readonly Metric[
     ...(isSound('date_period') ? periodRemarks(checked, planAt) : []),
     ...(isSound('date_period') && isSound('dimensions') ? datelessRemarks(checked) : []),
     ...horizonRemarks(checked),
-    ...(isSound('metrics')
-      ? [...formRemarks(checked, metrics), ...ageRemarks(checked, metrics), ...retainRemarks(checked, metrics)]
-      : []),
+    ...(isSound('metrics') ? [...ageRemarks(checked, metrics), ...retainRemarks(checked, metrics)] : []),
   ];
 }
 
@@ -78,7 +76,8 @@ const lookedAtMs = (metric: Metric, checked: CheckedSlice): number =>
 /** The day after a period's last one has the age 1. */
 const ageAt = (ms: number): number => Math.floor(ms / MS_PER_DAY) + 1;
 
-function formRemarks(checked: CheckedSlice, metrics: readonly Metric[]): Remark[] {
+/** Metrics that the service lists and of whose form nothing is documented. */
+export function formRemarks(checked: CheckedSlice, metrics: readonly Metric[]): Remark[] {
   const message = unknownFormsText(metrics, checked.slice);
   const path = settingPath(checked, 'metrics');
   const hint = 'State under `horizons` how long after a period ends each may still change.';

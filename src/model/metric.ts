@@ -93,12 +93,12 @@ function horizonText(id: string, documented: DocumentedMetric | null): string {
   return latest === id ? `documented as ${form}` : `documented as ${form}; its latest part is ${latest}`;
 }
 
-const countedFormattings = ['integer', 'money', 'money_precise'];
-const singleFormattings = ['percent', 'select', 'string'];
+const countedFormattings = new Set(['integer', 'money', 'money_precise']);
+const singleFormattings = new Set(['percent', 'select', 'string']);
 
 function addsUp(formatting: string, documented: DocumentedMetric | null): boolean {
-  if (documented === null) return countedFormattings.includes(formatting);
-  return documented.addsUp && !singleFormattings.includes(formatting);
+  if (documented === null) return countedFormattings.has(formatting);
+  return documented.addsUp && !singleFormattings.has(formatting);
 }
 
 function typeOf(formatting: string, documented: DocumentedMetric | null, additive: boolean): ColumnType {

@@ -7,7 +7,7 @@ import * as z from 'zod';
 
 import { day } from '../../src/model/calendar.ts';
 import type { JsonDocument } from '../../src/simulator/answer.ts';
-import { loseWarehouse, replayInto } from '../support/archive-scene.ts';
+import { replayInto } from '../support/archive-scene.ts';
 import { column, query } from '../support/contents.ts';
 import { runNight, smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
@@ -18,7 +18,6 @@ const secondNight = new Date('2026-06-02T02:30:00Z');
 const thirdNight = new Date('2026-06-03T02:30:00Z');
 
 const datePeriod = { first: { day: day('2026-05-01') }, last: { daysAgo: 1 } } as const;
-/** Under `overview_metrics` the section Cost makes both of them spend: 14 days, where their names say 7. */
 const paid = slice({
   name: 'paid',
   dimensions: ['day', 'os_name'],
@@ -62,22 +61,12 @@ const without =
       ]),
     );
 
-/** Also under `skad_metrics`, which knows better than `overview_metrics`: 42 days. */
-const withConversionValue = (lists: JsonDocument): JsonDocument => ({
-  ...lists,
-  skad_metrics: [
-    ...itemsOf(lists, 'skad_metrics'),
-    { id: 'paid_installs', name: 'Paid installs', section: 'Conversion Values', formatting: 'integer' },
-  ],
-});
-
 const known = (): Promise<unknown> =>
   query(
     scenario,
-    `select metric, family, horizon_seconds / 86400 as days, type from ripen.slice_metrics
+    `select metric, kind, horizon_seconds / 86400 as days, type from ripen.slice_metrics
      where slice = 'paid' and metric <> 'installs' order by metric`,
   );
-const finalCells = (): Promise<string[]> => column(scenario, 'select count(paid_installs) from paid_final');
 const changes = (): Promise<unknown[]> =>
   query(scenario, `select name, change from ripen.schema_changes where object = 'catalog' order by all`);
 const told = (code: string): string[] =>
@@ -139,46 +128,20 @@ test('a list that is no list on the very first night leaves it out, and both sli
   expect(await column(scenario, 'select count(*) > 0 from paid')).toEqual(['true']);
 });
 
-test('a list that is empty for one night changes no horizon from 42 days and makes 0 cells final', async () => {
-  scriptListing(withConversionValue);
+test('a list of metrics that is empty for one night changes no horizon', async () => {
   await runNight(scenario, firstNight);
   const before = await known();
   expect(before).toEqual([
-    { metric: 'paid_impressions', family: 'spend', days: 14, type: 'BIGINT' },
-    { metric: 'paid_installs', family: 'conversion_value', days: 42, type: 'BIGINT' },
+    { metric: 'paid_impressions', kind: 'spend', days: 14, type: 'BIGINT' },
+    { metric: 'paid_installs', kind: 'spend', days: 14, type: 'BIGINT' },
   ]);
-  expect(await finalCells()).toEqual(['0']);
-
-  scriptListing((lists) => ({ ...withConversionValue(lists), skad_metrics: [] }));
+  scriptListing((lists) => ({ ...lists, overview_metrics: [] }));
   expect((await runNight(scenario, secondNight)).status).toBe('succeeded');
   expect(await known()).toEqual(before);
-  expect(await finalCells()).toEqual(['0']);
   expect(await changes()).toEqual([]);
   expect(told('CATALOG_LIST_EMPTY')).toEqual([
-    'filters-data listed nothing in skad_metrics; what it listed there before was kept.',
+    'filters-data listed nothing in overview_metrics; what it listed there before was kept.',
   ]);
-});
-
-test('a metric that leaves the more specific of its 2 lists, for ever, stays in both; every night tells it once', async () => {
-  scriptListing(withConversionValue);
-  await runNight(scenario, firstNight);
-  const before = await known();
-  for (const night of [secondNight, thirdNight]) {
-    // The simulator itself does not list it there.
-    await runNight(scenario, night);
-    expect(await known()).toEqual(before);
-  }
-  expect(await finalCells()).toEqual(['0']);
-  expect(await changes()).toEqual([]);
-  const message =
-    'filters-data left out what it said before of paid_installs; configured metrics stayed as they were last seen.';
-  expect(told('CATALOG_METRIC_GONE')).toEqual([message, message]);
-  expect(
-    await query(
-      scenario,
-      'select count(*)::integer as times, count(distinct run_id)::integer as runs from ripen.warnings',
-    ),
-  ).toEqual([{ times: 2, runs: 2 }]);
 });
 
 test('a run of another slice keeps the metrics of those it does not refresh; a metric nobody configured leaves', async () => {
@@ -223,7 +186,7 @@ test('another formatting and section of a configured metric are taken over and r
     { id: 'paid_impressions', horizon_days: 14, type: 'BIGINT' },
   ]);
   expect(await query(scenario, `select id, horizon_days, type from main.metrics where id = 'paid_installs'`)).toEqual([
-    { id: 'paid_installs', horizon_days: 7, type: 'DOUBLE' },
+    { id: 'paid_installs', horizon_days: 14, type: 'DOUBLE' },
   ]);
   expect(await changes()).toEqual([
     { name: 'overview_metrics paid_installs', change: 'formatting changed' },
@@ -264,27 +227,6 @@ test('an archived catalog that lacks a metric of the warehouse it is replayed in
   expect(summary.status).toBe('succeeded');
   expect(await known()).toEqual(before);
   expect(told('CATALOG_METRIC_GONE')).toHaveLength(1);
-});
-
-test('a horizon of 14 days that the catalog no longer gives is remembered by the archive, too: a replay makes nothing final by it', async () => {
-  const archiveMs = 30 * 86_400_000;
-  await scenario.night(firstNight, { archiveMs });
-  // Their names say 7 days.
-  scriptListing((lists) => ({
-    ...lists,
-    overview_metrics: itemsOf(lists, 'overview_metrics').map((item) => Object.assign(item, { section: 'Attribution' })),
-  }));
-  await scenario.night(secondNight, { archiveMs });
-  const states = 'select slice, start_day, state from ripen.periods order by all';
-  const [before, periods] = [await known(), await query(scenario, states)];
-  expect(before).toMatchObject([{ days: 14 }, { days: 14 }]);
-  await loseWarehouse(scenario);
-  expect((await replayInto(scenario, { archiveMs }, { asOf: thirdNight })).failures).toEqual([]);
-
-  const horizons = `select horizon_seconds / 86400 as days from ripen.slice_metrics
-    where slice = 'paid' and metric <> 'installs'`;
-  expect(await query(scenario, horizons)).toEqual([{ days: 14 }, { days: 14 }]);
-  expect(await query(scenario, states)).toEqual(periods);
 });
 
 test('a catalog of 200 000 items is taken in, archived and, the next night, found to be the same', async () => {

@@ -86,7 +86,7 @@ const declarations = [
   `comment on column main.network_daily.cost is 'Cost: what was spent (money in USD; final 14 days after the period).'`,
   intoLedger('network_daily'),
   `insert into ripen.slice_metrics by name
-   select 'network_daily' as slice, 'installs' as metric, 0 as position, 'BIGINT' as type, 'other' as family,
+   select 'network_daily' as slice, 'installs' as metric, 0 as position, 'BIGINT' as type, 'plain' as kind, 'documented' as horizon_from,
        true as additive, 604800 as horizon_seconds, 3600 as settle_seconds`,
   `create view main.network_daily_final as
    select s.day, s.app_token, s.network, case when p.whole then s.installs end as installs, s._load_id

@@ -297,8 +297,8 @@ describe('the dates of a slice', () => {
   });
 
   test('ages are held against the lifetime of what never becomes final: 121 days by default', () => {
-    const lasting = [...catalog, item('overview_metrics', 'lifetime_value')];
-    const metrics = ['installs', 'lifetime_value'];
+    const lasting = [...catalog, item('overview_metrics', 'cohort_revenue')];
+    const metrics = ['installs', 'cohort_revenue'];
     expect(found({ metrics, refresh: [121] }, lasting)).toEqual([]);
     expect(found({ metrics, refresh: [122] }, lasting)).toHaveLength(1);
   });

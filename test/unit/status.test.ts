@@ -93,7 +93,7 @@ async function holdLoad(metrics: readonly string[], id = 1): Promise<void> {
 async function holdMetric(metric: string, position: number, horizonDays: number | null): Promise<void> {
   await warehouse.run(
     `insert into ripen.slice_metrics by name
-     select 'daily' as slice, $1 as metric, $2::integer as position, 'BIGINT' as type, 'cohort' as family,
+     select 'daily' as slice, $1 as metric, $2::integer as position, 'BIGINT' as type, 'cohort' as kind, 'documented' as horizon_from,
          true as additive, $3::bigint as horizon_seconds, 3600 as settle_seconds`,
     [metric, position, horizonDays === null ? null : horizonDays * 86_400],
   );
@@ -293,7 +293,7 @@ describe('the finality of a slice, cell by cell', () => {
     await holdLoad([]);
     await holdPeriod('daily', ['2026-02-10', '2026-02-11'], 'final');
     const { metrics } = await statusOfOne(four);
-    expect(metrics[2]).toMatchObject({ family: null, cells: { 'not loaded': 1, missing: 5 } });
+    expect(metrics[2]).toMatchObject({ kind: null, cells: { 'not loaded': 1, missing: 5 } });
   });
 
   test('a week the date period cut in the middle is found under the day its bucket begins', async () => {
