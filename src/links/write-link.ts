@@ -124,10 +124,7 @@ interface Namesakes {
 }
 
 /** The links beside a new one that have its name: a lost creation is recognised by not being among them. */
-async function namesakes(
-  { service, signal }: LinkWriting,
-  { appToken, name, parent }: NewLink,
-): Promise<Namesakes> {
+async function namesakes({ service, signal }: LinkWriting, { appToken, name, parent }: NewLink): Promise<Namesakes> {
   const found: Link[] = [];
   let short: ShortList | null = null;
   const onShort = (list: ShortList): void => {

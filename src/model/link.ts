@@ -41,7 +41,12 @@ export type StatedLink = Pick<Link, 'token' | 'level'> & {
  */
 export function linkOf(stated: StatedLink): Link {
   const { token, level, name = stated.label ?? '' } = stated;
-  const label = stated.label ?? name.split('::').slice(level - 1).join('::');
+  const label =
+    stated.label ??
+    name
+      .split('::')
+      .slice(level - 1)
+      .join('::');
   return {
     token,
     name,

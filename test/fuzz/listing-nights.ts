@@ -171,7 +171,8 @@ async function hold(night: Night): Promise<Past> {
   }
   const listed = isDone ? null : listedPartners(night);
   const stored = before.partners.filter((row) => row['is_listed'] === true);
-  const kept = listed === null ? stored : stayingOf(night, doubts, { subject: PARTNERS, key: 'partner_id', listed, stored });
+  const kept =
+    listed === null ? stored : stayingOf(night, doubts, { subject: PARTNERS, key: 'partner_id', listed, stored });
   const partners = [...(listed?.items ?? []), ...kept].toSorted(byId);
   same(
     held.partners.filter((row) => row['is_listed'] === true),
@@ -275,7 +276,9 @@ function withPaths(kept: readonly Row[], listed: readonly Row[]): readonly Row[]
       ...row,
       root_token: over['root_token'],
       inherited_partner_id: over['partner_id'] ?? over['inherited_partner_id'],
-      ...Object.fromEntries(labels.map((label, at) => [label, at < depth ? over[label] : at === depth ? row['label'] : null])),
+      ...Object.fromEntries(
+        labels.map((label, at) => [label, at < depth ? over[label] : at === depth ? row['label'] : null]),
+      ),
     };
   };
   return kept.map((row) => placed(row));
