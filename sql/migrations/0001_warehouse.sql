@@ -732,8 +732,10 @@ create table ripen.partner_scans (
     load_id bigint not null
 );
 
-comment on table ripen.partner_scans is 'How far rows were searched for partners: one row, once there was a search';
-comment on column ripen.partner_scans.load_id is 'The newest load whose rows were searched';
+comment on table ripen.partner_scans is 'How far rows were searched for partners, in one row';
+comment on column ripen.partner_scans.load_id is 'The newest load whose rows were searched, 0 before the first search';
+
+insert into ripen.partner_scans values (0);
 
 create view ripen.finality as
 select

@@ -82,8 +82,7 @@ export async function completePartners(warehouse: Warehouse, planAt: Date): Prom
   await replacePartners(warehouse, planAt, async () => {
     if (tables.length > 0) await warehouse.run(stageCarried(tables, searched));
     await warehouse.run(statement('links/stage_missing_partners'), [true]);
-    await warehouse.run('delete from ripen.partner_scans');
-    await warehouse.run('insert into ripen.partner_scans values ($1)', [newest]);
+    await warehouse.run(statement('links/record_partner_scan'), [newest]);
   });
 }
 

@@ -244,8 +244,9 @@ describe('an answer that says something else than what was asked for', () => {
     const { connection } = await useService(({ method, body }) =>
       method === 'GET' ? json({ data: { items: [] } }) : written(JSON.parse(body)),
     );
+    const partners: Service['partners'] = (signal, onShort) => scene.service.partners(signal, onShort);
     return {
-      writing: { ...writing, service: { ...connection.service, partners: scene.service.partners } },
+      writing: { ...writing, service: { ...connection.service, partners } },
       app,
       network,
     };

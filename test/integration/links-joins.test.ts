@@ -171,7 +171,7 @@ test('a link that is listed no more keeps its installs, and the last name it had
 
 test('every row of a slice that names partners finds its partner, by column or by attr_dependency, organic too', async () => {
   scenario = await openScenario([campaigns, partnersOnly, byCountry]);
-  await scenario.night(asOf);
+  await scenario.night(asOf, { partners: true });
   await joined(async (warehouse) => {
     for (const view of ['campaigns', 'partners_only']) {
       const rows = await warehouse.rows(`select partner_name, matched_partner_name from ${view}_links`, [], row);
