@@ -9,7 +9,7 @@ import { resolve } from 'node:path';
 
 import type { Config } from './config/config.ts';
 import type { WarningCode } from './errors.ts';
-import type { CreatedLink, LinkWriting, NewLink, WrittenLink } from './links/write-link.ts';
+import type { CreatedLink, NewLink } from './links/write-link.ts';
 import { catalogFilters, type CatalogItem, type CatalogSection, metricFilterNames } from './model/catalog.ts';
 import type { Link, Partner } from './model/link.ts';
 import {
@@ -133,29 +133,31 @@ export const namesakes = configVerb(
 );
 
 /**
- * Creates a link, once, and stores it where the warehouse knows its app. Where a link in use has the name already, that one
- * is returned and nothing is sent, unless told otherwise. An answer that was lost is looked up; where nobody
- * can say whether the link was created, `outcome` among the failure's facts is `unknown`.
+ * Creates a link, once. Where a link in use has the name already, that one is returned and nothing is sent, unless told otherwise.
+ * An answer that was lost is looked up; where nobody can say whether the link was created, `outcome` among the failure's facts is
+ * `unknown`.
  */
 export const createLink = configVerb(
   ['app', 'name'],
   async (config: Config, options: NewLinkOptions): Promise<CreatedLink> => {
     const { createLink: create } = await import('./links/write-link.ts');
-    return writeLink(config, options, async (writing) => create(writing, newLink(options)));
+    const standing = circumstancesOf(config, options);
+    return onService(config, standing, async (service) => create({ ...standing, service }, newLink(options)));
   },
 );
 
-/** Sets a link's partner, its cost data setting or both, and stores the link as the service then has it. */
+/** Sets a link's partner, its cost data setting or both; returns the link as the service then has it. */
 export const updateLink = configVerb(
   ['app', 'link'],
-  async (config: Config, options: LinkChangeOptions): Promise<WrittenLink> => {
+  async (config: Config, options: LinkChangeOptions): Promise<Link> => {
     const { updateLink: update } = await import('./links/write-link.ts');
     const { app, link, partner, costData } = options;
     const change = {
       ...(partner === undefined ? {} : { partnerId: partner }),
       ...(costData === undefined ? {} : { costDataEnabled: costData }),
     };
-    return writeLink(config, options, async (writing) => update(writing, app, link, change));
+    const standing = circumstancesOf(config, options);
+    return onService(config, standing, async (service) => update({ ...standing, service }, app, link, change));
   },
 );
 
@@ -182,27 +184,6 @@ const newLink = ({ app, name, parent, evenIfTaken }: NewLinkOptions): NewLink =>
   parent: parent ?? null,
   evenIfTaken: evenIfTaken ?? false,
 });
-
-/**
- * Carries out one write. The warehouse is held before anything is sent, so that what the service did is stored too; none is
- * made where there is none.
- */
-async function writeLink<Written extends WrittenLink>(
-  config: Config,
-  options: Circumstances,
-  write: (writing: LinkWriting) => Promise<Written>,
-): Promise<Written> {
-  const { warehouseExists } = await import('./warehouse/opening.ts');
-  const { machineClock } = await import('./service/machine-clock.ts');
-  const standing = circumstancesOf(config, options);
-  const { planAt: at, asOf, emit, signal } = standing;
-  const withLedger = async (warehouse: LinkWriting['warehouse']): Promise<Written> =>
-    onService(config, standing, async (service) => {
-      const clock = machineClock(service, asOf, emit);
-      return write({ service, clock, warehouse, at, emit, signal });
-    });
-  return warehouseExists(config.warehouse) ? onWarehouse(config, 'write', standing, withLedger) : withLedger(null);
-}
 
 /** Warns of a list that is not whole. */
 function warnShort({ emit }: ReturnType<typeof circumstancesOf>, items: string): (list: ShortList) => void {

@@ -34,7 +34,7 @@ export type { CatalogOptions, LinkChangeOptions, LinksOptions, NewLinkOptions, S
 export type { TourStep } from './start/tour.ts';
 export { exitCodeOf, Failure, type FailureCode, type FailureKind, type WarningCode } from './errors.ts';
 export type { Emit, RunEvent } from './events.ts';
-export type { CreatedLink, WrittenLink } from './links/write-link.ts';
+export type { CreatedLink } from './links/write-link.ts';
 export { parseDay } from './model/calendar.ts';
 export type { CatalogItem, CatalogSection } from './model/catalog.ts';
 export type { Link, Partner } from './model/link.ts';

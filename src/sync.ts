@@ -35,7 +35,7 @@ export async function sync(
     const run = { ...started, slices: await withAdaptiveAges(started.warehouse, started.slices) };
     const source = from.open(run);
     try {
-      await refresh(run, source, from);
+      await refresh(run, source);
     } finally {
       await source.close();
     }
@@ -45,7 +45,7 @@ export async function sync(
   return carryOut({ config, request, emit, signal }, stages, () => from.statistics());
 }
 
-async function refresh(run: Run, source: Source, from: SourceDoor): Promise<void> {
+async function refresh(run: Run, source: Source): Promise<void> {
   const catalog = await source.catalog();
   await source.dimensions();
 
@@ -67,7 +67,7 @@ async function refresh(run: Run, source: Source, from: SourceDoor): Promise<void
   // An archive answers no audit.
   if (source.canAsk) await recordFinality(run);
   await measureSlices(run, standing);
-  if (!isIdleReplay(run)) await completeDimensions(run, from.confirmedNow());
+  if (!isIdleReplay(run)) await completeDimensions(run);
   await source.finish();
 }
 

@@ -457,7 +457,7 @@ comment on column ripen.staged_links.cost_data_enabled is 'Whether ad cost data 
 comment on column ripen.staged_links.url is 'Link URL, byte for byte';
 comment on column ripen.staged_links.click_url is 'Click URL with its placeholders, byte for byte';
 comment on column ripen.staged_links.impression_url is 'Impression URL with its placeholders, byte for byte';
-comment on column ripen.staged_links.seen is 'Order of listing within the app, the later of two wins';
+comment on column ripen.staged_links.seen is 'Order of listing within the app, the first of two wins';
 
 create table ripen.staged_tree (
     token varchar not null,
@@ -708,40 +708,25 @@ comment on column ripen.adaptive_refreshes.totals is 'Totals of periods by now f
 comment on column ripen.adaptive_refreshes.totals_differed is 'How many of them differed from the ones that would have been held instead; final ones never do';
 comment on column ripen.adaptive_refreshes.most_differed is 'By how much at most, as a share of the final total; null where none did';
 
-create table ripen.unlisted_items (
+create table ripen.doubted_lists (
     subject varchar not null,
-    item varchar not null,
-    list_was_empty boolean not null,
+    missing bigint not null,
     seen_at timestamp not null
 );
 
-comment on table ripen.unlisted_items is 'Stored links and partners that a list lacked which was not believed: what a list of a later night lacks, too, is gone';
-comment on column ripen.unlisted_items.subject is 'links of an app, by its token, or partners';
-comment on column ripen.unlisted_items.item is 'Token of the link, or id of the partner';
-comment on column ripen.unlisted_items.list_was_empty is 'Whether the list that should hold it held nothing';
-comment on column ripen.unlisted_items.seen_at is 'The as-of instant of the first sync that missed it so (UTC)';
+comment on table ripen.doubted_lists is 'Lists of links and partners that lacked so many stored items that none was closed';
+comment on column ripen.doubted_lists.subject is 'links of an app, by its token, or partners';
+comment on column ripen.doubted_lists.missing is 'How many stored items were missing';
+comment on column ripen.doubted_lists.seen_at is 'The as-of instant of the sync that found it so (UTC)';
 
-create table ripen.short_lists (
-    subject varchar not null,
-    list varchar not null,
-    lacking bigint not null
+create table ripen.partner_scans (
+    load_id bigint not null
 );
 
-comment on table ripen.short_lists is 'Lists of links and partners that held fewer items than they said when they were believed last';
-comment on column ripen.short_lists.subject is 'links of an app, by its token, or partners';
-comment on column ripen.short_lists.list is 'Token of the link whose sub-links it lists; empty for that of the networks, or of the partners';
-comment on column ripen.short_lists.lacking is 'How many items it held fewer than it said';
+comment on table ripen.partner_scans is 'How far rows were searched for partners, in one row';
+comment on column ripen.partner_scans.load_id is 'The newest load whose rows were searched, 0 before the first search';
 
-create table ripen.given_partners (
-    app_token varchar not null,
-    token varchar not null,
-    partner_id varchar not null
-);
-
-comment on table ripen.given_partners is 'Partners that sub-links were given by `ripen links update`, which lists do not show';
-comment on column ripen.given_partners.app_token is 'The app';
-comment on column ripen.given_partners.token is 'The sub-link';
-comment on column ripen.given_partners.partner_id is 'Its partner';
+insert into ripen.partner_scans values (0);
 
 create view ripen.finality as
 select

@@ -1,6 +1,6 @@
 /** `ripen links list`, `create` and `update`: the links of an app, straight from the service. */
 
-import { createLink, links, namesakes, updateLink, type CreatedLink, type Link, type WrittenLink } from '../index.ts';
+import { createLink, links, namesakes, updateLink, type CreatedLink, type Link } from '../index.ts';
 import { countText } from '../terminal/measure.ts';
 import type { GlobalArguments, Shell } from '../terminal/shell.ts';
 import { tableText } from '../terminal/table.ts';
@@ -15,7 +15,6 @@ export interface LinksCreateArguments extends LinksListArguments {
   readonly name: string;
   readonly dryRun: boolean;
   readonly evenIfTaken: boolean;
-  readonly lockWait: string;
 }
 
 export interface LinksUpdateArguments extends GlobalArguments {
@@ -23,7 +22,6 @@ export interface LinksUpdateArguments extends GlobalArguments {
   readonly link: string;
   readonly partner: string | undefined;
   readonly costData: 'true' | 'false' | undefined;
-  readonly lockWait: string;
 }
 
 /** Prints the links of an app, or the sub-links of one, in the service's order; URLs only as JSON. */
@@ -43,8 +41,8 @@ export async function linksCreate(args: LinksCreateArguments, shell: Shell): Pro
     const written = await withConfig(args, shell, false, async (config, stated) =>
       createLink(config, { ...stated, app, name, parent, evenIfTaken }),
     );
-    const { link, isStored: stored, isCreated: created } = written;
-    printResult(args, shell, { link: linkFields(link), stored, created }, () => createdText(written));
+    const { link, isCreated: created } = written;
+    printResult(args, shell, { link: linkFields(link), created }, () => createdText(written));
     return 0;
   }
   const found = await withConfig(args, shell, false, async (config, stated) =>
@@ -70,12 +68,7 @@ export async function linksUpdate(args: LinksUpdateArguments, shell: Shell): Pro
   const written = await withConfig(args, shell, false, async (config, stated) =>
     updateLink(config, { ...stated, app, link, partner, costData }),
   );
-  return printWritten(written, args, shell);
-}
-
-function printWritten(written: WrittenLink, args: GlobalArguments, shell: Shell): number {
-  const { link, isStored } = written;
-  printResult(args, shell, { link: linkFields(link), stored: isStored }, () => writtenText(written));
+  printResult(args, shell, { link: linkFields(written) }, () => writtenText(written));
   return 0;
 }
 
@@ -123,12 +116,12 @@ function linksText(found: readonly Link[], terminal: number | null): string {
   return `${tableText(columns, rows, terminal)}\n${countText(found.length, 'link')}`;
 }
 
-function createdText(created: CreatedLink): string {
-  if (created.isCreated) return writtenText(created);
-  return `${writtenText(created)}\nIt was there before: nothing was sent. --even-if-taken creates another one of its name.`;
+function createdText({ link, isCreated }: CreatedLink): string {
+  if (isCreated) return writtenText(link);
+  return `${writtenText(link)}\nIt was there before: nothing was sent. --even-if-taken creates another one of its name.`;
 }
 
-function writtenText({ link, isStored }: WrittenLink): string {
+function writtenText(link: Link): string {
   const rows = [
     ['token', link.token],
     ['name', link.name],
@@ -139,8 +132,7 @@ function writtenText({ link, isStored }: WrittenLink): string {
     ['click url', link.clickUrl ?? ''],
     ['impression url', link.impressionUrl ?? ''],
   ];
-  const afterword = isStored ? 'Stored in the warehouse.' : 'Not stored: the next crawl of the app will bring it.';
-  return `${tableText([{ title: 'field' }, { title: 'value' }], rows)}\n${afterword}`;
+  return `${tableText([{ title: 'field' }, { title: 'value' }], rows)}\nThe warehouse has it after the next crawl of the app.`;
 }
 
 const yesNo = (is: boolean): string => (is ? 'yes' : 'no');

@@ -73,14 +73,12 @@ export const linksCreateOptions = {
   parent: { ...text, describe: 'Token of the parent, for a sub-link' },
   'dry-run': { type: 'boolean', default: false, describe: 'Judge the link, create nothing' },
   'even-if-taken': { type: 'boolean', default: false, describe: 'Create a second one of its name' },
-  'lock-wait': lockWait,
 } as const;
 export const linksUpdateOptions = {
   app: { ...needed, describe: 'App token' },
   link: { ...needed, describe: 'Token of the link' },
   partner: { ...text, describe: 'Id of the partner to attach' },
   'cost-data': { choices: ['true', 'false'], requiresArg: true, describe: 'Whether ad cost data is enabled' },
-  'lock-wait': lockWait,
 } as const;
 export const spendOptions = {
   file: { ...needed, describe: 'Lines to send: .csv, .ndjson or .parquet' },

@@ -1,12 +1,9 @@
 /** What can be known to be wrong with a link that is to be written, before the service is asked. */
 
-import * as z from 'zod';
-
 import { nearest } from '../config/nearest.ts';
 import { Failure } from '../errors.ts';
 import { isPartnerId } from '../model/link.ts';
-import type { LinkChange } from '../service/service.ts';
-import type { Warehouse } from '../warehouse/warehouse.ts';
+import type { LinkChange, Service } from '../service/service.ts';
 
 const APP_TOKEN = /^[A-Za-z0-9]+$/;
 /** service-interface: "exactly 12 alphanumeric characters"; some of its examples have 10 (observed). */
@@ -43,35 +40,37 @@ function nameProblem(name: string): string | null {
   return bare === name ? null : 'had blanks around it';
 }
 
-const partnerRow = z.object({ partner_id: z.string(), display_name: z.string() });
-
 /**
- * Throws `USAGE_INVALID` for a change of nothing, or to a partner id that is no integer; returns a warning when the stored
- * partner list lacks it, naming the nearest partner, else null. Without a stored list any integer passes.
+ * Throws `USAGE_INVALID` for a change of nothing, or to a partner id that is no integer; returns a warning when the service's
+ * partners lack it, else null. Both name the nearest partner.
  */
-export async function checkChange(change: LinkChange, warehouse: Warehouse | null): Promise<string | null> {
-  const { partnerId, costDataEnabled } = change;
+export async function checkChange(
+  { partnerId, costDataEnabled }: LinkChange,
+  service: Pick<Service, 'partners'>,
+  signal: AbortSignal,
+): Promise<string | null> {
   if (partnerId === undefined && costDataEnabled === undefined) {
     throw new Failure('USAGE_INVALID', 'The link was given nothing to change.', {
       hint: 'Give --partner, --cost-data or both.',
     });
   }
   if (partnerId === undefined) return null;
-  const sql = 'select partner_id, display_name from main.partners where is_listed order by partner_id';
-  const partners = warehouse === null ? [] : await warehouse.rows(sql, [], partnerRow);
-  const byName = new Map(partners.map((partner) => [partner.display_name, partner.partner_id]));
+  const nameOf = new Map<string, string>();
+  for await (const page of service.partners(signal)) {
+    for (const { id, displayName } of page) nameOf.set(id, displayName);
+  }
+  if (nameOf.has(partnerId)) return null;
   if (!isPartnerId(partnerId)) {
-    const name = nearest(partnerId, byName.keys()) ?? onlyHolding(partnerId, [...byName.keys()]);
+    const idOf = new Map([...nameOf].map(([id, name]) => [name, id]));
+    const name = nearest(partnerId, idOf.keys()) ?? onlyHolding(partnerId, [...idOf.keys()]);
     throw new Failure('USAGE_INVALID', `The partner id ${JSON.stringify(partnerId)} was no integer.`, {
       facts: { partner_id: partnerId },
-      hint: name === null ? 'Take the id from `ripen partners`.' : `Give ${byName.get(name)}, the id of ${name}.`,
+      hint: name === null ? 'Take the id from `ripen partners`.' : `Give ${idOf.get(name)}, the id of ${name}.`,
     });
   }
-  if (partners.length === 0 || partners.some((partner) => partner.partner_id === partnerId)) return null;
-  const ids = partners.map((partner) => partner.partner_id);
-  const meant = partners.find((partner) => partner.partner_id === nearest(partnerId, ids));
-  const suggestion = meant === undefined ? '' : `; the nearest is ${meant.partner_id} (${meant.display_name})`;
-  return `The partner id ${partnerId} is not in the stored list of ${partners.length} partners${suggestion}.`;
+  const id = nearest(partnerId, nameOf.keys());
+  const suggestion = id === null ? '' : `; the nearest is ${id} (${nameOf.get(id)})`;
+  return `The partner id ${partnerId} is not among the ${nameOf.size} partners of the service${suggestion}.`;
 }
 
 /** The one name that holds a text, whatever its case; null for none or several. */

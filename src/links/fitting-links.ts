@@ -11,7 +11,7 @@
 
 import { dateDimensions } from '../model/dimension.ts';
 import { identifier } from '../warehouse/sql.ts';
-import { rowIdSql, type LiveSlice } from './live-slices.ts';
+import { rowIdSql, type StoredSlice } from './slice-tables.ts';
 
 export interface Level {
   readonly level: number;
@@ -45,30 +45,30 @@ interface Key {
 const keyName = (name: string): string => identifier(`key,${name}`);
 const [APP, START] = [keyName('app'), keyName('start')];
 
-function levelsOf({ columns }: LiveSlice): readonly Level[] {
+function levelsOf({ columns }: StoredSlice): readonly Level[] {
   return levels.filter(({ dimension }) => columns.includes(dimension));
 }
 
-function keysOf(slice: LiveSlice): Key[] {
+function keysOf(slice: StoredSlice): Key[] {
   const own = levelsOf(slice);
   const labels = own.map(({ dimension }) => ({ name: keyName(dimension), sql: `s.${identifier(dimension)}` }));
   const ids = own.flatMap(({ id }) => (id === null ? [] : [{ name: keyName(id), sql: rowIdSql(slice, id) }]));
   return [{ name: APP, sql: 's."app_token"' }, ...labels, ...ids];
 }
 
-function grainOf({ columns }: LiveSlice): string | null {
+function grainOf({ columns }: StoredSlice): string | null {
   return dateDimensions.find((name) => columns.includes(name)) ?? null;
 }
 
 /** Begin of the row's period; hours are judged by their day, and rows without a date by what is valid last. */
-function periodStart(slice: LiveSlice): string {
+function periodStart(slice: StoredSlice): string {
   const grain = grainOf(slice);
   if (grain === null) return `timestamp '9999-01-01'`;
   const column = `s.${identifier(grain)}`;
   return grain === 'hour' ? `date_trunc('day', ${column})::timestamp` : `${column}::timestamp`;
 }
 
-function periodEnd(slice: LiveSlice): string {
+function periodEnd(slice: StoredSlice): string {
   const grain = grainOf(slice) ?? 'day';
   return `(p.${START} + interval '1 ${grain === 'hour' ? 'day' : grain}')`;
 }
@@ -93,14 +93,14 @@ function fittingLabels({ dimension, id }: Level): string {
         end`;
 }
 
-function sameLabels(slice: LiveSlice): string {
+function sameLabels(slice: StoredSlice): string {
   return keysOf(slice)
     .map(({ name }) => `k.${name} is not distinct from s.${name}`)
     .join('\n    and ');
 }
 
 /** What a row is read from: `s`, with at most one `settled` or `chosen` link joined to it. */
-export function rowsWithLink(slice: LiveSlice): string {
+export function rowsWithLink(slice: StoredSlice): string {
   // Comparisons of columns only: other conditions DuckDB tries on every pair, or computes again for each.
   return `from keyed as s
 left join keys as k on
@@ -117,7 +117,7 @@ export const joinedLink = 'coalesce(settled.link, chosen.link)';
  * Most combinations fit one link whenever they occur; only for the others are the periods looked at, of which a large
  * slice has millions.
  */
-export function fittingLinks(slice: LiveSlice): string {
+export function fittingLinks(slice: StoredSlice): string {
   const own = levelsOf(slice);
   const fits = own.map((level) => fitting(level, own, slice));
   const keys = keysOf(slice);
@@ -197,7 +197,7 @@ chosen as (
 }
 
 /** The versions on one level that fit a key, valid by the clock of the slice's days, and how loosely. */
-function fitting({ level }: Level, own: readonly Level[], { aheadSeconds }: LiveSlice): string {
+function fitting({ level }: Level, own: readonly Level[], { aheadSeconds }: StoredSlice): string {
   const [above, below] = [own.filter((other) => other.level <= level), own.filter((other) => other.level > level)];
   // Equal to one of few labels: a join on what the labels have in common would pair every `x (1)` with every `x (2)`.
   const labels = above.map(({ dimension }) => `unnest(k.${fittingName(dimension)}) as ${unnested(dimension)}(fits)`);

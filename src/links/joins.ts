@@ -9,7 +9,7 @@ import { areApart, type Column, relationsIn } from '../warehouse/relations.ts';
 import { identifier, literal } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { fittingLinks, joinedLink, levels, rowsWithLink } from './fitting-links.ts';
-import { type LiveSlice, namesLinks, namesPartners, readLiveSlices, rowIdSql } from './live-slices.ts';
+import { type StoredSlice, namesLinks, namesPartners, readLiveSlices, rowIdSql } from './slice-tables.ts';
 
 /**
  * Brings the views up to the live tables, in one transaction; returns the names of the views in schema `main`. A slice
@@ -81,14 +81,14 @@ const joinedColumns: readonly (readonly [name: string, comment: string])[] = [
 const texts = [unmatchedComment, ...[...unmatchedColumns, ...joinedColumns].flat()];
 
 /** Whether a slice carries what leads to a link or a partner, and leaves the names of the joined columns free. */
-function isJoinable(slice: LiveSlice): boolean {
+function isJoinable(slice: StoredSlice): boolean {
   return areApart(slice.columns, joinedColumns) && (namesLinks(slice) || namesPartners(slice));
 }
 
 const joinedView = (slice: string): string => `main.${identifier(`${slice}_links`)}`;
 
 /** The view of a slice: its columns, then the joined ones. */
-function linksView(slice: LiveSlice): string {
+function linksView(slice: StoredSlice): string {
   const own = slice.columns.map((name) => `s.${identifier(name)}`);
   const hasLinks = namesLinks(slice);
   const fromLink = (name: string, type: string, as = name): string =>
@@ -113,7 +113,7 @@ left join main.partners as p on p.partner_id = coalesce(${partner}, null)`;
 }
 
 /** The view over all slices' views: how many rows of an app and network found no link (or no partner). */
-function unmatchedView(slices: readonly LiveSlice[]): string {
+function unmatchedView(slices: readonly StoredSlice[]): string {
   const parts = slices.map((slice) => {
     const own = (name: string): string => (slice.columns.includes(name) ? identifier(name) : 'null::varchar');
     return `select

@@ -9,16 +9,14 @@ import * as z from 'zod';
 import type { Links } from '../config/config.ts';
 import { asFailure, Failure, type FailureCode, type WarningCode } from '../errors.ts';
 import type { Emit } from '../events.ts';
-import type { Link } from '../model/link.ts';
 import type { MachineClock } from '../service/machine-clock.ts';
 import type { Service, ShortList } from '../service/service.ts';
 import { recordWarning } from '../warehouse/runs.ts';
 import { count, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { eachInParallel, takeTurns, type Turn } from './in-parallel.ts';
-import { readLiveSlices } from './live-slices.ts';
-import { appSubject, leftAsItWas, replaceApp, type Replaced } from './replace-app.ts';
-import { type ShortLists, shortOf } from './shrunk.ts';
+import { readLiveSlices } from './slice-tables.ts';
+import { replaceApp, type Replaced } from './replace-app.ts';
 import { clearStaged, StagedLinks } from './staged-links.ts';
 
 /** What a refresh of partners or links works with. */
@@ -97,76 +95,62 @@ export async function storedLinks(warehouse: Warehouse): Promise<number> {
   return total?.rows ?? 0;
 }
 
-/**
- * Replaces an app's links. A link that is removed while a list is paged may make another one slip from one page to the one
- * before, which was read already: where the crawl lacks stored links, the app is crawled once more, and what neither has is
- * closed.
- */
+/** Crawls an app and replaces its links. */
 async function refreshApp(run: Refreshing, appToken: string, maxLevel: number, turn: Turn): Promise<Replaced> {
   const { warehouse, clock, runId, planAt } = run;
   const staged = new StagedLinks(warehouse, turn, appToken);
   await turn(() => clearStaged(warehouse, appToken));
-  let requests = 0;
-  /** Links that vanished while their app was crawled: those that are listed again have no sub-links to be asked for. */
-  let vanished: ReadonlySet<string> | null = null;
-  for (let isFirst = true; ;) {
-    const crawled = await crawlApp(run, { appToken, maxLevel, staged });
-    requests += crawled.requests;
-    const unseen = crawled.unanswered.find((token) => vanished?.has(token) !== true);
-    if (unseen !== undefined) {
-      if (vanished !== null) throw tornBy(unseen);
-      vanished = new Set(crawled.unanswered);
-      // What was read before and after a removal is the tree of no instant.
-      await turn(() => clearStaged(warehouse, appToken));
-      isFirst = true;
-      continue;
-    }
-    clock.check();
-    const { short, unanswered } = crawled;
-    const complete = { maxLevel, requests, runId, short, unanswered, isFirst };
-    const dating = { planAt, confirmedNow: clock.confirmedNow() };
-    const replaced = await turn(() => replaceApp(warehouse, appToken, dating, complete));
-    isFirst = false;
-    if (replaced === null) continue;
-    if (replaced instanceof Failure) throw replaced;
-    await tellOf(run, appToken, { ...replaced, short, unanswered }, turn);
-    run.emit({ type: 'links_loaded', app: appToken, rows: replaced.links, requests });
-    return replaced;
-  }
+  const crawl: Crawl = {
+    appToken,
+    maxLevel,
+    staged,
+    requests: 0,
+    read: new Set(),
+    short: new Map(),
+    unanswered: new Set(),
+  };
+  await crawlLists(run, crawl, [{ parent: null, level: 1 }]);
+  // A link may slip from one page to the one before, which was read already, when another is removed meanwhile.
+  const lacking = await turn(() => warehouse.rows(statement('links/lacking_lists'), [appToken, maxLevel], listRow));
+  await crawlLists(run, crawl, lacking);
+  clock.check();
+  const { requests, short } = crawl;
+  const unanswered = [...crawl.unanswered].toSorted();
+  const complete = { appToken, maxLevel, requests, runId, isShort: short.size > 0, unanswered };
+  const replaced = await turn(() => replaceApp(warehouse, planAt, complete));
+  const tell = async (code: WarningCode, message: string | null): Promise<void> => {
+    if (message !== null) await turn(() => warn(run, code, message));
+  };
+  await tell('LIST_SHRUNK', replaced.doubt);
+  await tell('LIST_SHORT', shortText(`The app ${appToken}`, 'links', [...short.values()]));
+  await tell('SUBLINKS_UNANSWERED', unansweredText(appToken, unanswered));
+  run.emit({ type: 'links_loaded', app: appToken, rows: replaced.links, requests });
+  return replaced;
+}
+
+/** What is told of lists that held fewer items than they said; null where there are none. */
+export function shortText(name: string, items: string, short: readonly ShortList[]): string | null {
+  const [worst] = short.toSorted((one, other) => other.stated - other.listed - (one.stated - one.listed));
+  if (worst === undefined) return null;
+  const others = short.length === 1 ? '' : `; lists that held less than they said: ${short.length}`;
+  return `${name} listed ${worst.listed} ${items} in a list that said it held ${worst.stated}${others}.`;
 }
 
 /** Links named in one message. */
 const MOST_NAMED = 20;
 
-function someOf(tokens: readonly string[]): string {
+function unansweredText(appToken: string, tokens: readonly string[]): string | null {
+  if (tokens.length === 0) return null;
   const more = tokens.length > MOST_NAMED ? ` and ${tokens.length - MOST_NAMED} more` : '';
-  return tokens.slice(0, MOST_NAMED).join(', ') + more;
-}
-
-/** Warns of what was odd about the lists of an app that was replaced. */
-async function tellOf(
-  run: Refreshing,
-  appToken: string,
-  { cyclic, short, unanswered }: Pick<Replaced, 'cyclic'> & Pick<Crawled, 'short' | 'unanswered'>,
-  turn: Turn,
-): Promise<void> {
-  const told = shortOf(appSubject(appToken), short);
-  if (told !== null) await turn(() => warn(run, 'LIST_SHORT', told));
-  if (unanswered.length > 0) {
-    const message = `The app ${appToken} lists links with sub-links, and the service answers that these are not there; those stored stay: ${someOf(unanswered)}.`;
-    await turn(() => warn(run, 'SUBLINKS_UNANSWERED', message));
-  }
-  if (cyclic.length > 0) {
-    const message = `The app ${appToken} listed links below their own sub-links, and they were stored where they stood first: ${someOf(cyclic)}.`;
-    await turn(() => warn(run, 'LINKS_CYCLE', message));
-  }
+  const named = tokens.slice(0, MOST_NAMED).join(', ') + more;
+  return `The app ${appToken} lists links with sub-links, and the service answers that these are not there; those stored stay: ${named}.`;
 }
 
 /** What an app's failure is to the run: null when only loaded rows name the app and the service does not know it. */
 async function judged(run: Refreshing, app: ChosenApp, failure: Failure, turn: Turn): Promise<Failure | null> {
   if (endsAll.has(failure.code)) throw failure;
   await turn(() => clearStaged(run.warehouse, app.token));
-  const message = `${leftAsItWas(app.token)} ${failure.message}`;
+  const message = `The links of the app ${app.token} stayed as they were: ${failure.message}`;
   if (!app.isNamed && unknownApp.has(failure.code)) {
     await turn(() => warn(run, 'LINKS_APP_UNKNOWN', message));
     return null;
@@ -230,60 +214,71 @@ async function loadedApps(warehouse: Warehouse): Promise<string[]> {
 /** Keeps the campaign API's own limit busy; what exceeds it waits there. */
 const LISTINGS_AT_ONCE = 8;
 
+/** A list of links: an app's networks, or the sub-links of a link. */
+interface LinkList {
+  readonly parent: string | null;
+  /** Of the links it holds. */
+  readonly level: number;
+}
+
+const listRow = z
+  .object({ parent_token: z.string().nullable(), level: count })
+  .transform(({ parent_token: parent, level }): LinkList => ({ parent, level }));
+
+/** An app's crawl so far. */
 interface Crawl {
   readonly appToken: string;
   readonly maxLevel: number;
   readonly staged: StagedLinks;
-}
-
-interface Crawled {
   /** Pages it took. */
-  readonly requests: number;
-  readonly short: ShortLists;
-  /** Links that say they have sub-links, and whose list is not there: they vanished meanwhile, or the service has none. */
-  readonly unanswered: readonly string[];
+  requests: number;
+  /** Links whose sub-links were asked for. */
+  readonly read: Set<string>;
+  /** Lists that held fewer links than they said, by the link above; of the networks by ''. */
+  readonly short: Map<string, ShortList>;
+  /** Links that say they have sub-links, and whose list is not there. */
+  readonly unanswered: Set<string>;
 }
 
-/** Stages every link of an app down to a level. Throws what listing throws. */
-async function crawlApp({ service, signal }: Refreshing, { appToken, maxLevel, staged }: Crawl): Promise<Crawled> {
-  let requests = 0;
-  const short = new Map<string, ShortList>();
-  const unanswered: string[] = [];
-  async function* listed(parent: string | null): AsyncGenerator<readonly Link[], void> {
-    try {
-      yield* service.links(appToken, parent, signal, (found) => short.set(parent ?? '', found));
-    } catch (error) {
-      if (parent === null || !(error instanceof Failure) || error.code !== 'SOURCE_MISSING') throw error;
-      unanswered.push(parent);
-    }
-  }
-  const asked = new Set<string>();
-  let parents: readonly (string | null)[] = [null];
-  for (let level = 1; level <= maxLevel && parents.length > 0; level += 1) {
-    const below: string[] = [];
-    await eachInParallel(parents, LISTINGS_AT_ONCE, async (parent) => {
-      let pages = 0;
-      for await (const links of listed(parent)) {
-        pages += 1;
-        await staged.add(parent, links);
-        if (level === maxLevel) continue;
-        for (const { token, hasSubtrackers } of links) {
-          if (!hasSubtrackers || asked.has(token)) continue;
-          asked.add(token);
-          below.push(token);
-        }
-      }
-      // A list that turns out to be empty took a page as well.
-      requests += Math.max(1, pages);
+/** Stages every link of some lists of an app, and those below them down to its level. Throws what listing throws. */
+async function crawlLists(run: Refreshing, crawl: Crawl, lists: readonly LinkList[]): Promise<void> {
+  for (let next = lists; next.length > 0;) {
+    const below: LinkList[] = [];
+    await eachInParallel(next, LISTINGS_AT_ONCE, async (list) => {
+      below.push(...(await readList(run, crawl, list)));
     });
-    parents = below;
+    next = below;
   }
-  await staged.flush();
-  return { requests, short, unanswered: unanswered.toSorted() };
+  await crawl.staged.flush();
 }
 
-const tornBy = (link: string): Failure =>
-  new Failure('DATA_INCOMPLETE', `The link ${link} vanished while its app's links were listed`, {
-    facts: { link },
-    hint: 'Run again: links were being removed during the crawl.',
-  });
+/** Stages one list; returns the lists below it that were not read yet. */
+async function readList(
+  { service, signal }: Refreshing,
+  crawl: Crawl,
+  { parent, level }: LinkList,
+): Promise<readonly LinkList[]> {
+  const { appToken, maxLevel, staged, read, short, unanswered } = crawl;
+  const key = parent ?? '';
+  const below: LinkList[] = [];
+  short.delete(key);
+  unanswered.delete(key);
+  let pages = 0;
+  try {
+    for await (const links of service.links(appToken, parent, signal, (found) => short.set(key, found))) {
+      pages += 1;
+      await staged.add(parent, links);
+      for (const { token, hasSubtrackers } of links) {
+        if (level >= maxLevel || !hasSubtrackers || read.has(token)) continue;
+        read.add(token);
+        below.push({ parent: token, level: level + 1 });
+      }
+    }
+  } catch (error) {
+    if (parent === null || !(error instanceof Failure) || error.code !== 'SOURCE_MISSING') throw error;
+    unanswered.add(parent);
+  }
+  // A list that turns out to be empty took a page as well.
+  crawl.requests += Math.max(1, pages);
+  return below;
+}

@@ -2,119 +2,65 @@
 
 import * as z from 'zod';
 
-import { Failure } from '../errors.ts';
 import { count, instant, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { type Dating, redateLinks } from './redating.ts';
-import { doubtfulList, doubtOf, recordBelieved, type ShortLists, type Subject } from './shrunk.ts';
+import { doubtText, isDoubted } from './doubt.ts';
 import { clearStaged } from './staged-links.ts';
 
-/** What the ledger keeps of a complete crawl. */
+/** A crawl whose links are all staged. */
 export interface CompleteCrawl {
+  readonly appToken: string;
   readonly maxLevel: number;
   readonly requests: number;
   readonly runId: string;
-  readonly short: ShortLists;
+  /** Whether some list held fewer links than it said. */
+  readonly isShort: boolean;
   /** Links whose sub-links the service does not list, though it says that they have some. */
   readonly unanswered: readonly string[];
-  /** Whether no other complete crawl is staged with it: links that it lacks, or finds below each other, may have been moved meanwhile. */
-  readonly isFirst: boolean;
 }
 
 export interface Replaced {
   readonly links: number;
   /** Links that were stored and are not listed any more: closed in the history. */
   readonly removed: number;
-  /** Links that were listed below their own sub-links as well, in order. */
-  readonly cyclic: readonly string[];
+  /** Why links that are not listed stay; null where none does. */
+  readonly doubt: string | null;
 }
 
-const countsRow = z.object({ listed: count, reached: count, removed: count, changed_at: instant });
-
-const tokenRow = z.object({ token: z.string() }).transform(({ token }) => token);
-
-/** How every failure begins that left an app's links as they were. */
-export const leftAsItWas = (appToken: string): string => `The links of the app ${appToken} stayed as they were:`;
-
-export const appSubject = (appToken: string): Subject => ({
-  key: appToken,
-  name: `The app ${appToken}`,
-  items: 'links',
-});
+const countsRow = z.object({ open: count, missing: count, changed_at: instant });
 
 /**
  * Replaces an app's links in one transaction: only what differs is touched, and only what differs gets a new version,
- * dated to the as-of instant (or to a newer change). Returns null, with no link changed and all of them still staged, when a
- * first crawl lacks stored links or finds some below each other; of a second one these are stored once each, where they were
- * listed first. Returns `DATA_SHRUNK`, with no link changed and what is missing recorded, when a list lost most of the stored ones
- * and no earlier night agrees. Throws `DATA_INCOMPLETE`, with nothing changed, when the staged links do not all hang together.
+ * dated to the as-of instant (or to a newer change). Links that are not listed stay while the list is doubted.
  */
-export async function replaceApp(
-  warehouse: Warehouse,
-  appToken: string,
-  dating: Dating,
-  crawl: CompleteCrawl | null,
-): Promise<Replaced | Failure | null> {
-  const { planAt } = dating;
+export async function replaceApp(warehouse: Warehouse, planAt: Date, crawl: CompleteCrawl): Promise<Replaced> {
+  const { appToken, maxLevel, requests, runId, isShort, unanswered } = crawl;
   return warehouse.transact(async () => {
-    await redateLinks(warehouse, appToken, dating);
-    if (crawl !== null) {
-      const unasked = [appToken, crawl.maxLevel, JSON.stringify(crawl.unanswered)];
-      await warehouse.run(statement('links/stage_unasked_links'), unasked);
-    }
-    await stageTree(warehouse, appToken);
-    const asked = [appToken, timestamp(planAt)];
-    const doubted = [appToken, crawl?.maxLevel ?? 0, timestamp(planAt), appToken];
-    const findLists = async () => warehouse.rows(statement('links/doubtful_links'), doubted, doubtfulList);
-    let [counts] = await warehouse.rows(statement('links/tree_counts'), asked, countsRow);
-    let cyclic: readonly string[] = [];
-    const isTree = counts?.reached === counts?.listed;
-    if (crawl?.isFirst === true && (!isTree || (await findLists()).length > 0)) return null;
-    if (crawl !== null && !isTree) {
-      const again = await warehouse.rows(statement('links/break_cycles'), [appToken], tokenRow);
-      cyclic = [...new Set(again)].toSorted();
-      await stageTree(warehouse, appToken);
-      [counts] = await warehouse.rows(statement('links/tree_counts'), asked, countsRow);
-    }
-    if (counts === undefined || counts.reached !== counts.listed) throw torn(appToken, counts);
-    if (crawl !== null) {
-      const doubt = await doubtOf(warehouse, appSubject(appToken), await findLists(), crawl.short);
-      if (doubt !== null) {
-        await warehouse.run(statement('links/miss_links'), doubted);
-        return doubt;
-      }
-    }
-    const at = timestamp(counts.changed_at);
+    await warehouse.run(statement('links/stage_unasked_links'), [appToken, maxLevel, JSON.stringify(unanswered)]);
+    const compared = [appToken, timestamp(planAt)];
+    const [counts] = await warehouse.rows(statement('links/app_counts'), compared, countsRow);
+    const { open = 0, missing = 0, changed_at: changedAt = planAt } = counts ?? {};
+    const listed = { subject: appToken, open, missing, isShort };
+    const stays = await isDoubted(warehouse, planAt, listed);
+    if (stays) await warehouse.run(statement('links/stage_missing_links'), [appToken]);
+    await warehouse.run(statement('links/stage_tree'), [appToken]);
+    const at = timestamp(changedAt);
     await warehouse.run(statement('links/close_link_versions'), [appToken, at]);
     await warehouse.run(statement('links/drop_empty_link_versions'), [appToken]);
     await warehouse.run(statement('links/open_link_versions'), [appToken, at]);
     await warehouse.run(statement('links/delete_links'), [appToken]);
+    const removed = stays ? 0 : missing;
     await warehouse.run(statement('links/insert_links'), [appToken]);
-    if (crawl !== null) {
-      const { maxLevel, requests, runId } = crawl;
-      const recorded = [appToken, timestamp(planAt), maxLevel, counts.removed, requests, runId];
-      await warehouse.run(statement('links/record_crawl'), recorded);
-      await recordBelieved(warehouse, appToken, crawl.short, maxLevel);
-      await warehouse.run(statement('links/forget_given_partners'), [appToken]);
-    }
+    const recorded = [appToken, timestamp(planAt), maxLevel, removed, requests, runId];
+    await warehouse.run(statement('links/record_crawl'), recorded);
+    const links = await linksOf(warehouse, appToken);
     await clearStaged(warehouse, appToken);
-    return { links: counts.reached, removed: counts.removed, cyclic };
+    return { links, removed, doubt: stays ? doubtText(`The app ${appToken}`, 'links', listed) : null };
   });
 }
 
-async function stageTree(warehouse: Warehouse, appToken: string): Promise<void> {
-  await warehouse.run(statement('links/forget_staged_tree'), [appToken]);
-  await warehouse.run(statement('links/stage_tree'), [appToken]);
-}
-
-function torn(appToken: string, counts: z.output<typeof countsRow> | undefined): Failure {
-  const { listed = 0, reached = 0 } = counts ?? {};
-  return new Failure(
-    'DATA_INCOMPLETE',
-    `${listed - reached} of ${listed} links of the app ${appToken} had no path up`,
-    {
-      facts: { app_token: appToken, listed, reached },
-      hint: 'Run again: links were being moved during the crawl.',
-    },
-  );
+async function linksOf(warehouse: Warehouse, appToken: string): Promise<number> {
+  const sql = 'select count(*) as rows from main.links where app_token = $1';
+  const [total] = await warehouse.rows(sql, [appToken], z.object({ rows: count }));
+  return total?.rows ?? 0;
 }

@@ -35,36 +35,31 @@ export type StatedLink = Pick<Link, 'token' | 'level'> & {
   readonly [Field in Exclude<keyof Link, 'token' | 'level'>]: Link[Field] | undefined;
 };
 
-/** What is taken of a link that nothing states. */
-const unstated = {
-  label: '',
-  archived: false,
-  // A guide for the crawl: where it is missing, asking costs a call, not asking might cost links.
-  hasSubtrackers: true,
-  partnerId: null,
-  costDataEnabled: false,
-  url: null,
-  clickUrl: null,
-  impressionUrl: null,
-} as const satisfies Omit<Link, 'token' | 'level' | 'name'>;
-
-/** The link that an answer states; what the answer leaves out is as it was before, and a link without a name has its label's. */
-export function linkOf(
-  stated: StatedLink,
-  before: Omit<Link, 'token' | 'level'> = { ...unstated, name: stated.label ?? '' },
-): Link {
+/**
+ * The link that an answer states. What the answer leaves out takes its usual value; a name and a label are taken from each other: the
+ * name is the labels of the path, joined by `::` (service-interface: Link).
+ */
+export function linkOf(stated: StatedLink): Link {
+  const { token, level, name = stated.label ?? '' } = stated;
+  const label =
+    stated.label ??
+    name
+      .split('::')
+      .slice(level - 1)
+      .join('::');
   return {
-    token: stated.token,
-    name: stated.name ?? before.name,
-    label: stated.label ?? before.label,
-    level: stated.level,
-    archived: stated.archived ?? before.archived,
-    hasSubtrackers: stated.hasSubtrackers ?? before.hasSubtrackers,
-    partnerId: stated.partnerId === undefined ? before.partnerId : stated.partnerId,
-    costDataEnabled: stated.costDataEnabled ?? before.costDataEnabled,
-    url: stated.url ?? before.url,
-    clickUrl: stated.clickUrl ?? before.clickUrl,
-    impressionUrl: stated.impressionUrl ?? before.impressionUrl,
+    token,
+    name,
+    label,
+    level,
+    archived: stated.archived ?? false,
+    // A guide for the crawl: to ask where it is missing costs a call, not to ask might cost links.
+    hasSubtrackers: stated.hasSubtrackers ?? true,
+    partnerId: stated.partnerId ?? null,
+    costDataEnabled: stated.costDataEnabled ?? false,
+    url: stated.url ?? null,
+    clickUrl: stated.clickUrl ?? null,
+    impressionUrl: stated.impressionUrl ?? null,
   };
 }
 

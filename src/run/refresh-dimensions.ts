@@ -3,7 +3,7 @@
 import { asFailure, type FailureCode } from '../errors.ts';
 import { refreshJoins } from '../links/joins.ts';
 import { refreshLinks, storedLinks } from '../links/refresh-links.ts';
-import { completePartners, refreshPartners } from '../links/refresh-partners.ts';
+import { completePartners, refreshPartners, storedPartners } from '../links/refresh-partners.ts';
 import type { MachineClock } from '../service/machine-clock.ts';
 import type { Service } from '../service/service.ts';
 import { hasSucceededAt } from '../warehouse/runs.ts';
@@ -32,14 +32,10 @@ export async function refreshDimensions(run: Run, service: Service, clock: Machi
   });
 }
 
-/**
- * Adds the partners that only loaded rows carry, and rebuilds the views that join; asks the service nothing. `confirmedNow` is
- * null where no answer agreed with this machine's clock.
- */
-export async function completeDimensions(run: Run, confirmedNow: Date | null): Promise<void> {
-  const { config, warehouse, record, planAt } = run;
-  const clock = { now: () => confirmedNow ?? new Date(), confirmedNow: () => confirmedNow };
-  record.partnerRows = (await completePartners({ warehouse, planAt, clock })).rows;
+/** Adds the partners that only loaded rows carry, if partners are configured, and rebuilds the views that join; asks the service nothing. */
+export async function completeDimensions({ config, warehouse, record, planAt }: Run): Promise<void> {
+  if (config.partners) await completePartners(warehouse, planAt);
+  record.partnerRows = await storedPartners(warehouse);
   if (config.links !== null) {
     // Also of a run that had no links to ask for.
     const rows = await storedLinks(warehouse);

@@ -2,7 +2,6 @@
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
-import { createLink, updateLink } from '../../src/index.ts';
 import { column, query } from '../support/contents.ts';
 import { runNight, smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
@@ -170,23 +169,3 @@ test.each([3, -3])(
     expect(scenario.simulator.asked.counts).toMatchObject({ filters_data: 1 });
   },
 );
-
-test('a link that is created or updated under a clock 30 days ahead is written, and not stored', async () => {
-  await syncWith(0);
-  const config = { ...scenario.config, service: { ...scenario.config.service, baseUrl: campaign.origin } };
-  const warnings: string[] = [];
-  const emit = (event: { readonly type: string; readonly code?: string; readonly message?: string }): void => {
-    if (event.type === 'warning') warnings.push(`${event.code}: ${event.message}`);
-  };
-  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 30 * DAY_MS });
-  const created = await createLink(config, { app: APP, name: 'New', emit });
-  const updated = await updateLink(config, { app: APP, link: 'aaa', costData: true, emit });
-  vi.useRealTimers();
-  expect([created.isStored, updated.isStored]).toEqual([false, false]);
-  const off = "The link aaa was written, not stored: This machine's clock was 43200 minutes ahead of the service's.";
-  expect(warnings.filter((said) => said.startsWith('LINK_NOT_STORED'))).toEqual([
-    `LINK_NOT_STORED: ${off}`,
-    `LINK_NOT_STORED: ${off}`,
-  ]);
-  expect((await versionsOf('links', 'aaa')).ahead).toBe(0);
-});

@@ -37,8 +37,8 @@ import { plainRequest } from '../support/plain-request.ts';
 const LIMIT_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const START_MS = Date.parse('2026-03-02T03:00:00Z');
-/** Of fewer items most may well go in a night; a second night may miss two, or a fifth, that the first did not. */
-const [FEW, SAME_SHARE, SAME_FEW] = [4, 0.2, 2];
+/** Runs that are closer together belong to one night. */
+const NIGHT_MS = 6 * HOUR_MS;
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -52,21 +52,17 @@ interface Held {
 interface Past {
   readonly nowMs: number;
   readonly held: Held;
-  /** What is remembered of each app's lists, and of the partners'. */
-  readonly memories: ReadonlyMap<string, Memory>;
+  /** Of each app's lists, and of the partners'. */
+  readonly doubts: ReadonlyMap<string, Doubt>;
   readonly crawled: ReadonlySet<string>;
   readonly hasSucceeded: boolean;
 }
 
-/** What later nights judge lists by. */
-interface Memory {
-  /** Items that a doubted list lacked: since when, and whether it held nothing. */
-  readonly missed: ReadonlyMap<string, { readonly sinceMs: number; readonly wasEmpty: boolean }>;
-  /** How many items each list lacked of what it said, when it was believed last. */
-  readonly lacking: ReadonlyMap<string, number>;
+/** How many stored items a doubted list lacked, and when. */
+interface Doubt {
+  readonly missing: number;
+  readonly sinceMs: number;
 }
-
-const NOTHING: Memory = { missed: new Map(), lacking: new Map() };
 
 /** Runs every night of a sequence, and holds every law after each. Throws for the first that does not hold. */
 export async function runListings(sequence: ListingSequence): Promise<void> {
@@ -158,45 +154,47 @@ async function hold(night: Night): Promise<Past> {
   const { directory, nowMs, summary, pasts } = night;
   const before = pasts.at(-1)?.held ?? { links: [], partners: [] };
   const { held, histories, joined } = await readHeld(directory, [...pasts.map((past) => past.nowMs), nowMs]);
-  const codes = new Map(summary.failures.map(({ code, message }) => [message, code]));
-  const memories = new Map(pasts.at(-1)?.memories);
+  const doubts = new Map(pasts.at(-1)?.doubts);
   const crawled = new Set<string>();
   const isDone = pasts.some((past) => past.nowMs === nowMs && past.hasSucceeded);
   for (const app of apps) {
-    const mine = (rows: readonly Row[]): readonly Row[] => rows.filter((row) => row['app_token'] === app);
-    const wasCrawled = isDone || pasts.some((past) => past.nowMs === nowMs && past.crawled.has(app));
-    const stood = mine(before.links);
-    const outcome = wasCrawled ? ({ kind: 'kept' } as const) : judgedLinks(night, app, stood);
-    if ('memory' in outcome) memories.set(app, outcome.memory);
-    if (outcome.kind === 'listed') crawled.add(app);
-    same(mine(held.links), outcome.kind === 'listed' ? outcome.links : stood, `links of ${app}, ${outcome.kind}`);
-    const named = [...codes]
-      .filter(([message]) => message.includes(app))
-      .map(([, code]) => (code === 'DATA_SHRUNK' ? 'doubted' : 'failed'));
-    same(named, outcome.kind === 'doubted' || outcome.kind === 'failed' ? [outcome.kind] : [], `failures of ${app}`);
+    const ofApp = (rows: readonly Row[]): readonly Row[] => rows.filter((row) => row['app_token'] === app);
+    const isCrawled = isDone || pasts.some((past) => past.nowMs === nowMs && past.crawled.has(app));
+    const stored = ofApp(before.links);
+    const listed = isCrawled ? null : listedLinks(night, app);
+    if (listed !== null) crawled.add(app);
+    const kept = listed === null ? stored : stayingOf(night, doubts, { subject: app, key: 'token', listed, stored });
+    const links = [...(listed?.items ?? []), ...(listed === null ? kept : withPaths(kept, listed.items))];
+    same(ofApp(held.links), links.toSorted(byToken), `links of ${app}`);
+    const failures = summary.failures.filter(({ message }) => message.includes(app));
+    same(failures.length, isCrawled || listed !== null ? 0 : 1, `failures of ${app}`);
   }
-  const listedBefore = before.partners.filter((row) => row['is_listed'] === true);
-  const partners = isDone ? ({ kind: 'kept' } as const) : judgedPartners(night, listedBefore);
-  if ('memory' in partners) memories.set(PARTNERS, partners.memory);
-  const listed = held.partners.filter((row) => row['is_listed'] === true);
-  same(listed, partners.kind === 'listed' ? partners.partners : listedBefore, `partners, ${partners.kind}`);
-  const ids = new Set([...listed.map((row) => row['partner_id']), ...joined.carried]);
+  const listed = isDone ? null : listedPartners(night);
+  const stored = before.partners.filter((row) => row['is_listed'] === true);
+  const kept =
+    listed === null ? stored : stayingOf(night, doubts, { subject: PARTNERS, key: 'partner_id', listed, stored });
+  const partners = [...(listed?.items ?? []), ...kept].toSorted(byId);
+  same(
+    held.partners.filter((row) => row['is_listed'] === true),
+    partners,
+    'listed partners',
+  );
+  const ids = new Set([...partners, ...before.partners].map((row) => row['partner_id']));
   same(
     held.partners.map((row) => row['partner_id']),
-    [...ids].map(String).toSorted((one, other) => (one < other ? -1 : 1)),
-    'partners that are listed or carried',
+    [...new Set([...ids, ...joined.carried])].map(String).toSorted((one, other) => (one < other ? -1 : 1)),
+    'partners that are, or once were, listed or carried',
   );
   same([joined.astray, joined.joined], [0, joined.rows], 'rows with their links');
+  const then = [...pasts, { nowMs, held }];
   for (const [at, rows] of histories.entries()) {
-    const then = [...pasts.map((past) => ({ nowMs: past.nowMs, held: past.held })), { nowMs, held }];
-    const newest = then.findLast((past) => past.nowMs === then[at]?.nowMs);
-    same(rows, newest?.held, `history of night ${at + 1}`);
+    same(rows, then.findLast((past) => past.nowMs === then[at]?.nowMs)?.held, `history of night ${at + 1}`);
   }
-  const gone = before.links.filter(
+  const closed = before.links.filter(
     (row) => !held.links.some((each) => each['token'] === row['token'] && each['app_token'] === row['app_token']),
   );
-  same(summary.links.removed, gone.length, 'links removed');
-  return { nowMs, held, memories, crawled, hasSucceeded: summary.status === 'succeeded' };
+  same(summary.links.removed, closed.length, 'links removed');
+  return { nowMs, held, doubts, crawled, hasSucceeded: summary.status === 'succeeded' };
 }
 
 /** Throws with the first difference. */
@@ -211,104 +209,80 @@ function same(found: unknown, wanted: unknown, what: string): void {
   throw new Error(`${what}: has ${has ?? one}, should have ${lacks ?? other}`);
 }
 
-interface Counts {
-  readonly listed: number;
-  readonly before: number;
-  readonly lost: number;
+/** A whole reading of a subject's lists, and whether some list said that it held more. */
+interface Listed {
+  readonly items: readonly Row[];
+  readonly isShort: boolean;
 }
 
-const lostHalf = ({ listed, before, lost }: Counts): boolean =>
-  lost > 0 && (listed === 0 || (before >= FEW && lost * 2 >= before));
-
-/** What the lists of a subject hold, what is stored of them, and what they say: items by the list they stand in. */
-interface Lists {
-  readonly come: readonly (readonly [list: string, item: string])[];
-  readonly stored: readonly (readonly [list: string, item: string])[];
-  readonly asked: ReadonlySet<string>;
-  readonly lacking: ReadonlyMap<string, number>;
+interface Compared {
+  readonly subject: string;
+  readonly key: 'token' | 'partner_id';
+  readonly listed: Listed;
+  readonly stored: readonly Row[];
 }
 
-/** What is remembered of lists once they were judged, and whether they are doubted. */
-function judged({ nowMs, pasts }: Night, subject: string, lists: Lists): { isDoubted: boolean; memory: Memory } {
-  const { missed, lacking } = pasts.at(-1)?.memories.get(subject) ?? NOTHING;
-  const items = new Set(lists.come.map(([, item]) => item));
-  const lengthOf = (list: string): number => lists.come.filter(([in_]) => in_ === list).length;
-  const isKnown = ([list, item]: readonly [string, string]): boolean => {
-    const then = missed.get(item);
-    if (then === undefined || items.has(item) || then.sinceMs > nowMs - 6 * HOUR_MS) return false;
-    return lengthOf(list) === 0 || !then.wasEmpty;
-  };
-  const gone = lists.stored.filter(([, item]) => !items.has(item));
-  const countsOf = (isOf: (list: string) => boolean, listed: number): Counts => {
-    const mine = lists.stored.filter((each) => isOf(each[0]) && !isKnown(each));
-    return { listed, before: mine.length, lost: mine.filter(([, item]) => !items.has(item)).length };
-  };
-  const whole = countsOf(() => true, lists.come.length);
-  const each = [...lists.asked].map((list) => countsOf((in_) => in_ === list, lengthOf(list)));
-  const isHeld = (list: string): boolean => list === '' || lists.stored.some(([in_]) => in_ === list);
-  const before = (list: string): number => lacking.get(list) ?? (isHeld(list) ? 0 : Math.max(0, ...lacking.values()));
-  const isShorter = [...lists.lacking].some(([list, by]) => by > before(list));
-  const few = whole.lost < gone.length ? Math.max(SAME_FEW, gone.length * SAME_SHARE) : 0;
-  const isDoubted = [whole, ...each].some((counts) => lostHalf(counts)) || (isShorter && whole.lost > few);
-  if (!isDoubted) return { isDoubted, memory: { missed: new Map(), lacking: lists.lacking } };
-  const missing = gone.map(([list, item]) => {
-    const [then, wasEmpty] = [missed.get(item), lengthOf(list) === 0];
-    const isSame = then !== undefined && (wasEmpty || !then.wasEmpty);
-    return [item, { sinceMs: isSame ? Math.min(then.sinceMs, nowMs) : nowMs, wasEmpty }] as const;
-  });
-  return { isDoubted, memory: { missed: new Map(missing), lacking } };
+/** The stored items that are not listed and stay all the same; remembers why. */
+function stayingOf({ nowMs }: Night, doubts: Map<string, Doubt>, compared: Compared): readonly Row[] {
+  const { subject, key, listed, stored } = compared;
+  const missing = stored.filter((row) => !listed.items.some((each) => each[key] === row[key]));
+  const isOdd = missing.length > stored.length / 2 || (listed.isShort && missing.length > 0);
+  const before = doubts.get(subject);
+  const agrees = before !== undefined && missing.length >= before.missing;
+  if (isOdd && agrees && nowMs - before.sinceMs < NIGHT_MS) return missing;
+  doubts.delete(subject);
+  if (!isOdd || agrees) return [];
+  doubts.set(subject, { missing: missing.length, sinceMs: nowMs });
+  return missing;
 }
 
-/** How many items a list had fewer than its pages said. */
-const lackingOf = <T>({ items, total }: ServedList<T>, hasTotals: boolean): number =>
-  hasTotals ? Math.max(0, total - items.length) : 0;
+/** Whether a list held fewer items than its pages said. */
+const isCut = <T>({ items, total }: ServedList<T>, hasTotals: boolean): boolean => hasTotals && items.length < total;
 
 const PARTNERS = 'partners';
 
-type LinksOutcome =
-  | { readonly kind: 'listed'; readonly links: readonly Row[]; readonly memory: Memory }
-  | { readonly kind: 'doubted'; readonly memory: Memory }
-  | { readonly kind: 'failed' };
-
-/** What an app's lists of a night come to, by what is stored of it. */
-function judgedLinks(night: Night, app: string, stored: readonly Row[]): LinksOutcome {
-  const { account, listing } = night;
+/** What an app's lists of a night come to; null where one of them fails. */
+function listedLinks({ account, listing }: Night, app: string): Listed | null {
   const lists = listsOf(account, listing);
-  const come: AccountLink[] = [];
-  const asked: [string | null, ServedList<AccountLink>][] = [];
-  let keys: (string | null)[] = [null];
+  const links: AccountLink[] = [];
+  let isShort = false;
+  let keys = [app];
   while (keys.length > 0) {
     const below: string[] = [];
     for (const key of keys) {
-      const list = lists.get(key ?? app);
+      const list = lists.get(key);
       if (list === undefined) throw new RangeError('A list was asked for that nobody has.');
-      if (list.fails !== null) return { kind: 'failed' };
-      asked.push([key, list]);
-      come.push(...list.items);
+      if (list.fails !== null) return null;
+      isShort ||= isCut(list, !listing.knowsV2 && statesTotal(listing));
+      links.push(...list.items);
       below.push(...list.items.filter(({ token }) => lists.has(token)).map(({ token }) => token));
     }
     keys = below;
   }
-  const hasTotals = !listing.knowsV2 && statesTotal(listing);
-  const lacking = asked.flatMap(([key, list]): [string, number][] => {
-    const by = lackingOf(list, hasTotals);
-    return by > 0 ? [[key ?? '', by]] : [];
-  });
-  const { isDoubted, memory } = judged(night, app, {
-    come: come.map(({ parent, token }) => [parent ?? '', token]),
-    stored: stored.map((row) => [textIn(row, 'parent_token'), textIn(row, 'token')]),
-    asked: new Set(asked.map(([key]) => key ?? '')),
-    lacking: new Map(lacking),
-  });
-  if (isDoubted) return { kind: 'doubted', memory };
-  return { kind: 'listed', memory, links: come.map((link) => storedLink(link, account.links)).toSorted(byToken) };
+  return { items: links.map((link) => storedLink(link, account.links)), isShort };
 }
 
-/** The text in a column, empty for NULL. */
-const textIn = (row: Row, column: string): string => {
-  const value = row[column];
-  return typeof value === 'string' ? value : '';
-};
+/** Stored links that stay, under the names of what is listed above them. */
+function withPaths(kept: readonly Row[], listed: readonly Row[]): readonly Row[] {
+  const rows = new Map([...kept, ...listed].map((row) => [row['token'], row]));
+  const above = ({ parent_token: parent }: Row): Row | undefined => rows.get(parent);
+  const placed = (row: Row): Row => {
+    const parent = above(row);
+    if (parent === undefined || !kept.includes(row)) return row;
+    const over = placed(parent);
+    const labels = ['network_name', 'campaign_name', 'adgroup_name', 'creative_name'] as const;
+    const depth = labels.findLastIndex((label) => over[label] !== null) + 1;
+    return {
+      ...row,
+      root_token: over['root_token'],
+      inherited_partner_id: over['partner_id'] ?? over['inherited_partner_id'],
+      ...Object.fromEntries(
+        labels.map((label, at) => [label, at < depth ? over[label] : at === depth ? row['label'] : null]),
+      ),
+    };
+  };
+  return kept.map((row) => placed(row));
+}
 
 const byToken = (one: Row, other: Row): number => (String(one['token']) < String(other['token']) ? -1 : 1);
 
@@ -344,31 +318,19 @@ function pathOf(link: AccountLink, links: readonly AccountLink[]): AccountLink[]
   return above === undefined ? [link] : [...pathOf(above, links), link];
 }
 
-type PartnersOutcome =
-  | { readonly kind: 'listed'; readonly partners: readonly Row[]; readonly memory: Memory }
-  | { readonly kind: 'doubted'; readonly memory: Memory }
-  | { readonly kind: 'failed' };
+const byId = (one: Row, other: Row): number => (String(one['partner_id']) < String(other['partner_id']) ? -1 : 1);
 
-function judgedPartners(night: Night, stored: readonly Row[]): PartnersOutcome {
-  const { account, listing } = night;
+/** What the list of partners comes to; null where it fails. */
+function listedPartners({ account, listing }: Night): Listed | null {
   const list = servedAs(account.partners, listing.partners);
-  if (list.fails !== null) return { kind: 'failed' };
-  const by = lackingOf(list, statesTotal(listing));
-  const { isDoubted, memory } = judged(night, PARTNERS, {
-    come: list.items.map(({ id }) => ['', String(id)]),
-    stored: stored.map((row) => ['', textIn(row, 'partner_id')]),
-    asked: new Set(['']),
-    lacking: by > 0 ? new Map([['', by]]) : new Map(),
-  });
-  if (isDoubted) return { kind: 'doubted', memory };
-  const partners = list.items.map(({ id, name }) => ({
+  if (list.fails !== null) return null;
+  const items = list.items.map(({ id, name }) => ({
     partner_id: String(id),
     display_name: name,
     supports_cost_data: id % 2 === 0,
     is_listed: true,
   }));
-  const byId = (one: Row, other: Row): number => (String(one['partner_id']) < String(other['partner_id']) ? -1 : 1);
-  return { kind: 'listed', memory, partners: partners.toSorted(byId) };
+  return { items, isShort: isCut(list, statesTotal(listing)) };
 }
 
 interface Read {

@@ -171,7 +171,7 @@ test('a link that is listed no more keeps its installs, and the last name it had
 
 test('every row of a slice that names partners finds its partner, by column or by attr_dependency, organic too', async () => {
   scenario = await openScenario([campaigns, partnersOnly, byCountry]);
-  await scenario.night(asOf);
+  await scenario.night(asOf, { partners: true });
   await joined(async (warehouse) => {
     for (const view of ['campaigns', 'partners_only']) {
       const rows = await warehouse.rows(`select partner_name, matched_partner_name from ${view}_links`, [], row);
@@ -193,8 +193,7 @@ test('every row of a slice that names partners finds its partner, by column or b
     );
     expect(views.map(({ view_name }) => view_name)).toEqual(['campaigns_links', 'partners_only_links']);
     const before = await warehouse.rows('select * from main.partners_history order by all', [], row);
-    const clock = { now: () => new Date(), confirmedNow: () => null };
-    await completePartners({ warehouse, planAt: new Date('2026-06-05T00:00:00Z'), clock });
+    await completePartners(warehouse, new Date('2026-06-05T00:00:00Z'));
     expect(await warehouse.rows('select * from main.partners_history order by all', [], row)).toEqual(before);
   });
 });

@@ -17,7 +17,6 @@ afterEach(() => scene.close());
 
 const firstNight = '2026-06-01T02:30:00Z';
 const secondNight = '2026-06-02T02:30:00Z';
-const thirdNight = '2026-06-03T02:30:00Z';
 
 const current = (): Promise<readonly Readonly<Record<string, unknown>>[]> =>
   scene.rows('select * from main.partners order by partner_id');
@@ -56,35 +55,28 @@ test('120 partners over 3 pages are stored as listed; the same list again makes 
 /** The whole of a night: the service's list, then what rows carry. */
 async function refreshed(asOf: string, service: Service): Promise<void> {
   await refreshPartners({ ...scene.run(asOf), service });
-  await completePartners(scene.run(asOf));
+  await completePartners(scene.warehouse, new Date(asOf));
 }
 
-/** A live slice whose rows, as text columns and the load that brought each, are given. */
-async function carrying(rows: string, liveAt: string): Promise<void> {
+/** A table of a slice whose rows, as text columns and the load that brought each, are given. */
+async function carrying(rows: string, state: 'live' | 'building' = 'live'): Promise<void> {
   await scene.warehouse.run(`create or replace table carrying as ${rows}`);
   await scene.warehouse.run(`delete from ripen.slice_tables`);
   await scene.warehouse.run(
-    `insert into ripen.slice_tables (slice, fingerprint, table_name, state, created_at, live_at)
-     values ('carrying', 'f', 'main."carrying"', 'live', now(), '${liveAt}'::timestamp)`,
+    `insert into ripen.slice_tables (slice, fingerprint, table_name, state, created_at)
+     values ('carrying', 'f', 'main."carrying"', $1, now())`,
+    [state],
   );
 }
 
-/** A run that ended, and the loads it brought. */
-async function ran(command: string, status: string, loads: readonly number[], knownAt = firstNight): Promise<void> {
-  const runId = `${command}-${loads.join('-')}`;
+/** A load on record. */
+async function loaded(load: number): Promise<void> {
   await scene.warehouse.run(
-    `insert into ripen.runs (run_id, command, as_of, started_at, finished_at, status, version, host, pid)
-     values ($1, $2, now(), now(), '2026-06-01 03:00:00', $3, '0', 'h', 1)`,
-    [runId, command, status],
+    `insert into ripen.loads
+     select $1::bigint, 'run', 'carrying', 'f', '2026-05-31', '2026-06-01', [], '{}', [], 1, 1, 1, 1, 0, 'proven', '{}',
+         now(), now(), now(), now()`,
+    [load],
   );
-  for (const load of loads) {
-    await scene.warehouse.run(
-      `insert into ripen.loads
-       select $1::bigint, $2, 'carrying', 'f', '2026-05-31', '2026-06-01', [], '{}', [], 1, 1, 1, 1, 0, 'proven', '{}',
-           now(), now(), now(), $3::timestamp`,
-      [load, runId, knownAt],
-    );
-  }
 }
 
 const unlisted = async (): Promise<unknown[]> =>
@@ -92,12 +84,10 @@ const unlisted = async (): Promise<unknown[]> =>
 const row = (id: string, load: number, name = id): string =>
   `select '${id}' as partner_id, '${name}' as partner_name, '{}'::json as attr_dependency, ${load}::bigint as _load_id`;
 
-test('a renamed partner gets a second version, one no longer listed is closed, one that rows carry stays unlisted', async () => {
+test('a renamed partner gets a second version, one that is listed no more stays as not listed, as does one that rows alone carry', async () => {
   scene = await openLinksScene();
-  await carrying(
-    `${row('3', 1, 'Three')} union all select null, null, '{"partner_id":["-300"]}'::json, 2`,
-    '2026-06-01 00:00:00',
-  );
+  await carrying(`${row('3', 1, 'Three')} union all select null, null, '{"partner_id":["-300"]}'::json, 2`);
+  await loaded(2);
   const partner = (id: string, displayName: string): Partner => ({ id, displayName, supportsCostData: false });
   const before = listing([
     [partner('1', 'One'), partner('2', 'Two')],
@@ -111,10 +101,11 @@ test('a renamed partner gets a second version, one no longer listed is closed, o
     ['3', 'Three', true],
   ]);
 
-  await refreshed(secondNight, listing([[partner('1', 'Ein')]]));
+  await refreshed(secondNight, listing([[partner('1', 'Ein'), partner('2', 'Two')]]));
   expect((await current()).map((row) => [row['partner_id'], row['display_name'], row['is_listed']])).toEqual([
     ['-300', '', false],
     ['1', 'Ein', true],
+    ['2', 'Two', true],
     ['3', 'Three', false],
   ]);
   const [first, second] = ['2026-06-01 02:30:00', '2026-06-02 02:30:00'];
@@ -122,7 +113,7 @@ test('a renamed partner gets a second version, one no longer listed is closed, o
     ['-300', first, null],
     ['1', first, second],
     ['1', second, null],
-    ['2', first, second],
+    ['2', first, null],
     ['3', first, second],
     ['3', second, null],
   ]);
@@ -131,95 +122,50 @@ test('a renamed partner gets a second version, one no longer listed is closed, o
 describe('of the partners that only rows carry', () => {
   const night = (): Promise<void> => refreshed(firstNight, listing([]));
 
-  test('those of loads above the newest one that a succeeded run brought are found, and rows below it are not read', async () => {
+  test('those of loads that no run searched are found, and rows that were searched are not read again', async () => {
     scene = await openLinksScene();
-    await ran('sync', 'succeeded', [1, 2]);
-    await carrying(`${row('old', 2)} union all ${row('new', 3)}`, '2026-06-01 00:00:00');
+    await carrying(row('old', 2));
+    await loaded(2);
     await night();
-    expect(await unlisted()).toEqual(['new']);
+    await carrying(`${row('other', 2)} union all ${row('new', 3)}`);
+    await loaded(3);
+    await night();
+    expect(await unlisted()).toEqual(['new', 'old']);
   });
 
-  test.each([
-    ['a sync that was killed', 'sync', 'running'],
-    ['a sync that failed in part', 'sync', 'partial'],
-    ['a sync that was stopped', 'sync', 'interrupted'],
-    ['a replay, which looks only where it loaded', 'replay', 'succeeded'],
-  ])('one first seen in a load of %s is found by the next run, which loads nothing', async (_what, command, status) => {
+  test('those of a table that is being built are there when it goes live', async () => {
     scene = await openLinksScene();
-    await ran('sync', 'succeeded', [1]);
-    await ran(command, status, [2]);
-    await carrying(row('late', 2), '2026-06-01 00:00:00');
-    await night();
-    expect(await unlisted()).toEqual(['late']);
-  });
-
-  test('one of a table that went live after the last succeeded run is found, however old its loads are', async () => {
-    scene = await openLinksScene();
-    await ran('sync', 'succeeded', [1, 2, 3]);
-    await carrying(row('swapped', 1), '2026-06-01 03:00:01');
+    await carrying(row('swapped', 1), 'building');
+    await loaded(1);
     await night();
     expect(await unlisted()).toEqual(['swapped']);
   });
 
   test('an empty name in newer rows leaves the name as it was, and an empty or unknown id is no partner', async () => {
     scene = await openLinksScene();
+    const names = async (): Promise<unknown> =>
+      (await current()).map((each) => [each['partner_id'], each['display_name']]);
     await carrying(
-      [row('p', 1, 'Named'), row('p', 2, ''), row('', 3, 'Nobody'), row('unknown', 4, 'Unknown')].join(' union all '),
-      firstNight,
+      [row('p', 1, 'Named'), row('p', 2, ''), row('', 3, 'Nobody'), row('unknown', 4)].join(' union all '),
     );
+    await loaded(4);
     await night();
-    expect((await current()).map((each) => [each['partner_id'], each['display_name']])).toEqual([['p', 'Named']]);
-  });
-
-  test('a newer name replaces the one of a load that a clock 30 days ahead dated, and is not replaced by it', async () => {
-    scene = await openLinksScene();
-    const ahead = new Date(Date.now() + 30 * 86_400_000).toISOString();
-    const named = async (): Promise<unknown> => (await current()).map((each) => each['display_name']).join();
-    await ran('sync', 'succeeded', [1], ahead);
-    await scene.warehouse.run("insert into main.partners values ('p', 'Ahead', null, false)");
-    await ran('sync', 'running', [2], secondNight);
-    await carrying(`${row('p', 1, 'Ahead')} union all ${row('p', 2, 'Right')}`, '2026-06-01 00:00:00');
-    await refreshed(secondNight, listing([]));
-    expect(await named()).toBe('Right');
-    await scene.warehouse.run("update ripen.runs set status = 'succeeded'");
-    await refreshed(thirdNight, listing([]));
-    expect(await named()).toBe('Right');
-  });
-
-  test.each<readonly [string, readonly number[]]>([
-    ['a new warehouse', []],
-    ['the warehouse that has the newer one', [1]],
-  ])('an older name that a replay loads last into %s is not taken for the newest', async (_what, seen) => {
-    scene = await openLinksScene();
-    if (seen.length > 0) {
-      await ran('sync', 'succeeded', seen, secondNight);
-      await scene.warehouse.run("insert into main.partners values ('p', 'Now', null, false)");
-    } else await ran('replay', 'running', [1], secondNight);
-    await ran('replay', 'succeeded', [2], firstNight);
-    await carrying(`${row('p', 1, 'Now')} union all ${row('p', 2, 'Before')}`, '2026-06-01 00:00:00');
-    await refreshed(secondNight, listing([]));
-    expect((await current()).map((each) => each['display_name'])).toEqual(['Now']);
-    await ran('sync', 'partial', [3], '2026-06-04 02:30:00');
-    await carrying(row('p', 3, 'Later'), '2026-06-01 00:00:00');
-    await refreshed(secondNight, listing([]));
-    expect((await current()).map((each) => each['display_name'])).toEqual(['Later']);
-  });
-
-  test('one stays while any row carries it, under its newest name, and leaves with its last row', async () => {
-    scene = await openLinksScene();
-    await carrying(`${row('p', 1, 'Before')} union all ${row('p', 2, 'Now')}`, '2026-06-01 00:00:00');
+    expect(await names()).toEqual([['p', 'Named']]);
+    await carrying(row('p', 5, ''));
+    await loaded(5);
     await night();
-    await ran('sync', 'succeeded', [1, 2]);
-    expect((await current()).map((each) => each['display_name'])).toEqual(['Now']);
+    expect(await names()).toEqual([['p', 'Named']]);
+  });
+
+  test('one gets the newest name of its rows, and stays when no row carries it any more', async () => {
+    scene = await openLinksScene();
+    await carrying(`${row('p', 1, 'Before')} union all ${row('p', 2, 'Now')}`);
+    await loaded(2);
+    await night();
+    await carrying(row('q', 3));
+    await loaded(3);
     await refreshed(secondNight, listing([]));
-    expect(await unlisted()).toEqual(['p']);
-    await carrying(row('q', 3), '2026-06-01 00:00:00');
-    await refreshed(secondNight, listing([]));
-    expect(await unlisted()).toEqual(['q']);
-    expect((await history()).map((each) => [each['partner_id'], each['valid_to'] === null])).toEqual([
-      ['p', false],
-      ['q', true],
-    ]);
+    expect((await current()).map((each) => each['display_name'])).toEqual(['Now', 'q']);
   });
 });
 
@@ -268,6 +214,7 @@ test('a partner that the rows of a night killed before its end brought is found 
     const warehouse = await openWarehouse(scenario.config.warehouse, { mode: 'write', lockWaitMs: 0, emit });
     // What a kill between the last load and the partners leaves.
     await warehouse.run(`update ripen.runs set status = 'running', finished_at = null where run_id = $1`, [runId]);
+    await warehouse.run('update ripen.partner_scans set load_id = 1');
     for (const table of ['partners', 'partners_history']) {
       expect(await warehouse.run(`delete from main.${table} where partner_id = '-777'`)).toBe(1);
     }

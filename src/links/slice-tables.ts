@@ -1,4 +1,4 @@
-/** The live tables of slices, and how to read from one of their rows what leads to partners and links. */
+/** The tables of slices, and how to read from one of their rows what leads to partners and links. */
 
 import * as z from 'zod';
 
@@ -6,26 +6,39 @@ import { heldColumnTypes, identifier, statement } from '../warehouse/sql.ts';
 import { remembering } from '../warehouse/remembering.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
-export interface LiveSlice {
+export interface StoredSlice {
   readonly slice: string;
   /** Quoted, with its schema. */
   readonly table: string;
+  /** Whether readers see it; else it is being built. */
+  readonly isLive: boolean;
   /** In order. */
   readonly columns: readonly string[];
   /** How far its days are ahead of UTC; negative behind. */
   readonly aheadSeconds: number;
 }
 
-const sliceRow = z.object({ slice: z.string(), table_name: z.string(), ahead_seconds: z.number() });
+const sliceRow = z.object({
+  slice: z.string(),
+  table_name: z.string(),
+  is_live: z.boolean(),
+  ahead_seconds: z.number(),
+});
 
-/** Every slice that has a live table, by name. */
-export const readLiveSlices = (warehouse: Warehouse): Promise<readonly LiveSlice[]> => readSlices(warehouse, '');
+/** Every table of every slice, by name. */
+export const readSliceTables = (warehouse: Warehouse): Promise<readonly StoredSlice[]> => readTables(warehouse, '');
 
-const readSlices = remembering(async (warehouse): Promise<readonly LiveSlice[]> => {
-  const rows = await warehouse.rows(statement('links/live_slices'), [], sliceRow);
-  const slices: LiveSlice[] = [];
-  for (const { slice, table_name: table, ahead_seconds: aheadSeconds } of rows) {
-    slices.push({ slice, table, columns: [...(await heldColumnTypes(warehouse, table, slice)).keys()], aheadSeconds });
+/** Those that readers see, one a slice. */
+export async function readLiveSlices(warehouse: Warehouse): Promise<readonly StoredSlice[]> {
+  return (await readSliceTables(warehouse)).filter(({ isLive }) => isLive);
+}
+
+const readTables = remembering(async (warehouse): Promise<readonly StoredSlice[]> => {
+  const rows = await warehouse.rows(statement('links/slice_tables'), [], sliceRow);
+  const slices: StoredSlice[] = [];
+  for (const { slice, table_name: table, is_live: isLive, ahead_seconds: aheadSeconds } of rows) {
+    const columns = [...(await heldColumnTypes(warehouse, table, slice)).keys()];
+    slices.push({ slice, table, isLive, columns, aheadSeconds });
   }
   return slices;
 });
@@ -35,7 +48,7 @@ const readSlices = remembering(async (warehouse): Promise<readonly LiveSlice[]> 
  * attached to the row. A list of one id is that id; of several ids none is the row's (observed: attr_dependency). An empty id
  * and `unknown` are none.
  */
-export function rowIdSql({ columns }: LiveSlice, id: string): string {
+export function rowIdSql({ columns }: StoredSlice, id: string): string {
   const attached = 's."attr_dependency"';
   const single = `case json_type(${attached}, '$.${id}')
             when 'ARRAY' then
@@ -51,11 +64,11 @@ export function rowIdSql({ columns }: LiveSlice, id: string): string {
 const partnerDimensions = ['partner_id', 'partner_name', 'partner', 'channel'] as const;
 
 /** Whether the rows of a slice can say which partner they belong to. */
-export function namesPartners({ columns }: LiveSlice): boolean {
+export function namesPartners({ columns }: StoredSlice): boolean {
   return partnerDimensions.some((name) => columns.includes(name));
 }
 
 /** Whether the rows of a slice can say which link they belong to; two apps may share their name, never their token. */
-export function namesLinks({ columns }: LiveSlice): boolean {
+export function namesLinks({ columns }: StoredSlice): boolean {
   return columns.includes('app_token') && columns.includes('network');
 }

@@ -1,4 +1,4 @@
--- Stages an app's links as they are stored, so that one of them can be changed.
+-- Stages, as they are stored, the links of an app that are not staged, so that they stay.
 -- $1 app token
 -- Returns nothing.
 insert into ripen.staged_links
@@ -18,4 +18,4 @@ select
     impression_url,
     0 as seen
 from main.links
-where app_token = $1
+where app_token = $1 and token not in (select token from ripen.staged_links where app_token = $1)
