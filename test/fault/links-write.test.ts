@@ -5,7 +5,7 @@ import * as z from 'zod';
 
 import { createLink, updateLink, type LinkWriting } from '../../src/links/write-link.ts';
 import { refreshLinks } from '../../src/links/refresh-links.ts';
-import type { Fault } from '../../src/simulator/faults.ts';
+import type { Fault } from '../support/simulator/faults.ts';
 import { openLinksScene, storedTree, trueTree, type LinksScene } from '../support/links-scene.ts';
 import { failureFrom, json, type Reply } from '../support/scripted-server.ts';
 import { useService } from '../support/use-service.ts';
