@@ -79,7 +79,7 @@ const MAX_REQUEST_BYTES = 1_048_576;
 export async function startSimulator(options: Chosen<SimulatorOptions> = {}): Promise<Simulator> {
   const { port: wanted = 0, world: asked = {}, cap = 50, paging = {} } = options;
   const { token: firstToken = 'simulator-token', costCredential = 'Partner simulator' } = options;
-  const { middleware = ({ request, response, answer }) => send(request, response, answer()) } = options;
+  const { middleware = (usual) => send(usual.request, usual.response, usual.answer()) } = options;
   const world = 'report' in asked ? asked : createWorld(asked);
   const campaign = { world, links: createLinkStore(world.links), style: { ...defaultStyle, ...paging } };
   const spend = createSpendLedger();
@@ -90,19 +90,17 @@ export async function startSimulator(options: Chosen<SimulatorOptions> = {}): Pr
 
   const endpointAnswer = (route: Route, address: URL, request: IncomingMessage, body: string): Answer => {
     const contentType = request.headers['content-type'] ?? null;
-    switch (route.endpoint) {
-      case 'unknown':
-        if (route.otherMethod) return errorAnswer(405, 'error_message', 'Method not allowed');
-        return errorAnswer(404, 'error_message', 'Not found');
-      case 'cost':
-        return spend.submit({ query: address.searchParams, contentType, body });
-      case 'report':
-        return answerReport(world, address.searchParams, now());
-      case 'filters_data':
-        return orRefusal(() => documentAnswer({ ...world.filtersData(address.searchParams, now()) }));
-      default:
-        return answerCampaign(campaign, { route, address, contentType, body });
+    if (route.endpoint === 'unknown') {
+      return route.otherMethod
+        ? errorAnswer(405, 'error_message', 'Method not allowed')
+        : errorAnswer(404, 'error_message', 'Not found');
     }
+    if (route.endpoint === 'cost') return spend.submit({ query: address.searchParams, contentType, body });
+    if (route.endpoint === 'report') return answerReport(world, address.searchParams, now());
+    if (route.endpoint === 'filters_data') {
+      return orRefusal(() => documentAnswer({ ...world.filtersData(address.searchParams, now()) }));
+    }
+    return answerCampaign(campaign, { route, address, contentType, body });
   };
 
   const exchange = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {

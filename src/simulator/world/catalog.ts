@@ -6,7 +6,7 @@ import { cohortFamilies, cohortPeriods } from './cohort-metrics.ts';
 import { countries } from './countries.ts';
 import type { WorldApp, WorldPartner } from './entities.ts';
 import type { Lane } from './lanes.ts';
-import type { Metric, MetricFilterName } from './metric.ts';
+import type { Metric, MetricFilterName, Vocabulary } from './metric.ts';
 import {
   adSpendModes,
   attributionSources,
@@ -17,7 +17,6 @@ import {
   revenueModes,
   revenueSources,
 } from './parameters.ts';
-import type { Vocabulary } from './query.ts';
 import { invalid, missing } from './refusal.ts';
 
 /** service-interface: Filter item; `description` and `increase_is_negative` are in newer answers only. */

@@ -29,6 +29,13 @@ export interface Metric extends Formula {
   readonly completeAfterDays: number | null;
 }
 
+/** The names a world's reports know. */
+export interface Vocabulary {
+  readonly dimensions: readonly string[];
+  /** Every metric by its id, in the order the catalog lists them. */
+  readonly metrics: ReadonlyMap<string, Metric>;
+}
+
 /** A line of a table of metrics: id, name, formula, and what differs from the rest of the table. */
 export type MetricLine = readonly [id: string, name: string, formula: Formula, change?: Partial<Metric>];
 

@@ -97,7 +97,7 @@ const events = eventSlugs.flatMap((slug, nth) => {
     [`${slug}_events`, `${slug} events`, counted(measures.events)],
     [`${slug}_revenue`, `${slug} revenue`, money(measures.revenue)],
   ]);
-  return [...byEvent, ...cohortEventMetrics(slug, nth)];
+  return byEvent.concat(cohortEventMetrics(slug, nth));
 });
 
 /** Every metric by its id, in the order the catalog lists them. */

@@ -15,7 +15,7 @@ import {
 } from '../../model/calendar.ts';
 import { type Filters, parseFilters } from './filters.ts';
 import type { Moment } from './measures.ts';
-import type { Metric } from './metric.ts';
+import type { Metric, Vocabulary } from './metric.ts';
 import {
   adSpendModes,
   attributionSources,
@@ -132,13 +132,6 @@ function checkComparison(query: URLSearchParams): void {
   const text = query.get('period_over_period');
   if (text === null || /^-\d+d$/.test(text) || parseDay(text) !== null) return;
   oneOf(query, 'period_over_period', comparisonPeriods, 'previous_period');
-}
-
-/** The names a world's reports know. */
-export interface Vocabulary {
-  readonly dimensions: readonly string[];
-  /** Every metric by its id, in the order the catalog lists them. */
-  readonly metrics: ReadonlyMap<string, Metric>;
 }
 
 /** What a query is read by. */
