@@ -1,10 +1,8 @@
-/**
- * An answer before it goes on the wire, and its bytes in chunks.
- *
- * Promises that a large document is never one string: its lists are written element by element, 64 KiB at a time.
- */
+/** An answer before it goes on the wire, and how its bytes get there. */
 
-import { gzipSync } from 'node:zlib';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
 
 export type JsonDocument = Readonly<Record<string, unknown>>;
 
@@ -20,78 +18,69 @@ export interface Answer {
   readonly body: AnswerBody;
 }
 
-/** Large enough that a chunk is worth a write, small enough that many answers at once stay small. */
-const CHUNK_CHARACTERS = 65_536;
-
-/** The fastest: the simulator shares its machine with what is being tested. */
+/** The fastest: the simulator shares its machine with what reads from it. */
 export const GZIP_LEVEL = 1;
 
-const JSON_TYPE = 'application/json; charset=utf-8';
-const BARE_NUMBER = '\u0000number:';
-const bareNumberInJson = /"\\u0000number:([^"]*)"/g;
+/** How the service words an error; each API has its own form. */
+export type ErrorForm = 'error_code' | 'error' | 'error_message';
+
+const codesByStatus: Readonly<Record<number, string>> = { 400: 'request_error', 401: 'auth_error', 403: 'auth_error' };
+
+const errorDocuments: Readonly<Record<ErrorForm, (status: number, message: string) => JsonDocument>> = {
+  error_code: (status, message) => ({
+    error_code: codesByStatus[status] ?? 'service_error',
+    error_desc: message,
+    error_desc_details: null,
+  }),
+  error: (_, message) => ({ error: message }),
+  error_message: (_, message) => ({ error: { message } }),
+};
 
 export function documentAnswer(document: JsonDocument, status = 200): Answer {
-  return { status, headers: { 'content-type': JSON_TYPE }, body: { kind: 'document', document } };
-}
-
-export function bytesAnswer(bytes: Buffer | string, contentType: string, status = 200): Answer {
   return {
     status,
-    headers: { 'content-type': contentType },
-    body: { kind: 'bytes', bytes: typeof bytes === 'string' ? Buffer.from(bytes) : bytes },
+    headers: { 'content-type': 'application/json; charset=utf-8' },
+    body: { kind: 'document', document },
   };
 }
 
-/** A value that is written as this very number, unquoted, however many digits it has. */
-export function bareNumber(text: string): string {
-  return `${BARE_NUMBER}${text}`;
+export function bytesAnswer(bytes: Buffer | string, contentType: string, status = 200): Answer {
+  return { status, headers: { 'content-type': contentType }, body: { kind: 'bytes', bytes: Buffer.from(bytes) } };
 }
 
-/** A body's bytes in order, never empty chunks; a body of none has no chunks. */
-export function* bodyChunks(body: AnswerBody): Generator<Buffer, void> {
-  if (body.kind === 'bytes' && body.bytes.length > 0) yield body.bytes;
-  if (body.kind !== 'document') return;
-  for (const text of jsonChunks(body.document)) yield Buffer.from(text);
+/** An answer that is its status alone. */
+export function bareAnswer(status: number): Answer {
+  return { status, headers: {}, body: { kind: 'none' } };
 }
 
-/** All of a body's bytes at once, compressed when asked; for faults that must know where the end is. */
-export function bodyBytes(body: AnswerBody, gzip: boolean): Buffer {
-  const plain = Buffer.concat([...bodyChunks(body)]);
-  return gzip ? gzipSync(plain, { level: GZIP_LEVEL }) : plain;
+export function errorAnswer(status: number, form: ErrorForm, message: string): Answer {
+  return documentAnswer(errorDocuments[form](status, message), status);
 }
 
-export function isList(value: unknown): value is readonly unknown[] {
-  return Array.isArray(value);
+export function plainBytes(body: AnswerBody): Buffer {
+  if (body.kind === 'bytes') return body.bytes;
+  return Buffer.from(body.kind === 'none' ? '' : JSON.stringify(body.document));
+}
+
+/** Sends an answer whole, compressed for a caller that accepts it. */
+export async function send(request: IncomingMessage, response: ServerResponse, answer: Answer): Promise<void> {
+  const { status, headers, body } = answer;
+  if (body.kind === 'none') {
+    response.writeHead(status, status === 204 ? headers : { ...headers, 'content-length': '0' }).end();
+    return;
+  }
+  const plain = plainBytes(body);
+  const isCompressed = acceptsGzip(request);
+  const bytes = isCompressed ? await promisify(gzip)(plain, { level: GZIP_LEVEL }) : plain;
+  const encoding = isCompressed ? { 'content-encoding': 'gzip' } : {};
+  response.writeHead(status, { ...headers, ...encoding, 'content-length': String(bytes.length) }).end(bytes);
+}
+
+export function acceptsGzip(request: IncomingMessage): boolean {
+  const accepted = (request.headers['accept-encoding'] ?? '').split(',');
+  return accepted.some((coding) => /^\s*gzip\s*(;\s*q=(?!0(\.0*)?\s*$).*)?$/.test(coding));
 }
 
 export function isDocument(value: unknown): value is JsonDocument {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function* jsonChunks(document: JsonDocument): Generator<string, void> {
-  let pending = '{';
-  let keySeparator = '';
-  for (const [key, value] of Object.entries(document)) {
-    pending += `${keySeparator}${JSON.stringify(key)}:`;
-    keySeparator = ',';
-    if (!isList(value)) {
-      pending += jsonText(value);
-      continue;
-    }
-    let separator = '[';
-    for (const element of value) {
-      pending += separator + jsonText(element);
-      separator = ',';
-      if (pending.length < CHUNK_CHARACTERS) continue;
-      yield pending;
-      pending = '';
-    }
-    pending += value.length === 0 ? '[]' : ']';
-  }
-  yield `${pending}}`;
-}
-
-function jsonText(value: unknown): string {
-  const text = JSON.stringify(value ?? null);
-  return text.includes('\\u0000') ? text.replaceAll(bareNumberInJson, '$1') : text;
 }

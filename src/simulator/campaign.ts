@@ -5,9 +5,8 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { type Answer, documentAnswer, isDocument, type JsonDocument } from './answer.ts';
-import { errorAnswer } from './error-body.ts';
-import type { LinkChange, LinkStore } from './link-store.ts';
+import { type Answer, documentAnswer, errorAnswer, isDocument, type JsonDocument } from './answer.ts';
+import type { LinkStore } from './link-store.ts';
 import {
   linksOf,
   type Page,
@@ -97,11 +96,11 @@ function writeLink(campaign: Campaign, { route, contentType, body }: CampaignReq
 function createLink({ links }: Campaign, appToken: string, fields: JsonDocument): Answer {
   const { name, parent_token: parentToken = null } = fields;
   if (typeof name !== 'string' || name.trim() === '') return invalid('name is missing');
-  if (parentToken === null) return written(links, links.add(appToken, null, { name }));
+  if (parentToken === null) return written(links, links.insert({ appToken, parentToken: null, label: name }));
   const parent = typeof parentToken === 'string' ? links.find(parentToken) : null;
   if (parent === null || parent.appToken !== appToken) return invalid('parent_token is not a tracker of this app');
   if (parent.level >= MAX_LEVEL) return invalid(`parent_token has level ${parent.level}, the deepest`);
-  return written(links, links.add(appToken, parent.token, { name }));
+  return written(links, links.insert({ appToken, parentToken: parent.token, label: name }));
 }
 
 function updateLink({ world, links }: Campaign, token: string, fields: JsonDocument): Answer {
@@ -112,11 +111,10 @@ function updateLink({ world, links }: Campaign, token: string, fields: JsonDocum
   if (costDataEnabled !== undefined && typeof costDataEnabled !== 'boolean') {
     return invalid('cost_data_enabled is not a boolean');
   }
-  const change: LinkChange = {
+  links.change(token, {
     ...(typeof partnerId === 'number' ? { partnerId } : {}),
     ...(costDataEnabled === undefined ? {} : { costDataEnabled }),
-  };
-  links.change(token, change);
+  });
   const updated = links.find(token);
   return updated === null ? missing('Tracker not found') : written(links, updated);
 }

@@ -1,8 +1,6 @@
 /** The ad spend endpoint: its documented rules, and which Cost IDs it accepted how often. */
 
-import type { Answer } from './answer.ts';
-import { bytesAnswer } from './answer.ts';
-import { errorAnswer } from './error-body.ts';
+import { type Answer, bytesAnswer, errorAnswer } from './answer.ts';
 
 /** service-interface: Limits. */
 const COST_ID_LENGTH = { min: 12, max: 256 } as const;

@@ -1,4 +1,6 @@
-/** The service's addresses: which endpoint a method and a path mean (service-interface: Endpoints). */
+/** The service's addresses: which endpoint a method and a path mean, and who may call it (service-interface: Endpoints). */
+
+import { type Answer, errorAnswer } from './answer.ts';
 
 export const endpoints = [
   'report',
@@ -53,4 +55,21 @@ export function routeOf(method: string, path: string): Route {
 /** Whether the cap on simultaneous calls counts this endpoint (service-interface: Limits). */
 export function isCapped(endpoint: Endpoint): boolean {
   return endpoint === 'report' || endpoint === 'filters_data';
+}
+
+export interface Credentials {
+  readonly token: string;
+  /** The whole Authorization header of the ad spend endpoint. */
+  readonly costCredential: string;
+}
+
+/** The answer to a call without the credential its endpoint wants (service-interface: Errors); null for one with it. */
+export function refusalOf({ token, costCredential }: Credentials, endpoint: Endpoint, header?: string): Answer | null {
+  if (endpoint === 'unknown') return null;
+  if (endpoint === 'cost') {
+    if (header === undefined) return errorAnswer(401, 'error', 'Required authentication information missing');
+    return header === costCredential ? null : errorAnswer(403, 'error', 'No permission to post this data');
+  }
+  if (header === `${isCapped(endpoint) ? 'Bearer ' : 'Token token='}${token}`) return null;
+  return errorAnswer(401, isCapped(endpoint) ? 'error_code' : 'error_message', 'Credentials incorrect or absent');
 }

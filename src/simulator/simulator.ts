@@ -1,26 +1,27 @@
 /**
  * The service, simulated on loopback: campaign, reports and ad spend APIs on one port.
  *
- * Hides node:http, credentials, paging styles, the concurrency cap and scripted faults. The world's numbers follow a
- * simulated clock; the HTTP `Date` header follows the real one.
+ * Hides node:http, credentials, paging styles and the concurrency cap. The world's numbers follow a simulated clock; the
+ * HTTP `Date` header follows the real one. Nothing that a caller sends stops the simulator: what is unforeseen is
+ * answered 500.
  */
 
 import { once } from 'node:events';
-import { createServer, type IncomingMessage } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { Failure } from '../errors.ts';
+import { type Answer, bareAnswer, bytesAnswer, documentAnswer, errorAnswer, send } from './answer.ts';
+import { answerCampaign } from './campaign.ts';
 import { createSpendLedger } from './cost.ts';
-import { createCredentials } from './credentials.ts';
-import { type Account, exchange, type Served } from './exchange.ts';
-import { createFaultScript, type FaultRule } from './faults.ts';
 import { createLinkStore, type LinkStore } from './link-store.ts';
 import type { PagingStyle } from './paging.ts';
-import { type Asked, createRequestLog } from './request-log.ts';
-import { createWorld, type World, type WorldOptions } from './world/world.ts';
+import { type Endpoint, isCapped, refusalOf, type Route, routeOf } from './routes.ts';
+import { createWorld, RequestRefused, type World, type WorldOptions } from './world/world.ts';
 
 export interface SimulatorOptions {
   /** 0 takes any free port. */
   readonly port: number;
-  readonly world: Partial<WorldOptions>;
+  /** A world, or the options of one. */
+  readonly world: World | Partial<WorldOptions>;
   /** The simulated instant; null is the real clock. */
   readonly now: Date | null;
   readonly token: string;
@@ -28,12 +29,24 @@ export interface SimulatorOptions {
   readonly costCredential: string;
   /** Simultaneous report and filters-data calls; one more is answered 429. */
   readonly cap: number;
-  readonly answerDelayMs: number;
-  /** Compresses answers for callers that accept it. */
-  readonly gzip: boolean;
-  /** The header that selects the account of `world`; without it another account answers, with another value 403. */
-  readonly accountHeader: { readonly name: string; readonly value: string } | null;
   readonly paging: Partial<PagingStyle>;
+  /** Stands between each request and its answer, to observe it or to replace it. */
+  readonly middleware: (exchange: Exchange) => Promise<void>;
+}
+
+/** A request, and what the service makes of it. */
+export interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly endpoint: Endpoint;
+  /** As the caller wrote it, so that paging links stay on the origin it knows. */
+  readonly address: URL;
+  /** Whether the request carries the credential its endpoint wants. */
+  readonly isAuthorized: boolean;
+  /** Whether too many calls are in flight; such a call is answered 429. */
+  readonly isOverCap: boolean;
+  /** Carries the request out and returns the service's own answer. */
+  answer(): Answer;
 }
 
 export interface Simulator {
@@ -43,12 +56,8 @@ export interface Simulator {
   readonly world: World;
   now(): Date;
   setNow(at: Date): void;
-  /** Resets the token; the old one is answered with a bare 401. */
+  /** Resets the token; requests with the old one are refused. */
   setToken(token: string): void;
-  /** Adds a fault and returns what removes it. Of several that match one request all apply, in order. */
-  script(fault: FaultRule): () => void;
-  readonly asked: Asked;
-  /** The link tree, to change between two crawls. */
   readonly links: LinkStore;
   /** How often each Cost ID was accepted. */
   readonly acceptedSpend: ReadonlyMap<string, number>;
@@ -57,56 +66,79 @@ export interface Simulator {
 }
 
 /** Some of the options; what is left out, or undefined, is as by default. */
-type Chosen<Options> = { readonly [Name in keyof Options]?: Options[Name] | undefined };
+export type Chosen<Options> = { readonly [Name in keyof Options]?: Options[Name] | undefined };
 
 const defaultStyle: PagingStyle = { v2: true, v2Next: 'cursor', v2End: 'null', shortPages: false };
 
-/** Longer than the pauses of any client in a test, so that no idle connection is closed under a request. */
+/** Longer than a client pauses between two requests, so that no idle connection is closed under one. */
 const KEEP_ALIVE_MS = 60_000;
+/** No request of the service has a body of this size. */
+const MAX_REQUEST_BYTES = 1_048_576;
 
 /** Starts a simulator; throws `USAGE_INVALID` when the port cannot be had. */
 export async function startSimulator(options: Chosen<SimulatorOptions> = {}): Promise<Simulator> {
-  const { port: wanted = 0, now: startsAt = null, cap = 50, answerDelayMs = 0, gzip = true, paging = {} } = options;
-  const { token = 'simulator-token', costCredential = 'Partner simulator', accountHeader = null, world = {} } = options;
-  const account = createAccount(world);
-  const credentials = createCredentials(token, costCredential);
-  const log = createRequestLog();
-  const script = createFaultScript();
+  const { port: wanted = 0, world: asked = {}, cap = 50, paging = {} } = options;
+  const { token: firstToken = 'simulator-token', costCredential = 'Partner simulator' } = options;
+  const { middleware = (usual) => send(usual.request, usual.response, usual.answer()) } = options;
+  const world = 'report' in asked ? asked : createWorld(asked);
+  const campaign = { world, links: createLinkStore(world.links), style: { ...defaultStyle, ...paging } };
   const spend = createSpendLedger();
-  let simulatedNow = startsAt;
-  let ordinal = 0;
+  let token = firstToken;
+  let simulatedNow = options.now ?? null;
+  let inFlight = 0;
   const now = (): Date => simulatedNow ?? new Date();
-  const served: Served = {
-    cap,
-    answerDelayMs,
-    gzip,
-    style: { ...defaultStyle, ...paging },
-    credentials,
-    log,
-    script,
-    spend,
-    now,
-    nextOrdinal: () => (ordinal += 1),
-    accountFor: accountChooser({ accountHeader, world }, account),
+
+  const endpointAnswer = (route: Route, address: URL, request: IncomingMessage, body: string): Answer => {
+    const contentType = request.headers['content-type'] ?? null;
+    if (route.endpoint === 'unknown') {
+      return route.otherMethod
+        ? errorAnswer(405, 'error_message', 'Method not allowed')
+        : errorAnswer(404, 'error_message', 'Not found');
+    }
+    if (route.endpoint === 'cost') return spend.submit({ query: address.searchParams, contentType, body });
+    if (route.endpoint === 'report') return answerReport(world, address.searchParams, now());
+    if (route.endpoint === 'filters_data') {
+      return orRefusal(() => documentAnswer({ ...world.filtersData(address.searchParams, now()) }));
+    }
+    return answerCampaign(campaign, { route, address, contentType, body });
+  };
+
+  const exchange = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const address = addressOf(request);
+    const route = routeOf(request.method ?? 'GET', address.pathname);
+    const { endpoint } = route;
+    if (isCapped(endpoint)) {
+      inFlight += 1;
+      response.once('close', () => (inFlight -= 1));
+    }
+    const isOverCap = isCapped(endpoint) && inFlight > cap;
+    const refusal = refusalOf({ token, costCredential }, endpoint, request.headers.authorization);
+    const body = await readBody(request);
+    const answer = (): Answer => {
+      if (isOverCap) return errorAnswer(429, 'error_code', `More than ${cap} simultaneous requests`);
+      return refusal ?? endpointAnswer(route, address, request, body);
+    };
+    await middleware({ request, response, endpoint, address, isAuthorized: refusal === null, isOverCap, answer });
   };
 
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
-    void exchange(served, request, response);
+    exchange(request, response).catch(async (thrown: unknown) => {
+      // Nobody is left to answer if the connection broke, or if its caller sent a body without end.
+      if (response.headersSent || response.destroyed) return response.destroy();
+      const text = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
+      return send(request, response, bytesAnswer(text, 'text/plain; charset=utf-8', 500));
+    });
   });
   const port = await listen(server, wanted);
 
   return {
     url: `http://127.0.0.1:${port}`,
     port,
-    world: account.world,
+    world,
     now,
-    setNow(at) {
-      simulatedNow = at;
-    },
-    setToken: (token) => credentials.setToken(token),
-    script: (rule) => script.add(rule),
-    asked: log.asked,
-    links: account.links,
+    setNow: (at) => void (simulatedNow = at),
+    setToken: (next) => void (token = next),
+    links: campaign.links,
     acceptedSpend: spend.accepted,
     async close() {
       const closed = once(server, 'close');
@@ -117,22 +149,41 @@ export async function startSimulator(options: Chosen<SimulatorOptions> = {}): Pr
   };
 }
 
-function createAccount(options: Partial<WorldOptions>): Account {
-  const world = createWorld(options);
-  return { world, links: createLinkStore(world.links) };
+function answerReport(world: World, query: URLSearchParams, now: Date): Answer {
+  return orRefusal(() => {
+    const report = world.report(query, now);
+    return report === null ? bareAnswer(204) : documentAnswer({ ...report });
+  });
 }
 
-function accountChooser(
-  { accountHeader, world }: Pick<SimulatorOptions, 'accountHeader' | 'world'>,
-  account: Account,
-): (request: IncomingMessage) => Account | null {
-  if (accountHeader === null) return () => account;
-  const first = createAccount({ ...world, seed: account.world.options.seed + 1 });
-  return ({ headers }) => {
-    const value = headers[accountHeader.name.toLowerCase()];
-    if (value === undefined) return first;
-    return value === accountHeader.value ? account : null;
-  };
+function orRefusal(answer: () => Answer): Answer {
+  try {
+    return answer();
+  } catch (thrown) {
+    if (!(thrown instanceof RequestRefused)) throw thrown;
+    return documentAnswer(thrown.body, thrown.status);
+  }
+}
+
+function addressOf(request: IncomingMessage): URL {
+  const origin = `http://${request.headers.host ?? '127.0.0.1'}`;
+  const target = request.url ?? '/';
+  return URL.canParse(`${origin}${target}`) ? new URL(`${origin}${target}`) : new URL('/', 'http://127.0.0.1');
+}
+
+async function readBody(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request) {
+    const bytes = Buffer.from(chunk);
+    size += bytes.length;
+    if (size > MAX_REQUEST_BYTES) {
+      request.destroy();
+      break;
+    }
+    chunks.push(bytes);
+  }
+  return Buffer.concat(chunks).toString();
 }
 
 async function listen(server: ReturnType<typeof createServer>, port: number): Promise<number> {

@@ -11,7 +11,7 @@ import { join } from 'node:path';
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
-import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
+import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { contentsOf, differences, rowsOf } from '../support/installation-contents.ts';
 import { openInstallation, serviceAt, TOKEN, type Ended, type Installation } from '../support/installation.ts';
 import { writeKillHook, type KillHook } from '../support/kill-hook.ts';

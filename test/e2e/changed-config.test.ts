@@ -7,7 +7,7 @@ import { afterAll, beforeAll, beforeEach, afterEach, expect, test } from 'vitest
 import * as z from 'zod';
 
 import { addDays, day, daysIn } from '../../src/model/calendar.ts';
-import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
+import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { rowsOf } from '../support/installation-contents.ts';
 import { openInstallation, serviceAt, TOKEN, type Installation } from '../support/installation.ts';
 import { daysOf, reports } from '../support/night.ts';

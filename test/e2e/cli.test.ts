@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
-import { startSimulator } from '../../src/simulator/simulator.ts';
+import { startSimulator } from '../support/simulator/simulator.ts';
 
 const cli = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
 const TOKEN = 'marked-token-7c1d0e';

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
 
-import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
+import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { contentsOf, differences } from '../support/installation-contents.ts';
 import { openInstallation, serviceAt, TOKEN } from '../support/installation.ts';
 

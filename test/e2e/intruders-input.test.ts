@@ -5,7 +5,7 @@ import { chmod, mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
-import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
+import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { cli, openInstallation, serviceAt, startProcess, TOKEN, type Installation } from '../support/installation.ts';
 
 /** For a test that starts a dozen processes, one after the other, on a busy machine. */

@@ -9,8 +9,8 @@ import { gunzipSync } from 'node:zlib';
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
-import type { Fault, FaultRule } from '../../src/simulator/faults.ts';
-import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
+import type { Fault, FaultRule } from '../support/simulator/faults.ts';
+import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { valuesIn } from '../support/installation-contents.ts';
 import { openInstallation, serviceAt, TOKEN, type Ended, type Installation } from '../support/installation.ts';
 import { writeKillHook } from '../support/kill-hook.ts';

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { day } from '../../src/model/calendar.ts';
-import type { JsonDocument } from '../../src/simulator/answer.ts';
+import type { JsonDocument } from '../support/simulator/answer.ts';
 import { replayInto } from '../support/archive-scene.ts';
 import { column, query } from '../support/contents.ts';
 import { runNight, smallWorld } from '../support/night.ts';

@@ -4,8 +4,8 @@ import { afterEach, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import type { Slice } from '../../src/model/slice.ts';
-import type { Fault } from '../../src/simulator/faults.ts';
-import { rowsOf, type ReportMutation } from '../../src/simulator/mutations.ts';
+import type { Fault } from '../support/simulator/faults.ts';
+import { rowsOf, type ReportMutation } from '../support/simulator/mutations.ts';
 import { column, lastRun, query, storedAndTrue } from '../support/contents.ts';
 import { textWith } from '../support/matching.ts';
 import { reports, runNight } from '../support/night.ts';

@@ -13,7 +13,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readConfig } from '../../src/config/read-config.ts';
 import { asFailure, type FailureKind, failureCodes } from '../../src/errors.ts';
 import { connect } from '../../src/service/connect.ts';
-import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
+import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { fromService } from '../../src/run/service-source.ts';
 import { sync } from '../../src/sync.ts';
 import { countSteps } from '../support/failing-step.ts';

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
-import type { ReportMutation } from '../../src/simulator/mutations.ts';
+import type { ReportMutation } from '../support/simulator/mutations.ts';
 import { formatDecimal, parseDecimal } from '../../src/model/column-type.ts';
 import type { PublishTarget } from '../../src/config/config.ts';
 import { column, lastRun, query, storedAndTrue } from '../support/contents.ts';

@@ -3,7 +3,7 @@
 import { afterEach, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
-import { type ReportMutation, withEachRow } from '../../src/simulator/mutations.ts';
+import { type ReportMutation, withEachRow } from '../support/simulator/mutations.ts';
 import { column, query } from '../support/contents.ts';
 import { reports, runNight, smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';

@@ -1,9 +1,9 @@
 import { afterEach, expect, test } from 'vitest';
 
 import { refreshLinks } from '../../src/links/refresh-links.ts';
-import type { Fault } from '../../src/simulator/faults.ts';
+import type { Fault } from '../support/simulator/faults.ts';
 import type { Link } from '../../src/model/link.ts';
-import type { WorldOptions } from '../../src/simulator/world/world.ts';
+import type { WorldOptions } from '../support/simulator/world.ts';
 import { refreshPartners } from '../../src/links/refresh-partners.ts';
 import { connectTo, json, type Reply, startScriptedServer } from '../support/scripted-server.ts';
 import { openLinksScene, storedTree, trueTree, type LinksScene, type StoredLink } from '../support/links-scene.ts';

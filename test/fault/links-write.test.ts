@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 
 import { createLink, updateLink, type LinkWriting } from '../../src/links/write-link.ts';
 import type { Service } from '../../src/service/service.ts';
-import type { Fault } from '../../src/simulator/faults.ts';
+import type { Fault } from '../support/simulator/faults.ts';
 import { openLinksScene, type LinksScene } from '../support/links-scene.ts';
 import { failureFrom, json, type Reply } from '../support/scripted-server.ts';
 import { useService } from '../support/use-service.ts';

@@ -7,8 +7,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test,
 import type { FailureCode } from '../../src/errors.ts';
 import { day } from '../../src/model/calendar.ts';
 import type { Slice } from '../../src/model/slice.ts';
-import type { Fault } from '../../src/simulator/faults.ts';
-import { addedWarning, rowsOf, type ReportMutation } from '../../src/simulator/mutations.ts';
+import type { Fault } from '../support/simulator/faults.ts';
+import { addedWarning, rowsOf, type ReportMutation } from '../support/simulator/mutations.ts';
 import type { SyncSummary } from '../../src/run/summary.ts';
 import { column, contentOf, lastRun, storedAndTrue } from '../support/contents.ts';
 import { textWith } from '../support/matching.ts';

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import type { Slice } from '../../src/model/slice.ts';
-import type { ReportMutation } from '../../src/simulator/mutations.ts';
+import type { ReportMutation } from '../support/simulator/mutations.ts';
 import type { SyncSummary } from '../../src/run/summary.ts';
 import { column, contentOf, lastRun, query, storedAndTrue } from '../support/contents.ts';
 import { textWith } from '../support/matching.ts';

@@ -3,8 +3,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
-import type { Fault } from '../../src/simulator/faults.ts';
-import { rowsOf, type ReportMutation } from '../../src/simulator/mutations.ts';
+import type { Fault } from '../support/simulator/faults.ts';
+import { rowsOf, type ReportMutation } from '../support/simulator/mutations.ts';
 import { column, contentOf, lastRun } from '../support/contents.ts';
 import { textWith } from '../support/matching.ts';
 import { askedReports, reports, runNight, smallWorld } from '../support/night.ts';

@@ -3,10 +3,10 @@
 import { afterEach, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
-import { bareNumber } from '../../src/simulator/answer.ts';
-import type { Fault } from '../../src/simulator/faults.ts';
-import type { ReportMutation } from '../../src/simulator/mutations.ts';
-import { noQuirks, type Quirks } from '../../src/simulator/world/quirks.ts';
+import { bareNumber } from '../support/simulator/answer.ts';
+import type { Fault } from '../support/simulator/faults.ts';
+import type { ReportMutation } from '../support/simulator/mutations.ts';
+import { noQuirks, type Quirks } from '../support/simulator/quirks.ts';
 import { column, query, storedAndTrue } from '../support/contents.ts';
 import { textWith } from '../support/matching.ts';
 import { askedReports, reports, runNight } from '../support/night.ts';

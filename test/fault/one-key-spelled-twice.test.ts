@@ -3,7 +3,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
-import type { Fault } from '../../src/simulator/faults.ts';
+import type { Fault } from '../support/simulator/faults.ts';
 import { column, query } from '../support/contents.ts';
 import { reports, runNight, smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';

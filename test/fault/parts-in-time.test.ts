@@ -3,7 +3,7 @@
 import { afterEach, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
-import type { FaultedRequest } from '../../src/simulator/faults.ts';
+import type { FaultedRequest } from '../support/simulator/faults.ts';
 import { column, storedAndTrue } from '../support/contents.ts';
 import { askedReports, runNight } from '../support/night.ts';
 import { limitedRows } from '../support/report-mutations.ts';

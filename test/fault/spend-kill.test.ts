@@ -13,7 +13,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import * as z from 'zod';
 
-import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
+import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { csvOf, goodLine, NOW, openDesk, type SpendDesk } from '../support/spend-desk.ts';
 
 const LINES = 5000;

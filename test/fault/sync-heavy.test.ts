@@ -3,7 +3,7 @@
 import { afterEach, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
-import { rowsOf } from '../../src/simulator/mutations.ts';
+import { rowsOf } from '../support/simulator/mutations.ts';
 import { column, contentOf, lastRun, storedAndTrue } from '../support/contents.ts';
 import { askedReports, daysOf, holds, reports, runNight, smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';

@@ -3,8 +3,8 @@
 import { afterEach, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
-import type { Fault } from '../../src/simulator/faults.ts';
-import { type ReportMutation, rowsOf } from '../../src/simulator/mutations.ts';
+import type { Fault } from '../support/simulator/faults.ts';
+import { type ReportMutation, rowsOf } from '../support/simulator/mutations.ts';
 import { column, query, storedAndTrue } from '../support/contents.ts';
 import { textWith } from '../support/matching.ts';
 import { reports, runNight, smallWorld } from '../support/night.ts';

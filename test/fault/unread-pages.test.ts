@@ -3,9 +3,9 @@
 import { afterEach, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
-import type { Fault } from '../../src/simulator/faults.ts';
-import { type ReportMutation, rowsOf, withEachRow } from '../../src/simulator/mutations.ts';
-import { noQuirks, type PagesQuirk } from '../../src/simulator/world/quirks.ts';
+import type { Fault } from '../support/simulator/faults.ts';
+import { type ReportMutation, rowsOf, withEachRow } from '../support/simulator/mutations.ts';
+import { noQuirks, type PagesQuirk } from '../support/simulator/quirks.ts';
 import { column, contentOf, lastRun, storedAndTrue } from '../support/contents.ts';
 import { textWith } from '../support/matching.ts';
 import { askedReports, reports, runNight, smallWorld } from '../support/night.ts';

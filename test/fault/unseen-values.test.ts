@@ -3,9 +3,9 @@
 import { afterEach, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
-import type { Fault } from '../../src/simulator/faults.ts';
-import type { Quirks } from '../../src/simulator/world/quirks.ts';
-import { createWorld } from '../../src/simulator/world/world.ts';
+import type { Fault } from '../support/simulator/faults.ts';
+import type { Quirks } from '../support/simulator/quirks.ts';
+import { createWorld } from '../support/simulator/world.ts';
 import { column, lastRun, storedAndTrue } from '../support/contents.ts';
 import { textWith } from '../support/matching.ts';
 import { askedReports, daysOf, reports, runNight } from '../support/night.ts';

@@ -3,8 +3,8 @@
 import { afterEach, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
-import type { ReportMutation } from '../../src/simulator/mutations.ts';
-import type { Quirks } from '../../src/simulator/world/quirks.ts';
+import type { ReportMutation } from '../support/simulator/mutations.ts';
+import type { Quirks } from '../support/simulator/quirks.ts';
 import { column, query, storedAndTrue } from '../support/contents.ts';
 import { reports, runNight } from '../support/night.ts';
 import { combined, replacedValue, wrongTotal } from '../support/report-mutations.ts';

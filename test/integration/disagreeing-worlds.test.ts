@@ -3,8 +3,8 @@
 import { afterEach, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
-import type { JsonDocument } from '../../src/simulator/answer.ts';
-import { calculatedMetrics, noQuirks, type Quirks } from '../../src/simulator/world/quirks.ts';
+import type { JsonDocument } from '../support/simulator/answer.ts';
+import { calculatedMetrics, noQuirks, type Quirks } from '../support/simulator/quirks.ts';
 import { column, storedAndTrue } from '../support/contents.ts';
 import { askedReports, reports, runNight } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';

@@ -3,7 +3,7 @@ import { afterEach, expect, test } from 'vitest';
 import { utcOffset } from '../../src/model/calendar.ts';
 import { dimensionFilters, metricFilters } from '../../src/model/dimension.ts';
 import type { Slice } from '../../src/model/slice.ts';
-import { createWorld } from '../../src/simulator/world/world.ts';
+import { createWorld } from '../support/simulator/world.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 import { storedRows, truthRows } from '../support/truth.ts';

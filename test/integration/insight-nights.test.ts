@@ -6,7 +6,7 @@ import * as z from 'zod';
 import { readTriangles, type Triangle } from '../../src/insight/read-developments.ts';
 import { addDays, day, daysBetween, type Day } from '../../src/model/calendar.ts';
 import { metricOf } from '../../src/model/metric.ts';
-import { createWorld } from '../../src/simulator/world/world.ts';
+import { createWorld } from '../support/simulator/world.ts';
 import { fingerprintOf } from '../../src/model/fingerprint.ts';
 import { count } from '../../src/warehouse/sql.ts';
 import { column } from '../support/contents.ts';

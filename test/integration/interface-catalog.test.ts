@@ -13,7 +13,7 @@ import { Secret } from '../../src/config/secret.ts';
 import { catalogFilters, catalogSections, metricFilterNames } from '../../src/model/catalog.ts';
 import { connect } from '../../src/service/connect.ts';
 import type { Service } from '../../src/service/service.ts';
-import type { Simulator } from '../../src/simulator/simulator.ts';
+import type { Simulator } from '../support/simulator/simulator.ts';
 import { httpService, openScenario, TOKEN, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 import { recordedShell } from '../unit/cli-recorded-shell.ts';

@@ -8,7 +8,7 @@ import { refreshJoins } from '../../src/links/joins.ts';
 import { refreshLinks } from '../../src/links/refresh-links.ts';
 import { completePartners, refreshPartners } from '../../src/links/refresh-partners.ts';
 import { connect } from '../../src/service/connect.ts';
-import type { Simulator } from '../../src/simulator/simulator.ts';
+import type { Simulator } from '../support/simulator/simulator.ts';
 import { statement } from '../../src/warehouse/sql.ts';
 import { machineClock } from '../../src/service/machine-clock.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';

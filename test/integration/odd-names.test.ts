@@ -3,7 +3,7 @@
 import { afterEach, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
-import { oddlyNamedDimensions, oddlyNamedMetrics, unaskedKeys } from '../../src/simulator/world/quirks.ts';
+import { oddlyNamedDimensions, oddlyNamedMetrics, unaskedKeys } from '../support/simulator/quirks.ts';
 import { column, query, storedAndTrue } from '../support/contents.ts';
 import { reports, runNight } from '../support/night.ts';
 import { combined, replacedValue } from '../support/report-mutations.ts';

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import type { Slice } from '../../src/model/slice.ts';
-import type { ReportMutation } from '../../src/simulator/mutations.ts';
+import type { ReportMutation } from '../support/simulator/mutations.ts';
 import { column, contentOf, storedAndTrue } from '../support/contents.ts';
 import { askedReports, reports, runNight, smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';

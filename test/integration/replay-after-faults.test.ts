@@ -4,9 +4,9 @@ import { afterEach, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import type { Slice } from '../../src/model/slice.ts';
-import type { Fault } from '../../src/simulator/faults.ts';
-import { rowsOf } from '../../src/simulator/mutations.ts';
-import { calculatedMetrics, noQuirks, type PagesQuirk } from '../../src/simulator/world/quirks.ts';
+import type { Fault } from '../support/simulator/faults.ts';
+import { rowsOf } from '../support/simulator/mutations.ts';
+import { calculatedMetrics, noQuirks, type PagesQuirk } from '../support/simulator/quirks.ts';
 import { archived, loadedState, loseWarehouse, replayInto } from '../support/archive-scene.ts';
 import { column } from '../support/contents.ts';
 import { reports } from '../support/night.ts';

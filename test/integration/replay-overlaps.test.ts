@@ -8,7 +8,7 @@ import * as z from 'zod';
 
 import { day, type DayInterval } from '../../src/model/calendar.ts';
 import type { Slice } from '../../src/model/slice.ts';
-import type { ReportMutation } from '../../src/simulator/mutations.ts';
+import type { ReportMutation } from '../support/simulator/mutations.ts';
 import { archived, loadedState, loseWarehouse, replayInto } from '../support/archive-scene.ts';
 import { column, contentOf } from '../support/contents.ts';
 import { textWith } from '../support/matching.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { type Simulator, type SimulatorOptions, startSimulator } from '../../src/simulator/simulator.ts';
+import { type Simulator, type SimulatorOptions, startSimulator } from '../support/simulator/simulator.ts';
 import { ask, askCampaign, type Told } from '../support/ask-simulator.ts';
 
 const world = { seed: 1, apps: 2, partners: 7, links: 60, rowsPerDay: 10 } as const;
@@ -239,18 +239,3 @@ describe('writing links', () => {
   });
 });
 
-test('tests rename, archive and remove links between two crawls', async () => {
-  const path = `/public/v2/apps/${appToken()}/trackers`;
-  const top = simulator.links.add(appToken(), null, {
-    name: 'Top',
-    children: [{ name: 'A', children: [{ name: 'B' }] }],
-  });
-  const a = simulator.links.list(appToken(), top.token).at(0)?.item.token ?? '';
-  simulator.links.rename(top.token, 'Summit');
-  simulator.links.archive(a);
-  expect((await crawl(`${path}/${top.token}/children`)).links).toMatchObject([{ name: 'Summit::A', archived: true }]);
-  expect((await crawl(`${path}/${a}/children`)).links).toMatchObject([{ name: 'Summit::A::B' }]);
-  simulator.links.remove(top.token);
-  expect((await askCampaign(simulator, `${path}/${a}/children`)).status).toBe(404);
-  expect((await crawl(path)).links.some(({ token }) => token === top.token)).toBe(false);
-});

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Simulator, startSimulator } from '../../src/simulator/simulator.ts';
+import { type Simulator, startSimulator } from '../support/simulator/simulator.ts';
 import { ask, type Told } from '../support/ask-simulator.ts';
 
 const good = { cost_type: 'cpc', cost_currency: 'USD', cost_amount: '0.25', cost_id: 'sender-00001', tag: 'spring' };

@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { type Simulator, startSimulator } from '../../src/simulator/simulator.ts';
+import { type Simulator, startSimulator } from '../support/simulator/simulator.ts';
 import { ask, askReports } from '../support/ask-simulator.ts';
 
 const NOW = new Date('2026-03-01T12:00:00Z');
@@ -41,20 +41,6 @@ describe('the report endpoint', () => {
     expect(zipped.headers['content-encoding']).toBe('gzip');
     expect(zipped.bytes.length).toBeLessThan(plain.bytes.length);
     expect(gunzipSync(zipped.bytes).equals(plain.bytes)).toBe(true);
-  });
-
-  test('announces the length of a small report and streams one above 64 KiB in chunks, equal under gzip', async () => {
-    const path = DAY_REPORT.replace('01-07', '02-28').replace('network', 'network,country_code');
-    const [small, large, zipped] = await Promise.all([
-      askReports(simulator, DAY_REPORT.replace('01-07', '01-01')),
-      askReports(simulator, path),
-      askReports(simulator, path, { headers: { 'accept-encoding': 'gzip' } }),
-    ]);
-    expect(small.headers['content-length']).toBe(String(small.bytes.length));
-    expect(large.bytes.length).toBeGreaterThan(65_536);
-    expect(large.headers['transfer-encoding']).toBe('chunked');
-    expect(gunzipSync(zipped.bytes).equals(large.bytes)).toBe(true);
-    expect(reportShape.parse(JSON.parse(large.text)).rows.length).toBeGreaterThan(500);
   });
 
   test.each(['identity', 'gzip;q=0', 'br'])('does not compress for a caller that accepts %s', async (accepted) => {
@@ -111,20 +97,6 @@ describe('credentials', () => {
     const renewed = await askReports(simulator, DAY_REPORT, { headers: { authorization: 'Bearer second-token' } });
     expect(renewed.status).toBe(200);
   });
-
-  test('of the account header select the account: none the first one, a wrong one nothing', async () => {
-    const own = await startSimulator({ world, now: NOW, accountHeader: { name: 'X-Account', value: 'two' } });
-    const asked = (headers: Record<string, string>) => askReports(own, DAY_REPORT, { headers });
-    const [second, first, wrong] = await Promise.all([
-      asked({ 'x-account': 'two' }),
-      asked({}),
-      asked({ 'x-account': 'x' }),
-    ]);
-    await own.close();
-    expect([second.status, first.status, wrong.status]).toEqual([200, 200, 403]);
-    expect(second.text).toBe((await askReports(simulator, DAY_REPORT)).text);
-    expect(second.text).not.toBe(first.text);
-  });
 });
 
 describe('the cap', () => {
@@ -151,28 +123,6 @@ describe('the cap', () => {
   });
 });
 
-describe('the request log', () => {
-  test('tells method, path, query, status, authorization and content type of each request, and counts them', async () => {
-    await askReports(simulator, DAY_REPORT);
-    await ask(simulator, '/cost?x=1', { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } });
-    await ask(simulator, '/nowhere');
-    expect(simulator.asked.requests).toMatchObject([
-      { method: 'GET', path: '/reports-service/report', status: 200, authorized: true, contentType: null },
-      { method: 'POST', path: '/cost', query: 'x=1', status: 401, authorized: false, contentType: 'application/json' },
-      { method: 'GET', path: '/nowhere', query: '', status: 404 },
-    ]);
-    expect(simulator.asked.counts).toMatchObject({ report: 1, cost: 1, unknown: 1, partners: 0 });
-    simulator.asked.reset();
-    expect([simulator.asked.requests.length, simulator.asked.counts.report, simulator.asked.peak]).toEqual([0, 0, 0]);
-  });
-
-  test('never holds the token, not even one sent in the query as it is or encoded', async () => {
-    simulator.setToken('to/ken');
-    await askReports(simulator, `${DAY_REPORT}&token=to/ken&again=to%2Fken&old=simulator-token`);
-    expect(simulator.asked.requests.at(0)?.query).toContain('&token=***&again=***&old=***');
-  });
-});
-
 test('an unknown path is answered 404 and an unknown method 405', async () => {
   expect((await askReports(simulator, '/reports-service/reports')).status).toBe(404);
   expect((await askReports(simulator, '/reports-service/report', { method: 'DELETE' })).status).toBe(405);
@@ -183,28 +133,4 @@ test('a port that is taken is a usage failure that names it', async () => {
     code: 'USAGE_INVALID',
     facts: { port: simulator.port },
   });
-});
-
-test('a world with pages and a night of a shorter catalog is served as it is, page after page on the origin asked', async () => {
-  const whole = reportShape.parse(JSON.parse((await askReports(simulator, DAY_REPORT)).text));
-  await simulator.close();
-  const during = (now: Date): boolean => now > NOW;
-  const pages = { size: 20, style: 'v2', last: 'absent', totals: 'whole', misleads: null } as const;
-  const catalog = [{ during, kind: 'shortened', lists: ['cost_metrics'], keep: 0 }] as const;
-  simulator = await startSimulator({ world: { ...world, quirks: { pages, catalog } }, now: NOW });
-  const pageShape = reportShape.extend({ pagination: z.object({ next: z.string().optional() }) });
-  const rows: unknown[] = [];
-  for (let next: string | undefined = DAY_REPORT; next !== undefined;) {
-    const page: z.output<typeof pageShape> = pageShape.parse(JSON.parse((await askReports(simulator, next)).text));
-    rows.push(...page.rows);
-    next = page.pagination.next;
-    expect(next?.startsWith(simulator.url) ?? true).toBe(true);
-  }
-  expect(rows).toEqual(whole.rows);
-  expect(simulator.asked.requests.length).toBe(Math.ceil(whole.rows.length / 20));
-
-  const costs = '/reports-service/filters_data?required_filters=cost_metrics';
-  expect((await askReports(simulator, costs)).text).not.toBe('{"cost_metrics":[]}');
-  simulator.setNow(new Date('2026-03-02T12:00:00Z'));
-  expect((await askReports(simulator, costs)).text).toBe('{"cost_metrics":[]}');
 });

@@ -10,7 +10,7 @@ import { spendSend } from '../../src/commands/spend-send.ts';
 import { Secret } from '../../src/config/secret.ts';
 import { connect } from '../../src/service/connect.ts';
 import type { Service } from '../../src/service/service.ts';
-import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
+import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { httpService } from '../support/scenario.ts';
 import { csvOf, goodLine, openDesk, type SpendDesk } from '../support/spend-desk.ts';
 import { recordedShell } from '../unit/cli-recorded-shell.ts';

@@ -2,8 +2,8 @@ import { array, assert, constantFrom, integer, nat, property, record, subarray, 
 import { expect, test } from 'vitest';
 import { addDays, day } from '../../src/model/calendar.ts';
 import { metrics } from '../../src/simulator/world/metrics.ts';
-import { createWorld } from '../../src/simulator/world/world.ts';
-import type { Report } from '../../src/simulator/world/world.ts';
+import { createWorld } from '../support/simulator/world.ts';
+import type { Report } from '../support/simulator/world.ts';
 
 /** A cell as text, whichever of its forms it has. */
 const textOf = (cell: unknown): string => (typeof cell === 'string' ? cell : JSON.stringify(cell ?? ''));

@@ -1,7 +1,7 @@
 /** Asks a simulator over real HTTP, one connection per question, and reads the whole answer. */
 
 import { Agent, request } from 'undici';
-import type { Simulator } from '../../src/simulator/simulator.ts';
+import type { Simulator } from './simulator/simulator.ts';
 
 export interface Question {
   readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';

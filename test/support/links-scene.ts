@@ -12,7 +12,7 @@ import { refreshLinks, type Refreshing, type RefreshedLinks } from '../../src/li
 import { connect } from '../../src/service/connect.ts';
 import { machineClock } from '../../src/service/machine-clock.ts';
 import type { Service } from '../../src/service/service.ts';
-import { startSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts';
+import { startSimulator, type Simulator, type SimulatorOptions } from './simulator/simulator.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 import { httpService, TOKEN } from './scenario.ts';

@@ -5,8 +5,8 @@
  * answer that is no report, comes back as it was.
  */
 
-import { bareNumber, isDocument, type JsonDocument } from '../../src/simulator/answer.ts';
-import { addedWarning, isReport, type ReportMutation, rowsOf, withEachRow } from '../../src/simulator/mutations.ts';
+import { bareNumber, isDocument, type JsonDocument } from './simulator/answer.ts';
+import { addedWarning, isReport, type ReportMutation, rowsOf, withEachRow } from './simulator/mutations.ts';
 
 /** All of the changes, in order. */
 export function combined(...mutations: readonly ReportMutation[]): ReportMutation {

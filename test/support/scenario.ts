@@ -10,7 +10,7 @@ import type { RunEvent } from '../../src/events.ts';
 import type { Slice } from '../../src/model/slice.ts';
 import type { RunRequest } from '../../src/run/run.ts';
 import { connect } from '../../src/service/connect.ts';
-import { startSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts';
+import { startSimulator, type Simulator, type SimulatorOptions } from './simulator/simulator.ts';
 import type { SyncSummary } from '../../src/run/summary.ts';
 import { fromService } from '../../src/run/service-source.ts';
 import { sync } from '../../src/sync.ts';

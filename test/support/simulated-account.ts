@@ -2,7 +2,7 @@
 
 import { readConfig } from '../../src/index.ts';
 import type { Config } from '../../src/config/config.ts';
-import { startSimulator, type Simulator } from '../../src/simulator/simulator.ts';
+import { startSimulator, type Simulator } from './simulator/simulator.ts';
 import { openInstallation, serviceAt, TOKEN, type Installation } from './installation.ts';
 import { smallWorld } from './night.ts';
 

@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { canonicalJson } from '../../src/model/canonical-json.ts';
 import { formatDecimal, parseDecimal } from '../../src/model/column-type.ts';
 import type { Slice } from '../../src/model/slice.ts';
-import type { World } from '../../src/simulator/world/world.ts';
+import type { World } from './simulator/world.ts';
 import { identifier } from '../../src/warehouse/sql.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 

@@ -7,7 +7,7 @@ import { scoresOf, type Score } from '../../src/insight/backtest.ts';
 import { type Cohort, type Development, maturationOf, median } from '../../src/insight/development.ts';
 import { trialsOf } from '../../src/insight/trials.ts';
 import { addDays, day } from '../../src/model/calendar.ts';
-import { createWorld, type WorldOptions } from '../../src/simulator/world/world.ts';
+import { createWorld, type WorldOptions } from '../support/simulator/world.ts';
 import { askWorld } from '../bench/nights/reported-rows.ts';
 import { slice } from '../support/slice.ts';
 

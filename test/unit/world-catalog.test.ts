@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { catalogFilters, catalogSections, metricFilterNames } from '../../src/model/catalog.ts';
 import { dimensions } from '../../src/model/dimension.ts';
-import { createWorld, RequestRefused } from '../../src/simulator/world/world.ts';
-import type { FilterItem } from '../../src/simulator/world/world.ts';
+import { createWorld, RequestRefused } from '../support/simulator/world.ts';
+import type { FilterItem } from '../support/simulator/world.ts';
 
 /** A cell as text, whichever of its forms it has. */
 const textOf = (cell: unknown): string => (typeof cell === 'string' ? cell : JSON.stringify(cell ?? ''));

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { metrics } from '../../src/simulator/world/metrics.ts';
-import { createWorld } from '../../src/simulator/world/world.ts';
-import type { Report } from '../../src/simulator/world/world.ts';
+import { createWorld } from '../support/simulator/world.ts';
+import type { Report } from '../support/simulator/world.ts';
 
 const MS_PER_DAY = 86_400_000;
 const MS_PER_HOUR = 3_600_000;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { dimensions } from '../../src/model/dimension.ts';
-import { createWorld } from '../../src/simulator/world/world.ts';
-import type { Report, World } from '../../src/simulator/world/world.ts';
+import { createWorld } from '../support/simulator/world.ts';
+import type { Report, World } from '../support/simulator/world.ts';
 
 /** A cell as text, whichever of its forms it has. */
 const textOf = (cell: unknown): string => (typeof cell === 'string' ? cell : JSON.stringify(cell ?? ''));
@@ -201,20 +201,6 @@ test('a limit cuts rows, keeps totals, and is warned of', () => {
   expect(cut?.totals).toEqual(whole?.totals);
   expect(cut).toMatchObject({ warnings: [expect.stringContaining('limited to 2 rows')], pagination: null });
   expect(whole).toMatchObject({ warnings: [] });
-});
-
-test('the other envelope has data_warnings, debug, currencies and immature_cohorts', () => {
-  const report = ask({}, createWorld({ envelope: 'data_warnings' }));
-  expect(Object.keys(report ?? {}).toSorted()).toEqual([
-    'currencies',
-    'data_warnings',
-    'debug',
-    'immature_cohorts',
-    'pagination',
-    'rows',
-    'totals',
-  ]);
-  expect(report?.rows).toEqual(ask({})?.rows);
 });
 
 test('nothing exists before 2022, after now, or where no row passes: the answer is null', () => {

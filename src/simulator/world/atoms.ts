@@ -1,12 +1,12 @@
 /**
  * Atoms: the smallest pieces of traffic, each in one hour (UTC) of one lane, and when they are to be seen.
  *
- * An atom says how much there will be in the end; what of it shows at an instant is the business of `movement.ts`. A
+ * An atom says how much there will be in the end; what of it shows at an instant is the business of `measures.ts`. A
  * day's atoms are made once and kept as long as the memory set aside for them lasts.
  */
 
 import { choose, fraction, mix } from './hash.ts';
-import type { Lane, Lanes } from './lanes.ts';
+import type { Lane } from './lanes.ts';
 
 export interface Atom {
   /** Hours since 1970 (UTC); everything of the atom is counted in this hour. */
@@ -47,9 +47,9 @@ export class AtomStore {
   readonly #days = new Map<number, readonly Atom[]>();
   #kept = 0;
 
-  constructor(seed: number, lanes: Lanes, kind: 'production' | 'sandbox') {
+  constructor(seed: number, lanes: readonly Lane[], kind: 'production' | 'sandbox') {
     this.#seed = mix(seed, kind === 'sandbox' ? 1 : 0);
-    this.#lanes = lanes.all.slice(0, lanes.withTraffic);
+    this.#lanes = lanes;
     this.#shareActive = kind === 'sandbox' ? SHARE_ACTIVE_SANDBOX : SHARE_ACTIVE;
   }
 

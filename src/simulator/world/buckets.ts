@@ -5,10 +5,8 @@
  * half-hour offset is labelled `:30`.
  */
 
-import { addDays, bucketOf, day, dayAt, daysIn, startOfDayAt } from '../../model/calendar.ts';
-import type { Day, DayInterval, WeekStart } from '../../model/calendar.ts';
-import { dateDimensions, isDateDimension } from '../../model/dimension.ts';
-import type { DateDimension } from '../../model/dimension.ts';
+import { addDays, bucketOf, type Day, day, dayAt, daysIn, startOfDayAt, type WeekStart } from '../../model/calendar.ts';
+import { type DateDimension, dateDimensions, isDateDimension } from '../../model/dimension.ts';
 import { hashText } from './hash.ts';
 import type { ReportQuery } from './query.ts';
 
@@ -42,20 +40,7 @@ export interface Buckets {
 
 const MS_PER_HOUR = 3_600_000;
 const HOURS_PER_DAY = 24;
-const monthNames = [
-  'January',
-  'February',
-  'March',
-  'April',
-  'May',
-  'June',
-  'July',
-  'August',
-  'September',
-  'October',
-  'November',
-  'December',
-] as const;
+const monthNames = 'January February March April May June July August September October November December'.split(' ');
 
 /** The world's first day: there was no traffic before it. */
 const FIRST_DAY = day('2022-01-01');
@@ -73,25 +58,16 @@ function textOf(dimension: DateDimension, of: Day, time: string, weekStartsOn: W
     const quarter = `Q${Math.ceil(month / 3)} ${year}`;
     return { iso: quarter, local: quarter };
   }
-  return weekText(bucketOf(of, 'week', weekStartsOn));
-}
-
-function weekText({ start, end }: DayInterval): DateText {
+  const { start, end } = bucketOf(of, 'week', weekStartsOn);
   const last = addDays(end, -1);
   return { iso: `${start} - ${last}`, local: `${american(start)} - ${american(last)}` };
-}
-
-/** A week named after those of its days that were asked for. */
-function cutWeekText(of: Day, { days, weekStartsOn }: Pick<ReportQuery, 'days' | 'weekStartsOn'>): DateText {
-  const { start, end } = bucketOf(of, 'week', weekStartsOn);
-  return weekText({ start: start > days.start ? start : days.start, end: end < days.end ? end : days.end });
 }
 
 const twoDigits = (value: number): string => String(value).padStart(2, '0');
 
 /** The buckets of a query's period, in order of time, without the hours that have not begun at its moment. */
 export function createBuckets(query: ReportQuery): Buckets {
-  const { weekStartsOn, isHidden } = query;
+  const { weekStartsOn } = query;
   const wanted = dateDimensions.filter((dimension) => query.dimensions.includes(dimension));
   const filters = query.filters.dimensions.filter((filter) => isDateDimension(filter.dimension));
   const hourly = wanted.includes('hour') || filters.some((filter) => filter.dimension === 'hour');
@@ -113,7 +89,6 @@ export function createBuckets(query: ReportQuery): Buckets {
   const texts = (day: Day, time: string): Partial<Record<DateDimension, DateText>> =>
     Object.fromEntries(wanted.map((dimension) => [dimension, textOf(dimension, day, time, weekStartsOn)]));
   const accepted = (day: Day, time: string): boolean =>
-    !isHidden(day) &&
     filters.every(
       ({ dimension, accepts }) =>
         !isDateDimension(dimension) || accepts(textOf(dimension, day, time, weekStartsOn).iso),
@@ -124,8 +99,7 @@ export function createBuckets(query: ReportQuery): Buckets {
       .map((text) => text.iso)
       .join(' ');
     const index = indexByLabel.get(label) ?? all.length;
-    const named = query.cutWeekNames && 'week' in labels ? { ...labels, week: cutWeekText(day, query) } : labels;
-    const bucket = all[index] ?? { texts: named, seed: hashText(label), rank: index, days: 0, lastDay: day };
+    const bucket = all[index] ?? { texts: labels, seed: hashText(label), rank: index, days: 0, lastDay: day };
     all[index] = bucket;
     indexByLabel.set(label, index);
     if (bucket.days === 0 || bucket.lastDay < day) bucket.days += 1;

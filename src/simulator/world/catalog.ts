@@ -2,25 +2,22 @@
 
 import { type CatalogFilter, catalogFilters, catalogSections } from '../../model/catalog.ts';
 import { isDateDimension } from '../../model/dimension.ts';
-import { cohortFamilies } from './cohort-metrics.ts';
-import { cohortPeriods } from './cohorts.ts';
+import { cohortFamilies, cohortPeriods } from './cohort-metrics.ts';
 import { countries } from './countries.ts';
-import { currencies } from './currencies.ts';
 import type { WorldApp, WorldPartner } from './entities.ts';
-import type { Lanes } from './lanes.ts';
-import type { Metric, MetricFilterName } from './metric.ts';
+import type { Lane } from './lanes.ts';
+import type { Metric, MetricFilterName, Vocabulary } from './metric.ts';
 import {
   adSpendModes,
   attributionSources,
   attributionTypes,
   cohortMaturities,
   comparisonPeriods,
+  currencies,
   revenueModes,
   revenueSources,
 } from './parameters.ts';
-import type { CatalogChange } from './quirks.ts';
 import { invalid, missing } from './refusal.ts';
-import type { Vocabulary } from './vocabulary.ts';
 
 /** service-interface: Filter item; `description` and `increase_is_negative` are in newer answers only. */
 export interface FilterItem {
@@ -36,9 +33,8 @@ export interface FilterItem {
 export interface CatalogSource {
   readonly apps: readonly WorldApp[];
   readonly partners: readonly WorldPartner[];
-  readonly lanes: Lanes;
+  readonly lanes: readonly Lane[];
   readonly vocabulary: Vocabulary;
-  readonly changes: readonly CatalogChange[];
 }
 
 function choice(id: string, name = id): FilterItem {
@@ -92,7 +88,7 @@ function utcOffsets(): FilterItem[] {
 
 /** Values of a text dimension that have traffic, in order of first appearance. */
 function seen(source: CatalogSource, dimension: 'os_name' | 'network' | 'store_type'): FilterItem[] {
-  return [...new Set(source.lanes.all.map((lane) => lane.texts[dimension]))].map((text) => choice(text));
+  return [...new Set(source.lanes.map((lane) => lane.texts[dimension]))].map((text) => choice(text));
 }
 
 function dimensionItem(id: string): FilterItem {
@@ -134,7 +130,7 @@ const listers: Readonly<Record<CatalogFilter, Lister>> = {
   attributes: () => choices(['tracker', 'fingerprint_attribution', 'match_type']),
   index: ({ vocabulary }) => vocabulary.dimensions.map((dimension) => dimensionItem(dimension)),
   period_over_period: () => choices(comparisonPeriods),
-  cohort_metric_names: () => Object.entries(cohortFamilies).map(([id, name]) => choice(id, name)),
+  cohort_metric_names: () => cohortFamilies.map(([id, name]) => choice(id, name)),
   full_cohort_periods: () => choices(cohortPeriods.map((period) => period.id)),
   store_type: (source) => seen(source, 'store_type'),
   skad_time_adjustment: () => choices(['0', '24', '36', '48', '60', '72']),
@@ -152,29 +148,21 @@ function parseSection(query: URLSearchParams): string | null {
   return section;
 }
 
-/** All lists as they have moved until an instant; null where none ever does. */
-function listsAt(now: Date, source: CatalogSource): Lists | null {
-  if (source.changes.length === 0) return null;
-  return movedLists(new Map(catalogFilters.map((filter) => [filter, listers[filter](source)])), source.changes, now);
-}
-
 /**
  * The items of each filter in `required_filters`, limited by `section` and `<filter>__contains` (id or name, whatever
- * the case), as they are listed at an instant. Throws RequestRefused where the service answers 400.
+ * the case). Throws RequestRefused where the service answers 400.
  */
 export function listFilterItems(
   query: URLSearchParams,
-  now: Date,
   source: CatalogSource,
 ): Readonly<Record<string, readonly FilterItem[]>> {
   const required = query.get('required_filters') ?? '';
   if (required === '') throw missing(['required_filters']);
   const section = parseSection(query);
-  const lists = listsAt(now, source);
   const answer = required.split(',').map((filter): [string, readonly FilterItem[]] => {
     if (!isFilter(filter)) throw invalid('required_filters', 'is not valid');
     const part = (query.get(`${filter}__contains`) ?? '').toLowerCase();
-    const items = (lists?.get(filter) ?? listers[filter](source)).filter(
+    const items = listers[filter](source).filter(
       (item) =>
         (section === null || sectionOf(item) === section) &&
         (item.id.toLowerCase().includes(part) || item.name.toLowerCase().includes(part)),
@@ -182,52 +170,4 @@ export function listFilterItems(
     return [filter, items];
   });
   return Object.fromEntries(answer);
-}
-
-/** By filter name, in the order asked for. */
-export type Lists = ReadonlyMap<string, readonly FilterItem[]>;
-
-/** The lists as they are at an instant; every list must be there, also those that nobody asked for. */
-export function movedLists(lists: Lists, changes: readonly CatalogChange[], now: Date): Lists {
-  return changes.filter(({ during }) => during(now)).reduce(changed, lists);
-}
-
-function changed(lists: Lists, change: CatalogChange): Lists {
-  if (change.kind === 'shortened') {
-    return mapped(lists, (items, list) => (change.lists.includes(list) ? items.slice(0, change.keep) : items));
-  }
-  if (change.kind === 'lengthened') {
-    return mapped(lists, (items, list) =>
-      list === change.list ? [...items, ...madeUp(change.items, items.length)] : items,
-    );
-  }
-  if (change.kind === 'altered') {
-    const altered = (item: FilterItem): FilterItem => ({
-      ...item,
-      formatting: change.formatting ?? item.formatting,
-      section: change.section ?? item.section,
-    });
-    return mapped(lists, (items) => items.map((item) => (item.id === change.id ? altered(item) : item)));
-  }
-  const moved = [...lists.values()].flat().find(({ id }) => id === change.id);
-  return mapped(lists, (items, list) => {
-    const others = items.filter(({ id }) => id !== change.id);
-    return list === change.to && moved !== undefined ? [...others, moved] : others;
-  });
-}
-
-function mapped(lists: Lists, change: (items: readonly FilterItem[], list: string) => readonly FilterItem[]): Lists {
-  return new Map([...lists].map(([list, items]) => [list, change(items, list)]));
-}
-
-function madeUp(until: number, from: number): FilterItem[] {
-  return Array.from({ length: Math.max(0, until - from) }, (_, nth) => ({
-    id: `made_up_${nth}_events`,
-    name: `Made up ${nth}`,
-    short_name: '',
-    section: 'Events',
-    formatting: 'integer',
-    description: '',
-    increase_is_negative: false,
-  }));
 }

@@ -1,7 +1,7 @@
 /** Partners, apps and the tree of links: what the campaign API lists, and what the reports' rows belong to. */
 
 import { choose, hashText, mix } from './hash.ts';
-import { appNames, awkwardLabels, partnerNames, plainLabels } from './names.ts';
+import type { Names } from './names.ts';
 
 export interface WorldPartner {
   readonly id: number;
@@ -39,16 +39,16 @@ export interface WorldLink {
   readonly impressionUrl: string;
 }
 
-type Level = keyof typeof plainLabels;
+const levels = [1, 2, 3, 4] as const;
 
-const levels = [1, 2, 3, 4] as const satisfies readonly Level[];
+type Level = (typeof levels)[number];
 
 /** Shares of an app's links by level; creatives are what remains. */
 const levelShares = { 1: 0.2, 2: 0.3, 3: 0.25, 4: 1 } as const;
 /** An app has no more networks than this, however many links it has. */
 const MAX_NETWORKS = 40;
-/** Every third label is an awkward one. */
-const AWKWARD_EVERY = 3;
+/** Every third label is an odd one, where there are any. */
+const ODD_EVERY = 3;
 /** Every seventh network of the world is attached to no partner. */
 const UNATTACHED_EVERY = 7;
 const ARCHIVED_EVERY = 11;
@@ -60,14 +60,14 @@ function tokenOf(seed: number, length: number): string {
 }
 
 /** The partners of a world, in the order the service lists them; ids are unique. */
-export function createPartners(seed: number, count: number): WorldPartner[] {
+export function createPartners(seed: number, count: number, names: Names['partners']): WorldPartner[] {
   const firstId = 174;
   const maxStep = 9;
   let id = firstId;
   return Array.from({ length: count }, (_, index) => {
     id += 1 + choose(mix(seed, index), maxStep);
-    const name = partnerNames[index % partnerNames.length] ?? '';
-    const round = Math.floor(index / partnerNames.length);
+    const name = names[index % names.length] ?? '';
+    const round = Math.floor(index / names.length);
     return {
       id,
       display_name: round === 0 ? name : `${name} ${round + 1}`,
@@ -77,14 +77,14 @@ export function createPartners(seed: number, count: number): WorldPartner[] {
 }
 
 /** The apps of a world; the first two share their name, not their token. */
-export function createApps(seed: number, count: number): WorldApp[] {
+export function createApps(seed: number, count: number, names: Names['apps']): WorldApp[] {
   const tokenLength = 12;
   const firstStoreId = 1_400_000_000;
   return Array.from({ length: count }, (_, index) => {
     const os: Store = index % 2 === 0 ? 'ios' : 'android';
     return {
       token: tokenOf(mix(seed, hashText(`app ${index}`)), tokenLength),
-      name: appNames[index % appNames.length] ?? '',
+      name: names[index % names.length] ?? '',
       storeId: os === 'ios' ? String(firstStoreId + index) : `com.example.app${index}`,
       os,
     };
@@ -104,13 +104,12 @@ export function namedByNetwork(link: WorldLink): { readonly name: string; readon
   return { name: link.label, id: networkId(hashText(link.token)) };
 }
 
-function labelOf(level: Level, ordinal: number, seed: number, taken: ReadonlySet<string>): string {
-  const awkward = ordinal % AWKWARD_EVERY === 0;
-  const labels = awkward ? awkwardLabels : plainLabels[level];
-  const rank = Math.floor(ordinal / AWKWARD_EVERY);
-  const label = labels[awkward ? rank % labels.length : choose(seed, labels.length)] ?? '';
-  const unique = taken.has(label) ? `${label} ${ordinal}` : label;
-  return level === 2 && !awkward ? `${unique} (${networkId(seed)})` : unique;
+function labelOf(level: Level, ordinal: number, seed: number, names: Names): string {
+  const { oddLabels } = names;
+  const rank = Math.floor(ordinal / ODD_EVERY);
+  if (oddLabels.length > 0 && ordinal % ODD_EVERY === 0) return oddLabels[rank % oddLabels.length] ?? '';
+  const labels = names.labels[level];
+  return labels[choose(seed, labels.length)] ?? '';
 }
 
 function countsByLevel(total: number): Record<Level, number> {
@@ -124,8 +123,8 @@ function countsByLevel(total: number): Record<Level, number> {
   return counts;
 }
 
-/** The urls of a link: macros, brackets, spaces and percent signs included, as people wrote them. */
-function urlsOf(token: string): Pick<WorldLink, 'url' | 'clickUrl' | 'impressionUrl'> {
+/** The addresses of a link: macros, brackets, spaces and percent signs included, as people wrote them. */
+export function addressesOf(token: string): Pick<WorldLink, 'url' | 'clickUrl' | 'impressionUrl'> {
   const landing = 'https%3A%2F%2Fexample.com%2Fc%3Fd%3D1%26e%3D%%MACROS%%';
   return {
     url: `https://app.example.com/${token}`,
@@ -134,67 +133,65 @@ function urlsOf(token: string): Pick<WorldLink, 'url' | 'clickUrl' | 'impression
   };
 }
 
+interface Owners {
+  readonly apps: readonly WorldApp[];
+  readonly partners: readonly WorldPartner[];
+  readonly names: Names;
+}
+
 /**
  * The links of every app, parents before their children, four levels deep where there are enough of them. Labels are
  * unique among siblings; `count` is spread evenly over the apps.
  */
-export function createLinks(
-  seed: number,
-  count: number,
-  apps: readonly WorldApp[],
-  partners: readonly WorldPartner[],
-): WorldLink[] {
-  const tokens = new Set<string>();
-  const links: WorldLink[] = [];
+export function createLinks(seed: number, count: number, { apps, partners, names }: Owners): WorldLink[] {
+  const links = new Map<string, WorldLink>();
   let networks = 0;
 
   const freshToken = (linkSeed: number): string => {
-    let attempt = linkSeed;
-    let token = tokenOf(attempt, 6 + choose(attempt, 3));
-    while (tokens.has(token)) {
-      attempt = mix(attempt, 1);
-      token = tokenOf(attempt, 6 + choose(attempt, 3));
-    }
-    tokens.add(token);
-    return token;
+    const token = tokenOf(linkSeed, 6 + choose(linkSeed, 3));
+    return links.has(token) ? freshToken(mix(linkSeed, 1)) : token;
+  };
+
+  const addLink = (app: WorldApp, level: Level, parent: WorldLink | null, taken: Set<string>): WorldLink => {
+    const ordinal = links.size;
+    const linkSeed = mix(mix(seed, hashText(app.token)), ordinal);
+    const token = freshToken(linkSeed);
+    const name = labelOf(level, ordinal, linkSeed, names);
+    const unique = taken.has(name) ? `${name} ${ordinal}` : name;
+    const label = level === 2 && !names.oddLabels.includes(name) ? `${unique} (${networkId(linkSeed)})` : unique;
+    taken.add(label);
+    networks += level === 1 ? 1 : 0;
+    const isAttached = level === 1 && networks % UNATTACHED_EVERY !== 0;
+    const partner = isAttached ? partners[networks % Math.max(1, partners.length)] : undefined;
+    const link: WorldLink = {
+      token,
+      appToken: app.token,
+      parentToken: parent?.token ?? null,
+      label,
+      name: parent === null ? label : `${parent.name}::${label}`,
+      level,
+      archived: ordinal % ARCHIVED_EVERY === ARCHIVED_EVERY - 1,
+      partnerId: partner?.id ?? null,
+      costDataEnabled: partner?.supports_cost_data ?? parent?.costDataEnabled ?? false,
+      ...addressesOf(token),
+    };
+    links.set(token, link);
+    return link;
   };
 
   for (const [appIndex, app] of apps.entries()) {
-    const share = Math.floor(count / apps.length) + (appIndex < count % apps.length ? 1 : 0);
-    const counts = countsByLevel(share);
-    const takenBelow = new Map<string | null, Set<string>>();
+    const counts = countsByLevel(Math.floor(count / apps.length) + (appIndex < count % apps.length ? 1 : 0));
+    const labelsBelow = new Map<string, Set<string>>();
     let above: WorldLink[] = [];
     for (const level of levels) {
-      const here: WorldLink[] = [];
-      for (let index = 0; index < counts[level]; index += 1) {
-        const ordinal = links.length;
-        const linkSeed = mix(mix(seed, hashText(app.token)), ordinal);
-        const parent = above.length === 0 ? null : (above[index === 0 ? 0 : choose(linkSeed, above.length)] ?? null);
-        const token = freshToken(linkSeed);
-        const taken = takenBelow.get(parent?.token ?? null) ?? new Set<string>();
-        takenBelow.set(parent?.token ?? null, taken);
-        const label = labelOf(level, ordinal, linkSeed, taken);
-        taken.add(label);
-        networks += level === 1 ? 1 : 0;
-        const attached = level === 1 && networks % UNATTACHED_EVERY !== 0;
-        const partner = attached ? partners[networks % Math.max(1, partners.length)] : undefined;
-        const link: WorldLink = {
-          token,
-          appToken: app.token,
-          parentToken: parent?.token ?? null,
-          label,
-          name: parent === null ? label : `${parent.name}::${label}`,
-          level,
-          archived: ordinal % ARCHIVED_EVERY === ARCHIVED_EVERY - 1,
-          partnerId: partner?.id ?? null,
-          costDataEnabled: partner?.supports_cost_data ?? parent?.costDataEnabled ?? false,
-          ...urlsOf(token),
-        };
-        here.push(link);
-        links.push(link);
-      }
-      above = here;
+      above = Array.from({ length: counts[level] }, (_, index): WorldLink => {
+        const linkSeed = mix(mix(seed, hashText(app.token)), links.size);
+        const parent = above[index === 0 ? 0 : choose(linkSeed, above.length)] ?? null;
+        const taken = labelsBelow.get(parent?.token ?? '') ?? new Set<string>();
+        labelsBelow.set(parent?.token ?? '', taken);
+        return addLink(app, level, parent, taken);
+      });
     }
   }
-  return links;
+  return [...links.values()];
 }

@@ -1,10 +1,8 @@
 /** Filters of dimensions and metrics (service-interface: Dimension filters, Metric filters). */
 
 import { dimensionFilters, metricFilters } from '../../model/dimension.ts';
-import { inUnits } from './metric.ts';
-import type { Metric } from './metric.ts';
+import { inUnits, type Metric, type Vocabulary } from './metric.ts';
 import { invalid, unsupported } from './refusal.ts';
-import type { Vocabulary } from './vocabulary.ts';
 
 export interface DimensionFilter {
   readonly dimension: string;

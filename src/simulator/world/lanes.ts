@@ -7,13 +7,14 @@
 
 import type { textDimensions } from '../../model/dimension.ts';
 import { countries } from './countries.ts';
-import type { Country } from './countries.ts';
-import { namedByNetwork } from './entities.ts';
-import type { Store, WorldApp, WorldLink, WorldPartner } from './entities.ts';
+import { namedByNetwork, type Store, type WorldApp, type WorldLink, type WorldPartner } from './entities.ts';
 import { choose, fraction, hashText, mix } from './hash.ts';
 
 /** Dimensions that a lane fixes; the currency is the report's. */
 export type LaneDimension = Exclude<(typeof textDimensions)[number], 'currency' | 'currency_code'>;
+
+/** By text dimension, what the service knows of a lane. */
+export type Texts = Readonly<Record<LaneDimension, string>>;
 
 /** How a network is paid; the spend of a lane shows in one of the four cost metrics. */
 export const pricings = ['install', 'click', 'impression', 'event'] as const;
@@ -22,7 +23,9 @@ export interface Lane {
   readonly index: number;
   /** Lanes of one app, network, country and operating system share it: their rows appear and vanish together. */
   readonly keySeed: number;
-  readonly texts: Readonly<Record<LaneDimension, string>>;
+  readonly texts: Texts;
+  /** What a report says of it, by dimension: the same, unless the world's options change it. */
+  readonly shown: ReadonlyMap<string, string | null>;
   /** Attributed to a link; organic lanes have neither clicks nor spend. */
   readonly paid: boolean;
   /** Whether install-framework postbacks exist for it. */
@@ -38,42 +41,37 @@ export interface Lane {
   readonly volume: number;
   /** How fast users leave: the larger, the sooner. */
   readonly churn: number;
-  /** The organic lane of the same app, country and device. */
+  /** The first organic lane of the same app. */
   readonly organicIndex: number;
-}
-
-export interface Lanes {
-  /** Lanes with traffic first, then organic ones that exist only to be credited. */
-  readonly all: readonly Lane[];
-  readonly withTraffic: number;
 }
 
 interface Device {
   readonly osName: string;
-  readonly platform: string;
   readonly types: readonly [string, ...string[]];
 }
 
+const device = (osName: string, ...types: readonly [string, ...string[]]): Device => ({ osName, types });
+
 const devicesByStore: Readonly<Record<Store, readonly Device[]>> = {
   ios: [
-    { osName: 'ios', platform: 'ios', types: ['phone', 'tablet', 'ipod'] },
-    { osName: 'macos', platform: 'macos', types: ['mac'] },
-    { osName: 'unknown', platform: 'unknown', types: ['Unknown Devices'] },
-    { osName: 'server', platform: 'server', types: ['server'] },
-    { osName: 'linux', platform: 'linux', types: ['pc'] },
-    { osName: 'windows', platform: 'windows', types: ['pc'] },
-    { osName: 'facebook', platform: 'facebook', types: ['unknown'] },
-    { osName: 'webos', platform: 'webos', types: ['tv'] },
+    device('ios', 'phone', 'tablet', 'ipod'),
+    device('macos', 'mac'),
+    device('unknown', 'Unknown Devices'),
+    device('server', 'server'),
+    device('linux', 'pc'),
+    device('windows', 'pc'),
+    device('facebook', 'unknown'),
+    device('webos', 'tv'),
   ],
   android: [
-    { osName: 'android', platform: 'android', types: ['phone', 'tablet', 'phone'] },
-    { osName: 'android-tv', platform: 'android-tv', types: ['tv', 'set-top box'] },
-    { osName: 'fire-tv', platform: 'fire-tv', types: ['tv'] },
-    { osName: 'unknown', platform: 'unknown', types: ['Unknown Devices'] },
-    { osName: 'windows', platform: 'windows', types: ['pc', 'console'] },
-    { osName: 'linux', platform: 'linux', types: ['pc'] },
-    { osName: 'server', platform: 'server', types: ['server'] },
-    { osName: 'webos', platform: 'webos', types: ['tv'] },
+    device('android', 'phone', 'tablet', 'phone'),
+    device('android-tv', 'tv', 'set-top box'),
+    device('fire-tv', 'tv'),
+    device('unknown', 'Unknown Devices'),
+    device('windows', 'pc', 'console'),
+    device('linux', 'pc'),
+    device('server', 'server'),
+    device('webos', 'tv'),
   ],
 };
 
@@ -86,9 +84,7 @@ const ORGANIC = 'Organic';
 const EXPIRED = 'Expired Attributions';
 
 /** Where a lane's users came from: the texts of its link and of everything above it. */
-type Origin = Pick<Lane['texts'], Exclude<LaneDimension, DeviceDimension | AppDimension | CountryDimension>> & {
-  readonly costDataEnabled: boolean;
-};
+type Origin = Omit<Texts, DeviceDimension | AppDimension | CountryDimension> & { readonly costDataEnabled: boolean };
 type DeviceDimension = 'os_name' | 'device_type' | 'platform';
 type AppDimension = 'app' | 'app_token' | 'store_id' | 'store_type';
 type CountryDimension = 'country' | 'country_code' | 'region';
@@ -169,55 +165,22 @@ function originsByNetwork(app: WorldApp, links: readonly WorldLink[], partners: 
   return [[unattributed(ORGANIC, 'unknown')], ...attributed, [unattributed(EXPIRED, 'expired attributions')]];
 }
 
-function textsOf(app: WorldApp, origin: Origin, country: Country, device: Device, deviceType: string): Lane['texts'] {
-  const { costDataEnabled: _, ...originTexts } = origin;
-  return {
-    ...originTexts,
-    app: app.name,
-    app_token: app.token,
-    store_id: app.storeId,
-    store_type: app.os === 'ios' ? 'app_store' : 'google_play',
-    os_name: device.osName,
-    platform: device.platform,
-    device_type: deviceType,
-    country: country.name,
-    country_code: country.code,
-    region: country.region,
-  };
+/** What lanes are made of. */
+export interface Land {
+  readonly seed: number;
+  readonly rowsPerDay: number;
+  readonly apps: readonly WorldApp[];
+  readonly links: readonly WorldLink[];
+  readonly partners: readonly WorldPartner[];
+  /** What reports say in place of a lane's own texts. */
+  readonly shownTexts: (texts: Texts, laneIndex: number) => ReadonlyMap<string, string | null>;
 }
 
 /** The lanes of a world, enough for about `rowsPerDay` combinations of app, network, country and system a day. */
-export function createLanes(
-  seed: number,
-  rowsPerDay: number,
-  apps: readonly WorldApp[],
-  links: readonly WorldLink[],
-  partners: readonly WorldPartner[],
-): Lanes {
-  const all: Lane[] = [];
-  const organic = new Map<string, Lane>();
-  const credited: { readonly lane: Lane; readonly key: string; readonly organicTexts: () => Lane['texts'] }[] = [];
-
-  const laneOf = (texts: Lane['texts'], origin: Origin, keySeed: number, laneSeed: number): Lane => {
-    const paid = origin.partner_id !== ORGANIC_ID;
-    const chance = fraction(mix(laneSeed, 1));
-    return {
-      index: all.length,
-      keySeed,
-      texts,
-      paid,
-      postbacks: paid && texts.os_name === 'ios',
-      networkReports: paid && origin.costDataEnabled,
-      pricing: pricings[choose(mix(laneSeed, 2), pricings.length)] ?? 'install',
-      bidMicros: 400_000 + choose(mix(laneSeed, 3), 3_600_000),
-      userValueMicros: 40_000 + choose(mix(laneSeed, 4), 400_000),
-      volume: 1 + 40 * chance * chance * chance * (paid ? 1 : 2),
-      churn: 0.15 + 0.5 * fraction(mix(laneSeed, 5)),
-      organicIndex: all.length,
-    };
-  };
-
+export function createLanes({ seed, rowsPerDay, apps, links, partners, shownTexts }: Land): readonly Lane[] {
+  const lanes: Lane[] = [];
   for (const app of apps) {
+    const organicIndex = lanes.length;
     const networks = originsByNetwork(app, links, partners);
     const devices = devicesByStore[app.os];
     const keys = Math.max(1, Math.round(rowsPerDay / apps.length / SHARE_OF_KEYS_SEEN));
@@ -236,30 +199,39 @@ export function createLanes(
         const origin = origins[choose(laneSeed, origins.length)];
         if (origin === undefined) continue;
         const deviceType = device.types[choose(mix(laneSeed, 6), device.types.length)] ?? device.types[0];
-        const texts = textsOf(app, origin, country, device, deviceType);
-        const lane = laneOf(texts, origin, keySeed, laneSeed);
-        all.push(lane);
-        const placeKey = [app.token, country.code, device.osName, deviceType].join(' ');
-        if (texts.network === ORGANIC && !organic.has(placeKey)) organic.set(placeKey, lane);
-        const organicTexts = (): Lane['texts'] =>
-          textsOf(app, unattributed(ORGANIC, 'unknown'), country, device, deviceType);
-        credited.push({ lane, key: placeKey, organicTexts });
+        const { costDataEnabled, ...originTexts } = origin;
+        const texts: Texts = {
+          ...originTexts,
+          app: app.name,
+          app_token: app.token,
+          store_id: app.storeId,
+          store_type: app.os === 'ios' ? 'app_store' : 'google_play',
+          os_name: device.osName,
+          platform: device.osName,
+          device_type: deviceType,
+          country: country.name,
+          country_code: country.code,
+          region: country.region,
+        };
+        const paid = origin.partner_id !== ORGANIC_ID;
+        const chance = fraction(mix(laneSeed, 1));
+        lanes.push({
+          index: lanes.length,
+          keySeed,
+          texts,
+          shown: shownTexts(texts, lanes.length),
+          paid,
+          postbacks: paid && device.osName === 'ios',
+          networkReports: paid && costDataEnabled,
+          pricing: pricings[choose(mix(laneSeed, 2), pricings.length)] ?? 'install',
+          bidMicros: 400_000 + choose(mix(laneSeed, 3), 3_600_000),
+          userValueMicros: 40_000 + choose(mix(laneSeed, 4), 400_000),
+          volume: 1 + 40 * chance * chance * chance * (paid ? 1 : 2),
+          churn: 0.15 + 0.5 * fraction(mix(laneSeed, 5)),
+          organicIndex,
+        });
       }
     }
   }
-
-  const withTraffic = all.length;
-  for (const { lane, key, organicTexts } of credited) {
-    const twin = organic.get(key) ?? {
-      ...lane,
-      index: all.length,
-      texts: organicTexts(),
-      paid: false,
-      organicIndex: all.length,
-    };
-    if (twin.index === all.length) all.push(twin);
-    organic.set(key, twin);
-    all[lane.index] = { ...lane, organicIndex: twin.index };
-  }
-  return { all, withTraffic };
+  return lanes;
 }

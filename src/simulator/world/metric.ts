@@ -5,82 +5,85 @@ import type { Measure } from './measures.ts';
 
 export type MetricFilterName = Exclude<(typeof metricFilterNames)[number], 'etl_metrics'>;
 
-/** `count` and `micros` are exact integers; `number` is a double. */
-export type Unit = 'count' | 'micros' | 'number';
-
-export interface Metric {
-  readonly id: string;
-  readonly name: string;
-  readonly shortName: string;
-  readonly section: string;
+interface Formula {
   readonly formatting: string;
-  /** The filter name it is listed under; null for none. */
-  readonly filter: MetricFilterName | null;
-  readonly description: string;
-  readonly increaseIsNegative: boolean;
-  readonly unit: Unit;
+  /** `count` and `micros` are exact integers; `number` is a double. */
+  readonly unit: 'count' | 'micros' | 'number';
   /** Whether rows add up to totals. */
   readonly additive: boolean;
   readonly measures: readonly Measure[];
   /** The value of a group from the sums of its measures and the days it spans; null carries no information. */
   readonly combine: (sums: readonly number[], days: number) => number | null;
+}
+
+export interface Metric extends Formula {
+  readonly id: string;
+  readonly name: string;
+  readonly shortName: string;
+  readonly section: string;
+  /** The filter name it is listed under; null for none. */
+  readonly filter: MetricFilterName | null;
+  readonly description: string;
+  readonly increaseIsNegative: boolean;
   /** For cumulative cohort values: days after the install day when they are complete; else null. */
   readonly completeAfterDays: number | null;
 }
 
-type Entry = Pick<Metric, 'id' | 'name' | 'section' | 'filter'> &
-  Partial<Pick<Metric, 'shortName' | 'formatting' | 'description' | 'increaseIsNegative' | 'completeAfterDays'>>;
+/** The names a world's reports know. */
+export interface Vocabulary {
+  readonly dimensions: readonly string[];
+  /** Every metric by its id, in the order the catalog lists them. */
+  readonly metrics: ReadonlyMap<string, Metric>;
+}
+
+/** A line of a table of metrics: id, name, formula, and what differs from the rest of the table. */
+export type MetricLine = readonly [id: string, name: string, formula: Formula, change?: Partial<Metric>];
 
 const MICRO = 1_000_000;
 
-function complete(entry: Entry, formatting: string): Omit<Metric, 'unit' | 'additive' | 'measures' | 'combine'> {
-  return {
+export function metricsOf(
+  filter: MetricFilterName | null,
+  section: string,
+  lines: readonly MetricLine[],
+  common: Partial<Metric> = {},
+): Metric[] {
+  return lines.map(([id, name, formula, change]) => ({
+    id,
+    name,
     shortName: '',
-    formatting,
-    description: `${entry.name}, as the simulated world has them`,
+    section,
+    filter,
+    description: `${name}, as the simulated world has them`,
     increaseIsNegative: false,
     completeAfterDays: null,
-    ...entry,
-  };
+    ...formula,
+    ...common,
+    ...change,
+  }));
 }
 
-/** A metric that is one measure: whole numbers that add up. */
-export function counted(entry: Entry, measure: Measure): Metric {
-  return {
-    ...complete(entry, 'integer'),
-    unit: 'count',
-    additive: true,
-    measures: [measure],
-    combine: ([sum = 0]) => sum,
-  };
+const firstSum: Formula['combine'] = ([sum = 0]) => sum;
+
+/** One measure: whole numbers that add up. */
+export function counted(measure: Measure): Formula {
+  return { formatting: 'integer', unit: 'count', additive: true, measures: [measure], combine: firstSum };
 }
 
-/** A metric that is one measure: money that adds up. */
-export function money(entry: Entry, measure: Measure): Metric {
-  return {
-    ...complete(entry, 'money'),
-    unit: 'micros',
-    additive: true,
-    measures: [measure],
-    combine: ([sum = 0]) => sum,
-  };
+/** One measure: money that adds up. */
+export function money(measure: Measure): Formula {
+  return { formatting: 'money', unit: 'micros', additive: true, measures: [measure], combine: firstSum };
 }
 
-/** How far two measures are apart, in their own unit; not additive. */
-export function apart(entry: Entry, unit: 'count' | 'micros', left: Measure, right: Measure): Metric {
-  return {
-    ...complete(entry, unit === 'count' ? 'integer' : 'decimal'),
-    unit,
-    additive: false,
-    measures: [left, right],
-    combine: ([a = 0, b = 0]) => Math.abs(a - b),
-  };
+/** How far two measures are apart, in their own unit. */
+export function apart(unit: 'count' | 'micros', left: Measure, right: Measure): Formula {
+  const formatting = unit === 'count' ? 'integer' : 'decimal';
+  return { formatting, unit, additive: false, measures: [left, right], combine: ([a = 0, b = 0]) => Math.abs(a - b) };
 }
 
 /** One measure divided by another, times a factor; null when there is nothing to divide by. */
-export function ratio(entry: Entry, above: Measure, below: Measure, factor = 1): Metric {
+export function ratio(above: Measure, below: Measure, factor = 1): Formula {
   return {
-    ...complete(entry, 'percent'),
+    formatting: 'percent',
     unit: 'number',
     additive: false,
     measures: [above, below],
@@ -89,15 +92,15 @@ export function ratio(entry: Entry, above: Measure, below: Measure, factor = 1):
 }
 
 /** Money divided by a count, in whole units of the currency. */
-export function price(entry: Entry, above: Measure, below: Measure, factor = 1): Metric {
-  const metric = ratio({ formatting: 'money', ...entry }, above, below);
-  return { ...metric, combine: ([a = 0, b = 0]) => (b === 0 ? null : (a / MICRO / b) * factor) };
+export function price(above: Measure, below: Measure, factor = 1): Formula {
+  const combine: Formula['combine'] = ([a = 0, b = 0]) => (b === 0 ? null : (a / MICRO / b) * factor);
+  return { ...ratio(above, below), formatting: 'money', combine };
 }
 
-/** The mean of a measure over the days of a group, times a factor; not additive. */
-export function dailyMean(entry: Entry, measure: Measure, factor: number): Metric {
+/** The mean of a measure over the days of a group, times a factor. */
+export function dailyMean(measure: Measure, factor: number): Formula {
   return {
-    ...complete(entry, 'decimal'),
+    formatting: 'decimal',
     unit: 'number',
     additive: false,
     measures: [measure],

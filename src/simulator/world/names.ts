@@ -1,64 +1,34 @@
-/**
- * The names the world's owners gave to things, awkward ones among them.
- *
- * Each of these breaks some program that takes names for granted: quoting, splitting, trimming, normalising, spreadsheet
- * formulas, markup. Text of the world is stored and answered byte for byte.
- */
+/** The names that the owners of a world gave to things. */
 
-const LONG_LENGTH = 1_200;
+export interface Names {
+  readonly partners: readonly string[];
+  readonly apps: readonly string[];
+  /** Labels of links by level; a number follows where they run out. */
+  readonly labels: Readonly<Record<1 | 2 | 3 | 4, readonly string[]>>;
+  /** Labels that every third link has in place of one of its level; none leaves every link its own. */
+  readonly oddLabels: readonly string[];
+}
 
-/** Labels of links that programs stumble over; the two `Café` differ only in Unicode normalisation. */
-export const awkwardLabels: readonly string[] = [
-  `Quotes ' " \` all three`,
-  'Semicolon; comma, colon: pipe|',
-  "Robert'); drop table links;--",
-  '=1+1',
-  '<script>alert(1)</script>',
-  'Caf\u00e9 summer',
-  'Cafe\u0301 summer',
-  'Line\nbreak and\ttab',
-  '  leading and trailing  ',
-  'Emoji 🚀👩‍👩‍👧 sale',
-  'عرض الصيف (RTL)',
-  '',
-  `Long ${'x'.repeat(LONG_LENGTH)}`,
-  '+49 -1 @home',
-  'back\\slash %20 %s {macro} [macro]',
-  'null',
-  'NaN',
-  '2026-01-01',
-  'A::B',
-  'UPPER lower ÄÖÜ ß İ',
-];
-
-/** Labels nobody stumbles over, by link level; a number follows where they run out. */
-export const plainLabels = {
-  1: ['Northwind', 'Halcyon Social', 'Kumo', 'Pixelmill', 'Juniper Search', 'Bluefin DSP', 'Tessera', 'Mosaic Video'],
-  2: ['Spring Sale', 'Retargeting', 'Lookalike 1%', 'Brand', 'Summer', 'Broad'],
-  3: ['Women 25-34', 'Men 18-24', 'Interests', 'All audiences', 'High value'],
-  4: ['Video 15s', 'Banner 320x50', 'Playable', 'Story 9:16', 'Carousel'],
-} as const;
-
-/** Partners' names as displayed. */
-export const partnerNames: readonly string[] = [
-  'Northwind Ads',
-  'Halcyon Social',
-  'Kumo 雲',
-  'Pixelmill, Inc.',
-  'Juniper "Search" & Display',
-  'Bluefin DSP',
-  'Tessera',
-  "L'Étoile Média",
-  'Mosaic Video',
-  'Offerwall <Plus>',
-];
-
-/** Apps' names: the first two are the same app for two stores, told apart by their tokens only. */
-export const appNames: readonly string[] = [
-  'Dulci',
-  'Dulci',
-  'Rover & "Friends" 🐕',
-  'Test app',
-  'Ledger, Simply',
-  'クイズ',
-];
+/** The first two apps are the same one for two stores, distinct by their tokens only. */
+export const ordinaryNames: Names = {
+  partners: [
+    'Northwind Ads',
+    'Halcyon Social',
+    'Kumo',
+    'Pixelmill',
+    'Juniper Search',
+    'Bluefin DSP',
+    'Tessera',
+    'Étoile Média',
+    'Mosaic Video',
+    'Offerwall Plus',
+  ],
+  apps: ['Dulci', 'Dulci', 'Rover', 'Ledger', 'Atlas', 'Quill'],
+  labels: {
+    1: ['Northwind', 'Halcyon Social', 'Kumo', 'Pixelmill', 'Juniper Search', 'Bluefin DSP', 'Tessera', 'Mosaic Video'],
+    2: ['Spring Sale', 'Retargeting', 'Lookalike 1%', 'Brand', 'Summer', 'Broad'],
+    3: ['Women 25-34', 'Men 18-24', 'Interests', 'All audiences', 'High value'],
+    4: ['Video 15s', 'Banner 320x50', 'Playable', 'Story 9:16', 'Carousel'],
+  },
+  oddLabels: [],
+};

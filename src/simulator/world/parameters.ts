@@ -33,3 +33,26 @@ export const comparisonPeriods = [
 ] as const;
 
 export const booleans = ['true', 'false'] as const;
+
+export interface Currency {
+  /** ISO 4217. */
+  readonly code: string;
+  readonly name: string;
+  /** How many of it one US dollar buys; it never moves. Small enough that a year's micro-units stay exact integers. */
+  readonly rate: number;
+}
+
+export const currencies: readonly [Currency, ...Currency[]] = [
+  { code: 'USD', name: 'US Dollar', rate: 1 },
+  { code: 'EUR', name: 'Euro', rate: 0.92 },
+  { code: 'GBP', name: 'Pound Sterling', rate: 0.79 },
+  { code: 'JPY', name: 'Yen', rate: 151.5 },
+  { code: 'CHF', name: 'Swiss Franc', rate: 0.89 },
+  { code: 'SEK', name: 'Swedish Krona', rate: 10.4 },
+  { code: 'PLN', name: 'Zloty', rate: 3.95 },
+  { code: 'TRY', name: 'Turkish Lira', rate: 32.3 },
+  { code: 'INR', name: 'Indian Rupee', rate: 83.4 },
+  { code: 'BRL', name: 'Brazilian Real', rate: 5.05 },
+  { code: 'AUD', name: 'Australian Dollar', rate: 1.52 },
+  { code: 'CNY', name: 'Yuan Renminbi', rate: 7.23 },
+];

@@ -13,10 +13,9 @@ import {
   type UtcOffset,
   type WeekStart,
 } from '../../model/calendar.ts';
-import { type Currency, defaultCurrency, findCurrency } from './currencies.ts';
 import { type Filters, parseFilters } from './filters.ts';
 import type { Moment } from './measures.ts';
-import type { Metric } from './metric.ts';
+import type { Metric, Vocabulary } from './metric.ts';
 import {
   adSpendModes,
   attributionSources,
@@ -24,12 +23,13 @@ import {
   booleans,
   cohortMaturities,
   comparisonPeriods,
+  currencies,
+  type Currency,
   reattributedValues,
   revenueModes,
   revenueSources,
 } from './parameters.ts';
 import { invalid, missing, unsupported } from './refusal.ts';
-import type { Vocabulary } from './vocabulary.ts';
 
 export interface SortKey {
   /** A requested dimension or metric. */
@@ -43,14 +43,8 @@ export interface ReportQuery {
   readonly filters: Filters;
   readonly days: DayInterval;
   readonly weekStartsOn: WeekStart;
-  /** Whether a week is named after those of its days that were asked for. */
-  readonly cutWeekNames: boolean;
-  /** Days that are to be left out. */
-  readonly isHidden: (day: Day) => boolean;
   readonly utcOffset: UtcOffset;
   readonly currency: Currency;
-  /** Equal for queries that tell rows apart in the same way. */
-  readonly identityKey: string;
   readonly moment: Moment;
   readonly attributionType: (typeof attributionTypes)[number];
   readonly attributionSource: (typeof attributionSources)[number];
@@ -104,9 +98,9 @@ function parseOffset(query: URLSearchParams): UtcOffset {
 }
 
 function parseCurrency(query: URLSearchParams): Currency {
-  const code = query.get('currency');
-  const currency = code === null ? defaultCurrency : findCurrency(code);
-  if (currency === null) throw invalid('currency', 'is not a supported currency code');
+  const code = query.get('currency') ?? currencies[0].code;
+  const currency = currencies.find((known) => known.code === code);
+  if (currency === undefined) throw invalid('currency', 'is not a supported currency code');
   return currency;
 }
 
@@ -140,18 +134,14 @@ function checkComparison(query: URLSearchParams): void {
   oneOf(query, 'period_over_period', comparisonPeriods, 'previous_period');
 }
 
-/** What a query is read by: the names the world knows, and what holds at the instant asked at. */
-export interface Understanding extends Pick<ReportQuery, 'weekStartsOn' | 'cutWeekNames' | 'isHidden'> {
+/** What a query is read by. */
+export interface Understanding extends Pick<ReportQuery, 'weekStartsOn'>, Pick<Moment, 'settlingDays'> {
   readonly vocabulary: Vocabulary;
-  readonly settlingDays: number;
 }
 
 /** A report query as the service understands it; throws RequestRefused where the service answers 400. */
-export function parseQuery(
-  query: URLSearchParams,
-  now: Date,
-  { vocabulary, settlingDays, weekStartsOn, cutWeekNames, isHidden }: Understanding,
-): ReportQuery {
+export function parseQuery(query: URLSearchParams, now: Date, understanding: Understanding): ReportQuery {
+  const { vocabulary, settlingDays, weekStartsOn } = understanding;
   const absent = required.filter((parameter) => (query.get(parameter) ?? '') === '');
   if (absent.length > 0) throw missing(absent);
 
@@ -162,7 +152,6 @@ export function parseQuery(
   const revenueMode = oneOf(query, 'iap_revenue_mode', revenueModes, 'GROSS_100');
   const revenueShare = Number(revenueMode.replace('GROSS_', '')) / 100;
   const osNames = listOf(query, 'os_names');
-  const filterTexts = [...query].filter(([parameter]) => parameter.includes('__'));
   parseDimensions(query, 'index', vocabulary.dimensions);
   checkComparison(query);
 
@@ -172,11 +161,8 @@ export function parseQuery(
     filters: parseFilters(query, vocabulary),
     days: resolvePeriod(query.get('date_period') ?? '', dayAt(now, utcOffset), weekStartsOn),
     weekStartsOn,
-    cutWeekNames,
-    isHidden,
     utcOffset,
     currency,
-    identityKey: JSON.stringify([dimensions, currency.code, osNames, filterTexts]),
     moment: {
       nowHour: Math.floor(now.getTime() / MS_PER_HOUR),
       rate: currency.rate,

@@ -4,39 +4,27 @@ import { addDays, startOfDayAt } from '../../model/calendar.ts';
 import { isDateDimension } from '../../model/dimension.ts';
 import type { AtomStore } from './atoms.ts';
 import { type Bucket, createBuckets } from './buckets.ts';
-import { type Group, groupAtoms, measuresOf } from './grouping.ts';
+import { type Dependency, type Group, groupAtoms } from './groups.ts';
 import { choose, hashText, mix } from './hash.ts';
-import type { Dependency, IdentityStore } from './identity.ts';
+import type { Lane } from './lanes.ts';
 import { inUnits, type Metric } from './metric.ts';
 import type { ReportQuery } from './query.ts';
-import type { Vocabulary } from './vocabulary.ts';
 
 /** `attr_dependency`, then one key per dimension and per metric, in the order requested. */
 export type ReportRow = Readonly<Record<string, Cell | Readonly<Record<string, Dependency>>>>;
 
-interface ReportBody {
+export interface Report {
   readonly rows: readonly ReportRow[];
   /** In units of the currency; 0 where a ratio has nothing to say. */
   readonly totals: Readonly<Record<string, number>>;
+  readonly warnings: readonly string[];
   readonly pagination: null;
 }
 
-/** A report as JSON; which of the two envelopes it has is an option of the world. */
-export type Report =
-  | (ReportBody & { readonly warnings: readonly string[] })
-  | (ReportBody & {
-      readonly data_warnings: readonly string[];
-      readonly debug: Readonly<Record<string, unknown>>;
-      readonly currencies: readonly string[];
-      readonly immature_cohorts: Readonly<Record<string, unknown>>;
-    });
-
 export interface ReportSource {
-  readonly identities: IdentityStore;
+  readonly lanes: readonly Lane[];
   readonly production: AtomStore;
   readonly sandbox: AtomStore;
-  readonly vocabulary: Vocabulary;
-  readonly envelope: 'warnings' | 'data_warnings';
 }
 
 const MS_PER_HOUR = 3_600_000;
@@ -69,14 +57,13 @@ interface Line {
   readonly values: readonly { readonly column: Column; readonly value: number | null; readonly withheld: boolean }[];
 }
 
-function writeRow({ group, seed, values }: Line, query: ReportQuery, vocabulary: Vocabulary): ReportRow {
+function writeRow({ group, seed, values }: Line, query: ReportQuery): ReportRow {
   // Not an object to be filled: `__proto__` may be the name of a metric.
   const row: [string, ReportRow[string]][] = [['attr_dependency', group.identity.attrDependency]];
   for (const dimension of query.dimensions) {
     const date = isDateDimension(dimension) ? group.bucket.texts[dimension] : undefined;
     const label = query.isoDates ? date?.iso : date?.local;
-    const text = label ?? group.identity.texts.get(dimension) ?? null;
-    if (text !== null || !vocabulary.leavesOut(dimension)) row.push([dimension, text]);
+    row.push([dimension, label ?? group.identity.texts.get(dimension) ?? null]);
   }
   for (const { column, value, withheld } of values) {
     const cellSeed = mix(seed, column.seed);
@@ -94,10 +81,9 @@ function sortKeyOf(line: Line, name: string): string | number {
 
 function sortLines(lines: Line[], query: ReportQuery): void {
   for (const { name, descending } of query.sort.toReversed()) {
-    const keys = new Map(lines.map((line) => [line, sortKeyOf(line, name)]));
     lines.sort((left, right) => {
-      const a = keys.get(left) ?? '';
-      const b = keys.get(right) ?? '';
+      const a = sortKeyOf(left, name);
+      const b = sortKeyOf(right, name);
       if (a === b) return 0;
       return a < b === descending ? 1 : -1;
     });
@@ -118,21 +104,10 @@ function totalsOf(lines: readonly Line[], columns: readonly Column[], days: numb
   return Object.fromEntries(totals);
 }
 
-function enclose(body: ReportBody, warnings: readonly string[], source: ReportSource, query: ReportQuery): Report {
-  if (source.envelope === 'warnings') return { ...body, warnings };
-  return {
-    ...body,
-    data_warnings: warnings,
-    debug: { service_urls: [], cached_at: new Date(query.moment.nowHour * MS_PER_HOUR).toISOString() },
-    currencies: [query.currency.code],
-    immature_cohorts: {},
-  };
-}
-
 /** The report of a query; null when nothing matched. Rows come in the order of time, then as sorted. */
 export function createReport(query: ReportQuery, source: ReportSource): Report | null {
   const wanted = [...query.metrics, ...query.filters.metrics.map((filter) => filter.metric)];
-  const measures = measuresOf(wanted);
+  const measures = [...new Set(wanted.flatMap((metric) => metric.measures))];
   const columnOf = (metric: Metric): Column => ({
     metric,
     positions: metric.measures.map((measure) => measures.indexOf(measure)),
@@ -143,10 +118,8 @@ export function createReport(query: ReportQuery, source: ReportSource): Report |
 
   const buckets = createBuckets(query);
   const atoms = query.sandbox ? source.sandbox : source.production;
-  const groups = groupAtoms(query, atoms, buckets, source.identities.of(query), measures);
-  const withheldBy = new Map(
-    buckets.all.map((bucket) => [bucket, columns.map(({ metric }) => isWithheld(metric, bucket, query))]),
-  );
+  const groups = groupAtoms(query, { lanes: source.lanes, atoms }, buckets, measures);
+  const withheldByRank = buckets.all.map((bucket) => columns.map(({ metric }) => isWithheld(metric, bucket, query)));
 
   const lines: Line[] = groups
     .filter(({ bucket, sums }) => tests.every(({ column, accepts }) => accepts(valueOf(column, sums, bucket.days))))
@@ -156,7 +129,7 @@ export function createReport(query: ReportQuery, source: ReportSource): Report |
       values: columns.map((column, index) => ({
         column,
         value: valueOf(column, group.sums, group.bucket.days),
-        withheld: withheldBy.get(group.bucket)?.[index] ?? false,
+        withheld: withheldByRank[group.bucket.rank]?.[index] ?? false,
       })),
     }));
   if (lines.length === 0) return null;
@@ -168,8 +141,8 @@ export function createReport(query: ReportQuery, source: ReportSource): Report |
     shown.length < lines.length
       ? [`The report was limited to ${shown.length} rows; ${lines.length} rows matched the query.`]
       : [];
-  const rows = shown.map((line) => writeRow(line, query, source.vocabulary));
-  return enclose({ rows, totals, pagination: null }, warnings, source, query);
+  const rows = shown.map((line) => writeRow(line, query));
+  return { rows, totals, pagination: null, warnings };
 }
 
 type Cell = string | number | null;

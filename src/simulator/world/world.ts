@@ -2,25 +2,29 @@
  * The simulated world: apps, partners, links, and traffic that matures and is restated.
  *
  * It hides how everything in it is made up, and promises that it is a pure function of its options, the query and the
- * instant asked at: no chance, no host clock. Counts and money add up exactly over hours, days, offsets and filters; and
- * once a value's horizon has passed (observed: How numbers move), it is the same for ever.
+ * instant of the request: no chance, no host clock. Counts and money add up exactly over hours, days, offsets and
+ * filters; and once a value's horizon has passed (observed: How numbers move), it is the same for ever.
  */
 
-import type { Day, WeekStart } from '../../model/calendar.ts';
+import type { WeekStart } from '../../model/calendar.ts';
+import { dateDimensions, textDimensions } from '../../model/dimension.ts';
 import { AtomStore } from './atoms.ts';
-import { listFilterItems } from './catalog.ts';
-import type { FilterItem } from './catalog.ts';
-import { createApps, createLinks, createPartners } from './entities.ts';
-import type { WorldApp, WorldLink, WorldPartner } from './entities.ts';
-import { IdentityStore } from './identity.ts';
-import { createLanes } from './lanes.ts';
-import { SETTLING_DAYS } from './movement.ts';
-import { noQuirks } from './quirks.ts';
-import type { Quirks } from './quirks.ts';
+import { type FilterItem, listFilterItems } from './catalog.ts';
+import {
+  createApps,
+  createLinks,
+  createPartners,
+  type WorldApp,
+  type WorldLink,
+  type WorldPartner,
+} from './entities.ts';
+import { createLanes, type Texts } from './lanes.ts';
+import { SETTLING_DAYS } from './measures.ts';
+import type { Metric } from './metric.ts';
+import { metrics } from './metrics.ts';
+import { type Names, ordinaryNames } from './names.ts';
 import { parseQuery } from './query.ts';
-import { createReport } from './report.ts';
-import type { Report } from './report.ts';
-import { createVocabulary } from './vocabulary.ts';
+import { createReport, type Report } from './report.ts';
 
 export { RequestRefused } from './refusal.ts';
 export type { FilterItem, Report, WorldApp, WorldLink, WorldPartner };
@@ -35,10 +39,14 @@ export interface WorldOptions {
   readonly rowsPerDay: number;
   /** Weekday of `getUTCDay` that weeks begin with. */
   readonly weekStartsOn: WeekStart;
-  /** Which of the two report envelopes is answered (observed: Answers). */
-  readonly envelope: 'warnings' | 'data_warnings';
-  /** How the world disagrees with what its caller expects; all off by default. */
-  readonly quirks: Partial<Quirks>;
+  /** Within how many days counts settle. */
+  readonly settlingDays: number;
+  readonly names: Names;
+  /** Dimensions and metrics beside those of the service. */
+  readonly moreDimensions: readonly string[];
+  readonly moreMetrics: readonly Metric[];
+  /** By text dimension, what reports say of a lane; null where the service has no value, which passes no filter. */
+  readonly shownTexts: (texts: Texts, laneIndex: number) => ReadonlyMap<string, string | null>;
 }
 
 export const defaultWorld: WorldOptions = {
@@ -48,13 +56,15 @@ export const defaultWorld: WorldOptions = {
   links: 60,
   rowsPerDay: 150,
   weekStartsOn: 1,
-  envelope: 'warnings',
-  quirks: {},
+  settlingDays: SETTLING_DAYS,
+  names: ordinaryNames,
+  moreDimensions: [],
+  moreMetrics: [],
+  shownTexts: (texts) => new Map(Object.entries(texts)),
 };
 
 export interface World {
   readonly options: WorldOptions;
-  readonly quirks: Quirks;
   readonly partners: readonly WorldPartner[];
   readonly apps: readonly WorldApp[];
   /** Parents before their children. */
@@ -63,46 +73,36 @@ export interface World {
   report(query: URLSearchParams, now: Date): Report | null;
   /** Whether a metric's rows add up to its total. */
   isAdditive(metric: string): boolean;
-  /** The items of each required filter, as listed at `now` (default: before anything moved). Throws RequestRefused. */
+  /** The items of each required filter at `now`. Throws RequestRefused. */
   filtersData(query: URLSearchParams, now?: Date): Readonly<Record<string, readonly FilterItem[]>>;
 }
 
 /** A world; two of the same options answer alike. */
 export function createWorld(options: Partial<WorldOptions> = {}): World {
   const chosen: WorldOptions = { ...defaultWorld, ...options };
-  const { seed, weekStartsOn, envelope } = chosen;
-  const partners = createPartners(seed, chosen.partners);
-  const apps = createApps(seed, chosen.apps);
-  const links = createLinks(seed, chosen.links, apps, partners);
-  const lanes = createLanes(seed, chosen.rowsPerDay, apps, links, partners);
-  const quirks: Quirks = { ...noQuirks, ...chosen.quirks };
-  const vocabulary = createVocabulary(quirks);
+  const { seed, weekStartsOn, settlingDays, names, rowsPerDay, moreMetrics, shownTexts } = chosen;
+  const partners = createPartners(seed, chosen.partners, names.partners);
+  const apps = createApps(seed, chosen.apps, names.apps);
+  const links = createLinks(seed, chosen.links, { apps, partners, names });
+  const lanes = createLanes({ seed, rowsPerDay, apps, links, partners, shownTexts });
+  const vocabulary = {
+    dimensions: [...dateDimensions, ...textDimensions, ...chosen.moreDimensions],
+    metrics: new Map([...metrics, ...moreMetrics.map((metric) => [metric.id, metric] as const)]),
+  };
+  const understanding = { vocabulary, weekStartsOn, settlingDays };
   const source = {
-    identities: new IdentityStore(lanes, vocabulary),
+    lanes,
     production: new AtomStore(seed, lanes, 'production'),
     sandbox: new AtomStore(seed, lanes, 'sandbox'),
-    vocabulary,
-    envelope,
   };
-  const catalog = { apps, partners, lanes, vocabulary, changes: quirks.catalog };
-  const { weeks, emptied } = quirks;
+  const catalog = { apps, partners, lanes, vocabulary };
   return {
     options: chosen,
-    quirks,
     partners,
     apps,
     links,
-    report(query, now) {
-      const understanding = {
-        vocabulary,
-        weekStartsOn: weeks !== null && now >= weeks.from ? weeks.startOn : weekStartsOn,
-        cutWeekNames: quirks.cutWeekNames,
-        settlingDays: quirks.settlingDays ?? SETTLING_DAYS,
-        isHidden: (day: Day) => emptied?.isEmpty(day, now) ?? false,
-      };
-      return createReport(parseQuery(query, now, understanding), source);
-    },
+    report: (query, now) => createReport(parseQuery(query, now, understanding), source),
     isAdditive: (metric) => vocabulary.metrics.get(metric)?.additive ?? false,
-    filtersData: (query, now = new Date(0)) => listFilterItems(query, now, catalog),
+    filtersData: (query) => listFilterItems(query, catalog),
   };
 }

@@ -13,7 +13,7 @@ import type { Metric } from '../../../src/model/metric.ts';
 import { ageOf, type Period } from '../../../src/model/period.ts';
 import type { Slice } from '../../../src/model/slice.ts';
 import type { Window } from '../../../src/model/window.ts';
-import type { World } from '../../../src/simulator/world/world.ts';
+import type { World } from '../../support/simulator/world.ts';
 import type { PlannedNight, Policy } from './policy.ts';
 import { askWorld, differingRows, noRows, type DayRows } from './reported-rows.ts';
 

@@ -4,7 +4,7 @@ import { day, lastDay, type Day, type DayInterval } from '../../../src/model/cal
 import { canonicalJson } from '../../../src/model/canonical-json.ts';
 import { formatDecimal, parseDecimal } from '../../../src/model/column-type.ts';
 import type { Slice } from '../../../src/model/slice.ts';
-import type { World } from '../../../src/simulator/world/world.ts';
+import type { World } from '../../support/simulator/world.ts';
 
 /** A row as the service or the warehouse has it: values by name. */
 export type StoredRow = Readonly<Record<string, unknown>>;

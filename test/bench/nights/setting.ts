@@ -4,7 +4,7 @@ import { addDays, day, dayAt, UTC } from '../../../src/model/calendar.ts';
 import { catalogFilters, type Catalog } from '../../../src/model/catalog.ts';
 import { metricsOf } from '../../../src/model/metric.ts';
 import type { Slice } from '../../../src/model/slice.ts';
-import { createWorld, type World, type WorldOptions } from '../../../src/simulator/world/world.ts';
+import { createWorld, type World, type WorldOptions } from '../../support/simulator/world.ts';
 import { slice } from '../../support/slice.ts';
 import type { Setting } from './pass-nights.ts';
 import { askWorld } from './reported-rows.ts';

@@ -5,10 +5,10 @@
  * decided here, so that the rest of the simulator only sees faults that do happen.
  */
 
+import { fraction, mix } from '../../../src/simulator/world/hash.ts';
 import type { ErrorBodyForm } from './error-body.ts';
 import type { byteEdits, ReportMutation } from './mutations.ts';
-import type { NextLink } from './paging.ts';
-import { fraction, mix } from './world/hash.ts';
+import type { NextLink } from './next-link.ts';
 
 /** Comes in place of an answer; the request has no effect, except where `effect` says so. */
 export type InsteadFault =

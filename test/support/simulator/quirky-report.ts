@@ -1,48 +1,22 @@
-/**
- * The reports API: a report and filters-data, as the world states them (service-interface: Endpoints), and what a quirky
- * world says of its rows. Without quirks a report comes out as it went in.
- */
+/** What a quirky world says of the rows of a report. Without quirks a report comes out as it went in. */
 
-import { type Answer, bytesAnswer, documentAnswer, isDocument, type JsonDocument } from './answer.ts';
+import { type Answer, documentAnswer, isDocument, type JsonDocument } from '../../../src/simulator/answer.ts';
 import { errorAnswer } from './error-body.ts';
 import { addedWarning, rowsOf, withEachRow } from './mutations.ts';
 import { pageOfReport } from './report-pages.ts';
-import type { AskedReport, Quirks } from './world/quirks.ts';
-import { RequestRefused, type World } from './world/world.ts';
+import type { AskedReport, Quirks } from './quirks.ts';
 
-/**
- * The report as of an instant, as the world's quirks have it answered; 204 for an empty one, the world's own refusal for a
- * question it does not take.
- */
-export function answerReport(world: World, request: ReportRequest): Answer {
-  const { quirks } = world;
-  return answerOrRefusal(() => {
-    const report = world.report(request.address.searchParams, request.now);
-    if (report === null) {
-      const document = emptyReport(quirks, request);
-      return document === null ? errorAnswer(204, 'empty', '') : documentAnswer(document);
-    }
-    if (report.rows.length > (quirks.maxRows ?? Infinity)) return errorAnswer(504, 'html', '504 Gateway Time-out');
-    const isAdditive = (metric: string): boolean => world.isAdditive(metric);
-    return documentAnswer(quirkyReport({ ...report }, quirks, isAdditive, request));
-  });
-}
-
-export function answerFiltersData(world: World, query: URLSearchParams, now: Date): Answer {
-  return answerOrRefusal(() => documentAnswer({ ...world.filtersData(query, now) }));
-}
-
-function answerOrRefusal(answer: () => Answer): Answer {
-  try {
-    return answer();
-  } catch (thrown) {
-    if (!(thrown instanceof RequestRefused)) throw thrown;
-    const { status, body } = thrown;
-    if (isDocument(body)) return documentAnswer(body, status);
-    return typeof body === 'string'
-      ? bytesAnswer(body, 'text/plain; charset=utf-8', status)
-      : errorAnswer(status, 'empty', '');
+/** The service's answer to a report request as the quirks have it; a refusal is as it was. */
+export function quirkyAnswer(answer: Answer, quirks: Quirks, isAdditive: IsAdditive, request: ReportRequest): Answer {
+  const { body } = answer;
+  if (answer.status === 204) {
+    const document = emptyReport(quirks, request);
+    return document === null ? answer : documentAnswer(document);
   }
+  if (answer.status !== 200 || body.kind !== 'document') return answer;
+  if (rowsOf(body.document).length > (quirks.maxRows ?? Infinity))
+    return errorAnswer(504, 'html', '504 Gateway Time-out');
+  return { ...answer, body: { kind: 'document', document: quirkyReport(body.document, quirks, isAdditive, request) } };
 }
 
 export interface ReportRequest {
@@ -57,7 +31,7 @@ export interface ReportRequest {
 type IsAdditive = (metric: string) => boolean;
 
 /** The document that is answered in place of a report. */
-export function quirkyReport(
+function quirkyReport(
   report: JsonDocument,
   quirks: Quirks,
   isAdditive: IsAdditive,
@@ -77,7 +51,7 @@ export function quirkyReport(
 }
 
 /** The document of a report without rows; null where it has none and is answered 204. */
-export function emptyReport({ emptied, besides }: Quirks, request: ReportRequest): JsonDocument | null {
+function emptyReport({ emptied, besides }: Quirks, request: ReportRequest): JsonDocument | null {
   const asked = { query: request.address.searchParams, now: request.now };
   if (emptied === null || emptied.as === '204') return null;
   const document = emptied.as === 'no rows' ? { rows: [], totals: {} } : { rows: [] };

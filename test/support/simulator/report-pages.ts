@@ -3,20 +3,20 @@
  * (service-interface: Report response), so it follows the lists of the campaign API.
  */
 
-import type { JsonDocument } from './answer.ts';
+import type { JsonDocument } from '../../../src/simulator/answer.ts';
 import { rowsOf } from './mutations.ts';
 import {
   encodeCursor,
   type LinkTo,
-  type NextLink,
   type Page,
   pageOf,
   pageRequestOf,
   pagingV1,
   pagingV2,
   START,
-} from './paging.ts';
-import type { PagesQuirk } from './world/quirks.ts';
+} from '../../../src/simulator/paging.ts';
+import type { NextLink } from './next-link.ts';
+import type { PagesQuirk } from './quirks.ts';
 
 /** After every row there can be. */
 const BEYOND = Number.MAX_SAFE_INTEGER;

@@ -2,13 +2,13 @@
  * Quirks: how a world disagrees with what its caller expects. All are off by default; each is a way in which a service
  * of this kind answers, none of them a broken wire (those are faults).
  *
- * Where they act: names, NULL texts, weeks, emptied days and the catalog in the world itself; totals, caps, pages and
- * whatever else a document says of the rows in `quirky-report.ts`.
+ * Where they act: names, NULL texts, weeks, emptied days and the catalog in `world.ts`; totals, caps, pages and whatever
+ * else a document says of the rows in `quirky-report.ts`.
  */
 
-import type { Day, WeekStart } from '../../model/calendar.ts';
-import type { NextLink } from '../paging.ts';
-import type { MetricFilterName } from './metric.ts';
+import type { Day, WeekStart } from '../../../src/model/calendar.ts';
+import type { MetricFilterName } from '../../../src/simulator/world/metric.ts';
+import type { NextLink } from './next-link.ts';
 
 /** What was asked of the report, for quirks that affect only some answers. */
 export interface AskedReport {

@@ -5,7 +5,7 @@
  * out of paths and queries.
  */
 
-import type { Endpoint } from './routes.ts';
+import type { Endpoint } from '../../../src/simulator/routes.ts';
 
 /** Enough for a whole run's requests in a test; a simulator left running must not grow without bound. */
 const MAX_REQUESTS = 10_000;

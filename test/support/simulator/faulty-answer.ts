@@ -1,10 +1,11 @@
 /** Faults turned into answers: what comes instead of one, and how a good one is spoilt before it is sent. */
 
-import { type Answer, bodyBytes, type JsonDocument } from './answer.ts';
+import type { Answer, JsonDocument } from '../../../src/simulator/answer.ts';
+import { bodyBytes } from './answer.ts';
 import { errorAnswer } from './error-body.ts';
 import type { AnswerFault, InsteadFault } from './faults.ts';
 import { byteEdits, rowCount } from './mutations.ts';
-import { withNextLink } from './paging.ts';
+import { withNextLink } from './next-link.ts';
 
 /** What a fault may need to know of the request it affects. */
 export interface FaultedAddress {
@@ -32,7 +33,7 @@ export function spoiltAnswer(answer: Answer, fault: AnswerFault, { address, ordi
       return errorAnswer(504, 'html', '504 Gateway Time-out');
     case 'garbled':
       if (body.kind === 'none') break;
-      return { ...answer, body: { kind: 'bytes', bytes: byteEdits[fault.edit](bodyBytes(body, false)) } };
+      return { ...answer, body: { kind: 'bytes', bytes: byteEdits[fault.edit](bodyBytes(body)) } };
     case 'content_type':
       return withHeaders(answer, { 'content-type': fault.contentType });
     case 'date_skew':

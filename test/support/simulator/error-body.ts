@@ -1,6 +1,12 @@
 /** Every form in which the service, or a proxy before it, has been seen to word an error (observed: error bodies). */
 
-import { type Answer, bytesAnswer, documentAnswer } from './answer.ts';
+import {
+  type Answer,
+  bareAnswer,
+  bytesAnswer,
+  documentAnswer,
+  errorAnswer as ownAnswer,
+} from '../../../src/simulator/answer.ts';
 
 export const errorBodyForms = [
   'error_code',
@@ -15,27 +21,16 @@ export const errorBodyForms = [
 
 export type ErrorBodyForm = (typeof errorBodyForms)[number];
 
-const codesByStatus: Readonly<Record<number, string>> = {
-  400: 'request_error',
-  401: 'auth_error',
-  403: 'auth_error',
-  422: 'validation_error',
-};
-
 const bodies: Readonly<Record<ErrorBodyForm, (status: number, message: string) => Answer>> = {
-  error_code: (status, message) =>
-    documentAnswer(
-      { error_code: codesByStatus[status] ?? 'service_error', error_desc: message, error_desc_details: null },
-      status,
-    ),
+  error_code: (status, message) => ownAnswer(status, 'error_code', message),
+  error: (status, message) => ownAnswer(status, 'error', message),
+  error_message: (status, message) => ownAnswer(status, 'error_message', message),
   detail: (status, message) =>
     documentAnswer({ detail: [{ loc: ['query'], msg: message, type: 'value_error' }] }, status),
-  error: (status, message) => documentAnswer({ error: message }, status),
-  error_message: (status, message) => documentAnswer({ error: { message } }, status),
   message: (status, message) => documentAnswer({ message }, status),
   text: (status, message) => bytesAnswer(message, 'text/plain; charset=utf-8', status),
   html: (status, message) => bytesAnswer(htmlPage(message), 'text/html; charset=utf-8', status),
-  empty: (status) => ({ status, headers: {}, body: { kind: 'none' } }),
+  empty: (status) => bareAnswer(status),
 };
 
 /** An answer with this status whose body says the message in the given form; `empty` says nothing. */

@@ -1,0 +1,29 @@
+/** What a test may write into an answer, and an answer's bytes. */
+
+import { type Answer, type AnswerBody, plainBytes } from '../../../src/simulator/answer.ts';
+
+export { documentAnswer, isDocument, type JsonDocument } from '../../../src/simulator/answer.ts';
+
+const BARE_NUMBER = '\u0000number:';
+const bareNumberInJson = /"\\u0000number:([^"]*)"/g;
+
+/** A value that is written as exactly this number, unquoted, however many digits it has. */
+export function bareNumber(text: string): string {
+  return `${BARE_NUMBER}${text}`;
+}
+
+/** All of a body's bytes, bare numbers unquoted. */
+export function bodyBytes(body: AnswerBody): Buffer {
+  const bytes = plainBytes(body);
+  if (body.kind !== 'document' || !bytes.includes('\\u0000number:')) return bytes;
+  return Buffer.from(bytes.toString().replaceAll(bareNumberInJson, '$1'));
+}
+
+/** The same answer as the bytes it is sent as. */
+export function asBytes(answer: Answer): Answer {
+  return answer.body.kind === 'none' ? answer : { ...answer, body: { kind: 'bytes', bytes: bodyBytes(answer.body) } };
+}
+
+export function isList(value: unknown): value is readonly unknown[] {
+  return Array.isArray(value);
+}

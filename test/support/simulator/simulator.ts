@@ -1,0 +1,127 @@
+/**
+ * The simulator as tests want it: with scripted faults, a quirky world, links that change between two crawls, and a log of
+ * the requests. It stands before the bundled simulator as its middleware.
+ */
+
+import type { ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { acceptsGzip, bareAnswer, send } from '../../../src/simulator/answer.ts';
+import type { LinkStore as PlainLinkStore } from '../../../src/simulator/link-store.ts';
+import { isCapped } from '../../../src/simulator/routes.ts';
+import {
+  type Chosen,
+  type Exchange,
+  type Simulator as PlainSimulator,
+  type SimulatorOptions as PlainOptions,
+  startSimulator as startPlain,
+} from '../../../src/simulator/simulator.ts';
+import { asBytes } from './answer.ts';
+import { deliverWithFault } from './delivery.ts';
+import { createFaultScript, type FaultRule, isInstead, isOfAnswer, isWire } from './faults.ts';
+import { answerInstead, spoiltAnswer } from './faulty-answer.ts';
+import { changingLinks, type LinkStore } from './links.ts';
+import { quirkyAnswer } from './quirky-report.ts';
+import { type Asked, createRequestLog } from './request-log.ts';
+import { createWorld, type World, type WorldOptions } from './world.ts';
+
+export interface SimulatorOptions extends Omit<PlainOptions, 'world' | 'middleware'> {
+  readonly world: Partial<WorldOptions>;
+  readonly answerDelayMs: number;
+  /** Compresses answers for callers that accept it. */
+  readonly gzip: boolean;
+}
+
+export interface Simulator extends Omit<PlainSimulator, 'world' | 'links'> {
+  readonly world: World;
+  /** Adds a fault and returns what removes it. Of several that match one request all apply, in order. */
+  script(fault: FaultRule): () => void;
+  readonly asked: Asked;
+  /** The link tree, to change between two crawls. */
+  readonly links: LinkStore;
+}
+
+export async function startSimulator(options: Chosen<SimulatorOptions> = {}): Promise<Simulator> {
+  const { answerDelayMs = 0, gzip = true, world: worldOptions = {}, token = 'simulator-token', ...rest } = options;
+  const world = createWorld(worldOptions);
+  const script = createFaultScript();
+  const log = createRequestLog();
+  const tokens = [token];
+  let ordinal = 0;
+  let now = (): Date => rest.now ?? new Date();
+
+  const middleware = async (exchange: Exchange): Promise<void> => {
+    const { request, response, endpoint, address } = exchange;
+    const { method = 'GET', headers } = request;
+    ordinal += 1;
+    const noteStatus = log.record(
+      endpoint,
+      {
+        at: new Date(),
+        method,
+        path: address.pathname,
+        query: address.search.slice(1),
+        authorized: exchange.isAuthorized,
+        contentType: headers['content-type'] ?? null,
+      },
+      tokens,
+    );
+    if (isCapped(endpoint)) countInFlight(log, response);
+    if (!gzip) delete headers['accept-encoding'];
+    const closing = new AbortController();
+    response.once('close', () => closing.abort());
+    const asked = { method, path: address.pathname, query: address.searchParams, ordinal };
+    const faults = exchange.isOverCap ? [] : script.faultsFor(asked);
+    const place = { address, ordinal, now: now() };
+    if (answerDelayMs > 0 && !exchange.isOverCap) await sleep(answerDelayMs, undefined, { signal: closing.signal });
+
+    const usual = () => {
+      const bearer = /(?:^Bearer |token=)(.*)$/.exec(headers.authorization ?? '')?.[1] ?? '';
+      if (!exchange.isAuthorized && endpoint !== 'cost' && tokens.slice(0, -1).includes(bearer)) return bareAnswer(401);
+      const answer = exchange.answer();
+      if (endpoint !== 'report') return answer;
+      return quirkyAnswer(answer, world.quirks, (metric) => world.isAdditive(metric), place);
+    };
+    const instead = faults.find(isInstead);
+    if (instead?.kind === 'silence') return;
+    if (instead?.kind === 'reset') {
+      if (instead.effect === true && exchange.isAuthorized) exchange.answer();
+      request.socket.resetAndDestroy();
+      return;
+    }
+    const first = instead === undefined ? usual() : answerInstead(instead, address);
+    const answer = asBytes(
+      faults.filter(isOfAnswer).reduce((spoilt, each) => spoiltAnswer(spoilt, each, place), first),
+    );
+    const fault = faults.find(isWire);
+    noteStatus(answer.status);
+    if (fault === undefined || answer.body.kind === 'none') return send(request, response, answer);
+    return deliverWithFault(response, answer, { gzip: acceptsGzip(request), fault, closed: closing.signal });
+  };
+
+  const simulator = await startPlain({ ...rest, token, world, middleware });
+  now = () => simulator.now();
+  return {
+    ...simulator,
+    world,
+    setToken(next) {
+      tokens.push(next);
+      simulator.setToken(next);
+    },
+    script: (rule) => script.add(rule),
+    asked: log.asked,
+    links: changingLinks(simulator.links satisfies PlainLinkStore),
+  };
+}
+
+/** Counts a call as in flight until its answer was handed over or its connection closed. */
+function countInFlight(log: ReturnType<typeof createRequestLog>, response: ServerResponse): void {
+  let isIn = true;
+  const leave = (): void => {
+    if (isIn) log.leave();
+    isIn = false;
+  };
+  response.once('finish', leave);
+  response.once('close', leave);
+  log.enter();
+}
