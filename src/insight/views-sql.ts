@@ -39,15 +39,22 @@ export function periodTotals(
   since: Day,
 ): string {
   const grain = slice.grain ?? 'day';
-  const sums = ripening({ metrics }).map(
-    ({
-      id,
-    }) => `select ${periodOf(slice)} as start_day, ${literal(id)} as metric, ${doubleSum(`s.${identifier(id)}`, parseColumnType(types.get(id) ?? '') ?? DOUBLE)} as value
-from ${table} as s
-where s.${identifier(grain)} >= ${dayLiteral(grain, since)}
-group by 1`,
-  );
-  return `create or replace temp table ${PERIOD_TOTALS} as\n${sums.join('\nunion all\n')}`;
+  const known = ripening({ metrics });
+  const sums = known.map(({ id }, at) => {
+    const type = parseColumnType(types.get(id) ?? '') ?? DOUBLE;
+    return `, ${doubleSum(`s.${identifier(id)}`, type)} as v${at}`;
+  });
+  return `create or replace temp table ${PERIOD_TOTALS} as
+select
+    start_day,
+    unnest([${known.map(({ id }) => literal(id)).join(', ')}]::varchar[]) as metric,
+    unnest([${known.map((_, at) => `v${at}`).join(', ')}]::double[]) as value
+from (
+    select ${periodOf(slice)} as start_day${sums.join('')}
+    from ${table} as s
+    where s.${identifier(grain)} >= ${dayLiteral(grain, since)}
+    group by 1
+)`;
 }
 
 export const maturationName = (slice: string): string => `main.${identifier(`${slice}_maturation`)}`;
