@@ -39,15 +39,22 @@ export function periodTotals(
   since: Day,
 ): string {
   const grain = slice.grain ?? 'day';
-  const sums = ripening({ metrics }).map(
-    ({
-      id,
-    }) => `select ${periodOf(slice)} as start_day, ${literal(id)} as metric, ${doubleSum(`s.${identifier(id)}`, parseColumnType(types.get(id) ?? '') ?? DOUBLE)} as value
-from ${table} as s
-where s.${identifier(grain)} >= ${dayLiteral(grain, since)}
-group by 1`,
-  );
-  return `create or replace temp table ${PERIOD_TOTALS} as\n${sums.join('\nunion all\n')}`;
+  const known = ripening({ metrics });
+  const sums = known.map(({ id }, at) => {
+    const type = parseColumnType(types.get(id) ?? '') ?? DOUBLE;
+    return `, ${doubleSum(`s.${identifier(id)}`, type)} as v${at}`;
+  });
+  return `create or replace temp table ${PERIOD_TOTALS} as
+select
+    start_day,
+    unnest([${known.map(({ id }) => literal(id)).join(', ')}]::varchar[]) as metric,
+    unnest([${known.map((_, at) => `v${at}`).join(', ')}]::double[]) as value
+from (
+    select ${periodOf(slice)} as start_day${sums.join('')}
+    from ${table} as s
+    where s.${identifier(grain)} >= ${dayLiteral(grain, since)}
+    group by 1
+)`;
 }
 
 export const maturationName = (slice: string): string => `main.${identifier(`${slice}_maturation`)}`;
@@ -68,23 +75,26 @@ where slice = ${literal(slice.name)}`;
 export function projectedView({ slice, fingerprint, metrics, table }: LiveTable): string | null {
   if (!areApart(slice.dimensions, projectedComments)) return null;
   const dimensions = slice.dimensions.map((name) => `s.${identifier(name)}`).join(', ');
-  const cells = ripening({ metrics }).map(({ id }) => {
-    const value = `s.${identifier(id)}::double`;
-    return `select ${dimensions}, p.metric, p.age_days, ${value} as value, ${value} * p.factor as projected,
-    ${value} * p.factor_low as low, ${value} * p.factor_high as high, p.periods
-from ${table} as s
-join current_projections as p on p.period = ${periodOf(slice)} and p.metric = ${literal(id)}
-where s.${identifier(id)} is not null`;
-  });
+  const values = ripening({ metrics }).map(({ id }) => `when ${literal(id)} then s.${identifier(id)}::double`);
   return `create or replace view ${projectedName(slice.name)} as
 with current_projections as (
     select p.*
     from ripen.projections as p
     join ripen.periods as h on h.slice = p.slice and h.start_day = p.period and h.load_id = p.load_id
     where p.slice = ${literal(slice.name)} and h.fingerprint = ${literal(fingerprint)}
+),
+
+cells as (
+    select ${dimensions}, p.metric, p.age_days, case p.metric ${values.join(' ')} end as value,
+        p.factor as "factor,", p.factor_low as "low,", p.factor_high as "high,", p.periods as "periods,"
+    from ${table} as s
+    join current_projections as p on p.period = ${periodOf(slice)}
 )
 
-${cells.join('\nunion all\n')}`;
+select * exclude ("factor,", "low,", "high,", "periods,"), value * "factor," as projected, value * "low," as low,
+    value * "high," as high, "periods," as periods
+from cells
+where value is not null`;
 }
 
 /** What the columns of both views say of themselves, by name. */

@@ -3,7 +3,7 @@
 import * as z from 'zod';
 
 import { type Day, MS_PER_DAY } from '../model/calendar.ts';
-import { DOUBLE, formatColumnType, haveCommonType } from '../model/column-type.ts';
+import { type ColumnType, DOUBLE, formatColumnType, haveCommonType } from '../model/column-type.ts';
 import { isDateDimension } from '../model/dimension.ts';
 import type { LoadedPeriod } from '../model/ledger.ts';
 import { nextRefreshAt, stateOf } from '../model/maturity.ts';
@@ -280,20 +280,28 @@ function cohortsView(target: Target, periodCondition: string): string | null {
   const types = new Map(columns.metrics.map(({ id, type }) => [id, type]));
   // The engine's own union has fewer digits after the point where no decimal holds all, and ends beside the nearest double.
   const isExact = haveCommonType(cells.map(({ id }) => types.get(id) ?? DOUBLE));
-  const selects = cells.map(({ id, name, ageDays, horizonMs }) => {
-    const column = `s.${identifier(id)}`;
-    const value = isExact ? column : castExactly(column, types.get(id) ?? DOUBLE, DOUBLE);
-    const isFinal =
-      horizonMs === null
-        ? 'false'
-        : `coalesce(p.sound_at >= p.ends_at + to_seconds(${(horizonMs + slice.settleMs) / 1000}), false)`;
-    return `select ${dimensions}, ${literal(name)} as metric, ${ageDays} as age_days, ${value} as "value", ${isFinal} as is_final, cast(${column} as varchar) as value_text
-from ${table} as s
-left join ripen.periods as p
-    on p.slice = ${literal(slice.name)} and p.fingerprint = ${literal(fingerprint)} and ${periodCondition}
-where ${column} is not null`;
+  // One scan with a list of metrics beside it: a query for one metric takes no more rows, and one for all of them one scan.
+  const list = cells.map(({ name, ageDays, horizonMs }, at) => {
+    const seconds = horizonMs === null ? 'null' : (horizonMs + slice.settleMs) / 1000;
+    return `(${at}, ${literal(name)}, ${ageDays}, ${seconds})`;
   });
-  return `create or replace view ${cohortsName(slice.name)} as\n${selects.join('\nunion all\n')}`;
+  const choice = (of: (column: string, type: ColumnType) => string): string =>
+    cells.map(({ id }, at) => `when ${at} then ${of(`s.${identifier(id)}`, types.get(id) ?? DOUBLE)}`).join(' ');
+  return `create or replace view ${cohortsName(slice.name)} as
+select * from (
+    select
+        ${dimensions},
+        c.metric,
+        c.age_days::integer as age_days,
+        case c.place ${choice((column, type) => (isExact ? column : castExactly(column, type, DOUBLE)))} end as "value",
+        coalesce(p.sound_at >= p.ends_at + to_seconds(c.seconds), false) as is_final,
+        case c.place ${choice((column) => `cast(${column} as varchar)`)} end as value_text
+    from ${table} as s
+    left join ripen.periods as p
+        on p.slice = ${literal(slice.name)} and p.fingerprint = ${literal(fingerprint)} and ${periodCondition}
+    cross join (values ${list.join(', ')}) as c(place, metric, age_days, seconds)
+)
+where value_text is not null`;
 }
 
 interface CohortCell extends Pick<Metric, 'id' | 'horizonMs'> {

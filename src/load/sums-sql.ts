@@ -4,7 +4,7 @@
  */
 
 import type { Day, DayInterval } from '../model/calendar.ts';
-import { type ColumnType, FAST_DIGITS } from '../model/column-type.ts';
+import { type ColumnType, FAST_DIGITS, formatColumnType } from '../model/column-type.ts';
 import type { DateDimension } from '../model/dimension.ts';
 import { identifier, literal } from '../warehouse/sql.ts';
 import { exactSum, sumAsDecimal, sumText } from '../warehouse/sums.ts';
@@ -85,7 +85,10 @@ from ${staging.typed}
 where ${WINDOW} = ${windowNo} and ${PART} = ${partNo}`;
 }
 
-/** Per period of some days of the table: its rows (`n`) and the totals of its additive metrics (`s0`, `s1` …), as a table. */
+/** The columns of totals in `before` and `after`, which differ so that a join of both has them all. */
+const totalIn = { before: 'b', after: 'a' } as const;
+
+/** Per period of some days of the table: its rows (`n`) and the totals of its additive metrics, as a table. */
 export function totalPeriods(
   name: 'before' | 'after',
   target: { readonly table: string; readonly columns: Columns },
@@ -93,7 +96,7 @@ export function totalPeriods(
   ranges: readonly DayInterval[],
 ): string {
   const sums = additiveOf(target.columns).map(
-    ({ id, type }, at) => `,\n    ${exactSum(identifier(id), type)} as s${at}`,
+    ({ id, type }, at) => `,\n    ${exactSum(identifier(id), type)} as ${totalIn[name]}${at}`,
   );
   // Each range by itself: only so does each touch no block but its own.
   const parts = ranges.map(
@@ -109,7 +112,7 @@ group by 1`,
 
 /** The same for the rows that windows in `totals` bring. */
 export function totalAfter(columns: Columns, windowNos: readonly number[]): string {
-  const sums = additiveOf(columns).map((_, at) => `,\n    sum(s${at}) as s${at}`);
+  const sums = additiveOf(columns).map((_, at) => `,\n    sum(s${at}) as ${totalIn.after}${at}`);
   return `create or replace temp table ${staging.after} as
 select
     p,
@@ -128,22 +131,33 @@ const RESTATED = 'DECIMAL(34, 12)';
  * loads (JSON list of load_id, seen_at, start_day, end_day).
  */
 export function recordRestatements(columns: Columns, except: ReadonlySet<string>): string | null {
-  const parts = additiveOf(columns).flatMap(({ id, type }, at) =>
-    except.has(id)
-      ? []
-      : [
-          `select
+  // Lists of totals, and one part for each type: a statement with a join for each metric would need memory for every one of them.
+  const byType = new Map<string, { readonly type: ColumnType; readonly metrics: { id: string; at: number }[] }>();
+  for (const [at, { id, type }] of additiveOf(columns).entries()) {
+    if (except.has(id)) continue;
+    const known = byType.get(formatColumnType(type));
+    if (known === undefined) byType.set(formatColumnType(type), { type, metrics: [{ id, at }] });
+    else known.metrics.push({ id, at });
+  }
+  const parts = [...byType.values()].map(({ type, metrics }) => {
+    const list = (of: keyof typeof totalIn): string => `[${metrics.map(({ at }) => totalIn[of] + at).join(', ')}]`;
+    return `select
     p,
-    ${literal(id)} as metric,
-    ${sumAsDecimal(`b.s${at}`, type, RESTATED)} as before,
-    ${sumAsDecimal(`a.s${at}`, type, RESTATED)} as after,
-    ${exactText(`b.s${at}`, type)} as before_text,
-    ${exactText(`a.s${at}`, type)} as after_text
-from ${staging.before} as b
-full join ${staging.after} as a using (p)
-where ${differs(type, `b.s${at}`, `a.s${at}`)}`,
-        ],
-  );
+    metric,
+    ${sumAsDecimal('b', type, RESTATED)} as before,
+    ${sumAsDecimal('a', type, RESTATED)} as after,
+    ${exactText('b', type)} as before_text,
+    ${exactText('a', type)} as after_text
+from (
+    select
+        p,
+        unnest([${metrics.map(({ id }) => literal(id)).join(', ')}]) as metric,
+        unnest(${list('before')}) as b,
+        unnest(${list('after')}) as a
+    from both_totals
+)
+where ${differs(type, 'b', 'a')}`;
+  });
   if (parts.length === 0) return null;
   return `insert into ripen.restatements
 with loads as (
@@ -151,7 +165,12 @@ with loads as (
         from_json($3::json, '[{"load_id":"BIGINT","seen_at":"TIMESTAMP","start_day":"DATE","end_day":"DATE"}]'),
         recursive := true
     )
+),
+
+both_totals as materialized (
+    select * from ${staging.before} full join ${staging.after} using (p)
 )
+
 select
     $1, m.p, m.metric, m.before, m.after, i.seen_at, i.load_id,
     coalesce(h.sound_at >= h.ends_at + to_seconds(f.horizon_seconds + f.settle_seconds), false) as after_final,

@@ -4,7 +4,12 @@ with loads as (
         from_json($3::json, '[{"load_id":"BIGINT","seen_at":"TIMESTAMP","start_day":"DATE","end_day":"DATE"}]'),
         recursive := true
     )
+),
+
+both_totals as materialized (
+    select * from "ripen before" full join "ripen after" using (p)
 )
+
 select
     $1, m.p, m.metric, m.before, m.after, i.seen_at, i.load_id,
     coalesce(h.sound_at >= h.ends_at + to_seconds(f.horizon_seconds + f.settle_seconds), false) as after_final,
@@ -12,36 +17,54 @@ select
 from (
 select
     p,
-    'DECIMAL(38,0)' as metric,
-    try_cast(cast(b.s0 as VARCHAR) as DECIMAL(34, 12)) as before,
-    try_cast(cast(a.s0 as VARCHAR) as DECIMAL(34, 12)) as after,
-    regexp_replace(cast(b.s0 as VARCHAR), '\.0*$|(\.\d*[1-9])0+$', '\1') as before_text,
-    regexp_replace(cast(a.s0 as VARCHAR), '\.0*$|(\.\d*[1-9])0+$', '\1') as after_text
-from "ripen before" as b
-full join "ripen after" as a using (p)
-where b.s0 is distinct from a.s0
+    metric,
+    try_cast(cast(b as VARCHAR) as DECIMAL(34, 12)) as before,
+    try_cast(cast(a as VARCHAR) as DECIMAL(34, 12)) as after,
+    regexp_replace(cast(b as VARCHAR), '\.0*$|(\.\d*[1-9])0+$', '\1') as before_text,
+    regexp_replace(cast(a as VARCHAR), '\.0*$|(\.\d*[1-9])0+$', '\1') as after_text
+from (
+    select
+        p,
+        unnest(['DECIMAL(38,0)']) as metric,
+        unnest([b0]) as b,
+        unnest([a0]) as a
+    from both_totals
+)
+where b is distinct from a
 union all
 select
     p,
-    'DECIMAL(30,12)' as metric,
-    try_cast(b.s1 as DECIMAL(34, 12)) as before,
-    try_cast(a.s1 as DECIMAL(34, 12)) as after,
-    regexp_replace(b.s1::varchar, '\.0*$|(\.\d*[1-9])0+$', '\1') as before_text,
-    regexp_replace(a.s1::varchar, '\.0*$|(\.\d*[1-9])0+$', '\1') as after_text
-from "ripen before" as b
-full join "ripen after" as a using (p)
-where b.s1 is distinct from a.s1
+    metric,
+    try_cast(b as DECIMAL(34, 12)) as before,
+    try_cast(a as DECIMAL(34, 12)) as after,
+    regexp_replace(b::varchar, '\.0*$|(\.\d*[1-9])0+$', '\1') as before_text,
+    regexp_replace(a::varchar, '\.0*$|(\.\d*[1-9])0+$', '\1') as after_text
+from (
+    select
+        p,
+        unnest(['DECIMAL(30,12)']) as metric,
+        unnest([b1]) as b,
+        unnest([a1]) as a
+    from both_totals
+)
+where b is distinct from a
 union all
 select
     p,
-    'DECIMAL(38,26)' as metric,
-    try_cast(regexp_replace(regexp_replace(regexp_replace(cast(b.s2 as VARCHAR), '^-?', '\000000000000000000000000000'), '\d{26}$', '.\0'), '^(-?)0+(\d)', '\1\2') as DECIMAL(34, 12)) as before,
-    try_cast(regexp_replace(regexp_replace(regexp_replace(cast(a.s2 as VARCHAR), '^-?', '\000000000000000000000000000'), '\d{26}$', '.\0'), '^(-?)0+(\d)', '\1\2') as DECIMAL(34, 12)) as after,
-    regexp_replace(regexp_replace(regexp_replace(regexp_replace(cast(b.s2 as VARCHAR), '^-?', '\000000000000000000000000000'), '\d{26}$', '.\0'), '^(-?)0+(\d)', '\1\2'), '\.0*$|(\.\d*[1-9])0+$', '\1') as before_text,
-    regexp_replace(regexp_replace(regexp_replace(regexp_replace(cast(a.s2 as VARCHAR), '^-?', '\000000000000000000000000000'), '\d{26}$', '.\0'), '^(-?)0+(\d)', '\1\2'), '\.0*$|(\.\d*[1-9])0+$', '\1') as after_text
-from "ripen before" as b
-full join "ripen after" as a using (p)
-where b.s2 is distinct from a.s2
+    metric,
+    try_cast(regexp_replace(regexp_replace(regexp_replace(cast(b as VARCHAR), '^-?', '\000000000000000000000000000'), '\d{26}$', '.\0'), '^(-?)0+(\d)', '\1\2') as DECIMAL(34, 12)) as before,
+    try_cast(regexp_replace(regexp_replace(regexp_replace(cast(a as VARCHAR), '^-?', '\000000000000000000000000000'), '\d{26}$', '.\0'), '^(-?)0+(\d)', '\1\2') as DECIMAL(34, 12)) as after,
+    regexp_replace(regexp_replace(regexp_replace(regexp_replace(cast(b as VARCHAR), '^-?', '\000000000000000000000000000'), '\d{26}$', '.\0'), '^(-?)0+(\d)', '\1\2'), '\.0*$|(\.\d*[1-9])0+$', '\1') as before_text,
+    regexp_replace(regexp_replace(regexp_replace(regexp_replace(cast(a as VARCHAR), '^-?', '\000000000000000000000000000'), '\d{26}$', '.\0'), '^(-?)0+(\d)', '\1\2'), '\.0*$|(\.\d*[1-9])0+$', '\1') as after_text
+from (
+    select
+        p,
+        unnest(['DECIMAL(38,26)']) as metric,
+        unnest([b2]) as b,
+        unnest([a2]) as a
+    from both_totals
+)
+where b is distinct from a
 ) as m
 join loads as i on i.start_day <= m.p and m.p < i.end_day
 join ripen.periods as h on h.slice = $1 and h.fingerprint = $2 and h.start_day = m.p
