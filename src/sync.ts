@@ -61,13 +61,14 @@ async function refresh(run: Run, source: Source, from: SourceDoor): Promise<void
 
   await loadWindows(windows, run, source, targets);
 
-  await swapComplete(run, targets, source.undeniedNow());
+  await swapComplete(run, targets);
   const standing = await standingTargets(run, targets);
-  if (source.mayRemoveOld()) await letPeriodsGo(run, standing);
+  // A wrong clock would remove what is to be kept.
+  if (run.request.asOf !== null || from.confirmedNow() !== null) await letPeriodsGo(run, standing);
   // An archive answers no audit.
   if (source.canAsk) await recordFinality(run);
   await measureSlices(run, standing);
-  if (!isIdleReplay(run)) await completeDimensions(run, from.confirmedNow());
+  if (!isIdleReplay(run)) await completeDimensions(run);
   await source.finish();
 }
 

@@ -8,12 +8,10 @@ import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
 import type { Partner } from '../model/link.ts';
-import type { MachineClock } from '../service/machine-clock.ts';
 import type { ShortList } from '../service/service.ts';
 import { count, identifier, instant, statement, storable, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { type Refreshing, warn } from './refresh-links.ts';
-import { type Dating, redatePartners } from './redating.ts';
 import { doubtfulList, doubtOf, recordBelieved, type ShortLists, shortOf, type Subject } from './shrunk.ts';
 import { namesPartners, readLiveSlices, rowIdSql, type LiveSlice } from './live-slices.ts';
 
@@ -25,7 +23,7 @@ import { namesPartners, readLiveSlices, rowIdSql, type LiveSlice } from './live-
  */
 export async function refreshPartners(run: Refreshing): Promise<{ readonly rows: number }> {
   const newest = await changedAt(run.warehouse);
-  if (newest !== null && newest > run.planAt && newest <= run.clock.now()) {
+  if (newest !== null && newest > run.planAt && newest <= new Date()) {
     const message = `The partners were left as they are: they changed at ${newest.toISOString()}, after the as-of instant.`;
     await warn(run, 'AS_OF_OLDER', message);
     return { rows: await storedRows(run.warehouse) };
@@ -69,8 +67,7 @@ async function replaceByList(
     supports_cost_data: partner.supportsCostData,
   }));
   run.clock.check();
-  const dating = { planAt: run.planAt, confirmedNow: run.clock.confirmedNow() };
-  return replacePartners(run.warehouse, dating, async () => {
+  return replacePartners(run.warehouse, run.planAt, async () => {
     const { warehouse } = run;
     await warehouse.run(statement('links/stage_partners'), [JSON.stringify(list)]);
     const at = timestamp(run.planAt);
@@ -94,15 +91,9 @@ async function replaceByList(
 export async function completePartners({
   warehouse,
   planAt,
-  clock,
-}: Pick<Refreshing, 'warehouse' | 'planAt'> & { readonly clock: Pick<MachineClock, 'now' | 'confirmedNow'> }): Promise<{
-  readonly rows: number;
-}> {
-  const now = clock.now();
-  const dating = { planAt, confirmedNow: clock.confirmedNow() };
+}: Pick<Refreshing, 'warehouse' | 'planAt'>): Promise<{ readonly rows: number }> {
   const slices = (await readLiveSlices(warehouse)).filter((slice) => namesPartners(slice));
-  const looked =
-    slices.length === 0 ? [] : await warehouse.rows(statement('links/seen_loads'), [timestamp(now)], seenRow);
+  const looked = slices.length === 0 ? [] : await warehouse.rows(statement('links/seen_loads'), [], seenRow);
   const seen = new Map(looked.map((row) => [row.slice, row.load_id]));
   const seenAt = looked.reduce<Date | null>((newest, { known_at: at }) => {
     return at !== null && (newest === null || at > newest) ? at : newest;
@@ -113,16 +104,14 @@ export async function completePartners({
   const stage = async (): Promise<void> => {
     await warehouse.run(statement('links/stage_listed_partners'));
     if (slices.length === 0) return;
-    await warehouse.run(stageCarried(slices, isNew, { seenAt, now }));
+    await warehouse.run(stageCarried(slices, isNew, seenAt));
     const [left] = await warehouse.rows(statement('links/unseen_partners'), [], z.object({ partners: count }));
     if (left?.partners === 0) return;
     const unseen =
       'select partner_id from main.partners where partner_id not in (select partner_id from ripen.staged_partners)';
-    await warehouse.run(
-      stageCarried(slices, (slice) => `${rowIdSql(slice, 'partner_id')} in (${unseen})`, { seenAt: null, now }),
-    );
+    await warehouse.run(stageCarried(slices, (slice) => `${rowIdSql(slice, 'partner_id')} in (${unseen})`, null));
   };
-  const rows = await replacePartners(warehouse, dating, async () => stage().then(() => null));
+  const rows = await replacePartners(warehouse, planAt, async () => stage().then(() => null));
   return { rows };
 }
 
@@ -143,7 +132,7 @@ const seenRow = z.object({ slice: z.string(), load_id: count, known_at: instant.
 /** Puts the partners that `stage` stages in the place of the stored ones; throws the doubt that it returns, with what it recorded kept. */
 async function replacePartners(
   warehouse: Warehouse,
-  dating: Dating,
+  planAt: Date,
   stage: () => Promise<Failure | null>,
 ): Promise<number> {
   const replaced = await warehouse.transact(async () => {
@@ -153,8 +142,7 @@ async function replacePartners(
       await warehouse.run(statement('links/forget_staged_partners'));
       return doubt;
     }
-    await redatePartners(warehouse, dating);
-    const at = timestamp(await changeInstant(warehouse, dating.planAt));
+    const at = timestamp(await changeInstant(warehouse, planAt));
     await warehouse.run(statement('links/close_partner_versions'), [at]);
     await warehouse.run(statement('links/drop_empty_partner_versions'));
     await warehouse.run(statement('links/open_partner_versions'), [at]);
@@ -191,15 +179,13 @@ async function changedAt(warehouse: Warehouse): Promise<Date | null> {
 /**
  * Stages the partners that some rows carry and that are not staged, under the name of the answer among these rows that was
  * asked for last: a replay gives old answers new loads. A stored name gives way to none that was known before the rows that were
- * looked at earlier; an empty name is no name. An answer that a clock that was ahead dated later than
- * `now` came after those that were loaded before it.
+ * looked at earlier (at `seenAt`); an empty name is no name.
  */
 function stageCarried(
   slices: readonly LiveSlice[],
   condition: (slice: LiveSlice) => string,
-  { seenAt, now }: { readonly seenAt: Date | null; readonly now: Date },
+  seenAt: Date | null,
 ): string {
-  const come = `'${timestamp(now)}'::timestamp`;
   const before = seenAt === null ? 'null' : `'${timestamp(seenAt)}'::timestamp`;
   const carried = slices.map((slice) => {
     const name = slice.columns.includes('partner_name') ? `nullif(s."partner_name", '')` : 'null::varchar';
@@ -214,15 +200,6 @@ function stageCarried(
 with carried as (
 ${carried.join('\n    union all\n')}
 ),
-known as (
-    select
-        load_id,
-        case
-            when known_at <= ${come} then known_at
-            else max(known_at) filter (where known_at <= ${come}) over (order by load_id)
-        end as known_at
-    from ripen.loads
-),
 newest as (
     select
         partner_id,
@@ -230,7 +207,7 @@ newest as (
     from (
         select c.*, coalesce(l.known_at, 'epoch'::timestamp) as known_at
         from carried as c
-        left join known as l on l.load_id = c.load_id
+        left join ripen.loads as l on l.load_id = c.load_id
     )
     where partner_id is not null
     group by partner_id

@@ -5,7 +5,6 @@ import * as z from 'zod';
 import { Failure } from '../errors.ts';
 import { count, instant, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { type Dating, redateLinks } from './redating.ts';
 import { doubtfulList, doubtOf, recordBelieved, type ShortLists, type Subject } from './shrunk.ts';
 import { clearStaged } from './staged-links.ts';
 
@@ -52,12 +51,10 @@ export const appSubject = (appToken: string): Subject => ({
 export async function replaceApp(
   warehouse: Warehouse,
   appToken: string,
-  dating: Dating,
+  planAt: Date,
   crawl: CompleteCrawl | null,
 ): Promise<Replaced | Failure | null> {
-  const { planAt } = dating;
   return warehouse.transact(async () => {
-    await redateLinks(warehouse, appToken, dating);
     if (crawl !== null) {
       const unasked = [appToken, crawl.maxLevel, JSON.stringify(crawl.unanswered)];
       await warehouse.run(statement('links/stage_unasked_links'), unasked);

@@ -16,7 +16,6 @@ import { count, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { checkAppToken, checkChange, checkName } from './check-write.ts';
 import { takeTurns } from './in-parallel.ts';
-import type { Dating } from './redating.ts';
 import { replaceApp } from './replace-app.ts';
 import { clearStaged, StagedLinks } from './staged-links.ts';
 
@@ -206,10 +205,10 @@ async function lookUp(writing: LinkWriting, wanted: NewLink, before: readonly Li
   return created;
 }
 
-/** Where a link is stored, and by what the change is dated. */
+/** Where a link is stored, and when it changed. */
 interface Place {
   readonly warehouse: Warehouse;
-  readonly dating: Dating;
+  readonly at: Date;
 }
 
 /**
@@ -225,7 +224,7 @@ async function stored(
   if (warehouse === null) return { link, isStored: false };
   try {
     clock.check();
-    const kept = await store({ warehouse, dating: { planAt: at, confirmedNow: clock.confirmedNow() } });
+    const kept = await store({ warehouse, at });
     return { link: kept ?? link, isStored: kept !== null };
   } catch (error) {
     warnOf(writing, 'LINK_NOT_STORED', `The link ${link.token} was written, not stored: ${asFailure(error).message}`);
@@ -308,14 +307,14 @@ async function giveOwn(warehouse: Warehouse, appToken: string, { token, partnerI
   if (partnerId !== null) await warehouse.run(statement('links/give_partner'), [appToken, token, partnerId]);
 }
 
-async function store({ warehouse, dating }: Place, appToken: string, parent: string | null, link: Link): Promise<void> {
+async function store({ warehouse, at }: Place, appToken: string, parent: string | null, link: Link): Promise<void> {
   const staged = new StagedLinks(warehouse, takeTurns(), appToken);
   await clearStaged(warehouse, appToken);
   await warehouse.run(statement('links/stage_stored_links'), [appToken]);
   if (parent !== null) await warehouse.run(statement('links/stage_sublinks_of'), [appToken, parent]);
   await staged.add(parent, [link]);
   await staged.flush();
-  await replaceApp(warehouse, appToken, dating, null);
+  await replaceApp(warehouse, appToken, at, null);
 }
 
 async function isCrawled(warehouse: Warehouse, appToken: string): Promise<boolean> {

@@ -70,7 +70,7 @@ function openSource(run: Run): Source {
     },
     async plan(targets) {
       const plans: SlicePlan[] = [];
-      for (const plan of await planTargets(run, targets, new Date())) {
+      for (const plan of await planTargets(run, targets)) {
         const { slice } = plan;
         left.set(slice, await usefulOf(bySlice.get(slice.name) ?? [], plan, run));
         plans.push({ ...plan, heldNewer: 0, windows: await nextWindows(slice) });
@@ -101,9 +101,6 @@ function openSource(run: Run): Source {
     },
     // The bodies are the archive's.
     discard: async (answers) => columns.answers.discard(answers),
-    // No service is there to deny it.
-    undeniedNow: () => new Date(),
-    mayRemoveOld: () => run.request.asOf !== null,
     finish: async () => {},
     close: async () => columns.close(),
   };

@@ -32,14 +32,10 @@ export async function refreshDimensions(run: Run, service: Service, clock: Machi
   });
 }
 
-/**
- * Adds the partners that only loaded rows carry, and rebuilds the views that join; asks the service nothing. `confirmedNow` is
- * null where no answer agreed with this machine's clock.
- */
-export async function completeDimensions(run: Run, confirmedNow: Date | null): Promise<void> {
+/** Adds the partners that only loaded rows carry, and rebuilds the views that join; asks the service nothing. */
+export async function completeDimensions(run: Run): Promise<void> {
   const { config, warehouse, record, planAt } = run;
-  const clock = { now: () => confirmedNow ?? new Date(), confirmedNow: () => confirmedNow };
-  record.partnerRows = (await completePartners({ warehouse, planAt, clock })).rows;
+  record.partnerRows = (await completePartners({ warehouse, planAt })).rows;
   if (config.links !== null) {
     // Also of a run that had no links to ask for.
     const rows = await storedLinks(warehouse);

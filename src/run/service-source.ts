@@ -17,7 +17,7 @@ import { type DuePeriod, labelOf, type Window } from '../model/window.ts';
 import { inOrder } from '../plan/plan.ts';
 import { confirmedNow, machineClock } from '../service/machine-clock.ts';
 import type { Service } from '../service/service.ts';
-import { archivedInstants, keepCatalog, keepWindow, redateEntries, removeEntriesBefore } from '../spool/archive.ts';
+import { archivedInstants, keepCatalog, keepWindow, removeEntriesBefore } from '../spool/archive.ts';
 import type { Spool, Spooled } from '../spool/spool.ts';
 import { dayShape, instant, statement } from '../warehouse/sql.ts';
 import { unconfirmedAges } from './ageing.ts';
@@ -49,7 +49,7 @@ function openSource(run: Run, service: Service): Source {
     await columns.answers.discard(answers);
     await spool.discard({ answers });
   };
-  const mayRemoveOld = (): boolean => request.asOf !== null || clock.confirmedNow() !== null;
+  const mayRemoveOld = (): boolean => request.asOf !== null || confirmedNow(service) !== null;
   return {
     canAsk: true,
     read: columns.answers,
@@ -69,7 +69,7 @@ function openSource(run: Run, service: Service): Source {
     dimensions: async () => refreshDimensions(run, service, clock),
     slices: async () => run.slices,
     async plan(targets) {
-      const plans = await withNightlyAudits(run, targets, await planTargets(run, targets, clock.undeniedNow()));
+      const plans = await withNightlyAudits(run, targets, await planTargets(run, targets));
       return { plans, windows: inOrder(plans) };
     },
     async *answers(queue, targets, signal, came) {
@@ -93,13 +93,9 @@ function openSource(run: Run, service: Service): Source {
     },
     keep: async (batch, results) => archiveLoaded(batch, results, run),
     discard: async (answers) => discard({ answers }),
-    undeniedNow: () => clock.undeniedNow(),
-    mayRemoveOld,
     async finish() {
-      const now = clock.undeniedNow();
-      if (now !== null && run.record.hasLoaded) await redateArchive(now, run);
       await tellUnarchived(run);
-      const grown = mayRemoveOld() || now === null || !run.record.hasLoaded ? null : unconfirmedAges(config);
+      const grown = mayRemoveOld() || !run.record.hasLoaded ? null : unconfirmedAges(config);
       if (grown !== null)
         await warn({ code: 'CLOCK_UNCONFIRMED', message: `${grown.message} ${grown.hint}` }, null, run);
       await expireArchive(mayRemoveOld() ? run.planAt : null, run);
@@ -131,14 +127,6 @@ async function archiveLoaded(batch: readonly Spooled[], results: readonly LoadRe
     const what = 'The answer was loaded, but not archived';
     await orWarn(what, spooled.window, run, async () => keepWindow(warehouse.path, spooled, request.asOf));
   }
-}
-
-/** Dates back what a clock that was ahead has dated in the archive, where there is one. */
-async function redateArchive(now: Date, run: Run): Promise<void> {
-  const { config, warehouse } = run;
-  if (config.archiveMs === null) return;
-  const what = 'Answers of a clock that was ahead were not dated back in the archive';
-  await orWarn(what, null, run, async () => redateEntries(warehouse.path, now));
 }
 
 const killedRow = z.object({ slice: z.string(), start_day: dayShape, end_day: dayShape, requested_at: instant });

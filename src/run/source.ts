@@ -54,10 +54,6 @@ export interface Source {
   keep(batch: readonly Spooled[], results: readonly LoadResult[]): Promise<void>;
   /** Lets go of answers that nobody needs any more. */
   discard(answers: Answers): Promise<void>;
-  /** Now by this machine's clock, unless an answer denied it: a fetch that is held from later was dated by one that was ahead. */
-  undeniedNow(): Date | null;
-  /** Whether the run's clock can be trusted so far that what is old may be removed. */
-  mayRemoveOld(): boolean;
   /** What is left to do when all is loaded. */
   finish(): Promise<void>;
   close(): Promise<void>;

@@ -193,8 +193,7 @@ test('every row of a slice that names partners finds its partner, by column or b
     );
     expect(views.map(({ view_name }) => view_name)).toEqual(['campaigns_links', 'partners_only_links']);
     const before = await warehouse.rows('select * from main.partners_history order by all', [], row);
-    const clock = { now: () => new Date(), confirmedNow: () => null };
-    await completePartners({ warehouse, planAt: new Date('2026-06-05T00:00:00Z'), clock });
+    await completePartners({ warehouse, planAt: new Date('2026-06-05T00:00:00Z') });
     expect(await warehouse.rows('select * from main.partners_history order by all', [], row)).toEqual(before);
   });
 });

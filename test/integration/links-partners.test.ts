@@ -171,21 +171,6 @@ describe('of the partners that only rows carry', () => {
     expect((await current()).map((each) => [each['partner_id'], each['display_name']])).toEqual([['p', 'Named']]);
   });
 
-  test('a newer name replaces the one of a load that a clock 30 days ahead dated, and is not replaced by it', async () => {
-    scene = await openLinksScene();
-    const ahead = new Date(Date.now() + 30 * 86_400_000).toISOString();
-    const named = async (): Promise<unknown> => (await current()).map((each) => each['display_name']).join();
-    await ran('sync', 'succeeded', [1], ahead);
-    await scene.warehouse.run("insert into main.partners values ('p', 'Ahead', null, false)");
-    await ran('sync', 'running', [2], secondNight);
-    await carrying(`${row('p', 1, 'Ahead')} union all ${row('p', 2, 'Right')}`, '2026-06-01 00:00:00');
-    await refreshed(secondNight, listing([]));
-    expect(await named()).toBe('Right');
-    await scene.warehouse.run("update ripen.runs set status = 'succeeded'");
-    await refreshed(thirdNight, listing([]));
-    expect(await named()).toBe('Right');
-  });
-
   test.each<readonly [string, readonly number[]]>([
     ['a new warehouse', []],
     ['the warehouse that has the newer one', [1]],
