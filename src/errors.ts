@@ -67,7 +67,6 @@ export type FailureCode = keyof typeof failureCodes;
 export const warningCodes = [
   'APP_TOKEN_UNUSUAL',
   'ARCHIVE_FAILED',
-  'ARCHIVE_LACKS',
   'ARCHIVE_LEFT',
   'AS_OF_OLDER',
   'BACKFILL_CUT',

@@ -259,7 +259,7 @@ export const publish = configVerb([], async (config: Config, options: Circumstan
   return onWarehouse(config, 'write', standing, async (warehouse) => {
     await renewStaleViews(warehouse);
     const { planAt } = standing;
-    await refuseFutureFetch(warehouse, { slices: config.slices, planAt, replaces: false });
+    await refuseFutureFetch(warehouse, { slices: config.slices, planAt });
     await refreshJoins(warehouse);
     return publishCopies(config, warehouse, standing.emit, standing.signal);
   });

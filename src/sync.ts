@@ -46,10 +46,8 @@ export async function sync(
 }
 
 async function refresh(run: Run, source: Source, from: SourceDoor): Promise<void> {
-  const catalog = await source.catalog();
-  await source.dimensions();
-
-  const targets = await prepareTargets(run, await source.slices(), catalog);
+  const { catalog, slices } = await source.begin();
+  const targets = await prepareTargets(run, slices, catalog);
   const { plans, windows } = await source.plan([...targets.values()]);
   for (const plan of plans) {
     await recordPlan(plan, run);

@@ -45,20 +45,18 @@ export interface PlanRequest {
   readonly planAt: Date;
   /** Plans exactly the periods that touch these days, whatever their state; never one that has not begun or is let go. */
   readonly forced: DayInterval | null;
-  /** Whether a later fetch than `planAt` is replaced too: only a clock that was ahead can have recorded it. */
-  readonly replacesNewer?: boolean;
 }
 
 /** The windows a run asks for, for one slice. */
 export function planSlice(request: PlanRequest): SlicePlan {
-  const { slice, ledger, planAt, forced, replacesNewer = false } = request;
+  const { slice, ledger, planAt, forced } = request;
   const meaning = fingerprintOf(slice);
   const table = tableOf(ledger, meaning);
   const fingerprint = table?.fingerprint ?? meaning;
   const weekStartsOn = weekStartOf(ledger, meaning);
   const held = heldPeriods(ledger, meaning);
   const periods = coveredPeriods(slice, held, planAt, weekStartsOn);
-  const newer = replacesNewer ? [] : held.filter(({ fetchedAt }) => fetchedAt > planAt);
+  const newer = held.filter(({ fetchedAt }) => fetchedAt > planAt);
   const again = forced === null ? null : loadable(forced, slice, planAt, weekStartsOn);
   const forcedAgain = again === null ? [] : forcedPeriods(again, periods, { slice, weekStartsOn, table });
   const wanted = forced === null ? periods : forcedAgain;

@@ -6,7 +6,7 @@ import { scrubbedJson } from '../config/secret.ts';
 import { asFailure, Failure } from '../errors.ts';
 import { LONGEST_TIMER_MS } from '../model/duration.ts';
 import type { ServiceStatistics } from '../service/service.ts';
-import { refuseFutureFetch } from '../warehouse/future-fetch.ts';
+import { disownFutureFetch, refuseFutureFetch } from '../warehouse/future-fetch.ts';
 import { openWarehouse } from '../warehouse/opening.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { finishRun, recordSummary, startRun } from '../warehouse/runs.ts';
@@ -53,9 +53,9 @@ export async function carryOut(
   const run: Run = { ...from, warehouse, slices, record, runId, planAt, signal: stop };
   try {
     await refuseCopiesOfOthers(config, warehouse, signal);
-    // A backfill as of now replaces what it is about.
-    const replaces = request.forced !== null && request.asOf === null;
-    await refuseFutureFetch(warehouse, { slices: config.slices, planAt, replaces });
+    const isBackfillOfNow = request.forced !== null && request.asOf === null;
+    if (isBackfillOfNow) for (const { name } of slices) await disownFutureFetch(warehouse, name, planAt);
+    else await refuseFutureFetch(warehouse, { slices: config.slices, planAt });
     await startRun(warehouse, record.identity);
     emit({ type: 'run_started', runId, command, asOf: planAt.toISOString() });
     await recordingFailure(record, stop, refresh(run));

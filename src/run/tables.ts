@@ -31,11 +31,10 @@ export async function prepareTargets(run: Run, slices: readonly Slice[], catalog
 /** What each slice is to be asked for, by what its tables hold now. */
 export async function planTargets(run: Run, targets: readonly Target[]): Promise<SlicePlan[]> {
   const { planAt, request } = run;
-  const replacesNewer = request.forced !== null && request.asOf === null;
   const plans: SlicePlan[] = [];
   for (const { slice, metrics } of targets) {
     const ledger = await readSliceLedger(run.warehouse, slice.name);
-    plans.push(planSlice({ slice, metrics, ledger, planAt, forced: request.forced, replacesNewer }));
+    plans.push(planSlice({ slice, metrics, ledger, planAt, forced: request.forced }));
   }
   return plans;
 }

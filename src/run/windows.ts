@@ -54,7 +54,6 @@ export async function loadWindows(
     for await (const batch of source.answers(queue, targets, signal, came)) {
       for (const miss of batch.missed) await afterMiss(miss, loading);
       for (const { slice, requests } of batch.asked) run.record.asked(slice, requests);
-      await source.check();
       const results = await loadCurrent(batch, loading);
       countParts(batch.spooled, results, run);
       const kept = new Set<Answers[number]>();

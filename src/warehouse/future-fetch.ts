@@ -50,25 +50,30 @@ export async function futureFetch(warehouse: Warehouse, { slices, planAt }: Look
 }
 
 /**
- * Throws `FETCH_IN_FUTURE` where there are such periods; before, it forgets those of days that have not begun, of which nothing is
- * known. A run that `replaces` them is let through, and forgets when the loads that brought them were fetched.
+ * Throws `FETCH_IN_FUTURE` where there are such periods; those of days that have not begun are forgotten, as nothing is known of
+ * them.
  */
-export async function refuseFutureFetch(
-  warehouse: Warehouse,
-  { replaces, ...looking }: Looking & { readonly replaces: boolean },
-): Promise<void> {
+export async function refuseFutureFetch(warehouse: Warehouse, looking: Looking): Promise<void> {
   if ((await futureFetch(warehouse, looking)) === null) return;
   const at = [timestamp(tolerated(latest(new Date(), looking.planAt)))];
   await warehouse.transact(async () => {
     await warehouse.run(statement('ledger/forget_unbegun'), at);
-    if (replaces) return warehouse.run(statement('ledger/forget_future_instants'), at);
     const failure = await futureFetch(warehouse, looking);
     if (failure !== null) throw failure;
-    return 0;
+  });
+}
+
+/** Makes a slice's periods of that kind count as fetched when they began, so that nothing of them is final and each is replaced. */
+export async function disownFutureFetch(warehouse: Warehouse, slice: string, planAt: Date): Promise<void> {
+  const at = timestamp(tolerated(latest(new Date(), planAt)));
+  await warehouse.transact(async () => {
+    await warehouse.run(statement('ledger/forget_unbegun'), [at]);
+    await warehouse.run(statement('ledger/disown_periods'), [slice, at]);
+    await warehouse.run(statement('ledger/disown_loads'), [slice, at]);
   });
 }
 
 const latest = (one: Date, other: Date): Date => (one > other ? one : other);
 
-/** The latest instant that is taken for one of the past. */
+/** The latest instant that counts as one of the past. */
 export const tolerated = (now: Date): Date => new Date(now.getTime() + TOLERANCE_MS);

@@ -17,7 +17,6 @@ afterEach(() => scene.close());
 
 const firstNight = '2026-06-01T02:30:00Z';
 const secondNight = '2026-06-02T02:30:00Z';
-const thirdNight = '2026-06-03T02:30:00Z';
 
 const current = (): Promise<readonly Readonly<Record<string, unknown>>[]> =>
   scene.rows('select * from main.partners order by partner_id');
