@@ -64,7 +64,7 @@ async function mend(circumstances: Circumstances = {}): Promise<string[]> {
     const request = { command: 'backfill', slices: [name], forced, asOf: null } as const;
     expect(await runWith(0, { ...circumstances, request })).toEqual([]);
     mended.push(name);
-    expect(mended.length).toBeLessThan(6);
+    expect(mended.length).toBeLessThan(10);
   }
 }
 
@@ -122,19 +122,17 @@ test('on a clock that says 1970 a run is refused, and everything stays as it was
 });
 
 const grains = ['hour', 'day', 'week', 'month', 'quarter', 'year'] as const;
-const slices = ['-11:30', '+13:00'].flatMap((offset) =>
-  grains.map((grain) =>
-    slice({
-      ...rolling,
-      name: `${grain}_${offset.startsWith('-') ? 'west' : 'east'}`,
-      dimensions: [grain, 'app_token'],
-      utcOffset: utcOffset(offset),
-      refresh: [400],
-    }),
-  ),
+const slices = grains.map((grain) =>
+  slice({
+    ...rolling,
+    name: `by_${grain}`,
+    dimensions: [grain, 'app_token'],
+    utcOffset: utcOffset(grain === 'day' ? '-11:30' : '+13:00'),
+    refresh: [400],
+  }),
 );
 
-test.each([2, 20, 60])(
+test.each([2, 60])(
   'after a night %d days ahead and the backfills that are named, rolling slices of every grain have the days of the next night',
   async (days) => {
     scenario = await openScenario(slices, { simulator: { world: { ...smallWorld, apps: 1, rowsPerDay: 4 } } });
