@@ -328,12 +328,12 @@ describe('a sync', () => {
   });
 
   test('removes what a killed run left, but no file that is not its own', async () => {
-    const { newer } = await archiveTwoNights();
+    const { older, newer } = await archiveTwoNights();
     const folder = dirname(newer);
     await rename(newer, `${newer}.part`);
     await writeFile(join(folder, 'notes.part'), 'not ours');
     await scenario.night(new Date(), archived, { asOf: null, slices: [] });
 
-    expect((await readdir(folder)).sort()).toEqual(['notes.part']);
+    expect((await readdir(folder)).sort()).toEqual([basename(older), 'notes.part']);
   });
 });
