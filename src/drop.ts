@@ -7,6 +7,7 @@
 
 import { randomUUID } from 'node:crypto';
 
+import { answersToDrop, dropAnswers } from './archive/archive.ts';
 import type { Config, PublishTarget } from './config/config.ts';
 import { Failure } from './errors.ts';
 import type { Emit } from './events.ts';
@@ -19,7 +20,6 @@ import type { SliceFiles } from './publish/lake-store.ts';
 import { isTableOfLakes } from './publish/lake-table.ts';
 import { publish, type Publication } from './publish/publish.ts';
 import { refuseCopiesOfOthers, refuseUnwritablePlaces } from './run/unwritable-places.ts';
-import { answersToDrop, dropAnswers, type DroppedAnswers } from './spool/archive-removal.ts';
 import { forgetPeriods, forgetSlice, heldTables, rowsIn, type HeldTable } from './warehouse/forgetting.ts';
 import { openWarehouse, withWarehouse } from './warehouse/opening.ts';
 import { recordSchemaChange } from './warehouse/runs.ts';
@@ -72,7 +72,7 @@ export async function dropSlice(
   const warehouse = await openWarehouse(config.warehouse, { mode: 'write', lockWaitMs, emit, signal });
   try {
     await refuseCopiesOfOthers(config, warehouse, signal);
-    const { tables, files, answers, loss } = await measure({ config, warehouse, request, signal });
+    const { tables, files, loss } = await measure({ config, warehouse, request, signal });
     if (!(await agree(loss))) return { dropped: null, published: [], failures: [] };
     signal.throwIfAborted();
     await warehouse.transact(async () => {
@@ -80,7 +80,7 @@ export async function dropSlice(
       else await forgetPeriods(warehouse, slice, before, tables);
       await record(warehouse, loss);
     });
-    await dropAnswers(config.warehouse, request, answers);
+    if (SLICE_NAME.test(slice)) await dropAnswers(config.warehouse, slice, before);
     await refreshJoins(warehouse);
     return { dropped: loss, ...(await publish({ ...config, dropped: files }, warehouse, emit, signal)) };
   } finally {
@@ -104,8 +104,6 @@ export async function lossOf(
   });
 }
 
-const noAnswers: DroppedAnswers = { whole: [], partly: 0 };
-
 interface Place {
   readonly config: Config;
   readonly warehouse: Warehouse;
@@ -117,7 +115,6 @@ interface Place {
 interface Measured {
   readonly tables: readonly HeldTable[];
   readonly files: SliceFiles;
-  readonly answers: DroppedAnswers;
   readonly loss: Loss;
 }
 
@@ -126,14 +123,14 @@ async function measure(place: Place): Promise<Measured> {
   const { slice, before } = request;
   const tables = await heldTables(warehouse, slice, before);
   const files = before === null ? { slice, before } : { slice, before: tables[0]?.endDay ?? null };
-  const answers = SLICE_NAME.test(slice) ? await answersToDrop(config.warehouse, slice, before) : noAnswers;
-  return { tables, files, answers, loss: await countLoss(place, tables, { ...files, answers }) };
+  const answers = SLICE_NAME.test(slice) ? await answersToDrop(config.warehouse, slice, before) : 0;
+  return { tables, files, loss: await countLoss(place, tables, { ...files, answers }) };
 }
 
 async function countLoss(
   { config, warehouse, request, signal }: Place,
   tables: readonly HeldTable[],
-  { answers, ...files }: SliceFiles & { readonly answers: DroppedAnswers },
+  { answers, ...files }: SliceFiles & { readonly answers: number },
 ): Promise<Loss> {
   const { slice, before } = request;
   const isDateless = tables.length > 0 && tables.every(({ grain }) => grain === null);
@@ -156,7 +153,7 @@ async function countLoss(
     periods: tables.reduce((sum, { periods }) => sum + periods, 0),
     rows: await rowsIn(warehouse, tables),
     files: lost,
-    answers: answers.whole.length + answers.partly,
+    answers,
   };
   const isKnown = before === null && tables.length > 0;
   if (isKnown || loss.periods + loss.rows + loss.files + loss.answers > 0) return loss;

@@ -39,6 +39,7 @@ export const failureCodes = {
   DATA_SHRUNK: 'contract',
   DEADLINE_PASSED: 'unavailable',
   ENGINE_MEMORY: 'storage',
+  FETCH_IN_FUTURE: 'unavailable',
   INTERRUPTED: 'interrupted',
   SOURCE_ENDLESS_PAGES: 'contract',
   SOURCE_GARBLED: 'unavailable',
@@ -66,7 +67,6 @@ export type FailureCode = keyof typeof failureCodes;
 export const warningCodes = [
   'APP_TOKEN_UNUSUAL',
   'ARCHIVE_FAILED',
-  'ARCHIVE_LACKS',
   'ARCHIVE_LEFT',
   'AS_OF_OLDER',
   'BACKFILL_CUT',
@@ -78,7 +78,6 @@ export const warningCodes = [
   'CATALOG_STALE',
   'CLOCK_OFF',
   'CLOCK_UNCONFIRMED',
-  'CLOCK_WAS_AHEAD',
   'COLUMN_READER_BROKE',
   'DAYS_LEFT_BEHIND',
   'DUPLICATE_ROWS',

@@ -253,14 +253,13 @@ export const publish = configVerb([], async (config: Config, options: Circumstan
   const { refreshJoins } = await import('./links/joins.ts');
   const { renewStaleViews } = await import('./warehouse/stale-views.ts');
   const { refuseUnwritablePlaces } = await import('./run/unwritable-places.ts');
-  const { redated } = await import('./run/tables.ts');
+  const { refuseFutureFetch } = await import('./warehouse/future-fetch.ts');
   await refuseUnwritablePlaces(config);
   const standing = circumstancesOf(config, options);
   return onWarehouse(config, 'write', standing, async (warehouse) => {
     await renewStaleViews(warehouse);
-    // A simulator's clock may stand later than the machine's.
-    const ahead = await redated(warehouse, new Date(Math.max(Date.now(), standing.planAt.getTime())));
-    if (ahead !== null) standing.emit({ type: 'warning', slice: null, window: null, ...ahead });
+    const { planAt } = standing;
+    await refuseFutureFetch(warehouse, { slices: config.slices, planAt });
     await refreshJoins(warehouse);
     return publishCopies(config, warehouse, standing.emit, standing.signal);
   });

@@ -46,10 +46,8 @@ export async function sync(
 }
 
 async function refresh(run: Run, source: Source): Promise<void> {
-  const catalog = await source.catalog();
-  await source.dimensions();
-
-  const targets = await prepareTargets(run, await source.slices(), catalog);
+  const { catalog, slices } = await source.begin();
+  const targets = await prepareTargets(run, slices, catalog);
   const { plans, windows } = await source.plan([...targets.values()]);
   for (const plan of plans) {
     await recordPlan(plan, run);
@@ -61,9 +59,10 @@ async function refresh(run: Run, source: Source): Promise<void> {
 
   await loadWindows(windows, run, source, targets);
 
-  await swapComplete(run, targets, source.undeniedNow());
+  await swapComplete(run, targets);
   const standing = await standingTargets(run, targets);
-  if (source.mayRemoveOld()) await letPeriodsGo(run, standing);
+  // A wrong clock would remove what is to be kept.
+  if (run.request.asOf !== null || from.confirmedNow() !== null) await letPeriodsGo(run, standing);
   // An archive answers no audit.
   if (source.canAsk) await recordFinality(run);
   await measureSlices(run, standing);

@@ -1,6 +1,5 @@
--- Periods without rows whose fetch has not come, of days that have not begun either: a clock that was ahead asked for them, and
--- nothing is known of them.
--- $1 now
+-- Periods without rows that were recorded as fetched in the future, of days that have not begun: nothing is known of them.
+-- $1 the latest instant that counts as now
 -- Returns nothing.
 delete from ripen.periods
 where

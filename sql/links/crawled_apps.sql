@@ -1,5 +1,5 @@
--- The apps that need no crawl: crawled completely at the as-of instant or after it, and deep enough. An instant that has not
--- come was dated by a clock that was ahead, and says nothing.
+-- The apps that need no crawl: crawled completely at the as-of instant or after it, and deep enough. A crawl that was
+-- recorded in the future says nothing.
 -- $1 as-of instant, $2 max level, $3 now
 -- Returns app_token.
 select distinct app_token

@@ -1,8 +1,8 @@
 -- How final what is held of one slice is, metric by metric, in stretches of neighbouring periods that stand alike.
--- $1 slice, $2 now
+-- $1 slice
 -- Returns one row per stretch, ordered by metric and day: the metric's kind and horizon (null: never final), the state,
 -- the start days of the first and last period, and how many periods there are. What makes a whole period stand apart
--- (open, cut, empty, rejected rows) wins over the metric's own state. What was fetched later than now is open.
+-- (open, cut, empty, rejected rows) wins over the metric's own state.
 with cells as (
     select
         m.position,
@@ -13,7 +13,6 @@ with cells as (
         case
             when p.rejected > 0 then 'rejected'
             when not list_contains(l.metrics, m.metric) then 'not loaded'
-            when p.fetched_at > $2::timestamp then 'open'
             when p.state in ('open', 'cut', 'empty') then p.state
             when f.is_final then 'final'
             else 'maturing'

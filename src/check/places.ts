@@ -11,7 +11,7 @@ import { sharedText, SHARED_HINT } from '../publish/delta/publish-delta.ts';
 import { openTables, type DeltaTarget } from '../publish/delta/store.ts';
 import { FINALITY } from '../publish/lake-table.ts';
 import { askBucket } from '../publish/s3-lake.ts';
-import { leftAnswers } from '../run/left-answers.ts';
+import { leftAnswers } from '../archive/archive.ts';
 import { obstacleInDirectory, unwritablePlaces } from '../run/unwritable-places.ts';
 import { countText } from '../terminal/measure.ts';
 import { warehouseFindings, type Checking } from './warehouse.ts';

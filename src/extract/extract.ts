@@ -128,7 +128,7 @@ export async function* extract(queue: Asking[], extraction: Extraction): AsyncGe
  * The waiting answers of the slice that waited longest, at most a batch; the others stay. A batch ends before an answer whose
  * days lie among those of another one of it, as those of the archive may.
  */
-export function takeOfOneSlice(waiting: Spooled[]): Spooled[] {
+function takeOfOneSlice(waiting: Spooled[]): Spooled[] {
   const name = waiting[0]?.window.slice.name;
   const taken: Spooled[] = [];
   let bytes = 0;

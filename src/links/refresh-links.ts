@@ -188,8 +188,8 @@ const APP_TOKEN = /^[A-Za-z0-9]{10,12}$/;
 const appRow = z.object({ app_token: z.string() }).transform((row) => row.app_token);
 
 /** The apps to crawl: without those whose complete crawl of this instant, or of a later one that has come, is stored already. */
-async function chooseApps({ warehouse, planAt, clock }: Refreshing, links: Links): Promise<ChosenApps> {
-  const asked = [timestamp(planAt), links.maxLevel, timestamp(clock.now())];
+async function chooseApps({ warehouse, planAt }: Refreshing, links: Links): Promise<ChosenApps> {
+  const asked = [timestamp(planAt), links.maxLevel, timestamp(new Date())];
   const done = await warehouse.rows(statement('links/crawled_apps'), asked, appRow);
   const isDue = ({ token }: ChosenApp): boolean => !done.includes(token);
   if (links.apps !== 'all') {

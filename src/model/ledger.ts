@@ -1,15 +1,7 @@
 /** What the ledger knows of a slice, as planning reads it. */
 
 import type { Part } from './window.ts';
-import {
-  addDays,
-  type Day,
-  dayAt,
-  type DayInterval,
-  startOfDayAt,
-  type UtcOffset,
-  type WeekStart,
-} from './calendar.ts';
+import type { Day, DayInterval, WeekStart } from './calendar.ts';
 import { DEFAULT_WEEK_START } from './period.ts';
 
 /**
@@ -86,26 +78,4 @@ export function heldPeriods(ledger: SliceLedger, fingerprint: string): LoadedPer
 /** The weekday a slice's weeks begin with, as far as its tables have taught. */
 export function weekStartOf(ledger: SliceLedger, fingerprint: string): WeekStart {
   return (tableOf(ledger, fingerprint) ?? ledger.live)?.weekStartsOn ?? DEFAULT_WEEK_START;
-}
-
-/**
- * The ledger as it stands at `now`: a fetch that has not come was dated by a clock that was ahead, so that nobody knows when it
- * was. Its period counts as fetched when it began, and as far as the day of `now`: final by nothing, and due. One of days
- * that have not begun is not held where it has no rows; with rows it stays as it is.
- */
-export function believedAt({ live, building }: SliceLedger, now: Date, offset: UtcOffset): SliceLedger {
-  const tomorrow = addDays(dayAt(now, offset), 1);
-  const believed = (table: SliceTable | null): SliceTable | null => {
-    if (table === null || ![...table.periods.values()].some(({ fetchedAt }) => fetchedAt > now)) return table;
-    const periods = [...table.periods].flatMap(([start, held]): [Day, LoadedPeriod][] => {
-      if (held.fetchedAt <= now) return [[start, held]];
-      const fetchedAt = startOfDayAt(start, offset);
-      const { asked } = held;
-      if (asked.start >= tomorrow) return held.rows === 0 ? [] : [[start, held]];
-      const end = asked.end > tomorrow ? tomorrow : asked.end;
-      return [[start, { ...held, fetchedAt, asked: { start: asked.start, end } }]];
-    });
-    return { ...table, periods: new Map(periods) };
-  };
-  return { live: believed(live), building: believed(building) };
 }

@@ -1,150 +1,201 @@
 /**
  * The archive as a source of answers, without the service.
  *
- * Every period is loaded from its newest archived answer alone, and counts as fetched when that answer was; where that one
- * fails, from the one before. Nothing the warehouse holds gives way to something older. What is corrupt or foreign is set
- * aside and named; the rest is given.
+ * Every period is loaded from its newest whole answer alone, and counts as fetched when that answer was. Nothing the warehouse
+ * holds is replaced by something older, and nothing comes back that `retain` had removed. What is damaged is named and skipped.
  */
 
+import { existsSync } from 'node:fs';
+import { basename } from 'node:path';
+
+import { archiveRoot, readArchive } from '../archive/archive.ts';
+import { type ArchivedWindow, type Damage, fetchedAtOf, narrowed } from '../archive/entry.ts';
+import { readKeptCatalog } from '../archive/kept-catalog.ts';
+import { newestWhole, spooledFrom } from '../archive/newest.ts';
 import type { Config } from '../config/config.ts';
-import { Failure } from '../errors.ts';
-import { type Asking, takeOfOneSlice, unanswered } from '../extract/extract.ts';
+import { asFailure, Failure } from '../errors.ts';
 import { catalogSeenAt, readCatalog } from '../load/catalog.ts';
+import { dayAt, weekdayOf } from '../model/calendar.ts';
 import type { Catalog } from '../model/catalog.ts';
+import { firstKeptDay } from '../model/coverage.ts';
+import { fingerprintOf } from '../model/fingerprint.ts';
+import { carries } from '../model/ledger.ts';
+import { DEFAULT_WEEK_START } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
 import type { Window } from '../model/window.ts';
 import type { SlicePlan } from '../plan/plan.ts';
 import { nothingAsked } from '../service/service.ts';
-import { archiveExists, archiveRoot, readKeptCatalog } from '../spool/archive.ts';
-import { intactWindows, spooledFrom, withoutPeriods } from '../spool/archive-contents.ts';
-import type { ArchivedWindow, Damage } from '../spool/archive-entry.ts';
 import type { Spooled } from '../spool/spool.ts';
-import { archivedOf, refusal, usefulOf } from './archived-answers.ts';
+import { tolerated } from '../warehouse/future-fetch.ts';
 import { openColumns } from './columns.ts';
 import { adoptCatalog } from './refresh-catalog.ts';
-import type { Run } from './run.ts';
-import type { AnswerBatch, Source, SourceDoor } from './source.ts';
+import { recordFailed, type Run, warn } from './run.ts';
+import type { Source, SourceDoor } from './source.ts';
 import { planTargets } from './tables.ts';
 
-/** A run with it loads again what the archive of the warehouse holds. Throws where there is none. */
+/** A run with it loads again what the archive of the warehouse holds. Throws `USAGE_INVALID` where there is none. */
 export function fromArchive({ warehouse }: Pick<Config, 'warehouse'>): SourceDoor {
-  if (!archiveExists(warehouse)) {
-    throw new Failure('STORAGE_FAILED', `The archive ${archiveRoot(warehouse)} did not exist.`, {
+  if (!existsSync(archiveRoot(warehouse))) {
+    throw new Failure('USAGE_INVALID', `The archive ${archiveRoot(warehouse)} did not exist.`, {
       hint: 'Set `archive: 30d` and run `ripen sync` first; an archive lies beside its warehouse.',
     });
   }
   return { statistics: () => nothingAsked, confirmedNow: () => null, open: openSource };
 }
 
-/** An archived window that is to be loaded; with what is wrong with its bodies, where they cannot be. */
-interface Reading {
-  readonly archived: ArchivedWindow;
-  readonly spooled: Spooled;
-  readonly damage: Damage | null;
-}
-
-/** By slice, the answers that were not given yet, in the order of their fetches, with the periods that were not loaded yet. */
-type Left = Map<Slice, readonly ArchivedWindow[]>;
-
 function openSource(run: Run): Source {
-  const bySlice = new Map<string, readonly ArchivedWindow[]>();
-  const left: Left = new Map();
-  const readings = new Map<Window, Reading>();
+  const entries = new Map<string, readonly ArchivedWindow[]>();
+  /** By `idOf` the window. */
+  const chosen = new Map<string, { readonly spooled: Spooled; readonly asOf: Date | null }>();
   const columns = openColumns(run);
-  const nextWindows = async (slice: Slice): Promise<Window[]> => {
-    const next = await nextReadings(slice, left);
-    for (const reading of next) readings.set(reading.spooled.window, reading);
-    return next.map(({ spooled }) => spooled.window);
-  };
   return {
     canAsk: false,
     read: columns.answers,
-    catalog: async () => restoreCatalog(run),
-    dimensions: async () => {},
-    async slices() {
+    async begin() {
+      const catalog = await restoreCatalog(run);
       for (const slice of run.slices) {
-        if (!run.signal.aborted) bySlice.set(slice.name, await archivedOf(slice, run));
+        if (!run.signal.aborted) entries.set(slice.name, await entriesOf(slice, run));
       }
-      return run.slices.filter(({ name }) => (bySlice.get(name) ?? []).length > 0);
+      return { catalog, slices: run.slices.filter(({ name }) => (entries.get(name) ?? []).length > 0) };
     },
     async plan(targets) {
       const plans: SlicePlan[] = [];
-      for (const plan of await planTargets(run, targets, new Date())) {
-        const { slice } = plan;
-        left.set(slice, await usefulOf(bySlice.get(slice.name) ?? [], plan, run));
-        plans.push({ ...plan, heldNewer: 0, windows: await nextWindows(slice) });
+      for (const plan of await planTargets(run, targets)) {
+        const { slice, table } = plan;
+        const mine = await loadable(entries.get(slice.name) ?? [], plan, run);
+        const { windows, damages } = await newestWhole(mine, slice, table);
+        for (const damage of damages) recordFailed(damaged(damage), slice.name, run);
+        if (windows.length === 0 && damages.length === 0) {
+          await tellEmpty('The archive held nothing that the warehouse does not hold from a later fetch.', slice, run);
+        }
+        const all = windows.map((window) => ({ spooled: spooledFrom(window, slice), asOf: window.entry.asOf }));
+        for (const each of all) chosen.set(idOf(each.spooled.window), each);
+        plans.push({ ...plan, heldNewer: 0, windows: all.map(({ spooled }) => spooled.window) });
       }
       return { plans, windows: plans.flatMap(({ windows }) => windows) };
     },
     async *answers(queue, targets, signal) {
-      while (queue.length > 0) {
-        for await (const batch of given(queue, readings, signal)) {
-          for (const { window, answers } of batch.spooled) {
-            const into = targets.get(window.slice.name)?.columns;
-            for (const { pages } of answers) if (into !== undefined) await columns.read(window, [pages], into);
-          }
-          yield batch;
+      for (let next = queue.shift(); next !== undefined && !signal.aborted; next = queue.shift()) {
+        const found = chosen.get(idOf(next.window));
+        if (found === undefined) continue;
+        const { spooled, asOf } = found;
+        const into = targets.get(spooled.window.slice.name)?.columns;
+        for (const { pages } of spooled.answers) {
+          if (into !== undefined) await columns.read(spooled.window, [pages], into);
         }
-        if (signal.aborted) return;
-        // What was given and did not load leaves its periods to older answers.
-        for (const slice of left.keys()) {
-          const older = await nextWindows(slice);
-          run.record.replan(slice, 0, older.length);
-          queue.push(...older.map(unanswered));
-        }
+        await columns.tellTrouble();
+        yield { spooled: [spooled], missed: [], asked: [], fetchedAt: asOf };
       }
     },
-    check: async () => columns.tellTrouble(),
-    async keep(_, results) {
-      for (const result of results) if (result.kind === 'loaded') forget(result.window, left);
-    },
+    keep: async () => {},
     // The bodies are the archive's.
     discard: async (answers) => columns.answers.discard(answers),
-    // No service is there to deny it.
-    undeniedNow: () => new Date(),
-    mayRemoveOld: () => run.request.asOf !== null,
     finish: async () => {},
     close: async () => columns.close(),
   };
 }
 
-/** Takes the periods of a loaded window from the answers that are left. */
-function forget({ slice: { name }, periods }: Window, left: Left): void {
-  for (const [slice, windows] of left) {
-    if (slice.name !== name) continue;
-    left.set(
-      slice,
-      windows.flatMap((window) => withoutPeriods(window, periods, slice)),
-    );
+/** No two windows of a replay hold the same period. */
+const idOf = ({ slice, periods }: Window): string => `${slice.name} ${periods[0]?.period.bucket.start}`;
+
+/** What the archive holds of a slice's meaning, in the order of its fetches; nothing where it fails, which is recorded. */
+async function entriesOf(slice: Slice, run: Run): Promise<readonly ArchivedWindow[]> {
+  try {
+    const { windows, damages } = await readArchive(run.warehouse.path, slice.name);
+    for (const damage of damages) recordFailed(damaged(damage), slice.name, run);
+    const newest = windows.at(-1);
+    if (newest === undefined) {
+      await tellEmpty('The archive held no answer that could be loaded.', slice, run);
+      return [];
+    }
+    refuseFuture(newest, run);
+    const meaning = fingerprintOf(slice);
+    return await keeping(windows, 'carried another meaning than the slice has now', slice, {
+      run,
+      isKept: ({ entry }) => carries(entry.fingerprint, meaning),
+    });
+  } catch (error) {
+    const failure = asFailure(error);
+    if (failure.kind === 'bug') throw failure;
+    recordFailed(failure, slice.name, run);
+    return [];
   }
 }
 
-/**
- * The newest answer that is left of each period, each with these periods alone, in the order of their fetches; and the broken
- * ones that were newer. They are left no longer.
- */
-async function nextReadings(slice: Slice, left: Left): Promise<readonly Reading[]> {
-  const windows = left.get(slice) ?? [];
-  const { chosen, broken } = await intactWindows(windows, slice);
-  const given = new Set([...chosen, ...broken.keys()].map(({ path }) => path));
-  left.set(
-    slice,
-    windows.filter(({ path }) => !given.has(path)),
+/** Throws where the newest answer was fetched later than now: what was fetched when can then not be known. */
+function refuseFuture({ path, entry }: ArchivedWindow, { planAt }: Run): void {
+  const now = new Date(Math.max(Date.now(), planAt.getTime()));
+  const fetchedAt = fetchedAtOf(entry);
+  if (fetchedAt <= tolerated(now)) return;
+  throw new Failure(
+    'FETCH_IN_FUTURE',
+    `slice ${entry.slice}: ${basename(path)} in the archive was recorded as fetched at ${fetchedAt.toISOString()}, but this machine's clock says ${now.toISOString()}.`,
+    {
+      facts: { path, fetched_at: fetchedAt.toISOString() },
+      hint: `Set this machine's clock if it is behind; otherwise remove ${path}, as a clock that was ahead recorded it.`,
+    },
   );
-  return [...chosen, ...broken.keys()].map((archived) => ({
-    archived,
-    spooled: spooledFrom(archived, slice),
-    damage: broken.get(archived) ?? null,
-  }));
 }
 
-/** The newer one of the warehouse's catalog and the archive's, which is then taken over as a listing is. */
+/** The entries with the periods of them that may be loaded into the table of a plan: of its weeks, and kept by `retain`. */
+async function loadable(
+  entries: readonly ArchivedWindow[],
+  { slice, table, weekStartsOn }: SlicePlan,
+  run: Run,
+): Promise<readonly ArchivedWindow[]> {
+  const newest = entries.at(-1);
+  if (newest === undefined) return [];
+  const isKnown = table !== null && (table.periods.size > 0 || table.fingerprint !== fingerprintOf(slice));
+  const known = isKnown ? (table.weekStartsOn ?? DEFAULT_WEEK_START) : weekdayOf(newest.entry.replaced.start);
+  const ofWeeks = await keeping(entries, 'had weeks that begin on another day than those of the table', slice, {
+    run,
+    isKept: ({ entry }) => slice.grain !== 'week' || weekdayOf(entry.replaced.start) === known,
+  });
+  // What was removed by the time of the newest fetch stays away, whatever the clock says now.
+  const fetchedAt = fetchedAtOf(newest.entry);
+  const at = fetchedAt < run.planAt ? fetchedAt : run.planAt;
+  const first = firstKeptDay(slice, at, weekStartsOn);
+  if (first === null) return ofWeeks;
+  const starts = new Set(ofWeeks.flatMap(({ entry }) => entry.periods.map(({ period }) => period.bucket.start)));
+  const left = [...starts].filter((start) => start < first).length;
+  if (left > 0) {
+    const message = `${left} archived periods before ${first} were left in the archive: by ${dayAt(at, slice.utcOffset)}, \`retain\` had removed them.`;
+    await warn({ code: 'REPLAY_SKIPPED', message }, slice.name, run);
+  }
+  return ofWeeks.flatMap((window) => narrowed(window, ({ period }) => period.bucket.start >= first));
+}
+
+/** The entries that are kept; warns how many are not, and why. */
+async function keeping(
+  entries: readonly ArchivedWindow[],
+  because: string,
+  slice: Slice,
+  { run, isKept }: { readonly run: Run; readonly isKept: (entry: ArchivedWindow) => boolean },
+): Promise<readonly ArchivedWindow[]> {
+  const kept = entries.filter(isKept);
+  const skipped = entries.length - kept.length;
+  const message = `${skipped} archived answers ${because}, and were skipped.`;
+  if (skipped > 0) await warn({ code: 'REPLAY_SKIPPED', message }, slice.name, run);
+  return kept;
+}
+
+const tellEmpty = async (message: string, slice: Slice, run: Run): Promise<void> =>
+  warn({ code: 'REPLAY_EMPTY', message }, slice.name, run);
+
+function damaged({ path, because }: Damage): Failure {
+  return new Failure('DATA_MALFORMED', `${basename(path)} in the archive was skipped: ${because}.`, {
+    facts: { path },
+    hint: 'Run `ripen sync`, and backfill the days it does not request again; remove the file to no longer be told of it.',
+  });
+}
+
+/** The newer one of the warehouse's catalog and the archive's, which is then adopted as a listing is. */
 async function restoreCatalog(run: Run): Promise<Catalog> {
   const { warehouse } = run;
   const kept = await readKeptCatalog(warehouse.path);
   const seenAt = await catalogSeenAt(warehouse);
   if (kept !== null && 'because' in kept) {
-    run.record.fail(await refusal(kept));
+    run.record.fail(damaged(kept));
   } else if (kept !== null) {
     if (seenAt === null || kept.seenAt > seenAt) {
       return adoptCatalog({ items: kept.items, absent: [] }, kept.seenAt, run);
@@ -154,40 +205,4 @@ async function restoreCatalog(run: Run): Promise<Catalog> {
   throw new Failure('STORAGE_FAILED', 'Neither the warehouse nor the archive held a catalog to type the values by.', {
     hint: 'Run `ripen sync` first, or `ripen replay` in the warehouse that the archive was made with.',
   });
-}
-
-/** What lies in the archive for the queue's windows. A batch shares the metrics it holds and the instant it was fetched. */
-async function* given(
-  queue: Asking[],
-  readings: ReadonlyMap<Window, Reading>,
-  signal: AbortSignal,
-): AsyncGenerator<AnswerBatch, void> {
-  while (queue.length > 0 && !signal.aborted) {
-    const waiting = queue.flatMap(({ window }) => readings.get(window) ?? []);
-    const [first] = waiting;
-    if (first === undefined) return;
-    if (first.damage !== null) {
-      queue.shift();
-      const missed = { window: first.spooled.window, failure: await refusal(first.damage), ...nothingAnswered };
-      yield { spooled: [], missed: [missed], asked: [], fetchedAt: null };
-      continue;
-    }
-    const end = waiting.findIndex((reading) => !isAlike(reading, first));
-    const alike = waiting.slice(0, end === -1 ? waiting.length : end).map(({ spooled }) => spooled);
-    const spooled = takeOfOneSlice(alike);
-    queue.splice(0, spooled.length);
-    yield { spooled, missed: [], asked: [], fetchedAt: first.archived.entry.asOf };
-  }
-}
-
-const nothingAnswered = { heavy: [], answered: new Map<never, never>(), whole: null };
-
-function isAlike({ archived: { entry }, damage, spooled }: Reading, first: Reading): boolean {
-  const { entry: other } = first.archived;
-  return (
-    damage === null &&
-    spooled.window.slice.name === first.spooled.window.slice.name &&
-    entry.asOf?.getTime() === other.asOf?.getTime() &&
-    entry.metrics.join() === other.metrics.join()
-  );
 }

@@ -6,6 +6,7 @@ import { scrubbedJson } from '../config/secret.ts';
 import { asFailure, Failure } from '../errors.ts';
 import { LONGEST_TIMER_MS } from '../model/duration.ts';
 import type { ServiceStatistics } from '../service/service.ts';
+import { disownFutureFetch, refuseFutureFetch } from '../warehouse/future-fetch.ts';
 import { openWarehouse } from '../warehouse/opening.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { finishRun, recordSummary, startRun } from '../warehouse/runs.ts';
@@ -28,7 +29,7 @@ export interface Stages {
 /**
  * Holds the warehouse while a run refreshes it, until the deadline, and publishes, until a signal; returns the summary, with
  * every failure in it and what `statistics` says of the wire at the end. Throws only what kept the run from starting: a held or foreign warehouse, a destination that could not
- * be written or is another warehouse's, an as-of instant in the future or too early, an unknown slice.
+ * be written or is another warehouse's, an as-of instant in the future or too early, a fetch on record that is later than now, an unknown slice.
  */
 export async function carryOut(
   from: Pick<Run, 'config' | 'request' | 'emit' | 'signal'>,
@@ -52,6 +53,9 @@ export async function carryOut(
   const run: Run = { ...from, warehouse, slices, record, runId, planAt, signal: stop };
   try {
     await refuseCopiesOfOthers(config, warehouse, signal);
+    const isBackfillOfNow = request.forced !== null && request.asOf === null;
+    if (isBackfillOfNow) for (const { name } of slices) await disownFutureFetch(warehouse, name, planAt);
+    else await refuseFutureFetch(warehouse, { slices: config.slices, planAt });
     await startRun(warehouse, record.identity);
     emit({ type: 'run_started', runId, command, asOf: planAt.toISOString() });
     await recordingFailure(record, stop, refresh(run));

@@ -7,7 +7,7 @@ import { addingAmong, wholeRequests } from '../extract/whole.ts';
 import { readCatalogOf } from '../load/catalog.ts';
 import type { Catalog } from '../model/catalog.ts';
 import { daysBetween, lastDay } from '../model/calendar.ts';
-import { believedAt, emptyLedger, type SliceTable } from '../model/ledger.ts';
+import { emptyLedger, type SliceTable } from '../model/ledger.ts';
 import { metricsOf, type Metric } from '../model/metric.ts';
 import { readAdditivity } from '../load/load-ledger.ts';
 import { refuseUnloadable } from '../load/slice-table.ts';
@@ -19,6 +19,7 @@ import type { Audited } from '../plan/audit.ts';
 import { planSlice, rowsPerDay, type SlicePlan } from '../plan/plan.ts';
 import { chosenSlices } from './circumstances.ts';
 import { auditedPlans } from './measure-slices.ts';
+import { futureFetch } from '../warehouse/future-fetch.ts';
 import { readSliceLedger } from '../warehouse/ledger.ts';
 import { openWarehouse, warehouseExists } from '../warehouse/opening.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -101,12 +102,13 @@ type Planned = SlicePlan & {
 async function planFrom(config: Config, slices: readonly Slice[], request: PlanRequest): Promise<Planned[]> {
   const warehouse = await openIfPresent(config, request);
   try {
+    const future =
+      warehouse === null ? null : await futureFetch(warehouse, { slices: config.slices, planAt: request.planAt });
+    if (future !== null) throw future;
     const catalog = warehouse === null ? [] : await readAhead(warehouse, slices);
     const planned: (Audited & Pick<Planned, 'live'>)[] = [];
-    const now = new Date();
     for (const slice of warehouse === null ? slices : await withAdaptiveAges(warehouse, slices)) {
-      const held = warehouse === null ? emptyLedger : await readSliceLedger(warehouse, slice.name);
-      const ledger = believedAt(held, now, slice.utcOffset);
+      const ledger = warehouse === null ? emptyLedger : await readSliceLedger(warehouse, slice.name);
       if (warehouse !== null) await refuseUnloadable(warehouse, slice, ledger);
       const seen = warehouse === null ? new Map<string, boolean>() : await readAdditivity(warehouse, slice.name);
       const metrics = metricsOf(slice, catalog, seen);

@@ -5,23 +5,21 @@
  * No fault of the disk in the archive can fail a load: what could not be kept or removed is a warning, `ARCHIVE_FAILED`.
  */
 
-import * as z from 'zod';
-
+import { keepWindow, leftAnswers, removeEntries } from '../archive/archive.ts';
+import { keepCatalog } from '../archive/kept-catalog.ts';
 import { asFailure } from '../errors.ts';
 import { extract } from '../extract/extract.ts';
 import { addingAmong } from '../extract/whole.ts';
 import { catalogSeenAt, readCatalog } from '../load/catalog.ts';
 import type { LoadResult } from '../load/load-result.ts';
-import { type DuePeriod, labelOf, type Window } from '../model/window.ts';
+import type { DuePeriod, Window } from '../model/window.ts';
 import { inOrder } from '../plan/plan.ts';
 import { confirmedNow, machineClock } from '../service/machine-clock.ts';
 import type { Service } from '../service/service.ts';
-import { archivedInstants, keepCatalog, keepWindow, redateEntries, removeEntriesBefore } from '../spool/archive.ts';
 import type { Spool, Spooled } from '../spool/spool.ts';
-import { dayShape, instant, statement } from '../warehouse/sql.ts';
+import { tolerated } from '../warehouse/future-fetch.ts';
 import { unconfirmedAges } from './ageing.ts';
 import { openColumns } from './columns.ts';
-import { leftAnswers } from './left-answers.ts';
 import { withNightlyAudits } from './measure-slices.ts';
 import { refreshCatalog } from './refresh-catalog.ts';
 import { refreshDimensions } from './refresh-dimensions.ts';
@@ -48,11 +46,11 @@ function openSource(run: Run, service: Service): Source {
     await columns.answers.discard(answers);
     await spool.discard({ answers });
   };
-  const mayRemoveOld = (): boolean => request.asOf !== null || clock.confirmedNow() !== null;
+  const mayRemoveOld = (): boolean => request.asOf !== null || confirmedNow(service) !== null;
   return {
     canAsk: true,
     read: columns.answers,
-    async catalog() {
+    async begin() {
       const catalog = await refreshCatalog(run, {
         async filtersData(...asked) {
           const listing = await service.filtersData(...asked);
@@ -63,12 +61,11 @@ function openSource(run: Run, service: Service): Source {
       });
       clock.check();
       await archiveCatalog(run);
-      return catalog;
+      await refreshDimensions(run, service, clock);
+      return { catalog, slices: run.slices };
     },
-    dimensions: async () => refreshDimensions(run, service, clock),
-    slices: async () => run.slices,
     async plan(targets) {
-      const plans = await withNightlyAudits(run, targets, await planTargets(run, targets, clock.undeniedNow()));
+      const plans = await withNightlyAudits(run, targets, await planTargets(run, targets));
       return { plans, windows: inOrder(plans) };
     },
     async *answers(queue, targets, signal, came) {
@@ -84,24 +81,21 @@ function openSource(run: Run, service: Service): Source {
         },
         adding: ({ slice }) => addingAmong(targets.get(slice.name)?.columns.metrics ?? []),
       });
-      for await (const batch of batches) yield { ...batch, fetchedAt: request.asOf };
-    },
-    async check() {
-      await columns.tellTrouble();
-      clock.check();
+      for await (const batch of batches) {
+        await columns.tellTrouble();
+        clock.check();
+        yield { ...batch, fetchedAt: request.asOf };
+      }
     },
     keep: async (batch, results) => archiveLoaded(batch, results, run),
     discard: async (answers) => discard({ answers }),
-    undeniedNow: () => clock.undeniedNow(),
-    mayRemoveOld,
     async finish() {
-      const now = clock.undeniedNow();
-      if (now !== null && run.record.hasLoaded) await redateArchive(now, run);
-      await tellUnarchived(run);
-      const grown = mayRemoveOld() || now === null || !run.record.hasLoaded ? null : unconfirmedAges(config);
+      const grown = mayRemoveOld() || !run.record.hasLoaded ? null : unconfirmedAges(config);
       if (grown !== null)
         await warn({ code: 'CLOCK_UNCONFIRMED', message: `${grown.message} ${grown.hint}` }, null, run);
-      await expireArchive(mayRemoveOld() ? run.planAt : null, run);
+      // A backfill as of now is how an operator says that this clock is right.
+      const isNowKnown = confirmedNow(service) !== null || (request.forced !== null && request.asOf === null);
+      await expireArchive({ mayRemoveOld: mayRemoveOld(), isNowKnown }, run);
     },
     close: async () => columns.close(),
   };
@@ -132,50 +126,20 @@ async function archiveLoaded(batch: readonly Spooled[], results: readonly LoadRe
   }
 }
 
-/** Dates back what a clock that was ahead has dated in the archive, where there is one. */
-async function redateArchive(now: Date, run: Run): Promise<void> {
-  const { config, warehouse } = run;
-  if (config.archiveMs === null) return;
-  const what = 'Answers of a clock that was ahead were not dated back in the archive';
-  await orWarn(what, null, run, async () => redateEntries(warehouse.path, now));
-}
-
-const killedRow = z.object({ slice: z.string(), start_day: dayShape, end_day: dayShape, requested_at: instant });
-
-/** Tells what runs that were killed between a load and its archiving left out, and nobody has asked for again since. */
-async function tellUnarchived(run: Run): Promise<void> {
-  const { config, warehouse, runId } = run;
-  if (config.archiveMs === null) return;
-  const killed = await warehouse.rows(statement('ledger/killed_loads'), [runId], killedRow);
-  await orWarn('What killed runs left out of the archive was not looked for', null, run, async () => {
-    for (const name of new Set(killed.map(({ slice }) => slice))) {
-      const archived = await archivedInstants(warehouse.path, name);
-      const left = killed.filter(({ slice, requested_at: at }) => slice === name && !archived.has(at.getTime()));
-      if (left.length === 0) continue;
-      const days = left.map(({ start_day: start, end_day: end }) => labelOf({ asked: { start, end } })).join(', ');
-      const message = `The answers to ${days} were loaded by a run that was killed before it archived them; \`ripen backfill\` brings them into the archive.`;
-      await warn({ code: 'ARCHIVE_LACKS', message }, name, run);
-    }
+/** Removes what was requested longer ago than the archive reaches back, and in the future; where it is off, tells what lies there. */
+async function expireArchive(
+  { mayRemoveOld, isNowKnown }: { readonly mayRemoveOld: boolean; readonly isNowKnown: boolean },
+  run: Run,
+): Promise<void> {
+  const { config, warehouse, planAt } = run;
+  const { archiveMs } = config;
+  const before = archiveMs !== null && mayRemoveOld ? new Date(planAt.getTime() - archiveMs) : null;
+  const after = isNowKnown ? tolerated(new Date()) : null;
+  await orWarn('Answers were not removed from the archive', null, run, async () => {
+    if (before !== null || after !== null) await removeEntries(warehouse.path, { before, after });
+    const left = await leftAnswers(config);
+    if (left !== null) await warn({ code: 'ARCHIVE_LEFT', message: `${left.message} ${left.hint}` }, null, run);
   });
-}
-
-/** Removes what was asked for longer before an instant, if any, than the archive reaches back; where it is off, tells what lies there. */
-async function expireArchive(at: Date | null, run: Run): Promise<void> {
-  const { config, warehouse } = run;
-  if (config.archiveMs === null) {
-    await orWarn('What the archive holds was not counted', null, run, async () => tellLeft(run));
-    return;
-  }
-  if (at === null) return;
-  const before = new Date(at.getTime() - config.archiveMs);
-  await orWarn('Old answers were not removed from the archive', null, run, async () =>
-    removeEntriesBefore(warehouse.path, before),
-  );
-}
-
-async function tellLeft(run: Run): Promise<void> {
-  const left = await leftAnswers(run.config);
-  if (left !== null) await warn({ code: 'ARCHIVE_LEFT', message: `${left.message} ${left.hint}` }, null, run);
 }
 
 const periodsIn = ({ periods }: Window): readonly DuePeriod[] => periods;

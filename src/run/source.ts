@@ -26,19 +26,16 @@ export type Answers = Spooled['answers'];
 export interface Source {
   /** Whether it answers another question too; an archive gives what it has. */
   readonly canAsk: boolean;
-  /** The catalog that values are typed by. Throws where there is none to be had. */
-  catalog(): Promise<Catalog>;
-  /** Brings partners and links up, where the source has them. */
-  dimensions(): Promise<void>;
-  /** The slices it has something of, of those the run is about. */
-  slices(): Promise<readonly Slice[]>;
+  /** The catalog that values are typed by, and the slices it has something of; refreshes partners and links where it has them. Throws where no catalog is to be had. */
+  begin(): Promise<{ readonly catalog: Catalog; readonly slices: readonly Slice[] }>;
   /** What is to be loaded into each table, by the ledger or by what the archive holds, and all windows in their order. */
   plan(
     targets: readonly Target[],
   ): Promise<{ readonly plans: readonly SlicePlan[]; readonly windows: readonly Window[] }>;
   /**
-   * Answers to the queue's windows until it is empty, in batches of one slice. Takes windows off the queue. `came` is told of
-   * each answer and its plain bytes before the next window is asked for, and may change the queue.
+   * Answers to the queue's windows until it is empty, in batches of one slice. Takes windows off the queue. `came` is called with
+   * each answer and its plain bytes before the next window is requested, and may change the queue. Throws when nothing may be
+   * loaded any more.
    */
   answers(
     queue: Asking[],
@@ -46,18 +43,12 @@ export interface Source {
     signal: AbortSignal,
     came: (window: Window, bytes: number) => void,
   ): AsyncIterable<AnswerBatch>;
-  /** Throws when nothing may be loaded any more; asked before each batch. */
-  check(): Promise<void>;
   /** Answers that were read into columns already. */
   readonly read: LoadRequest['read'];
   /** Keeps what of a batch was loaded, where the source is to keep it. */
   keep(batch: readonly Spooled[], results: readonly LoadResult[]): Promise<void>;
-  /** Lets go of answers that nobody needs any more. */
+  /** Removes answers that nobody needs any more. */
   discard(answers: Answers): Promise<void>;
-  /** Now by this machine's clock, unless an answer denied it: a fetch that is held from later was dated by one that was ahead. */
-  undeniedNow(): Date | null;
-  /** Whether the run's clock can be trusted so far that what is old may be removed. */
-  mayRemoveOld(): boolean;
   /** What is left to do when all is loaded. */
   finish(): Promise<void>;
   close(): Promise<void>;

@@ -2,21 +2,18 @@
 
 import { asFailure } from '../errors.ts';
 import { letGo } from '../load/let-go.ts';
-import type { LoadWarning } from '../load/load-result.ts';
 import { recordedUnknown } from '../load/describing.ts';
 import { prepareTable, swapTables, turnWeeks } from '../load/slice-table.ts';
 import type { Target } from '../load/target.ts';
 import type { WeekStart } from '../model/calendar.ts';
 import type { Catalog } from '../model/catalog.ts';
-import { believedAt, type SliceLedger } from '../model/ledger.ts';
 import { unknownFormsText } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
 import type { Window } from '../model/window.ts';
 import { heldBackBy, inOrder, planSlice, type SlicePlan } from '../plan/plan.ts';
 import { recordFailed, type Run, warn } from './run.ts';
-import type { Source, Targets } from './source.ts';
-import { readSliceLedger, redateAhead } from '../warehouse/ledger.ts';
-import type { Warehouse } from '../warehouse/warehouse.ts';
+import type { Targets } from './source.ts';
+import { readSliceLedger } from '../warehouse/ledger.ts';
 
 /** The table of each slice; a slice whose table cannot be prepared fails by itself. Throws `STORAGE_FAILED`. */
 export async function prepareTargets(run: Run, slices: readonly Slice[], catalog: Catalog): Promise<Targets> {
@@ -41,47 +38,23 @@ export async function prepareTargets(run: Run, slices: readonly Slice[], catalog
   return targets;
 }
 
-/** What each slice is to be asked for, by what its tables hold now; as of `now`, null where nobody can say, no fetch is to come. */
-export async function planTargets(run: Run, targets: readonly Target[], now: Date | null): Promise<SlicePlan[]> {
+/** What each slice is to be asked for, by what its tables hold now. */
+export async function planTargets(run: Run, targets: readonly Target[]): Promise<SlicePlan[]> {
   const { planAt, request } = run;
   const plans: SlicePlan[] = [];
   for (const { slice, metrics } of targets) {
-    const ledger = await readBelieved(slice, run, now);
+    const ledger = await readSliceLedger(run.warehouse, slice.name);
     plans.push(planSlice({ slice, metrics, ledger, planAt, forced: request.forced }));
   }
   return plans;
 }
 
-/** What the ledger knows of a slice, without what a clock that was ahead has dated. */
-async function readBelieved(slice: Slice, { warehouse }: Run, now: Date | null): Promise<SliceLedger> {
-  const ledger = await readSliceLedger(warehouse, slice.name);
-  return now === null ? ledger : believedAt(ledger, now, slice.utcOffset);
-}
-
-/**
- * Dates back what a clock that was ahead has dated, once an answer came that did not deny this one, so that nothing it called final
- * stays so; and tells it.
- */
-export async function disbelieveAhead(run: Run, now: Date | null): Promise<void> {
-  if (now === null) return;
-  const told = await redated(run.warehouse, now);
-  if (told !== null) await warn(told, null, run);
-}
-
-/** Dates back what a clock that was ahead has dated later than now; returns what is to be told, null where that was nothing. */
-export async function redated(warehouse: Warehouse, now: Date): Promise<LoadWarning | null> {
-  const periods = await redateAhead(warehouse, now);
-  if (periods === 0) return null;
-  const message = `${periods} periods were held from fetches that have not come: a clock was ahead. They are not final, and are asked for again.`;
-  return { code: 'CLOCK_WAS_AHEAD', message };
-}
-
 /** Puts every table that was built and is complete in the live one's place, and tells what keeps the others from it. */
-export async function swapComplete(run: Run, targets: Targets, now: Date | null): Promise<void> {
+export async function swapComplete(run: Run, targets: Targets): Promise<void> {
   for (const target of targets.values()) {
     if (target.state !== 'building') continue;
-    const { live } = await readBelieved(target.slice, run, now);
-    const [plan] = await planTargets(run, [target], now);
+    const { live } = await readSliceLedger(run.warehouse, target.slice.name);
+    const [plan] = await planTargets(run, [target]);
     if (plan === undefined) continue;
     const heldBack = heldBackBy(plan, live);
     if (heldBack === null) await swapTables(run.warehouse, target, run.runId);
@@ -112,7 +85,7 @@ export async function letPeriodsGo(run: Run, standing: readonly Target[]): Promi
 
 /** Turns a table's weeks to the day the service begins them on; returns the windows that are due then. */
 export async function turnTarget(
-  { run, source, targets }: { readonly run: Run; readonly source: Source; readonly targets: Targets },
+  { run, targets }: { readonly run: Run; readonly targets: Targets },
   slice: Slice,
   weekStartsOn: WeekStart,
 ): Promise<Window[]> {
@@ -121,5 +94,5 @@ export async function turnTarget(
   await turnWeeks(run.warehouse, target, weekStartsOn, run.runId);
   const turned = await prepareTable(run.warehouse, slice, target.catalog, run.runId);
   targets.set(slice.name, turned);
-  return inOrder(await planTargets(run, [turned], source.undeniedNow()));
+  return inOrder(await planTargets(run, [turned]));
 }

@@ -18,7 +18,7 @@ import { forgetParts, learnMaxDays, learnWeekStart, relaxMaxDays } from '../ware
 import { recordFailed, recordLoaded, type Run, warn } from './run.ts';
 import { afterShortfall, divide, divideAnew, type Loading } from './shortfall.ts';
 import type { AnswerBatch, Answers, Source, Targets } from './source.ts';
-import { disbelieveAhead, turnTarget } from './tables.ts';
+import { turnTarget } from './tables.ts';
 import { WindowSizes } from './window-sizes.ts';
 
 /** How often an unusable answer is asked for again. */
@@ -51,13 +51,9 @@ export async function loadWindows(
       loading.sizes.answered(window, bytes);
       regroup(window.slice, loading);
     };
-    let hasCome = false;
     for await (const batch of source.answers(queue, targets, signal, came)) {
       for (const miss of batch.missed) await afterMiss(miss, loading);
       for (const { slice, requests } of batch.asked) run.record.asked(slice, requests);
-      await source.check();
-      if (!hasCome && batch.spooled.length > 0) await disbelieveAhead(run, source.undeniedNow());
-      hasCome ||= batch.spooled.length > 0;
       const results = await loadCurrent(batch, loading);
       countParts(batch.spooled, results, run);
       const kept = new Set<Answers[number]>();

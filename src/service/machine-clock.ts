@@ -1,4 +1,4 @@
-/** This machine's clock, held against the time that the service's answers tell. */
+/** This machine's clock, compared with the time that the service's answers state. */
 
 import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
@@ -12,14 +12,8 @@ const UNTRUSTED_MS = 60 * 60_000;
 type Telling = Pick<Service, 'clockSkewMs'>;
 
 export interface MachineClock {
-  /** Throws `CLOCK_UNTRUSTED` once an answer told that the clock is off by an hour or more; warns, once, when it is by minutes. */
+  /** Throws `CLOCK_UNTRUSTED` where the newest answer says that the clock is off by an hour or more; warns, once, when it is by minutes. */
   check(): void;
-  /** Now, right or wrong. */
-  now(): Date;
-  /** Now, where the newest answer that told the time agrees to within the hour; null where it does not, or none told it. */
-  confirmedNow(): Date | null;
-  /** Now, unless the newest answer that told the time denies it by an hour or more: then null. */
-  undeniedNow(): Date | null;
 }
 
 /** The clock beside the answers of one piece of work; where an as-of instant was given, it is not what is planned by, and never refused. */
@@ -33,20 +27,13 @@ export function machineClock(service: Telling, asOf: Date | null, emit: Emit): M
       if (!isWarned || Math.abs(skewMs) >= UNTRUSTED_MS) judge(skewMs, emit);
       isWarned = true;
     },
-    now: () => new Date(),
-    confirmedNow: () => confirmedNow(service),
-    undeniedNow: () => undeniedNow(service),
   };
 }
 
-/** As `MachineClock` says. */
+/** Now, where the newest answer that states the time agrees to within the hour; null where it does not, or none states it. */
 export function confirmedNow(service: Telling): Date | null {
-  return service.clockSkewMs() === null ? null : undeniedNow(service);
-}
-
-/** As `MachineClock` says. */
-function undeniedNow(service: Telling): Date | null {
-  return Math.abs(service.clockSkewMs() ?? 0) < UNTRUSTED_MS ? new Date() : null;
+  const skewMs = service.clockSkewMs();
+  return skewMs !== null && Math.abs(skewMs) < UNTRUSTED_MS ? new Date() : null;
 }
 
 function judge(skewMs: number, emit: Emit): void {

@@ -1,5 +1,6 @@
 /** Whether all is well, and if not, what to do: a judgement on a status report; pure. */
 
+import type { Failure } from '../errors.ts';
 import { MS_PER_DAY } from '../model/calendar.ts';
 import { groupedFailures } from './failure-groups.ts';
 import type { Health, HealthState, RunStatus, StatusReport } from './status-report.ts';
@@ -20,9 +21,9 @@ interface Finding {
 
 /**
  * Judges the newest run that asked the service, how long ago it was, the newest run of any kind, and what is missing; the
- * gravest finding decides the state. `ahead` is how many periods are held from fetches that have not come.
+ * gravest finding decides the state. `future` is that fetches on record lie in the future.
  */
-export function healthOf(report: Omit<StatusReport, 'health'>, ahead: number): Health {
+export function healthOf(report: Omit<StatusReport, 'health'>, future: Failure | null): Health {
   const [newest] = report.runs;
   // What an archive gives says nothing of what the service would not.
   const asking = report.runs.find(({ command }) => command !== 'replay') ?? newest;
@@ -31,7 +32,7 @@ export function healthOf(report: Omit<StatusReport, 'health'>, ahead: number): H
     ...(asking === undefined ? [neverLoaded] : judged.flatMap(runFindings)),
     ...(asking === undefined ? [] : lateFindings(report)),
     ...(asking === undefined ? [] : [...missingFindings(report), ...doubtfulFindings(report)]),
-    ...aheadFindings(ahead),
+    ...futureFindings(future),
     ...rejectedFindings(report),
     ...report.unconfigured.map(unconfiguredFinding),
   ];
@@ -138,16 +139,8 @@ function doubtfulFindings({ slices, as_of: planAt }: Pick<StatusReport, 'slices'
   });
 }
 
-function aheadFindings(ahead: number): Finding[] {
-  if (ahead === 0) return [];
-  const are = ahead === 1 ? 'period is held from a fetch that has' : 'periods are held from fetches that have';
-  return [
-    {
-      state: 'watch',
-      message: `${ahead} ${are} not come: a clock was ahead. What is held so is not final.`,
-      hint: "If this machine's clock is right now, run `ripen sync`, which asks for it again.",
-    },
-  ];
+function futureFindings(future: Failure | null): Finding[] {
+  return future === null ? [] : [{ state: 'failed', message: future.message, hint: future.hint }];
 }
 
 function rejectedFindings({ rejected_rows: rejected }: Pick<StatusReport, 'rejected_rows'>): Finding[] {

@@ -15,9 +15,10 @@ import { fingerprintOf } from '../model/fingerprint.ts';
 import { LOCK_WAIT_MS } from '../model/duration.ts';
 import { periodStates as ledgerStates } from '../model/maturity.ts';
 import type { Slice } from '../model/slice.ts';
+import { futureFetch } from '../warehouse/future-fetch.ts';
 import { refuseLinkToNowhere, withWarehouse } from '../warehouse/opening.ts';
 import { parseWeekStart } from '../model/calendar.ts';
-import { count, dayShape, instant, statement, timestamp } from '../warehouse/sql.ts';
+import { count, dayShape, instant, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { type HeldStretch, metricStatuses, summedCells } from './cells.ts';
 import { expectedPeriods, nextRefreshAt } from './coverage.ts';
@@ -40,7 +41,6 @@ const heldPeriod = z.object({
   state: z.enum(ledgerStates),
   is_unproven: z.boolean(),
   next_refresh_at: instant.nullable(),
-  is_ahead: z.boolean(),
   // Null of a period whose load the ledger does not have.
   is_as_configured: z.boolean().nullable(),
 });
@@ -92,16 +92,15 @@ export async function readStatus(
   snapshot: string | null = null,
 ): Promise<StatusReport> {
   const slices: SliceStatus[] = [];
-  let ahead = 0;
   for (const slice of config.slices) {
     const held = warehouse === null ? nothingHeld : await readHeld(warehouse, slice, planAt);
     slices.push(sliceStatus(slice, held, planAt));
-    ahead += held.periods.filter((period) => period.is_ahead).length;
   }
   const runs = warehouse === null ? noRuns : await readLastRuns(warehouse, snapshot !== null);
   const unconfigured = warehouse === null ? [] : await unconfiguredSlices(config, warehouse);
   const report = { as_of: planAt.toISOString(), warehouse: config.warehouse, snapshot, slices, unconfigured, ...runs };
-  return { ...report, health: healthOf(report, ahead) };
+  const future = warehouse === null ? null : await futureFetch(warehouse, { slices: config.slices, planAt });
+  return { ...report, health: healthOf(report, future) };
 }
 
 /** The slices a warehouse holds that a configuration no longer has, in order of their names. */
@@ -118,8 +117,8 @@ async function readHeld(warehouse: Warehouse, of: Slice, planAt: Date): Promise<
   const [table] = await warehouse.rows(statement('status/table'), [slice], tableState);
   return {
     table: table ?? null,
-    periods: await warehouse.rows(statement('status/periods'), [slice, ...configured, timestamp(now)], heldPeriod),
-    stretches: await warehouse.rows(statement('status/finality'), [slice, timestamp(now)], heldStretch),
+    periods: await warehouse.rows(statement('status/periods'), [slice, ...configured], heldPeriod),
+    stretches: await warehouse.rows(statement('status/finality'), [slice], heldStretch),
     restated: await readRestated(warehouse, slice, planAt),
     ripening: await readRipening(warehouse, slice),
     money: table?.is_live === true ? await readMoney(warehouse, of, now) : [],

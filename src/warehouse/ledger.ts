@@ -164,15 +164,3 @@ export async function forgetParts(
 ): Promise<void> {
   await warehouse.run(statement('ledger/forget_parts'), [slice, fingerprint, loadedDays]);
 }
-
-/**
- * Dates back what a clock that was ahead has dated later than now; returns how many periods are final by nothing and due because
- * of that.
- */
-export async function redateAhead(warehouse: Warehouse, now: Date): Promise<number> {
-  return warehouse.transact(async () => {
-    await warehouse.run(statement('ledger/redate_loads'), [timestamp(now)]);
-    await warehouse.run(statement('ledger/forget_unbegun'), [timestamp(now)]);
-    return warehouse.run(statement('ledger/redate_periods'), [timestamp(now)]);
-  });
-}

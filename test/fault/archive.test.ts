@@ -1,21 +1,13 @@
 /** An archive that is damaged, half written, foreign, or on a disk that refuses: named, and nothing else suffers. */
 
-import files, { mkdir, readdir, readFile, rename, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
+import files, { mkdir, readdir, readFile, rename, rm, symlink, truncate, writeFile } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
-import { openWarehouse, warehouseExists } from '../../src/warehouse/opening.ts';
-import {
-  archived,
-  archiveOf,
-  DAY_MS,
-  entriesOf,
-  loadedState,
-  loseWarehouse,
-  replayInto,
-} from '../support/archive-scene.ts';
+import { warehouseExists } from '../../src/warehouse/opening.ts';
+import { archived, archiveOf, entriesOf, loadedState, loseWarehouse, replayInto } from '../support/archive-scene.ts';
 import { column, lastRun } from '../support/contents.ts';
 import { hold } from '../support/holder.ts';
 import { textWith } from '../support/matching.ts';
@@ -106,7 +98,7 @@ const damages: readonly {
   {
     name: 'one changed bit in the middle of a body',
     damage: (entry) => changeByte(join(entry, 'part-1.json.gz'), 60),
-    because: 'the checksum of its part-1.json.gz did not match',
+    because: 'its part-1.json.gz did not match its checksum',
   },
   {
     name: 'a body cut to 40 bytes',
@@ -132,6 +124,11 @@ const damages: readonly {
     because: 'its part-1.json.gz had 0 bytes, not ',
   },
   {
+    name: 'a sidecar that is gone',
+    damage: (entry) => rm(join(entry, 'window.json')),
+    because: 'its window.json was missing',
+  },
+  {
     name: 'a sidecar of no bytes',
     damage: (entry) => truncate(join(entry, 'window.json'), 0),
     because: "its window.json was not of the archive's form",
@@ -150,7 +147,7 @@ const damages: readonly {
 
 describe('a replay', () => {
   test.each(damages)(
-    'sets $name aside, names it, loads the answer before it, and exits with 65',
+    'names $name, loads the answer before it, and exits with 65, as does the next one',
     async ({ damage, because }) => {
       const { newer } = await archiveTwoNights();
       await damage(newer);
@@ -165,16 +162,14 @@ describe('a replay', () => {
       expect(await lastRun(scenario)).toEqual({ status: 'partial', exit_code: 65 });
       expect(await days()).toEqual(['2026-05-29', '2026-05-30', '2026-05-31']);
       expect(await column(scenario, 'select distinct fetched_at from ripen.periods')).toEqual(['2026-06-01 02:30:00']);
-      expect((await entriesOf(scenario, 'daily')).map((path) => basename(path))).toContain(
-        `${basename(newer)}.corrupt`,
-      );
 
-      const again = await replayInto(scenario);
-      expect(again).toMatchObject({ status: 'succeeded', failures: [] });
+      const held = await loadedState(scenario, ['daily']);
+      expect((await replayInto(scenario)).failures.map(({ message }) => message)).toEqual([textWith(because)]);
+      expect(await loadedState(scenario, ['daily'])).toEqual(held);
     },
   );
 
-  test('sets a foreign file and the answer of another slice aside, and loads the rest', async () => {
+  test('names a foreign file and the answer of another slice, and loads the rest', async () => {
     const { older, newer } = await archiveTwoNights();
     const folder = dirname(newer);
     await writeFile(join(folder, 'notes.txt'), 'not ours');
@@ -185,58 +180,24 @@ describe('a replay', () => {
     const summary = await replayInto(scenario, { slices: [daily, slice({ ...daily, name: 'other' })] });
 
     expect(summary.failures.map(({ slice: name, message }) => [name, message])).toEqual([
-      ['daily', textWith('notes.txt in the archive could not be loaded: it was no entry of the archive')],
+      ['daily', textWith('notes.txt in the archive was skipped: it was no entry of the archive')],
       ['other', textWith('it was an answer for slice daily')],
     ]);
-    expect(await readFile(join(folder, 'notes.txt.corrupt'), 'utf8')).toBe('not ours');
+    expect(await readFile(join(folder, 'notes.txt'), 'utf8')).toBe('not ours');
     expect(await days()).toEqual(['2026-05-30', '2026-05-31', '2026-06-01']);
   });
 
-  test('ignores an entry whose sidecar never took its name, which a killed run left, and removes nothing', async () => {
-    const { older, newer } = await archiveTwoNights();
-    await rename(join(newer, 'window.json'), join(newer, 'window.json.part'));
+  test('ignores an entry that never took its name, which a killed run left', async () => {
+    const { newer } = await archiveTwoNights();
+    await rename(newer, `${newer}.part`);
     await loseWarehouse(scenario);
 
     expect(await replayInto(scenario)).toMatchObject({ status: 'succeeded', failures: [] });
-    expect(await entriesOf(scenario, 'daily')).toEqual([older, newer]);
     expect(await days()).toEqual(['2026-05-29', '2026-05-30', '2026-05-31']);
     expect(await column(scenario, 'select code from ripen.warnings')).toEqual([]);
   });
 
-  test('names an entry that lost its sidecar and leaves its bodies, as does the next sync', async () => {
-    const { newer } = await archiveTwoNights();
-    await rm(join(newer, 'window.json'));
-    await loseWarehouse(scenario);
-
-    expect(await replayInto(scenario)).toMatchObject({ status: 'succeeded', failures: [] });
-    expect(await days()).toEqual(['2026-05-29', '2026-05-30', '2026-05-31']);
-    expect(await column(scenario, "select message from ripen.warnings where code = 'REPLAY_SKIPPED'")).toEqual([
-      `1 archived answers had lost their window.json, which says what they answer, and were skipped: ${basename(newer)}.`,
-    ]);
-    await scenario.night(SECOND, archived);
-    expect(await readdir(newer)).toEqual(['part-1.json.gz']);
-  });
-
-  test('sets an entry aside under the next free name, and one whose sidecar is a directory, and names both again never', async () => {
-    const { older, newer } = await archiveTwoNights();
-    for (const aside of [`${newer}.corrupt`, `${newer}.corrupt.2`]) {
-      await mkdir(aside);
-      await writeFile(join(aside, 'part-1.json.gz'), 'set aside before');
-    }
-    await changeByte(join(newer, 'part-1.json.gz'), 60);
-    await rm(join(older, 'window.json'));
-    await mkdir(join(older, 'window.json'));
-    const summary = await replayInto(scenario);
-
-    expect(summary.failures.map(({ code, message }) => [code, message])).toEqual([
-      ['DATA_MALFORMED', textWith('its window.json was no file')],
-      ['DATA_MALFORMED', textWith(`was set aside as ${newer}.corrupt.3`)],
-    ]);
-    expect(await readFile(join(`${newer}.corrupt`, 'part-1.json.gz'), 'utf8')).toBe('set aside before');
-    expect(await replayInto(scenario)).toMatchObject({ status: 'succeeded', failures: [] });
-  });
-
-  test('leaves an entry that the disk does not give where it is, and loads the others', async () => {
+  test('names an entry that the disk does not give, and loads the others', async () => {
     const { older, newer } = await archiveTwoNights();
     await loseWarehouse(scenario);
     const unread = Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO', syscall: 'read' });
@@ -245,30 +206,15 @@ describe('a replay', () => {
 
     expect(summary.failures).toMatchObject([
       {
-        code: 'STORAGE_FAILED',
+        code: 'DATA_MALFORMED',
         slice: 'daily',
-        message: textWith(`${basename(newer)} in the archive could not be read`),
+        message: `${basename(newer)} in the archive was skipped: EIO: i/o error, read.`,
       },
     ]);
     expect(await days()).toEqual(['2026-05-29', '2026-05-30', '2026-05-31']);
     expect(await entriesOf(scenario, 'daily')).toEqual([older, newer]);
     expect(await replayInto(scenario)).toMatchObject({ status: 'succeeded', failures: [] });
     expect(await days()).toContain('2026-06-01');
-  });
-
-  test('leaves an answer of a newer version where it is, names it, and loads the one before it', async () => {
-    const { older, newer } = await archiveTwoNights();
-    const sidecar = await readFile(join(newer, 'window.json'), 'utf8');
-    await writeFile(join(newer, 'window.json'), sidecar.replace('"format":1', '"format":2'));
-    await loseWarehouse(scenario);
-    for (let times = 0; times < 2; times += 1) {
-      const message = `${basename(newer)} in the archive could not be loaded: its window.json had format 2; this program knows 1.`;
-      expect((await replayInto(scenario)).failures).toMatchObject([
-        { code: 'STORAGE_FAILED', slice: 'daily', message },
-      ]);
-      expect(await days()).toEqual(['2026-05-29', '2026-05-30', '2026-05-31']);
-    }
-    expect(await entriesOf(scenario, 'daily')).toEqual([older, newer]);
   });
 
   test('loads an archive that is read-only as any other, and names what is damaged in it each time', async () => {
@@ -285,10 +231,9 @@ describe('a replay', () => {
         const { failures } = await replayInto(scenario);
         expect(failures).toMatchObject([{ code: 'DATA_MALFORMED', slice: 'daily' }]);
         expect(failures[0]?.message).toContain('its part-1.json.gz had 40 bytes, not ');
-        expect(failures[0]?.message).toContain('It could not be set aside and stayed where it was.');
         expect(await days()).toEqual(['2026-05-29', '2026-05-30', '2026-05-31']);
       }
-      expect(readOnly.refused()).toEqual(['rename', 'rename']);
+      expect(readOnly.refused()).toEqual([]);
     } finally {
       readOnly.restore();
     }
@@ -301,9 +246,7 @@ describe('a replay', () => {
     const outside = join(scenario.directory, 'outside');
     await rename(folder, outside);
     await symlink(outside, folder);
-    const [entry = ''] = await readdir(outside);
-    await rename(join(outside, entry, 'window.json'), join(outside, entry, 'window.json.part'));
-    await writeFile(join(outside, 'notes.txt'), 'not ours');
+    const before = await readdir(outside);
     await loseWarehouse(scenario);
     const summary = await replayInto(scenario, { slices: [daily, other] });
 
@@ -311,8 +254,7 @@ describe('a replay', () => {
       { code: 'STORAGE_FAILED', slice: 'daily', message: textWith('was a symbolic link') },
     ]);
     expect(await column(scenario, 'select count(distinct day) from other')).toEqual(['3']);
-    expect((await readdir(outside)).sort()).toEqual([entry, 'notes.txt']);
-    expect(await readdir(join(outside, entry))).toContain('window.json.part');
+    expect(await readdir(outside)).toEqual(before);
   });
 
   test('of a new warehouse without a whole catalog loads nothing and leaves the copies alone', async () => {
@@ -326,18 +268,19 @@ describe('a replay', () => {
     expect(summary).toMatchObject({ status: 'failed', published: [] });
     expect(summary.failures.map(({ code }) => code)).toEqual(['DATA_MALFORMED', 'STORAGE_FAILED']);
     expect(await readdir(lake)).toEqual([]);
-    expect(await readdir(archiveOf(scenario))).toEqual(['catalog.json.corrupt', 'daily']);
+    expect(await readdir(archiveOf(scenario))).toEqual(['catalog.json', 'daily']);
   });
 
   test('without an archive is refused before anything is made', async () => {
     await expect(replayInto(scenario)).rejects.toMatchObject({
-      code: 'STORAGE_FAILED',
+      code: 'USAGE_INVALID',
+      hint: textWith('Set `archive: 30d`'),
       message: textWith('did not exist'),
     });
     expect(warehouseExists(scenario.config.warehouse)).toBe(false);
   });
 
-  test('while another process holds the warehouse, and may be writing the archive, is refused and sets nothing aside', async () => {
+  test('while another process holds the warehouse, and may be writing the archive, is refused', async () => {
     const { older, newer } = await archiveTwoNights();
     await truncate(join(newer, 'part-1.json.gz'), 40);
     const holder = await hold(scenario.config.warehouse, 'READ_WRITE');
@@ -356,31 +299,6 @@ describe('a replay', () => {
 });
 
 describe('a sync', () => {
-  test('after one that was killed between a load and its archiving names the days whose answer the archive lacks, once', async () => {
-    await scenario.night(FIRST, archived);
-    const [entry = ''] = await entriesOf(scenario, 'daily');
-    const killed = async (): Promise<void> => {
-      const request = { mode: 'write', lockWaitMs: 0, emit: () => {} } as const;
-      const warehouse = await openWarehouse(scenario.config.warehouse, request);
-      await warehouse.run("update ripen.runs set status = 'running', finished_at = null");
-      await warehouse.close();
-    };
-    const lacks = async (): Promise<unknown> =>
-      column(scenario, "select slice || ': ' || message from ripen.warnings where code = 'ARCHIVE_LACKS'");
-    await killed();
-    await scenario.night(SECOND, archived);
-    expect(await lacks()).toEqual([]);
-
-    await killed();
-    await rm(entry, { recursive: true });
-    for (const night of ['2026-06-03T02:30:00Z', '2026-06-04T02:30:00Z']) {
-      await scenario.night(new Date(night), archived);
-      expect(await lacks()).toEqual([
-        'daily: The answers to 2026-05-29:2026-05-31 were loaded by a run that was killed before it archived them; `ripen backfill` brings them into the archive.',
-      ]);
-    }
-  });
-
   test('whose archive cannot be written loads everything, and warns', async () => {
     await writeFile(archiveOf(scenario), 'a file where the archive should be');
     const summary = await scenario.night(FIRST, archived);
@@ -409,17 +327,13 @@ describe('a sync', () => {
     expect(await column(scenario, 'select message from ripen.warnings')).toEqual([textWith('was a symbolic link')]);
   });
 
-  test('removes what a killed run left, and what was set aside 31 days ago, but no file that is not its own', async () => {
+  test('removes what a killed run left, but no file that is not its own', async () => {
     const { older, newer } = await archiveTwoNights();
     const folder = dirname(newer);
-    await rename(join(newer, 'window.json'), join(newer, 'window.json.part'));
-    await mkdir(`${newer}1`);
-    await writeFile(join(folder, 'notes.txt'), 'not ours');
-    const stamp = new Date(Date.now() - 31 * DAY_MS).toISOString().replaceAll(/[-:.]/g, '');
-    await rename(older, join(folder, `${stamp}.2026-05-29_2026-05-31.1.corrupt`));
+    await rename(newer, `${newer}.part`);
+    await writeFile(join(folder, 'notes.part'), 'not ours');
     await scenario.night(new Date(), archived, { asOf: null, slices: [] });
 
-    expect((await readdir(folder)).sort()).toEqual(['notes.txt']);
-    expect((await stat(folder)).isDirectory()).toBe(true);
+    expect((await readdir(folder)).sort()).toEqual([basename(older), 'notes.part']);
   });
 });

@@ -1,17 +1,13 @@
-/** A night on a machine whose clock was ahead, of a service that does not tell the time: what it loaded is not final for that, and is asked for again. */
-
-import { join } from 'node:path';
+/** A night on a machine whose clock was ahead, of a service that does not state the time: nothing relies on what it recorded until a backfill has replaced it. */
 
 import { afterEach, expect, test, vi } from 'vitest';
 
-import type { RunEvent } from '../../src/events.ts';
 import { plan, publish, status } from '../../src/index.ts';
-import { day, utcOffset } from '../../src/model/calendar.ts';
+import { addDays, day, utcOffset } from '../../src/model/calendar.ts';
 import { archived, loseWarehouse, replayInto } from '../support/archive-scene.ts';
 import { column, contentOf } from '../support/contents.ts';
-import { rowsOf } from '../support/installation-contents.ts';
 import { textWith } from '../support/matching.ts';
-import { askedReports, runNight, smallWorld, type Circumstances } from '../support/night.ts';
+import { runNight, smallWorld, type Circumstances } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
@@ -30,18 +26,17 @@ const daysBack = (count: number) => day(new Date(Date.now() - count * DAY_MS).to
 const given = { metrics: ['installs'], datePeriod: { first: { day: daysBack(5) }, last: { day: daysBack(1) } } };
 const daily = slice({ ...given, name: 'daily', dimensions: ['day', 'app_token'] });
 const weekly = slice({ ...given, name: 'weekly', dimensions: ['week', 'app_token'] });
-const rolling = { metrics: ['installs'], datePeriod: { first: { daysAgo: 3 }, last: { daysAgo: 0 } } } as const;
 const dateless = slice({ ...given, name: 'dateless', dimensions: ['app_token'] });
+const rolling = { metrics: ['installs'], datePeriod: { first: { daysAgo: 3 }, last: { daysAgo: 0 } } } as const;
+const refused = { code: 'FETCH_IN_FUTURE', kind: 'unavailable' };
 
-/** Syncs on a machine whose clock is so many days ahead of the service's, which does or does not tell the time. */
-async function syncWith(daysAhead: number, how: Circumstances & { readonly isTold?: boolean } = {}): Promise<string[]> {
-  const { isTold = false, ...circumstances } = how;
+/** Runs on a machine whose clock is so many days ahead of the service's, which does not state the time; returns what failed. */
+async function runWith(daysAhead: number, circumstances: Circumstances = {}): Promise<string[]> {
   const real = new Date();
   scenario.simulator.setNow(real);
   const simulator = { ...scenario.simulator, setNow: () => {} };
-  const restore = isTold
-    ? () => {}
-    : scenario.simulator.script({ match: () => true, times: Infinity, fault: { kind: 'date_skew', ms: NaN } });
+  const skew = { match: () => true, times: Infinity, fault: { kind: 'date_skew', ms: NaN } } as const;
+  const restore = scenario.simulator.script(skew);
   if (daysAhead !== 0) vi.useFakeTimers({ toFake: ['Date'], now: real.getTime() + daysAhead * DAY_MS });
   try {
     const summary = await runNight({ ...scenario, simulator }, 'now', circumstances);
@@ -52,197 +47,104 @@ async function syncWith(daysAhead: number, how: Circumstances & { readonly isTol
   }
 }
 
-const ahead = async (): Promise<unknown> =>
-  column(
-    scenario,
-    "select count(*) from ripen.periods where fetched_at > now() at time zone 'UTC' and start_day < now()",
-  );
-const finalRows = async (name = 'daily'): Promise<unknown> =>
-  column(scenario, `select count(*) from ${name}_final where installs is not null`);
-const told = (): string[] =>
-  scenario.events.flatMap((event) => (event.type === 'warning' ? [`${event.code}: ${event.message}`] : []));
-
-test.each([false, true])(
-  'periods fetched 60 days ahead of time are asked for again by the next run (the service then tells the time: %s), and none is final',
-  async (isTold) => {
-    scenario = await openScenario([daily, weekly, dateless], { simulator: { world: smallWorld } });
-    expect(await syncWith(60)).toEqual([]);
-    expect(await finalRows()).not.toEqual(['0']);
-    scenario.simulator.asked.reset();
-    expect(await syncWith(0, { isTold })).toEqual([]);
-    expect(askedReports(scenario).length).toBe(3);
-    expect(await ahead()).toEqual(['0']);
-    for (const name of ['daily', 'weekly', 'dateless']) expect(await finalRows(name)).toEqual(['0']);
-    expect(await column(scenario, "select count(*) from ripen.periods where state = 'final'")).toEqual(['0']);
-    expect(told().filter((said) => said.startsWith('CLOCK_WAS_AHEAD'))).toHaveLength(1);
-    expect(told().filter((said) => /FINAL_CHANGED|AS_OF_OLDER/.test(said))).toEqual([]);
-
-    scenario.simulator.asked.reset();
-    expect(await syncWith(0, { isTold })).toEqual([]);
-    expect(told().filter((said) => said.startsWith('CLOCK_WAS_AHEAD'))).toHaveLength(1);
-  },
-);
-
-test('periods fetched 60 days ahead are not final either once another slice alone was loaded', async () => {
-  scenario = await openScenario([daily, slice({ ...daily, name: 'other' })], { simulator: { world: smallWorld } });
-  await syncWith(60);
-  expect(await syncWith(0, { request: { slices: ['other'] } })).toEqual([]);
-  expect(await finalRows('daily')).toEqual(['0']);
-  expect(await ahead()).toEqual(['0']);
-});
-
-test('what is final stays final where an answer denies the clock of a later run, which is 60 days behind', async () => {
-  scenario = await openScenario([daily], { simulator: { world: smallWorld } });
-  const old = { first: { day: day('2026-01-01') }, last: { day: day('2026-01-05') } };
-  const slices = [{ ...daily, datePeriod: old }];
-  expect(await syncWith(0, { slices, isTold: true })).toEqual([]);
-  const before = await contentOf(scenario, 'ripen.periods');
-  expect(await finalRows()).not.toEqual(['0']);
-  expect(await syncWith(-60, { slices, isTold: true })).toEqual(['CLOCK_UNTRUSTED']);
-  expect(await contentOf(scenario, 'ripen.periods')).toEqual(before);
-});
-
-test('a clock that says 1970, of a service that does not tell the time, leaves everything as it was', async () => {
-  scenario = await openScenario([daily], { simulator: { world: smallWorld } });
-  expect(await syncWith(0)).toEqual([]);
-  const before = await contentOf(scenario, 'ripen.periods');
-  expect(await syncWith(-365 * 50)).toEqual([]);
-  expect(await contentOf(scenario, 'ripen.periods')).toEqual(before);
-});
-
-test('a plan names as open what was fetched 60 days ahead of time, and changes nothing', async () => {
-  scenario = await openScenario([daily], { simulator: { world: smallWorld } });
-  await syncWith(60);
-  const before = await contentOf(scenario, 'ripen.periods');
-  const { slices } = await plan(scenario.config);
-  expect(slices[0]?.windows.map(({ periods, reasons }) => ({ periods, reasons }))).toEqual([
-    { periods: 5, reasons: { open: 5 } },
-  ]);
-  expect(await contentOf(scenario, 'ripen.periods')).toEqual(before);
-});
-
-test('a status calls open what was fetched 60 days ahead of time, and says what to do; it changes nothing', async () => {
-  scenario = await openScenario([daily, weekly, dateless], { simulator: { world: smallWorld } });
-  await syncWith(60);
-  const before = await contentOf(scenario, 'ripen.periods');
-  const { slices, health } = await status(scenario.config);
-  for (const { name, periods, cells, next_refresh_at: next } of slices) {
-    expect([name, periods.final + periods.maturing, periods.open]).toEqual([name, 0, periods.expected]);
-    expect([name, cells.final + cells.maturing, cells.open]).toEqual([name, 0, cells.expected]);
-    expect([name, Date.parse(next ?? '') <= Date.now()]).toEqual([name, true]);
+/** Runs the backfills that the refusals of a sync name, until it is not refused; returns the slices they were of. */
+async function mend(circumstances: Circumstances = {}): Promise<string[]> {
+  const mended: string[] = [];
+  for (;;) {
+    const hint = await runWith(0, circumstances).then(
+      () => null,
+      (failure: { readonly code: string; readonly hint: string }) => {
+        expect(failure).toMatchObject(refused);
+        return failure.hint;
+      },
+    );
+    if (hint === null) return mended;
+    const [, name = '', first = '', last = ''] = /backfill --slice (\S+) --from (\S+) --to (\S+)`/.exec(hint) ?? [];
+    const forced = { start: day(first), end: addDays(day(last), 1) };
+    const request = { command: 'backfill', slices: [name], forced, asOf: null } as const;
+    expect(await runWith(0, { ...circumstances, request })).toEqual([]);
+    mended.push(name);
+    expect(mended.length).toBeLessThan(10);
   }
-  expect(health).toMatchObject({ state: 'watch', findings: [{ message: textWith('a clock was ahead') }] });
+}
+
+const finalRows = async (name: string): Promise<unknown> =>
+  column(scenario, `select count(*) from ${name}_final where installs is not null`);
+
+test('periods fetched 60 days ahead are refused before any request, and mended by the backfills that are named: none is final then', async () => {
+  scenario = await openScenario([daily, weekly, dateless], { simulator: { world: smallWorld } });
+  expect(await runWith(60)).toEqual([]);
+  expect(await finalRows('daily')).not.toEqual(['0']);
+  const before = await contentOf(scenario, 'ripen.periods');
+  scenario.simulator.asked.reset();
+  const naming = { ...refused, message: textWith('of its periods, from ') };
+  await expect(runWith(0)).rejects.toMatchObject(naming);
+  await expect(plan(scenario.config)).rejects.toMatchObject(naming);
+  await expect(publish(scenario.config)).rejects.toMatchObject(naming);
+  expect(scenario.simulator.asked.requests).toEqual([]);
   expect(await contentOf(scenario, 'ripen.periods')).toEqual(before);
-  await syncWith(0);
+  const { health } = await status(scenario.config);
+  expect(health).toMatchObject({ state: 'failed' });
+  expect(health.findings).toContainEqual({ message: naming.message, hint: textWith('ripen backfill --slice ') });
+
+  expect((await mend()).toSorted()).toEqual(['daily', 'dateless', 'weekly']);
+  for (const name of ['daily', 'weekly', 'dateless']) expect(await finalRows(name)).toEqual(['0']);
+  for (const sql of ['from ripen.periods where fetched_at > now()', 'from ripen.loads where known_at > now()']) {
+    expect(await column(scenario, `select count(*) ${sql}`)).toEqual(['0']);
+  }
   expect((await status(scenario.config)).health.findings).toEqual([]);
 });
 
-test('a status as of an earlier day believes what was fetched since', async () => {
+test('a fetch 4 minutes ahead is no reason to refuse, one 6 minutes ahead is', async () => {
   scenario = await openScenario([daily], { simulator: { world: smallWorld } });
-  await syncWith(0);
-  const { health } = await status(scenario.config, { asOf: new Date(Date.now() - DAY_MS) });
-  expect(health.findings).toEqual([]);
+  await runWith(4 / 1440);
+  expect(await runWith(0)).toEqual([]);
+  await runWith(1);
+  await expect(runWith(1 - 6 / 1440)).rejects.toMatchObject(refused);
 });
 
-test('a publish brings nothing as final that was fetched 60 days ahead of time, and tells it once', async () => {
-  scenario = await openScenario([daily, weekly], { simulator: { world: smallWorld } });
-  const copy = join(scenario.directory, 'copy.duckdb');
-  const target = { kind: 'duckdb', path: copy, mode: 0o600 } as const;
-  const config = { ...scenario.config, publish: [target] };
-  await syncWith(60);
-  const emit = (event: RunEvent): void => void scenario.events.push(event);
-  for (const _ of [1, 2]) expect((await publish(config, { emit })).failures).toEqual([]);
-  expect(told().filter((said) => said.startsWith('CLOCK_WAS_AHEAD'))).toHaveLength(1);
-  for (const table of ['ripen.finality where is_final', 'daily_final where installs is not null']) {
-    expect(await rowsOf(copy, `select count(*)::integer as n from ${table}`)).toEqual([{ n: 0 }]);
-  }
-});
-
-test('a replay leaves days that have not begun in the archive, which a clock 20 days ahead asked for', async () => {
-  scenario = await openScenario([slice({ ...daily, ...rolling, refresh: [400] })], {
-    simulator: { world: smallWorld },
+test('what a slice holds that is configured no longer is refused with the drop that removes it', async () => {
+  scenario = await openScenario([daily], { simulator: { world: smallWorld } });
+  await runWith(60);
+  const slices = [slice({ ...daily, name: 'other' })];
+  await expect(runWith(0, { slices })).rejects.toMatchObject({
+    ...refused,
+    hint: textWith('`ripen drop --slice daily`'),
   });
-  scenario = { ...scenario, config: { ...scenario.config, ...archived } };
-  await syncWith(0);
-  await syncWith(20);
-  await syncWith(0);
-  const held = await column(scenario, 'select start_day from ripen.periods order by start_day');
-  const skipped = () => told().filter((said) => said.startsWith('REPLAY_SKIPPED') && said.includes('not begun')).length;
-  for (const times of [1, 2]) {
-    expect((await replayInto(scenario)).failures).toEqual([]);
-    expect(skipped()).toBe(times);
-    expect(await column(scenario, 'select start_day from ripen.periods order by start_day')).toEqual(held);
-  }
-  await loseWarehouse(scenario);
-  expect((await replayInto(scenario)).failures).toEqual([]);
-  expect(await column(scenario, 'select start_day from ripen.periods order by start_day')).toEqual(held);
 });
 
-test('a replay on a machine whose clock says 1970 loads what the archive holds', async () => {
+test('on a clock that says 1970 a run is refused, and everything stays as it was', async () => {
   scenario = await openScenario([daily], { simulator: { world: smallWorld } });
-  scenario = { ...scenario, config: { ...scenario.config, ...archived } };
-  await syncWith(0);
-  const held = await column(scenario, 'select start_day from ripen.periods order by start_day');
-  await loseWarehouse(scenario);
-  vi.useFakeTimers({ toFake: ['Date'], now: DAY_MS });
-  await replayInto(scenario);
-  vi.useRealTimers();
-  expect(await column(scenario, 'select start_day from ripen.periods order by start_day')).toEqual(held);
-});
-
-test('a replay of answers that were archived 60 days ahead of time makes nothing final', async () => {
-  scenario = await openScenario([daily], { simulator: { world: smallWorld } });
-  scenario = { ...scenario, config: { ...scenario.config, ...archived } };
-  await syncWith(60);
-  await loseWarehouse(scenario);
-  expect((await replayInto(scenario)).failures).toEqual([]);
-  expect(await finalRows()).toEqual(['0']);
-  expect(await ahead()).toEqual(['0']);
-});
-
-test('answers that were archived 60 days ahead of time are never loaded in the place of later ones, also once 60 days have passed', async () => {
-  scenario = await openScenario([daily], { simulator: { world: smallWorld } });
-  scenario = { ...scenario, config: { ...scenario.config, ...archived } };
-  await syncWith(60);
-  expect(await syncWith(0)).toEqual([]);
-  const fetched = await column(scenario, 'select fetched_at from ripen.periods order by start_day');
-  for (const daysLater of [0, 90]) {
-    await loseWarehouse(scenario);
-    if (daysLater > 0) vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + daysLater * DAY_MS });
-    expect((await replayInto(scenario)).failures).toEqual([]);
-    vi.useRealTimers();
-    expect(await column(scenario, 'select fetched_at from ripen.periods order by start_day')).toEqual(fetched);
-  }
+  expect(await runWith(0)).toEqual([]);
+  const before = await contentOf(scenario, 'ripen.periods');
+  await expect(runWith(-365 * 50)).rejects.toMatchObject(refused);
+  expect(await contentOf(scenario, 'ripen.periods')).toEqual(before);
 });
 
 const grains = ['hour', 'day', 'week', 'month', 'quarter', 'year'] as const;
-const slices = ['-11:30', '+13:00'].flatMap((offset) =>
-  grains.map((grain) =>
-    slice({
-      ...rolling,
-      name: `${grain}_${offset.startsWith('-') ? 'west' : 'east'}`,
-      dimensions: [grain, 'app_token'],
-      utcOffset: utcOffset(offset),
-      refresh: [400],
-    }),
-  ),
+const slices = grains.map((grain) =>
+  slice({
+    ...rolling,
+    name: `by_${grain}`,
+    dimensions: [grain, 'app_token'],
+    utcOffset: utcOffset(grain === 'day' ? '-11:30' : '+13:00'),
+    refresh: [400],
+  }),
 );
 
-test.each([2, 20, 60])(
-  'after a night %d days ahead, rolling slices of every grain have the days of the next night, and none of those to come',
+test.each([2, 60])(
+  'after a night %d days ahead and the backfills that are named, rolling slices of every grain have the days of the next night',
   async (days) => {
     scenario = await openScenario(slices, { simulator: { world: { ...smallWorld, apps: 1, rowsPerDay: 4 } } });
-    await syncWith(days);
-    scenario.simulator.asked.reset();
-    expect(await syncWith(0)).toEqual([]);
-    expect(told().filter((said) => said.startsWith('AS_OF_OLDER'))).toEqual([]);
+    await runWith(days);
+    await mend();
     const today = "(now() at time zone 'UTC' + (p.end_day::timestamp - p.ends_at))::date";
-    // Of each slice the period of today, up to today, fetched just now.
+    // Of each slice the period of today, fetched just now.
     expect(
       await column(
         scenario,
         `select p.slice from ripen.periods as p
-         where p.start_day <= ${today} and p.end_day > ${today} and p.asked_end = ${today} + 1
+         where p.start_day <= ${today} and p.end_day > ${today}
              and p.fetched_at > now() at time zone 'UTC' - interval 10 minutes and p.fetched_at <= now() at time zone 'UTC'
          order by 1`,
       ),
@@ -250,13 +152,17 @@ test.each([2, 20, 60])(
   },
 );
 
-test('a changed meaning takes the place of rows that were fetched 60 days ahead of time', async () => {
-  for (const [name, of] of Object.entries({ fixed: daily, moving: slice({ ...daily, ...rolling }) })) {
-    scenario = await openScenario([of], { simulator: { world: smallWorld } });
-    await syncWith(60);
-    const changed = { ...of, parameters: { os_name__in: 'ios' } };
-    expect(await syncWith(0, { slices: [changed] })).toEqual([]);
-    expect(await column(scenario, "select count(*) from ripen.slice_tables where state = 'building'")).toEqual(['0']);
-    if (name === 'fixed') await scenario.close();
+test('answers that were archived 60 days ahead are refused by a replay, and gone once a backfill replaced what they loaded', async () => {
+  scenario = await openScenario([daily], { simulator: { world: smallWorld } });
+  scenario = { ...scenario, config: { ...scenario.config, ...archived } };
+  await runWith(60);
+  await mend();
+  const fetched = await column(scenario, 'select fetched_at from ripen.periods order by start_day');
+  for (const daysLater of [0, 90]) {
+    await loseWarehouse(scenario);
+    if (daysLater > 0) vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + daysLater * DAY_MS });
+    expect((await replayInto(scenario)).failures).toEqual([]);
+    vi.useRealTimers();
+    expect(await column(scenario, 'select fetched_at from ripen.periods order by start_day')).toEqual(fetched);
   }
 });

@@ -1,6 +1,6 @@
 /** What `ripen drop` takes out of the archive: no replay brings it back, and what stays is replayed as it was. */
 
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { readdir, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -60,7 +60,6 @@ test('days before a drop come back neither into the warehouse nor into a new one
   expect((await entriesOf(scenario, 'daily')).map((path) => basename(path).split('.').at(-2))).toEqual([
     '2026-05-25_2026-05-31',
     '2026-05-22_2026-05-27',
-    'dropped',
   ]);
   const before = await loadedState(scenario, ['daily', 'other']);
   expect((await replayInto(scenario)).failures).toEqual([]);
@@ -79,23 +78,6 @@ test('a day that was dropped and then asked for again is archived anew, and a dr
   await loseWarehouse(scenario);
   expect((await replayInto(scenario)).failures).toEqual([]);
   expect(await daysOf('daily')).toEqual(['2026-05-23', ...lateDays]);
-});
-
-test('while the note of a drop is broken nothing of the slice is replayed, and another drop writes it anew', async () => {
-  await dropped(BEFORE);
-  const note = join(archiveOf(scenario), 'daily', 'dropped.json');
-  await writeFile(note, (await readFile(note, 'utf8')).slice(0, 40));
-  await loseWarehouse(scenario);
-  for (let times = 0; times < 2; times += 1) {
-    const { failures } = await replayInto(scenario);
-    expect(failures).toMatchObject([{ code: 'DATA_MALFORMED', slice: 'daily' }]);
-    expect(failures[0]?.message).toContain('nobody knows what was dropped of it: in dropped.json, ');
-    expect(await daysOf('daily')).toEqual([]);
-    expect((await daysOf('other')).length).toBe(14);
-  }
-  await dropped(BEFORE);
-  expect((await replayInto(scenario)).failures).toEqual([]);
-  expect(await daysOf('daily')).toEqual(lateDays);
 });
 
 test('of a dropped slice the archive keeps nothing but what is not its own, and of another slice everything', async () => {

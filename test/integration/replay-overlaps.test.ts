@@ -123,7 +123,7 @@ test('of weeks that turned from Monday to Sunday only the newer ones come back, 
   expect((await replayInto(scenario)).failures).toEqual([]);
   expect(await contentOf(scenario, rows)).toEqual(before);
   expect(await column(scenario, "select message from ripen.warnings where code = 'REPLAY_SKIPPED'")).toEqual([
-    textWith('had weeks that begin on another day than those of the table, and were skipped: '),
+    textWith('had weeks that begin on another day than those of the table, and were skipped.'),
   ]);
 
   expect((await scenario.night(later, archived)).failures).toEqual([]);

@@ -307,10 +307,8 @@ describe('a replay', () => {
 
     expect(summary).toMatchObject({ failures: [], slices: [{ windows: { planned: 0, loaded: 0 } }] });
     expect(await stateOf(scenario, 'daily')).toEqual(before);
-    expect(await column(scenario, "select message from ripen.warnings where code = 'REPLAY_SKIPPED'")).toEqual([
-      textWith(
-        '2 archived answers held nothing but periods that the warehouse holds from a later fetch, and were skipped: ',
-      ),
+    expect(await column(scenario, "select message from ripen.warnings where code = 'REPLAY_EMPTY'")).toEqual([
+      'The archive held nothing that the warehouse does not hold from a later fetch.',
     ]);
   });
 
@@ -353,7 +351,7 @@ describe('a replay', () => {
 
     expect(summary).toMatchObject({ status: 'succeeded', slices: [] });
     expect(await column(scenario, 'select message from ripen.warnings')).toEqual([
-      textWith('carried another meaning than the slice has now, and were skipped: '),
+      textWith('carried another meaning than the slice has now, and were skipped.'),
     ]);
   });
 
@@ -467,7 +465,7 @@ describe('the archive', () => {
         slices: [{ name: 'daily' }],
       });
       await expect(replayInto(scenario)).rejects.toMatchObject({
-        code: 'STORAGE_FAILED',
+        code: 'USAGE_INVALID',
         message: textWith('did not exist'),
       });
     } finally {

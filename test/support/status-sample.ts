@@ -213,5 +213,5 @@ export function sampleReport(slices: readonly SliceStatus[], change: Partial<Sta
     rejected_rows: [],
     ...change,
   };
-  return { health: healthOf(report, 0), ...report };
+  return { health: healthOf(report, null), ...report };
 }

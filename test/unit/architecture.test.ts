@@ -17,6 +17,7 @@ const levels: readonly (readonly string[])[] = [
   ['model'],
   ['config'],
   ['service', 'spool', 'warehouse'],
+  ['archive'],
   // Links go from the campaign API to their tables by themselves, beside the way of the reports.
   ['plan', 'extract', 'load', 'links', 'publish', 'spend', 'insight', 'status'],
   ['run'],
