@@ -35,7 +35,7 @@ export async function sync(
     const run = { ...started, slices: await withAdaptiveAges(started.warehouse, started.slices) };
     const source = from.open(run);
     try {
-      await refresh(run, source);
+      await refresh(run, source, from);
     } finally {
       await source.close();
     }
@@ -45,7 +45,7 @@ export async function sync(
   return carryOut({ config, request, emit, signal }, stages, () => from.statistics());
 }
 
-async function refresh(run: Run, source: Source): Promise<void> {
+async function refresh(run: Run, source: Source, from: SourceDoor): Promise<void> {
   const { catalog, slices } = await source.begin();
   const targets = await prepareTargets(run, slices, catalog);
   const { plans, windows } = await source.plan([...targets.values()]);

@@ -20,7 +20,7 @@ import { type Refreshing, shortText, warn } from './refresh-links.ts';
  * instant. Returns how many there are. Throws what the service throws.
  */
 export async function refreshPartners(run: Refreshing): Promise<{ readonly rows: number }> {
-  const { warehouse, planAt } = run;
+  const { warehouse, planAt, clock } = run;
   const changed = await changedAt(warehouse);
   if (changed !== null && changed > planAt) {
     const message = `The partners were left as they are: they changed at ${changed.toISOString()}, after the as-of instant.`;
