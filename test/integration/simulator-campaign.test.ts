@@ -238,4 +238,3 @@ describe('writing links', () => {
     expect((await send('POST', path.replace('v1', 'v2'), { name: 'x' })).status).toBe(405);
   });
 });
-
