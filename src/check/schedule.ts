@@ -78,7 +78,7 @@ const ageAt = (ms: number): number => Math.floor(ms / MS_PER_DAY) + 1;
 
 function ageRemarks(checked: CheckedSlice, metrics: readonly Metric[]): Remark[] {
   const { refresh } = checked.slice;
-  if (typeof refresh === 'string' || 'tolerance' in refresh) return [];
+  if (typeof refresh === 'string') return [];
   const lastAge = Math.max(...metrics.map((metric) => ageAt(lookedAtMs(metric, checked))));
   const beyond = refresh.filter((age) => age > lastAge);
   const [first] = beyond;

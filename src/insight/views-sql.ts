@@ -20,9 +20,12 @@ export interface LiveTable {
 /** The temporary table that the readings are led back from. */
 export const PERIOD_TOTALS = '"ripen period totals"';
 
-/** The metrics whose totals say something and become final. */
-export const ripening = ({ metrics }: Pick<LiveTable, 'metrics'>): Metric[] =>
-  metrics.filter(({ additive, horizonMs }) => additive && horizonMs !== null);
+/** The metrics whose totals say something. */
+export const adding = ({ metrics }: Pick<LiveTable, 'metrics'>): Metric[] => metrics.filter(({ additive }) => additive);
+
+/** Of these the ones that become final. */
+export const ripening = (live: Pick<LiveTable, 'metrics'>): Metric[] =>
+  adding(live).filter(({ horizonMs }) => horizonMs !== null);
 
 /** The first day of a row's period; the slice has a date dimension. */
 function periodOf({ grain }: Slice): string {
@@ -39,7 +42,7 @@ export function periodTotals(
   since: Day,
 ): string {
   const grain = slice.grain ?? 'day';
-  const sums = ripening({ metrics }).map(
+  const sums = adding({ metrics }).map(
     ({
       id,
     }) => `select ${periodOf(slice)} as start_day, ${literal(id)} as metric, ${doubleSum(`s.${identifier(id)}`, parseColumnType(types.get(id) ?? '') ?? DOUBLE)} as value
@@ -62,8 +65,8 @@ where slice = ${literal(slice.name)}`;
 
 /**
  * The rows of maturing cells, one for each metric that is projected, each multiplied as the total of its period is: so that
- * the rows add up to the period's projection and to both ends of its interval. A projection counts only for the load it was
- * made from. Null for a slice with a dimension that would stand twice in it.
+ * the rows add up to the period's projection, and those above zero to both ends of its interval. A projection counts only for
+ * the load it was made from. Null for a slice with a dimension that would stand twice in it.
  */
 export function projectedView({ slice, fingerprint, metrics, table }: LiveTable): string | null {
   if (!areApart(slice.dimensions, projectedComments)) return null;
@@ -71,7 +74,8 @@ export function projectedView({ slice, fingerprint, metrics, table }: LiveTable)
   const cells = ripening({ metrics }).map(({ id }) => {
     const value = `s.${identifier(id)}::double`;
     return `select ${dimensions}, p.metric, p.age_days, ${value} as value, ${value} * p.factor as projected,
-    ${value} * p.factor_low as low, ${value} * p.factor_high as high, p.periods
+    ${value} * if(${value} < 0, p.factor_high, p.factor_low) as low,
+    ${value} * if(${value} < 0, p.factor_low, p.factor_high) as high, p.periods
 from ${table} as s
 join current_projections as p on p.period = ${periodOf(slice)} and p.metric = ${literal(id)}
 where s.${identifier(id)} is not null`;
@@ -97,18 +101,15 @@ export const maturationComments: readonly (readonly [string, string])[] = [
   ['share_q75', 'Share of the final total that was known: three quarters of the periods had less'],
 ];
 
+const ofTotals =
+  '; without negative rows they add up to that of the total of the period, which coverage is measured on';
+
 export const projectedComments: readonly (readonly [string, string])[] = [
   ['metric', 'Name of the metric; a projection, not a measurement'],
   ['age_days', 'Days from the last day of the period to the fetch the projection was made from'],
   ['value', 'The value as it is, still maturing'],
   ['projected', 'Projection, not a measurement: the final value to expect, by chain ladder from own history'],
-  [
-    'low',
-    'Projection: lower end of the 80 % interval; rows add up to that of the total of the period, which coverage is measured on',
-  ],
-  [
-    'high',
-    'Projection: upper end of the 80 % interval; rows add up to that of the total of the period, which coverage is measured on',
-  ],
+  ['low', `Projection: lower end of the 80 % interval${ofTotals}`],
+  ['high', `Projection: upper end of the 80 % interval${ofTotals}`],
   ['periods', 'Projection: the fewest periods that any factor of it rests on'],
 ];

@@ -1,0 +1,10 @@
+-- The periods a run has drawn to compare their final cells, before it requests them.
+-- $1 run_id, $2 the draws (JSON list)
+-- Returns nothing.
+insert into ripen.audit_draws by name
+select
+    $1 as run_id,
+    d.*
+from (
+    select unnest(from_json($2::json, '[{"slice":"VARCHAR","period":"DATE","seed":"VARCHAR"}]'), recursive := true)
+) as d
