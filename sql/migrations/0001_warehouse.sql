@@ -633,14 +633,18 @@ create table ripen.audit_draws (
     run_id varchar not null,
     slice varchar not null,
     period date not null,
-    seed varchar not null
+    drawn_at timestamp not null,
+    seed varchar not null,
+    waits boolean not null
 );
 
 comment on table ripen.audit_draws is 'Periods with final cells that a night drew at random, to measure that final is final';
-comment on column ripen.audit_draws.run_id is 'The run that requests it';
+comment on column ripen.audit_draws.run_id is 'The run that drew it';
 comment on column ripen.audit_draws.slice is 'Name of the slice';
 comment on column ripen.audit_draws.period is 'First day of the period';
+comment on column ripen.audit_draws.drawn_at is 'The instant the run planned for (UTC), the next fetch of the period answers the draw';
 comment on column ripen.audit_draws.seed is 'What it was drawn with, so that the draw can be repeated';
+comment on column ripen.audit_draws.waits is 'Whether a fetch that is due anyway answers it, else it is requested by itself';
 
 create table ripen.horizon_evidence (
     slice varchar not null,
@@ -762,8 +766,10 @@ with fetches as (
 known as (
     select
         f.*,
-        min(f.load_id) filter (f.is_final) over (partition by f.slice, f.period, f.metric) as first_final
+        min(f.load_id) filter (f.is_final) over cell as first_final,
+        lag(f.fetched_at) over (cell order by f.load_id) as before_at
     from fetches as f
+    window cell as (partition by f.slice, f.period, f.metric)
 )
 
 select
@@ -771,14 +777,17 @@ select
     k.period,
     k.metric,
     k.fetched_at,
-    d.run_id is not null as is_drawn,
+    exists (
+        select 1
+        from ripen.audit_draws as d
+        where d.slice = k.slice and d.period = k.period and k.before_at < d.drawn_at and d.drawn_at <= k.fetched_at
+    ) as is_drawn,
     coalesce(r.after_final, false) as has_changed,
     k.load_id
 from known as k
 join ripen.runs as n on n.run_id = k.run_id and n.command <> 'replay'
 left join ripen.restatements as r
     on r.slice = k.slice and r.period = k.period and r.metric = k.metric and r.load_id = k.load_id
-left join ripen.audit_draws as d on d.run_id = k.run_id and d.slice = k.slice and d.period = k.period
 where k.is_final and k.load_id > k.first_final;
 
 comment on view ripen.final_fetches is 'Every fetch of a cell that was final before, by the horizon that its metric has now';
@@ -786,7 +795,7 @@ comment on column ripen.final_fetches.slice is 'Name of the slice';
 comment on column ripen.final_fetches.period is 'First day of the period';
 comment on column ripen.final_fetches.metric is 'Name of the additive metric';
 comment on column ripen.final_fetches.fetched_at is 'The instant that counts as the fetch (UTC)';
-comment on column ripen.final_fetches.is_drawn is 'Whether an audit drew the period, other fetches are those that the night requested anyway';
+comment on column ripen.final_fetches.is_drawn is 'Whether the fetch answers an audit that drew the period';
 comment on column ripen.final_fetches.has_changed is 'Whether the total had changed since it was final';
 comment on column ripen.final_fetches.load_id is 'The load that answered';
 
@@ -797,14 +806,15 @@ select
     max(f.fetched_at) as audited_at,
     count(*) as cells,
     count(*) filter (f.has_changed) as changed,
-    any_value(d.seed) as seed,
+    arg_max(d.seed, d.drawn_at) as seed,
     f.load_id
 from ripen.final_fetches as f
-join ripen.loads as l on l.load_id = f.load_id
-join ripen.audit_draws as d on d.run_id = l.run_id and d.slice = f.slice and d.period = f.period
+asof join ripen.audit_draws as d
+    on d.slice = f.slice and d.period = f.period and d.drawn_at <= f.fetched_at
+where f.is_drawn
 group by f.slice, f.period, f.load_id;
 
-comment on view ripen.audits is 'Periods drawn at random of which the final cells were requested again, to measure that final is final';
+comment on view ripen.audits is 'Periods drawn at random of which the final cells were fetched again, to measure that final is final';
 comment on column ripen.audits.slice is 'Name of the slice';
 comment on column ripen.audits.period is 'First day of the period';
 comment on column ripen.audits.audited_at is 'The instant that counts as the fetch (UTC)';

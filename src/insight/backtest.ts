@@ -140,7 +140,8 @@ function reasonAgainst(
   reach: number | null,
   nearer: number,
 ): string | null {
-  if (reach === null) return `${cohorts} past periods could have been projected; ${FEWEST_PERIODS} are needed`;
+  if (reach === null)
+    return `${cohorts} past ${cohorts === 1 ? 'period' : 'periods'} could have been projected; ${FEWEST_PERIODS} are needed`;
   if (coverage !== null && coverage < LEAST_COVERAGE)
     return `the 80 % interval held only ${Math.round(100 * coverage)} % of the final totals`;
   if (reach > FURTHEST_REACH)

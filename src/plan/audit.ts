@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 
 import { dayAt, startOfDayAt, UTC, type Day } from '../model/calendar.ts';
-import { finalMetrics } from '../model/maturity.ts';
+import { finalMetrics, nextRefreshAt } from '../model/maturity.ts';
 import type { Metric } from '../model/metric.ts';
 import { isWhole, type Period } from '../model/period.ts';
 import { type Window, windowOf } from '../model/window.ts';
@@ -19,6 +19,8 @@ export interface Draw {
   readonly period: Period;
   /** Says what the period was drawn with. */
   readonly seed: string;
+  /** Whether a fetch that is due anyway, tonight or later, answers it: a request of its own would cost twice. */
+  readonly waits: boolean;
 }
 
 interface Candidate extends Omit<Draw, 'seed'> {
@@ -28,7 +30,7 @@ interface Candidate extends Omit<Draw, 'seed'> {
 /** The night a draw belongs to: the day in UTC, so that a plan, or a run after a killed one, draws what the sync draws. */
 export const nightOf = (planAt: Date): Day => dayAt(planAt, UTC);
 
-/** How many periods a night may draw, and how many of them its earlier runs have drawn and loaded. */
+/** How many periods a night may draw, and how many of them its earlier runs have drawn for good. */
 export interface Draws {
   readonly periods: number;
   readonly done: number;
@@ -45,18 +47,17 @@ export function drawAudits(all: readonly Audited[], { periods, done }: Draws, pl
   for (let draw = done; draw < periods; draw += 1) {
     const seed = `ripen audit ${nightOf(planAt)} ${draw}`;
     const at = placeAt(left, fractionOf(seed));
-    drawn.push(...left.splice(at, 1).map(({ plan, period }) => ({ plan, period, seed })));
+    drawn.push(...left.splice(at, 1).map(({ plan, period, waits }) => ({ plan, period, seed, waits })));
   }
   return drawn;
 }
 
-/** The plans, with a window for each drawn period that they do not request anyway. */
+/** The plans, with a window for each drawn period that no other fetch is going to answer. */
 export function withAudits(plans: readonly SlicePlan[], drawn: readonly Draw[]): SlicePlan[] {
   return plans.map((plan) => {
     const { slice, fingerprint, table, windows } = plan;
-    const requested = new Set(windows.flatMap(({ periods }) => periods.map(({ period }) => period.bucket.start)));
     const added = drawn
-      .filter((draw) => draw.plan === plan && !requested.has(draw.period.bucket.start))
+      .filter((draw) => draw.plan === plan && !draw.waits)
       .map(({ period }): Window =>
         windowOf(slice, fingerprint, [{ period, reason: 'audit' }], table?.parts ?? undefined),
       );
@@ -75,7 +76,8 @@ function candidatesOf({ plan, metrics }: Audited, planAt: Date): Candidate[] {
     if (held === undefined || held.rows === 0 || held.fetchedAt >= today || !isWhole(period) || !isWhole(held))
       return [];
     const finalCells = finalMetrics(period, additive, slice, held).length;
-    return finalCells === 0 ? [] : [{ plan, period, finalCells }];
+    const waits = nextRefreshAt(period, metrics, slice, held) !== null;
+    return finalCells === 0 ? [] : [{ plan, period, waits, finalCells }];
   });
 }
 

@@ -7,7 +7,7 @@ import type { Target } from '../load/target.ts';
 import { drawAudits, nightOf, withAudits, type Audited, type Draw } from '../plan/audit.ts';
 import type { SlicePlan } from '../plan/plan.ts';
 import { type Run, warn } from './run.ts';
-import { count, statement } from '../warehouse/sql.ts';
+import { count, statement, timestamp } from '../warehouse/sql.ts';
 
 const unmeasuredRow = z.object({ unmeasured: z.boolean() });
 
@@ -35,8 +35,11 @@ export async function withNightlyAudits(
     metrics: targets.find(({ slice }) => slice === plan.slice)?.metrics ?? [],
   }));
   const drawn = await drawnTonight(run, audited);
-  const draws = drawn.map(({ plan, period, seed }) => ({ slice: plan.slice.name, period: period.bucket.start, seed }));
-  if (drawn.length > 0) await run.warehouse.run(statement('insight/record_draws'), [run.runId, JSON.stringify(draws)]);
+  const draws = drawn.map(({ plan, period, seed, waits }) => {
+    return { slice: plan.slice.name, period: period.bucket.start, seed, waits };
+  });
+  const parameters = [run.runId, timestamp(run.planAt), JSON.stringify(draws)];
+  if (drawn.length > 0) await run.warehouse.run(statement('insight/record_draws'), parameters);
   return withAudits(plans, drawn);
 }
 
