@@ -32,10 +32,10 @@ export function auditText({ audited }: SliceStatus): string[] {
   ];
 }
 
-/** To one digit, never below what it is: 0.024 is 0.03. */
+/** To two digits, never below what it is: 0.0241 is 0.025. */
 function roundedUp(percent: number): number {
-  const unit = 10 ** Math.floor(Math.log10(percent));
-  return Number((Math.ceil(percent / unit) * unit).toPrecision(1));
+  const unit = 10 ** (Math.floor(Math.log10(percent)) - 1);
+  return Number((Math.ceil(percent / unit) * unit).toPrecision(2));
 }
 
 /** The tables that were asked for, each under its title. */
