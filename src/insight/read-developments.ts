@@ -7,7 +7,7 @@ import { runKeepingLittle } from '../warehouse/opening.ts';
 import { columnTypes, count, dayShape, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Cohort, Development, Reading } from './development.ts';
-import type { Look } from './horizon-evidence.ts';
+import type { Look } from '../model/horizon-evidence.ts';
 import { adding, PERIOD_TOTALS, periodTotals, type LiveTable } from './views-sql.ts';
 
 /** Eight months: old ways of ripening say little of the newest periods, and the backtest is to end within the night. */

@@ -1,7 +1,7 @@
 /** Whether all is well, and if not, what to do: a judgement on a status report; pure. */
 
 import { MS_PER_DAY } from '../model/calendar.ts';
-import { proposedHorizonDays } from '../insight/horizon-evidence.ts';
+import { proposedHorizonDays } from '../model/horizon-evidence.ts';
 import { groupedFailures } from './failure-groups.ts';
 import { AUDITED_DAYS } from './ripening.ts';
 import type { Health, HealthState, MetricHistory, RunStatus, SliceStatus, StatusReport } from './status-report.ts';

@@ -91,13 +91,13 @@ describe.each(SEEDS)(`in a world of ${DAYS} days drawn from seed %i`, (seed) => 
     expect(d7.find(({ age }) => age === 1)?.median).toBeCloseTo(0.27, 1);
   });
 
-  test('every row that is projected comes nearer than the values as they are, 5 times where less than half is known', () => {
+  test('every row that is projected comes nearer than the values as they are, 3 times where less than half is known', () => {
     const told = rows.filter(({ score }) => score.reach !== null);
     expect(told.length).toBeGreaterThanOrEqual(8);
     for (const { metric, score } of told) {
       const [projected, asIs] = [score.medianError ?? 1, score.medianErrorAsIs ?? 0];
       expect(projected, `${metric} at ${score.age}`).toBeLessThanOrEqual(asIs);
-      expect(projected * (asIs > 0.5 ? 5 : 1), `${metric} at ${score.age}`).toBeLessThanOrEqual(asIs);
+      expect(projected * (asIs > 0.5 ? 3 : 1), `${metric} at ${score.age}`).toBeLessThanOrEqual(asIs);
     }
     const young = told.filter(({ score }) => (score.medianErrorAsIs ?? 0) > 0.5);
     expect(young.length).toBeGreaterThanOrEqual(4);
