@@ -284,7 +284,7 @@ describe('ripen sync', () => {
     expect([await audits(first), await audits(second)]).toStrictEqual([0, 1]);
     expect((await ripen('sync', '--as-of', second)).code).toBe(0);
     expect(await audits(second)).toBe(0);
-    expect((await ripen('status')).out).toMatch(
+    expect((await ripen('status', '--as-of', second)).out).toMatch(
       /final cells fetched again in 90 days: \d+ of 1 period, 0 changed; of 1 period drawn at random 0 %: with 95 % con/,
     );
   });
