@@ -10,9 +10,8 @@ import type { Config } from './config/config.ts';
 import { refreshJoins } from './links/joins.ts';
 import { recordPostponed } from './load/describing.ts';
 import { publishEach } from './publish/publish.ts';
-import { withAdaptiveAges } from './run/adaptive-slices.ts';
 import { tellLeftBehind } from './run/left-behind.ts';
-import { measureSlices, recordFinality } from './run/measure-slices.ts';
+import { measureSlices, warnOfChangedFinals } from './run/measure-slices.ts';
 import { recordPlan, type Run, type RunRequest } from './run/run.ts';
 import { completeDimensions } from './run/refresh-dimensions.ts';
 import { carryOut, type Stages } from './run/carry-out.ts';
@@ -31,8 +30,7 @@ export async function sync(
   from: SourceDoor,
   { emit, signal, look = async () => {} }: Pick<Run, 'emit' | 'signal'> & Partial<Pick<Stages, 'look'>>,
 ): Promise<SyncSummary> {
-  const refreshAll = async (started: Run): Promise<void> => {
-    const run = { ...started, slices: await withAdaptiveAges(started.warehouse, started.slices) };
+  const refreshAll = async (run: Run): Promise<void> => {
     const source = from.open(run);
     try {
       await refresh(run, source, from);
@@ -63,8 +61,7 @@ async function refresh(run: Run, source: Source, from: SourceDoor): Promise<void
   const standing = await standingTargets(run, targets);
   // A wrong clock would remove what is to be kept.
   if (run.request.asOf !== null || from.confirmedNow() !== null) await letPeriodsGo(run, standing);
-  // An archive answers no audit.
-  if (source.canAsk) await recordFinality(run);
+  if (source.canAsk) await warnOfChangedFinals(run);
   await measureSlices(run, standing);
   if (!isIdleReplay(run)) await completeDimensions(run);
   await source.finish();

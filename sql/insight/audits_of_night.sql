@@ -1,7 +1,15 @@
--- How many windows of final cells the runs of a night have asked for again; a window that was divided counts as its parts.
+-- How many audits the runs of a night have drawn for good: those that a later fetch answers, and those they loaded.
 -- $1 night (date)
--- Returns one row: windows.
-select count(*) as windows
-from ripen.loads as l
-join ripen.runs as r on r.run_id = l.run_id and r.as_of::date = $1::date and r.command = 'sync'
-where list_contains(l.reasons, 'audit')
+-- Returns one row: draws.
+select count(distinct (d.slice, d.period)) as draws
+from ripen.audit_draws as d
+where
+    d.drawn_at::date = $1::date
+    and (
+        d.waits
+        or exists (
+            select 1
+            from ripen.loads as l
+            where l.run_id = d.run_id and l.slice = d.slice and l.start_day <= d.period and d.period < l.end_day
+        )
+    )

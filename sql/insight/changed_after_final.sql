@@ -1,14 +1,14 @@
--- Final totals that a run found changed, and those that runs before it found which were killed before they could tell. What an
+-- Final totals that a run found changed, and those that runs before it found which were killed before they could warn. What an
 -- unproven answer or one with rejected rows says is no evidence.
 -- $1 run_id
--- Returns one row per slice and metric: how many periods, the horizon in days, and the least whole number of days after the
--- end of a period by which every one of these changes had been made.
+-- Returns one row per slice and metric: how many periods, the horizon in days, and the age in days at which the latest of these
+-- changes was found.
 select
     r.slice,
     r.metric,
     count(distinct r.period) as periods,
     max(m.horizon_seconds) / 86400 as horizon_days,
-    max(ceil(date_diff('second', p.ends_at, r.seen_at) / 86400.0))::integer as settled_days
+    max(ceil(date_diff('second', p.ends_at, r.seen_at) / 86400.0))::integer as last_age
 from ripen.restatements as r
 join ripen.loads as l on l.load_id = r.load_id and l.verdict <> 'unproven' and l.rows_rejected = 0
 join ripen.runs as n on n.run_id = l.run_id and n.command <> 'replay'

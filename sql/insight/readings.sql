@@ -1,8 +1,8 @@
 -- What each fetch found the totals of a slice's periods to be: the totals as they are, led back through the restatements.
 -- $1 slice, $2 fingerprint, $3 first day of the history; reads the temporary table "ripen period totals" (start_day, metric, value)
 -- Returns one row per metric and period, in their order: the period's last day in days since 1970, the newest load, whether
--- it is held and with how many rows, and of each fetch, in order of loads, the age, the total (none is 0), and whether it was final (JSON, as 62,000
--- values of lists take twice as long to hand over). Periods that are not
+-- it is held, and of each fetch, in order of loads, the age, the total (none is 0), and whether it was final by the horizon that
+-- the metric has now (JSON, as 62,000 values of lists take twice as long to hand over). Periods that are not
 -- whole, fetches before the end of the period and unproven ones are left out; a period that is held unsound has no final reading.
 with periods as (
     select
@@ -23,7 +23,6 @@ fetches as (
         p.ends_at,
         p.sound_at,
         p.held_load_id,
-        p.rows,
         l.load_id,
         l.known_at as fetched_at,
         unnest(l.metrics) as metric
@@ -61,7 +60,7 @@ found as (
             else t.value
         end as value
     from fetches as f
-    join ripen.slice_metrics as m on m.slice = $1 and m.metric = f.metric and m.additive and m.horizon_seconds is not null
+    join ripen.slice_metrics as m on m.slice = $1 and m.metric = f.metric and m.additive
     left join "ripen period totals" as t on t.start_day = f.start_day and t.metric = f.metric
     asof left join moves as past
         on past.period = f.start_day and past.metric = f.metric and past.load_id <= f.load_id
@@ -76,7 +75,6 @@ readings as (
         end_day,
         load_id,
         load_id = held_load_id as is_held,
-        rows,
         date_diff('day', end_day, (fetched_at + (end_day::timestamp - ends_at))::date)::integer + 1 as age,
         coalesce(value, 0)::double as value,
         coalesce(
@@ -92,7 +90,6 @@ select
     date_diff('day', date '1970-01-01', end_day) - 1 as last_day,
     max(load_id)::varchar as load_id,
     bool_or(is_held) as is_held,
-    any_value(rows) as rows,
     to_json(list_sort(list({load_id: load_id, age: age, value: value, is_final: is_final})))::varchar as fetches
 from readings
 group by metric, start_day, end_day

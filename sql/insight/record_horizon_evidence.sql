@@ -1,4 +1,4 @@
--- What repeated fetches say of the horizons of a slice.
+-- What repeated fetches of a slice say of its metrics.
 -- $1 slice, $2 the evidence (JSON list)
 -- Returns nothing.
 insert into ripen.horizon_evidence by name
@@ -10,7 +10,7 @@ from (
         unnest(
             from_json(
                 $2::json,
-                '[{"metric":"VARCHAR","horizon_days":"DOUBLE","looks":"INTEGER","changed":"INTEGER","changed_after_final":"INTEGER","proposed_days":"INTEGER"}]'
+                '[{"metric":"VARCHAR","last_change_age":"INTEGER","later_looks":"INTEGER","matured_periods":"INTEGER","most_at_one_age":"INTEGER"}]'
             ),
             recursive := true
         )

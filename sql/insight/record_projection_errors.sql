@@ -10,7 +10,7 @@ from (
         unnest(
             from_json(
                 $2::json,
-                '[{"metric":"VARCHAR","age_days":"INTEGER","cohorts":"INTEGER","median_abs_error":"DOUBLE","median_abs_error_as_is":"DOUBLE","median_abs_error_average_share":"DOUBLE","coverage":"DOUBLE","method":"VARCHAR","reason":"VARCHAR"}]'
+                '[{"metric":"VARCHAR","age_days":"INTEGER","cohorts":"INTEGER","median_abs_error":"DOUBLE","median_abs_error_as_is":"DOUBLE","coverage":"DOUBLE","reason":"VARCHAR"}]'
             ),
             recursive := true
         )

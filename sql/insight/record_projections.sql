@@ -10,7 +10,7 @@ from (
         unnest(
             from_json(
                 $2::json,
-                '[{"metric":"VARCHAR","period":"DATE","load_id":"BIGINT","age_days":"INTEGER","method":"VARCHAR","factor":"DOUBLE","factor_low":"DOUBLE","factor_high":"DOUBLE","periods":"INTEGER"}]'
+                '[{"metric":"VARCHAR","period":"DATE","load_id":"BIGINT","age_days":"INTEGER","factor":"DOUBLE","factor_low":"DOUBLE","factor_high":"DOUBLE","periods":"INTEGER"}]'
             ),
             recursive := true
         )

@@ -582,7 +582,6 @@ create table ripen.projections (
     period date not null,
     load_id bigint not null,
     age_days integer not null,
-    method varchar not null,
     factor double not null,
     factor_low double not null,
     factor_high double not null,
@@ -595,7 +594,6 @@ comment on column ripen.projections.metric is 'Name of the metric';
 comment on column ripen.projections.period is 'First day of the period';
 comment on column ripen.projections.load_id is 'The load the projection was made from, once another one replaced it the projection is void';
 comment on column ripen.projections.age_days is 'Days from the last day of the period to the fetch';
-comment on column ripen.projections.method is 'Mean of chain ladder and average share, or what the backtest found nearer: one of both, with the level of the newest periods, or from a lower age of the cohort';
 comment on column ripen.projections.factor is 'Projected final total over the total as it is';
 comment on column ripen.projections.factor_low is 'The same for the lower end of the 80 % interval';
 comment on column ripen.projections.factor_high is 'The same for the upper end of the 80 % interval';
@@ -608,9 +606,7 @@ create table ripen.projection_errors (
     cohorts integer not null,
     median_abs_error double,
     median_abs_error_as_is double,
-    median_abs_error_average_share double,
     coverage double,
-    method varchar,
     reason varchar
 );
 
@@ -618,55 +614,45 @@ comment on table ripen.projection_errors is 'The backtest: what would have been 
 comment on column ripen.projection_errors.slice is 'Name of the slice';
 comment on column ripen.projection_errors.metric is 'Name of the metric';
 comment on column ripen.projection_errors.age_days is 'Days from the last day of the period to the fetch it would have been projected from';
-comment on column ripen.projection_errors.cohorts is 'Periods that were judged';
+comment on column ripen.projection_errors.cohorts is 'Periods that could have been projected on their day';
 comment on column ripen.projection_errors.median_abs_error is 'Median distance of the projected from the final total, as a share of it';
 comment on column ripen.projection_errors.median_abs_error_as_is is 'The same of the total as it was';
-comment on column ripen.projection_errors.median_abs_error_average_share is 'The same of the total as it was, divided by the average share known at that age';
-comment on column ripen.projection_errors.coverage is 'Share of the final totals that lay inside the 80 % interval';
-comment on column ripen.projection_errors.method is 'How the metric is projected at that age, null where it is not';
+comment on column ripen.projection_errors.coverage is 'Share of the final totals that lay inside the 80 % interval as it was known on their day, null with fewer than eight';
 comment on column ripen.projection_errors.reason is 'Why the metric is not projected at that age, null where it is';
 
-create table ripen.audits (
+create table ripen.audit_draws (
+    run_id varchar not null,
     slice varchar not null,
-    start_day date not null,
-    end_day date not null,
-    audited_at timestamp not null,
-    periods integer not null,
-    cells integer not null,
-    changed integer not null,
+    period date not null,
+    drawn_at timestamp not null,
     seed varchar not null,
-    load_id bigint not null
+    waits boolean not null
 );
 
-comment on table ripen.audits is 'Windows of final cells that were asked for again, to measure that final is final';
-comment on column ripen.audits.slice is 'Name of the slice';
-comment on column ripen.audits.start_day is 'First day of the window';
-comment on column ripen.audits.end_day is 'Exclusive';
-comment on column ripen.audits.audited_at is 'The instant that counts as the fetch (UTC)';
-comment on column ripen.audits.periods is 'Periods of the window';
-comment on column ripen.audits.cells is 'Final cells (period and additive metric) that were compared';
-comment on column ripen.audits.changed is 'How many of them had changed';
-comment on column ripen.audits.seed is 'What the window was drawn with, so that the draw can be repeated';
-comment on column ripen.audits.load_id is 'The load that answered';
+comment on table ripen.audit_draws is 'Periods with final cells that a night drew at random, to measure that final is final';
+comment on column ripen.audit_draws.run_id is 'The run that drew it';
+comment on column ripen.audit_draws.slice is 'Name of the slice';
+comment on column ripen.audit_draws.period is 'First day of the period';
+comment on column ripen.audit_draws.drawn_at is 'The instant the run planned for (UTC), the next fetch of the period answers the draw';
+comment on column ripen.audit_draws.seed is 'What it was drawn with, so that the draw can be repeated';
+comment on column ripen.audit_draws.waits is 'Whether a fetch that is due anyway answers it, else it is requested by itself';
 
 create table ripen.horizon_evidence (
     slice varchar not null,
     metric varchar not null,
-    horizon_days double not null,
-    looks integer not null,
-    changed integer not null,
-    changed_after_final integer not null,
-    proposed_days integer
+    last_change_age integer,
+    later_looks integer not null,
+    matured_periods integer not null,
+    most_at_one_age integer not null
 );
 
-comment on table ripen.horizon_evidence is 'What repeated fetches say of each horizon, looks are pairs of fetches of one period that follow each other';
+comment on table ripen.horizon_evidence is 'What repeated fetches say of each metric, looks are pairs of fetches of one period that follow each other';
 comment on column ripen.horizon_evidence.slice is 'Name of the slice';
 comment on column ripen.horizon_evidence.metric is 'Name of the metric';
-comment on column ripen.horizon_evidence.horizon_days is 'The horizon as configured or derived';
-comment on column ripen.horizon_evidence.looks is 'Pairs of fetches that were compared';
-comment on column ripen.horizon_evidence.changed is 'How many of them found another total';
-comment on column ripen.horizon_evidence.changed_after_final is 'How many of those were final before';
-comment on column ripen.horizon_evidence.proposed_days is 'A horizon that holds in all that was seen, null where the present one is right';
+comment on column ripen.horizon_evidence.last_change_age is 'Highest age in days at which a fetch found another total than the one before, null where none did';
+comment on column ripen.horizon_evidence.later_looks is 'Looks that cover the days after that age and found no change';
+comment on column ripen.horizon_evidence.matured_periods is 'Periods that became final after an earlier fetch';
+comment on column ripen.horizon_evidence.most_at_one_age is 'Most of those periods that were fetched at one age';
 
 create table ripen.declarations (
     slice varchar,
@@ -680,33 +666,6 @@ comment on column ripen.declarations.slice is 'Name of the slice they are about,
 comment on column ripen.declarations.name is 'What was declared, each once';
 comment on column ripen.declarations.said is 'Hash of what the statements are made from';
 comment on column ripen.declarations.found is 'Hash of the tables and views as the statements left them';
-
-create table ripen.adaptive_refreshes (
-    slice varchar not null,
-    tolerance double not null,
-    is_configured boolean not null,
-    ages_left_out integer[] not null,
-    fetches bigint not null,
-    fetches_left_out bigint not null,
-    rows bigint not null,
-    rows_left_out bigint not null,
-    totals bigint not null,
-    totals_differed bigint not null,
-    most_differed double
-);
-
-comment on table ripen.adaptive_refreshes is 'What refresh: adaptive would have left out of the fetches that were made, and what that would have cost, for a few tolerances';
-comment on column ripen.adaptive_refreshes.slice is 'Name of the slice';
-comment on column ripen.adaptive_refreshes.tolerance is 'Share of a final total that may be missed at an age that is left out';
-comment on column ripen.adaptive_refreshes.is_configured is 'Whether the slice is refreshed so';
-comment on column ripen.adaptive_refreshes.ages_left_out is 'Milestones that are not worth a request by what is known now, ascending';
-comment on column ripen.adaptive_refreshes.fetches is 'How often a period was fetched until all of it was final';
-comment on column ripen.adaptive_refreshes.fetches_left_out is 'How many of those fell on such an age, and no metric became final with them';
-comment on column ripen.adaptive_refreshes.rows is 'Rows of those fetches, each counted as the period holds now';
-comment on column ripen.adaptive_refreshes.rows_left_out is 'The same of the fetches left out';
-comment on column ripen.adaptive_refreshes.totals is 'Totals of periods by now final that were read by a fetch left out';
-comment on column ripen.adaptive_refreshes.totals_differed is 'How many of them differed from the ones that would have been held instead; final ones never do';
-comment on column ripen.adaptive_refreshes.most_differed is 'By how much at most, as a share of the final total; null where none did';
 
 create table ripen.doubted_lists (
     subject varchar not null,
@@ -753,6 +712,92 @@ comment on column ripen.finality.metric is 'Name of the metric';
 comment on column ripen.finality.fetched_at is 'When the stored value was asked for (UTC)';
 comment on column ripen.finality.final_at is 'The instant from which a fetched value is final (UTC), null means never';
 comment on column ripen.finality.is_final is 'Whether the stored value was fetched at or after that instant';
+
+create view ripen.final_fetches as
+with fetches as (
+    select
+        p.slice,
+        p.start_day as period,
+        m.metric,
+        l.load_id,
+        l.run_id,
+        l.known_at as fetched_at,
+        l.known_at >= p.ends_at + to_seconds(m.horizon_seconds + m.settle_seconds) as is_final
+    from ripen.periods as p
+    join ripen.slice_tables as t
+        on t.slice = p.slice and t.fingerprint = p.fingerprint and t.state = 'live'
+    join ripen.loads as l
+        on
+            l.slice = p.slice
+            and l.fingerprint = p.fingerprint
+            and l.start_day <= p.start_day
+            and l.end_day >= p.end_day
+            and l.verdict <> 'unproven'
+            and l.rows_rejected = 0
+    join ripen.slice_metrics as m
+        on m.slice = p.slice and m.additive and m.horizon_seconds is not null and list_contains(l.metrics, m.metric)
+    where p.whole
+),
+
+known as (
+    select
+        f.*,
+        min(f.load_id) filter (f.is_final) over cell as first_final,
+        lag(f.fetched_at) over (cell order by f.load_id) as before_at
+    from fetches as f
+    window cell as (partition by f.slice, f.period, f.metric)
+)
+
+select
+    k.slice,
+    k.period,
+    k.metric,
+    k.fetched_at,
+    exists (
+        select 1
+        from ripen.audit_draws as d
+        where d.slice = k.slice and d.period = k.period and k.before_at < d.drawn_at and d.drawn_at <= k.fetched_at
+    ) as is_drawn,
+    coalesce(r.after_final, false) as has_changed,
+    k.load_id
+from known as k
+join ripen.runs as n on n.run_id = k.run_id and n.command <> 'replay'
+left join ripen.restatements as r
+    on r.slice = k.slice and r.period = k.period and r.metric = k.metric and r.load_id = k.load_id
+where k.is_final and k.load_id > k.first_final;
+
+comment on view ripen.final_fetches is 'Every fetch of a cell that was final before, by the horizon that its metric has now';
+comment on column ripen.final_fetches.slice is 'Name of the slice';
+comment on column ripen.final_fetches.period is 'First day of the period';
+comment on column ripen.final_fetches.metric is 'Name of the additive metric';
+comment on column ripen.final_fetches.fetched_at is 'The instant that counts as the fetch (UTC)';
+comment on column ripen.final_fetches.is_drawn is 'Whether the fetch answers an audit that drew the period';
+comment on column ripen.final_fetches.has_changed is 'Whether the total had changed since it was final';
+comment on column ripen.final_fetches.load_id is 'The load that answered';
+
+create view ripen.audits as
+select
+    f.slice,
+    f.period,
+    max(f.fetched_at) as audited_at,
+    count(*) as cells,
+    count(*) filter (f.has_changed) as changed,
+    arg_max(d.seed, d.drawn_at) as seed,
+    f.load_id
+from ripen.final_fetches as f
+asof join ripen.audit_draws as d
+    on d.slice = f.slice and d.period = f.period and d.drawn_at <= f.fetched_at
+where f.is_drawn
+group by f.slice, f.period, f.load_id;
+
+comment on view ripen.audits is 'Periods drawn at random of which the final cells were fetched again, to measure that final is final';
+comment on column ripen.audits.slice is 'Name of the slice';
+comment on column ripen.audits.period is 'First day of the period';
+comment on column ripen.audits.audited_at is 'The instant that counts as the fetch (UTC)';
+comment on column ripen.audits.cells is 'Final cells (period and additive metric) that were compared';
+comment on column ripen.audits.changed is 'How many of them had changed';
+comment on column ripen.audits.seed is 'What the period was drawn with, so that the draw can be repeated';
+comment on column ripen.audits.load_id is 'The load that answered';
 
 insert into ripen.warehouse_identity
 select uuid() as id;

@@ -1,16 +1,14 @@
 -- What projections of one slice would have come to in the past, against what became final.
 -- $1 slice
 -- Returns one row per metric and age, in configured order: medians of the error as a share of the final total, the share of
--- totals inside the interval, how it is projected, or why it is not.
+-- totals inside the interval, and why it is not projected (null where it is).
 select
     e.metric,
     e.age_days,
     e.cohorts,
     e.median_abs_error,
     e.median_abs_error_as_is,
-    e.median_abs_error_average_share,
     e.coverage,
-    e.method,
     e.reason
 from ripen.projection_errors as e
 left join ripen.slice_metrics as m on m.slice = e.slice and m.metric = e.metric

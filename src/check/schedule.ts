@@ -86,7 +86,7 @@ export function formRemarks(checked: CheckedSlice, metrics: readonly Metric[]): 
 
 function ageRemarks(checked: CheckedSlice, metrics: readonly Metric[]): Remark[] {
   const { refresh } = checked.slice;
-  if (typeof refresh === 'string' || 'tolerance' in refresh) return [];
+  if (typeof refresh === 'string') return [];
   const lastAge = Math.max(...metrics.map((metric) => ageAt(lookedAtMs(metric, checked))));
   const beyond = refresh.filter((age) => age > lastAge);
   const [first] = beyond;

@@ -1,6 +1,5 @@
 /**
- * The warehouse held against the configuration: whether it can be used, what it keeps unasked, what a change
- * will cost, which horizons and ages the slice's own history speaks against.
+ * The warehouse held against the configuration: whether it can be used, what it keeps unasked, what a change will cost.
  */
 
 import * as z from 'zod';
@@ -11,18 +10,16 @@ import { asFailure } from '../errors.ts';
 import { refusalOf } from '../load/slice-table.ts';
 import { liveTable } from '../load/target.ts';
 import { keepWide } from '../load/target.ts';
-import { meet, MS_PER_DAY } from '../model/calendar.ts';
+import { meet } from '../model/calendar.ts';
 import { capacityOf, formatColumnType, parseColumnType, widen } from '../model/column-type.ts';
 import { coverageOf } from '../model/coverage.ts';
 import { differInHeadersOnly, fingerprintOf } from '../model/fingerprint.ts';
 import { carries, heldPeriods, tableOf, weekStartOf } from '../model/ledger.ts';
 import type { LoadedPeriod, SliceLedger, SliceTable } from '../model/ledger.ts';
-import { statedHorizonMs } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
 import { type Table, tablesOf } from '../publish/contents.ts';
 import { type Identity, identityOf } from '../publish/identity.ts';
-import { adaptiveCostOf } from '../run/adaptive-slices.ts';
-import { countText, groupedText, percentText } from '../terminal/measure.ts';
+import { countText } from '../terminal/measure.ts';
 import { readSliceLedger } from '../warehouse/ledger.ts';
 import { warehouseExists, withWarehouse } from '../warehouse/opening.ts';
 import { heldColumnTypes, count, statement } from '../warehouse/sql.ts';
@@ -116,8 +113,6 @@ async function changeFindings(
     const remarks = [
       ...(refusal === null && isKnown ? changeRemarks(slice, path, { ...ledger, live }, at) : []),
       ...(carries(live.fingerprint, fingerprintOf(slice)) ? await typeRemarks(warehouse, slice, path) : []),
-      ...(await horizonRemarks(warehouse, slice, path)),
-      ...(await adaptiveRemarks(warehouse, slice, path)),
     ];
     findings.push(...placed(remarks, slice.name, stated));
   }
@@ -186,19 +181,6 @@ function amountOf(periods: readonly LoadedPeriod[]): string {
   return `${countText(periods.length, 'period')} with about ${countText(rows, 'row')}`;
 }
 
-/** A note on the ages that a slice with a tolerance leaves out; none of another slice, or where nothing is left out. */
-export async function adaptiveRemarks(warehouse: Warehouse, slice: Slice, path: Remark['path']): Promise<Remark[]> {
-  const cost = await adaptiveCostOf(warehouse, slice);
-  if (cost === null || cost.agesLeftOut.length === 0) return [];
-  const { agesLeftOut, fetches, fetchesLeftOut, totals, totalsDiffered, mostDiffered } = cost;
-  const saved = `${groupedText(fetchesLeftOut)} of ${groupedText(fetches)} fetches of periods fell on them`;
-  const differing = `${groupedText(totalsDiffered)} of ${countText(totals, 'total')} that were read at them differed from the ones held until then`;
-  const most = mostDiffered === null ? '' : `, by ${percentText(mostDiffered, 1)} of the final total at most`;
-  const message = `adaptive refreshes leave out the ages ${agesLeftOut.join(', ')}: in the past ${saved}, and ${differing}${most}; final values are fetched all the same`;
-  const hint = 'Lower `tolerance`, or set `refresh: milestones`, where that is too much.';
-  return [{ severity: 'note', path: [...path, 'refresh'], message, hint }];
-}
-
 /** A remark for each stated type that its column does not have, nor will have: `path` is the slice's. */
 async function typeRemarks(warehouse: Warehouse, slice: Slice, path: Remark['path']): Promise<Remark[]> {
   const existing = await heldColumnTypes(warehouse, liveTable(slice.name), slice.name);
@@ -217,45 +199,4 @@ async function typeRemarks(warehouse: Warehouse, slice: Slice, path: Remark['pat
     const hint = `State ${keptText}, or load the slice anew: \`ripen drop --slice ${slice.name}\`, then \`ripen sync\`.`;
     return [{ severity: isHeld ? 'note' : 'warning', path: [...path, 'types', metric], message, hint }];
   });
-}
-
-const horizonRow = z.object({
-  metric: z.string(),
-  horizon_days: z.number(),
-  proposed_days: count,
-  looks: count,
-  changed_after_final: count,
-  periods: count,
-  rows: count,
-});
-
-/** A remark for each horizon that proved too short or needlessly long; `path` is the slice's. */
-export async function horizonRemarks(warehouse: Warehouse, slice: Slice, path: Remark['path']): Promise<Remark[]> {
-  const found = await warehouse.rows(statement('status/horizons'), [slice.name], horizonRow);
-  // Advice on a horizon that was changed since is advice that was taken, or of no use.
-  const isStill = ({ metric, horizon_days: days }: z.output<typeof horizonRow>): boolean =>
-    [null, days * MS_PER_DAY].includes(statedHorizonMs(slice, metric));
-  return found.filter(isStill).map((row) => horizonRemark(row, [...path, 'horizons']));
-}
-
-function horizonRemark(
-  {
-    metric,
-    horizon_days: horizon,
-    proposed_days: proposed,
-    looks,
-    changed_after_final: changed,
-    periods,
-    rows,
-  }: z.output<typeof horizonRow>,
-  path: Remark['path'],
-): Remark {
-  const hint = `State \`horizons: { ${metric}: ${proposed}d }\` in the slice.`;
-  const held = `${countText(periods, 'held period')} with ${countText(rows, 'row')}`;
-  if (proposed > horizon) {
-    const message = `the horizon of ${metric}, ${horizon}d, proved too short: ${countText(changed, 'final total')} changed, and ${proposed}d would have held; it costs ${held} asked for again, and values that are final ${countText(proposed - horizon, 'day')} later`;
-    return { severity: 'warning', path, message, hint };
-  }
-  const message = `the horizon of ${metric}, ${horizon}d, is longer than needed: nothing changed from ${countText(proposed, 'day')} on in ${countText(looks, 'comparison')}; ${proposed}d would save ${held} from waiting, and make values final ${countText(horizon - proposed, 'day')} earlier`;
-  return { severity: 'note', path, message, hint };
 }

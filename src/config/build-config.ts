@@ -117,9 +117,6 @@ const SETTLE_MS = 3_600_000;
 /** Lifetime values change for ever; after this they are left alone, still maturing. */
 const LIFETIME_MS = 120 * MS_PER_DAY;
 
-/** What an age that is skipped may leave out, as a share of the final total. */
-const TOLERANCE = 0.01;
-
 const UTC = utcOffset.parse('+00:00');
 
 /** The slice, complete; asked of a service. */
@@ -139,7 +136,7 @@ export function buildSlice(
     utcOffset: settings.utc_offset ?? defaults.utc_offset ?? UTC,
     parameters,
     headers: service.kind === 'http' ? openHeaders(service) : {},
-    refresh: refreshOf(settings, defaults),
+    refresh: settings.refresh ?? defaults.refresh ?? 'milestones',
     horizons: [...patternsOf(settings.horizons), ...patternsOf(defaults.horizons)],
     settleMs: horizons.settle ?? SETTLE_MS,
     lifetimeMs: horizons.lifetime ?? LIFETIME_MS,
@@ -158,11 +155,6 @@ const openHeaders = ({ headers }: HttpService): Readonly<Record<string, string>>
       .flatMap(([name, value]): [string, string][] => (typeof value === 'string' ? [[name.toLowerCase(), value]] : []))
       .sort(([a], [b]) => (a < b ? -1 : 1)),
   );
-
-function refreshOf(settings: SliceSettings, defaults: DefaultsSettings): Slice['refresh'] {
-  const refresh = settings.refresh ?? defaults.refresh ?? 'milestones';
-  return refresh === 'adaptive' ? { tolerance: settings.tolerance ?? defaults.tolerance ?? TOLERANCE } : refresh;
-}
 
 /** Every report parameter but those that planning decides, as the text that goes on the wire, sorted by name. */
 function wireParameters(settings: SliceSettings, defaults: DefaultsSettings): Readonly<Record<string, string>> {

@@ -44,7 +44,9 @@ export const settings = z.strictObject({
   archive: archiveAge.prefault('off').describe('How long raw answers are kept for replay, such as 30d. off.'),
   audit: wholeNumber(0, MOST_AUDITS)
     .default(1)
-    .describe('Windows of final cells asked for again each night, to measure that final is final; 0 for none.'),
+    .describe(
+      'Periods with final cells drawn at random each night and fetched again, to measure that final is final; 0 for none.',
+    ),
   notify: notifySettings.describe('Who is told of the end of a sync or backfill; nobody.'),
   partners: z.boolean().default(true).describe('Whether the partner list is loaded.'),
   links: z

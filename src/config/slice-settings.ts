@@ -125,9 +125,7 @@ const metricName = columnName('metric').refine((name) => dateDimensionOf(name) =
   error: 'is the name of a date dimension; must be a metric',
 });
 
-const AGES = 'must be nightly, milestones, adaptive or an ascending list of ages in days, such as [1, 2, 7, 30]';
-
-const TOLERANCE = 'must be a share between 0 and 1, such as 0.01';
+const AGES = 'must be nightly, milestones or an ascending list of ages in days, such as [1, 2, 7, 30]';
 
 const ages = z
   .array(wholeNumber(1))
@@ -146,19 +144,9 @@ const horizons = z
 
 const upkeepShape = {
   refresh: z
-    .union([choice(['nightly', 'milestones', 'adaptive']), ages], { error: AGES })
+    .union([choice(['nightly', 'milestones']), ages], { error: AGES })
     .optional()
-    .describe(
-      'When a maturing period is fetched again: nightly, milestones (the default), adaptive, or at ages in days.',
-    ),
-  tolerance: z
-    .number()
-    .gt(0, { error: TOLERANCE })
-    .lt(1, { error: TOLERANCE })
-    .optional()
-    .describe(
-      'Under refresh: adaptive, the share of a final total that may be missed at an age that is skipped. 0.01.',
-    ),
+    .describe('When a maturing period is fetched again: nightly, milestones (the default), or at ages in days.'),
   horizons: horizons.optional(),
   max_rejects: wholeNumber(0)
     .optional()

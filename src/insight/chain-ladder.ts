@@ -1,106 +1,114 @@
 /**
- * The chain ladder: the final total to expect of a period from how older periods went on, with its standard error; pure.
+ * By what a total is to be multiplied to expect its final total, as it was known on any day; pure.
  *
- * Source: Mack (1993), "Distribution-free calculation of the standard error of chain ladder reserve estimates", ASTIN
- * Bulletin 23(2). Reserving calls a period an accident year; the totals of a report's days develop by the same rule.
+ * The factor is the mean of two that lead to the end in different ways, with errors of one size: the chain ladder (Mack 1993,
+ * "Distribution-free calculation of the standard error of chain ladder reserve estimates", ASTIN Bulletin 23(2)) and one over
+ * the average share known at that age (equal weights: Clemen 1989, "Combining forecasts", section 4).
  */
 
-import { isFinalOn, pairsOf, reached, type Columns, type Pairs } from './columns.ts';
+import { finalOn, type Development } from './development.ts';
 
-/** From one column of the triangle to the next. */
-interface Step {
-  readonly age: number;
-  /** Mack's f: the later column's sum over the earlier one's, of the cohorts that have both. */
-  readonly factor: number;
-  /** Mack's sigma squared: how much single cohorts stray from the factor. */
-  readonly variance: number;
-  /** The earlier column's sum over those cohorts. */
-  readonly sum: number;
-  readonly cohorts: number;
-}
-
-/** The steps from each column to the next, the last one to the final total. */
-export type Ladder = readonly Step[];
-
-/** What to expect of a total in the end. */
-export interface Expected {
+export interface Factor {
   readonly value: number;
-  /** Its standard error as a share of it. */
-  readonly error: number;
-  /** The fewest cohorts that any step rests on. */
-  readonly cohorts: number;
+  /** The fewest periods that any step of the ladder rests on. */
+  readonly periods: number;
 }
 
-/**
- * The ladder of a triangle as far as it was known on a day; empty where a step has no cohort, or one alone and no two steps
- * before it to borrow a spread from. A cohort counts for a step where its earlier total is above zero: growth from nothing has
- * no factor.
- */
-export function ladderOn(columns: Columns, day: number): Ladder {
-  const standing = standingColumns(columns, day);
-  const steps: Step[] = [];
-  for (const [index, column] of standing.entries()) {
-    const step = stepOf(pairsOf(columns, column, standing[index + 1] ?? null), day);
-    const variance = step.cohorts > 1 ? step.strayed / (step.cohorts - 1) : borrowedVariance(steps);
-    if (variance === null || !(step.factor > 0)) return [];
-    const { factor, sum, cohorts } = step;
-    steps.push({ age: columns.ages[column] ?? 0, factor, variance, sum, cohorts });
-  }
-  return steps;
+/** What a triangle said on a day. */
+export interface Standing {
+  /** The ages that stand for columns of the triangle, ascending. */
+  readonly ages: readonly number[];
+  /** By age; none of an age from which no period is known to have reached the end. */
+  readonly factors: ReadonlyMap<number, Factor>;
 }
 
-/** The columns that were read for at least half of the cohorts that were final on a day; the others are nights that came late. */
-function standingColumns(columns: Columns, day: number): number[] {
-  let known = 0;
-  for (let at = 0; at < columns.lastDays.length; at += 1) if (isFinalOn(columns, at, day)) known += 1;
-  return columns.totals.flatMap((totals, column) => {
-    const count = reached(columns, columns.ages[column] ?? 0, day);
-    let read = 0;
-    for (let at = 0; at < count; at += 1) {
-      if (isFinalOn(columns, at, day) && !Number.isNaN(totals[at] ?? Number.NaN)) read += 1;
-    }
-    return read > 0 && 2 * read >= known ? [column] : [];
+/** The totals of all periods at one age; NaN where no fetch found one. */
+interface Column {
+  readonly age: number;
+  readonly totals: Float64Array;
+}
+
+/** The triangle as arrays, and the final totals as a day knew them: what all columns are compared with. */
+interface Triangle {
+  readonly lastDays: Float64Array;
+  readonly firstAges: Float64Array;
+  readonly finalAges: Float64Array;
+  readonly finals: Float64Array;
+}
+
+/** What a triangle said on each day, in days since 1970, from what that day knew alone. */
+export function standings(development: Development): (day: number) => Standing {
+  const ages = [...new Set(development.flatMap(({ readings }) => [...readings.keys()]))].sort((a, b) => a - b);
+  const columns = ages.map((age) => {
+    return { age, totals: Float64Array.from(development, ({ readings }) => readings.get(age) ?? Number.NaN) };
   });
-}
-
-/** Over the pairs known on a day; `strayed` is the square distance from the factor, weighted by the earlier total. */
-function stepOf({ from, to, since }: Pairs, day: number): Omit<Step, 'age' | 'variance'> & { strayed: number } {
-  let [sum, grown, cohorts, strayed] = [0, 0, 0, 0];
-  const isKnown = (at: number): boolean => (since[at] ?? Infinity) <= day;
-  for (let at = 0; at < from.length; at += 1) {
-    if (!isKnown(at)) continue;
-    sum += from[at] ?? 0;
-    grown += to[at] ?? 0;
-    cohorts += 1;
-  }
-  const factor = grown / sum;
-  for (let at = 0; at < from.length; at += 1) {
-    if (!isKnown(at)) continue;
-    const start = from[at] ?? 0;
-    strayed += start * ((to[at] ?? 0) / start - factor) ** 2;
-  }
-  return { factor, sum, cohorts, strayed };
-}
-
-/** The spread of a step with one cohort, carried on from the two before it (Mack 1993, after his theorem 3). */
-function borrowedVariance(steps: readonly Step[]): number | null {
-  const [before, last] = steps.slice(-2).map(({ variance }) => variance);
-  if (before === undefined || last === undefined) return null;
-  return before === 0 ? 0 : Math.min(last ** 2 / before, before, last);
+  const arrays = {
+    lastDays: Float64Array.from(development, ({ lastDay }) => lastDay),
+    firstAges: Float64Array.from(development, ({ readings }) => [...readings.keys()][0] ?? Infinity),
+    finalAges: Float64Array.from(development, ({ finals }) => finals[0]?.age ?? Infinity),
+  };
+  const made = new Map<number, Standing>();
+  return (day) => {
+    const before = made.get(day);
+    if (before !== undefined) return before;
+    const triangle = { ...arrays, finals: Float64Array.from(development, (each) => finalOn(each, day) ?? Number.NaN) };
+    const standing = columns.filter((column) => isStanding(column, triangle));
+    const found = { ages: standing.map(({ age }) => age), factors: factorsOf(standing, triangle, day) };
+    made.set(day, found);
+    return found;
+  };
 }
 
 /**
- * The final total of a cohort whose total at an age is known: the product of the factors, with Mack's standard error (his
- * theorem 3). Null for an age without a column and for a total that is not above zero.
+ * Whether at least half of the final periods that could be fetched at this age, between their first fetch and the one that
+ * found them final, were: other ages are those of nights that came late.
  */
-export function climb(ladder: Ladder, age: number, value: number): Expected | null {
-  const at = ladder.findIndex((step) => step.age === age);
-  if (at < 0 || value <= 0) return null;
-  let [expected, relative, cohorts] = [value, 0, Infinity];
-  for (const { factor, variance, sum, cohorts: count } of ladder.slice(at)) {
-    relative += (variance / factor ** 2) * (1 / expected + 1 / sum);
-    expected *= factor;
-    cohorts = Math.min(cohorts, count);
+function isStanding({ age, totals }: Column, { firstAges, finalAges, finals }: Triangle): boolean {
+  let [read, possible] = [0, 0];
+  for (let at = 0; at < totals.length; at += 1) {
+    if (Number.isNaN(finals[at]) || age < (firstAges[at] ?? 0) || age >= (finalAges[at] ?? 0)) continue;
+    possible += 1;
+    if (!Number.isNaN(totals[at])) read += 1;
   }
-  return { value: expected, error: Math.sqrt(relative), cohorts };
+  return read > 0 && 2 * read >= possible;
+}
+
+function factorsOf(columns: readonly Column[], triangle: Triangle, day: number): Map<number, Factor> {
+  const factors = new Map<number, Factor>();
+  let [climb, periods] = [1, Infinity];
+  for (const [index, column] of [...columns.entries()].reverse()) {
+    const step = stepOf(column, columns[index + 1], triangle, day);
+    climb *= step.factor;
+    periods = Math.min(periods, step.periods);
+    if (!(climb > 0)) break;
+    const byShare = step.share > 0 ? 1 / step.share : climb;
+    factors.set(column.age, { value: (climb + byShare) / 2, periods });
+  }
+  return factors;
+}
+
+/**
+ * How totals grew from a column to the next, or to the end, and the mean share of the final total that they were. Growth from
+ * nothing has no factor. By the next age a total may be final already.
+ */
+function stepOf({ age, totals }: Column, next: Column | undefined, triangle: Triangle, day: number) {
+  const { lastDays, finalAges, finals } = triangle;
+  let [from, to, periods, shares, shared] = [0, 0, 0, 0, 0];
+  for (let at = 0; at < totals.length; at += 1) {
+    const [lastDay, total, final] = [lastDays[at] ?? 0, totals[at] ?? Number.NaN, finals[at] ?? Number.NaN];
+    if (lastDay + age > day) break;
+    if (Number.isNaN(total)) continue;
+    if (final > 0) {
+      shares += total / final;
+      shared += 1;
+    }
+    const read = next !== undefined && lastDay + next.age <= day ? (next.totals[at] ?? Number.NaN) : Number.NaN;
+    const isFinalBy = next === undefined || (finalAges[at] ?? Infinity) <= next.age;
+    const later = Number.isNaN(read) && isFinalBy ? final : read;
+    if (Number.isNaN(later) || total <= 0) continue;
+    from += total;
+    to += later;
+    periods += 1;
+  }
+  return { factor: to / from, periods, share: shares / shared };
 }

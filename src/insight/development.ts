@@ -1,4 +1,4 @@
-/** How the totals of periods grew from fetch to fetch until they were final, and how much of it was known at each age; pure. */
+/** How the totals of periods grew from fetch to fetch until they were final, and how much of them was known at each age; pure. */
 
 /** A period's total as a fetch found it. */
 export interface Reading {
@@ -11,34 +11,28 @@ export interface Reading {
 export interface Cohort {
   /** The period's last day, in days since 1970. */
   readonly lastDay: number;
-  /** What fetches found before the value was final, ascending by age. */
-  readonly readings: readonly Reading[];
-  /** The final total, with the age at which a fetch first found it final; null while it is maturing. */
-  readonly final: Reading | null;
+  /** The totals found before the value was final, by age, ascending. */
+  readonly readings: ReadonlyMap<number, number>;
+  /** The totals found since, ascending by age: the first, and each that differs from the one before. */
+  readonly finals: readonly Reading[];
 }
 
 /** The development triangle of one metric, oldest period first. */
 export type Development = readonly Cohort[];
 
-/** A cohort's total at exactly an age; null where no fetch fell on it. */
-export function valueAt({ readings }: Pick<Cohort, 'readings'>, age: number): number | null {
-  return readings.find((reading) => reading.age === age)?.value ?? null;
+/** The final total as it was known on a day, in days since 1970; null where none was. */
+export function finalOn({ lastDay, finals }: Cohort, day: number): number | null {
+  return finals.findLast(({ age }) => lastDay + age <= day)?.value ?? null;
 }
 
-/**
- * The ages that stand for columns of the triangle: those on which a fetch fell for at least half of the final cohorts. The
- * others are nights that came late.
- */
-export function columnAges(development: Development): number[] {
-  const final = development.filter((cohort) => cohort.final !== null);
-  const counts = new Map<number, number>();
-  for (const { readings } of final) {
-    for (const { age } of readings) counts.set(age, (counts.get(age) ?? 0) + 1);
-  }
-  return [...counts]
-    .filter(([, count]) => 2 * count >= final.length)
-    .map(([age]) => age)
-    .sort((a, b) => a - b);
+/** The final total as it is known now; null while it matures. */
+export function finalOf({ finals }: Cohort): number | null {
+  return finals.at(-1)?.value ?? null;
+}
+
+/** The periods that became final after an earlier fetch: only these tell how values mature. */
+export function maturedOf(development: Development): Development {
+  return development.filter(({ readings, finals }) => readings.size > 0 && finals.length > 0);
 }
 
 /** The middle of some numbers, null of none. */
@@ -66,15 +60,15 @@ export interface Known {
   readonly q75: number;
 }
 
-/** With fewer final periods a quartile is a single value or next to it: nothing is said of an age, nor of the way between two. */
+/** With fewer final periods a quartile is a single value or next to it: nothing is said of an age. */
 export const FEWEST_PERIODS = 8;
 
-/** The shares at each age of a triangle, ascending; an age with fewer final periods than that is left out. */
-export function maturationOf(development: Development): Known[] {
-  return columnAges(development).flatMap((age): Known[] => {
+/** The shares at each of some ages, in their order; an age with fewer than eight final periods is left out. */
+export function maturationOf(development: Development, ages: readonly number[]): Known[] {
+  return ages.flatMap((age): Known[] => {
     const shares = development.flatMap((cohort) => {
-      const value = valueAt(cohort, age);
-      return cohort.final === null || cohort.final.value <= 0 || value === null ? [] : [value / cohort.final.value];
+      const [value, final] = [cohort.readings.get(age), finalOf(cohort) ?? 0];
+      return value === undefined || final <= 0 ? [] : [value / final];
     });
     if (shares.length < FEWEST_PERIODS) return [];
     const at = (share: number): number => quantile(shares, share) ?? 0;

@@ -20,9 +20,12 @@ export interface LiveTable {
 /** The temporary table that the readings are led back from. */
 export const PERIOD_TOTALS = '"ripen period totals"';
 
-/** The metrics whose totals say something and become final. */
-export const ripening = ({ metrics }: Pick<LiveTable, 'metrics'>): Metric[] =>
-  metrics.filter(({ additive, horizonMs }) => additive && horizonMs !== null);
+/** The metrics whose totals say something. */
+export const adding = ({ metrics }: Pick<LiveTable, 'metrics'>): Metric[] => metrics.filter(({ additive }) => additive);
+
+/** Of these the ones that become final. */
+export const ripening = (live: Pick<LiveTable, 'metrics'>): Metric[] =>
+  adding(live).filter(({ horizonMs }) => horizonMs !== null);
 
 /** The first day of a row's period; the slice has a date dimension. */
 function periodOf({ grain }: Slice): string {
@@ -39,7 +42,7 @@ export function periodTotals(
   since: Day,
 ): string {
   const grain = slice.grain ?? 'day';
-  const known = ripening({ metrics });
+  const known = adding({ metrics });
   const sums = known.map(({ id }, at) => {
     const type = parseColumnType(types.get(id) ?? '') ?? DOUBLE;
     return `, ${doubleSum(`s.${identifier(id)}`, type)} as v${at}`;
@@ -69,8 +72,8 @@ where slice = ${literal(slice.name)}`;
 
 /**
  * The rows of maturing cells, one for each metric that is projected, each multiplied as the total of its period is: so that
- * the rows add up to the period's projection and to both ends of its interval. A projection counts only for the load it was
- * made from. Null for a slice with a dimension that would stand twice in it.
+ * the rows add up to the period's projection, and those above zero to both ends of its interval. A projection counts only for
+ * the load it was made from. Null for a slice with a dimension that would stand twice in it.
  */
 export function projectedView({ slice, fingerprint, metrics, table }: LiveTable): string | null {
   if (!areApart(slice.dimensions, projectedComments)) return null;
@@ -91,8 +94,9 @@ cells as (
     join current_projections as p on p.period = ${periodOf(slice)}
 )
 
-select * exclude ("factor,", "low,", "high,", "periods,"), value * "factor," as projected, value * "low," as low,
-    value * "high," as high, "periods," as periods
+select * exclude ("factor,", "low,", "high,", "periods,"), value * "factor," as projected,
+    value * if(value < 0, "high,", "low,") as low, value * if(value < 0, "low,", "high,") as high,
+    "periods," as periods
 from cells
 where value is not null`;
 }
@@ -107,18 +111,15 @@ export const maturationComments: readonly (readonly [string, string])[] = [
   ['share_q75', 'Share of the final total that was known: three quarters of the periods had less'],
 ];
 
+const ofTotals =
+  '; without negative rows they add up to that of the total of the period, which coverage is measured on';
+
 export const projectedComments: readonly (readonly [string, string])[] = [
   ['metric', 'Name of the metric; a projection, not a measurement'],
   ['age_days', 'Days from the last day of the period to the fetch the projection was made from'],
   ['value', 'The value as it is, still maturing'],
   ['projected', 'Projection, not a measurement: the final value to expect, by chain ladder from own history'],
-  [
-    'low',
-    'Projection: lower end of the 80 % interval; rows add up to that of the total of the period, which coverage is measured on',
-  ],
-  [
-    'high',
-    'Projection: upper end of the 80 % interval; rows add up to that of the total of the period, which coverage is measured on',
-  ],
+  ['low', `Projection: lower end of the 80 % interval${ofTotals}`],
+  ['high', `Projection: upper end of the 80 % interval${ofTotals}`],
   ['periods', 'Projection: the fewest periods that any factor of it rests on'],
 ];

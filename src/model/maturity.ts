@@ -82,7 +82,7 @@ function settlingMs(endAt: Date, metrics: readonly Metric[], slice: Settling): n
 
 function ages(slice: Settling): readonly number[] {
   const { refresh } = slice;
-  return typeof refresh === 'string' || 'tolerance' in refresh ? milestoneAges : refresh;
+  return typeof refresh === 'string' ? milestoneAges : refresh;
 }
 
 /** Whether the days asked for now are fewer than the loaded ones: a refetch would then lose some. */

@@ -18,11 +18,8 @@ export interface DatePeriod {
   readonly last: DateBound;
 }
 
-/**
- * When a maturing period is fetched again: every run, at ripen's milestone ages, at these ages in days, or at those milestones
- * at which some metric has moved by more than a tolerance, as a share of its final total.
- */
-export type Refresh = 'nightly' | 'milestones' | readonly number[] | { readonly tolerance: number };
+/** When a maturing period is fetched again: every run, at ripen's milestone ages, or at these ages in days. */
+export type Refresh = 'nightly' | 'milestones' | readonly number[];
 
 /** What becomes of a window whose completeness could not be proven: it fails, or is loaded with a warning and stays due. */
 export type Completeness = 'require' | 'warn';

@@ -1,23 +1,22 @@
-/** How a slice ripens, as a picture and three tables on the status page; pure. */
+/** How a slice ripens, as a picture and two tables on the status page; pure. */
 
 import type { MaturationAge, SliceStatus } from '../status/status-report.ts';
 import { groupedText, percentText } from '../terminal/measure.ts';
-import { adaptiveHeadings, adaptiveRows, auditText, TOO_LITTLE } from '../terminal/ripening-text.ts';
+import { auditText, projectedText, unknownMaturation } from '../terminal/ripening-text.ts';
 import { lineChart } from './charts.ts';
 import { foldedTable, heading, html, legend, type Markup, name, nothing, numberCell, numberHeading } from './html.ts';
 
 /** As many lines as can be told apart; the table has the other metrics. */
 const MOST_LINES = 4;
 
-/** The medians as lines by age, the quartiles, the backtest and what adaptive refreshes would have come to as tables; a sentence where there is too little history. */
+/** The medians as lines by age, the quartiles and the backtest as tables; sentences on audits, and on what is not known yet. */
 export function maturationSection(slice: SliceStatus): Markup {
   const audits = auditText(slice).map((text) => html`<p class="note">${text}.</p>`);
-  if (slice.maturation.length === 0) {
-    return html`<p class="note">How its values mature is not known yet: ${TOO_LITTLE}.</p>
-      ${audits}`;
-  }
-  return html`${picture(slice.maturation)} ${audits} ${quartiles(slice.maturation)} ${backtest(slice)}
-  ${adaptive(slice)}`;
+  const unknown = unknownMaturation(slice).map(
+    (reason) => html`<p class="note">How its values mature is not known yet: ${reason}.</p>`,
+  );
+  if (slice.maturation.length === 0) return html`${unknown} ${audits}`;
+  return html`${picture(slice.maturation)} ${unknown} ${audits} ${quartiles(slice.maturation)} ${backtest(slice)}`;
 }
 
 function picture(maturation: readonly MaturationAge[]): Markup {
@@ -64,32 +63,14 @@ function backtest({ backtest: ages }: SliceStatus): Markup {
       groupedText(age.cohorts),
       share(age.median_abs_error),
       share(age.median_abs_error_as_is),
-      share(age.median_abs_error_average_share),
       share(age.coverage),
-      age.method ?? `not projected: ${age.reason ?? ''}`,
+      projectedText(age),
     ]),
   );
   return foldedTable(
     'Projections put to the test: median error against what became final',
-    headings(['age', 'periods', 'projected', 'as is', 'by the average share', 'in the 80 % interval', 'method']),
+    headings(['age', 'periods', 'projected', 'as is', 'in the 80 % interval', '']),
     rows,
-  );
-}
-
-function adaptive(slice: SliceStatus): Markup {
-  const rows = adaptiveRows(slice);
-  if (rows.length === 0) return nothing;
-  const [tolerance, ...figures] = adaptiveHeadings;
-  const caption = html`<caption>
-    Of the fetches made until now, those at ages where nine of ten periods moved by less than the tolerance would have
-    been left out. Totals off would have been another one until the next fetch, by so much of the final total at most.
-    What becomes final is fetched all the same.
-  </caption>`;
-  return foldedTable(
-    'What adaptive refreshes would have saved and cost',
-    [heading(tolerance), ...figures.map(numberHeading)],
-    rows.map(([within = '', ...cells]) => row(within, cells)),
-    caption,
   );
 }
 

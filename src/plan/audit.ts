@@ -1,103 +1,93 @@
-/** Audits: which final cells are asked for again, to measure that final is final. Pure; the draw can be repeated. */
+/** Audits: which periods with final cells are requested again, to measure that final is final. Pure; the draw can be repeated. */
 
 import { createHash } from 'node:crypto';
 
-import { dayAt, daysBetween, startOfDayAt, UTC, type Day } from '../model/calendar.ts';
-import { finalMetrics } from '../model/maturity.ts';
+import { dayAt, startOfDayAt, UTC, type Day } from '../model/calendar.ts';
+import { finalMetrics, nextRefreshAt } from '../model/maturity.ts';
 import type { Metric } from '../model/metric.ts';
-import { ageOf, isWhole, type Period } from '../model/period.ts';
+import { isWhole, type Period } from '../model/period.ts';
 import { type Window, windowOf } from '../model/window.ts';
-import { type SlicePlan, windowDays } from './plan.ts';
-
-/** A window of a week says of every weekday, and is a small request. */
-const MOST_DAYS = 7;
+import type { SlicePlan } from './plan.ts';
 
 export interface Audited {
   readonly plan: SlicePlan;
   readonly metrics: readonly Metric[];
 }
 
-interface Candidate {
-  readonly of: Audited;
+export interface Draw {
+  readonly plan: SlicePlan;
   readonly period: Period;
-  readonly weight: number;
+  /** Says what the period was drawn with. */
+  readonly seed: string;
+  /** Whether a fetch that is due anyway, tonight or later, answers it: a request of its own would cost twice. */
+  readonly waits: boolean;
 }
 
-/** What every draw's seed begins with; the night follows. */
-export const SEED_PREFIX = 'ripen audit ';
+interface Candidate extends Omit<Draw, 'seed'> {
+  readonly finalCells: number;
+}
 
 /** The night a draw belongs to: the day in UTC, so that a plan, or a run after a killed one, draws what the sync draws. */
 export const nightOf = (planAt: Date): Day => dayAt(planAt, UTC);
 
-/** How many windows a night may ask for again, and how many of them earlier runs of it did. */
+/** How many periods a night may draw, and how many of them its earlier runs have drawn for good. */
 export interface Draws {
-  readonly windows: number;
+  readonly periods: number;
   readonly done: number;
 }
 
 /**
- * The plans with at most so many windows of final cells more, of all slices together. A period is drawn by its weight: its
- * rows times its final metrics, over its age, as what was final yesterday is the likeliest to move still. Its window takes in
- * its older neighbours, a week at most. Nothing that is asked for anyway, or was on the same day, as that says nothing new,
- * nothing that is let go, and nothing of a table that is being built.
+ * At most so many periods, of all slices together, each with the chance that one of all their final cells lies in it: whatever
+ * else the night requests, as what is left out would never be found wrong. Only what was fetched on the same day is left out, as
+ * that says nothing new, what is not covered any more, and a table that is being built.
  */
-export function withAudits(all: readonly Audited[], { windows, done }: Draws, planAt: Date): SlicePlan[] {
-  const drawn: Window[] = [];
-  for (let draw = done; draw < windows; draw += 1) {
-    const candidates = all.flatMap((of) => candidatesOf(of, planAt, drawn));
-    const found = drawnFrom(candidates, fractionOf(`${SEED_PREFIX}${nightOf(planAt)} ${draw}`));
-    if (found !== null) drawn.push(windowAround(found, candidates));
+export function drawAudits(all: readonly Audited[], { periods, done }: Draws, planAt: Date): Draw[] {
+  const left = all.flatMap((each) => candidatesOf(each, planAt));
+  const drawn: Draw[] = [];
+  for (let draw = done; draw < periods; draw += 1) {
+    const seed = `ripen audit ${nightOf(planAt)} ${draw}`;
+    const at = placeAt(left, fractionOf(seed));
+    drawn.push(...left.splice(at, 1).map(({ plan, period, waits }) => ({ plan, period, seed, waits })));
   }
-  return all.map(({ plan }) => {
-    const mine = drawn.filter(({ slice }) => slice === plan.slice);
-    const merged = [...plan.windows, ...mine].toSorted((a, b) => (a.asked.start < b.asked.start ? -1 : 1));
-    return mine.length === 0 ? plan : { ...plan, windows: merged };
+  return drawn;
+}
+
+/** The plans, with a window for each drawn period that no other fetch is going to answer. */
+export function withAudits(plans: readonly SlicePlan[], drawn: readonly Draw[]): SlicePlan[] {
+  return plans.map((plan) => {
+    const { slice, fingerprint, table, windows } = plan;
+    const added = drawn
+      .filter((draw) => draw.plan === plan && !draw.waits)
+      .map(({ period }): Window =>
+        windowOf(slice, fingerprint, [{ period, reason: 'audit' }], table?.parts ?? undefined),
+      );
+    const merged = [...windows, ...added].toSorted((a, b) => (a.asked.start < b.asked.start ? -1 : 1));
+    return added.length === 0 ? plan : { ...plan, windows: merged };
   });
 }
 
-function candidatesOf(of: Audited, planAt: Date, drawn: readonly Window[]): Candidate[] {
-  const { plan, metrics } = of;
-  const { slice, table, windows } = plan;
+function candidatesOf({ plan, metrics }: Audited, planAt: Date): Candidate[] {
+  const { slice, table } = plan;
   if (slice.grain === null || table?.state !== 'live') return [];
   const additive = metrics.filter((metric) => metric.additive);
-  const mine = [...windows, ...drawn.filter((window) => window.slice === slice)];
-  const asked = new Set(mine.flatMap(({ periods }) => periods.map(({ period }) => period.bucket.start)));
   const today = startOfDayAt(dayAt(planAt, slice.utcOffset), slice.utcOffset);
   return plan.periods.flatMap((period): Candidate[] => {
     const held = table.periods.get(period.bucket.start);
-    if (held === undefined || held.rows === 0 || held.fetchedAt >= today) return [];
-    if (asked.has(period.bucket.start) || !isWhole(period) || !isWhole(held)) return [];
-    const final = finalMetrics(period, additive, slice, held).length;
-    if (final === 0) return [];
-    return [{ of, period, weight: (held.rows * final) / Math.max(1, ageOf(period, planAt, slice.utcOffset)) }];
+    if (held === undefined || held.rows === 0 || held.fetchedAt >= today || !isWhole(period) || !isWhole(held))
+      return [];
+    const finalCells = finalMetrics(period, additive, slice, held).length;
+    const waits = nextRefreshAt(period, metrics, slice, held) !== null;
+    return finalCells === 0 ? [] : [{ plan, period, waits, finalCells }];
   });
 }
 
-/** The candidate at a share of all weights; null of none. */
-function drawnFrom(candidates: readonly Candidate[], share: number): Candidate | null {
-  let left = share * candidates.reduce((sum, { weight }) => sum + weight, 0);
-  for (const candidate of candidates) {
-    left -= candidate.weight;
-    if (left < 0) return candidate;
-  }
-  return candidates.at(-1) ?? null;
-}
-
-function windowAround({ of, period }: Candidate, candidates: readonly Candidate[]): Window {
-  const { slice, table, fingerprint } = of.plan;
-  const days = Math.min(MOST_DAYS, windowDays(slice, table));
-  const mine = new Map(
-    candidates.filter((each) => each.of === of).map((each) => [each.period.bucket.end, each.period]),
-  );
-  const periods = [period];
-  for (let [first] = periods; first !== undefined;) {
-    const before = mine.get(first.bucket.start);
-    if (before === undefined || daysBetween(before.bucket.start, period.bucket.end) > days) break;
-    periods.unshift(before);
-    first = before;
-  }
-  const due = periods.map((each) => ({ period: each, reason: 'audit' as const }));
-  return windowOf(slice, fingerprint, due, table?.parts ?? undefined);
+/** The place of the candidate at a share of all final cells. */
+function placeAt(candidates: readonly Candidate[], share: number): number {
+  let left = share * candidates.reduce((sum, { finalCells }) => sum + finalCells, 0);
+  return candidates.findIndex(({ finalCells }) => {
+    left -= finalCells;
+    return left < 0;
+  });
 }
 
 /** From 0 up to 1, alike on every machine. */

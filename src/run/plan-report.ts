@@ -1,6 +1,5 @@
 /** What the next sync would ask for, why, and what that saves: reads the ledger, asks the service nothing. */
 
-import { withAdaptiveAges } from './adaptive-slices.ts';
 import type { Config } from '../config/config.ts';
 import type { Emit } from '../events.ts';
 import { addingAmong, wholeRequests } from '../extract/whole.ts';
@@ -15,11 +14,11 @@ import { stateOf } from '../model/maturity.ts';
 import { reversedAt, type Period } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
 import type { DueReason, Window } from '../model/window.ts';
-import type { Audited } from '../plan/audit.ts';
+import { withAudits, type Audited } from '../plan/audit.ts';
 import { planSlice, rowsPerDay, type SlicePlan } from '../plan/plan.ts';
 import { chosenSlices } from './circumstances.ts';
-import { auditedPlans } from './measure-slices.ts';
 import { futureFetch } from '../warehouse/future-fetch.ts';
+import { drawnTonight } from './measure-slices.ts';
 import { readSliceLedger } from '../warehouse/ledger.ts';
 import { openWarehouse, warehouseExists } from '../warehouse/opening.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -107,7 +106,7 @@ async function planFrom(config: Config, slices: readonly Slice[], request: PlanR
     if (future !== null) throw future;
     const catalog = warehouse === null ? [] : await readAhead(warehouse, slices);
     const planned: (Audited & Pick<Planned, 'live'>)[] = [];
-    for (const slice of warehouse === null ? slices : await withAdaptiveAges(warehouse, slices)) {
+    for (const slice of slices) {
       const ledger = warehouse === null ? emptyLedger : await readSliceLedger(warehouse, slice.name);
       if (warehouse !== null) await refuseUnloadable(warehouse, slice, ledger);
       const seen = warehouse === null ? new Map<string, boolean>() : await readAdditivity(warehouse, slice.name);
@@ -115,11 +114,9 @@ async function planFrom(config: Config, slices: readonly Slice[], request: PlanR
       const plan = planSlice({ slice, metrics, ledger, planAt: request.planAt, forced: null });
       planned.push({ plan, metrics, live: ledger.live });
     }
-    const audited =
-      warehouse === null
-        ? planned.map(({ plan }) => plan)
-        : await auditedPlans({ config, warehouse, planAt: request.planAt }, planned);
-    return audited.flatMap((plan, at) => {
+    const drawn = warehouse === null ? [] : await drawnTonight({ config, warehouse, planAt: request.planAt }, planned);
+    const plans = planned.map(({ plan }) => plan);
+    return withAudits(plans, drawn).flatMap((plan, at) => {
       const { metrics, live } = planned[at] ?? { metrics: [], live: null };
       return [{ ...plan, metrics, live, unfinal: unfinalPeriods(plan, metrics) }];
     });

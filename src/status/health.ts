@@ -2,8 +2,10 @@
 
 import type { Failure } from '../errors.ts';
 import { MS_PER_DAY } from '../model/calendar.ts';
+import { proposedHorizonDays } from '../model/horizon-evidence.ts';
 import { groupedFailures } from './failure-groups.ts';
-import type { Health, HealthState, RunStatus, StatusReport } from './status-report.ts';
+import { AUDITED_DAYS } from './ripening.ts';
+import type { Health, HealthState, MetricHistory, RunStatus, SliceStatus, StatusReport } from './status-report.ts';
 
 /** A nightly job that is later than this has missed a night. */
 const LATE_MS = 1.5 * MS_PER_DAY;
@@ -34,6 +36,7 @@ export function healthOf(report: Omit<StatusReport, 'health'>, future: Failure |
     ...(asking === undefined ? [] : [...missingFindings(report), ...doubtfulFindings(report)]),
     ...futureFindings(future),
     ...rejectedFindings(report),
+    ...report.slices.flatMap(horizonFindings),
     ...report.unconfigured.map(unconfiguredFinding),
   ];
   const state = gravest.find((each) => findings.some((finding) => finding.state === each)) ?? 'well';
@@ -153,6 +156,48 @@ function rejectedFindings({ rejected_rows: rejected }: Pick<StatusReport, 'rejec
       hint: 'See `select * from ripen.rejected_rows` for the rows and the reasons.',
     },
   ];
+}
+
+/** Horizons that final totals speak against, and what would do for metrics without one. */
+function horizonFindings({ name, histories }: SliceStatus): Finding[] {
+  const wrong = histories.filter(({ final_changed: changed }) => changed > 0);
+  const endless = histories.filter((each) => each.horizon_days === null && proposedOf(each) !== null);
+  return [
+    ...wrong.slice(0, MOST_FAILURES).map((each): Finding => tooShort(name, each)),
+    ...more(name, 'watch', wrong.length - MOST_FAILURES, 'whose final totals changed'),
+    ...endless.slice(0, MOST_FAILURES).map((each): Finding => {
+      const { metric, last_change_age: age, later_looks: looks } = each;
+      const message = `${name}: ${metric} never becomes final; its last change was seen at age ${age}, and ${looks} later looks found none.`;
+      return {
+        state: 'well',
+        message,
+        hint: `State \`horizons: { ${metric}: ${proposedOf(each)}d }\`, which would cover what was seen.`,
+      };
+    }),
+    ...more(name, 'well', endless.length - MOST_FAILURES, 'that never become final but have stopped changing'),
+  ];
+}
+
+function more(name: string, state: HealthState, metrics: number, which: string): Finding[] {
+  return metrics <= 0 ? [] : [{ state, message: `${name}: ${metrics} more metrics ${which}.`, hint: null }];
+}
+
+function tooShort(name: string, history: MetricHistory): Finding {
+  const { metric, horizon_days: horizon, final_cells: cells, final_changed: changed, last_change_age: age } = history;
+  const seen = age === null ? '' : `, as late as age ${age}`;
+  const message = `${name}: ${changed} of ${cells} final totals of ${metric} fetched again in ${AUDITED_DAYS} days had changed after its horizon of ${horizon}d${seen}.`;
+  const proposed = proposedOf(history);
+  const hint =
+    proposed === null
+      ? `State a longer horizon for ${metric} under \`horizons\`; no later fetches have confirmed one yet.`
+      : `State \`horizons: { ${metric}: ${proposed}d }\`; ${history.later_looks} later looks found no change.`;
+  return { state: 'watch', message, hint };
+}
+
+/** In days, longer than the present one. */
+function proposedOf({ horizon_days: horizon, last_change_age: age, later_looks: looks }: MetricHistory): number | null {
+  const proposed = proposedHorizonDays({ lastChangeAge: age, laterLooks: looks ?? 0 });
+  return proposed !== null && proposed > (horizon ?? 0) ? proposed : null;
 }
 
 /** `2026-02-14 02:30 UTC`. */

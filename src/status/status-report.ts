@@ -89,37 +89,34 @@ export interface MaturationAge {
   readonly share_q75: number;
 }
 
-/** What would have been projected at an age, against what became final; errors are shares of the final total. */
+/** What would have been projected at an age, compared with what became final; errors are shares of the final total. */
 export interface BacktestAge {
   readonly metric: string;
   readonly age_days: number;
   readonly cohorts: number;
   readonly median_abs_error: number | null;
   readonly median_abs_error_as_is: number | null;
-  readonly median_abs_error_average_share: number | null;
-  /** Share of final totals inside the 80 % interval. */
+  /** Share of final totals inside the 80 % interval as it was known on their day; null with fewer than eight. */
   readonly coverage: number | null;
-  /** Null where the metric is not projected at that age; then `reason` says why. */
-  readonly method: string | null;
+  /** Why the metric is not projected at that age; null where it is. */
   readonly reason: string | null;
 }
 
-/** What `refresh: adaptive` would have left out of the fetches until now, and what that would have cost. */
-export interface AdaptiveTolerance {
-  readonly tolerance: number;
-  /** Whether the slice is refreshed so. */
-  readonly is_configured: boolean;
-  readonly ages_left_out: readonly number[];
-  /** How often a period was fetched until all of it was final, and how many of those would not have been. */
-  readonly fetches: number;
-  readonly fetches_left_out: number;
-  readonly rows: number;
-  readonly rows_left_out: number;
-  /** Totals that a fetch left out had read, and how many differed from the ones that would have been held instead. */
-  readonly totals: number;
-  readonly totals_differed: number;
-  /** By how much at most, as a share of the final total; null where none did. */
-  readonly most_differed: number | null;
+/** What fetches have shown of one additive metric. */
+export interface MetricHistory {
+  readonly metric: string;
+  /** Null where it never becomes final. */
+  readonly horizon_days: number | null;
+  /** Periods whose final total was fetched again in the last 90 days, and how many of these totals had changed. */
+  readonly final_cells: number;
+  readonly final_changed: number;
+  /** Periods that became final after an earlier fetch, and the most of them fetched at one age; null before they were counted. */
+  readonly matured_periods: number | null;
+  readonly most_at_one_age: number | null;
+  /** The highest age at which a fetch found another total than the one before; null where none did. */
+  readonly last_change_age: number | null;
+  /** Pairs of fetches that cover the days after that age and found no change. */
+  readonly later_looks: number | null;
 }
 
 /** What a slice spent, or earned, by the one of its metrics that says most of it. */
@@ -143,14 +140,17 @@ export interface Unmatched {
   readonly names: readonly { readonly name: string | null; readonly unmatched_rows: number }[];
 }
 
-/** Final cells that were asked for again. */
+/** Final cells that were fetched again in the last 90 days, each counted once. */
 export interface Audited {
-  readonly windows: number;
   readonly periods: number;
   readonly cells: number;
   readonly changed: number;
-  /** With 95 % confidence fewer than this share of the final cells are wrong. */
-  readonly wrong_share_below: number;
+  /** The periods among them that audits drew, each with the chance that one of all final cells lay in it. */
+  readonly drawn_periods: number;
+  /** Over the drawn periods, the sum of the shares of their final cells that had changed. */
+  readonly drawn_changed: number;
+  /** With 95 % confidence fewer than this share of the final cells drawn from were wrong; null before the first draw. */
+  readonly wrong_share_below: number | null;
 }
 
 export interface SliceStatus {
@@ -178,9 +178,9 @@ export interface SliceStatus {
   /** By metric in configured order, then age; empty with too little history. */
   readonly maturation: readonly MaturationAge[];
   readonly backtest: readonly BacktestAge[];
-  /** By tolerance, ascending; empty before the first run that measured. */
-  readonly adaptive: readonly AdaptiveTolerance[];
-  /** Null before the first audit. */
+  /** In configured order. */
+  readonly histories: readonly MetricHistory[];
+  /** Null before a final cell was fetched again. */
   readonly audited: Audited | null;
   /** Spend before revenue; empty for a slice that has neither. */
   readonly money: readonly MoneyMetric[];

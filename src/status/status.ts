@@ -120,7 +120,7 @@ async function readHeld(warehouse: Warehouse, of: Slice, planAt: Date): Promise<
     periods: await warehouse.rows(statement('status/periods'), [slice, ...configured], heldPeriod),
     stretches: await warehouse.rows(statement('status/finality'), [slice], heldStretch),
     restated: await readRestated(warehouse, slice, planAt),
-    ripening: await readRipening(warehouse, slice),
+    ripening: await readRipening(warehouse, slice, planAt),
     money: table?.is_live === true ? await readMoney(warehouse, of, now) : [],
     unmatched: table?.is_live === true ? await readUnmatched(warehouse, of) : null,
   };

@@ -1,7 +1,8 @@
 /** How a slice ripens as a text: maturation, the backtest of projections, audits; pure. */
 
 import { FEWEST_PERIODS } from '../insight/development.ts';
-import type { MaturationAge, SliceStatus } from '../status/status-report.ts';
+import { AUDITED_DAYS } from '../status/ripening.ts';
+import type { BacktestAge, MaturationAge, MetricHistory, SliceStatus } from '../status/status-report.ts';
 import { countText, groupedText, percentText } from './measure.ts';
 import { indented, tableText } from './table.ts';
 
@@ -13,43 +14,76 @@ export interface Shown {
 
 export const shownUsually: Shown = { maturation: false, backtest: false };
 
+/** Enough to see which; `--json` has them all. */
+const NAMED = 5;
+
 /** From nothing known to all: an eighth each. */
 const bars = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] as const;
 
-/** The sentence about final cells that were asked for again; none before the first. */
+/** The sentence about final cells that were fetched again; none before the first. */
 export function auditText({ audited }: SliceStatus): string[] {
   if (audited === null) return [];
-  const { cells, periods, changed, wrong_share_below: below } = audited;
-  const share = `${roundedUp(100 * below)} %`;
+  const { cells, periods, changed, drawn_periods: drawn, drawn_changed: wrong, wrong_share_below: below } = audited;
+  const counted = `final cells fetched again in ${AUDITED_DAYS} days: ${groupedText(cells)} of ${countText(periods, 'period')}, ${groupedText(changed)} changed`;
+  if (below === null) return [counted];
+  const share = `fewer than ${roundedUp(100 * below)} % of the final cells drawn from were wrong`;
   return [
-    `final cells checked again: ${groupedText(cells)} of ${countText(periods, 'period')}, ${groupedText(changed)} changed; with 95 % confidence fewer than ${share} are wrong`,
+    `${counted}; of ${countText(drawn, 'period')} drawn at random ${percentText(wrong, drawn)}: with 95 % confidence ${share}`,
   ];
 }
 
-/** To one digit, never below what it is: 0.024 is 0.03. */
+/** To two digits, never below what it is: 0.0241 is 0.025. */
 function roundedUp(percent: number): number {
-  const unit = 10 ** Math.floor(Math.log10(percent));
-  return Number((Math.ceil(percent / unit) * unit).toPrecision(1));
+  const unit = 10 ** (Math.floor(Math.log10(percent)) - 1);
+  return Number((Math.ceil(percent / unit) * unit).toPrecision(2));
 }
 
 /** The tables that were asked for, each under its title. */
 export function ripeningLines(slice: SliceStatus, shown: Shown, terminal: number | null): string[] {
   return [
     ...(shown.maturation ? maturationLines(slice, terminal) : []),
-    ...(shown.backtest ? [...backtestLines(slice, terminal), ...adaptiveLines(slice, terminal)] : []),
+    ...(shown.backtest ? backtestLines(slice, terminal) : []),
   ].map((line) => indented(line));
 }
 
-export const TOO_LITTLE = `too little history: fewer than ${FEWEST_PERIODS} periods became final after they had been fetched before`;
+/** Why it is not known how values mature, one sentence for the metrics with the same reason; none where it is known of each. */
+export function unknownMaturation({ maturation, histories }: SliceStatus): string[] {
+  const unknown = histories.filter(
+    ({ metric, horizon_days: horizon }) => horizon !== null && maturation.every((age) => age.metric !== metric),
+  );
+  const byReason = new Map<string, string[]>();
+  for (const each of unknown) byReason.set(reasonOf(each), [...(byReason.get(reasonOf(each)) ?? []), each.metric]);
+  if (histories.every(({ horizon_days: horizon }) => horizon === null))
+    return ['no total of it was measured that becomes final'];
+  return [...byReason].map(([reason, metrics]) => `${someNames(metrics)}: ${reason}`);
+}
 
-function maturationLines({ maturation }: SliceStatus, terminal: number | null): string[] {
-  if (maturation.length === 0) return [`maturation: ${TOO_LITTLE}`];
+function reasonOf({ matured_periods: matured, most_at_one_age: most }: MetricHistory): string {
+  if (matured === null || most === null) return 'not measured yet';
+  const became = `${countText(matured, 'period')} became final after an earlier fetch`;
+  if (matured < FEWEST_PERIODS) return `${became}; ${FEWEST_PERIODS} are needed`;
+  if (most < FEWEST_PERIODS)
+    return `${became}, at most ${most} of them fetched at the same age; ${FEWEST_PERIODS} are needed`;
+  return `${became}; no age has ${FEWEST_PERIODS} of them with a total above zero and half of those that could be fetched at it`;
+}
+
+function someNames(names: readonly string[]): string {
+  const more = names.length - NAMED;
+  return `${names.slice(0, NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
+function maturationLines(slice: SliceStatus, terminal: number | null): string[] {
+  const { maturation } = slice;
+  const unknown = unknownMaturation(slice).map((reason) => `maturation not known yet: ${reason}`);
+  if (maturation.length === 0) return unknown;
   const rows = maturation.map((age) => [
     age.metric,
     String(age.age_days),
     groupedText(age.periods),
     barOf(age),
-    ...[age.share_q25, age.share_median, age.share_q75].map((share) => percentText(share, 1)),
+    percentText(age.share_q25, 1),
+    percentText(age.share_median, 1),
+    percentText(age.share_q75, 1),
   ]);
   const columns = [
     { title: 'known of the final total', shrinks: true },
@@ -57,7 +91,7 @@ function maturationLines({ maturation }: SliceStatus, terminal: number | null): 
     { title: '' },
     ...(['quarter', 'half', 'three quarters'] as const).map((title) => ({ title, align: 'right' as const })),
   ];
-  return tableText(columns, rows, terminal).split('\n');
+  return [...tableText(columns, rows, terminal).split('\n'), ...unknown];
 }
 
 /** A bar as high as the median share. */
@@ -65,8 +99,9 @@ function barOf({ share_median: share }: MaturationAge): string {
   return bars[Math.max(0, Math.min(bars.length - 1, Math.round(share * bars.length) - 1))] ?? '';
 }
 
-function backtestLines({ backtest }: SliceStatus, terminal: number | null): string[] {
-  if (backtest.length === 0) return [`backtest: ${TOO_LITTLE}`];
+function backtestLines(slice: SliceStatus, terminal: number | null): string[] {
+  const { backtest } = slice;
+  if (backtest.length === 0) return unknownMaturation(slice).map((reason) => `no backtest yet: ${reason}`);
   const share = (of: number | null): string => (of === null ? '' : percentText(of, 1));
   const rows = backtest.map((age) => [
     age.metric,
@@ -74,52 +109,20 @@ function backtestLines({ backtest }: SliceStatus, terminal: number | null): stri
     groupedText(age.cohorts),
     share(age.median_abs_error),
     share(age.median_abs_error_as_is),
-    share(age.median_abs_error_average_share),
     share(age.coverage),
-    age.method ?? `not projected: ${age.reason ?? ''}`,
+    projectedText(age),
   ]);
   const columns = [
     { title: 'median error of projections', shrinks: true },
-    ...(['age', 'periods', 'projected', 'as is', 'average share', 'in interval'] as const).map((title) => ({
+    ...(['age', 'periods', 'projected', 'as is', 'in interval'] as const).map((title) => ({
       title,
       align: 'right' as const,
     })),
-    { title: 'method', shrinks: true },
+    { title: '', shrinks: true },
   ];
   return tableText(columns, rows, terminal).split('\n');
 }
 
-export const adaptiveHeadings = [
-  'refresh: adaptive within',
-  'leaves out ages',
-  'period fetches saved',
-  'rows saved',
-  'totals off until the next',
-  'at most',
-] as const;
-
-/** What each tolerance would have left out and cost, under those headings; nothing where even the largest leaves out no age. */
-export function adaptiveRows({ adaptive }: SliceStatus): string[][] {
-  if (adaptive.every(({ ages_left_out: ages }) => ages.length === 0)) return [];
-  const part = (some: number, all: number): string => `${groupedText(some)} of ${groupedText(all)}`;
-  return adaptive.map((each) => [
-    `${percentText(each.tolerance, 1)}${each.is_configured ? ' (configured)' : ''}`,
-    each.ages_left_out.length === 0 ? 'none' : each.ages_left_out.join(', '),
-    part(each.fetches_left_out, each.fetches),
-    part(each.rows_left_out, each.rows),
-    part(each.totals_differed, each.totals),
-    each.most_differed === null ? '' : percentText(each.most_differed, 1),
-  ]);
-}
-
-function adaptiveLines(slice: SliceStatus, terminal: number | null): string[] {
-  const rows = adaptiveRows(slice);
-  if (rows.length === 0) return [];
-  const [tolerance, ages, ...figures] = adaptiveHeadings;
-  const columns = [
-    { title: tolerance },
-    { title: ages, shrinks: true },
-    ...figures.map((title) => ({ title, align: 'right' as const })),
-  ];
-  return tableText(columns, rows, terminal).split('\n');
-}
+/** Whether a metric is projected at an age, and if not, why. */
+export const projectedText = ({ reason }: BacktestAge): string =>
+  reason === null ? 'projected' : `not projected: ${reason}`;

@@ -271,7 +271,7 @@ describe('ripen sync', () => {
     expect(JSON.parse(plan.out)).toMatchObject({ requests: 0, slices: [{ windows: [] }] });
   });
 
-  test('asks for 1 window of final cells a night where nothing is said of audits: plan shows it, sync records it', async () => {
+  test('requests 1 period of final cells a night where nothing is said of audits: plan shows it, sync records it', async () => {
     await configure(SMALL);
     const config = join(directory, 'ripen.yaml');
     await writeFile(config, (await readFile(config, 'utf8')).replace('audit: 0\n', ''));
@@ -284,8 +284,8 @@ describe('ripen sync', () => {
     expect([await audits(first), await audits(second)]).toStrictEqual([0, 1]);
     expect((await ripen('sync', '--as-of', second)).code).toBe(0);
     expect(await audits(second)).toBe(0);
-    expect((await ripen('status')).out).toMatch(
-      /final cells checked again: \d+ of \d+ periods?, 0 changed; with 95 % con/,
+    expect((await ripen('status', '--as-of', second)).out).toMatch(
+      /final cells fetched again in 90 days: \d+ of 1 period, 0 changed; of 1 period drawn at random 0 %: with 95 % con/,
     );
   });
 

@@ -20,7 +20,7 @@ export interface SliceChoice {
   readonly maturity: 'immature' | 'mature' | 'fully_mature';
   readonly firstDay: { readonly daysBefore: number; readonly rolls: boolean };
   readonly lastDay: 'yesterday' | 'today' | { readonly daysBefore: number };
-  readonly refresh: 'milestones' | 'nightly' | 'adaptive' | readonly number[];
+  readonly refresh: 'milestones' | 'nightly' | readonly number[];
   readonly filters: Readonly<Record<string, string | readonly string[] | number>>;
   readonly types: Readonly<Record<string, string>>;
   readonly maxRejects: number;
@@ -252,7 +252,7 @@ const types = mostly<SliceChoice['types']>(
 );
 const refresh = mostly<SliceChoice['refresh']>(
   'milestones',
-  fc.constantFrom<SliceChoice['refresh']>('nightly', 'adaptive', [1, 7], [2, 30]),
+  fc.constantFrom<SliceChoice['refresh']>('nightly', [1, 7], [2, 30]),
   3,
 );
 const maturity = mostly<SliceChoice['maturity']>('immature', fc.constantFrom('mature', 'fully_mature'), 3);

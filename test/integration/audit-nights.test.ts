@@ -3,9 +3,14 @@
 import { afterEach, expect, test } from 'vitest';
 import * as z from 'zod';
 
-import { horizonRemarks } from '../../src/check/warehouse.ts';
-import { addDays, day } from '../../src/model/calendar.ts';
+import { addDays, day, type Day } from '../../src/model/calendar.ts';
+import type { Slice } from '../../src/model/slice.ts';
+import { createWorld } from '../support/simulator/world.ts';
+import { readStatus } from '../../src/status/status.ts';
+import type { StatusReport } from '../../src/status/status-report.ts';
+import { statusText } from '../../src/terminal/status-text.ts';
 import { count } from '../../src/warehouse/sql.ts';
+import { askWorld } from '../bench/nights/reported-rows.ts';
 import { askedReports, reports, smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
@@ -17,92 +22,99 @@ const DAY_MS = 86_400_000;
 let scenario: Scenario;
 afterEach(() => scenario.close());
 
-const sinceFirst = { first: { day: FIRST }, last: { daysAgo: 1 } } as const;
-
-const daily = (horizonDays: number) =>
+const daily = (horizonDays: number | null): Slice =>
   slice({
     name: 'daily',
     dimensions: ['day', 'app_token'],
     metrics: ['installs'],
-    horizons: [{ pattern: '*', horizonMs: horizonDays * DAY_MS }],
-    datePeriod: sinceFirst,
+    horizons: horizonDays === null ? [] : [{ pattern: '*', horizonMs: horizonDays * DAY_MS }],
+    datePeriod: { first: { day: FIRST }, last: { daysAgo: 1 } },
   });
 
-const auditRow = z.object({ start_day: z.string(), cells: count, changed: count, seed: z.string(), periods: count });
+const nightAt = (night: number): Date => new Date(`${addDays(FIRST, HISTORY_DAYS + night)}T03:00:00Z`);
 
-async function live(horizonDays: number, nights: number, audit: number) {
-  scenario = await openScenario([daily(horizonDays)], { simulator: { world: smallWorld } });
+const auditRow = z.object({ period: z.string(), cells: count, changed: count, seed: z.string() });
+const totalRow = z.object({ day: z.string(), total: z.number() });
+
+async function pass(of: Slice, nights: number, audit: number, world: object = smallWorld) {
+  scenario = await openScenario([of], { simulator: { world } });
   const asked: number[] = [];
   for (let night = 0; night < nights; night += 1) {
     const before = askedReports(scenario).length;
-    const summary = await scenario.night(new Date(`${addDays(FIRST, HISTORY_DAYS + night)}T03:00:00Z`), { audit });
-    expect(summary.failures).toEqual([]);
+    expect((await scenario.night(nightAt(night), { audit })).failures).toEqual([]);
     asked.push(askedReports(scenario).length - before);
   }
   const audits = await scenario.inWarehouse((warehouse) =>
     warehouse.rows('select * from ripen.audits order by audited_at', [], auditRow),
   );
-  return { asked, audits, warnings: scenario.events.filter((event) => event.type === 'warning') };
+  return { asked, audits, changes: changesOf(scenario), report: await statusAt(nights - 1) };
 }
 
-test('a horizon of 2 days where values move for 7 is found out within 8 nights, by a window a night, and the right one is told', async () => {
-  const { audits, warnings } = await live(2, 8, 1);
-  expect(audits).toHaveLength(7);
-  expect(audits.reduce((sum, { changed }) => sum + changed, 0)).toBeGreaterThan(0);
-  expect(audits.every(({ cells, changed, seed, periods }) => cells >= periods && changed <= cells && seed !== '')).toBe(
-    true,
-  );
-  const told = warnings.filter((event) => event.code === 'FINAL_CHANGED');
-  expect(told.length).toBeGreaterThan(0);
-  expect(told[0]?.message).toMatch(
-    /^\d+ final totals? of installs changed after the horizon of 2d; a horizon of \d+d would/,
-  );
-  const [marked] = await scenario.inWarehouse((warehouse) =>
-    warehouse.rows('select count(*) as n from ripen.restatements where after_final', [], z.object({ n: count })),
-  );
-  const [proposed] = await scenario.inWarehouse((warehouse) => horizonRemarks(warehouse, daily(2), ['slices', 0]));
-  expect(proposed?.message).toMatch(
-    /^the horizon of installs, 2d, proved too short: \d+ final totals? changed, and \d+d would have held/,
-  );
-  expect(Number(/(\d+)d would have held/.exec(proposed?.message ?? '')?.[1])).toBeGreaterThanOrEqual(7);
-  expect(marked?.n).toBe(audits.reduce((sum, { changed }) => sum + changed, 0));
-});
+const statusAt = (night: number): Promise<StatusReport> =>
+  scenario.inWarehouse((warehouse) => readStatus(scenario.config, warehouse, nightAt(night)));
 
-const SETTLED_DAYS = 12;
+const changesOf = ({ events }: Scenario): string[] =>
+  events.flatMap((event) => (event.type === 'warning' && event.code === 'FINAL_CHANGED' ? [event.message] : []));
 
-test(`counts that settle in ${SETTLED_DAYS} days where 7 are derived are found out within 30 nights, by 1 window a night, with a horizon that holds`, async () => {
-  const slow = slice({
-    name: 'daily',
-    dimensions: ['day', 'app_token'],
-    metrics: ['installs'],
-    datePeriod: sinceFirst,
-  });
-  const world = { ...smallWorld, quirks: { settlingDays: SETTLED_DAYS } };
-  scenario = await openScenario([slow], { simulator: { world } });
-  const proposals: (number | null)[] = [];
-  for (let night = 0; night < 30; night += 1) {
-    const asOf = new Date(`${addDays(FIRST, HISTORY_DAYS + night)}T03:00:00Z`);
-    expect((await scenario.night(asOf, { audit: 1 })).failures).toEqual([]);
-    const [proposed] = await scenario.inWarehouse((warehouse) => horizonRemarks(warehouse, slow, ['slices', 0]));
-    proposals.push(Number(/and (\d+)d would have held/.exec(proposed?.message ?? '')?.[1] ?? 0) || null);
-  }
-  const nights = await scenario.inWarehouse((warehouse) =>
-    warehouse.rows('select count(*) as n from ripen.audits group by seed', [], z.object({ n: count })),
+/** The share of final totals as they are stored that the world says otherwise. */
+async function wrongShare(of: Slice, world: object, night: number): Promise<number> {
+  const now = nightAt(night);
+  const days = { start: FIRST, end: addDays(FIRST, HISTORY_DAYS + night) };
+  const answers = askWorld(createWorld(world), of, days, now);
+  const truth = (at: Day): number =>
+    [...(answers.get(at)?.values() ?? [])].reduce((sum, row) => sum + Number(row['installs']), 0);
+  const stored = await scenario.inWarehouse((warehouse) =>
+    warehouse.rows(
+      'select day, sum(installs)::double as total from daily_final group by day having total is not null',
+      [],
+      totalRow,
+    ),
   );
-  expect(nights.filter(({ n }) => n > 1)).toEqual([]);
-  expect(proposals.findIndex((days) => days !== null)).toBeGreaterThanOrEqual(0);
-  expect(proposals.findIndex((days) => days !== null)).toBeLessThan(15);
-  expect(proposals.at(-1)).toBeGreaterThanOrEqual(SETTLED_DAYS);
-  expect(proposals.at(-1)).toBeLessThanOrEqual(30);
-}, 300_000);
+  return stored.filter(({ day: at, total }) => total !== truth(day(at))).length / stored.length;
+}
+
+test('a horizon of 2 days where values move for 7: audits find a share within the bound they state, and status watches out', async () => {
+  const nights = 16;
+  const { audits, report, changes } = await pass(daily(2), nights, 2);
+  expect(audits.length).toBeGreaterThan(nights / 2);
+  const wrong = await wrongShare(daily(2), smallWorld, nights - 1);
+  const { audited, histories } = report.slices[0] ?? {};
+  expect(wrong).toBeGreaterThan(0.1);
+  expect(audited?.wrong_share_below).toBeGreaterThan(wrong);
+  const found = (audited?.drawn_changed ?? 0) / (audited?.drawn_periods ?? 1);
+  expect(Math.abs(found - wrong)).toBeLessThan(0.25);
+  expect(audited?.drawn_periods).toBe(new Set(audits.map(({ period }) => period)).size);
+  expect(audited?.cells).toBeLessThanOrEqual(HISTORY_DAYS + nights);
+  expect(statusText(report)).toMatch(
+    /final cells fetched again in 90 days: \d+ of \d+ periods, \d+ changed; of \d+ periods drawn at random [\d.]+ %: with 95 % confidence fewer than \d+ % of the final cells drawn from were wrong/,
+  );
+  expect(changes[0]).toMatch(/^\d+ final totals? of installs changed after the horizon of 2d, as late as age \d+\.$/);
+  expect(report.health.state).toBe('watch');
+  expect(histories?.[0]?.final_changed).toBeGreaterThan(0);
+  expect(report.health.findings.map(({ message }) => message)).toEqual([
+    expect.stringMatching(
+      /^daily: \d+ of \d+ final totals of installs fetched again in 90 days had changed after its horizon of 2d, as late as age \d+\.$/,
+    ),
+  ]);
+}, 280_000);
+
+test('the horizon of counts that settle in 12 days where 7 are derived is told as too short, with no figure before later looks confirmed it', async () => {
+  const { report } = await pass(daily(null), 12, 2, { ...smallWorld, quirks: { settlingDays: 12 } });
+  const [finding] = report.health.findings;
+  expect(finding?.message).toMatch(/had changed after its horizon of 7d, as late as age \d+\.$/);
+  expect(finding?.hint).toBe(
+    'State a longer horizon for installs under `horizons`; no later fetches have confirmed one yet.',
+  );
+}, 120_000);
 
 test('a horizon that holds is confirmed: 3 audits find nothing changed, cost one request a night, and audit 0 none', async () => {
-  const without = await live(8, 4, 0);
+  const without = await pass(daily(8), 4, 0);
   await scenario.close();
-  const { audits, warnings, asked } = await live(8, 4, 1);
+  const { audits, changes, asked, report } = await pass(daily(8), 4, 1);
   expect(without.audits).toEqual([]);
   expect(audits.map(({ changed }) => changed)).toEqual([0, 0, 0]);
-  expect(warnings.filter((event) => event.code === 'FINAL_CHANGED')).toEqual([]);
+  expect(changes).toEqual([]);
+  expect(report.health.state).toBe('well');
   expect(asked.map((requests, night) => requests - (without.asked[night] ?? 0))).toEqual([0, 1, 1, 1]);
 });
 
@@ -116,26 +128,21 @@ test('an audit that is answered without rows keeps the final rows, fails by itse
   let isEmptied = false;
   const emptied = { isEmpty: (of: string) => isEmptied && of < addDays(FIRST, 12), as: 'no rows' } as const;
   scenario = await openScenario([daily(8)], { simulator: { world: { ...smallWorld, quirks: { emptied } } } });
-  const night = (at: number, audit: number) =>
-    scenario.night(new Date(`${addDays(FIRST, HISTORY_DAYS + at)}T03:00:00Z`), { audit });
-  expect((await night(0, 0)).failures).toEqual([]);
+  expect((await scenario.night(nightAt(0))).failures).toEqual([]);
   const before = await rowsByDay();
   isEmptied = true;
-  const summary = await night(1, 3);
+  const summary = await scenario.night(nightAt(1), { audit: 3 });
   expect(summary.failures.length).toBeGreaterThan(0);
   expect(new Set(summary.failures.map(({ code }) => code))).toEqual(new Set(['DATA_SHRUNK']));
   expect((await rowsByDay()).slice(0, before.length)).toEqual(before);
-  const changed = await scenario.inWarehouse((warehouse) =>
-    warehouse.rows('select sum(changed) as n from ripen.audits having count(*) > 0', [], z.object({ n: count })),
-  );
-  expect(changed.filter(({ n }) => n > 0)).toEqual([]);
-  expect(scenario.events.filter((event) => event.type === 'warning' && event.code === 'FINAL_CHANGED')).toEqual([]);
+  expect(changesOf(scenario)).toEqual([]);
+  expect((await statusAt(1)).slices[0]?.audited?.changed ?? 0).toBe(0);
 });
 
-test('an audit that is refused fails by itself, the same window is asked for when the night runs again, and no other after that', async () => {
+test('an audit that is refused fails by itself, the same period is requested when the night runs again, and no other after that', async () => {
   scenario = await openScenario([daily(8)], { simulator: { world: smallWorld } });
   const at = (hour: string): Date => new Date(`${addDays(FIRST, HISTORY_DAYS + 1)}T${hour}:00:00Z`);
-  await scenario.night(new Date(`${addDays(FIRST, HISTORY_DAYS)}T03:00:00Z`));
+  await scenario.night(nightAt(0));
   await scenario.night(at('03'));
   const refused = scenario.simulator.script({
     match: reports(),

@@ -3,12 +3,10 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 
-import { daysBetween, MS_PER_DAY } from '../../src/model/calendar.ts';
 import { firstKeptDay } from '../../src/model/coverage.ts';
-import { isFinal } from '../../src/model/maturity.ts';
-import { withAudits, type Draws } from '../../src/plan/audit.ts';
+import { isFinal, nextRefreshAt } from '../../src/model/maturity.ts';
+import { drawAudits, withAudits, type Draw, type Draws } from '../../src/plan/audit.ts';
 import type { SlicePlan } from '../../src/plan/plan.ts';
-import type { Window } from '../../src/model/window.ts';
 import {
   FIRST_DAY,
   inFull,
@@ -18,19 +16,15 @@ import {
   nights,
   planAt,
   slices,
-  startOf,
   wholeNight,
   withLoaded,
 } from '../support/planned-nights.ts';
 import { slice } from '../support/slice.ts';
 
 const runs = { numRuns: 120 };
-const ONE: Draws = { windows: 1, done: 0 };
 
-const audited = (plan: SlicePlan, draws: Draws, asOf: Date): Window[] => {
-  const [after] = withAudits([{ plan, metrics: metricsOf(plan.slice) }], draws, asOf);
-  return (after?.windows ?? []).filter(({ periods }) => periods.some(({ reason }) => reason === 'audit'));
-};
+const drawn = (plan: SlicePlan, draws: Draws, asOf: Date): Draw[] =>
+  drawAudits([{ plan, metrics: metricsOf(plan.slice) }], draws, asOf);
 
 /** A long history after the random nights, so that something is final. */
 const histories = fc.tuple(slices, nights, fc.integer({ min: 1, max: 100 })).map(([of, series, wait]) => {
@@ -39,58 +33,79 @@ const histories = fc.tuple(slices, nights, fc.integer({ min: 1, max: 100 })).map
   return { of, ledger, asOf, plan: planAt(of, ledger, asOf) };
 });
 
-test('a night draws at most so many windows, each of a week at most, of periods with a final cell, kept, and not asked for anyway', () => {
-  let drawn = 0;
+test('a night draws at most so many periods, each once, with a final cell and kept, and requests those by themselves that no other fetch answers', () => {
+  let found = 0;
   fc.assert(
-    fc.property(histories, fc.constantFrom(1, 1, 2, 3), ({ of, plan, asOf }, windows) => {
-      const found = audited(plan, { windows, done: 0 }, asOf);
-      drawn += found.length;
-      expect(found.length).toBeLessThanOrEqual(windows);
-      const taken = plan.windows.flatMap(({ periods }) => periods.map(({ period }) => period.bucket.start));
-      for (const window of found) {
-        const { start, end } = window.replaced;
-        expect(window.periods.length === 1 || daysBetween(start, end) <= 7).toBe(true);
-        expect(start >= (firstKeptDay(of, asOf, 1) ?? start)).toBe(true);
-        for (const { period } of window.periods) {
-          const held = plan.table?.periods.get(period.bucket.start);
-          expect(
-            held !== undefined && metricsOf(of).some((metric) => metric.additive && isFinal(period, metric, of, held)),
-          ).toBe(true);
-          expect(taken).not.toContain(period.bucket.start);
-          taken.push(period.bucket.start);
-        }
+    fc.property(histories, fc.constantFrom(1, 1, 2, 3), ({ of, plan, asOf }, periods) => {
+      const draws = drawn(plan, { periods, done: 0 }, asOf);
+      found += draws.length;
+      expect(draws.length).toBeLessThanOrEqual(periods);
+      expect(new Set(draws.map(({ period }) => period.bucket.start)).size).toBe(draws.length);
+      const [after] = withAudits([plan], draws);
+      const added = (after?.windows ?? []).filter((window) => !plan.windows.includes(window));
+      expect(added.map(({ replaced }) => replaced.start).toSorted()).toEqual(
+        draws
+          .filter(({ waits }) => !waits)
+          .map(({ period }) => period.bucket.start)
+          .toSorted(),
+      );
+      expect(added.every((window) => window.periods.length === 1)).toBe(true);
+      for (const { period, waits } of draws) {
+        const held = plan.table?.periods.get(period.bucket.start);
+        expect(period.bucket.start >= (firstKeptDay(of, asOf, 1) ?? period.bucket.start)).toBe(true);
+        const metrics = metricsOf(of);
+        expect(held !== undefined && metrics.some((metric) => isFinal(period, metric, of, held))).toBe(true);
+        expect(waits).toBe(held !== undefined && nextRefreshAt(period, metrics, of, held) !== null);
       }
     }),
     runs,
   );
-  expect(drawn).toBeGreaterThan(40);
+  expect(found).toBeGreaterThan(40);
 });
 
-test('a run after one that was killed asks for no other window: the draws of a night go on where the killed run ended', () => {
+test('a run after one that was killed draws no other period: the draws of a night go on where the killed run ended', () => {
   fc.assert(
     fc.property(histories, ({ of, ledger, plan, asOf }) => {
-      const both = audited(plan, { windows: 2, done: 0 }, asOf);
-      const [first] = audited(plan, ONE, asOf);
-      if (first === undefined) return;
-      const loaded = withLoaded(ledger, plan, [...plan.windows, first], { ...inFull, fetchedAt: asOf });
-      const again = planAt(of, loaded, asOf);
-      expect(audited(again, { windows: 1, done: 1 }, asOf)).toEqual([]);
-      const labels = (all: readonly Window[]): string[] => all.map(({ replaced }) => replaced.start).toSorted();
-      expect(labels([first, ...audited(again, { windows: 2, done: 1 }, asOf)])).toEqual(labels(both));
+      const [first] = drawn(plan, { periods: 1, done: 0 }, asOf);
+      const [after] = withAudits([plan], first === undefined ? [] : [first]);
+      const loaded = withLoaded(ledger, plan, after?.windows ?? [], { ...inFull, fetchedAt: asOf });
+      expect(drawn(planAt(of, loaded, asOf), { periods: 1, done: 1 }, asOf)).toEqual([]);
     }),
     runs,
   );
 });
 
-test('nothing that was fetched on the same day is asked for again: an audit an hour after the load would say nothing new', () => {
-  const of = slice({
-    name: 'any',
-    dimensions: ['day', 'app'],
-    metrics: ['metric_7'],
-    datePeriod: { first: { day: FIRST_DAY }, last: { daysAgo: 1 } },
-  });
-  const { ledger, asOf } = live(of, [wholeNight(24 * 40)]);
-  expect(asOf.getTime()).toBeGreaterThan(startOf(0).getTime() + 30 * MS_PER_DAY);
-  expect(audited(planAt(of, ledger, later(asOf, 1)), ONE, later(asOf, 1))).toEqual([]);
-  expect(audited(planAt(of, ledger, later(asOf, 24)), ONE, later(asOf, 24))).toHaveLength(1);
+const daily = slice({
+  name: 'any',
+  dimensions: ['day', 'app'],
+  metrics: ['metric_7'],
+  datePeriod: { first: { day: FIRST_DAY }, last: { daysAgo: 1 } },
+});
+
+test('every final cell is drawn as often as any other, whatever the night requests: 60 periods over 6,000 nights', () => {
+  const { ledger, asOf } = live(daily, [wholeNight(24 * 68)]);
+  const plan = planAt(daily, ledger, later(asOf, 24));
+  const times = new Map<string, number>();
+  for (let night = 0; night < 6000; night += 1) {
+    // The night alone makes the draw another one.
+    const at = later(asOf, 24 * (night + 1));
+    for (const { period } of drawn(plan, { periods: 1, done: 0 }, at)) {
+      times.set(period.bucket.start, (times.get(period.bucket.start) ?? 0) + 1);
+    }
+  }
+  const final = [...times.values()];
+  expect(final.length).toBeGreaterThan(50);
+  const expected = 6000 / final.length;
+  for (const each of final) expect(Math.abs(each - expected)).toBeLessThan(5 * Math.sqrt(expected));
+  expect([...times.keys()].toSorted()[0]).toBe(FIRST_DAY);
+});
+
+test('nothing that was fetched on the same day is drawn: an audit an hour after the load would say nothing new', () => {
+  const { ledger, asOf } = live(daily, [wholeNight(24 * 40)]);
+  const at = (hours: number): Draw[] => {
+    const then = later(asOf, hours);
+    return drawn(planAt(daily, ledger, then), { periods: 1, done: 0 }, then);
+  };
+  expect(at(1)).toEqual([]);
+  expect(at(24)).toHaveLength(1);
 });

@@ -74,7 +74,7 @@ export function sampleSlice(given: {
     restated_nights: [],
     maturation: [],
     backtest: [],
-    adaptive: [],
+    histories: [],
     audited: null,
     metrics,
     ages,
@@ -119,9 +119,8 @@ export function ripenedSlice(name: string, days: number): SliceStatus {
   };
 }
 
-/** What is measured of metrics whose values ripen over two weeks, none of them projected, and of adaptive refreshes within 1 %. */
-export function ripeningOf(metrics: readonly string[]): Pick<SliceStatus, 'maturation' | 'backtest' | 'adaptive'> {
-  const within = { fetches: 2870, rows: 91_000, totals: 1402 };
+/** What is measured of metrics whose values ripen over two weeks, none of them projected. */
+export function ripeningOf(metrics: readonly string[]): Pick<SliceStatus, 'maturation' | 'backtest'> {
   const ages = metrics.flatMap((metric) => [1, 3, 7, 14].map((age) => ({ metric, age })));
   return {
     maturation: ages.map(({ metric, age }) => ({
@@ -138,33 +137,9 @@ export function ripeningOf(metrics: readonly string[]): Pick<SliceStatus, 'matur
       cohorts: 30,
       median_abs_error: 0.02,
       median_abs_error_as_is: 0.05,
-      median_abs_error_average_share: 0.03,
       coverage: 0.8,
-      method: null,
       reason: `${metric} are few`,
     })),
-    adaptive: [
-      {
-        ...within,
-        tolerance: 0.005,
-        is_configured: false,
-        ages_left_out: [],
-        fetches_left_out: 0,
-        rows_left_out: 0,
-        totals_differed: 0,
-        most_differed: null,
-      },
-      {
-        ...within,
-        tolerance: 0.01,
-        is_configured: true,
-        ages_left_out: [3, 5],
-        fetches_left_out: 514,
-        rows_left_out: 16_300,
-        totals_differed: 233,
-        most_differed: 0.012,
-      },
-    ],
   };
 }
 

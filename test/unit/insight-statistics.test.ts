@@ -2,11 +2,10 @@
 
 import { describe, expect, test } from 'vitest';
 
-import { choiceFrom, type Counted, projected, scoresOf } from '../../src/insight/backtest.ts';
-import { climb, ladderOn } from '../../src/insight/chain-ladder.ts';
-import { columnsOf, reached } from '../../src/insight/columns.ts';
-import { type Cohort, columnAges, type Development, maturationOf, quantile } from '../../src/insight/development.ts';
-import { AVERAGE_SHARE, expectationsOf, MEAN_OF_BOTH, standingOn, trialsOf } from '../../src/insight/trials.ts';
+import { scoresOf, type Counted, type Score } from '../../src/insight/backtest.ts';
+import { standings } from '../../src/insight/chain-ladder.ts';
+import { type Cohort, type Development, maturationOf, quantile } from '../../src/insight/development.ts';
+import { horizonEvidence, proposedHorizonDays, type Look } from '../../src/model/horizon-evidence.ts';
 import { fraction, mix } from '../../src/simulator/world/hash.ts';
 
 /** Taylor and Ashe (1983), as Mack (1993) has it: cumulative claims by accident year. */
@@ -24,85 +23,42 @@ const published = [
 ];
 const FINAL_AGE = 10;
 
-const ladderOf = (own: Development) => ladderOn(columnsOf(own), Number.POSITIVE_INFINITY);
-
 function cohortOf(values: readonly number[], lastDay: number): Cohort {
-  const readings = values.map((value, index) => ({ age: index + 1, value }));
-  return {
-    lastDay,
-    readings: readings.filter(({ age }) => age < FINAL_AGE),
-    final: readings.find(({ age }) => age === FINAL_AGE) ?? null,
-  };
+  const readings = new Map(values.slice(0, FINAL_AGE - 1).map((value, index) => [index + 1, value]));
+  const final = values[FINAL_AGE - 1];
+  return { lastDay, readings, finals: final === undefined ? [] : [{ age: FINAL_AGE, value: final }] };
 }
 
-describe('the chain ladder', () => {
-  const ladder = ladderOf(published.map(cohortOf));
+const now = (development: Development) => standings(development)(Infinity);
 
-  test('has the 9 factors that Mack (1993) publishes', () => {
-    const factors = ladder.map(({ factor }) => Number(factor.toFixed(3)));
-    expect(factors).toEqual([3.491, 1.747, 1.457, 1.174, 1.104, 1.086, 1.054, 1.077, 1.018]);
+describe('the factor to the final total', () => {
+  test('is the mean of the chain ladder that Mack (1993) publishes and of one over the known share', () => {
+    const { factors } = now(published.map(cohortOf));
+    const ladder = [3.491, 1.747, 1.457, 1.174, 1.104, 1.086, 1.054, 1.077, 1.018];
+    for (const [at, reading] of (published[0] ?? []).slice(0, 9).entries()) {
+      const climb = ladder.slice(at).reduce((product, factor) => product * factor, 1);
+      expect(factors.get(at + 1)?.value).toBeCloseTo((climb + 3901463 / reading) / 2, 1);
+    }
+    expect(factors.get(1)?.periods).toBe(1);
   });
 
-  test('has the reserves and standard errors that Mack (1993) publishes for 9 years', () => {
-    const reserves = published.slice(1).map((values) => {
-      const value = values.at(-1) ?? 0;
-      const expected = climb(ladder, values.length, value);
-      const [total, error] = [expected?.value ?? 0, expected?.error ?? 0];
-      return [Math.round((total - value) / 1000), Math.round((total * error) / 1000)];
-    });
-    expect(reserves).toEqual([
-      [95, 76],
-      [470, 122],
-      [710, 134],
-      [985, 261],
-      [1419, 411],
-      [2178, 558],
-      [3920, 875],
-      [4279, 971],
-      [4626, 1363],
-    ]);
+  test('is none where no period is final', () => {
+    expect(now(published.slice(1).map(cohortOf)).factors.size).toBe(0);
   });
 
-  test('is none where no period is final, and climbs neither from nothing nor from an age without a column', () => {
-    expect(ladderOf(published.slice(1).map(cohortOf))).toEqual([]);
-    expect(climb(ladder, 1, 0)).toBeNull();
-    expect(climb(ladder, 99, 10)).toBeNull();
-  });
-
-  test('takes a night that came late for no column: 1 of 10 periods read at age 6 instead of 5', () => {
-    const late = published.slice(0, 1).flatMap((values) =>
-      Array.from({ length: 10 }, (_, at) => {
-        const cohort = cohortOf(values, at);
-        return at === 3 ? { ...cohort, readings: cohort.readings.filter(({ age }) => age !== 5) } : cohort;
-      }),
+  test('is not made of a night that came late: 1 of 10 periods read at age 5.5 instead of 5', () => {
+    const all = Array.from({ length: 10 }, (_, at) => cohortOf(published[0] ?? [], at));
+    const odd = new Map([...(all[3]?.readings ?? []), [5.5, 1]]);
+    const late = all.map((cohort) =>
+      cohort.lastDay === 3 ? { lastDay: 3, readings: odd, finals: cohort.finals } : cohort,
     );
-    const withOdd = altered(late, ({ lastDay, readings }) =>
-      lastDay === 3 ? { readings: [...readings, { age: 5.5, value: 1 }] } : {},
-    );
-    expect(columnAges(withOdd)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
-    expect(ladderOf(withOdd)).toHaveLength(9);
+    expect(now(late).ages).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
   });
-});
-
-test('a triangle has no ladder on day 5, when none of the 5 periods read by then is final, and 9 steps over 9 to 1 of them on day 10', () => {
-  const columns = columnsOf(published.map(cohortOf));
-  expect([1, 2, 5, 9].map((age) => reached(columns, age, 5))).toEqual([5, 4, 1, 0]);
-  expect(ladderOn(columns, 5)).toEqual([]);
-  expect(ladderOn(columns, 10).map(({ cohorts }) => cohorts)).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1]);
 });
 
 test('quantiles lie between neighbours: 1, 2, 3, 10 have the quartiles 1.75, 2.5 and 4.75', () => {
   expect([0.25, 0.5, 0.75].map((share) => quantile([10, 1, 3, 2], share))).toEqual([1.75, 2.5, 4.75]);
   expect(quantile([], 0.5)).toBeNull();
-});
-
-/** Each value with some of its fields in another way. */
-function altered<T extends object>(all: readonly T[], change: (each: T) => Partial<T>): T[] {
-  return all.flatMap((each) => [{ ...each, ...change(each) }]);
-}
-
-const readAs = (cohort: Cohort, valueOf: (age: number) => number): Pick<Cohort, 'readings'> => ({
-  readings: cohort.readings.map(({ age }) => ({ age, value: valueOf(age) })),
 });
 
 /** Periods whose known share at ages 1 and 3 scatters around 0.3 and 0.8, final at age 8. */
@@ -111,178 +67,133 @@ function scattered(periods: number, spread: number, seed: number): Cohort[] {
     const chance = (salt: number): number => fraction(mix(mix(seed, salt), at)) - 0.5;
     const final = 1000 * (1 + 0.4 * chance(1));
     const shareOf = (share: number, salt: number): number => final * share * (1 + spread * chance(salt));
-    return {
-      lastDay: at,
-      readings: [
-        { age: 1, value: shareOf(0.3, 2) },
-        { age: 3, value: shareOf(0.8, 3) },
-      ],
-      final: at + 8 < periods ? { age: 8, value: final } : null,
-    };
+    const readings = new Map([
+      [1, shareOf(0.3, 2)],
+      [3, shareOf(0.8, 3)],
+    ]);
+    return { lastDay: at, readings, finals: at + 8 < periods ? [{ age: 8, value: final }] : [] };
   });
 }
 
+const known = (development: Development) => maturationOf(development, now(development).ages);
+
 describe('maturation', () => {
   test('knows 30 % and 80 % at ages 1 and 3 of 52 final periods, and counts none of 8 unfinal ones', () => {
-    const known = maturationOf(scattered(60, 0.1, 1));
-    expect(known.map(({ age, periods }) => [age, periods])).toEqual([
-      [1, 52],
-      [3, 52],
-    ]);
-    expect(known[0]?.median).toBeCloseTo(0.3, 2);
-    expect(known[1]?.median).toBeCloseTo(0.8, 1);
-    expect(known.every(({ q25, median, q75 }) => q25 < median && median < q75)).toBe(true);
+    const [one, three] = known(scattered(60, 0.1, 1));
+    expect([one?.age, one?.periods, three?.age, three?.periods]).toEqual([1, 52, 3, 52]);
+    expect(one?.median).toBeCloseTo(0.3, 2);
+    expect(three?.median).toBeCloseTo(0.8, 1);
+    expect((one?.q25 ?? 1) < (one?.median ?? 0) && (one?.median ?? 1) < (one?.q75 ?? 0)).toBe(true);
   });
 
-  test('says nothing with 7 final periods', () => {
-    expect(maturationOf(scattered(15, 0.1, 1))).toEqual([]);
-    expect(maturationOf(scattered(16, 0.1, 1))).not.toEqual([]);
+  test('says nothing with 7 final periods, and does with 8 beside 60 that were final when they were first loaded', () => {
+    const loadedFinal = scattered(60, 0.1, 2).map((cohort): Cohort => {
+      return { lastDay: cohort.lastDay - 60, readings: new Map(), finals: [{ age: 20, value: 1000 }] };
+    });
+    expect(known([...loadedFinal, ...scattered(15, 0.1, 1)])).toEqual([]);
+    expect(known([...loadedFinal, ...scattered(16, 0.1, 1)]).map(({ periods }) => periods)).toEqual([8, 8]);
   });
 });
 
+const scores = (own: Development, counted: Counted | null = null): Score[] => scoresOf(own, standings(own), counted);
+const changed = (own: readonly Cohort[], change: (cohort: Cohort) => Partial<Cohort>): Cohort[] =>
+  own.map((cohort) => Object.assign({}, cohort, change(cohort)));
+
 describe('the backtest', () => {
-  const familyOf = (own: Development) => ({ own, lower: new Map<string, Development>() });
-
-  test('projects from what was known on the day alone: what comes later changes no trial before it', () => {
-    const own = scattered(60, 0.2, 2);
-    const before = trialsOf(familyOf(own)).filter(({ judgedOn }) => judgedOn <= 40);
-    const changed = altered(own, ({ lastDay }) => (lastDay > 40 ? { final: null, readings: [] } : {}));
-    const after = trialsOf(familyOf(changed)).filter(({ judgedOn }) => judgedOn <= 40);
-    expect(before.length).toBeGreaterThan(40);
-    expect(after).toEqual(before);
-  });
-
   test('covers 70 to 90 % of 90 final totals, and comes nearer than the values as they are', () => {
-    const own = scattered(200, 0.2, 3);
-    for (const score of scoresOf(own, trialsOf(familyOf(own)))) {
+    for (const score of scores(scattered(200, 0.2, 3))) {
       expect(score.cohorts).toBeGreaterThan(70);
       expect(score.coverage).toBeGreaterThan(0.7);
       expect(score.coverage).toBeLessThan(0.9);
       expect(score.medianError).toBeLessThan((score.medianErrorAsIs ?? 0) / 2);
       expect(score.reason).toBeNull();
+      expect(score.reach).toBeGreaterThan(1);
     }
   });
 
-  test('does not project with 7 judged periods, where half came to nothing, or where the interval reaches far above the value', () => {
-    const few = scattered(20, 0.1, 4);
-    expect(scoresOf(few, trialsOf(familyOf(few))).map(({ choice }) => choice)).toEqual([null, null]);
-    const idle = altered(scattered(100, 0.1, 4), (cohort) => (cohort.lastDay % 2 === 0 ? {} : readAs(cohort, () => 0)));
-    expect(scoresOf(idle, trialsOf(familyOf(idle)))[0]?.reason).toMatch(/^45 of 90 periods had no value above zero/);
-    const wild = altered(scattered(100, 1.9, 4), ({ lastDay, final }) =>
-      final === null ? {} : { final: { age: 8, value: 10 ** (4 * fraction(mix(7, lastDay))) } },
+  test('knows no more than its day: totals that all rise by 13.8 % at age 40, long final, are 12 % off, not 0', () => {
+    const steady = scattered(90, 0, 2);
+    const risen = changed(steady, ({ finals }) => {
+      return {
+        finals: finals.flatMap(({ value }) => [
+          { age: 8, value },
+          { age: 40, value: value * 1.138 },
+        ]),
+      };
+    });
+    expect(scores(steady)[0]?.medianError).toBeCloseTo(0, 6);
+    // The day a trial was made knew the risen totals of the oldest alone.
+    const oldest = risen.filter(({ lastDay }) => lastDay < 40);
+    expect(scores(oldest)[0]?.medianError).toBeCloseTo(1 - 1 / 1.138, 3);
+  });
+
+  test('does not project with 7 periods that could have been, where half came to nothing, or where the interval reaches far', () => {
+    expect(scores(scattered(22, 0.1, 4)).map(({ reach }) => reach)).toEqual([null, expect.any(Number)]);
+    expect(scores(scattered(22, 0.1, 4))[0]?.reason).toBe('7 past periods could have been projected; 8 are needed');
+    const idle = changed(scattered(100, 0.1, 4), ({ lastDay }) =>
+      lastDay % 2 === 0 ? {} : { readings: new Map([1, 3].map((age) => [age, 0])) },
     );
-    expect(scoresOf(wild, trialsOf(familyOf(wild)))[0]?.reason).toMatch(
-      /^the 80 % interval reached \d+ % above the projected value$/,
-    );
+    expect(scores(idle)[0]?.reason).toMatch(/^45 of 90 periods had no value above zero/);
+    const wild = changed(scattered(100, 1.9, 4), ({ lastDay, finals }) => {
+      return { finals: finals.map(({ age }) => ({ age, value: 10 ** (4 * fraction(mix(7, lastDay))) })) };
+    });
+    expect(scores(wild)[0]?.reason).toMatch(/^the 80 % interval reached \d+ % above the projected value$/);
   });
 
   test('does not project where the world changed its ways and the interval held less than 60 %', () => {
-    const own = scattered(60, 0.02, 5);
-    const worse = altered(trialsOf(familyOf(own)), ({ final, madeOn }) => {
-      const value = final * Math.exp(0.001 * 1.1 ** madeOn);
-      return { expected: new Map([['chain ladder', { value, error: 0.1, cohorts: 9 }]]) };
+    const drifting = changed(scattered(60, 0.02, 5), ({ lastDay, finals }) => {
+      return { finals: finals.map(({ age, value }) => ({ age, value: value * Math.exp(0.0005 * lastDay ** 1.5) })) };
     });
-    const [first] = scoresOf(own, worse);
+    const [first] = scores(drifting);
     expect(first?.coverage).toBeLessThan(0.6);
-    expect(first?.reason).toMatch(/^the 80 % interval held only \d+ % of \d+ final totals$/);
-    expect(first?.choice).toBeNull();
+    expect(first?.reason).toMatch(/^the 80 % interval held only \d+ % of the final totals$/);
+    expect(first?.reach).toBeNull();
   });
 
   test('leaves a value that only trembles as it is', () => {
-    const still = altered(scattered(100, 0.1, 6), ({ lastDay, final }) => ({
-      readings: [{ age: 1, value: (final?.value ?? 1000) * (0.99 + 0.02 * (lastDay % 2)) }],
-    }));
-    const [score] = scoresOf(still, trialsOf(familyOf(still)));
-    expect(score?.medianError).toBeGreaterThan(score?.medianErrorAsIs ?? 0);
+    const still = changed(scattered(100, 0.1, 6), ({ lastDay, finals: [final] }) => {
+      return { readings: new Map([[1, (final?.value ?? 1000) * (0.99 + 0.02 * (lastDay % 2))]]) };
+    });
+    const [score] = scores(still);
     expect(score?.reason).toMatch(/^projections were nearer than the values as they are for only \d+ of \d+ periods$/);
-    expect(score?.choice).toBeNull();
-  });
-
-  test('borrows from a lower age where that is known better, and expects the rest from the level where little is known', () => {
-    const own = scattered(120, 1.2, 7);
-    const steady = altered(own, (cohort) => ({
-      ...readAs(cohort, () => (cohort.final?.value ?? 1000) * 0.4),
-      final: cohort.final === null ? null : { age: 5, value: cohort.final.value * 0.5 },
-    }));
-    const trials = trialsOf({ own, lower: new Map([['revenue_d7', steady]]) }).filter(({ age }) => age === 1);
-    expect(choiceFrom(trials)?.method).toBe('chain ladder of revenue_d7');
-    const alone = trialsOf(familyOf(own)).filter(({ age }) => age === 1);
-    expect(choiceFrom(alone)?.method).toBe('chain ladder and level');
-  });
-
-  test('takes the mean of chain ladder and average share until another method is nearer by a tenth', () => {
-    const own = scattered(100, 0.2, 9);
-    const trials = trialsOf(familyOf(own)).filter(({ age }) => age === 1);
-    for (const { expected, asIs, byAverageShare } of trials.slice(-20)) {
-      const [ladder, both] = [expected.get('chain ladder')?.value ?? 0, expected.get(MEAN_OF_BOTH)?.value];
-      expect(ladder).toBeGreaterThan(asIs);
-      expect(both).toBeCloseTo((ladder + (byAverageShare ?? 0)) / 2, 9);
-    }
-    const withLadder = (error: number): typeof trials =>
-      altered(trials, ({ final }) => {
-        const of = (by: number) => ({ value: final * Math.exp(by), error: 0.1, cohorts: 9 });
-        return {
-          expected: new Map([
-            [MEAN_OF_BOTH, of(0.1)],
-            ['chain ladder', of(error)],
-          ]),
-        };
-      });
-    expect(choiceFrom(withLadder(0.095))?.method).toBe(MEAN_OF_BOTH);
-    expect(choiceFrom(withLadder(0.085))?.method).toBe('chain ladder');
   });
 
   test('projects 100 periods of 1,082 installs, and none where half of them have 1,081, whatever they come to', () => {
     const own = scattered(100, 0.2, 8);
-    const trials = trialsOf(familyOf(own));
     const counting = (installs: number): Counted => ({
       name: 'installs',
-      development: altered(own, ({ final }) => (final === null ? {} : { final: { age: 8, value: installs } })),
+      development: changed(own, ({ finals }) => ({ finals: finals.map(({ age }) => ({ age, value: installs })) })),
     });
-    expect(scoresOf(own, trials, counting(1082))).toStrictEqual(scoresOf(own, trials));
-    expect(scoresOf(own, trials).map(({ choice }) => choice === null)).toEqual([false, false]);
+    expect(scores(own, counting(1082))).toStrictEqual(scores(own));
     const told =
       'half of the periods have 1081 installs at most, and below 1082 chance alone moves one in ten by more than 5 %';
-    for (const { choice, reason, medianError } of scoresOf(own, trials, counting(1081))) {
-      expect([choice, reason]).toEqual([null, told]);
+    for (const { reach, reason, medianError } of scores(own, counting(1081))) {
+      expect([reach, reason]).toEqual([null, told]);
       expect(medianError).not.toBeNull();
     }
   });
+});
 
-  test('gives its place to the average share where the mean came out more than a tenth further off, with what that came to', () => {
-    const own = scattered(100, 0.2, 9);
-    const trials = trialsOf(familyOf(own)).filter(({ age }) => age === 1);
-    const further = (by: number) =>
-      scoresOf(
-        own,
-        altered(trials, ({ final, expected, byAverageShare }) => {
-          const off = Math.abs((byAverageShare ?? 0) / final - 1);
-          const mean = expected.get(MEAN_OF_BOTH);
-          const simple = expected.get(AVERAGE_SHARE);
-          if (mean === undefined || simple === undefined) return {};
-          return {
-            expected: new Map([
-              [MEAN_OF_BOTH, { ...mean, value: final * (1 + by * off) }],
-              [AVERAGE_SHARE, simple],
-            ]),
-          };
-        }),
-      )[0];
-    const [near, far] = [further(1.09), further(1.11)];
-    expect([near?.choice?.method, far?.choice?.method]).toEqual([MEAN_OF_BOTH, AVERAGE_SHARE]);
-    expect((near?.medianError ?? 0) / (near?.medianErrorAverageShare ?? 1)).toBeCloseTo(1.09, 9);
-    expect(far?.medianError).toBe(far?.medianErrorAverageShare);
+/** So many looks alike. */
+const looks = (times: number, from: number, to: number, hasChanged = false): Look[] =>
+  Array.from({ length: times }, () => ({ from, to, hasChanged }));
+
+describe('when a metric changed last', () => {
+  const seen = [...looks(20, 3, 10, true), ...looks(1, 10, 11, true)];
+
+  test('is age 11, and 12 days are proposed once 8 later looks found nothing', () => {
+    expect(horizonEvidence([...seen, ...looks(8, 10, 20)])).toEqual({ lastChangeAge: 11, laterLooks: 8 });
+    expect(proposedHorizonDays(horizonEvidence([...seen, ...looks(8, 10, 20)]))).toBe(12);
+    expect(proposedHorizonDays(horizonEvidence([...seen, ...looks(7, 10, 20)]))).toBeNull();
   });
 
-  test('projects the newest period with an interval around the value', () => {
-    const own = scattered(100, 0.2, 8);
-    const [score] = scoresOf(own, trialsOf(familyOf(own)));
-    const standing = standingOn(familyOf(own), 99);
-    const expected = expectationsOf(standing, { lastDay: 98, age: 1, value: 300 }, () => null);
-    const projection = projected(expected, score?.choice ?? { method: 'none', width: 1 });
-    expect(projection?.value).toBeCloseTo(1000, -2);
-    expect(projection?.low).toBeLessThan(projection?.value ?? 0);
-    expect(projection?.high).toBeGreaterThan(projection?.value ?? 0);
-    expect(projection?.cohorts).toBeGreaterThan(80);
+  test('is confirmed neither by looks that end with it nor by such as begin 3 days after it', () => {
+    expect(horizonEvidence([...seen, ...looks(9, 4, 11), ...looks(9, 14, 30)]).laterLooks).toBe(0);
+    expect(horizonEvidence([...seen, ...looks(9, 13, 30)]).laterLooks).toBe(9);
+  });
+
+  test('is unknown of a metric that changed at no look, and never confirmed of one that changed at every look', () => {
+    expect(horizonEvidence(looks(90, 1, 30))).toEqual({ lastChangeAge: null, laterLooks: 0 });
+    expect(proposedHorizonDays(horizonEvidence([...looks(20, 8, 21, true), ...looks(20, 21, 43, true)]))).toBeNull();
   });
 });

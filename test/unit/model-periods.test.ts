@@ -233,7 +233,7 @@ describe('the fingerprint of a slice', () => {
     );
   });
 
-  test('does not change with metrics, dates, refresh, types or tolerance, nor with the order of names', () => {
+  test('does not change with metrics, dates, refresh or types, nor with the order of names', () => {
     const { dimensions, parameters } = daily;
     const same = slice({
       ...daily,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
 import { finalityLines } from '../../src/terminal/finality-text.ts';
+import { healthOf } from '../../src/status/health.ts';
 import { statusText } from '../../src/terminal/status-text.ts';
 import { textWidth } from '../../src/terminal/text-width.ts';
 import { faultyShareBelow } from '../../src/model/confidence.ts';
@@ -229,24 +230,25 @@ describe('how a slice ripens', () => {
     cohorts: 30,
     median_abs_error: 0.02,
     median_abs_error_as_is: 0.05,
-    median_abs_error_average_share: 0.03,
     coverage: 0.8,
-    method: null,
     reason: 'the 80 % interval held only 40 % of 30 final totals',
   };
-  const adaptive = {
-    tolerance: 0.01,
-    is_configured: true,
-    ages_left_out: [3, 5],
-    fetches: 2_870,
-    fetches_left_out: 514,
-    rows: 91_000,
-    rows_left_out: 16_300,
-    totals: 1_402,
-    totals_differed: 233,
-    most_differed: 0.012,
+  const audited = {
+    periods: 410,
+    cells: 12_480,
+    changed: 17,
+    drawn_periods: 88,
+    drawn_changed: 5,
+    wrong_share_below: 0.1161,
   };
-  const audited = { windows: 60, periods: 410, cells: 12_480, changed: 0, wrong_share_below: 0.00024 };
+  const seen = {
+    metric: 'installs',
+    horizon_days: 7,
+    final_cells: 0,
+    final_changed: 0,
+    last_change_age: 5,
+    later_looks: 9,
+  };
   const textOf = (change: Partial<typeof three>, shown: { maturation: boolean; backtest: boolean }): string =>
     statusText(sampleReport([{ ...three, ...change }]), 160, shown);
 
@@ -257,28 +259,40 @@ describe('how a slice ripens', () => {
 
   test('tells why a metric is not projected at an age', () => {
     const text = textOf({ backtest: [score] }, { maturation: false, backtest: true });
-    expect(text).toMatch(/installs +1 +30 +2 % +5 % +3 % +80 % +not projected: the 80 % interval held only 40 % of 30/);
+    expect(text).toMatch(/installs +1 +30 +2 % +5 % +80 % +not projected: the 80 % interval held only 40 % of 30/);
   });
 
-  test('tells what adaptive refreshes within 1 % would have saved and cost, and nothing where they leave out no age', () => {
-    const exact = { ...adaptive, tolerance: 0.005, is_configured: false, ages_left_out: [], most_differed: null };
-    const text = textOf({ adaptive: [exact, adaptive] }, { maturation: false, backtest: true });
-    expect(text).toMatch(/0\.5 % +none +/);
-    expect(text).toMatch(/1 % \(configured\) +3, 5 +514 of 2,870 +16,300 of 91,000 +233 of 1,402 +1\.2 %/);
-    expect(textOf({ adaptive: [exact] }, { maturation: false, backtest: true })).not.toContain('adaptive');
-    expect(textOf({ adaptive: [adaptive] }, { maturation: true, backtest: false })).not.toContain('adaptive');
-  });
-
-  test('says so where there is too little history, and nothing where it was not asked for', () => {
-    const both = textOf({}, { maturation: true, backtest: true });
-    expect(both.match(/too little history/g)).toHaveLength(2);
+  test('says which condition failed where it is not known how values mature, with its numbers, and nothing where it was not asked for', () => {
+    const because = (matured: number, most: number): string =>
+      textOf(
+        { histories: [{ ...seen, matured_periods: matured, most_at_one_age: most }] },
+        { maturation: true, backtest: true },
+      );
+    expect(because(5, 5)).toContain(
+      'maturation not known yet: installs: 5 periods became final after an earlier fetch; 8 are needed',
+    );
+    expect(because(5, 5)).toContain('no backtest yet: installs: 5 periods became final');
+    expect(because(20, 6)).toContain(
+      '20 periods became final after an earlier fetch, at most 6 of them fetched at the same age; 8 are needed',
+    );
     expect(statusText(sampleReport([{ ...three, maturation: [age], backtest: [score] }]))).not.toMatch(/95 %/);
   });
 
-  test('says that 0 of 12,480 final cells changed, and that fewer than 0.03 % are wrong with 95 % confidence', () => {
+  test('says how many final cells had changed, and of the periods drawn at random which share, with its bound', () => {
     expect(textOf({ audited }, { maturation: false, backtest: false })).toContain(
-      'final cells checked again: 12,480 of 410 periods, 0 changed; with 95 % confidence fewer than 0.03 % are wrong',
+      'final cells fetched again in 90 days: 12,480 of 410 periods, 17 changed; of 88 periods drawn at random 5.7 %: with 95 % confidence fewer than 12 % of the final cells drawn from were wrong',
     );
+    const undrawn = { ...audited, drawn_periods: 0, drawn_changed: 0, wrong_share_below: null };
+    expect(textOf({ audited: undrawn }, { maturation: false, backtest: false })).toMatch(/17 changed$/m);
+  });
+
+  test('proposes a horizon for a metric that never becomes final once later looks confirmed its last change', () => {
+    const endless = { ...seen, horizon_days: null, matured_periods: 0, most_at_one_age: 0, last_change_age: 11 };
+    const findings = healthOf({ ...sampleReport([{ ...three, histories: [endless] }]) }, null).findings;
+    expect(findings).toContainEqual({
+      message: 'daily: installs never becomes final; its last change was seen at age 11, and 9 later looks found none.',
+      hint: 'State `horizons: { installs: 12d }`, which would cover what was seen.',
+    });
   });
 });
 
