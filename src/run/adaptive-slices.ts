@@ -2,7 +2,7 @@
 
 import { adaptiveCost, worthwhileAges, type AdaptiveCost } from '../insight/adaptive-ages.ts';
 import { readTriangles, type Triangle } from '../insight/read-developments.ts';
-import { readCatalogOf } from '../load/catalog.ts';
+import { readCatalog } from '../catalog/stored-catalog.ts';
 import { readRemembered } from '../load/load-ledger.ts';
 import { liveTable } from '../load/target.ts';
 import { fingerprintOf } from '../model/fingerprint.ts';
@@ -47,7 +47,7 @@ async function historyOf(warehouse: Warehouse, slice: Slice): Promise<History | 
   if (live === null || !carries(live.fingerprint, fingerprintOf(slice))) return null;
   const configured = metricsOf(
     slice,
-    await readCatalogOf(warehouse, [slice]),
+    await readCatalog(warehouse, [slice]),
     await readRemembered(warehouse, slice.name),
   );
   // A metric that was added has no column yet, and no history.

@@ -9,7 +9,7 @@
 import type { Config } from '../config/config.ts';
 import { Failure } from '../errors.ts';
 import { type Asking, takeOfOneSlice, unanswered } from '../extract/extract.ts';
-import { catalogSeenAt, readCatalog } from '../load/catalog.ts';
+import { catalogSeenAt, readCatalog } from '../catalog/stored-catalog.ts';
 import { readHorizons, rememberHorizons } from '../load/load-ledger.ts';
 import type { Catalog } from '../model/catalog.ts';
 import type { Slice } from '../model/slice.ts';
@@ -22,7 +22,7 @@ import type { ArchivedWindow, Damage } from '../spool/archive-entry.ts';
 import type { Spooled } from '../spool/spool.ts';
 import { archivedOf, refusal, usefulOf } from './archived-answers.ts';
 import { openColumns } from './columns.ts';
-import { adoptCatalog } from './refresh-catalog.ts';
+import { adoptCatalog } from '../catalog/refresh-catalog.ts';
 import type { Run } from './run.ts';
 import type { AnswerBatch, Source, SourceDoor } from './source.ts';
 import { planTargets } from './tables.ts';
@@ -151,7 +151,7 @@ async function restoreCatalog(run: Run): Promise<Catalog> {
     const horizons = await readHorizons(warehouse);
     await warehouse.transact(async () => rememberHorizons(warehouse, given, { horizons }));
     if (seenAt === null || kept.seenAt > seenAt) {
-      return adoptCatalog({ items: kept.items, absent: [] }, kept.seenAt, run);
+      return adoptCatalog({ items: kept.items, faults: [] }, kept.seenAt, run);
     }
   }
   if (seenAt !== null) return readCatalog(warehouse);

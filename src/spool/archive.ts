@@ -193,6 +193,7 @@ const catalogShape = z.object({
       section: z.string(),
       formatting: z.string(),
       description: z.string(),
+      attributes: z.string().nullish(),
     }),
   ),
   /** In milliseconds, null: never final. Left out by an earlier version. */
