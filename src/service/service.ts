@@ -71,6 +71,8 @@ export interface ServiceStatistics {
   readonly peakConcurrency: number;
   /** Bytes received, as they came. */
   readonly bytes: number;
+  /** What the latest try met; null or left out if it was answered. */
+  readonly lastSetback?: string | null;
 }
 
 /** Of a service that was asked nothing. */
