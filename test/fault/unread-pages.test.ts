@@ -82,7 +82,7 @@ test.each([
     const repeated: ReportMutation = (document) => {
       first ??= firstOf(null)(document);
       page += 1;
-      return { ...first, pagination: { next: `/reports-service/report?page=${page}&${query}` } };
+      return { ...first, pagination: { next: `/reports-service/report?page=${page}&${query.toString()}` } };
     };
     scenario.simulator.script({ match: reports(), times: Infinity, fault: { kind: 'report', mutate: repeated } });
     await runNight(scenario, NOW);

@@ -95,6 +95,7 @@ describe('a report', () => {
       requests: 1,
       retries: 0,
       peakConcurrency: 1,
+      lastSetback: null,
       bytes: file.length,
     });
   });
