@@ -7,8 +7,8 @@
 
 import { resolve } from 'node:path';
 
+import { faultWarnings } from './catalog/refresh-catalog.ts';
 import type { Config } from './config/config.ts';
-import type { WarningCode } from './errors.ts';
 import type { CreatedLink, NewLink } from './links/write-link.ts';
 import { catalogFilters, type CatalogItem, type CatalogSection, metricFilterNames } from './model/catalog.ts';
 import type { Link, Partner } from './model/link.ts';
@@ -72,17 +72,10 @@ export const catalog = configVerb(
     const standing = circumstancesOf(config, options);
     const request = section === null ? { filters: catalogFilters } : { filters: metricFilterNames, section };
     return onService(config, standing, async (service) => {
-      const { items, absent, malformed, lacking } = await service.filtersData(request, standing.signal);
-      const warn = (code: WarningCode, said: string, lists: readonly string[]): void => {
-        if (lists.length === 0) return;
-        const message = `${said} ${lists.join(', ')}.`;
-        standing.emit({ type: 'warning', code, slice: null, window: null, message });
-      };
-      const unanswered = absent.map((filter) => malformed?.get(filter) ?? filter);
-      warn('CATALOG_LIST_ABSENT', 'filters-data did not answer for', unanswered);
-      warn('CATALOG_ITEM_MALFORMED', 'filters-data listed something that is no item in', [
-        ...(lacking?.values() ?? []),
-      ]);
+      const { items, faults } = await service.filtersData(request, standing.signal);
+      for (const { code, message } of faultWarnings(faults)) {
+        standing.emit({ type: 'warning', code, slice: null, window: null, message: `${message}.` });
+      }
       const wanted = word.toLowerCase();
       // Searched here: the service's own search leaves short names out.
       return items.filter((item) =>

@@ -108,8 +108,8 @@ export interface DropOptions extends Circumstances {
   readonly slice: string;
   /** Only the periods that ended by the start of this day; null: all, the default. */
   readonly before?: Day | null;
-  /** Told what would be deleted; anything but true leaves everything as it is. Nobody is asked by default. */
-  readonly agree?: (loss: Loss) => Promise<boolean>;
+  /** True deletes; a function is told what would be deleted, and any answer but true leaves everything as it is. */
+  readonly agree: true | ((loss: Loss) => Promise<boolean>);
 }
 
 /** Writes a first configuration; `USAGE_INVALID`, with nothing written, where one of its files exists. */
@@ -301,13 +301,13 @@ export const dbtModels = configVerb(
  * Removes a slice, configured or not, or its periods that ended by the start of a day, from the warehouse, its archive and every
  * copy; the next sync loads what is configured again.
  */
-export const drop = configVerb(['slice'], async (config: Config, options: DropOptions): Promise<Dropped> => {
+export const drop = configVerb(['slice', 'agree'], async (config: Config, options: DropOptions): Promise<Dropped> => {
   const { dropSlice } = await import('./drop.ts');
-  const { slice, before = null, agree = async () => true } = options;
+  const { slice, before = null, agree } = options;
   const { emit, signal, lockWaitMs } = circumstancesOf(config, options);
   // A caller without types may answer with anything, such as the text 'false'.
   const isAgreed = async (loss: Loss): Promise<boolean> =>
-    (await asked<unknown>('agree', signal, async () => agree(loss))) === true;
+    agree === true || (await asked<unknown>('agree', signal, async () => agree(loss))) === true;
   return dropSlice(config, { slice, before, lockWaitMs }, { emit, signal, agree: isAgreed });
 });
 

@@ -10,13 +10,14 @@ select
     i.section,
     i.formatting,
     i.description,
+    i.attributes,
     $2::timestamp as seen_at
 from (
     select
         unnest(
             from_json(
                 $1::json,
-                '[{"filter":"VARCHAR","id":"VARCHAR","name":"VARCHAR","shortName":"VARCHAR","section":"VARCHAR","formatting":"VARCHAR","description":"VARCHAR"}]'
+                '[{"filter":"VARCHAR","id":"VARCHAR","name":"VARCHAR","shortName":"VARCHAR","section":"VARCHAR","formatting":"VARCHAR","description":"VARCHAR","attributes":"VARCHAR"}]'
             ),
             recursive := true
         )

@@ -1,5 +1,5 @@
 -- The catalog as last seen, or what it says of some metrics and dimensions, in whatever lists they stand; a text of a thousand
--- items is read many times faster than seven columns of each.
+-- items is read many times faster than eight columns of each.
 -- $1 ids (JSON list); NULL for every item
 -- Returns the items in order of filter name and id, as JSON lists: items.
 with listed as (
@@ -10,7 +10,8 @@ with listed as (
         short_name as shortName,
         section,
         formatting,
-        description
+        description,
+        attributes
     from ripen.catalog
     where $1 is null or id in (select unnest(from_json($1::json, '["VARCHAR"]')))
 ),

@@ -261,6 +261,7 @@ create table ripen.catalog (
     section varchar not null,
     formatting varchar not null,
     description varchar not null,
+    attributes varchar,
     seen_at timestamp not null
 );
 
@@ -272,6 +273,7 @@ comment on column ripen.catalog.short_name is 'Abbreviated name, may be empty';
 comment on column ripen.catalog.section is 'Section the service puts it in';
 comment on column ripen.catalog.formatting is 'integer, money, decimal, percent and others';
 comment on column ripen.catalog.description is 'What it means, as the service says it';
+comment on column ripen.catalog.attributes is 'Any other fields, as a JSON object; NULL if there are none';
 comment on column ripen.catalog.seen_at is 'When it was fetched (UTC)';
 
 create table main.partners (

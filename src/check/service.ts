@@ -1,5 +1,6 @@
 /** The service as `check` asks it: whether it answers and lets in, and its catalog; within a patience of its own. */
 
+import { faultWarnings } from '../catalog/refresh-catalog.ts';
 import type { SettingPath } from '../config/config-problems.ts';
 import type { Config } from '../config/config.ts';
 import type { StatedSettings } from '../config/stated-settings.ts';
@@ -51,15 +52,13 @@ export async function askedService(check: ServiceCheck, signal: AbortSignal): Pr
             orFinding(check, wait, 'base_url', async () => service.partners(wait.signal).next())
           : null,
       ]);
-      const { absent = [], malformed, lacking } = reports.answer ?? {};
       const findings = [...reports.findings, ...(campaign?.findings ?? [])];
       const isUntold = service.clockSkewMs() === null && reports.answer !== null;
       return {
         findings: [
           ...oneRefusal(findings),
           ...(isUntold ? ageFindings(config) : []),
-          ...absent.map((filter) => absentFinding(malformed?.get(filter) ?? filter)),
-          ...[...(lacking?.values() ?? [])].map(lackingFinding),
+          ...faultWarnings(reports.answer?.faults ?? []).map(faultFinding),
         ],
         catalog: reports.answer?.items ?? [],
       };
@@ -126,16 +125,10 @@ function ageFindings(config: Config): Finding[] {
   return grown === null ? [] : [{ severity: 'warning', ...place, ...grown }];
 }
 
-function absentFinding(list: string): Finding {
-  return catalogFinding(`filters-data did not answer for ${list}; no slice was held against that list`);
-}
-
-function lackingFinding(list: string): Finding {
-  return catalogFinding(`filters-data listed something that is no item in ${list}; the other items were taken`);
-}
-
-function catalogFinding(message: string): Finding {
-  return { severity: 'warning', code: null, slice: null, setting: null, place: null, message, hint: null };
+function faultFinding({ code, message }: ReturnType<typeof faultWarnings>[number]): Finding {
+  const kept = code === 'CATALOG_ITEM_MALFORMED' ? 'the other items were taken' : 'no slice was checked against that';
+  const place = { code: null, slice: null, setting: null, place: null, hint: null } as const;
+  return { severity: 'warning', ...place, message: `${message}; ${kept}` };
 }
 
 /** Ends the asking when nothing has come for a while: retries that come to nothing are no sign of life. */

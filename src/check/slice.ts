@@ -9,8 +9,6 @@ import { valueRemarks } from './values.ts';
 import type { Remark } from './finding.ts';
 
 const documentedDimensions = new NameList(dimensions);
-/** Parameters without a setting of their own that the service is known to take (observed: attribution_type). */
-const observedParameters: ReadonlySet<string> = new Set(['attribution_types']);
 
 /**
  * What the service would refuse or might not know. An unknown metric is an error, as it fails the whole request; an
@@ -30,6 +28,7 @@ export function sliceRemarks(checked: CheckedSlice, lists: CatalogLists): Remark
     ...valueRemarks(checked, lists),
     ...orderRemarks(checked),
     ...extraRemarks(checked),
+    ...attributionRemarks(checked),
   ];
 }
 
@@ -122,10 +121,21 @@ function extraRemarks(checked: CheckedSlice): Remark[] {
   return Object.keys(checked.slice.parameters).flatMap((key): Remark[] => {
     const path = settingPath(checked, key);
     const near = path.at(-2) === 'extra_parameters' ? nearest(key, parameterNames) : null;
-    if (near === null || observedParameters.has(key)) return [];
+    if (near === null || parameterNames.some((name) => name === key)) return [];
     const message = `${key} is no documented parameter; it is sent as written`;
     return [{ severity: 'warning', path, at: 'key', message, hint: `Did you mean ${near}?` }];
   });
+}
+
+/** The older parameter and the list that replaces it (observed: attribution_type): which of the two counts is not documented. */
+function attributionRemarks(checked: CheckedSlice): Remark[] {
+  const { parameters } = checked.slice;
+  if (!['attribution_type', 'attribution_types'].every((name) => Object.hasOwn(parameters, name))) return [];
+  const path = settingPath(checked, 'attribution_types');
+  const message = `attribution_types is sent beside attribution_type=${parameters['attribution_type']}; which of them counts is not documented`;
+  return [
+    { severity: 'warning', path, at: 'key', message, hint: 'Set attribution_type: null to send the list alone.' },
+  ];
 }
 
 function itemsOf(parameters: Readonly<Record<string, string>>, key: string): string[] {

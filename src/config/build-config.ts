@@ -158,22 +158,22 @@ const openHeaders = ({ headers }: HttpService): Readonly<Record<string, string>>
 
 /** Every report parameter but those that planning decides, as the text that goes on the wire, sorted by name. */
 function wireParameters(settings: SliceSettings, defaults: DefaultsSettings): Readonly<Record<string, string>> {
-  const stated: Readonly<Record<string, string>> = { ...statedDefaults, ...ownWords(defaults), ...ownWords(settings) };
+  const stated = { ...statedDefaults, ...statedValues(defaults), ...statedValues(settings) };
   return Object.fromEntries(
-    Object.keys(stated)
-      .sort()
-      .map((name) => [name, stated[name] ?? '']),
+    Object.entries(stated)
+      .flatMap(([name, value]): [string, string][] => (value === null ? [] : [[name, wireText(value)]]))
+      .sort(([one], [other]) => (one < other ? -1 : 1)),
   );
 }
 
-/** What one level of the settings itself says of report parameters. */
-function ownWords(settings: ReportSettings): Readonly<Record<string, string>> {
-  const values: [string, ParameterValue | undefined][] = [
-    ...parameterNames.map((name): [string, ParameterValue | undefined] => [name, settings[name]]),
+/** What one level of the settings says of report parameters; null leaves one out. */
+function statedValues(settings: ReportSettings): Readonly<Record<string, ParameterValue | null>> {
+  const values: [string, ParameterValue | null | undefined][] = [
+    ...parameterNames.map((name): [string, ParameterValue | null | undefined] => [name, settings[name]]),
     ...Object.entries(settings.filters ?? {}),
     ...Object.entries(settings.extra_parameters ?? {}),
   ];
-  return Object.fromEntries(values.flatMap(([name, value]) => (value === undefined ? [] : [[name, wireText(value)]])));
+  return Object.fromEntries(values.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
 }
 
 /** The service's lists are joined by commas; it has no escape for one, which is why values hold none. */

@@ -24,34 +24,40 @@ const sortKey = text.refine((value) => isServiceName(value.replace(/^-/, '')), {
   error: 'is not a name to sort by; must be a metric or a dimension, with a leading - for descending order',
 });
 
-/** Parameters with a name of their own. Sets of values drift between the service's documents: any text is accepted. */
+/**
+ * Parameters with a name of their own; null leaves one out of the request. Time zone and maturity give values their meaning, and
+ * are always sent. Sets of values drift between the service's documents: any text is accepted.
+ */
 const parameterShape = {
   cohort_maturity: listedText
     .optional()
     .describe('Whether values of unfinished cohorts are fetched (immature, the default) or withheld (mature).'),
   utc_offset: utcOffset.optional().describe('The report\'s time zone, "+HH:MM"; knows no daylight saving. "+00:00".'),
-  attribution_type: listedText.optional().describe('The engagement credited: all, click or impression. all.'),
-  attribution_source: listedText.optional().describe('Which attribution is reported: dynamic or first. dynamic.'),
+  attribution_type: listedText.nullish().describe('The engagement credited: all, click or impression. all.'),
+  attribution_types: textList
+    .nullish()
+    .describe('Engagements credited, in place of attribution_type, which is then null.'),
+  attribution_source: listedText.nullish().describe('Which attribution is reported: dynamic or first. dynamic.'),
   reattributed: z
     .union([listedText, z.boolean()], { error: 'must be text such as all, true or false' })
-    .optional()
+    .nullish()
     .describe("Filter for reattributed users: all, true or false. Left to the service's default unless set."),
   iap_revenue_mode: listedText
-    .optional()
+    .nullish()
     .describe("Share of gross revenue returned, such as GROSS_70. Left to the service's default unless set."),
-  ad_revenue_sources: textList.optional().describe('Ad revenue sources to include.'),
-  os_names: textList.optional().describe('Operating systems to include.'),
+  ad_revenue_sources: textList.nullish().describe('Ad revenue sources to include.'),
+  os_names: textList.nullish().describe('Operating systems to include.'),
   ad_spend_mode: listedText
-    .optional()
+    .nullish()
     .describe("Source of ad spend: attribution, network or mixed. Left to the service's default unless set."),
-  sandbox: z.boolean().optional().describe('Sandbox instead of production. false.'),
-  sort: z.array(sortKey).min(1).optional().describe('Metrics or dimensions to sort by; a leading - sorts descending.'),
-  index: z.array(serviceName('dimension')).min(1).optional().describe('Dimensions that index the report.'),
-  period_over_period: listedText.optional().describe('Period to compare with, such as previous_week.'),
+  sandbox: z.boolean().nullish().describe('Sandbox instead of production. false.'),
+  sort: z.array(sortKey).min(1).nullish().describe('Metrics or dimensions to sort by; a leading - sorts descending.'),
+  index: z.array(serviceName('dimension')).min(1).nullish().describe('Dimensions that index the report.'),
+  period_over_period: listedText.nullish().describe('Period to compare with, such as previous_week.'),
   currency: listedText
-    .optional()
+    .nullish()
     .describe("Currency that money is converted to, such as USD. Left to the service's default unless set."),
-  limit: wholeNumber(1).optional().describe('Most rows of one answer; as many rows as this are held incomplete.'),
+  limit: wholeNumber(1).nullish().describe('Most rows of one answer; as many rows as this are held incomplete.'),
 } as const;
 
 export const parameterNames = z.object(parameterShape).keyof().options;
@@ -65,7 +71,7 @@ export const documentedValues: ReadonlyMap<string, readonly string[]> = new Map(
   ['reattributed', ['all', 'true', 'false']],
 ]);
 
-/** Documented defaults, and ripen's own where the service's is uncertain: always sent, never left to the service. */
+/** Documented defaults, and ripen's own where the service's is uncertain: sent unless a setting is null. */
 export const statedDefaults: Readonly<Record<string, string>> = {
   attribution_source: 'dynamic',
   attribution_type: 'all',
@@ -74,12 +80,14 @@ export const statedDefaults: Readonly<Record<string, string>> = {
   utc_offset: '+00:00',
 };
 
-/** Parameters without a documented default: sent when set, otherwise named by `check`. */
+/** Parameters without a documented default: sent when set. */
 const undocumentedDefaults = ['ad_spend_mode', 'currency', 'iap_revenue_mode', 'reattributed'] as const;
 
 /** Parameters that a slice leaves to the service's own default. */
 export function leftToService({ parameters }: Pick<Slice, 'parameters'>): string[] {
-  return undocumentedDefaults.filter((name) => !Object.hasOwn(parameters, name));
+  const isSent = (name: string): boolean =>
+    Object.hasOwn(parameters, name) || (name === 'attribution_type' && Object.hasOwn(parameters, 'attribution_types'));
+  return [...Object.keys(statedDefaults), ...undocumentedDefaults].filter((name) => !isSent(name)).toSorted();
 }
 
 /** What ripen itself puts into a report request. */
@@ -158,6 +166,8 @@ function filterKeyProblem(key: string): string | null {
 function extraKeyProblem(key: string): string | null {
   if (!/^[\w.[\]-]+$/.test(key)) return 'is not a parameter name; must be letters, digits and _ . - [ ]';
   if (ownParameters.some((known) => known === key)) return `restates ${key}, which ripen sends itself; leave it out`;
-  if (Object.hasOwn(parameterShape, key)) return `restates a parameter with a name of its own; set ${key} itself`;
+  // It was an extra parameter before it had a name of its own here.
+  if (key !== 'attribution_types' && Object.hasOwn(parameterShape, key))
+    return `restates a parameter with a name of its own; set ${key} itself`;
   return parseFilterKey(key) === null ? null : 'restates a filter; set it under filters';
 }

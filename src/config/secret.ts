@@ -17,7 +17,12 @@ const CREDENTIALS = /^\S+ +(?:\w+=)?"?([^"]*)"?$/;
 const BITS_PER_BYTE = 8;
 const BITS_PER_DIGIT = 6;
 
+/** A service may echo a part of a credential, in any case of letters; shorter parts occur in ordinary words. */
+const ECHO_LENGTH = 8;
+
 const known = new Set<string>();
+/** Every part of that length of every credential, in lower case. */
+const parts = new Set<string>();
 /** Matches every known form; null before the first. */
 let pattern: RegExp | null = null;
 
@@ -29,6 +34,10 @@ export class Secret {
     const before = known.size;
     for (const form of formsOf(value)) known.add(form);
     if (known.size > before) pattern = patternOf([...known]);
+    // What stands before a credential in a header is no secret, nor are the scheme and host of an address.
+    const [, credential = value] = /^(?:https?:\/\/[^/]*|\S+ +(?:\w+=)?)(.*)$/s.exec(value) ?? [];
+    const lower = credential.toLowerCase();
+    for (let at = 0; at + ECHO_LENGTH <= lower.length; at += 1) parts.add(lower.slice(at, at + ECHO_LENGTH));
   }
 
   /** The value itself, for the header of a request and nothing else. */
@@ -52,6 +61,22 @@ export class Secret {
 /** The text with every known secret (plain, URL-encoded, JSON-escaped, base64, also inside longer base64) replaced by `***`. */
 export function scrub(text: string): string {
   return pattern === null ? text : text.replaceAll(pattern, '***');
+}
+
+/** The words of a service scrubbed, also of every part of a secret that has 8 or more characters, in any case of letters. */
+export function scrubEcho(text: string): string {
+  const clean = scrub(text);
+  const lower = clean.toLowerCase();
+  // Some letters grow when they change their case; then the places would not match.
+  if (lower.length !== clean.length) return clean;
+  let [scrubbed, from, echoEnd] = ['', 0, 0];
+  for (let at = 0; at + ECHO_LENGTH <= lower.length; at += 1) {
+    if (!parts.has(lower.slice(at, at + ECHO_LENGTH))) continue;
+    if (at > echoEnd || echoEnd === 0) scrubbed += `${clean.slice(from, at)}***`;
+    echoEnd = at + ECHO_LENGTH;
+    from = echoEnd;
+  }
+  return scrubbed + clean.slice(from);
 }
 
 /** The beginning of a text that was cut off, scrubbed, and without its end, in which a secret may have begun. */

@@ -88,6 +88,10 @@ function syntaxProblems(
     return { fatal: false, problems };
   }
   const [offset] = fatal.pos;
+  // The library catches its own overflow, and says where it was.
+  if (fatal.message.includes('call stack')) {
+    return { fatal: true, problems: [problemAt(offset, 'is nested too deeply to be read')] };
+  }
   const isVariable = text.slice(offset - 1, offset + 1) === '${';
   const what = isVariable ? 'a variable between { } or [ ] must stand in quotes: "${NAME}"' : safe(fatal.message);
   return { fatal: true, problems: [problemAt(offset, `not YAML: ${what}`)] };

@@ -39,10 +39,10 @@ const periodWords: ReadonlyMap<string, DatePeriod> = new Map([
 ]);
 
 const A_PERIOD =
-  `must be <start>:<end>, both inclusive, each an ISO date, ${[...endWords.keys()].join(', ')} or -Nd; ` +
+  `must be <start>:<end>, both inclusive, each an ISO date, ${[...endWords.keys()].join(', ')} or -Nd (0d is today); ` +
   `or one of ${[...periodWords.keys()].join(', ')}`;
 
-const END = [...endWords.keys(), String.raw`\d{4}-\d{2}-\d{2}`, String.raw`-\d+d`].join('|');
+const END = [...endWords.keys(), String.raw`\d{4}-\d{2}-\d{2}`, String.raw`-\d+d`, '0d'].join('|');
 
 const datePeriod = z
   .string({ error: A_PERIOD })
@@ -70,7 +70,7 @@ function endsOf(value: string): DatePeriod | null {
 function parseEnd(value: string): DateBound | null {
   const word = endWords.get(value);
   if (word !== undefined) return word;
-  const count = /^-(\d{1,5})d$/.exec(value)?.[1];
+  const count = /^(?:-|(?=0d$))(\d{1,5})d$/.exec(value)?.[1];
   if (count !== undefined) return Number(count) <= MOST_DAYS ? { daysAgo: Number(count) } : null;
   const day = parseDay(value);
   return day === null ? null : { day };
@@ -166,7 +166,7 @@ export const sliceSettings = z.strictObject({
   dimensions: z.array(dimensionName).min(1).describe("What to group by; the service's names."),
   metrics: z.array(metricName).min(1).describe("What to measure; the service's names, `ripen catalog` lists them."),
   date_period: datePeriod.describe(
-    '<start>:<end>, both inclusive; each an ISO date, today, yesterday, month_start, week_start or -Nd. Or one word, ' +
+    '<start>:<end>, both inclusive; each an ISO date, today, yesterday, month_start, week_start or -Nd (0d is today). Or one word, ' +
       `such as last_month. It begins on ${EARLIEST_DAY} or later.`,
   ),
   ...reportShape,

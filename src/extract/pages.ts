@@ -1,10 +1,12 @@
 /** The pages of a report, followed to their end; or why they could not be. */
 
+import { createHash } from 'node:crypto';
+
 import { asFailure, type FailureCode } from '../errors.ts';
 import type { Window } from '../model/window.ts';
 import { MAX_EMPTY_PAGES, nextPageOf, type ReportPage, type SavedBody, type Service } from '../service/service.ts';
 import type { Spool } from '../spool/spool.ts';
-import { hasRows } from './saved-report.ts';
+import { rowsText } from './saved-report.ts';
 import type { Pages } from './whole.ts';
 
 export interface Paging {
@@ -17,8 +19,8 @@ export interface Paging {
 const MAX_PAGES = 10_000;
 
 /**
- * Every page of a report, up to a last one or to several without rows. Pages that cannot be followed, lead elsewhere or lead in
- * a circle end it too: whether the rows that came are all there are is then for the proof to say.
+ * Every page of a report, up to a last one or to several without rows. Pages that cannot be followed, lead elsewhere, lead in a
+ * circle or repeat rows of an earlier page end it too: whether the rows that came are all there are is then for the proof to say.
  */
 export async function fetchPages(
   window: Window,
@@ -27,6 +29,7 @@ export async function fetchPages(
 ): Promise<Pages> {
   const pages: SavedBody[] = [];
   const asked = new Set<string>();
+  const seenRows = new Set<string>();
   let unfollowed: string | null = null;
   let page: ReportPage | null = null;
   let empty = 0;
@@ -43,8 +46,15 @@ export async function fetchPages(
       break;
     }
     const kept = await spool.keep(saved);
-    pages.push(kept);
     const next = nextOf(saved);
+    // Most reports have one page, which need not be read for this.
+    const rows = page === null && next === null ? '' : await rowsText(kept);
+    if (rows !== '' && seenRows.has(digestOf(rows))) {
+      unfollowed = `its page ${pages.length + 1} repeated the rows of an earlier one, at ${addressOf(page)}`;
+      break;
+    }
+    seenRows.add(digestOf(rows));
+    pages.push(kept);
     if (next === null) break;
     if ('because' in next) {
       unfollowed = next.because;
@@ -53,7 +63,7 @@ export async function fetchPages(
     page = next;
     const key = JSON.stringify(page);
     if (asked.has(key) || asked.size >= MAX_PAGES) unfollowed = `its pages did not end after ${pages.length}`;
-    empty = (await hasRows(kept)) ? 0 : empty + 1;
+    empty = rows === '' ? empty + 1 : 0;
     if (empty >= MAX_EMPTY_PAGES) break;
     asked.add(key);
   } while (unfollowed === null);
@@ -80,6 +90,11 @@ async function askPage(
     return { because: failure.message };
   }
 }
+
+const digestOf = (text: string): string => createHash('sha256').update(text).digest('base64');
+
+const addressOf = (page: ReportPage | null): string =>
+  page === null ? 'the first page' : page.kind === 'address' ? page.address : `${page.name}=${page.value}`;
 
 /** Where an answer goes on, if it does, or why that cannot be read. */
 function nextOf({ pagination }: SavedBody): ReportPage | { readonly because: string } | null {

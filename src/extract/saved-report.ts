@@ -1,8 +1,9 @@
 /** A saved body read as the one report it is, in memory, for bodies of few rows. */
 
+import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { gunzip } from 'node:zlib';
+import { createGunzip, gunzip } from 'node:zlib';
 
 import * as z from 'zod';
 
@@ -40,15 +41,37 @@ export async function readReport({ path, encoding }: SavedBody): Promise<SavedRe
 /** Totals and warnings, with hundreds of metrics; longer bodies have rows. */
 const MOST_BYTES_WITHOUT_ROWS = 65_536;
 
-/** Whether a body brings rows; one that is no document is found to be none when it is loaded. */
-export async function hasRows(saved: SavedBody): Promise<boolean> {
-  if (saved.plainBytes > MOST_BYTES_WITHOUT_ROWS) return true;
+/**
+ * The rows of a body as text, of a long body only their beginning; empty if it has none. Two pages of one report never begin with
+ * the same rows. A body that is no document is found to be none when it is loaded.
+ */
+export async function rowsText(saved: SavedBody): Promise<string> {
+  if (saved.plainBytes > MOST_BYTES_WITHOUT_ROWS) {
+    const head = await onDisk('spool', saved.path, async () => plainHead(saved));
+    return head.slice(Math.max(0, head.indexOf('"rows"')));
+  }
   try {
-    return (await readReport(saved)).rows.length > 0;
+    const { rows } = await readReport(saved);
+    return rows.length === 0 ? '' : JSON.stringify(rows);
   } catch (error) {
-    if (error instanceof SyntaxError) return true;
+    if (error instanceof SyntaxError) return saved.path;
     throw error;
   }
+}
+
+async function plainHead({ path, encoding }: SavedBody): Promise<string> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  const file = createReadStream(path);
+  const plain = encoding === 'gzip' ? file.pipe(createGunzip()) : file;
+  for await (const chunk of plain) {
+    if (!Buffer.isBuffer(chunk)) continue;
+    parts.push(chunk);
+    bytes += chunk.length;
+    if (bytes >= MOST_BYTES_WITHOUT_ROWS) break;
+  }
+  file.destroy();
+  return Buffer.concat(parts).subarray(0, MOST_BYTES_WITHOUT_ROWS).toString('latin1');
 }
 
 /** Numbers and texts as texts; what is neither states nothing. */

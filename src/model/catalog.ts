@@ -105,6 +105,8 @@ export interface CatalogItem {
   /** `integer`, `money`, `money_precise`, `decimal`, `percent`, `timeperiod`, `select`, `string`; not a closed list. */
   readonly formatting: string;
   readonly description: string;
+  /** Any other fields, as a JSON object; null or left out if there are none. */
+  readonly attributes?: string | null | undefined;
 }
 
 export type Catalog = readonly CatalogItem[];

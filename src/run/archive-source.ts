@@ -14,7 +14,7 @@ import { readKeptCatalog } from '../archive/kept-catalog.ts';
 import { newestWhole, spooledFrom } from '../archive/newest.ts';
 import type { Config } from '../config/config.ts';
 import { asFailure, Failure } from '../errors.ts';
-import { catalogSeenAt, readCatalog } from '../load/catalog.ts';
+import { catalogSeenAt, readCatalog } from '../catalog/stored-catalog.ts';
 import { dayAt, weekdayOf } from '../model/calendar.ts';
 import type { Catalog } from '../model/catalog.ts';
 import { firstKeptDay } from '../model/coverage.ts';
@@ -28,7 +28,7 @@ import { nothingAsked } from '../service/service.ts';
 import type { Spooled } from '../spool/spool.ts';
 import { tolerated } from '../warehouse/future-fetch.ts';
 import { openColumns } from './columns.ts';
-import { adoptCatalog } from './refresh-catalog.ts';
+import { adoptCatalog } from '../catalog/refresh-catalog.ts';
 import { recordFailed, type Run, warn } from './run.ts';
 import type { Source, SourceDoor } from './source.ts';
 import { planTargets } from './tables.ts';
@@ -198,7 +198,7 @@ async function restoreCatalog(run: Run): Promise<Catalog> {
     run.record.fail(damaged(kept));
   } else if (kept !== null) {
     if (seenAt === null || kept.seenAt > seenAt) {
-      return adoptCatalog({ items: kept.items, absent: [] }, kept.seenAt, run);
+      return adoptCatalog({ items: kept.items, faults: [] }, kept.seenAt, run);
     }
   }
   if (seenAt !== null) return readCatalog(warehouse);

@@ -59,7 +59,7 @@ export async function carryOut(
     await startRun(warehouse, record.identity);
     emit({ type: 'run_started', runId, command, asOf: planAt.toISOString() });
     await recordingFailure(record, stop, refresh(run));
-    if (!signal.aborted && stop.aborted) record.fail(deadlineFailure(deadlineMs));
+    if (!signal.aborted && stop.aborted) record.fail(deadlineFailure(deadlineMs, statistics()));
     if (!signal.aborted) {
       const soFar = scrubbedJson(record.summary(new Date(), statistics()));
       await recordingFailure(record, signal, publishAs(soFar, { ...run, signal }, publish));
@@ -112,12 +112,13 @@ async function recordingFailure(record: RunRecord, stop: AbortSignal, stage: Pro
   }
 }
 
-function deadlineFailure(deadlineMs: number | null): Failure {
+function deadlineFailure(deadlineMs: number | null, { lastSetback = null }: ServiceStatistics): Failure {
+  const because = lastSetback === null ? '' : `; the latest request failed: ${lastSetback}`;
   return new Failure(
     'DEADLINE_PASSED',
-    `The deadline of ${(deadlineMs ?? 0) / 1000} s passed before every window was loaded.`,
+    `The deadline of ${(deadlineMs ?? 0) / 1000} s passed before every window was loaded${because}.`,
     {
-      facts: { deadline_ms: deadlineMs },
+      facts: { deadline_ms: deadlineMs, because: lastSetback },
       hint: 'Run again: what was loaded is kept, and only the rest is asked for.',
     },
   );

@@ -59,7 +59,7 @@ const world = shape({
 
 const kinds = {
   acceptLoss: flag,
-  agree: verb,
+  agree: { is: (value) => value === true || verb.is(value), form: 'true or a function' },
   app: text,
   asIs: flag,
   asOf: instant,

@@ -3,7 +3,7 @@
 import type { Config } from '../config/config.ts';
 import type { Emit } from '../events.ts';
 import { addingAmong, wholeRequests } from '../extract/whole.ts';
-import { readCatalogOf } from '../load/catalog.ts';
+import { readCatalog } from '../catalog/stored-catalog.ts';
 import type { Catalog } from '../model/catalog.ts';
 import { daysBetween, lastDay } from '../model/calendar.ts';
 import { emptyLedger, type SliceTable } from '../model/ledger.ts';
@@ -130,7 +130,7 @@ async function planFrom(config: Config, slices: readonly Slice[], request: PlanR
  * ledger that cannot be read is met again where it is asked for; nothing is left under way.
  */
 async function readAhead(warehouse: Warehouse, slices: readonly Slice[]): Promise<Catalog> {
-  const catalog = readCatalogOf(warehouse, slices);
+  const catalog = readCatalog(warehouse, slices);
   await Promise.allSettled([catalog, ...slices.map(async ({ name }) => readSliceLedger(warehouse, name))]);
   return catalog;
 }

@@ -152,9 +152,11 @@ async function attempt<T>(
     passage.settle('alive', '');
     slot.leave('fine');
     wire.budget.earn();
+    wire.tally.lastSetback = null;
     return value;
   } catch (error) {
     if (error instanceof Setback) {
+      wire.tally.lastSetback = `${endpointOf(ask)} ${error.message}`;
       passage.settle(policies[error.setback].sign, error.because);
       slot.leave(error.setback === 'overload' ? 'overloaded' : 'failed');
     } else if (error instanceof Failure) {

@@ -89,8 +89,8 @@ export function connect(config: HttpService, emit: Emit, clock: Clock = realCloc
     updateLink: (appToken, token, change, signal) => campaign.updateLink(appToken, token, change, signal),
     submitSpend: (line, signal) => (cost === null ? Promise.reject(noCostAddress()) : submitSpend(cost, line, signal)),
     statistics: () => {
-      const { requests, retries, bytes } = wire.tally;
-      return { requests, retries, peakConcurrency: reportsLane.pace.peak, bytes };
+      const { requests, retries, bytes, lastSetback } = wire.tally;
+      return { requests, retries, peakConcurrency: reportsLane.pace.peak, bytes, lastSetback };
     },
     clockSkewMs: () => wire.tally.skewMs,
     close: async () => {

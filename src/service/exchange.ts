@@ -202,6 +202,8 @@ export class Tally {
   #retries = 0;
   #bytes = 0;
   #skewMs: number | null = null;
+  /** What the latest try met; null if it was answered. */
+  lastSetback: string | null = null;
 
   get requests(): number {
     return this.#requests;

@@ -1,12 +1,13 @@
 /** The catalog from filters-data, asked in as many calls as its URLs need and read tolerantly. */
 
 import { z } from 'zod';
+import { Failure } from '../errors.ts';
 import type { CatalogFilter, CatalogItem } from '../model/catalog.ts';
 import { encodeQuery } from './exchange.ts';
 import { firstWords } from './setback.ts';
 import type { Channel } from './call.ts';
 import { readJson } from './body.ts';
-import type { FiltersData, FiltersDataRequest } from './service.ts';
+import type { FiltersData, FiltersDataRequest, ListFault } from './service.ts';
 
 /** Usual limits of proxies begin at 8 KiB for the whole request line (observed: long URLs). */
 const MAX_QUERY_CHARACTERS = 6000;
@@ -18,61 +19,78 @@ const text = z.unknown().transform((value) => {
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
 });
 
-const item = z
-  .object({ id: text, name: text, short_name: text, section: text, formatting: text, description: text })
-  .partial();
+const knownFields = { id: text, name: text, short_name: text, section: text, formatting: text, description: text };
+const itemSchema = z.object(knownFields).partial().catchall(z.unknown());
 
 const answerSchema = z.record(z.string(), z.unknown());
 
-/** A list as it was answered. */
-interface ListAnswered {
-  readonly items: readonly CatalogItem[];
-  /** What stood in place of a list, or of items of it; null where all of them were read. */
-  readonly unread: string | null;
-}
-
 /**
- * Asks for filter items and returns those with an id, in the order asked for. What is answered in place of a list leaves that list
- * absent; what stands in place of an item costs that item. An answer with none of the lists asked for, an error object under 200 say,
- * is `SOURCE_GARBLED`; 204 leaves them all absent.
+ * Requests filter items and returns those with an id, in the order requested. What is answered in place of a list leaves that
+ * list out; what stands in place of an item costs that item. An answer with none of the lists, an error object under 200 say,
+ * is `SOURCE_GARBLED`; 204 leaves them all out.
  */
 export async function askFiltersData(
   channel: Channel,
   request: FiltersDataRequest,
   signal: AbortSignal,
 ): Promise<FiltersData> {
-  const items: CatalogItem[] = [];
-  const absent: CatalogFilter[] = [];
-  const [malformed, lacking] = [new Map<CatalogFilter, string>(), new Map<CatalogFilter, string>()];
-  for (const query of queries(request)) {
-    const target = channel.targetOf(`/reports-service/filters_data${encodeQuery(query.parameters)}`);
-    const lists = await channel.get(target, signal, async (answer, verdict) =>
-      verdict === 'empty'
-        ? new Map<CatalogFilter, ListAnswered>()
-        : readJson(answer, listsSchema(query.filters), channel.secrets),
-    );
-    for (const filter of query.filters) {
-      const list = lists.get(filter);
-      if (list === undefined || isNoList(list)) absent.push(filter);
-      if (list === undefined) continue;
-      if (list.unread !== null) (isNoList(list) ? malformed : lacking).set(filter, list.unread);
-      // One by one: a list may be longer than a call may have arguments.
-      for (const each of list.items) if (each.id !== '') items.push(each);
-    }
-  }
-  return { items, absent, ...(malformed.size > 0 ? { malformed } : {}), ...(lacking.size > 0 ? { lacking } : {}) };
+  const lists: FiltersData[] = [];
+  for (const filters of shortEnough(request)) lists.push(...(await askLists(channel, filters, request, signal)));
+  return { items: lists.flatMap(({ items }) => items), faults: lists.flatMap(({ faults }) => faults) };
 }
 
-/** The lists of an answer, or what stood in the place of one, by filter name, in the order asked for. */
+/** Lists of one query. A refused query is divided until only the refused names are left out: names drift over the years. */
+async function askLists(
+  channel: Channel,
+  filters: readonly CatalogFilter[],
+  request: FiltersDataRequest,
+  signal: AbortSignal,
+): Promise<FiltersData[]> {
+  const target = channel.targetOf(`/reports-service/filters_data${queryOf(filters, request)}`);
+  try {
+    return await channel.get(target, signal, async (answer, verdict) =>
+      verdict === 'empty'
+        ? filters.map((filter) => faulty(filter, 'absent'))
+        : readJson(answer, listsSchema(filters), channel.secrets),
+    );
+  } catch (error) {
+    if (!(error instanceof Failure && error.code === 'SOURCE_REFUSED')) throw error;
+    const { said } = error.facts;
+    const parts = divided(filters, typeof said === 'string' ? said : '');
+    if (parts === null) {
+      if (request.filters.length === 1) throw error;
+      return filters.map((filter) => faulty(filter, 'refused', ` (${error.message})`));
+    }
+    const answers: FiltersData[] = [];
+    for (const part of parts) answers.push(...(await askLists(channel, part, request, signal)));
+    if (filters.length === request.filters.length && answers.every(isRefused)) throw error;
+    return answers;
+  }
+}
+
+const isRefused = ({ faults }: FiltersData): boolean => faults.some(({ kind }) => kind === 'refused');
+
+/** The names that a refusal blames and the others; two halves if it blames none or all; null for a single one. */
+function divided(filters: readonly CatalogFilter[], said: string): (readonly CatalogFilter[])[] | null {
+  if (filters.length === 1) return null;
+  const words = new Set(said.match(/\w+/g));
+  const blamed = filters.filter((filter) => words.has(filter));
+  const isTelling = blamed.length > 0 && blamed.length < filters.length;
+  if (isTelling) return [blamed, filters.filter((filter) => !words.has(filter))];
+  const middle = Math.ceil(filters.length / 2);
+  return [filters.slice(0, middle), filters.slice(middle)];
+}
+
+const faulty = (filter: CatalogFilter, kind: ListFault['kind'], found = ''): FiltersData => ({
+  items: [],
+  faults: [{ filter, kind, found }],
+});
+
+/** The lists of an answer in the order requested. */
 function listsSchema(filters: readonly CatalogFilter[]) {
   return answerSchema.transform((answer, context) => {
-    const lists = new Map<CatalogFilter, ListAnswered>();
-    for (const filter of filters) {
-      const said = answer[filter] ?? null;
-      if (said === null) continue;
-      lists.set(filter, listIn(filter, said));
-    }
-    if ([...lists.values()].every(isNoList)) {
+    const lists = filters.map((filter) => listIn(filter, answer[filter] ?? null));
+    if (lists.every(({ faults }) => faults.some(({ kind }) => kind !== 'bad items'))) {
       const said = firstWords(JSON.stringify(answer), MAX_SAID_CHARACTERS);
       context.addIssue({ code: 'custom', message: `none of the lists asked for was in ${said}` });
     }
@@ -80,65 +98,46 @@ function listsSchema(filters: readonly CatalogFilter[]) {
   });
 }
 
-const isNoList = ({ items, unread }: ListAnswered): boolean => unread !== null && items.length === 0;
-
-/** The items of a list, without what is none. */
-function listIn(filter: CatalogFilter, said: unknown): ListAnswered {
+/** The items of a list that are items. */
+function listIn(filter: CatalogFilter, said: unknown): FiltersData {
   const words = (value: unknown): string => firstWords(JSON.stringify(value), MAX_SAID_CHARACTERS);
-  if (!Array.isArray(said)) return { items: [], unread: `${filter} (it was ${words(said)})` };
+  if (said === null) return faulty(filter, 'absent');
+  if (!Array.isArray(said)) return faulty(filter, 'malformed', ` (it was ${words(said)})`);
   const all: readonly unknown[] = said;
-  const items: CatalogItem[] = [];
-  const bad: number[] = [];
-  for (const [at, each] of all.entries()) {
-    const found = item.safeParse(each);
-    if (found.success) items.push(itemOf(filter, found.data));
-    else bad.push(at);
-  }
-  const [first, ...others] = bad;
-  if (first === undefined) return { items, unread: null };
-  const more = others.length === 0 ? '' : `, and ${others.length} more`;
-  return { items, unread: `${filter} (item ${first + 1} of ${all.length} was ${words(all[first])}${more})` };
+  const read = all.map((each) => itemSchema.safeParse(each));
+  const items = read.flatMap(({ success, data }) => (success && data.id ? [itemOf(filter, data)] : []));
+  const bad = all.filter((_, at) => read[at]?.success === false);
+  if (bad.length === 0) return { items, faults: [] };
+  const more = bad.length === 1 ? '' : `, and ${bad.length - 1} more`;
+  const first = read.findIndex(({ success }) => !success);
+  const found = ` (item ${first + 1} of ${all.length} was ${words(bad[0])}${more})`;
+  return { items, faults: [{ filter, kind: bad.length === all.length ? 'malformed' : 'bad items', found }] };
 }
 
-function itemOf(filter: CatalogFilter, found: z.output<typeof item>): CatalogItem {
-  return {
-    filter,
-    id: found.id ?? '',
-    name: found.name ?? '',
-    shortName: found.short_name ?? '',
-    section: found.section ?? '',
-    formatting: found.formatting ?? '',
-    description: found.description ?? '',
-  };
+function itemOf(filter: CatalogFilter, found: z.output<typeof itemSchema>): CatalogItem {
+  const { id = '', name = '', short_name: shortName = '', section = '', formatting = '', description = '' } = found;
+  const others = Object.entries(found).filter(([field]) => !Object.hasOwn(knownFields, field));
+  const attributes = others.length === 0 ? null : JSON.stringify(Object.fromEntries(others));
+  return { filter, id, name, shortName, section, formatting, description, attributes };
 }
 
-interface Query {
-  readonly filters: readonly CatalogFilter[];
-  readonly parameters: Readonly<Record<string, string>>;
-}
-
-/** The queries that together ask for every filter once, each as long as a URL may be. */
-function queries(request: FiltersDataRequest): readonly Query[] {
-  const done: Query[] = [];
-  let filters: CatalogFilter[] = [];
+/** The filters, divided so that each part makes a URL that proxies let pass. */
+function shortEnough(request: FiltersDataRequest): CatalogFilter[][] {
+  const parts: CatalogFilter[][] = [];
   for (const filter of new Set(request.filters)) {
-    const longer = queryOf([...filters, filter], request);
-    if (filters.length > 0 && encodeQuery(longer.parameters).length > MAX_QUERY_CHARACTERS) {
-      done.push(queryOf(filters, request));
-      filters = [filter];
-    } else {
-      filters.push(filter);
-    }
+    const last = parts.at(-1);
+    if (last === undefined || queryOf([...last, filter], request).length > MAX_QUERY_CHARACTERS) parts.push([filter]);
+    else last.push(filter);
   }
-  return filters.length === 0 ? done : [...done, queryOf(filters, request)];
+  return parts;
 }
 
-function queryOf(filters: readonly CatalogFilter[], { section, contains }: FiltersDataRequest): Query {
+function queryOf(filters: readonly CatalogFilter[], { section, contains }: FiltersDataRequest): string {
   const parameters: Record<string, string> = { required_filters: filters.join(',') };
   if (section !== undefined) parameters['section'] = section;
   for (const filter of filters) {
     const part = contains?.[filter];
     if (part !== undefined) parameters[`${filter}__contains`] = part;
   }
-  return { filters, parameters };
+  return encodeQuery(parameters);
 }

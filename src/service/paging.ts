@@ -10,6 +10,7 @@
 import { z } from 'zod';
 
 import { Failure, type FailureCode } from '../errors.ts';
+import { originWords } from './setback.ts';
 
 /** Half a million items of the default page size: no account has as many, a loop has. */
 const MAX_PAGES = 10_000;
@@ -131,7 +132,7 @@ export function pageTarget(next: string, target: string, origin: string): string
   const base = new URL(target, origin).href;
   const url = URL.canParse(next, base) ? new URL(next, base) : null;
   if (url?.origin !== origin) {
-    const elsewhere = url === null ? 'no address' : url.origin;
+    const elsewhere = url === null ? 'no address' : originWords(url);
     throw new Failure('SOURCE_ENDLESS_PAGES', `A page of ${pathOf(target)} led to ${elsewhere} instead of ${origin}`, {
       facts: { endpoint: pathOf(target), origin, elsewhere },
       hint: 'Configure the address under which the service names its pages.',

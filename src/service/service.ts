@@ -24,15 +24,18 @@ export interface FiltersDataRequest {
   readonly contains?: Readonly<Record<string, string>>;
 }
 
+/** A list of filters-data that was not answered as requested; `found` says in brackets what was there, or is empty. */
+export interface ListFault {
+  readonly filter: CatalogFilter;
+  readonly kind: 'absent' | 'refused' | 'malformed' | 'bad items';
+  readonly found: string;
+}
+
 export interface FiltersData {
-  /** Every item that was listed, list by list in the order asked for. */
+  /** Every item that was listed, list by list in the order requested. */
   readonly items: Catalog;
-  /** Lists that were asked for and not answered; one that was answered empty is not among them. */
-  readonly absent: readonly CatalogFilter[];
-  /** Of these, what was answered in place of a list of items, as `countries (it was "all")`; left out where there is none. */
-  readonly malformed?: ReadonlyMap<CatalogFilter, string>;
-  /** Lists without some of their items, and what stood in place of these, in the same form; left out where there is none. */
-  readonly lacking?: ReadonlyMap<CatalogFilter, string>;
+  /** A list that was answered empty is not among them. */
+  readonly faults: readonly ListFault[];
 }
 
 export interface LinkChange {
@@ -68,6 +71,8 @@ export interface ServiceStatistics {
   readonly peakConcurrency: number;
   /** Bytes received, as they came. */
   readonly bytes: number;
+  /** What the latest try met; null or left out if it was answered. */
+  readonly lastSetback?: string | null;
 }
 
 /** Of a service that was asked nothing. */
@@ -86,7 +91,10 @@ export interface Service {
     signal: AbortSignal,
     page?: ReportPage,
   ): Promise<SavedBody | null>;
-  /** Asks for lists of filter items; throws `SOURCE_GARBLED` when none of them was answered. */
+  /**
+   * Requests lists of filter items, without those that the service refuses by name. Throws `SOURCE_GARBLED` if none was
+   * answered, `SOURCE_REFUSED` if all were refused.
+   */
   filtersData(request: FiltersDataRequest, signal: AbortSignal): Promise<FiltersData>;
   /** Pages of the partner list, each non-empty; `onShort` is called when they held fewer than they said there are. */
   partners(signal: AbortSignal, onShort?: (list: ShortList) => void): AsyncGenerator<readonly Partner[], void>;

@@ -1,6 +1,6 @@
 /** What can go wrong with a try that another one may put right, how often it is tried again, and what it is called when no try did. */
 
-import { scrub } from '../config/secret.ts';
+import { scrubEcho } from '../config/secret.ts';
 import type { FailureCode } from '../errors.ts';
 import type { Sign } from './breaker.ts';
 
@@ -123,8 +123,11 @@ const MAX_CHARACTERS = 200;
 /** The first words of a foreign text, at most `maxCharacters`; empty for blank text. */
 export function firstWords(text: string, maxCharacters = MAX_CHARACTERS): string {
   // Scrubbed before it is cut: half a token is still half a token.
-  const clean = scrub(text)
+  const clean = scrubEcho(text)
     .replaceAll(/[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}\s]+/gu, ' ')
     .trim();
   return clean.length <= maxCharacters ? clean : `${clean.slice(0, maxCharacters - 1)}…`;
 }
+
+/** Where an address leads, in words: its origin, as path and query may carry credentials; of one without an origin all of it. */
+export const originWords = (url: URL): string => (url.origin === 'null' ? firstWords(url.href) : url.origin);

@@ -11,7 +11,7 @@
 import { Failure, type FailureCode } from '../errors.ts';
 import { retryAfterMs, toldAt } from './clock.ts';
 import { type Answer, type Ask, endpointOf } from './exchange.ts';
-import { firstWords, Setback, type SetbackKind } from './setback.ts';
+import { firstWords, originWords, Setback, type SetbackKind } from './setback.ts';
 import { readHead } from './plain-text.ts';
 
 const verdicts = [
@@ -186,7 +186,7 @@ function redirection(ask: Ask, answer: Answer, tries: number): Failure {
 
 function originOf(location: string, base: string): string {
   if (location === '' || !URL.canParse(location, base)) return 'nowhere';
-  return new URL(location, base).origin;
+  return originWords(new URL(location, base));
 }
 
 function quoted(said: string): string {

@@ -43,7 +43,7 @@ export function judgeLine({ line, given, defects }: SpendRecord, now: Date): Jud
   const values = {
     cost_id: textOf(given['cost_id']),
     cost_type: textOf(given['cost_type']),
-    cost_currency: textOf(given['cost_currency']),
+    cost_currency: textOf(given['cost_currency']).toUpperCase(),
     cost_amount: textOf(given['cost_amount']),
     tag: textOf(given['tag']),
     engaged_at: textOf(given['engaged_at']),
@@ -67,10 +67,7 @@ function brokenRules(
       values.cost_type !== '' && !costTypeForm.test(values.cost_type),
       'cost_type was no lower-case word such as cpc or cpi',
     ),
-    ...reasonIf(
-      values.cost_currency !== '' && !isCurrency(values.cost_currency),
-      'cost_currency was no upper-case ISO 4217 code',
-    ),
+    ...reasonIf(values.cost_currency !== '' && !isCurrency(values.cost_currency), 'cost_currency was no ISO 4217 code'),
     ...(values.cost_amount === '' ? [] : amountReasons(values.cost_amount)),
     ...tagReasons(values.tag),
     ...reasonIf(

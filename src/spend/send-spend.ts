@@ -14,6 +14,7 @@ import { basename } from 'node:path';
 
 import * as z from 'zod';
 
+import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import type { Service } from '../service/service.ts';
 import { count, statement, timestamp } from '../warehouse/sql.ts';
@@ -55,7 +56,7 @@ export async function sendSpend(
   const records = await openSpendFile(file, warehouse, emit);
   if (!dryRun) await warehouse.run(statement('spend/settle_abandoned'));
   try {
-    const staged = await stageLines(warehouse, records, { now, resendUnknown, emit, signal });
+    const staged = await stageLines(warehouse, records, { now, resendUnknown, emit, signal }).catch(tooLarge);
     if (staged.lines === 0) warnOfNothing(file, emit);
     if (!dryRun && staged.due > 0) await warnOfNewLedger(warehouse, emit);
     const rejects = rejectsPath(file, dryRun);
@@ -80,6 +81,17 @@ export async function sendSpend(
   } finally {
     await dropLines(warehouse);
   }
+}
+
+/** The engine's own hint is about slices. */
+function tooLarge(error: unknown): never {
+  if (!(error instanceof Failure && error.code === 'ENGINE_MEMORY')) throw error;
+  const { code, message, facts, cause } = error;
+  throw new Failure(code, message, {
+    facts,
+    cause,
+    hint: 'Divide the spend file and send its parts one after another; nothing was sent.',
+  });
 }
 
 /** What another warehouse sent, a lost one say, only that one knows; a ledger without a line may be the first, or not. */

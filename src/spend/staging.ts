@@ -15,6 +15,8 @@ import type { SpendRecords } from './spend-record.ts';
 
 /** Some hundred kilobytes of JSON a statement. */
 const LINES_PER_PAGE = 1000;
+/** The service's rule is not shown; amounts with more decimals may be rounded there. Zeros at the end say nothing. */
+const TOO_FINE = /\.\d{5}\d*[1-9]/;
 /** A column of free text in place of the cost type would warn for ever. */
 const MAX_COST_TYPES_TOLD = 20;
 
@@ -64,10 +66,12 @@ export async function stageLines(
 ): Promise<StagedCounts> {
   await warehouse.run(statement('spend/make_lines'));
   const costTypes = new Set<string>();
+  let tooFine = 0;
   let page: object[] = [];
   for await (const record of records) {
     const { values, ...judged } = judgeLine(record, now);
     if (judged.reasons.length === 0) noteCostType(values.cost_type, costTypes, emit);
+    if (judged.reasons.length === 0 && TOO_FINE.test(values.cost_amount)) tooFine += 1;
     page.push({ ...judged, ...values, given: record.raw === undefined ? record.given : { raw: record.raw } });
     if (page.length === LINES_PER_PAGE) {
       signal.throwIfAborted();
@@ -76,6 +80,10 @@ export async function stageLines(
     }
   }
   if (page.length > 0) await warehouse.run(statement('spend/stage_lines'), [JSON.stringify(page)]);
+  if (tooFine > 0) {
+    const message = `cost_amount had more than 5 decimals in ${tooFine} lines; it is sent as written, and the service may round it.`;
+    emit({ type: 'warning', code: 'SPEND_AMOUNT_FINE', slice: null, window: null, message });
+  }
   await warehouse.run(statement('spend/reject_copies'));
   await warehouse.run(statement('spend/compare_lines'));
   await warehouse.run(statement('spend/judge_lines'), [resendUnknown]);

@@ -107,7 +107,7 @@ test('a list with 2 items that are none costs these alone: the others are taken,
     {
       code: 'CATALOG_ITEM_MALFORMED',
       message:
-        'filters-data listed something that is no item in countries (item 2 of 4 was null, and 1 more); the other items were taken, and what it listed there before was kept.',
+        'filters-data listed something that is no item in countries (item 2 of 4 was null, and 1 more); what it listed there before was kept.',
     },
   ]);
   await runNight(scenario, thirdNight);
@@ -125,6 +125,21 @@ test('a list that is no list on the very first night leaves it out, and both sli
   scriptListing((lists) => ({ ...lists, networks: 7 }));
   expect(await runNight(scenario, firstNight)).toMatchObject({ status: 'succeeded', failures: [] });
   expect(told('CATALOG_LIST_MALFORMED')).toHaveLength(1);
+  expect(await column(scenario, 'select count(*) > 0 from paid')).toEqual(['true']);
+});
+
+test('a name that filters-data refuses with 400 costs that list alone, on the first night and the next', async () => {
+  scenario.simulator.script({
+    match: ({ path, query }) =>
+      path.endsWith('/filters_data') && query.get('required_filters')?.split(',').includes('attributes') === true,
+    times: Infinity,
+    fault: { kind: 'status', status: 400, body: 'detail', message: 'required_filters is not valid' },
+  });
+  for (const night of [firstNight, secondNight]) {
+    expect(await runNight(scenario, night)).toMatchObject({ status: 'succeeded', failures: [] });
+  }
+  expect(told('CATALOG_LIST_REFUSED')).toHaveLength(2);
+  expect(told('CATALOG_LIST_REFUSED')[0]).toContain('filters-data refused attributes (');
   expect(await column(scenario, 'select count(*) > 0 from paid')).toEqual(['true']);
 });
 

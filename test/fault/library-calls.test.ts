@@ -89,8 +89,9 @@ describe('an argument that is not what it must be is USAGE_INVALID, which names 
     ['exportRows', { slice: 'daily', output: 'x.csv', format: 'xlsx' }, 'format xlsx'],
     ['exportRows', { slice: 'daily', output: '-', format: 'csv', stream: 'stdout' }, 'stream was "stdout"'],
     ['drop', {}, 'slice was not given'],
-    ['drop', { slice: 'daily', before: 'foo' }, 'before was "foo"'],
-    ['drop', { slice: 'daily', agree: true }, 'agree was true'],
+    ['drop', { slice: 'daily' }, 'agree was not given'],
+    ['drop', { slice: 'daily', before: 'foo', agree: true }, 'before was "foo"'],
+    ['drop', { slice: 'daily', agree: false }, 'agree was false'],
     ['dropLoss', { slice: 'daily', before: 20260210 }, 'before was 20260210'],
     ['lakeDdl', {}, 'engine was not given'],
     ['lakeDdl', { engine: 'oracle' }, 'engine oracle'],
@@ -288,7 +289,7 @@ describe('a signal that stops the work', () => {
       await once(asked.signal, 'abort');
       const stop = new AbortController();
       const emit: ripen.Emit = ({ type }) => void (type === 'lock_waiting' && stop.abort());
-      const options = { slice: 'daily', output: join(directory, 'x.csv'), signal: stop.signal, emit };
+      const options = { slice: 'daily', output: join(directory, 'x.csv'), agree: true, signal: stop.signal, emit };
       setTimeout(() => stop.abort(), 5000);
       try {
         expect(await failureOf(untyped[verb]?.(config, options) ?? Promise.resolve())).toMatchObject({

@@ -110,6 +110,19 @@ describe('the words of an answer that is none', () => {
   });
 });
 
+describe('a part of the token in the words of a service', () => {
+  test.each([
+    ['8 characters', markedToken.slice(3, 11)],
+    ['12 characters in upper case', markedToken.slice(-12).toUpperCase()],
+    ['all but the first character', markedToken.slice(1)],
+  ])('is not shown: %s', async (_, part) => {
+    await serve(() => ({ status: 400, body: JSON.stringify({ error: `the key ${part}, is void` }) }));
+    const { message, facts } = await failureFrom(ask());
+    expect(message).toContain('the key ***, is void');
+    expect(JSON.stringify([message, facts])).not.toContain(part);
+  });
+});
+
 describe('another answer that holds the token', () => {
   test('fails a list of filter items, and a list of partners', async () => {
     await serve(({ path }) =>

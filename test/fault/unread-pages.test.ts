@@ -66,6 +66,33 @@ test.each<[string, unknown]>([
   },
 );
 
+test.each([
+  ['require', [65, '0', []]],
+  ['warn', [0, '3', ['unproven']]],
+] as const)(
+  'pages that repeat the same 3 rows under ever new links end after few requests; under completeness: %s',
+  async (completeness, [exitCode, rows, verdicts]) => {
+    const days = { first: { day: day('2026-05-31') }, last: { day: day('2026-05-31') } };
+    // A filter of a metric looks at rows as they are grouped: the whole cannot be asked for by the year.
+    const filtered = slice({ ...given, datePeriod: days, completeness, parameters: { installs__gte: '0' } });
+    scenario = await openScenario([filtered], { simulator: { world: smallWorld } });
+    let page = 0;
+    const query = new URLSearchParams({ dimensions: 'day', metrics: 'installs', date_period: '2026-05-31:2026-05-31' });
+    let first: ReturnType<ReportMutation> | null = null;
+    const repeated: ReportMutation = (document) => {
+      first ??= firstOf(null)(document);
+      page += 1;
+      return { ...first, pagination: { next: `/reports-service/report?page=${page}&${query.toString()}` } };
+    };
+    scenario.simulator.script({ match: reports(), times: Infinity, fault: { kind: 'report', mutate: repeated } });
+    await runNight(scenario, NOW);
+    expect(await lastRun(scenario)).toMatchObject({ exit_code: exitCode });
+    expect(page).toBeLessThan(100);
+    expect(await column(scenario, 'select count(*) from daily')).toEqual([rows]);
+    expect(await column(scenario, 'select distinct verdict from ripen.loads')).toEqual(verdicts);
+  },
+);
+
 /** Every row, and a pagination of no known form that counts them, in pages with room for so many more. */
 const counted =
   (room: number): ReportMutation =>

@@ -194,7 +194,7 @@ describe('a slice that is no longer configured', () => {
   });
 
   test('of which a crash left the files in the lake loses them by the same command', async () => {
-    await dropVerb({ ...config, publish: [] }, { slice: 'daily' });
+    await dropVerb({ ...config, publish: [] }, { slice: 'daily', agree: true });
     expect((await lakeFiles('daily')).stated).toHaveLength(18);
     expect(await dropped({ slice: 'daily', json: true, yes: true })).toBe(0);
     expect(JSON.parse(shell.printed[0] ?? '')).toMatchObject({

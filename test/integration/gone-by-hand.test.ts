@@ -89,7 +89,7 @@ test('a table that somebody removed is named, with what to do, and that loads th
     },
   ]);
 
-  await drop(scenario.config, { slice: 'daily' });
+  await drop(scenario.config, { slice: 'daily', agree: true });
   await scenario.night(NOW);
   const { stored, truth } = await storedAndTrue(scenario, wider, DAYS, NOW);
   expect(stored).toEqual(truth);

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import { Secret } from '../../src/config/secret.ts';
+import { catalogFilters } from '../../src/model/catalog.ts';
 import type { Link } from '../../src/model/link.ts';
 import {
   type Connection,
@@ -94,6 +95,7 @@ describe('a report', () => {
       requests: 1,
       retries: 0,
       peakConcurrency: 1,
+      lastSetback: null,
       bytes: file.length,
     });
   });
@@ -146,19 +148,45 @@ describe('filters-data', () => {
     expect(catalog.find(({ id }) => id === 'network_cost')).toMatchObject({ filter: 'cost_metrics', shortName: '' });
   });
 
-  test('takes ids of any scalar type as text, ignores unknown keys and drops items without an id', async () => {
-    const body = '{"apps":[{"id":9007199254740993,"x":1},{"id":true,"name":null},{"name":"nameless"}],"more":5}';
+  test('takes ids of any scalar type as text, keeps unknown fields as JSON and drops items without an id', async () => {
+    const body =
+      '{"apps":[{"id":9007199254740993,"currency":"EUR","platforms":["ios"],"store":9007199254740993},{"id":true,"name":null},{"name":"nameless"}],"more":5}';
     await serve(() => json({}, { body }));
-    const { items, absent } = await connection.service.filtersData({ filters: ['apps'] }, connection.signal);
-    expect(items.map(({ id }) => id)).toEqual(['9007199254740993', 'true']);
-    expect(absent).toEqual([]);
+    const { items, faults } = await connection.service.filtersData({ filters: ['apps'] }, connection.signal);
+    expect(items.map(({ id, attributes }) => [id, attributes])).toEqual([
+      ['9007199254740993', '{"currency":"EUR","platforms":["ios"],"store":"9007199254740993"}'],
+      ['true', null],
+    ]);
+    expect(faults).toEqual([]);
+  });
+
+  test.each([
+    ['names it', (name: string) => `Unsupported filter: ${name}`, 5],
+    ['names no filter', () => 'required_filters is not valid', 19],
+    ['names every filter', () => `allowed: ${catalogFilters.join(', ')}`, 19],
+  ])('2 of 29 names that are refused with a 400 that %s are left out, and 27 answered', async (_, said, calls) => {
+    const refused = ['apps_network', 'store_type'];
+    await serve(({ query }) => {
+      const names = query.get('required_filters')?.split(',') ?? [];
+      const bad = names.find((name) => refused.includes(name));
+      if (bad !== undefined) return json({}, { status: 400, body: JSON.stringify({ error: said(bad) }) });
+      return json(Object.fromEntries(names.map((name) => [name, [{ id: name }]])));
+    });
+    const { items, faults } = await connection.service.filtersData({ filters: catalogFilters }, connection.signal);
+    expect(items).toHaveLength(27);
+    expect(faults.map(({ filter, kind }) => `${filter} ${kind}`).toSorted()).toEqual(
+      refused.map((name) => `${name} refused`),
+    );
+    expect(faults[0]?.found).toContain('was answered 400');
+    expect(server.received.length).toBeLessThanOrEqual(calls);
   });
 
   test('tells a list that is absent or null from one that is empty', async () => {
     await serve(() => json({ apps: [{ id: 'a' }], networks: [], countries: null }));
     const filters = ['apps', 'networks', 'countries', 'currencies'] as const;
     const answer = await connection.service.filtersData({ filters }, connection.signal);
-    expect(answer).toMatchObject({ items: [{ filter: 'apps', id: 'a' }], absent: ['countries', 'currencies'] });
+    expect(answer.items).toMatchObject([{ filter: 'apps', id: 'a' }]);
+    expect(answer.faults.map(({ filter }) => filter)).toEqual(['countries', 'currencies']);
   });
 
   test.each([
@@ -184,7 +212,8 @@ describe('filters-data', () => {
   test('answered 204 leaves every list absent, none empty', async () => {
     await serve(() => ({ status: 204 }));
     const answer = await connection.service.filtersData({ filters: ['apps', 'networks'] }, connection.signal);
-    expect(answer).toEqual({ items: [], absent: ['apps', 'networks'] });
+    expect(answer.items).toEqual([]);
+    expect(answer.faults.map(({ filter, kind }) => `${filter} ${kind}`)).toEqual(['apps absent', 'networks absent']);
   });
 
   test('with 20 000 characters of search words is asked in several calls below 6100 characters', async () => {

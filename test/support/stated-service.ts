@@ -86,7 +86,7 @@ function statedService(slices: readonly Slice[], stated: readonly StatedRow[], p
       return { path: saveAs, encoding: 'identity', bytes: body.length, plainBytes: body.length };
     },
     filtersData: ({ filters }) =>
-      Promise.resolve({ items: filters.flatMap((filter) => itemsOf(filter, metrics)), absent: [] }),
+      Promise.resolve({ items: filters.flatMap((filter) => itemsOf(filter, metrics)), faults: [] }),
     async *partners() {
       yield await Promise.resolve(partners);
     },

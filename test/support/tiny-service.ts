@@ -273,7 +273,9 @@ export function tinyService(night: TinyNight): TinyService {
       const byList = tinyCatalog(night);
       return {
         items: filters.flatMap((filter) => byList.get(filter) ?? []),
-        absent: filters.filter((filter: CatalogFilter) => byList.get(filter) === null),
+        faults: filters
+          .filter((filter: CatalogFilter) => byList.get(filter) === null)
+          .map((filter) => ({ filter, kind: 'absent', found: '' })),
       };
     },
     partners: notServed,

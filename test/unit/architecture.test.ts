@@ -18,8 +18,8 @@ const levels: readonly (readonly string[])[] = [
   ['config'],
   ['service', 'spool', 'warehouse'],
   ['archive'],
-  // Links go from the campaign API to their tables by themselves, beside the way of the reports.
-  ['plan', 'extract', 'load', 'links', 'publish', 'spend', 'insight', 'status'],
+  // Links and the catalog go to their tables by themselves, beside the way of the reports.
+  ['plan', 'extract', 'load', 'catalog', 'links', 'publish', 'spend', 'insight', 'status'],
   ['run'],
   // sync.ts and drop.ts, which alone know the order of the stages; account.ts, which has none.
   ['pipeline'],

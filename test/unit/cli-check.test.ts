@@ -181,12 +181,14 @@ describe('a slice held against filters-data', () => {
       'Ask for it, or leave it out of index.',
     ],
     [{ extra_parameters: { curency: 'EUR' } }, 'extra_parameters.curency', 'Did you mean currency?'],
+    [{ attribution_types: ['click'] }, 'attribution_types', 'Set attribution_type: null to send the list alone.'],
   ])('%j is 1 warning at %s: %s', (settings, setting, hint) => {
     expect(found(settings)).toMatchObject([{ severity: 'warning', setting: `slices[0].${setting}`, hint }]);
   });
 
   test.each([
-    [{ extra_parameters: { attribution_types: ['click'], something_new: 1 } }],
+    [{ attribution_type: null, extra_parameters: { attribution_types: ['click'], something_new: 1 } }],
+    [{ attribution_type: null, attribution_types: ['click'] }],
     [{ reattributed: false }],
     [{ attribution_type: 'impression' }],
   ])('%j is known, or unknown by design', (settings) => {

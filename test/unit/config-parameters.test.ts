@@ -103,6 +103,15 @@ describe('report parameters', () => {
     expect(parameters).toMatchObject({ one: '1', flag: 'true', list: 'a,2', text: 'x,y' });
   });
 
+  test('null leaves a parameter out, whatever the defaults say', () => {
+    const { parameters } = sliceOf(
+      { attribution_type: null, attribution_types: ['click', 'impression'], currency: null },
+      { attribution_type: 'click', currency: 'EUR' },
+    );
+    const { attribution_type: _, ...others } = ALWAYS_SENT;
+    expect(parameters).toEqual({ ...others, attribution_types: 'click,impression' });
+  });
+
   test('a slice wins over the defaults, parameter by parameter and filter by filter', () => {
     const { parameters, utcOffset } = sliceOf(
       { utc_offset: '+05:30', filters: { os_name__in: ['ios'] } },
@@ -143,6 +152,7 @@ describe('a slice', () => {
   test.each([
     ['2026-01-01:2026-01-01', { day: '2026-01-01' }, { day: '2026-01-01' }],
     ['-10d:-3d', { daysAgo: 10 }, { daysAgo: 3 }],
+    ['-30d:0d', { daysAgo: 30 }, { daysAgo: 0 }],
     ['yesterday:today', { daysAgo: 1 }, { daysAgo: 0 }],
     ['2026-01-01:-0d', { day: '2026-01-01' }, { daysAgo: 0 }],
     ['1970-01-01:9999-12-31', { day: '1970-01-01' }, { day: '9999-12-31' }],

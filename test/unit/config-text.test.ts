@@ -177,5 +177,6 @@ describe('YAML', () => {
   test('ten thousand brackets are refused, not followed', () => {
     expect(() => parse('['.repeat(10_000))).toThrow(/^ripen\.yaml:/);
     expect(() => parse(`${'['.repeat(100)}${']'.repeat(100)}`)).toThrow(/nested more than 50 levels deep/);
+    expect(() => parse(`a:\n  ${'['.repeat(20_000)}`)).toThrow(/:2:\d+: is nested too deeply to be read/);
   });
 });

@@ -78,10 +78,11 @@ describe('a redirect', () => {
     ['https://login.example.com/sign-in?token=abc', 'https://login.example.com'],
     ['/elsewhere?token=abc', 'https://reports.example.com'],
     ['//other.example.com/x', 'https://other.example.com'],
+    ['file:///etc/passwd', 'file:///etc/passwd'],
     ['http://[', 'nowhere'],
     ['', 'nowhere'],
     [null, 'nowhere'],
-  ])('to %j is named by its origin alone, %s, and not followed', async (location, target) => {
+  ])('to %j is named by its origin, %s, and not followed', async (location, target) => {
     const thrown = await failure(answer(302, 'moved', location === null ? {} : { location }));
     expect(thrown.code).toBe('SOURCE_REDIRECTED');
     expect(thrown.message).toBe(`GET /reports-service/report was redirected to ${target} (302)`);

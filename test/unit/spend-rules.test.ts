@@ -14,6 +14,12 @@ describe('a line of ad spend', () => {
     expect(judge({})).toMatchObject({ line: 2, reasons: [], untimely: null, values: { ...goodLine, engaged_at: '' } });
   });
 
+  test('in another case of its currency is the same line, sent in upper case', () => {
+    const [lower, upper] = [judge({ cost_currency: 'usd' }), judge({ cost_currency: 'USD' })];
+    expect(lower).toEqual(upper);
+    expect(lower.values.cost_currency).toBe('USD');
+  });
+
   test.each([
     ['a Cost ID of 12 characters', { cost_id: 'x'.repeat(12) }],
     ['a Cost ID of 256 characters', { cost_id: 'é'.repeat(256) }],
@@ -21,6 +27,7 @@ describe('a line of ad spend', () => {
     ['a tag of 128 characters', { tag: 'x'.repeat(128) }],
     ['a tag with a line break', { tag: 'two\nlines' }],
     ['an unfamiliar but well-formed cost type', { cost_type: 'cost_per_view' }],
+    ['a currency in lower case', { cost_currency: 'usd' }],
     ['an amount of 0', { cost_amount: '0' }],
     ['an amount with a leading zero', { cost_amount: '007.50' }],
     ['an amount of 38 digits', { cost_amount: `${'9'.repeat(19)}.${'9'.repeat(19)}` }],
@@ -50,9 +57,8 @@ describe('a line of ad spend', () => {
     ['cost_id', ' sender-000001', 'cost_id began or ended with a blank'],
     ['cost_type', 'CPC', 'cost_type was no lower-case word such as cpc or cpi'],
     ['cost_type', 'cp c', 'cost_type was no lower-case word such as cpc or cpi'],
-    ['cost_currency', 'usd', 'cost_currency was no upper-case ISO 4217 code'],
-    ['cost_currency', 'US', 'cost_currency was no upper-case ISO 4217 code'],
-    ['cost_currency', 'XXX', 'cost_currency was no upper-case ISO 4217 code'],
+    ['cost_currency', 'US', 'cost_currency was no ISO 4217 code'],
+    ['cost_currency', 'XXX', 'cost_currency was no ISO 4217 code'],
     ['cost_amount', '-0.01', plainNumber],
     ['cost_amount', '+1', plainNumber],
     ['cost_amount', '1e3', plainNumber],

@@ -12,7 +12,7 @@ import * as z from 'zod';
 
 import { readConfig } from '../../src/config/read-config.ts';
 import { refreshJoins } from '../../src/links/joins.ts';
-import { replaceCatalog } from '../../src/load/catalog.ts';
+import { replaceCatalog } from '../../src/catalog/stored-catalog.ts';
 import { prepareTable } from '../../src/load/slice-table.ts';
 import { PERIOD_TOTALS } from '../../src/insight/views-sql.ts';
 import { staging } from '../../src/load/window-sql.ts';
@@ -65,7 +65,7 @@ beforeAll(async () => {
   const path = join(directory, 'warehouse.duckdb');
   const warehouse = await openWarehouse(path, { mode: 'write', lockWaitMs: 0, emit: () => {} });
   const catalog = [item('overview_metrics', 'installs'), item('dimensions', 'day'), item('apps', 'a1b2c3d4e5f6')];
-  await replaceCatalog(warehouse, { items: catalog, absent: [] }, new Set(), {
+  await replaceCatalog(warehouse, { items: catalog, faults: [] }, new Set(), {
     runId: 'run',
     seenAt: new Date('2026-02-14T02:30:00Z'),
   });

@@ -83,8 +83,19 @@ order by id`,
       ['app_token', 'Id of the app in the service'],
       ['app', 'Name of the app'],
       ['description', 'What the service says of it'],
+      ['currency', 'Currency of the app, as the service writes it; NULL if it does not say'],
+      ['default_store_app_id', 'Id of the app in its store; NULL if the service does not say'],
+      ['platforms', 'Platforms of the app, as JSON; NULL if the service does not say'],
+      ['attributes', 'All further fields of it, as a JSON object; NULL if there are none'],
     ],
-    select: `select id as app_token, name as app, description
+    select: `select
+    id as app_token,
+    name as app,
+    description,
+    attributes ->> '$.currency' as currency,
+    attributes ->> '$.default_store_app_id' as default_store_app_id,
+    attributes ->> '$.platforms' as platforms,
+    attributes
 from ripen.catalog
 where filter = 'apps'
 order by id`,
@@ -116,23 +127,12 @@ export function createCatalogTable(name: CatalogTable): string {
   return `create or replace table main.${identifier(name)} as\n${definitions[name].select}`;
 }
 
-/** What a table (its column being empty) and its columns say. */
-export function catalogWords(
-  name: CatalogTable,
-): { readonly table: string; readonly column: string; readonly comment: string }[] {
-  const { comment, columns } = definitions[name];
-  return [
-    { table: name, column: '', comment: `${comment}${CATALOG_ENDING}` },
-    ...columns.map(([column, text]) => ({ table: name, column, comment: text })),
-  ];
-}
-
 /** The statements that comment a table and its columns. */
 export function catalogComments(name: CatalogTable): string[] {
+  const { comment, columns } = definitions[name];
   const table = `main.${identifier(name)}`;
-  return catalogWords(name).map(({ column, comment }) =>
-    column === ''
-      ? `comment on table ${table} is ${literal(comment)}`
-      : `comment on column ${table}.${identifier(column)} is ${literal(comment)}`,
-  );
+  return [
+    `comment on table ${table} is ${literal(`${comment}${CATALOG_ENDING}`)}`,
+    ...columns.map(([column, text]) => `comment on column ${table}.${identifier(column)} is ${literal(text)}`),
+  ];
 }

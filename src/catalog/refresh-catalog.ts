@@ -1,0 +1,121 @@
+/** Brings the stored catalog up to the service's if it is old or lacks a configured metric. */
+
+import { asFailure, Failure, type FailureCode, type WarningCode } from '../errors.ts';
+import type { Emit } from '../events.ts';
+import { type Catalog, catalogFilters } from '../model/catalog.ts';
+import { isMetricItem, metricItems } from '../model/metric.ts';
+import type { Slice } from '../model/slice.ts';
+import type { FiltersData, ListFault, Service } from '../service/service.ts';
+import { recordWarning } from '../warehouse/runs.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
+import { catalogSeenAt, readCatalog, replaceCatalog } from './stored-catalog.ts';
+
+/** A nightly run refreshes it; a second run of the same night does not. */
+const FRESH_MS = 20 * 3_600_000;
+
+/** What stops a run whatever is stored. */
+const decisive: ReadonlySet<FailureCode> = new Set(['CREDENTIALS_REFUSED', 'CLOCK_UNTRUSTED']);
+
+/** The part of a run that the catalog needs. */
+export interface CatalogRun {
+  readonly warehouse: Warehouse;
+  readonly runId: string;
+  /** The slices of this run. */
+  readonly slices: readonly Slice[];
+  /** With all configured slices: what filters-data leaves out of their metrics stays as it was. */
+  readonly config: { readonly slices: readonly Slice[] };
+  readonly planAt: Date;
+  readonly emit: Emit;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * The catalog to plan with, or what it says of the slices. If filters-data fails or lists no metric, an older catalog serves
+ * with a warning; without one the failure is thrown, as types and horizons would be guesses.
+ */
+export async function refreshCatalog(run: CatalogRun, service: Pick<Service, 'filtersData'>): Promise<Catalog> {
+  const { warehouse, slices, planAt, signal } = run;
+  const seenAt = await catalogSeenAt(warehouse);
+  const fresh = await freshCatalog(warehouse, slices, seenAt === null ? Infinity : Math.abs(+planAt - +seenAt));
+  if (fresh !== null) return fresh;
+  try {
+    const listing = await service.filtersData({ filters: catalogFilters }, signal);
+    if (!listing.items.some(isMetricItem)) throw nothingListed();
+    return await adoptCatalog(listing, planAt, run);
+  } catch (error) {
+    const failure = asFailure(error);
+    const isOptional = seenAt !== null && failure.kind !== 'storage' && !decisive.has(failure.code) && !signal.aborted;
+    if (!isOptional) throw failure;
+    const message = `The catalog could not be refreshed; the one of ${seenAt.toISOString()} was used: ${failure.message}`;
+    await warn('CATALOG_STALE', message, run);
+    return readCatalog(warehouse, slices);
+  }
+}
+
+/** The stored catalog while it need not be requested again; null if it is old or lacks a metric of the slices. */
+async function freshCatalog(warehouse: Warehouse, slices: readonly Slice[], ageMs: number): Promise<Catalog | null> {
+  if (ageMs >= FRESH_MS) return null;
+  const stored = await readCatalog(warehouse, slices);
+  // A metric the service itself does not list would otherwise be looked for at every run of the same instant.
+  if (ageMs === 0) return stored;
+  const known = metricItems(stored);
+  return slices.every(({ metrics }) => metrics.every((id) => known.has(id))) ? stored : null;
+}
+
+/**
+ * Stores a listing and returns what is then stored. What it lacks of configured metrics, and lists that it does not answer or
+ * has nothing in, stay as they were, with a warning each.
+ */
+export async function adoptCatalog(
+  listing: FiltersData,
+  seenAt: Date,
+  run: Pick<CatalogRun, 'warehouse' | 'runId' | 'config' | 'emit'>,
+): Promise<Catalog> {
+  const { warehouse, config, runId, emit } = run;
+  const configured = new Set(config.slices.flatMap(({ metrics }) => metrics));
+  const { catalog, emptied, held } = await replaceCatalog(warehouse, listing, configured, { runId, seenAt });
+  const kept = 'what it listed there before was kept.';
+  for (const { code, message } of faultWarnings(listing.faults)) await warn(code, `${message}; ${kept}`, run);
+  if (emptied.length > 0) {
+    await warn('CATALOG_LIST_EMPTY', `filters-data listed nothing in ${emptied.join(', ')}; ${kept}`, run);
+  }
+  if (held.length > 0) {
+    const message = `filters-data left out what it said before of ${held.join(', ')}; configured metrics stayed as they were last seen.`;
+    await warn('CATALOG_METRIC_GONE', message, run);
+  }
+  emit({ type: 'catalog_loaded', items: catalog.length });
+  return catalog;
+}
+
+const faultKinds = [
+  ['absent', 'CATALOG_LIST_ABSENT', 'filters-data did not answer for'],
+  ['refused', 'CATALOG_LIST_REFUSED', 'filters-data refused'],
+  ['malformed', 'CATALOG_LIST_MALFORMED', 'filters-data answered with no list of items for'],
+  ['bad items', 'CATALOG_ITEM_MALFORMED', 'filters-data listed something that is no item in'],
+] as const satisfies readonly (readonly [ListFault['kind'], WarningCode, string])[];
+
+/** One warning, without its full stop, for all lists of filters-data with the same kind of fault. */
+export function faultWarnings(
+  faults: readonly ListFault[],
+): { readonly code: WarningCode; readonly message: string }[] {
+  return faultKinds.flatMap(([kind, code, words]) => {
+    const lists = faults.filter((fault) => fault.kind === kind).map(({ filter, found }) => filter + found);
+    return lists.length === 0 ? [] : [{ code, message: `${words} ${lists.join(', ')}` }];
+  });
+}
+
+async function warn(
+  code: WarningCode,
+  message: string,
+  { warehouse, runId, emit }: Pick<CatalogRun, 'warehouse' | 'runId' | 'emit'>,
+): Promise<void> {
+  await recordWarning(warehouse, { runId, slice: null, days: null, code, message });
+  emit({ type: 'warning', code, slice: null, window: null, message });
+}
+
+/** No slice could be typed by lists that are all empty. */
+function nothingListed(): Failure {
+  return new Failure('SOURCE_GARBLED', 'GET /reports-service/filters_data was answered without a single metric.', {
+    hint: 'Run again later; the stored catalog is kept.',
+  });
+}

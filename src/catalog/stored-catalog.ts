@@ -1,0 +1,220 @@
+/** The catalog in the warehouse: what filters-data listed, ripen's reading of each metric beside it, and what changed. */
+
+import * as z from 'zod';
+
+import { Failure } from '../errors.ts';
+import { MS_PER_DAY } from '../model/calendar.ts';
+import { type Catalog, type CatalogItem, catalogTables } from '../model/catalog.ts';
+import { formatColumnType } from '../model/column-type.ts';
+import { isMetricItem, metricItems, metricOf } from '../model/metric.ts';
+import type { Slice } from '../model/slice.ts';
+import type { FiltersData } from '../service/service.ts';
+import { asScript, identifier, instant, statement, storable, timestamp } from '../warehouse/sql.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
+import { CATALOG_ENDING, catalogComments, createCatalogTable } from './catalog-tables.ts';
+
+const text = z.string().transform(storable);
+const catalogItem = z.object({
+  filter: z.string(),
+  id: text,
+  name: text,
+  shortName: text,
+  section: text,
+  formatting: text,
+  description: text,
+  attributes: text.nullish(),
+});
+
+/** The catalog as last seen, or the part of it about some slices' metrics and dimensions; empty before the first run. */
+export async function readCatalog(
+  warehouse: Warehouse,
+  slices: readonly Pick<Slice, 'dimensions' | 'metrics'>[] | null = null,
+): Promise<Catalog> {
+  const ids = slices?.flatMap(({ dimensions, metrics }) => [...dimensions, ...metrics]);
+  const parameters = [ids === undefined ? null : JSON.stringify([...new Set(ids)])];
+  const pieces = await warehouse.rows(statement('catalog/items'), parameters, z.object({ items: z.string() }));
+  return pieces.flatMap(({ items }) => z.array(catalogItem).parse(JSON.parse(items)));
+}
+
+/** When the catalog was last fetched; null before the first time. */
+export async function catalogSeenAt(warehouse: Warehouse): Promise<Date | null> {
+  const [row] = await warehouse.rows(
+    'select max(seen_at) as seen_at from ripen.catalog',
+    [],
+    z.object({ seen_at: instant.nullable() }),
+  );
+  return row?.seen_at ?? null;
+}
+
+/** Some megabytes of JSON a statement, however long a list is. */
+const ROWS_PER_PIECE = 5000;
+
+/**
+ * Stores a listing and the tables made of it in one transaction, and records what differs from the catalog before as schema
+ * changes. Throws `WAREHOUSE_FOREIGN`, with nothing changed, if a table or view that is not the catalog's has a name it needs.
+ */
+export async function replaceCatalog(
+  warehouse: Warehouse,
+  listing: FiltersData,
+  configured: ReadonlySet<string>,
+  { runId, seenAt }: { readonly runId: string; readonly seenAt: Date },
+): Promise<NextCatalog> {
+  await refuseForeign(warehouse);
+  const before = byKey(await readCatalog(warehouse));
+  const listed = listing.items.map((item) => catalogItem.parse(item));
+  const next = nextCatalog(before, { ...listing, items: listed }, configured);
+  await warehouse.transact(async () => {
+    await warehouse.run(statement('catalog/forget_items'));
+    await insertPieces(warehouse, 'catalog/insert_items', next.catalog, [timestamp(seenAt)]);
+    await warehouse.run(
+      asScript(catalogTables.flatMap((name) => [createCatalogTable(name), ...catalogComments(name)])),
+    );
+    await insertPieces(warehouse, 'catalog/insert_metrics', metricRows(next.catalog), []);
+    if (before.size === 0) return;
+    await insertPieces(warehouse, 'catalog/record_changes', catalogChanges(before, byKey(next.catalog)), [runId]);
+  });
+  return next;
+}
+
+/** Runs a statement of `sql/` on rows as its first parameter, piece by piece: memory holds the JSON of one piece. */
+async function insertPieces(
+  warehouse: Warehouse,
+  name: string,
+  rows: readonly object[],
+  parameters: readonly string[],
+): Promise<void> {
+  for (let from = 0; from < rows.length; from += ROWS_PER_PIECE) {
+    await warehouse.run(statement(name), [JSON.stringify(rows.slice(from, from + ROWS_PER_PIECE)), ...parameters]);
+  }
+}
+
+const foreignRow = z.object({ name: z.string(), kind: z.string() });
+
+/** Somebody's own table may have the name, and its rows are not the catalog's to throw away. */
+async function refuseForeign(warehouse: Warehouse): Promise<void> {
+  const parameters = [JSON.stringify(catalogTables), CATALOG_ENDING];
+  const foreign = await warehouse.rows(statement('catalog/foreign_objects'), parameters, foreignRow);
+  const [first] = foreign;
+  if (first === undefined) return;
+  const names = foreign.map(({ name, kind }) => `main.${name} (${kind})`).join(', ');
+  const kind = first.kind === 'a view' ? 'view' : 'table';
+  throw new Failure('WAREHOUSE_FOREIGN', `The warehouse held what the catalog's tables need the names of: ${names}.`, {
+    facts: { warehouse: warehouse.path, names },
+    hint: `Rename it in DuckDB, as in: alter ${kind} main.${identifier(first.name)} rename to ${identifier(`${first.name}_before`)}`,
+  });
+}
+
+/** The rows of `main.metrics`: what the list that knows a metric best says of it, and how ripen reads it. */
+function metricRows(catalog: Catalog): object[] {
+  return [...metricItems(catalog).values()].map((item) => {
+    // The item alone decides, so that thousands of metrics do not each search the whole catalog.
+    const { kind, horizonFrom, horizonMs, additive, type } = metricOf(item.id, [item]);
+    return {
+      id: item.id,
+      name: item.name,
+      short_name: item.shortName,
+      section: item.section,
+      formatting: item.formatting,
+      description: item.description,
+      kind,
+      horizon_from: horizonFrom,
+      horizon_days: horizonMs === null ? null : horizonMs / MS_PER_DAY,
+      additive,
+      type: formatColumnType(type),
+    };
+  });
+}
+
+interface NextCatalog {
+  readonly catalog: Catalog;
+  /** Lists that held items and were answered empty; kept as they were. */
+  readonly emptied: readonly string[];
+  /** Configured metrics that left one of their lists, or that the listing has without formatting or section; kept as last seen. */
+  readonly held: readonly string[];
+}
+
+/**
+ * The catalog after a listing, in which each id stands once a list. A list that was not answered or is empty stays as it was.
+ * A list with unreadable items keeps what it had before. An item of a configured metric stays in every list it stood in, and
+ * keeps a formatting or section that the listing leaves blank. Everything else is as listed.
+ */
+function nextCatalog(
+  before: ReadonlyMap<string, CatalogItem>,
+  { items, faults }: FiltersData,
+  configured: ReadonlySet<string>,
+): NextCatalog {
+  const listed = byKey(items);
+  const answered = new Set(items.map(({ filter }) => filter));
+  const faulty = new Set<string>(faults.map(({ filter }) => filter));
+  const emptied = new Set<string>();
+  const held = new Set<string>();
+  for (const [key, old] of before) {
+    if (!answered.has(old.filter)) {
+      if (!faulty.has(old.filter)) emptied.add(old.filter);
+      listed.set(key, old);
+    } else if (configured.has(old.id) && isMetricItem(old)) {
+      const now = listed.get(key);
+      const formatting = now?.formatting || old.formatting;
+      const section = now?.section || old.section;
+      if (now?.formatting === formatting && now.section === section) continue;
+      held.add(old.id);
+      listed.set(key, { ...(now ?? old), formatting, section });
+    } else if (faulty.has(old.filter) && !listed.has(key)) {
+      listed.set(key, old);
+    }
+  }
+  return { catalog: [...listed.values()], emptied: [...emptied], held: [...held].toSorted() };
+}
+
+/** By filter name and id. Of an id that a list holds several times the first by its fields counts, whatever their order. */
+function byKey(items: Catalog): Map<string, CatalogItem> {
+  const found = new Map<string, CatalogItem>();
+  for (const item of items) {
+    const key = `${item.filter} ${item.id}`;
+    const other = found.get(key);
+    if (other === undefined || fieldTexts(item) < fieldTexts(other)) found.set(key, item);
+  }
+  return found;
+}
+
+const fields = [
+  ['name', 'name'],
+  ['shortName', 'short name'],
+  ['section', 'section'],
+  ['formatting', 'formatting'],
+  ['description', 'description'],
+  ['attributes', 'attributes'],
+] as const satisfies readonly (readonly [keyof CatalogItem, string])[];
+
+const fieldTexts = (item: CatalogItem): string => fields.map(([field]) => item[field] ?? '').join('\u0000');
+
+interface CatalogChange {
+  /** Filter name and id of the item. */
+  readonly name: string;
+  readonly change: string;
+  readonly before: string | null;
+  readonly after: string | null;
+}
+
+/** Items that appeared; then those that vanished or changed, a change per field. */
+function catalogChanges(
+  before: ReadonlyMap<string, CatalogItem>,
+  after: ReadonlyMap<string, CatalogItem>,
+): CatalogChange[] {
+  const appeared = [...after.keys()]
+    .filter((name) => !before.has(name))
+    .map((name) => ({ name, change: 'item appeared', before: null, after: null }));
+  const others = [...before].flatMap(([name, old]): CatalogChange[] => {
+    const now = after.get(name);
+    if (now === undefined) return [{ name, change: 'item vanished', before: null, after: null }];
+    return fields
+      .map(([field, word]) => ({
+        name,
+        change: `${word} changed`,
+        before: old[field] ?? null,
+        after: now[field] ?? null,
+      }))
+      .filter((change) => change.before !== change.after);
+  });
+  return [...appeared, ...others];
+}
