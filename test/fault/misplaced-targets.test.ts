@@ -12,7 +12,7 @@ import type { Config, PublishTarget } from '../../src/config/config.ts';
 import type { Failure } from '../../src/errors.ts';
 import { publish as publishVerb, replay } from '../../src/index.ts';
 import { day } from '../../src/model/calendar.ts';
-import { unwritablePlaces } from '../../src/run/unwritable-places.ts';
+import { unwritablePlaces } from '../../src/publish/places.ts';
 import { checkingAt } from '../support/checking.ts';
 import { column } from '../support/contents.ts';
 import { smallWorld } from '../support/night.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
-import { lakesDdl } from '../../src/publish/ddl/lakes.ts';
+import { lakesDdl } from '../../src/publish/ddl.ts';
 import { ask, intoLedger, openSample, reloadDay, rowsOf, type Sample } from '../support/sample-warehouse.ts';
 
 const manifestShape = z.object({

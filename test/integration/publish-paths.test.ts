@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
-import { lakesDdl } from '../../src/publish/ddl/lakes.ts';
+import { lakesDdl } from '../../src/publish/ddl.ts';
 import { ask, openSample, rowsOf, type Sample } from '../support/sample-warehouse.ts';
 
 let sample: Sample;
