@@ -11,7 +11,7 @@ import { sharedText, SHARED_HINT } from '../publish/delta/publish-delta.ts';
 import { unreadableNames, UNREADABLE_HINT } from '../publish/delta/table.ts';
 import { FINALITY } from '../publish/lake-table.ts';
 import { obstacleInDirectory, unwritablePlaces } from '../publish/places.ts';
-import { openStore } from '../publish/store.ts';
+import { openStore } from '../publish/open-store.ts';
 import { leftAnswers } from '../run/left-answers.ts';
 import { countText } from '../terminal/measure.ts';
 import { warehouseFindings, type Checking } from './warehouse.ts';

@@ -146,7 +146,7 @@ const besideTheKey = new Set(['_extra', '_load_id']);
 
 /** A slice: a row is told apart by its dimensions and what the service attached to it; its period is always there. */
 function ruled(table: DbtTable, { name, grain }: Slice, freshness: object | null): DbtTable {
-  const names = table.columns.map((column) => column.name);
+  const names = new Set(table.columns.map((column) => column.name));
   const key = table.columns.filter((column) => !isMetric(column) && !besideTheKey.has(column.name));
   const to = `source('${LEDGER.name}', 'loads')`;
   const loaded = ['not_null', { relationships: { arguments: { to, field: 'load_id' } } }];
@@ -157,8 +157,8 @@ function ruled(table: DbtTable, { name, grain }: Slice, freshness: object | null
     ),
   ];
   const columnTests = {
-    ...(grain !== null && names.includes(grain) ? { [grain]: ['not_null'] } : {}),
-    ...(names.includes('_load_id') ? { _load_id: loaded } : {}),
+    ...(grain !== null && names.has(grain) ? { [grain]: ['not_null'] } : {}),
+    ...(names.has('_load_id') ? { _load_id: loaded } : {}),
   };
   return { ...table, tests, columnTests, freshness };
 }
@@ -195,7 +195,12 @@ const LINE_WIDTH = 120;
 function sourcesYaml({ path, database, sources }: DbtCopy): string {
   const quoting = { database: true, schema: true, identifier: true };
   const nodes = sources.map(({ name, comment, schema, tables }) => ({
-    ...{ name, description: comment, database, schema, loader: 'ripen', quoting },
+    name,
+    description: comment,
+    database,
+    schema,
+    loader: 'ripen',
+    quoting,
     tables: tables.map(tableNode),
   }));
   const document = new Document({ version: 2, sources: nodes });

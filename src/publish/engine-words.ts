@@ -76,7 +76,10 @@ export const engineWords: Readonly<Record<Engine, EngineWords>> = {
     },
     plain: {
       proof: IN_CHDB,
-      notes: ['A query with a condition on the days opens the files of those days alone.'],
+      notes: [
+        'Credentials are not written here: a server takes those of a bucket from its environment (use_environment_credentials).',
+        'A query with a condition on the days opens the files of those days alone.',
+      ],
       local: ['A server reads files below its user_files_path alone; clickhouse local and chDB read any.'],
       preamble: 'create database if not exists {schema}',
       table: `create or replace view {name}

@@ -134,8 +134,11 @@ export async function deltaTables(warehouse: Warehouse): Promise<LakeTable[]> {
     const source = `(select ${names} from ripen.${identifier(name)})`;
     return [{ ...undivided(`ripen_${name}`, found.comment, columns), source }];
   });
-  const all = [...tables.slice(0, -1), ...joined, ...ledger, ...tables.slice(-1)];
-  return all.map((table) => ({ ...table, summed: [] }));
+  const all: LakeTable[] = [];
+  for (const table of [...tables.slice(0, -1), ...joined, ...ledger, ...tables.slice(-1)]) {
+    all.push({ ...table, summed: [] });
+  }
+  return all;
 }
 
 /** The table of a slice's rows with their links. */

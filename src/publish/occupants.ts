@@ -25,7 +25,8 @@ import { withDatabase, type Database } from './other-database.ts';
 import { MANIFEST, plainOwner } from './plain.ts';
 import { ifThere, removeUnfinished, unfinishedPath } from './replacement.ts';
 import { asPublishFailure } from './report.ts';
-import { openStore, type LakeTarget, type Store } from './store.ts';
+import { openStore, type LakeTarget } from './open-store.ts';
+import type { Store } from './store.ts';
 
 /** Names, as `schema.table`, of tables ripen did not make. */
 export type ForeignTables = (database: Database) => Promise<string[]>;
@@ -154,7 +155,9 @@ async function refuseForeignCopy(target: PublishTarget, own: Identity, looking: 
   if (kind === 'duckdb') {
     const found = await ifThere(stat(path));
     const isDatabase = found?.isFile() === true && found.size > 0;
-    return refuseOthers(path, isDatabase ? await readOccupant(path, statedIdOf, looking) : null, own);
+    // What is no database, or cannot be read, is for publishing to report.
+    const stated = isDatabase ? await readOccupant(path, statedIdOf, looking).catch(() => null) : null;
+    return refuseOthers(path, stated, own);
   }
   // Nothing is drafted here.
   const store = await openStore(target, join(tmpdir(), `ripen-reading-${randomUUID()}`), looking.signal);

@@ -27,7 +27,8 @@ import {
 } from './plan.ts';
 import { countReasons, type CopyReport } from './report.ts';
 import { UNFINISHED } from './replacement.ts';
-import { draftsOf, draftText, inBatches, openStore, type LakeTarget, type Store, type StoredFile } from './store.ts';
+import { draftsOf, openStore, type LakeTarget } from './open-store.ts';
+import { draftText, inBatches, type Store, type StoredFile } from './store.ts';
 
 /** The engines pass over names that begin with an underscore. */
 export const MANIFEST = '_manifest.json';

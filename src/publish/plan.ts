@@ -115,7 +115,7 @@ function withoutPeriod(table: LakeTable, rows: number): Failure {
 export interface NewFile {
   readonly path: string;
   readonly rows: number;
-  copyTo(draft: string): string;
+  readonly copyTo: (draft: string) => string;
 }
 
 const copyRow = z.object({

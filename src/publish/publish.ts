@@ -15,7 +15,7 @@ import { refuseOtherKind } from './occupants.ts';
 import { publishPlain } from './plain.ts';
 import { asPublishFailure, type CopyReport } from './report.ts';
 import { publishSnapshot } from './snapshot.ts';
-import { draftsOf, openStore } from './store.ts';
+import { draftsOf, openStore } from './open-store.ts';
 
 /** A copy that is up to the warehouse now, and what that took. */
 export interface Published extends CopyReport {

@@ -15,9 +15,6 @@ beforeEach(async () => {
 afterEach(async () => sample.close());
 
 const places = [
-  'day=2020-01-01/lake',
-  'installs=7/network=x/lake',
-  'day=2020-01-01/cost=1/day=oops',
   'what?/la*ke',
   'with blanks/la ke',
   `quo'te"s/lake`,
