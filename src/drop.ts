@@ -14,12 +14,11 @@ import type { Emit } from './events.ts';
 import { refreshJoins } from './links/joins.ts';
 import type { Day } from './model/calendar.ts';
 import { SLICE_NAME } from './model/slice.ts';
-import { filesInTables } from './publish/delta/leaving.ts';
-import { filesOfSlice } from './publish/lake.ts';
-import type { SliceFiles } from './publish/lake-store.ts';
-import { isTableOfLakes } from './publish/lake-table.ts';
+import { deltaFilesOfSlice } from './publish/delta/leaving.ts';
+import { isTableOfLakes, type SliceFiles } from './publish/lake-table.ts';
+import { plainFilesOfSlice } from './publish/plain.ts';
 import { publish, type Publication } from './publish/publish.ts';
-import { refuseCopiesOfOthers, refuseUnwritablePlaces } from './run/unwritable-places.ts';
+import { refuseCopiesOfOthers, refuseUnwritablePlaces } from './publish/places.ts';
 import { forgetPeriods, forgetSlice, heldTables, rowsIn, type HeldTable } from './warehouse/forgetting.ts';
 import { openWarehouse, withWarehouse } from './warehouse/opening.ts';
 import { recordSchemaChange } from './warehouse/runs.ts';
@@ -172,8 +171,8 @@ async function filesIn(
   target: PublishTarget,
   { warehouse, files, signal }: Pick<Place, 'warehouse' | 'signal'> & { readonly files: SliceFiles },
 ): Promise<number> {
-  if (target.kind === 'delta') return filesInTables(target, warehouse, files, signal);
-  return target.kind === 'parquet' ? (await filesOfSlice(target, warehouse, files, signal)).length : 0;
+  if (target.kind === 'delta') return deltaFilesOfSlice(target, warehouse, files, signal);
+  return target.kind === 'parquet' ? plainFilesOfSlice(target, warehouse, files, signal) : 0;
 }
 
 /** What was deleted stays known, without what it was. */

@@ -15,8 +15,7 @@ import type { TourOptions } from './start/tour.ts';
 import type { Dropped, Loss } from './drop.ts';
 import type { FirstFiles, InitOptions } from './start/first-files.ts';
 import type { Day, DayInterval } from './model/calendar.ts';
-import type { DbtFile } from './publish/dbt/models-sql.ts';
-import type { Engine } from './publish/ddl/ddl.ts';
+import type { Engine } from './publish/engines.ts';
 import type { Exported, ExportOptions } from './publish/export.ts';
 import type { Publication } from './publish/publish.ts';
 import { checkForced, chosenSlices, type Circumstances, circumstancesOf, onWarehouse } from './run/circumstances.ts';
@@ -42,18 +41,7 @@ export type { Published } from './publish/publish.ts';
 export type { FailureSummary, SliceSummary } from './run/summary.ts';
 export type { SpendSummary } from './spend/spend-summary.ts';
 export type { PeriodStatus, SliceStatus } from './status/status-report.ts';
-export type {
-  Circumstances,
-  Config,
-  ConfigOptions,
-  Day,
-  DayInterval,
-  DbtFile,
-  Dropped,
-  Engine,
-  Exported,
-  ExportOptions,
-};
+export type { Circumstances, Config, ConfigOptions, Day, DayInterval, Dropped, Engine, Exported, ExportOptions };
 export type { Finding, FirstFiles, InitOptions, Loss, PlanReport, Publication, StatusReport, SyncSummary, TourOptions };
 
 /** Names of the slices a verb is about; all by default. */
@@ -191,7 +179,7 @@ async function run(config: Config, options: Circumstances & Told, order: RunOrde
   const { tellingEnd } = await import('./notify/run-end.ts');
   const { metricsFile = null, mode = USUAL_MODE, signal = new AbortController().signal } = options;
   if (metricsFile !== null) {
-    await (await import('./publish/claims.ts')).refuseOutput(config, metricsFile);
+    await (await import('./publish/places.ts')).refuseOutput(config, metricsFile);
     await (await import('./publish/output-file.ts')).refuseDatabase(metricsFile);
   }
   const telling = {
@@ -234,7 +222,7 @@ export const replay = configVerb(
 /** What is fresh, what is final, what moved; asks the service nothing. Without a wait it answers from the snapshot at once. */
 export const status = configVerb([], async (config: Config, options: StatusOptions = {}): Promise<StatusReport> => {
   const { statusOf } = await import('./status/status.ts');
-  if (options.output !== undefined) await (await import('./publish/claims.ts')).refuseOutput(config, options.output);
+  if (options.output !== undefined) await (await import('./publish/places.ts')).refuseOutput(config, options.output);
   const { planAt, emit, signal } = circumstancesOf(config, options);
   return statusOf(config, planAt, options.lockWaitMs ?? null, { emit, signal });
 });
@@ -252,7 +240,7 @@ export const publish = configVerb([], async (config: Config, options: Circumstan
   const { publish: publishCopies } = await import('./publish/publish.ts');
   const { refreshJoins } = await import('./links/joins.ts');
   const { renewStaleViews } = await import('./warehouse/stale-views.ts');
-  const { refuseUnwritablePlaces } = await import('./run/unwritable-places.ts');
+  const { refuseUnwritablePlaces } = await import('./publish/places.ts');
   const { refuseFutureFetch } = await import('./warehouse/future-fetch.ts');
   await refuseUnwritablePlaces(config);
   const standing = circumstancesOf(config, options);
@@ -269,7 +257,7 @@ export const publish = configVerb([], async (config: Config, options: Circumstan
 export const lakeDdl = configVerb(
   ['engine'],
   async (config: Config, options: Circumstances & { readonly engine: Engine }): Promise<string> => {
-    const { lakesDdl } = await import('./publish/ddl/lakes.ts');
+    const { lakesDdl } = await import('./publish/ddl.ts');
     return onWarehouse(config, 'read', circumstancesOf(config, options), async (warehouse) =>
       lakesDdl(options.engine, config, warehouse),
     );
@@ -278,24 +266,11 @@ export const lakeDdl = configVerb(
 
 /** The published copy as `sources.yml` for dbt. Throws `USAGE_INVALID` when there is none that dbt can read. */
 export const dbtSources = configVerb([], async (config: Config, options: Circumstances = {}): Promise<string> => {
-  const { dbtCopy } = await import('./publish/dbt/copy.ts');
-  const { sourcesYaml } = await import('./publish/dbt/sources-yaml.ts');
+  const { dbtSourcesYaml } = await import('./publish/dbt.ts');
   return onWarehouse(config, 'read', circumstancesOf(config, options), async (warehouse) =>
-    sourcesYaml(await dbtCopy(config, warehouse)),
+    dbtSourcesYaml(config, warehouse),
   );
 });
-
-/** The published copy as files of a dbt project, below its folder of models: the sources, a staging model per slice, a mart. */
-export const dbtModels = configVerb(
-  [],
-  async (config: Config, options: Circumstances = {}): Promise<readonly DbtFile[]> => {
-    const { dbtCopy } = await import('./publish/dbt/copy.ts');
-    const { modelFiles } = await import('./publish/dbt/models-sql.ts');
-    return onWarehouse(config, 'read', circumstancesOf(config, options), async (warehouse) =>
-      modelFiles(await dbtCopy(config, warehouse)),
-    );
-  },
-);
 
 /**
  * Removes a slice, configured or not, or its periods that ended by the start of a day, from the warehouse, its archive and every
@@ -327,7 +302,7 @@ export const exportRows = configVerb(
   ['output'],
   async (config: Config, options: Circumstances & ExportOptions): Promise<Exported> => {
     const { exportRequest, exportSlice } = await import('./publish/export.ts');
-    const { refuseOutput } = await import('./publish/claims.ts');
+    const { refuseOutput } = await import('./publish/places.ts');
     if (options.table === undefined && options.slice !== undefined) chosenSlices(config, [options.slice]);
     const standing = circumstancesOf(config, options);
     const request = { ...exportRequest(config, options), signal: standing.signal };

@@ -8,11 +8,11 @@ import { dirname, join } from 'node:path';
 import type { Config, PublishTarget } from '../config/config.ts';
 import { Failure } from '../errors.ts';
 import { sharedText, SHARED_HINT } from '../publish/delta/publish-delta.ts';
-import { openTables, type DeltaTarget } from '../publish/delta/store.ts';
+import { unreadableNames, UNREADABLE_HINT } from '../publish/delta/table.ts';
 import { FINALITY } from '../publish/lake-table.ts';
-import { askBucket } from '../publish/s3-lake.ts';
 import { leftAnswers } from '../archive/archive.ts';
-import { obstacleInDirectory, unwritablePlaces } from '../run/unwritable-places.ts';
+import { obstacleInDirectory, unwritablePlaces } from '../publish/places.ts';
+import { openStore } from '../publish/open-store.ts';
 import { countText } from '../terminal/measure.ts';
 import { warehouseFindings, type Checking } from './warehouse.ts';
 import { findingOf, placed, type Finding, type Remark } from './finding.ts';
@@ -38,6 +38,7 @@ export async function placeFindings(config: Config, checking: Checking): Promise
     ...warehouse,
     ...placed([...left, ...hidden.flat()], null, stated),
     ...folders.flat(),
+    ...config.publish.flatMap((target) => nameFindings(target, config)),
     ...buckets.flat(),
   ];
 }
@@ -104,24 +105,31 @@ async function bucketFindings(target: PublishTarget, signal: AbortSignal): Promi
   const patience = AbortSignal.timeout(BUCKET_PATIENCE_MS);
   try {
     const both = AbortSignal.any([signal, patience]);
-    await askBucket(target.store, both);
-    return target.kind === 'delta' ? await sharingFindings(target, both) : [];
+    const store = await openStore(target, join(tmpdir(), `ripen-reading-${randomUUID()}`), both);
+    try {
+      await store.list(FINALITY);
+      // Whether two publishers at one moment would both be noticed; puts one small object, twice, and removes it.
+      if (target.kind === 'parquet' || (await store.isExclusive())) return [];
+      return [warningOf(sharedText(target.path), SHARED_HINT)];
+    } finally {
+      await store.close();
+    }
   } catch (thrown) {
     signal.throwIfAborted();
     return [findingOf(patience.aborted ? silentBucket(target.path) : thrown)];
   }
 }
 
-/** Whether two publishers at one moment would both be heard; puts one small object, twice, and takes it away. */
-async function sharingFindings(target: DeltaTarget, signal: AbortSignal): Promise<Finding[]> {
-  const store = await openTables(target, join(tmpdir(), `ripen-asking-${randomUUID()}`), signal);
-  try {
-    if (await store.isExclusive()) return [];
-    const message = sharedText(target.path);
-    return [{ severity: 'warning', code: null, slice: null, setting: null, place: null, message, hint: SHARED_HINT }];
-  } finally {
-    await store.close();
-  }
+/** Delta tables that some engines cannot read for the names of columns. */
+function nameFindings({ kind, path }: PublishTarget, { slices }: Config): Finding[] {
+  if (kind !== 'delta') return [];
+  const columns = slices.map(({ name, dimensions, metrics }) => ({ name, columns: [...dimensions, ...metrics] }));
+  const unreadable = unreadableNames(path, columns);
+  return unreadable === null ? [] : [warningOf(unreadable, UNREADABLE_HINT)];
+}
+
+function warningOf(message: string, hint: string): Finding {
+  return { severity: 'warning', code: null, slice: null, setting: null, place: null, message, hint };
 }
 
 function silentBucket(path: string): Failure {

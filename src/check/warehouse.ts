@@ -17,8 +17,8 @@ import { differInHeadersOnly, fingerprintOf } from '../model/fingerprint.ts';
 import { carries, heldPeriods, tableOf, weekStartOf } from '../model/ledger.ts';
 import type { LoadedPeriod, SliceLedger, SliceTable } from '../model/ledger.ts';
 import type { Slice } from '../model/slice.ts';
-import { type Table, tablesOf } from '../publish/contents.ts';
 import { type Identity, identityOf } from '../publish/identity.ts';
+import { foreignOccupants, tableNames } from '../publish/occupants.ts';
 import { countText } from '../terminal/measure.ts';
 import { readSliceLedger } from '../warehouse/ledger.ts';
 import { warehouseExists, withWarehouse } from '../warehouse/opening.ts';
@@ -26,7 +26,6 @@ import { heldColumnTypes, count, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { pathOf } from './checked-slice.ts';
 import { type Finding, findingOf, placed, type Remark } from './finding.ts';
-import { occupantsOf } from './occupants.ts';
 
 /** A check does not wait for a nightly run. */
 const NO_WAIT_MS = 0;
@@ -44,10 +43,8 @@ export async function warehouseFindings(
   { at, stated, signal }: Checking,
 ): Promise<Finding[]> {
   const { warehouse: path, slices } = config;
-  const occupants = async (own: Identity, tables: readonly Table[]): Promise<Finding[]> => {
-    const names = new Set(tables.map((table) => `${table.schema_name}.${table.table_name}`));
-    return (await occupantsOf(config, { own, tables: names }, signal)).map(findingOf);
-  };
+  const occupants = async (own: Identity, names: readonly string[]): Promise<Finding[]> =>
+    (await foreignOccupants(config, { own, tables: new Set(names) }, signal)).map(findingOf);
   try {
     if (!warehouseExists(path)) {
       const isNew = ofWarehouse('note', `The warehouse ${path} did not exist yet; the first sync makes it.`);
@@ -56,7 +53,7 @@ export async function warehouseFindings(
     return await withWarehouse(path, { mode: 'read', lockWaitMs: NO_WAIT_MS, emit: () => {} }, async (warehouse) => [
       ...(await unconfiguredFindings(warehouse, slices, stated)),
       ...(await changeFindings(warehouse, slices, { at, stated })),
-      ...(await occupants(await identityOf(warehouse), await tablesOf(warehouse))),
+      ...(await occupants(await identityOf(warehouse), await tableNames(warehouse))),
     ]);
   } catch (thrown) {
     signal.throwIfAborted();

@@ -1,26 +1,23 @@
 /** `ripen publish`: the readable copies, brought up to the warehouse, or described for who reads them. */
 
-import { lstat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 
 import {
-  dbtModels,
   dbtSources,
   exitCodeOf,
   lakeDdl,
   publish as publishCopies,
   type Circumstances,
   type Config,
-  type DbtFile,
   type Engine,
   type Publication,
 } from '../index.ts';
 import { Failure, textOf } from '../errors.ts';
 
 import { writeOutput } from '../publish/output-file.ts';
-import { ifThere, makeDirectory } from '../publish/replacement.ts';
+import { makeDirectory } from '../publish/replacement.ts';
 import { reportText } from '../publish/report.ts';
-import { refuseOutput } from '../publish/claims.ts';
+import { refuseOutput } from '../publish/places.ts';
 import { failureLines } from '../terminal/failure-text.ts';
 import { jsonLine } from '../terminal/printable.ts';
 import { namedMode, type GlobalArguments, type Shell } from '../terminal/shell.ts';
@@ -29,7 +26,7 @@ import { withConfig } from './verb.ts';
 export interface PublishArguments extends GlobalArguments {
   readonly lockWait: string;
   readonly ddl: Engine | undefined;
-  /** A folder for models, a file for the sources alone, or `-` or nothing for stdout. */
+  /** A folder, a file, or `-` or nothing for stdout. */
   readonly dbt: string | undefined;
 }
 
@@ -38,11 +35,9 @@ export async function publish(args: PublishArguments, shell: Shell): Promise<num
   const describe = describing(args);
   if (describe !== null) {
     const described = await withConfig(args, shell, true, async (config, stated) => {
-      const descriptions = await describe(config, stated);
-      for (const { path } of descriptions) {
-        if (path !== null) await refuseOutput(config, resolve(shell.directory, path));
-      }
-      return descriptions;
+      const description = await describe(config, stated);
+      if (description.path !== null) await refuseOutput(config, resolve(shell.directory, description.path));
+      return description;
     });
     return tell(described, args, shell);
   }
@@ -69,42 +64,35 @@ export function reportCopies(
   return exitCodeOf(failures);
 }
 
-type Description = Pick<DbtFile, 'text' | 'isExample'> & {
+interface Description {
   /** Null for stdout. */
   readonly path: string | null;
-};
-
-function describing({ ddl, dbt }: PublishArguments) {
-  const one = (path: string | null, text: string): Description[] => [{ path, text, isExample: false }];
-  if (ddl !== undefined) {
-    return async (config: Config, stated: Circumstances) =>
-      one(null, await lakeDdl(config, { ...stated, engine: ddl }));
-  }
-  if (dbt === undefined) return null;
-  return async (config: Config, stated: Circumstances): Promise<readonly Description[]> => {
-    if (dbt === '' || dbt === '-') return one(null, await dbtSources(config, stated));
-    if (/\.ya?ml$/.test(dbt)) return one(dbt, await dbtSources(config, stated));
-    const files = await dbtModels(config, stated);
-    return files.map(({ path, text, isExample }) => ({ path: join(dbt, path), text, isExample }));
-  };
+  readonly text: string;
 }
 
-/** Prints each description, or writes it and says so; as JSON one object of all, with the text of what is not written. */
-async function tell(descriptions: readonly Description[], args: GlobalArguments, shell: Shell): Promise<number> {
-  const told: object[] = [];
-  for (const { path: named, text, isExample } of descriptions) {
-    if (named === null) {
-      if (!args.json) shell.print(text.trimEnd());
-      told.push({ path: null, text });
-      continue;
-    }
-    const path = resolve(shell.directory, named);
-    const isKept = isExample && (await ifThere(lstat(path))) !== null;
-    if (!isKept) await write(path, text, namedMode(shell));
-    if (!args.json) shell.print(`${path} ${isKept ? 'kept' : 'written'}`);
-    told.push({ path, written: !isKept });
+const SOURCES = 'ripen_sources.yml';
+
+function describing({ ddl, dbt }: PublishArguments) {
+  if (ddl !== undefined) {
+    return async (config: Config, stated: Circumstances): Promise<Description> => ({
+      path: null,
+      text: await lakeDdl(config, { ...stated, engine: ddl }),
+    });
   }
-  if (args.json) shell.print(jsonLine({ described: told }));
+  if (dbt === undefined) return null;
+  const file = /\.ya?ml$/.test(dbt) ? dbt : join(dbt, SOURCES);
+  return async (config: Config, stated: Circumstances): Promise<Description> => ({
+    path: dbt === '' || dbt === '-' ? null : file,
+    text: await dbtSources(config, stated),
+  });
+}
+
+/** Prints a description, or writes it and says so; as JSON an object with the text of what is not written. */
+async function tell({ path: named, text }: Description, args: GlobalArguments, shell: Shell): Promise<number> {
+  const path = named === null ? null : resolve(shell.directory, named);
+  if (path !== null) await write(path, text, namedMode(shell));
+  const lines = path === null ? text.trimEnd() : `${path} written`;
+  shell.print(args.json ? jsonLine({ described: [path === null ? { path, text } : { path, written: true }] }) : lines);
   return 0;
 }
 

@@ -3,7 +3,7 @@
 import type { Argv, InferredOptionTypes, Options } from 'yargs';
 
 import { catalogSections } from '../model/catalog.ts';
-import { engines } from '../publish/ddl/engines.ts';
+import { engines } from '../publish/engines.ts';
 import type { Act } from '../terminal/shell.ts';
 
 export const globalOptions = {

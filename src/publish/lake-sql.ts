@@ -1,139 +1,169 @@
-/** Statements of the lake: what a period holds, and its file. Pure: tables and days in, SQL out. */
+/** Statements about the tables of a lake: what their periods hold, their files, the views over them. Pure: tables and days in, SQL out. */
 
 import { addDays, type Day } from '../model/calendar.ts';
 import { BIGINT, parseColumnType } from '../model/column-type.ts';
 import { identifier, literal } from '../warehouse/sql.ts';
 import { exactSum, sumText } from '../warehouse/sums.ts';
-import { finalRows } from './final-rows.ts';
-import { fileColumns, selectList, type LakeColumn, type LakeTable } from './lake-table.ts';
+import { FINALITY, type LakeColumn, type LakeTable } from './lake-table.ts';
 
 /** DuckDB reads these as wildcards, with no escape but brackets. */
-const globText = (path: string): string => path.replaceAll(/[*?[]/g, '[$&]');
+export const fileText = (path: string): string => literal(path.replaceAll(/[*?[]/g, '[$&]'));
+
+const periodOf = ({ grain }: LakeTable): string =>
+  grain === null ? 'null::date' : `cast(${identifier(grain)} as DATE)`;
 
 /**
- * Per period, of some or of all, in order: first day (null: not divided), rows, content, and the sums in the order of `summed`.
+ * Which load brought the rows of each period, in order: period (null: not divided) and stamp, null where no single load did.
  *
- * The content is the same exactly when the rows are, in any order, copies counted: a sum over rows. Each row is hashed
- * twice because DuckDB joins the hashes of columns by exclusive or, under which values that change places between two
- * rows could cancel out.
+ * Only a load writes rows and gives them its id, so rows of one stamp are equal, but for a column that was removed: if it returns
+ * before a publish without it, it holds nothing of those loads any more. So removals count too.
  */
-export function summarizePeriods(table: LakeTable, periods: readonly (Day | null)[]): string {
-  const names = table.columns.map(({ name }) => identifier(name)).join(', ');
-  const sums = sumsOf(table).join(', ');
-  const measures = `count(*)::varchar as rows,
-    coalesce(sum(hash(hash(${names}))), 0)::varchar as content,
-    [${sums}]::varchar[] as sums
-from ${table.source}`;
-  return table.grain === null
-    ? `select\n    null::varchar as period,\n    ${measures}`
-    : byPeriod(table, measures, periods);
+export function stampPeriods(table: LakeTable): string {
+  return `with held as (
+    select
+        ${periodOf(table)} as period,
+        count(*) as rows,
+        min(_load_id) as oldest,
+        max(_load_id) as newest
+    from ${table.source}
+    group by 1
+)
+select
+    held.period::varchar as period,
+    case
+        when held.oldest = held.newest
+            then held.rows || '-' || l.load_id || '-' || l.run_id || '-' || epoch_us(l.loaded_at) || removed.suffix
+    end as stamp
+from held
+cross join (
+    select case when count(*) > 0 then '-' || count(*) else '' end as suffix
+    from ripen.schema_changes
+    where object = ${literal(table.name)} and change = 'column removed'
+) as removed
+left join ripen.loads as l on l.load_id = held.newest
+order by held.period`;
 }
 
-/** The exact sums of a table, as texts, in the order of `summed`. */
-export function sumsOf({ summed, columns }: LakeTable): string[] {
-  const types = new Map(columns.map(({ name, type }) => [name, parseColumnType(type)]));
-  return summed.map((name) => {
+/**
+ * Per period of those given, or of all where none is, in order: first day (null: not divided), rows, content, and the exact sums in
+ * the order of `summed`; all in one scan.
+ *
+ * The content is the same exactly when the rows are, in any order, copies counted. A NULL adds nothing to it: a file without a
+ * column is as good as one with NULLs alone. A cell is hashed with the name of its column, so that a value counts where it stands.
+ */
+export function summarizePeriods(table: LakeTable, periods: readonly (Day | null)[]): string {
+  const cells = table.columns.map(({ name, type }) => {
+    const cell = identifier(name);
+    return `case when ${cell} is null then 0::hugeint else hash(${literal(name)}, cast(${cell} as ${type}))::hugeint end`;
+  });
+  const types = new Map(table.columns.map(({ name, type }) => [name, parseColumnType(type)]));
+  const sums = table.summed.map((name) => {
     const type = types.get(name) ?? BIGINT;
     return sumText(exactSum(identifier(name), type), type);
   });
-}
-
-/** Measures of each of some periods, of none of all, in order; they end with what they are taken from. */
-export function byPeriod(table: LakeTable, measures: string, periods: readonly (Day | null)[]): string {
-  const period = `cast(${identifier(table.grain ?? '')} as DATE)`;
   const chosen = periods.map((each) => `(${insidePeriod(table, each)})`).join(' or ');
-  return `select\n    ${period}::varchar as period,\n    ${measures}
-${chosen === '' ? '' : `where ${chosen}\n`}group by ${period}\norder by ${period}`;
+  return `select
+    ${periodOf(table)}::varchar as period,
+    count(*)::varchar as rows,
+    concat_ws('-', count(*), coalesce(sum(hash(${cells.join('\n        + ')})), 0)) as content,
+    [${sums.join(', ')}]::varchar[] as sums
+from ${table.source}
+${chosen === '' ? '' : `where ${chosen}\n`}${table.grain === null ? '' : `group by ${periodOf(table)}\norder by ${periodOf(table)}`}`;
 }
 
-/** Writes a period's rows, or all of an undivided table, as one Parquet file, in the order loads laid them out. */
-export function copyPeriod(table: LakeTable, period: Day | null, path: string): string {
+/** Writes a period's rows, or all of an undivided table, as one Parquet file in the order loads laid them out; `cell` says how a column is written. */
+export function copyPeriod(
+  table: LakeTable,
+  period: Day | null,
+  path: string,
+  { cell, options = '' }: { readonly cell: (column: LakeColumn) => string; readonly options?: string },
+): string {
+  const cells = fileColumns(table).map((column) => `${cell(column)} as ${identifier(column.name)}`);
   return `copy (
 select
-    ${selectList(fileColumns(table))}
+    ${cells.join(',\n    ')}
 from ${table.source}
 where ${insidePeriod(table, period)}
-) to ${literal(path)} (format parquet, compression zstd)`;
+) to ${literal(path)} (format parquet, compression zstd, return_stats${options})`;
 }
 
+export const castCell = ({ name, type }: LakeColumn): string => `cast(${identifier(name)} as ${type})`;
+
 /** The bare column is compared, so that only the blocks of the period are read. */
-export function insidePeriod({ grain }: LakeTable, period: Day | null): string {
+function insidePeriod({ grain }: LakeTable, period: Day | null): string {
   if (grain === null || period === null) return 'true';
   const column = identifier(grain);
   if (grain !== 'hour') return `${column} = DATE ${literal(period)}`;
   return `${column} >= TIMESTAMP ${literal(period)} and ${column} < TIMESTAMP ${literal(addDays(period, 1))}`;
 }
 
-/** The view over one table of a lake, whatever files there are when it is asked, and its comments. */
-export function lakeView(root: string, table: LakeTable, schema: string): string[] {
-  const { name, key } = table;
-  const folder = `${globText(`${root}/${name}`)}${key === null ? '' : `/${key}=*`}`;
-  return catalogView(table, schema, rowsOf(literal(`${folder}/data.parquet`), table));
-}
-
-/** The view with every cell that is not final NULL, over the views of the table and of finality. */
-export function finalView(table: LakeTable): string[] {
-  const inMain = (name: string): string => `main.${identifier(name)}`;
-  const view = inMain(`${table.name}_final`);
-  const comment = `${table.comment ?? ''} Cells that are not final are NULL.`.trim();
-  const rows = finalRows(table, { column: identifier, table: inMain, text: literal });
-  return [`create or replace view ${view} as\n${rows}`, ...commentsOn(view, comment, table.columns)];
-}
-
-/** The view over a table's rows, as SQL; null for none, as a reading of no files is an error. */
-export function catalogView(table: LakeTable, schema: string, rows: string | null): string[] {
-  const view = `${identifier(schema)}.${identifier(table.name)}`;
-  return [
-    `create or replace view ${view} as\n${rows ?? noRows(table)}`,
-    ...commentsOn(view, table.comment, table.columns),
-  ];
-}
-
 /**
- * The rows of files, with the date that only their folders state. DuckDB takes `key=value` from every folder on the way,
- * those above the lake too, and puts it before the columns of the file (measured), so the last folder alone is read. A
- * query of one day opens one file, as with DuckDB's own partitions; in 400 files that takes 11 ms in place of 5.
+ * The columns a file holds. The one its directory is named after is left out: pyarrow, and with it pandas and Ray,
+ * refuse a data set that has it in both places ("Unable to merge: Field day has incompatible types"); DuckDB, Polars,
+ * Spark and Trino take it from the path.
  */
-function rowsOf(files: string, table: LakeTable): string {
-  const { columns, key } = table;
-  const inFile = (column: LakeColumn): boolean => column.name !== key;
-  if (columns.every(inFile)) {
-    return `select\n    ${selectList(columns)}\nfrom read_parquet(${files}, hive_partitioning = false)`;
-  }
-  const cells = columns.map((column) =>
-    inFile(column)
-      ? selectList([column])
-      : `cast(${dateInPath(table)} as ${column.type}) as ${identifier(column.name)}`,
-  );
-  return `select
-    ${cells.join(',\n    ')}
-from read_parquet(${files}, hive_partitioning = false, filename = ${literal(pathColumn(table))})`;
+export function fileColumns(table: LakeTable): readonly LakeColumn[] {
+  return table.columns.filter(({ name }) => name !== table.key);
 }
 
-/** The column a view takes a file's path from. A file is passed over by its path under the first name alone. */
-export function pathColumn({ columns }: LakeTable): string {
-  // No column has a comma in its name, as the service's lists have no escape for one.
-  return columns.some(({ name }) => name.toLowerCase() === 'filename') ? 'file,path' : 'filename';
+/** The view over one table of plain files, whatever files there are when it is queried, and its comments. */
+export function lakeView(root: string, table: LakeTable, schema: string): string[] {
+  const { name, key, columns } = table;
+  const files = fileText(`${root}/${name}`).slice(0, -1) + `${key === null ? '' : `/${key}=*`}/data.parquet'`;
+  const divided = key === null ? 'false' : `true, hive_types = {${literal(key)}: DATE}`;
+  const cells = columns.map((column) => `${castCell(column)} as ${identifier(column.name)}`).join(',\n    ');
+  return view(table, schema, `select\n    ${cells}\nfrom read_parquet(${files}, hive_partitioning = ${divided})`);
 }
 
-/** The date that the folder of a file states, as text. */
-export function dateInPath(table: LakeTable): string {
-  return `regexp_extract(${identifier(pathColumn(table))}, ${literal(`/${table.key ?? ''}=([^/]*)/[^/]*$`)}, 1)`;
-}
-
-function commentsOn(view: string, comment: string | null, columns: readonly LakeColumn[]): string[] {
+/** The view over a table's rows, and its comments. */
+export function view({ name, comment, columns }: LakeTable, schema: string, rows: string): string[] {
+  const viewName = `${identifier(schema)}.${identifier(name)}`;
   return [
-    ...(comment === null ? [] : [`comment on view ${view} is ${literal(comment)}`]),
-    ...columns.flatMap(({ name, comment: words }) =>
-      words === null ? [] : [`comment on column ${view}.${identifier(name)} is ${literal(words)}`],
+    `create or replace view ${viewName} as\n${rows}`,
+    ...(comment === null ? [] : [`comment on view ${viewName} is ${literal(comment)}`]),
+    ...columns.flatMap(({ name: column, comment: words }) =>
+      words === null ? [] : [`comment on column ${viewName}.${identifier(column)} is ${literal(words)}`],
     ),
   ];
 }
 
-/** DuckDB resolves a relative path against the reader's directory, not the catalog's: paths are absolute. */
-export const fileText = (path: string): string => literal(globText(path));
+/** The view with every cell that is not final NULL, over the views of the table and of finality. */
+export function finalView(table: LakeTable): string[] {
+  const inMain = (name: string): string => `"main".${identifier(name)}`;
+  const comment = `${table.comment ?? ''} Cells that are not final are NULL.`.trim();
+  const rows = finalRows(table, { column: identifier, table: inMain, text: literal });
+  return view({ ...table, name: `${table.name}_final`, comment }, 'main', rows);
+}
 
-function noRows({ columns }: LakeTable): string {
-  const nulls = columns.map(({ name, type }) => `cast(null as ${type}) as ${identifier(name)}`);
-  return `select\n    ${nulls.join(',\n    ')}\nwhere false`;
+/** How an engine writes names and texts. */
+export interface Quoting {
+  readonly column: (name: string) => string;
+  /** With whatever stands before it: schema, catalog. */
+  readonly table: (name: string) => string;
+  readonly text: (value: string) => string;
+}
+
+/** A query of a slice joined once with what the lake says of its final cells, in the words every engine shares. */
+export function finalRows({ name, columns, metrics, grain }: LakeTable, { column, table, text }: Quoting): string {
+  const places = new Map(metrics.map((metric, place) => [metric, place]));
+  const cells = columns.map((each) => {
+    const cell = `s.${column(each.name)}`;
+    const place = places.get(each.name);
+    return place === undefined ? cell : `case when f.m${place} = 1 then ${cell} end as ${column(each.name)}`;
+  });
+  const isFinal = metrics.map(
+    (metric, place) => `max(case when ${column('metric')} = ${text(metric)} then 1 end) as m${place}`,
+  );
+  const period = grain === null ? [] : [column('period')];
+  const join = grain === null ? 'cross join' : 'left join';
+  const on = grain === null ? '' : ` on f.${column('period')} = cast(s.${column(grain)} as date)`;
+  return `select
+    ${cells.join(',\n    ')}
+from ${table(name)} as s
+${join} (
+    select
+        ${[...period, ...isFinal].join(',\n        ')}
+    from ${table(FINALITY)}
+    where ${column('slice')} = ${text(name)} and ${column('is_final')}${grain === null ? '' : `\n    group by ${column('period')}`}
+) as f${on}`;
 }

@@ -4,6 +4,7 @@ import * as z from 'zod';
 
 import { catalogTables } from '../model/catalog.ts';
 import { parseColumnType } from '../model/column-type.ts';
+import type { Day } from '../model/calendar.ts';
 import { dateDimensions, type DateDimension } from '../model/dimension.ts';
 import { columnsNow, relationsIn, type Relation } from '../warehouse/relations.ts';
 import { identifier, statement } from '../warehouse/sql.ts';
@@ -26,6 +27,12 @@ const LOAD_ID = '_load_id';
 
 /** Every load gives a period a new one; a slice's metric may have the name. */
 const FETCHED_AT = 'fetched_at';
+
+/** Files of a slice: all, or those of periods that begin before a day. */
+export interface SliceFiles {
+  readonly slice: string;
+  readonly before: Day | null;
+}
 
 export interface LakeColumn {
   readonly name: string;
@@ -96,7 +103,7 @@ async function tablesOfSlices(warehouse: Warehouse, slices: readonly string[]): 
 }
 
 /**
- * Those, and what else analysts join: each slice with its links, and of the ledger what was asked, what moved and how
+ * Those, without sums, and what else analysts join: each slice with its links, and of the ledger what was asked, what moved and how
  * fresh each period is. Finality is last.
  */
 export async function deltaTables(warehouse: Warehouse): Promise<LakeTable[]> {
@@ -127,7 +134,11 @@ export async function deltaTables(warehouse: Warehouse): Promise<LakeTable[]> {
     const source = `(select ${names} from ripen.${identifier(name)})`;
     return [{ ...undivided(`ripen_${name}`, found.comment, columns), source }];
   });
-  return [...tables.slice(0, -1), ...joined, ...ledger, ...tables.slice(-1)];
+  const all: LakeTable[] = [];
+  for (const table of [...tables.slice(0, -1), ...joined, ...ledger, ...tables.slice(-1)]) {
+    all.push({ ...table, summed: [] });
+  }
+  return all;
 }
 
 /** The table of a slice's rows with their links. */
@@ -181,17 +192,4 @@ export function plainType(type: string): string {
     return type;
   if (type === 'HUGEINT') return 'DECIMAL(38,0)';
   return 'VARCHAR';
-}
-
-/**
- * The columns a file holds. The one its directory is named after is left out: pyarrow, and with it pandas and Ray,
- * refuse a data set that has it in both places ("Unable to merge: Field day has incompatible types"); DuckDB, Polars,
- * Spark and Trino take it from the path.
- */
-export function fileColumns(table: LakeTable): readonly LakeColumn[] {
-  return table.columns.filter(({ name }) => name !== table.key);
-}
-
-export function selectList(columns: readonly LakeColumn[]): string {
-  return columns.map(({ name, type }) => `cast(${identifier(name)} as ${type}) as ${identifier(name)}`).join(',\n    ');
 }

@@ -6,15 +6,16 @@
  */
 
 import type { Config, PublishTarget } from '../config/config.ts';
-import { Failure, isOfStorage, storageFailed, textOf } from '../errors.ts';
+import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { publishDelta } from './delta/publish-delta.ts';
-import { publishLake } from './lake.ts';
-import type { SliceFiles } from './lake-store.ts';
-import { otherKindAt } from './other-kind.ts';
-import type { CopyReport } from './report.ts';
+import type { SliceFiles } from './lake-table.ts';
+import { refuseOtherKind } from './occupants.ts';
+import { publishPlain } from './plain.ts';
+import { asPublishFailure, type CopyReport } from './report.ts';
 import { publishSnapshot } from './snapshot.ts';
+import { draftsOf, openStore } from './open-store.ts';
 
 /** A copy that is up to the warehouse now, and what that took. */
 export interface Published extends CopyReport {
@@ -88,27 +89,13 @@ async function publishTarget(
   target: PublishTarget,
   { emit, signal }: { readonly emit: Emit; readonly signal: AbortSignal },
 ): Promise<CopyReport> {
-  const otherKind = await otherKindAt(target, signal);
-  if (otherKind !== null) throw otherKind;
-  if (target.kind === 'delta')
-    return publishDelta({ dropped, confirmedNow, asOf }, warehouse, target, { emit, signal });
-  if (target.kind === 'parquet') return publishLake(dropped, warehouse, target, signal);
-  return publishSnapshot(warehouse, target, signal);
-}
-
-/** Errors of the file system and of DuckDB about it become `STORAGE_FAILED`, any other `BUG`. */
-export function asPublishFailure(target: PublishTarget, error: unknown): Failure {
-  if (error instanceof Failure) return error;
-  const text = textOf(error);
-  if (!isOfStorage(error) && !text.startsWith('Out of Memory Error')) {
-    return new Failure('BUG', `Publishing to ${target.path} met something unforeseen: ${text}`, {
-      facts: { target: target.path },
-      hint: 'Report it with the stack trace; `--verbose` prints one.',
-      cause: error,
-    });
+  if (target.kind === 'duckdb') return publishSnapshot(warehouse, target, signal);
+  const store = await openStore(target, draftsOf(warehouse), signal);
+  try {
+    await refuseOtherKind(store, target);
+    if (target.kind === 'parquet') return await publishPlain(warehouse, store, { dropped, signal });
+    return await publishDelta({ dropped, confirmedNow, asOf }, { warehouse, store, target, signal }, emit);
+  } finally {
+    await store.close();
   }
-  return storageFailed(`Publishing to ${target.path} failed`, error, {
-    facts: { target: target.path },
-    hint: 'Check free space and permissions of the target; the next run completes what is missing.',
-  });
 }

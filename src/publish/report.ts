@@ -1,11 +1,13 @@
-/** What bringing a copy up to the warehouse took, for people and machines. */
+/** What bringing a copy up to the warehouse took, or why it failed, for people and machines. */
+
+import type { PublishTarget } from '../config/config.ts';
+import { Failure, isOfStorage, storageFailed, textOf } from '../errors.ts';
 
 /**
  * Why a file was written: `new` there was none; `changed` its content; `missing` the copy stated it and it was gone;
- * `damaged` it was not as it had been written; `unfinished` an earlier publish was stopped before it was done;
- * `unstated` nothing said how it had been written; `replaced` it is always written whole.
+ * `damaged` it was not as it had been written; `unstated` nothing said how it had been written; `replaced` it is always written whole.
  */
-export const reasons = ['new', 'changed', 'missing', 'damaged', 'unfinished', 'unstated', 'replaced'] as const;
+export const reasons = ['new', 'changed', 'missing', 'damaged', 'unstated', 'replaced'] as const;
 
 export type Reason = (typeof reasons)[number];
 
@@ -45,4 +47,21 @@ export function reportText({
   ];
   if (done.length === 0) return also.length === 0 ? 'up to date' : `${also.join(' and ')} written`;
   return `${done.join(', ')}${also.length === 0 ? '' : `; ${also.join(' and ')} too`}`;
+}
+
+/** Errors of the file system and of DuckDB about it become `STORAGE_FAILED`, any other `BUG`. */
+export function asPublishFailure(target: PublishTarget, error: unknown): Failure {
+  if (error instanceof Failure) return error;
+  const text = textOf(error);
+  if (!isOfStorage(error) && !text.startsWith('Out of Memory Error')) {
+    return new Failure('BUG', `Publishing to ${target.path} met something unforeseen: ${text}`, {
+      facts: { target: target.path },
+      hint: 'Report it with the stack trace; `--verbose` prints one.',
+      cause: error,
+    });
+  }
+  return storageFailed(`Publishing to ${target.path} failed`, error, {
+    facts: { target: target.path },
+    hint: 'Check free space and permissions of the target; the next run completes what is missing.',
+  });
 }

@@ -20,12 +20,12 @@ import { Secret } from '../config/secret.ts';
 import { isLoopback } from '../config/setting-kinds.ts';
 import { Failure } from '../errors.ts';
 import { waitMs } from '../service/clock.ts';
-import type { StoredFile } from './lake-store.ts';
 import { isForeseen, isPassing, refusalOf, storeFailure } from './s3-refusal.ts';
+import type { StoredFile } from './store.ts';
 
 export interface Bucket {
   /** Every object whose key begins so, by key. */
-  list(prefix: string): Promise<ReadonlyMap<string, ListedObject>>;
+  list(prefix: string): Promise<ReadonlyMap<string, StoredFile>>;
   /** The text of an object; null when there is none. */
   read(key: string): Promise<string | null>;
   /** Writes an object to a file of this machine. */
@@ -43,11 +43,6 @@ export interface Bucket {
 }
 
 type Content = { readonly file: string } | { readonly text: string };
-
-export interface ListedObject extends StoredFile {
-  /** When it was put there, in milliseconds since 1970, by the store's clock. */
-  readonly modifiedMs: number;
-}
 
 /** 5 GiB, the most a single PUT may carry (S3); a larger object would have to be put in parts. */
 const MOST_BYTES = 5 * 1024 ** 3;
@@ -88,9 +83,9 @@ export async function openBucket(store: ObjectStore, signal: AbortSignal): Promi
         Body: body,
         ContentLength: sent.bytes,
         ContentMD5: sent.md5,
-        ContentType: sent.type,
+        ContentType: key.endsWith('.parquet') ? 'application/vnd.apache.parquet' : 'application/json',
       });
-      return { bytes: sent.bytes, etag: (await client.send(put, options)).ETag ?? null };
+      return { bytes: sent.bytes, etag: (await client.send(put, options)).ETag ?? null, modifiedMs: Infinity };
     } finally {
       if (typeof body !== 'string') body.destroy();
     }
@@ -106,14 +101,14 @@ export async function openBucket(store: ObjectStore, signal: AbortSignal): Promi
   };
   return {
     async list(prefix) {
-      const found = new Map<string, ListedObject>();
+      const found = new Map<string, StoredFile>();
       let next: string | undefined;
       do {
         const page = await asking(`list ${prefix}`, () =>
           client.send(new sdk.ListObjectsV2Command({ Bucket, Prefix: prefix, ContinuationToken: next }), options),
         );
         for (const { Key, Size, ETag, LastModified } of page.Contents ?? []) {
-          const modifiedMs = LastModified?.getTime() ?? Number.POSITIVE_INFINITY;
+          const modifiedMs = LastModified?.getTime() ?? Infinity;
           if (Key !== undefined) found.set(Key, { bytes: Size ?? 0, etag: ETag ?? null, modifiedMs });
         }
         next = page.IsTruncated === true ? page.NextContinuationToken : undefined;
@@ -266,7 +261,6 @@ function refusePlainHttp(request: unknown, bucket: string): void {
 interface Sent {
   readonly bytes: number;
   readonly md5: string;
-  readonly type: string;
   open(): string | ReturnType<typeof createReadStream>;
 }
 
@@ -275,7 +269,7 @@ const sentOf = async (content: Content): Promise<Sent> =>
 
 function ofText(text: string): Sent {
   const md5 = createHash('md5').update(text).digest('base64');
-  return { bytes: Buffer.byteLength(text), md5, type: 'application/json', open: () => text };
+  return { bytes: Buffer.byteLength(text), md5, open: () => text };
 }
 
 async function ofFile(path: string): Promise<Sent> {
@@ -284,7 +278,6 @@ async function ofFile(path: string): Promise<Sent> {
   return {
     bytes: (await stat(path)).size,
     md5: hash.digest('base64'),
-    type: 'application/vnd.apache.parquet',
     open: () => createReadStream(path),
   };
 }

@@ -19,7 +19,7 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 import { contentsOf, firstDifference, tablesOf } from './contents.ts';
 import { copyDatabase } from './copy.ts';
 import { identityOf, refuseOthers, statedIdOf } from './identity.ts';
-import { refuseForeign, foreignInSnapshot, type ForeignTables } from './occupant.ts';
+import { refuseForeign, foreignInSnapshot, type ForeignTables } from './occupants.ts';
 import { withDatabase } from './other-database.ts';
 import { makeDirectory, putInPlace, removeUnfinished, syncDirectory, unfinishedPath } from './replacement.ts';
 import type { CopyReport, Reason } from './report.ts';
@@ -47,7 +47,7 @@ export async function publishSnapshot(
     await removeUnfinished(compactPath);
   };
   await makeDirectory(dirname(path), mode);
-  const reason = reasonFor(path);
+  const reason: Reason = existsSync(path) ? 'replaced' : 'new';
   await clear();
   await refuseForeign(path, warehouse.path, await foreignToSnapshot(path, warehouse), { mayCopy: true, signal });
   try {
@@ -78,11 +78,6 @@ async function foreignToSnapshot(path: string, warehouse: Warehouse): Promise<Fo
     refuseOthers(path, await statedIdOf(database), own);
     return foreignInSnapshot(known)(database);
   };
-}
-
-function reasonFor(path: string): Reason {
-  if (existsSync(unfinishedPath(path))) return 'unfinished';
-  return existsSync(path) ? 'replaced' : 'new';
 }
 
 /** The file at its path is what would be copied, and is another then. */

@@ -14,7 +14,7 @@ import { checkAsOf, checkReach, chosenSlices } from './circumstances.ts';
 import type { Run } from './run.ts';
 import { RunRecord } from './run-record.ts';
 import type { SyncSummary } from './summary.ts';
-import { refuseCopiesOfOthers, refuseUnwritablePlaces } from './unwritable-places.ts';
+import { refuseCopiesOfOthers, refuseUnwritablePlaces } from '../publish/places.ts';
 
 type Stage = (run: Run) => Promise<void>;
 

@@ -252,7 +252,7 @@ describe('a lake in a bucket is looked for by check, with two listings, a look a
     const lake = store.lake('mobile');
     const elsewhere = { ...lake, store: { ...objectStoreOf(lake), bucket: 'no-such-bucket' } };
     expect(await found({ publish: [elsewhere] })).toEqual([
-      expect.stringContaining('The store did not list mobile/_manifest.json in no-such-bucket (404 NoSuchBucket'),
+      expect.stringContaining('The store did not list mobile/ripen_finality/ in no-such-bucket (404 NoSuchBucket'),
     ]);
     vi.stubEnv('AWS_ACCESS_KEY_ID', 'UNKNOWN');
     vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'a-secret-of-a-test');

@@ -5,19 +5,17 @@ import { join } from 'node:path';
 
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import * as z from 'zod';
 
 import { placeFindings } from '../../src/check/places.ts';
 import type { Config, PublishTarget } from '../../src/config/config.ts';
 import type { Failure } from '../../src/errors.ts';
 import { publish as publishVerb, replay } from '../../src/index.ts';
 import { day } from '../../src/model/calendar.ts';
-import { unwritablePlaces } from '../../src/run/unwritable-places.ts';
+import { unwritablePlaces } from '../../src/publish/places.ts';
 import { checkingAt } from '../support/checking.ts';
 import { column } from '../support/contents.ts';
 import { smallWorld } from '../support/night.ts';
 import { useObjectStore } from '../support/object-store.ts';
-import { ask } from '../support/sample-warehouse.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { failureFrom } from '../support/scripted-server.ts';
 import { dailyInstalls } from '../support/slice.ts';
@@ -133,6 +131,15 @@ describe('a configuration that is at fault, exit 78:', () => {
   );
 });
 
+test.each(['delta', 'parquet'] as const)(
+  'a %s target below a folder that engines take for a column, exit 78, before the first request',
+  async (kind) => {
+    const path = inside('day=2020-01-01', 'lake');
+    const { code, message } = await refusal({ publish: [{ kind, path, mode: 0o644, keepMs: 0 }] });
+    expect([code, message]).toEqual(['USAGE_INVALID', expect.stringContaining('holds the folder day=2020-01-01')]);
+  },
+);
+
 describe('what lies there, exit 74:', () => {
   test('a link in the place of a snapshot or a lake, also one that leads nowhere, and what it leads to stays', async () => {
     await writeFile(inside('precious'), 'mine');
@@ -232,21 +239,6 @@ describe('what lies there, exit 74:', () => {
         expect.stringContaining('which is new'),
         expect.stringContaining('which is new'),
       ]);
-    });
-
-    test('whose copies are from before there were ids: they are taken over once, and are then no other’s', async () => {
-      const [, own = ''] = await ids();
-      const text = await readFile(path('lake/_manifest.json'), 'utf8');
-      await writeFile(path('lake/_manifest.json'), text.replace(/,\n"warehouse":"[^"]*"/, ''));
-      await inDatabase(path('analytics.duckdb'), 'drop table ripen.warehouse_identity');
-      expect(await scenario.night(NOW, { publish: theirs() })).toMatchObject({ failures: [] });
-      const manifest = z.looseObject({ warehouse: z.string(), files: z.array(z.looseObject({})) });
-      expect(manifest.parse(JSON.parse(await readFile(path('lake/_manifest.json'), 'utf8'))).warehouse).toBe(own);
-      expect(await ask(path('analytics.duckdb'), 'select id::varchar as id from ripen.warehouse_identity')).toEqual([
-        { id: own },
-      ]);
-      expect(await scenario.night(NOW, { publish: theirs() })).toMatchObject({ failures: [] });
-      expect(await failureFrom(other.night(NOW, { publish: theirs() }))).toMatchObject({ code: 'WAREHOUSE_FOREIGN' });
     });
   });
 });

@@ -50,17 +50,15 @@ const installsInWarehouse = (): Promise<Record<string, unknown>[]> =>
 async function expectComplete(): Promise<void> {
   await sample.publish([store.lake(PREFIX)]);
   expect(await installsInStore()).toEqual(await installsInWarehouse());
-  expect([...(await store.objects()).keys()]).not.toContain(`${PREFIX}/_unfinished.json`);
   expect(existsSync(sample.path('warehouse.duckdb.drafts'))).toBe(false);
   const [published] = await sample.publish([store.lake(PREFIX)]);
   expect(published).toMatchObject({ files_written: 0, files_removed: 0, also_written: [] });
 }
 
 test.each([
-  ['the journal is put', () => putsOf('_unfinished.json') >= 1],
   ['5 files of 30 are being put', () => putsOf('network_daily/') >= 5],
   ['25 files of 30 are being put', () => putsOf('network_daily/') >= 25],
-  ['the manifest is being put', () => putsOf('_manifest.json') >= 1],
+  ['the manifest is being put', () => putsOf('_manifest.json') >= 2],
 ])('a publish to a bucket killed when %s leaves whole keys, and the next one completes it', async (_what, moment) => {
   expect(await publisher.publishAndKill(sample, [store.lake(PREFIX)], moment)).toBe(true);
   const whole = await installsInWarehouse();

@@ -15,15 +15,13 @@ import { describeSlice } from '../../src/load/describing.ts';
 import { createTable, type Target } from '../../src/load/target.ts';
 import { BIGINT, DOUBLE, MONEY } from '../../src/model/column-type.ts';
 import type { Slice } from '../../src/model/slice.ts';
-import { dbtCopy } from '../../src/publish/dbt/copy.ts';
-import { sourcesYaml } from '../../src/publish/dbt/sources-yaml.ts';
-import { lakesDdl } from '../../src/publish/ddl/lakes.ts';
+import { dbtSourcesYaml } from '../../src/publish/dbt.ts';
+import { lakesDdl } from '../../src/publish/ddl.ts';
 import { exportSlice } from '../../src/publish/export.ts';
 import { publish } from '../../src/publish/publish.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
 import { identifier, literal } from '../../src/warehouse/sql.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
-import { buildModels } from '../support/dbt.ts';
 import { countMetric, slice } from '../support/slice.ts';
 
 /** Names of prototypes, of our own columns and aliases, of DuckDB's, and such as break careless SQL, YAML and paths. */
@@ -220,7 +218,7 @@ describe('in a session without such tables, as that of the command', () => {
   });
 
   test('dbt is told every column, and that its dimensions tell a row apart', async () => {
-    const sources = sourcesFile.parse(parse(sourcesYaml(await dbtCopy(config, warehouse))));
+    const sources = sourcesFile.parse(parse(await dbtSourcesYaml(config, warehouse)));
     const table = sources.sources[0]?.tables.find(({ name }) => name === 'trouble');
     const rendered = (text: string): string => text.replaceAll('{{ "{" }}', '{');
     const names = ['day', ...texts, ...metrics, 'attr_dependency', '_extra', '_load_id'];
@@ -231,28 +229,6 @@ describe('in a session without such tables, as that of the command', () => {
     );
     // Braces that are not rendered would be commands.
     expect(JSON.stringify(table).replaceAll('{{ \\"{\\" }}', '')).not.toMatch(/\{[{%]/);
-  });
-
-  test('models of dbt hold the rows of every slice, final where its view is, and no name of theirs is another column', async () => {
-    const project = await buildModels(await dbtCopy(config, warehouse));
-    try {
-      for (const { name, metrics: own } of slices) {
-        const columns = await project.rows(`select column_name from (describe stg_${name})`);
-        const flags = columns.slice(-own.length).map((column) => identifier(String(column['column_name'])));
-        const shown = own.map((metric, place) => `case when ${flags[place]} then s.${identifier(metric)} end`);
-        const inModel = `select ${shown.join(', ')} from stg_${name} as s`;
-        const inView = `select ${own.map(identifier).join(', ')} from analytics.main.${identifier(`${name}_final`)}`;
-        expect(await project.rows(`${inModel} except all ${inView}`)).toStrictEqual([]);
-        expect(await project.rows(`${inView} except all ${inModel}`)).toStrictEqual([]);
-      }
-      const columns = await project.rows('select column_name from (describe stg_trouble)');
-      expect(columns.map((column) => column['column_name'])).toContain('is_final_');
-      expect(await project.rows('select count(*)::integer as days from trouble_final_totals')).toStrictEqual([
-        { days: 7 },
-      ]);
-    } finally {
-      project.close();
-    }
   });
 });
 

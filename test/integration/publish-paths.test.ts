@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
-import { lakesDdl } from '../../src/publish/ddl/lakes.ts';
+import { lakesDdl } from '../../src/publish/ddl.ts';
 import { ask, openSample, rowsOf, type Sample } from '../support/sample-warehouse.ts';
 
 let sample: Sample;
@@ -15,9 +15,6 @@ beforeEach(async () => {
 afterEach(async () => sample.close());
 
 const places = [
-  'day=2020-01-01/lake',
-  'installs=7/network=x/lake',
-  'day=2020-01-01/cost=1/day=oops',
   'what?/la*ke',
   'with blanks/la ke',
   `quo'te"s/lake`,

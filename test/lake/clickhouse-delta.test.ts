@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
 import type { PublishTarget } from '../../src/config/config.ts';
-import { lakesDdl } from '../../src/publish/ddl/lakes.ts';
+import { lakesDdl } from '../../src/publish/ddl.ts';
 import { openClickHouse, type ClickHouse } from '../support/clickhouse.ts';
 import { draws, passNight } from '../support/delta-worlds.ts';
 import { heldRows, restate } from '../support/ledger-nights.ts';

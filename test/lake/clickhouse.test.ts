@@ -9,8 +9,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { PublishTarget } from '../../src/config/config.ts';
 import { day } from '../../src/model/calendar.ts';
 import type { Slice } from '../../src/model/slice.ts';
-import { lakeDdl } from '../../src/publish/ddl/ddl.ts';
-import { lakesDdl } from '../../src/publish/ddl/lakes.ts';
+import { lakeDdl, lakesDdl } from '../../src/publish/ddl.ts';
 import { openClickHouse, type ClickHouse } from '../support/clickhouse.ts';
 import { query } from '../support/contents.ts';
 import { smallWorld } from '../support/night.ts';

@@ -1,6 +1,6 @@
 /** Tables of a lake whose names and comments would break careless SQL: by day, by hour and without a date. */
 
-import type { DescribedLake } from '../../src/publish/ddl/dialect.ts';
+import type { DescribedLake } from '../../src/publish/ddl.ts';
 import { FINALITY, type LakeTable } from '../../src/publish/lake-table.ts';
 
 /** The service's names that are trouble as bare words somewhere. */

@@ -48,7 +48,7 @@ const homes: Record<string, readonly string[]> = {
   undici: ['src/service/'],
   '@duckdb/node-api': ['src/warehouse/', 'src/publish/'],
   '@aws-sdk/client-s3': ['src/publish/s3-bucket.ts'],
-  yaml: ['src/config/', 'src/publish/dbt/sources-yaml.ts'],
+  yaml: ['src/config/', 'src/publish/dbt.ts'],
   yargs: ['src/cli.ts', 'src/commands/'],
   'string-width': ['src/terminal/text-width.ts'],
   echarts: ['src/page/charts.ts'],

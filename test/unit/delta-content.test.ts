@@ -4,7 +4,7 @@ import { DuckDBInstance, type DuckDBConnection } from '@duckdb/node-api';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
 
-import { summarizeContent } from '../../src/publish/delta/delta-table.ts';
+import { summarizePeriods } from '../../src/publish/lake-sql.ts';
 import type { LakeTable } from '../../src/publish/lake-table.ts';
 
 let instance: DuckDBInstance;
@@ -39,7 +39,7 @@ async function contentOf(rows: readonly string[], type: string | null): Promise<
     isLoaded: false,
     slice: null,
   };
-  const reader = await connection.runAndReadAll(summarizeContent(table, []));
+  const reader = await connection.runAndReadAll(summarizePeriods(table, []));
   return z.object({ content: z.string() }).parse(reader.getRowObjectsJson()[0]).content;
 }
 

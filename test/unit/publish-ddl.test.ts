@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from 'vitest';
 
-import { ddlRefusal, lakeDdl, schemaName } from '../../src/publish/ddl/ddl.ts';
-import { engines } from '../../src/publish/ddl/engines.ts';
+import { ddlRefusal, lakeDdl, schemaName } from '../../src/publish/ddl.ts';
+import { engines } from '../../src/publish/engines.ts';
 import { inBucket, onDisk, troubleNames } from '../support/trouble-lake.ts';
 
 describe('the statements', () => {

@@ -11,7 +11,9 @@ import { rm, writeFile } from 'node:fs/promises';
 import * as z from 'zod';
 
 import { literal } from '../../warehouse/sql.ts';
+import { Failure } from '../../errors.ts';
 import type { Database } from '../other-database.ts';
+import { draftText, type Store, type StoredFile } from '../store.ts';
 import {
   actionsIn,
   checkpointPath,
@@ -23,11 +25,11 @@ import {
   newestVersion,
   replay,
   tableActions,
+  understood,
   type Action,
   type LogFiles,
   type Table,
 } from './log.ts';
-import { readCommit, type DeltaStore, type Lying } from './delta-store.ts';
 
 /** A checkpoint each so many versions: 400 nights without cost a reader 809 requests, with it 18 (measured). */
 export const CHECKPOINT_EVERY = 10;
@@ -41,11 +43,11 @@ export interface Standing {
   readonly table: Table | null;
   readonly log: LogFiles;
   /** Every file there, by path relative to the table. */
-  readonly lying: ReadonlyMap<string, Lying>;
+  readonly lying: ReadonlyMap<string, StoredFile>;
 }
 
 /** Reads the newest version of a table. Throws `STORAGE_FAILED` or `WAREHOUSE_FOREIGN` for one that nobody can go on with. */
-export async function readTable(store: DeltaStore, database: Database, name: string): Promise<Standing> {
+export async function readTable(store: Store, database: Database, name: string): Promise<Standing> {
   const listed = [...(await store.list(name))];
   const lying = new Map(listed.map(([path, file]) => [path.slice(name.length + 1), file]));
   const log = logFiles(lying.keys());
@@ -73,7 +75,7 @@ export interface NextVersion {
 
 /** Commits the next version of a table; null, and nothing is changed, when another committed meanwhile. */
 export async function commitVersion(
-  store: DeltaStore,
+  store: Store,
   database: Database,
   { name, version: before, table }: Standing,
   { version, actions, info, keptSinceMs }: NextVersion,
@@ -83,20 +85,20 @@ export async function commitVersion(
   const follows = version === before + 1;
   if (!follows && !(await store.placeNew(await draftCheckpoint(store, database, checkpointed)))) return null;
   const path = `${name}/${commitPath(version)}`;
-  await writeFile(await store.draft(path), commitText(info, actions));
+  await draftText(store, path, commitText(info, actions));
   if (!(await store.placeNew(path))) return null;
   const isDue = version > 0 && version % CHECKPOINT_EVERY === 0;
   if (follows && isDue) await store.place(await draftCheckpoint(store, database, checkpointed));
   if (!follows || isDue) {
     const hint = `${name}/${HINT}`;
-    await writeFile(await store.draft(hint), JSON.stringify({ version, size: checkpointed.actions.length }));
+    await draftText(store, hint, JSON.stringify({ version, size: checkpointed.actions.length }));
     await store.place(hint);
   }
   return next;
 }
 
 /** Gives the newest version of a table a checkpoint, if it has none, so that no other file of its log is needed. */
-export async function checkpointNewest(store: DeltaStore, database: Database, standing: Standing): Promise<void> {
+export async function checkpointNewest(store: Store, database: Database, standing: Standing): Promise<void> {
   const { name, version, table, log } = standing;
   if (table === null || log.checkpoints.includes(version)) return;
   const actions = tableActions(table, Date.now());
@@ -105,7 +107,7 @@ export async function checkpointNewest(store: DeltaStore, database: Database, st
 
 const actionRow = z.object({ action: z.string() });
 
-async function readCheckpoint(store: DeltaStore, database: Database, path: string): Promise<Action[]> {
+async function readCheckpoint(store: Store, database: Database, path: string): Promise<Action[]> {
   const file = literal(await store.fetch(path));
   const where = `${store.root}/${path}`;
   const asked = database.rows(`select to_json(c)::varchar as action from read_parquet(${file}) as c`, [], actionRow);
@@ -130,7 +132,7 @@ const CHECKPOINT_COLUMNS = `{
 
 /** Writes a checkpoint where it can be put in place; returns where that is. */
 async function draftCheckpoint(
-  store: DeltaStore,
+  store: Store,
   database: Database,
   { name, version, actions }: Pick<Standing, 'name' | 'version'> & Pick<NextVersion, 'actions'>,
 ): Promise<string> {
@@ -149,3 +151,38 @@ from read_json(${literal(json)}, format = 'newline_delimited', maximum_object_si
 }
 
 const MARGIN_BYTES = 1024;
+
+/**
+ * The text of a commit that is listed with so many bytes; null where they are not known. One that is not given whole is requested
+ * once more; without it the files it took away would count as there. Throws `STORAGE_FAILED`.
+ */
+async function readCommit(store: Store, path: string, bytes: number | null): Promise<string> {
+  const whole = async (): Promise<string | null> => {
+    const text = await store.read(path);
+    return text === null || bytes === null || Buffer.byteLength(text) === bytes ? text : null;
+  };
+  const text = (await whole()) ?? (await whole());
+  if (text !== null) return text;
+  throw new Failure('STORAGE_FAILED', `The store listed ${path} and did not have it whole in 2 tries.`, {
+    facts: { target: store.root, path, bytes, tries: 2 },
+    hint: 'Run `ripen publish` again once the store gives what it lists.',
+  });
+}
+
+/** Names the warehouse that a table, and in its record a commit, is of. */
+export const OWNER = 'ripen.warehouse';
+const commitInfo = z.object({ commitInfo: z.object({ [OWNER]: z.string() }) });
+
+/** The id of the warehouse that made the latest commit to a table that any made, of a version or of all; null where none did. */
+export async function committedBy(store: Store, table: string, only?: number): Promise<string | null> {
+  const listed = await store.list(table);
+  const { commits } = logFiles([...listed.keys()].map((path) => path.slice(table.length + 1)));
+  for (const version of only === undefined ? commits.toReversed() : [only]) {
+    const path = `${table}/${commitPath(version)}`;
+    const [first = ''] = (await readCommit(store, path, listed.get(path)?.bytes ?? null)).split('\n');
+    const info = understood(`${store.root}/${path}`, (): unknown => JSON.parse(first === '' ? 'null' : first));
+    const owner = commitInfo.safeParse(info).data?.commitInfo[OWNER];
+    if (owner !== undefined) return owner;
+  }
+  return null;
+}

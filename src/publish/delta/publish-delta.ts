@@ -7,48 +7,30 @@
  */
 
 import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
 
 import { Failure } from '../../errors.ts';
 import type { Emit, RunEvent } from '../../events.ts';
 import { version as program } from '../../version.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
 import { identityOf, ownerOf, refuseOthers, type Identity } from '../identity.ts';
-import { replaceCatalog } from './catalog-file.ts';
-import { deltaTables, type LakeTable } from '../lake-table.ts';
-import type { SliceFiles } from '../lake-store.ts';
-import { refuseForeign, foreignInCatalog } from '../occupant.ts';
+import { deltaTables, type LakeTable, type SliceFiles } from '../lake-table.ts';
+import { refuseForeign, tableNames } from '../occupants.ts';
+import { planTable } from '../plan.ts';
 import { countReasons, type CopyReport, type Reason } from '../report.ts';
-import { committerOf, deltaCatalog, hasLocalTimes, metaDataFor, OWNER, type Publishing } from './delta-table.ts';
-import { writeFiles } from './new-files.ts';
-import { commitVersion, readTable, type Standing } from './commit.ts';
-import { findLeft, sweepAway, type Left } from './leaving.ts';
-import { commitPath, LOG, protocolFor, type Action, type Add, type Table } from './log.ts';
-import { planTable } from './plan.ts';
-import type { DeltaStore } from './delta-store.ts';
-import { openTables, type DeltaTarget } from './store.ts';
-import { surplusOf, sweep } from './sweep.ts';
+import { draftsOf, type LakeTarget } from '../open-store.ts';
+import type { Store } from '../store.ts';
+import { CATALOG, replaceCatalog } from './catalog.ts';
+import { commitVersion, committedBy, OWNER, readTable, type Standing } from './commit.ts';
+import { addFiles, filesByPeriod, heldFiles } from './files.ts';
+import { findAway, sweep, sweepAway, type Away } from './leaving.ts';
+import { commitPath, protocolFor, type Action, type Add, type Table } from './log.ts';
+import { contentIn, hasLocalTimes, metaDataFor, tagsOf, unreadableNames, type Publishing } from './table.ts';
+
+export type DeltaTarget = Extract<LakeTarget, { kind: 'delta' }>;
 
 /** Another engine may commit at the same moment; one that always does is at work for longer than a publish. */
 const MOST_TRIES = 5;
-
-/** What one publish works on. */
-interface Night extends Publishing, Left {
-  readonly warehouse: Warehouse;
-  readonly store: DeltaStore;
-  readonly mode: number;
-  /** What left earlier is removed; -Infinity: nothing is. */
-  readonly keptSinceMs: number;
-  readonly signal: AbortSignal;
-}
-
-/** A table that is committed. */
-interface Done {
-  readonly table: LakeTable;
-  readonly standing: Standing;
-  readonly now: Table;
-  readonly reasons: readonly Reason[];
-  readonly periodsGone: number;
-}
 
 /** What a publish is about beside the warehouse. */
 interface Occasion {
@@ -59,117 +41,143 @@ interface Occasion {
   readonly asOf: Date | null;
 }
 
-/** Commits a night to every table; throws `WAREHOUSE_FOREIGN` where one is not this warehouse's, and `STORAGE_FAILED`. */
-export async function publishDelta(
-  occasion: Occasion,
-  warehouse: Warehouse,
-  target: DeltaTarget,
-  { emit, signal }: { readonly emit: Emit; readonly signal: AbortSignal },
-): Promise<CopyReport> {
-  const store = await openTables(target, draftsOf(warehouse), signal);
-  try {
-    if (store.catalog !== null)
-      await refuseForeign(store.catalog, warehouse.path, foreignInCatalog, { mayCopy: true, signal });
-    const tables = await deltaTables(warehouse);
-    const own = await identityOf(warehouse);
-    const place = { warehouse, store, own, target, signal };
-    for (let tries = 1; tries <= MOST_TRIES; tries += 1) {
-      const standings = await standingsOf(tables, place);
-      const night = await beginNight(standings, occasion, place);
-      if (night.version === 0 && !(await store.isExclusive())) emit(sharedWarning(target.path));
-      const report = await publishNight(night, standings);
-      if (report !== null) return report;
-    }
-    throw new Failure('STORAGE_FAILED', `Others committed to ${target.path} in each of ${MOST_TRIES} tries.`, {
-      facts: { target: target.path, tries: MOST_TRIES },
-      hint: 'Run `ripen publish` again when they are done.',
-    });
-  } finally {
-    await store.close();
-  }
-}
-
-/** A folder of this machine for what is made on the way; it is cleared. */
-const draftsOf = ({ path }: Warehouse): string => `${path}.drafts`;
-
 interface Place {
   readonly warehouse: Warehouse;
-  readonly store: DeltaStore;
-  readonly own: Identity;
+  readonly store: Store;
   readonly target: DeltaTarget;
   readonly signal: AbortSignal;
 }
 
-type Standings = ReadonlyMap<LakeTable, Standing>;
+/** A table of the warehouse, and the Delta table as it was found. */
+interface Found {
+  readonly table: LakeTable;
+  readonly standing: Standing;
+}
 
-async function standingsOf(tables: readonly LakeTable[], { warehouse, store, own, target }: Place): Promise<Standings> {
-  const standings = new Map<LakeTable, Standing>();
-  for (const table of tables) {
-    const standing = await readTable(store, warehouse, table.name);
-    refuseOtherTables(target.path, standing, ownerOf(own), own.path);
-    standings.set(table, standing);
+/** What one publish works on. */
+interface Night extends Place, Publishing {
+  readonly found: readonly Found[];
+  readonly away: readonly Away[];
+  /** What left earlier is removed; -Infinity: nothing is. */
+  readonly keptSinceMs: number;
+}
+
+/** A table that is committed. */
+interface Done extends Found {
+  readonly now: Table;
+  readonly reasons: readonly Reason[];
+  readonly periodsRemoved: number;
+}
+
+/** Commits a night to every table; throws `WAREHOUSE_FOREIGN` where one is not this warehouse's, and `STORAGE_FAILED`. */
+export async function publishDelta(occasion: Occasion, place: Place, emit: Emit): Promise<CopyReport> {
+  const { warehouse, store, target, signal } = place;
+  if (store.isOnDisk) {
+    await refuseForeign(join(store.root, CATALOG), warehouse.path, tableNames, { mayCopy: true, signal });
   }
-  return standings;
+  const tables = await deltaTables(warehouse);
+  const own = await identityOf(warehouse);
+  const shown = tables.map(({ name, columns }) => ({ name, columns: columns.map((column) => column.name) }));
+  const unreadable = unreadableNames(target.path, shown);
+  if (unreadable !== null) emit(warning('NAMES_UNREADABLE', unreadable));
+  for (let tries = 1; tries <= MOST_TRIES; tries += 1) {
+    const night = await beginNight({ tables, own, occasion }, place);
+    if (night.version === 0 && !(await store.isExclusive())) {
+      emit(warning('STORE_NOT_EXCLUSIVE', sharedText(target.path)));
+    }
+    const report = await publishNight(night);
+    if (report !== null) return report;
+  }
+  throw new Failure('STORAGE_FAILED', `Others committed to ${target.path} in each of ${MOST_TRIES} tries.`, {
+    facts: { target: target.path, tries: MOST_TRIES },
+    hint: 'Run `ripen publish` again when they are done.',
+  });
 }
 
 async function beginNight(
-  standings: Standings,
-  { dropped: dropping, confirmedNow, asOf }: Occasion,
-  { store, warehouse, own, target, signal }: Place,
+  {
+    tables,
+    own,
+    occasion,
+  }: { readonly tables: readonly LakeTable[]; readonly own: Identity; readonly occasion: Occasion },
+  place: Place,
 ): Promise<Night> {
+  const { store, warehouse, target } = place;
+  const { dropped: dropping, confirmedNow, asOf } = occasion;
   const { keepMs } = target;
-  const nowMs = confirmedNow?.getTime() ?? Math.max(Date.now(), ...[...standings.values()].map(newestMs));
+  const found: Found[] = [];
+  for (const table of tables) {
+    const standing = await readTable(store, warehouse, table.name);
+    refuseOtherTables(target.path, standing, own);
+    found.push({ table, standing });
+  }
+  const standings = found.map(({ standing }) => standing);
+  const nowMs = confirmedNow?.getTime() ?? Math.max(Date.now(), ...standings.map(newestMs));
   // What leaves is dated by the clock all the same, and no as-of instant is later than that.
   const agedAtMs = confirmedNow !== null || keepMs === 0 ? nowMs : (asOf?.getTime() ?? -Infinity);
-  const base = { owner: ownerOf(own), nowMs, keepMs, keptSinceMs: agedAtMs - keepMs };
-  const left = await findLeft(store, warehouse, { ...base, standings: [...standings.values()], dropping });
-  const all = [...standings.values(), ...left.dropped.map(({ standing }) => standing)];
-  const version = Math.max(...all.map((standing) => standing.version)) + 1;
-  return { ...base, store, warehouse, signal, version, mode: target.mode, ...left };
+  const owner = ownerOf(own);
+  const away = await findAway(store, warehouse, { standings, dropping, owner });
+  const emptied = away.filter(({ dropped }) => dropped.length > 0);
+  const all = [...standings, ...emptied.map(({ standing }) => standing)];
+  return {
+    ...place,
+    found,
+    away,
+    owner,
+    nowMs,
+    keepMs,
+    keptSinceMs: agedAtMs - keepMs,
+    version: Math.max(...all.map(({ version }) => version)) + 1,
+    listed: [...standings, ...away.map(({ standing }) => standing)].map(({ name }) => name).sort(),
+  };
 }
 
 /** When the newest file of a table's log was put there: by a clock that is behind, what leaves now would have left long ago. */
 const newestMs = ({ log, lying }: Standing): number =>
   Math.max(0, ...log.commits.map((version) => lying.get(commitPath(version))?.modifiedMs ?? 0).filter(Number.isFinite));
 
-/** Null when another engine committed first. */
-async function publishNight(night: Night, standings: Standings): Promise<CopyReport | null> {
-  const { store, warehouse, mode, keptSinceMs } = night;
-  if (!(await commitDropped(night))) return null;
-  const done = await commitNight(night, standings);
-  if (done === null) return null;
-  const { root, catalog } = store;
-  if (catalog !== null)
-    await replaceCatalog({ path: catalog, statements: deltaCatalog(root, done), mode }, draftsOf(warehouse));
-  for (const { standing, now } of done) await sweep(store, standing.name, surplusOf(standing, now, keptSinceMs));
-  await sweepAway(store, warehouse, night.away, keptSinceMs);
-  return reportOf(night, done);
-}
-
-function refuseOtherTables(target: string, { name, table }: Standing, owner: string, path: string): void {
+function refuseOtherTables(target: string, { name, table }: Standing, { id, path }: Identity): void {
   if (table === null) return;
   const stated = table.metaData.configuration[OWNER] ?? null;
-  if (stated === null) {
-    throw new Failure(
-      'WAREHOUSE_FOREIGN',
-      `The table ${name} in ${target} was not ripen's; nothing was committed to it.`,
-      {
-        facts: { target, table: name },
-        hint: 'Publish to a path of its own, or move the table away.',
-      },
-    );
-  }
-  refuseOthers(`${target}/${name}`, stated, { id: owner, path });
+  if (stated !== null) return refuseOthers(`${target}/${name}`, stated, { id: id ?? path, path });
+  throw new Failure(
+    'WAREHOUSE_FOREIGN',
+    `The table ${name} in ${target} was not ripen's; nothing was committed to it.`,
+    {
+      facts: { target, table: name },
+      hint: 'Publish to a path of its own, or move the table away.',
+    },
+  );
 }
 
-/** Commits what is dropped of tables the night no longer has; false when another committed first. */
-async function commitDropped(night: Night): Promise<boolean> {
-  for (const { standing, gone } of night.dropped) {
-    if (gone.length === 0) continue;
-    const actions = removalsOf(gone, night.nowMs);
-    if ((await commit(night, standing, actions)) === null) return false;
+/** Null when another engine committed first. */
+async function publishNight(night: Night): Promise<CopyReport | null> {
+  const { store, warehouse, target, keptSinceMs, away, signal } = night;
+  const emptied = away.filter(({ dropped }) => dropped.length > 0);
+  for (const { standing, dropped } of emptied) {
+    if ((await commit(night, standing, removalsOf(dropped, night.nowMs))) === null) return null;
   }
-  return true;
+  const done: Done[] = [];
+  for (const found of night.found) {
+    signal.throwIfAborted();
+    const committed = await commitTable(night, found);
+    if (committed === null) return null;
+    done.push(committed);
+  }
+  if (store.isOnDisk) await replaceCatalog(store.root, done, { mode: target.mode, drafts: draftsOf(warehouse) });
+  for (const { standing, now } of done) await sweep(store, standing, now, keptSinceMs);
+  await sweepAway(store, warehouse, away, keptSinceMs);
+  const reasons = done.flatMap((each) => each.reasons);
+  const removed = [
+    ...done.map(({ periodsRemoved }) => periodsRemoved),
+    ...emptied.map(({ dropped }) => dropped.length),
+  ];
+  return {
+    files_written: reasons.length,
+    files_removed: removed.reduce((sum, each) => sum + each, 0),
+    because: countReasons(reasons),
+    also_written: [`version ${night.version}`, ...(store.isOnDisk ? [CATALOG] : [])],
+  };
 }
 
 const removalsOf = (files: readonly Add[], nowMs: number): Action[] =>
@@ -177,76 +185,14 @@ const removalsOf = (files: readonly Add[], nowMs: number): Action[] =>
     remove: { path, deletionTimestamp: nowMs, dataChange: true, extendedFileMetadata: true, partitionValues, size },
   }));
 
-/** Commits the night's version of one table; null when another engine committed first. */
+/** Commits the night's version of one table; null when another engine committed first. Throws where another publish did. */
 async function commit(night: Night, standing: Standing, actions: readonly Action[]): Promise<Table | null> {
-  const { store, warehouse, version, keptSinceMs } = night;
-  const now = await commitVersion(store, warehouse, standing, {
-    version,
-    actions,
-    info: infoOf(night, standing),
-    keptSinceMs,
-  });
-  if (now === null) await refuseOtherPublisher(night, standing.name);
-  return now;
-}
-
-/** Another engine's commit is taken note of; that of another publish means that two are at work on one target. */
-async function refuseOtherPublisher({ store, version }: Night, name: string): Promise<void> {
-  const listed = await store.list(`${name}/${LOG}`);
-  const committer = await committerOf(
-    store,
-    name,
-    version,
-    listed.get(`${name}/${commitPath(version)}`)?.bytes ?? null,
-  );
-  if (committer === null) return;
-  throw new Failure(
-    'STORAGE_FAILED',
-    `Another publish committed version ${version} to ${store.root}/${name} while this one was at work.`,
-    {
-      facts: { target: store.root, table: name, version, committer },
-      hint: 'Publish there from one process at a time; `ripen publish` brings the tables up to this warehouse.',
-    },
-  );
-}
-
-/** Commits to the tables in order; null when another committed first. */
-async function commitNight(night: Night, standings: Standings): Promise<Done[] | null> {
-  const done: Done[] = [];
-  for (const [table, standing] of standings) {
-    night.signal.throwIfAborted();
-    const committed = await commitTable(night, table, standing);
-    if (committed === null) return null;
-    done.push(committed);
-  }
-  return done;
-}
-
-async function commitTable(night: Night, table: LakeTable, standing: Standing): Promise<Done | null> {
-  const { nowMs } = night;
-  const plan = await planTable(night, table, standing);
-  const added = await writeFiles(night, table, plan.write);
-  const before = standing.table;
-  const metaData = metaDataFor(table, before?.metaData ?? null, night);
-  const protocol = protocolFor(hasLocalTimes(table));
-  const isNewer = before === null || protocol.minReaderVersion > before.protocol.minReaderVersion;
-  const actions: Action[] = [
-    ...(isNewer ? [{ protocol }] : []),
-    ...(JSON.stringify(metaData) === JSON.stringify(before?.metaData) ? [] : [{ metaData }]),
-    ...removalsOf(plan.gone, nowMs),
-    ...[...plan.restamp, ...added].map((add) => ({ add })),
-  ];
-  const now = await commit(night, standing, actions);
-  if (now === null) return null;
-  return { table, standing, now, reasons: plan.write.map(({ reason }) => reason), periodsGone: plan.periodsGone };
-}
-
-function infoOf({ nowMs, owner }: Night, { version }: Standing) {
-  return {
+  const { store, warehouse, version, keptSinceMs, nowMs, owner } = night;
+  const info = {
     timestamp: nowMs,
     operation: 'WRITE',
     operationParameters: { mode: 'Overwrite' },
-    ...(version < 0 ? {} : { readVersion: version }),
+    ...(standing.version < 0 ? {} : { readVersion: standing.version }),
     isolationLevel: 'Serializable',
     isBlindAppend: false,
     engineInfo: `ripen/${program}`,
@@ -254,25 +200,53 @@ function infoOf({ nowMs, owner }: Night, { version }: Standing) {
     txnId: randomUUID(),
     [OWNER]: owner,
   };
+  const now = await commitVersion(store, warehouse, standing, { version, actions, info, keptSinceMs });
+  const committer = now === null ? await committedBy(store, standing.name, version) : null;
+  if (committer === null) return now;
+  throw new Failure(
+    'STORAGE_FAILED',
+    `Another publish committed version ${version} to ${store.root}/${standing.name} while this one was at work.`,
+    {
+      facts: { target: store.root, table: standing.name, version, committer },
+      hint: 'Publish there from one process at a time; `ripen publish` brings the tables up to this warehouse.',
+    },
+  );
 }
 
-function reportOf({ version, store, dropped }: Night, done: readonly Done[]): CopyReport {
-  const reasons = done.flatMap((each) => each.reasons);
-  const counts = [...done.map(({ periodsGone }) => periodsGone), ...dropped.map(({ gone }) => gone.length)];
-  return {
-    files_written: reasons.length,
-    files_removed: counts.reduce((sum, count) => sum + count, 0),
-    because: countReasons(reasons),
-    also_written: [`version ${version}`, ...(store.catalog === null ? [] : ['catalog.duckdb'])],
-  };
+async function commitTable(night: Night, { table, standing }: Found): Promise<Done | null> {
+  const { warehouse, nowMs } = night;
+  const before = standing.table;
+  const filesOf = filesByPeriod(table, standing);
+  const plan = await planTable(warehouse, table, await heldFiles(night, table, filesOf));
+  const metaData = metaDataFor(table, before?.metaData ?? null, night);
+  const added = await addFiles(night, { table, metaData }, plan.write);
+  const restamped = plan.keep.flatMap((kept): Add[] => {
+    const [add] = filesOf.get(kept.period ?? '') ?? [];
+    const isStated = add === undefined || contentIn(add.add)?.stamp === kept.stamp;
+    return isStated ? [] : [{ ...add.add, dataChange: false, tags: tagsOf(kept) }];
+  });
+  const replaced = [...plan.write.map(({ period }) => period ?? ''), ...plan.removed];
+  const removed = replaced.flatMap((key) => filesOf.get(key) ?? []).map(({ add }) => add);
+  const protocol = protocolFor(hasLocalTimes(table));
+  const isNewer = before === null || protocol.minReaderVersion > before.protocol.minReaderVersion;
+  const actions: Action[] = [
+    ...(isNewer ? [{ protocol }] : []),
+    ...(JSON.stringify(metaData) === JSON.stringify(before?.metaData) ? [] : [{ metaData }]),
+    ...removalsOf(removed, nowMs),
+    ...[...restamped, ...added].map((add) => ({ add })),
+  ];
+  const now = await commit(night, standing, actions);
+  if (now === null) return null;
+  const reasons = plan.write.map(({ reason }) => reason);
+  return { table, standing, now, reasons, periodsRemoved: plan.removed.length };
 }
 
-const sharedWarning = (target: string): RunEvent => ({
+const warning = (code: 'STORE_NOT_EXCLUSIVE' | 'NAMES_UNREADABLE', message: string): RunEvent => ({
   type: 'warning',
   slice: null,
   window: null,
-  code: 'STORE_NOT_EXCLUSIVE',
-  message: sharedText(target),
+  code,
+  message,
 });
 
 /** What is said of a store that takes no notice of the condition a commit is put under. */

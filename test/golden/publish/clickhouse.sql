@@ -1,6 +1,6 @@
 -- How ClickHouse reads the lake s3://example-bucket/mobile/lake; made by `ripen publish --ddl clickhouse`.
 -- Run by the tests (npm run test:lake): in chDB 3.4.0, which is ClickHouse 26.7, from disk and from S3.
--- Credentials are not written here: the server takes them from its environment (use_environment_credentials).
+-- Credentials are not written here: a server takes those of a bucket from its environment (use_environment_credentials).
 -- A query with a condition on the days opens the files of those days alone.
 -- Make and run the statements again after a slice or its columns changed.
 
@@ -20,7 +20,7 @@ create or replace view `lake`.`order`
     `_extra` Nullable(String)
 )
 as select
-    toDate(extract(_path, '/day=([^/]*)/[^/]*$')) as `day`,
+    `day`,
     `app_token`,
     `cost`,
     `index`,
@@ -30,8 +30,8 @@ as select
     `level`,
     `o'brien "x" \`y\` \\z events`,
     `_extra`
-from s3('https://minio.example.com:9000/example-bucket/mobile/lake/order/day=*/data.parquet', 'Parquet', '`app_token` Nullable(String), `cost` Nullable(Decimal(18,6)), `index` Nullable(Int64), `value` Nullable(Float64), `name` Nullable(Bool), `label` Nullable(Decimal(38,10)), `level` Nullable(Int32), `o\'brien "x" \\`y\\` \\\\z events` Nullable(Int64), `_extra` Nullable(String)')
-settings use_hive_partitioning = 0
+from s3('https://minio.example.com:9000/example-bucket/mobile/lake/order/day=*/data.parquet', 'Parquet', '`day` Date, `app_token` Nullable(String), `cost` Nullable(Decimal(18,6)), `index` Nullable(Int64), `value` Nullable(Float64), `name` Nullable(Bool), `label` Nullable(Decimal(38,10)), `level` Nullable(Int32), `o\'brien "x" \\`y\\` \\\\z events` Nullable(Int64), `_extra` Nullable(String)')
+settings use_hive_partitioning = 1
 comment 'It\'s a "slice";\n-- one row per \\day\\';
 
 create or replace view `lake`.`by_hour`
@@ -45,9 +45,9 @@ as select
     `hour`,
     `year`,
     `cost`,
-    toDate(extract(_path, '/day=([^/]*)/[^/]*$')) as `day`
-from s3('https://minio.example.com:9000/example-bucket/mobile/lake/by_hour/day=*/data.parquet', 'Parquet', '`hour` Nullable(DateTime64(6, \'UTC\')), `year` Nullable(Date32), `cost` Nullable(Decimal(18,6))')
-settings use_hive_partitioning = 0
+    `day`
+from s3('https://minio.example.com:9000/example-bucket/mobile/lake/by_hour/day=*/data.parquet', 'Parquet', '`hour` Nullable(DateTime64(6, \'UTC\')), `year` Nullable(Date32), `cost` Nullable(Decimal(18,6)), `day` Date')
+settings use_hive_partitioning = 1
 comment '';
 
 create or replace view `lake`.`undated`
@@ -59,7 +59,7 @@ as select
     `app_token`,
     `value`
 from s3('https://minio.example.com:9000/example-bucket/mobile/lake/undated/data.parquet', 'Parquet', '`app_token` Nullable(String), `value` Nullable(Int64)')
-settings use_hive_partitioning = 0
+settings use_hive_partitioning = 1
 comment 'All days in one';
 
 create or replace view `lake`.`ripen_finality`
@@ -75,7 +75,7 @@ as select
     `metric`,
     `is_final`
 from s3('https://minio.example.com:9000/example-bucket/mobile/lake/ripen_finality/data.parquet', 'Parquet', '`slice` Nullable(String), `period` Nullable(Date32), `metric` Nullable(String), `is_final` Nullable(Bool)')
-settings use_hive_partitioning = 0
+settings use_hive_partitioning = 1
 comment 'Whether a cell is final';
 
 create or replace view `lake`.`order_final` as

@@ -1,6 +1,6 @@
 -- How DuckDB reads the lake s3://example-bucket/mobile/lake; made by `ripen publish --ddl duckdb`.
 -- Run by the tests from disk (npm test); not from S3, as its extension is not in the registry.
--- The secret takes the credentials of the environment; a view is made where the files are there.
+-- A view is made where the files are; for a bucket the secret takes the credentials of the environment.
 -- Make and run the statements again after a slice or its columns changed.
 
 install httpfs;
@@ -17,7 +17,7 @@ create schema if not exists "lake";
 
 create or replace view "lake"."order" as
 select
-    cast(regexp_extract("filename", '/day=([^/]*)/[^/]*$', 1) as DATE) as "day",
+    cast("day" as DATE) as "day",
     cast("app_token" as VARCHAR) as "app_token",
     cast("cost" as DECIMAL(18,6)) as "cost",
     cast("index" as BIGINT) as "index",
@@ -27,7 +27,7 @@ select
     cast("level" as INTEGER) as "level",
     cast("o'brien ""x"" `y` \z events" as BIGINT) as "o'brien ""x"" `y` \z events",
     cast("_extra" as VARCHAR) as "_extra"
-from read_parquet('s3://example-bucket/mobile/lake/order/day=*/data.parquet', hive_partitioning = false, filename = 'filename');
+from read_parquet('s3://example-bucket/mobile/lake/order/day=*/data.parquet', hive_partitioning = true, hive_types = {'day': DATE});
 
 comment on view "lake"."order" is 'It''s a "slice";
 -- one row per \day\';
@@ -53,7 +53,7 @@ select
     cast("hour" as TIMESTAMP) as "hour",
     cast("year" as DATE) as "year",
     cast("cost" as DECIMAL(18,6)) as "cost"
-from read_parquet('s3://example-bucket/mobile/lake/by_hour/day=*/data.parquet', hive_partitioning = false);
+from read_parquet('s3://example-bucket/mobile/lake/by_hour/day=*/data.parquet', hive_partitioning = true, hive_types = {'day': DATE});
 
 comment on column "lake"."by_hour"."hour" is 'Hour';
 

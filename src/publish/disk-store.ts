@@ -1,37 +1,26 @@
-/** Delta tables on a disk, and which of the two kinds of place a target is. */
+/** Tables in a directory: files renamed into place, made durable, never followed out of it by a link. */
 
 import { randomUUID } from 'node:crypto';
 import { chmod, link, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-import type { PublishTarget } from '../../config/config.ts';
-import { CATALOG } from './catalog-file.ts';
 import {
   codeOf,
   ifThere,
   makeDirectory,
+  makeDurable,
   makeInnerDirectory,
   removeIfEmpty,
-  makeDurable,
   syncDirectory,
   unfinishedPath,
-} from '../replacement.ts';
-import type { DeltaStore, Lying } from './delta-store.ts';
-import { openS3Tables } from './s3-store.ts';
+} from './replacement.ts';
+import type { Store, StoredFile } from './store.ts';
 
-export type DeltaTarget = Extract<PublishTarget, { kind: 'delta' }>;
+/** While some files are made durable the disk takes others. */
+const AT_ONCE = 4;
 
-/** Opens what lies at a target; for a bucket, drafts are made in a folder of this machine, which is cleared. */
-export async function openTables(
-  { path, mode, store }: DeltaTarget,
-  drafts: string,
-  signal: AbortSignal,
-): Promise<DeltaStore> {
-  return store === undefined ? onDisk(path, mode) : openS3Tables(path, store, drafts, signal);
-}
-
-/** Tables in a directory, which is made with the first draft. */
-function onDisk(root: string, mode: number): DeltaStore {
+/** Opens tables in a directory, which is made with the first draft. */
+export function openDiskStore(root: string, mode: number): Store {
   const begun = new Set<string>();
   // Another publisher may be at the same path.
   const own = randomUUID();
@@ -44,21 +33,24 @@ function onDisk(root: string, mode: number): DeltaStore {
   };
   return {
     root,
-    catalog: join(root, CATALOG),
-    atOnce: 1,
-    list: async (table) => filesBelow(root, table),
+    isOnDisk: true,
+    atOnce: AT_ONCE,
+    list: async (folder) => filesBelow(root, folder),
     read: async (path) => ifThere(readFile(join(root, path), 'utf8')),
     fetch: async (path) => join(root, path),
     async draft(path) {
       await makeDirectory(root, mode);
-      const steps = dirname(path).split('/');
-      for (const [index] of steps.entries()) await makeInnerDirectory(join(root, ...steps.slice(0, index + 1)), mode);
+      const folders = path.split('/').slice(0, -1);
+      for (const [index] of folders.entries()) {
+        await makeInnerDirectory(join(root, ...folders.slice(0, index + 1)), mode);
+      }
       begun.add(draftOf(path));
       return draftOf(path);
     },
     async place(path) {
       await rename(await ready(path), join(root, path));
       await syncDirectory(dirname(join(root, path)));
+      return storedFile(join(root, path));
     },
     async placeNew(path) {
       const unfinished = await ready(path);
@@ -67,8 +59,7 @@ function onDisk(root: string, mode: number): DeltaStore {
         await link(unfinished, target);
       } catch (error) {
         if (codeOf(error) !== 'EEXIST') throw error;
-        const [mine, other] = [await readFile(unfinished), await readFile(target)];
-        if (!mine.equals(other)) return false;
+        if (!(await readFile(unfinished)).equals(await readFile(target))) return false;
       }
       await rm(unfinished, { force: true });
       await syncDirectory(dirname(target));
@@ -87,20 +78,24 @@ function onDisk(root: string, mode: number): DeltaStore {
   };
 }
 
+async function storedFile(path: string): Promise<StoredFile> {
+  const { size, mtimeMs } = await stat(path);
+  return { bytes: size, etag: String(mtimeMs), modifiedMs: Math.ceil(mtimeMs) };
+}
+
+async function filesBelow(root: string, folder: string): Promise<ReadonlyMap<string, StoredFile>> {
+  const found = new Map<string, StoredFile>();
+  const entries = await ifThere(readdir(join(root, folder), { recursive: true, withFileTypes: true }));
+  for (const entry of entries ?? []) {
+    if (!entry.isFile()) continue;
+    const path = join(entry.parentPath, entry.name);
+    found.set(path.slice(join(root, '/').length), await storedFile(path));
+  }
+  return found;
+}
+
 async function removeEmptyFolders(folder: string): Promise<void> {
   const entries = await ifThere(readdir(folder, { withFileTypes: true }));
   for (const entry of entries ?? []) if (entry.isDirectory()) await removeEmptyFolders(join(folder, entry.name));
   await removeIfEmpty(folder);
-}
-
-async function filesBelow(root: string, table: string): Promise<ReadonlyMap<string, Lying>> {
-  const found = new Map<string, Lying>();
-  const entries = await ifThere(readdir(join(root, table), { recursive: true, withFileTypes: true }));
-  for (const entry of entries ?? []) {
-    if (!entry.isFile()) continue;
-    const path = join(entry.parentPath, entry.name);
-    const { size, mtimeMs } = await stat(path);
-    found.set(path.slice(root.length + 1), { bytes: size, modifiedMs: Math.ceil(mtimeMs) });
-  }
-  return found;
 }

@@ -1,25 +1,28 @@
-/** Delta tables in a bucket: files are written beside the warehouse first, then each put in its key's place by one PUT. */
+/** Tables in a bucket: files are written beside the warehouse first, then each put in its key's place by one PUT. */
 
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import type { ObjectStore } from '../../config/config.ts';
-import { openBucket } from '../s3-bucket.ts';
-import { keyIn, UPLOADS_AT_ONCE } from '../s3-lake.ts';
-import type { DeltaStore } from './delta-store.ts';
+import type { ObjectStore } from '../config/config.ts';
+import { openBucket } from './s3-bucket.ts';
+import type { Store } from './store.ts';
 
-/** Opens tables in a bucket; `drafts` is a folder of this machine that is cleared. Throws as `openBucket` does. */
-export async function openS3Tables(
+/** Enough to hide the store's latency; each holds one file open and one small buffer. */
+const UPLOADS_AT_ONCE = 8;
+
+const PROBE = '_ripen_probe';
+
+/** Opens tables in a bucket; `drafts` is a folder of this machine that is cleared. Throws as `openBucket` does; requests nothing. */
+export async function openS3Store(
   root: string,
-  store: ObjectStore,
-  drafts: string,
+  { store, drafts }: { readonly store: ObjectStore; readonly drafts: string },
   signal: AbortSignal,
-): Promise<DeltaStore> {
+): Promise<Store> {
   const bucket = await openBucket(store, signal);
   const clear = async (): Promise<void> => rm(drafts, { recursive: true, force: true });
   // What a killed run left there was never put in place.
   await clear();
-  const keyOf = (path: string): string => keyIn(store, path);
+  const keyOf = (path: string): string => (store.prefix === '' ? path : `${store.prefix}/${path}`);
   const draftOf = (path: string): string => join(drafts, path.replaceAll('/', '.'));
   const draft = async (path: string): Promise<string> => {
     await mkdir(drafts, { recursive: true, mode: 0o700 });
@@ -27,11 +30,11 @@ export async function openS3Tables(
   };
   return {
     root,
-    catalog: null,
+    isOnDisk: false,
     atOnce: UPLOADS_AT_ONCE,
-    async list(table) {
+    async list(folder) {
       const start = keyOf('').length;
-      const found = await bucket.list(keyOf(`${table}/`));
+      const found = await bucket.list(keyOf(folder === '' ? '' : `${folder}/`));
       return new Map([...found].map(([key, file]) => [key.slice(start), file]));
     },
     read: async (path) => bucket.read(keyOf(path)),
@@ -42,8 +45,9 @@ export async function openS3Tables(
     },
     draft,
     async place(path) {
-      await bucket.put(keyOf(path), { file: draftOf(path) });
+      const placed = await bucket.put(keyOf(path), { file: draftOf(path) });
       await rm(draftOf(path), { force: true });
+      return placed;
     },
     async placeNew(path) {
       const isPlaced = await bucket.putNew(keyOf(path), { file: draftOf(path) });
@@ -67,5 +71,3 @@ export async function openS3Tables(
     },
   };
 }
-
-const PROBE = '_ripen_probe';

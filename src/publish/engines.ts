@@ -1,0 +1,3 @@
+/** The engines whose statements are known; apart from the statements, so that the options load none of them. */
+export const engines = ['clickhouse', 'trino', 'spark', 'athena', 'duckdb'] as const;
+export type Engine = (typeof engines)[number];

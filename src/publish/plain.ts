@@ -1,0 +1,221 @@
+/**
+ * Plain files: the slices as Parquet files, one per period, and the dimension tables beside them.
+ *
+ * Only files whose content changed are replaced, each whole. Files that should no longer be there go first, so that no reader meets
+ * two versions of a period; then the new ones, what is final after the cells it speaks of, and last `_manifest.json`. It states how
+ * each file lay when it was written: one that lies otherwise, as after a killed publish, is written again.
+ */
+
+import { createHash } from 'node:crypto';
+
+import * as z from 'zod';
+
+import { Failure } from '../errors.ts';
+import { dateDimensions } from '../model/dimension.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
+import { identityOf, ownerOf, refuseOthers, type Identity } from './identity.ts';
+import { castCell, copyPeriod } from './lake-sql.ts';
+import { lakeTables, type LakeTable, type SliceFiles } from './lake-table.ts';
+import {
+  planTable,
+  writeFiles,
+  type HeldFile,
+  type HeldFiles,
+  type PeriodContent,
+  type PlannedFile,
+  type TablePlan,
+} from './plan.ts';
+import { countReasons, type CopyReport } from './report.ts';
+import { UNFINISHED } from './replacement.ts';
+import { draftsOf, openStore, type LakeTarget } from './open-store.ts';
+import { draftText, inBatches, type Store, type StoredFile } from './store.ts';
+
+/** The engines pass over names that begin with an underscore. */
+export const MANIFEST = '_manifest.json';
+
+const lakeFile = z.object({
+  /** Relative to the lake, with `/`. */
+  path: z.string(),
+  rows: z.number(),
+  /** Per metric of an exact type, the sum as decimal text; null when every value is. A record would leave `__proto__` out. */
+  sums: z.custom<PeriodContent['sums']>((value) => z.object().safeParse(value).success),
+  bytes: z.number(),
+  /** Equal for equal rows of equal columns. */
+  content: z.string(),
+  /** Which load brought all of the rows; empty where none did. */
+  stamp: z.string(),
+  /** What the store called the file when it took it. */
+  etag: z.string().nullable(),
+});
+
+/** With the id of the warehouse it is a copy of. */
+const manifest = z.object({ files: z.array(lakeFile), warehouse: z.string() });
+
+type LakeFile = z.infer<typeof lakeFile>;
+type Manifest = z.infer<typeof manifest>;
+
+/** What a manifest's text states; null for none, and for one that cannot be understood. */
+function manifestIn(text: string | null): Manifest | null {
+  try {
+    return manifest.parse(JSON.parse(text ?? ''));
+  } catch {
+    return null;
+  }
+}
+
+/** The id of the warehouse that plain files state; null for none. */
+export async function plainOwner(store: Store): Promise<string | null> {
+  return manifestIn(await store.read(MANIFEST))?.warehouse ?? null;
+}
+
+function manifestText({ files, warehouse }: Manifest): string {
+  const lines = files.map((file) => JSON.stringify(file));
+  return `{"files":[\n${lines.join(',\n')}\n],\n"warehouse":${JSON.stringify(warehouse)}}\n`;
+}
+
+const PERIOD_FILE = new RegExp(`^([^/]+)/(?:(?:${dateDimensions.join('|')})=(\\d{4}-\\d{2}-\\d{2})/)?data\\.parquet$`);
+
+const pathOf = ({ name, key }: LakeTable, period: string | null): string =>
+  [name, ...(period === null ? [] : [`${key ?? ''}=${period}`]), 'data.parquet'].join('/');
+
+/** Brings plain files up to the warehouse and says what that took; files that are up to date are not written to at all. */
+export async function publishPlain(
+  warehouse: Warehouse,
+  store: Store,
+  { dropped, signal }: { readonly dropped: SliceFiles | undefined; readonly signal: AbortSignal },
+): Promise<CopyReport> {
+  const own = await identityOf(warehouse);
+  const text = await claimed(store, own);
+  const lying = await store.list('');
+  const known = new Map(manifestIn(text)?.files.map((file) => [file.path, file]));
+  const plans: [LakeTable, TablePlan][] = [];
+  for (const table of await lakeTables(warehouse)) {
+    plans.push([table, await planTable(warehouse, table, heldFiles(table, known, lying))]);
+  }
+  const wanted = new Set(plans.flatMap(([table, plan]) => pathsOf(table, plan)));
+  const tables = new Set(plans.map(([{ name }]) => name));
+  const surplus = [...lying.keys()].filter((path) => {
+    if (path.endsWith(UNFINISHED)) return tables.has(path.split('/')[0] ?? '') || path.startsWith(MANIFEST);
+    const isOfTable = tables.has(PERIOD_FILE.exec(path)?.[1] ?? '');
+    return !wanted.has(path) && (isOfTable || (dropped !== undefined && isOfSlice(path, dropped)));
+  });
+  signal.throwIfAborted();
+  await inBatches(store, surplus, async (path) => store.remove(path));
+  const files: LakeFile[] = [];
+  for (const [table, plan] of plans)
+    files.push(...(await writeTable({ warehouse, store, signal }, table, { plan, lying })));
+  // Rows that came again unchanged have another stamp, which alone is no reason to write.
+  const isSame = files.length === known.size && files.every((file) => isAsStated(file, known));
+  if (text === null || !isSame) {
+    await draftText(store, MANIFEST, manifestText({ files, warehouse: ownerOf(own) }));
+    await store.place(MANIFEST);
+  }
+  const written = plans.flatMap(([, plan]) => plan.write);
+  return {
+    files_written: written.length,
+    files_removed: surplus.filter((path) => !path.endsWith(UNFINISHED)).length,
+    because: countReasons(written.map(({ reason }) => reason)),
+    also_written: text === null || !isSame ? [MANIFEST] : [],
+  };
+}
+
+const NOT_IMPLEMENTED = 501;
+
+/** The text of the manifest; of a new place an empty one, put where none is, so that of two warehouses one gets the place. Throws `WAREHOUSE_FOREIGN`. */
+async function claimed(store: Store, own: Identity): Promise<string | null> {
+  const found = await store.read(MANIFEST);
+  if (found !== null) {
+    refuseOthers(store.root, manifestIn(found)?.warehouse ?? null, own);
+    return found;
+  }
+  const draft = async (): Promise<void> =>
+    draftText(store, MANIFEST, manifestText({ files: [], warehouse: ownerOf(own) }));
+  await draft();
+  await store.placeNew(MANIFEST).catch(async (error: unknown) => {
+    // A store that knows no conditions.
+    if (!(error instanceof Failure) || error.facts['status'] !== NOT_IMPLEMENTED) throw error;
+    await draft();
+    await store.place(MANIFEST);
+  });
+  refuseOthers(store.root, await plainOwner(store), own);
+  return null;
+}
+
+/** Equal for equal columns: where they differ, all files are written, so that every engine sees one schema. */
+function columnsHash(table: LakeTable): string {
+  const declared = JSON.stringify([table.key, table.columns.map(({ name, type }) => [name, type])]);
+  return createHash('sha256').update(declared).digest('hex').slice(0, 16);
+}
+
+type Known = ReadonlyMap<string, LakeFile>;
+type Lying = ReadonlyMap<string, StoredFile>;
+
+function heldFiles(table: LakeTable, known: Known, lying: Lying): HeldFiles {
+  const held = new Map<string, [HeldFile]>();
+  const columns = `${columnsHash(table)}-`;
+  for (const path of new Set([...known.keys(), ...lying.keys()])) {
+    const period = PERIOD_FILE.exec(path)?.[2] ?? null;
+    if (path !== pathOf(table, period)) continue;
+    const [entry, file] = [known.get(path), lying.get(path)];
+    const content = entry?.content.startsWith(columns) === true ? entry.content.slice(columns.length) : null;
+    const stated = entry === undefined || content === null ? null : { ...entry, content };
+    held.set(period ?? '', [{ stated, wrong: wrongWith(entry, file) ?? (content === null ? 'changed' : null) }]);
+  }
+  return held;
+}
+
+function wrongWith(entry: LakeFile | undefined, file: StoredFile | undefined): HeldFile['wrong'] {
+  if (entry === undefined) return 'unstated';
+  if (file === undefined) return 'missing';
+  return entry.bytes === file.bytes && entry.etag === file.etag ? null : 'damaged';
+}
+
+const pathsOf = (table: LakeTable, { write, keep }: TablePlan): string[] =>
+  [...write, ...keep].map(({ period }) => pathOf(table, period));
+
+/** Writes what changed of a table and returns what the manifest states of all its files. */
+async function writeTable(
+  place: { readonly warehouse: Warehouse; readonly store: Store; readonly signal: AbortSignal },
+  table: LakeTable,
+  { plan, lying }: { readonly plan: TablePlan; readonly lying: Lying },
+): Promise<LakeFile[]> {
+  const files = plan.write.map(({ period, rows }) => ({
+    path: pathOf(table, period),
+    rows,
+    copyTo: (draft: string) => copyPeriod(table, period, draft, { cell: castCell }),
+  }));
+  const written = await writeFiles(place, files);
+  const columns = columnsHash(table);
+  const stated = ({ period, rows, sums, content, stamp }: PlannedFile): LakeFile => {
+    const path = pathOf(table, period);
+    const { bytes, etag } = written.get(path)?.stored ?? lying.get(path) ?? { bytes: 0, etag: null };
+    return { path, rows, sums, bytes, content: `${columns}-${content}`, stamp, etag };
+  };
+  return [...plan.write, ...plan.keep].map(stated).sort((one, other) => (one.path < other.path ? -1 : 1));
+}
+
+function isAsStated({ path, content, bytes, etag }: LakeFile, known: Known): boolean {
+  const entry = known.get(path);
+  return entry?.content === content && entry.bytes === bytes && entry.etag === etag;
+}
+
+/** Whether a file is one of a slice, or of its periods that begin before a day. */
+function isOfSlice(path: string, { slice, before }: SliceFiles): boolean {
+  const [, name, period] = PERIOD_FILE.exec(path) ?? [];
+  return name === slice && (before === null || (period ?? before) < before);
+}
+
+/** How many plain files of a slice, or of its oldest periods, lie at a target. */
+export async function plainFilesOfSlice(
+  target: LakeTarget,
+  warehouse: Warehouse,
+  files: SliceFiles,
+  signal: AbortSignal,
+): Promise<number> {
+  const store = await openStore(target, draftsOf(warehouse), signal);
+  try {
+    return [...(await store.list(files.slice)).keys()].filter((path) => isOfSlice(path, files)).length;
+  } finally {
+    await store.close();
+  }
+}

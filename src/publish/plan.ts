@@ -1,0 +1,159 @@
+/** What a table should hold and what lies there, and so which files to write, to keep and to remove. Writes nothing. */
+
+import * as z from 'zod';
+
+import { Failure } from '../errors.ts';
+import { day, type Day } from '../model/calendar.ts';
+import { count } from '../warehouse/sql.ts';
+import type { Warehouse } from '../warehouse/warehouse.ts';
+import { stampPeriods, summarizePeriods } from './lake-sql.ts';
+import type { LakeTable } from './lake-table.ts';
+import type { Reason } from './report.ts';
+import { inBatches, type Store, type StoredFile } from './store.ts';
+
+/** What the rows of a period are known by. */
+export interface PeriodContent {
+  readonly rows: number;
+  /** Equal for equal rows. */
+  readonly content: string;
+  /** Which load brought all of the rows; empty where none did. */
+  readonly stamp: string;
+  /** Per column of an exact type the sum as decimal text; null when every value is. */
+  readonly sums: Readonly<Record<string, string | null>>;
+}
+
+/** A file of a period as it lies there. */
+export interface HeldFile {
+  /** Why it cannot stay; null when it can. */
+  readonly wrong: Reason | null;
+  /** What publishing stated of it; null for a file of another program. */
+  readonly stated: PeriodContent | null;
+}
+
+/** The files of a table by first day; under the empty text those of a table that is not divided. */
+export type HeldFiles = ReadonlyMap<string, readonly HeldFile[]>;
+
+/** A file as it should be; the period is null for a table that is not divided. */
+export interface PlannedFile extends PeriodContent {
+  readonly period: Day | null;
+}
+
+export interface TablePlan {
+  readonly write: readonly (PlannedFile & { readonly reason: Reason })[];
+  /** Files whose rows are unchanged; the load that brought them may be another. */
+  readonly keep: readonly PlannedFile[];
+  /** Keys of `HeldFiles` that have no rows any more. */
+  readonly removed: readonly string[];
+}
+
+const stampRow = z.object({ period: z.string().nullable(), stamp: z.string().nullable() });
+const contentRow = z.object({
+  period: z.string().nullable(),
+  rows: count,
+  content: z.string(),
+  sums: z.array(z.string().nullable()),
+});
+
+/**
+ * Compares a table of the warehouse with its files. A divided table has a file for each period with rows, any other table one.
+ * Rows of a period are read only where their load is not the one whose rows lie there.
+ */
+export async function planTable(warehouse: Warehouse, table: LakeTable, held: HeldFiles): Promise<TablePlan> {
+  const stamps = table.isLoaded ? await warehouse.rows(stampPeriods(table), [], stampRow) : [];
+  const write: TablePlan['write'][number][] = [];
+  const keep: PlannedFile[] = [];
+  const unread = new Map(stamps.map(({ period, stamp }) => [period ?? '', stamp ?? '']));
+  const wanted = new Set(unread.keys());
+  for (const [key, stamp] of unread) {
+    const [only, second] = held.get(key) ?? [];
+    const stated = only?.wrong === null && second === undefined ? only.stated : null;
+    if (stamp === '' || stated?.stamp !== stamp) continue;
+    keep.push({ ...stated, period: periodOf(key) });
+    unread.delete(key);
+  }
+  const isAllKnown = stamps.length > 0 && unread.size === 0;
+  // Where most periods are to be read, one pass over all of them is shorter.
+  const chosen = unread.size > stamps.length / 2 ? [] : [...unread.keys()].map(periodOf);
+  const contents = isAllKnown ? [] : await warehouse.rows(summarizePeriods(table, chosen), [], contentRow);
+  for (const { period, rows, content, sums } of contents) {
+    if (period === null && table.key !== null) throw withoutPeriod(table, rows);
+    const key = period ?? '';
+    const stamp = unread.get(key);
+    if (stamp === undefined && wanted.has(key)) continue;
+    wanted.add(key);
+    const named = Object.fromEntries(table.summed.map((name, place) => [name, sums[place] ?? null]));
+    const file = { period: periodOf(key), rows, content, stamp: stamp ?? '', sums: named };
+    const [only, second] = held.get(key) ?? [];
+    if (only?.wrong === null && second === undefined && only.stated?.content === content) keep.push(file);
+    else write.push({ ...file, reason: reasonFor(only, second !== undefined) });
+  }
+  return { write, keep, removed: [...held.keys()].filter((key) => !wanted.has(key)) };
+}
+
+/** What rows another program wrote to a file hold; null for those of several periods, and what cannot be read as the table's rows. */
+export async function contentOfRows(warehouse: Warehouse, source: LakeTable): Promise<PeriodContent | null> {
+  const found = await warehouse.rows(summarizePeriods(source, []), [], contentRow).catch(() => []);
+  const [only, second] = found;
+  if (only === undefined || second !== undefined) return null;
+  return { rows: only.rows, content: only.content, stamp: '', sums: {} };
+}
+
+const periodOf = (key: string): Day | null => (key === '' ? null : day(key));
+
+function reasonFor(held: HeldFile | undefined, hasMore: boolean): Reason {
+  if (held === undefined) return 'new';
+  return held.wrong ?? (held.stated === null || hasMore ? 'unstated' : 'changed');
+}
+
+function withoutPeriod(table: LakeTable, rows: number): Failure {
+  return new Failure('DATA_MALFORMED', `The slice ${table.name} held ${rows} rows without a ${table.grain ?? ''}.`, {
+    hint: 'Backfill the slice; its copies have no place for rows without a period.',
+  });
+}
+
+/** A file to write: its path, the statement that writes its draft, and the rows it must get. */
+export interface NewFile {
+  readonly path: string;
+  readonly rows: number;
+  readonly copyTo: (draft: string) => string;
+}
+
+const copyRow = z.object({
+  count: z.coerce.number(),
+  file_size_bytes: z.coerce.number(),
+  column_statistics: z.array(
+    z.object({ key: z.string(), value: z.array(z.object({ key: z.string(), value: z.string() })) }),
+  ),
+});
+
+/** What DuckDB says of a file it wrote. */
+export type CopyRow = z.infer<typeof copyRow>;
+
+/** Writes files one query at a time and puts them in place; returns for each path what was written and how it lies there. */
+export async function writeFiles(
+  { warehouse, store, signal }: { readonly warehouse: Warehouse; readonly store: Store; readonly signal: AbortSignal },
+  files: readonly NewFile[],
+): Promise<ReadonlyMap<string, { readonly copied: CopyRow; readonly stored: StoredFile }>> {
+  const copied = new Map<string, CopyRow>();
+  const written = new Map<string, { readonly copied: CopyRow; readonly stored: StoredFile }>();
+  const draft = async ({ path, rows, copyTo }: NewFile): Promise<void> => {
+    signal.throwIfAborted();
+    const [row] = await warehouse.rows(copyTo(await store.draft(path)), [], copyRow);
+    if (row?.count !== rows) throw incomplete(path, row?.count ?? 0, rows);
+    copied.set(path, row);
+  };
+  const place = async ({ path }: NewFile): Promise<void> => {
+    const stored = await store.place(path);
+    const row = copied.get(path);
+    if (row !== undefined) written.set(path, { copied: row, stored });
+  };
+  await inBatches(store, files, place, draft);
+  return written;
+}
+
+function incomplete(path: string, written: number, expected: number): Failure {
+  return new Failure('STORAGE_FAILED', `The file ${path} got ${written} rows where the period had ${expected}.`, {
+    facts: { written, expected },
+    hint: 'Run `ripen publish` again; the old file is still served.',
+  });
+}
