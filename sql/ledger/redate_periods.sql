@@ -8,6 +8,7 @@ set
     asked_end = d.asked_end,
     whole = p.whole and d.asked_end = p.asked_end,
     sound_at = null,
+    computed_at = null,
     state = 'open',
     next_refresh_at = p.ends_at
 from (

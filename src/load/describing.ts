@@ -129,8 +129,7 @@ export function finalView(target: Target): string {
   const dimensions = slice.dimensions.map((name) => `s.${identifier(name)}`);
   const cells = metrics.map(({ id, horizonMs }) => {
     if (horizonMs === null) return `case when false then s.${identifier(id)} end as ${identifier(id)}`;
-    const seconds = (horizonMs + slice.settleMs) / 1000;
-    return `case when p.sound_at >= p.ends_at + to_seconds(${seconds}) then s.${identifier(id)} end as ${identifier(id)}`;
+    return `case when ${isFinalCell(id, horizonMs, slice)} then s.${identifier(id)} end as ${identifier(id)}`;
   });
   return `create or replace view main.${identifier(`${slice.name}_final`)} as
 select
@@ -138,6 +137,12 @@ select
 from ${table} as s
 left join ripen.periods as p
     on p.slice = ${literal(slice.name)} and p.fingerprint = ${literal(fingerprint)} and ${periodOf(target)}`;
+}
+
+/** Whether a metric's cells of the period `p` are final; as `ripen.finality` has it. */
+function isFinalCell(id: string, horizonMs: number, { settleMs }: Target['slice']): string {
+  const isRipe = `p.sound_at >= p.ends_at + to_seconds(${(horizonMs + settleMs) / 1000})`;
+  return `${isRipe} and not coalesce(list_contains(p.immature, ${literal(id)}), false)`;
 }
 
 /** How a row `s` finds its period `p`. */
@@ -274,10 +279,7 @@ function cohortsView(target: Target, periodCondition: string): string | null {
   const selects = cells.map(({ id, name, ageDays, horizonMs }) => {
     const column = `s.${identifier(id)}`;
     const value = isExact ? column : castExactly(column, types.get(id) ?? DOUBLE, DOUBLE);
-    const isFinal =
-      horizonMs === null
-        ? 'false'
-        : `coalesce(p.sound_at >= p.ends_at + to_seconds(${(horizonMs + slice.settleMs) / 1000}), false)`;
+    const isFinal = horizonMs === null ? 'false' : `coalesce(${isFinalCell(id, horizonMs, slice)}, false)`;
     return `select ${dimensions}, ${literal(name)} as metric, ${ageDays} as age_days, ${value} as "value", ${isFinal} as is_final, cast(${column} as varchar) as value_text
 from ${table} as s
 left join ripen.periods as p
