@@ -83,6 +83,7 @@ export const warningCodes = [
   'DAYS_LEFT_BEHIND',
   'DUPLICATE_ROWS',
   'EMPTY_PERIODS',
+  'EVIDENCE_UNREAD',
   'FILTER_IGNORED',
   'FINAL_CHANGED',
   'LINKS_APPS_LEFT',

@@ -22,6 +22,7 @@ fetches as (
         p.end_day,
         p.ends_at,
         p.sound_at,
+        p.immature,
         p.held_load_id,
         l.load_id,
         l.known_at as fetched_at,
@@ -78,7 +79,9 @@ readings as (
         date_diff('day', end_day, (fetched_at + (end_day::timestamp - ends_at))::date)::integer + 1 as age,
         coalesce(value, 0)::double as value,
         coalesce(
-            sound_at >= ends_at + to_seconds(settles_after) and fetched_at >= ends_at + to_seconds(settles_after),
+            sound_at >= ends_at + to_seconds(settles_after)
+            and fetched_at >= ends_at + to_seconds(settles_after)
+            and not (load_id = held_load_id and coalesce(list_contains(immature, metric), false)),
             false
         ) as is_final
     from found

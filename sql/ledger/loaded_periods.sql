@@ -14,6 +14,8 @@ with loaded as (
         p.rejected,
         p.empty_runs,
         p.verdict,
+        p.computed_at,
+        p.immature,
         to_json(l.metrics)::varchar as metrics
     from ripen.periods as p
     join ripen.loads as l on l.load_id = p.load_id

@@ -130,7 +130,7 @@ comment on column ripen.loads.proof is 'Per additive metric the sum of the rows 
 comment on column ripen.loads.requested_at is 'When the window was asked for (UTC)';
 comment on column ripen.loads.received_at is 'When its last answer was complete (UTC)';
 comment on column ripen.loads.loaded_at is 'When it became visible (UTC)';
-comment on column ripen.loads.known_at is 'The instant that counts as the fetch in every finality decision (UTC): when it was asked for, or the as-of instant it was asked under';
+comment on column ripen.loads.known_at is 'The instant that counts as the fetch in every finality decision (UTC): when it was asked for, the as-of instant it was asked under, or when the answer was computed, whichever is earliest';
 
 create table ripen.periods (
     slice varchar not null,
@@ -149,7 +149,9 @@ create table ripen.periods (
     next_refresh_at timestamp,
     empty_runs integer default 0,
     verdict varchar default 'proven',
-    sound_at timestamp
+    sound_at timestamp,
+    computed_at timestamp,
+    immature varchar[]
 );
 
 comment on table ripen.periods is 'Per slice and period: what was last fetched, and whether it is final';
@@ -169,7 +171,9 @@ comment on column ripen.periods.state is 'open: not over, maturing: some metric 
 comment on column ripen.periods.next_refresh_at is 'The instant from which something new can be expected, null when nothing more is';
 comment on column ripen.periods.empty_runs is 'Runs in a row whose answer had no rows for the period, 0 while it has some';
 comment on column ripen.periods.verdict is 'Completeness of its newest load: proven, unverifiable or unproven';
-comment on column ripen.periods.sound_at is 'The fetch that counts for finality (UTC), null where nothing of the period can be final: cut, rows rejected, unproven, or empty by one answer alone';
+comment on column ripen.periods.computed_at is 'When the answer was computed, where it says so and that was before it was requested (UTC); null otherwise';
+comment on column ripen.periods.immature is 'Metrics that the answer itself calls immature: they are not final, whatever their horizon; null for none';
+comment on column ripen.periods.sound_at is 'The instant that counts as the fetch for finality (UTC): fetched_at, or computed_at where that is earlier; null where nothing of the period can be final: cut, rows rejected, unproven, or empty by one answer alone';
 
 create table ripen.restatements (
     slice varchar not null,
@@ -698,7 +702,8 @@ select
     p.ends_at + to_seconds(m.horizon_seconds + m.settle_seconds) as final_at,
     coalesce(
         list_contains(l.metrics, m.metric)
-        and p.sound_at >= p.ends_at + to_seconds(m.horizon_seconds + m.settle_seconds),
+        and p.sound_at >= p.ends_at + to_seconds(m.horizon_seconds + m.settle_seconds)
+        and not coalesce(list_contains(p.immature, m.metric), false),
         false
     ) as is_final
 from ripen.periods as p
@@ -713,7 +718,7 @@ comment on column ripen.finality.period is 'First day of the period';
 comment on column ripen.finality.metric is 'Name of the metric';
 comment on column ripen.finality.fetched_at is 'When the stored value was asked for (UTC)';
 comment on column ripen.finality.final_at is 'The instant from which a fetched value is final (UTC), null means never';
-comment on column ripen.finality.is_final is 'Whether the stored value was fetched at or after that instant';
+comment on column ripen.finality.is_final is 'Whether the stored value was computed at or after that instant, and its answer did not call it immature';
 
 create view ripen.final_fetches as
 with fetches as (

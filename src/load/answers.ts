@@ -12,6 +12,7 @@ import { countsAll, MAX_EMPTY_PAGES, nextPageOf } from '../service/service.ts';
 import { saysCut } from '../spool/beside-rows.ts';
 import type { Spooled } from '../spool/spool.ts';
 import type { BrokenAnswer } from './documents.ts';
+import { maturityOf, type WindowMaturity } from './evidence.ts';
 import type { Answer, LoadResult, LoadWarning } from './load-result.ts';
 
 /** One part of a window, all its pages together. */
@@ -38,6 +39,7 @@ interface SoundAnswers {
   readonly paths: readonly { readonly path: string; readonly partNo: number }[];
   readonly parts: readonly PartAnswer[];
   readonly warnings: readonly LoadWarning[];
+  readonly maturity: WindowMaturity;
   /** Keys that came unasked. */
   readonly extra: readonly string[];
 }
@@ -73,7 +75,12 @@ export function judgeAnswers(window: Window, inspected: readonly InspectedPart[]
   }
   const asked = new Set([...window.slice.dimensions, ...window.slice.metrics, 'attr_dependency']);
   const extra = [...new Set(sound.flatMap(({ keys }) => [...keys].filter((key) => !asked.has(key))))].sort();
-  return { paths, parts, extra, warnings: warningsOf(sound, extra, window) };
+  const maturity = maturityOf(
+    window,
+    sound.map((answer) => answer.maturity),
+  );
+  const unread = maturity.unread === null ? [] : [{ code: 'EVIDENCE_UNREAD' as const, message: maturity.unread }];
+  return { paths, parts, extra, maturity, warnings: [...warningsOf(sound, extra, window), ...unread] };
 }
 
 function warningsOf(sound: readonly Answer[], extra: readonly string[], window: Window): LoadWarning[] {

@@ -139,6 +139,8 @@ function judged(
     errors: said('errors'),
     error_code: said('error_code'),
     detail: said('detail'),
+    immature_cohorts: said('immature_cohorts'),
+    debug: said('debug'),
   };
   return answerOf(path, [document]);
 }

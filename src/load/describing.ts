@@ -129,8 +129,7 @@ export function finalView(target: Target): string {
   const dimensions = slice.dimensions.map((name) => `s.${identifier(name)}`);
   const cells = metrics.map(({ id, horizonMs }) => {
     if (horizonMs === null) return `case when false then s.${identifier(id)} end as ${identifier(id)}`;
-    const seconds = (horizonMs + slice.settleMs) / 1000;
-    return `case when p.sound_at >= p.ends_at + to_seconds(${seconds}) then s.${identifier(id)} end as ${identifier(id)}`;
+    return `case when ${isFinalCell(id, horizonMs, slice)} then s.${identifier(id)} end as ${identifier(id)}`;
   });
   return `create or replace view main.${identifier(`${slice.name}_final`)} as
 select
@@ -138,6 +137,12 @@ select
 from ${table} as s
 left join ripen.periods as p
     on p.slice = ${literal(slice.name)} and p.fingerprint = ${literal(fingerprint)} and ${periodOf(target)}`;
+}
+
+/** Whether a metric's cells of the period `p` are final; as `ripen.finality` has it. */
+function isFinalCell(id: string, horizonMs: number, { settleMs }: Target['slice']): string {
+  const isRipe = `p.sound_at >= p.ends_at + to_seconds(${(horizonMs + settleMs) / 1000})`;
+  return `${isRipe} and not coalesce(list_contains(p.immature, ${literal(id)}), false)`;
 }
 
 /** How a row `s` finds its period `p`. */
@@ -281,9 +286,9 @@ function cohortsView(target: Target, periodCondition: string): string | null {
   // The engine's own union has fewer digits after the point where no decimal holds all, and ends beside the nearest double.
   const isExact = haveCommonType(cells.map(({ id }) => types.get(id) ?? DOUBLE));
   // One scan with a list of metrics beside it: a query for one metric takes no more rows, and one for all of them one scan.
-  const list = cells.map(({ name, ageDays, horizonMs }, at) => {
+  const list = cells.map(({ id, name, ageDays, horizonMs }, at) => {
     const seconds = horizonMs === null ? 'null' : (horizonMs + slice.settleMs) / 1000;
-    return `(${at}, ${literal(name)}, ${ageDays}, ${seconds})`;
+    return `(${at}, ${literal(id)}, ${literal(name)}, ${ageDays}, ${seconds})`;
   });
   const choice = (of: (column: string, type: ColumnType) => string): string =>
     cells.map(({ id }, at) => `when ${at} then ${of(`s.${identifier(id)}`, types.get(id) ?? DOUBLE)}`).join(' ');
@@ -294,12 +299,13 @@ select * from (
         c.metric,
         c.age_days::integer as age_days,
         case c.place ${choice((column, type) => (isExact ? column : castExactly(column, type, DOUBLE)))} end as "value",
-        coalesce(p.sound_at >= p.ends_at + to_seconds(c.seconds), false) as is_final,
+        coalesce(p.sound_at >= p.ends_at + to_seconds(c.seconds), false)
+            and not coalesce(list_contains(p.immature, c.id), false) as is_final,
         case c.place ${choice((column) => `cast(${column} as varchar)`)} end as value_text
     from ${table} as s
     left join ripen.periods as p
         on p.slice = ${literal(slice.name)} and p.fingerprint = ${literal(fingerprint)} and ${periodCondition}
-    cross join (values ${list.join(', ')}) as c(place, metric, age_days, seconds)
+    cross join (values ${list.join(', ')}) as c(place, id, metric, age_days, seconds)
 )
 where value_text is not null`;
 }

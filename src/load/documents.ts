@@ -11,6 +11,7 @@ import { type BesideRows, besideRows, errorIn, isNothing, warningsIn } from '../
 import type { Spooled } from '../spool/spool.ts';
 import { count } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
+import { statedMaturity } from './evidence.ts';
 import type { Answer } from './load-result.ts';
 import { inspectDocuments, noDocuments, readDocuments } from './text-sql.ts';
 
@@ -33,6 +34,8 @@ const document = z.object({
   errors: z.string().nullable(),
   error_code: z.string().nullable(),
   detail: z.string().nullable(),
+  immature_cohorts: z.string().nullable(),
+  debug: z.string().nullable(),
 });
 
 type DocumentRow = BesideRows & {
@@ -125,6 +128,7 @@ export function answerOf(path: string, documents: readonly DocumentRow[]): Answe
     commonKeys: new Set(first.filter((key) => others.every((keys) => keys.includes(key)))),
     totals: totalsOf(found.totals),
     warnings: warningsIn(found),
+    maturity: statedMaturity(found),
     pagination: isNothing(found.pagination) ? null : JSON.parse(found.pagination ?? 'null'),
   };
 }

@@ -1,6 +1,7 @@
 /** From judged windows to results: which of their periods are believed, which go together, and what is told of them. */
 
 import type { Day } from '../model/calendar.ts';
+import { computedAt } from '../model/maturity.ts';
 import { subjectOf, type Window } from '../model/window.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Sound } from './answers.ts';
@@ -105,11 +106,13 @@ async function replaceGroup(
       proof: each.comparisons,
       notAdditive: each.notAdditive,
       fetchedAt,
+      maturity: sound.maturity,
       known,
     };
   });
-  for (const { spooled, windowNo, fetchedAt } of windows) {
-    await blankWithheld(warehouse, target, { window: spooled.window, windowNo, fetchedAt });
+  for (const { spooled, windowNo, fetchedAt, maturity } of windows) {
+    const at = computedAt(fetchedAt, maturity.computedAt);
+    await blankWithheld(warehouse, target, { window: spooled.window, windowNo, fetchedAt: at });
   }
   const replaced = await replaceWindows(warehouse, target, { windows, staged, isPlain, runId });
   const results = group.map((each, at): LoadResult => {

@@ -8,7 +8,7 @@ import * as z from 'zod';
 import { scrub } from '../config/secret.ts';
 import { type Day, type DayInterval, startOfDayAt } from '../model/calendar.ts';
 import type { CompletenessVerdict, LoadedPeriod } from '../model/ledger.ts';
-import { nextRefreshAt, soundAt, stateOf } from '../model/maturity.ts';
+import { computedAt, nextRefreshAt, soundAt, stateOf } from '../model/maturity.ts';
 import type { SeenAdditivity } from '../model/metric.ts';
 import { endOf, isWhole, type Period } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
@@ -17,6 +17,7 @@ import type { Spooled } from '../spool/spool.ts';
 import { remembering } from '../warehouse/remembering.ts';
 import { count, dayShape, instant, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
+import { evidenceOf, type WindowMaturity } from './evidence.ts';
 import type { Reject, Rejects } from './stage.ts';
 import type { Target } from './target.ts';
 import type { Comparison } from './totals.ts';
@@ -71,8 +72,9 @@ export interface Proven {
   readonly proof: readonly Comparison[];
   /** Metrics that its rows showed not to add up. */
   readonly notAdditive: readonly string[];
-  /** The instant that counts as the fetch in every finality decision. */
+  /** When it was requested, or the as-of instant it was requested under. */
   readonly fetchedAt: Date;
+  readonly maturity: WindowMaturity;
   /** What is held of its periods; none of a window that was never loaded. */
   readonly known: ReadonlyMap<Day, Known>;
 }
@@ -95,7 +97,8 @@ export async function recordLoads(
   loads: readonly StoredLoad[],
   runId: string,
 ): Promise<void> {
-  const items = loads.map(({ loadId, spooled, rejects, verdict, proof, rows: fetched, fetchedAt, stored }) => {
+  const items = loads.map(({ rows: fetched, fetchedAt, maturity, ...load }) => {
+    const { loadId, spooled, rejects, verdict, proof, stored } = load;
     const { window } = spooled;
     const rejected = rejects.days.length;
     return {
@@ -113,7 +116,7 @@ export async function recordLoads(
       proof: JSON.stringify(proof),
       requested_at: timestamp(spooled.requestedAt),
       received_at: timestamp(spooled.receivedAt),
-      known_at: timestamp(fetchedAt),
+      known_at: timestamp(computedAt(fetchedAt, maturity.computedAt)),
     };
   });
   await warehouse.run(statement('load/record_loads'), [
@@ -141,13 +144,15 @@ export async function recordPeriods(
       ...ledgerBounds(slice.grain, days),
     ]);
   }
-  const periods = loads.flatMap(({ loadId, spooled, fetchedAt, verdict, known, periodRows, rejects }) =>
+  const periods = loads.flatMap(({ loadId, spooled, fetchedAt, verdict, known, periodRows, rejects, maturity }) =>
     spooled.window.periods.map(({ period }) => {
       const rows = (counted ?? periodRows).get(period.bucket.start) ?? 0;
       const before = known.get(period.bucket.start);
       const emptyRuns = rows > 0 ? 0 : emptyRunsAfter(before, period, fetchedAt, slice);
       const rejected = rejectedIn(period, rejects.days);
-      const held = { fetchedAt, metrics: spooled.window.slice.metrics, rows, rejected, emptyRuns, verdict };
+      const stated = evidenceOf(maturity, period, fetchedAt);
+      const held = { fetchedAt, metrics: spooled.window.slice.metrics, rows, rejected, emptyRuns, verdict, ...stated };
+      const immature = stated.evidence?.immature ?? [];
       return {
         load_id: loadId,
         fetched_at: timestamp(fetchedAt),
@@ -163,6 +168,8 @@ export async function recordPeriods(
         empty_runs: emptyRuns,
         state: stateOf(period, metrics, slice, held),
         sound_at: instantOrNull(soundAt(period, held)),
+        computed_at: instantOrNull(stated.evidence?.computedAt ?? null),
+        immature: immature.length === 0 ? null : immature,
         next_refresh_at: instantOrNull(nextRefreshAt(period, metrics, slice, held)),
       };
     }),

@@ -7,6 +7,7 @@ import type { KnownValue, Part, Window } from '../model/window.ts';
 import type { ColumnsRead } from '../spool/columns/reading.ts';
 import type { Spooled } from '../spool/spool.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
+import type { StatedMaturity } from './evidence.ts';
 import type { Target } from './target.ts';
 
 /** What became of a window, or of some neighbouring periods of one. */
@@ -92,6 +93,7 @@ export interface Answer {
   /** Total per metric as the service wrote it; empty when it sent none. */
   readonly totals: ReadonlyMap<string, string>;
   readonly warnings: readonly string[];
+  readonly maturity: StatedMaturity;
   /** What the answer says of further pages, parsed; null when it says nothing. */
   readonly pagination: unknown;
 }

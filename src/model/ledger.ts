@@ -12,6 +12,14 @@ export const verdicts = ['proven', 'unverifiable', 'unproven'] as const;
 
 export type CompletenessVerdict = (typeof verdicts)[number];
 
+/** What an answer says against the finality of its own cells. */
+export interface Evidence {
+  /** When it was computed, where that was before it was requested. */
+  readonly computedAt: Date | null;
+  /** Metrics that it calls immature. */
+  readonly immature: readonly string[];
+}
+
 /** A period that was loaded at least once. */
 export interface LoadedPeriod {
   readonly bucket: DayInterval;
@@ -27,6 +35,8 @@ export interface LoadedPeriod {
   /** Runs in a row whose answer had no rows for it; 0 while it has some. */
   readonly emptyRuns: number;
   readonly verdict: CompletenessVerdict;
+  /** Absent where the answer said nothing of the kind. */
+  readonly evidence?: Evidence;
 }
 
 /** One table that holds a slice under one meaning. */

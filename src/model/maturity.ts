@@ -21,7 +21,10 @@ export type PeriodState = (typeof periodStates)[number];
 type Settling = Pick<Slice, 'utcOffset' | 'settleMs' | 'lifetimeMs' | 'refresh'>;
 
 /** What finality asks of a load of a period. */
-export type Held = Pick<LoadedPeriod, 'fetchedAt' | 'metrics' | 'rows' | 'rejected' | 'emptyRuns' | 'verdict'>;
+export type Held = Pick<
+  LoadedPeriod,
+  'fetchedAt' | 'metrics' | 'rows' | 'rejected' | 'emptyRuns' | 'verdict' | 'evidence'
+>;
 
 /** An empty answer is believed once so many runs in a row have met it. */
 export const RUNS_TO_BELIEVE_EMPTY = 2;
@@ -44,7 +47,12 @@ export function isDoubtfullyEmpty({ rows, emptyRuns }: Pick<Held, 'rows' | 'empt
 /** The instant that counts as a period's fetch in finality; null where nothing of what is held can be final. */
 export function soundAt(period: Period, held: Omit<Held, 'metrics'>): Date | null {
   const isSound = isWhole(period) && held.rejected === 0 && held.verdict !== 'unproven' && !isDoubtfullyEmpty(held);
-  return isSound ? held.fetchedAt : null;
+  return isSound ? computedAt(held.fetchedAt, held.evidence?.computedAt ?? null) : null;
+}
+
+/** When values were computed: when they were requested, or earlier where their answer says so. */
+export function computedAt(fetchedAt: Date, statedAt: Date | null): Date {
+  return statedAt !== null && statedAt < fetchedAt ? statedAt : fetchedAt;
 }
 
 /** Whether a cell is final as it is held. */
@@ -59,9 +67,12 @@ export function finalMetrics(period: Period, metrics: readonly Metric[], slice: 
   const endAt = endOf(period, slice.utcOffset);
   return metrics.filter((metric) => {
     const at = finalMs(endAt, metric, slice);
-    return at !== null && at <= fetchedMs && held.metrics.includes(metric.id);
+    return at !== null && at <= fetchedMs && held.metrics.includes(metric.id) && !isCalledImmature(metric, held);
   });
 }
+
+const isCalledImmature = ({ id }: Metric, { evidence }: Pick<Held, 'evidence'>): boolean =>
+  evidence?.immature.includes(id) === true;
 
 /** How a period stands as it is held. */
 export function stateOf(period: Period, metrics: readonly Metric[], slice: Settling, held: Held): PeriodState {
@@ -78,6 +89,23 @@ export function stateOf(period: Period, metrics: readonly Metric[], slice: Settl
 function settlingMs(endAt: Date, metrics: readonly Metric[], slice: Settling): number[] {
   const end = endAt.getTime() + slice.settleMs;
   return metrics.map(({ horizonMs }) => end + (horizonMs ?? slice.lifetimeMs));
+}
+
+/**
+ * The instants, in milliseconds, at which cells are requested again that their answer keeps from being final: at the milestones
+ * after they would have been, and when their lifetime is over. So they are not requested for ever.
+ */
+function retriesMs(endAt: Date, metrics: readonly Metric[], slice: Settling, held: Held): number[] {
+  if (held.evidence === undefined) return [];
+  const computedMs = computedAt(held.fetchedAt, held.evidence.computedAt).getTime();
+  const late = metrics.flatMap((metric) => {
+    const at = finalMs(endAt, metric, slice);
+    const isKept = at !== null && (computedMs < at || isCalledImmature(metric, held));
+    return isKept && at <= held.fetchedAt.getTime() ? [at] : [];
+  });
+  if (computedMs < endAt.getTime()) late.push(endAt.getTime());
+  const milestones = late.flatMap((from) => milestoneAges.map((age) => from + age * MS_PER_DAY));
+  return late.length === 0 ? [] : [...milestones, endAt.getTime() + slice.settleMs + slice.lifetimeMs];
 }
 
 function ages(slice: Settling): readonly number[] {
@@ -113,10 +141,11 @@ export function dueReason(
   if (isDoubtfullyEmpty(loaded)) return 'empty';
   const [from, now] = [fetchedAt.getTime(), planAt.getTime()];
   const settling = settlingMs(endAt, metrics, slice);
-  if (settling.every((at) => at <= from)) return null;
+  const retries = retriesMs(endAt, metrics, slice, loaded);
+  if ([...settling, ...retries].every((at) => at <= from)) return null;
   const isSettled = (at: number): boolean => from < at && at <= now;
   if (settling.some((at, index) => isSettled(at) && metrics[index]?.horizonMs !== null)) return 'became final';
-  if (settling.some(isSettled) || slice.refresh === 'nightly') return 'maturing';
+  if (settling.some(isSettled) || retries.some(isSettled) || slice.refresh === 'nightly') return 'maturing';
   const [before, age] = [ageOf(period, fetchedAt, slice.utcOffset), ageOf(period, planAt, slice.utcOffset)];
   return ages(slice).some((milestone) => before < milestone && milestone <= age) ? 'maturing' : null;
 }
@@ -131,7 +160,8 @@ export function nextRefreshAt(period: Period, metrics: readonly Metric[], slice:
   if (fetchedAt < endAt) return endAt;
   const isIncomplete = metrics.some(({ id }) => !held.metrics.includes(id));
   if (isIncomplete || held.rejected > 0 || held.verdict === 'unproven' || isDoubtfullyEmpty(held)) return fetchedAt;
-  const settling = settlingMs(endAt, metrics, slice).filter((at) => at > fetchedAt.getTime());
+  const looks = [...settlingMs(endAt, metrics, slice), ...retriesMs(endAt, metrics, slice, held)];
+  const settling = looks.filter((at) => at > fetchedAt.getTime());
   if (settling.length === 0) return null;
   if (slice.refresh === 'nightly') return new Date(fetchedAt.getTime() + MS_PER_DAY);
   const last = lastDay(period.bucket);

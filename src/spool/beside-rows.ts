@@ -1,5 +1,7 @@
 /** What stands beside the rows of an answer, and what it says about them. */
 
+import * as z from 'zod';
+
 import { scrub } from '../config/secret.ts';
 
 /** Members of a document that say something about the answer as a whole, whichever way its rows are read. */
@@ -12,6 +14,8 @@ export const besideRows = [
   'errors',
   'error_code',
   'detail',
+  'immature_cohorts',
+  'debug',
 ] as const;
 
 type Member = (typeof besideRows)[number];
@@ -31,6 +35,8 @@ export function besideRowsOf(document: Readonly<Record<string, unknown>>): Besid
     errors: json('errors'),
     error_code: json('error_code'),
     detail: json('detail'),
+    immature_cohorts: json('immature_cohorts'),
+    debug: json('debug'),
   };
 }
 
@@ -47,7 +53,32 @@ export function errorIn(beside: BesideRows): string | null {
     const said = beside[name];
     if (said !== null && !isNothing(said)) return `${name}: ${scrub(said).slice(0, MOST_SAID)}`;
   }
-  return null;
+  const statuses = innerStatuses(beside);
+  return statuses.length === 0 ? null : `debug.service_urls: status_code ${statuses.join(', ')}`;
+}
+
+const innerCalls = z.object({
+  service_urls: z.array(z.object({ status_code: z.coerce.number() }).nullable().catch(null)),
+});
+/** The first status that says that a back-end did not answer. */
+const FIRST_REFUSAL = 400;
+
+/** The statuses with which back-ends of the service did not answer it. */
+function innerStatuses({ debug }: BesideRows): number[] {
+  const parsed = innerCalls.safeParse(parsedOf(debug));
+  if (!parsed.success) return [];
+  return parsed.data.service_urls.flatMap((call) =>
+    call !== null && call.status_code >= FIRST_REFUSAL ? [call.status_code] : [],
+  );
+}
+
+/** A member as a value; undefined for one that is no JSON, as engines read more than JSON has. */
+export function parsedOf(json: string | null): unknown {
+  try {
+    return JSON.parse(json ?? 'null');
+  } catch {
+    return undefined;
+  }
 }
 
 /** The warnings, each as a text. */

@@ -37,6 +37,8 @@ const periodShape = z.object({
   rejected: z.number(),
   empty_runs: z.number(),
   verdict: z.enum(verdicts),
+  computed_at: z.string().nullable(),
+  immature: z.array(z.string()).nullable(),
   metrics: z.string(),
 });
 
@@ -89,10 +91,16 @@ export async function readPeriods(
           rejected: row.rejected,
           emptyRuns: row.empty_runs,
           verdict: row.verdict,
+          ...evidenceOf(row.computed_at, row.immature),
         },
       ];
     }),
   );
+}
+
+function evidenceOf(computedAt: string | null, immature: readonly string[] | null): Pick<LoadedPeriod, 'evidence'> {
+  if (computedAt === null && immature === null) return {};
+  return { evidence: { computedAt: computedAt === null ? null : instantOf(computedAt), immature: immature ?? [] } };
 }
 
 /** Remembers what a text was read as: the loads of a slice brought mostly the same metrics. */

@@ -46,7 +46,7 @@ async function addPeriods(): Promise<void> {
          as l (id, slice, fingerprint, metrics)`);
   await warehouse.run(`insert into ripen.periods
     select p.slice, p.fingerprint, p.start_day, p.start_day + 7, p.start_day + 2, p.start_day + 6, p.load_id,
-           timestamp '2026-02-01 02:30:00.125', p.start_day + 7, false, p.load_id * 100, p.load_id, 'maturing', null, 0, 'proven', null
+           timestamp '2026-02-01 02:30:00.125', p.start_day + 7, false, p.load_id * 100, p.load_id, 'maturing', null, 0, 'proven', null, null, null
     from (values ('a', 'f1', date '2026-01-12', 7), ('a', 'f1', date '2026-01-05', 7), ('a', 'f2', date '2026-01-05', 8),
                  ('b', 'f1', date '2026-01-05', 9)) as p (slice, fingerprint, start_day, load_id)`);
 }

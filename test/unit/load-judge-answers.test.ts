@@ -28,6 +28,7 @@ function answer(change: Partial<Answer> = {}): Answer {
     commonKeys: ALL,
     totals: new Map(),
     warnings: [],
+    maturity: { computedAt: null, immature: [], unread: [] },
     pagination: null,
     ...change,
   };

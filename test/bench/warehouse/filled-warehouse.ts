@@ -104,6 +104,7 @@ export async function fillWarehouse({ path, days: count, rowsPerDay }: Filling):
         isOrdered: true,
         verdict: 'unverifiable',
         proof: [],
+        maturity: { computedAt: null, immature: [], unread: null },
       } as const;
       const replacement = {
         windows: [{ spooled, fetchedAt, ...proven }],

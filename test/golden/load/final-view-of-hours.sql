@@ -1,8 +1,8 @@
 create or replace view main."hourly_final" as
 select
     s."hour",
-    case when p.sound_at >= p.ends_at + to_seconds(608400) then s."o'brien said ""hi""_events" end as "o'brien said ""hi""_events",
-    case when p.sound_at >= p.ends_at + to_seconds(1213200) then s."my event_revenue" end as "my event_revenue",
+    case when p.sound_at >= p.ends_at + to_seconds(608400) and not coalesce(list_contains(p.immature, 'o''brien said "hi"_events'), false) then s."o'brien said ""hi""_events" end as "o'brien said ""hi""_events",
+    case when p.sound_at >= p.ends_at + to_seconds(1213200) and not coalesce(list_contains(p.immature, 'my event_revenue'), false) then s."my event_revenue" end as "my event_revenue",
     case when false then s."value" end as "value",
     s.attr_dependency,
     s."_extra",

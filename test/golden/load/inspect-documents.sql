@@ -9,5 +9,7 @@ select
     error,
     errors,
     error_code,
-    detail
+    detail,
+    immature_cohorts,
+    debug
 from "ripen documents"

@@ -12,7 +12,11 @@ both_totals as materialized (
 
 select
     $1, m.p, m.metric, m.before, m.after, i.seen_at, i.load_id,
-    coalesce(h.sound_at >= h.ends_at + to_seconds(f.horizon_seconds + f.settle_seconds), false) as after_final,
+    coalesce(
+        h.sound_at >= h.ends_at + to_seconds(f.horizon_seconds + f.settle_seconds)
+        and not coalesce(list_contains(h.immature, m.metric), false),
+        false
+    ) as after_final,
     m.before_text, m.after_text
 from (
 select
