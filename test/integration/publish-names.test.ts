@@ -11,6 +11,7 @@ import { parse } from 'yaml';
 import * as z from 'zod';
 
 import type { Config } from '../../src/config/config.ts';
+import type { RunEvent } from '../../src/events.ts';
 import { describeSlice } from '../../src/load/describing.ts';
 import { createTable, type Target } from '../../src/load/target.ts';
 import { BIGINT, DOUBLE, MONEY } from '../../src/model/column-type.ts';
@@ -45,6 +46,7 @@ const slices = [
 let directory: string;
 let warehouse: Warehouse;
 let config: Pick<Config, 'publish' | 'slices'>;
+const events: RunEvent[] = [];
 
 const path = (name: string): string => join(directory, name);
 
@@ -60,7 +62,7 @@ beforeAll(async () => {
   config = { publish: publishTo, slices };
   for (const each of slices) await fill(targetOf(each));
   for (const { name } of slices) await warehouse.run(`create temp table ${identifier(name)} as select 1 as "day"`);
-  const { failures } = await publish(config, warehouse, () => {}, new AbortController().signal);
+  const { failures } = await publish(config, warehouse, (event) => events.push(event), new AbortController().signal);
   for (const failure of failures) throw failure;
 });
 
@@ -170,6 +172,15 @@ test.each(slices)('the lake holds every row of $name and every final cell as the
   const { name } = each;
   expect(await difference(`l.main.${name}`, inWarehouse(name))).toEqual([rowsIn(each), '0', '0']);
   expect(await difference(`l.main.${name}_final`, inWarehouse(`${name}_final`))).toEqual([rowsIn(each), '0', '0']);
+});
+
+test('of names with blanks or marks one warning says which engines cannot read the Delta tables', () => {
+  const warnings = events.filter((event) => event.type === 'warning');
+  expect(warnings).toHaveLength(1);
+  expect(warnings[0]).toMatchObject({ code: 'NAMES_UNREADABLE' });
+  expect(JSON.stringify(warnings)).toMatch(
+    /Spark, Databricks and Fabric cannot read .*: .*trouble \(Os Name and \d+ more\)/,
+  );
 });
 
 test('18 of 21 rows of 29 metrics are final, whatever the metric is called', async () => {
