@@ -79,7 +79,6 @@ export const warningCodes = [
   'CLOCK_OFF',
   'CLOCK_UNCONFIRMED',
   'CLOCK_WAS_AHEAD',
-  'COLUMN_READER_BROKE',
   'DAYS_LEFT_BEHIND',
   'DUPLICATE_ROWS',
   'EMPTY_PERIODS',

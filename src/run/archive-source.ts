@@ -77,15 +77,9 @@ function openSource(run: Run): Source {
       }
       return { plans, windows: plans.flatMap(({ windows }) => windows) };
     },
-    async *answers(queue, targets, signal) {
+    async *answers(queue, _, signal) {
       while (queue.length > 0) {
-        for await (const batch of given(queue, readings, signal)) {
-          for (const { window, answers } of batch.spooled) {
-            const into = targets.get(window.slice.name)?.columns;
-            for (const { pages } of answers) if (into !== undefined) await columns.read(window, [pages], into);
-          }
-          yield batch;
-        }
+        yield* given(queue, readings, signal);
         if (signal.aborted) return;
         // What was given and did not load leaves its periods to older answers.
         for (const slice of left.keys()) {
@@ -95,7 +89,7 @@ function openSource(run: Run): Source {
         }
       }
     },
-    check: async () => columns.tellTrouble(),
+    check: async () => {},
     async keep(_, results) {
       for (const result of results) if (result.kind === 'loaded') forget(result.window, left);
     },

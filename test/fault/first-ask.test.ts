@@ -65,7 +65,7 @@ test('24 days of 4.9 MB that were never loaded are downloaded once: 7 days, then
   expect(served.reduce((sum, bytes) => sum + bytes, 0)).toBe(24 * DAY_BYTES);
   expect(summary.slices[0]).toMatchObject({ requests: 4, windows: { planned: 4, loaded: 4, failed: 0 } });
   expect(scenario.events).toContainEqual({ type: 'windows_regrouped', slice: 'daily', from: 3, into: 3 });
-  const bySql = scenario.events.filter(({ type }) => type === 'window_read_by_sql');
+  const bySql = scenario.events.filter(({ type }) => type === 'window_read_as_texts');
   expect(bySql).toHaveLength(4);
   expect(bySql[0]).toMatchObject({
     slice: 'daily',

@@ -89,7 +89,7 @@ function targetOf(each: Slice): Target {
     metrics: typed.map((metric) => ({ ...metric, ...settling })),
     state: 'live',
     table: `main.${identifier(each.name)}`,
-    columns: { dimensions: each.dimensions, metrics: typed, extra: [] },
+    columns: { dimensions: each.dimensions, metrics: typed },
     catalog: [],
   };
 }

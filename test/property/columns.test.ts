@@ -223,7 +223,6 @@ test(`of ${DOCUMENTS} random documents, those that the column reader takes are s
         additive: true,
         isAssumed: false,
       })),
-      extra: [],
     };
     await storeBySql(columns, taken);
     expect(await differences(columns, taken)).toEqual([]);

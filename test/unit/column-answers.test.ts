@@ -13,7 +13,6 @@ import type { ColumnsRead, GaveUp } from '../../src/spool/columns/reading.ts';
 const columns: Columns = {
   dimensions: ['day'],
   metrics: [{ id: 'cost', type: MONEY, declared: MONEY, additive: true, isAssumed: false }],
-  extra: [],
 };
 const body: SavedBody = { path: '/spool/daily', encoding: 'identity', bytes: 9, plainBytes: 9 };
 const taken: ColumnsRead = {

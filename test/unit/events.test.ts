@@ -28,7 +28,7 @@ const events: ByType = {
   window_fetched: { type: 'window_fetched', ...window, bytes: 1536, ms: 340 },
   window_loaded: { type: 'window_loaded', ...window, rows: 18_234, restatedPeriods: 6 },
   window_split: { type: 'window_split', ...window, into: 2, because: 'SOURCE_TOO_HEAVY' },
-  window_read_by_sql: { type: 'window_read_by_sql', ...window, because: 'a member that is not UTF-8' },
+  window_read_as_texts: { type: 'window_read_as_texts', ...window, because: 'a member that is not UTF-8' },
   windows_regrouped: { type: 'windows_regrouped', slice: 'network_daily', from: 4, into: 7 },
   periods_let_go: { type: 'periods_let_go', slice: 'network_daily', periods: 2, rows: 1204, before: '2026-01-03' },
   window_asked_again: { type: 'window_asked_again', ...window, because: 'it would have emptied the window' },
@@ -57,7 +57,7 @@ describe('an event as a sentence', () => {
     ['window_fetched', 'network_daily 2026-01-03:2026-01-09: fetched 1.5 KiB in 340 ms'],
     ['window_loaded', 'network_daily 2026-01-03:2026-01-09: loaded 18,234 rows, 6 periods restated'],
     [
-      'window_read_by_sql',
+      'window_read_as_texts',
       'network_daily 2026-01-03:2026-01-09: read by SQL, which takes longer, because of a member that is not UTF-8',
     ],
     ['window_split', 'network_daily 2026-01-03:2026-01-09: split into 2, because of SOURCE_TOO_HEAVY'],

@@ -73,7 +73,7 @@ const target = {
   state: 'live',
   table: 'main."daily"',
   catalog: [],
-  columns: { dimensions: daily.dimensions, metrics: [], extra: [] },
+  columns: { dimensions: daily.dimensions, metrics: [] },
 } as const;
 const request = (warehouse: Warehouse): Parameters<typeof loadBatch>[1] => ({
   warehouse,
