@@ -76,7 +76,14 @@ function tooLarge({ window, answers }: Spooled): LoadResult {
  */
 async function load(batch: readonly Spooled[], request: LoadRequest): Promise<Loaded> {
   refuseOverlap(batch.map(({ window }) => window));
-  await request.read.readAll(batch, request.target.columns);
+  const unread = await request.read.readAll(batch, request.target.columns).then(() => null, asFailure);
+  if (unread !== null && batch.length > 1) return oneByOne(batch, request);
+  if (unread !== null) {
+    return {
+      results: batch.map(({ window }) => ({ kind: 'failed', window, failure: unread })),
+      target: request.target,
+    };
+  }
   const isText = (spooled: Spooled): boolean => request.read.of(spooled).some((part) => part?.types === null);
   let { target } = request;
   const results: LoadResult[] = [];

@@ -21,7 +21,6 @@ export const columns: Columns = {
     { id: RATIO, type: DOUBLE, declared: DOUBLE, additive: false, isAssumed: true },
   ],
 };
-export const withExtra: Columns = { ...columns };
 const grains: readonly (DateDimension | null)[] = ['hour', 'day', 'week', 'month', 'quarter', 'year'];
 export const everyDate: Columns = { ...columns, dimensions: grains.flatMap((grain) => grain ?? []) };
 export const days = { start: day('2026-01-05'), end: day('2026-01-08') };

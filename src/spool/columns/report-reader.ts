@@ -31,7 +31,9 @@ import {
 const telling: ReadonlySet<string> = new Set(besideRows);
 
 /** A row or a member longer than this is not taken; it bounds the memory. */
-const MAX_STEP_BYTES = 16 * 1024 * 1024;
+const MAX_STEP_BYTES = 64 * 1024 * 1024;
+/** What is longer is looked at anew only when twice as much of it has come: the time would grow with its square. */
+const LONG_STEP_BYTES = 1024 * 1024;
 
 const LETTER_N = 0x6e;
 
@@ -55,6 +57,8 @@ export class ReportReader {
   #bytes = 0;
   #rows = 0;
   #hasRows = false;
+  /** Bytes that have to have come before the next step. */
+  #enough = 0;
 
   constructor(sink: RowSink) {
     this.#sink = sink;
@@ -65,6 +69,11 @@ export class ReportReader {
     this.#bytes += chunk.length;
     this.#body.take(chunk, this.#at);
     this.#at = 0;
+    if (this.#body.end < this.#enough) return null;
+    return this.#read();
+  }
+
+  #read(): string | null {
     for (;;) {
       const next = this.#step(this.#at);
       if (next === STOPPED) break;
@@ -72,12 +81,15 @@ export class ReportReader {
     }
     const { because, end, stoppedAt } = this.#body;
     if (because !== null) return `${because}, at byte ${this.#bytes - end + stoppedAt}`;
-    return end - this.#at > MAX_STEP_BYTES ? `one row or member of more than ${MAX_STEP_BYTES} bytes` : null;
+    const rest = end - this.#at;
+    this.#enough = rest > LONG_STEP_BYTES ? 2 * rest : 0;
+    return rest > MAX_STEP_BYTES ? `one row or member of more than ${MAX_STEP_BYTES} bytes` : null;
   }
 
   /** What stood beside the rows, with why the document is not one whole report where it ended too early or had no rows. */
   end(): { readonly rows: number; readonly members: ReadonlyMap<string, string>; readonly because: string | null } {
-    return { rows: this.#rows, members: this.#members, because: this.#lacks() };
+    const because = this.#enough > 0 ? this.#read() : null;
+    return { rows: this.#rows, members: this.#members, because: because ?? this.#lacks() };
   }
 
   #lacks(): string | null {

@@ -52,12 +52,13 @@ export class TextColumn implements KeyColumn {
 
   read(body: BodyWindow, at: number, row: number): number {
     const { bytes, view } = body;
+    // A bare number may be the beginning of another.
+    if (bytes[at] !== this.#opening) return this.#readOther(body, at, row);
     const { last, next } = this.#followers;
     let end = last < 0 ? STOPPED : this.#dictionary.endOf(body, at, last);
     if (end !== STOPPED) return this.#put(row, last, end);
     end = next < 0 ? STOPPED : this.#dictionary.endOf(body, at, next);
     if (end !== STOPPED) return this.#put(row, next, end);
-    if (bytes[at] !== this.#opening) return this.#readOther(body, at, row);
     const stop = endOfRun(view, at + 1, this.#closing);
     if (bytes[stop] === this.#closing) {
       // An object that ends where a known one ends is that one: no JSON text is the beginning of another.
