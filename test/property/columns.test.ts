@@ -123,11 +123,12 @@ function rowsByOracle({ body, seed }: Taken, requested: readonly string[]): Row[
     const cells = isRecord(row) ? row : {};
     const known = [...requested, 'attr_dependency'];
     const extra = Object.entries(cells).filter(([name]) => !known.includes(name));
-    return {
-      ...Object.fromEntries(known.map((name) => [name, Object.hasOwn(cells, name) ? inText(cells[name]) : null])),
-      attr_dependency: inJson(cells['attr_dependency']),
-      _extra: extra.length === 0 ? null : inText(Object.fromEntries(extra)),
-    };
+    const named = [
+      ...requested.map((name) => [name, Object.hasOwn(cells, name) ? inText(cells[name]) : null] as const),
+      ['attr_dependency', inJson(cells['attr_dependency'])] as const,
+      ['_extra', extra.length === 0 ? null : inText(Object.fromEntries(extra))] as const,
+    ];
+    return Object.fromEntries(named);
   });
 }
 

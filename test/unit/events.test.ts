@@ -58,7 +58,7 @@ describe('an event as a sentence', () => {
     ['window_loaded', 'network_daily 2026-01-03:2026-01-09: loaded 18,234 rows, 6 periods restated'],
     [
       'window_read_as_texts',
-      'network_daily 2026-01-03:2026-01-09: read by SQL, which takes longer, because of a member that is not UTF-8',
+      'network_daily 2026-01-03:2026-01-09: read as texts, which takes longer, because of a member that is not UTF-8',
     ],
     ['window_split', 'network_daily 2026-01-03:2026-01-09: split into 2, because of SOURCE_TOO_HEAVY'],
     ['windows_regrouped', 'network_daily: regrouped 4 windows into 7, by the size of what came'],
