@@ -79,7 +79,6 @@ export const warningCodes = [
   'CATALOG_STALE',
   'CLOCK_OFF',
   'CLOCK_UNCONFIRMED',
-  'COLUMN_READER_BROKE',
   'DAYS_LEFT_BEHIND',
   'DUPLICATE_ROWS',
   'EMPTY_PERIODS',

@@ -39,7 +39,7 @@ export type RunEvent =
       readonly restatedPeriods: number;
     }
   /** The column reader did not take an answer of a window, which is loaded the same, only slower. */
-  | { readonly type: 'window_read_by_sql'; readonly slice: string; readonly window: string; readonly because: string }
+  | { readonly type: 'window_read_as_texts'; readonly slice: string; readonly window: string; readonly because: string }
   | {
       readonly type: 'window_split';
       readonly slice: string;

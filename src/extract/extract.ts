@@ -12,10 +12,9 @@ import type { Emit } from '../events.ts';
 import { labelOf, type Part, replacesSame, reportParameters, type Window } from '../model/window.ts';
 import type { Slice } from '../model/slice.ts';
 import { linkSignals } from '../service/clock.ts';
-import type { Service } from '../service/service.ts';
+import type { SavedBody, Service } from '../service/service.ts';
 import { plainBytesOf, type Spool, type Spooled, type SpooledAnswer, type WholeAnswer } from '../spool/spool.ts';
 import { fetchPages } from './pages.ts';
-import { type Reading, readLanded, readSmall } from './read-answers.ts';
 import { askByYear, askWhole, type AskingWhole, type Pages, requestsOfWhole, wholeRequests } from './whole.ts';
 
 /** The answer to one part of a window, and when it was asked for. */
@@ -56,9 +55,11 @@ export interface Batch {
   readonly asked: readonly { readonly slice: Slice; readonly requests: number }[];
 }
 
-interface Extraction extends Reading, Pick<AskingWhole, 'adding'> {
+interface Extraction extends Pick<AskingWhole, 'adding'> {
   readonly service: Pick<Service, 'report'>;
   readonly spool: Pick<Spool, 'pathFor' | 'keep' | 'discard'>;
+  /** Reads the pages of an answer that has landed, where that is worth while before its batch is loaded. */
+  readonly read: (window: Window, pages: readonly SavedBody[]) => Promise<void>;
   /** Windows asked for at the same time; the service's own pace may allow fewer. */
   readonly maxConcurrency: number;
   readonly emit: Emit;
@@ -114,9 +115,7 @@ export async function* extract(queue: Asking[], extraction: Extraction): AsyncGe
   for (;;) {
     fill();
     if (spooled.length > 0 || missed.length > 0) {
-      const read = await readSmall(takeOfOneSlice(spooled), extraction);
-      missed.push(...read.failed.map(({ window, failure }) => missedWhole(window, failure)));
-      yield { spooled: read.spooled, missed: missed.splice(0), asked: asked.splice(0) };
+      yield { spooled: takeOfOneSlice(spooled), missed: missed.splice(0), asked: asked.splice(0) };
       continue;
     }
     if (underWay.size === 0) return;
@@ -233,5 +232,6 @@ async function fetchPart(window: Window, part: Part, extraction: Extraction): Pr
   const requestedAt = new Date();
   const { pages, unfollowed } = await fetchPages(window, reportParameters(window, part), extraction);
   const receivedAt = new Date();
-  return { pages: await readLanded(window, pages, extraction), unfollowed, requestedAt, receivedAt };
+  await extraction.read(window, pages);
+  return { pages, unfollowed, requestedAt, receivedAt };
 }

@@ -11,9 +11,8 @@ import { subjectOf, type Window } from '../model/window.ts';
 import { countsAll, MAX_EMPTY_PAGES, nextPageOf } from '../service/service.ts';
 import { saysCut } from '../spool/beside-rows.ts';
 import type { Spooled } from '../spool/spool.ts';
-import type { BrokenAnswer } from './documents.ts';
 import { maturityOf, type WindowMaturity } from './evidence.ts';
-import type { Answer, LoadResult, LoadWarning } from './load-result.ts';
+import type { Answer, BrokenAnswer, LoadResult, LoadWarning } from './load-result.ts';
 
 /** One part of a window, all its pages together. */
 export interface PartAnswer {
@@ -35,13 +34,9 @@ export interface Doubt {
 
 /** Answers whose rows may be looked at. */
 interface SoundAnswers {
-  /** The pages that came, of all parts. */
-  readonly paths: readonly { readonly path: string; readonly partNo: number }[];
   readonly parts: readonly PartAnswer[];
   readonly warnings: readonly LoadWarning[];
   readonly maturity: WindowMaturity;
-  /** Keys that came unasked. */
-  readonly extra: readonly string[];
 }
 
 /** A window whose answers are sound, and its number in the batch. */
@@ -59,16 +54,14 @@ export interface InspectedPart {
 /** Sound answers with their warnings, or what is to be done instead of loading. A part without pages had no content. */
 export function judgeAnswers(window: Window, inspected: readonly InspectedPart[]): SoundAnswers | LoadResult {
   const sound: Answer[] = [];
-  const paths: SoundAnswers['paths'][number][] = [];
   const parts: PartAnswer[] = [];
-  for (const [partNo, { pages, unfollowed }] of inspected.entries()) {
+  for (const { pages, unfollowed } of inspected) {
     const mine: Answer[] = [];
     for (const page of pages) {
       if ('because' in page) return brokenResult(window, page);
       const failure = lackingKeys(window, page);
       if (failure !== null) return { kind: 'failed', window, failure };
       mine.push(page);
-      paths.push({ path: page.path, partNo });
     }
     sound.push(...mine);
     parts.push(partOf(window, mine, unfollowed));
@@ -80,7 +73,7 @@ export function judgeAnswers(window: Window, inspected: readonly InspectedPart[]
     sound.map((answer) => answer.maturity),
   );
   const unread = maturity.unread === null ? [] : [{ code: 'EVIDENCE_UNREAD' as const, message: maturity.unread }];
-  return { paths, parts, extra, maturity, warnings: [...warningsOf(sound, extra, window), ...unread] };
+  return { parts, maturity, warnings: [...warningsOf(sound, extra, window), ...unread] };
 }
 
 function warningsOf(sound: readonly Answer[], extra: readonly string[], window: Window): LoadWarning[] {

@@ -8,7 +8,7 @@ import type { ColumnsRead } from '../spool/columns/reading.ts';
 import type { Spooled } from '../spool/spool.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { StatedMaturity } from './evidence.ts';
-import type { Target } from './target.ts';
+import type { Columns, Target } from './target.ts';
 
 /** What became of a window, or of some neighbouring periods of one. */
 export type LoadResult =
@@ -71,8 +71,7 @@ export interface LoadRequest {
   readonly fetchedAt: Date | null;
   /** Replaces settled periods also when most of their rows are gone. */
   readonly acceptLoss: boolean;
-  /** Answers in the usual form, read already; null leaves all of them to SQL, which stores the same. */
-  readonly read: ReadAnswers | null;
+  readonly read: ReadAnswers;
 }
 
 export interface Loaded {
@@ -82,9 +81,13 @@ export interface Loaded {
   readonly target: Target;
 }
 
-/** One spooled answer after inspection. */
+/** What is wrong with a page: it is not one whole report document. */
+export interface BrokenAnswer {
+  readonly because: string;
+}
+
+/** One page of an answer. */
 export interface Answer {
-  readonly path: string;
   readonly rowCount: number;
   /** Keys that occur in some row. */
   readonly keys: ReadonlySet<string>;
@@ -104,14 +107,16 @@ export interface ColumnAnswer extends Pick<ColumnsRead, 'rows' | 'weekStartsOn' 
   /** The number of its first body there, and how many bodies the file has in all: it may hold other answers besides. */
   readonly firstBody: number;
   readonly bodies: number;
-  /** The types its metrics have there, in table order; the table's may have become wider since. */
-  readonly types: readonly ColumnType[];
+  /** The types its metrics have there, in table order; the table's may have become wider since. Null where all of it is text. */
+  readonly types: readonly ColumnType[] | null;
   /** In their order. */
-  readonly pages: readonly Answer[];
+  readonly pages: readonly (Answer | BrokenAnswer)[];
 }
 
-/** Answers that were read into columns. */
+/** Answers and the files that their rows are read into. */
 export interface ReadAnswers {
-  /** What was read of each part of a window, of no pages null; undefined where SQL has to read one of them. */
-  of(spooled: Spooled): readonly (ColumnAnswer | null)[] | undefined;
+  /** Reads what was not read yet of some windows, or not into columns that take it by now. Throws `STORAGE_FAILED`. */
+  readAll(batch: readonly Spooled[], columns: Columns): Promise<void>;
+  /** What was read of each part of a window, of no pages null. */
+  of(spooled: Spooled): readonly (ColumnAnswer | null)[];
 }

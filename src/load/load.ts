@@ -5,28 +5,23 @@
  * wholly with its ledger row, or untouched. Nothing is deleted before the answer was shown to be one whole report with
  * the requested keys, inside its days, unique, exact, and complete by the service's own totals.
  *
- * Before a batch is loaded, the column reader turns the bodies of an answer into a typed Parquet file, in one pass; small answers
- * share one. An answer goes this way wholly or not at all: where one body holds anything unusual, SQL reads and judges all of
- * that answer.
+ * The column reader turns the bodies of an answer into a Parquet file, in the types of the slice's table or, where one cell is in
+ * another form, all as texts, which SQL judges.
  */
 
 import { asFailure, Failure, type FailureCode } from '../errors.ts';
 import { labelOf, replacesSame, subjectOf, type Window } from '../model/window.ts';
 import type { SavedBody } from '../service/service.ts';
-import { quotedCopy } from '../spool/long-numbers.ts';
-import { plainBytesOf, removeSpooled, type Spooled } from '../spool/spool.ts';
+import { plainBytesOf, type Spooled } from '../spool/spool.ts';
 import { expectBatch } from '../warehouse/opening.ts';
-import type { Warehouse } from '../warehouse/warehouse.ts';
-import { type InspectedPart, judgeAnswers, type Sound } from './answers.ts';
+import { judgeAnswers, type Sound } from './answers.ts';
 import { findingsOf, type Found } from './check.ts';
-import { type BrokenAnswer, inspect, objectSizeFor } from './documents.ts';
 import { ignoredFilters } from './ignored-filters.ts';
 import { recordRejects } from './load-ledger.ts';
-import type { Answer, ColumnAnswer, Loaded, LoadRequest, LoadResult, ReadAnswers } from './load-result.ts';
+import type { Loaded, LoadRequest, LoadResult } from './load-result.ts';
 import { proveWindow } from './proof.ts';
 import { type Judged, replaceJudged } from './judged.ts';
 import { stageColumns, type Staged, stageTexts } from './stage.ts';
-import { becameDouble, type Columns } from './target.ts';
 
 /** Failures that one window may bring upon all of its batch. */
 const perhapsOfOne: ReadonlySet<FailureCode> = new Set(['BUG', 'ENGINE_MEMORY']);
@@ -81,40 +76,24 @@ function tooLarge({ window, answers }: Spooled): LoadResult {
  */
 async function load(batch: readonly Spooled[], request: LoadRequest): Promise<Loaded> {
   refuseOverlap(batch.map(({ window }) => window));
-  const answers = request.read;
-  const read = batch.filter((spooled) => isFit(answers?.of(spooled), request.target.columns));
-  // Of what was read into columns the long numbers are bare, which SQL would round.
-  const unfit = batch.filter((spooled) => answers?.of(spooled) !== undefined && !read.includes(spooled));
-  const copies = await Promise.all(unfit.map(quotedCopies));
-  const texts = batch.filter((spooled) => !read.includes(spooled) && !unfit.includes(spooled));
-  const parts = [...(read.length === 0 ? [] : [read]), ...textBatches([...texts, ...copies])];
+  const unread = await request.read.readAll(batch, request.target.columns).then(() => null, asFailure);
+  if (unread !== null && batch.length > 1) return oneByOne(batch, request);
+  if (unread !== null) {
+    return {
+      results: batch.map(({ window }) => ({ kind: 'failed', window, failure: unread })),
+      target: request.target,
+    };
+  }
+  const isText = (spooled: Spooled): boolean => request.read.of(spooled).some((part) => part?.types === null);
   let { target } = request;
   const results: LoadResult[] = [];
-  try {
-    for (const part of parts) {
-      const loaded = await loadPart(part, { ...request, target, read: part === read ? answers : null });
-      ({ target } = loaded);
-      results.push(...loaded.results);
-    }
-  } finally {
-    for (const { path } of pagesOf(copies)) await removeSpooled(path);
+  for (const part of [batch.filter((each) => !isText(each)), batch.filter(isText)]) {
+    if (part.length === 0) continue;
+    const loaded = await loadPart(part, { ...request, target }, part.some(isText) ? stageTexts : stageColumns);
+    ({ target } = loaded);
+    results.push(...loaded.results);
   }
   return { results, target };
-}
-
-async function quotedCopies(spooled: Spooled): Promise<Spooled> {
-  const copied = spooled.answers.map(async (answer) => ({
-    ...answer,
-    pages: await Promise.all(answer.pages.map(quotedCopy)),
-  }));
-  return { ...spooled, answers: await Promise.all(copied) };
-}
-
-/** Whether the columns take what was read of a window: what was read as decimals, a column that became DOUBLE since may round. */
-function isFit(answers: ReturnType<ReadAnswers['of']>, { metrics }: Columns): boolean {
-  const fits = ({ types }: ColumnAnswer): boolean =>
-    metrics.every((metric, at) => !becameDouble(metric) || types[at]?.kind === 'DOUBLE');
-  return answers !== undefined && answers.every((answer) => answer === null || fits(answer));
 }
 
 function refuseOverlap(windows: readonly Window[]): void {
@@ -133,48 +112,26 @@ function overlapIn(windows: readonly Window[]): readonly [Window, Window] | null
   return null;
 }
 
-/** One statement reads so many documents, and their rows are held as text once: more would not load faster in this memory. */
-const MAX_DOCUMENTS = 8;
-const MAX_BATCH_DOCUMENT_BYTES = 120_000_000;
-
-/** Windows whose answers SQL has to read, in batches that fit its memory. */
-function textBatches(batch: readonly Spooled[]): Spooled[][] {
-  const batches: { spooled: Spooled[]; documents: number; bytes: number }[] = [];
-  for (const spooled of batch) {
-    const pages = pagesOf([spooled]);
-    const bytes = plainBytesOf(pages);
-    const last = batches.at(-1);
-    if (
-      last !== undefined &&
-      last.documents + pages.length <= MAX_DOCUMENTS &&
-      last.bytes + bytes <= MAX_BATCH_DOCUMENT_BYTES
-    ) {
-      last.spooled.push(spooled);
-      last.documents += pages.length;
-      last.bytes += bytes;
-    } else batches.push({ spooled: [spooled], documents: pages.length, bytes });
-  }
-  return batches.map(({ spooled }) => spooled);
-}
-
 const pagesOf = (batch: readonly Spooled[]): readonly SavedBody[] =>
   batch.flatMap(({ answers }) => answers.flatMap(({ pages }) => pages));
 
-/** Loads windows all of which were read into columns, or none. */
-async function loadPart(batch: readonly Spooled[], request: LoadRequest): Promise<Loaded> {
+/** Loads windows all of which were read alike. */
+async function loadPart(batch: readonly Spooled[], request: LoadRequest, stage: typeof stageColumns): Promise<Loaded> {
   const { warehouse, target, read } = request;
   await expectBatch(warehouse, plainBytesOf(pagesOf(batch)));
   const results: LoadResult[] = [];
   const sound: Sound[] = [];
-  for (const { spooled, parts } of await inspected(batch, read, warehouse)) {
+  for (const spooled of batch) {
+    const parts = read.of(spooled).map((answer, partNo) => ({
+      pages: answer?.pages ?? [],
+      unfollowed: spooled.answers[partNo]?.unfollowed ?? null,
+    }));
     const verdict = judgeAnswers(spooled.window, parts);
     if ('kind' in verdict) results.push(verdict);
     else sound.push({ spooled, windowNo: sound.length, ...verdict });
   }
   if (sound.length === 0) return { results, target };
-  const staged = await (read === null
-    ? stageTexts(warehouse, sound, target)
-    : stageColumns(warehouse, sound, read, target));
+  const staged = await stage(warehouse, sound, read, target);
   try {
     const replaced = await loadStaged(sound, staged, request);
     return { ...replaced, results: [...results, ...replaced.results] };
@@ -196,38 +153,6 @@ async function loadStaged(sound: readonly Sound[], staged: Staged, request: Load
   }
   const replaced = await replaceJudged(proven, staged, request);
   return { ...replaced, results: [...results, ...replaced.results] };
-}
-
-/** What the answers of windows hold, from the column reader or by inspection. */
-async function inspected(
-  batch: readonly Spooled[],
-  read: LoadRequest['read'],
-  warehouse: Warehouse,
-): Promise<readonly { readonly spooled: Spooled; readonly parts: readonly InspectedPart[] }[]> {
-  if (read !== null) {
-    return batch.map((spooled) => ({
-      spooled,
-      parts: (read.of(spooled) ?? []).map((answer, partNo) => ({
-        pages: answer?.pages ?? [],
-        unfollowed: spooled.answers[partNo]?.unfollowed ?? null,
-      })),
-    }));
-  }
-  const paths = pagesOf(batch).map(({ path }) => path);
-  const found = new Map<string, Answer | BrokenAnswer>();
-  for (const answer of await inspect(warehouse, paths, objectSizeFor(batch))) found.set(answer.path, answer);
-  return batch.map((spooled) => ({ spooled, parts: inspectedParts(spooled, found) }));
-}
-
-/** What inspection found for each part of a window, in order. */
-function inspectedParts(
-  { answers }: Spooled,
-  inspected: ReadonlyMap<string, Answer | BrokenAnswer>,
-): readonly InspectedPart[] {
-  return answers.map(({ pages, unfollowed }) => ({
-    pages: pages.flatMap(({ path }) => inspected.get(path) ?? []),
-    unfollowed,
-  }));
 }
 
 /** What the checks make of a window. */

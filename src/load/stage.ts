@@ -7,7 +7,6 @@ import * as z from 'zod';
 
 import { Failure } from '../errors.ts';
 import { type Day, type DayInterval, parseWeekStart, type WeekStart } from '../model/calendar.ts';
-import { canonicalJson } from '../model/canonical-json.ts';
 import type { ColumnType } from '../model/column-type.ts';
 import { subjectOf } from '../model/window.ts';
 import { count, dayShape } from '../warehouse/sql.ts';
@@ -17,8 +16,8 @@ import { beginsInWeek, nameCutWeeks } from './cut-weeks.ts';
 import type { ColumnAnswer, ReadAnswers } from './load-result.ts';
 import { nearestDoubles, resolveTexts } from './odd-texts.ts';
 import type { Target } from './target.ts';
-import { anyOdd, rejectedRows, respellObjects, spelledObjects, stagedRows, typeRows } from './text-sql.ts';
-import { columnRows, dropTyped, staging, typedColumns, typedRows } from './window-sql.ts';
+import { anyOdd, rejectedRows, typeRows } from './text-sql.ts';
+import { type ColumnPart, columnRows, dropTyped, stagedTexts, staging, typedColumns, typedRows } from './window-sql.ts';
 import { withholds } from './withheld.ts';
 
 export interface Staged {
@@ -73,11 +72,7 @@ export async function stageColumns(
 ): Promise<Staged> {
   const { columns, table } = target;
   await nameWindows(warehouse, sound);
-  const parts = sound.flatMap(({ spooled, windowNo }) =>
-    (read.of(spooled) ?? []).flatMap((part, partNo) =>
-      part === null || part.rows === 0 ? [] : [{ ...part, partNo, windowNo }],
-    ),
-  );
+  const parts = partsOf(sound, read);
   // Of values that are withheld some are to be changed yet, and the names of weeks that were cut.
   const cut = sound.filter(({ spooled }) => beginsInWeek(spooled.window));
   const isChanged = withholds(target.slice) || cut.length > 0;
@@ -101,6 +96,15 @@ export async function stageColumns(
     },
     rejects: new Map(),
   };
+}
+
+/** The parts of windows that have rows. */
+function partsOf(sound: readonly Sound[], read: ReadAnswers): (ColumnAnswer & ColumnPart)[] {
+  return sound.flatMap(({ spooled, windowNo }) =>
+    read
+      .of(spooled)
+      .flatMap((part, partNo) => (part === null || part.rows === 0 ? [] : [{ ...part, partNo, windowNo }])),
+  );
 }
 
 type KeyedPart = Pick<ColumnAnswer, 'isDistinct'> & { readonly windowNo: number };
@@ -157,76 +161,44 @@ const wouldRound = (metric: string, reason: string): boolean => reason.includes(
 /** Reasons named in one message; the others are in `ripen.rejected_rows`. */
 const EXAMPLES = 3;
 
-/** Fills `typed` with rows that SQL has to read; the slice's table is not touched. */
-export async function stageTexts(warehouse: Warehouse, sound: readonly Sound[], target: Target): Promise<Staged> {
+/** Fills `typed` with rows that were read as texts; the slice's table is not touched. */
+export async function stageTexts(
+  warehouse: Warehouse,
+  sound: readonly Sound[],
+  read: ReadAnswers,
+  target: Target,
+): Promise<Staged> {
+  const parts = partsOf(sound, read);
+  if (parts.length === 0) return stageColumns(warehouse, sound, read, target);
   await nameWindows(warehouse, sound);
-  const filled = sound.filter(({ paths }) => paths.length > 0);
-  const rowsOf = typedRows;
-  if (filled.length === 0) {
-    await warehouse.run(typedColumns('table', target.table, target.columns, []));
-    const seen = {
-      weekStarts: new Map<number, WeekStart>(),
-      outOfOrder: new Set<number>(),
-      repeating: new Set<number>(),
-    };
-    return { columns: target.columns, rowsOf, drop: dropTyped.table, seen, rejects: new Map() };
-  }
-  await nameAnswers(warehouse, filled);
-  const typed = await typeTexts(warehouse, filled, target);
-  await nameCutWeeks(warehouse, filled);
-  return { ...typed, rowsOf, drop: dropTyped.table, seen: null };
+  await warehouse.run(stagedTexts(target.columns, parts));
+  const typed = await typeTexts(warehouse, sound, target);
+  await nameCutWeeks(warehouse, sound);
+  return { ...typed, rowsOf: typedRows, drop: dropTyped.table, seen: null };
 }
 
 async function typeTexts(
   warehouse: Warehouse,
-  unread: readonly Sound[],
+  sound: readonly Sound[],
   target: Target,
 ): Promise<Pick<Staged, 'columns' | 'rejects'>> {
-  const extra = [...new Set(unread.flatMap((each) => each.extra))];
-  const columns = { ...target.columns, extra };
-  await warehouse.run(stagedRows(columns));
+  const { columns } = target;
   await warehouse.run(typeRows(columns, new Set(), new Set()));
-  if (!(await hasOddTexts(warehouse))) {
-    await canonicalise(warehouse, 'typed');
-    return { rejects: new Map(), columns: target.columns };
-  }
+  if (!(await hasOddTexts(warehouse))) return { rejects: new Map(), columns };
   const resolution = await resolveTexts(warehouse, columns, target.table);
   const wider = { ...columns, metrics: widened(target, resolution.widened) };
   const unusual = new Set(resolution.plain.map(({ metric }) => metric));
   const rejecting = new Set(resolution.notNumbers.map(({ metric }) => metric));
   await warehouse.run(typeRows(wider, unusual, rejecting));
   if (await hasOddTexts(warehouse)) throw new RangeError('A text was neither cast nor rejected.');
-  await canonicalise(warehouse, 'typed');
-  if (rejecting.size === 0) return { columns: { ...wider, extra: [] }, rejects: new Map() };
+  if (rejecting.size === 0) return { columns: wider, rejects: new Map() };
   await warehouse.run(typeRows(wider, unusual, rejecting, 'rejected'));
-  await canonicalise(warehouse, 'rejected');
   const rejected = await warehouse.rows(rejectedRows(wider, rejecting), [], rejectRow);
-  return { columns: { ...wider, extra: [] }, rejects: rejectsByWindow(unread, rejected) };
-}
-
-/** Brings `attr_dependency` of a table of staging into the form in which columns are read: as part of the key it is compared as text. */
-export async function canonicalise(warehouse: Warehouse, table: 'typed' | 'rejected'): Promise<void> {
-  const found = await warehouse.rows(spelledObjects(table), [], z.object({ text: z.string() }));
-  const respelled = found.flatMap(({ text }) => {
-    const said = canonicalJson(text);
-    return said === text ? [] : [{ text, said }];
-  });
-  if (respelled.length > 0) await warehouse.run(respellObjects(table), [JSON.stringify(respelled)]);
+  return { columns: wider, rejects: rejectsByWindow(sound, rejected) };
 }
 
 function widened(target: Target, types: ReadonlyMap<string, ColumnType>): Target['columns']['metrics'] {
   return target.columns.metrics.map((metric) => ({ ...metric, type: types.get(metric.id) ?? metric.type }));
-}
-
-async function nameAnswers(warehouse: Warehouse, sound: readonly Sound[]): Promise<void> {
-  const answers = sound.flatMap(({ paths, windowNo }) =>
-    paths.map(({ path, partNo }) => ({ path, window_no: windowNo, part_no: partNo })),
-  );
-  await warehouse.run(
-    `create or replace temp table ${staging.answers} as
-     select unnest(from_json($1::json, '[{"path":"VARCHAR","window_no":"INTEGER","part_no":"INTEGER"}]'), recursive := true)`,
-    [JSON.stringify(answers)],
-  );
 }
 
 function rejectsByWindow(sound: readonly Sound[], rejected: readonly RejectRow[]): Map<number, Rejects> {

@@ -41,8 +41,6 @@ export const becameDouble = ({ type, declared }: Pick<MetricColumn, 'type' | 'de
 export interface Columns {
   readonly dimensions: readonly string[];
   readonly metrics: readonly MetricColumn[];
-  /** Keys the service sent unasked. */
-  readonly extra: readonly string[];
 }
 
 function dimensionType(name: string): string {
@@ -77,7 +75,6 @@ export function columnsOf(slice: Slice, metrics: readonly Metric[], existing: Re
       declared: type,
       type: keepWide(type, existing.get(id)),
     })),
-    extra: [],
   };
 }
 

@@ -1,6 +1,5 @@
 /**
- * Statements that read spooled answers as text and turn it into a slice's types, exactly or not at all. Pure: names and
- * types in, SQL out.
+ * Statements that turn rows of texts into a slice's types, exactly or not at all. Pure: names and types in, SQL out.
  *
  * A cast alone rounds in silence (`'1.5'::BIGINT` is 2), so a text is cast only when a full-match form says the cast is
  * exact; other texts are odd. `staged` gives rows as text, `typed` gets them in their types, with ODD where a text was not
@@ -9,76 +8,9 @@
 
 import { capacityOf, type ColumnType, FAST_DIGITS, formatColumnType } from '../model/column-type.ts';
 import { type DateDimension, dateDimensions, isDateDimension } from '../model/dimension.ts';
-import { besideRows } from '../spool/beside-rows.ts';
 import { identifier, literal } from '../warehouse/sql.ts';
 import { becameDouble, type Columns, type MetricColumn } from './target.ts';
 import { ODD, PART, staging, WINDOW } from './window-sql.ts';
-
-/**
- * `read_json` over documents. Records and format are stated because leaving them open makes DuckDB sniff the first file,
- * nine times slower to bind.
- */
-function readJson(paths: readonly string[], maxBytes: number, columns: string): string {
-  const files = paths.map(literal).join(', ');
-  return `read_json([${files}], format = 'unstructured', records = true, auto_detect = false, filename = 'filename',
-        maximum_object_size = ${maxBytes}, columns = {${columns}})`;
-}
-
-/** Fills `documents`. Files are parsed here, once; everything that follows reads the table. */
-export function readDocuments(paths: readonly string[], maxBytes: number): string {
-  const columns = [`rows: 'JSON[]'`, ...besideRows.map((name) => `${name}: 'JSON'`)].join(', ');
-  return `insert into ${staging.documents}
-select filename, rows, ${besideRows.map((name) => `${name}::varchar`).join(', ')}
-from ${readJson(paths, maxBytes, columns)}`;
-}
-
-/** An empty `documents`. */
-export const noDocuments = `create or replace temp table ${staging.documents} (
-    filename VARCHAR,
-    rows JSON[],
-    ${besideRows.map((name) => `${name} VARCHAR`).join(',\n    ')}
-)`;
-
-/** What stands beside the rows of each document, how many rows there are, and which keys they have. */
-export const inspectDocuments = `select
-    filename,
-    len(rows) as row_count,
-    to_json(list_distinct(list_transform(rows, lambda r: json_keys(r))))::varchar as key_sets,
-    ${besideRows.join(',\n    ')}
-from ${staging.documents}`;
-
-/** The view `staged`. */
-export function stagedRows(columns: Columns): string {
-  const requested = [...columns.dimensions, ...columns.metrics.map(({ id }) => id)];
-  const shape = JSON.stringify(
-    Object.fromEntries([...requested.map((name) => [name, 'VARCHAR']), ['attr_dependency', 'JSON']]),
-  );
-  return `create or replace temp view ${staging.staged} as
-select
-    window_no as ${WINDOW},
-    part_no as ${PART},
-    ${extraKeys(columns.extra)} as "_extra",
-    unnest(json_transform(r, ${literal(shape)}))
-from (
-    select a.window_no, a.part_no, unnest(d.rows) as r
-    from ${staging.documents} as d
-    join ${staging.answers} as a on a.path = d.filename
-)`;
-}
-
-function extraKeys(keys: readonly string[]): string {
-  if (keys.length === 0) return 'null::JSON';
-  const paths = keys.map((key) => literal(jsonPointer(key))).join(', ');
-  // All of a row's keys in one extraction: each one parses the row, and keeps what it parsed for as long as its rows last.
-  const pairs = `list_zip([${keys.map(literal).join(', ')}], json_extract(r, [${paths}]))`;
-  const held = `map_from_entries(list_filter(${pairs}, lambda e: e[2] is not null))`;
-  return `to_json(nullif(${held}, map([]::varchar[], []::json[])))`;
-}
-
-/** A JSON pointer (RFC 6901), which names any key, the empty one too. */
-function jsonPointer(key: string): string {
-  return `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
-}
 
 const list = (parts: readonly string[]): string => parts.join(',\n    ');
 
@@ -299,24 +231,6 @@ from ${staging.staged} as s
 join ${staging.notNumbers} as n on n.metric = ${literal(id)} and n.text = s.${identifier(id)}`,
   );
   return parts.join('\nunion all\n');
-}
-
-/** JSON that has one spelling: no member, or one whose key and value are texts without escapes. */
-const PLAIN_JSON = String.raw`\{("[^"\\]*":"[^"\\]*")?\}`;
-
-/** The distinct `attr_dependency` of `typed` or `rejected` that the same may be said in another spelling of. */
-export function spelledObjects(of: 'typed' | 'rejected'): string {
-  return `select distinct "attr_dependency"::varchar as text
-from ${staging[of]}
-where not regexp_full_match("attr_dependency"::varchar, ${literal(PLAIN_JSON)})`;
-}
-
-/** Gives each `attr_dependency` of `typed` or `rejected` its one spelling. Parameters: $1 these (JSON list of text, said). */
-export function respellObjects(of: 'typed' | 'rejected'): string {
-  return `update ${staging[of]} as t
-set "attr_dependency" = s.said::JSON
-from (select unnest(from_json($1::json, '[{"text":"VARCHAR","said":"VARCHAR"}]'), recursive := true)) as s
-where t."attr_dependency"::varchar = s.text`;
 }
 
 /** How many rows of `typed` have a date label that is no date; null for a slice without dates. */

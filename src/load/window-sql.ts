@@ -18,10 +18,6 @@ import type { Columns, MetricColumn } from './target.ts';
 
 /** The temporary tables of a batch. */
 export const staging = {
-  /** One row per document of the files: its rows as JSON and what stands beside them. */
-  documents: '"ripen documents"',
-  /** One row per spooled file: path, window_no, part_no. */
-  answers: '"ripen answers"',
   /** One row per window: window_no, start_day, end_day. */
   windows: '"ripen windows"',
   /** A view: every row as text, as it came, beside WINDOW, PART and `_extra`. */
@@ -45,14 +41,14 @@ export const staging = {
 export const [WINDOW, PART, ODD] = ['"window,"', '"part,"', '"odd,"'] as const;
 
 /** One part of a window whose rows lie in a Parquet file, by themselves or among those of others. */
-interface ColumnPart {
+export interface ColumnPart {
   readonly file: string;
   /** The number of its first body there, and how many bodies the file has in all. */
   readonly firstBody: number;
   readonly bodies: number;
   readonly pages: { readonly length: number };
-  /** Of its metrics, in table order. */
-  readonly types: readonly ColumnType[];
+  /** Of its metrics, in table order; null where all of it is text. */
+  readonly types: readonly ColumnType[] | null;
   readonly windowNo: number;
   readonly partNo: number;
 }
@@ -63,7 +59,7 @@ interface ColumnPart {
  * files in the types of the first, and rounds what does not fit them, so files of other types have one of their own.
  */
 export function columnRows(columns: Columns, parts: readonly ColumnPart[]): string {
-  const alike = grouped(parts, ({ types }) => types.map(formatColumnType).join());
+  const alike = grouped(parts, ({ types }) => (types ?? []).map(formatColumnType).join());
   return alike.map((some) => rowsAlike(columns, some)).join('\nunion all\n');
 }
 
@@ -75,6 +71,17 @@ function rowsAlike(columns: Columns, parts: readonly ColumnPart[]): string {
       ({ id, type }, at) => `${castExactly(identifier(id), types[at] ?? type, type)} as ${identifier(id)}`,
     ),
   ];
+  return scanOf(parts, [...values, '"attr_dependency"', 'null::JSON as "_extra"', `false as ${ODD}`]);
+}
+
+/** The view `staged`: the rows of parts whose files hold texts. */
+export function stagedTexts(columns: Columns, parts: readonly ColumnPart[]): string {
+  const names = [...columns.dimensions, ...columns.metrics.map(({ id }) => id), 'attr_dependency', '_extra'];
+  return `create or replace temp view ${staging.staged} as\n${scanOf(parts, names.map(identifier))}`;
+}
+
+/** The rows of parts in Parquet files, as these expressions over their columns. */
+function scanOf(parts: readonly ColumnPart[], values: readonly string[]): string {
   const files = grouped(parts, ({ file }) => file);
   const isShared = parts.some(({ pages, bodies }) => pages.length < bodies);
   const lists = isShared ? files.map(byBody) : files;
@@ -87,10 +94,7 @@ function rowsAlike(columns: Columns, parts: readonly ColumnPart[]): string {
   return `select
     ${numbers(({ windowNo }) => windowNo)}::integer as ${WINDOW},
     ${numbers(({ partNo }) => partNo)}::integer as ${PART},
-    ${values.join(',\n    ')},
-    "attr_dependency",
-    null::JSON as "_extra",
-    false as ${ODD}
+    ${values.join(',\n    ')}
 from read_parquet([${files.map(([part]) => literal(part?.file ?? '')).join(', ')}], hive_partitioning = false)${isShared ? `\nwhere ${WINDOW} is not null` : ''}`;
 }
 

@@ -74,17 +74,11 @@ function openSource(run: Run): Source {
       }
       return { plans, windows: plans.flatMap(({ windows }) => windows) };
     },
-    async *answers(queue, targets, signal) {
+    async *answers(queue, _, signal) {
       for (let next = queue.shift(); next !== undefined && !signal.aborted; next = queue.shift()) {
         const found = chosen.get(idOf(next.window));
         if (found === undefined) continue;
-        const { spooled, asOf } = found;
-        const into = targets.get(spooled.window.slice.name)?.columns;
-        for (const { pages } of spooled.answers) {
-          if (into !== undefined) await columns.read(spooled.window, [pages], into);
-        }
-        await columns.tellTrouble();
-        yield { spooled: [spooled], missed: [], asked: [], fetchedAt: asOf };
+        yield { spooled: [found.spooled], missed: [], asked: [], fetchedAt: found.asOf };
       }
     },
     keep: async () => {},

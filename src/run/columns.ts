@@ -10,15 +10,13 @@ import { labelOf, type Window } from '../model/window.ts';
 import type { SavedBody } from '../service/service.ts';
 import { openColumnReader } from '../spool/columns/column-reader.ts';
 import { openSpool, type Spool } from '../spool/spool.ts';
-import { type Run, warn } from './run.ts';
+import type { Run } from './run.ts';
 
 export interface RunColumns {
   readonly spool: Spool;
   readonly answers: ColumnAnswers;
-  /** Reads answers of one meaning, with a window of it, into columns together; false where SQL has to read one of them, which is told of a single one. */
-  read(window: Window, answers: readonly (readonly SavedBody[])[], into: Columns): Promise<boolean>;
-  /** Tells of a reader that came to grief, once. */
-  tellTrouble(): Promise<void>;
+  /** Reads an answer that has landed, where that is worth while; tells why as texts. */
+  read(window: Window, pages: readonly SavedBody[], into: Columns): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -30,16 +28,10 @@ export function openColumns(run: Run): RunColumns {
   return {
     spool,
     answers,
-    async read(window, all, into) {
-      const because = await answers.read(all, into);
-      // Of several nobody knows which one it was, and each is read again by itself.
-      if (because !== null && all.length === 1)
-        run.emit({ type: 'window_read_by_sql', slice: window.slice.name, window: labelOf(window), because });
-      return because === null;
-    },
-    async tellTrouble() {
-      const trouble = answers.takeTrouble();
-      if (trouble !== null) await warn(trouble, null, run);
+    async read({ slice, ...window }, pages, into) {
+      const because = await answers.readLanded(pages, into);
+      if (because !== null)
+        run.emit({ type: 'window_read_as_texts', slice: slice.name, window: labelOf(window), because });
     },
     async close() {
       await reader.close();

@@ -70,19 +70,17 @@ function openSource(run: Run, service: Service): Source {
     },
     async *answers(queue, targets, signal, came) {
       const { maxConcurrency } = config.service;
-      const isArchived = config.archiveMs !== null;
-      const asking = { service, spool: { ...spool, discard }, maxConcurrency, emit, signal, isArchived, came };
+      const asking = { service, spool: { ...spool, discard }, maxConcurrency, emit, signal, came };
       const batches = extract(queue, {
         ...asking,
         // Into the columns of its slice as they are now.
-        read: async (window, answers) => {
+        read: async (window, pages) => {
           const target = targets.get(window.slice.name);
-          return target?.fingerprint === window.fingerprint && columns.read(window, answers, target.columns);
+          if (target?.fingerprint === window.fingerprint) await columns.read(window, pages, target.columns);
         },
         adding: ({ slice }) => addingAmong(targets.get(slice.name)?.columns.metrics ?? []),
       });
       for await (const batch of batches) {
-        await columns.tellTrouble();
         clock.check();
         yield { ...batch, fetchedAt: request.asOf };
       }

@@ -32,8 +32,8 @@ function rawSentence(event: RunEvent): string {
       return `${event.slice} ${event.window}: fetched ${bytesText(event.bytes)} in ${elapsedText(event.ms)}`;
     case 'window_loaded':
       return `${event.slice} ${event.window}: loaded ${countText(event.rows, 'row')}${restated(event.restatedPeriods)}`;
-    case 'window_read_by_sql':
-      return `${event.slice} ${event.window}: read by SQL, which takes longer, because of ${event.because}`;
+    case 'window_read_as_texts':
+      return `${event.slice} ${event.window}: read as texts, which takes longer, because of ${event.because}`;
     case 'window_split':
       return `${event.slice} ${event.window}: split into ${event.into}, because of ${event.because}`;
     case 'windows_regrouped':

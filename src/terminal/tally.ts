@@ -98,7 +98,7 @@ export function tallied(tally: Tally, event: RunEvent, atMs: number): Tally {
     case 'run_finished':
       return { ...tally, doing: 'done' };
     case 'window_asked_again':
-    case 'window_read_by_sql':
+    case 'window_read_as_texts':
     case 'periods_let_go':
     case 'warning':
     case 'partners_loaded':

@@ -46,17 +46,16 @@ const daily = slice(given);
 let scenario: Scenario;
 let reading: ReturnType<typeof spied>;
 
-const plain: unknown = Reflect.get(ColumnAnswers.prototype, 'read');
+const plain: unknown = Reflect.get(ColumnAnswers.prototype, 'readAll');
 
-async function readAs(self: ColumnAnswers, ...given: Parameters<ColumnAnswers['read']>): Promise<string | null> {
+async function readAs(self: ColumnAnswers, ...given: Parameters<ColumnAnswers['readAll']>): Promise<void> {
   if (typeof plain !== 'function') throw new TypeError('There was no reading to watch.');
-  const because: unknown = await Reflect.apply(plain, self, given);
-  return typeof because === 'string' ? because : null;
+  await Reflect.apply(plain, self, given);
 }
 
 /** Watches how many answers are read at once, which stays as it is. */
-const spied = () => vi.spyOn(ColumnAnswers.prototype, 'read');
-const mostTogether = (): number => Math.max(...reading.mock.calls.map(([answers]) => answers.length));
+const spied = () => vi.spyOn(ColumnAnswers.prototype, 'readAll');
+const mostTogether = (): number => Math.max(...reading.mock.calls.map(([batch]) => batch.length));
 
 beforeEach(async () => {
   reading = spied();
@@ -151,8 +150,8 @@ test('of 20 answers one holds a cost of 10 places: the column is widened midway,
 
 test('20 answers whose shared file the disk refuses are read one by one, and stored', async () => {
   let refused = 0;
-  reading.mockImplementation(async function (this: ColumnAnswers, answers, columns) {
-    if (answers.length === 1) return readAs(this, answers, columns);
+  reading.mockImplementation(async function (this: ColumnAnswers, batch, columns) {
+    if (batch.length === 1) return readAs(this, batch, columns);
     refused += 1;
     throw new Error('ENOSPC');
   });
@@ -163,10 +162,10 @@ test('20 answers whose shared file the disk refuses are read one by one, and sto
 });
 
 test('of 20 answers the disk refuses to read one, together and alone: its window fails, and the other 19 are stored', async () => {
-  reading.mockImplementation(async function (this: ColumnAnswers, answers, columns) {
-    const isRefused = answers.flat().some(({ path }) => path.includes('2026-03-09'));
+  reading.mockImplementation(async function (this: ColumnAnswers, batch, columns) {
+    const isRefused = batch.some(({ window }) => window.asked.start === '2026-03-09');
     if (isRefused) throw new Failure('STORAGE_FAILED', 'The spool could not be used.');
-    return readAs(this, answers, columns);
+    return readAs(this, batch, columns);
   });
   const summary = await runNight(scenario, NOW);
   expect(summary.failures).toMatchObject([{ code: 'STORAGE_FAILED', window: '2026-03-09:2026-03-15' }]);

@@ -28,19 +28,11 @@ import {
   WINDOW,
   windowsOutOfOrder,
   windowsOutside,
+  stagedTexts,
 } from '../../src/load/window-sql.ts';
+import { openColumnReader } from '../../src/spool/columns/column-reader.ts';
 import { createTable, tableColumns } from '../../src/load/target.ts';
-import {
-  badLabels,
-  countUndated,
-  inspectDocuments,
-  noDocuments,
-  oddTexts,
-  readDocuments,
-  rejectedRows,
-  stagedRows,
-  typeRows,
-} from '../../src/load/text-sql.ts';
+import { badLabels, countUndated, oddTexts, rejectedRows, typeRows } from '../../src/load/text-sql.ts';
 import { BIGINT } from '../../src/model/column-type.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
@@ -55,7 +47,6 @@ import {
   RATIO,
   TABLE,
   target,
-  withExtra,
 } from '../support/quoted-names.ts';
 
 const rows = [
@@ -116,10 +107,6 @@ describe('run one after the other on a warehouse', () => {
     await writeFile(file, JSON.stringify({ rows, totals: { [COUNT]: 1008 }, warnings: [], pagination: null }));
     warehouse = await openWarehouse(join(directory, 'w.duckdb'), { mode: 'write', lockWaitMs: 0, emit: () => {} });
     await warehouse.run(
-      `create temp table ${staging.answers} as select $1 as path, 3::integer as window_no, 0::integer as part_no`,
-      [file],
-    );
-    await warehouse.run(
       `create temp table ${staging.windows} as select 3::integer as window_no, date '2026-01-05' as start_day, date '2026-01-08' as end_day`,
     );
   });
@@ -131,25 +118,26 @@ describe('run one after the other on a warehouse', () => {
 
   const all = (sql: string): Promise<Record<string, unknown>[]> => warehouse.rows(sql, [], anyRow);
 
-  test('an answer is inspected: 6 rows, 5 key sets, its totals', async () => {
-    await warehouse.run(noDocuments);
-    await warehouse.run(readDocuments([file], 16_777_216));
-    const [found] = await all(inspectDocuments);
-    expect(found).toMatchObject({
-      row_count: '6',
-      totals: `{${JSON.stringify(COUNT)}:1008}`,
-      warnings: '[]',
-      pagination: null,
-    });
-    expect(String(found?.['key_sets'])).toContain(JSON.stringify(EXTRA));
-  });
-
   test('rows are staged as text, with the keys that came unasked', async () => {
-    await warehouse.run(stagedRows(columns));
+    const reader = openColumnReader();
+    const read = await reader.read({
+      bodies: [{ path: file, encoding: 'identity', plainBytes: 9 }],
+      columns: {
+        dimensions: columns.dimensions.map((name) => ({ name, kind: 'text' })),
+        metrics: columns.metrics.map(({ id, type }) => ({ name: id, type })),
+      },
+      to: `${file}.parquet`,
+      textsBecause: 'a test',
+    });
+    await reader.close();
+    const [{ keys = [], ...envelope } = {}] = read.envelopes;
+    expect(envelope).toMatchObject({ rows: 6, because: null });
+    expect(keys.slice(-2)).toEqual([EXTRA, 'plain']);
+    const part = { file: `${file}.parquet`, firstBody: 0, bodies: 1, pages: { length: 1 }, types: null };
+    await warehouse.run(stagedTexts(columns, [{ ...part, windowNo: 3, partNo: 0 }]));
     expect(
       await all(`select count(*)::integer as n, count("_extra")::integer as extra from ${staging.staged}`),
-    ).toEqual([{ n: 6, extra: 0 }]);
-    await warehouse.run(stagedRows(withExtra));
+    ).toEqual([{ n: 6, extra: 2 }]);
     const staged = await all(`select * exclude (attr_dependency, ${PART}) from ${staging.staged} limit 2`);
     expect(staged.map(({ _extra, ...others }) => [parsed(_extra), others])).toEqual([
       [

@@ -87,7 +87,7 @@ function targetOf(each: Slice): Target {
     metrics: typed.map((metric) => ({ ...countMetric(metric.id, 1), ...metric })),
     state: 'live',
     table: `main.${identifier(each.name)}`,
-    columns: { dimensions: each.dimensions, metrics: typed, extra: [] },
+    columns: { dimensions: each.dimensions, metrics: typed },
     catalog: [],
   };
 }

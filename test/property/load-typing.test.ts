@@ -70,7 +70,6 @@ async function store(texts: readonly string[], typeTexts: readonly string[]): Pr
   const columns: Columns = {
     dimensions: ['no'],
     metrics: typeTexts.map((id) => ({ id, ...typesOf(id), additive: true, isAssumed: false })),
-    extra: [],
   };
   const objects = texts.flatMap((text, no) =>
     typeTexts.map((type, at) => ({ no: String(no * typeTexts.length + at), [type]: text })),

@@ -20,9 +20,7 @@ export const columns: Columns = {
     { id: AMOUNT, type: MONEY, declared: MONEY, additive: true, isAssumed: true },
     { id: RATIO, type: DOUBLE, declared: DOUBLE, additive: false, isAssumed: true },
   ],
-  extra: [],
 };
-export const withExtra: Columns = { ...columns, extra: [EXTRA, 'plain'] };
 const grains: readonly (DateDimension | null)[] = ['hour', 'day', 'week', 'month', 'quarter', 'year'];
 export const everyDate: Columns = { ...columns, dimensions: grains.flatMap((grain) => grain ?? []) };
 export const days = { start: day('2026-01-05'), end: day('2026-01-08') };

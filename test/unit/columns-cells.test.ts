@@ -8,7 +8,7 @@ import * as z from 'zod';
 
 import { parseColumnType } from '../../src/model/column-type.ts';
 import { BodyWindow } from '../../src/spool/columns/json-tokens.ts';
-import type { ColumnsRead, GaveUp, SliceColumns } from '../../src/spool/columns/reading.ts';
+import type { ColumnsRead, SliceColumns } from '../../src/spool/columns/reading.ts';
 import { SliceReading } from '../../src/spool/columns/slice-reading.ts';
 import { TextDictionary } from '../../src/spool/columns/text-dictionary.ts';
 import { identifier, literal } from '../../src/warehouse/sql.ts';
@@ -43,21 +43,22 @@ function readBody(
   columns: SliceColumns,
   body: string | Uint8Array,
   pieceBytes = 1 << 20,
-): { readonly path: string; readonly read: ColumnsRead | GaveUp } {
+): { readonly path: string; readonly read: ColumnsRead | string } {
   made += 1;
   const path = join(directory, `${made}.parquet`);
-  const reading = new SliceReading({ columns, to: path });
+  const reading = new SliceReading({ columns, to: path }, null);
   const bytes = Buffer.from(body);
   for (let at = 0; at < bytes.length; at += pieceBytes) reading.take(bytes.subarray(at, at + pieceBytes));
-  reading.endBody();
-  return { path, read: reading.finish() };
+  const because = reading.endBody();
+  if (because !== null) reading.abandon();
+  return { path, read: because ?? reading.finish() };
 }
 
 /** The one cell of a document with one row, as text; `gave up` when it was not taken. */
 async function cell(name: string, value: string | Uint8Array): Promise<string | null> {
   const body = Buffer.concat([Buffer.from(`{"rows":[{"${name}":`), Buffer.from(value), Buffer.from('}]}')]);
   const { path, read } = readBody(columnsOf([name]), body);
-  if ('gaveUp' in read) return 'gave up';
+  if (typeof read === 'string') return 'gave up';
   const [row] = await warehouse.rows(
     `select ${identifier(name)}::varchar as cell from read_parquet(${literal(path)})`,
     [],
@@ -143,7 +144,6 @@ describe('a cell is given up', () => {
     ['DECIMAL(18,6)', '"5."'],
     ['DECIMAL(18,18)', '"1"'],
     ['DECIMAL(5,2)', '"1000"'],
-    ['DECIMAL(38,2)', '"1"'],
     ['DOUBLE', '"1e5"'],
     ['DOUBLE', '-0'],
     ['DOUBLE', '"inf"'],
@@ -156,7 +156,6 @@ describe('a cell is given up', () => {
     ['app', String.raw`"\ud800"`],
     ['app', String.raw`"\udc00\ud800"`],
     ['app', String.raw`"\ud800\u0041"`],
-    ['app', String.raw`"\u0000"`],
     ['app', String.raw`"\x41"`],
     ['app', String.raw`"\u00g0"`],
     ['app', Buffer.from([0x22, 0xff, 0x22])],
@@ -219,8 +218,6 @@ describe('a document is given up and leaves no file', () => {
     ['another order in the second row', `{"rows":[${row},{"BIGINT":"1","app":"a"}]}`],
     ['an escaped key', String.raw`{"rows":[{"\u0061pp":"a","BIGINT":"1"}]}`],
     ['attr_dependency in the second row only', `{"rows":[${row},{"attr_dependency":{},"app":"a","BIGINT":"1"}]}`],
-    ['a null attr_dependency', '{"rows":[{"attr_dependency":null,"app":"a","BIGINT":"1"}]}'],
-    ['a rounded number in attr_dependency', '{"rows":[{"attr_dependency":{"a":1.50},"app":"a","BIGINT":"1"}]}'],
     ['a comma behind the rows', `{"rows":[${row},]}`],
     ['a comma behind a member', `{"rows":[${row}],}`],
     ['no comma between rows', `{"rows":[${row}${row}]}`],
@@ -230,17 +227,16 @@ describe('a document is given up and leaves no file', () => {
     ['a member of broken JSON', '{"rows":[],"x":tru}'],
     ['a number of broken JSON', '{"rows":[],"x":01}'],
     ['a lone surrogate beside the rows', String.raw`{"rows":[],"x":"\ud800"}`],
-    ['nesting of 100 levels', `{"rows":[],"x":${'['.repeat(100)}${']'.repeat(100)}}`],
+    ['nesting of 600 levels', `{"rows":[],"x":${'['.repeat(600)}${']'.repeat(600)}}`],
     ['an end in a row', `{"rows":[${row},{"app":"a"`],
     ['an end behind the rows', `{"rows":[${row}]`],
     ['an end in a number beside the rows', '{"rows":[],"x":1'],
     ['a second document', `{"rows":[${row}]}{"rows":[]}`],
     ['a zero byte behind it', `{"rows":[${row}]}\0`],
-    ['a member of 1.5 MiB', `{"rows":[],"x":"${'x'.repeat(3 << 19)}"}`],
   ])('with %s', async (_, body) => {
     const before = await readdir(directory);
     const { read } = readBody(pair, body, 64 * 1024);
-    expect(Object.keys(read)).toEqual(['gaveUp']);
+    expect(read).toEqual(expect.any(String));
     expect(await readdir(directory)).toEqual(before);
   });
 });

@@ -117,8 +117,7 @@ async function extracted(
     came: () => {},
     emit: () => {},
     signal,
-    read: async () => Promise.resolve(true),
-    isArchived: false,
+    read: async () => {},
     adding: () => adding,
   })) {
     batches.push(batch);

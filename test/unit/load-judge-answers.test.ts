@@ -3,13 +3,12 @@
 import { describe, expect, test } from 'vitest';
 
 import { type Doubt, type InspectedPart, judgeAnswers } from '../../src/load/answers.ts';
-import type { BrokenAnswer } from '../../src/load/documents.ts';
 import { saysCut } from '../../src/spool/beside-rows.ts';
 import { day } from '../../src/model/calendar.ts';
 import { type Window, windowOf } from '../../src/model/window.ts';
 import { textWith } from '../support/matching.ts';
 import { slice } from '../support/slice.ts';
-import type { Answer } from '../../src/load/load-result.ts';
+import type { Answer, BrokenAnswer } from '../../src/load/load-result.ts';
 
 function windowWith(parameters: Record<string, string> = {}): Window {
   const declared = slice({ name: 'daily', dimensions: ['day', 'app'], metrics: ['installs', 'cost'], parameters });
@@ -22,7 +21,6 @@ const ALL = keys('day', 'app', 'installs', 'cost', 'attr_dependency');
 
 function answer(change: Partial<Answer> = {}): Answer {
   return {
-    path: 'a.json',
     rowCount: 3,
     keys: ALL,
     commonKeys: ALL,
@@ -34,7 +32,7 @@ function answer(change: Partial<Answer> = {}): Answer {
   };
 }
 
-const broken: BrokenAnswer = { path: 'b.json', because: 'it held no rows' };
+const broken: BrokenAnswer = { because: 'it held no rows' };
 const lacking = (...names: readonly string[]): ReadonlySet<string> =>
   new Set([...ALL].filter((key) => !names.includes(key)));
 
@@ -122,19 +120,17 @@ describe('an answer', () => {
   test('with nothing odd about it is sound without a warning, its totals as they were written', () => {
     const totals = new Map([['cost', '1.50']]);
     expect(judgeAnswers(windowWith(), [part(answer({ totals }))])).toEqual({
-      paths: [{ path: 'a.json', partNo: 0 }],
       parts: [{ rowCount: 3, totals: [totals], doubt: null }],
       warnings: [],
-      extra: [],
+      maturity: { computedAt: null, immature: [], unread: null },
     });
   });
 
   test('in 2 pages has the rows and the totals of both; a last page with neither states nothing', () => {
     const totals = new Map([['cost', '1.50']]);
-    const empty = answer({ path: 'c.json', rowCount: 0, keys: keys(), commonKeys: keys() });
-    const pages = [answer({ totals }), answer({ path: 'b.json', totals }), empty];
+    const empty = answer({ rowCount: 0, keys: keys(), commonKeys: keys() });
+    const pages = [answer({ totals }), answer({ totals }), empty];
     expect(judgeAnswers(windowWith(), [nothing, part(...pages)])).toMatchObject({
-      paths: ['a.json', 'b.json', 'c.json'].map((path) => ({ path, partNo: 1 })),
       parts: [
         { rowCount: 0, totals: [], doubt: null },
         { rowCount: 6, totals: [totals, totals], doubt: null },
@@ -172,7 +168,6 @@ describe('an answer', () => {
       part(answer({ keys: new Set([...ALL, 'alpha']), commonKeys: lacking('cost'), warnings: ['slow'] })),
     ]);
     expect(judged).toMatchObject({
-      extra: ['alpha', 'zeta'],
       warnings: [
         { code: 'SERVICE_WARNING', message: 'The service warned: slow' },
         { code: 'SERVICE_WARNING', message: 'The service warned: old' },

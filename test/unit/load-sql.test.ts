@@ -23,6 +23,7 @@ import {
   insideDays,
   rowsOutside,
   sinceDay,
+  stagedTexts,
   typedColumns,
   typedRows,
   windowsOutOfOrder,
@@ -34,30 +35,14 @@ import {
   badLabels,
   countNoDoubles,
   countUndated,
-  inspectDocuments,
   oddDigits,
   oddTexts,
-  readDocuments,
   rejectedRows,
-  respellObjects,
-  spelledObjects,
-  stagedRows,
   typeRows,
 } from '../../src/load/text-sql.ts';
 import { addDays } from '../../src/model/calendar.ts';
 import { BIGINT, DOUBLE, MONEY, parseColumnType } from '../../src/model/column-type.ts';
-import {
-  AMOUNT,
-  columns,
-  COUNT,
-  days,
-  everyDate,
-  QUOTED,
-  RATIO,
-  TABLE,
-  target,
-  withExtra,
-} from '../support/quoted-names.ts';
+import { AMOUNT, columns, COUNT, days, everyDate, QUOTED, RATIO, TABLE, target } from '../support/quoted-names.ts';
 import { slice } from '../support/slice.ts';
 
 const exact = (...types: readonly string[]): Columns => ({
@@ -78,7 +63,6 @@ const hourly: Target = {
 const later = { start: addDays(days.end, 7), end: addDays(days.end, 8) };
 const odd = new Set([COUNT, AMOUNT]);
 const rejecting = new Set([COUNT, RATIO]);
-const path = `/spool/it's here.json`;
 
 const types = columns.metrics.map(({ type }) => type);
 const alone = { firstBody: 0, bodies: 1, pages: { length: 1 } };
@@ -109,10 +93,7 @@ const unfit = [
 /** Each built when its test runs. */
 const statements: Record<string, () => string> = {
   'create-table': () => createTable(TABLE, columns),
-  'read-documents': () => readDocuments([path, '/spool/b.json.gz'], 16_777_216),
-  'inspect-documents': () => inspectDocuments,
-  'staged-rows': () => stagedRows(columns),
-  'staged-rows-with-extra-keys': () => stagedRows(withExtra),
+  'staged-texts': () => stagedTexts(columns, files),
   'column-rows': () => columnRows(columns, files),
   'column-rows-of-other-types': () => columnRows(columns, [...files, narrower]),
   'column-rows-of-shared-files': () => columnRows(columns, [...files, ...sharing]),
@@ -125,8 +106,6 @@ const statements: Record<string, () => string> = {
   'type-rows-of-wide-columns': () => typeRows(wide, new Set(), new Set()),
   'type-rows-of-columns-below-one': () => typeRows(belowOne, new Set(), new Set()),
   'type-rows-of-every-date': () => typeRows(everyDate, new Set(), new Set()),
-  'spelled-objects': () => spelledObjects('typed'),
-  'respell-objects': () => respellObjects('rejected'),
   'rejected-rows': () => rejectedRows(columns, rejecting),
   'rejected-rows-without-a-date': () => rejectedRows({ ...columns, dimensions: [QUOTED] }, rejecting),
   'bad-labels': () => badLabels(everyDate),

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
 import type { SavedBody } from '../../src/service/service.ts';
-import { quoteLongNumbers } from '../../src/spool/long-numbers.ts';
 import { openSpool, type Spool } from '../../src/spool/spool.ts';
 import { failureFrom } from '../support/scripted-server.ts';
 
@@ -37,7 +36,6 @@ test('a body is kept under a name that says its encoding, and gone once discarde
 
 test.each([
   ['keeping', async () => spool.keep(bodyAt('never-saved'))],
-  ['rewriting', async () => quoteLongNumbers(bodyAt('never-saved.json'))],
   [
     'discarding',
     async () => {

@@ -65,6 +65,16 @@ function engineFor(most: number): { readonly warehouse: Warehouse; readonly aske
   return { warehouse, asked };
 }
 
+const page = {
+  rowCount: 1,
+  keys: new Set(['day', 'network', 'installs']),
+  commonKeys: new Set(['day', 'network', 'installs']),
+  totals: new Map(),
+  warnings: [],
+  maturity: { computedAt: null, immature: [], unread: [] },
+  pagination: null,
+} as const;
+
 const batch = [spooledOn('2026-05-30', '2026-05-31', 4_000_000), spooledOn('2026-05-31', '2026-06-01', 9_000_000)];
 const target = {
   slice: daily,
@@ -73,7 +83,7 @@ const target = {
   state: 'live',
   table: 'main."daily"',
   catalog: [],
-  columns: { dimensions: daily.dimensions, metrics: [], extra: [] },
+  columns: { dimensions: daily.dimensions, metrics: [] },
 } as const;
 const request = (warehouse: Warehouse): Parameters<typeof loadBatch>[1] => ({
   warehouse,
@@ -81,7 +91,21 @@ const request = (warehouse: Warehouse): Parameters<typeof loadBatch>[1] => ({
   runId: 'r',
   fetchedAt: null,
   acceptLoss: false,
-  read: null,
+  read: {
+    readAll: async () => {},
+    of: ({ answers }) =>
+      answers.map(({ pages }) => ({
+        file: pages[0]?.path ?? '',
+        firstBody: 0,
+        bodies: 1,
+        types: [],
+        rows: 1,
+        weekStartsOn: null,
+        isOrdered: true,
+        isDistinct: true,
+        pages: [page],
+      })),
+  },
 });
 
 test('a batch of 2 windows that the engine has no memory for is read window by window', async () => {

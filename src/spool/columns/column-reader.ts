@@ -1,18 +1,18 @@
 /**
- * The fast way of an answer into the warehouse: report JSON to typed Parquet, in one pass, larger ones in a thread of its own.
+ * The way of an answer into the warehouse: report JSON to Parquet, larger ones in a thread of its own.
  *
- * Rows are taken only if every cell of them is taken exactly, as the engine itself would store it; anything else, from a
- * number in an unusual form to a second document, makes the reader give the answer up, without a judgement on it.
+ * Cells are read into the types of their columns if every one of them is taken exactly, as the engine itself would store it. Where
+ * one is not, from a number in an unusual form to a key that was not requested, all are read as texts, for SQL to judge.
  */
 
 import { Worker } from 'node:worker_threads';
 
 import { onDisk } from '../spool.ts';
-import type { ColumnsRead, GaveUp, Order, ReadRequest, Reply } from './reading.ts';
+import type { ColumnsRead, Order, ReadRequest, Reply } from './reading.ts';
 
 export interface ColumnReader {
   /** Reads the saved bodies of one answer. Throws `STORAGE_FAILED` when the disk refuses. */
-  readonly read: (request: ReadRequest) => Promise<ColumnsRead | GaveUp>;
+  readonly read: (request: ReadRequest) => Promise<ColumnsRead>;
   /** Ends the thread; readings that are under way are rejected, and may leave their file behind. */
   readonly close: () => Promise<void>;
 }
@@ -25,7 +25,7 @@ const thread = new URL(`./reading-thread${import.meta.url.endsWith('.ts') ? '.ts
 
 /** A reading that the thread has not answered yet. */
 interface Pending {
-  readonly resolve: (result: ColumnsRead | GaveUp) => void;
+  readonly resolve: (result: ColumnsRead) => void;
   readonly reject: (error: Error) => void;
 }
 

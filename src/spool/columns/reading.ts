@@ -6,6 +6,9 @@ import type { DateDimension } from '../../model/dimension.ts';
 /** The column that says of which body a row is, by its number from 0; no slice has one of such a name. */
 export const BODY = 'body,';
 
+/** Keys that were not requested, as one JSON object, in a file of texts. */
+export const EXTRA = '_extra';
+
 /** The columns of a slice, in table order; `attr_dependency` follows them as JSON text. */
 export interface SliceColumns {
   readonly dimensions: readonly { readonly name: string; readonly kind: 'text' | DateDimension }[];
@@ -21,29 +24,31 @@ interface MetricCells {
 
 export type Encoding = 'gzip' | 'identity';
 
-/** What stood beside the rows of one body: JSON texts untouched, null where a member was missing. */
+/** What was found of one body. */
 export interface Envelope {
   readonly rows: number;
-  /** By member, for those that say something about the answer. */
+  /** By name, the members that say something about the answer: JSON texts untouched. */
   readonly members: ReadonlyMap<string, string>;
+  /** Keys that occur in some row, and in every row. */
+  readonly keys: readonly string[];
+  readonly commonKeys: readonly string[];
+  /** Why it is not one whole report; its rows mean nothing then. Null for a sound one. */
+  readonly because: string | null;
 }
 
-/** Rows that were all taken, and every cell of them exactly. */
+/** The rows of one or more bodies, in one file. */
 export interface ColumnsRead {
   readonly rows: number;
   /** One per body, in their order. */
   readonly envelopes: readonly Envelope[];
-  /** Whether the rows came in the order of their finest dates; so do rows without any. */
+  /** Null where every cell was taken exactly, as its column has it; else why all of them are texts, for SQL to judge. */
+  readonly textsBecause: string | null;
+  /** Whether the rows came in the order of their finest dates; so do rows without any. Means nothing of texts. */
   readonly isOrdered: boolean;
   /** Whether no two rows have the same dimensions and `attr_dependency`; false too where that was not found out. */
   readonly isDistinct: boolean;
   /** The weekday, 0 for Sunday, that all week labels of seven days begin with; null when they differ or there are none. */
   readonly weekStartsOn: number | null;
-}
-
-/** The answer holds something that is not taken; another reader has to judge it. No file is left. */
-export interface GaveUp {
-  readonly gaveUp: string;
 }
 
 export interface ReadRequest {
@@ -52,6 +57,8 @@ export interface ReadRequest {
   readonly bodies: readonly SavedBytes[];
   /** Path of the Parquet file, which must not exist: DuckDB remembers files by their names. */
   readonly to: string;
+  /** Why it is to be of texts, whatever the bodies hold; null to find out. */
+  readonly textsBecause: string | null;
 }
 
 /** What the door sends; `job` tells readings apart. */
@@ -68,6 +75,6 @@ export interface SavedBytes {
 
 /** What the thread answers. */
 export type Reply =
-  | { readonly kind: 'done'; readonly job: number; readonly result: ColumnsRead | GaveUp }
+  | { readonly kind: 'done'; readonly job: number; readonly result: ColumnsRead }
   /** `syscall` is set for errors of the file system. */
   | { readonly kind: 'failed'; readonly job: number; readonly message: string; readonly syscall: string | null };

@@ -4,10 +4,10 @@
  * Bodies come in pieces of any size. Each step reads one member or one row, or stops at the end of what has come and
  * starts over when there is more. Readers do not ask where the part that came ends: a zero byte stands behind the last one,
  * which JSON has nowhere, so every reader stops there by itself. A stop at that byte means that more is to come; any other is
- * an answer that is not taken.
+ * a document that is not taken.
  *
- * Stricter than the standard where engines differ: no lone surrogates, no nesting deeper than 64, no numbers beyond the
- * range of a double. Whether the bytes are UTF-8 is asked elsewhere, once per distinct text.
+ * Looser than the standard where services are: `NaN` and `Infinity` are values. Whether the bytes are UTF-8 is asked elsewhere,
+ * once per distinct text.
  */
 
 import { isUtf8 } from 'node:buffer';
@@ -27,12 +27,15 @@ import {
   skipValue,
   STOPPED,
 } from './json-tokens.ts';
-import type { Envelope } from './reading.ts';
 
 const telling: ReadonlySet<string> = new Set(besideRows);
 
 /** A row or a member longer than this is not taken; it bounds the memory. */
-const MAX_STEP_BYTES = 1024 * 1024;
+const MAX_STEP_BYTES = 64 * 1024 * 1024;
+/** What is longer is looked at anew only when twice as much of it has come: the time would grow with its square. */
+const LONG_STEP_BYTES = 1024 * 1024;
+
+const LETTER_N = 0x6e;
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
@@ -53,6 +56,9 @@ export class ReportReader {
   #at = 0;
   #bytes = 0;
   #rows = 0;
+  #hasRows = false;
+  /** Bytes that have to have come before the next step. */
+  #enough = 0;
 
   constructor(sink: RowSink) {
     this.#sink = sink;
@@ -63,20 +69,33 @@ export class ReportReader {
     this.#bytes += chunk.length;
     this.#body.take(chunk, this.#at);
     this.#at = 0;
+    if (this.#body.end < this.#enough) return null;
+    return this.#read();
+  }
+
+  #read(): string | null {
     for (;;) {
       const next = this.#step(this.#at);
       if (next === STOPPED) break;
       this.#at = next;
     }
-    if (this.#body.because !== null) return this.#body.because;
-    return this.#body.end - this.#at > MAX_STEP_BYTES ? 'one row or member of more than 1 MiB' : null;
+    const { because, end, stoppedAt } = this.#body;
+    if (because !== null) return `${because}, at byte ${this.#bytes - end + stoppedAt}`;
+    const rest = end - this.#at;
+    this.#enough = rest > LONG_STEP_BYTES ? 2 * rest : 0;
+    return rest > MAX_STEP_BYTES ? `one row or member of more than ${MAX_STEP_BYTES} bytes` : null;
   }
 
-  /** What stood beside the rows, or why the body is given up: it ended too early or had no rows. */
-  end(): Envelope | string {
-    if (this.#place !== 'after') return this.#bytes === 0 ? 'an empty body' : 'a body that ends too early';
-    if (!this.#names.has('rows')) return 'no rows';
-    return { rows: this.#rows, members: this.#members };
+  /** What stood beside the rows, with why the document is not one whole report where it ended too early or had no rows. */
+  end(): { readonly rows: number; readonly members: ReadonlyMap<string, string>; readonly because: string | null } {
+    const because = this.#enough > 0 ? this.#read() : null;
+    return { rows: this.#rows, members: this.#members, because: because ?? this.#lacks() };
+  }
+
+  #lacks(): string | null {
+    if (this.#place === 'before') return 'it was empty';
+    if (this.#place !== 'after') return `it ended too early, after ${this.#bytes} bytes`;
+    return this.#hasRows ? null : 'it held no rows';
   }
 
   #step(from: number): number {
@@ -99,7 +118,7 @@ export class ReportReader {
         return this.#behind(at, CLOSING_BRACE, 'at a member', 'after');
       case 'after':
     }
-    return at === from ? body.stop(at, 'something behind the document') : at;
+    return at === from ? body.stop(at, 'it held something behind the document') : at;
   }
 
   #goTo(place: Place, next: number): number {
@@ -132,12 +151,15 @@ export class ReportReader {
     if (nameEnd === STOPPED) return STOPPED;
     const start = skipToken(body, nameEnd, COLON);
     if (start === STOPPED) return STOPPED;
-    const name = this.#textOf(at + 1, nameEnd - 1);
-    if (name === null || name.includes('\\')) return body.stop(at, 'a member whose name is escaped or not UTF-8');
-    if (this.#names.has(name)) return body.stop(at, 'a member that is stated twice');
-    if (name === 'rows') {
+    const text = this.#textOf(at, nameEnd);
+    if (text === null) return body.stop(at, 'a member that is not UTF-8');
+    const name = String(JSON.parse(text));
+    if (this.#names.has(name)) return body.stop(at, `it stated ${JSON.stringify(name)} twice`);
+    if (name === 'rows' && body.bytes[start] !== LETTER_N) {
       const next = skipToken(body, start, OPENING_BRACKET);
-      if (next !== STOPPED) this.#names.add(name);
+      if (next === STOPPED) return STOPPED;
+      this.#names.add(name);
+      this.#hasRows = true;
       return this.#goTo('at the first row', next);
     }
     const end = skipValue(body, start);

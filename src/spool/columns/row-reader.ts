@@ -1,8 +1,10 @@
 /** Rows of a document into columns, as the first of them has taught. */
 
+import { isUtf8 } from 'node:buffer';
+
 import type { Column } from './parquet-file.ts';
 import {
-  type BodyWindow,
+  BodyWindow,
   CLOSING_BRACE,
   COLON,
   COMMA,
@@ -13,8 +15,11 @@ import {
   skipValue,
   STOPPED,
 } from './json-tokens.ts';
+import type { Envelope } from './reading.ts';
+import type { TextColumn } from './text-column.ts';
 
 const encoder = new TextEncoder();
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 const WORD_BYTES = 4;
 
 /** A key, and the column its values go to. */
@@ -143,4 +148,86 @@ export class RowReader {
     else return new Key(column, bytes.slice(at, value), isFirst);
     return null;
   }
+}
+
+/**
+ * Rows of any shape into columns of texts: keys in any order, some missing, others that were not requested, which go to a column
+ * of their own as one JSON object.
+ */
+export class LooseRowReader {
+  readonly #columns: ReadonlyMap<string, TextColumn>;
+  readonly #extra: TextColumn;
+  readonly #extraBody = new BodyWindow();
+  #keys = new Set<string>();
+  #common: ReadonlySet<string> | null = null;
+  #lastKeys = '';
+
+  constructor(columns: readonly TextColumn[], extra: TextColumn) {
+    this.#columns = new Map(columns.map((column) => [column.name, column]));
+    this.#extra = extra;
+  }
+
+  /** The keys of the rows so far; the next row is the first of another body. */
+  takeKeys(): Pick<Envelope, 'keys' | 'commonKeys'> {
+    const found = { keys: [...this.#keys], commonKeys: [...(this.#common ?? [])] };
+    this.#keys = new Set();
+    this.#common = null;
+    this.#lastKeys = '';
+    return found;
+  }
+
+  /** Reads the row that begins at `at` into the columns' cells `row`: the offset behind it, or stopped. */
+  read(body: BodyWindow, at: number, row: number): number {
+    const names = new Set<string>();
+    const extra: string[] = [];
+    for (const column of this.#columns.values()) column.blank(row);
+    this.#extra.blank(row);
+    let next = skipToken(body, at, OPENING_BRACE);
+    if (next === STOPPED) return STOPPED;
+    while (body.bytes[next] !== CLOSING_BRACE) {
+      const end = skipText(body, next);
+      if (end === STOPPED) return STOPPED;
+      const written = textOf(body, next, end);
+      if (written === null) return body.stop(next, 'a key that is not UTF-8');
+      const name = String(JSON.parse(written));
+      if (names.has(name)) return body.stop(next, `a row of it stated ${JSON.stringify(name)} twice`);
+      names.add(name);
+      const value = skipToken(body, end, COLON);
+      if (value === STOPPED) return STOPPED;
+      const behind = this.#columns.get(name)?.read(body, value, row) ?? skipValue(body, value);
+      if (behind === STOPPED) return STOPPED;
+      if (!this.#columns.has(name)) {
+        const text = textOf(body, value, behind);
+        if (text === null) return body.stop(value, 'a value that is not UTF-8');
+        extra.push(`${written}:${text}`);
+      }
+      next = skipBlanks(body.bytes, behind);
+      if (body.bytes[next] === CLOSING_BRACE) break;
+      next = skipToken(body, next, COMMA);
+      if (next === STOPPED) return STOPPED;
+      if (body.bytes[next] === CLOSING_BRACE) return body.stop(next, 'a comma without a key behind it');
+    }
+    if (extra.length > 0 && !this.#readExtra(extra, row)) return body.stop(at, 'a value that JSON has not');
+    this.#see(names);
+    return next + 1;
+  }
+
+  #readExtra(extra: readonly string[], row: number): boolean {
+    this.#extraBody.take(encoder.encode(`{${extra.join(',')}}`), this.#extraBody.end);
+    return this.#extra.read(this.#extraBody, 0, row) !== STOPPED;
+  }
+
+  #see(names: ReadonlySet<string>): void {
+    const all = JSON.stringify([...names]);
+    if (all === this.#lastKeys) return;
+    this.#lastKeys = all;
+    for (const name of names) this.#keys.add(name);
+    this.#common = new Set([...(this.#common ?? names)].filter((name) => names.has(name)));
+  }
+}
+
+/** The bytes in `[from, to)` as text; null where they are not UTF-8. */
+function textOf({ bytes }: BodyWindow, from: number, to: number): string | null {
+  const text = bytes.subarray(from, to);
+  return isUtf8(text) ? decoder.decode(text) : null;
 }

@@ -13,7 +13,6 @@ import {
   OPENING_BRACE,
   QUOTE,
   skipNull,
-  skipText,
   skipValue,
   STOPPED,
 } from './json-tokens.ts';
@@ -31,7 +30,7 @@ export class TextColumn implements KeyColumn {
   readonly type: ParquetType;
   readonly #opening: number;
   readonly #closing: number;
-  readonly #isText: boolean;
+  readonly #holds: 'text' | 'object' | 'value';
   readonly #dictionary = new TextDictionary();
   /** By entry, two words that tell what it says from what others say. */
   #digests = new Int32Array(FIRST_ENTRIES * 2);
@@ -39,23 +38,27 @@ export class TextColumn implements KeyColumn {
   #entries = new Int32Array(0);
   #nulls = new Uint8Array(0);
 
-  /** `text` unescapes and takes null for NULL; `object` keeps what an object says, as canonical JSON. */
-  constructor(name: string, holds: 'text' | 'object') {
+  /**
+   * `text` unescapes and takes null for NULL; `object` keeps what an object says, as canonical JSON; `value` takes whatever stands
+   * there: a text unescaped, anything else as it is written.
+   */
+  constructor(name: string, holds: 'text' | 'object' | 'value') {
     this.name = name;
-    this.#isText = holds === 'text';
-    this.type = { kind: this.#isText ? 'VARCHAR' : 'JSON' };
-    this.#opening = this.#isText ? QUOTE : OPENING_BRACE;
-    this.#closing = this.#isText ? QUOTE : CLOSING_BRACE;
+    this.#holds = holds;
+    this.type = { kind: holds === 'object' ? 'JSON' : 'VARCHAR' };
+    this.#opening = holds === 'object' ? OPENING_BRACE : QUOTE;
+    this.#closing = holds === 'object' ? CLOSING_BRACE : QUOTE;
   }
 
   read(body: BodyWindow, at: number, row: number): number {
     const { bytes, view } = body;
+    // A bare number may be the beginning of another.
+    if (bytes[at] !== this.#opening) return this.#readOther(body, at, row);
     const { last, next } = this.#followers;
     let end = last < 0 ? STOPPED : this.#dictionary.endOf(body, at, last);
     if (end !== STOPPED) return this.#put(row, last, end);
     end = next < 0 ? STOPPED : this.#dictionary.endOf(body, at, next);
     if (end !== STOPPED) return this.#put(row, next, end);
-    if (bytes[at] !== this.#opening) return this.#readNull(body, at, row);
     const stop = endOfRun(view, at + 1, this.#closing);
     if (bytes[stop] === this.#closing) {
       // An object that ends where a known one ends is that one: no JSON text is the beginning of another.
@@ -67,15 +70,15 @@ export class TextColumn implements KeyColumn {
 
   /** A text that is new, or that a run of plain bytes does not hold. */
   #readNew(body: BodyWindow, at: number, row: number): number {
-    const end = this.#isText ? skipText(body, at) : skipValue(body, at);
+    const end = skipValue(body, at);
     if (end === STOPPED) return STOPPED;
     const hash = hashOf(body.view, at, end);
     let entry = this.#dictionary.find(body, at, end, hash);
     if (entry < 0) {
       const text = body.bytes.subarray(at, end);
       if (!isUtf8(text)) return body.stop(at, 'a text that is not UTF-8');
-      const said = this.#isText ? unescaped(text) : canonical(decoder.decode(text));
-      if (said === null) return body.stop(at, `a number with a fraction or exponent in ${this.name}`);
+      const said = this.#holds === 'object' ? canonical(decoder.decode(text)) : plain(text);
+      if (said === null) return body.stop(at, `a value that JSON has not in ${this.name}`);
       entry = this.#dictionary.add(text, hash, said);
       this.#digest(entry, said);
     }
@@ -87,6 +90,11 @@ export class TextColumn implements KeyColumn {
     this.#nulls[row] = 0;
     if (entry !== this.#followers.last) this.#followers.follow(entry);
     return end;
+  }
+
+  /** Makes a cell NULL, whatever an unfinished row left there. */
+  blank(row: number): void {
+    this.#nulls[row] = 1;
   }
 
   #digest(entry: number, said: Uint8Array): void {
@@ -106,11 +114,16 @@ export class TextColumn implements KeyColumn {
     }
   }
 
-  #readNull(body: BodyWindow, at: number, row: number): number {
-    if (!this.#isText) return body.stop(at, `no object in ${this.name}`);
-    if (body.bytes[at] !== LETTER_N) return body.stop(at, `no text in ${this.name}`);
-    this.#nulls[row] = 1;
-    return skipNull(body, at);
+  /** NULL, or a value of another kind. */
+  #readOther(body: BodyWindow, at: number, row: number): number {
+    if (body.bytes[at] === LETTER_N) {
+      this.#nulls[row] = 1;
+      return skipNull(body, at);
+    }
+    if (this.#holds === 'text') return body.stop(at, `no text in ${this.name}`);
+    const end = this.#readNew(body, at, row);
+    // A bare number at the end of what has come may go on.
+    return end === body.end ? body.stop(end, '') : end;
   }
 
   get heldBytes(): number {
@@ -140,13 +153,16 @@ export class TextColumn implements KeyColumn {
   }
 }
 
-/** What an object's whole and checked JSON text says; null where the engine may round a number. */
+/** What an object's whole and checked JSON text says; null where it holds what JSON has not. */
 function canonical(object: string): Uint8Array | null {
-  return FRACTION.test(object.replaceAll(STRING, '')) ? null : encoder.encode(canonicalJson(object));
+  return NO_JSON.test(object.replaceAll(STRING, '')) ? null : encoder.encode(canonicalJson(object));
 }
 
 const STRING = /"(?:[^"\\]|\\.)*"/g;
-const FRACTION = /\d[.eE]/;
+const NO_JSON = /NaN|Infinity/;
+
+/** What a text says, unescaped; any other value as it is written. */
+const plain = (value: Uint8Array): Uint8Array => (value[0] === QUOTE ? unescaped(value) : value);
 
 /** What a whole and checked JSON text says, in UTF-8. */
 function unescaped(text: Uint8Array): Uint8Array {
