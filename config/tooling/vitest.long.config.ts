@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-import { every, quick, usual } from './suites.ts';
+import { every, nightly, quick, usual } from './suites.ts';
 
 // Many of these wait for a process, a lock or a clock: a third worker keeps two cores busy.
-export default defineConfig({ test: { ...usual, include: every, exclude: quick, maxWorkers: 3 } });
+export default defineConfig({ test: { ...usual, include: every, exclude: [...quick, ...nightly], maxWorkers: 3 } });

@@ -1,0 +1,5 @@
+import { defineConfig } from 'vitest/config';
+
+import { nightly, usual } from './suites.ts';
+
+export default defineConfig({ test: { ...usual, include: nightly } });
