@@ -129,7 +129,7 @@ test('a replay brings nothing back that `retain` had let go of by the newest arc
     expect(await days()).toEqual(kept);
     expect(await periods()).toEqual(kept);
     expect(scenario.events.flatMap((event) => (event.type === 'warning' ? [event.message] : []))).toEqual([
-      '3 archived periods before 2026-06-05 were left in the archive: by 2026-06-08, `retain` had let them go.',
+      '3 archived periods before 2026-06-05 were left in the archive: by 2026-06-08, `retain` had removed them.',
     ]);
   }
   // A replay as of an earlier night has what that night kept.
