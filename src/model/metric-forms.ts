@@ -56,6 +56,7 @@ interface Form extends Pick<DocumentedMetric, 'form' | 'kind' | 'unit' | 'addsUp
 }
 
 const SLOT = /\{(\w+)\}/;
+const SLOTS = /\{(\w+)\}/g;
 const daysPerUnit = { d: 1, w: 7, m: 30 } as const;
 const units = ['d', 'w', 'm'] as const;
 
@@ -116,17 +117,22 @@ for (const each of documentedForms) {
  * may have several forms, as an event can have any name: then the latest horizon counts, and it adds up only if all of them do.
  */
 export function documentedMetric(id: string, list: string | null): DocumentedMetric | null {
-  const found = [lastWord(id), `${firstWord(id)}_`]
-    .flatMap((word) => byWord.get(word) ?? [])
-    .filter(({ onlyIn }) => onlyIn === '' || list === null || list === onlyIn)
-    .flatMap((form) => inForm(id, form) ?? []);
-  const latest = latestOf(found);
-  return latest === null ? null : { ...latest, addsUp: found.every(({ addsUp }) => addsUp) };
+  const found: DocumentedMetric[] = [];
+  for (const word of [lastWord(id), `${firstWord(id)}_`]) {
+    for (const form of byWord.get(word) ?? []) {
+      if (!id.endsWith(form.end) || (form.onlyIn !== '' && list !== null && list !== form.onlyIn)) continue;
+      const documented = inForm(id, form);
+      if (documented !== null) found.push(documented);
+    }
+  }
+  const [first, ...others] = found;
+  if (first === undefined || others.length === 0) return first ?? null;
+  return { ...latestOf(first, others), addsUp: found.every(({ addsUp }) => addsUp) };
 }
 
 /** What a form says of an id; null where the id has another form, an age beyond all, or a part of no documented form. */
-function inForm(id: string, { form, kind, unit, addsUp, parts, pattern, end }: Form): DocumentedMetric | null {
-  const match = id.endsWith(end) ? pattern.exec(id) : null;
+function inForm(id: string, { form, kind, unit, addsUp, parts, pattern }: Form): DocumentedMetric | null {
+  const match = pattern.exec(id);
   if (match === null) return null;
   const { period } = match.groups ?? {};
   const age = period === undefined ? null : ageOf(period, withoutPeriod(id, form, period));
@@ -134,17 +140,22 @@ function inForm(id: string, { form, kind, unit, addsUp, parts, pattern, end }: F
   const days = kindDays[kind];
   const horizonDays = days === null ? null : Math.max(days, age?.completeDays ?? 0);
   const own: DocumentedMetric = { form, kind, horizonDays, latest: id, addsUp, unit, age };
-  const found = parts
-    .map((part) => part.replaceAll(new RegExp(SLOT, 'g'), (_, slot: string) => match.groups?.[slot] ?? '0'))
-    .map((part) => documentedMetric(part, null));
-  if (found.includes(null)) return null;
-  const last = latestOf([own, ...found.filter((part) => part !== null)]) ?? own;
+  const found: DocumentedMetric[] = [];
+  for (const part of parts) {
+    const partId = part.replaceAll(SLOTS, (_, slot: string) => match.groups?.[slot] ?? '0');
+    const documented = documentedMetric(partId, null);
+    if (documented === null) return null;
+    found.push(documented);
+  }
+  const last = latestOf(own, found);
   return { ...own, horizonDays: last.horizonDays, latest: last.latest };
 }
 
 /** The one whose horizon is the longest, the first of several. */
-const latestOf = (metrics: readonly DocumentedMetric[]): DocumentedMetric | null =>
-  metrics.toSorted((one, other) => (other.horizonDays ?? Infinity) - (one.horizonDays ?? Infinity) || 0).at(0) ?? null;
+function latestOf(first: DocumentedMetric, others: readonly DocumentedMetric[]): DocumentedMetric {
+  const daysOf = ({ horizonDays }: DocumentedMetric): number => horizonDays ?? Infinity;
+  return others.reduce((latest, each) => (daysOf(each) > daysOf(latest) ? each : latest), first);
+}
 
 const withoutPeriod = (id: string, form: string, period: string): string => {
   const after = form.slice(form.indexOf('{period}') + '{period}'.length);
