@@ -45,7 +45,7 @@ export class ColumnAnswers implements ReadAnswers {
 
   /** Reads an answer by itself as soon as it has landed, where it is large; why as texts, and null where it is not. Throws `STORAGE_FAILED`. */
   async readLanded(pages: Pages, columns: Columns): Promise<string | null> {
-    return pages.length === 0 || isSmall(pages) ? null : this.#read([pages], columns);
+    return pages.length === 0 || isSmall(pages) ? null : this.#read([pages], wantedColumns(columns, []));
   }
 
   async readAll(batch: readonly Spooled[], columns: Columns): Promise<void> {
@@ -53,13 +53,14 @@ export class ColumnAnswers implements ReadAnswers {
     const inOrder = batch.toSorted((a, b) => (a.window.replaced.start < b.window.replaced.start ? -1 : 1));
     const all = inOrder.flatMap(({ answers }) => answers).filter(({ pages }) => pages.length > 0);
     await this.discard(all.filter(({ pages }) => !isFit(this.#taken.get(pages), columns)));
+    const wanted = wantedColumns(columns, batch[0]?.window.slice.metrics ?? []);
     const unread = all.map(({ pages }) => pages).filter((pages) => !this.#taken.has(pages));
     // What is seen of the rows of all is true of each, but for weeks.
     const isTogether = batch[0]?.window.slice.grain !== 'week';
     const together = unread.filter((pages) => isTogether && isSmall(pages));
-    if (together.length > 0) await this.#read(together, columns);
-    for (const pages of unread) if (!together.includes(pages)) await this.#read([pages], columns);
-    for (const { answers } of batch) await this.#readAlike(answers, columns);
+    if (together.length > 0) await this.#read(together, wanted);
+    for (const pages of unread) if (!together.includes(pages)) await this.#read([pages], wanted);
+    for (const { answers } of batch) await this.#readAlike(answers, wanted);
   }
 
   of({ answers }: Spooled): readonly (ColumnAnswer | null)[] {
@@ -81,7 +82,7 @@ export class ColumnAnswers implements ReadAnswers {
   }
 
   /** Reads the parts of a window as texts where some of them are. */
-  async #readAlike(answers: readonly SpooledAnswer[], columns: Columns): Promise<void> {
+  async #readAlike(answers: readonly SpooledAnswer[], columns: SliceColumns): Promise<void> {
     const isText = ({ pages }: SpooledAnswer): boolean => this.#taken.get(pages)?.types === null;
     const others = answers.filter((answer) => answer.pages.length > 0 && !isText(answer));
     if (others.length === 0 || !answers.some(isText)) return;
@@ -90,11 +91,11 @@ export class ColumnAnswers implements ReadAnswers {
   }
 
   /** Reads answers into one file; why as texts, and null where it is not. */
-  async #read(answers: readonly Pages[], columns: Columns, because: string | null = null): Promise<string | null> {
+  async #read(answers: readonly Pages[], columns: SliceColumns, because: string | null = null): Promise<string | null> {
     const bodies = answers.flat();
     this.#readings += 1;
     const file = join(this.#folder, `${basename(bodies[0]?.path ?? '')}.${this.#readings}.parquet`);
-    const read = await this.#reader.read({ bodies, columns: wantedColumns(columns), to: file, textsBecause: because });
+    const read = await this.#reader.read({ bodies, columns, to: file, textsBecause: because });
     const { weekStartsOn, isOrdered, isDistinct, textsBecause } = read;
     const types = textsBecause === null ? columns.metrics.map(({ type }) => type) : null;
     this.#sharing.set(file, answers.length);
@@ -123,10 +124,11 @@ function isFit(taken: ColumnAnswer | undefined, { metrics }: Columns): boolean {
   return types === null || metrics.every((metric, at) => !becameDouble(metric) || types[at]?.kind === 'DOUBLE');
 }
 
-function wantedColumns({ dimensions, metrics }: Columns): SliceColumns {
+function wantedColumns({ dimensions, metrics }: Columns, requested: readonly string[]): SliceColumns {
   return {
     dimensions: dimensions.map((name) => ({ name, kind: isDateDimension(name) ? name : 'text' })),
     metrics: metrics.map((metric) => ({ name: metric.id, type: metric.type, isExact: becameDouble(metric) })),
+    left: requested.filter((name) => metrics.every(({ id }) => id !== name)),
   };
 }
 

@@ -13,6 +13,8 @@ export const EXTRA = '_extra';
 export interface SliceColumns {
   readonly dimensions: readonly { readonly name: string; readonly kind: 'text' | DateDimension }[];
   readonly metrics: readonly MetricCells[];
+  /** Keys that were requested and have no column any more: their values are left out. */
+  readonly left?: readonly string[];
 }
 
 interface MetricCells {

@@ -157,12 +157,14 @@ export class RowReader {
 export class LooseRowReader {
   readonly #columns: ReadonlyMap<string, TextColumn>;
   readonly #extra: TextColumn;
+  readonly #left: ReadonlySet<string>;
   readonly #extraBody = new BodyWindow();
   #keys = new Set<string>();
   #common: ReadonlySet<string> | null = null;
   #lastKeys = '';
 
-  constructor(columns: readonly TextColumn[], extra: TextColumn) {
+  constructor(columns: readonly TextColumn[], extra: TextColumn, left: readonly string[]) {
+    this.#left = new Set(left);
     this.#columns = new Map(columns.map((column) => [column.name, column]));
     this.#extra = extra;
   }
@@ -196,7 +198,7 @@ export class LooseRowReader {
       if (value === STOPPED) return STOPPED;
       const behind = this.#columns.get(name)?.read(body, value, row) ?? skipValue(body, value);
       if (behind === STOPPED) return STOPPED;
-      if (!this.#columns.has(name)) {
+      if (!this.#columns.has(name) && !this.#left.has(name)) {
         const text = textOf(body, value, behind);
         if (text === null) return body.stop(value, 'a value that is not UTF-8');
         extra.push(`${written}:${text}`);

@@ -68,7 +68,7 @@ export class SliceReading implements RowSink {
       const extra = new TextColumn(EXTRA, 'object');
       this.#keys = [...all.slice(0, columns.dimensions.length), dependency];
       this.#dates = [];
-      this.#into = { columns: [...all, extra], rows: new LooseRowReader(all, extra) };
+      this.#into = { columns: [...all, extra], rows: new LooseRowReader(all, extra, columns.left ?? []) };
     }
     this.#names = names;
     this.#textsBecause = textsBecause;
