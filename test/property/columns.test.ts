@@ -121,8 +121,8 @@ function rowsByOracle({ body, seed }: Taken, requested: readonly string[]): Row[
   if (!isRecord(document) || !Array.isArray(document['rows'])) throw new Error(`No document: ${seed}`);
   return document['rows'].map((row: unknown): Row => {
     const cells = isRecord(row) ? row : {};
-    const known = [...requested, 'attr_dependency'];
-    const extra = Object.entries(cells).filter(([name]) => !known.includes(name));
+    const known = new Set([...requested, 'attr_dependency']);
+    const extra = Object.entries(cells).filter(([name]) => !known.has(name));
     const named = [
       ...requested.map((name) => [name, Object.hasOwn(cells, name) ? inText(cells[name]) : null] as const),
       ['attr_dependency', inJson(cells['attr_dependency'])] as const,
