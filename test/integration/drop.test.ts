@@ -218,7 +218,7 @@ describe('a slice that is no longer configured', () => {
     expect(existsSync(path('tables', 'daily'))).toBe(false);
     await publish(await configured(others, '0s'));
     const listed = (await readLog(path('tables', 'ripen_finality'))).configuration['ripen.tables'] ?? '';
-    expect(Object.keys(z.record(z.string(), z.literal(0)).parse(JSON.parse(listed)))).not.toContain('daily');
+    expect(z.array(z.string()).parse(JSON.parse(listed))).not.toContain('daily');
     expect(await readDelta(path('tables', 'hourly'))).not.toEqual([]);
   });
 
