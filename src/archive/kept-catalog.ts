@@ -24,6 +24,7 @@ const catalogShape = z.object({
       section: z.string(),
       formatting: z.string(),
       description: z.string(),
+      attributes: z.string().nullish(),
     }),
   ),
 });

@@ -1,9 +1,6 @@
 /** The ledger of slices, read back as it was written. */
 
-import { join } from 'node:path';
-
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import * as z from 'zod';
 
 import { day } from '../../src/model/calendar.ts';
 import { emptyLedger, type LoadedPeriod, type SliceTable } from '../../src/model/ledger.ts';
@@ -16,17 +13,14 @@ import {
   readSliceLedger,
   relaxMaxDays,
 } from '../../src/warehouse/ledger.ts';
-import { withWarehouse } from '../../src/warehouse/opening.ts';
-import { startRun, type RunStart } from '../../src/warehouse/runs.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 import { openScratch } from '../support/scratch-warehouse.ts';
 
-let directory = '';
 let warehouse: Warehouse;
 
 beforeAll(async () => {
   const scratch = await openScratch();
-  ({ directory, warehouse } = scratch);
+  ({ warehouse } = scratch);
   return scratch.close;
 });
 /** `a` has a live table and one being built, `b` a live one of the same meaning, `c` only one being built. */
@@ -178,23 +172,4 @@ describe('what is learned of a table', () => {
     await forgetParts(warehouse, table, 3);
     expect(await others()).toEqual(before);
   });
-});
-
-test('runs of a warehouse that did not number them are numbered in the order they were recorded in, and the next goes on', async () => {
-  const path = join(directory, 'older.duckdb');
-  const open = { mode: 'write', lockWaitMs: 0, emit: () => {} } as const;
-  const start = (runId: string, startedAt: string): RunStart => {
-    return { runId, command: 'sync', planAt: new Date(startedAt), startedAt: new Date(startedAt) };
-  };
-  await withWarehouse(path, open, async (older) => {
-    await startRun(older, start('b', '2026-02-03T00:00:00Z'));
-    await startRun(older, start('a', '2026-02-01T00:00:00Z'));
-    await older.run('alter table ripen.runs drop column run_number');
-    await older.run('delete from ripen.migrations where version = 10');
-  });
-  const order = await withWarehouse(path, open, async (newer) => {
-    await startRun(newer, start('c', '2026-02-02T00:00:00Z'));
-    return newer.rows('select run_id from ripen.runs order by run_number', [], z.object({ run_id: z.string() }));
-  });
-  expect(order.map(({ run_id: id }) => id)).toEqual(['b', 'a', 'c']);
 });
