@@ -59,7 +59,8 @@ describe('a lost warehouse', () => {
     for (const night of [FIRST, SECOND, THIRD]) expect((await scenario.night(night, archived)).failures).toEqual([]);
     const names = ['daily', 'weekly', 'whole', 'hourly'];
     const before = await loadedState(scenario, names);
-    expect(before.map((part) => part.length > 0)).not.toContain(false);
+    // Without `partners` nobody looks for those that rows carry.
+    expect(before.map((part) => part.length > 0).indexOf(false)).toBe(before.length - 1);
     await loseWarehouse(scenario);
     scenario.simulator.asked.reset();
     const summary = await replayInto(scenario);
