@@ -1,5 +1,5 @@
 -- The views with the types of their columns as the file keeps them, which are those of when they were made. A view that was read
--- in this session says what it gives now.
+-- over this connection says what it gives now.
 -- Returns one row per view, in the order of schema and name: schema_name, view_name, text (the statement that made the view), said
 -- (its comment), columns (name, type, comment).
 select

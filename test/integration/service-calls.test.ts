@@ -288,7 +288,7 @@ describe('links', () => {
       {
         token: 't1',
         name: 'A::B',
-        label: '',
+        label: 'B',
         level: 2,
         archived: true,
         hasSubtrackers: true,
