@@ -94,7 +94,7 @@ cells as (
     join current_projections as p on p.period = ${periodOf(slice)}
 )
 
-select * exclude ("factor,", "low,", "high,", "periods,"), value * "factor," as projected,
+select ${[...slice.dimensions.map(identifier), 'metric', 'age_days'].join(', ')}, value, value * "factor," as projected,
     value * if(value < 0, "high,", "low,") as low, value * if(value < 0, "low,", "high,") as high,
     "periods," as periods
 from cells

@@ -22,7 +22,7 @@ import { type Refreshing, shortText, warn } from './refresh-links.ts';
 export async function refreshPartners(run: Refreshing): Promise<{ readonly rows: number }> {
   const { warehouse, planAt, clock } = run;
   const changed = await changedAt(warehouse);
-  if (changed !== null && changed > planAt) {
+  if (changed !== null && changed > planAt && changed <= new Date()) {
     const message = `The partners were left as they are: they changed at ${changed.toISOString()}, after the as-of instant.`;
     await warn(run, 'AS_OF_OLDER', message);
     return { rows: await storedPartners(warehouse) };

@@ -100,6 +100,11 @@ export function settingsOf(slice: SliceChoice, start: string): Readonly<Record<s
     max_rejects: slice.maxRejects,
     filters: slice.filters,
     types: Object.fromEntries(Object.entries(slice.types).filter(([metric]) => slice.metrics.includes(metric))),
+    horizons: Object.fromEntries(
+      statedHorizons
+        .filter(([metric]) => slice.metrics.includes(metric))
+        .map(([metric, days]) => [metric.replace('__proto__', '__prot?__'), days]),
+    ),
     ...(retainDays === null ? {} : { retain: `${retainDays}d` }),
   };
 }
@@ -162,6 +167,11 @@ const oddMetrics = [
   '_odd',
   'window_no',
 ] as const;
+/** No documented form says when these stop changing; `revenue_to_cost` rests on another cohort here than the service's does. */
+const statedHorizons: readonly (readonly [metric: string, days: string])[] = [
+  ['revenue_to_cost', '14d'],
+  ...oddMetrics.map((id) => [id, '7d'] as const),
+];
 const texts = ['app_token', 'country_code', 'os_name'] as const;
 const metric = fc.oneof(
   { weight: 6, arbitrary: fc.constantFrom(...usualMetrics) },
