@@ -98,7 +98,7 @@ const isBad = (index: number): boolean => index % BAD_ONE_IN === 7;
 
 /** 4,800 good lines, and 200 that break one rule each. */
 function lines(): Readonly<Record<string, string>>[] {
-  const breaks = [{ cost_amount: '-1' }, { cost_currency: 'usd' }, { tag: '' }];
+  const breaks = [{ cost_amount: '-1' }, { cost_currency: 'US' }, { tag: '' }];
   return Array.from({ length: LINES }, (_, index) => ({
     ...goodLine,
     cost_id: costIdOf(index),

@@ -14,7 +14,7 @@ async function catalogOf(tokens: readonly string[]): Promise<void> {
   await scene.warehouse.run('delete from ripen.catalog');
   for (const token of tokens) {
     await scene.warehouse.run(
-      `insert into ripen.catalog values ('apps', $1, '', '', '', '', '', timestamp '2026-06-01')`,
+      `insert into ripen.catalog (filter, id, name, short_name, section, formatting, description, seen_at) values ('apps', $1, '', '', '', '', '', timestamp '2026-06-01')`,
       [token],
     );
   }
