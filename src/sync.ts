@@ -1,5 +1,5 @@
 /**
- * The pipeline of every run: catalog → partners and links → plan → load → swap → let go → measure → publish.
+ * The pipeline of every run: catalog → partners and links → plan → load → audit → swap → let go → measure → publish.
  *
  * What enters: a configuration, a request, a source of answers: the service, or the archive of what it once answered. What
  * leaves: a summary. A window is loaded wholly or not at all; whatever could be loaded is committed when this returns, and
@@ -56,6 +56,7 @@ async function refresh(run: Run, source: Source, from: SourceDoor): Promise<void
   }
 
   await loadWindows(windows, run, source, targets);
+  await loadWindows(await source.audits(targets, run.signal), run, source, targets);
 
   await swapComplete(run, targets);
   const standing = await standingTargets(run, targets);

@@ -21,11 +21,11 @@ export interface Draw {
   readonly seed: string;
   /** Whether a fetch that is due anyway, tonight or later, answers it: a request of its own would cost twice. */
   readonly waits: boolean;
+  /** The metrics whose totals it compares: those that add up and are final in the period, at least one. */
+  readonly metrics: readonly string[];
 }
 
-interface Candidate extends Omit<Draw, 'seed'> {
-  readonly finalCells: number;
-}
+type Candidate = Omit<Draw, 'seed'>;
 
 /** The night a draw belongs to: the day in UTC, so that a plan, or a run after a killed one, draws what the sync draws. */
 export const nightOf = (planAt: Date): Day => dayAt(planAt, UTC);
@@ -47,21 +47,21 @@ export function drawAudits(all: readonly Audited[], { periods, done }: Draws, pl
   for (let draw = done; draw < periods; draw += 1) {
     const seed = `ripen audit ${nightOf(planAt)} ${draw}`;
     const at = placeAt(left, fractionOf(seed));
-    drawn.push(...left.splice(at, 1).map(({ plan, period, waits }) => ({ plan, period, seed, waits })));
+    const [candidate] = left.splice(at, 1);
+    if (candidate !== undefined) drawn.push({ ...candidate, seed });
   }
   return drawn;
 }
 
+/** The window that loads a drawn period again. */
+export const auditWindow = ({ plan: { slice, fingerprint, table }, period }: Draw): Window =>
+  windowOf(slice, fingerprint, [{ period, reason: 'audit' }], table?.parts ?? undefined);
+
 /** The plans, with a window for each drawn period that no other fetch is going to answer. */
 export function withAudits(plans: readonly SlicePlan[], drawn: readonly Draw[]): SlicePlan[] {
   return plans.map((plan) => {
-    const { slice, fingerprint, table, windows } = plan;
-    const added = drawn
-      .filter((draw) => draw.plan === plan && !draw.waits)
-      .map(({ period }): Window =>
-        windowOf(slice, fingerprint, [{ period, reason: 'audit' }], table?.parts ?? undefined),
-      );
-    const merged = [...windows, ...added].toSorted((a, b) => (a.asked.start < b.asked.start ? -1 : 1));
+    const added = drawn.filter((draw) => draw.plan === plan && !draw.waits).map(auditWindow);
+    const merged = [...plan.windows, ...added].toSorted((a, b) => (a.asked.start < b.asked.start ? -1 : 1));
     return added.length === 0 ? plan : { ...plan, windows: merged };
   });
 }
@@ -75,17 +75,17 @@ function candidatesOf({ plan, metrics }: Audited, planAt: Date): Candidate[] {
     const held = table.periods.get(period.bucket.start);
     if (held === undefined || held.rows === 0 || held.fetchedAt >= today || !isWhole(period) || !isWhole(held))
       return [];
-    const finalCells = finalMetrics(period, additive, slice, held).length;
+    const final = finalMetrics(period, additive, slice, held).map(({ id }) => id);
     const waits = nextRefreshAt(period, metrics, slice, held) !== null;
-    return finalCells === 0 ? [] : [{ plan, period, waits, finalCells }];
+    return final.length === 0 ? [] : [{ plan, period, waits, metrics: final }];
   });
 }
 
 /** The place of the candidate at a share of all final cells. */
 function placeAt(candidates: readonly Candidate[], share: number): number {
-  let left = share * candidates.reduce((sum, { finalCells }) => sum + finalCells, 0);
-  return candidates.findIndex(({ finalCells }) => {
-    left -= finalCells;
+  let left = share * candidates.reduce((sum, { metrics }) => sum + metrics.length, 0);
+  return candidates.findIndex(({ metrics }) => {
+    left -= metrics.length;
     return left < 0;
   });
 }

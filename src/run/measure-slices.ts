@@ -4,10 +4,8 @@ import * as z from 'zod';
 
 import { refreshInsight } from '../insight/insight.ts';
 import type { Target } from '../load/target.ts';
-import { drawAudits, nightOf, withAudits, type Audited, type Draw } from '../plan/audit.ts';
-import type { SlicePlan } from '../plan/plan.ts';
 import { type Run, warn } from './run.ts';
-import { count, statement, timestamp } from '../warehouse/sql.ts';
+import { count, statement } from '../warehouse/sql.ts';
 
 const unmeasuredRow = z.object({ unmeasured: z.boolean() });
 
@@ -21,37 +19,6 @@ export async function measureSlices(
     const [found] = await warehouse.rows(statement('insight/is_unmeasured'), parameters, unmeasuredRow);
     if (target.state === 'live' && found?.unmeasured === true) await refreshInsight(warehouse, target);
   }
-}
-
-/** The plans of a nightly sync with its audits, which are recorded before anything is requested; those of a backfill as they are. */
-export async function withNightlyAudits(
-  run: Run,
-  targets: readonly Target[],
-  plans: readonly SlicePlan[],
-): Promise<readonly SlicePlan[]> {
-  if (run.request.forced !== null) return plans;
-  const audited = plans.map((plan) => ({
-    plan,
-    metrics: targets.find(({ slice }) => slice === plan.slice)?.metrics ?? [],
-  }));
-  const drawn = await drawnTonight(run, audited);
-  const draws = drawn.map(({ plan, period, seed, waits }) => {
-    return { slice: plan.slice.name, period: period.bucket.start, seed, waits };
-  });
-  const parameters = [run.runId, timestamp(run.planAt), JSON.stringify(draws)];
-  if (drawn.length > 0) await run.warehouse.run(statement('insight/record_draws'), parameters);
-  return withAudits(plans, drawn);
-}
-
-const drawsRow = z.object({ draws: count });
-
-/** What the night's earlier runs, killed ones too, have left to draw. */
-export async function drawnTonight(
-  { config, warehouse, planAt }: Pick<Run, 'config' | 'planAt' | 'warehouse'>,
-  plans: readonly Audited[],
-): Promise<Draw[]> {
-  const [done] = await warehouse.rows(statement('insight/audits_of_night'), [nightOf(planAt)], drawsRow);
-  return drawAudits(plans, { periods: config.audit, done: done?.draws ?? 0 }, planAt);
 }
 
 const changedRow = z.object({

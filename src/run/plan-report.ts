@@ -18,7 +18,7 @@ import { withAudits, type Audited } from '../plan/audit.ts';
 import { planSlice, rowsPerDay, type SlicePlan } from '../plan/plan.ts';
 import { chosenSlices } from './circumstances.ts';
 import { futureFetch } from '../warehouse/future-fetch.ts';
-import { drawnTonight } from './measure-slices.ts';
+import { drawnTonight } from './audits.ts';
 import { readSliceLedger } from '../warehouse/ledger.ts';
 import { openWarehouse, warehouseExists } from '../warehouse/opening.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -182,7 +182,9 @@ function describeWindow(window: Window, requests: number, rowsOf: RowsOf | null)
     periods: periods.length,
     reasons,
     requests,
-    rows_expected: rowsOf === null ? null : rowsOf(periods.map(({ period }) => period)),
+    // An audit requests the totals of its period first, which are one row.
+    rows_expected:
+      reasons.audit === periods.length ? periods.length : (rowsOf?.(periods.map(({ period }) => period)) ?? null),
   };
 }
 

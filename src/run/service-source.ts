@@ -13,6 +13,7 @@ import { addingAmong } from '../extract/whole.ts';
 import { catalogSeenAt, readCatalog } from '../catalog/stored-catalog.ts';
 import type { LoadResult } from '../load/load-result.ts';
 import type { DuePeriod, Window } from '../model/window.ts';
+import type { Draw } from '../plan/audit.ts';
 import { inOrder } from '../plan/plan.ts';
 import { confirmedNow, machineClock } from '../service/machine-clock.ts';
 import type { Service } from '../service/service.ts';
@@ -20,7 +21,7 @@ import type { Spool, Spooled } from '../spool/spool.ts';
 import { tolerated } from '../warehouse/future-fetch.ts';
 import { unconfirmedAges } from './ageing.ts';
 import { openColumns } from './columns.ts';
-import { withNightlyAudits } from './measure-slices.ts';
+import { auditByTotals, drawNightly } from './audits.ts';
 import { refreshCatalog } from '../catalog/refresh-catalog.ts';
 import { refreshDimensions } from './refresh-dimensions.ts';
 import { type Run, warn } from './run.ts';
@@ -46,6 +47,7 @@ function openSource(run: Run, service: Service): Source {
     await columns.answers.discard(answers);
     await spool.discard({ answers });
   };
+  let drawn: readonly Draw[] = [];
   const mayRemoveOld = (): boolean => request.asOf !== null || confirmedNow(service) !== null;
   return {
     canAsk: true,
@@ -65,9 +67,12 @@ function openSource(run: Run, service: Service): Source {
       return { catalog, slices: run.slices };
     },
     async plan(targets) {
-      const plans = await withNightlyAudits(run, targets, await planTargets(run, targets));
+      const plans = await planTargets(run, targets);
+      drawn = await drawNightly(run, targets, plans);
       return { plans, windows: inOrder(plans) };
     },
+    audits: async (targets, signal) =>
+      auditByTotals(drawn, targets, { run, service, spool: { ...spool, discard }, signal }),
     async *answers(queue, targets, signal, came) {
       const { maxConcurrency } = config.service;
       const asking = { service, spool: { ...spool, discard }, maxConcurrency, emit, signal, came };

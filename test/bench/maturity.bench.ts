@@ -26,41 +26,44 @@ const setting = nightsFromStart(NIGHTS);
 test(`${NIGHTS} nights from a fixed start: ripen asks for a fraction, and what it calls final is final`, async () => {
   const outcomes = passNights(
     [
-      ripen('ripen', 'milestones'),
+      ripen('ripen, one audit', 'milestones', 1),
+      ripen('ripen without audits', 'milestones'),
       lookback(LOOKBACK_DAYS),
       everythingImmature(),
       ripen('ripen, `refresh: nightly`', 'nightly'),
     ],
     setting,
   );
-  const [milestones, recent, immature, nightly] = outcomes;
-  if (milestones === undefined || recent === undefined || immature === undefined || nightly === undefined) {
+  const [audited, milestones, recent, immature, nightly] = outcomes;
+  if (
+    audited === undefined ||
+    milestones === undefined ||
+    recent === undefined ||
+    immature === undefined ||
+    nightly === undefined
+  ) {
     throw new RangeError('A policy has no outcome.');
   }
   const synced = await syncNights(setting, setting.nights.slice(0, SYNCED_NIGHTS));
 
-  const shareOfImmature = milestones.rows / immature.rows;
-  const shareOfLookback = milestones.rows / recent.rows;
+  const shareOfImmature = audited.rows / immature.rows;
+  const shareOfLookback = audited.rows / recent.rows;
   publishSection({
     name: 'maturity',
     title: 'What a night fetches, and whether final means final',
     paragraphs: paragraphs(setting, synced, { milestones, recent, immature }),
-    tables: [
-      policiesTable(outcomes, immature, recent),
-      frozenTable(recent),
-      reasonsTable(milestones),
-      agesTable(milestones),
-    ],
+    tables: [policiesTable(outcomes, immature, recent), frozenTable(recent), reasonsTable(audited), agesTable(audited)],
     figures: {
-      ripen_rows: milestones.rows,
+      ripen_rows: audited.rows,
+      ripen_rows_without_audits: milestones.rows,
       immature_rows: immature.rows,
       lookback_rows: recent.rows,
       ripen_share_of_immature: rounded(shareOfImmature, 4),
       ripen_share_of_lookback: rounded(shareOfLookback, 4),
       late_share_of_immature: rounded(lateRows(milestones) / lateRows(immature), 4),
       late_share_of_lookback: rounded(lateRows(milestones) / lateRows(recent), 4),
-      final_cells: milestones.finalCells,
-      wrong_final_cells: milestones.wrongFinalCells + synced.wrongFinalCells,
+      final_cells: audited.finalCells,
+      wrong_final_cells: audited.wrongFinalCells + synced.wrongFinalCells,
       lookback_frozen_cells: total(recent.frozenCells),
       lookback_settled_cells: recent.settledCells,
     },

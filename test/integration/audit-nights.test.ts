@@ -38,16 +38,18 @@ const totalRow = z.object({ day: z.string(), total: z.number() });
 
 async function pass(of: Slice, nights: number, audit: number, world: object = smallWorld) {
   scenario = await openScenario([of], { simulator: { world } });
-  const asked: number[] = [];
+  const [asked, rows]: [number[], number[]] = [[], []];
   for (let night = 0; night < nights; night += 1) {
     const before = askedReports(scenario).length;
-    expect((await scenario.night(nightAt(night), { audit })).failures).toEqual([]);
+    const summary = await scenario.night(nightAt(night), { audit });
+    expect(summary.failures).toEqual([]);
+    rows.push(summary.slices[0]?.rows.fetched ?? 0);
     asked.push(askedReports(scenario).length - before);
   }
   const audits = await scenario.inWarehouse((warehouse) =>
     warehouse.rows('select * from ripen.audits order by audited_at', [], auditRow),
   );
-  return { asked, audits, changes: changesOf(scenario), report: await statusAt(nights - 1) };
+  return { asked, rows, audits, changes: changesOf(scenario), report: await statusAt(nights - 1) };
 }
 
 const statusAt = (night: number): Promise<StatusReport> =>
@@ -107,10 +109,11 @@ test('the horizon of counts that settle in 12 days where 7 are derived is told a
   );
 }, 120_000);
 
-test('a horizon that holds is confirmed: 3 audits find nothing changed, cost one request a night, and audit 0 none', async () => {
+test('a horizon that holds is confirmed: 3 audits find nothing changed, cost one request a night and no row of the table, and audit 0 none', async () => {
   const without = await pass(daily(8), 4, 0);
   await scenario.close();
-  const { audits, changes, asked, report } = await pass(daily(8), 4, 1);
+  const { audits, changes, asked, rows, report } = await pass(daily(8), 4, 1);
+  expect(rows).toEqual(without.rows);
   expect(without.audits).toEqual([]);
   expect(audits.map(({ changed }) => changed)).toEqual([0, 0, 0]);
   expect(changes).toEqual([]);

@@ -7,6 +7,7 @@ import type { Metric } from '../../../src/model/metric.ts';
 import { periodsOf, resolveDatePeriod, type Period } from '../../../src/model/period.ts';
 import type { Slice } from '../../../src/model/slice.ts';
 import type { Window } from '../../../src/model/window.ts';
+import { drawAudits, withAudits } from '../../../src/plan/audit.ts';
 import { planSlice } from '../../../src/plan/plan.ts';
 
 export interface PlannedNight {
@@ -29,18 +30,16 @@ const MONDAY = 1;
 const isFinalPeriod: Policy['isSettled'] = (period, loaded, { metrics, slice }) =>
   stateOf(period, metrics, slice, loaded) === 'final';
 
-/** ripen's planner, with a refresh schedule. */
-export function ripen(name: string, refresh: Slice['refresh']): Policy {
+/** ripen's planner, with a refresh schedule and so many audits a night. */
+export function ripen(name: string, refresh: Slice['refresh'], audits = 0): Policy {
   return {
     name,
-    windows: ({ slice, metrics, table, asOf }) =>
-      planSlice({
-        slice: { ...slice, refresh },
-        metrics,
-        ledger: { live: table, building: null },
-        planAt: asOf,
-        forced: null,
-      }).windows,
+    windows({ slice, metrics, table, asOf }) {
+      const ledger = { live: table, building: null };
+      const plan = planSlice({ slice: { ...slice, refresh }, metrics, ledger, planAt: asOf, forced: null });
+      const drawn = drawAudits([{ plan, metrics }], { periods: audits, done: 0 }, asOf);
+      return withAudits([plan], drawn).flatMap(({ windows }) => windows);
+    },
     isSettled: isFinalPeriod,
   };
 }
