@@ -182,7 +182,7 @@ test('the tour of a package that lies elsewhere writes into the current folder, 
   expect(again.out).toContain('All is well.');
 });
 
-test('the package holds the docs and what is configured with, and none of the tooling or tests', async () => {
+test('the package holds the user pages and configuration files, and no internals, tooling or tests', async () => {
   const packed = await startProcess('npm', ['pack', '--dry-run', '--ignore-scripts', '--json'], root).ended;
   const [{ files }] = z
     .tuple([z.object({ files: z.array(z.object({ path: z.string() })) })])
@@ -190,5 +190,5 @@ test('the package holds the docs and what is configured with, and none of the to
   const paths = files.map(({ path }) => path);
   expect(paths).toContain('docs/guarantees.md');
   expect(paths).toContain('config/schedules/crontab');
-  expect(paths.filter((path) => /^(?:test|src|config\/tooling)\//.test(path))).toEqual([]);
+  expect(paths.filter((path) => /^(?:test|src|config\/tooling|docs\/internals)\//.test(path))).toEqual([]);
 });

@@ -20,12 +20,11 @@ import { slice } from '../support/slice.ts';
 const root = new URL('../../', import.meta.url);
 const examples = readdirSync(new URL('sql/examples/', root)).map((file) => file.replace(/\.sql$/, ''));
 
-/** Pages whose queries are of the demo's tables; the ones for other engines and tools are in other pages. */
-const queries = ['README.md', 'docs/bi.md', 'docs/joining.md', 'docs/operations.md', 'docs/troubleshooting.md'].flatMap(
-  (page) =>
-    [...readFileSync(new URL(page, root), 'utf8').matchAll(/```sql\n([\s\S]*?)```/g)].map(
-      ([, sql = '']) => [page, sql] as const,
-    ),
+/** The queries of the pages, but those for another engine, which say so at first. */
+const queries = ['README.md', 'docs/reading.md'].flatMap((page) =>
+  [...readFileSync(new URL(page, root), 'utf8').matchAll(/```sql\n([\s\S]*?)```/g)]
+    .map(([, sql = '']) => [page, sql] as const)
+    .filter(([, sql]) => !sql.startsWith('-- ClickHouse')),
 );
 
 const DAYS = 121;

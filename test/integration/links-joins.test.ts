@@ -61,9 +61,11 @@ async function joined(look: (warehouse: Warehouse) => Promise<void>): Promise<vo
   }
 }
 
-/** The queries on a page of the documentation. */
-function queriesOf(page: string): readonly string[] {
-  const text = readFileSync(new URL(`../../docs/${page}.md`, import.meta.url), 'utf8');
+/** The queries about links that analysts are given. */
+function queriesOfLinks(): readonly string[] {
+  const page = readFileSync(new URL('../../docs/reading.md', import.meta.url), 'utf8');
+  const [, part = ''] = page.split('\n## Links and partners\n');
+  const [text = ''] = part.split('\n## ');
   return [...text.matchAll(/```sql\n([^`]*)```/g)].map(([, sql = '']) => sql);
 }
 
@@ -122,7 +124,7 @@ test('every attributed row of a simulated week finds the one link the simulator 
       row,
     );
     expect(shares.map(({ network }) => network)).toEqual(['Expired Attributions', 'Organic']);
-    const [installs = '', unmatched = ''] = queriesOf('joining').map((sql) => sql.replaceAll('network_daily', 'whole'));
+    const [installs = '', unmatched = ''] = queriesOfLinks().map((sql) => sql.replaceAll('network_daily', 'whole'));
     expect((await warehouse.rows(installs, [], row)).length).toBeGreaterThan(50);
     const lost = (await warehouse.rows(unmatched, [], row)).filter((found) => found['unmatched_share'] === 1);
     expect(lost.map(({ network }) => String(network)).toSorted()).toEqual(['Expired Attributions', 'Organic']);
@@ -149,7 +151,7 @@ test('a link that is listed no more keeps its installs, and the last name it had
   scenario = await openScenario([daily]);
   const all = { partners: true, links: { apps: 'all', maxLevel: 4 } } as const;
   await scenario.night(new Date('2026-08-01T02:30:00Z'), all);
-  const [byLink = ''] = queriesOf('joining');
+  const [byLink = ''] = queriesOfLinks();
   const shown = (sql: string): Promise<Record<string, unknown>[]> =>
     query(
       scenario,

@@ -9,7 +9,7 @@ export interface Room {
   readonly name: string;
   readonly mutate: readonly string[];
   readonly tests: readonly string[];
-  /** Mutants that may survive; `docs/mutation.md` says of each why. */
+  /** Mutants that may survive; `docs/internals/mutation.md` says of each why. */
   readonly survivors: number;
 }
 

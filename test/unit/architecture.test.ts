@@ -251,7 +251,7 @@ describe('imports', () => {
 const MOST_ON_THE_WAY = 25;
 
 describe('the way of one window', () => {
-  const page = readFileSync(`${root}/docs/architecture.md`, 'utf8');
+  const page = readFileSync(`${root}/docs/internals/architecture.md`, 'utf8');
   const [, part = ''] = /^## The way of one window$([\s\S]*?)^## /m.exec(page) ?? [];
   const way = [...part.matchAll(/^\| `([\w/-]+\.ts)` /gm)].map(([, name = '']) => `src/${name}`);
   const targetsOf = (path: string): string[] =>

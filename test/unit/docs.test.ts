@@ -50,7 +50,7 @@ test('every file of the repository that a page names exists', () => {
       .flatMap((page) => paths(page, /`((?:src|test|config|docs|sql)\/[\w./-]+\.\w+)`/g))
       // The page of the architecture names files by their rooms, of which one is called so too.
       .filter((path) => path !== 'config/read-config.ts' && path !== 'config/secret.ts'),
-    ...paths('docs/architecture.md', /`((?:[a-z]+\/)?[a-z-]+\.ts)`/g).map((path) => `src/${path}`),
+    ...paths('docs/internals/architecture.md', /`((?:[a-z]+\/)?[a-z-]+\.ts)`/g).map((path) => `src/${path}`),
   ];
   expect(named.length).toBeGreaterThan(40);
   expect(named.filter((path) => !isThere(path, '.'))).toStrictEqual([]);
@@ -58,12 +58,12 @@ test('every file of the repository that a page names exists', () => {
 
 test('every room of src has a line on the page of the architecture', () => {
   const rooms = readdirSync(new URL('src/', root), { withFileTypes: true }).filter((entry) => entry.isDirectory());
-  const page = textOf('docs/architecture.md');
+  const page = textOf('docs/internals/architecture.md');
   expect(rooms.filter(({ name }) => !page.includes(`| \`${name}\` `)).map(({ name }) => name)).toStrictEqual([]);
 });
 
 test('each of the faults 1 to 51 has one line, which names a test file or says that there is none', () => {
-  const lines = textOf('docs/faults.md').split('\n');
+  const lines = textOf('docs/internals/faults.md').split('\n');
   for (let fault = 1; fault <= FAULTS; fault += 1) {
     const own = lines.filter((line) => new RegExp(`^\\| *${fault} +\\|`).test(line));
     expect(own, `fault ${fault}`).toHaveLength(1);
@@ -72,7 +72,7 @@ test('each of the faults 1 to 51 has one line, which names a test file or says t
 });
 
 test('every parameter, dimension, filter, list, section and column that the code knows is on the page of the interface', () => {
-  const page = textOf('docs/interface.md');
+  const page = textOf('docs/internals/interface.md');
   const names = [
     ...parameterNames,
     ...dimensions,

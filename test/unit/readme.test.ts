@@ -7,11 +7,17 @@ import * as z from 'zod';
 
 import { parseCommandLine } from '../../src/commands/command-line.ts';
 import { commandNames } from '../../src/commands/verbs.ts';
+import { configJsonSchema } from '../../src/config/json-schema.ts';
+import { isMapping } from '../../src/config/plain-values.ts';
 import { parseConfig } from '../../src/config/read-config.ts';
 import { exitCodes, failureCodes, warningCodes } from '../../src/errors.ts';
 import * as library from '../../src/index.ts';
+import { day } from '../../src/model/calendar.ts';
 import { catalogTables } from '../../src/model/catalog.ts';
+import { dueReason } from '../../src/model/maturity.ts';
+import { metricsOf } from '../../src/model/metric.ts';
 import { spendColumns } from '../../src/spend/spend-record.ts';
+import { loadedPeriod, slice } from '../support/slice.ts';
 
 const figuresShape = z.object({
   ripen_rows: z.number(),
@@ -35,7 +41,7 @@ const readme = textOf('README.md');
 /** Pages with commands of ripen and of npm. */
 const pages = [
   'README.md',
-  ...readdirSync(new URL('docs/', root))
+  ...readdirSync(new URL('docs/', root), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`),
 ];
@@ -69,8 +75,55 @@ test('every command that can be given is on the page of operations', () => {
   }
 });
 
-test('every table of the catalog is named on the front page', () => {
-  expect(catalogTables.filter((name) => !readme.includes(`\`${name}\``))).toStrictEqual([]);
+const examplesOf = (page: string): string[][] => blocksOf(page, 'yaml').map((yaml) => [page, yaml]);
+
+test.each([...examplesOf('docs/configuration.md'), ...examplesOf('docs/operations.md')])(
+  'an example of %s is read as it stands: %s',
+  (_, yaml = '') => {
+    const text = /^service:/m.test(yaml) ? yaml : `service: simulator\n${yaml}`;
+    expect(() =>
+      parseConfig(text, { file: 'ripen.yaml', directory: '/somewhere', environment: {}, offline: true }),
+    ).not.toThrow();
+  },
+);
+
+/** Every key that a JSON Schema names, at any depth. */
+function keysOf(schema: unknown): string[] {
+  if (Array.isArray(schema)) return schema.flatMap(keysOf);
+  if (!isMapping(schema)) return [];
+  const { properties } = schema;
+  const own = isMapping(properties) ? Object.keys(properties) : [];
+  return [...own, ...Object.values(schema).flatMap(keysOf)];
+}
+
+test('every setting is explained on the page of the configuration', () => {
+  const page = textOf('docs/configuration.md');
+  const keys = new Set(keysOf(configJsonSchema()));
+  expect(keys.size).toBeGreaterThan(60);
+  expect([...keys].filter((key) => !new RegExp(`\\b${key}\\b`).test(page))).toStrictEqual([]);
+});
+
+test('the table of refreshes is what is planned, night by night, for a day with these metrics', () => {
+  const page = textOf('docs/configuration.md');
+  const told = [...page.matchAll(/^\| [\d, and]+ (?:March|April) +\| ([\d, ]+?) +\|/gm)].map(([, ages = '']) => ages);
+  const ages = told.flatMap((each) => each.split(', ').map(Number));
+  const of = slice({ name: 'daily', dimensions: ['day'], metrics: ['installs', 'cost', 'all_revenue_total_d30'] });
+  const period = { start: day('2026-03-01'), end: day('2026-03-02') };
+  const planned = [1];
+  for (let age = 2; age < 200; age += 1) {
+    const fetchedAt = nightAt(planned.at(-1) ?? 1);
+    const held = loadedPeriod({ bucket: period, fetchedAt, metrics: of.metrics });
+    const reason = dueReason({ bucket: period, asked: period }, held, metricsOf(of, []), of, nightAt(age));
+    if (reason !== null) planned.push(age);
+  }
+  expect(ages).toStrictEqual(planned);
+});
+
+const nightAt = (age: number): Date => new Date(Date.UTC(2026, 2, 1 + age, 10, 30));
+
+test('every table of the catalog is named on the page about reading', () => {
+  const page = textOf('docs/reading.md');
+  expect(catalogTables.filter((name) => !page.includes(`\`${name}\``))).toStrictEqual([]);
 });
 
 test('at least 8 commands stand in console blocks', () => {
@@ -85,8 +138,9 @@ test.each([...new Set(commandLines)])('ripen %s is a command as it is given', as
 test('every npm script that a page names is there', () => {
   const { scripts } = z.object({ scripts: z.record(z.string(), z.string()) }).parse(JSON.parse(textOf('package.json')));
   const named = pages
-    .filter((page) => page !== 'docs/bi.md')
-    .flatMap((page) => [...textOf(page).matchAll(/npm run ([\w:]+)/g)].map(([, name = '']) => name));
+    .flatMap((page) => [...textOf(page).matchAll(/npm run ([\w:]+)/g)].map(([, name = '']) => name))
+    // A script of Evidence.
+    .filter((name) => name !== 'sources');
   expect(named.length).toBeGreaterThan(8);
   expect(named.filter((name) => !Object.hasOwn(scripts, name))).toStrictEqual([]);
 });
@@ -132,7 +186,9 @@ test('the columns of ad spend are those of the example, each with its rule', () 
 });
 
 test('the figures on the front page are those the bench measured last', () => {
-  const measured = measurements.parse(JSON.parse(readFileSync(new URL('docs/benchmarks.json', root), 'utf8')));
+  const measured = measurements.parse(
+    JSON.parse(readFileSync(new URL('docs/internals/benchmarks.json', root), 'utf8')),
+  );
   const { maturity, load } = measured.sections;
   const { figures } = maturity;
   const grouped = (count: number): string => count.toLocaleString('en-US');

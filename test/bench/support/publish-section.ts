@@ -1,4 +1,4 @@
-/** Prints what a bench found, and writes it into `docs/benchmarks.md` and `docs/benchmarks.json`. */
+/** Prints what a bench found, and writes it into `docs/internals/benchmarks.md` and its `.json`. */
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { describeMachine } from './machine.ts';
 import { isSmall } from './scale.ts';
 import { betweenMarkers, pageText, sectionNames, sectionText, type Page, type Section } from './section.ts';
 
-const docs = new URL('../../../docs/', import.meta.url);
+const docs = new URL('../../../docs/internals/', import.meta.url);
 const formatter = fileURLToPath(new URL('../../../node_modules/.bin/oxfmt', import.meta.url));
 const pageFile = fileURLToPath(new URL('benchmarks.md', docs));
 const figuresFile = fileURLToPath(new URL('benchmarks.json', docs));
