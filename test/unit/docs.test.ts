@@ -46,7 +46,7 @@ test('every file of the repository that a page names exists', () => {
   const paths = (page: string, form: RegExp): string[] => [...textOf(page).matchAll(form)].map(([, path = '']) => path);
   const named = [
     ...pages
-      .filter((page) => !/decisions|CHANGELOG|mutation/.test(page))
+      .filter((page) => !/CHANGELOG|mutation/.test(page))
       .flatMap((page) => paths(page, /`((?:src|test|config|docs|sql)\/[\w./-]+\.\w+)`/g))
       // The page of the architecture names files by their rooms, of which one is called so too.
       .filter((path) => path !== 'config/read-config.ts' && path !== 'config/secret.ts'),
