@@ -1,7 +1,6 @@
 /** The one frozen value that all outside words become. */
 
 import type { Slice } from '../model/slice.ts';
-import type { Outcome } from './notify-settings.ts';
 import type { Proxy } from './proxy.ts';
 import type { Secret } from './secret.ts';
 
@@ -84,6 +83,11 @@ export interface Links {
   /** 1 network … 4 creative. */
   readonly maxLevel: number;
 }
+
+/** How a run can end, as far as others are told. `recovered`: it succeeded, and the one before it had not. */
+export const outcomes = ['succeeded', 'failed', 'recovered'] as const;
+
+export type Outcome = (typeof outcomes)[number];
 
 /** An address that is told of a run's end. */
 export interface Notify {

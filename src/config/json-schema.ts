@@ -1,6 +1,6 @@
 /** The settings as a JSON Schema, with which editors complete and check `ripen.yaml`. */
 
-import { z } from 'zod';
+import * as z from 'zod';
 
 import { isMapping } from './plain-values.ts';
 import { settings } from './settings.ts';

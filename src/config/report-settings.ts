@@ -3,7 +3,7 @@
  * (service-interface: GET report).
  */
 
-import { z } from 'zod';
+import * as z from 'zod';
 
 import { dimensionFilters, dimensions, metricFilters } from '../model/dimension.ts';
 import type { Slice } from '../model/slice.ts';

@@ -8,7 +8,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 
-import { configJsonSchema, parseConfig, readConfig } from '../../src/config/read-config.ts';
+import { configJsonSchema } from '../../src/config/json-schema.ts';
+import { parseConfig, readConfig } from '../../src/config/read-config.ts';
 import { scrub } from '../../src/config/secret.ts';
 import { asFailure, type Failure } from '../../src/errors.ts';
 
@@ -56,14 +57,14 @@ describe('finding the file', () => {
     expect(config.partners).toBe(false);
   });
 
-  test('a file that is not UTF-8 is refused at the first letter that is none, behind a U+FFFD of its own', async () => {
+  test('a file that is not UTF-8 is refused at its first line that is none, behind a U+FFFD of its own', async () => {
     const text = 'service: simulator\n# \uFFFD ü\nwarehouse: "S\xE3o.duckdb"\n';
     const [before = '', after = ''] = text.split('\xE3');
     const bytes = Buffer.concat([Buffer.from(before), Buffer.from([0xe3]), Buffer.from(after)]);
     await writeFile(join(directory, 'latin1.yaml'), bytes);
     const refused = await failureOf(readConfig({ file: 'latin1.yaml', directory, environment: {} }));
     expect(refused).toMatchObject({ code: 'CONFIG_INVALID' });
-    expect(refused.message).toContain('latin1.yaml:3:14: is not UTF-8');
+    expect(refused.message).toContain('latin1.yaml:3:1: this line is not UTF-8');
   });
 });
 

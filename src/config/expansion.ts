@@ -1,4 +1,4 @@
-/** `${NAME}` and `${NAME:-default}` in a text, filled from the environment; `$$` is a dollar sign. */
+/** What a text of the configuration stands for: `${NAME}` and `${NAME:-default}` of the environment; `$$` is a dollar sign. Pure. */
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -12,14 +12,14 @@ export interface FilledText {
 
 const VARIABLE = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s;
 
-/** What a variable that is not set means: a mistake, one that no default can mend, or nothing, as nobody will look. */
+/** What a variable that is not set means: a mistake, one that no default can correct, or nothing, as the value is not used. */
 export type Filling = 'value' | 'secret' | 'unused';
 
 /** In the place of a value that is not used: a header, or an address that nobody could reach. */
 const UNUSED = 'https://unused.invalid';
 
 /** A text with its variables filled, once: what a variable holds is never searched for variables again. */
-export function fillVariables(text: string, environment: Environment, filling: Filling = 'value'): FilledText {
+export function fillVariables(text: string, environment: Environment, filling: Filling): FilledText {
   const unset: string[] = [];
   let named = false;
   let malformed = false;
