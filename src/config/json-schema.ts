@@ -31,6 +31,8 @@ function withVariables(schema: Readonly<Record<string, unknown>>): Record<string
       notSchemas.has(keyword) ? value : nested(keyword, value),
     ]),
   );
+  // A list within a list adds its items; they are checked when the file is read.
+  if (inner['type'] === 'array') return { ...inner, items: { anyOf: [inner['items'], { type: 'array' }] } };
   if (!isBoundScalar(inner)) return inner;
   const { description, default: standard, ...bound } = inner;
   return {

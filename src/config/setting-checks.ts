@@ -145,7 +145,7 @@ function columnFindings(slice: Mapping, path: SettingPath): Finding[] {
     ),
     ...itemsOf(slice['metrics']).flatMap((metric, index): Finding[] => {
       if (typeof metric !== 'string' || !dimensions.has(metric.toLowerCase())) return [];
-      const text = 'is a dimension of this slice too; a column is one or the other, whatever its letter case';
+      const text = `${JSON.stringify(metric)} is a dimension of this slice too; a column is one or the other, whatever its letter case`;
       return [{ path: [...path, 'metrics', index], at: 'value', text }];
     }),
   ];
@@ -175,7 +175,7 @@ function repeats(items: readonly unknown[], pathOf: (index: number) => SettingPa
       return [];
     }
     const wrong = before === item ? `repeats a ${noun}` : `differs only in letter case from a ${noun} before it`;
-    return [{ path: pathOf(index), at: 'value', text: `${wrong}; each is stated once` }];
+    return [{ path: pathOf(index), at: 'value', text: `${JSON.stringify(item)} ${wrong}; each is stated once` }];
   });
 }
 

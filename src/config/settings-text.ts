@@ -6,10 +6,10 @@
  * prints: `0644`, `1.0` and a 20-digit id stay the text they are, so nothing is rounded or recast.
  */
 
-import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type Document } from 'yaml';
+import { type Alias, type Document, isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
 
 import type { Finding, SettingPath } from './config-problems.ts';
-import { fillVariables, type Environment, type Filling } from './expansion.ts';
+import { expandBraces, fillVariables, hasOpenBrace, type Environment, type Filling } from './expansion.ts';
 import { placeName } from './plain-values.ts';
 
 /** Far above any configuration, far below what nested aliases could blow up to. */
@@ -96,8 +96,13 @@ function fatalProblem(
   const [offset] = fatal.pos;
   // The library catches its own overflow, and says where it was.
   if (fatal.message.includes('call stack')) return { offset, text: TOO_DEEP };
-  const isVariable = text.slice(offset - 1, offset + 1) === '${';
-  const what = isVariable ? 'a variable between { } or [ ] must stand in quotes: "${NAME}"' : safe(fatal.message);
+  const [before, here] = [text[offset - 1], text[offset]];
+  const what =
+    before === '$' && here === '{'
+      ? 'a variable between { } or [ ] must stand in quotes: "${NAME}"'
+      : here === '{' || before === '}'
+        ? 'braces must stand in quotes here: "revenue_d{0,7}"'
+        : safe(fatal.message);
   return { offset, text: `not YAML: ${what}` };
 }
 
@@ -111,6 +116,17 @@ const harmless: Readonly<Record<string, string>> = {
 function safe(message: string): string {
   return message.replace(/(?:: | \\).*$/s, '').replace(/; please use.*$/s, '');
 }
+
+/** Lists of the service's names, in which braces expand; values such as those of filters may hold braces of their own. */
+const nameLists: ReadonlySet<string> = new Set([
+  'dimensions',
+  'metrics',
+  'sort',
+  'index',
+  'os_names',
+  'attribution_types',
+  'ad_revenue_sources',
+]);
 
 /** Settings of the service that only who asks it needs. */
 const credentials: ReadonlySet<string> = new Set(['token', 'token_file', 'headers', 'cost_headers', 'ca_file']);
@@ -145,25 +161,37 @@ class SettingsReader {
     return path.length === 0 ? 0 : this.offsetOf(path.slice(0, -1), 'key');
   }
 
-  read(node: unknown, path: SettingPath): unknown {
-    this.#values += 1;
-    if (this.#values === MAX_VALUES + 1) {
-      this.#refuse([], `holds more than ${MAX_VALUES} values once its aliases are expanded; write them out`);
-    }
+  /** The value at a place; `list` is the one it is an item of, to which a list or braces add what they stand for, and return it. */
+  read(node: unknown, path: SettingPath, list: unknown[] | null = null): unknown {
+    this.#count();
     if (this.exhausted) return null;
-    if (path.length > MAX_DEPTH) return this.#refuse(path, `is nested more than ${MAX_DEPTH} levels deep`);
-    if (isAlias(node)) return this.#readAlias(node.source, node.range?.[0], path);
+    if (this.#open.size > MAX_DEPTH) return this.#refuse(path, `is nested more than ${MAX_DEPTH} levels deep`);
+    if (isAlias(node)) return this.#readAlias(node, path, list);
     if (!isScalar(node) && !isMap(node) && !isSeq(node)) return null;
     if (node.anchor !== undefined) this.#anchors.set(node.anchor, node);
-    if (node.range) this.#valueOffsets.set(placeName(path), node.range[0]);
+    const offset = node.range?.[0] ?? 0;
+    this.#valueOffsets.set(placeName(path), offset);
     if (node.tag !== undefined && !PLAIN_TAG.test(node.tag)) {
       return this.#refuse(path, 'carries a YAML tag; plain values only');
     }
-    if (isScalar(node)) return this.#readScalar(node.value, node.source, path);
+    if (isScalar(node)) {
+      const areNames = list !== null && nameLists.has(String(path.at(-2))) && typeof node.value === 'string';
+      return areNames
+        ? this.#readNames(String(node.value), offset, path, list)
+        : this.#readScalar(node.value, node.source, path);
+    }
     this.#open.add(node);
-    const value = isMap(node) ? this.#readMapping(node.items, path) : this.#readList(node.items, path);
+    const value = isMap(node)
+      ? this.#readMapping(node.items, path)
+      : this.#readList(node.items, list === null ? path : path.slice(0, -1), list ?? []);
     this.#open.delete(node);
     return value;
+  }
+
+  #count(): void {
+    this.#values += 1;
+    if (this.#values !== MAX_VALUES + 1) return;
+    this.#refuse([], `holds more than ${MAX_VALUES} values once its aliases and braces are expanded; write them out`);
   }
 
   #readMapping(items: readonly { key: unknown; value: unknown }[], path: SettingPath): Record<string, unknown> {
@@ -186,21 +214,39 @@ class SettingsReader {
     return mapping;
   }
 
-  #readList(items: readonly unknown[], path: SettingPath): unknown[] {
-    const list: unknown[] = [];
+  #readList(items: readonly unknown[], path: SettingPath, list: unknown[]): unknown[] {
     for (const item of items) {
       if (this.exhausted) break;
-      list.push(this.read(item, [...path, list.length]));
+      const value = this.read(item, [...path, list.length], list);
+      if (value !== list) list.push(value);
     }
     return list;
   }
 
-  #readAlias(anchor: string, offset: number | undefined, path: SettingPath): unknown {
-    if (offset !== undefined) this.#valueOffsets.set(placeName(path), offset);
+  /** Adds the names a text stands for, each at a place of its own that leads to the text. */
+  #readNames(text: string, offset: number, path: SettingPath, list: unknown[]): unknown {
+    if (hasOpenBrace(text)) {
+      return this.#refuse(
+        path,
+        'holds a brace that never closes; must be as in a shell, revenue_d{0,7} or revenue_d{0..30}',
+      );
+    }
+    for (const name of expandBraces(text)) {
+      this.#count();
+      if (this.exhausted) break;
+      const place = [...path.slice(0, -1), list.length];
+      this.#valueOffsets.set(placeName(place), offset);
+      list.push(this.#readScalar(name, undefined, place));
+    }
+    return list;
+  }
+
+  #readAlias({ source: anchor, range }: Alias, path: SettingPath, list: unknown[] | null): unknown {
+    if (range) this.#valueOffsets.set(placeName(path), range[0]);
     const target = this.#anchors.get(anchor);
     if (target === undefined) return this.#refuse(path, 'is an alias of an anchor that does not stand before it');
     if (this.#open.has(target)) return this.#refuse(path, 'is an alias of what it is a part of');
-    return this.read(target, path);
+    return this.read(target, path, list);
   }
 
   #readScalar(value: unknown, source: string | undefined, path: SettingPath): unknown {
