@@ -32,6 +32,7 @@ export function buildConfig(stated: Settings, origin: Origin): Config {
   const service = buildService(stated.service, origin);
   return deepFrozen({
     file,
+    ...(stated.name === undefined ? {} : { name: stated.name }),
     service,
     warehouse: resolve(base, stated.warehouse),
     publish: stated.publish.flatMap((target) => buildTarget(target, base)),

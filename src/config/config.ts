@@ -101,6 +101,8 @@ export interface Notify {
 export interface Config {
   /** Absolute path of the file it was read from; other paths are absolute, resolved against its directory. */
   readonly file: string;
+  /** The name of the account; absent: none. */
+  readonly name?: string;
   readonly service: HttpService | SimulatorService;
   readonly warehouse: string;
   readonly publish: readonly PublishTarget[];

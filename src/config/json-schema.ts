@@ -4,6 +4,7 @@ import * as z from 'zod';
 
 import { isMapping } from './plain-values.ts';
 import { settings } from './settings.ts';
+import { sliceSettings } from './slice-settings.ts';
 
 /** A value that is taken from the environment, whatever kind the setting has. */
 const variable = { type: 'string', pattern: String.raw`\$\{[A-Za-z_][A-Za-z0-9_]*(:-[^}]*)?\}` };
@@ -13,12 +14,20 @@ const notSchemas = new Set(['const', 'enum', 'default', 'required', 'propertyNam
 
 /** A draft-07 schema (what editors know) of the file's text before its variables are filled; a fresh object. */
 export function configJsonSchema(): object {
-  const { $schema, ...schema } = z.toJSONSchema(settings, { io: 'input', target: 'draft-7' });
+  const { $schema, ...schema } = z.toJSONSchema(settings, {
+    io: 'input',
+    target: 'draft-7',
+    override: ({ zodSchema, jsonSchema }) => {
+      // The defaults may state all else.
+      if (zodSchema === sliceSettings) jsonSchema.required = ['name'];
+    },
+  });
   return {
     $schema,
     title: 'ripen.yaml',
     description: 'Configuration of ripen.',
     ...withVariables(schema),
+    patternProperties: { '^x-': { description: 'Holds anchors; read where an alias leads to it.' } },
     definitions: { variable },
   };
 }

@@ -140,7 +140,9 @@ function examined(text: string, source: ConfigSource) {
     shown,
     root: read.readable ? root : null,
     findings: read.readable ? [...read.findings, ...found] : [],
-    problems: [...new Map(problems.map((problem) => [JSON.stringify(problem), problem])).values()],
+    problems: [
+      ...new Map(problems.toReversed().map((problem) => [problem.place + problem.text, problem])).values(),
+    ].toReversed(),
     parsed: parsed.success ? parsed.data : null,
     placeOf: (path: SettingPath, at: Finding['at']): string => nameOf(read.placeOf(path, at)),
     origin: { file, base, fileToken: tokenFile.token, environment },

@@ -6,7 +6,18 @@
  * prints: `0644`, `1.0` and a 20-digit id stay the text they are, so nothing is rounded or recast.
  */
 
-import { type Alias, type Document, isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
+import {
+  type Alias,
+  type Document,
+  isAlias,
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseDocument,
+  visit,
+} from 'yaml';
 
 import type { Finding, SettingPath } from './config-problems.ts';
 import { expandBraces, fillVariables, hasOpenBrace, type Environment, type Filling } from './expansion.ts';
@@ -131,6 +142,14 @@ const nameLists: ReadonlySet<string> = new Set([
 /** Settings of the service that only who asks it needs. */
 const credentials: ReadonlySet<string> = new Set(['token', 'token_file', 'headers', 'cost_headers', 'ca_file']);
 
+const UNKNOWN_ANCHOR = 'is an alias of an anchor that does not stand before it';
+const OWN_PART = 'is an alias of what it is a part of';
+
+interface Pair {
+  readonly key: unknown;
+  readonly value: unknown;
+}
+
 /** One walk over a document; what it finds on the way is left in its fields. */
 class SettingsReader {
   readonly findings: Finding[] = [];
@@ -194,8 +213,12 @@ class SettingsReader {
     this.#refuse([], `holds more than ${MAX_VALUES} values once its aliases and braces are expanded; write them out`);
   }
 
-  #readMapping(items: readonly { key: unknown; value: unknown }[], path: SettingPath): Record<string, unknown> {
-    const mapping: Record<string, unknown> = {};
+  #readMapping(
+    items: readonly Pair[],
+    path: SettingPath,
+    mapping: Record<string, unknown> = {},
+  ): Record<string, unknown> {
+    const merged: unknown[] = [];
     for (const { key, value } of items) {
       if (this.exhausted) break;
       const name = isScalar(key) ? (key.source ?? String(key.value)) : null;
@@ -204,14 +227,45 @@ class SettingsReader {
         continue;
       }
       const place = [...path, name];
+      const isAnchors = path.length === 0 && name.startsWith('x-');
+      if (isAnchors) this.#learnAnchors(value);
+      if (name === '<<') merged.push(value);
+      if (isAnchors || name === '<<' || Object.hasOwn(mapping, name)) continue;
       if (isScalar(key) && key.range) this.#keyOffsets.set(placeName(place), key.range[0]);
       if (name.includes('${')) {
         this.#refuse(place, 'is a key with a variable; variables are filled in values only', 'key');
-      } else if (!Object.hasOwn(mapping, name)) {
+      } else {
         mapping[name] = this.read(value, place);
       }
     }
+    for (const value of merged) this.#merge(value, path, mapping);
     return mapping;
+  }
+
+  /** Adds the keys of a mapping, or of several in a list, that are not stated yet. */
+  #merge(value: unknown, path: SettingPath, mapping: Record<string, unknown>): void {
+    this.#count();
+    if (this.exhausted) return;
+    const node = isAlias(value) ? this.#anchors.get(value.source) : value;
+    if (isNode(value) && value.range) this.#keyOffsets.set(placeName([...path, '<<']), value.range[0]);
+    if (isAlias(value) && node === undefined) this.#refuse([...path, '<<'], UNKNOWN_ANCHOR, 'key');
+    else if (this.#open.has(node)) this.#refuse([...path, '<<'], OWN_PART, 'key');
+    else if (isSeq(node) || isMap(node)) {
+      this.#open.add(node);
+      if (isMap(node)) this.#readMapping(node.items, path, mapping);
+      else for (const item of node.items) this.#merge(item, path, mapping);
+      this.#open.delete(node);
+    } else this.#refuse([...path, '<<'], 'merges what is no mapping; must be a mapping or a list of them', 'key');
+  }
+
+  /** What stands under a key `x-…` is read where an alias leads to it. */
+  #learnAnchors(value: unknown): void {
+    if (!isNode(value)) return;
+    visit(value, {
+      Node: (_, node) => {
+        if (!isAlias(node) && node.anchor !== undefined) this.#anchors.set(node.anchor, node);
+      },
+    });
   }
 
   #readList(items: readonly unknown[], path: SettingPath, list: unknown[]): unknown[] {
@@ -244,8 +298,8 @@ class SettingsReader {
   #readAlias({ source: anchor, range }: Alias, path: SettingPath, list: unknown[] | null): unknown {
     if (range) this.#valueOffsets.set(placeName(path), range[0]);
     const target = this.#anchors.get(anchor);
-    if (target === undefined) return this.#refuse(path, 'is an alias of an anchor that does not stand before it');
-    if (this.#open.has(target)) return this.#refuse(path, 'is an alias of what it is a part of');
+    if (target === undefined) return this.#refuse(path, UNKNOWN_ANCHOR);
+    if (this.#open.has(target)) return this.#refuse(path, OWN_PART);
     return this.read(target, path, list);
   }
 

@@ -7,7 +7,7 @@ import { block } from './config-problems.ts';
 import { outcomes } from './config.ts';
 import { localPath, publishTarget } from './publish-settings.ts';
 import { serviceSettings } from './service-settings.ts';
-import { choice, understood, webAddress, wholeNumber } from './setting-kinds.ts';
+import { choice, text, understood, webAddress, wholeNumber } from './setting-kinds.ts';
 import { defaultsSettings, sliceSettings } from './slice-settings.ts';
 
 /** observed, app_token: 12 characters by rule, 10 in some examples. */
@@ -54,6 +54,7 @@ const archiveAge = understood(
 );
 
 export const settings = block({
+  name: text.optional().describe('The name of the account, where several are read as one.'),
   service: serviceSettings.describe('Where the data comes from; simulator for the bundled one.'),
   warehouse: localPath.default('data/warehouse.duckdb').describe("ripen's own DuckDB file; paths start at this file."),
   publish: z.array(publishTarget).default([]).describe('Copies for readers, any number of them.'),

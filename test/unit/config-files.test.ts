@@ -204,6 +204,18 @@ describe('the files that come with ripen', () => {
     expect(schema.safeParse({ service: 'simulator', archive: '30 days' }).success).toBe(false);
   });
 
+  test('an editor accepts braces, lists within lists, anchors, merges and slices that the defaults complete', () => {
+    const schema = z.fromJSONSchema({ ...configJsonSchema() });
+    const text = `x-money: &money [["revenue_d{0..7}"]]
+x-daily: &daily { dimensions: [[day, app]], refresh: nightly }
+service: simulator
+defaults: { metrics: [*money, installs], date_period: -7d:yesterday, types: { installs: BIGINT } }
+slices: [{ name: a, <<: *daily }]`;
+    expect(schema.safeParse(parse(text, { merge: true })).error?.issues ?? []).toEqual([]);
+    expect(schema.safeParse(parse(text.replace('x-money', 'y-money'), { merge: true })).success).toBe(false);
+    expect(schema.safeParse(parse(text.replace('name: a', 'refresh: x'), { merge: true })).success).toBe(false);
+  });
+
   test('every setting in the schema has a description', () => {
     const isDescribed = (schema: unknown): boolean => properties.parse(schema)['description'] !== undefined;
     const undescribed = settingsIn(configJsonSchema()).filter(([, schema]) => !isDescribed(schema));

@@ -100,3 +100,76 @@ describe('lists within lists', () => {
     expect(() => parse(withMetrics(`${'['.repeat(60)}a${']'.repeat(60)}`))).toThrow(/nested more than 50 levels deep/);
   });
 });
+
+describe('anchors and merges', () => {
+  const base = `service: simulator
+x-lists:
+  money: &money ["revenue_d{0,7}"]
+x-daily: &daily
+  dimensions: [day, app]
+  date_period: -7d:yesterday
+  horizons: &horizons { "a_*": 21d, b: 7d }
+`;
+
+  test('stand under top-level keys x-…, which say nothing by themselves; a merge adds the keys that are not stated', () => {
+    const config = parse(`${base}slices:
+  - { name: a, <<: *daily, metrics: [*money, installs] }
+  - name: b
+    <<: [{ date_period: today }, *daily]
+    metrics: [installs]
+    dimensions: [day]
+    horizons: { b: 1d, <<: *horizons }
+x-unused: { of: [no, { consequence: "\${NONE}" }] }`);
+    expect(config.slices).toMatchObject([
+      {
+        dimensions: ['day', 'app'],
+        metrics: ['revenue_d0', 'revenue_d7', 'installs'],
+        datePeriod: { first: { daysAgo: 7 } },
+      },
+      {
+        dimensions: ['day'],
+        metrics: ['installs'],
+        datePeriod: { first: { daysAgo: 0 } },
+        horizons: [
+          { pattern: 'b', horizonMs: 86_400_000 },
+          { pattern: 'a_*', horizonMs: 21 * 86_400_000 },
+        ],
+      },
+    ]);
+  });
+
+  test('what is wrong in them is told once, where it stands', () => {
+    const slices =
+      'slices:\n  - { name: a, <<: *daily, metrics: [*money] }\n  - { name: b, <<: *daily, metrics: [*money] }';
+    const wrong = base.replace('app]', 'App, app]').replace('revenue_d{0,7}', 'revenue_d{7,7}').replace('21d', '21');
+    expect(() => parse(`${wrong}${slices}`)).toThrow(
+      /^ripen\.yaml:3:18: slices\[0\]\.metrics\[1\]: "revenue_d7" repeats a metric[^\n]*\nripen\.yaml:5:26: slices\[0\]\.dimensions\[2\]: "app" differs only[^\n]*\nripen\.yaml:7:32: slices\[0\]\.horizons\.a_\*: is a number[^\n]*$/,
+    );
+  });
+
+  test.each([
+    [
+      'slices: [{ name: a, <<: *none }]',
+      /:1:25: slices\[0\]\."<<": is an alias of an anchor that does not stand before it/,
+    ],
+    ['slices: [{ name: a, <<: nothing }]', /:1:25: slices\[0\]\."<<": merges what is no mapping/],
+    ['slices: [&a { name: a, <<: *a }]', /:1:28: slices\[0\]\."<<": is an alias of what it is a part of/],
+    ['defaults: { x-list: [1] }', /:1:13: defaults\.x-list: is not a known key/],
+  ])('%s is refused at its place', (text, refusal) => {
+    expect(() => parse(`${text}\nservice: simulator`)).toThrow(refusal);
+  });
+
+  test('a bomb of merges is refused, not expanded', () => {
+    const levels = Array.from({ length: 12 }, (_, level) => {
+      const merged = level === 0 ? '' : `, <<: [${Array.from({ length: 10 }, () => `*a${level - 1}`).join(', ')}]`;
+      return `x-a${level}: &a${level} { k${level}: 1${merged} }`;
+    });
+    const text = `service: simulator\n${levels.join('\n')}\npublish: [{ <<: *a11 }]`;
+    expect(() => parse(text)).toThrow(/^ripen\.yaml:1:1: holds more than 100000 values/);
+  });
+
+  test('the account may have a name', () => {
+    expect(parse('service: simulator\nname: studio').name).toBe('studio');
+    expect(() => parse('service: simulator\nname: [studio]')).toThrow(/:2:7: name: is a list; must be text/);
+  });
+});

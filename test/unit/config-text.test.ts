@@ -150,7 +150,7 @@ describe('YAML', () => {
     ['a set', 'service: simulator\nlinks: !!set { a, b }', '2:', 'carries a YAML tag'],
     ['an alias of nothing', 'service: *s3cret-word', '1:10', 'is an alias of an anchor that does not stand before it'],
     ['an alias of itself', 'service: &a { headers: *a }', '1:24', 'is an alias of what it is a part of'],
-    ['a merge key', 'service: simulator\n<<: { partners: true }', '2:1', '<<": is not a known key'],
+    ['a merge of what is no mapping', 'service: simulator\n<<: s3cret-word', '2:5', 'merges what is no mapping'],
     ['a second document', 'service: simulator\n---\npartners: true', '2:1', 'not YAML'],
     ['another version', '%YAML 1.1\n---\nservice: simulator', '1:1', 'only 1.2 is read'],
     ['a tab', 'service:\n\ttoken: s3cret-word', '2:1', 'not YAML'],
