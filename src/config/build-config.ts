@@ -10,7 +10,7 @@ import { proxyOf } from './proxy.ts';
 import { bucketAndPrefix } from './publish-settings.ts';
 import { type ParameterValue, parameterNames, statedDefaults } from './report-settings.ts';
 import { Secret } from './secret.ts';
-import { type HttpSettings, simulatorDefaults, type SimulatorOptions } from './service-settings.ts';
+import { type HttpSettings, type SimulatorOptions, simulatorOptions } from './service-settings.ts';
 import { UTC } from './setting-kinds.ts';
 import type { Settings } from './settings.ts';
 import type { SliceSettings } from './slice-settings.ts';
@@ -46,7 +46,7 @@ export function buildConfig(stated: Settings, origin: Origin): Config {
 }
 
 function buildService(settings: Settings['service'], origin: Origin): HttpService | SimulatorService {
-  if (settings === 'simulator') return buildSimulator(simulatorDefaults());
+  if (settings === 'simulator') return buildSimulator(simulatorOptions.parse({}));
   return 'simulator' in settings ? buildSimulator(settings.simulator) : buildHttp(settings, origin);
 }
 

@@ -6,10 +6,10 @@ import { block } from './config-problems.ts';
 import { duration, fileMode, text, webAddress } from './setting-kinds.ts';
 
 /** Readable by everyone, as published copies are for others. */
-const PUBLISHED_MODE = '0644';
+export const PUBLISHED_MODE = '0644';
 
 /** A notebook left open on Friday still answers on Monday. */
-const KEPT = '3d';
+export const KEPT = '3d';
 
 /** A path of this machine. */
 export const localPath = text.refine((path) => !path.includes('://'), {

@@ -23,6 +23,7 @@ import {
 import type { Config } from './config.ts';
 import { isMapping, isWithin, itemsOf, placeName, replaced, valueAt } from './plain-values.ts';
 import { withSoundProxy } from './proxy.ts';
+import { resolvedYaml } from './resolved-settings.ts';
 import { readTokenFile, settingFindings } from './setting-checks.ts';
 import { readSettingsText, type Place, type SettingsText, type Surroundings } from './settings-text.ts';
 import { settings, type Settings } from './settings.ts';
@@ -83,6 +84,20 @@ export function inspectText(text: string, source: ConfigSource): Inspection {
   return { problems, config: buildConfig(sound, origin), stated };
 }
 
+/** The configuration as it is understood, as YAML without secrets; throws as `readConfig` does. */
+export async function resolveConfig(options: ConfigOptions): Promise<string> {
+  const file = resolve(options.directory, options.file ?? DEFAULT_FILE);
+  return resolvedText(await readText(file, options.file !== undefined), { ...options, file });
+}
+
+/** As `resolveConfig`, of a text. */
+export function resolvedText(text: string, source: ConfigSource): string {
+  // Also so that its secrets are known, and kept from every text.
+  parseConfig(text, source);
+  const { effective } = examined(text, source);
+  return resolvedYaml(isMapping(effective) ? effective : {});
+}
+
 async function readText(file: string, isChosen: boolean): Promise<string> {
   try {
     return textOf(await readFile(file), file);
@@ -139,6 +154,7 @@ function examined(text: string, source: ConfigSource) {
   return {
     shown,
     root: read.readable ? root : null,
+    effective,
     findings: read.readable ? [...read.findings, ...found] : [],
     problems: [
       ...new Map(problems.toReversed().map((problem) => [problem.place + problem.text, problem])).values(),

@@ -80,7 +80,7 @@ export const httpSettings = block({
     .describe('Most bytes of one answer after decompression, such as 500MB. 2GiB.'),
 });
 
-const simulatorOptions = block({
+export const simulatorOptions = block({
   seed: wholeNumber(0).default(1).describe('What world is simulated; the same seed gives the same world.'),
   now: instant.optional().describe('The simulated instant; the as-of instant unless set.'),
   apps: wholeNumber(1).default(3).describe('Simulated apps.'),
@@ -95,9 +95,6 @@ const simulatorSettings = block({ simulator: simulatorOptions.describe('The bund
 export const serviceSettings = z.union([z.literal('simulator'), simulatorSettings, httpSettings], {
   error: 'must be simulator or a mapping of settings such as base_url, reports_url and token',
 });
-
-/** The simulator with every option at its default. */
-export const simulatorDefaults = (): SimulatorOptions => simulatorOptions.parse({});
 
 export type SimulatorOptions = z.output<typeof simulatorOptions>;
 export type HttpSettings = z.output<typeof httpSettings>;

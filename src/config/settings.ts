@@ -20,7 +20,7 @@ const MAX_LEVEL = 4;
 
 const APPS = 'must be all or a list of app tokens';
 
-const linksSettings = block({
+export const linksSettings = block({
   apps: z
     .union([z.literal('all'), z.array(appToken).min(1)], { error: APPS })
     .default('all')
@@ -29,7 +29,7 @@ const linksSettings = block({
 });
 
 /** Who is told of a run's end. The address is a credential: who knows it can write there. */
-const notified = block({
+export const notified = block({
   url: webAddress({
     allowed: 'must be an address such as https://hc-ping.com/your-uuid',
     shown: 'it',

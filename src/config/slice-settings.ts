@@ -129,14 +129,12 @@ const ages = z
     error: `is not ascending; ${AGES}`,
   });
 
-const horizons = z
+export const horizons = z
   .object({
     settle: duration.prefault('1h').describe('How long a value may still change after its horizon. 1h.'),
     lifetime: duration.prefault('120d').describe('How long values that never become final are refreshed. 120d.'),
   })
-  .catchall(duration)
-  .prefault({})
-  .describe('How long after a period ends a metric may still change, by name or glob; the first match wins.');
+  .catchall(duration);
 
 const sliceShape = {
   dimensions: z.array(dimensionName).min(1).describe("What to group by; the service's names."),
@@ -150,7 +148,9 @@ const sliceShape = {
     .union([choice(['nightly', 'milestones']), ages], { error: AGES })
     .default('milestones')
     .describe('When a maturing period is fetched again: nightly, milestones (the default), or at ages in days.'),
-  horizons,
+  horizons: horizons
+    .prefault({})
+    .describe('How long after a period ends a metric may still change, by name or glob; the first match wins.'),
   max_rejects: wholeNumber(0)
     .default(0)
     .describe('Rows of one window that may be rejected before the window is held. 0.'),
