@@ -113,6 +113,14 @@ export const readConfig = plainVerb(['directory', 'environment'], async (options
   return (await import('./config/read-config.ts')).readConfig(options);
 });
 
+/** The configuration as it is understood, as YAML, every default stated and no secret; throws as `readConfig` does. */
+export const resolvedConfig = plainVerb(
+  ['directory', 'environment'],
+  async (options: ConfigOptions): Promise<string> => {
+    return (await import('./config/read-config.ts')).resolveConfig(options);
+  },
+);
+
 /**
  * Everything about the configuration, the service and the disk that would stop or mislead a sync; writes nothing. Of a
  * configuration that is yet to be read, its mistakes are among the findings.

@@ -23,6 +23,9 @@ export const slice = { ...text, array: true, describe: 'Only these slices [all]'
 export const initOptions = {
   simulator: { type: 'boolean', default: false, describe: 'For the bundled simulator, without an account' },
 } as const;
+export const checkOptions = {
+  resolved: { type: 'boolean', default: false, describe: 'Only print the configuration as it is understood' },
+} as const;
 export const planOptions = { slice, 'lock-wait': lockWait } as const;
 export const syncOptions = {
   slice,

@@ -10,6 +10,7 @@ import { linksVerbs, spendVerbs } from './verb-groups.ts';
 import {
   backfillOptions,
   catalogOptions,
+  checkOptions,
   type Chooser,
   dropOptions,
   exportOptions,
@@ -92,7 +93,8 @@ export function declareCommands(version: string, chooser: Chooser, help: HelpAsk
     .command(
       'check',
       'Find what is wrong before a sync; writes nothing',
-      (cli) => cli.example('ripen check --config prod.yaml', 'all findings at once'),
+      (cli) =>
+        cli.options(chooser.offer(checkOptions)).example('ripen check --config prod.yaml', 'all findings at once'),
       (args) => {
         chooser.choose(async (shell) => (await import('./check.ts')).check(args, shell));
       },

@@ -1,46 +1,56 @@
-/** Settings → what is run: the service as it is called, and each slice, with the defaults under it, as it is planned, asked for and loaded. */
+/** Settings → what is run: paths made absolute, credentials wrapped, each slice as it is planned, requested and loaded. */
 
 import { resolve } from 'node:path';
 
-import { MS_PER_DAY } from '../model/calendar.ts';
 import { dateDimensions } from '../model/dimension.ts';
 import type { Slice } from '../model/slice.ts';
-import type { HttpService, SimulatorService } from './config.ts';
-import type { Environment } from './environment-variables.ts';
+import type { Config, HttpService, PublishTarget, SimulatorService } from './config.ts';
+import type { Environment } from './expansion.ts';
 import { proxyOf } from './proxy.ts';
-import { parameterNames, type ParameterValue, type ReportSettings, statedDefaults } from './report-settings.ts';
+import { bucketAndPrefix } from './publish-settings.ts';
+import { type ParameterValue, parameterNames, statedDefaults } from './report-settings.ts';
 import { Secret } from './secret.ts';
-import {
-  type HttpSettings,
-  type ServiceSettings,
-  simulatorDefaults,
-  type SimulatorOptions,
-} from './service-settings.ts';
-import { utcOffset } from './setting-kinds.ts';
-import type { DefaultsSettings, SliceSettings } from './slice-settings.ts';
+import { type HttpSettings, type SimulatorOptions, simulatorOptions } from './service-settings.ts';
+import { UTC } from './setting-kinds.ts';
+import type { Settings } from './settings.ts';
+import type { SliceSettings } from './slice-settings.ts';
 
-/**
- * The service; `fileToken` is what the token file holds, `base` where relative paths start. Throws `CONFIG_INVALID` when
- * the environment names a proxy that is none.
- */
-export function buildService(
-  settings: ServiceSettings,
-  fileToken: string | null,
-  base: string,
-  environment: Environment,
-): HttpService | SimulatorService {
-  if (settings === 'simulator') return buildSimulator(simulatorDefaults());
-  return 'simulator' in settings
-    ? buildSimulator(settings.simulator)
-    : buildHttp(settings, fileToken, base, environment);
+/** Where settings were read, and what they do not say themselves. */
+export interface Origin {
+  readonly file: string;
+  /** Where relative paths start. */
+  readonly base: string;
+  /** What the token file holds; null for none. */
+  readonly fileToken: string | null;
+  readonly environment: Environment;
 }
 
-function buildHttp(
-  settings: HttpSettings,
-  fileToken: string | null,
-  base: string,
-  environment: Environment,
-): HttpService {
+/** The configuration, frozen to its depth. Throws `CONFIG_INVALID` when the environment names a proxy that is none. */
+export function buildConfig(stated: Settings, origin: Origin): Config {
+  const { file, base, environment } = origin;
+  const { links } = stated;
+  const service = buildService(stated.service, origin);
+  return deepFrozen({
+    file,
+    ...(stated.name === undefined ? {} : { name: stated.name }),
+    service,
+    warehouse: resolve(base, stated.warehouse),
+    publish: stated.publish.flatMap((target) => buildTarget(target, base)),
+    archiveMs: stated.archive === 'off' ? null : stated.archive,
+    audit: stated.audit,
+    notify: stated.notify.map(({ url, on }) => ({ url: new Secret(url), on, proxy: proxyOf(environment, [url]) })),
+    partners: stated.partners,
+    links: links === false ? null : { apps: links.apps, maxLevel: links.max_level },
+    slices: stated.slices.map((slice) => buildSlice(slice, service)),
+  });
+}
+
+function buildService(settings: Settings['service'], origin: Origin): HttpService | SimulatorService {
+  if (settings === 'simulator') return buildSimulator(simulatorOptions.parse({}));
+  return 'simulator' in settings ? buildSimulator(settings.simulator) : buildHttp(settings, origin);
+}
+
+function buildHttp(settings: HttpSettings, { base, fileToken, environment }: Origin): HttpService {
   return {
     kind: 'http',
     baseUrl: settings.base_url,
@@ -59,17 +69,25 @@ function buildHttp(
 }
 
 function buildSimulator(options: SimulatorOptions): SimulatorService {
-  return {
-    kind: 'simulator',
-    seed: options.seed,
-    now: options.now ?? null,
-    apps: options.apps,
-    partners: options.partners,
-    links: options.links,
-    rowsPerDay: options.rows_per_day,
-    maxConcurrency: options.max_concurrency,
-  };
+  const {
+    seed,
+    now = null,
+    apps,
+    partners,
+    links,
+    rows_per_day: rowsPerDay,
+    max_concurrency: maxConcurrency,
+  } = options;
+  return { kind: 'simulator', seed, now, apps, partners, links, rowsPerDay, maxConcurrency };
 }
+
+type StatedHeaders = Readonly<Record<string, string | { readonly secret: string }>>;
+
+/** Headers that carry a credential by their definition (RFC 9110), however they are stated. */
+const CREDENTIAL_HEADER = /^(?:proxy-)?authorization$/i;
+
+const secretOf = (value: string | { readonly secret: string }): Secret =>
+  new Secret(typeof value === 'string' ? value : value.secret);
 
 /** Headers, and the proxy if there is one: then what is said to it is said to nobody else. */
 function throughProxy(
@@ -91,14 +109,6 @@ function throughProxy(
   };
 }
 
-type StatedHeaders = Readonly<Record<string, string | { readonly secret: string }>>;
-
-/** Headers that carry a credential by their definition (RFC 9110), however they are stated. */
-const CREDENTIAL_HEADER = /^(?:proxy-)?authorization$/i;
-
-const secretOf = (value: string | { readonly secret: string }): Secret =>
-  new Secret(typeof value === 'string' ? value : value.secret);
-
 /** An account's number is no secret, and may occur in the data: only what is stated as one is. */
 const headersOf = (headers: StatedHeaders = {}): Readonly<Record<string, Secret | string>> =>
   Object.fromEntries(
@@ -111,76 +121,79 @@ const headersOf = (headers: StatedHeaders = {}): Readonly<Record<string, Secret 
 const secretsOf = (headers: StatedHeaders = {}): Readonly<Record<string, Secret>> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, secretOf(value)]));
 
-/** A horizon is counted from the end of a period; this is what the service takes to settle then. */
-const SETTLE_MS = 3_600_000;
+function buildTarget(target: Settings['publish'][number], base: string): PublishTarget[] {
+  const { duckdb, delta, parquet, mode, keep: keepMs } = target;
+  if (duckdb !== undefined) return [{ kind: 'duckdb', path: resolve(base, duckdb), mode }];
+  const stated = delta ?? parquet;
+  if (stated === undefined) return [];
+  const kept = delta === undefined ? ({ kind: 'parquet' } as const) : ({ kind: 'delta', keepMs } as const);
+  const place = bucketAndPrefix(stated);
+  if (place === null) return [{ ...kept, path: resolve(base, stated), mode }];
+  const { endpoint = null, region = null, path_style: pathStyle = endpoint !== null } = target;
+  const path = `s3://${place.bucket}${place.prefix === '' ? '' : `/${place.prefix}`}`;
+  return [{ ...kept, path, mode, store: { ...place, endpoint, region, pathStyle } }];
+}
 
-/** Lifetime values change for ever; after this they are left alone, still maturing. */
-const LIFETIME_MS = 120 * MS_PER_DAY;
-
-const UTC = utcOffset.parse('+00:00');
-
-/** The slice, complete; asked of a service. */
-export function buildSlice(
-  settings: SliceSettings,
-  defaults: DefaultsSettings,
-  service: HttpService | SimulatorService,
-): Slice {
-  const parameters = wireParameters(settings, defaults);
-  const horizons = { ...defaults.horizons, ...settings.horizons };
+/** The slice, complete; requested from a service. */
+function buildSlice(settings: SliceSettings, service: HttpService | SimulatorService): Slice {
+  const { settle, lifetime, ...horizons } = settings.horizons;
   return {
     name: settings.name,
     dimensions: settings.dimensions,
     metrics: settings.metrics,
     grain: dateDimensions.find((dimension) => settings.dimensions.includes(dimension)) ?? null,
     datePeriod: settings.date_period,
-    utcOffset: settings.utc_offset ?? defaults.utc_offset ?? UTC,
-    parameters,
+    utcOffset: settings.utc_offset ?? UTC,
+    parameters: wireParameters(settings),
     headers: service.kind === 'http' ? openHeaders(service) : {},
-    refresh: settings.refresh ?? defaults.refresh ?? 'milestones',
-    horizons: [...patternsOf(settings.horizons), ...patternsOf(defaults.horizons)],
-    settleMs: horizons.settle ?? SETTLE_MS,
-    lifetimeMs: horizons.lifetime ?? LIFETIME_MS,
-    types: settings.types ?? {},
-    additive: settings.additive ?? {},
-    completeness: settings.completeness ?? defaults.completeness ?? 'require',
-    retainDays: settings.retain ?? defaults.retain ?? null,
-    maxRejects: settings.max_rejects ?? defaults.max_rejects ?? 0,
+    refresh: settings.refresh,
+    horizons: Object.entries(horizons).map(([pattern, horizonMs]) => ({ pattern, horizonMs })),
+    settleMs: settle,
+    lifetimeMs: lifetime,
+    types: settings.types,
+    additive: settings.additive,
+    completeness: settings.completeness,
+    retainDays: settings.retain ?? null,
+    maxRejects: settings.max_rejects,
   };
 }
 
+const sortedByName = (entries: readonly (readonly [string, string])[]): Readonly<Record<string, string>> =>
+  Object.fromEntries(entries.toSorted(([one], [other]) => (one < other ? -1 : 1)));
+
 /** The headers that are no secret, names in lower case, sorted. */
 const openHeaders = ({ headers }: HttpService): Readonly<Record<string, string>> =>
-  Object.fromEntries(
-    Object.entries(headers)
-      .flatMap(([name, value]): [string, string][] => (typeof value === 'string' ? [[name.toLowerCase(), value]] : []))
-      .sort(([a], [b]) => (a < b ? -1 : 1)),
+  sortedByName(
+    Object.entries(headers).flatMap(([name, value]): [string, string][] =>
+      typeof value === 'string' ? [[name.toLowerCase(), value]] : [],
+    ),
   );
 
-/** Every report parameter but those that planning decides, as the text that goes on the wire, sorted by name. */
-function wireParameters(settings: SliceSettings, defaults: DefaultsSettings): Readonly<Record<string, string>> {
-  const stated = { ...statedDefaults, ...statedValues(defaults), ...statedValues(settings) };
-  return Object.fromEntries(
-    Object.entries(stated)
-      .flatMap(([name, value]): [string, string][] => (value === null ? [] : [[name, wireText(value)]]))
-      .sort(([one], [other]) => (one < other ? -1 : 1)),
-  );
-}
-
-/** What one level of the settings says of report parameters; null leaves one out. */
-function statedValues(settings: ReportSettings): Readonly<Record<string, ParameterValue | null>> {
-  const values: [string, ParameterValue | null | undefined][] = [
-    ...parameterNames.map((name): [string, ParameterValue | null | undefined] => [name, settings[name]]),
+/** Every report parameter but those that planning decides, as the text that goes on the wire, sorted by name; null leaves one out. */
+function wireParameters(settings: SliceSettings): Readonly<Record<string, string>> {
+  const values = new Map<string, ParameterValue | null | undefined>([
+    ...Object.entries(statedDefaults),
+    ...parameterNames
+      .map((name): [string, ParameterValue | null | undefined] => [name, settings[name]])
+      .filter(([, value]) => value !== undefined),
     ...Object.entries(settings.filters ?? {}),
     ...Object.entries(settings.extra_parameters ?? {}),
-  ];
-  return Object.fromEntries(values.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
+  ]);
+  return sortedByName(
+    [...values].flatMap(([name, value]): [string, string][] =>
+      value === null || value === undefined ? [] : [[name, wireText(value)]],
+    ),
+  );
 }
 
 /** The service's lists are joined by commas; it has no escape for one, which is why values hold none. */
 const wireText = (value: ParameterValue): string => (Array.isArray(value) ? value.join(',') : String(value));
 
-function patternsOf(horizons: DefaultsSettings['horizons']): Slice['horizons'] {
-  return Object.entries(horizons ?? {}).flatMap(([pattern, horizonMs]) =>
-    pattern === 'settle' || pattern === 'lifetime' || horizonMs === undefined ? [] : [{ pattern, horizonMs }],
-  );
+/** The value itself, with every object and list in it frozen; instances of classes are left as they are. */
+function deepFrozen<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
+  const isPlain = Array.isArray(value) || Object.getPrototypeOf(value) === Object.prototype;
+  if (!isPlain) return value;
+  for (const inner of Object.values(value)) deepFrozen(inner);
+  return Object.freeze(value);
 }

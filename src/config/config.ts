@@ -1,7 +1,6 @@
 /** The one frozen value that all outside words become. */
 
 import type { Slice } from '../model/slice.ts';
-import type { Outcome } from './notify-settings.ts';
 import type { Proxy } from './proxy.ts';
 import type { Secret } from './secret.ts';
 
@@ -85,6 +84,11 @@ export interface Links {
   readonly maxLevel: number;
 }
 
+/** How a run can end, as far as others are told. `recovered`: it succeeded, and the one before it had not. */
+export const outcomes = ['succeeded', 'failed', 'recovered'] as const;
+
+export type Outcome = (typeof outcomes)[number];
+
 /** An address that is told of a run's end. */
 export interface Notify {
   /** Who knows it can write there. */
@@ -97,6 +101,8 @@ export interface Notify {
 export interface Config {
   /** Absolute path of the file it was read from; other paths are absolute, resolved against its directory. */
   readonly file: string;
+  /** The name of the account; absent: none. */
+  readonly name?: string;
   readonly service: HttpService | SimulatorService;
   readonly warehouse: string;
   readonly publish: readonly PublishTarget[];

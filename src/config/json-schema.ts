@@ -1,9 +1,10 @@
 /** The settings as a JSON Schema, with which editors complete and check `ripen.yaml`. */
 
-import { z } from 'zod';
+import * as z from 'zod';
 
 import { isMapping } from './plain-values.ts';
 import { settings } from './settings.ts';
+import { sliceSettings } from './slice-settings.ts';
 
 /** A value that is taken from the environment, whatever kind the setting has. */
 const variable = { type: 'string', pattern: String.raw`\$\{[A-Za-z_][A-Za-z0-9_]*(:-[^}]*)?\}` };
@@ -13,12 +14,20 @@ const notSchemas = new Set(['const', 'enum', 'default', 'required', 'propertyNam
 
 /** A draft-07 schema (what editors know) of the file's text before its variables are filled; a fresh object. */
 export function configJsonSchema(): object {
-  const { $schema, ...schema } = z.toJSONSchema(settings, { io: 'input', target: 'draft-7' });
+  const { $schema, ...schema } = z.toJSONSchema(settings, {
+    io: 'input',
+    target: 'draft-7',
+    override: ({ zodSchema, jsonSchema }) => {
+      // The defaults may state all else.
+      if (zodSchema === sliceSettings) jsonSchema.required = ['name'];
+    },
+  });
   return {
     $schema,
     title: 'ripen.yaml',
     description: 'Configuration of ripen.',
     ...withVariables(schema),
+    patternProperties: { '^x-': { description: 'Holds anchors; read where an alias leads to it.' } },
     definitions: { variable },
   };
 }
@@ -31,6 +40,8 @@ function withVariables(schema: Readonly<Record<string, unknown>>): Record<string
       notSchemas.has(keyword) ? value : nested(keyword, value),
     ]),
   );
+  // A list within a list adds its items; they are checked when the file is read.
+  if (inner['type'] === 'array') return { ...inner, items: { anyOf: [inner['items'], { type: 'array' }] } };
   if (!isBoundScalar(inner)) return inner;
   const { description, default: standard, ...bound } = inner;
   return {

@@ -1,6 +1,7 @@
-/** Questions to a value of unknown shape, as it was read from the file. */
+/** Questions to a value of unknown shape, as it was read from the file, and to the place of one. */
 
-import type { SettingPath } from './config-problems.ts';
+/** Keys and list indexes from the root of the settings. */
+export type SettingPath = readonly (string | number)[];
 
 export function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -20,10 +21,28 @@ export function valueAt(root: unknown, path: SettingPath): unknown {
   return value;
 }
 
+/** A copy of a value with another one at a place that exists. */
+export function replaced(value: unknown, [step, ...rest]: SettingPath, by: unknown): unknown {
+  if (step === undefined) return by;
+  if (Array.isArray(value)) {
+    const items: readonly unknown[] = value;
+    return items.map((item, index) => (index === step ? replaced(item, rest, by) : item));
+  }
+  return isMapping(value) ? { ...value, [step]: replaced(value[step], rest, by) } : value;
+}
+
 /** The items of a list; none when it is no list. */
 export function itemsOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
+
+/** Whether one place lies at or below another. */
+export function isWithin(path: SettingPath, outer: SettingPath): boolean {
+  return outer.every((step, index) => path[index] === step);
+}
+
+/** A place as a key of a map. */
+export const placeName = (path: SettingPath): string => JSON.stringify(path);
 
 /** How people call what a value is. */
 export function kindOf(value: unknown): string {

@@ -1,14 +1,15 @@
 /** The settings of a publish target: where a copy for readers goes. What does not go together is checked apart. */
 
-import { z } from 'zod';
+import * as z from 'zod';
 
-import { duration, fileMode, text, webAddressProblem } from './setting-kinds.ts';
+import { block } from './config-problems.ts';
+import { duration, fileMode, text, webAddress } from './setting-kinds.ts';
 
 /** Readable by everyone, as published copies are for others. */
-const PUBLISHED_MODE = '0644';
+export const PUBLISHED_MODE = '0644';
 
 /** A notebook left open on Friday still answers on Monday. */
-const KEPT = '3d';
+export const KEPT = '3d';
 
 /** A path of this machine. */
 export const localPath = text.refine((path) => !path.includes('://'), {
@@ -46,28 +47,18 @@ export function bucketAndPrefix(address: string): { readonly bucket: string; rea
   return bucket === undefined || !isPlain ? null : { bucket, prefix };
 }
 
-const AN_ENDPOINT = 'must be an address such as https://minio.example.com';
-
-const endpoint = z
-  .string({ error: AN_ENDPOINT })
-  .meta({ format: 'uri' })
-  .transform((value, context) => {
-    const wrong = webAddressProblem(value, {
-      allowed: AN_ENDPOINT,
-      shown: 'the data',
-      credentials: 'holds credentials; must not, the environment does',
-      mayHaveQuery: false,
-    });
-    if (wrong !== null) context.addIssue({ code: 'custom', message: wrong });
-    return value.replace(/\/+$/, '');
-  });
+const endpoint = webAddress({
+  allowed: 'must be an address such as https://minio.example.com',
+  shown: 'the data',
+  credentials: 'holds credentials; must not, the environment does',
+});
 
 const region = z.string().regex(/^[A-Za-z0-9-]{1,63}$/, { error: 'is not a region; must be a name such as us-east-1' });
 
 /** Keys that say how to reach an object store, and mean nothing elsewhere. */
 export const storeKeys = ['endpoint', 'region', 'path_style'] as const;
 
-export const publishTarget = z.strictObject({
+export const publishTarget = block({
   duckdb: localPath.optional().describe('Path of a DuckDB snapshot for readers, replaced atomically.'),
   delta: lakePath.optional().describe('Directory of Delta tables, or s3://bucket/prefix.'),
   parquet: lakePath.optional().describe('Directory of plain Parquet files, or s3://bucket/prefix.'),

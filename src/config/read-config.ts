@@ -1,7 +1,7 @@
 /**
  * Outside words (a YAML file, the environment) → one frozen `Config`.
  *
- * Hidden behind it: YAML, variables, the settings' schema, defaults, and how every problem gets its line and column.
+ * The way: text → plain values with variables filled → each slice with the defaults it takes over → the schema → `Config`.
  * A `Config` is complete and consistent; whoever holds one checks nothing again.
  */
 
@@ -10,23 +10,24 @@ import { readFile } from 'node:fs/promises';
 import { dirname, isAbsolute, relative, resolve } from 'node:path';
 
 import { Failure } from '../errors.ts';
-import { buildService, buildSlice } from './build-config.ts';
-import { byPosition, configInvalid, type Finding, type SettingPath } from './config-problems.ts';
-import type { Config, PublishTarget } from './config.ts';
-import type { Environment } from './environment-variables.ts';
-import { isMapping, valueAt } from './plain-values.ts';
-import { proxyOf, withSoundProxy } from './proxy.ts';
-import { bucketAndPrefix } from './publish-settings.ts';
-import { pathOf, schemaFindings } from './schema-findings.ts';
-import { readTokenFile, settingFindings, sliceFindings } from './setting-checks.ts';
-import { Secret } from './secret.ts';
-import { placeName, type Surroundings } from './settings-reader.ts';
-import { isWithin, readSettingsText, type SettingsText } from './settings-text.ts';
+import { buildConfig } from './build-config.ts';
+import {
+  configInvalid,
+  type Finding,
+  pathOf,
+  type Problem,
+  schemaFindings,
+  settingName,
+  type SettingPath,
+} from './config-problems.ts';
+import type { Config } from './config.ts';
+import { isMapping, isWithin, itemsOf, placeName, replaced, valueAt } from './plain-values.ts';
+import { withSoundProxy } from './proxy.ts';
+import { resolvedYaml } from './resolved-settings.ts';
+import { readTokenFile, settingFindings } from './setting-checks.ts';
+import { readSettingsText, type Place, type SettingsText, type Surroundings } from './settings-text.ts';
 import { settings, type Settings } from './settings.ts';
-import { soundSettings } from './sound-settings.ts';
 import { statedSettings, type StatedSettings } from './stated-settings.ts';
-
-export { configJsonSchema } from './json-schema.ts';
 
 const DEFAULT_FILE = 'ripen.yaml';
 
@@ -51,6 +52,52 @@ export async function readConfig(options: ConfigOptions): Promise<Config> {
   return parseConfig(await readText(file, options.file !== undefined), { ...options, file });
 }
 
+/** The configuration a text states. Throws `CONFIG_INVALID` with every problem, sorted by position. */
+export function parseConfig(text: string, source: ConfigSource): Config {
+  const { shown, problems, parsed, origin } = examined(text, source);
+  if (parsed === null || problems.length > 0) throw configInvalid(shown, problems);
+  return buildConfig(parsed, origin);
+}
+
+/** A configuration that may hold mistakes: what is wrong with it, and the rest of it. */
+export interface Inspection {
+  /** Sorted by position, each once. */
+  readonly problems: readonly Problem[];
+  /** What `parseConfig` would return; beside problems without what they are about, and then not to be run. */
+  readonly config: Config;
+  readonly stated: StatedSettings;
+}
+
+/** Reads the configuration as `readConfig` does, for telling all that is wrong with it. Throws when little of it can be read. */
+export async function inspectConfig(options: ConfigOptions): Promise<Inspection> {
+  const file = resolve(options.directory, options.file ?? DEFAULT_FILE);
+  return inspectText(await readText(file, options.file !== undefined), { ...options, file });
+}
+
+/** As `inspectConfig`, of a text. */
+export function inspectText(text: string, source: ConfigSource): Inspection {
+  const { shown, problems, parsed, origin, root, findings, placeOf } = examined(text, source);
+  const wrong = findings.map(({ path }) => path);
+  const sound = parsed !== null && problems.length === 0 ? parsed : soundSettings(root, wrong);
+  if (sound === null) throw configInvalid(shown, problems);
+  const stated = statedSettings(root, wrong, (path) => originOf(root, path), placeOf);
+  return { problems, config: buildConfig(sound, origin), stated };
+}
+
+/** The configuration as it is understood, as YAML without secrets; throws as `readConfig` does. */
+export async function resolveConfig(options: ConfigOptions): Promise<string> {
+  const file = resolve(options.directory, options.file ?? DEFAULT_FILE);
+  return resolvedText(await readText(file, options.file !== undefined), { ...options, file });
+}
+
+/** As `resolveConfig`, of a text. */
+export function resolvedText(text: string, source: ConfigSource): string {
+  // Also so that its secrets are known, and kept from every text.
+  parseConfig(text, source);
+  const { effective } = examined(text, source);
+  return resolvedYaml(isMapping(effective) ? effective : {});
+}
+
 async function readText(file: string, isChosen: boolean): Promise<string> {
   try {
     return textOf(await readFile(file), file);
@@ -65,115 +112,95 @@ async function readText(file: string, isChosen: boolean): Promise<string> {
   }
 }
 
-/** The text of bytes in UTF-8; throws `CONFIG_INVALID` with the place of the first that is none. */
+/** The text of bytes in UTF-8; throws `CONFIG_INVALID` with the first line that is none. */
 function textOf(bytes: Buffer, file: string): string {
-  const text = bytes.toString('utf8');
-  if (isUtf8(bytes)) return text;
-  const before = text.slice(0, wrongAt(bytes, text)).split('\n');
-  const problem = { line: before.length, column: (before.at(-1)?.length ?? 0) + 1, key: '', text: NOT_UTF8 };
-  throw configInvalid(file, [problem]);
-}
-
-const NOT_UTF8 = 'is not UTF-8, nor is what follows read; save the file in that encoding';
-
-/** Where the text of bytes leaves them: U+FFFD that they do not hold themselves. */
-function wrongAt(bytes: Buffer, text: string): number {
-  let at = 0;
-  for (const letter of text) {
-    if (letter === '\uFFFD' && bytes.compare(REPLACEMENT, 0, 3, at, Math.min(at + 3, bytes.length)) !== 0) break;
-    at += Buffer.byteLength(letter);
-  }
-  return bytes.subarray(0, at).toString('utf8').length;
-}
-
-const REPLACEMENT = Buffer.from('\uFFFD');
-
-/** The configuration a text states. Throws `CONFIG_INVALID` with every problem, sorted by position. */
-export function parseConfig(text: string, source: ConfigSource): Config {
-  const { parsed, problems, place } = examine(text, source);
-  if (!parsed.success || problems.length > 0) throw configInvalid(place.shown, problems);
-  return deepFrozen(buildConfig(parsed.data, place));
-}
-
-/** A configuration that may hold mistakes: what is wrong with it, and the rest of it. */
-export interface Inspection {
-  /** Sorted by position, each once; the key is the setting's dotted name, or empty for the file as a whole. */
-  readonly problems: readonly { readonly place: string; readonly key: string; readonly text: string }[];
-  /** What `parseConfig` would return; beside problems without what they are about, and then not to be run. */
-  readonly config: Config;
-  readonly stated: StatedSettings;
-}
-
-/** Reads the configuration as `readConfig` does, for telling all that is wrong with it. Throws when little of it can be read. */
-export async function inspectConfig(options: ConfigOptions): Promise<Inspection> {
-  const file = resolve(options.directory, options.file ?? DEFAULT_FILE);
-  return inspectText(await readText(file, options.file !== undefined), { ...options, file });
-}
-
-/** As `inspectConfig`, of a text. */
-export function inspectText(text: string, source: ConfigSource): Inspection {
-  const { read, parsed, problems, place, findings } = examine(text, source);
-  const refused = [...findings.map(({ path }) => path), ...read.unknownPlaces];
-  const sound = parsed.success && problems.length === 0 ? parsed.data : restOf(read, refused);
-  if (sound === null) throw configInvalid(place.shown, problems);
-  return {
-    problems: byPosition(problems).map(({ line, column, key, text: said }) => ({
-      place: `${place.shown}:${line}:${column}`,
-      key,
-      text: said,
-    })),
-    config: deepFrozen(buildConfig(sound, place)),
-    stated: statedSettings(read, place.shown, refused),
-  };
-}
-
-/** What a file with mistakes says besides; in slices the schema alone decides what is left out, so that they keep their names. */
-function restOf(read: SettingsText, refused: readonly SettingPath[]): Settings | null {
-  if (!read.readable || !isMapping(read.value)) return null;
-  return soundSettings(
-    read.value,
-    refused.filter(([first]) => first !== 'slices'),
-  );
+  if (isUtf8(bytes)) return bytes.toString('utf8');
+  // A line end is no part of any other character.
+  const lines = bytes.toString('latin1').split('\n');
+  const line = lines.findIndex((each) => !isUtf8(Buffer.from(each, 'latin1'))) + 1;
+  throw configInvalid(file, [
+    { place: `${file}:${line}:1`, key: '', text: 'this line is not UTF-8; save the file in that encoding' },
+  ]);
 }
 
 /** Everything there is to know of a text: what it says, and what is wrong with it in itself or between its settings. */
-function examine(text: string, source: ConfigSource) {
+function examined(text: string, source: ConfigSource) {
   const file = resolve(source.directory, source.file);
   const base = dirname(file);
-  const { read, parsed } = validate(text, source);
-  const tokenFile = source.offline === true ? noTokenFile : readTokenFile(read.value, base);
-  const findings = read.readable
-    ? [
-        ...(parsed.success
-          ? []
-          : schemaFindings(parsed.error.issues, settings, read.value, (path) => isShown(read, path))),
-        ...sliceFindings(read.value),
-        ...settingFindings(read.value, base, source.environment),
-        ...tokenFile.findings,
-      ]
-    : [];
-  const problems = [...read.problems, ...told(findings, read).map((finding) => read.locate(finding))];
-  const { directory } = source;
-  const environment = withSoundProxy(source.environment, source.offline === true);
-  const place = { file, base, environment, shown: shownName(file, directory), fileToken: tokenFile.token };
-  return { read, parsed, findings, problems, place };
+  const isOffline = source.offline === true;
+  const short = relative(source.directory, file);
+  const shown = short.startsWith('..') || isAbsolute(short) ? file : short;
+  const read = readSettingsText(text, source);
+  const { root, effective, parsed } = validated(read);
+  const tokenFile = isOffline ? { token: null, findings: [] } : readTokenFile(effective, base);
+  const issues = parsed.success ? [] : parsed.error.issues;
+  const found = [
+    ...schemaFindings(issues, effective, (path) => isShown(read, root, path)),
+    ...settingFindings(root, effective, base, source.environment),
+    ...tokenFile.findings,
+  ].map((finding): Finding => Object.assign(finding, { path: originOf(root, finding.path) }));
+  const told = [...read.findings, ...(read.readable ? worthTelling(found, read.findings, effective) : [])];
+  const located = [
+    ...read.syntax.map(({ place, text: wrong }) => ({ place, key: '', text: wrong })),
+    ...told.map(({ path, at, text: wrong }) => ({
+      place: read.placeOf(path, at),
+      key: settingName(path),
+      text: wrong,
+    })),
+  ].toSorted(({ place: one }, { place: other }) => one.line - other.line || one.column - other.column);
+  const nameOf = ({ line, column }: Place): string => `${shown}:${line}:${column}`;
+  const problems = located.map(({ place, key, text: wrong }) => ({ place: nameOf(place), key, text: wrong }));
+  const environment = withSoundProxy(source.environment, isOffline);
+  return {
+    shown,
+    root: read.readable ? root : null,
+    effective,
+    findings: read.readable ? [...read.findings, ...found] : [],
+    problems: [
+      ...new Map(problems.toReversed().map((problem) => [problem.place + problem.text, problem])).values(),
+    ].toReversed(),
+    parsed: parsed.success ? parsed.data : null,
+    placeOf: (path: SettingPath, at: Finding['at']): string => nameOf(read.placeOf(path, at)),
+    origin: { file, base, fileToken: tokenFile.token, environment },
+  };
 }
 
-/** Nobody reads it where nothing is asked. */
-const noTokenFile = { token: null, findings: [] } as const;
-
 /** What the text says and what the schema makes of it; variables become numbers where only a number will do. */
-function validate(text: string, from: Surroundings) {
-  const read = readSettingsText(text, from);
-  const parsed = settings.safeParse(read.value);
-  if (parsed.success) return { read, parsed };
-  const refused = parsed.error.issues
+function validated({ value, filledPlaces }: SettingsText) {
+  const parsed = settings.safeParse(withDefaults(value));
+  const refused = (parsed.error?.issues ?? [])
     .filter(({ code }) => code === 'invalid_type' || code === 'invalid_union')
-    .map(pathOf);
-  const typed = read.filledPlaces.filter((place) => refused.some((path) => isWithin(place, path)));
-  if (typed.length === 0) return { read, parsed };
-  const readAgain = readSettingsText(text, from, typed);
-  return { read: readAgain, parsed: settings.safeParse(readAgain.value) };
+    .map((issue) => originOf(value, pathOf(issue)));
+  const root = filledPlaces
+    .filter((place) => refused.some((path) => isWithin(place, path)))
+    .reduce((before, place) => replaced(before, place, spelledValue(valueAt(before, place))), value);
+  const effective = withDefaults(root);
+  return { root, effective, parsed: root === value ? parsed : settings.safeParse(effective) };
+}
+
+/** The number or truth value a text spells; else the value itself. */
+function spelledValue(text: unknown): unknown {
+  if (text === 'true' || text === 'false') return text === 'true';
+  return typeof text === 'string' && text !== '' && String(Number(text)) === text ? Number(text) : text;
+}
+
+/** The settings, each slice with the keys of the defaults that it does not state itself. */
+function withDefaults(root: unknown): unknown {
+  if (!isMapping(root) || !Array.isArray(root['slices'])) return root;
+  const { name: _, ...defaults } = isMapping(root['defaults']) ? root['defaults'] : {};
+  const slices = itemsOf(root['slices']).map((slice) =>
+    isMapping(slice) ? Object.assign({}, defaults, slice) : slice,
+  );
+  return { ...root, slices };
+}
+
+/** Where a setting of such a slice stands: among the defaults, if they alone state it. */
+function originOf(root: unknown, path: SettingPath): SettingPath {
+  const [first, index, key, ...rest] = path;
+  if (first !== 'slices' || index === undefined || key === undefined || key === 'name') return path;
+  const isInherited =
+    valueAt(root, [first, index, key]) === undefined && valueAt(root, ['defaults', key]) !== undefined;
+  return isInherited ? ['defaults', key, ...rest] : path;
 }
 
 /** Settings whose values are secrets or near them: a credential, or an address that is one. */
@@ -183,77 +210,77 @@ const secretSettings: ReadonlySet<unknown> = new Set(['service', 'notify']);
 const MAYBE_SECRET = /:.*[@?]/s;
 
 /** A value may be shown when it is neither among those settings, nor from the environment, nor an address that may hold a secret. */
-function isShown(read: SettingsText, path: SettingPath): boolean {
-  const value = valueAt(read.value, path);
+function isShown(read: SettingsText, root: unknown, path: SettingPath): boolean {
+  const origin = originOf(root, path);
+  const value = valueAt(root, origin);
   if (secretSettings.has(path[0]) || (typeof value === 'string' && MAYBE_SECRET.test(value))) return false;
-  return !read.filledPlaces.some((place) => isWithin(place, path));
+  return !read.filledPlaces.some((place) => isWithin(place, origin));
 }
 
 /** The findings without those that follow from another problem, and one for each place. */
-function told(findings: readonly Finding[], read: SettingsText): Finding[] {
-  const misspelt = new Set(findings.flatMap(({ meant }) => (meant === undefined ? [] : [placeName(meant)])));
+function worthTelling(found: readonly Finding[], unreadable: readonly Finding[], effective: unknown): Finding[] {
+  const misspelt = new Set(found.flatMap(({ meant }) => (meant === undefined ? [] : [placeName(meant)])));
   const places = new Set<string>();
-  return findings.filter(({ path, at }) => {
+  return found.filter(({ path, at }) => {
     const place = placeName([...path, at]);
-    const follows = misspelt.has(placeName(path)) && valueAt(read.value, path) === undefined;
-    const isKnown = places.has(place) || read.unknownPlaces.some((unknown) => isWithin(path, unknown));
+    const follows = misspelt.has(placeName(path)) && valueAt(effective, path) === undefined;
+    const isKnown = places.has(place) || unreadable.some((unknown) => isWithin(path, unknown.path));
     places.add(place);
     return !follows && !isKnown;
   });
 }
 
-function shownName(file: string, directory: string): string {
-  const short = relative(directory, file);
-  return short.startsWith('..') || isAbsolute(short) ? file : short;
+/** A wrong value may hide another below it; deeper than this nothing nests. */
+const MOST_ROUNDS = 6;
+
+/**
+ * The settings without the places that are wrong and whatever else the schema refuses; what a slice or the service must
+ * have is stood in for. Null when that cannot be read either. Only for telling more of a file that is refused anyway: its
+ * rest is compared with the service in the same round.
+ */
+function soundSettings(root: unknown, refused: readonly SettingPath[]): Settings | null {
+  if (!isMapping(root)) return null;
+  // In slices the schema alone decides what is left out, so that they keep their names.
+  const places = refused.filter(([first]) => first !== 'slices');
+  for (let round = 0; round < MOST_ROUNDS; round += 1) {
+    const parsed = settings.safeParse(completed(without(root, places, []), places));
+    if (parsed.success) return parsed.data;
+    places.push(...schemaFindings(parsed.error.issues, root, () => false).map(({ path }) => originOf(root, path)));
+  }
+  return null;
 }
 
-function buildConfig(
-  stated: Settings,
-  place: {
-    readonly file: string;
-    readonly base: string;
-    readonly fileToken: string | null;
-    readonly environment: Environment;
-  },
-): Config {
-  const { apps, max_level: maxLevel } = stated.links === false ? { apps: null, max_level: 0 } : stated.links;
-  const service = buildService(stated.service, place.fileToken, place.base, place.environment);
-  return {
-    file: place.file,
-    service,
-    warehouse: resolve(place.base, stated.warehouse),
-    publish: stated.publish.flatMap((target) => buildTarget(target, place.base)),
-    archiveMs: stated.archive === 'off' ? null : stated.archive,
-    audit: stated.audit,
-    notify: stated.notify.map(({ url, on }) => ({
-      url: new Secret(url),
-      on,
-      proxy: proxyOf(place.environment, [url]),
-    })),
-    partners: stated.partners,
-    links: apps === null ? null : { apps, maxLevel },
-    slices: stated.slices.map((slice) => buildSlice(slice, stated.defaults ?? {}, service)),
-  };
+/** A value without the places below it; undefined when it is one of them itself. Slices keep their number. */
+function without(value: unknown, places: readonly SettingPath[], path: SettingPath): unknown {
+  const within = places.filter((place) => isWithin(place, path));
+  if (within.length === 0) return value;
+  if (path.length > 0 && within.some((place) => place.length === path.length)) return undefined;
+  if (Array.isArray(value)) {
+    const left = itemsOf(value).map((item, index) => without(item, within, [...path, index]));
+    if (path.length === 1 && path[0] === 'slices') return left;
+    const kept = left.filter((item) => item !== undefined);
+    return kept.length === 0 ? undefined : kept;
+  }
+  if (!isMapping(value)) return value;
+  const entries = Object.entries(value).map(([key, inner]) => [key, without(inner, within, [...path, key])] as const);
+  return Object.fromEntries(entries.filter(([, inner]) => inner !== undefined));
 }
 
-function buildTarget(target: Settings['publish'][number], base: string): PublishTarget[] {
-  const { duckdb, delta, parquet, mode, keep: keepMs } = target;
-  if (duckdb !== undefined) return [{ kind: 'duckdb', path: resolve(base, duckdb), mode }];
-  const stated = delta ?? parquet;
-  if (stated === undefined) return [];
-  const kept = delta === undefined ? ({ kind: 'parquet' } as const) : ({ kind: 'delta', keepMs } as const);
-  const place = bucketAndPrefix(stated);
-  if (place === null) return [{ ...kept, path: resolve(base, stated), mode }];
-  const { endpoint = null, region = null, path_style: pathStyle = endpoint !== null } = target;
-  const path = `s3://${place.bucket}${place.prefix === '' ? '' : `/${place.prefix}`}`;
-  return [{ ...kept, path, mode, store: { ...place, endpoint, region, pathStyle } }];
-}
+/** What every slice must have. */
+const neededOf = (index: number) => ({
+  name: `slice_${index + 1}`,
+  dimensions: ['day'],
+  metrics: ['installs'],
+  date_period: 'yesterday',
+});
 
-/** The value itself, with every object and list in it frozen; instances of classes are left as they are. */
-function deepFrozen<T>(value: T): T {
-  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
-  const isPlain = Array.isArray(value) || Object.getPrototypeOf(value) === Object.prototype;
-  if (!isPlain) return value;
-  for (const inner of Object.values(value)) deepFrozen(inner);
-  return Object.freeze(value);
+/** The settings with a service and slices that can be read. */
+function completed(left: unknown, places: readonly SettingPath[]): unknown {
+  const stated = withDefaults(left);
+  const mapping = isMapping(stated) ? stated : {};
+  const isServiceWrong = !Object.hasOwn(mapping, 'service') || places.some(([first]) => first === 'service');
+  const slices = itemsOf(mapping['slices']).map((slice, index) =>
+    Object.assign(neededOf(index), isMapping(slice) ? slice : {}),
+  );
+  return { ...mapping, ...(isServiceWrong ? { service: 'simulator' } : {}), slices };
 }

@@ -3,7 +3,7 @@
  * (service-interface: GET report).
  */
 
-import { z } from 'zod';
+import * as z from 'zod';
 
 import { dimensionFilters, dimensions, metricFilters } from '../model/dimension.ts';
 import type { Slice } from '../model/slice.ts';
@@ -72,11 +72,11 @@ export const documentedValues: ReadonlyMap<string, readonly string[]> = new Map(
 ]);
 
 /** Documented defaults, and ripen's own where the service's is uncertain: sent unless a setting is null. */
-export const statedDefaults: Readonly<Record<string, string>> = {
+export const statedDefaults: Readonly<Record<string, string | boolean>> = {
   attribution_source: 'dynamic',
   attribution_type: 'all',
   cohort_maturity: 'immature',
-  sandbox: 'false',
+  sandbox: false,
   utc_offset: '+00:00',
 };
 

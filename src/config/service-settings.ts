@@ -1,31 +1,21 @@
 /** The settings of the service: where it is, how to be let in, how hard to press; or the bundled simulator. */
 
-import { z } from 'zod';
+import * as z from 'zod';
 
 import { MS_PER_DAY } from '../model/calendar.ts';
-import { byteSize, duration, instant, text, webAddressProblem, wholeNumber } from './setting-kinds.ts';
+import { block } from './config-problems.ts';
+import { byteSize, duration, instant, text, webAddress, wholeNumber } from './setting-kinds.ts';
 
 /** service-interface, Limits: more than 50 simultaneous requests are answered 429. */
 const MAX_SIMULTANEOUS = 50;
 
 const MS_PER_SECOND = 1000;
 
-const AN_ADDRESS = 'must be an address such as https://reports.example.com';
-
-/** The address without a slash at its end. */
-const serviceUrl = z
-  .string({ error: AN_ADDRESS })
-  .meta({ format: 'uri' })
-  .transform((value, context) => {
-    const wrong = webAddressProblem(value, {
-      allowed: AN_ADDRESS,
-      shown: 'the token',
-      credentials: 'holds credentials; must not, they belong in token or headers',
-      mayHaveQuery: false,
-    });
-    if (wrong !== null) context.addIssue({ code: 'custom', message: wrong });
-    return value.replace(/\/+$/, '');
-  });
+const serviceUrl = webAddress({
+  allowed: 'must be an address such as https://reports.example.com',
+  shown: 'the token',
+  credentials: 'holds credentials; must not, they belong in token or headers',
+});
 
 const token = z.string().refine((value) => /^[\x21-\x7e]+$/.test(value), {
   error: 'is empty or holds whitespace, control or non-ASCII characters; must be the token alone',
@@ -50,7 +40,7 @@ const headersExcept = (refused: readonly string[]) =>
           error: `is a header ripen sets itself; must not be ${refused.join(', ')}`,
         }),
       z
-        .union([text, z.number(), z.strictObject({ secret: headerValue.describe('A value that is shown nowhere.') })], {
+        .union([text, z.number(), block({ secret: headerValue.describe('A value that is shown nowhere.') })], {
           error: A_HEADER,
         })
         .transform((stated) => (typeof stated === 'object' ? stated : String(stated))),
@@ -65,7 +55,7 @@ const headersExcept = (refused: readonly string[]) =>
     });
 
 /** The real service. Either `token` or `token_file` is stated; that is checked apart. */
-export const httpSettings = z.strictObject({
+export const httpSettings = block({
   base_url: serviceUrl.describe('Campaign API: partners and links.'),
   reports_url: serviceUrl.describe('Reports and filters-data.'),
   cost_url: serviceUrl.optional().describe('Ad spend; needed by `ripen spend send` only.'),
@@ -90,7 +80,7 @@ export const httpSettings = z.strictObject({
     .describe('Most bytes of one answer after decompression, such as 500MB. 2GiB.'),
 });
 
-const simulatorOptions = z.strictObject({
+export const simulatorOptions = block({
   seed: wholeNumber(0).default(1).describe('What world is simulated; the same seed gives the same world.'),
   now: instant.optional().describe('The simulated instant; the as-of instant unless set.'),
   apps: wholeNumber(1).default(3).describe('Simulated apps.'),
@@ -100,14 +90,11 @@ const simulatorOptions = z.strictObject({
   max_concurrency: wholeNumber(1, MAX_SIMULTANEOUS).default(MAX_SIMULTANEOUS).describe('Simultaneous calls, 1 to 50.'),
 });
 
-const simulatorSettings = z.strictObject({ simulator: simulatorOptions.describe('The bundled simulator, as set up.') });
+const simulatorSettings = block({ simulator: simulatorOptions.describe('The bundled simulator, as set up.') });
 
 export const serviceSettings = z.union([z.literal('simulator'), simulatorSettings, httpSettings], {
   error: 'must be simulator or a mapping of settings such as base_url, reports_url and token',
 });
-
-/** The simulator with every option at its default. */
-export const simulatorDefaults = (): SimulatorOptions => simulatorOptions.parse({});
 
 export type SimulatorOptions = z.output<typeof simulatorOptions>;
 export type HttpSettings = z.output<typeof httpSettings>;

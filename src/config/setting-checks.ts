@@ -10,16 +10,25 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 
 import { type Finding, type SettingPath, suggestion } from './config-problems.ts';
-import type { Environment } from './environment-variables.ts';
+import type { Environment } from './expansion.ts';
 import { nearest } from './nearest.ts';
 import { isMapping, itemsOf, valueAt } from './plain-values.ts';
 import { storeKeys } from './publish-settings.ts';
 import { parseFilterKey } from './report-settings.ts';
 
-/** Everything the settings' root says, slices apart, that does not go together. */
-export function settingFindings(root: unknown, base: string, environment: Environment): Finding[] {
+/** Everything in the settings, as stated and with the defaults in each slice, that does not go together. */
+export function settingFindings(stated: unknown, root: unknown, base: string, environment: Environment): Finding[] {
   if (!isMapping(root)) return [];
-  return [...verificationFindings(environment), ...tokenFindings(root['service']), ...publishFindings(root, base)];
+  const states = (path: SettingPath): boolean => valueAt(stated, path) !== undefined;
+  return [
+    ...verificationFindings(environment),
+    ...tokenFindings(root['service']),
+    ...publishFindings(root, base),
+    ...sliceFindings(
+      itemsOf(root['slices']).map((slice) => (isMapping(slice) ? slice : {})),
+      states,
+    ),
+  ];
 }
 
 /** With it, Node accepts any certificate: the token would go to whoever answers. */
@@ -55,12 +64,11 @@ function publishFindings(root: Readonly<Record<string, unknown>>, base: string):
     }
     const destination = target[kind];
     if (typeof destination !== 'string') return [];
-    const isStore = destination.startsWith('s3://');
-    const misplaced = misplacedFindings(target, ['publish', index], isStore).concat(
-      kind === 'delta' || !Object.hasOwn(target, 'keep')
-        ? []
-        : { path: ['publish', index, 'keep'], at: 'key', text: 'is for delta alone; leave it out' },
-    );
+    const misplaced = misplacedFindings(target, kind, destination.startsWith('s3://')).map(([key, text]): Finding => ({
+      path: ['publish', index, key],
+      at: 'key',
+      text,
+    }));
     const place = placeOf(destination, base);
     const holder = taken.get(place);
     taken.set(place, 'another destination');
@@ -70,12 +78,16 @@ function publishFindings(root: Readonly<Record<string, unknown>>, base: string):
   });
 }
 
-/** Settings of a target that mean nothing for its kind: those of an object store elsewhere, and its file rights. */
-function misplacedFindings(target: Readonly<Record<string, unknown>>, path: SettingPath, isStore: boolean): Finding[] {
-  const wrong = isStore ? 'is for files; an object store has no file rights' : 'is for s3://bucket/prefix alone';
-  return (isStore ? ['mode'] : storeKeys)
-    .filter((key) => Object.hasOwn(target, key))
-    .map((key) => ({ path: [...path, key], at: 'key', text: `${wrong}; leave it out` }));
+/** Settings of a target that mean nothing for its kind or its place. */
+function misplacedFindings(target: Mapping, kind: string, isStore: boolean): [key: string, text: string][] {
+  const wrong: [keys: readonly string[], isWrong: boolean, text: string][] = [
+    [['mode'], isStore, 'is for files; an object store has no file rights; leave it out'],
+    [storeKeys, !isStore, 'is for s3://bucket/prefix alone; leave it out'],
+    [['keep'], kind !== 'delta', 'is for delta alone; leave it out'],
+  ];
+  return wrong.flatMap(([keys, isWrong, text]) =>
+    keys.filter((key) => isWrong && Object.hasOwn(target, key)).map((key): [string, string] => [key, text]),
+  );
 }
 
 const placeOf = (path: string, base: string): string =>
@@ -106,20 +118,20 @@ export function readTokenFile(
   }
 }
 
-/** Everything the settings' root says of slices and their defaults that does not go together. */
-export function sliceFindings(root: unknown): Finding[] {
-  if (!isMapping(root)) return [];
-  const slices = itemsOf(root['slices']).map((slice) => (isMapping(slice) ? slice : {}));
+function sliceFindings(slices: readonly Mapping[], states: (path: SettingPath) => boolean): Finding[] {
   const names = slices.map((slice) => slice['name']);
   return [
-    ...(isMapping(root['defaults']) ? filterFindings(root['defaults'], ['defaults']) : []),
     ...repeats(names, (index) => ['slices', index, 'name'], 'slice name'),
-    ...slices.flatMap((slice, index) => columnFindings(slice, ['slices', index])),
-    ...slices.flatMap((slice, index) => derivedNameFindings(names, slice['name'], ['slices', index, 'name'])),
-    ...slices.flatMap((slice, index) =>
-      ['types', 'additive'].flatMap((key) => strayFindings(slice, ['slices', index, key])),
-    ),
-    ...slices.flatMap((slice, index) => filterFindings(slice, ['slices', index])),
+    ...slices.flatMap((slice, index): Finding[] => {
+      const path = ['slices', index];
+      return [
+        ...columnFindings(slice, path),
+        ...derivedNameFindings(names, slice['name'], [...path, 'name']),
+        // What the defaults state by metric is for those slices that request it.
+        ...['types', 'additive'].flatMap((key) => (states([...path, key]) ? strayFindings(slice, [...path, key]) : [])),
+        ...filterFindings(slice, path),
+      ];
+    }),
   ];
 }
 
@@ -133,7 +145,7 @@ function columnFindings(slice: Mapping, path: SettingPath): Finding[] {
     ),
     ...itemsOf(slice['metrics']).flatMap((metric, index): Finding[] => {
       if (typeof metric !== 'string' || !dimensions.has(metric.toLowerCase())) return [];
-      const text = 'is a dimension of this slice too; a column is one or the other, whatever its letter case';
+      const text = `${JSON.stringify(metric)} is a dimension of this slice too; a column is one or the other, whatever its letter case`;
       return [{ path: [...path, 'metrics', index], at: 'value', text }];
     }),
   ];
@@ -163,7 +175,7 @@ function repeats(items: readonly unknown[], pathOf: (index: number) => SettingPa
       return [];
     }
     const wrong = before === item ? `repeats a ${noun}` : `differs only in letter case from a ${noun} before it`;
-    return [{ path: pathOf(index), at: 'value', text: `${wrong}; each is stated once` }];
+    return [{ path: pathOf(index), at: 'value', text: `${JSON.stringify(item)} ${wrong}; each is stated once` }];
   });
 }
 

@@ -5,7 +5,7 @@
  * text into is its output; what editors complete and check is its input.
  */
 
-import { z } from 'zod';
+import * as z from 'zod';
 
 import { MS_PER_DAY, parseDay, parseUtcOffset } from '../model/calendar.ts';
 import { formatColumnType, parseColumnType } from '../model/column-type.ts';
@@ -53,18 +53,28 @@ interface AddressRules {
   readonly shown: string;
   /** What is wrong with credentials in it. */
   readonly credentials: string;
-  readonly mayHaveQuery: boolean;
+  readonly mayHaveQuery?: boolean;
 }
 
-/** What is wrong with an address of http or https, in words that follow it; null for one that obeys the rules. */
-export function webAddressProblem(value: string, rules: AddressRules): string | null {
+/** An address of http or https; one without a query has no slash at its end. */
+export const webAddress = (rules: AddressRules) =>
+  z
+    .string({ error: rules.allowed })
+    .meta({ format: 'uri' })
+    .transform((value, context) => {
+      const wrong = webAddressProblem(value, rules);
+      if (wrong !== null) context.addIssue({ code: 'custom', message: wrong });
+      return rules.mayHaveQuery === true ? value : value.replace(/\/+$/, '');
+    });
+
+function webAddressProblem(value: string, rules: AddressRules): string | null {
   const url = isPrintable(value) && !/\s/.test(value) && URL.canParse(value) ? new URL(value) : null;
   if (url === null || !/^https?:\/\//i.test(value)) return `is not an address; ${rules.allowed}`;
   if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
     return `is plain http, which would show ${rules.shown} to the network; must be https (http for loopback hosts only)`;
   }
   if (url.username !== '' || url.password !== '') return rules.credentials;
-  if (rules.mayHaveQuery || !/[?#]/.test(value)) return null;
+  if (rules.mayHaveQuery === true || !/[?#]/.test(value)) return null;
   return 'holds a query or a fragment; must be an origin and at most a path';
 }
 
@@ -103,6 +113,8 @@ export const utcOffset = understood(
   'must be +HH:MM or -HH:MM, such as "+00:00" or "-03:30"',
   /^[+-]\d{2}:[0-5]\d$/,
 );
+
+export const UTC = utcOffset.parse('+00:00');
 
 const byteUnits = { B: 1, KB: 1e3, MB: 1e6, GB: 1e9, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 } as const;
 

@@ -1,61 +1,84 @@
 /**
- * YAML text → plain values, each with its place in the file.
+ * YAML text → plain values, variables filled, each with its place in the file.
  *
- * Hidden here and in the reader: the YAML library, variables, aliases and everything YAML can do that a configuration
- * should not.
+ * Hidden here: the YAML library, aliases and everything YAML can do that a configuration should not. Keys come as text,
+ * values as text, numbers, true, false, null, lists and mappings. A number is one only when it is written the way it
+ * prints: `0644`, `1.0` and a 20-digit id stay the text they are, so nothing is rounded or recast.
  */
 
-import { LineCounter, parseDocument, type Document } from 'yaml';
+import {
+  type Alias,
+  type Document,
+  isAlias,
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseDocument,
+  visit,
+} from 'yaml';
 
-import { settingName, type Finding, type Problem, type SettingPath } from './config-problems.ts';
-import { placeName, SettingsReader, type Surroundings } from './settings-reader.ts';
+import type { Finding, SettingPath } from './config-problems.ts';
+import { expandBraces, fillVariables, hasOpenBrace, type Environment, type Filling } from './expansion.ts';
+import { placeName } from './plain-values.ts';
+
+/** Far above any configuration, far below what nested aliases could blow up to. */
+const MAX_VALUES = 100_000;
+/** A setting is at most six levels deep; the rest is an attack on the stack. */
+const MAX_DEPTH = 50;
+
+const PLAIN_TAG = /^(?:!|tag:yaml\.org,2002:(?:str|int|float|bool|null|map|seq))$/;
+
+/** What a configuration is read with. */
+export interface Surroundings {
+  readonly environment: Environment;
+  /** For what asks the service nothing: it may lack its credentials. */
+  readonly offline?: boolean;
+}
+
+/** Line and column count from 1. */
+export interface Place {
+  readonly line: number;
+  readonly column: number;
+}
 
 export interface SettingsText {
   /** The root of the settings; null when the file cannot be read as YAML. */
   readonly value: unknown;
   /** Whether `value` is what the file says, so that it can be checked further. */
   readonly readable: boolean;
-  readonly problems: readonly Problem[];
-  /** Places whose value could not be determined and is not to be complained about again. */
-  readonly unknownPlaces: readonly SettingPath[];
+  /** What is wrong with the text itself, at its place. */
+  readonly syntax: readonly { readonly place: Place; readonly text: string }[];
+  /** What is wrong with single values, which are null then and not to be complained about again. */
+  readonly findings: readonly Finding[];
   /** Places that were filled from the environment: their values are not to be shown. */
   readonly filledPlaces: readonly SettingPath[];
-  /** A finding with its place in the file; a setting that is not there is placed where it would be. */
-  locate(finding: Finding): Problem;
+  /** Where a setting stands; for one that is not there, where it would be. */
+  placeOf(path: SettingPath, at: Finding['at']): Place;
 }
 
-/**
- * Reads a file's text. A value filled from the environment is text, except at the places in `typed`, where it becomes
- * the number or truth value it spells.
- */
-export function readSettingsText(text: string, from: Surroundings, typed: readonly SettingPath[] = []): SettingsText {
+/** Reads a file's text. What is filled from the environment is text, whatever it spells. */
+export function readSettingsText(text: string, from: Surroundings): SettingsText {
   const lines = new LineCounter();
-  const document = parse(text, lines);
-  const reader = new SettingsReader(document, from, new Set(typed.map(placeName)));
-  const value = reader.read(document?.contents ?? null, []);
-  const locate = (path: SettingPath, at: Finding['at']): { line: number; column: number } => {
-    const { line, col } = lines.linePos(reader.offsetOf(path, at));
+  const placeAt = (offset: number): Place => {
+    const { line, col } = lines.linePos(offset);
     return { line: Math.max(line, 1), column: Math.max(col, 1) };
   };
-  const place = (finding: Finding): Problem => ({
-    ...locate(finding.path, finding.at),
-    key: settingName(finding.path),
-    text: finding.text,
-  });
-  const syntax = syntaxProblems(document, text, lines);
+  const document = parse(text, lines);
+  const fatal = fatalProblem(document, text);
+  const reader = new SettingsReader(from, document?.contents?.range[0] ?? 0);
+  const value = reader.read(document?.contents ?? null, []);
+  const survived = (document?.errors ?? []).map(({ code, pos }) => ({ offset: pos[0], text: harmless[code] ?? code }));
+  const wrong = fatal === null ? survived : [fatal];
   return {
     value,
-    readable: document !== null && !syntax.fatal && !reader.exhausted,
-    problems: syntax.fatal ? syntax.problems : [...syntax.problems, ...reader.findings.map(place)],
-    unknownPlaces: reader.unknownPlaces,
+    readable: fatal === null && !reader.exhausted,
+    syntax: wrong.map(({ offset, text: what }) => ({ place: placeAt(offset), text: what })),
+    findings: fatal === null ? reader.findings : [],
     filledPlaces: reader.filledPlaces,
-    locate: place,
+    placeOf: (path, at) => placeAt(reader.offsetOf(path, at)),
   };
-}
-
-/** Whether one place lies at or below another. */
-export function isWithin(path: SettingPath, outer: SettingPath): boolean {
-  return outer.every((step, index) => path[index] === step);
 }
 
 /** Null when the text nests so deeply that the YAML library gives up. */
@@ -68,36 +91,31 @@ function parse(text: string, lineCounter: LineCounter): Document.Parsed | null {
   }
 }
 
-/** Of errors that leave the file unreadable only the first is told: the rest follow from it. */
-function syntaxProblems(
+const TOO_DEEP = 'is nested too deeply to be read';
+
+/** The first error that leaves the file unreadable, from which the others follow; null when there is none. */
+function fatalProblem(
   document: Document.Parsed | null,
   text: string,
-  lines: LineCounter,
-): { readonly fatal: boolean; readonly problems: Problem[] } {
-  const problemAt = (offset: number, what: string): Problem => {
-    const { line, col } = lines.linePos(offset);
-    return { line, column: col, key: '', text: what };
-  };
-  if (document === null) return { fatal: true, problems: [startOfFile('is nested too deeply to be read')] };
+): { readonly offset: number; readonly text: string } | null {
+  if (document === null) return { offset: 0, text: TOO_DEEP };
   if (document.directives.yaml.version !== '1.2') {
-    return { fatal: true, problems: [startOfFile('is another version of YAML; only 1.2 is read')] };
+    return { offset: 0, text: 'is another version of YAML; only 1.2 is read' };
   }
   const fatal = document.errors.find(({ code }) => !Object.hasOwn(harmless, code));
-  if (fatal === undefined) {
-    const problems = document.errors.map(({ code, pos }) => problemAt(pos[0], harmless[code] ?? code));
-    return { fatal: false, problems };
-  }
+  if (fatal === undefined) return null;
   const [offset] = fatal.pos;
   // The library catches its own overflow, and says where it was.
-  if (fatal.message.includes('call stack')) {
-    return { fatal: true, problems: [problemAt(offset, 'is nested too deeply to be read')] };
-  }
-  const isVariable = text.slice(offset - 1, offset + 1) === '${';
-  const what = isVariable ? 'a variable between { } or [ ] must stand in quotes: "${NAME}"' : safe(fatal.message);
-  return { fatal: true, problems: [problemAt(offset, `not YAML: ${what}`)] };
+  if (fatal.message.includes('call stack')) return { offset, text: TOO_DEEP };
+  const [before, here] = [text[offset - 1], text[offset]];
+  const what =
+    before === '$' && here === '{'
+      ? 'a variable between { } or [ ] must stand in quotes: "${NAME}"'
+      : here === '{' || before === '}'
+        ? 'braces must stand in quotes here: "revenue_d{0,7}"'
+        : safe(fatal.message);
+  return { offset, text: `not YAML: ${what}` };
 }
-
-const startOfFile = (text: string): Problem => ({ line: 1, column: 1, key: '', text });
 
 /** Errors of the library that leave the rest of the file readable, in our words. */
 const harmless: Readonly<Record<string, string>> = {
@@ -108,4 +126,199 @@ const harmless: Readonly<Record<string, string>> = {
 /** The library's words without what they cite: that may be a part of a secret. */
 function safe(message: string): string {
   return message.replace(/(?:: | \\).*$/s, '').replace(/; please use.*$/s, '');
+}
+
+/** Lists of the service's names, in which braces expand; values such as those of filters may hold braces of their own. */
+const nameLists: ReadonlySet<string> = new Set([
+  'dimensions',
+  'metrics',
+  'sort',
+  'index',
+  'os_names',
+  'attribution_types',
+  'ad_revenue_sources',
+]);
+
+/** Settings of the service that only who asks it needs. */
+const credentials: ReadonlySet<string> = new Set(['token', 'token_file', 'headers', 'cost_headers', 'ca_file']);
+
+const UNKNOWN_ANCHOR = 'is an alias of an anchor that does not stand before it';
+const OWN_PART = 'is an alias of what it is a part of';
+
+interface Pair {
+  readonly key: unknown;
+  readonly value: unknown;
+}
+
+/** One walk over a document; what it finds on the way is left in its fields. */
+class SettingsReader {
+  readonly findings: Finding[] = [];
+  readonly filledPlaces: SettingPath[] = [];
+  readonly #from: Surroundings;
+  readonly #anchors = new Map<string, unknown>();
+  readonly #open = new Set<unknown>();
+  readonly #keyOffsets = new Map<string, number>();
+  readonly #valueOffsets = new Map<string, number>();
+  #values = 0;
+
+  constructor(from: Surroundings, start: number) {
+    this.#from = from;
+    this.#valueOffsets.set(placeName([]), start);
+  }
+
+  get exhausted(): boolean {
+    return this.#values > MAX_VALUES;
+  }
+
+  /** Where a place begins in the text; for one that does not exist, where the nearest one around it begins. */
+  offsetOf(path: SettingPath, at: Finding['at']): number {
+    const name = placeName(path);
+    const key = this.#keyOffsets.get(name);
+    const value = this.#valueOffsets.get(name);
+    const offset = at === 'key' ? (key ?? value) : (value ?? key);
+    if (offset !== undefined) return offset;
+    return path.length === 0 ? 0 : this.offsetOf(path.slice(0, -1), 'key');
+  }
+
+  /** The value at a place; `list` is the one it is an item of, to which a list or braces add what they stand for, and return it. */
+  read(node: unknown, path: SettingPath, list: unknown[] | null = null): unknown {
+    this.#count();
+    if (this.exhausted) return null;
+    if (this.#open.size > MAX_DEPTH) return this.#refuse(path, `is nested more than ${MAX_DEPTH} levels deep`);
+    if (isAlias(node)) return this.#readAlias(node, path, list);
+    if (!isScalar(node) && !isMap(node) && !isSeq(node)) return null;
+    if (node.anchor !== undefined) this.#anchors.set(node.anchor, node);
+    const offset = node.range?.[0] ?? 0;
+    this.#valueOffsets.set(placeName(path), offset);
+    if (node.tag !== undefined && !PLAIN_TAG.test(node.tag)) {
+      return this.#refuse(path, 'carries a YAML tag; plain values only');
+    }
+    if (isScalar(node)) {
+      const areNames = list !== null && nameLists.has(String(path.at(-2))) && typeof node.value === 'string';
+      return areNames
+        ? this.#readNames(String(node.value), offset, path, list)
+        : this.#readScalar(node.value, node.source, path);
+    }
+    this.#open.add(node);
+    const value = isMap(node)
+      ? this.#readMapping(node.items, path)
+      : this.#readList(node.items, list === null ? path : path.slice(0, -1), list ?? []);
+    this.#open.delete(node);
+    return value;
+  }
+
+  #count(): void {
+    this.#values += 1;
+    if (this.#values !== MAX_VALUES + 1) return;
+    this.#refuse([], `holds more than ${MAX_VALUES} values once its aliases and braces are expanded; write them out`);
+  }
+
+  #readMapping(
+    items: readonly Pair[],
+    path: SettingPath,
+    mapping: Record<string, unknown> = {},
+  ): Record<string, unknown> {
+    const merged: unknown[] = [];
+    for (const { key, value } of items) {
+      if (this.exhausted) break;
+      const name = isScalar(key) ? (key.source ?? String(key.value)) : null;
+      if (name === null || name === '__proto__') {
+        this.#refuse(path, 'holds a key that no mapping can have, a list, a mapping or __proto__; keys are plain text');
+        continue;
+      }
+      const place = [...path, name];
+      const isAnchors = path.length === 0 && name.startsWith('x-');
+      if (isAnchors) this.#learnAnchors(value);
+      if (name === '<<') merged.push(value);
+      if (isAnchors || name === '<<' || Object.hasOwn(mapping, name)) continue;
+      if (isScalar(key) && key.range) this.#keyOffsets.set(placeName(place), key.range[0]);
+      if (name.includes('${')) {
+        this.#refuse(place, 'is a key with a variable; variables are filled in values only', 'key');
+      } else {
+        mapping[name] = this.read(value, place);
+      }
+    }
+    for (const value of merged) this.#merge(value, path, mapping);
+    return mapping;
+  }
+
+  /** Adds the keys of a mapping, or of several in a list, that are not stated yet. */
+  #merge(value: unknown, path: SettingPath, mapping: Record<string, unknown>): void {
+    this.#count();
+    if (this.exhausted) return;
+    const node = isAlias(value) ? this.#anchors.get(value.source) : value;
+    if (isNode(value) && value.range) this.#keyOffsets.set(placeName([...path, '<<']), value.range[0]);
+    if (isAlias(value) && node === undefined) this.#refuse([...path, '<<'], UNKNOWN_ANCHOR, 'key');
+    else if (this.#open.has(node)) this.#refuse([...path, '<<'], OWN_PART, 'key');
+    else if (isSeq(node) || isMap(node)) {
+      this.#open.add(node);
+      if (isMap(node)) this.#readMapping(node.items, path, mapping);
+      else for (const item of node.items) this.#merge(item, path, mapping);
+      this.#open.delete(node);
+    } else this.#refuse([...path, '<<'], 'merges what is no mapping; must be a mapping or a list of them', 'key');
+  }
+
+  /** What stands under a key `x-…` is read where an alias leads to it. */
+  #learnAnchors(value: unknown): void {
+    if (!isNode(value)) return;
+    visit(value, {
+      Node: (_, node) => {
+        if (!isAlias(node) && node.anchor !== undefined) this.#anchors.set(node.anchor, node);
+      },
+    });
+  }
+
+  #readList(items: readonly unknown[], path: SettingPath, list: unknown[]): unknown[] {
+    for (const item of items) {
+      if (this.exhausted) break;
+      const value = this.read(item, [...path, list.length], list);
+      if (value !== list) list.push(value);
+    }
+    return list;
+  }
+
+  /** Adds the names a text stands for, each at a place of its own that leads to the text. */
+  #readNames(text: string, offset: number, path: SettingPath, list: unknown[]): unknown {
+    if (hasOpenBrace(text)) {
+      return this.#refuse(
+        path,
+        'holds a brace that never closes; must be as in a shell, revenue_d{0,7} or revenue_d{0..30}',
+      );
+    }
+    for (const name of expandBraces(text)) {
+      this.#count();
+      if (this.exhausted) break;
+      const place = [...path.slice(0, -1), list.length];
+      this.#valueOffsets.set(placeName(place), offset);
+      list.push(this.#readScalar(name, undefined, place));
+    }
+    return list;
+  }
+
+  #readAlias({ source: anchor, range }: Alias, path: SettingPath, list: unknown[] | null): unknown {
+    if (range) this.#valueOffsets.set(placeName(path), range[0]);
+    const target = this.#anchors.get(anchor);
+    if (target === undefined) return this.#refuse(path, UNKNOWN_ANCHOR);
+    if (this.#open.has(target)) return this.#refuse(path, OWN_PART);
+    return this.read(target, path, list);
+  }
+
+  #readScalar(value: unknown, source: string | undefined, path: SettingPath): unknown {
+    if (typeof value === 'number') return String(value) === source ? value : source;
+    if (typeof value !== 'string') return value;
+    const filled = fillVariables(value, this.#from.environment, this.#fillingOf(path));
+    if (filled.named) this.filledPlaces.push(path);
+    return filled.problem === null ? filled.text : this.#refuse(path, filled.problem);
+  }
+
+  /** What holds a credential, or says where one is. */
+  #fillingOf([first, second = '']: SettingPath): Filling {
+    const isCredential = first === 'service' && credentials.has(String(second));
+    return isCredential || first === 'notify' ? (this.#from.offline === true ? 'unused' : 'secret') : 'value';
+  }
+
+  #refuse(path: SettingPath, text: string, at: Finding['at'] = 'value'): null {
+    this.findings.push({ path, at, text });
+    return null;
+  }
 }

@@ -1,15 +1,15 @@
 /** The settings of a slice, its `date_period` among them, and of `defaults` for all slices. */
 
-import { z } from 'zod';
+import * as z from 'zod';
 
 import { parseDay } from '../model/calendar.ts';
 import { catalogTables } from '../model/catalog.ts';
 import { dateDimensions } from '../model/dimension.ts';
-import { EARLIEST_DAY } from '../model/period.ts';
+import { EARLIEST_DAY, reversedAt } from '../model/period.ts';
 import { type DateBound, type DatePeriod, SLICE_NAME } from '../model/slice.ts';
-import { suggestion } from './config-problems.ts';
+import { block, suggestion } from './config-problems.ts';
 import { reportShape } from './report-settings.ts';
-import { choice, columnType, duration, MOST_DAYS, serviceName, wholeDays, wholeNumber } from './setting-kinds.ts';
+import { choice, columnType, duration, MOST_DAYS, serviceName, UTC, wholeDays, wholeNumber } from './setting-kinds.ts';
 
 const today: DateBound = { daysAgo: 0 };
 const yesterday: DateBound = { daysAgo: 1 };
@@ -76,18 +76,13 @@ function parseEnd(value: string): DateBound | null {
   return day === null ? null : { day };
 }
 
-/** Whether it covers no day, whatever day it is: of one date and an end that moves, that depends on the day. */
-function isReversed({ first, last }: DatePeriod): boolean {
-  if ('day' in first && 'day' in last) return last.day < first.day;
-  return !('day' in first) && !('day' in last) && daysAgoOf(last).least > daysAgoOf(first).most;
-}
+/** Two years of days: every length of a month on every weekday. */
+const sampleDays = Array.from({ length: 730 }, (_, index) => new Date(Date.UTC(2023, 0, 1 + index)));
 
-/** How many days ago an end that moves lies, on any day; the least of a bucket that has passed is understated. */
-function daysAgoOf(bound: Exclude<DateBound, { day: unknown }>): { readonly least: number; readonly most: number } {
-  if ('daysAgo' in bound) return { least: bound.daysAgo, most: bound.daysAgo };
-  const days = (bound.bucketsAgo + 1) * (bound.startOf === 'week' ? 7 : 31);
-  return { least: bound.daysBefore, most: bound.daysBefore + days - 1 };
-}
+/** Whether it covers no day, whatever day it is: of one date and an end that moves, that depends on the day. */
+const isReversed = (period: DatePeriod): boolean =>
+  'day' in period.first === 'day' in period.last &&
+  sampleDays.every((today) => reversedAt(period, today, UTC) !== null);
 
 /** Names of tables that are ripen's own. */
 const takenNames = ['partners', 'links', 'partners_history', 'links_history', ...catalogTables] as const;
@@ -134,35 +129,14 @@ const ages = z
     error: `is not ascending; ${AGES}`,
   });
 
-const horizons = z
+export const horizons = z
   .object({
-    settle: duration.optional().describe('How long a value may still change after its horizon. 1h.'),
-    lifetime: duration.optional().describe('How long values that never become final are refreshed. 120d.'),
+    settle: duration.prefault('1h').describe('How long a value may still change after its horizon. 1h.'),
+    lifetime: duration.prefault('120d').describe('How long values that never become final are refreshed. 120d.'),
   })
-  .catchall(duration)
-  .describe('How long after a period ends a metric may still change, by name or glob; the first match wins.');
+  .catchall(duration);
 
-const upkeepShape = {
-  refresh: z
-    .union([choice(['nightly', 'milestones']), ages], { error: AGES })
-    .optional()
-    .describe('When a maturing period is fetched again: nightly, milestones (the default), or at ages in days.'),
-  horizons: horizons.optional(),
-  max_rejects: wholeNumber(0)
-    .optional()
-    .describe('Rows of one window that may be rejected before the window is held. 0.'),
-  completeness: choice(['require', 'warn'])
-    .optional()
-    .describe('What becomes of a window that is not proven complete: it fails (require, the default), or is loaded.'),
-  retain: wholeDays.optional().describe('How long loaded periods are kept, in whole days such as 400d. For ever.'),
-} as const;
-
-/** What every slice takes over unless it states otherwise. */
-export const defaultsSettings = z.strictObject({ ...reportShape, ...upkeepShape });
-
-/** A declared report. */
-export const sliceSettings = z.strictObject({
-  name: sliceName.describe("The slice's name, and its table's."),
+const sliceShape = {
   dimensions: z.array(dimensionName).min(1).describe("What to group by; the service's names."),
   metrics: z.array(metricName).min(1).describe("What to measure; the service's names, `ripen catalog` lists them."),
   date_period: datePeriod.describe(
@@ -170,16 +144,34 @@ export const sliceSettings = z.strictObject({
       `such as last_month. It begins on ${EARLIEST_DAY} or later.`,
   ),
   ...reportShape,
-  ...upkeepShape,
+  refresh: z
+    .union([choice(['nightly', 'milestones']), ages], { error: AGES })
+    .default('milestones')
+    .describe('When a maturing period is fetched again: nightly, milestones (the default), or at ages in days.'),
+  horizons: horizons
+    .prefault({})
+    .describe('How long after a period ends a metric may still change, by name or glob; the first match wins.'),
+  max_rejects: wholeNumber(0)
+    .default(0)
+    .describe('Rows of one window that may be rejected before the window is held. 0.'),
+  completeness: choice(['require', 'warn'])
+    .default('require')
+    .describe('What becomes of a window that is not proven complete: it fails (require, the default), or is loaded.'),
+  retain: wholeDays.optional().describe('How long loaded periods are kept, in whole days such as 400d. For ever.'),
   types: z
     .record(z.string(), columnType)
-    .optional()
+    .default({})
     .describe("Column types by metric, in place of the catalog's: BIGINT, DOUBLE or DECIMAL(p,s)."),
   additive: z
     .record(z.string(), z.boolean())
-    .optional()
+    .default({})
     .describe("Whether a metric's values add up over rows, where its name misleads, by metric."),
-});
+} as const;
 
-export type DefaultsSettings = z.output<typeof defaultsSettings>;
+/** What every slice takes over of the keys it does not state itself. */
+export const defaultsSettings = block(z.object(sliceShape).partial().shape);
+
+/** A declared report, after it took over the defaults. */
+export const sliceSettings = block({ name: sliceName.describe("The slice's name, and its table's."), ...sliceShape });
+
 export type SliceSettings = z.output<typeof sliceSettings>;

@@ -1,9 +1,7 @@
 /** The settings as they stand in the file, for whoever has something to say of one of them later. */
 
 import type { Finding, SettingPath } from './config-problems.ts';
-import { valueAt } from './plain-values.ts';
-import type { SettingsText } from './settings-text.ts';
-import { isWithin } from './settings-text.ts';
+import { isWithin, valueAt } from './plain-values.ts';
 
 export interface StatedSettings {
   /** What the file says at a place, variables filled; undefined where it says nothing. */
@@ -24,16 +22,18 @@ export const unplacedSettings: StatedSettings = {
   isSound: () => true,
 };
 
-/** The settings of a file, of which some places are wrong. */
-export function statedSettings(read: SettingsText, file: string, wrong: readonly SettingPath[]): StatedSettings {
-  const isWrong = (path: SettingPath): boolean => wrong.some((place) => isWithin(path, place));
+/** The settings of a file, of which some places are wrong; `originOf` leads from a slice to the defaults it takes over. */
+export function statedSettings(
+  root: unknown,
+  wrong: readonly SettingPath[],
+  originOf: (path: SettingPath) => SettingPath,
+  placeOf: (path: SettingPath, at: Finding['at']) => string,
+): StatedSettings {
+  const isWrong = (path: SettingPath): boolean => wrong.some((place) => isWithin(originOf(path), place));
   return {
-    valueAt: (path) => valueAt(read.value, path),
-    placeOf: (path, at) => {
-      const { line, column } = read.locate({ path, at, text: '' });
-      return `${file}:${line}:${column}`;
-    },
+    valueAt: (path) => valueAt(root, path),
+    placeOf: (path, at) => placeOf(originOf(path), at),
     isWrong,
-    isSound: (path) => !isWrong(path) && !wrong.some((place) => isWithin(place, path)),
+    isSound: (path) => !isWrong(path) && !wrong.some((place) => isWithin(place, originOf(path))),
   };
 }

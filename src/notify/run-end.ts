@@ -8,8 +8,7 @@ import { existsSync } from 'node:fs';
 import { open, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-import type { Config, Notify } from '../config/config.ts';
-import type { Outcome } from '../config/notify-settings.ts';
+import type { Config, Notify, Outcome } from '../config/config.ts';
 import { scrub } from '../config/secret.ts';
 import { asFailure, exitCodeOf, Failure, stoppedExitCode, textOf, type WarningCode } from '../errors.ts';
 import type { Emit } from '../events.ts';

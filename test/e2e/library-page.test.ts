@@ -46,6 +46,7 @@ test('the examples of the library compile as strict, and print in their order wh
   expect(stdout.trim().split('\n')).toStrictEqual([
     'first files 4',
     'errors 0',
+    'understood true',
     'requests due true',
     'sync succeeded',
     'backfill 1',

@@ -118,6 +118,25 @@ test('a deadline that passes while 19 of 20 windows hang keeps the 1 that came a
   expect(stored).toEqual(truth);
 });
 
+test('a deadline that passes while 19 of 20 windows are answered 503 names that as the latest failure', async () => {
+  scenario.simulator.script({
+    match: reports({ date_period: (period) => period !== FIRST_WEEK }),
+    times: Infinity,
+    fault: { kind: 'status', status: 503 },
+  });
+  const deadline = passingDeadline(2500);
+  const summary = await runNight(scenario, NOW, {
+    request: { deadlineMs: 2500 },
+    onEvent: ({ type }) => {
+      if (type === 'window_loaded') deadline.abort();
+    },
+  });
+
+  expect(summary.failures).toMatchObject([
+    { code: 'DEADLINE_PASSED', message: expect.stringMatching(/; the latest request failed: .*503/) },
+  ]);
+});
+
 test.each([25, 60, 1e12])('a deadline in %d days, beyond what a timer holds, does not pass at once', async (days) => {
   const summary = await runNight(scenario, NOW, { request: { deadlineMs: days * 86_400_000 } });
   expect(summary).toMatchObject({ status: 'succeeded', failures: [] });

@@ -8,7 +8,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 
-import { configJsonSchema, parseConfig, readConfig } from '../../src/config/read-config.ts';
+import { configJsonSchema } from '../../src/config/json-schema.ts';
+import { parseConfig, readConfig } from '../../src/config/read-config.ts';
 import { scrub } from '../../src/config/secret.ts';
 import { asFailure, type Failure } from '../../src/errors.ts';
 
@@ -56,14 +57,14 @@ describe('finding the file', () => {
     expect(config.partners).toBe(false);
   });
 
-  test('a file that is not UTF-8 is refused at the first letter that is none, behind a U+FFFD of its own', async () => {
+  test('a file that is not UTF-8 is refused at its first line that is none, behind a U+FFFD of its own', async () => {
     const text = 'service: simulator\n# \uFFFD ü\nwarehouse: "S\xE3o.duckdb"\n';
     const [before = '', after = ''] = text.split('\xE3');
     const bytes = Buffer.concat([Buffer.from(before), Buffer.from([0xe3]), Buffer.from(after)]);
     await writeFile(join(directory, 'latin1.yaml'), bytes);
     const refused = await failureOf(readConfig({ file: 'latin1.yaml', directory, environment: {} }));
     expect(refused).toMatchObject({ code: 'CONFIG_INVALID' });
-    expect(refused.message).toContain('latin1.yaml:3:14: is not UTF-8');
+    expect(refused.message).toContain('latin1.yaml:3:1: this line is not UTF-8');
   });
 });
 
@@ -201,6 +202,18 @@ describe('the files that come with ripen', () => {
     expect(schema.safeParse(example).error?.issues ?? []).toEqual([]);
     expect(schema.safeParse({ service: 'simulator', partnrs: true }).success).toBe(false);
     expect(schema.safeParse({ service: 'simulator', archive: '30 days' }).success).toBe(false);
+  });
+
+  test('an editor accepts braces, lists within lists, anchors, merges and slices that the defaults complete', () => {
+    const schema = z.fromJSONSchema({ ...configJsonSchema() });
+    const text = `x-money: &money [["revenue_d{0..7}"]]
+x-daily: &daily { dimensions: [[day, app]], refresh: nightly }
+service: simulator
+defaults: { metrics: [*money, installs], date_period: -7d:yesterday, types: { installs: BIGINT } }
+slices: [{ name: a, <<: *daily }]`;
+    expect(schema.safeParse(parse(text, { merge: true })).error?.issues ?? []).toEqual([]);
+    expect(schema.safeParse(parse(text.replace('x-money', 'y-money'), { merge: true })).success).toBe(false);
+    expect(schema.safeParse(parse(text.replace('name: a', 'refresh: x'), { merge: true })).success).toBe(false);
   });
 
   test('every setting in the schema has a description', () => {

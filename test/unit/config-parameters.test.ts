@@ -112,19 +112,13 @@ describe('report parameters', () => {
     expect(parameters).toEqual({ ...others, attribution_types: 'click,impression' });
   });
 
-  test('a slice wins over the defaults, parameter by parameter and filter by filter', () => {
+  test('a slice replaces what the defaults say, key by key: its filters stand in the place of theirs', () => {
     const { parameters, utcOffset } = sliceOf(
       { utc_offset: '+05:30', filters: { os_name__in: ['ios'] } },
       { utc_offset: '+01:00', currency: 'EUR', filters: { os_name__in: ['android'], installs__gte: 1 } },
     );
     expect(utcOffset).toBe('+05:30');
-    expect(parameters).toEqual({
-      ...ALWAYS_SENT,
-      utc_offset: '+05:30',
-      currency: 'EUR',
-      os_name__in: 'ios',
-      installs__gte: '1',
-    });
+    expect(parameters).toEqual({ ...ALWAYS_SENT, utc_offset: '+05:30', currency: 'EUR', os_name__in: 'ios' });
   });
 
   test('parameters are sorted by name', () => {
@@ -170,19 +164,40 @@ describe('a slice', () => {
     expect(sliceOf({ date_period: text }).datePeriod).toEqual({ first, last });
   });
 
-  test('keeps its own horizons before those of the defaults, and settle and lifetime apart', () => {
-    const slice = sliceOf(
-      { horizons: { b: '2d', 'a_*': '1d', lifetime: '90d' } },
-      { horizons: { settle: '2h', b: '9d', 'z_*': '3d', lifetime: '10d' } },
-    );
+  test('has the horizons it states or else those of the defaults, settle and lifetime apart', () => {
     const day = 86_400_000;
-    expect(slice.horizons).toEqual([
-      { pattern: 'b', horizonMs: 2 * day },
-      { pattern: 'a_*', horizonMs: day },
-      { pattern: 'b', horizonMs: 9 * day },
-      { pattern: 'z_*', horizonMs: 3 * day },
+    const defaults = { horizons: { settle: '2h', 'z_*': '3d' } };
+    expect(sliceOf({ horizons: { b: '2d', 'a_*': '1d', lifetime: '90d' } }, defaults)).toMatchObject({
+      horizons: [
+        { pattern: 'b', horizonMs: 2 * day },
+        { pattern: 'a_*', horizonMs: day },
+      ],
+      settleMs: 3_600_000,
+      lifetimeMs: 90 * day,
+    });
+    expect(sliceOf({}, defaults)).toMatchObject({
+      horizons: [{ pattern: 'z_*', horizonMs: 3 * day }],
+      settleMs: 7_200_000,
+      lifetimeMs: 120 * day,
+    });
+  });
+
+  test('takes every key but its name from the defaults; what is wrong there is told there, once', () => {
+    const { name: _, ...others } = REQUIRED;
+    const stated = { ...others, types: { installs: 'DOUBLE' }, additive: { installs: false } };
+    const text = stringify({ service: 'simulator', defaults: stated, slices: [{ name: 'one' }, { name: 'two' }] });
+    const source = { file: '/somewhere/ripen.yaml', directory: '/somewhere', environment: {} };
+    expect(parseConfig(text, source).slices).toMatchObject([
+      { name: 'one', metrics: ['installs'], types: { installs: 'DOUBLE' } },
+      { name: 'two', dimensions: ['day'], additive: { installs: false } },
     ]);
-    expect(slice).toMatchObject({ settleMs: 7_200_000, lifetimeMs: 90 * day });
+    const wrong = text.replace('- installs', '- day').replace('date_period', 'date_perid');
+    expect(() => parseConfig(wrong, source)).toThrow(
+      /^ripen\.yaml:6:7: defaults\.metrics\[0\]: "day" is the name of a date dimension[^\n]*\nripen\.yaml:7:3: defaults\.date_perid: is not a known key; .* did you mean date_period\?$/,
+    );
+    expect(() => parseConfig(text.replace('defaults:', 'defaults:\n  name: x'), source)).toThrow(
+      'defaults.name: is not a known key',
+    );
   });
 
   test('settles in 1h, lives 120d, is refreshed at milestones and tolerates 0 rejects unless it says otherwise', () => {
@@ -238,14 +253,16 @@ function withDollarsDoubled(slice: object): object {
 }
 
 const wordList = fc.array(word, { minLength: 1, maxLength: 4 });
+/** In lists of names braces expand. */
+const nameList = wordList.map((words) => words.map((each) => each.replaceAll(/[{}]/g, 'x')));
 
 describe('print, then parse', () => {
   test('any valid slice keeps its dimensions and parameters', () => {
     const slices = fc.record(
       {
         dimensions: fc.uniqueArray(fc.constantFrom(...dimensions), { minLength: 1, maxLength: 6 }),
-        os_names: wordList,
-        sort: wordList.map((names) => names.map((name) => `-${name.trim() || 'x'}`)),
+        os_names: nameList,
+        sort: nameList.map((names) => names.map((name) => `-${name.trim() || 'x'}`)),
         currency: word,
         sandbox: fc.boolean(),
         limit: fc.integer({ min: 1, max: 1e9 }),

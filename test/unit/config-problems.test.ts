@@ -306,7 +306,7 @@ describe('problems', () => {
       'slices:\n  - { name: a, dimensions: [day, Country], metrics: [installs, country], date_period: today }',
     );
     expect(problems).toEqual([
-      'ripen.yaml:3:64: slices[0].metrics[1]: is a dimension of this slice too; a column is one or the other, whatever its letter case',
+      'ripen.yaml:3:64: slices[0].metrics[1]: "country" is a dimension of this slice too; a column is one or the other, whatever its letter case',
     ]);
   });
 
@@ -325,7 +325,7 @@ describe('problems', () => {
   test('a slice name stated twice is told at the second, even beside an unknown key', () => {
     const problems = problemsWith(`slices:\n${SLICE}, oops: 1 }\n${SLICE}}`);
     expect(problems).toHaveLength(2);
-    expect(problems[1]).toContain('ripen.yaml:4:13: slices[1].name: repeats a slice name');
+    expect(problems[1]).toContain('ripen.yaml:4:13: slices[1].name: "daily" repeats a slice name');
   });
 
   test('a required key that was misspelt is one problem, not two', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { fillVariables } from '../../src/config/environment-variables.ts';
+import { fillVariables } from '../../src/config/expansion.ts';
 import { parseConfig } from '../../src/config/read-config.ts';
 import type { Config } from '../../src/config/config.ts';
 
@@ -25,15 +25,15 @@ describe('variables', () => {
     ['${LOOP}', '${A}'],
   ])('%j becomes %j', (text, filled) => {
     const environment = { A: 'one', B: 'two', EMPTY: '', LOOP: '${A}' };
-    expect(fillVariables(text, environment)).toMatchObject({ text: filled, problem: null });
+    expect(fillVariables(text, environment, 'value')).toMatchObject({ text: filled, problem: null });
   });
 
   test.each(['${A', '${}', '${a b}', '${1A}', '${A-x}'])('%j cannot be read', (text) => {
-    expect(fillVariables(text, { A: 'one' }).problem).toContain('cannot be read');
+    expect(fillVariables(text, { A: 'one' }, 'value').problem).toContain('cannot be read');
   });
 
   test('names every object has are not variables', () => {
-    expect(fillVariables('${constructor}', {}).problem).toContain('variable constructor is not set');
+    expect(fillVariables('${constructor}', {}, 'value').problem).toContain('variable constructor is not set');
   });
 
   test('a missing variable is one problem at its value, and the value is not complained about besides', () => {
@@ -150,7 +150,7 @@ describe('YAML', () => {
     ['a set', 'service: simulator\nlinks: !!set { a, b }', '2:', 'carries a YAML tag'],
     ['an alias of nothing', 'service: *s3cret-word', '1:10', 'is an alias of an anchor that does not stand before it'],
     ['an alias of itself', 'service: &a { headers: *a }', '1:24', 'is an alias of what it is a part of'],
-    ['a merge key', 'service: simulator\n<<: { partners: true }', '2:1', '<<": is not a known key'],
+    ['a merge of what is no mapping', 'service: simulator\n<<: s3cret-word', '2:5', 'merges what is no mapping'],
     ['a second document', 'service: simulator\n---\npartners: true', '2:1', 'not YAML'],
     ['another version', '%YAML 1.1\n---\nservice: simulator', '1:1', 'only 1.2 is read'],
     ['a tab', 'service:\n\ttoken: s3cret-word', '2:1', 'not YAML'],
