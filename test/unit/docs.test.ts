@@ -29,6 +29,22 @@ test.each(pages)('every relative link of %s leads to a file', (page) => {
   expect(links.filter((target) => !isThere(target, page))).toStrictEqual([]);
 });
 
+test.each(pages)('every link of %s to a heading leads to one', (page) => {
+  const links = [...textOf(page).matchAll(/\]\(([^)#:\s]*)#([^)]+)\)/g)];
+  const lost = links.filter(([, path = '', anchor = '']) => {
+    const target = path === '' ? page : fileURLToPath(new URL(path, new URL(page, root)));
+    const text = readFileSync(new URL(target, root), 'utf8');
+    return ![...text.matchAll(/^#+ (.+)$/gm)].some(([, heading = '']) => anchorOf(heading) === anchor);
+  });
+  expect(lost.map(([link]) => link)).toStrictEqual([]);
+});
+
+const anchorOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\w -]/g, '')
+    .replaceAll(' ', '-');
+
 test('every test file that a page names exists', () => {
   const named = pages.flatMap((page) =>
     [...textOf(page).matchAll(/`(?:test\/)?((?:unit|property|integration|fault|e2e|bench)\/[\w-]+)(?:\.\w+)*`/g)].map(
