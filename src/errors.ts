@@ -67,7 +67,6 @@ export type FailureCode = keyof typeof failureCodes;
 export const warningCodes = [
   'APP_TOKEN_UNUSUAL',
   'ARCHIVE_FAILED',
-  'ARCHIVE_LEFT',
   'AS_OF_OLDER',
   'BACKFILL_CUT',
   'CATALOG_ITEM_MALFORMED',
@@ -78,8 +77,6 @@ export const warningCodes = [
   'CATALOG_METRIC_GONE',
   'CATALOG_STALE',
   'CLOCK_OFF',
-  'CLOCK_UNCONFIRMED',
-  'DAYS_LEFT_BEHIND',
   'DUPLICATE_ROWS',
   'EMPTY_PERIODS',
   'EVIDENCE_UNREAD',
