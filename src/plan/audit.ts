@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 
 import { dayAt, startOfDayAt, UTC, type Day } from '../model/calendar.ts';
+import { knownSize } from '../model/ledger.ts';
 import { finalMetrics, nextRefreshAt } from '../model/maturity.ts';
 import type { Metric } from '../model/metric.ts';
 import { isWhole, type Period } from '../model/period.ts';
@@ -55,11 +56,11 @@ export function drawAudits(all: readonly Audited[], { periods, done }: Draws, pl
 /** The plans, with a window for each drawn period that no other fetch is going to answer. */
 export function withAudits(plans: readonly SlicePlan[], drawn: readonly Draw[]): SlicePlan[] {
   return plans.map((plan) => {
-    const { slice, fingerprint, table, windows } = plan;
+    const { slice, fingerprint, table, windows, planAt } = plan;
     const added = drawn
       .filter((draw) => draw.plan === plan && !draw.waits)
       .map(({ period }): Window =>
-        windowOf(slice, fingerprint, [{ period, reason: 'audit' }], table?.parts ?? undefined),
+        windowOf(slice, fingerprint, [{ period, reason: 'audit' }], knownSize(table, planAt)?.parts ?? undefined),
       );
     const merged = [...windows, ...added].toSorted((a, b) => (a.asked.start < b.asked.start ? -1 : 1));
     return added.length === 0 ? plan : { ...plan, windows: merged };

@@ -65,9 +65,9 @@ function openSource(run: Run, service: Service): Source {
       const plans = await withNightlyAudits(run, targets, await planTargets(run, targets));
       return { plans, windows: inOrder(plans) };
     },
-    async *answers(queue, targets, signal, came) {
+    async *answers(queue, targets, signal) {
       const { maxConcurrency } = config.service;
-      const asking = { service, spool: { ...spool, discard }, maxConcurrency, emit, signal, came };
+      const asking = { service, spool: { ...spool, discard }, maxConcurrency, emit, signal };
       const batches = extract(queue, {
         ...asking,
         // Into the columns of its slice as they are now.
@@ -75,7 +75,7 @@ function openSource(run: Run, service: Service): Source {
           const target = targets.get(window.slice.name);
           if (target?.fingerprint === window.fingerprint) await columns.read(window, pages, target.columns);
         },
-        adding: ({ slice }) => addingAmong(targets.get(slice.name)?.columns.metrics ?? []),
+        adding: ({ name }) => addingAmong(targets.get(name)?.columns.metrics ?? []),
       });
       for await (const batch of batches) {
         clock.check();
