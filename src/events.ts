@@ -48,7 +48,6 @@ export type RunEvent =
       readonly because: string;
     }
   /** Windows of a slice nothing was known of, and that were not asked for yet, were joined or divided by what came. */
-  | { readonly type: 'windows_regrouped'; readonly slice: string; readonly from: number; readonly into: number }
   /** Periods were deleted because the slice keeps only those from a day on. */
   | {
       readonly type: 'periods_let_go';

@@ -10,7 +10,6 @@ import type { Config } from './config/config.ts';
 import { refreshJoins } from './links/joins.ts';
 import { recordPostponed } from './load/describing.ts';
 import { publishEach } from './publish/publish.ts';
-import { tellLeftBehind } from './run/left-behind.ts';
 import { measureSlices, warnOfChangedFinals } from './run/measure-slices.ts';
 import { recordPlan, type Run, type RunRequest } from './run/run.ts';
 import { completeDimensions } from './run/refresh-dimensions.ts';
@@ -49,7 +48,6 @@ async function refresh(run: Run, source: Source, from: SourceDoor): Promise<void
   const { plans, windows } = await source.plan([...targets.values()]);
   for (const plan of plans) {
     await recordPlan(plan, run);
-    await tellLeftBehind(plan, run);
     const target = targets.get(plan.slice.name);
     const due = new Set(plan.windows.flatMap(({ periods }) => periods.map(({ period }) => period.bucket.start)));
     if (target?.state === 'live') await recordPostponed(run.warehouse, target, due, run.planAt);

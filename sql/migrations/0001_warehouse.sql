@@ -47,7 +47,7 @@ create table ripen.slice_tables (
     parts json,
     created_at timestamp not null,
     live_at timestamp,
-    parts_needed_at timestamp
+    sized_at timestamp
 );
 
 comment on table ripen.slice_tables is 'The tables that hold a slice: the live one and, while its meaning changes, the one being built';
@@ -60,7 +60,7 @@ comment on column ripen.slice_tables.max_days is 'Most days one request could as
 comment on column ripen.slice_tables.parts is 'Dimension values a single period had to be divided by to be light enough; null while none was';
 comment on column ripen.slice_tables.created_at is 'When the table was made (UTC)';
 comment on column ripen.slice_tables.live_at is 'When it became the one readers see (UTC), null before';
-comment on column ripen.slice_tables.parts_needed_at is 'The instant a run planned for that found the parts, or found again that a request without them was too heavy (UTC)';
+comment on column ripen.slice_tables.sized_at is 'The instant a run planned for that learned max_days or parts (UTC); they count for 7 days';
 
 create table ripen.slice_metrics (
     slice varchar not null,

@@ -82,44 +82,17 @@ async function newPath(stem: string): Promise<string> {
   }
 }
 
-/**
- * Removes the entries that were requested before an instant or after another (null: no limit), and what a killed run left
- * unfinished. Throws `STORAGE_FAILED`.
- */
-export async function removeEntries(
-  warehousePath: string,
-  { before, after }: { readonly before: Date | null; readonly after: Date | null },
-): Promise<void> {
+/** Removes the entries that were requested before an instant, and what a killed run left unfinished. Throws `STORAGE_FAILED`. */
+export async function removeEntries(warehousePath: string, before: Date): Promise<void> {
   const root = archiveRoot(warehousePath);
   await onDisk('archive', root, async () => {
     for (const folder of await foldersIn(root)) {
       await removeUnfinished(folder);
       for (const { path, requestedAt } of await entriesIn(folder)) {
-        const isOld = before !== null && requestedAt < before;
-        if (isOld || (after !== null && requestedAt > after)) await removeEntry(path);
+        if (requestedAt < before) await removeEntry(path);
       }
     }
   });
-}
-
-/** Answers that stay although none is kept any more, and what to do; null where the archive is on, or holds none. Throws `STORAGE_FAILED`. */
-export async function leftAnswers({
-  archiveMs,
-  warehouse,
-}: {
-  readonly archiveMs: number | null;
-  readonly warehouse: string;
-}): Promise<{ readonly message: string; readonly hint: string } | null> {
-  if (archiveMs !== null) return null;
-  const root = archiveRoot(warehouse);
-  const entries = await onDisk('archive', root, async () => {
-    return (await Promise.all((await foldersIn(root)).map(entriesIn))).flat();
-  });
-  if (entries.length === 0) return null;
-  return {
-    message: `The archive is off, and ${entries.length} of its answers stay in ${root} for ever.`,
-    hint: `Remove ${root}, or set archive: 30d for them to expire.`,
-  };
 }
 
 /** What lies in a slice's folder, by the order of its fetches, and what cannot be loaded; unfinished entries are left out. Throws `STORAGE_FAILED`. */

@@ -52,10 +52,6 @@ const entryShape = z.object({
   pages: z.array(z.number()),
   /** Why the pages of each part were not followed to their end; null where they were. */
   unfollowed: z.array(z.string().nullable()),
-  /** What showed the rows to be all there are where pages were not followed; left out where all were. */
-  whole: z
-    .object({ totals: z.array(z.tuple([z.string(), z.string()])), rows: z.array(z.record(z.string(), z.unknown())) })
-    .optional(),
 });
 
 export type BodyFile = z.infer<typeof bodyFile>;
@@ -84,7 +80,7 @@ export function fetchedAtOf({ asOf, requestedAt }: Pick<ArchiveEntry, 'asOf' | '
 
 /** The sidecar of a window's answer; one body per page. */
 export function sidecarText(
-  { window, answers, byYear, requests, requestedAt, receivedAt }: Spooled,
+  { window, answers, requests, requestedAt, receivedAt }: Spooled,
   asOf: Date | null,
   bodies: readonly (BodyFile | null)[],
 ): string {
@@ -104,7 +100,6 @@ export function sidecarText(
     bodies,
     pages: answers.map(({ pages }) => Math.max(1, pages.length)),
     unfollowed: answers.map(({ unfollowed }) => unfollowed),
-    ...(byYear !== null && !('because' in byYear) ? { whole: { totals: [...byYear.totals], rows: byYear.rows } } : {}),
   });
 }
 

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { LoadedPeriod, SliceTable } from '../model/ledger.ts';
 import type { Period } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
+import { windowOf } from '../model/window.ts';
 import type { Spooled } from '../spool/spool.ts';
 import { type ArchivedWindow, type ArchiveEntry, bodyName, type Damage, fetchedAtOf, narrowed } from './entry.ts';
 import { measureFile } from './files.ts';
@@ -77,20 +78,12 @@ async function damageOf({ path, entry }: ArchivedWindow): Promise<string | null>
 
 /** The answer as it was spooled, read from where it lies: whoever gets it must not discard it. */
 export function spooledFrom({ path, entry }: ArchivedWindow, slice: Slice): Spooled {
-  const { fingerprint, metrics, asked, replaced, periods, parts, whole, requests, requestedAt, receivedAt } = entry;
+  const { fingerprint, metrics, asked, replaced, periods, parts, requests, requestedAt, receivedAt } = entry;
   return {
+    // The days of all its periods, of which some may be left to a newer answer.
+    window: { ...windowOf({ ...slice, metrics }, fingerprint, periods, parts), asked, replaced },
     // Nobody can be asked again: whatever was archived had been believed.
-    window: {
-      slice: { ...slice, metrics },
-      fingerprint,
-      asked,
-      replaced,
-      periods,
-      parts,
-      attempt: 1,
-      growsTo: null,
-      heldParts: null,
-    },
+    attempt: 1,
     answers: entry.pages.map((count, partNo) => {
       const first = entry.pages.slice(0, partNo).reduce((sum, each) => sum + each, 0);
       const pages = entry.bodies.slice(first, first + count).flatMap((body, at) =>
@@ -100,7 +93,6 @@ export function spooledFrom({ path, entry }: ArchivedWindow, slice: Slice): Spoo
       return { pages, unfollowed: entry.unfollowed[partNo] ?? null };
     }),
     whole: null,
-    byYear: whole === undefined ? null : { totals: new Map(whole.totals), rows: whole.rows, values: new Map() },
     requests,
     requestedAt,
     receivedAt,

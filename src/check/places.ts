@@ -10,7 +10,6 @@ import { Failure } from '../errors.ts';
 import { sharedText, SHARED_HINT } from '../publish/delta/publish-delta.ts';
 import { unreadableNames, UNREADABLE_HINT } from '../publish/delta/table.ts';
 import { FINALITY } from '../publish/lake-table.ts';
-import { leftAnswers } from '../archive/archive.ts';
 import { obstacleInDirectory, unwritablePlaces } from '../publish/places.ts';
 import { openStore } from '../publish/open-store.ts';
 import { countText } from '../terminal/measure.ts';
@@ -25,10 +24,9 @@ export async function placeFindings(config: Config, checking: Checking): Promise
   const { stated, signal } = checking;
   // A path that is wrong by itself, which was told, says nothing of the disk.
   const isWarehouseSound = stated.isSound(['warehouse']);
-  const [unwritable, warehouse, left, hidden, folders, ...buckets] = await Promise.all([
+  const [unwritable, warehouse, hidden, folders, ...buckets] = await Promise.all([
     isWarehouseSound ? unwritablePlaces(config) : [],
     isWarehouseSound ? warehouseFindings(config, checking) : [],
-    isWarehouseSound ? archiveRemarks(config) : [],
     Promise.all(config.publish.map(hiddenRemarks)),
     Promise.all(config.publish.map(async (target) => folderFindings(target, config))),
     ...config.publish.map(async (target) => bucketFindings(target, signal)),
@@ -36,17 +34,11 @@ export async function placeFindings(config: Config, checking: Checking): Promise
   return [
     ...unwritable.map(findingOf),
     ...warehouse,
-    ...placed([...left, ...hidden.flat()], null, stated),
+    ...placed(hidden.flat(), null, stated),
     ...folders.flat(),
     ...config.publish.flatMap((target) => nameFindings(target, config)),
     ...buckets.flat(),
   ];
-}
-
-/** Answers that nobody keeps or removes; an archive that cannot be read keeps no sync from its work. */
-async function archiveRemarks(config: Config): Promise<Remark[]> {
-  const left = await leftAnswers(config).catch(() => null);
-  return left === null ? [] : [{ severity: 'warning', path: ['archive'], ...left }];
 }
 
 /** Of a file's rights those of its group and of all others to read it. */

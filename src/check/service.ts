@@ -10,7 +10,6 @@ import { metricFilterNames, type Catalog, type CatalogFilter } from '../model/ca
 import type { Service } from '../service/service.ts';
 import { valueFilters } from './values.ts';
 import { findingOf, type Finding } from './finding.ts';
-import { unconfirmedAges } from '../run/ageing.ts';
 import { withService } from '../run/service-in-use.ts';
 
 /** A service that is there sends the first bytes of a list within this; a dead address keeps nobody longer. */
@@ -53,13 +52,8 @@ export async function askedService(check: ServiceCheck, signal: AbortSignal): Pr
           : null,
       ]);
       const findings = [...reports.findings, ...(campaign?.findings ?? [])];
-      const isUntold = service.clockSkewMs() === null && reports.answer !== null;
       return {
-        findings: [
-          ...oneRefusal(findings),
-          ...(isUntold ? ageFindings(config) : []),
-          ...faultWarnings(reports.answer?.faults ?? []).map(faultFinding),
-        ],
+        findings: [...oneRefusal(findings), ...faultWarnings(reports.answer?.faults ?? []).map(faultFinding)],
         catalog: reports.answer?.items ?? [],
       };
     });
@@ -116,13 +110,6 @@ const tokenPath = (stated: StatedSettings): SettingPath => [
 function oneRefusal(findings: readonly Finding[]): Finding[] {
   const first = findings.findIndex(({ code }) => code === 'CREDENTIALS_REFUSED');
   return findings.filter(({ code }, index) => code !== 'CREDENTIALS_REFUSED' || index === first);
-}
-
-/** What would be removed for its age if the service told the time. */
-function ageFindings(config: Config): Finding[] {
-  const grown = unconfirmedAges(config);
-  const place = { code: null, slice: null, setting: null, place: null } as const;
-  return grown === null ? [] : [{ severity: 'warning', ...place, ...grown }];
 }
 
 function faultFinding({ code, message }: ReturnType<typeof faultWarnings>[number]): Finding {

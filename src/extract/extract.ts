@@ -9,13 +9,13 @@
 
 import { asFailure, type Failure, isTooHeavy } from '../errors.ts';
 import type { Emit } from '../events.ts';
-import { labelOf, type Part, replacesSame, reportParameters, type Window } from '../model/window.ts';
+import { labelOf, type Part, partId, replacesSame, reportParameters, type Window } from '../model/window.ts';
 import type { Slice } from '../model/slice.ts';
 import { linkSignals } from '../service/clock.ts';
 import type { SavedBody, Service } from '../service/service.ts';
 import { plainBytesOf, type Spool, type Spooled, type SpooledAnswer, type WholeAnswer } from '../spool/spool.ts';
 import { fetchPages } from './pages.ts';
-import { askByYear, askWhole, type AskingWhole, type Pages, requestsOfWhole, wholeRequests } from './whole.ts';
+import { type Adding, askWhole, hasWhole, wholeRequests } from './whole.ts';
 
 /** The answer to one part of a window, and when it was asked for. */
 export interface PartAnswer extends SpooledAnswer {
@@ -23,28 +23,29 @@ export interface PartAnswer extends SpooledAnswer {
   readonly receivedAt: Date;
 }
 
-/** By part of one window, the very value that stands in the window: a part that was divided since is another. */
-export type PartAnswers = ReadonlyMap<Part, PartAnswer>;
+/** By part of one window (`partId`). */
+export type PartAnswers = ReadonlyMap<string, PartAnswer>;
 
-/** A window to ask for. */
+/** A window to request. */
 export interface Asking {
   readonly window: Window;
-  /** What this run was answered already; only the other parts are asked for. */
+  /** How often an answer of this window was thrown away. */
+  readonly attempt: number;
+  /** What this run was answered already; only the other parts are requested. */
   readonly answered: PartAnswers;
   /** What the service states of the whole, where that was answered already. */
   readonly whole: WholeAnswer | null;
 }
 
 /** A window of which nothing was answered yet. */
-export const unanswered = (window: Window): Asking => ({ window, answered: new Map(), whole: null });
+export const unanswered = (window: Window, attempt = 0): Asking => {
+  return { window, attempt, answered: new Map(), whole: null };
+};
 
-export interface Missed {
-  readonly window: Window;
+export interface Missed extends Asking {
   readonly failure: Failure;
-  /** The parts that were too heavy; empty when something else failed, and then nothing is answered either. */
-  readonly heavy: readonly Part[];
-  readonly answered: PartAnswers;
-  readonly whole: WholeAnswer | null;
+  /** The parts (`partId`) that were too heavy; empty when something else failed, and then nothing is answered either. */
+  readonly heavy: ReadonlySet<string>;
 }
 
 export interface Batch {
@@ -55,7 +56,7 @@ export interface Batch {
   readonly asked: readonly { readonly slice: Slice; readonly requests: number }[];
 }
 
-interface Extraction extends Pick<AskingWhole, 'adding'> {
+interface Extraction {
   readonly service: Pick<Service, 'report'>;
   readonly spool: Pick<Spool, 'pathFor' | 'keep' | 'discard'>;
   /** Reads the pages of an answer that has landed, where that is worth while before its batch is loaded. */
@@ -64,8 +65,8 @@ interface Extraction extends Pick<AskingWhole, 'adding'> {
   readonly maxConcurrency: number;
   readonly emit: Emit;
   readonly signal: AbortSignal;
-  /** Told of each answer and its plain bytes before the next window is asked for; may change the queue. */
-  readonly came: (window: Window, bytes: number) => void;
+  /** Which of a slice's metrics show by their sums that rows are missing. */
+  readonly adding: (slice: Slice) => Adding;
 }
 
 /** One transaction loads a batch: what is larger gains nothing by it, and would have to be loaded again if it failed. */
@@ -75,9 +76,11 @@ const MAX_BATCH_WINDOWS = 200;
 const MAX_WAITING = 80;
 
 /** A window that failed as a whole. */
-const missedWhole = (window: Window, failure: Failure): Missed => {
-  return { window, failure, heavy: [], answered: new Map(), whole: null };
-};
+const missedWhole = (window: Window, failure: Failure): Missed => ({
+  ...unanswered(window),
+  failure,
+  heavy: new Set(),
+});
 
 /** Answers to the queue's windows until the queue is empty and nothing is under way. Takes windows off the queue. */
 export async function* extract(queue: Asking[], extraction: Extraction): AsyncGenerator<Batch, void> {
@@ -87,18 +90,16 @@ export async function* extract(queue: Asking[], extraction: Extraction): AsyncGe
   const asked: Batch['asked'][number][] = [];
   const settle = async (asking: Asking): Promise<void> => {
     const { window, answered } = asking;
-    const requests = window.parts.length - answered.size + wholeRequests(window, asking.whole, extraction);
+    const ofWhole = wholeRequests(window, extraction.adding(window.slice), asking.whole);
+    const requests = window.parts.length - answered.size + ofWhole;
     extraction.emit({ type: 'window_asked', slice: window.slice.name, window: labelOf(window), requests });
     const answer = await fetchWindow(asking, extraction).catch((error: unknown) =>
       missedWhole(window, asFailure(error)),
     );
-    asked.push({ slice: window.slice, requests });
-    if ('failure' in answer) {
-      missed.push(answer);
-      return;
-    }
-    spooled.push(answer);
-    extraction.came(window, bytesOf(answer));
+    // The whole is requested once all parts were answered.
+    asked.push({ slice: window.slice, requests: 'failure' in answer ? requests - ofWhole : requests });
+    if ('failure' in answer) missed.push(answer);
+    else spooled.push(answer);
   };
   // Also while a batch is being loaded; but what failed is judged first, as it may end the run.
   const fill = (): void => {
@@ -145,74 +146,46 @@ function takeOfOneSlice(waiting: Spooled[]): Spooled[] {
 const bytesOf = ({ answers }: Spooled): number => plainBytesOf(answers.flatMap(({ pages }) => pages));
 
 /**
- * All parts of a window, or its failure. One that is too heavy leaves the others to be answered, as they are wanted
- * whatever it is divided into; any other failure gives them up. A window of several parts is asked for as a whole besides, and
- * one with pages that could not be followed by the year.
+ * All parts of a window and, of several parts, its whole; or its failure. A part that is too heavy leaves the others to be answered,
+ * as they are wanted whatever it is divided into; any other failure gives them up.
  */
 async function fetchWindow(asking: Asking, extraction: Extraction): Promise<Spooled | Missed> {
-  const { window, answered } = asking;
+  const { window } = asking;
   const giveUp = new AbortController();
   const linked = linkSignals(extraction.signal, giveUp.signal);
   const within = { ...extraction, signal: linked.signal };
-  const answers = new Map(answered);
-  const failures = new Map<Part, Failure>();
-  let { whole } = asking;
-  let byYear: WholeAnswer | null = null;
-  const asked = {
-    ...within,
-    pagesOf: async (parameters: Readonly<Record<string, string>>): Promise<Pages> =>
-      fetchPages(window, parameters, within),
-  };
-  const tried = async (part: Part | null, work: () => Promise<void>): Promise<void> => {
+  const answered = new Map(asking.answered);
+  const heavy = new Map<string, Failure>();
+  const fetch = async (part: Part): Promise<void> => {
     try {
-      await work();
+      answered.set(partId(part), await fetchPart(window, part, within));
     } catch (error) {
-      if (giveUp.signal.aborted) return;
       const failure = asFailure(error);
-      if (part !== null) failures.set(part, failure);
-      if (part === null || !isTooHeavy(failure)) giveUp.abort(error);
+      if (isTooHeavy(failure)) heavy.set(partId(part), failure);
+      else giveUp.abort(failure);
     }
   };
   try {
-    await Promise.all([
-      ...window.parts.map(async (part) => {
-        if (answered.has(part)) return;
-        await tried(part, async () => {
-          answers.set(part, await fetchPart(window, part, within));
-        });
-      }),
-      tried(null, async () => {
-        if (wholeRequests(window, asking.whole, extraction) > 0) whole = await askWhole(window, asking.whole, asked);
-      }),
-    ]);
-    const isUnfollowed = [...answers.values()].some(({ unfollowed }) => unfollowed !== null);
-    if (isUnfollowed && failures.size === 0) {
-      await tried(null, async () => {
-        byYear = await askByYear(window, asked);
-      });
-    }
+    await Promise.all(window.parts.filter((part) => !answered.has(partId(part))).map(fetch));
+    giveUp.signal.throwIfAborted();
+    const [failure] = heavy.values();
+    if (failure !== undefined) return { ...asking, failure, heavy: new Set(heavy.keys()), answered };
+    const pagesOf = async (parameters: Readonly<Record<string, string>>): Promise<SpooledAnswer> =>
+      fetchPages(window, parameters, within);
+    const adding = extraction.adding(window.slice);
+    const whole = hasWhole(window) ? await askWhole(window, asking.whole, { ...within, pagesOf, adding }) : null;
+    return spooledOf({ ...asking, answered, whole }, extraction);
+  } catch (error) {
+    await extraction.spool.discard({ answers: [...answered.values()] });
+    return missedWhole(window, asFailure(error));
   } finally {
     linked.unlink();
   }
-  const other = [...failures.values()].find((failure) => !isTooHeavy(failure));
-  const ended = other ?? (giveUp.signal.aborted ? asFailure(giveUp.signal.reason) : undefined);
-  if (ended !== undefined) {
-    await extraction.spool.discard({ answers: [...answers.values()] });
-    return missedWhole(window, ended);
-  }
-  const [first] = failures.values();
-  if (first !== undefined) return { window, failure: first, heavy: [...failures.keys()], answered: answers, whole };
-  return spooledOf(window, answers, { whole, byYear }, extraction);
 }
 
-/** A window all of whose parts were answered; asked for when the first of them was, which finality is judged by. */
-function spooledOf(
-  window: Window,
-  answered: PartAnswers,
-  { whole, byYear }: Pick<Spooled, 'whole' | 'byYear'>,
-  extraction: Extraction,
-): Spooled {
-  const answers = window.parts.flatMap((part) => answered.get(part) ?? []);
+/** A window all of whose parts were answered; requested when the first of them was, which finality is judged by. */
+function spooledOf({ window, attempt, answered, whole }: Asking, extraction: Extraction): Spooled {
+  const answers = window.parts.flatMap((part) => answered.get(partId(part)) ?? []);
   const requestedAt = new Date(Math.min(...answers.map(({ requestedAt }) => requestedAt.getTime())));
   const receivedAt = new Date(Math.max(...answers.map(({ receivedAt }) => receivedAt.getTime())));
   const pages = answers.flatMap((answer) => answer.pages);
@@ -223,9 +196,9 @@ function spooledOf(
     bytes: pages.reduce((sum, page) => sum + page.bytes, 0),
     ms: receivedAt.getTime() - requestedAt.getTime(),
   });
-  const ofWhole = requestsOfWhole(window, whole, extraction) + (byYear === null ? 0 : 1);
+  const ofWhole = wholeRequests(window, extraction.adding(window.slice));
   const requests = answers.reduce((sum, answer) => sum + Math.max(1, answer.pages.length), ofWhole);
-  return { window, answers, whole, byYear, requests, requestedAt, receivedAt };
+  return { window, attempt, answers, whole, requests, requestedAt, receivedAt };
 }
 
 async function fetchPart(window: Window, part: Part, extraction: Extraction): Promise<PartAnswer> {

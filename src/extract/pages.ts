@@ -1,13 +1,19 @@
-/** The pages of a report, followed to their end; or why they could not be. */
+/** The pages of a report, followed to their end, or why they could not be; and a page read as the report it is. */
 
 import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { createGunzip, gunzip } from 'node:zlib';
+
+import * as z from 'zod';
 
 import { asFailure, type FailureCode } from '../errors.ts';
 import type { Window } from '../model/window.ts';
-import { MAX_EMPTY_PAGES, nextPageOf, type ReportPage, type SavedBody, type Service } from '../service/service.ts';
-import type { Spool } from '../spool/spool.ts';
-import { rowsText } from './saved-report.ts';
-import type { Pages } from './whole.ts';
+import { parseJson } from '../service/body.ts';
+import { nextPageOf, type ReportPage, type SavedBody, type Service } from '../service/service.ts';
+import { type BesideRows, besideRowsOf } from '../spool/beside-rows.ts';
+import { onDisk, type Spool, type SpooledAnswer } from '../spool/spool.ts';
 
 export interface Paging {
   readonly service: Pick<Service, 'report'>;
@@ -18,89 +24,118 @@ export interface Paging {
 /** More than any report has; a loop has as many as it likes. */
 const MAX_PAGES = 10_000;
 
-/**
- * Every page of a report, up to a last one or to several without rows. Pages that cannot be followed, lead elsewhere, lead in a
- * circle or repeat rows of an earlier page end it too: whether the rows that came are all there are is then for the proof to say.
- */
+/** Every page of a report; at a page that leads elsewhere, repeats an earlier one or cannot be read it ends, and says so. */
 export async function fetchPages(
   window: Window,
   parameters: Readonly<Record<string, string>>,
   { service, spool, signal }: Paging,
-): Promise<Pages> {
+): Promise<SpooledAnswer> {
   const pages: SavedBody[] = [];
-  const asked = new Set<string>();
-  const seenRows = new Set<string>();
-  let unfollowed: string | null = null;
+  const [requested, seenRows] = [new Set<string>(), new Set<string>()];
   let page: ReportPage | null = null;
-  let empty = 0;
-  do {
-    const saved = await askPage(page, async () =>
-      service.report(parameters, spool.pathFor(window), signal, page ?? undefined),
-    );
-    if (saved !== null && 'because' in saved) {
-      unfollowed = saved.because;
-      break;
-    }
-    if (saved === null) {
-      if (page !== null) unfollowed = `its page ${pages.length + 1} was answered without content`;
-      break;
-    }
-    const kept = await spool.keep(saved);
-    const next = nextOf(saved);
-    // Most reports have one page, which need not be read for this.
-    const rows = page === null && next === null ? '' : await rowsText(kept);
-    if (rows !== '' && seenRows.has(digestOf(rows))) {
-      unfollowed = `its page ${pages.length + 1} repeated the rows of an earlier one, at ${addressOf(page)}`;
-      break;
-    }
-    seenRows.add(digestOf(rows));
-    pages.push(kept);
-    if (next === null) break;
-    if ('because' in next) {
-      unfollowed = next.because;
-      break;
-    }
-    page = next;
-    const key = JSON.stringify(page);
-    if (asked.has(key) || asked.size >= MAX_PAGES) unfollowed = `its pages did not end after ${pages.length}`;
-    empty = rows === '' ? empty + 1 : 0;
-    if (empty >= MAX_EMPTY_PAGES) break;
-    asked.add(key);
-  } while (unfollowed === null);
-  return { pages, unfollowed };
-}
-
-/** How a service answers for a page that it named and does not have. */
-const lostPage: ReadonlySet<FailureCode> = new Set<FailureCode>([
-  'SOURCE_ENDLESS_PAGES',
-  'SOURCE_MISSING',
-  'SOURCE_REFUSED',
-]);
-
-/** A page, or why it could not be followed; the first one is no page that is followed. */
-async function askPage(
-  page: ReportPage | null,
-  ask: () => Promise<SavedBody | null>,
-): Promise<SavedBody | { readonly because: string } | null> {
   try {
-    return await ask();
+    for (;;) {
+      const saved: SavedBody | null = await service.report(
+        parameters,
+        spool.pathFor(window),
+        signal,
+        page ?? undefined,
+      );
+      if (saved === null) return { pages, unfollowed: page === null ? null : `${wordsFor(page)} had no content` };
+      pages.push(await spool.keep(saved));
+      const next = nextPageOf(saved.pagination ?? null);
+      // Most reports have one page, whose rows need not be read for this.
+      if (page === null && next === null) return { pages, unfollowed: null };
+      const rows = await digestOfRows(pages.at(-1) ?? saved);
+      if (seenRows.has(rows)) return { pages, unfollowed: `${wordsFor(page)} repeated the rows of an earlier one` };
+      if (next === null) return { pages, unfollowed: null };
+      seenRows.add(rows);
+      page = next;
+      const isLoop = requested.has(wordsFor(page)) || requested.size >= MAX_PAGES;
+      if (isLoop) return { pages, unfollowed: `${wordsFor(page)} was named after ${pages.length} pages, in a loop` };
+      requested.add(wordsFor(page));
+    }
   } catch (error) {
     const failure = asFailure(error);
-    if (page === null || !lostPage.has(failure.code)) throw failure;
-    return { because: failure.message };
+    if (pages.length === 0 || !endsPaging.has(failure.code)) throw failure;
+    return { pages, unfollowed: failure.message };
   }
 }
 
-const digestOf = (text: string): string => createHash('sha256').update(text).digest('base64');
+/** What the wire throws for a page on another origin, and for a pagination of no known form. */
+const endsPaging: ReadonlySet<FailureCode> = new Set<FailureCode>(['DATA_MALFORMED', 'SOURCE_ENDLESS_PAGES']);
 
-const addressOf = (page: ReportPage | null): string =>
-  page === null ? 'the first page' : page.kind === 'address' ? page.address : `${page.name}=${page.value}`;
+function wordsFor(page: ReportPage | null): string {
+  if (page === null) return 'the first page';
+  return `the next page ${page.kind === 'address' ? page.address : `${page.name}=${page.value}`}`;
+}
 
-/** Where an answer goes on, if it does, or why that cannot be read. */
-function nextOf({ pagination }: SavedBody): ReportPage | { readonly because: string } | null {
+export interface SavedReport {
+  readonly rows: readonly Readonly<Record<string, unknown>>[];
+  /** By metric, as text. */
+  readonly totals: ReadonlyMap<string, string>;
+  readonly beside: BesideRows;
+}
+
+/** As it was parsed: a copy would lack a metric named `__proto__`. */
+const record = z.custom<Readonly<Record<string, unknown>>>(
+  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+);
+
+const rowsShape = z.array(record).catch([]);
+
+/** What a body of few rows says; nothing where it is another document. Throws a SyntaxError where it is none, and `STORAGE_FAILED`. */
+export async function readReport({ path, encoding }: SavedBody): Promise<SavedReport> {
+  const bytes = await onDisk('spool', path, async () => readFile(path));
+  const plain = encoding === 'gzip' ? await promisify(gunzip)(bytes) : bytes;
+  const document = record.catch({}).parse(parseJson(plain.toString('utf8')));
+  return {
+    rows: rowsShape.parse(document['rows']),
+    totals: textsIn(record.catch({}).parse(document['totals'])),
+    beside: besideRowsOf(document),
+  };
+}
+
+/** Numbers and texts as texts; what is neither states nothing. */
+function textsIn(totals: Readonly<Record<string, unknown>>): Map<string, string> {
+  return new Map(
+    Object.entries(totals).flatMap(([metric, total]): [string, string][] =>
+      typeof total === 'number' || typeof total === 'string' ? [[metric, String(total)]] : [],
+    ),
+  );
+}
+
+/** Two pages of one report never begin with the same rows: of a longer body its beginning tells. */
+const HEAD_BYTES = 65_536;
+
+/** What the rows of a page are known again by. A body that is no document is found to be none when it is loaded. */
+async function digestOfRows(saved: SavedBody): Promise<string> {
+  const text = saved.plainBytes > HEAD_BYTES ? await headOf(saved) : JSON.stringify(await rowsOf(saved));
+  return createHash('sha256').update(text).digest('base64');
+}
+
+async function rowsOf(saved: SavedBody): Promise<unknown> {
   try {
-    return nextPageOf(pagination ?? null);
+    return (await readReport(saved)).rows;
   } catch (error) {
-    return { because: asFailure(error).message };
+    if (error instanceof SyntaxError) return saved.path;
+    throw error;
   }
+}
+
+async function headOf({ path, encoding }: SavedBody): Promise<string> {
+  return onDisk('spool', path, async () => {
+    const parts: Buffer[] = [];
+    let bytes = 0;
+    const file = createReadStream(path);
+    for await (const chunk of encoding === 'gzip' ? file.pipe(createGunzip()) : file) {
+      if (!Buffer.isBuffer(chunk)) continue;
+      parts.push(chunk);
+      bytes += chunk.length;
+      if (bytes >= HEAD_BYTES) break;
+    }
+    file.destroy();
+    const head = Buffer.concat(parts).subarray(0, HEAD_BYTES).toString('latin1');
+    return head.slice(Math.max(0, head.indexOf('"rows"')));
+  });
 }

@@ -8,7 +8,7 @@
 
 import { asFailure, Failure } from '../errors.ts';
 import { subjectOf, type Window } from '../model/window.ts';
-import { countsAll, MAX_EMPTY_PAGES, nextPageOf } from '../service/service.ts';
+import { nextPageOf } from '../service/service.ts';
 import { saysCut } from '../spool/beside-rows.ts';
 import type { Spooled } from '../spool/spool.ts';
 import { maturityOf, type WindowMaturity } from './evidence.ts';
@@ -19,17 +19,16 @@ export interface PartAnswer {
   readonly rowCount: number;
   /** Per page, as the service wrote them; a page that stated nothing is left out. */
   readonly totals: readonly ReadonlyMap<string, string>[];
+  /** Why further pages were not read, as a clause; null when there are none. */
+  readonly unfollowed: string | null;
   /** Why the rows may not be all there are; null when nothing says so. */
   readonly doubt: Doubt | null;
 }
 
 export interface Doubt {
   readonly because: string;
-  /**
-   * What shows by sums that equal it that the rows are all there are: the totals beside them, or only those of the whole, as
-   * totals of one page and of all pages look the same where no other page was read.
-   */
-  readonly refutedBy: 'its totals' | 'the whole' | 'nothing';
+  /** Whether totals that equal the rows' sums show that the rows are all there are. */
+  readonly isRefutable: boolean;
 }
 
 /** Answers whose rows may be looked at. */
@@ -132,20 +131,18 @@ function lackingKeys(window: Window, answer: Answer): Failure | null {
 function partOf(window: Window, pages: readonly Answer[], unfollowed: string | null): PartAnswer {
   const rowCount = pages.reduce((sum, page) => sum + page.rowCount, 0);
   const totals = pages.filter((page) => page.rowCount > 0 || page.totals.size > 0).map((page) => page.totals);
-  return { rowCount, totals, doubt: doubtOf(window, pages, unfollowed, rowCount) };
+  return {
+    rowCount,
+    totals,
+    unfollowed: unfollowed ?? furtherPage(pages.at(-1)),
+    doubt: doubtOf(window, pages, rowCount),
+  };
 }
 
-function doubtOf(window: Window, pages: readonly Answer[], unfollowed: string | null, rowCount: number): Doubt | null {
-  const isCounted = countsAll(pages.at(-1)?.pagination ?? null, rowCount);
-  if (unfollowed !== null && !isCounted) return { because: unfollowed, refutedBy: 'the whole' };
-  const further = isCounted || isEnded(pages) ? null : furtherPage(pages.at(-1));
-  if (further !== null) return further;
+function doubtOf(window: Window, pages: readonly Answer[], rowCount: number): Doubt | null {
   const limit = Number(window.slice.parameters['limit'] ?? Infinity);
   if (rowCount > 0 && rowCount >= limit) {
-    return {
-      because: `the answer had ${rowCount} rows, as many as the limit that was sent`,
-      refutedBy: 'nothing',
-    };
+    return { because: `the answer had ${rowCount} rows, as many as the limit that was sent`, isRefutable: false };
   }
   const doubts = pages
     .flatMap((page) => page.warnings)
@@ -153,22 +150,14 @@ function doubtOf(window: Window, pages: readonly Answer[], unfollowed: string | 
     .filter(({ said }) => said !== 'no');
   const plainest = doubts.find(({ said }) => said === 'exactly these rows') ?? doubts.at(0);
   if (plainest === undefined) return null;
-  const refutedBy = plainest.said === 'words' ? 'its totals' : 'nothing';
-  return { because: `the service warned: ${plainest.warning}`, refutedBy };
+  return { because: `the service warned: ${plainest.warning}`, isRefutable: plainest.said === 'words' };
 }
 
-/** Whether the last pages had no rows, as many of them as say that a list has ended whatever they name. */
-function isEnded(pages: readonly Answer[]): boolean {
-  return pages.length >= MAX_EMPTY_PAGES && pages.slice(-MAX_EMPTY_PAGES).every(({ rowCount }) => rowCount === 0);
-}
-
-/** A page that nobody asked for although the last one names it, or names something that nobody understands. */
-function furtherPage(last: Answer | undefined): Doubt | null {
+/** Why a page that the last one names was not requested, or what it names is not known; null when it is the end. */
+function furtherPage(last: Answer | undefined): string | null {
   try {
-    return nextPageOf(last?.pagination ?? null) === null
-      ? null
-      : { because: 'the answer named a further page that was not asked for', refutedBy: 'nothing' };
+    return nextPageOf(last?.pagination ?? null) === null ? null : 'it named a further page that was not requested';
   } catch (error) {
-    return { because: asFailure(error).message, refutedBy: 'the whole' };
+    return asFailure(error).message;
   }
 }

@@ -38,6 +38,8 @@ export interface Judging {
   readonly fetchedAt: Date;
   /** Believes every answer. */
   readonly acceptLoss: boolean;
+  /** Whether this is the second answer. */
+  readonly isRepeated: boolean;
 }
 
 /**
@@ -46,10 +48,9 @@ export interface Judging {
  */
 export type Fate = 'load' | 'doubt' | 'refuse' | 'newer';
 
-/** The fate of a period; `isRepeated` says that this is the second answer for it. */
 function fateOf(period: Period, window: Window, { come, known }: Counts, how: Judging): Fate {
   const [rows, before] = [come.get(period.bucket.start) ?? 0, known.get(period.bucket.start)];
-  const isRepeated = window.attempt > 0;
+  const { isRepeated } = how;
   const sinceEndMs = how.fetchedAt.getTime() - endOf(period, window.slice.utcOffset).getTime();
   if (before !== undefined && before.fetchedAt > how.fetchedAt) return 'newer';
   if (how.acceptLoss) return 'load';
@@ -115,7 +116,7 @@ export function sharesOf(window: Window, counts: Counts, how: Judging): Share[] 
     window:
       periods.length === window.periods.length && isUnbroken(window)
         ? window
-        : { ...windowOf(window.slice, window.fingerprint, periods, window.parts), attempt: window.attempt },
+        : windowOf(window.slice, window.fingerprint, periods, window.parts),
   }));
 }
 

@@ -38,7 +38,7 @@ export async function replaceJudged(judged: readonly Judged[], staged: Staged, r
     const fetchedAt = request.fetchedAt ?? spooled.requestedAt;
     const known: ReadonlyMap<Day, Known> = knownOf(window);
     const counts = { come: cameIn(window, each.found), known };
-    const shares = sharesOf(window, counts, { fetchedAt, acceptLoss });
+    const shares = sharesOf(window, counts, { fetchedAt, acceptLoss, isRepeated: spooled.attempt > 0 });
     for (const share of shares) {
       const { fate, window: mine } = share;
       if (fate === 'load') {

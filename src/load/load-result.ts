@@ -3,7 +3,7 @@
 import type { Failure, WarningCode } from '../errors.ts';
 import type { WeekStart } from '../model/calendar.ts';
 import type { ColumnType } from '../model/column-type.ts';
-import type { KnownValue, Part, Window } from '../model/window.ts';
+import type { KnownValue, Window } from '../model/window.ts';
 import type { ColumnsRead } from '../spool/columns/reading.ts';
 import type { Spooled } from '../spool/spool.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -24,35 +24,33 @@ export type LoadResult =
       readonly warnings: readonly LoadWarning[];
     }
   /** Nothing was changed, and asking again would not help. */
-  | {
-      readonly kind: 'failed';
-      readonly window: Window;
-      readonly failure: Failure;
-      /** Of parts that are complete and lack rows of the whole, what they brought: another dimension may divide it without loss. */
-      readonly values?: ReadonlyMap<string, readonly KnownValue[]>;
-    }
+  | { readonly kind: 'failed'; readonly window: Window; readonly failure: Failure }
   /** The answer was unusable or is doubted; another one may not be. */
   | { readonly kind: 'ask again'; readonly window: Window; readonly failure: Failure }
-  /** The parts of it that were not shown to be complete; smaller ones may be. */
-  | {
-      readonly kind: 'split';
-      readonly window: Window;
-      readonly failure: Failure;
-      readonly shortfalls: ReadonlyMap<Part, Shortfall>;
-      /** What the answer brought, by dimension: a hint where to divide. */
-      readonly values: ReadonlyMap<string, readonly KnownValue[]>;
-      /** Of every part. */
-      readonly rows: ReadonlyMap<Part, number>;
-    }
+  /** Some parts of it were not shown to be complete, or are too large; smaller ones may be. */
+  | SplitResult
   /** The service begins its weeks with another day than was assumed. */
   | { readonly kind: 'week start'; readonly window: Window; readonly weekStartsOn: WeekStart };
 
-/** By how much a part's rows fell short of what the service stated, so that splitting it can be seen to help. */
+export interface SplitResult {
+  readonly kind: 'split';
+  readonly window: Window;
+  readonly failure: Failure;
+  /** The parts (`partId`) to divide. */
+  readonly parts: ReadonlySet<string>;
+  /** Null where they are too large to be loaded. */
+  readonly shortfall: Shortfall | null;
+  /** What the answer brought, by dimension: a hint where to divide. */
+  readonly values: ReadonlyMap<string, readonly KnownValue[]>;
+}
+
+/** How the rows of a window fell short of what the service stated, so that splitting it can be seen to help. */
 export interface Shortfall {
-  readonly rows: number;
-  /** How far each disagreeing metric's sum lay from its total. */
+  /** By part (`partId`), of every one. */
+  readonly rows: ReadonlyMap<string, number>;
+  /** How far the sums of each disagreeing metric lay from its totals. */
   readonly differences: ReadonlyMap<string, number>;
-  /** Too heavy, or cut by a limit or in the service's own words: only smaller questions can help. */
+  /** Whether a part was cut by a limit or in the service's own words: only smaller questions can help. */
   readonly isCut: boolean;
   /** Whether only metrics disagree of which it is assumed, from their names, that they add up. */
   readonly isAssumed: boolean;

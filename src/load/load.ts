@@ -10,7 +10,7 @@
  */
 
 import { asFailure, Failure, type FailureCode } from '../errors.ts';
-import { labelOf, replacesSame, subjectOf, type Window } from '../model/window.ts';
+import { labelOf, partId, replacesSame, subjectOf, type Window } from '../model/window.ts';
 import type { SavedBody } from '../service/service.ts';
 import { plainBytesOf, type Spooled } from '../spool/spool.ts';
 import { expectBatch } from '../warehouse/opening.ts';
@@ -58,16 +58,14 @@ async function oneByOne(batch: readonly Spooled[], request: LoadRequest): Promis
 function tooLarge({ window, answers }: Spooled): LoadResult {
   const bytes = answers.map(({ pages }) => plainBytesOf(pages));
   const largest = Math.max(...bytes);
-  const part = window.parts[bytes.indexOf(largest)];
+  const parts = new Set(window.parts.filter((_, at) => bytes[at] === largest).map(partId));
   const megabytes = Math.round(largest / 1_000_000);
   const message = `${subjectOf(window)}: an answer of ${megabytes} MB took more memory to load than the database has.`;
   const failure = new Failure('SOURCE_TOO_HEAVY', message, {
     facts: { bytes: largest },
     hint: 'Give the slice fewer dimensions or metrics, or filter it, so that one period is smaller.',
   });
-  const shortfall = { rows: 0, differences: new Map<string, number>(), isCut: true, isAssumed: false };
-  const shortfalls = new Map(part === undefined ? [] : [[part, shortfall]]);
-  return { kind: 'split', window, failure, shortfalls, values: new Map(), rows: new Map() };
+  return { kind: 'split', window, failure, parts, shortfall: null, values: new Map() };
 }
 
 /**

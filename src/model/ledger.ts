@@ -1,7 +1,7 @@
 /** What the ledger knows of a slice, as planning reads it. */
 
 import type { Part } from './window.ts';
-import type { Day, DayInterval, WeekStart } from './calendar.ts';
+import { type Day, type DayInterval, MS_PER_DAY, type WeekStart } from './calendar.ts';
 import { DEFAULT_WEEK_START } from './period.ts';
 
 /**
@@ -39,6 +39,28 @@ export interface LoadedPeriod {
   readonly evidence?: Evidence;
 }
 
+/** What a request of a slice may ask for, learned from one that was too heavy. */
+export interface LearnedSize {
+  /** Most days; null while none were too many. */
+  readonly maxDays: number | null;
+  /** Parts that one period had to be divided into; null while none had to be. */
+  readonly parts: readonly Part[] | null;
+  /** The instant of the run that learned it. */
+  readonly learnedAt: Date;
+}
+
+/** What was too heavy in one week may be light in the next; of what stays heavy, one request a week is in vain. */
+const SIZE_KEPT_MS = 7 * MS_PER_DAY;
+
+/** An instant before which what was learned by then counts no more. */
+export const sizesKeptSince = (planAt: Date): Date => new Date(planAt.getTime() - SIZE_KEPT_MS);
+
+/** The size a run is to request at first; null where nothing was learned in the last 7 days. */
+export function knownSize(table: SliceTable | null, planAt: Date): LearnedSize | null {
+  const size = table?.size ?? null;
+  return size !== null && size.learnedAt > sizesKeptSince(planAt) ? size : null;
+}
+
 /** One table that holds a slice under one meaning. */
 export interface SliceTable {
   /** The slice's fingerprint, with an ending where the service began its weeks on another day since. */
@@ -46,12 +68,7 @@ export interface SliceTable {
   readonly state: 'live' | 'building';
   /** As learned from the service's labels; null before. */
   readonly weekStartsOn: WeekStart | null;
-  /** Most days one request could ask for; null while none was too heavy. */
-  readonly maxDays: number | null;
-  /** Parts that a request had to be divided into; null while none was. */
-  readonly parts: readonly Part[] | null;
-  /** When they were last found to be needed; null before, or where an earlier version found them. */
-  readonly partsNeededAt: Date | null;
+  readonly size: LearnedSize | null;
   /** By first day of the bucket. */
   readonly periods: ReadonlyMap<Day, LoadedPeriod>;
 }

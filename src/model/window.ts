@@ -28,6 +28,8 @@ export interface DuePeriod {
 }
 
 export interface Window {
+  /** No two windows of a run hold the same period, so that slice and first period tell them apart. */
+  readonly id: string;
   readonly slice: Slice;
   readonly fingerprint: string;
   /** Days to ask for. */
@@ -38,12 +40,6 @@ export interface Window {
   readonly periods: readonly DuePeriod[];
   /** Requests that answer it together, at least one; their rows are disjoint and become visible together. */
   readonly parts: readonly Part[];
-  /** How often its answer was thrown away and asked for again. */
-  readonly attempt: number;
-  /** Most days it may be joined to with its neighbours while it is not asked for; null: it stays as it is. */
-  readonly growsTo: number | null;
-  /** The parts to ask for it in should it be too heavy as a whole, which is tried now and then; null: it is to be divided anew. */
-  readonly heldParts: readonly Part[] | null;
 }
 
 /** A window over contiguous periods. */
@@ -56,15 +52,13 @@ export function windowOf(
   const [first, last] = [periods.at(0), periods.at(-1)];
   if (first === undefined || last === undefined) throw new RangeError('A window holds at least one period.');
   return {
+    id: `${slice.name} ${first.period.bucket.start}`,
     slice,
     fingerprint,
     asked: { start: first.period.asked.start, end: last.period.asked.end },
     replaced: { start: first.period.bucket.start, end: last.period.bucket.end },
     periods,
     parts,
-    attempt: 0,
-    growsTo: null,
-    heldParts: null,
   };
 }
 
@@ -110,6 +104,9 @@ interface ValueSet {
 export type Part = Readonly<Record<string, ValueSet>>;
 
 const wholeWindow: Part = {};
+
+/** What a part is known again by, from one request to the next. */
+export const partId = (part: Part): string => JSON.stringify(part);
 
 const anyValue: ValueSet = { in: null, notIn: [] };
 

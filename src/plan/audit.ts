@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 
 import { dayAt, startOfDayAt, UTC, type Day } from '../model/calendar.ts';
+import { knownSize } from '../model/ledger.ts';
 import { finalMetrics, nextRefreshAt } from '../model/maturity.ts';
 import type { Metric } from '../model/metric.ts';
 import { isWhole, type Period } from '../model/period.ts';
@@ -54,8 +55,8 @@ export function drawAudits(all: readonly Audited[], { periods, done }: Draws, pl
 }
 
 /** The window that loads a drawn period again. */
-export const auditWindow = ({ plan: { slice, fingerprint, table }, period }: Draw): Window =>
-  windowOf(slice, fingerprint, [{ period, reason: 'audit' }], table?.parts ?? undefined);
+export const auditWindow = ({ plan: { slice, fingerprint, table, planAt }, period }: Draw): Window =>
+  windowOf(slice, fingerprint, [{ period, reason: 'audit' }], knownSize(table, planAt)?.parts ?? undefined);
 
 /** The plans, with a window for each drawn period that no other fetch is going to answer. */
 export function withAudits(plans: readonly SlicePlan[], drawn: readonly Draw[]): SlicePlan[] {

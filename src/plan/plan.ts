@@ -6,11 +6,12 @@
  * has left behind.
  */
 
-import { addDays, dayAt, type DayInterval, daysBetween, meet, MS_PER_DAY, type WeekStart } from '../model/calendar.ts';
+import { addDays, dayAt, type DayInterval, daysBetween, meet, type WeekStart } from '../model/calendar.ts';
 import { coveredPeriods, firstKeptDay } from '../model/coverage.ts';
 import { fingerprintOf } from '../model/fingerprint.ts';
 import {
   heldPeriods,
+  knownSize,
   type LoadedPeriod,
   type SliceLedger,
   type SliceTable,
@@ -65,9 +66,10 @@ export function planSlice(request: PlanRequest): SlicePlan {
     const reason = forced === null ? reasonFor(period, request, table) : 'forced';
     return reason === null ? [] : [{ period, reason }];
   });
-  const growsTo = rowsPerDay(table) === null ? mostDays(table) : null;
-  const making = { slice, fingerprint, parts: table?.parts, growsTo };
-  const windows = withTrial(windowsOver(due, windowDays(slice, table), making), table, planAt);
+  const parts = knownSize(table, planAt)?.parts ?? undefined;
+  const windows = groupIntoWindows(due, windowDays(slice, table, planAt)).map((group) =>
+    windowOf(slice, fingerprint, group, parts),
+  );
   return { slice, fingerprint, weekStartsOn, periods, table, windows, heldNewer: newer.length, planAt };
 }
 
@@ -153,46 +155,6 @@ function isBehindNewest(period: Period, table: SliceTable | null): boolean {
   return [...(table?.periods.keys() ?? [])].some((start) => start > period.bucket.start);
 }
 
-/** The periods of one slice's windows in windows of at most so many days, as far as they may grow; in order of time. */
-export function regrouped(windows: readonly Window[], days: number): Window[] {
-  const [first] = windows;
-  if (first === undefined) return [];
-  const due = windows
-    .flatMap(({ periods }) => periods)
-    .toSorted((a, b) => compare(a.period.bucket.start, b.period.bucket.start));
-  return windowsOver(due, Math.min(days, first.growsTo ?? days), first);
-}
-
-/** What every window of a slice is made with. */
-interface Making extends Pick<Window, 'slice' | 'fingerprint' | 'growsTo'> {
-  readonly parts: Window['parts'] | null | undefined;
-}
-
-function windowsOver(due: readonly DuePeriod[], maxDays: number, making: Making): Window[] {
-  const { slice, fingerprint, parts, growsTo } = making;
-  return groupIntoWindows(due, maxDays).map((group) =>
-    Object.assign(windowOf(slice, fingerprint, group, parts ?? undefined), { growsTo }),
-  );
-}
-
-/** So long after parts were needed, one window is asked for without them: at most one request a week is in vain. */
-const TRIED_AFTER_MS = 7 * MS_PER_DAY;
-
-/** The windows, of which the smallest, the oldest of several, is to be tried as a whole where parts are held from long ago. */
-function withTrial(windows: readonly Window[], table: SliceTable | null, planAt: Date): readonly Window[] {
-  const parts = table?.parts ?? null;
-  const sinceMs = planAt.getTime() - (table?.partsNeededAt?.getTime() ?? 0);
-  if (parts === null || sinceMs < TRIED_AFTER_MS) return windows;
-  const [tried] = windows.toSorted((one, other) => daysIn(one) - daysIn(other));
-  return windows.map((window) => {
-    if (window !== tried) return window;
-    const { slice, fingerprint, periods, growsTo } = window;
-    return { ...windowOf(slice, fingerprint, periods), growsTo, heldParts: parts };
-  });
-}
-
-const daysIn = ({ asked }: Window): number => daysBetween(asked.start, asked.end);
-
 type Group = [DuePeriod, ...DuePeriod[]];
 
 function groupIntoWindows(due: readonly DuePeriod[], maxDays: number): Group[] {
@@ -252,10 +214,10 @@ function compare(one: string, other: string): number {
   return one < other ? -1 : one > other ? 1 : 0;
 }
 
-/** Large enough to be worth a request, small enough to load in little memory. */
-export const BYTES_PER_WINDOW = 30_000_000;
-/** As many bytes where rows are of usual width. */
-export const ROWS_PER_WINDOW = 50_000;
+/** Large enough to be worth a request, small enough to load in little memory: some 30 MB of rows of usual width. */
+const ROWS_PER_WINDOW = 50_000;
+/** The same for wide rows. */
+const CELLS_PER_WINDOW = 2_000_000;
 
 /** First windows of a slice nothing is known of: a dense one bears them, and a year of them is all asked for at once. */
 const FIRST_DAYS = { hour: 1, other: 7 } as const;
@@ -271,11 +233,9 @@ export function rowsPerDay(table: SliceTable | null): number | null {
 }
 
 /** Most days a window of the slice may ask for, at least 1; a single period may still be longer. */
-export function windowDays(slice: Slice, table: SliceTable | null): number {
+export function windowDays(slice: Slice, table: SliceTable | null, planAt: Date): number {
   const rows = rowsPerDay(table);
-  const wanted =
-    rows === null ? FIRST_DAYS[slice.grain === 'hour' ? 'hour' : 'other'] : Math.floor(ROWS_PER_WINDOW / rows);
-  return Math.max(1, Math.min(wanted, mostDays(table)));
+  const mostRows = Math.min(ROWS_PER_WINDOW, CELLS_PER_WINDOW / (slice.dimensions.length + slice.metrics.length));
+  const wanted = rows === null ? FIRST_DAYS[slice.grain === 'hour' ? 'hour' : 'other'] : Math.floor(mostRows / rows);
+  return Math.max(1, Math.min(wanted, knownSize(table, planAt)?.maxDays ?? MOST_DAYS, MOST_DAYS));
 }
-
-const mostDays = (table: SliceTable | null): number => Math.min(table?.maxDays ?? MOST_DAYS, MOST_DAYS);

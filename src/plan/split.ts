@@ -1,6 +1,6 @@
 /** Splitting a window that was too heavy, so that the parts cover exactly the whole. Pure. */
 
-import { type KnownValue, ownValues, type Part, valuesOf, type Window, windowOf } from '../model/window.ts';
+import { type KnownValue, ownValues, type Part, partId, valuesOf, type Window, windowOf } from '../model/window.ts';
 import type { Slice } from '../model/slice.ts';
 
 /** The two halves of a window, by periods; null for a single period, which days cannot divide. */
@@ -21,29 +21,15 @@ const MOST_PARTS = 64;
 const MOST_VALUE_CHARACTERS = 3000;
 
 /**
- * The window with one of its parts divided in two by a requested dimension; null when nothing known divides it within an
- * address, or when it is in as many parts as can help.
+ * The window with some of its parts (by id) each divided in two by a requested dimension; null when nothing known divides one
+ * of them within an address, when it would be in more parts than can help, or when none is named.
  */
-export function splitByDimension(window: Window, partNo: number, known: KnownValues): Window | null {
-  const part = window.parts[partNo];
-  if (part === undefined || window.parts.length >= MOST_PARTS) return null;
-  const halves = dividePart(window.slice, part, known);
-  if (halves === null) return null;
-  return {
-    ...window,
-    parts: window.parts.flatMap((other, index) => (index === partNo ? halves : [other])),
-    attempt: 0,
-    growsTo: null,
-  };
-}
-
-/** The window with some of its parts divided so; null when one of them cannot be, or there are none. */
-export function splitParts(window: Window, parts: readonly Part[], known: KnownValues): Window | null {
-  if (parts.length === 0) return null;
-  return parts.reduce<Window | null>(
-    (divided, part) => divided && splitByDimension(divided, divided.parts.indexOf(part), known),
-    window,
-  );
+export function splitParts(window: Window, ids: ReadonlySet<string>, known: KnownValues): Window | null {
+  const { slice } = window;
+  const parts = window.parts.map((part) => (ids.has(partId(part)) ? dividePart(slice, part, known) : [part]));
+  const divided = parts.flatMap((some) => some ?? []);
+  const isDivided = divided.length === window.parts.length + ids.size && ids.size > 0;
+  return isDivided && divided.length <= MOST_PARTS ? { ...window, parts: divided } : null;
 }
 
 interface Division {

@@ -22,7 +22,6 @@ import { fingerprintOf } from '../model/fingerprint.ts';
 import { carries } from '../model/ledger.ts';
 import { DEFAULT_WEEK_START } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
-import type { Window } from '../model/window.ts';
 import type { SlicePlan } from '../plan/plan.ts';
 import { nothingAsked } from '../service/service.ts';
 import type { Spooled } from '../spool/spool.ts';
@@ -45,7 +44,7 @@ export function fromArchive({ warehouse }: Pick<Config, 'warehouse'>): SourceDoo
 
 function openSource(run: Run): Source {
   const entries = new Map<string, readonly ArchivedWindow[]>();
-  /** By `idOf` the window. */
+  /** By the window's id. */
   const chosen = new Map<string, { readonly spooled: Spooled; readonly asOf: Date | null }>();
   const columns = openColumns(run);
   return {
@@ -69,7 +68,7 @@ function openSource(run: Run): Source {
           await tellEmpty('The archive held nothing that the warehouse does not hold from a later fetch.', slice, run);
         }
         const all = windows.map((window) => ({ spooled: spooledFrom(window, slice), asOf: window.entry.asOf }));
-        for (const each of all) chosen.set(idOf(each.spooled.window), each);
+        for (const each of all) chosen.set(each.spooled.window.id, each);
         plans.push({ ...plan, heldNewer: 0, windows: all.map(({ spooled }) => spooled.window) });
       }
       return { plans, windows: plans.flatMap(({ windows }) => windows) };
@@ -77,7 +76,7 @@ function openSource(run: Run): Source {
     audits: async () => [],
     async *answers(queue, _, signal) {
       for (let next = queue.shift(); next !== undefined && !signal.aborted; next = queue.shift()) {
-        const found = chosen.get(idOf(next.window));
+        const found = chosen.get(next.window.id);
         if (found === undefined) continue;
         yield { spooled: [found.spooled], missed: [], asked: [], fetchedAt: found.asOf };
       }
@@ -89,9 +88,6 @@ function openSource(run: Run): Source {
     close: async () => columns.close(),
   };
 }
-
-/** No two windows of a replay hold the same period. */
-const idOf = ({ slice, periods }: Window): string => `${slice.name} ${periods[0]?.period.bucket.start}`;
 
 /** What the archive holds of a slice's meaning, in the order of its fetches; nothing where it fails, which is recorded. */
 async function entriesOf(slice: Slice, run: Run): Promise<readonly ArchivedWindow[]> {

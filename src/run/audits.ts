@@ -8,8 +8,7 @@
 import * as z from 'zod';
 
 import { asFailure } from '../errors.ts';
-import { fetchPages, type Paging } from '../extract/pages.ts';
-import { readReport } from '../extract/saved-report.ts';
+import { fetchPages, type Paging, readReport } from '../extract/pages.ts';
 import { evidenceOf, maturityOf, statedMaturity } from '../load/evidence.ts';
 import { additiveOf, insideDays } from '../load/window-sql.ts';
 import type { MetricSum } from '../load/part-sums.ts';
@@ -78,7 +77,6 @@ export async function auditByTotals(
       if (draw.waits || signal.aborted) return [];
       const isCurrent = target?.fingerprint === draw.plan.fingerprint;
       if (isCurrent && (await confirmsTotals(draw, target, auditing))) return [];
-      record.replan(draw.plan.slice, 0, 1);
       return [auditWindow(draw)];
     }),
   );

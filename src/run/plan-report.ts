@@ -153,8 +153,7 @@ function describePlan(plan: Planned): PlannedSlice {
   const adding = addingAmong(
     plan.metrics.map(({ additive, additivity }) => ({ additive, isAssumed: additivity === 'assumed' })),
   );
-  const requestsOf = (window: Window): number =>
-    window.parts.length + wholeRequests(window, null, { adding: () => adding });
+  const requestsOf = (window: Window): number => window.parts.length + wholeRequests(window, adding);
   const windows = plan.windows.map((window) => describeWindow(window, requestsOf(window), rowsOf));
   const due = new Set(plan.windows.flatMap(({ periods }) => periods.map(({ period }) => period.bucket.start)));
   const { datePeriod, utcOffset } = plan.slice;

@@ -11,7 +11,7 @@ import type { RunStart } from '../warehouse/runs.ts';
 import type { FailureSummary, SliceSummary, SyncSummary } from './summary.ts';
 
 interface SliceCounts {
-  planned: number;
+  unfinished: number;
   loaded: number;
   failed: number;
   requests: number;
@@ -38,20 +38,19 @@ export class RunRecord {
   }
 
   plan({ slice, windows }: SlicePlan): void {
-    const counts = this.#of(slice);
-    counts.planned += windows.length;
+    const counts = this.#of(slice.name);
     for (const { reason } of windows.flatMap((window) => window.periods)) {
       counts.periods.set(reason, (counts.periods.get(reason) ?? 0) + 1);
     }
   }
 
-  /** A window took another's place: halves of one that was too heavy, or newly aligned ones. */
-  replan(slice: Slice, gone: number, come: number): void {
-    this.#of(slice).planned += come - gone;
+  /** A window that the run ended without was neither loaded nor failed. */
+  unfinished(slice: string): void {
+    this.#of(slice).unfinished += 1;
   }
 
   asked(slice: Slice, requests: number): void {
-    this.#of(slice).requests += requests;
+    this.#of(slice.name).requests += requests;
   }
 
   load(
@@ -64,7 +63,7 @@ export class RunRecord {
       readonly empty: readonly string[];
     },
   ): void {
-    const counts = this.#of(slice);
+    const counts = this.#of(slice.name);
     counts.loaded += 1;
     counts.fetched += rows.fetched;
     counts.loadedRows += rows.rows;
@@ -76,7 +75,7 @@ export class RunRecord {
   /** Records a failure; one that concerns the whole run (credentials, deadline) is recorded once. */
   fail(failure: Failure, where: { readonly window?: Window; readonly slice?: string } = {}): void {
     const window = where.window ?? null;
-    if (window !== null) this.#of(window.slice).failed += 1;
+    if (window !== null) this.#of(window.slice.name).failed += 1;
     const isWholeRun = window === null && where.slice === undefined;
     if (isWholeRun && this.#failures.some((known) => known.failure.message === failure.message)) return;
     this.#failures.push({ window, slice: window?.slice.name ?? where.slice ?? null, failure });
@@ -136,11 +135,11 @@ export class RunRecord {
     return this.hasLoaded ? 'partial' : 'failed';
   }
 
-  #of(slice: Slice): SliceCounts {
-    const known = this.#slices.get(slice.name);
+  #of(slice: string): SliceCounts {
+    const known = this.#slices.get(slice);
     if (known !== undefined) return known;
     const fresh = {
-      planned: 0,
+      unfinished: 0,
       loaded: 0,
       failed: 0,
       requests: 0,
@@ -151,7 +150,7 @@ export class RunRecord {
       empty: [],
       periods: new Map<string, number>(),
     };
-    this.#slices.set(slice.name, fresh);
+    this.#slices.set(slice, fresh);
     return fresh;
   }
 }
@@ -160,9 +159,10 @@ export class RunRecord {
 const listedReasons = ['new', 'maturing', 'missing'] as const;
 
 function sliceSummary(name: string, counts: SliceCounts): SliceSummary {
+  const { loaded, failed, unfinished } = counts;
   return {
     name,
-    windows: { planned: counts.planned, loaded: counts.loaded, failed: counts.failed },
+    windows: { planned: loaded + failed + unfinished, loaded, failed },
     requests: counts.requests,
     rows: { fetched: counts.fetched, loaded: counts.loadedRows, rejected: counts.rejected },
     periods: {

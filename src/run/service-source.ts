@@ -5,7 +5,7 @@
  * No fault of the disk in the archive can fail a load: what could not be kept or removed is a warning, `ARCHIVE_FAILED`.
  */
 
-import { keepWindow, leftAnswers, removeEntries } from '../archive/archive.ts';
+import { keepWindow, removeEntries } from '../archive/archive.ts';
 import { keepCatalog } from '../archive/kept-catalog.ts';
 import { asFailure } from '../errors.ts';
 import { extract } from '../extract/extract.ts';
@@ -18,8 +18,6 @@ import { inOrder } from '../plan/plan.ts';
 import { confirmedNow, machineClock } from '../service/machine-clock.ts';
 import type { Service } from '../service/service.ts';
 import type { Spool, Spooled } from '../spool/spool.ts';
-import { tolerated } from '../warehouse/future-fetch.ts';
-import { unconfirmedAges } from './ageing.ts';
 import { openColumns } from './columns.ts';
 import { auditByTotals, drawNightly } from './audits.ts';
 import { refreshCatalog } from '../catalog/refresh-catalog.ts';
@@ -48,7 +46,6 @@ function openSource(run: Run, service: Service): Source {
     await spool.discard({ answers });
   };
   let drawn: readonly Draw[] = [];
-  const mayRemoveOld = (): boolean => request.asOf !== null || confirmedNow(service) !== null;
   return {
     canAsk: true,
     read: columns.answers,
@@ -73,9 +70,9 @@ function openSource(run: Run, service: Service): Source {
     },
     audits: async (targets, signal) =>
       auditByTotals(drawn, targets, { run, service, spool: { ...spool, discard }, signal }),
-    async *answers(queue, targets, signal, came) {
+    async *answers(queue, targets, signal) {
       const { maxConcurrency } = config.service;
-      const asking = { service, spool: { ...spool, discard }, maxConcurrency, emit, signal, came };
+      const asking = { service, spool: { ...spool, discard }, maxConcurrency, emit, signal };
       const batches = extract(queue, {
         ...asking,
         // Into the columns of its slice as they are now.
@@ -83,7 +80,7 @@ function openSource(run: Run, service: Service): Source {
           const target = targets.get(window.slice.name);
           if (target?.fingerprint === window.fingerprint) await columns.read(window, pages, target.columns);
         },
-        adding: ({ slice }) => addingAmong(targets.get(slice.name)?.columns.metrics ?? []),
+        adding: ({ name }) => addingAmong(targets.get(name)?.columns.metrics ?? []),
       });
       for await (const batch of batches) {
         clock.check();
@@ -93,12 +90,13 @@ function openSource(run: Run, service: Service): Source {
     keep: async (batch, results) => archiveLoaded(batch, results, run),
     discard: async (answers) => discard({ answers }),
     async finish() {
-      const grown = mayRemoveOld() || !run.record.hasLoaded ? null : unconfirmedAges(config);
-      if (grown !== null)
-        await warn({ code: 'CLOCK_UNCONFIRMED', message: `${grown.message} ${grown.hint}` }, null, run);
-      // A backfill as of now is how an operator says that this clock is right.
-      const isNowKnown = confirmedNow(service) !== null || (request.forced !== null && request.asOf === null);
-      await expireArchive({ mayRemoveOld: mayRemoveOld(), isNowKnown }, run);
+      // A wrong clock would remove what is to be kept.
+      const isTimeKnown = request.asOf !== null || confirmedNow(service) !== null;
+      if (config.archiveMs === null || !isTimeKnown) return;
+      const before = new Date(run.planAt.getTime() - config.archiveMs);
+      await orWarn('Answers were not removed from the archive', null, run, async () =>
+        removeEntries(run.warehouse.path, before),
+      );
     },
     close: async () => columns.close(),
   };
@@ -127,22 +125,6 @@ async function archiveLoaded(batch: readonly Spooled[], results: readonly LoadRe
     const what = 'The answer was loaded, but not archived';
     await orWarn(what, spooled.window, run, async () => keepWindow(warehouse.path, spooled, request.asOf));
   }
-}
-
-/** Removes what was requested longer ago than the archive reaches back, and in the future; where it is off, tells what lies there. */
-async function expireArchive(
-  { mayRemoveOld, isNowKnown }: { readonly mayRemoveOld: boolean; readonly isNowKnown: boolean },
-  run: Run,
-): Promise<void> {
-  const { config, warehouse, planAt } = run;
-  const { archiveMs } = config;
-  const before = archiveMs !== null && mayRemoveOld ? new Date(planAt.getTime() - archiveMs) : null;
-  const after = isNowKnown ? tolerated(new Date()) : null;
-  await orWarn('Answers were not removed from the archive', null, run, async () => {
-    if (before !== null || after !== null) await removeEntries(warehouse.path, { before, after });
-    const left = await leftAnswers(config);
-    if (left !== null) await warn({ code: 'ARCHIVE_LEFT', message: `${left.message} ${left.hint}` }, null, run);
-  });
 }
 
 const periodsIn = ({ periods }: Window): readonly DuePeriod[] => periods;

@@ -33,16 +33,10 @@ export interface Source {
     targets: readonly Target[],
   ): Promise<{ readonly plans: readonly SlicePlan[]; readonly windows: readonly Window[] }>;
   /**
-   * Answers to the queue's windows until it is empty, in batches of one slice. Takes windows off the queue. `came` is called with
-   * each answer and its plain bytes before the next window is requested, and may change the queue. Throws when nothing may be
-   * loaded any more.
+   * Answers to the queue's windows until it is empty, in batches of one slice. Takes windows off the queue. Throws when nothing may
+   * be loaded any more.
    */
-  answers(
-    queue: Asking[],
-    targets: Targets,
-    signal: AbortSignal,
-    came: (window: Window, bytes: number) => void,
-  ): AsyncIterable<AnswerBatch>;
+  answers(queue: Asking[], targets: Targets, signal: AbortSignal): AsyncIterable<AnswerBatch>;
   /** Periods whose final cells an audit could not confirm by their totals, to load again. */
   audits(targets: Targets, signal: AbortSignal): Promise<readonly Window[]>;
   /** Answers that were read into columns already. */

@@ -1,27 +1,28 @@
 /**
- * Asking for and loading a run's windows, until each is loaded or has failed.
+ * Requesting and loading a run's windows, until each is loaded or has failed.
  *
- * Decides what happens to a window that could not be loaded as it is: asked once more, split into smaller ones, aligned
+ * Decides what happens to a window that could not be loaded as it is: requested once more, divided into smaller ones, aligned
  * to other weeks, or failed. One failed window never takes the others down; refused credentials take them all.
  */
 
 import { Failure } from '../errors.ts';
-import { type Missed, unanswered } from '../extract/extract.ts';
-import type { LoadResult } from '../load/load-result.ts';
+import { type Asking, type Missed, type PartAnswers, unanswered } from '../extract/extract.ts';
+import { readKnownValues } from '../load/known-values.ts';
+import { rememberAdditivity } from '../load/load-ledger.ts';
+import type { LoadResult, SplitResult } from '../load/load-result.ts';
 import { loadBatch } from '../load/load.ts';
 import { daysBetween, weekdayName, weekdayOf, type WeekStart } from '../model/calendar.ts';
 import type { Slice } from '../model/slice.ts';
-import { labelOf, subjectOf, type Window } from '../model/window.ts';
+import { labelOf, partId, subjectOf, type Window, windowOf } from '../model/window.ts';
+import { type KnownValues, splitByPeriods, splitParts } from '../plan/split.ts';
 import type { Spooled } from '../spool/spool.ts';
-import { regrouped } from '../plan/plan.ts';
-import { forgetParts, learnMaxDays, learnWeekStart, relaxMaxDays } from '../warehouse/ledger.ts';
+import { learnMaxDays, learnWeekStart } from '../warehouse/ledger.ts';
+import { beyondReplay, courseOf, type Round, roundAfter, withoutProgress } from './progress.ts';
 import { recordFailed, recordLoaded, type Run, warn } from './run.ts';
-import { afterShortfall, divide, divideAnew, type Loading } from './shortfall.ts';
 import type { AnswerBatch, Answers, Source, Targets } from './source.ts';
 import { turnTarget } from './tables.ts';
-import { WindowSizes } from './window-sizes.ts';
 
-/** How often an unusable answer is asked for again. */
+/** How often an unusable answer is requested again. */
 const MOST_REPEATS = 2;
 
 /** Loads windows in their order, from where the run gets its answers. */
@@ -31,217 +32,271 @@ export async function loadWindows(
   source: Source,
   targets: Targets,
 ): Promise<void> {
-  const queue = windows.map(unanswered);
-  const stop = new AbortController();
-  const signal = AbortSignal.any([run.signal, stop.signal]);
-  const loading: Loading = {
-    run,
-    source,
-    targets,
-    queue,
-    stop,
-    sizes: new WindowSizes(),
-    divisions: new Map(),
-    barred: new Map(),
-    heavy: new Set(),
-    weekStarts: new Map(),
-  };
-  try {
-    const came = (window: Window, bytes: number): void => {
-      loading.sizes.answered(window, bytes);
-      regroup(window.slice, loading);
-    };
-    for await (const batch of source.answers(queue, targets, signal, came)) {
-      for (const miss of batch.missed) await afterMiss(miss, loading);
-      for (const { slice, requests } of batch.asked) run.record.asked(slice, requests);
-      const results = await loadCurrent(batch, loading);
-      countParts(batch.spooled, results, run);
-      const kept = new Set<Answers[number]>();
-      for (const result of results) {
-        for (const answer of await afterLoad(result, batch.spooled, loading)) kept.add(answer);
+  await new WindowLoader(run, source, targets).load(windows);
+}
+
+class WindowLoader {
+  readonly #run: Run;
+  readonly #source: Source;
+  readonly #targets: Targets;
+  readonly #queue: Asking[] = [];
+  /** The slice of each window that is neither loaded nor failed yet, by the window's id. */
+  readonly #open = new Map<string, string>();
+  /** By the window's id, what it had before it was divided for falling short. */
+  readonly #rounds = new Map<string, Round>();
+  /** By slice, the weekday its windows were aligned to since the run began. */
+  readonly #weekStarts = new Map<string, WeekStart>();
+  /** Ends all requests: credentials were refused. */
+  readonly #stop = new AbortController();
+
+  constructor(run: Run, source: Source, targets: Targets) {
+    this.#run = run;
+    this.#source = source;
+    this.#targets = targets;
+  }
+
+  async load(windows: readonly Window[]): Promise<void> {
+    const { record, signal } = this.#run;
+    this.#enqueue(windows.map((window) => unanswered(window)));
+    try {
+      const until = AbortSignal.any([signal, this.#stop.signal]);
+      for await (const batch of this.#source.answers(this.#queue, this.#targets, until)) {
+        for (const miss of batch.missed) await this.#afterMiss(miss);
+        for (const { slice, requests } of batch.asked) record.asked(slice, requests);
+        const results = await this.#loadCurrent(batch);
+        for (const result of results) await this.#afterLoad(result, batch.spooled);
+        await this.#source.keep(batch.spooled, results);
+        await this.#discard(batch.spooled.flatMap(({ answers }) => answers));
       }
-      await source.keep(batch.spooled, results);
-      await source.discard(batch.spooled.flatMap(({ answers }) => answers.filter((answer) => !kept.has(answer))));
+    } finally {
+      // What is still under way when the disk gave out would be written for nobody.
+      this.#stop.abort();
+      for (const slice of this.#open.values()) record.unfinished(slice);
     }
-    if (source.canAsk) await relaxLimits(loading);
-  } finally {
-    // What is still under way when the disk gave out would be written for nobody.
-    stop.abort();
   }
-}
 
-/**
- * Windows none of which was too heavy may be as large the next time as the largest of them, and come as a whole where one did
- * that was tried so; the rows of earlier loads say too little of how large where they are wide.
- */
-async function relaxLimits({ run, targets, sizes }: Loading): Promise<void> {
-  for (const { slice, fingerprint } of targets.values()) {
-    const days = sizes.lightDays(slice.name);
-    if (days !== null) await relaxMaxDays(run.warehouse, { slice: slice.name, fingerprint }, days);
-    const wholeDays = sizes.wholeDays(slice.name);
-    if (wholeDays !== null) await forgetParts(run.warehouse, { slice: slice.name, fingerprint }, wholeDays);
-    const wideDays = sizes.wideDays(slice.name);
-    if (wideDays !== null) await learnMaxDays(run.warehouse, { slice: slice.name, fingerprint }, wideDays);
+  /** Puts windows in front of all others. */
+  #enqueue(askings: readonly Asking[]): void {
+    for (const { window } of askings) this.#open.set(window.id, window.slice.name);
+    this.#queue.unshift(...askings);
   }
-}
 
-/** Joins or divides a slice's windows that were planned before anything was known of it, by what came since. */
-function regroup(slice: Slice, { run, queue, sizes }: Loading): void {
-  const days = sizes.nextDays(slice.name);
-  const gone = queue.map(({ window }) => window).filter((window) => window.slice === slice && window.growsTo !== null);
-  const longest = longestOf(gone);
-  // Fewer larger requests are worth it from twice the size on.
-  if (days === null || (days >= longest && days < 2 * longest)) return;
-  const come = regrouped(gone, days);
-  if (longestOf(come) === longest) return;
-  const byNewest = new Map(come.map((window) => [window.periods.at(-1), window]));
-  const isGone = new Set(gone);
-  // Each where its newest period was.
-  const next = queue.flatMap((asking) =>
-    isGone.has(asking.window)
-      ? asking.window.periods
-          .toReversed()
-          .flatMap((due) => byNewest.get(due) ?? [])
-          .map(unanswered)
-      : [asking],
-  );
-  queue.splice(0, queue.length, ...next);
-  run.record.replan(slice, gone.length, come.length);
-  run.emit({ type: 'windows_regrouped', slice: slice.name, from: gone.length, into: come.length });
-}
-
-const longestOf = (windows: readonly Window[]): number =>
-  Math.max(0, ...windows.map(({ asked }) => daysBetween(asked.start, asked.end)));
-
-/** Loads a batch, but for windows of a meaning, or of weeks, that are no longer the target's. */
-async function loadCurrent({ spooled, fetchedAt }: AnswerBatch, loading: Loading): Promise<readonly LoadResult[]> {
-  const { run, source, targets } = loading;
-  const [first] = spooled;
-  const target = first === undefined ? undefined : targets.get(first.window.slice.name);
-  if (first === undefined || target === undefined || run.signal.aborted) return [];
-  const { slice } = target;
-  const current = source.canAsk ? spooled.filter(({ window }) => isCurrent(window, loading)) : spooled;
-  if (current.length < spooled.length) run.record.replan(slice, spooled.length - current.length, 0);
-  // The ledger learns which metrics came, so that those added since the answers were archived are due.
-  const metrics = slice.metrics.filter((metric) => first.window.slice.metrics.includes(metric));
-  const { warehouse, runId, request } = run;
-  const loaded = await loadBatch(current, {
-    warehouse,
-    runId,
-    target: { ...target, slice: { ...slice, metrics } },
-    fetchedAt,
-    // Whatever was archived had been accepted, losses too.
-    acceptLoss: request.acceptLoss || !source.canAsk,
-    read: source.read,
-  });
-  targets.set(slice.name, { ...loaded.target, slice });
-  return loaded.results;
-}
-
-/**
- * Whether a window has the meaning and the weeks of its target. A table that was empty turns in place: only its weeks tell a
- * window that was under way meanwhile, and is asked for again.
- */
-function isCurrent({ slice, fingerprint, replaced }: Window, { targets, weekStarts }: Loading): boolean {
-  const turnedTo = weekStarts.get(slice.name);
-  if (fingerprint !== targets.get(slice.name)?.fingerprint) return false;
-  return turnedTo === undefined || weekdayOf(replaced.start) === turnedTo;
-}
-
-async function afterMiss(missed: Missed, loading: Loading): Promise<void> {
-  const { run, source, queue, stop } = loading;
-  if (run.signal.aborted) return;
-  const { window, failure, heavy } = missed;
-  if (failure.code === 'CREDENTIALS_REFUSED') {
-    queue.length = 0;
-    stop.abort(failure);
-    run.record.fail(failure);
-  } else if (stop.signal.aborted) {
-    return;
-  } else if (source.canAsk && !isCurrent(window, loading)) {
-    // Its days were asked for again under the weeks the service has.
-    run.record.replan(window.slice, 1, 0);
-  } else if (heavy.length > 0) {
-    await divide(missed, loading);
-    regroup(window.slice, loading);
-  } else {
-    recordFailed(failure, window, run);
+  /** Removes answers that no window in the queue needs. */
+  async #discard(answers: Answers): Promise<void> {
+    const needed = new Set(this.#queue.flatMap(({ answered }) => [...answered.values()].flatMap(pathsOf)));
+    await this.#source.discard(answers.filter((answer) => pathsOf(answer).every((path) => !needed.has(path))));
   }
-}
 
-/** Periods of one window may meet different fates; each is then counted as a window, in the place of the one. */
-function countParts(batch: readonly Spooled[], results: readonly LoadResult[], { record }: Run): void {
-  for (const { window } of batch) {
-    const parts = results.filter((result) => result.window !== window && isPartOf(result.window, window));
-    if (parts.length > 0) record.replan(window.slice, 1, parts.length);
+  /** Loads a batch, but for windows of a meaning, or of weeks, that are no longer the target's. */
+  async #loadCurrent({ spooled, fetchedAt }: AnswerBatch): Promise<readonly LoadResult[]> {
+    const [first] = spooled;
+    const target = first === undefined ? undefined : this.#targets.get(first.window.slice.name);
+    const { warehouse, runId, request, signal } = this.#run;
+    if (first === undefined || target === undefined || signal.aborted) return [];
+    for (const { window } of spooled) this.#open.delete(window.id);
+    const { slice } = target;
+    // The ledger learns which metrics came, so that those added since the answers were archived are due.
+    const metrics = slice.metrics.filter((metric) => first.window.slice.metrics.includes(metric));
+    const loaded = await loadBatch(
+      spooled.filter(({ window }) => this.#isCurrent(window)),
+      {
+        warehouse,
+        runId,
+        target: { ...target, slice: { ...slice, metrics } },
+        fetchedAt,
+        // Whatever was archived had been accepted, losses too.
+        acceptLoss: request.acceptLoss || !this.#source.canAsk,
+        read: this.#source.read,
+      },
+    );
+    this.#targets.set(slice.name, { ...loaded.target, slice });
+    return loaded.results;
   }
-}
 
-const isPartOf = (part: Window, { periods }: Window): boolean => part.periods.every((due) => periods.includes(due));
+  /**
+   * Whether a window has the meaning and the weeks of its target. A table that was empty turns in place: only its weeks tell a
+   * window that was under way meanwhile, and is requested again.
+   */
+  #isCurrent({ slice, fingerprint, replaced }: Window): boolean {
+    if (!this.#source.canAsk) return true;
+    const turnedTo = this.#weekStarts.get(slice.name);
+    if (fingerprint !== this.#targets.get(slice.name)?.fingerprint) return false;
+    return turnedTo === undefined || weekdayOf(replaced.start) === turnedTo;
+  }
 
-/** Acts on what became of a window; returns the answers that are still needed. */
-async function afterLoad(result: LoadResult, batch: readonly Spooled[], loading: Loading): Promise<Answers> {
-  const { run, source } = loading;
-  const { window } = result;
-  if (result.kind === 'loaded') {
-    loading.sizes.loaded(window, result.fetched);
-    await recordLoaded(result, run);
-    if (!source.canAsk) await learnWeek(window, loading);
-  } else if (result.kind === 'failed') {
-    const spooled = batch.find((each) => each.window === window);
-    const isDivided = source.canAsk && spooled !== undefined && (await divideAnew(spooled, result, loading));
-    if (!isDivided) recordFailed(result.failure, window, run);
-  } else if (result.kind === 'split') return afterShortfall(result, batch, loading);
-  else if (!source.canAsk) recordFailed(result.kind === 'week start' ? otherWeeks() : result.failure, window, run);
-  else if (result.kind === 'week start') await afterWeekStart(window, result.weekStartsOn, loading);
-  else if (window.attempt >= MOST_REPEATS) recordFailed(result.failure, window, run);
-  else {
+  async #afterMiss(missed: Missed): Promise<void> {
+    const { window, failure, heavy } = missed;
+    const { signal, record } = this.#run;
+    if (signal.aborted || this.#stop.signal.aborted) return;
+    if (failure.code === 'CREDENTIALS_REFUSED') {
+      this.#queue.length = 0;
+      this.#stop.abort(failure);
+      record.fail(failure);
+      return;
+    }
+    this.#open.delete(window.id);
+    // The days of one that is not current were requested again under the weeks the service has.
+    if (!this.#isCurrent(window)) return;
+    if (heavy.size > 0) await this.#divide(missed);
+    else recordFailed(failure, window, this.#run);
+    await this.#discard([...missed.answered.values()]);
+  }
+
+  /** Acts on what became of a window. */
+  async #afterLoad(result: LoadResult, batch: readonly Spooled[]): Promise<void> {
+    const { window } = result;
+    const { canAsk } = this.#source;
+    const spooled = batch.find((each) => each.window.id === window.id);
+    if (result.kind === 'loaded') {
+      this.#rounds.delete(window.id);
+      await recordLoaded(result, this.#run);
+      if (!canAsk) await this.#learnWeek(window);
+    } else if (result.kind === 'failed') recordFailed(result.failure, window, this.#run);
+    else if (result.kind === 'split' && spooled !== undefined) await this.#afterSplit(result, spooled);
+    else if (result.kind === 'week start' && canAsk) await this.#afterWeekStart(window, result.weekStartsOn);
+    else this.#afterDoubt(window, result.kind === 'week start' ? otherWeeks() : result.failure, spooled?.attempt ?? 0);
+  }
+
+  /** Requests a window once more, unless that was done often enough or cannot be done. */
+  #afterDoubt(window: Window, failure: Failure, attempt: number): void {
+    if (!this.#source.canAsk || attempt >= MOST_REPEATS) {
+      recordFailed(failure, window, this.#run);
+      return;
+    }
     const where = { slice: window.slice.name, window: labelOf(window) };
-    run.emit({ type: 'window_asked_again', ...where, because: result.failure.message });
-    loading.queue.unshift(unanswered({ ...window, attempt: window.attempt + 1, growsTo: null }));
+    this.#run.emit({ type: 'window_asked_again', ...where, because: failure.message });
+    this.#enqueue([unanswered(window, attempt + 1)]);
   }
-  return [];
+
+  /** Divides a window that fell short or is too large, takes its rows for whole, or fails it. */
+  async #afterSplit(result: SplitResult, spooled: Spooled): Promise<void> {
+    const { window, failure, shortfall, parts, values } = result;
+    const { canAsk } = this.#source;
+    const before = this.#rounds.get(window.id);
+    const isOnePeriod = window.periods.length === 1;
+    const course =
+      shortfall === null || (canAsk && !isOnePeriod)
+        ? 'divide'
+        : canAsk
+          ? courseOf(result, shortfall, before)
+          : shortfall.isAssumed
+            ? 'not additive'
+            : 'fail';
+    if (course === 'not additive' && shortfall !== null) {
+      await this.#stopSumming([...shortfall.differences.keys()], spooled);
+      this.#enqueue([
+        unanswered(canAsk ? windowOf(window.slice, window.fingerprint, window.periods) : window, spooled.attempt),
+      ]);
+    } else if (course === 'fail' || !canAsk) {
+      recordFailed(canAsk ? withoutProgress(failure) : beyondReplay(failure, window), window, this.#run);
+    } else {
+      const answered = provenAnswers(spooled, parts);
+      const divided = await this.#divide({ ...spooled, failure, heavy: parts, answered }, values);
+      if (divided === null || shortfall === null) this.#rounds.delete(window.id);
+      else this.#rounds.set(window.id, roundAfter(shortfall, before, { from: window, into: divided }));
+    }
+  }
+
+  /**
+   * Puts a window's halves into the queue, or the window in more parts, of which those that were answered are not requested
+   * again; remembers what was too heavy; fails a window that cannot be divided. Returns the window in more parts, else null.
+   */
+  async #divide(missed: Missed, seen: KnownValues = new Map()): Promise<Window | null> {
+    const { window, failure, heavy, attempt } = missed;
+    const { slice, fingerprint } = window;
+    const { warehouse, planAt, emit } = this.#run;
+    const where = { slice: slice.name, window: labelOf(window), because: failure.message };
+    const halves = splitByPeriods(window);
+    if (halves !== null) {
+      const days = Math.max(...halves.map(({ asked }) => daysBetween(asked.start, asked.end)));
+      await learnMaxDays(warehouse, { slice: slice.name, fingerprint }, days, planAt);
+      emit({ type: 'window_split', ...where, into: halves.length });
+      // First what was requested first: the newest.
+      this.#enqueue(halves.toReversed().map((half) => unanswered(half)));
+      return null;
+    }
+    const target = this.#targets.get(slice.name);
+    const held: KnownValues = target === undefined ? new Map() : await readKnownValues(warehouse, target);
+    // An answer cut to one row shows one value of each dimension, and nothing to divide by.
+    const divided = splitParts(window, heavy, new Map([...held, ...seen])) ?? splitParts(window, heavy, held);
+    if (divided === null) {
+      recordFailed(failure, window, this.#run);
+      return null;
+    }
+    emit({ type: 'window_split', ...where, into: divided.parts.length });
+    const { answered, whole } = missed;
+    this.#enqueue([{ window: divided, attempt, answered, whole }]);
+    return divided;
+  }
+
+  /** Remembers and tells that metrics do not add up in a slice; its target no longer sums them. */
+  async #stopSumming(metrics: readonly string[], { window, requestedAt }: Spooled): Promise<void> {
+    const { name } = window.slice;
+    const target = this.#targets.get(name);
+    if (target === undefined) return;
+    for (const metric of metrics) {
+      const message = `The rows' ${metric} did not add up to the service's total, and smaller questions brought no more rows: it is not additive here, and no longer summed.`;
+      await warn({ code: 'NOT_ADDITIVE', message }, window, this.#run);
+    }
+    const shown = { notAdditive: metrics, addsUp: [] };
+    this.#targets.set(name, await rememberAdditivity(this.#run.warehouse, target, shown, requestedAt));
+  }
+
+  /** The weekday an archived answer's weeks begin on, which the service said when it was loaded first. */
+  async #learnWeek({ slice, replaced }: Window): Promise<void> {
+    const target = this.#targets.get(slice.name);
+    if (slice.grain !== 'week' || target === undefined) return;
+    const { fingerprint } = target;
+    await learnWeekStart(this.#run.warehouse, { slice: slice.name, fingerprint }, weekdayOf(replaced.start));
+  }
+
+  async #afterWeekStart(window: Window, weekStartsOn: WeekStart): Promise<void> {
+    const { slice } = window;
+    // Another window that was under way has said so already.
+    if (!this.#isCurrent(window)) return;
+    const turnedTo = this.#weekStarts.get(slice.name);
+    if (turnedTo !== undefined) {
+      recordFailed(unsteadyWeeks(window, weekStartsOn, turnedTo), window, this.#run);
+      return;
+    }
+    this.#weekStarts.set(slice.name, weekStartsOn);
+    const turned = await turnTarget({ run: this.#run, targets: this.#targets }, slice, weekStartsOn);
+    // Only now: windows are taken off the queue all the while.
+    this.#replaceWaiting(slice, turned);
+    const message = `The service begins weeks on ${weekdayName(weekStartsOn)}; its windows were aligned to that day.`;
+    await warn({ code: 'WEEK_START', message }, window, this.#run);
+  }
+
+  /** Puts windows behind all others, in place of those of the same slice. */
+  #replaceWaiting(slice: Slice, windows: readonly Window[]): void {
+    const others = this.#queue.filter(({ window }) => window.slice.name !== slice.name);
+    for (const { window } of this.#queue) if (window.slice.name === slice.name) this.#open.delete(window.id);
+    this.#queue.length = 0;
+    this.#enqueue([...others, ...windows.map((window) => unanswered(window))]);
+  }
 }
 
-/** The weekday an archived answer's weeks begin on, which the service said when it was loaded first. */
-async function learnWeek({ slice, replaced }: Window, { run, targets }: Loading): Promise<void> {
-  const target = targets.get(slice.name);
-  if (slice.grain !== 'week' || target === undefined) return;
-  await learnWeekStart(
-    run.warehouse,
-    { slice: slice.name, fingerprint: target.fingerprint },
-    weekdayOf(replaced.start),
-  );
+const pathsOf = ({ pages }: Answers[number]): string[] => pages.map(({ path }) => path);
+
+/** The answers to the parts of a window that are not to be divided. */
+function provenAnswers(
+  { window, answers, requestedAt, receivedAt }: Spooled,
+  divided: ReadonlySet<string>,
+): PartAnswers {
+  const proven = window.parts.flatMap((part, at) => {
+    const [id, answer] = [partId(part), answers[at]];
+    return answer === undefined || divided.has(id) ? [] : [[id, { ...answer, requestedAt, receivedAt }] as const];
+  });
+  return new Map(proven);
 }
 
 function otherWeeks(): Failure {
   return new Failure('DATA_MALFORMED', `The archived answer's weeks began on another day than it was loaded with.`);
 }
 
-const UNSTEADY_WEEKS = 'Ask the service what its weeks begin with; until they are steady, use the dimension day.';
-
-async function afterWeekStart(window: Window, weekStartsOn: WeekStart, loading: Loading): Promise<void> {
-  const { run, queue, weekStarts } = loading;
-  const { slice } = window;
-  if (!isCurrent(window, loading)) {
-    // Another window that was under way has said so already.
-    run.record.replan(slice, 1, 0);
-    return;
-  }
-  const turnedTo = weekStarts.get(slice.name);
-  if (turnedTo !== undefined) {
-    const names = `a ${weekdayName(weekStartsOn)}, and others of this run on a ${weekdayName(turnedTo)}`;
-    const message = `${subjectOf(window)}: its weeks began on ${names}.`;
-    recordFailed(new Failure('DATA_MALFORMED', message, { hint: UNSTEADY_WEEKS }), window, run);
-    return;
-  }
-  weekStarts.set(slice.name, weekStartsOn);
-  const come = await turnTarget(loading, slice, weekStartsOn);
-  // Only now: windows are taken off the queue all the while.
-  const gone = queue.filter((other) => other.window.slice === slice);
-  const kept = queue.filter((other) => other.window.slice !== slice);
-  run.record.replan(slice, gone.length + 1, come.length);
-  queue.splice(0, queue.length, ...kept, ...come.map(unanswered));
-  const message = `The service begins weeks on ${weekdayName(weekStartsOn)}; its windows were aligned to that day.`;
-  await warn({ code: 'WEEK_START', message }, window, run);
+function unsteadyWeeks(window: Window, weekStartsOn: WeekStart, turnedTo: WeekStart): Failure {
+  const names = `a ${weekdayName(weekStartsOn)}, and others of this run on a ${weekdayName(turnedTo)}`;
+  return new Failure('DATA_MALFORMED', `${subjectOf(window)}: its weeks began on ${names}.`, {
+    hint: 'Ask the service what its weeks begin with; until they are steady, use the dimension day.',
+  });
 }

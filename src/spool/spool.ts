@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { Transform, type TransformCallback } from 'node:stream';
 
 import { type Failure, storageFailed } from '../errors.ts';
-import { labelOf, type Part, type Window } from '../model/window.ts';
+import { labelOf, type Window } from '../model/window.ts';
 import type { SavedBody } from '../service/service.ts';
 
 /** The answer to one part of a window. */
@@ -23,27 +23,26 @@ export interface SpooledAnswer {
   readonly unfollowed: string | null;
 }
 
-/** What the service states of a window as a whole, or why that could not be had, as a clause. */
+/** What the service states of a window as a whole, or why that could not be had. */
 export type WholeAnswer =
   | {
       readonly totals: ReadonlyMap<string, string>;
+      /** A row a year. */
       readonly rows: readonly Readonly<Record<string, unknown>>[];
-      /** By dimension that divides the window, the values its rows have, NULL too; only where no sums can tell what is missing. */
-      readonly values: ReadonlyMap<string, ReadonlySet<string | null>>;
-      /** By part, the same of the part; only where its own rows cannot be held against the whole. */
-      readonly byPart?: ReadonlyMap<Part, WholeAnswer>;
+      /** By dimension that divides the window, the values its rows have, NULL too; null where the service did not list them all. Only where no sums can tell what is missing. */
+      readonly values: ReadonlyMap<string, ReadonlySet<string | null> | null>;
     }
-  | { readonly because: string; readonly failure?: Failure };
+  | { readonly failure: Failure };
 
 /** A window's complete answer. */
 export interface Spooled {
   readonly window: Window;
+  /** How often an answer of this window was thrown away before. */
+  readonly attempt: number;
   /** One per part of the window, in their order. */
   readonly answers: readonly SpooledAnswer[];
-  /** Null for a window of one part, and where the parts cannot be compared with it. */
+  /** Null for a window of one part, for one whose parts cannot be compared with it, and in the archive. */
   readonly whole: WholeAnswer | null;
-  /** The same by the year alone; null where all pages were followed, and where the rows cannot be compared with it. */
-  readonly byYear: WholeAnswer | null;
   readonly requests: number;
   readonly requestedAt: Date;
   readonly receivedAt: Date;

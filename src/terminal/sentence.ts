@@ -36,8 +36,6 @@ function rawSentence(event: RunEvent): string {
       return `${event.slice} ${event.window}: read as texts, which takes longer, because of ${event.because}`;
     case 'window_split':
       return `${event.slice} ${event.window}: split into ${event.into}, because of ${event.because}`;
-    case 'windows_regrouped':
-      return `${event.slice}: regrouped ${countText(event.from, 'window')} into ${event.into}, by the size of what came`;
     case 'window_asked_again':
       return `${event.slice} ${event.window}: asked again, because of ${event.because}`;
     case 'periods_let_go':

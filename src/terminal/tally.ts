@@ -73,8 +73,6 @@ export function tallied(tally: Tally, event: RunEvent, atMs: number): Tally {
       return withoutWork({ ...tally, windowsDone: tally.windowsDone + 1, rows: tally.rows + event.rows, doing: '' });
     case 'window_split':
       return { ...landed(tally, event), windowsPlanned: tally.windowsPlanned + event.into - 1 };
-    case 'windows_regrouped':
-      return { ...tally, windowsPlanned: tally.windowsPlanned + event.into - event.from };
     case 'failed':
       if (event.slice === null || event.window === null) return tally;
       return withoutWork({

@@ -4,7 +4,7 @@ import * as z from 'zod';
 
 import { day, parseWeekStart, type Day, type WeekStart } from '../model/calendar.ts';
 import type { Part } from '../model/window.ts';
-import { verdicts, type LoadedPeriod, type SliceLedger, type SliceTable } from '../model/ledger.ts';
+import { sizesKeptSince, verdicts, type LoadedPeriod, type SliceLedger, type SliceTable } from '../model/ledger.ts';
 import { remembering } from './remembering.ts';
 import { instant, instantOf, statement, timestamp } from './sql.ts';
 import type { Warehouse } from './warehouse.ts';
@@ -22,7 +22,7 @@ const tableRow = z.object({
     .string()
     .transform((text) => partsShape.parse(JSON.parse(text)))
     .nullable(),
-  parts_needed_at: instant.nullable(),
+  sized_at: instant.nullable(),
 });
 
 /** Without transforms, with which thousands of periods would take most of a plan. */
@@ -56,9 +56,7 @@ export const readSliceLedger = remembering(async (warehouse, slice): Promise<Sli
         fingerprint,
         state,
         weekStartsOn: parseWeekStart(row.week_starts_on),
-        maxDays: row.max_days,
-        parts: row.parts,
-        partsNeededAt: row.parts_needed_at,
+        size: row.sized_at === null ? null : { maxDays: row.max_days, parts: row.parts, learnedAt: row.sized_at },
         periods,
       };
     }),
@@ -128,47 +126,24 @@ export async function learnWeekStart(
   await warehouse.run(statement('ledger/learn_week_start'), [slice, fingerprint, weekStartsOn]);
 }
 
-/** Remembers that a request for more than this many days was too heavy. */
+/** Remembers that a request for more than this many days was too heavy, for a week. */
 export async function learnMaxDays(
   warehouse: Warehouse,
   { slice, fingerprint }: TableKey,
   maxDays: number,
+  at: Date,
 ): Promise<void> {
-  await warehouse.run(statement('ledger/learn_max_days'), [slice, fingerprint, Math.max(1, maxDays)]);
+  const parameters = [slice, fingerprint, Math.max(1, maxDays), timestamp(at), timestamp(sizesKeptSince(at))];
+  await warehouse.run(statement('ledger/learn_max_days'), parameters);
 }
 
-/**
- * Allows twice the days after a run in which windows of `loadedDays` were light, if that is as many as were allowed: what
- * was too heavy once, in a bad hour or with other data, is tried again in time.
- */
-export async function relaxMaxDays(
-  warehouse: Warehouse,
-  { slice, fingerprint }: TableKey,
-  loadedDays: number,
-): Promise<void> {
-  await warehouse.run(statement('ledger/relax_max_days'), [slice, fingerprint, loadedDays]);
-}
-
-/** Remembers the parts in which a single period was light enough, and since when, where they are others than before. */
+/** Remembers the parts in which a single period was light enough, for a week; those of an earlier load give way to them. */
 export async function learnParts(
   warehouse: Warehouse,
   { slice, fingerprint }: TableKey,
   parts: readonly Part[],
   at: Date,
 ): Promise<void> {
-  await warehouse.run(statement('ledger/learn_parts'), [slice, fingerprint, JSON.stringify(parts), timestamp(at)]);
-}
-
-/** Remembers that a request without the parts was still too heavy. */
-export async function confirmParts(warehouse: Warehouse, { slice, fingerprint }: TableKey, at: Date): Promise<void> {
-  await warehouse.run(statement('ledger/confirm_parts'), [slice, fingerprint, timestamp(at)]);
-}
-
-/** Forgets the parts: so many days were light as a whole. More of them are tried again in time. */
-export async function forgetParts(
-  warehouse: Warehouse,
-  { slice, fingerprint }: TableKey,
-  loadedDays: number,
-): Promise<void> {
-  await warehouse.run(statement('ledger/forget_parts'), [slice, fingerprint, loadedDays]);
+  const parameters = [slice, fingerprint, JSON.stringify(parts), timestamp(at), timestamp(sizesKeptSince(at))];
+  await warehouse.run(statement('ledger/learn_parts'), parameters);
 }

@@ -1,4 +1,4 @@
-/** A slice nothing is known of is asked for in small windows, newest first, on every line at once; what comes sizes the others. */
+/** A slice nothing is known of is requested in small windows, newest first, on every line at once. */
 
 import { afterEach, expect, test } from 'vitest';
 
@@ -14,7 +14,6 @@ let scenario: Scenario;
 afterEach(() => scenario.close());
 
 const NOW = new Date('2026-06-01T02:30:00Z');
-const NEXT = new Date('2026-06-02T02:30:00Z');
 
 const daily = slice({
   name: 'daily',
@@ -55,16 +54,15 @@ const service = { maxConcurrency: 1 };
 
 const sizesAsked = (): number[] => askedReports(scenario).map(({ period }) => daysOf(period));
 
-test('24 days of 4.9 MB that were never loaded are downloaded once: 7 days, then no window of more than 30 MB, also the next night', async () => {
+test('24 days of 4.9 MB that were never loaded are downloaded once, in windows of 7 days', async () => {
   scenario = await openScenario([daily], { simulator: { world: smallWorld }, service });
   const served = fatten();
   const summary = await runNight(scenario, NOW, { service });
 
   expect(summary.failures).toEqual([]);
-  expect(sizesAsked()).toEqual([7, 6, 6, 5]);
+  expect(sizesAsked()).toEqual([7, 7, 7, 3]);
   expect(served.reduce((sum, bytes) => sum + bytes, 0)).toBe(24 * DAY_BYTES);
   expect(summary.slices[0]).toMatchObject({ requests: 4, windows: { planned: 4, loaded: 4, failed: 0 } });
-  expect(scenario.events).toContainEqual({ type: 'windows_regrouped', slice: 'daily', from: 3, into: 3 });
   const asTexts = scenario.events.filter(({ type }) => type === 'window_read_as_texts');
   expect(asTexts).toHaveLength(4);
   expect(asTexts[0]).toMatchObject({
@@ -74,27 +72,6 @@ test('24 days of 4.9 MB that were never loaded are downloaded once: 7 days, then
   });
   const { stored, truth } = await storedAndTrue(scenario, daily, '2026-05-08:2026-05-31', NOW);
   expect(truth.length).toBeGreaterThan(24 * 20);
-  expect(stored).toEqual(truth);
-
-  // Its few rows alone would have asked for all of it at once.
-  scenario.simulator.asked.reset();
-  await runNight(scenario, NEXT, { service });
-  expect(Math.max(...sizesAsked())).toBe(6);
-});
-
-test('365 days of few rows take 3 requests one after the other, each 8 times as long as the one before, newest first', async () => {
-  const long = since('2025-06-01');
-  scenario = await openScenario([long], { simulator: { world: smallWorld }, service });
-  const summary = await runNight(scenario, NOW, { service });
-
-  expect(summary.failures).toEqual([]);
-  expect(askedReports(scenario).map(({ period }) => period)).toEqual([
-    '2026-05-25:2026-05-31',
-    '2026-03-30:2026-05-24',
-    '2025-06-01:2026-03-29',
-  ]);
-  expect(summary.slices[0]?.windows).toEqual({ planned: 3, loaded: 3, failed: 0 });
-  const { stored, truth } = await storedAndTrue(scenario, long, '2025-06-01:2026-05-31', NOW);
   expect(stored).toEqual(truth);
 });
 
@@ -111,18 +88,4 @@ test('365 days that were never loaded are on all 50 lines at once, the newest fi
   expect(new Set(before.map(daysOf))).toEqual(new Set([7]));
   expect(before).toEqual(before.toSorted().toReversed());
   expect(await column(scenario, 'select count(distinct day) from daily')).toEqual(['365']);
-});
-
-test('once 504 met 7 days and 3 were answered, the 17 days left are asked for by 3, and no second window is too heavy', async () => {
-  scenario = await openScenario([since('2026-05-08')], { simulator: { world: smallWorld }, service });
-  scenario.simulator.script({
-    match: reports({ date_period: (period) => daysOf(period) > 4 }),
-    times: Infinity,
-    fault: { kind: 'status', status: 504 },
-  });
-  const summary = await runNight(scenario, NOW, { service });
-
-  expect(summary.failures).toEqual([]);
-  expect(sizesAsked()).toEqual([7, 3, 4, 3, 3, 3, 3, 3, 2]);
-  expect(summary.slices[0]?.windows).toEqual({ planned: 8, loaded: 8, failed: 0 });
 });

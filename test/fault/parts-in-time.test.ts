@@ -1,10 +1,10 @@
-/** A service that is too heavy for a while: what a day had to be divided into then is tried as a whole again, once a week. */
+/** A service that is too heavy for a while: what a day had to be divided into then is requested as a whole again, once a week. */
 
 import { afterEach, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import type { FaultedRequest } from '../support/simulator/faults.ts';
-import { column, storedAndTrue } from '../support/contents.ts';
+import { storedAndTrue } from '../support/contents.ts';
 import { askedReports, runNight } from '../support/night.ts';
 import { limitedRows } from '../support/report-mutations.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
@@ -52,7 +52,7 @@ async function costOf(night: number, fault: keyof typeof undivided | 'light'): P
   return `night ${night}, ${fault}: ${asked.length} reports, ${asked.filter(({ status }) => status === 504).length} refused`;
 }
 
-test('a day that needed 2 parts and the whole is asked for undivided once a week, for 1 request more at most, until that is light', async () => {
+test('a day that needed 2 parts and the whole is requested undivided once a week, for 1 request more at most, until that is light', async () => {
   scenario = await openScenario([wide], { simulator: { world: { apps: 2, partners: 3, links: 12, rowsPerDay: 40 } } });
   const nights = [
     [1, 'heavy', '4 reports, 1 refused'],
@@ -72,25 +72,3 @@ test('a day that needed 2 parts and the whole is asked for undivided once a week
   for (const [night, fault] of nights) costs.push(await costOf(night, fault));
   expect(costs).toEqual(nights.map(([night, fault, cost]) => `night ${night}, ${fault}: ${cost}`));
 }, 200_000);
-
-test('of 3 days in parts only the oldest is tried as a whole; as it is light, the night after asks for each of them so', async () => {
-  const three = slice({ ...wide, datePeriod: { first: { day: day('2026-05-29') }, last: { day: MAY_31 } } });
-  scenario = await openScenario([three], { simulator: { world: { apps: 2, partners: 3, links: 12, rowsPerDay: 40 } } });
-  const restore = scenario.simulator.script({ match: isUndivided, times: Infinity, fault: undivided.heavy });
-  const asked = async (night: number): Promise<string[]> => {
-    scenario.simulator.asked.reset();
-    expect((await runNight(scenario, june(night))).failures).toEqual([]);
-    const reports = askedReports(scenario).filter(({ query }) => query.get('dimensions')?.includes('network') === true);
-    return reports.map(({ period }) => period).sort();
-  };
-  await asked(1);
-  restore();
-  expect(await column(scenario, 'select json_array_length(parts) from ripen.slice_tables')).toEqual(['2']);
-  const [oldest, next, newest] = ['2026-05-29:2026-05-29', '2026-05-30:2026-05-30', '2026-05-31:2026-05-31'];
-  expect(await asked(7)).toEqual([oldest, oldest, next, next, newest, newest]);
-  const two = '2026-05-30:2026-05-31';
-  expect(await asked(8)).toEqual([oldest, two, two]);
-  // Of so many days as were light: one.
-  expect(await asked(9)).toEqual([oldest, next, newest]);
-  expect(await asked(10)).toEqual([oldest, two]);
-});

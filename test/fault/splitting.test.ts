@@ -3,7 +3,7 @@ import * as z from 'zod';
 
 import type { RunEvent } from '../../src/events.ts';
 import { column } from '../support/contents.ts';
-import { askedReports } from '../support/night.ts';
+import { askedReports, daysOf } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 import { storedRows, truthRows } from '../support/truth.ts';
@@ -110,7 +110,7 @@ test('a single row that is too heavy fails its window alone, after a bounded num
   expect(scenario.simulator.asked.requests.length).toBeLessThan(300);
 });
 
-test('a slice that was too heavy in one bad hour may ask for more days again, night by night', async () => {
+test('a slice that was too heavy in one bad hour requests all of its days again a week later', async () => {
   const week = slice({
     ...wide,
     name: 'week',
@@ -120,19 +120,13 @@ test('a slice that was too heavy in one bad hour may ask for more days again, ni
   scenario = await openScenario([week]);
   const isReport = { match: ({ path }: { readonly path: string }) => path.endsWith('/report') };
   const heal = scenario.simulator.script({ ...isReport, times: Infinity, fault: { kind: 'too_heavy', maxRows: 300 } });
-  const allowed = async (): Promise<number | null> =>
-    scenario.inWarehouse(async (warehouse) => {
-      const [row] = await warehouse.rows(
-        'select max_days from ripen.slice_tables',
-        [],
-        z.object({ max_days: z.number().nullable() }),
-      );
-      return row?.max_days ?? null;
-    });
-  await scenario.night(NOW);
-  const learned = await allowed();
-  expect(learned).toBeLessThan(8);
+  const longest = async (night: number): Promise<number> => {
+    scenario.simulator.asked.reset();
+    expect((await scenario.night(new Date(Date.UTC(2026, 5, night, 2, 30)))).failures).toEqual([]);
+    return Math.max(...askedReports(scenario).map(({ period }) => daysOf(period)));
+  };
+  expect(await longest(1)).toBe(7);
   heal();
-  await scenario.night(new Date('2026-06-02T02:30:00Z'));
-  expect(await allowed()).toBe((learned ?? 0) * 2);
-});
+  expect(await longest(7)).toBeLessThan(4);
+  expect(await longest(8)).toBeGreaterThan(7);
+}, 60_000);

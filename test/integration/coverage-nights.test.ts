@@ -5,7 +5,6 @@ import { afterEach, expect, test } from 'vitest';
 import { status, type SliceStatus } from '../../src/index.ts';
 import { MS_PER_DAY } from '../../src/model/calendar.ts';
 import { column, query, storedAndTrue } from '../support/contents.ts';
-import { textWith } from '../support/matching.ts';
 import { daysOf, reports, runNight } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
@@ -76,19 +75,6 @@ test('of 13 nights over 78 days, with a pause of 10 nights, no day is missing, l
     `select count(*) from ripening_final where day <= '${settled}' and cohort_size_d60 is null`,
   );
   expect(unknown).toBe('0');
-});
-
-test('a first night that fails is told of again once the date period leaves its first day, which a backfill loads, and then no more', async () => {
-  const refused = { kind: 'status', status: 400, body: 'detail', message: 'not now' } as const;
-  scenario = await openScenario([ripening], { simulator: { world } });
-  scenario.simulator.script({ match: reports(), times: 1, fault: refused });
-  expect((await runNight(scenario, FIRST)).status).toBe('failed');
-  const told = (): Promise<string[]> =>
-    column(scenario, "select message from ripen.warnings where code = 'DAYS_LEFT_BEHIND'");
-  await runNight(scenario, after(1));
-  expect(await told()).toEqual([textWith('ripen backfill --slice ripening --from 2026-01-03 --to 2026-01-03')]);
-  await runNight(scenario, after(2));
-  expect(await told()).toHaveLength(1);
 });
 
 /** `RIPEN_COVERAGE_NIGHTS=180` runs so many nights, each on the day after the one before; it takes minutes. */

@@ -4,15 +4,7 @@ import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import { emptyLedger, type LoadedPeriod, type SliceTable } from '../../src/model/ledger.ts';
-import {
-  confirmParts,
-  forgetParts,
-  learnMaxDays,
-  learnParts,
-  learnWeekStart,
-  readSliceLedger,
-  relaxMaxDays,
-} from '../../src/warehouse/ledger.ts';
+import { learnMaxDays, learnParts, learnWeekStart, readSliceLedger } from '../../src/warehouse/ledger.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 import { openScratch } from '../support/scratch-warehouse.ts';
 
@@ -57,7 +49,7 @@ describe('a slice', () => {
   });
 
   test('has its live table apart from the one being built, and neither is another slice of the same meaning', async () => {
-    const known = { weekStartsOn: null, maxDays: null, parts: null, partsNeededAt: null, periods: new Map() };
+    const known = { weekStartsOn: null, size: null, periods: new Map() };
     expect(await readSliceLedger(warehouse, 'a')).toEqual({
       live: { ...known, fingerprint: 'f1', state: 'live' },
       building: { ...known, fingerprint: 'f2', state: 'building' },
@@ -113,46 +105,22 @@ describe('what is learned of a table', () => {
   ])(
     'is the least number of days that was too heavy for one request: of $learned it is $days',
     async ({ learned, days }) => {
-      for (const each of learned) await learnMaxDays(warehouse, table, each);
-      expect((await live())?.maxDays).toBe(days);
+      for (const each of learned) await learnMaxDays(warehouse, table, each, new Date('2026-02-01T02:30:00Z'));
+      expect((await live())?.size?.maxDays).toBe(days);
     },
   );
 
-  test.each([
-    { allowed: 4, loaded: 3, days: 4 },
-    { allowed: 4, loaded: 4, days: 8 },
-    { allowed: 4, loaded: 31, days: 8 },
-  ])(
-    'with $allowed days allowed, windows of $loaded days that were light allow $days',
-    async ({ allowed, loaded, days }) => {
-      await learnMaxDays(warehouse, table, allowed);
-      await relaxMaxDays(warehouse, table, loaded);
-      expect((await live())?.maxDays).toBe(days);
-    },
-  );
-
-  test('stays unlimited where nothing was too heavy', async () => {
-    await relaxMaxDays(warehouse, table, 31);
-    expect((await live())?.maxDays).toBeNull();
-  });
-
-  test('are the parts a period was divided into, values with quotes and none of them too', async () => {
+  test('are the parts a period was divided into, values with quotes and none of them too, and forgotten with the days after a week', async () => {
     const parts = [
       { app_token: { in: ['a', "b'c", 'd"e'], notIn: [] } },
       { app_token: { in: null, notIn: ['a', "b'c", 'd"e'] }, os_name: { in: ['ios'], notIn: [''] } },
     ];
-    const first = new Date('2026-02-01T02:30:00Z');
-    await learnParts(warehouse, table, parts, first);
+    const [first, later] = [new Date('2026-02-01T02:30:00Z'), new Date('2026-02-08T02:30:00Z')];
+    await learnMaxDays(warehouse, table, 3, first);
     await learnParts(warehouse, table, parts, new Date('2026-02-02T02:30:00Z'));
-    expect(await live()).toMatchObject({ parts, partsNeededAt: first });
-    const later = new Date('2026-02-09T02:30:00Z');
-    await confirmParts(warehouse, table, later);
-    expect(await live()).toMatchObject({ parts, partsNeededAt: later });
-    const others = [...parts, { os_name: { in: null, notIn: ['ios'] } }];
-    await learnParts(warehouse, table, others, first);
-    expect(await live()).toMatchObject({ parts: others, partsNeededAt: first });
-    await forgetParts(warehouse, table, 3);
-    expect(await live()).toMatchObject({ parts: null, partsNeededAt: null, maxDays: 3 });
+    expect((await live())?.size).toEqual({ maxDays: 3, parts, learnedAt: first });
+    await learnMaxDays(warehouse, table, 9, later);
+    expect((await live())?.size).toEqual({ maxDays: 9, parts: null, learnedAt: later });
   });
 
   test('is of that table alone: neither of the one being built nor of another slice of the same meaning', async () => {
@@ -161,15 +129,14 @@ describe('what is learned of a table', () => {
       await readSliceLedger(warehouse, 'b'),
       await readSliceLedger(warehouse, 'c'),
     ];
-    await warehouse.run("update ripen.slice_tables set max_days = 2 where not (slice = 'a' and fingerprint = 'f1')");
+    await warehouse.run(
+      "update ripen.slice_tables set max_days = 2, sized_at = now()::timestamp where not (slice = 'a' and fingerprint = 'f1')",
+    );
     const before = await others();
     await learnWeekStart(warehouse, table, 0);
-    await learnMaxDays(warehouse, table, 1);
-    await relaxMaxDays(warehouse, table, 2);
+    await learnMaxDays(warehouse, table, 1, new Date());
     await learnParts(warehouse, table, [{}], new Date());
-    await confirmParts(warehouse, table, new Date());
-    expect(await live()).toMatchObject({ weekStartsOn: 0, maxDays: 2, parts: [{}] });
-    await forgetParts(warehouse, table, 3);
+    expect(await live()).toMatchObject({ weekStartsOn: 0, size: { maxDays: 1, parts: [{}] } });
     expect(await others()).toEqual(before);
   });
 });

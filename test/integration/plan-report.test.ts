@@ -122,7 +122,7 @@ test('a slice whose windows had to be divided in 2 is planned with 3 requests a 
   const parts = [{ os_name: { in: ['ios'], notIn: [] } }, { os_name: { in: null, notIn: ['ios'] } }];
   const request = { mode: 'write', lockWaitMs: 0, emit: () => {} } as const;
   const warehouse = await openWarehouse(scenario.config.warehouse, request);
-  const needed = "update ripen.slice_tables set parts = $1::json, parts_needed_at = timestamp '2026-06-02 02:30:00'";
+  const needed = "update ripen.slice_tables set parts = $1::json, sized_at = timestamp '2026-06-02 02:30:00'";
   await warehouse.run(needed, [JSON.stringify(parts)]);
   await warehouse.close();
   const third = new Date('2026-06-03T02:30:00Z');

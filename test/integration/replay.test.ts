@@ -6,7 +6,6 @@ import { tmpdir } from 'node:os';
 
 import { afterEach, describe, expect, test } from 'vitest';
 
-import { placeFindings } from '../../src/check/places.ts';
 import { Secret } from '../../src/config/secret.ts';
 import { status } from '../../src/index.ts';
 import { day } from '../../src/model/calendar.ts';
@@ -20,7 +19,6 @@ import {
   loseWarehouse,
   replayInto,
 } from '../support/archive-scene.ts';
-import { checkingAt } from '../support/checking.ts';
 import { column, contentOf, lastRun, query, stateOf, storedAndTrue } from '../support/contents.ts';
 import { textWith } from '../support/matching.ts';
 import { reports, smallWorld } from '../support/night.ts';
@@ -428,28 +426,6 @@ describe('the archive', () => {
     const left = await entriesOf(scenario, 'daily');
     expect(left[0]).toBe(kept);
     expect(left).not.toContain(first);
-  });
-
-  test('that is turned off keeps what it has for ever, which check and each sync tell', async () => {
-    scenario = await openScenario([small], { simulator });
-    const told = async (): Promise<unknown> =>
-      (await placeFindings(scenario.config, checkingAt(SECOND))).filter(({ setting }) => setting === 'archive');
-    await scenario.night(FIRST);
-    expect(await told()).toEqual([]);
-    await scenario.night(FIRST, archived, {
-      command: 'backfill',
-      forced: { start: day('2026-05-27'), end: day('2026-05-29') },
-    });
-    const held = await archiveFiles(scenario);
-    const root = archiveOf(scenario);
-    const message = `The archive is off, and 1 of its answers stay in ${root} for ever.`;
-    const hint = `Remove ${root}, or set archive: 30d for them to expire.`;
-    expect(await told()).toMatchObject([{ severity: 'warning', message, hint }]);
-    await scenario.night(SECOND);
-    expect(await column(scenario, "select message from ripen.warnings where code = 'ARCHIVE_LEFT'")).toEqual([
-      `${message} ${hint}`,
-    ]);
-    expect(await archiveFiles(scenario)).toEqual(held);
   });
 
   test('belongs to its warehouse path: moved beside another one, it is replayed there', async () => {

@@ -70,7 +70,7 @@ test('a window is contiguous, holds whole buckets of the grain, and is longer th
     fc.property(slices, nights, hours, (of, series, wait) => {
       const { ledger, asOf: last } = live(of, series);
       const plan = planAt(of, ledger, later(last, wait));
-      const most = windowDays(of, plan.table);
+      const most = windowDays(of, plan.table, plan.planAt);
       const buckets = new Map(plan.periods.map(({ bucket }) => [bucket.start, bucket.end]));
       for (const { asked, replaced, periods } of plan.windows) {
         const parts = periods.map(({ period }) => period);
@@ -92,7 +92,7 @@ test('no window could take one more period from the window before it, as the new
     fc.property(slices, nights, hours, (of, series, wait) => {
       const { ledger, asOf: last } = live(of, series);
       const plan = planAt(of, ledger, later(last, wait));
-      const most = windowDays(of, plan.table);
+      const most = windowDays(of, plan.table, plan.planAt);
       const wasteful = plan.windows.slice(1).filter((window, index) => {
         const before = plan.windows[index];
         const last = before?.periods.at(-1);

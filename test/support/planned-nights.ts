@@ -136,9 +136,7 @@ export function withLoaded(
     fingerprint,
     state,
     weekStartsOn,
-    maxDays: null,
-    parts: null,
-    partsNeededAt: null,
+    size: null,
     periods,
   };
   return state === 'live' ? { live: table, building: null } : { ...ledger, building: table };
@@ -152,7 +150,7 @@ function rowsAt(start: Day, { rows }: Answering): number {
 function believed(window: Window, plan: SlicePlan, answered: Answering, fetchedAt: Date): Window[] {
   const come = new Map(window.periods.map(({ period: { bucket } }) => [bucket.start, rowsAt(bucket.start, answered)]));
   const known = plan.table?.periods ?? new Map<Day, LoadedPeriod>();
-  return sharesOf({ ...window, attempt: 1 }, { come, known }, { fetchedAt, acceptLoss: false })
+  return sharesOf(window, { come, known }, { fetchedAt, acceptLoss: false, isRepeated: true })
     .filter(({ fate }) => fate === 'load')
     .map((share) => share.window);
 }

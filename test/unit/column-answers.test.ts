@@ -43,7 +43,7 @@ const spooledOf = (...answers: readonly (readonly SavedBody[])[]): Spooled => ({
   window: windowOf(daily, 'f', [{ period: { bucket: days, asked: days }, reason: 'new' }]),
   answers: answers.map((pages) => ({ pages, unfollowed: null })),
   whole: null,
-  byYear: null,
+  attempt: 0,
   requests: 1,
   requestedAt: new Date(0),
   receivedAt: new Date(0),

@@ -29,7 +29,6 @@ const events: ByType = {
   window_loaded: { type: 'window_loaded', ...window, rows: 18_234, restatedPeriods: 6 },
   window_split: { type: 'window_split', ...window, into: 2, because: 'SOURCE_TOO_HEAVY' },
   window_read_as_texts: { type: 'window_read_as_texts', ...window, because: 'a member that is not UTF-8' },
-  windows_regrouped: { type: 'windows_regrouped', slice: 'network_daily', from: 4, into: 7 },
   periods_let_go: { type: 'periods_let_go', slice: 'network_daily', periods: 2, rows: 1204, before: '2026-01-03' },
   window_asked_again: { type: 'window_asked_again', ...window, because: 'it would have emptied the window' },
   failed: { type: 'failed', code: 'SOURCE_TIMEOUT', ...window, message: 'no answer in 1000 s', hint: 'Try again.' },
@@ -61,7 +60,6 @@ describe('an event as a sentence', () => {
       'network_daily 2026-01-03:2026-01-09: read as texts, which takes longer, because of a member that is not UTF-8',
     ],
     ['window_split', 'network_daily 2026-01-03:2026-01-09: split into 2, because of SOURCE_TOO_HEAVY'],
-    ['windows_regrouped', 'network_daily: regrouped 4 windows into 7, by the size of what came'],
     [
       'window_asked_again',
       'network_daily 2026-01-03:2026-01-09: asked again, because of it would have emptied the window',
@@ -141,7 +139,7 @@ describe('the tally of a run', () => {
     const tally = after(...Object.values(events));
     expect(tally).toMatchObject({
       slices: 1,
-      windowsPlanned: 7,
+      windowsPlanned: 4,
       windowsFetched: 1,
       windowsDone: 1,
       windowsFailed: 1,

@@ -21,12 +21,12 @@ const daily = slice({ name: 'daily', dimensions: ['day', 'app'], metrics: ['inst
 const FIRST = day('2026-01-01');
 
 /** A window of these days of 2026, counted from 1; days may be left out of it. */
-function windowOfDays(numbers: readonly number[], attempt = 0): Window {
+function windowOfDays(numbers: readonly number[]): Window {
   const periods = numbers.map((number) => {
     const bucket = { start: dayNo(number), end: dayNo(number + 1) };
     return { period: { bucket, asked: bucket }, reason: 'forced' as const };
   });
-  return { ...windowOf(daily, 'f', periods), attempt };
+  return windowOf(daily, 'f', periods);
 }
 
 const dayNo = (number: number): Day => addDays(FIRST, number - 1);
@@ -50,9 +50,10 @@ function counts(come: readonly [Day, number][], held: readonly [Day, number][], 
 }
 
 /** Long after every day was settled, but for those a test counts back from. */
-const at = (daysAfterFirst: number, ms = 0) => ({
+const at = (daysAfterFirst: number, ms = 0, attempt = 0) => ({
   fetchedAt: new Date(startOfDayAt(addDays(FIRST, daysAfterFirst), UTC).getTime() + ms),
   acceptLoss: false,
+  isRepeated: attempt > 0,
 });
 const LATE = at(300);
 const fates = (shares: readonly Share[]): string[] => shares.map(({ fate, window }) => `${fate} ${labelOf(window)}`);
@@ -76,7 +77,7 @@ describe('of 61 settled days', () => {
     const [first, ...others] = sharesOf(window, counts([], held), LATE);
     expect([first?.fate, others]).toEqual(['doubt', []]);
     expect(first?.window).toBe(window);
-    expect(fates(sharesOf(windowOfDays(sixtyOne, 1), counts([], held), LATE))).toEqual([
+    expect(fates(sharesOf(windowOfDays(sixtyOne), counts([], held), at(300, 0, 1)))).toEqual([
       'refuse 2026-01-01:2026-03-02',
     ]);
   });
@@ -106,7 +107,7 @@ describe('a period', () => {
     (_, come, held, fetchedDay, expected) => {
       const known = held === null ? [] : rowsOf([1], held);
       const found = [0, 1].map((attempt) =>
-        sharesOf(windowOfDays([1], attempt), counts(rowsOf([1], come), known, held === 0 ? 1 : 0), at(fetchedDay)),
+        sharesOf(windowOfDays([1]), counts(rowsOf([1], come), known, held === 0 ? 1 : 0), at(fetchedDay, 0, attempt)),
       );
       expect(found.map((shares) => shares.map(({ fate }) => fate))).toEqual(expected.map((fate) => [fate]));
     },
@@ -135,7 +136,7 @@ test.each<[string, 'month' | null, number, number, readonly [string, string]]>([
   const asked = { start: FIRST, end: addDays(FIRST, days) };
   const bucket = grain === null ? asked : { start: FIRST, end: addDays(FIRST, 31) };
   const whole = windowOf({ ...daily, grain }, 'f', [{ period: { bucket, asked }, reason: 'forced' }]);
-  const found = [0, 1].map((attempt) => sharesOf({ ...whole, attempt }, heldFrom(bucket, come), at(days, 1)));
+  const found = [0, 1].map((attempt) => sharesOf(whole, heldFrom(bucket, come), at(days, 1, attempt)));
   expect(found.map((shares) => shares.map(({ fate }) => fate))).toEqual(expected.map((fate) => [fate]));
 });
 
@@ -160,11 +161,10 @@ test.each<[string, number, number, number, readonly [string, string]]>([
     const whole = windowOf({ ...daily, grain: null }, 'f', [{ period: { bucket: asked, asked }, reason: 'forced' }]);
     for (const night of [at(20, 1), LATE]) {
       const found = [0, 1].map((attempt) =>
-        sharesOf(
-          { ...whole, attempt },
-          heldFrom({ start: addDays(FIRST, first), end: addDays(FIRST, end) }, come),
-          night,
-        ),
+        sharesOf(whole, heldFrom({ start: addDays(FIRST, first), end: addDays(FIRST, end) }, come), {
+          ...night,
+          isRepeated: attempt > 0,
+        }),
       );
       expect(found.map((shares) => shares.map(({ fate }) => fate))).toEqual(expected.map((fate) => [fate]));
     }
@@ -187,11 +187,8 @@ test('the shares of any window are its periods in order, neighbours of one fate 
     values.map((value, index) => [dayNo(index + 1), value]);
   fc.assert(
     fc.property(days, rows, rows, fc.nat(2), fc.nat(60), (numbers, come, held, attempt, fetchedDay) => {
-      const window = windowOfDays(
-        numbers.toSorted((a, b) => a - b),
-        attempt,
-      );
-      const [found, how] = [counts(perDay(come), perDay(held)), at(fetchedDay)];
+      const window = windowOfDays(numbers.toSorted((a, b) => a - b));
+      const [found, how] = [counts(perDay(come), perDay(held)), at(fetchedDay, 0, attempt)];
       const shares = sharesOf(window, found, how);
       const isRefused = shares.some(({ fate }) => fate === 'refuse');
       const isEmptied = (start: Day): boolean => found.come.get(start) === 0 && (found.known.get(start)?.rows ?? 0) > 0;
@@ -199,10 +196,8 @@ test('the shares of any window are its periods in order, neighbours of one fate 
       for (const share of shares) {
         const starts = share.window.periods.map(({ period }) => period.bucket.start);
         expect(daysIn(share.window.replaced)).toEqual(starts);
-        expect([share.window.attempt, share.window.parts]).toEqual([window.attempt, window.parts]);
-        const alone = share.window.periods.map((due) =>
-          sharesOf({ ...windowOf(daily, 'f', [due]), attempt }, found, how),
-        );
+        expect(share.window.parts).toEqual(window.parts);
+        const alone = share.window.periods.map((due) => sharesOf(windowOf(daily, 'f', [due]), found, how));
         // A young period is emptied by no answer that is refused for another.
         const fates = alone.flatMap((each) => each.map(({ fate }) => fate));
         expect(

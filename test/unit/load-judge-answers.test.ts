@@ -120,7 +120,7 @@ describe('an answer', () => {
   test('with nothing odd about it is sound without a warning, its totals as they were written', () => {
     const totals = new Map([['cost', '1.50']]);
     expect(judgeAnswers(windowWith(), [part(answer({ totals }))])).toEqual({
-      parts: [{ rowCount: 3, totals: [totals], doubt: null }],
+      parts: [{ rowCount: 3, totals: [totals], unfollowed: null, doubt: null }],
       warnings: [],
       maturity: { computedAt: null, immature: [], unread: null },
     });
@@ -192,7 +192,7 @@ describe('the doubt that an answer is not complete', () => {
     'of 3 rows under a limit of %s cannot be refuted by totals, which may be of those rows',
     (limit) => {
       const because = 'the answer had 3 rows, as many as the limit that was sent';
-      expect(doubts([part(answer())], { limit })).toEqual([{ because, refutedBy: 'nothing' }]);
+      expect(doubts([part(answer())], { limit })).toEqual([{ because, isRefutable: false }]);
     },
   );
 
@@ -201,28 +201,23 @@ describe('the doubt that an answer is not complete', () => {
     expect(doubts([part(empty)], { limit: '0' })).toEqual([null]);
   });
 
-  test('that pages were not followed to the end can be refuted by the whole alone, and is of that part alone', () => {
+  test('is none where pages were not followed to the end: why is told of that part', () => {
     const unfollowed = 'its pages did not end after 7';
-    expect(doubts([part(answer()), { pages: [answer()], unfollowed }, nothing])).toEqual([
-      null,
-      { because: unfollowed, refutedBy: 'the whole' },
-      null,
-    ]);
+    const judged = judgeAnswers(windowWith(), [part(answer()), { pages: [answer()], unfollowed }, nothing]);
+    expect('kind' in judged ? [] : judged.parts.map((each) => each.unfollowed)).toEqual([null, unfollowed, null]);
   });
 
   test('of a warning can be refuted, unless it names the very 3 rows that came, on whichever page it stands', () => {
-    expect(doubts(warned('fine', limited))).toEqual([
-      { because: `the service warned: ${limited}`, refutedBy: 'its totals' },
-    ]);
-    expect(doubts(warned(exactly))).toEqual([{ because: `the service warned: ${exactly}`, refutedBy: 'nothing' }]);
+    expect(doubts(warned('fine', limited))).toEqual([{ because: `the service warned: ${limited}`, isRefutable: true }]);
+    expect(doubts(warned(exactly))).toEqual([{ because: `the service warned: ${exactly}`, isRefutable: false }]);
     expect(doubts([part(answer({ rowCount: 2 }), answer({ rowCount: 1, warnings: [exactly] }))])).toEqual([
-      { because: `the service warned: ${exactly}`, refutedBy: 'nothing' },
+      { because: `the service warned: ${exactly}`, isRefutable: false },
     ]);
   });
 
   test('is the plainest of several warnings, not the first', () => {
     expect(doubts(warned(limited, exactly))).toEqual([
-      { because: `the service warned: ${exactly}`, refutedBy: 'nothing' },
+      { because: `the service warned: ${exactly}`, isRefutable: false },
     ]);
   });
 });

@@ -2,26 +2,19 @@
 
 import { describe, expect, test } from 'vitest';
 
-import { Failure, type FailureCode } from '../../src/errors.ts';
 import type { MetricSum } from '../../src/load/part-sums.ts';
-import { isShownByYear, type PartProof } from '../../src/load/proof.ts';
-import { type Held, holdParts, proveWhole } from '../../src/load/whole-proof.ts';
+import { differenceOf } from '../../src/load/proof.ts';
 import {
   addTotals,
   compareTotals,
   type Comparison,
   differencesOf,
+  type Proof,
   proofOf,
   statedTotals,
   type Totals,
   totalsOfPages,
 } from '../../src/load/totals.ts';
-import { day } from '../../src/model/calendar.ts';
-import { BIGINT } from '../../src/model/column-type.ts';
-import type { Slice } from '../../src/model/slice.ts';
-import { type Part, type Window, windowOf } from '../../src/model/window.ts';
-import type { WholeAnswer } from '../../src/spool/spool.ts';
-import { slice } from '../support/slice.ts';
 
 function sumOf(sum: string | null, change: Partial<MetricSum> = {}): MetricSum {
   return {
@@ -292,7 +285,7 @@ describe('the totals of several answers', () => {
 });
 
 describe('the parts of a divided window', () => {
-  const proven = (...comparisons: Comparison[]): PartProof => ({ ...proofOf(comparisons), doubt: null });
+  const proven = (...comparisons: Comparison[]): Pick<Proof, 'comparisons'> => ({ comparisons });
   const whole = (entries: Record<string, string>, rows: Record<string, unknown>[] = []) => ({
     totals: new Map(Object.entries(entries)),
     rows,
@@ -301,65 +294,25 @@ describe('the parts of a divided window', () => {
   const counts = [[sumOf('6', { isCount: true })], [sumOf('4', { isCount: true })]];
 
   test('agree with the whole, or a row may be in neither of them', () => {
-    expect(proveWhole(counts, [proven(), proven()], whole({ m: '10' }))).toBeNull();
-    expect(proveWhole(counts, [proven(), proven()], whole({ m: '11' }))).toBe(
+    expect(differenceOf(counts, whole({ m: '10' }), [])).toBeNull();
+    expect(differenceOf(counts, whole({ m: '11' }), [])).toBe(
       "the m of its parts added up to 10, the whole's total was 11: a value may be in neither part",
     );
+    expect(differenceOf(counts, whole({}), [])).toMatch(/the whole's total was 0/);
   });
 
-  test('are not held against a whole that states nothing of them, nor by a metric that is only assumed to add up', () => {
-    expect(proveWhole(counts, [proven(), proven()], null)).toBeNull();
-    expect(proveWhole(counts, [proven(), proven()], whole({ other: '11' }))).toBeNull();
+  test('are compared by no metric that is only assumed to add up', () => {
     const assumed = counts.map((part) => part.map((sum) => ({ ...sum, isAssumed: true })));
-    expect(proveWhole(assumed, [proven(), proven()], whole({ m: '11' }))).toBeNull();
+    expect(differenceOf(assumed, whole({ m: '11' }), [])).toBeNull();
   });
 
-  test('are held against the rows by date of a whole that states no total, which show that something lacks and never a surplus', () => {
-    const byDay = [{ day: '2024-01-01', m: 4 }, { day: '2024-01-02', m: '6' }, { day: null }];
-    expect(proveWhole(counts, [proven(), proven()], whole({}, byDay))).toBeNull();
-    expect(proveWhole(counts, [proven(), proven()], whole({}, byDay.slice(1)))).toBeNull();
-    expect(proveWhole(counts, [proven(), proven()], whole({}, [...byDay, { m: 1 }]))).toBe(
-      "the m of its parts added up to 10, the whole's rows to 11: a value may be in neither part",
-    );
-    const money = [[sumOf('6.00')], [sumOf('4.00')]];
-    expect(proveWhole(money, [proven(), proven()], whole({}, [{ m: 10.01 }]))).toBeNull();
-    expect(proveWhole(money, [proven(), proven()], whole({}, [{ m: 10.5 }]))).toMatch(/the whole's rows to 10\.5/);
-  });
-
-  test('are in doubt when the whole stated nothing at all', () => {
-    expect(proveWhole(counts, [proven(), proven()], whole({}))).toBe(
-      'its parts could not be held against the whole, which stated neither totals nor rows',
-    );
-  });
-
-  test('whose next page could not be followed have every row if all years together state the same', () => {
-    const shown = (of: WholeAnswer | null, years: number, ...unfollowed: number[]): boolean =>
-      isShownByYear(counts, [proven(), proven()], of, { years, unfollowed });
-    expect(shown(whole({ m: '10' }, [{}]), 1, 1, 3)).toBe(true);
-    expect(shown(whole({ m: '10' }, [{}, {}]), 2, 2)).toBe(true);
-    // Of a year without rows; two pages of one row may be the very same.
-    expect(shown(whole({ m: '10' }, [{}]), 2, 2)).toBe(true);
-    expect(shown(whole({ m: '10' }, [{}]), 2, 3, 1)).toBe(false);
-    expect(shown(whole({ m: '11' }, [{}]), 1, 3)).toBe(false);
-    expect(shown({ because: 'it timed out' }, 1, 3)).toBe(false);
-    expect(shown(null, 1, 3)).toBe(false);
-  });
-
-  test('are held against the rows of all years where these state no total, and against no fewer', () => {
-    const shown = (years: number, ...rows: Record<string, unknown>[]): boolean =>
-      isShownByYear(counts, [proven(), proven()], whole({}, rows), { years, unfollowed: [3] });
-    expect(shown(1, { year: '2026', m: '10' })).toBe(true);
-    expect(shown(2, { year: '2025', m: 4 }, { year: '2026', m: '6.0' })).toBe(true);
-    expect(shown(1, { year: '2026', m: '11' })).toBe(false);
-    expect(shown(1, { year: '2026', m: null })).toBe(false);
-    expect(shown(2, { year: '2026', m: '10' })).toBe(false);
-    expect(shown(1)).toBe(false);
-  });
-
-  test('are in doubt when the whole could not be had', () => {
-    expect(proveWhole(counts, [proven(), proven()], { because: 'it timed out' })).toBe(
-      'its parts could not be held against the whole: it timed out',
-    );
+  test('are compared with the rows of all years of a whole that states no total', () => {
+    const byYear = [
+      { year: '2025', m: 4 },
+      { year: '2026', m: '6' },
+    ];
+    expect(differenceOf(counts, whole({}, byYear), [])).toBeNull();
+    expect(differenceOf(counts, whole({}, byYear.slice(1)), [])).toMatch(/the whole's total was 6/);
   });
 
   test('may lie as far from the whole as from their own totals, where money is rounded, and no farther', () => {
@@ -367,80 +320,7 @@ describe('the parts of a divided window', () => {
     const proofs = money.map(([sum]) =>
       proven(compared('m', { sum: sum?.sum ?? '', total: `${Number(sum?.sum) - 0.004}` })),
     );
-    expect(proveWhole(money, proofs, whole({ m: '10.00' }))).toBeNull();
-    expect(proveWhole(money, proofs, whole({ m: '9.99' }))).toMatch(/^the m of its parts added up to 10\.008/);
-  });
-});
-
-describe('the parts of a divided window of a slice that filters a metric', () => {
-  const parts: readonly Part[] = [{ app: { in: ['a'], notIn: [] } }, { app: { in: null, notIn: ['a'] } }];
-  const bucket = { start: day('2026-01-01'), end: day('2026-01-02') };
-  const windowWith = (parameters: Slice['parameters']): Window => {
-    const of = slice({ name: 'daily', dimensions: ['day', 'app'], metrics: ['m', 'n'], parameters });
-    return windowOf(of, 'f', [{ period: { bucket, asked: bucket }, reason: 'new' }], parts);
-  };
-  const of = (totals: Record<string, string>): Extract<WholeAnswer, { readonly rows: unknown }> => {
-    const rows = Object.keys(totals).length === 0 ? [] : [{ day: '2026-01-01', ...totals }];
-    return { totals: new Map(Object.entries(totals)), rows, values: new Map() };
-  };
-  const stating = (whole: Record<string, string>, ...byPart: Record<string, string>[]): WholeAnswer => ({
-    ...of(whole),
-    byPart: new Map(parts.map((part, at) => [part, of(byPart[at] ?? {})])),
-  });
-  const sums = [0, 1].map(() => [sumOf('3', { metric: 'm', isCount: true }), sumOf('2.50', { metric: 'n' })]);
-  const metrics = ['m', 'n'].map((id) => ({ id, type: BIGINT, declared: BIGINT, additive: true, isAssumed: false }));
-  const held = (whole: WholeAnswer | null, parameters: Slice['parameters'], columns = metrics): Held =>
-    holdParts({ window: windowWith(parameters), whole }, columns, sums, []);
-
-  test('are held against the whole by what is stated of both without the filter', () => {
-    const agreeing = stating({ m: '10', n: '5.01' }, { m: '6', n: '2.50' }, { m: '4', n: '2.50' });
-    expect(held(agreeing, { n__lt: '9' })).toEqual({ against: null, unheld: null });
-    const lacking = stating({ m: '11', n: '5' }, { m: '6', n: '2.5' }, { m: '4', n: '2.5' });
-    expect(held(lacking, { n__lt: '9' }).against).toBe(
-      "without the filter of a metric, the m of its parts added up to 10, the whole's total was 11: a value may be in neither part",
-    );
-  });
-
-  test.each<[string, string, boolean]>([
-    ['m__gte', '5', false],
-    ['m__gte', '4', true],
-    ['m__gt', '4', false],
-    ['m__gt', '3', true],
-    ['m__eq', '5', false],
-    ['m__ne', '0', true],
-    ['m__lt', '5', true],
-    ['n__gte', '5', true],
-  ])('that lack 4 in all lack a row of the slice under %s: %s? %s', (name, bound, isLacking) => {
-    const whole = stating({ m: '14', n: '9' }, { m: '6', n: '2' }, { m: '4', n: '2' });
-    expect(held(whole, { [name]: bound }).against !== null).toBe(isLacking);
-  });
-
-  test('that lack only rows which a filter of a count leaves out have every row of the slice', () => {
-    const whole = stating({ m: '10', n: '90' }, { m: '6', n: '2' }, { m: '4', n: '2' });
-    expect(held(whole, { m__gte: '1' })).toEqual({ against: null, unheld: null });
-  });
-
-  test('cannot be told to be all where a metric does not add up, unless each row has to have a count', () => {
-    const agreeing = stating({ m: '10', n: '5' }, { m: '6', n: '3' }, { m: '4', n: '2' });
-    const ratios = metrics.map(({ id, type, declared }) => ({
-      id,
-      type,
-      declared,
-      additive: id === 'm',
-      isAssumed: false,
-    }));
-    expect(held(agreeing, { n__gte: '1' }, ratios).unheld).toMatch(/show in no sum/);
-    expect(held(agreeing, { m__gte: '1' }, ratios).unheld).toBeNull();
-  });
-
-  test('cannot be told to be all where the whole was refused, not asked for, or states nothing; a whole that passes by is asked for later', () => {
-    const filter = { m__gte: '1' };
-    const untold = [null, stating({}, {}, {}), stating({ m: '6' }, { m: '6' }, {})].map((whole) => held(whole, filter));
-    expect(untold.map(({ against }) => against)).toEqual([null, null, null]);
-    expect(untold.filter(({ unheld }) => unheld === null)).toEqual([]);
-    const failed = (code: FailureCode): Held => held({ because: 'x', failure: new Failure(code, 'x') }, filter);
-    expect(failed('SOURCE_REFUSED')).toEqual({ against: null, unheld: 'x' });
-    expect(failed('SOURCE_TIMEOUT')).toEqual({ against: null, unheld: 'x' });
-    expect(failed('SOURCE_UNAVAILABLE').against).toMatch(/could not be held against the whole: x/);
+    expect(differenceOf(money, whole({ m: '10.00' }), proofs)).toBeNull();
+    expect(differenceOf(money, whole({ m: '9.99' }), proofs)).toMatch(/^the m of its parts added up to 10\.008/);
   });
 });

@@ -43,9 +43,7 @@ function fetched(of: Slice, days: readonly (readonly [string, number])[]): Slice
     fingerprint,
     state: 'live',
     weekStartsOn: null,
-    maxDays: 1,
-    parts: null,
-    partsNeededAt: null,
+    size: { maxDays: 1, parts: null, learnedAt: ASOF },
     periods: new Map(periods),
   } as const;
   return { live: table, building: null };

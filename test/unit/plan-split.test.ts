@@ -3,8 +3,8 @@
 import { describe, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
-import { type Part, type Window, windowOf } from '../../src/model/window.ts';
-import { splitByDimension, splitByPeriods, splitParts, type KnownValues } from '../../src/plan/split.ts';
+import { type Part, partId, type Window, windowOf } from '../../src/model/window.ts';
+import { splitByPeriods, splitParts, type KnownValues } from '../../src/plan/split.ts';
 import { slice } from '../support/slice.ts';
 
 function windowOfDays(days: number, parameters: Record<string, string> = {}, parts?: readonly Part[]): Window {
@@ -29,7 +29,7 @@ const noneOf = (...values: string[]) => ({ in: null, notIn: values });
 
 /** The first two parts of a one-day window that was divided once. */
 function halves(values: KnownValues, parameters: Record<string, string> = {}, part: Part = {}): readonly Part[] | null {
-  return splitByDimension(windowOfDays(1, parameters, [part]), 0, values)?.parts ?? null;
+  return splitParts(windowOfDays(1, parameters, [part]), new Set([partId(part)]), values)?.parts ?? null;
 }
 
 describe('by days', () => {
@@ -144,6 +144,8 @@ describe('by values', () => {
   });
 });
 
+const ids = (...parts: readonly Part[]): ReadonlySet<string> => new Set(parts.map(partId));
+
 describe('of several parts', () => {
   const values = known({ network: { a: 1, b: 1, c: 1, d: 1 } });
   const [first, second, third] = [
@@ -154,7 +156,7 @@ describe('of several parts', () => {
 
   test('each that is named is divided, and every other stays the value that it was', () => {
     const window = windowOfDays(1, {}, [first, third, second]);
-    const divided = splitParts(window, [second, first], values);
+    const divided = splitParts(window, ids(second, first), values);
     expect(divided?.parts).toEqual([
       { network: oneOf('a') },
       { network: { in: ['a', 'b'], notIn: ['a'] } },
@@ -167,21 +169,17 @@ describe('of several parts', () => {
 
   test('none are, when one of them cannot be, when none is named, or when one is no part of the window', () => {
     const window = windowOfDays(1, {}, [first, { network: oneOf('a') }, second]);
-    expect(splitParts(window, window.parts.slice(0, 2), values)).toBeNull();
-    expect(splitParts(window, [], values)).toBeNull();
-    expect(splitParts(window, [third], values)).toBeNull();
+    expect(splitParts(window, ids(...window.parts.slice(0, 2)), values)).toBeNull();
+    expect(splitParts(window, ids(), values)).toBeNull();
+    expect(splitParts(window, ids(third), values)).toBeNull();
   });
 
   test('a window is divided into 64 parts and no more', () => {
     const many = known({ network: Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`n${index}`, 1])) });
     const dividedOnce = (window: Window): Window | null =>
-      window.parts.reduce<Window | null>((found, _, partNo) => found ?? splitByDimension(window, partNo, many), null);
+      window.parts.reduce<Window | null>((found, part) => found ?? splitParts(window, ids(part), many), null);
     let window = windowOfDays(1);
     for (let next = dividedOnce(window); next !== null; next = dividedOnce(window)) window = next;
     expect(window.parts).toHaveLength(64);
-  });
-
-  test('a window that was asked for again and is divided begins anew', () => {
-    expect(splitByDimension({ ...windowOfDays(1), attempt: 2 }, 0, values)?.attempt).toBe(0);
   });
 });

@@ -8,7 +8,7 @@ import { emptyLedger, type LoadedPeriod, type SliceLedger, type SliceTable } fro
 import type { Metric } from '../../src/model/metric.ts';
 import type { Slice } from '../../src/model/slice.ts';
 import { labelOf } from '../../src/model/window.ts';
-import { heldBackBy, planSlice, regrouped, rowsPerDay, windowDays } from '../../src/plan/plan.ts';
+import { heldBackBy, planSlice, rowsPerDay, windowDays } from '../../src/plan/plan.ts';
 import { countMetric, loadedPeriod, slice } from '../support/slice.ts';
 
 const daily = slice({
@@ -34,9 +34,7 @@ function table(periods: readonly LoadedPeriod[], change: Partial<SliceTable> = {
     fingerprint: fingerprintOf(daily),
     state: 'live',
     weekStartsOn: null,
-    maxDays: null,
-    parts: null,
-    partsNeededAt: null,
+    size: null,
     periods: new Map(periods.map((period) => [period.bucket.start, period])),
     ...change,
   };
@@ -216,6 +214,7 @@ describe('weeks', () => {
 describe('the size of a window', () => {
   const threeWeeks = { ...daily, datePeriod: { first: { day: day('2026-01-01') }, last: { day: day('2026-01-24') } } };
   const hourly = slice({ ...daily, name: 'hourly', dimensions: ['hour', 'app'], grain: 'hour' });
+  const days = (maxDays: number) => ({ maxDays, parts: null, learnedAt: new Date(JUNE) });
   const withRows = (rows: number, change: Partial<SliceTable> = {}): SliceTable =>
     table(daysLoaded(['2026-01-01', '2026-01-02'], { rows }), change);
 
@@ -227,15 +226,20 @@ describe('the size of a window', () => {
     ['49999 rows a day', 1, withRows(49_999)],
     ['50001 rows a day', 1, withRows(50_001)],
     ['3000000 rows a day', 1, withRows(3_000_000)],
-    ['1000 rows a day, 10 days were too many', 10, withRows(1000, { maxDays: 10 })],
-    ['1000 rows a day, 100 days were too many', 50, withRows(1000, { maxDays: 100 })],
-    ['nothing loaded, 3 days were too many', 3, table([], { maxDays: 3 })],
+    [
+      'nothing loaded, 3 days were too many 7 days ago',
+      7,
+      table([], { size: { ...days(3), learnedAt: new Date('2026-05-26T02:30:00Z') } }),
+    ],
+    ['1000 rows a day, 10 days were too many', 10, withRows(1000, { size: days(10) })],
+    ['1000 rows a day, 100 days were too many', 50, withRows(1000, { size: days(100) })],
+    ['nothing loaded, 3 days were too many', 3, table([], { size: days(3) })],
   ])('with %s is %i days', (_, expected, known) => {
-    expect(windowDays(daily, known)).toBe(expected);
+    expect(windowDays(daily, known, new Date(JUNE))).toBe(expected);
   });
 
   test('of hours begins with 1 day', () => {
-    expect(windowDays(hourly, null)).toBe(1);
+    expect(windowDays(hourly, null, new Date(JUNE))).toBe(1);
     expect(planned({ ...hourly, datePeriod: january.datePeriod }, emptyLedger, JUNE)).toEqual(
       [1, 2, 3, 4, 5].map((date) => `2026-01-0${date}:2026-01-0${date} new`),
     );
@@ -262,44 +266,14 @@ describe('the size of a window', () => {
     ]);
   });
 
-  test.each<[number, number[]]>([
-    [2, Array.from({ length: 12 }, () => 2)],
-    [10, [4, 10, 10]],
-    [100, [4, 20]],
-  ])(
-    'of a slice never loaded becomes %i days once its answers have shown it, but no more than 20 that it bears',
-    (days, sizes) => {
-      const plan = planSlice({
-        slice: threeWeeks,
-        metrics: metricsOf(threeWeeks),
-        ledger: livingIn(table([], { fingerprint: fingerprintOf(threeWeeks), maxDays: 20 })),
-        planAt: new Date(JUNE),
-        forced: null,
-      });
-      const windows = regrouped(plan.windows, days);
-      expect(windows.map(({ periods }) => periods.length)).toEqual(sizes);
-      expect(windows.flatMap(({ periods }) => periods)).toEqual(plan.windows.flatMap(({ periods }) => periods));
-      expect(regrouped(windows, 7).map(({ asked }) => asked)).toEqual(plan.windows.map(({ asked }) => asked));
-    },
-  );
-
-  test('of a slice that was loaded before is settled', () => {
-    const known = table(daysLoaded(['2026-01-01'], { rows: 9 }), { fingerprint: fingerprintOf(threeWeeks) });
-    const settled = (ledger: SliceLedger): boolean[] =>
-      planSlice({
-        slice: threeWeeks,
-        metrics: metricsOf(threeWeeks),
-        ledger,
-        planAt: new Date(JUNE),
-        forced: null,
-      }).windows.map(({ growsTo }) => growsTo === null);
-    expect(new Set(settled(livingIn(known)))).toEqual(new Set([true]));
-    expect(new Set(settled(emptyLedger))).toEqual(new Set([false]));
+  test('is smaller where rows are wide: of 1000 rows a day with 199 metrics it is 10 days', () => {
+    const wide = { ...daily, metrics: Array.from({ length: 199 }, (_, at) => `metric_${at}`), dimensions: ['day'] };
+    expect(windowDays(wide, withRows(1000), new Date(JUNE))).toBe(10);
   });
 
   test('never cuts a month, however few days fit', () => {
     const monthly = slice({ ...daily, name: 'monthly', dimensions: ['month', 'app'], grain: 'month' });
-    const known = table([], { fingerprint: fingerprintOf(monthly), maxDays: 3 });
+    const known = table([], { fingerprint: fingerprintOf(monthly), size: days(3) });
     const spring = { ...monthly, datePeriod: { first: { day: day('2026-01-15') }, last: { day: day('2026-03-02') } } };
     expect(planned(spring, livingIn(known), JUNE)).toEqual([
       '2026-01-15:2026-01-31 new',
@@ -308,18 +282,17 @@ describe('the size of a window', () => {
     ]);
   });
 
-  test('a window is asked for in the parts that earlier ones had to be divided into, and as a whole 7 days after they were needed', () => {
+  test('a window is requested in the parts that earlier ones had to be divided into, and as a whole 7 days after these were learned', () => {
     const parts = [{ app: { in: ['a'], notIn: [] } }, { app: { in: null, notIn: ['a'] } }];
     const planAt = new Date(JUNE);
-    const asked = (agoMs: number | null): unknown => {
-      const partsNeededAt = agoMs === null ? null : new Date(planAt.getTime() - agoMs);
-      const ledger = livingIn(table([], { parts, partsNeededAt }));
+    const asked = (agoMs: number): unknown => {
+      const learnedAt = new Date(planAt.getTime() - agoMs);
+      const ledger = livingIn(table([], { size: { maxDays: null, parts, learnedAt } }));
       const plan = planSlice({ slice: january, metrics: metricsOf(january), ledger, planAt, forced: null });
-      return plan.windows.map((window) => [window.parts, window.heldParts]);
+      return plan.windows.map((window) => window.parts);
     };
-    expect(asked(7 * MS_PER_DAY - 1)).toEqual([[parts, null]]);
-    expect(asked(7 * MS_PER_DAY)).toEqual([[[{}], parts]]);
-    expect(asked(null)).toEqual([[[{}], parts]]);
+    expect(asked(7 * MS_PER_DAY - 1)).toEqual([parts]);
+    expect(asked(7 * MS_PER_DAY)).toEqual([[{}]]);
   });
 });
 

@@ -33,7 +33,7 @@ function spooledOn(first: string, next: string, plainBytes: number): Spooled {
     window: windowOn(first, next),
     answers,
     whole: null,
-    byYear: null,
+    attempt: 0,
     requests: 1,
     requestedAt: at,
     receivedAt: at,

@@ -123,9 +123,7 @@ class Ledger {
       fingerprint: fingerprintOf(slice),
       state: 'live',
       weekStartsOn: null,
-      maxDays: null,
-      parts: null,
-      partsNeededAt: null,
+      size: null,
       periods: this.#periods,
     };
     return { slice, metrics, table, asOf };

@@ -82,7 +82,7 @@ export async function fillWarehouse({ path, days: count, rowsPerDay }: Filling):
         window,
         answers: [],
         whole: null,
-        byYear: null,
+        attempt: 0,
         requests: 1,
         requestedAt: fetchedAt,
         receivedAt: fetchedAt,

@@ -1,0 +1,74 @@
+/** Whether dividing a window that falls short of its totals still helps, and how it fails where it does not. Pure. */
+
+import { Failure } from '../errors.ts';
+import type { Shortfall, SplitResult } from '../load/load-result.ts';
+import { lastDay } from '../model/calendar.ts';
+import { partId, type Window } from '../model/window.ts';
+
+/** What a window that fell short had, before some of its parts were divided. */
+export interface Round {
+  readonly rows: number;
+  readonly differences: Shortfall['differences'];
+  /** Whether an earlier division brought more rows: answers are cut. */
+  readonly hasGrown: boolean;
+  /** The parts (`partId`) that the division made. */
+  readonly halves: readonly string[];
+}
+
+/**
+ * What is to be done with a window of one period that fell short.
+ *
+ * An assumption is no reason to refuse an answer for ever. If only metrics that seem to add up, by their names, disagree, and smaller
+ * questions bring no more rows, the rows are whole and the assumption was wrong.
+ */
+export function courseOf(
+  { values }: Pick<SplitResult, 'values'>,
+  { rows, differences, isAssumed, isCut }: Shortfall,
+  before: Round | undefined,
+): 'divide' | 'not additive' | 'fail' {
+  if (before === undefined) {
+    const isOneValue = rows.size === 1 && [...values.values()].every((some) => some.length < 2);
+    return isAssumed && isOneValue ? 'not additive' : 'divide';
+  }
+  const total = totalOf(rows);
+  const isShown = before.halves.every((half) => (rows.get(half) ?? 0) > 0);
+  const hasGrown = before.hasGrown || total > before.rows;
+  if (isAssumed && isShown && !hasGrown) return 'not additive';
+  // A sum of what does not add up comes nearer by chance.
+  const isNearer =
+    !isAssumed && [...before.differences].some(([metric, away]) => (differences.get(metric) ?? 0) < away);
+  return isCut || isNearer || total > before.rows ? 'divide' : 'fail';
+}
+
+/** The round that a division begins. */
+export function roundAfter(
+  { rows, differences }: Shortfall,
+  before: Round | undefined,
+  { from, into }: { readonly from: Window; readonly into: Window },
+): Round {
+  const total = totalOf(rows);
+  const known = new Set(from.parts.map(partId));
+  return {
+    rows: total,
+    differences,
+    hasGrown: before !== undefined && (before.hasGrown || total > before.rows),
+    halves: into.parts.map(partId).filter((id) => !known.has(id)),
+  };
+}
+
+const totalOf = (rows: Shortfall['rows']): number => [...rows.values()].reduce((sum, each) => sum + each, 0);
+
+/** The failure of a window that dividing did not help. */
+export function withoutProgress({ code, message, facts, hint, cause }: Failure): Failure {
+  const text = `${message.replace(/\.$/, '')}; dividing it brought no more rows.`;
+  return new Failure(code, text, { facts, ...(hint === null ? {} : { hint }), cause });
+}
+
+/** The failure of an archived answer: one that is too heavy cannot be divided, nor does it get lighter with time. */
+export function beyondReplay(failure: Failure, { slice, asked }: Window): Failure {
+  const { code, message, facts, cause } = failure;
+  if (code !== 'SOURCE_TOO_HEAVY') return failure;
+  const backfill = `ripen backfill --slice ${slice.name} --from ${asked.start} --to ${lastDay(asked)}`;
+  const hint = `Run \`${backfill}\`, which can request less at a time.`;
+  return new Failure('ENGINE_MEMORY', message, { facts, hint, cause });
+}
