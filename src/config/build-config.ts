@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 
 import { dateDimensions } from '../model/dimension.ts';
 import type { Slice } from '../model/slice.ts';
+import { hasStars } from '../model/stars.ts';
 import type { Config, HttpService, PublishTarget, SimulatorService } from './config.ts';
 import type { Environment } from './expansion.ts';
 import { proxyOf } from './proxy.ts';
@@ -141,6 +142,7 @@ function buildSlice(settings: SliceSettings, service: HttpService | SimulatorSer
     name: settings.name,
     dimensions: settings.dimensions,
     metrics: settings.metrics,
+    ...(hasStars(settings) ? { maxMetrics: settings.max_metrics } : {}),
     grain: dateDimensions.find((dimension) => settings.dimensions.includes(dimension)) ?? null,
     datePeriod: settings.date_period,
     utcOffset: settings.utc_offset ?? UTC,
