@@ -35,7 +35,7 @@ export async function readCatalog(
   slices: readonly Pick<Slice, 'dimensions' | 'metrics'>[] | null = null,
 ): Promise<Catalog> {
   const named = slices?.some(hasStars) === true ? null : slices;
-  const ids = named?.flatMap(({ dimensions, metrics }) => [...dimensions, ...metrics]);
+  const ids = named?.flatMap(({ dimensions, metrics }) => dimensions.concat(metrics));
   const parameters = [ids === undefined ? null : JSON.stringify([...new Set(ids)])];
   const pieces = await warehouse.rows(statement('catalog/items'), parameters, z.object({ items: z.string() }));
   return pieces.flatMap(({ items }) => z.array(catalogItem).parse(JSON.parse(items)));

@@ -120,7 +120,7 @@ function starRemarks({ index }: CheckedSlice, slice: Slice, listed: ReadonlySet<
   return starsOf(slice, listed).map(({ pattern, metrics }) => {
     const more = metrics.length > MOST_NAMES ? ` and ${metrics.length - MOST_NAMES} more` : '';
     const message = `${pattern} stands for ${countText(metrics.length, 'metric')}: ${metrics.slice(0, MOST_NAMES).join(', ')}${more}`;
-    return { severity: 'note', path, message, hint: null };
+    return { severity: 'note', path: [...path, slice.metrics.indexOf(pattern)], message, hint: null };
   });
 }
 

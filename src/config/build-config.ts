@@ -2,6 +2,7 @@
 
 import { resolve } from 'node:path';
 
+import { UTC } from '../model/calendar.ts';
 import { dateDimensions } from '../model/dimension.ts';
 import type { Slice } from '../model/slice.ts';
 import { hasStars } from '../model/stars.ts';
@@ -12,7 +13,6 @@ import { bucketAndPrefix } from './publish-settings.ts';
 import { type ParameterValue, parameterNames, statedDefaults } from './report-settings.ts';
 import { Secret } from './secret.ts';
 import { type HttpSettings, type SimulatorOptions, simulatorOptions } from './service-settings.ts';
-import { UTC } from './setting-kinds.ts';
 import type { Settings } from './settings.ts';
 import type { SliceSettings } from './slice-settings.ts';
 

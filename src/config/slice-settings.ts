@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 
-import { parseDay } from '../model/calendar.ts';
+import { parseDay, UTC } from '../model/calendar.ts';
 import { catalogTables } from '../model/catalog.ts';
 import { dateDimensions } from '../model/dimension.ts';
 import { EARLIEST_DAY, reversedAt } from '../model/period.ts';
@@ -10,7 +10,7 @@ import { MOST_STARRED } from '../model/stars.ts';
 import { type DateBound, type DatePeriod, ownColumns, SLICE_NAME } from '../model/slice.ts';
 import { block, suggestion } from './config-problems.ts';
 import { reportShape } from './report-settings.ts';
-import { choice, columnType, duration, MOST_DAYS, serviceName, UTC, wholeDays, wholeNumber } from './setting-kinds.ts';
+import { choice, columnType, duration, MOST_DAYS, serviceName, wholeDays, wholeNumber } from './setting-kinds.ts';
 
 const today: DateBound = { daysAgo: 0 };
 const yesterday: DateBound = { daysAgo: 1 };

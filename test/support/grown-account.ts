@@ -61,7 +61,7 @@ function replyTo({ path, query }: Received, lists: AccountLists): Reply {
     const wanted = (query.get('required_filters') ?? '').split(',');
     return json(Object.fromEntries(wanted.map((list) => [list, items[list] ?? []])), { headers });
   }
-  if (!path.endsWith('/report')) return json({ items: [], paging: {} }, { headers });
+  if (!path.endsWith('/report')) return json({ data: { items: [], paging: { cursors: {} } } }, { headers });
   const metrics = (query.get('metrics') ?? '').split(',');
   const labels = (query.get('dimensions') ?? '').split(',').filter((name) => name !== 'day' && name !== 'hour');
   const isHourly = (query.get('dimensions') ?? '').split(',').includes('hour');

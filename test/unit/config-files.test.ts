@@ -238,7 +238,7 @@ slices: [{ name: a, <<: *daily }]`;
     const source = { file: join(ROOT, 'config/studio.yaml'), directory: ROOT, environment: SECRETS };
     const config = parseConfig(text, source);
     expect(config.slices).toHaveLength(12);
-    const known = new Set([...simulatedMetrics.keys()]);
+    const known = new Set(simulatedMetrics.keys());
     const odd = config.slices.filter(
       ({ metrics: named }) => new Set(named).size !== 40 || named.some((id) => !known.has(id)),
     );
