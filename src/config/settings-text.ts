@@ -96,11 +96,6 @@ const credentials: ReadonlySet<string> = new Set(['token', 'token_file', 'header
 const UNKNOWN_ANCHOR = 'is an alias of an anchor that does not stand before it';
 const OWN_PART = 'is an alias of what it is a part of';
 
-interface Pair {
-  readonly key: unknown;
-  readonly value: unknown;
-}
-
 /** A file's text as it is read. What is filled from the environment is text, whatever it spells. */
 export class SettingsText {
   /** The root of the settings; null when the file cannot be read as YAML. */
@@ -195,7 +190,7 @@ export class SettingsText {
   }
 
   #readMapping(
-    items: readonly Pair[],
+    items: readonly { key: unknown; value: unknown }[],
     path: SettingPath,
     mapping: Record<string, unknown> = {},
   ): Record<string, unknown> {
