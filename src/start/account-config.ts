@@ -86,6 +86,9 @@ const usualAges = [0, 1, 3, 7, 14, 30, 90] as const;
 /** Patterns of event metrics, from the widest. */
 const eventStars = ['*_events', '*_revenue'] as const;
 
+/** What links can be crawled by. */
+const APP_TOKEN = /^(?:[A-Za-z0-9]{12}|[A-Za-z0-9]{10})$/;
+
 /** More names, or longer ones, make a comment longer, not clearer. */
 const MOST_NAMES = 3;
 const MOST_LETTERS = 30;
@@ -133,7 +136,7 @@ function textOf(items: Catalog, addresses: Addresses, options: AccountOptions): 
     '  - duckdb: analytics/analytics.duckdb # one file, replaced atomically',
     ...(isOdd ? [] : ['  - delta: analytics/tables # Delta tables, or s3://bucket/prefix']),
     'partners: true',
-    `links: { apps: ${isChosen ? tokens : 'all'}, max_level: 4 }`,
+    `links: { apps: ${isChosen && apps.every(({ id }) => APP_TOKEN.test(id)) ? tokens : 'all'}, max_level: 4 }`,
     '',
     'defaults: # for every slice that does not state its own',
     `  utc_offset: ${quoted(zone.offset)} # ${zone.because}`,
