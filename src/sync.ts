@@ -16,7 +16,7 @@ import { completeDimensions } from './run/refresh-dimensions.ts';
 import { carryOut, type Stages } from './run/carry-out.ts';
 import type { Source, SourceDoor } from './run/source.ts';
 import type { SyncSummary } from './run/summary.ts';
-import { letPeriodsGo, prepareTargets, standingTargets, swapComplete } from './run/tables.ts';
+import { letPeriodsGo, prepareTargets, standingTargets, starredSlices, swapComplete } from './run/tables.ts';
 import { loadWindows } from './run/windows.ts';
 
 /**
@@ -44,7 +44,7 @@ export async function sync(
 
 async function refresh(run: Run, source: Source, from: SourceDoor): Promise<void> {
   const { catalog, slices } = await source.begin();
-  const targets = await prepareTargets(run, slices, catalog);
+  const targets = await prepareTargets(run, starredSlices(run, slices, catalog), catalog);
   const { plans, windows } = await source.plan([...targets.values()]);
   for (const plan of plans) {
     await recordPlan(plan, run);

@@ -3,8 +3,9 @@
 import { asFailure, Failure, type FailureCode, type WarningCode } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import { type Catalog, catalogFilters } from '../model/catalog.ts';
-import { isMetricItem, metricItems } from '../model/metric.ts';
+import { globMatches, isMetricItem, metricItems } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
+import { isStar } from '../model/stars.ts';
 import type { FiltersData, ListFault, Service } from '../service/service.ts';
 import { recordWarning } from '../warehouse/runs.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -59,7 +60,7 @@ async function freshCatalog(warehouse: Warehouse, slices: readonly Slice[], ageM
   // A metric the service itself does not list would otherwise be looked for at every run of the same instant.
   if (ageMs === 0) return stored;
   const known = metricItems(stored);
-  return slices.every(({ metrics }) => metrics.every((id) => known.has(id))) ? stored : null;
+  return slices.every(({ metrics }) => metrics.every((id) => isStar(id) || known.has(id))) ? stored : null;
 }
 
 /**
@@ -72,8 +73,11 @@ export async function adoptCatalog(
   run: Pick<CatalogRun, 'warehouse' | 'runId' | 'config' | 'emit'>,
 ): Promise<Catalog> {
   const { warehouse, config, runId, emit } = run;
-  const configured = new Set(config.slices.flatMap(({ metrics }) => metrics));
-  const { catalog, emptied, held } = await replaceCatalog(warehouse, listing, configured, { runId, seenAt });
+  const configured = [...new Set(config.slices.flatMap(({ metrics }) => metrics))];
+  const [patterns, names] = [configured.filter(isStar), new Set(configured)];
+  // What a star stood for once stays a column, and keeps its type.
+  const isConfigured = (id: string): boolean => names.has(id) || patterns.some((pattern) => globMatches(pattern, id));
+  const { catalog, emptied, held } = await replaceCatalog(warehouse, listing, isConfigured, { runId, seenAt });
   const kept = 'what it listed there before was kept.';
   for (const { code, message } of faultWarnings(listing.faults)) await warn(code, `${message}; ${kept}`, run);
   if (emptied.length > 0) {

@@ -8,6 +8,7 @@ import { type Catalog, type CatalogItem, catalogTables } from '../model/catalog.
 import { formatColumnType } from '../model/column-type.ts';
 import { isMetricItem, metricItems, metricOf } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
+import { hasStars } from '../model/stars.ts';
 import type { FiltersData } from '../service/service.ts';
 import { asScript, identifier, instant, statement, storable, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
@@ -25,12 +26,16 @@ const catalogItem = z.object({
   attributes: text.nullish(),
 });
 
-/** The catalog as last seen, or the part of it about some slices' metrics and dimensions; empty before the first run. */
+/**
+ * The catalog as last seen, or the part of it about some slices' metrics and dimensions, unless they name some by a pattern;
+ * empty before the first run.
+ */
 export async function readCatalog(
   warehouse: Warehouse,
   slices: readonly Pick<Slice, 'dimensions' | 'metrics'>[] | null = null,
 ): Promise<Catalog> {
-  const ids = slices?.flatMap(({ dimensions, metrics }) => [...dimensions, ...metrics]);
+  const named = slices?.some(hasStars) === true ? null : slices;
+  const ids = named?.flatMap(({ dimensions, metrics }) => dimensions.concat(metrics));
   const parameters = [ids === undefined ? null : JSON.stringify([...new Set(ids)])];
   const pieces = await warehouse.rows(statement('catalog/items'), parameters, z.object({ items: z.string() }));
   return pieces.flatMap(({ items }) => z.array(catalogItem).parse(JSON.parse(items)));
@@ -56,13 +61,13 @@ const ROWS_PER_PIECE = 5000;
 export async function replaceCatalog(
   warehouse: Warehouse,
   listing: FiltersData,
-  configured: ReadonlySet<string>,
+  isConfigured: (metric: string) => boolean,
   { runId, seenAt }: { readonly runId: string; readonly seenAt: Date },
 ): Promise<NextCatalog> {
   await refuseForeign(warehouse);
   const before = byKey(await readCatalog(warehouse));
   const listed = listing.items.map((item) => catalogItem.parse(item));
-  const next = nextCatalog(before, { ...listing, items: listed }, configured);
+  const next = nextCatalog(before, { ...listing, items: listed }, isConfigured);
   await warehouse.transact(async () => {
     await warehouse.run(statement('catalog/forget_items'));
     await insertPieces(warehouse, 'catalog/insert_items', next.catalog, [timestamp(seenAt)]);
@@ -141,7 +146,7 @@ interface NextCatalog {
 function nextCatalog(
   before: ReadonlyMap<string, CatalogItem>,
   { items, faults }: FiltersData,
-  configured: ReadonlySet<string>,
+  isConfigured: (metric: string) => boolean,
 ): NextCatalog {
   const listed = byKey(items);
   const answered = new Set(items.map(({ filter }) => filter));
@@ -152,7 +157,7 @@ function nextCatalog(
     if (!answered.has(old.filter)) {
       if (!faulty.has(old.filter)) emptied.add(old.filter);
       listed.set(key, old);
-    } else if (configured.has(old.id) && isMetricItem(old)) {
+    } else if (isMetricItem(old) && isConfigured(old.id)) {
       const now = listed.get(key);
       const formatting = now?.formatting || old.formatting;
       const section = now?.section || old.section;

@@ -7,6 +7,9 @@ import { unplacedSettings } from '../config/stated-settings.ts';
 import type { Emit } from '../events.ts';
 import type { Catalog } from '../model/catalog.ts';
 import { isMetricItem, metricsOf } from '../model/metric.ts';
+import type { Slice } from '../model/slice.ts';
+import { hasStars, starRefusal, starsOf, withStars } from '../model/stars.ts';
+import { countText } from '../terminal/measure.ts';
 import { catalogLists, type CatalogLists } from '../check/catalog-lists.ts';
 import { placeFindings } from '../check/places.ts';
 import { formRemarks, scheduleRemarks } from '../check/schedule.ts';
@@ -24,9 +27,12 @@ export async function findingsOf(config: Config, at: Date, emit: Emit, signal: A
 export async function inspected(inspection: Inspection, at: Date, emit: Emit, signal: AbortSignal): Promise<Finding[]> {
   const { config, stated } = inspection;
   const isServiceSound = stated.isSound(['service']);
+  const asked = isServiceSound ? askedService({ config, stated, at, emit }, signal) : Promise.resolve(unasked);
+  const isStarred = config.slices.some(hasStars);
+  const understood = isStarred ? asked.then(({ catalog }) => starredConfig(config, catalog)) : Promise.resolve(config);
   const [places, service] = await Promise.all([
-    placeFindings(config, { at, stated, signal }),
-    isServiceSound ? askedService({ config, stated, at, emit }, signal) : unasked,
+    understood.then(async (known) => placeFindings(known, { at, stated, signal })),
+    asked,
   ]);
   const lists = catalogLists(service.catalog);
   return toldOnce([
@@ -79,10 +85,12 @@ function sliceFindings(inspection: Inspection, lists: CatalogLists, catalog: Cat
   const { config, stated } = inspection;
   const metricItems = catalog.filter(isMetricItem);
   const listed = new Set(metricItems.map(({ id }) => id));
-  return config.slices.flatMap((slice, index) => {
+  return config.slices.flatMap((unread, index) => {
+    const slice = withStars(unread, listed);
     const checked = { slice, index, stated };
     const metrics = metricsOf(slice, metricItems);
     const remarks = [
+      ...(listed.size === 0 ? [] : starRemarks(checked, unread, listed)),
       ...sliceRemarks(checked, lists),
       ...scheduleRemarks(checked, metrics, at),
       ...formRemarks(
@@ -92,6 +100,27 @@ function sliceFindings(inspection: Inspection, lists: CatalogLists, catalog: Cat
       ...leftRemarks(checked),
     ];
     return placed(remarks, stated.isSound(['slices', index, 'name']) ? slice.name : null, stated);
+  });
+}
+
+/** The configuration with what its stars stand for. */
+function starredConfig(config: Config, catalog: Catalog): Config {
+  const listed = catalog.filter(isMetricItem).map(({ id }) => id);
+  return { ...config, slices: config.slices.map((slice) => withStars(slice, listed)) };
+}
+
+/** More names make a message longer, not clearer. */
+const MOST_NAMES = 5;
+
+/** What each star of a slice stands for, or why it cannot be loaded with that. */
+function starRemarks({ index }: CheckedSlice, slice: Slice, listed: ReadonlySet<string>): Remark[] {
+  const path = ['slices', index, 'metrics'];
+  const refusal = starRefusal(slice, listed);
+  if (refusal !== null) return [{ severity: 'error', code: 'CONFIG_INVALID', path, ...refusal }];
+  return starsOf(slice, listed).map(({ pattern, metrics }) => {
+    const more = metrics.length > MOST_NAMES ? ` and ${metrics.length - MOST_NAMES} more` : '';
+    const message = `${pattern} stands for ${countText(metrics.length, 'metric')}: ${metrics.slice(0, MOST_NAMES).join(', ')}${more}`;
+    return { severity: 'note', path: [...path, slice.metrics.indexOf(pattern)], message, hint: null };
   });
 }
 

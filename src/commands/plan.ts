@@ -1,7 +1,7 @@
 /** `ripen plan`: what the next sync would request, and why; asks the service nothing. */
 
 import { plan as planNext, type PlanReport } from '../index.ts';
-import type { PlannedSlice } from '../run/plan-report.ts';
+import type { PlannedSlice, PlannedStar } from '../run/plan-report.ts';
 import { countText, groupedText, minuteText, percentText } from '../terminal/measure.ts';
 import type { GlobalArguments, Shell } from '../terminal/shell.ts';
 import { reasonsText } from '../terminal/summary-text.ts';
@@ -48,7 +48,9 @@ const hasChanged = ({ windows }: PlannedSlice): boolean =>
   windows.some(({ reasons }) => (reasons['meaning changed'] ?? 0) > 0);
 
 function sliceLines(slice: PlannedSlice): string[] {
-  if (slice.windows.length === 0) return [`${slice.name}: nothing due`, ...unfinalLines(slice)];
+  if (slice.windows.length === 0) {
+    return [`${slice.name}: nothing due`, ...(slice.stars ?? []).map(starLine), ...unfinalLines(slice)];
+  }
   // Only windows that had to be divided before take more than one.
   const hasParts = slice.requests > slice.windows.length;
   const rows = slice.windows.map((window) => [
@@ -72,8 +74,22 @@ function sliceLines(slice: PlannedSlice): string[] {
         rows,
       ),
     ),
+    ...(slice.stars ?? []).map(starLine),
     ...unfinalLines(slice),
   ];
+}
+
+/** More names make a line longer, not clearer. */
+const MOST_NAMES = 5;
+
+function starLine({ pattern, metrics, new_metrics: added }: PlannedStar): string {
+  const shown = (names: readonly string[]): string =>
+    names.length > MOST_NAMES
+      ? `${names.slice(0, MOST_NAMES).join(', ')} and ${names.length - MOST_NAMES} more`
+      : names.join(', ');
+  const isAllNew = added.length === metrics.length;
+  const news = added.length === 0 || isAllNew ? '' : `; new: ${shown(added)}`;
+  return `  ${pattern} stands for ${countText(metrics.length, isAllNew ? 'new metric' : 'metric')}: ${shown(metrics)}${news}`;
 }
 
 function unfinalLines(slice: PlannedSlice): string[] {

@@ -21,7 +21,16 @@ const lockWait = { ...text, default: '60s', describe: 'How long to wait for anot
 
 export const slice = { ...text, array: true, describe: 'Only these slices [all]' } as const;
 export const initOptions = {
-  simulator: { type: 'boolean', default: false, describe: 'For the bundled simulator, without an account' },
+  simulator: {
+    type: 'boolean',
+    conflicts: 'from-account',
+    describe: 'For the bundled simulator, without an account',
+  },
+  'from-account': { type: 'boolean', describe: 'From what the account of RIPEN_TOKEN lists' },
+  'base-url': { ...text, describe: 'Its campaign API [RIPEN_BASE_URL]' },
+  'reports-url': { ...text, describe: 'Its reports [RIPEN_REPORTS_URL]' },
+  app: { ...text, array: true, describe: 'Only these app tokens [all]' },
+  currency: { ...text, describe: 'Currency of money [that of most apps]' },
 } as const;
 export const checkOptions = {
   resolved: { type: 'boolean', default: false, describe: 'Only print the configuration as it is understood' },
@@ -110,6 +119,7 @@ export const simulatorOptions = {
 export const textOptions: ReadonlySet<string> = new Set(
   [
     globalOptions,
+    initOptions,
     syncOptions,
     backfillOptions,
     statusOptions,

@@ -84,6 +84,9 @@ export function declareCommands(version: string, chooser: Chooser, help: HelpAsk
       (cli) =>
         cli
           .options(chooser.offer(initOptions))
+          // Taken as everywhere, and of no use here.
+          .hide('as-of')
+          .hide('config')
           .example('ripen init trial --simulator', 'one that works at once, in ./trial')
           .positional('dir', { type: 'string', default: '.', describe: 'Where to write; nothing is ever overwritten' }),
       (args) => {

@@ -2,8 +2,10 @@
 
 import { resolve } from 'node:path';
 
+import { UTC } from '../model/calendar.ts';
 import { dateDimensions } from '../model/dimension.ts';
 import type { Slice } from '../model/slice.ts';
+import { hasStars } from '../model/stars.ts';
 import type { Config, HttpService, PublishTarget, SimulatorService } from './config.ts';
 import type { Environment } from './expansion.ts';
 import { proxyOf } from './proxy.ts';
@@ -11,7 +13,6 @@ import { bucketAndPrefix } from './publish-settings.ts';
 import { type ParameterValue, parameterNames, statedDefaults } from './report-settings.ts';
 import { Secret } from './secret.ts';
 import { type HttpSettings, type SimulatorOptions, simulatorOptions } from './service-settings.ts';
-import { UTC } from './setting-kinds.ts';
 import type { Settings } from './settings.ts';
 import type { SliceSettings } from './slice-settings.ts';
 
@@ -51,14 +52,18 @@ function buildService(settings: Settings['service'], origin: Origin): HttpServic
 }
 
 function buildHttp(settings: HttpSettings, { base, fileToken, environment }: Origin): HttpService {
+  const { base_url: campaign, reports_url: reports, cost_url: cost } = settings;
+  const proxy = proxyOf(environment, cost === undefined ? [campaign, reports] : [campaign, reports, cost]);
   return {
     kind: 'http',
-    baseUrl: settings.base_url,
-    reportsUrl: settings.reports_url,
-    costUrl: settings.cost_url ?? null,
+    baseUrl: campaign,
+    reportsUrl: reports,
+    costUrl: cost ?? null,
     token: new Secret(settings.token ?? fileToken ?? ''),
     ...(settings.token_file === undefined ? {} : { tokenFile: resolve(base, settings.token_file) }),
-    ...throughProxy(settings, environment),
+    headers: headersOf(settings.headers),
+    costHeaders: secretsOf(settings.cost_headers),
+    ...(proxy === null ? {} : { proxy }),
     caFile: settings.ca_file === undefined ? null : resolve(base, settings.ca_file),
     maxConcurrency: settings.max_concurrency,
     maxStartsPerSecond: settings.max_starts_per_second,
@@ -83,39 +88,13 @@ function buildSimulator(options: SimulatorOptions): SimulatorService {
 
 type StatedHeaders = Readonly<Record<string, string | { readonly secret: string }>>;
 
-/** Headers that carry a credential by their definition (RFC 9110), however they are stated. */
-const CREDENTIAL_HEADER = /^(?:proxy-)?authorization$/i;
-
 const secretOf = (value: string | { readonly secret: string }): Secret =>
   new Secret(typeof value === 'string' ? value : value.secret);
-
-/** Headers, and the proxy if there is one: then what is said to it is said to nobody else. */
-function throughProxy(
-  { base_url: base, reports_url: reports, cost_url: cost, headers, cost_headers: costHeaders }: HttpSettings,
-  environment: Environment,
-): Pick<HttpService, 'headers' | 'costHeaders' | 'proxy'> {
-  const sent = { headers: headersOf(headers), costHeaders: secretsOf(costHeaders) };
-  const proxy = proxyOf(environment, cost === undefined ? [base, reports] : [base, reports, cost]);
-  if (proxy === null) return sent;
-  const isForProxy = ([name]: readonly [string, unknown]): boolean => /^proxy-authorization$/i.test(name);
-  const stated = [...Object.entries(sent.headers), ...Object.entries(sent.costHeaders)].find(isForProxy);
-  const credential = stated?.[1] instanceof Secret ? stated[1] : proxy.credential;
-  const forService = <Value>(all: Readonly<Record<string, Value>>): Record<string, Value> =>
-    Object.fromEntries(Object.entries(all).filter((entry) => !isForProxy(entry)));
-  return {
-    headers: forService(sent.headers),
-    costHeaders: forService(sent.costHeaders),
-    proxy: { ...proxy, credential },
-  };
-}
 
 /** An account's number is no secret, and may occur in the data: only what is stated as one is. */
 const headersOf = (headers: StatedHeaders = {}): Readonly<Record<string, Secret | string>> =>
   Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [
-      name,
-      typeof value === 'string' && !CREDENTIAL_HEADER.test(name) ? value : secretOf(value),
-    ]),
+    Object.entries(headers).map(([name, value]) => [name, typeof value === 'string' ? value : secretOf(value)]),
   );
 
 const secretsOf = (headers: StatedHeaders = {}): Readonly<Record<string, Secret>> =>
@@ -141,6 +120,7 @@ function buildSlice(settings: SliceSettings, service: HttpService | SimulatorSer
     name: settings.name,
     dimensions: settings.dimensions,
     metrics: settings.metrics,
+    ...(hasStars(settings) ? { maxMetrics: settings.max_metrics } : {}),
     grain: dateDimensions.find((dimension) => settings.dimensions.includes(dimension)) ?? null,
     datePeriod: settings.date_period,
     utcOffset: settings.utc_offset ?? UTC,

@@ -39,12 +39,6 @@ export function proxyOf(environment: Environment, addresses: readonly string[]):
   return { address: url.origin, credential: credentialOf(url), exceptions: [...own, ...named] };
 }
 
-/** The environment, or for what asks the service nothing, and so goes through no proxy, an empty one where it names none that is an address. */
-export function withSoundProxy(environment: Environment, isOffline: boolean): Environment {
-  const variable = namedIn(environment);
-  return isOffline && variable !== null && urlOf(environment[variable]?.trim() ?? '') === null ? {} : environment;
-}
-
 const namedIn = (environment: Environment): (typeof VARIABLES)[number] | null =>
   VARIABLES.find((name) => (environment[name] ?? '').trim() !== '') ?? null;
 

@@ -22,10 +22,9 @@ import {
 } from './config-problems.ts';
 import type { Config } from './config.ts';
 import { isMapping, isWithin, itemsOf, placeName, replaced, valueAt } from './plain-values.ts';
-import { withSoundProxy } from './proxy.ts';
 import { resolvedYaml } from './resolved-settings.ts';
 import { readTokenFile, settingFindings } from './setting-checks.ts';
-import { readSettingsText, type Place, type SettingsText, type Surroundings } from './settings-text.ts';
+import { type Place, SettingsText, type Surroundings } from './settings-text.ts';
 import { settings, type Settings } from './settings.ts';
 import { statedSettings, type StatedSettings } from './stated-settings.ts';
 
@@ -130,7 +129,7 @@ function examined(text: string, source: ConfigSource) {
   const isOffline = source.offline === true;
   const short = relative(source.directory, file);
   const shown = short.startsWith('..') || isAbsolute(short) ? file : short;
-  const read = readSettingsText(text, source);
+  const read = new SettingsText(text, source);
   const { root, effective, parsed } = validated(read);
   const tokenFile = isOffline ? { token: null, findings: [] } : readTokenFile(effective, base);
   const issues = parsed.success ? [] : parsed.error.issues;
@@ -150,7 +149,6 @@ function examined(text: string, source: ConfigSource) {
   ].toSorted(({ place: one }, { place: other }) => one.line - other.line || one.column - other.column);
   const nameOf = ({ line, column }: Place): string => `${shown}:${line}:${column}`;
   const problems = located.map(({ place, key, text: wrong }) => ({ place: nameOf(place), key, text: wrong }));
-  const environment = withSoundProxy(source.environment, isOffline);
   return {
     shown,
     root: read.readable ? root : null,
@@ -161,7 +159,7 @@ function examined(text: string, source: ConfigSource) {
     ].toReversed(),
     parsed: parsed.success ? parsed.data : null,
     placeOf: (path: SettingPath, at: Finding['at']): string => nameOf(read.placeOf(path, at)),
-    origin: { file, base, fileToken: tokenFile.token, environment },
+    origin: { file, base, fileToken: tokenFile.token, environment: source.environment },
   };
 }
 

@@ -166,8 +166,6 @@ function filterKeyProblem(key: string): string | null {
 function extraKeyProblem(key: string): string | null {
   if (!/^[\w.[\]-]+$/.test(key)) return 'is not a parameter name; must be letters, digits and _ . - [ ]';
   if (ownParameters.some((known) => known === key)) return `restates ${key}, which ripen sends itself; leave it out`;
-  // It was an extra parameter before it had a name of its own here.
-  if (key !== 'attribution_types' && Object.hasOwn(parameterShape, key))
-    return `restates a parameter with a name of its own; set ${key} itself`;
+  if (Object.hasOwn(parameterShape, key)) return `restates a parameter with a name of its own; set ${key} itself`;
   return parseFilterKey(key) === null ? null : 'restates a filter; set it under filters';
 }

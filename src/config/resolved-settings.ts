@@ -64,12 +64,7 @@ function resolvedService(service: unknown): unknown {
 /** Headers without the values of those that are secret. */
 function hidden(headers: unknown, isSecret: (value: unknown) => boolean): object {
   const entries = Object.entries(isMapping(headers) ? headers : {});
-  return Object.fromEntries(
-    entries.map(([name, value]) => [
-      name,
-      isSecret(value) || /^proxy-authorization$/i.test(name) ? { secret: HIDDEN } : value,
-    ]),
-  );
+  return Object.fromEntries(entries.map(([name, value]) => [name, isSecret(value) ? { secret: HIDDEN } : value]));
 }
 
 /** What means nothing for a target is no part of it. */

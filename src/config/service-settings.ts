@@ -21,8 +21,16 @@ const token = z.string().refine((value) => /^[\x21-\x7e]+$/.test(value), {
   error: 'is empty or holds whitespace, control or non-ASCII characters; must be the token alone',
 });
 
-/** Headers that would break the connection or replace the credential. */
-const ownHeaders = ['host', 'connection', 'content-length', 'content-type', 'transfer-encoding', 'accept-encoding'];
+/** Headers that would break the connection, or are a credential of the service or of a proxy, which its address holds. */
+const ownHeaders = [
+  'proxy-authorization',
+  'host',
+  'connection',
+  'content-length',
+  'content-type',
+  'transfer-encoding',
+  'accept-encoding',
+];
 
 const A_HEADER = 'must be text, or {secret: …} for what must not be shown';
 

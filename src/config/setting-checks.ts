@@ -9,6 +9,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 
+import { globMatches } from '../model/metric.ts';
 import { type Finding, type SettingPath, suggestion } from './config-problems.ts';
 import type { Environment } from './expansion.ts';
 import { nearest } from './nearest.ts';
@@ -185,7 +186,7 @@ function strayFindings(slice: Mapping, path: SettingPath): Finding[] {
   const metrics = textsOf(slice['metrics']);
   if (!isMapping(stated)) return [];
   return Object.keys(stated)
-    .filter((name) => !metrics.includes(name) && nearest(name, metrics) !== null)
+    .filter((name) => !metrics.some((metric) => globMatches(metric, name)) && nearest(name, metrics) !== null)
     .map((name) => ({
       path: [...path, name],
       at: 'key',

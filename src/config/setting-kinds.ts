@@ -114,8 +114,6 @@ export const utcOffset = understood(
   /^[+-]\d{2}:[0-5]\d$/,
 );
 
-export const UTC = utcOffset.parse('+00:00');
-
 const byteUnits = { B: 1, KB: 1e3, MB: 1e6, GB: 1e9, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 } as const;
 
 /** Bytes, as a number or as text such as `500MB` or `2GiB`. */

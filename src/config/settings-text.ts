@@ -6,18 +6,7 @@
  * prints: `0644`, `1.0` and a 20-digit id stay the text they are, so nothing is rounded or recast.
  */
 
-import {
-  type Alias,
-  type Document,
-  isAlias,
-  isMap,
-  isNode,
-  isScalar,
-  isSeq,
-  LineCounter,
-  parseDocument,
-  visit,
-} from 'yaml';
+import * as yaml from 'yaml';
 
 import type { Finding, SettingPath } from './config-problems.ts';
 import { expandBraces, fillVariables, hasOpenBrace, type Environment, type Filling } from './expansion.ts';
@@ -43,48 +32,10 @@ export interface Place {
   readonly column: number;
 }
 
-export interface SettingsText {
-  /** The root of the settings; null when the file cannot be read as YAML. */
-  readonly value: unknown;
-  /** Whether `value` is what the file says, so that it can be checked further. */
-  readonly readable: boolean;
-  /** What is wrong with the text itself, at its place. */
-  readonly syntax: readonly { readonly place: Place; readonly text: string }[];
-  /** What is wrong with single values, which are null then and not to be complained about again. */
-  readonly findings: readonly Finding[];
-  /** Places that were filled from the environment: their values are not to be shown. */
-  readonly filledPlaces: readonly SettingPath[];
-  /** Where a setting stands; for one that is not there, where it would be. */
-  placeOf(path: SettingPath, at: Finding['at']): Place;
-}
-
-/** Reads a file's text. What is filled from the environment is text, whatever it spells. */
-export function readSettingsText(text: string, from: Surroundings): SettingsText {
-  const lines = new LineCounter();
-  const placeAt = (offset: number): Place => {
-    const { line, col } = lines.linePos(offset);
-    return { line: Math.max(line, 1), column: Math.max(col, 1) };
-  };
-  const document = parse(text, lines);
-  const fatal = fatalProblem(document, text);
-  const reader = new SettingsReader(from, document?.contents?.range[0] ?? 0);
-  const value = reader.read(document?.contents ?? null, []);
-  const survived = (document?.errors ?? []).map(({ code, pos }) => ({ offset: pos[0], text: harmless[code] ?? code }));
-  const wrong = fatal === null ? survived : [fatal];
-  return {
-    value,
-    readable: fatal === null && !reader.exhausted,
-    syntax: wrong.map(({ offset, text: what }) => ({ place: placeAt(offset), text: what })),
-    findings: fatal === null ? reader.findings : [],
-    filledPlaces: reader.filledPlaces,
-    placeOf: (path, at) => placeAt(reader.offsetOf(path, at)),
-  };
-}
-
 /** Null when the text nests so deeply that the YAML library gives up. */
-function parse(text: string, lineCounter: LineCounter): Document.Parsed | null {
+function parse(text: string, lineCounter: yaml.LineCounter): yaml.Document.Parsed | null {
   try {
-    return parseDocument(text, { lineCounter, prettyErrors: false, version: '1.2', schema: 'core', merge: false });
+    return yaml.parseDocument(text, { lineCounter, prettyErrors: false, version: '1.2', schema: 'core', merge: false });
   } catch (thrown) {
     if (thrown instanceof RangeError) return null;
     throw thrown;
@@ -95,7 +46,7 @@ const TOO_DEEP = 'is nested too deeply to be read';
 
 /** The first error that leaves the file unreadable, from which the others follow; null when there is none. */
 function fatalProblem(
-  document: Document.Parsed | null,
+  document: yaml.Document.Parsed | null,
   text: string,
 ): { readonly offset: number; readonly text: string } | null {
   if (document === null) return { offset: 0, text: TOO_DEEP };
@@ -145,62 +96,87 @@ const credentials: ReadonlySet<string> = new Set(['token', 'token_file', 'header
 const UNKNOWN_ANCHOR = 'is an alias of an anchor that does not stand before it';
 const OWN_PART = 'is an alias of what it is a part of';
 
-interface Pair {
-  readonly key: unknown;
+/** A file's text as it is read. What is filled from the environment is text, whatever it spells. */
+export class SettingsText {
+  /** The root of the settings; null when the file cannot be read as YAML. */
   readonly value: unknown;
-}
-
-/** One walk over a document; what it finds on the way is left in its fields. */
-class SettingsReader {
+  /** Whether `value` is what the file says, so that it can be checked further. */
+  readonly readable: boolean;
+  /** What is wrong with the text itself, at its place. */
+  readonly syntax: readonly { readonly place: Place; readonly text: string }[];
+  /** What is wrong with single values, which are null then and not to be complained about again. */
   readonly findings: Finding[] = [];
+  /** Places that were filled from the environment: their values are not to be shown. */
   readonly filledPlaces: SettingPath[] = [];
   readonly #from: Surroundings;
+  readonly #lines = new yaml.LineCounter();
   readonly #anchors = new Map<string, unknown>();
   readonly #open = new Set<unknown>();
   readonly #keyOffsets = new Map<string, number>();
   readonly #valueOffsets = new Map<string, number>();
   #values = 0;
 
-  constructor(from: Surroundings, start: number) {
+  constructor(text: string, from: Surroundings) {
     this.#from = from;
-    this.#valueOffsets.set(placeName([]), start);
+    const document = parse(text, this.#lines);
+    const fatal = fatalProblem(document, text);
+    this.#valueOffsets.set(placeName([]), document?.contents?.range[0] ?? 0);
+    this.value = this.#read(document?.contents ?? null, []);
+    if (fatal !== null) this.findings.length = 0;
+    this.readable = fatal === null && !this.#exhausted;
+    const survived = (document?.errors ?? []).map(({ code, pos }) => ({
+      offset: pos[0],
+      text: harmless[code] ?? code,
+    }));
+    const wrong = fatal === null ? survived : [fatal];
+    this.syntax = wrong.map(({ offset, text: what }) => ({ place: this.#placeAt(offset), text: what }));
   }
 
-  get exhausted(): boolean {
+  /** Where a setting stands; for one that is not there, where it would be. */
+  placeOf(path: SettingPath, at: Finding['at']): Place {
+    return this.#placeAt(this.#offsetOf(path, at));
+  }
+
+  #placeAt(offset: number): Place {
+    const { line, col } = this.#lines.linePos(offset);
+    return { line: Math.max(line, 1), column: Math.max(col, 1) };
+  }
+
+  get #exhausted(): boolean {
     return this.#values > MAX_VALUES;
   }
 
   /** Where a place begins in the text; for one that does not exist, where the nearest one around it begins. */
-  offsetOf(path: SettingPath, at: Finding['at']): number {
+  #offsetOf(path: SettingPath, at: Finding['at']): number {
     const name = placeName(path);
     const key = this.#keyOffsets.get(name);
     const value = this.#valueOffsets.get(name);
     const offset = at === 'key' ? (key ?? value) : (value ?? key);
     if (offset !== undefined) return offset;
-    return path.length === 0 ? 0 : this.offsetOf(path.slice(0, -1), 'key');
+    return path.length === 0 ? 0 : this.#offsetOf(path.slice(0, -1), 'key');
   }
 
   /** The value at a place; `list` is the one it is an item of, to which a list or braces add what they stand for, and return it. */
-  read(node: unknown, path: SettingPath, list: unknown[] | null = null): unknown {
+  #read(node: unknown, path: SettingPath, list: unknown[] | null = null): unknown {
     this.#count();
-    if (this.exhausted) return null;
+    if (this.#exhausted) return null;
     if (this.#open.size > MAX_DEPTH) return this.#refuse(path, `is nested more than ${MAX_DEPTH} levels deep`);
-    if (isAlias(node)) return this.#readAlias(node, path, list);
-    if (!isScalar(node) && !isMap(node) && !isSeq(node)) return null;
+    if (yaml.isAlias(node)) return this.#readAlias(node, path, list);
+    if (!yaml.isScalar(node) && !yaml.isMap(node) && !yaml.isSeq(node)) return null;
     if (node.anchor !== undefined) this.#anchors.set(node.anchor, node);
     const offset = node.range?.[0] ?? 0;
     this.#valueOffsets.set(placeName(path), offset);
     if (node.tag !== undefined && !PLAIN_TAG.test(node.tag)) {
       return this.#refuse(path, 'carries a YAML tag; plain values only');
     }
-    if (isScalar(node)) {
+    if (yaml.isScalar(node)) {
       const areNames = list !== null && nameLists.has(String(path.at(-2))) && typeof node.value === 'string';
       return areNames
         ? this.#readNames(String(node.value), offset, path, list)
         : this.#readScalar(node.value, node.source, path);
     }
     this.#open.add(node);
-    const value = isMap(node)
+    const value = yaml.isMap(node)
       ? this.#readMapping(node.items, path)
       : this.#readList(node.items, list === null ? path : path.slice(0, -1), list ?? []);
     this.#open.delete(node);
@@ -214,14 +190,14 @@ class SettingsReader {
   }
 
   #readMapping(
-    items: readonly Pair[],
+    items: readonly { key: unknown; value: unknown }[],
     path: SettingPath,
     mapping: Record<string, unknown> = {},
   ): Record<string, unknown> {
     const merged: unknown[] = [];
     for (const { key, value } of items) {
-      if (this.exhausted) break;
-      const name = isScalar(key) ? (key.source ?? String(key.value)) : null;
+      if (this.#exhausted) break;
+      const name = yaml.isScalar(key) ? (key.source ?? String(key.value)) : null;
       if (name === null || name === '__proto__') {
         this.#refuse(path, 'holds a key that no mapping can have, a list, a mapping or __proto__; keys are plain text');
         continue;
@@ -231,11 +207,11 @@ class SettingsReader {
       if (isAnchors) this.#learnAnchors(value);
       if (name === '<<') merged.push(value);
       if (isAnchors || name === '<<' || Object.hasOwn(mapping, name)) continue;
-      if (isScalar(key) && key.range) this.#keyOffsets.set(placeName(place), key.range[0]);
+      if (yaml.isScalar(key) && key.range) this.#keyOffsets.set(placeName(place), key.range[0]);
       if (name.includes('${')) {
         this.#refuse(place, 'is a key with a variable; variables are filled in values only', 'key');
       } else {
-        mapping[name] = this.read(value, place);
+        mapping[name] = this.#read(value, place);
       }
     }
     for (const value of merged) this.#merge(value, path, mapping);
@@ -245,14 +221,14 @@ class SettingsReader {
   /** Adds the keys of a mapping, or of several in a list, that are not stated yet. */
   #merge(value: unknown, path: SettingPath, mapping: Record<string, unknown>): void {
     this.#count();
-    if (this.exhausted) return;
-    const node = isAlias(value) ? this.#anchors.get(value.source) : value;
-    if (isNode(value) && value.range) this.#keyOffsets.set(placeName([...path, '<<']), value.range[0]);
-    if (isAlias(value) && node === undefined) this.#refuse([...path, '<<'], UNKNOWN_ANCHOR, 'key');
+    if (this.#exhausted) return;
+    const node = yaml.isAlias(value) ? this.#anchors.get(value.source) : value;
+    if (yaml.isNode(value) && value.range) this.#keyOffsets.set(placeName([...path, '<<']), value.range[0]);
+    if (yaml.isAlias(value) && node === undefined) this.#refuse([...path, '<<'], UNKNOWN_ANCHOR, 'key');
     else if (this.#open.has(node)) this.#refuse([...path, '<<'], OWN_PART, 'key');
-    else if (isSeq(node) || isMap(node)) {
+    else if (yaml.isSeq(node) || yaml.isMap(node)) {
       this.#open.add(node);
-      if (isMap(node)) this.#readMapping(node.items, path, mapping);
+      if (yaml.isMap(node)) this.#readMapping(node.items, path, mapping);
       else for (const item of node.items) this.#merge(item, path, mapping);
       this.#open.delete(node);
     } else this.#refuse([...path, '<<'], 'merges what is no mapping; must be a mapping or a list of them', 'key');
@@ -260,18 +236,18 @@ class SettingsReader {
 
   /** What stands under a key `x-…` is read where an alias leads to it. */
   #learnAnchors(value: unknown): void {
-    if (!isNode(value)) return;
-    visit(value, {
+    if (!yaml.isNode(value)) return;
+    yaml.visit(value, {
       Node: (_, node) => {
-        if (!isAlias(node) && node.anchor !== undefined) this.#anchors.set(node.anchor, node);
+        if (!yaml.isAlias(node) && node.anchor !== undefined) this.#anchors.set(node.anchor, node);
       },
     });
   }
 
   #readList(items: readonly unknown[], path: SettingPath, list: unknown[]): unknown[] {
     for (const item of items) {
-      if (this.exhausted) break;
-      const value = this.read(item, [...path, list.length], list);
+      if (this.#exhausted) break;
+      const value = this.#read(item, [...path, list.length], list);
       if (value !== list) list.push(value);
     }
     return list;
@@ -287,7 +263,7 @@ class SettingsReader {
     }
     for (const name of expandBraces(text)) {
       this.#count();
-      if (this.exhausted) break;
+      if (this.#exhausted) break;
       const place = [...path.slice(0, -1), list.length];
       this.#valueOffsets.set(placeName(place), offset);
       list.push(this.#readScalar(name, undefined, place));
@@ -295,12 +271,12 @@ class SettingsReader {
     return list;
   }
 
-  #readAlias({ source: anchor, range }: Alias, path: SettingPath, list: unknown[] | null): unknown {
+  #readAlias({ source: anchor, range }: yaml.Alias, path: SettingPath, list: unknown[] | null): unknown {
     if (range) this.#valueOffsets.set(placeName(path), range[0]);
     const target = this.#anchors.get(anchor);
     if (target === undefined) return this.#refuse(path, UNKNOWN_ANCHOR);
     if (this.#open.has(target)) return this.#refuse(path, OWN_PART);
-    return this.read(target, path, list);
+    return this.#read(target, path, list);
   }
 
   #readScalar(value: unknown, source: string | undefined, path: SettingPath): unknown {

@@ -2,14 +2,15 @@
 
 import * as z from 'zod';
 
-import { parseDay } from '../model/calendar.ts';
+import { parseDay, UTC } from '../model/calendar.ts';
 import { catalogTables } from '../model/catalog.ts';
 import { dateDimensions } from '../model/dimension.ts';
 import { EARLIEST_DAY, reversedAt } from '../model/period.ts';
-import { type DateBound, type DatePeriod, SLICE_NAME } from '../model/slice.ts';
+import { MOST_STARRED } from '../model/stars.ts';
+import { type DateBound, type DatePeriod, ownColumns, SLICE_NAME } from '../model/slice.ts';
 import { block, suggestion } from './config-problems.ts';
 import { reportShape } from './report-settings.ts';
-import { choice, columnType, duration, MOST_DAYS, serviceName, UTC, wholeDays, wholeNumber } from './setting-kinds.ts';
+import { choice, columnType, duration, MOST_DAYS, serviceName, wholeDays, wholeNumber } from './setting-kinds.ts';
 
 const today: DateBound = { daysAgo: 0 };
 const yesterday: DateBound = { daysAgo: 1 };
@@ -87,9 +88,6 @@ const isReversed = (period: DatePeriod): boolean =>
 /** Names of tables that are ripen's own. */
 const takenNames = ['partners', 'links', 'partners_history', 'links_history', ...catalogTables] as const;
 
-/** Columns of a slice's table besides its dimensions and metrics. */
-const ownColumns = ['attr_dependency', '_extra', '_load_id'] as const;
-
 const sliceName = z
   .string()
   .regex(SLICE_NAME, {
@@ -138,7 +136,11 @@ export const horizons = z
 
 const sliceShape = {
   dimensions: z.array(dimensionName).min(1).describe("What to group by; the service's names."),
-  metrics: z.array(metricName).min(1).describe("What to measure; the service's names, `ripen catalog` lists them."),
+  metrics: z
+    .array(metricName)
+    .min(1)
+    .describe("What to measure; the service's names, `ripen catalog` lists them. * stands for those that match."),
+  max_metrics: wholeNumber(1).default(MOST_STARRED).describe('Most metrics of a slice that names some by *. 200.'),
   date_period: datePeriod.describe(
     '<start>:<end>, both inclusive; each an ISO date, today, yesterday, month_start, week_start or -Nd (0d is today). Or one word, ' +
       `such as last_month. It begins on ${EARLIEST_DAY} or later.`,

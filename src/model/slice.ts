@@ -27,11 +27,17 @@ export type Completeness = 'require' | 'warn';
 /** What slices may be named: also a name of a table and of a folder. */
 export const SLICE_NAME = /^[a-z][a-z0-9_]{0,62}$/;
 
+/** Columns of a slice's table besides its dimensions and metrics. */
+export const ownColumns = ['attr_dependency', '_extra', '_load_id'] as const;
+
 export interface Slice {
   /** Also the table's name. */
   readonly name: string;
   readonly dimensions: readonly string[];
+  /** Names, and patterns with `*` until what they stand for is known. */
   readonly metrics: readonly string[];
+  /** How many metrics it may have once its patterns are replaced; absent: the usual number. */
+  readonly maxMetrics?: number;
   /** The finest date dimension; null for a report without one. */
   readonly grain: DateDimension | null;
   readonly datePeriod: DatePeriod;

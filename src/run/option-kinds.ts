@@ -98,6 +98,7 @@ const kinds = {
   simulator: flag,
   slice: text,
   slices: { is: (value) => Array.isArray(value) && value.every(isText), form: 'a list of names' },
+  account: { is: isObject, form: 'an object with the account of a first configuration' },
   stream: { is: (value) => isObject(value) && 'write' in value, form: 'a stream to write to' },
   table: text,
   tell: verb,

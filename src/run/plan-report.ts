@@ -1,18 +1,20 @@
 /** What the next sync would ask for, why, and what that saves: reads the ledger, asks the service nothing. */
 
 import type { Config } from '../config/config.ts';
+import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import { addingAmong, wholeRequests } from '../extract/whole.ts';
 import { readCatalog } from '../catalog/stored-catalog.ts';
 import type { Catalog } from '../model/catalog.ts';
 import { daysBetween, lastDay } from '../model/calendar.ts';
 import { emptyLedger, type SliceTable } from '../model/ledger.ts';
-import { metricsOf, type Metric } from '../model/metric.ts';
+import { isMetricItem, metricsOf, type Metric } from '../model/metric.ts';
 import { readAdditivity } from '../load/load-ledger.ts';
 import { refuseUnloadable } from '../load/slice-table.ts';
 import { stateOf } from '../model/maturity.ts';
 import { reversedAt, type Period } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
+import { starRefusal, starsOf, withStars } from '../model/stars.ts';
 import type { DueReason, Window } from '../model/window.ts';
 import { withAudits, type Audited } from '../plan/audit.ts';
 import { planSlice, rowsPerDay, type SlicePlan } from '../plan/plan.ts';
@@ -33,8 +35,18 @@ export interface PlannedWindow {
   readonly rows_expected: number | null;
 }
 
+/** A pattern among a slice's metrics, and what it stands for. */
+export interface PlannedStar {
+  readonly pattern: string;
+  readonly metrics: readonly string[];
+  /** Those that no period was loaded with yet. */
+  readonly new_metrics: readonly string[];
+}
+
 export interface PlannedSlice {
   readonly name: string;
+  /** What its patterns stand for in the stored catalog; absent without patterns, and before a catalog is stored. */
+  readonly stars?: readonly PlannedStar[];
   readonly windows: readonly PlannedWindow[];
   readonly requests: number;
   /** Of all windows; null before the first load. */
@@ -92,6 +104,7 @@ export async function explainPlan(config: Config, request: PlanRequest): Promise
 }
 
 type Planned = SlicePlan & {
+  readonly stars: readonly PlannedStar[];
   readonly unfinal: readonly Period[];
   readonly metrics: readonly Metric[];
   /** The table that is served, of this meaning or of the one before. */
@@ -105,20 +118,26 @@ async function planFrom(config: Config, slices: readonly Slice[], request: PlanR
       warehouse === null ? null : await futureFetch(warehouse, { slices: config.slices, planAt: request.planAt });
     if (future !== null) throw future;
     const catalog = warehouse === null ? [] : await readAhead(warehouse, slices);
-    const planned: (Audited & Pick<Planned, 'live'>)[] = [];
-    for (const slice of slices) {
+    const listed = catalog.filter(isMetricItem).map(({ id }) => id);
+    const planned: (Audited & Pick<Planned, 'live' | 'stars'>)[] = [];
+    for (const stated of slices) {
+      // Before the first catalog nobody knows what a star stands for.
+      const refusal = listed.length === 0 ? null : starRefusal(stated, listed);
+      if (refusal !== null) throw new Failure('CONFIG_INVALID', `slice ${stated.name}: ${refusal.message}.`, refusal);
+      const slice = withStars(stated, listed);
       const ledger = warehouse === null ? emptyLedger : await readSliceLedger(warehouse, slice.name);
       if (warehouse !== null) await refuseUnloadable(warehouse, slice, ledger);
       const seen = warehouse === null ? new Map<string, boolean>() : await readAdditivity(warehouse, slice.name);
       const metrics = metricsOf(slice, catalog, seen);
       const plan = planSlice({ slice, metrics, ledger, planAt: request.planAt, forced: null });
-      planned.push({ plan, metrics, live: ledger.live });
+      const stars = listed.length === 0 ? [] : plannedStars(stated, listed, ledger.live);
+      planned.push({ plan, metrics, live: ledger.live, stars });
     }
     const drawn = warehouse === null ? [] : await drawnTonight({ config, warehouse, planAt: request.planAt }, planned);
     const plans = planned.map(({ plan }) => plan);
     return withAudits(plans, drawn).flatMap((plan, at) => {
-      const { metrics, live } = planned[at] ?? { metrics: [], live: null };
-      return [{ ...plan, metrics, live, unfinal: unfinalPeriods(plan, metrics) }];
+      const { metrics, live, stars } = planned[at] ?? { metrics: [], live: null, stars: [] };
+      return [{ ...plan, metrics, live, stars, unfinal: unfinalPeriods(plan, metrics) }];
     });
   } finally {
     await warehouse?.close();
@@ -133,6 +152,15 @@ async function readAhead(warehouse: Warehouse, slices: readonly Slice[]): Promis
   const catalog = readCatalog(warehouse, slices);
   await Promise.allSettled([catalog, ...slices.map(async ({ name }) => readSliceLedger(warehouse, name))]);
   return catalog;
+}
+
+function plannedStars(slice: Slice, listed: readonly string[], live: SliceTable | null): PlannedStar[] {
+  const loaded = new Set([...(live?.periods.values() ?? [])].flatMap(({ metrics }) => metrics));
+  return starsOf(slice, listed).map(({ pattern, metrics }) => ({
+    pattern,
+    metrics,
+    new_metrics: metrics.filter((metric) => !loaded.has(metric)),
+  }));
 }
 
 function unfinalPeriods({ slice, periods, table }: SlicePlan, metrics: readonly Metric[]): Period[] {
@@ -160,6 +188,7 @@ function describePlan(plan: Planned): PlannedSlice {
   const reversed = reversedAt(datePeriod, plan.planAt, utcOffset, plan.weekStartsOn);
   return {
     name: plan.slice.name,
+    ...(plan.stars.length === 0 ? {} : { stars: plan.stars }),
     windows,
     requests: sumOf(windows.map((window) => window.requests)),
     rows_expected: rowsOf === null ? null : sumOf(windows.map((window) => window.rows_expected ?? 0)),

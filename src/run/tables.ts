@@ -1,19 +1,32 @@
 /** The tables of a run's slices: prepared, planned for, swapped and let go of. */
 
-import { asFailure } from '../errors.ts';
+import { asFailure, Failure } from '../errors.ts';
 import { letGo } from '../load/let-go.ts';
 import { recordedUnknown } from '../load/describing.ts';
 import { prepareTable, swapTables, turnWeeks } from '../load/slice-table.ts';
 import type { Target } from '../load/target.ts';
 import type { WeekStart } from '../model/calendar.ts';
 import type { Catalog } from '../model/catalog.ts';
-import { unknownFormsText } from '../model/metric.ts';
+import { isMetricItem, unknownFormsText } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
+import { starRefusal, withStars } from '../model/stars.ts';
 import type { Window } from '../model/window.ts';
 import { heldBackBy, inOrder, planSlice, type SlicePlan } from '../plan/plan.ts';
 import { recordFailed, type Run, warn } from './run.ts';
 import type { Targets } from './source.ts';
 import { readSliceLedger } from '../warehouse/ledger.ts';
+
+/** The slices with what their stars stand for in the catalog; one whose stars stand for nothing, or too much, fails by itself. */
+export function starredSlices(run: Run, slices: readonly Slice[], catalog: Catalog): Slice[] {
+  const listed = catalog.filter(isMetricItem).map(({ id }) => id);
+  return slices.flatMap((slice) => {
+    const refusal = starRefusal(slice, listed);
+    if (refusal === null) return [withStars(slice, listed)];
+    const { message, hint } = refusal;
+    recordFailed(new Failure('CONFIG_INVALID', `slice ${slice.name}: ${message}.`, { hint }), slice.name, run);
+    return [];
+  });
+}
 
 /** The table of each slice; a slice whose table cannot be prepared fails by itself. Throws `STORAGE_FAILED`. */
 export async function prepareTargets(run: Run, slices: readonly Slice[], catalog: Catalog): Promise<Targets> {

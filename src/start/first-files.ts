@@ -5,6 +5,7 @@ import { open, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 import { Failure } from '../errors.ts';
+import { accountConfigText, type AccountOptions } from './account-config.ts';
 import { codeOf, makeDirectory, removeIfEmpty } from '../publish/replacement.ts';
 
 export interface InitOptions {
@@ -12,6 +13,8 @@ export interface InitOptions {
   readonly directory: string;
   /** For the bundled simulator, which needs no account. */
   readonly simulator?: boolean;
+  /** For an account, whose filters-data is requested; its configuration then names what it lists. */
+  readonly account?: AccountOptions;
   /** The rights of the files; 0o644 by default. */
   readonly mode?: number;
 }
@@ -93,13 +96,17 @@ export async function writeFirstFiles(options: InitOptions): Promise<FirstFiles>
   const { directory, simulator = false, mode = USUAL_MODE } = options;
   const keepsIgnored = isThere(join(directory, IGNORED));
   const texts: readonly (readonly [string, string])[] = [
-    ['ripen.yaml', configText(simulator)],
+    ['ripen.yaml', ''],
     ['.env.example', environmentText],
     [SCHEMA_FILE, await readFile(schema, 'utf8')],
     ...(keepsIgnored ? [] : ([[IGNORED, ignoredText]] as const)),
   ];
-  const files = texts.map(([name, text]) => ({ path: join(directory, name), text }));
-  refuseExisting(files.map(({ path }) => path).filter(isThere));
+  refuseExisting(texts.map(([name]) => join(directory, name)).filter(isThere));
+  const config = options.account === undefined ? configText(simulator) : await accountConfigText(options.account);
+  const files = texts.map(([name, text]) => ({
+    path: join(directory, name),
+    text: name === 'ripen.yaml' ? config : text,
+  }));
   const folders = missingFolders(directory);
   const made: string[] = [];
   try {

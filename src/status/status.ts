@@ -15,7 +15,9 @@ import { fingerprintOf } from '../model/fingerprint.ts';
 import { LOCK_WAIT_MS } from '../model/duration.ts';
 import { periodStates as ledgerStates } from '../model/maturity.ts';
 import type { Slice } from '../model/slice.ts';
+import { hasStars, withStars } from '../model/stars.ts';
 import { futureFetch } from '../warehouse/future-fetch.ts';
+import { readListedMetrics } from '../warehouse/listed-metrics.ts';
 import { refuseLinkToNowhere, withWarehouse } from '../warehouse/opening.ts';
 import { parseWeekStart } from '../model/calendar.ts';
 import { count, dayShape, instant, statement } from '../warehouse/sql.ts';
@@ -92,7 +94,9 @@ export async function readStatus(
   snapshot: string | null = null,
 ): Promise<StatusReport> {
   const slices: SliceStatus[] = [];
-  for (const slice of config.slices) {
+  const listed = warehouse !== null && config.slices.some(hasStars) ? await readListedMetrics(warehouse) : [];
+  for (const stated of config.slices) {
+    const slice = withStars(stated, listed);
     const held = warehouse === null ? nothingHeld : await readHeld(warehouse, slice, planAt);
     slices.push(sliceStatus(slice, held, planAt));
   }

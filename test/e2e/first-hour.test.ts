@@ -6,7 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
-import { openInstallation, startProcess, type Ended, type Installation } from '../support/installation.ts';
+import { startSimulator } from '../../src/simulator/simulator.ts';
+import { openInstallation, startProcess, TOKEN, type Ended, type Installation } from '../support/installation.ts';
 import { ask } from '../support/sample-warehouse.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -41,6 +42,24 @@ describe('ripen init', () => {
       'select count(distinct day)::integer as days, bool_and(cost is not null) as costs from network_daily',
     );
     expect(answer).toMatchObject({ days: 60 });
+  });
+
+  test('--from-account writes a configuration of the account, which checks and plans as it is', async () => {
+    const simulator = await startSimulator({ token: TOKEN });
+    try {
+      const addresses = { RIPEN_BASE_URL: simulator.url, RIPEN_REPORTS_URL: simulator.url };
+      const written = await installation.run(['init', 'mine', '--from-account', '--currency', 'EUR'], addresses);
+      expect([written.code, written.err]).toStrictEqual([0, '']);
+      const config = installation.path('mine', 'ripen.yaml');
+      expect((await installation.run(['check', '--config', config])).out).toContain('0 errors, 0 warnings');
+      const planned = await installation.run(['plan', '--config', config, '--json']);
+      expect(JSON.parse(planned.out)).toMatchObject({ slices: [{ name: 'network_daily' }, {}, {}] });
+      const again = await installation.run(['init', 'mine', '--from-account'], addresses);
+      expect(again.code).toBe(78);
+      expect(again.err).toContain('ripen.yaml');
+    } finally {
+      await simulator.close();
+    }
   });
 
   test('under the mask 022 others can read what it wrote and what the first sync publishes, and not the warehouse', async () => {

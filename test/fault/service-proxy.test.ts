@@ -75,27 +75,13 @@ describe('the proxy of an environment', () => {
     },
   );
 
-  test('that is none is no matter where the service is asked nothing', () => {
-    const text = `service: { base_url: "https://${HOST}", reports_url: "https://${HOST}", token: t }\nnotify: { url: "https://${HOST}" }`;
-    const read = (variable: string) =>
-      parseConfig(text, {
-        file: '/etc/ripen.yaml',
-        directory: '/etc',
-        offline: true,
-        environment: { HTTPS_PROXY: variable },
-      });
-    expect(read('socks5://proxy').service).not.toHaveProperty('proxy');
-    expect(read('http://proxy').service).toMatchObject({ proxy: { address: 'http://proxy' } });
-  });
-
-  test('is told the credential of its address, or that of a header, which is then sent to nobody else', () => {
+  test('is told the credential of its address; a header for it is refused', () => {
     const environment = { HTTPS_PROXY: 'http://user:p%40ss@proxy' };
     const basic = `Basic ${Buffer.from('user:p@ss').toString('base64')}`;
     expect(serviceOf(environment).proxy?.credential?.reveal()).toBe(basic);
-    const { proxy, headers } = serviceOf(environment, ', headers: { proxy-Authorization: Negotiate abc, X-A: "1" }');
-    expect(proxy?.credential?.reveal()).toBe('Negotiate abc');
-    expect(headers).toEqual({ 'X-A': '1' });
-    expect(JSON.stringify(proxy)).not.toContain('abc');
+    const withHeader = () => serviceOf(environment, ', headers: { proxy-Authorization: Negotiate abc }');
+    expect(withHeader).toThrow('is a header ripen sets itself');
+    expect(withHeader).not.toThrow('abc');
   });
 });
 

@@ -41,7 +41,7 @@ const item = (filter: string, id: string, change: Partial<CatalogItem> = {}): Ca
 const everyList: readonly CatalogItem[] = catalogFilters.map((filter) => item(filter, `${filter}_id`));
 
 const replace = (items: readonly CatalogItem[], runId: string, seenAt: Date): Promise<unknown> =>
-  replaceCatalog(warehouse, { items, faults: [] }, new Set(), { runId, seenAt });
+  replaceCatalog(warehouse, { items, faults: [] }, () => false, { runId, seenAt });
 
 const rows = (sql: string): Promise<readonly Readonly<Record<string, unknown>>[]> =>
   warehouse.rows(sql, [], z.record(z.string(), z.unknown()));

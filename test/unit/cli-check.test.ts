@@ -187,7 +187,7 @@ describe('a slice held against filters-data', () => {
   });
 
   test.each([
-    [{ attribution_type: null, extra_parameters: { attribution_types: ['click'], something_new: 1 } }],
+    [{ attribution_type: null, extra_parameters: { something_new: 1 } }],
     [{ attribution_type: null, attribution_types: ['click'] }],
     [{ reattributed: false }],
     [{ attribution_type: 'impression' }],

@@ -9,8 +9,9 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 
 import { configJsonSchema } from '../../src/config/json-schema.ts';
-import { parseConfig, readConfig } from '../../src/config/read-config.ts';
+import { parseConfig, readConfig, resolvedText } from '../../src/config/read-config.ts';
 import { scrub } from '../../src/config/secret.ts';
+import { metrics as simulatedMetrics } from '../../src/simulator/world/metrics.ts';
 import { asFailure, type Failure } from '../../src/errors.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -227,6 +228,23 @@ slices: [{ name: a, <<: *daily }]`;
     const names = new Set(settingsIn(configJsonSchema()).map(([name]) => name));
     expect(names.size).toBeGreaterThan(50);
     expect([...names].filter((name) => !new RegExp(`\\b${name}:`).test(text))).toEqual([]);
+  });
+
+  test('config/studio.yaml says twelve reports of forty metrics in at most 45 lines, all of them known to the simulator', async () => {
+    const text = await readFile(join(ROOT, 'config/studio.yaml'), 'utf8');
+    expect(text.trimEnd().split('\n').length).toBeLessThanOrEqual(45);
+    const schema = z.fromJSONSchema({ ...configJsonSchema() });
+    expect(schema.safeParse(parse(text, { merge: true })).error?.issues ?? []).toEqual([]);
+    const source = { file: join(ROOT, 'config/studio.yaml'), directory: ROOT, environment: SECRETS };
+    const config = parseConfig(text, source);
+    expect(config.slices).toHaveLength(12);
+    const known = new Set(simulatedMetrics.keys());
+    const odd = config.slices.filter(
+      ({ metrics: named }) => new Set(named).size !== 40 || named.some((id) => !known.has(id)),
+    );
+    expect(odd).toEqual([]);
+    expect(config.slices.filter(({ parameters }) => parameters['network__not_in'] === 'Organic')).toHaveLength(3);
+    expect(resolvedText(text, source).split('\n').length).toBeGreaterThan(300);
   });
 
   test('config/demo.yaml simulates, writes to ./data and declares an hourly, a daily and a monthly slice', async () => {

@@ -70,6 +70,7 @@ slices:
     cohort_maturity: immature
     sandbox: false
     utc_offset: +00:00
+    max_metrics: 200
     currency: EUR
     filters:
       campaign__contains: $\${x}

@@ -112,14 +112,11 @@ describe('a header of the service', () => {
     expect(scrub('day 20260201 from-the-environment')).toBe('day 20260201 from-the-environment');
   });
 
-  test.each(['{ X-Key: { secret: "${KEY}" } }', '{ proxy-authorization: "${KEY}" }'])(
-    'is one when it is stated or named as one: %s',
-    (stated) => {
-      const [value] = Object.values(headersOf(stated).headers);
-      expect(value).toBeInstanceOf(Secret);
-      expect(value instanceof Secret && value.reveal()).toBe('from-the-environment');
-    },
-  );
+  test('is one when it is stated as one', () => {
+    const [value] = Object.values(headersOf('{ X-Key: { secret: "${KEY}" } }').headers);
+    expect(value).toBeInstanceOf(Secret);
+    expect(value instanceof Secret && value.reveal()).toBe('from-the-environment');
+  });
 
   test('is one in cost_headers, in either form', () => {
     const { costHeaders } = headersOf('{}', '  cost_headers: { X-Key: cost-one, X-Other: { secret: cost-two } }');

@@ -1,0 +1,106 @@
+/** `ripen init --from-account`: the configuration it writes of an account, and that check and plan take it as it is. */
+
+import { readFile } from 'node:fs/promises';
+
+import { afterEach, beforeEach, expect, test } from 'vitest';
+
+import { check, init, plan, readConfig, sync, type Config } from '../../src/index.ts';
+import { startSimulator } from '../../src/simulator/simulator.ts';
+import { startAccount } from '../support/grown-account.ts';
+import { openInstallation, TOKEN, type Installation } from '../support/installation.ts';
+import type { ScriptedServer } from '../support/scripted-server.ts';
+
+let installation: Installation;
+let server: Pick<ScriptedServer, 'close'> | null = null;
+
+beforeEach(async () => {
+  installation = await openInstallation();
+});
+afterEach(async () => {
+  await server?.close();
+  await installation.close();
+});
+
+interface Chosen {
+  readonly apps?: readonly string[];
+  readonly currency?: string;
+}
+
+/** Writes the configuration of the account at an address, and returns its text and what it says. */
+async function written(url: string, chosen: Chosen = {}): Promise<{ readonly text: string; readonly config: Config }> {
+  const { directory } = installation;
+  const environment = { RIPEN_TOKEN: TOKEN, RIPEN_BASE_URL: url };
+  await init({ directory, account: { environment, reportsUrl: url, ...chosen } });
+  const text = await readFile(installation.path('ripen.yaml'), 'utf8');
+  expect(text.trimEnd().split('\n').length).toBeLessThanOrEqual(60);
+  expect(text).not.toContain(TOKEN);
+  return { text, config: await readConfig({ directory, environment: { RIPEN_TOKEN: TOKEN } }) };
+}
+
+async function errorsOf(config: Config): Promise<string[]> {
+  const findings = await check(config);
+  return findings.flatMap(({ severity, message }) => (severity === 'note' ? [] : [message]));
+}
+
+test('of the simulator it names apps, currency, cohort ages and events; check finds nothing, plan and sync work', async () => {
+  const simulator = await startSimulator({ token: TOKEN });
+  server = simulator;
+  const { config } = await written(simulator.url);
+  expect(config.slices.map(({ name, grain }) => [name, grain])).toEqual([
+    ['network_daily', 'day'],
+    ['campaign_daily', 'day'],
+    ['app_hourly', 'hour'],
+  ]);
+  expect(config.slices[0]?.metrics).toEqual(expect.arrayContaining(['installs', 'all_revenue_total_d7', '*_events']));
+  expect(await errorsOf(config)).toEqual([]);
+  expect((await plan(config)).slices).toHaveLength(3);
+  expect(await sync(config, { slices: ['network_daily'] })).toMatchObject({ status: 'succeeded', failures: [] });
+}, 60_000);
+
+test('of an account with 40 apps and 900 event metrics it stays short, and says why the events are left out', async () => {
+  const apps = Array.from({ length: 40 }, (_, number) => ({
+    id: `app${String(number).padStart(9, '0')}`,
+    name: `App ${number}: "best"\n# of all`,
+    currency: number % 3 === 0 ? 'USD' : 'EUR',
+    timezone: '+02:00',
+  }));
+  const events = Array.from({ length: 900 }, (_, number) => `event ${number} #x_events`);
+  const account = await startAccount({ apps, events, ages: ['d0', 'd7', 'd30', 'w1'] });
+  server = account;
+  const { text, config } = await written(account.origin);
+  expect(text).toContain('40 apps');
+  expect(text).toContain('currency: "EUR" # of 26 of 40 apps, others have USD');
+  expect(text).toContain('utc_offset: "+02:00"');
+  expect(text).toMatch(/# - event metrics, 900 of them \(event 0 #x_events, .*more than a slice may have \(200\)/);
+  expect(config.slices[0]?.metrics).toContain('all_revenue_total_d30');
+  expect(await errorsOf(config)).toEqual([]);
+  expect((await plan(config)).slices).toHaveLength(3);
+});
+
+test('apps and currency can be chosen; what the account does not list, or who it is, is refused before a file is written', async () => {
+  const apps = ['abc123def456', 'xyz987uvw654'].map((id) => ({ id, name: id }));
+  const account = await startAccount({ apps, events: ['purchase_events'], ages: ['d7'] });
+  server = account;
+  const refused = async (chosen: object): Promise<string> =>
+    init({ directory: installation.directory, account: { environment: {}, baseUrl: account.origin, ...chosen } }).then(
+      () => 'nothing',
+      String,
+    );
+  expect(await refused({})).toContain('--reports-url or RIPEN_REPORTS_URL was not stated');
+  const reportsUrl = account.origin;
+  expect(await refused({ reportsUrl })).toContain('RIPEN_TOKEN was not stated');
+  const environment = { RIPEN_TOKEN: TOKEN };
+  expect(await refused({ reportsUrl, environment, apps: ['abc123def457'] })).toContain('listed no app abc123def457');
+  expect(await refused({ reportsUrl, environment, currency: 'EURO' })).toContain('listed no currency EURO');
+  expect(await refused({ reportsUrl: 'http://example.com', environment })).toContain('is plain http');
+  expect(await installation.files()).toEqual([]);
+
+  const { text, config } = await written(account.origin, { apps: ['abc123def456'], currency: 'EUR' });
+  expect(config.slices.map(({ parameters }) => [parameters['app_token__in'], parameters['currency']])).toEqual(
+    Array.from({ length: 3 }, () => ['abc123def456', 'EUR']),
+  );
+  expect(text).toContain('events: &events ["*_events"] # 1 metric today: purchase_events');
+  const requests = account.received.length;
+  expect(await refused({ reportsUrl, environment })).toContain('existed already');
+  expect(account.received.length).toBe(requests);
+});

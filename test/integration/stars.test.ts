@@ -1,0 +1,117 @@
+/** Metrics that a slice names by `*`: a configuration file, an account that grows, and what each night makes of both. */
+
+import { afterEach, beforeEach, expect, test } from 'vitest';
+
+import { check, plan, readConfig, replay, status, sync, type Config, type SyncSummary } from '../../src/index.ts';
+import { withWarehouse } from '../../src/warehouse/opening.ts';
+import { column, query, type Readable } from '../support/contents.ts';
+import { type AccountLists, startAccount } from '../support/grown-account.ts';
+import { openInstallation, serviceAt, TOKEN, type Installation } from '../support/installation.ts';
+import type { ScriptedServer } from '../support/scripted-server.ts';
+
+const FIRST = new Date('2026-06-01T02:30:00Z');
+const night = (number: number): Date => new Date(FIRST.getTime() + number * 86_400_000);
+
+let installation: Installation;
+let server: ScriptedServer;
+let lists: AccountLists;
+
+beforeEach(async () => {
+  installation = await openInstallation();
+  lists = { apps: [], events: ['b_events', 'a_events', 'a_revenue'], ages: [] };
+  server = await startAccount(lists);
+});
+afterEach(async () => {
+  await server.close();
+  await installation.close();
+});
+
+async function configured(metrics: readonly string[], slice: object = {}): Promise<Config> {
+  const daily = { name: 'daily', dimensions: ['day', 'app'], metrics, date_period: '2026-05-22:yesterday', ...slice };
+  const rest = { warehouse: 'w.duckdb', audit: 0, partners: false, archive: '30d', slices: [daily] };
+  await installation.configure({ service: serviceAt(server.origin), ...rest });
+  return readConfig({ directory: installation.directory, environment: { RIPEN_TOKEN: TOKEN } });
+}
+
+const syncOn = async (config: Config, number: number): Promise<SyncSummary> => sync(config, { asOf: night(number) });
+
+/** The messages of the failures of a night, all of them of a wrong configuration. */
+async function refusalsOn(config: Config, number: number): Promise<string[]> {
+  const { failures } = await syncOn(config, number);
+  return failures.filter(({ code }) => code === 'CONFIG_INVALID').map(({ message }) => message);
+}
+
+const readable = ({ warehouse: path }: Config): Readable => ({
+  inWarehouse: (use) => withWarehouse(path, { mode: 'read', lockWaitMs: 0, emit: () => {} }, use),
+});
+
+const metricColumns = async (config: Config): Promise<string[]> =>
+  (await column(readable(config), 'select column_name from (describe daily)')).filter((name) =>
+    /installs|_events$|_revenue$/.test(name),
+  );
+
+const messagesOf = async (config: Config, number: number): Promise<string> =>
+  (await check(config, { asOf: night(number) })).map(({ severity, message }) => `${severity}: ${message}`).join('\n');
+
+test('a star is the metrics that match; what is new is a column loaded for the whole coverage, what is listed no more stays', async () => {
+  const config = await configured(['installs', '*_events']);
+  expect(await messagesOf(config, 0)).toContain('note: *_events stands for 2 metrics: a_events, b_events');
+  expect(await syncOn(config, 0)).toMatchObject({ status: 'succeeded', failures: [] });
+  expect(await metricColumns(config)).toEqual(['installs', 'a_events', 'b_events']);
+
+  lists.events = ['a_events', 'c_events'];
+  expect(await messagesOf(config, 1)).toContain('note: metrics were added (c_events): 10 periods');
+  expect(await syncOn(config, 1)).toMatchObject({ status: 'succeeded', failures: [] });
+  expect(await metricColumns(config)).toEqual(['installs', 'a_events', 'b_events', 'c_events']);
+  const sums = 'select count(*)::integer as days, sum(b_events)::integer as b, sum(c_events)::integer as c from daily';
+  expect(await query(readable(config), sums)).toEqual([{ days: 11, b: 11, c: 11 }]);
+  const warned = await column(
+    readable(config),
+    `select message from ripen.warnings where code = 'CATALOG_METRIC_GONE'`,
+  );
+  expect(warned.join()).toContain('b_events');
+
+  const planned = await plan(config, { asOf: night(2) });
+  expect(planned.slices).toMatchObject([
+    { stars: [{ pattern: '*_events', metrics: ['a_events', 'b_events', 'c_events'], new_metrics: [] }] },
+  ]);
+  const [daily] = (await status(config, { asOf: night(1) })).slices;
+  expect(daily?.metrics.map(({ metric }) => metric)).toEqual(['installs', 'a_events', 'b_events', 'c_events']);
+  expect(await replay(config, { asOf: night(1) })).toMatchObject({ failures: [] });
+});
+
+test('before the first catalog a plan does not know what a star stands for; with one it names what is new', async () => {
+  const config = await configured(['*']);
+  expect((await plan(config, { asOf: night(0) })).slices[0]?.stars).toBeUndefined();
+  await syncOn(await configured(['installs']), 0);
+  const [planned] = (await plan(await configured(['installs', 'a_*']), { asOf: night(1) })).slices;
+  expect(planned?.stars).toEqual([
+    { pattern: 'a_*', metrics: ['a_events', 'a_revenue'], new_metrics: ['a_events', 'a_revenue'] },
+  ]);
+  expect(planned?.windows[0]?.reasons).toMatchObject({ 'metric added': 10, new: 1 });
+});
+
+test('a metric that a slice states itself, or that an earlier star has, is not named twice', async () => {
+  const config = await configured(['b_events', '*_events', '{a,b}_*'], { dimensions: ['day', 'APP'] });
+  expect((await syncOn(config, 0)).failures).toEqual([]);
+  expect(await metricColumns(config)).toEqual(['b_events', 'a_events', 'a_revenue']);
+});
+
+test('a star that matches nothing, or more than max_metrics allows, fails its slice alone and is an error of check and plan', async () => {
+  const nothing = await configured(['installs', 'x_*']);
+  const refusal = 'x_* matches no metric that filters-data lists';
+  expect(await messagesOf(nothing, 0)).toContain(`error: ${refusal}`);
+  expect(await refusalsOn(nothing, 0)).toEqual([`slice daily: ${refusal}.`]);
+  await expect(plan(nothing, { asOf: night(1) })).rejects.toThrow(refusal);
+
+  lists.events = Array.from({ length: 903 }, (_, number) => `e${number}_events`);
+  const many = await configured(['installs', '*_events']);
+  const tooMany = 'metrics, and at most 200 are allowed';
+  expect(await messagesOf(many, 1)).toContain(`error: with what *_events stands for it has 904 ${tooMany}`);
+  // Those that matched the night before stay.
+  expect(await refusalsOn(many, 1)).toEqual([`slice daily: with what *_events stands for it has 906 ${tooMany}.`]);
+  const few = await configured(['installs', 'e1?_events', 'e2*_events'], { max_metrics: 2 });
+  expect(await refusalsOn(few, 2)).toEqual([
+    'slice daily: with what e2*_events stands for it has 113 metrics, and at most 2 are allowed.',
+  ]);
+});
