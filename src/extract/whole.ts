@@ -112,7 +112,7 @@ async function askBy(dimensions: readonly string[], window: Window, asking: Aski
   for (let repeats = 0; ; repeats += 1) {
     try {
       const { pages, unfollowed } = await pagesOf(parameters);
-      const reports = await readAll(pages).finally(async () => spool.discard({ answers: [{ pages }] }));
+      const reports = await readAll(pages, spool);
       const error = reports.map(({ beside }) => errorIn(beside)).find((said) => said !== null);
       if (error !== undefined) throw unusable(window, `the service said ${error}`);
       // An answer without content, where the parts have rows mostly.
@@ -127,10 +127,15 @@ async function askBy(dimensions: readonly string[], window: Window, asking: Aski
   }
 }
 
-async function readAll(pages: readonly SavedBody[]): Promise<SavedReport[]> {
-  const reports: SavedReport[] = [];
-  for (const page of pages) reports.push(await readReport(page));
-  return reports;
+/** Reads pages and removes them. */
+async function readAll(pages: readonly SavedBody[], spool: AskingWhole['spool']): Promise<SavedReport[]> {
+  try {
+    const reports: SavedReport[] = [];
+    for (const page of pages) reports.push(await readReport(page));
+    return reports;
+  } finally {
+    await spool.discard({ answers: [{ pages }] });
+  }
 }
 
 /** What the pages of an answer state, which have to be all of them. Pages that state totals of their own state none of the whole. */

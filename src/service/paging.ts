@@ -15,7 +15,7 @@ import { originWords } from './setback.ts';
 /** Half a million items of the default page size: no account has as many, a loop has. */
 const MAX_PAGES = 10_000;
 /** A list may leave a page without items and go on; one that leaves so many in a row names a next page for ever. */
-export const MAX_EMPTY_PAGES = 10;
+const MAX_EMPTY_PAGES = 10;
 
 const cursor = z.union([z.string(), z.number().transform(String)]).nullish();
 

@@ -130,24 +130,6 @@ function saysMore(pagination: unknown): boolean | null {
   return said.length === 0 ? null : said.includes(true);
 }
 
-/** What a count of all rows is called, and how many a page has room for; a `count` may be that of the page. */
-const allRows = ['total', 'total_rows', 'total_count', 'total_results', 'total_records', 'total_items'] as const;
-const pageSizes = ['page_size', 'per_page', 'limit', 'size'] as const;
-
-/**
- * Whether the parsed `pagination` of a report's last page, which names no next page in a form that is known, states as many
- * rows of all as came, and that a page has room for more: then they are all there are even if what it counts is the page.
- */
-export function countsAll(pagination: unknown, rows: number): boolean {
-  const stated = z.record(z.string(), number).safeParse(pagination);
-  if (!stated.success || isKnownForm(stated.data) || saysMore(pagination) === true) return false;
-  const of = (names: readonly string[]): number[] =>
-    names.map((name) => stated.data[name]).filter((each) => typeof each === 'number');
-  const [totals, sizes] = [of(allRows), of(pageSizes)];
-  const isCounted = totals.length > 0 && totals.every((total) => total === rows);
-  return isCounted && sizes.length > 0 && sizes.every((size) => size > rows);
-}
-
 function pageFrom(name: 'cursor' | 'after', value: string | null | undefined): ReportPage | null {
   return value === undefined || value === null || isNothing(value) ? null : { kind: 'cursor', name, value };
 }

@@ -14,8 +14,8 @@ import type { ShortList } from './paging.ts';
 import type { ReportPage } from './report.ts';
 
 export type { SavedBody } from './body.ts';
-export { MAX_EMPTY_PAGES, type ShortList } from './paging.ts';
-export { countsAll, nextPageOf, type ReportPage } from './report.ts';
+export type { ShortList } from './paging.ts';
+export { nextPageOf, type ReportPage } from './report.ts';
 
 export interface FiltersDataRequest {
   readonly filters: readonly CatalogFilter[];

@@ -8,7 +8,7 @@ import type { FailureCode } from '../../src/errors.ts';
 import { day } from '../../src/model/calendar.ts';
 import type { Slice } from '../../src/model/slice.ts';
 import type { Fault } from '../support/simulator/faults.ts';
-import { addedWarning, rowsOf, type ReportMutation } from '../support/simulator/mutations.ts';
+import { addedWarning, type ReportMutation } from '../support/simulator/mutations.ts';
 import type { SyncSummary } from '../../src/run/summary.ts';
 import { column, contentOf, lastRun, storedAndTrue } from '../support/contents.ts';
 import { textWith } from '../support/matching.ts';
@@ -105,19 +105,6 @@ const mended: readonly {
     fault: report(addedWarning('Result limited to 10000 rows')),
     warning: 'limited to 10000',
     requests: 1,
-  },
-  {
-    name: 'a next page at another origin while the whole adds up to the rows',
-    fault: report(paginated({ next: 'https://elsewhere.example.com/2' })),
-    warning:
-      'although a next page was named that could not be followed: A page of /reports-service/report led to https://elsewhere.example.com',
-    requests: 2,
-  },
-  {
-    name: 'a next page at another origin, without totals, while the rows of the whole add up',
-    fault: report((document) => ({ ...paginated({ next: 'https://elsewhere.example.com/2' })(document), totals: {} })),
-    warning: 'although a next page was named that could not be followed',
-    requests: 2,
   },
 ];
 
@@ -304,14 +291,11 @@ const failing: readonly {
     requests: SPLIT,
   },
   {
-    name: 'a next page at another origin without totals, and one row of the whole lost',
-    fault: report((document) => {
-      const [, ...rows] = rowsOf(document);
-      return { ...paginated({ next: 'https://elsewhere.example.com/2' })(document), rows, totals: {} };
-    }),
-    code: 'DATA_INCOMPLETE',
-    says: 'not complete',
-    requests: SPLIT,
+    name: 'a next page at another origin, though the totals are those of the rows',
+    fault: report(paginated({ next: 'https://elsewhere.example.com/2' })),
+    code: 'SOURCE_ENDLESS_PAGES',
+    says: 'led to https://elsewhere.example.com',
+    requests: 1,
   },
 ];
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { Failure } from '../../src/errors.ts';
-import { countsAll, nextPageOf, type ReportPage } from '../../src/service/service.ts';
+import { nextPageOf, type ReportPage } from '../../src/service/service.ts';
 import {
   type Connection,
   failureFrom,
@@ -93,38 +93,6 @@ describe('a pagination', () => {
   ])('%j is no pagination that is known, and so no end', (pagination) => {
     expect(() => nextPageOf(pagination)).toThrow(Failure);
     expect(() => nextPageOf(pagination)).toThrow('named no next page and no end that is known');
-  });
-});
-
-describe('a pagination of no known form', () => {
-  test.each<[unknown, number]>([
-    [{ total: 7, page_size: 8 }, 7],
-    [{ page: 1, per_page: '100', total_rows: '7' }, 7],
-    [{ total: 0, limit: 50, offset: 0 }, 0],
-    [{ total_count: 7, total: 7, limit: 50 }, 7],
-  ])('%j counts all of %i rows', (pagination, rows) => {
-    expect(countsAll(pagination, rows)).toBe(true);
-  });
-
-  test.each<[unknown, number]>([
-    [{ total: 9, page_size: 8 }, 7],
-    [{ total: 7, page_size: 8 }, 9],
-    // The count may be that of a full page, or of any.
-    [{ total: 8, page_size: 8 }, 8],
-    [{ total: 8, page_size: 5 }, 8],
-    [{ total: 7 }, 7],
-    [{ count: 7, page_size: 8 }, 7],
-    [{ total: 7, total_rows: 9, page_size: 8 }, 7],
-    [{ total: 7, page_size: 8, limit: 7 }, 7],
-    [{ total: 7, page_size: 8, has_more: true }, 7],
-    [{ total: 7, page_size: 8, total_pages: 2 }, 7],
-    [{ total: 7, page_size: 8, next: { href: '/2' } }, 7],
-    [{ total: 1.5, page_size: 8 }, 1],
-    [null, 0],
-    [[], 0],
-    ['7', 7],
-  ])('%j does not say that %i rows are all', (pagination, rows) => {
-    expect(countsAll(pagination, rows)).toBe(false);
   });
 });
 

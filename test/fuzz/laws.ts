@@ -5,15 +5,7 @@
 
 import type { SyncSummary } from '../../src/run/summary.ts';
 import { calm, isOneOf, saidOn, type TinyNight } from '../support/tiny-service.ts';
-import {
-  dayNumber,
-  dayText,
-  isOfAge,
-  offsetMs,
-  type TinyMetric,
-  tinyMetrics,
-  type TinyReport,
-} from '../support/tiny-world.ts';
+import { dayNumber, dayText, isOfAge, offsetMs, tinyMetrics, type TinyReport } from '../support/tiny-world.ts';
 import { coveredOn, dimensionsOf, meaningOf, type NightRun, type SliceChoice } from './sequence.ts';
 import {
   comparableDate,
@@ -177,12 +169,6 @@ function mayBeWithheld(name: string, { askedEnd }: StoredPeriod, { slice, night 
 
 /** Counts and spend: whoever asks for one of these and is stated its total knows how much the rows should add up to. */
 const evidence = new Set(['installs', 'clicks', 'cost', 'skad_installs', 'cohort_size_d7']);
-
-/** Whether a metric is asked for whose sum is stated and is that of the rows. */
-function addsUp({ slice, night: { mood } }: RunNight): boolean {
-  const isSum = ({ id, kind }: TinyMetric): boolean => kind !== 'quotient' && slice.metrics.includes(id);
-  return !mood.totals.includes('missing') && tinyMetrics.some(isSum);
-}
 
 const isCutInSilence = ({ night: { mood } }: RunNight): boolean => mood.cap?.warns === false;
 
@@ -419,12 +405,11 @@ const otherwiseJudged: ReadonlySet<string> = new Set(['BUG', 'STORAGE_FAILED', '
 const wellAnswered: Law = (told) => {
   const run = newest(told);
   const { mood, world } = run.night;
-  // A row without its dimension, a NULL that no filter finds, and a page that nobody can ask for of a day that nothing
-  // divides, or of which no sum tells, are reasons to fail by name.
+  // A row without its dimension, a NULL that no filter finds, and a page that nobody can request are reasons to fail by name.
   const canFail =
     world.unknownCountry === 'absent' ||
     (mood.maxRows !== null && world.unknownCountry !== 'none') ||
-    (mood.pages?.style === 'cursor' && (run.slice.texts.length === 0 || !addsUp(run)));
+    mood.pages?.style === 'cursor';
   if (
     mood.empty !== null ||
     mood.failing !== null ||
