@@ -1,19 +1,15 @@
-/** Everything that can be known to be wrong before a sync, at once; writes nothing. */
+/** Everything that can be known to be wrong before a sync, at once, and what works; writes nothing. */
 
 import type { Config } from '../config/config.ts';
 import { type Inspection } from '../config/read-config.ts';
-import { leftToService } from '../config/report-settings.ts';
 import { unplacedSettings } from '../config/stated-settings.ts';
+import { nearest } from '../config/nearest.ts';
 import type { Emit } from '../events.ts';
-import type { Catalog } from '../model/catalog.ts';
-import { isMetricItem, metricsOf } from '../model/metric.ts';
-import { catalogLists, type CatalogLists } from '../check/catalog-lists.ts';
-import { placeFindings } from '../check/places.ts';
-import { formRemarks, scheduleRemarks } from '../check/schedule.ts';
-import { askedService, type ServiceFindings } from '../check/service.ts';
-import { sliceRemarks } from '../check/slice.ts';
-import { pathOf, type CheckedSlice } from '../check/checked-slice.ts';
-import { placed, toldOnce, type Finding, type Remark } from '../check/finding.ts';
+import { countText } from '../terminal/measure.ts';
+import { finding, mergedNotes, placed, type Finding, type Remark } from './finding.ts';
+import { placeFindings } from './places.ts';
+import { requestedService, type ServiceFindings } from './service.ts';
+import { CatalogLists, sliceRemarks } from './slice.ts';
 
 /** Everything wrong or odd about a readable configuration: places, service, token and every slice. */
 export async function findingsOf(config: Config, at: Date, emit: Emit, signal: AbortSignal): Promise<Finding[]> {
@@ -22,109 +18,59 @@ export async function findingsOf(config: Config, at: Date, emit: Emit, signal: A
 
 /** The same of a configuration as its file states it, with its mistakes. */
 export async function inspected(inspection: Inspection, at: Date, emit: Emit, signal: AbortSignal): Promise<Finding[]> {
-  const { config, stated } = inspection;
-  const isServiceSound = stated.isSound(['service']);
+  const { config, stated, problems } = inspection;
   const [places, service] = await Promise.all([
     placeFindings(config, { at, stated, signal }),
-    isServiceSound ? askedService({ config, stated, at, emit }, signal) : unasked,
+    stated.isSound(['service']) ? requestedService({ config, stated, at, emit }, signal) : unrequested,
   ]);
-  const lists = catalogLists(service.catalog);
-  return toldOnce([
-    ...problemFindings(inspection),
+  const lists = new CatalogLists(service.catalog);
+  return mergedNotes([
+    ...problems.map(({ place, key, text }): Finding => {
+      const setting = key === '' ? null : key;
+      return { severity: 'error', code: 'CONFIG_INVALID', slice: null, setting, place, message: text, hint: null };
+    }),
     ...placed(clockRemarks(at), null, stated),
     ...places,
     ...service.findings,
-    ...sliceFindings(inspection, lists, service.catalog, at),
+    ...config.slices.flatMap((slice, index) => {
+      const remarks = sliceRemarks({ slice, index, stated }, service.catalog, lists, at);
+      return placed(remarks, stated.isSound(['slices', index, 'name']) ? slice.name : null, stated);
+    }),
     ...placed(linkRemarks(config, lists), null, stated),
+    ...sliceWorks(config, lists),
   ]);
 }
 
-/** An instant that was stated is looked at before; what is later than the clock is the simulator's. */
+const unrequested: ServiceFindings = {
+  findings: [{ ...finding('untried', 'the service, as its settings are wrong'), setting: 'service' }],
+  catalog: [],
+};
+
+/** How many slices have only metrics that filters-data lists. */
+function sliceWorks({ slices }: Config, { metrics }: CatalogLists): Finding[] {
+  if (metrics.size === 0) return [finding('untried', 'the names in the slices, as filters-data listed no metric')];
+  const known = slices.filter((slice) => slice.metrics.every((metric) => metrics.has(metric)));
+  const names = new Set(known.flatMap((slice) => slice.metrics));
+  if (known.length === 0) return [];
+  return [finding('works', `${countText(known.length, 'slice')}, ${countText(names.size, 'metric')} known`)];
+}
+
+/** A stated instant is checked before; what is later than the clock is the simulator's. */
 function clockRemarks(at: Date): Remark[] {
   const now = new Date();
   if (at <= now) return [];
-  const message = `${at.toISOString()} is later than the clock, ${now.toISOString()}, and no run plans for what has not come`;
+  const message = `${at.toISOString()} is later than the clock, ${now.toISOString()}, and no run plans for the future`;
   const hint = 'Set an instant in the past, or leave it out.';
   return [{ severity: 'error', code: 'AS_OF_IN_FUTURE', path: ['service', 'simulator', 'now'], message, hint }];
 }
 
-const unasked: ServiceFindings = {
-  findings: [
-    {
-      severity: 'note',
-      code: null,
-      slice: null,
-      setting: 'service',
-      place: null,
-      message: 'nothing was asked, as its settings are wrong; no name was held against filters-data',
-      hint: null,
-    },
-  ],
-  catalog: [],
-};
-
-function problemFindings({ problems }: Inspection): Finding[] {
-  return problems.map(({ place, key, text }) => ({
-    severity: 'error',
-    code: 'CONFIG_INVALID',
-    slice: null,
-    setting: key === '' ? null : key,
-    place,
-    message: text,
-    hint: null,
-  }));
-}
-
-function sliceFindings(inspection: Inspection, lists: CatalogLists, catalog: Catalog, at: Date): Finding[] {
-  const { config, stated } = inspection;
-  const metricItems = catalog.filter(isMetricItem);
-  const listed = new Set(metricItems.map(({ id }) => id));
-  return config.slices.flatMap((slice, index) => {
-    const checked = { slice, index, stated };
-    const metrics = metricsOf(slice, metricItems);
-    const remarks = [
-      ...sliceRemarks(checked, lists),
-      ...scheduleRemarks(checked, metrics, at),
-      ...formRemarks(
-        checked,
-        metrics.filter(({ id }) => listed.has(id)),
-      ),
-      ...leftRemarks(checked),
-    ];
-    return placed(remarks, stated.isSound(['slices', index, 'name']) ? slice.name : null, stated);
-  });
-}
-
-/** Leaving this one out has doubled a report against the dashboard (observed: reattributed). */
-const DOUBLING = 'reattributed';
-
-function leftRemarks(checked: CheckedSlice): Remark[] {
-  const left = leftToService(checked.slice);
-  const others = left.filter((parameter) => parameter !== DOUBLING);
-  const path = pathOf(checked);
-  const doubling: Remark = {
-    severity: 'warning',
-    path,
-    message: `${DOUBLING} is left to the service's own default, which may count reattributed users twice`,
-    hint: `State ${DOUBLING}: all, true or false, in the slice or under defaults.`,
-  };
-  const note: Remark = {
-    severity: 'note',
-    path,
-    message: `left to the service's own default: ${others.join(', ')}`,
-    hint: null,
-  };
-  return [...(left.includes(DOUBLING) ? [doubling] : []), ...(others.length > 0 ? [note] : [])];
-}
-
 function linkRemarks({ links }: Config, lists: CatalogLists): Remark[] {
   const apps = lists.of('apps');
-  if (links === null || links.apps === 'all' || apps.isEmpty) return [];
-  const tokens = links.apps;
-  return tokens.flatMap((token, index): Remark[] => {
+  if (links === null || links.apps === 'all' || apps.size === 0) return [];
+  return links.apps.flatMap((token, index): Remark[] => {
     if (apps.has(token)) return [];
-    const near = apps.nearest(token);
-    const hint = near === null || tokens.includes(near) ? null : `Did you mean ${near}?`;
+    const near = nearest(token, apps);
+    const hint = near === null ? null : `Did you mean ${near}?`;
     return [
       { severity: 'warning', path: ['links', 'apps', index], message: `filters-data listed no app ${token}`, hint },
     ];

@@ -67,7 +67,8 @@ function stepText(step: Exclude<TourStep, { kind: 'done' }>, shell: Shell): stri
     return `${folder} is there from an earlier tour: ${rest}. Delete it to start over.\n`;
   }
   const at = minuteText(step.night.toISOString());
-  if (step.kind === 'planned') return section(`The second night, ${at}: what is due, and why`, planText(step.plan));
+  if (step.kind === 'planned')
+    return section(`The second night, ${at}: what is due, and why`, planText(step.plan, false));
   const published = step.summary.published.map((copy) => ({ ...copy, path: typedPath(copy.path, shell) }));
   return section(
     step.isFirst ? `The first night, ${at}: everything is new` : 'The second night: what came of it',

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
-import { catalog } from '../../src/commands/catalog.ts';
+import { catalog } from '../../src/commands/account.ts';
 import { findingsOf } from '../../src/check/check.ts';
 import { Secret } from '../../src/config/secret.ts';
 import { catalogFilters, catalogSections, metricFilterNames } from '../../src/model/catalog.ts';

@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 
 import { parseCommandLine } from '../../src/commands/command-line.ts';
-import { linksCreate, linksList, linksUpdate } from '../../src/commands/links.ts';
-import { partners } from '../../src/commands/catalog.ts';
+import { linksCreate, linksList, linksUpdate, partners } from '../../src/commands/account.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { json, startScriptedServer } from '../support/scripted-server.ts';
