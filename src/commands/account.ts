@@ -13,7 +13,7 @@ import {
 } from '../index.ts';
 import { formatColumnType } from '../model/column-type.ts';
 import { isMetricItem, metricOf } from '../model/metric.ts';
-import { countText, durationText } from '../terminal/measure.ts';
+import { countText, durationText, groupedText } from '../terminal/measure.ts';
 import type { GlobalArguments } from '../terminal/shell.ts';
 import { tableText, type Column } from '../terminal/table.ts';
 import { presented } from './verb.ts';
@@ -51,7 +51,7 @@ export const catalog = presented({
 
 function countsText(found: readonly CatalogItem[]): string {
   const lists = [...new Set(found.map(({ filter }) => filter))];
-  const rows = lists.map((list) => [list, countText(found.filter(({ filter }) => filter === list).length, 'item')]);
+  const rows = lists.map((list) => [list, groupedText(found.filter(({ filter }) => filter === list).length)]);
   const table = tableText([{ title: 'list' }, { title: 'items', align: 'right' }], rows);
   return `${table}\n${countText(found.length, 'item')}; \`ripen catalog WORD\` searches their ids and names, \`--json\` prints all`;
 }

@@ -36,7 +36,7 @@ function typed(directory: string): string {
 
 function writtenText({ written, toIgnore }: FirstFiles, { dir, simulator }: InitArguments): string {
   const enter = dir === '.' ? '' : `\`cd ${typed(dir)}\`, `;
-  const edit = simulator ? '' : 'edit ripen.yaml, set the variables of .env.example, ';
+  const edit = simulator ? '' : 'edit ripen.yaml, copy .env.example to .env and fill it in, ';
   return [
     ...written.map((file) => `wrote ${file}`),
     ...(toIgnore === null ? [] : [`kept .gitignore; it should name ${toIgnore.join(', ')}`]),

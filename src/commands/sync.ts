@@ -10,14 +10,13 @@ import {
   type SyncSummary,
 } from '../index.ts';
 import { exitCodes } from '../errors.ts';
-import { groupedFailures } from '../status/failure-groups.ts';
 import { failuresOf, failuresText } from '../terminal/failure-text.ts';
 import { jsonLine } from '../terminal/printable.ts';
 import { openProgress } from '../terminal/progress.ts';
 import { type GlobalArguments, namedMode, type Shell } from '../terminal/shell.ts';
 import { summaryText } from '../terminal/summary-text.ts';
 import { dayRange, durationOf } from './instant.ts';
-import { withConfig } from './verb.ts';
+import { placeOf, withConfig } from './verb.ts';
 
 interface RunArguments extends GlobalArguments {
   readonly slice: readonly string[] | undefined;
@@ -41,11 +40,13 @@ export async function sync(
     return reported(summary, args, shell);
   } catch (thrown) {
     // What fails later is reported by the run itself.
-    if (!isRead && metricsFile !== null) {
+    if (!isRead) {
       const { tellUnread } = await import('../notify/run-end.ts');
       const progress = openProgress(args, shell);
-      await tellUnread({ ...monitor, metricsFile, command: 'sync', signal: shell.signal, emit: progress.emit }, thrown);
+      const telling = { ...monitor, command: 'sync', asOf: null, signal: shell.signal, emit: progress.emit };
+      const failure = await tellUnread(telling, placeOf(args, shell), thrown);
       progress.close();
+      throw failure;
     }
     throw thrown;
   }
@@ -79,8 +80,7 @@ export async function replay(args: RunArguments, shell: Shell): Promise<number> 
 
 /** Prints the failures and the summary of a run; returns the gravest failure's exit code, or that of one that was stopped. */
 function reported(summary: SyncSummary, args: GlobalArguments, shell: Shell): number {
-  const failures = groupedFailures(summary.failures);
-  if (args.log === 'text' && failures.length > 0) shell.tell(failuresText(failures));
+  if (args.log === 'text' && summary.failures.length > 0) shell.tell(failuresText(summary.failures));
   shell.print(args.json ? jsonLine(summary) : summaryText(summary));
   return summary.status === 'interrupted' ? exitCodes.interrupted : exitCodeOf(failuresOf(summary.failures));
 }

@@ -7,7 +7,8 @@
 
 import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
-import { dirname, isAbsolute, relative, resolve } from 'node:path';
+import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
+import { parseEnv } from 'node:util';
 
 import { Failure } from '../errors.ts';
 import { buildService, buildSlice } from './build-config.ts';
@@ -48,7 +49,10 @@ export interface ConfigOptions extends Surroundings {
  */
 export async function readConfig(options: ConfigOptions): Promise<Config> {
   const file = resolve(options.directory, options.file ?? DEFAULT_FILE);
-  return parseConfig(await readText(file, options.file !== undefined), { ...options, file });
+  return parseConfig(await readText(file, options.file !== undefined), {
+    ...options,
+    ...(await filled(file, options)),
+  });
 }
 
 async function readText(file: string, isChosen: boolean): Promise<string> {
@@ -107,7 +111,19 @@ export interface Inspection {
 /** Reads the configuration as `readConfig` does, for telling all that is wrong with it. Throws when little of it can be read. */
 export async function inspectConfig(options: ConfigOptions): Promise<Inspection> {
   const file = resolve(options.directory, options.file ?? DEFAULT_FILE);
-  return inspectText(await readText(file, options.file !== undefined), { ...options, file });
+  return inspectText(await readText(file, options.file !== undefined), {
+    ...options,
+    ...(await filled(file, options)),
+  });
+}
+
+/** The file, and the environment with what it lacks from a `.env` beside the file. */
+async function filled(
+  file: string,
+  { environment }: Surroundings,
+): Promise<Pick<ConfigSource, 'file' | 'environment'>> {
+  const text = await readFile(join(dirname(file), '.env'), 'utf8').catch(() => '');
+  return { file, environment: { ...parseEnv(text), ...environment } };
 }
 
 /** As `inspectConfig`, of a text. */

@@ -82,7 +82,9 @@ function logProgress(shell: Shell): Progress {
     emit(event) {
       tally = tallied(tally, event, nowMs());
       const isShown = isPermanent(event) || event.type === 'run_started' || event.type === 'run_finished';
-      if (isShown && isNew(event)) shell.tell(logLine(sentenceOf(event), shell));
+      // What failed the whole run is printed with its remedy right after it.
+      const isPrintedLater = event.type === 'failed' && event.slice === null;
+      if (isShown && !isPrintedLater && isNew(event)) shell.tell(logLine(sentenceOf(event), shell));
       const finished = finishedSlice(tally, event);
       if (finished !== null) shell.tell(logLine(finished, shell));
     },

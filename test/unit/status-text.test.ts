@@ -218,7 +218,18 @@ describe('failures that say the same', () => {
     ]);
   });
 
-  test('of 2 slices stay 2, and a message that names its slice is not told twice where it was', () => {
+  test('of 2 slices are one, with how many requests failed; of another cause they stay two, and name their slice once', () => {
+    const other = { ...timeOut, slice: 'hourly', window: '2026-01-01:2026-01-07' };
+    expect(groupedFailures([timeOut, other])).toStrictEqual([
+      {
+        ...timeOut,
+        slice: null,
+        window: null,
+        message:
+          '2 slices, 2 requests from 2026-01-01 to 2026-02-07, first: daily 2026-02-01:2026-02-07: no answer in 1000 s',
+        count: 2,
+      },
+    ]);
     const named = { ...timeOut, slice: 'hourly', message: 'slice hourly, 2026-02-01: 504' };
     expect(groupedFailures([timeOut, named]).map(({ message }) => message)).toStrictEqual([
       'daily 2026-02-01:2026-02-07: no answer in 1000 s',
