@@ -67,10 +67,11 @@ function clockRemarks(at: Date): Remark[] {
 function linkRemarks({ links }: Config, lists: CatalogLists): Remark[] {
   const apps = lists.of('apps');
   if (links === null || links.apps === 'all' || apps.size === 0) return [];
-  return links.apps.flatMap((token, index): Remark[] => {
+  const tokens = links.apps;
+  return tokens.flatMap((token, index): Remark[] => {
     if (apps.has(token)) return [];
     const near = nearest(token, apps);
-    const hint = near === null ? null : `Did you mean ${near}?`;
+    const hint = near === null || tokens.includes(near) ? null : `Did you mean ${near}?`;
     return [
       { severity: 'warning', path: ['links', 'apps', index], message: `filters-data listed no app ${token}`, hint },
     ];

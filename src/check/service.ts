@@ -16,6 +16,8 @@ import { checkedFilters } from './slice.ts';
 /** A service that is there sends the first bytes of a list within this; a dead address keeps nobody longer. */
 const PATIENCE_MS = 9000;
 const LOOK_MS = 250;
+/** How the system and the HTTP client call a host that cannot be reached. */
+const UNREACHABLE = /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT)/;
 
 export interface ServiceFindings {
   readonly findings: readonly Finding[];
@@ -43,7 +45,7 @@ export async function requestedService(check: ServiceCheck, signal: AbortSignal)
     if (event.type !== 'request_retried') return;
     because = event.because;
     hasFailed = true;
-    if (!/^\d/.test(because)) ended.abort();
+    if (UNREACHABLE.test(because)) ended.abort();
   };
   const trying: Trying = {
     stated,

@@ -21,7 +21,7 @@ import { json, startScriptedServer, type Script, type ScriptedServer } from '../
 import { recordedShell } from '../unit/cli-recorded-shell.ts';
 
 const finding = z.object({
-  severity: z.enum(['error', 'warning', 'note']),
+  severity: z.enum(['error', 'warning', 'note', 'works', 'untried']),
   code: z.string().nullable(),
   slice: z.string().nullable(),
   setting: z.string().nullable(),
@@ -86,7 +86,7 @@ async function run(text: string): Promise<Result> {
 
 const severe = (found: readonly Found[]): string[] =>
   found
-    .filter(({ severity }) => severity !== 'note')
+    .filter(({ severity }) => severity === 'error' || severity === 'warning')
     .map(({ severity, place, code }) => `${place ?? ''} ${code ?? severity}`)
     .toSorted();
 
@@ -112,6 +112,16 @@ test('a simulated instant that has not come, for which a sync would not plan, is
 });
 
 describe('in one round', () => {
+  test('what works is said beside what was not tried', async () => {
+    const sound =
+      'slices: [{ name: a, dimensions: [day], metrics: [installs], date_period: yesterday, reattributed: all }]';
+    const { found } = await run(`${serviceAt(await origin(working))}${sound}`);
+    const of = (wanted: string): string[] =>
+      found.filter(({ severity }) => severity === wanted).map(({ message }) => message.replace(/[\d.]+ GB/, '9 GB'));
+    expect(of('works')).toEqual(expect.arrayContaining(['token accepted', '9 GB free', '1 slice, 1 metric known']));
+    expect(of('untried')).toContain('a report, ad spend');
+  });
+
   test('5 mistakes of the configuration are told with the 4 things that filters-data knows better', async () => {
     const { code, found, files } = await run(`${serviceAt(await origin(working))}${SLICES}`);
     expect(severe(found)).toEqual(
