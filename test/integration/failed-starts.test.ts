@@ -76,16 +76,12 @@ test('a token that is missing is known to notify, status and the metrics, and no
 test('a token that is refused is one failure, which names its line, its variable and what readers have', async () => {
   const { end, shell } = await ran(['sync', '--quiet', '--json'], { RIPEN_TOKEN: 'refused' });
   expect(end).toBe(78);
-  expect(JSON.parse(shell.printed[0] ?? '')).toMatchObject({
-    failures: [
-      {
-        code: 'CREDENTIALS_REFUSED',
-        count: 1,
-        message: expect.stringContaining('Readers have no data yet.'),
-        hint: expect.stringMatching(/^Set the variable RIPEN_TOKEN, which service\.token \(.*ripen\.yaml:4\) reads/),
-      },
-    ],
-  });
+  const text = z.string();
+  const failure = z.object({ code: text, count: z.number(), message: text, hint: text });
+  const { failures } = z.object({ failures: z.array(failure) }).parse(JSON.parse(shell.printed[0] ?? ''));
+  expect(failures).toMatchObject([{ code: 'CREDENTIALS_REFUSED', count: 1 }]);
+  expect(failures[0]?.message).toContain('Readers have no data yet.');
+  expect(failures[0]?.hint).toMatch(/^Set the variable RIPEN_TOKEN, which service\.token \(.*ripen\.yaml:4\) reads/);
   expect(noticesTo(server)).toStrictEqual([
     expect.stringMatching(/, run [\da-f-]{36}\nCREDENTIALS_REFUSED: .*\nhint: Set the variable RIPEN_TOKEN/),
   ]);
