@@ -204,7 +204,7 @@ async function tellRunEnd(end: RunEnd, report: StatusReport | null, telling: Tel
   }
   const { summary, failure, endedAt } = end;
   // A slip at the keyboard is no failed night, unless somebody was notified of it.
-  const isSlip = failure?.code === 'USAGE_INVALID' && config.notify.length === 0;
+  const isSlip = ['USAGE_INVALID', 'AS_OF_IN_FUTURE'].includes(failure?.code ?? '') && config.notify.length === 0;
   if (isSlip || (summary !== null && summary.status !== 'succeeded')) return;
   await keepFailedStart(config.warehouse, failure, endedAt).catch((error: unknown) => {
     warn('NOTIFY_FAILED', `Whether a later run has recovered is not known: ${textOf(error)}`);
