@@ -7,9 +7,12 @@
  * simulator are loaded when first needed.
  */
 
+import { existsSync } from 'node:fs';
+
 import type { Finding } from './check/finding.ts';
 import type { Config } from './config/config.ts';
 import type { ConfigOptions } from './config/read-config.ts';
+import { Failure } from './errors.ts';
 import { guarded } from './events.ts';
 import type { TourOptions } from './start/tour.ts';
 import type { Dropped, Loss } from './drop.ts';
@@ -220,10 +223,21 @@ export const replay = configVerb(
     const pipeline = await import('./sync.ts');
     const { tellingFailures } = await import('./notify/run-end.ts');
     const { asOf, emit, signal, lockWaitMs } = circumstancesOf(config, options);
+    const { archiveRoot } = await import('./archive/archive.ts');
+    const archive = archiveRoot(config.warehouse);
+    if (!existsSync(archive)) {
+      const hint = 'State `archive: 30d` to keep the answers of the next runs, or run `ripen sync`.';
+      throw new Failure('USAGE_INVALID', `There was no archive to replay; tried ${archive}`, { hint });
+    }
     const { slices = null } = options;
     const order = { command: 'replay', slices, forced: null, acceptLoss: false, deadlineMs: null } as const;
     const request = { ...order, asOf, lockWaitMs };
-    return tellingFailures(emit, async (emit) => pipeline.sync(config, request, fromArchive(config), { emit, signal }));
+    const { explained } = await import('./notify/explain.ts');
+    const summary = await tellingFailures(emit, async (emit) =>
+      pipeline.sync(config, request, fromArchive(config), { emit, signal }),
+    );
+    const known = { config, report: null, runId: summary.run_id };
+    return { ...summary, failures: await explained(summary.failures, known) };
   },
 );
 

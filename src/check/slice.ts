@@ -1,65 +1,157 @@
-/** A slice's names held against filters-data: metrics, dimensions, and those it filters, sorts and indexes by; pure. */
+/** A slice compared with filters-data and with its own dates: what the service would refuse, might not know, or never let become final; pure. */
 
 import { nearest } from '../config/nearest.ts';
-import { parameterNames, parseFilterKey } from '../config/report-settings.ts';
-import { dimensionFilters, dimensions, metricFilters } from '../model/dimension.ts';
-import { NameList, type CatalogLists } from './catalog-lists.ts';
-import { pathOf, settingPath, type CheckedSlice } from './checked-slice.ts';
-import { valueRemarks } from './values.ts';
+import type { SettingPath } from '../config/config-problems.ts';
+import { isMapping } from '../config/plain-values.ts';
+import { documentedValues, leftToService, parseFilterKey } from '../config/report-settings.ts';
+import type { StatedSettings } from '../config/stated-settings.ts';
+import { dayAt, MS_PER_DAY } from '../model/calendar.ts';
+import { metricFilterNames, type Catalog, type CatalogFilter } from '../model/catalog.ts';
+import { dimensions as documentedDimensions } from '../model/dimension.ts';
+import { globMatches, isMetricItem, metricsOf, type Metric, unknownFormsText } from '../model/metric.ts';
+import { resolveDatePeriod, reversedAt } from '../model/period.ts';
+import type { Slice } from '../model/slice.ts';
+import { durationText } from '../terminal/measure.ts';
 import type { Remark } from './finding.ts';
 
-const documentedDimensions = new NameList(dimensions);
+/** A slice as `check` looks at it: what it became, and where each of its settings stands. */
+export interface CheckedSlice {
+  readonly slice: Slice;
+  /** Its place in the list of slices. */
+  readonly index: number;
+  readonly stated: StatedSettings;
+}
 
-/**
- * What the service would refuse or might not know. An unknown metric is an error, as it fails the whole request; an
- * unknown dimension or value is a warning, as the service's own lists drift (observed: enumerations drift). A
- * list that filters-data left empty or did not answer proves nothing.
- */
-export function sliceRemarks(checked: CheckedSlice, lists: CatalogLists): Remark[] {
-  const { slice } = checked;
+type Names = ReadonlySet<string>;
+
+/** The lists of filters-data, as names are looked up in them. */
+export class CatalogLists {
+  readonly #catalog: Catalog;
+  /** Every metric a report can request. */
+  readonly metrics: Names;
+  /** Lists of metrics without an item: what is in none of the others may be in one of them. */
+  readonly silent: readonly CatalogFilter[];
+
+  constructor(catalog: Catalog) {
+    this.#catalog = catalog;
+    this.metrics = new Set(catalog.filter(isMetricItem).map(({ id }) => id));
+    this.silent = metricFilterNames.filter((filter) => this.of(filter).size === 0);
+  }
+
+  of(filter: CatalogFilter, field: 'id' | 'name' = 'id'): Names {
+    const names = this.#catalog.filter((item) => item.filter === filter).map((item) => item[field]);
+    return new Set(names.filter((name) => name !== ''));
+  }
+}
+
+/** Where filters-data lists the values of a dimension, and under which field they are written in a filter. */
+const dimensionValues: ReadonlyMap<string, readonly [filter: CatalogFilter, field: 'id' | 'name']> = new Map([
+  ['app', ['apps', 'name']],
+  ['app_token', ['apps', 'id']],
+  ['country', ['countries', 'name']],
+  ['country_code', ['countries', 'id']],
+  ['currency_code', ['currencies', 'id']],
+  ['network', ['networks', 'id']],
+  ['os_name', ['os_names', 'id']],
+  ['partner_id', ['partners', 'id']],
+  ['partner_name', ['partners', 'name']],
+  ['store_type', ['store_type', 'id']],
+]);
+
+/** What rows contain where there is no partner, network or country to name (observed: organic, odd values); no list need have it. */
+const oddValues: Names = new Set(['-300', 'Organic', 'unknown', 'Expired Attributions', 'Unknown Devices']);
+
+/** Parameters whose allowed values filters-data lists. */
+const parameterValues: ReadonlyMap<string, CatalogFilter> = new Map([
+  ['ad_revenue_sources', 'ad_revenue_sources'],
+  ['ad_spend_mode', 'ad_spend_mode'],
+  ['attribution_source', 'attribution_source'],
+  ['attribution_type', 'attribution_type'],
+  ['attribution_types', 'attribution_type'],
+  ['cohort_maturity', 'cohort_maturity'],
+  ['currency', 'currencies'],
+  ['iap_revenue_mode', 'iap_revenue_mode'],
+  ['index', 'index'],
+  ['os_names', 'os_names'],
+  ['period_over_period', 'period_over_period'],
+]);
+
+/** Every list of filters-data that a slice is compared with. */
+export const checkedFilters: readonly CatalogFilter[] = [
+  ...new Set<CatalogFilter>([
+    ...metricFilterNames,
+    'dimensions',
+    ...[...dimensionValues.values()].map(([filter]) => filter),
+    ...parameterValues.values(),
+  ]),
+];
+
+/** Where the slice stands. */
+export const pathOf = ({ index }: Pick<CheckedSlice, 'index'>): SettingPath => ['slices', index];
+
+/** Where a setting is stated, in the slice or in the defaults; of a list, where one item of it is. The slice itself for none. */
+function settingPath(checked: CheckedSlice, key: string, item?: string): SettingPath {
+  const levels: SettingPath[] = [pathOf(checked), ['defaults']];
+  const paths = levels.flatMap((level) => [
+    [...level, key],
+    [...level, 'filters', key],
+    [...level, 'extra_parameters', key],
+  ]);
+  const path = paths.find((each) => checked.stated.valueAt(each) !== undefined);
+  if (path === undefined) return pathOf(checked);
+  const value = checked.stated.valueAt(path);
+  const items: readonly unknown[] = Array.isArray(value) ? value : [];
+  const position = items.findIndex((each) => String(each) === item);
+  return position === -1 ? path : [...path, position];
+}
+
+/** Everything odd about a slice at an instant. A list that filters-data left empty or did not answer proves nothing. */
+export function sliceRemarks(checked: CheckedSlice, catalog: Catalog, lists: CatalogLists, planAt: Date): Remark[] {
+  const { slice, stated } = checked;
+  const items = catalog.filter(isMetricItem);
+  const metrics = metricsOf(slice, items);
+  const listed = metrics.filter(({ id }) => lists.metrics.has(id));
+  const isSound = (key: string): boolean => stated.isSound([...pathOf(checked), key]);
   return [
-    ...namesIn(checked, 'metrics').flatMap((name) =>
-      metricRemarks(checked, lists, { name, key: 'metrics', taken: slice.metrics }),
-    ),
-    ...namesIn(checked, 'dimensions').flatMap((name) =>
-      dimensionRemarks(checked, lists, { name, key: 'dimensions', taken: slice.dimensions }),
-    ),
+    ...statedNames(checked, 'metrics').flatMap((name) => metricRemarks(checked, lists, name, 'metrics')),
+    ...statedNames(checked, 'dimensions').flatMap((name) => dimensionRemarks(checked, lists, name, 'dimensions')),
     ...Object.keys(slice.parameters).flatMap((key) => filterRemarks(checked, lists, key)),
-    ...valueRemarks(checked, lists),
-    ...orderRemarks(checked),
-    ...extraRemarks(checked),
-    ...attributionRemarks(checked),
+    ...Object.entries(slice.parameters).flatMap(([key, value]) => valueRemarks(checked, lists, key, value)),
+    ...(isSound('date_period') ? periodRemarks(checked, planAt) : []),
+    ...horizonRemarks(checked),
+    ...(isSound('metrics') ? retainRemarks(checked, metrics) : []),
+    ...formRemarks(checked, listed),
+    ...leftRemarks(checked),
   ];
 }
 
-/** The names a slice asks for; without what stands in for a list of which nothing could be read. */
-function namesIn({ slice, index, stated }: CheckedSlice, key: 'metrics' | 'dimensions'): readonly string[] {
+/** The names a slice requests; without what stands in for a list of which nothing could be read. */
+function statedNames({ slice, index, stated }: CheckedSlice, key: 'metrics' | 'dimensions'): readonly string[] {
   const list = stated.valueAt(['slices', index, key]);
   return Array.isArray(list) ? slice[key].filter((name) => list.includes(name)) : slice[key];
 }
 
-/** A name, the setting it stands under, and the names that are asked for already, which nobody can have meant. */
-interface Named {
-  readonly name: string;
-  readonly key: string;
-  readonly taken: readonly string[];
+/** A name as it would be written under a setting: with its suffix, where that is a filter. */
+function meantHint(key: string, meant: string | null, otherwise: string): string {
+  const suffix = parseFilterKey(key)?.suffix;
+  return meant === null ? otherwise : `Did you mean ${suffix === undefined ? meant : `${meant}__${suffix}`}?`;
 }
 
-function metricRemarks(checked: CheckedSlice, lists: CatalogLists, { name, key, taken }: Named): Remark[] {
-  if (lists.metrics.isEmpty) return [];
+/** Of a list the item, of a filter its key. */
+function placeOf(checked: CheckedSlice, name: string, key: string): Pick<Remark, 'path' | 'at'> {
+  const isList = key === 'metrics' || key === 'dimensions';
+  return { path: settingPath(checked, key, name), at: isList ? 'value' : 'key' };
+}
+
+/** An unknown metric is an error, as it fails the whole request. */
+function metricRemarks(checked: CheckedSlice, lists: CatalogLists, name: string, key: string): Remark[] {
+  if (lists.metrics.size === 0 || lists.metrics.has(name)) return [];
   const place = placeOf(checked, name, key);
-  const standing = lists.metrics.standingOf(name);
-  if (standing.kind === 'listed') return [];
-  if (standing.kind === 'other letters') return [otherLetters(place, { name, key, taken }, standing.name)];
-  const isDimension = documentedDimensions.has(name) || lists.of('dimensions').has(name);
+  const isDimension = documentedDimensions.some((each) => each === name) || lists.of('dimensions').has(name);
   const hint = isDimension
-    ? `It is a dimension: ${key === 'metrics' ? 'move it to dimensions' : `its filters end in ${dimensionFilters.join(', ')}`}.`
-    : meantHint(
-        like(key, lists.metrics.nearest(name)),
-        taken,
-        'Correct or remove it; `ripen catalog WORD` searches the metrics.',
-      );
-  const silent = lists.silentMetricLists;
+    ? 'It is a dimension: move it there.'
+    : meantHint(key, nearest(name, lists.metrics), 'Correct or remove it; `ripen catalog WORD` searches the metrics.');
+  const { silent } = lists;
   if (silent.length > 0 && !isDimension) {
     const message = `filters-data listed no metric ${name}, but nothing at all under ${silent.join(', ')}; the service refuses a whole report for a metric it does not know`;
     return [{ severity: 'warning', ...place, message, hint }];
@@ -68,105 +160,124 @@ function metricRemarks(checked: CheckedSlice, lists: CatalogLists, { name, key, 
   return [{ severity: 'error', code: 'SOURCE_REFUSED', ...place, message, hint }];
 }
 
-function dimensionRemarks(checked: CheckedSlice, lists: CatalogLists, { name, key, taken }: Named): Remark[] {
-  const place = placeOf(checked, name, key);
+/** An unknown dimension is a warning, as the service's own lists drift (observed: enumerations drift). */
+function dimensionRemarks(checked: CheckedSlice, lists: CatalogLists, name: string, key: string): Remark[] {
   const answered = lists.of('dimensions');
+  const documented: Names = new Set<string>(documentedDimensions);
   // What is documented may be filtered by without being a dimension to group by.
-  if (key !== 'dimensions' && documentedDimensions.has(name)) return [];
-  const known = answered.isEmpty ? documentedDimensions : answered;
-  const standing = known.standingOf(name);
-  if (standing.kind === 'listed') return [];
-  if (standing.kind === 'other letters') return [otherLetters(place, { name, key, taken }, standing.name)];
-  const message = answered.isEmpty
-    ? `no dimension ${name} is documented, and filters-data listed none; it is sent as written`
-    : `filters-data listed no dimension ${name}; it is sent as written`;
-  const asMetric = `It is a metric: ${key === 'dimensions' ? 'move it to metrics' : `its filters end in ${metricFilters.join(', ')}`}.`;
+  if (answered.has(name) || ((answered.size === 0 || key !== 'dimensions') && documented.has(name))) return [];
+  const known = answered.size === 0 ? documented : answered;
+  const message =
+    answered.size === 0
+      ? `no dimension ${name} is documented, and filters-data listed none; it is sent as written`
+      : `filters-data listed no dimension ${name}; it is sent as written`;
   const hint = lists.metrics.has(name)
-    ? asMetric
-    : meantHint(
-        like(key, known.nearest(name)),
-        taken,
-        answered.isEmpty ? null : '`ripen catalog WORD` searches the dimensions.',
-      );
-  return [{ severity: 'warning', ...place, message, hint }];
+    ? 'It is a metric: move it there.'
+    : meantHint(key, nearest(name, known), '`ripen catalog WORD` searches the dimensions.');
+  return [{ severity: 'warning', ...placeOf(checked, name, key), message, hint }];
 }
 
-/** The name of a filter, as one of the metrics or dimensions; a slice may filter by what it does not ask for. */
+/** The name of a filter, as one of the metrics or dimensions; a slice may filter by what it does not request. */
 function filterRemarks(checked: CheckedSlice, lists: CatalogLists, key: string): Remark[] {
   const filter = parseFilterKey(key);
   if (filter === null) return [];
-  const named = { name: filter.name, key, taken: [] };
-  return filter.kind === 'metric' ? metricRemarks(checked, lists, named) : dimensionRemarks(checked, lists, named);
+  const remarks = filter.kind === 'metric' ? metricRemarks : dimensionRemarks;
+  return remarks(checked, lists, filter.name, key);
 }
 
-/** What an answer is sorted or indexed by without being asked for. */
-function orderRemarks(checked: CheckedSlice): Remark[] {
-  const { dimensions: asked, metrics, parameters } = checked.slice;
-  const remark = (key: string, item: string, allowed: readonly string[]): Remark[] => {
-    const name = key === 'sort' ? item.replace(/^-/, '') : item;
-    if (allowed.includes(name)) return [];
-    const message = `names ${name}, which the slice does not ask for; the service may refuse the whole report`;
-    const near = nearest(name, allowed);
-    const hint = near === null ? `Ask for it, or leave it out of ${key}.` : `Did you mean ${near}?`;
-    return [{ severity: 'warning', path: settingPath(checked, key, item), message: `${key} ${message}`, hint }];
-  };
-  return [
-    ...itemsOf(parameters, 'sort').flatMap((item) => remark('sort', item, [...asked, ...metrics])),
-    ...itemsOf(parameters, 'index').flatMap((item) => remark('index', item, asked)),
-  ];
-}
-
-/** Whatever is passed on under `extra_parameters` is unknown by design; one that nearly has a name of its own is a slip. */
-function extraRemarks(checked: CheckedSlice): Remark[] {
-  return Object.keys(checked.slice.parameters).flatMap((key): Remark[] => {
-    const path = settingPath(checked, key);
-    const near = path.at(-2) === 'extra_parameters' ? nearest(key, parameterNames) : null;
-    if (near === null || parameterNames.some((name) => name === key)) return [];
-    const message = `${key} is no documented parameter; it is sent as written`;
-    return [{ severity: 'warning', path, at: 'key', message, hint: `Did you mean ${near}?` }];
+/** Values of a parameter or an exact filter that filters-data lists otherwise or not at all. */
+function valueRemarks(checked: CheckedSlice, lists: CatalogLists, key: string, value: string): Remark[] {
+  const filter = parseFilterKey(key);
+  const known = filter === null ? parameterNames(key, lists) : filterNames(filter, lists);
+  const values = [...new Set(value.split(','))];
+  return values.flatMap((text): Remark[] => {
+    if (known.size === 0 || known.has(text) || (filter !== null && oddValues.has(text))) return [];
+    const near = nearest(text, known);
+    const hint = near === null ? null : values.includes(near) ? `Remove ${text}.` : `Did you mean ${near}?`;
+    const message = `${key}: the value ${text} is neither in filters-data nor documented; it is sent as written`;
+    return [{ severity: 'warning', path: settingPath(checked, key, text), message, hint }];
   });
 }
 
-/** The older parameter and the list that replaces it (observed: attribution_type): which of the two counts is not documented. */
-function attributionRemarks(checked: CheckedSlice): Remark[] {
-  const { parameters } = checked.slice;
-  if (!['attribution_type', 'attribution_types'].every((name) => Object.hasOwn(parameters, name))) return [];
-  const path = settingPath(checked, 'attribution_types');
-  const message = `attribution_types is sent beside attribution_type=${parameters['attribution_type']}; which of them counts is not documented`;
+function filterNames({ name, suffix }: NonNullable<ReturnType<typeof parseFilterKey>>, lists: CatalogLists): Names {
+  const source = suffix === 'in' || suffix === 'not_in' ? dimensionValues.get(name) : undefined;
+  return source === undefined ? new Set() : lists.of(...source);
+}
+
+function parameterNames(key: string, lists: CatalogLists): Names {
+  const list = parameterValues.get(key);
+  const listed = list === undefined ? new Set<string>() : lists.of(list);
+  return listed.size === 0 ? new Set(documentedValues.get(key) ?? []) : listed;
+}
+
+/** A date period that covers nothing yet, or nothing any more. */
+function periodRemarks(checked: CheckedSlice, planAt: Date): Remark[] {
+  const { datePeriod, utcOffset } = checked.slice;
+  const path = settingPath(checked, 'date_period');
+  const reversed = reversedAt(datePeriod, planAt, utcOffset);
+  if (reversed !== null && 'day' in datePeriod.last && !('day' in datePeriod.first)) {
+    const message = `the date period begins on ${reversed.first}, as of today, and ended on ${reversed.last}: it never gets another day`;
+    const hint = 'Begin with a date, or end with what moves on, such as yesterday.';
+    return [{ severity: 'warning', path, message, hint }];
+  }
+  if (!('day' in datePeriod.first) || resolveDatePeriod(datePeriod, planAt, utcOffset) !== null) return [];
+  const message = `the date period covers no day yet; today is ${dayAt(planAt, utcOffset)} in ${utcOffset}`;
+  return [{ severity: 'warning', path, message, hint: 'Let it begin earlier, if that is not meant.' }];
+}
+
+/** Horizons that one before them leaves without effect: the first that matches counts. */
+function horizonRemarks(checked: CheckedSlice): Remark[] {
+  return [pathOf(checked), ['defaults']].flatMap((level) => {
+    const stated = checked.stated.valueAt([...level, 'horizons']);
+    const patterns = Object.keys(isMapping(stated) ? stated : {}).filter(
+      (key) => key !== 'settle' && key !== 'lifetime',
+    );
+    return patterns.flatMap((pattern, index): Remark[] => {
+      const before = patterns.slice(0, index).find((earlier) => globMatches(earlier, pattern));
+      if (before === undefined) return [];
+      const message = `the horizon of ${pattern} has no effect, as ${before} stands before it and matches the same metrics`;
+      const hint = `Put it before ${before}; the first that matches counts.`;
+      return [{ severity: 'warning', path: [...level, 'horizons', pattern], at: 'key', message, hint }];
+    });
+  });
+}
+
+/** More names make a message longer, not clearer. */
+const MOST_NAMES = 3;
+
+function retainRemarks(checked: CheckedSlice, metrics: readonly Metric[]): Remark[] {
+  const { retainDays, settleMs } = checked.slice;
+  if (retainDays === null) return [];
+  const late = metrics.filter(({ horizonMs }) => horizonMs !== null && horizonMs + settleMs > retainDays * MS_PER_DAY);
+  if (late.length === 0) return [];
+  const longest = durationText(Math.max(...late.map(({ horizonMs }) => horizonMs ?? 0)));
+  const names = late.slice(0, MOST_NAMES).map(({ id }) => id);
+  const more = late.length > MOST_NAMES ? ` and ${late.length - MOST_NAMES} more` : '';
+  const message = `periods are removed after ${retainDays} days, but ${names.join(', ')}${more} may change for ${longest}; they never become final`;
+  const hint = `Raise retain above ${longest}, or lower the horizon.`;
+  return [{ severity: 'warning', path: settingPath(checked, 'retain'), message, hint }];
+}
+
+/** Metrics that the service lists and of whose form nothing is documented. */
+function formRemarks(checked: CheckedSlice, metrics: readonly Metric[]): Remark[] {
+  const message = unknownFormsText(metrics, checked.slice);
+  const path = settingPath(checked, 'metrics');
+  const hint = 'State under `horizons` how long after a period ends each may still change.';
+  return message === null ? [] : [{ severity: 'warning', path, message: `METRIC_FORM_UNKNOWN: ${message}`, hint }];
+}
+
+/** Leaving this one out has doubled a report against the dashboard (observed: reattributed). */
+const DOUBLING = 'reattributed';
+
+function leftRemarks(checked: CheckedSlice): Remark[] {
+  const left = leftToService(checked.slice);
+  const others = left.filter((parameter) => parameter !== DOUBLING);
+  const path = pathOf(checked);
+  const message = `${DOUBLING} is left to the service's own default, which may count reattributed users twice`;
+  const hint = `State ${DOUBLING}: all, true or false, in the slice or under defaults.`;
+  const note = `left to the service's own default: ${others.join(', ')}`;
   return [
-    { severity: 'warning', path, at: 'key', message, hint: 'Set attribution_type: null to send the list alone.' },
+    ...(left.includes(DOUBLING) ? [{ severity: 'warning', path, message, hint } as const] : []),
+    ...(others.length > 0 ? [{ severity: 'note', path, message: note, hint: null } as const] : []),
   ];
-}
-
-function itemsOf(parameters: Readonly<Record<string, string>>, key: string): string[] {
-  const text = Object.hasOwn(parameters, key) ? parameters[key] : undefined;
-  return text === undefined ? [] : [...new Set(text.split(','))];
-}
-
-/** Of a list the item, of a filter its key. */
-function placeOf(checked: CheckedSlice, name: string, key: string): Pick<Remark, 'path' | 'at'> {
-  if (key !== 'metrics' && key !== 'dimensions') return { path: settingPath(checked, key), at: 'key' };
-  const names = checked.slice[key];
-  const list = [...pathOf(checked), key];
-  const stated = checked.stated.valueAt(list);
-  const items: readonly unknown[] = Array.isArray(stated) ? stated : names;
-  const position = items.indexOf(name);
-  return { path: position === -1 ? list : [...list, position] };
-}
-
-function otherLetters(place: Pick<Remark, 'path' | 'at'>, { name, key, taken }: Named, listed: string): Remark {
-  const message = `filters-data listed ${listed}, not ${name}; the service may tell letters apart`;
-  return { severity: 'warning', ...place, message, hint: meantHint(like(key, listed), taken, null) };
-}
-
-/** A name as it would be written under a setting: with its suffix, if that is a filter. */
-function like(key: string, name: string | null): string | null {
-  const filter = parseFilterKey(key);
-  return name === null || filter === null ? name : `${name}__${filter.suffix}`;
-}
-
-/** Advice to write another name; one that is asked for already would only be there twice. */
-function meantHint(meant: string | null, taken: readonly string[], otherwise: string | null): string | null {
-  if (meant === null) return otherwise;
-  return taken.includes(meant) ? `Remove it; ${meant} is asked for already.` : `Did you mean ${meant}?`;
 }

@@ -1,5 +1,5 @@
 /**
- * The warehouse held against the configuration: whether it can be used, what it keeps unasked, what a change will cost.
+ * The warehouse compared with the configuration: whether it can be used, what it keeps unconfigured, what a change will cost.
  */
 
 import * as z from 'zod';
@@ -8,10 +8,7 @@ import type { Config } from '../config/config.ts';
 import type { StatedSettings } from '../config/stated-settings.ts';
 import { asFailure } from '../errors.ts';
 import { refusalOf } from '../load/slice-table.ts';
-import { liveTable } from '../load/target.ts';
-import { keepWide } from '../load/target.ts';
 import { meet } from '../model/calendar.ts';
-import { capacityOf, formatColumnType, parseColumnType, widen } from '../model/column-type.ts';
 import { coverageOf } from '../model/coverage.ts';
 import { differInHeadersOnly, fingerprintOf } from '../model/fingerprint.ts';
 import { carries, heldPeriods, tableOf, weekStartOf } from '../model/ledger.ts';
@@ -22,10 +19,10 @@ import { foreignOccupants, tableNames } from '../publish/occupants.ts';
 import { countText } from '../terminal/measure.ts';
 import { readSliceLedger } from '../warehouse/ledger.ts';
 import { warehouseExists, withWarehouse } from '../warehouse/opening.ts';
-import { heldColumnTypes, count, statement } from '../warehouse/sql.ts';
+import { count, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { pathOf } from './checked-slice.ts';
-import { type Finding, findingOf, placed, type Remark } from './finding.ts';
+import { type Finding, finding, findingOf, placed, type Remark } from './finding.ts';
+import { pathOf } from './slice.ts';
 
 /** A check does not wait for a nightly run. */
 const NO_WAIT_MS = 0;
@@ -41,33 +38,48 @@ export interface Checking {
 export async function warehouseFindings(
   config: Pick<Config, 'warehouse' | 'slices' | 'publish'>,
   { at, stated, signal }: Checking,
-): Promise<Finding[]> {
+): Promise<{ readonly findings: Finding[]; readonly lastRunBytes: number | null }> {
   const { warehouse: path, slices } = config;
   const occupants = async (own: Identity, names: readonly string[]): Promise<Finding[]> =>
     (await foreignOccupants(config, { own, tables: new Set(names) }, signal)).map(findingOf);
   try {
     if (!warehouseExists(path)) {
-      const isNew = ofWarehouse('note', `The warehouse ${path} did not exist yet; the first sync makes it.`);
-      return [isNew, ...(await occupants({ path, id: null }, []))];
+      const isNew = finding('works', `the first sync makes ${path}`);
+      return { findings: [isNew, ...(await occupants({ path, id: null }, []))], lastRunBytes: null };
     }
-    return await withWarehouse(path, { mode: 'read', lockWaitMs: NO_WAIT_MS, emit: () => {} }, async (warehouse) => [
-      ...(await unconfiguredFindings(warehouse, slices, stated)),
-      ...(await changeFindings(warehouse, slices, { at, stated })),
-      ...(await occupants(await identityOf(warehouse), await tableNames(warehouse))),
-    ]);
+    return await withWarehouse(path, { mode: 'read', lockWaitMs: NO_WAIT_MS, emit: () => {} }, async (warehouse) => ({
+      findings: [
+        finding('works', 'warehouse readable'),
+        ...(await unconfiguredFindings(warehouse, slices, stated)),
+        ...(await changeFindings(warehouse, slices, { at, stated })),
+        ...(await occupants(await identityOf(warehouse), await tableNames(warehouse))),
+      ],
+      lastRunBytes: await receivedBytes(warehouse),
+    }));
   } catch (thrown) {
     signal.throwIfAborted();
     const failure = asFailure(thrown);
     if (failure.code === 'WAREHOUSE_OLDER') {
-      return [{ ...ofWarehouse('note', `${failure.message} What it holds was not checked.`), hint: failure.hint }];
+      const older = finding('note', `${failure.message} Its content was not checked.`, failure.hint);
+      return { findings: [older], lastRunBytes: null };
     }
-    if (failure.code !== 'WAREHOUSE_LOCKED') return [findingOf(failure)];
-    return [ofWarehouse('warning', `${failure.message} Its version and what it holds were not checked.`)];
+    const isLocked = failure.code === 'WAREHOUSE_LOCKED';
+    const locked = finding('warning', `${failure.message} Its version and content were not checked.`);
+    return { findings: [isLocked ? locked : findingOf(failure)], lastRunBytes: null };
   }
 }
 
-function ofWarehouse(severity: Finding['severity'], message: string): Finding {
-  return { severity, code: null, slice: null, setting: null, place: null, message, hint: null };
+const receivedRow = z.object({ bytes: z.number().nullable() });
+
+/** The bytes that the last run on record received; null before the first. */
+async function receivedBytes(warehouse: Warehouse): Promise<number | null> {
+  const sql = `select cast(summary ->> '$.service.bytes' as double) as bytes
+from ripen.runs
+where summary is not null
+order by started_at desc
+limit 1`;
+  const [last] = await warehouse.rows(sql, [], receivedRow);
+  return last?.bytes ?? null;
 }
 
 const heldRow = z.object({ slice: z.string(), periods: count, rows: count });
@@ -86,9 +98,9 @@ async function unconfiguredFindings(
 
 function unconfigured({ slice, periods, rows }: z.output<typeof heldRow>): Finding {
   const held = `${countText(periods, 'period')}, ${countText(rows, 'row')}`;
-  const said = ofWarehouse('warning', `it is not configured, but the warehouse keeps its table: ${held}`);
+  const message = `it is not configured, but the warehouse keeps its table: ${held}`;
   const hint = `Configure it again under this name, or remove it: \`ripen drop --slice ${slice}\`.`;
-  return { ...said, slice, hint };
+  return { ...finding('warning', message, hint), slice };
 }
 
 async function changeFindings(
@@ -98,7 +110,7 @@ async function changeFindings(
 ): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const [index, slice] of slices.entries()) {
-    const path = pathOf({ slice, index, stated });
+    const path = pathOf({ index });
     if (!stated.isSound(path)) continue;
     const ledger = await readSliceLedger(warehouse, slice.name);
     const { live } = ledger;
@@ -107,11 +119,8 @@ async function changeFindings(
     if (live === null) continue;
     // Of a service that cannot be read, nobody knows the headers.
     const isKnown = stated.isSound(['service']) || !differInHeadersOnly(live.fingerprint, fingerprintOf(slice));
-    const remarks = [
-      ...(refusal === null && isKnown ? changeRemarks(slice, path, { ...ledger, live }, at) : []),
-      ...(carries(live.fingerprint, fingerprintOf(slice)) ? await typeRemarks(warehouse, slice, path) : []),
-    ];
-    findings.push(...placed(remarks, slice.name, stated));
+    if (refusal !== null || !isKnown) continue;
+    findings.push(...placed(changeRemarks(slice, path, { ...ledger, live }, at), slice.name, stated));
   }
   return findings;
 }
@@ -123,7 +132,7 @@ function refused(
   return { ...why, severity: 'error', code: 'CONFIG_INVALID', path: [...path, setting] };
 }
 
-/** What the next sync asks for again because the slice is another one than was loaded. */
+/** What the next sync requests again because the slice differs from what was loaded. */
 function changeRemarks(slice: Slice, path: Remark['path'], ledger: ServedLedger, at: Date): Remark[] {
   const meaning = fingerprintOf(slice);
   const wanted = servedPeriods(slice, ledger, at).filter(
@@ -135,20 +144,20 @@ function changeRemarks(slice: Slice, path: Remark['path'], ledger: ServedLedger,
       ? 'it was loaded with other `service.headers`, which may be those of another account, or before they were recorded'
       : 'it means something else than what was loaded';
     const kept = isOfHeaders ? 'headers' : 'dimensions, filters, parameters and headers';
-    const message = `${why}: ${amountOf(wanted)} will be asked for again, beside the table that is served until they are complete`;
+    const message = `${why}: ${amountOf(wanted)} will be requested again, beside the table that is served until they are complete`;
     const hint = `\`ripen plan\` shows the windows; the old ${kept} would keep the table.`;
     return [{ severity: 'warning', path, message, hint }];
   }
   const [first] = wanted;
   if (first === undefined) return [];
   const added = slice.metrics.filter((metric) => !first.metrics.includes(metric));
-  const message = `metrics were added (${added.join(', ')}): ${amountOf(wanted)} will be asked for again`;
+  const message = `metrics were added (${added.join(', ')}): ${amountOf(wanted)} will be requested again`;
   return [{ severity: 'note', path: [...path, 'metrics'], message, hint: null }];
 }
 
 type ServedLedger = SliceLedger & { readonly live: SliceTable };
 
-/** The periods of the live table that the slice still answers for: none that it lets go. */
+/** The periods of the live table that the slice still covers. */
 function servedPeriods(slice: Slice, ledger: ServedLedger, at: Date): LoadedPeriod[] {
   const meaning = fingerprintOf(slice);
   const covered = coverageOf(slice, heldPeriods(ledger, meaning), at, weekStartOf(ledger, meaning));
@@ -176,24 +185,4 @@ function isHeldWith(
 function amountOf(periods: readonly LoadedPeriod[]): string {
   const rows = periods.reduce((sum, period) => sum + period.rows, 0);
   return `${countText(periods.length, 'period')} with about ${countText(rows, 'row')}`;
-}
-
-/** A remark for each stated type that its column does not have, nor will have: `path` is the slice's. */
-async function typeRemarks(warehouse: Warehouse, slice: Slice, path: Remark['path']): Promise<Remark[]> {
-  const existing = await heldColumnTypes(warehouse, liveTable(slice.name), slice.name);
-  return Object.entries(slice.types).flatMap(([metric, text]): Remark[] => {
-    const stated = parseColumnType(text);
-    const has = existing.get(metric);
-    if (stated === null || has === undefined) return [];
-    const kept = keepWide(stated, has);
-    const keptText = formatColumnType(kept);
-    if (keptText === formatColumnType(stated)) return [];
-    const isHeld = kept.kind !== 'DOUBLE' && stated.kind !== 'DOUBLE' && widen(kept, capacityOf(stated)) === kept;
-    const because = isHeld
-      ? 'it holds what that would, and what was loaded'
-      : 'what was loaded is never turned into a type that may not hold it';
-    const message = `the column of ${metric} is not ${text}, as stated, but ${keptText === has ? 'stays' : 'becomes'} ${keptText}: ${because}`;
-    const hint = `State ${keptText}, or load the slice anew: \`ripen drop --slice ${slice.name}\`, then \`ripen sync\`.`;
-    return [{ severity: isHeld ? 'note' : 'warning', path: [...path, 'types', metric], message, hint }];
-  });
 }

@@ -1,16 +1,15 @@
 /**
- * From arguments to what was asked for, strictly: whatever is unknown is refused with the nearest name.
+ * From arguments to a command, strictly: whatever is unknown is refused with the nearest name.
  *
  * Parsing runs nothing and loads no command, so `--help` and completion answer at once.
  */
 
+import type { Options } from 'yargs';
+
 import { nearest } from '../config/nearest.ts';
 import { Failure, textOf } from '../errors.ts';
-import { countText } from '../terminal/measure.ts';
 import type { Act } from '../terminal/shell.ts';
-import { textOptions } from './verb-options.ts';
-import type { Chooser } from './verb-options.ts';
-import { commandNames, declareCommands, groupNames, type HelpAsked } from './verbs.ts';
+import { allOptions, commandNames, declareCommands, groupNames, type HelpAsked } from './verbs.ts';
 
 /** Text to print, the help that belongs where a command is missing, or a command to carry out. */
 export type Asked =
@@ -25,123 +24,74 @@ export interface Form {
   readonly verbose: boolean;
 }
 
-/** The form the arguments ask for, also when they are refused. */
+/** The form the arguments request, also when they are refused. */
 export function formAsked(argv: readonly string[]): Form {
-  const words = statedWords(argv);
-  const isAsked = (option: string): boolean =>
-    words.some(({ name, value, next }) => name === option && (value ?? next) !== 'false');
-  const isJsonLog = words.some(({ name, value, next }) => name === 'log' && (value ?? next) === 'json');
-  return { log: isJsonLog ? 'json' : 'text', json: isAsked('json'), verbose: isAsked('verbose') };
+  const isJsonLog = argv.includes('--log=json') || argv[argv.indexOf('--log') + 1] === 'json';
+  const isOn = (option: string): boolean =>
+    argv.some((word, at) => word.startsWith(`--${option}`) && word !== `--${option}=false` && argv[at + 1] !== 'false');
+  return { log: isJsonLog ? 'json' : 'text', json: isOn('json'), verbose: isOn('verbose') };
 }
 
-/** What the arguments ask for; `USAGE_INVALID`, with the nearest names, for anything unknown or missing. */
+/** The command the arguments choose; `USAGE_INVALID`, with the nearest names, for anything unknown or missing. */
 export async function parseCommandLine(argv: readonly string[], version: string): Promise<Asked> {
-  const chosen: { act: Act | null } = { act: null };
-  const offered = ['help', 'version'];
-  const lists = new Set<string>();
-  const switches = new Set(['help', 'h', 'version']);
-  let output = '';
-  const chooser: Chooser = {
-    choose: (act) => {
-      chosen.act = act;
-    },
-    offer: (options) => {
-      for (const [name, { array, type }] of Object.entries(options)) {
-        offered.push(name);
-        if (array === true) lists.add(name);
-        if (type === 'boolean') switches.add(name);
-      }
-      return options;
-    },
-  };
-  if (isBare(argv)) {
+  if (argv.length === 0 || (argv.length === 1 && groupNames.includes(argv[0] ?? ''))) {
     const help = await parseCommandLine([...argv, '--help'], version);
     return help.kind === 'text' ? { ...help, kind: 'missing' } : help;
   }
+  const chosen: { act: Act | null; options: Readonly<Record<string, Options>> } = { act: null, options: {} };
+  const choose = (act: Act, options: Readonly<Record<string, Options>>): void => {
+    chosen.act = act;
+    chosen.options = options;
+  };
   const isCompletion = argv.includes('--get-yargs-completions');
-  const cli = declareCommands(version, chooser, helpAsked(argv));
+  const cli = declareCommands(version, choose, helpAsked(argv));
+  let output = '';
   try {
-    if (!isCompletion) refuseBehindDashes(argv);
-    const parsed = await cli.parseAsync(dashesJoined(argv), {}, (_error, _parsed, printed) => {
+    if (!isCompletion) refuseUnclear(argv);
+    const parsed = await cli.parseAsync(dashJoined(argv), {}, (_error, _parsed, printed) => {
       if (printed !== '') output = printed;
     });
     if (output === '' && chosen.act === null && !isCompletion) throw new Error('no command was given');
-    refuseUnclear(statedWords(argv), switches);
     if (chosen.act === null || output !== '') return { kind: 'text', text: output };
-    refuseRepeated(Object.entries(parsed), (name) => /^[a-z-]+$/.test(name) && !lists.has(name));
+    refuseRepeated(parsed, chosen.options);
     return { kind: 'act', act: chosen.act };
   } catch (error) {
-    throw usageFailure(textOf(error), argv, offered);
+    throw usageFailure(textOf(error), argv);
   }
 }
 
-/** yargs hands what stands behind a bare `--` to nobody: an option there would be dropped in silence. */
-function refuseBehindDashes(argv: readonly string[]): void {
-  const words = dashesJoined(argv);
-  const behind = words.slice(words.indexOf('--') + 1);
-  if (!words.includes('--') || behind.length === 0) return;
-  throw new Error(`nothing may stand behind --, where ${countText(behind.length, 'word')} stood`);
-}
-
-/** An option as it was typed. */
-interface StatedWord {
-  /** As the options are named; with its `no-`, where one was typed. */
-  readonly name: string;
-  /** What stands behind its `=`; null without one. */
-  readonly value: string | null;
-  /** The word behind it. */
-  readonly next: string | undefined;
-}
-
-/** The options among the arguments, in order. yargs takes `--dryRun` for `--dry-run`, and one dash for two. */
-function statedWords(argv: readonly string[]): StatedWord[] {
-  const words = dashesJoined(argv);
-  return words.flatMap((word, index) => {
-    const [, typed = '', value = null] = /^--?([^-=][^=]*)(?:=(.*))?$/s.exec(word) ?? [];
-    const name = typed.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-    return name === '' ? [] : [{ name, value, next: words[index + 1] }];
-  });
-}
-
-/** yargs takes any value of a switch but `true` for false, the last of two for what was meant, and `--no-` with any option. */
-function refuseUnclear(words: readonly StatedWord[], switches: ReadonlySet<string>): void {
-  const stated = new Map<string, boolean>();
-  for (const { name, value, next } of words) {
-    const negated = /^no-(.*)$/s.exec(name)?.[1] ?? null;
-    if (negated !== null && !switches.has(negated)) throw new Error(`Unknown argument: ${name}`);
-    if (negated === null && !switches.has(name)) continue;
-    if (value !== null && value !== 'true' && value !== 'false') {
+/**
+ * yargs drops what stands behind a bare `--`, takes `--dryRun` for `--dry-run`, any value of a switch but `true` for false, and
+ * of two values the last.
+ */
+function refuseUnclear(argv: readonly string[]): void {
+  if (argv.includes('--')) throw new Error('nothing may stand behind --');
+  const values = new Map<string, string>();
+  for (const [at, word] of argv.entries()) {
+    const [, name = '', stated] = /^--?([^-=][^=]*)(?:=(.*))?$/s.exec(word) ?? [];
+    if (/[A-Z]/.test(name)) throw new Error(`Unknown argument: ${name}`);
+    if (allOptions.get(name)?.type !== 'boolean') continue;
+    const value = stated ?? (argv[at + 1] === 'false' ? 'false' : 'true');
+    if (value !== 'true' && value !== 'false')
       throw new Error(`--${name} takes no value but true or false, as in --${name}=true`);
-    }
-    const said = negated === null && (value ?? next) !== 'false';
-    const option = negated ?? name;
-    if (stated.has(option) && stated.get(option) !== said)
-      throw new Error(`--${option} was given as both true and false`);
-    stated.set(option, said);
+    if ((values.get(name) ?? value) !== value) throw new Error(`--${name} was given as both true and false`);
+    values.set(name, value);
   }
 }
 
 /** Of an option that takes one value, and was given several, nobody can say which is meant. */
-function refuseRepeated(given: readonly [string, unknown][], isSingle: (name: string) => boolean): void {
-  const repeated = given.flatMap(([name, value]) =>
-    Array.isArray(value) && isSingle(name) ? [`--${name} was given ${value.length} times`] : [],
-  );
-  if (repeated.length > 0) throw new Error(repeated.join(', '));
+function refuseRepeated(parsed: object, options: Readonly<Record<string, Options>>): void {
+  for (const [name, value] of Object.entries(parsed)) {
+    if (!Array.isArray(value) || !allOptions.has(name) || options[name]?.array === true) continue;
+    throw new Error(`--${name} was given ${value.length} times`);
+  }
 }
 
-/** Nothing, or nothing but a word that needs another behind it. */
-function isBare(argv: readonly string[]): boolean {
-  return argv.length === 0 || (argv.length === 1 && groupNames.some((name) => name === argv[0]));
-}
-
-/** yargs takes a word with a dash for the next option, not for what an option is set to: `-` alone, or a text. */
-function dashesJoined(argv: readonly string[]): string[] {
-  const isValue = (word = '', option = ''): boolean =>
-    word === '-' ? option.startsWith('--') : /^-(?!-)/.test(word) && word !== '-h' && textOptions.has(option);
-  return argv.flatMap((word, index) => {
-    if (isValue(word, argv[index - 1])) return [];
-    const next = argv[index + 1];
-    return isValue(next, word) ? [`${word}=${next}`] : [word];
+/** yargs takes `-` for an option, not for the value of the one before it. */
+function dashJoined(argv: readonly string[]): string[] {
+  return argv.flatMap((word, at) => {
+    if (word === '-' && argv[at - 1]?.startsWith('--') === true) return [];
+    return argv[at + 1] === '-' && word.startsWith('--') ? [`${word}=-`] : [word];
   });
 }
 
@@ -151,22 +101,20 @@ function helpAsked(argv: readonly string[]): HelpAsked {
 }
 
 /** yargs names what it refused only in its message, `Unknown argument: slise` (its own words, locale `en`). */
-function usageFailure(message: string, argv: readonly string[], offered: readonly string[]): Failure {
+function usageFailure(message: string, argv: readonly string[]): Failure {
   const [, names = ''] = /^Unknown (?:arguments?|commands?): (.*)$/s.exec(message) ?? [];
-  const unknown = names.split(', ').filter((name) => name !== '');
-  const nearestNames = unknown
-    .map((name) => (argv.includes(name) ? nearest(name, commandNames) : dashed(nearest(name, offered))))
-    .filter((name) => name !== null);
-  const command = argv.find((word) => commandNames.includes(word));
-  const help = `ripen ${command === undefined ? '' : `${command} `}--help`;
-  return new Failure('USAGE_INVALID', `The command line was refused: ${message.replaceAll('\n', ' ')}.`, {
-    hint:
-      nearestNames.length === 0
-        ? `See \`${help}\`.`
-        : `Did you mean ${nearestNames.map((name) => `\`${name}\``).join(', ')}? See \`${help}\`.`,
+  // It names each twice, `dry-rnu` and `dryRnu`.
+  const unknown = names.split(', ').filter((name) => name !== '' && !/[A-Z]/.test(name));
+  const refused = unknown.length === 0 ? message.replaceAll('\n', ' ') : `Unknown argument: ${unknown.join(', ')}`;
+  const nearestNames = unknown.flatMap((name) => {
+    if (argv.includes(name)) return nearest(name, commandNames) ?? [];
+    const option = nearest(name, allOptions.keys());
+    return option === null ? [] : `--${option}`;
   });
-}
-
-function dashed(option: string | null): string | null {
-  return option === null ? null : `--${option}`;
+  const command = argv.find((word) => commandNames.includes(word));
+  const meant =
+    nearestNames.length === 0 ? '' : `Did you mean ${nearestNames.map((name) => `\`${name}\``).join(', ')}? `;
+  return new Failure('USAGE_INVALID', `The command line was refused: ${refused}.`, {
+    hint: `${meant}See \`ripen ${command === undefined ? '' : `${command} `}--help\`.`,
+  });
 }

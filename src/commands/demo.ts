@@ -18,6 +18,7 @@ import { writePage } from './status.ts';
 
 const USUAL_COLUMNS = 80;
 const INDENT = 2;
+const detailed = { details: true, maturation: false, backtest: false } as const;
 
 /** Runs the tour; resolves to the exit code of the gravest failure of its nights, or that it was stopped. */
 export async function demo(args: GlobalArguments, shell: Shell): Promise<number> {
@@ -67,7 +68,8 @@ function stepText(step: Exclude<TourStep, { kind: 'done' }>, shell: Shell): stri
     return `${folder} is there from an earlier tour: ${rest}. Delete it to start over.\n`;
   }
   const at = minuteText(step.night.toISOString());
-  if (step.kind === 'planned') return section(`The second night, ${at}: what is due, and why`, planText(step.plan));
+  if (step.kind === 'planned')
+    return section(`The second night, ${at}: what is due, and why`, planText(step.plan, true));
   const published = step.summary.published.map((copy) => ({ ...copy, path: typedPath(copy.path, shell) }));
   return section(
     step.isFirst ? `The first night, ${at}: everything is new` : 'The second night: what came of it',
@@ -92,7 +94,10 @@ async function doneText(
     ...(question === null ? [] : [[`duckdb -readonly ${typed(question.copy)}`, 'the copy for analysts']]),
   ];
   return [
-    section('What is final, what moved', statusText(shown, (shell.resultColumns() ?? USUAL_COLUMNS) - INDENT)),
+    section(
+      'What is final, what moved',
+      statusText(shown, (shell.resultColumns() ?? USUAL_COLUMNS) - INDENT, detailed),
+    ),
     ...(question === null
       ? []
       : [section(`An analyst asks ${typed(question.copy)}`, question.sql, answerText(question.answer))]),

@@ -1,15 +1,15 @@
 /** `ripen export`: one slice as a file, or on stdout. */
 
-import type { Day } from '../model/calendar.ts';
 import { Failure } from '../errors.ts';
 import { exportRows as writeRows } from '../index.ts';
 import { exportFormats, type ExportFormat } from '../publish/export-sql.ts';
 import { countText } from '../terminal/measure.ts';
+import { jsonLine } from '../terminal/printable.ts';
 import { namedMode, type GlobalArguments, type Shell } from '../terminal/shell.ts';
 import { dayOf } from './instant.ts';
-import { printResult, withConfig } from './verb.ts';
+import { withConfig } from './verb.ts';
 
-export interface ExportArguments extends GlobalArguments {
+interface ExportArguments extends GlobalArguments {
   readonly slice: string | undefined;
   readonly table: string | undefined;
   readonly asIs: boolean;
@@ -21,26 +21,30 @@ export interface ExportArguments extends GlobalArguments {
   readonly lockWait: string;
 }
 
-/** Exports a slice or a table and says how many rows; says nothing on stdout when the rows go there. */
+/** Exports a slice or a table and prints how many rows; prints nothing on stdout when the rows go there. */
 export async function exportRows(args: ExportArguments, shell: Shell): Promise<number> {
-  const options = {
-    slice: args.slice,
-    table: args.table,
-    asIs: args.asIs,
-    output: args.output,
+  const { slice, table, asIs, output, finalOnly = false } = args;
+  const days = {
+    from: args.from === undefined ? null : dayOf(args.from, '--from'),
+    to: args.to === undefined ? null : dayOf(args.to, '--to'),
+  };
+  const format = formatNamed(args.format);
+  const request = {
+    slice,
+    table,
+    asIs,
+    output,
+    format,
+    ...days,
+    finalOnly,
     stream: shell.stdout,
-    format: formatNamed(args.format),
-    from: dayNamed(args.from, '--from'),
-    to: dayNamed(args.to, '--to'),
-    finalOnly: args.finalOnly ?? false,
     mode: namedMode(shell),
   };
   const exported = await withConfig(args, shell, true, async (config, stated) =>
-    writeRows(config, { ...stated, ...options }),
+    writeRows(config, { ...stated, ...request }),
   );
-  if (args.output === '-') return 0;
-  const { slice, output, rows } = exported;
-  printResult(args, shell, { exported }, () => `${slice}: ${countText(rows, 'row')} written to ${output}`);
+  const text = `${exported.slice}: ${countText(exported.rows, 'row')} written to ${exported.output}`;
+  if (output !== '-') shell.print(args.json ? jsonLine({ exported }) : text);
   return 0;
 }
 
@@ -52,6 +56,3 @@ function formatNamed(text: string | undefined): ExportFormat | null {
     hint: 'Use one of them, or leave --format out and let the extension of --output decide.',
   });
 }
-
-const dayNamed = (text: string | undefined, option: string): Day | null =>
-  text === undefined ? null : dayOf(text, option);

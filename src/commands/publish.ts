@@ -23,7 +23,7 @@ import { jsonLine } from '../terminal/printable.ts';
 import { namedMode, type GlobalArguments, type Shell } from '../terminal/shell.ts';
 import { withConfig } from './verb.ts';
 
-export interface PublishArguments extends GlobalArguments {
+interface PublishArguments extends GlobalArguments {
   readonly lockWait: string;
   readonly ddl: Engine | undefined;
   /** A folder, a file, or `-` or nothing for stdout. */

@@ -8,7 +8,7 @@ import { instantOf, wholeNumberOf } from './instant.ts';
 import { jsonLine } from '../terminal/printable.ts';
 import type { GlobalArguments, Shell } from '../terminal/shell.ts';
 
-export interface SimulatorArguments extends GlobalArguments {
+interface SimulatorArguments extends GlobalArguments {
   readonly port: string;
   readonly seed: string;
   readonly now: string | undefined;

@@ -8,11 +8,11 @@ import type { RunEvent } from '../events.ts';
 import type { SpendFailure } from '../spend/spend-summary.ts';
 import { failuresText } from '../terminal/failure-text.ts';
 import { countText, groupedText } from '../terminal/measure.ts';
-import { oneLine } from '../terminal/printable.ts';
+import { jsonLine, oneLine } from '../terminal/printable.ts';
 import type { GlobalArguments, Shell } from '../terminal/shell.ts';
-import { printResult, withConfig } from './verb.ts';
+import { withConfig } from './verb.ts';
 
-export interface SpendSendArguments extends GlobalArguments {
+interface SpendSendArguments extends GlobalArguments {
   readonly file: string;
   readonly dryRun: boolean;
   readonly resendUnknown: boolean;
@@ -30,7 +30,7 @@ export async function spendSend(args: SpendSendArguments, shell: Shell): Promise
     return done;
   });
   if (args.log === 'text' && summary.failures.length > 0) shell.tell(failuresText(summary.failures));
-  printResult(args, shell, summary, () => spendText(summary, dryRun));
+  shell.print(args.json ? jsonLine(summary) : spendText(summary, dryRun));
   if (summary.failures.some(({ code }) => code === 'INTERRUPTED')) return exitCodes.interrupted;
   return exitCodeOf(summary.failures.map(({ code, message }) => new Failure(code, message)));
 }

@@ -7,11 +7,12 @@ import { status as statusOf, statusPage, type StatusReport } from '../index.ts';
 import { writeOutput } from '../publish/output-file.ts';
 import { jsonLine } from '../terminal/printable.ts';
 import { namedMode, type GlobalArguments, type Shell } from '../terminal/shell.ts';
-import type { Shown } from '../terminal/ripening-text.ts';
 import { statusText } from '../terminal/status-text.ts';
 import { withConfig } from './verb.ts';
 
-export interface StatusArguments extends GlobalArguments {
+interface StatusArguments extends GlobalArguments {
+  /** Slices to show in detail; all on one line each without it. */
+  readonly slice?: readonly string[] | undefined;
   /** Where to write the page; none without it. */
   readonly html: string | undefined;
   readonly lockWait: string | undefined;
@@ -25,19 +26,28 @@ export interface StatusArguments extends GlobalArguments {
  * where things are as bad as `--fail-on` says, or worse.
  */
 export async function status(args: StatusArguments, shell: Shell): Promise<number> {
-  const page = args.html === undefined ? null : resolve(shell.directory, args.html);
-  const report = await withConfig(args, shell, true, async (config, stated) =>
-    statusOf(config, page === null ? stated : { ...stated, output: page }),
-  );
+  const { slice, html, failOn, maturation = false, backtest = false } = args;
+  const page = html === undefined ? null : resolve(shell.directory, html);
+  const report = await withConfig(args, shell, true, async (config, stated) => {
+    const whole = await statusOf(config, page === null ? stated : { ...stated, output: page });
+    return slice === undefined ? whole : { ...whole, slices: named(whole, slice) };
+  });
   if (page !== null) await writePage(page, report, namedMode(shell));
+  const shown = { details: slice !== undefined, maturation, backtest };
   if (args.json) shell.print(jsonLine(report));
-  else if (args.html === undefined) shell.print(statusText(report, shell.resultColumns(), shownOf(args)));
-  else shell.print(`${report.health.headline}\nwritten to ${args.html}`);
+  else if (html === undefined) shell.print(statusText(report, shell.resultColumns(), shown));
+  else shell.print(`${report.health.headline}\nwritten to ${html}`);
   const { state } = report.health;
-  return args.failOn === state || (args.failOn === 'watch' && state === 'failed') ? exitCodes.contract : 0;
+  return failOn === state || (failOn === 'watch' && state === 'failed') ? exitCodes.contract : 0;
 }
 
-const shownOf = ({ maturation = false, backtest = false }: StatusArguments): Shown => ({ maturation, backtest });
+function named({ slices }: StatusReport, names: readonly string[]): StatusReport['slices'] {
+  const unknown = names.filter((name) => slices.every((slice) => slice.name !== name));
+  if (unknown.length === 0) return slices.filter(({ name }) => names.includes(name));
+  throw new Failure('USAGE_INVALID', `The configuration declared no slice named ${unknown.join(', ')}.`, {
+    hint: `Name one of ${slices.map(({ name }) => name).join(', ')}.`,
+  });
+}
 
 /** Writes the report as a page with these file rights, whole or not at all. Throws `STORAGE_FAILED`, `USAGE_INVALID`. */
 export async function writePage(path: string, report: StatusReport, mode: number): Promise<void> {
@@ -45,8 +55,7 @@ export async function writePage(path: string, report: StatusReport, mode: number
     await writeOutput(path, await statusPage(report), mode);
   } catch (error) {
     if (error instanceof Failure) throw error;
-    const reason = textOf(error);
-    throw new Failure('STORAGE_FAILED', `The page ${path} could not be written: ${reason}`, {
+    throw new Failure('STORAGE_FAILED', `The page ${path} could not be written: ${textOf(error)}`, {
       hint: 'Name a file in a directory that exists and may be written to.',
       cause: error,
     });

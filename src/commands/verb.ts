@@ -1,4 +1,4 @@
-/** What the commands share: a configuration, the circumstances of a verb, progress while it works, a result in one form. */
+/** What the commands share: a configuration, the circumstances of a verb, progress while it works, a result as text or JSON. */
 
 import { readConfig, type Circumstances, type Config } from '../index.ts';
 import { jsonLine } from '../terminal/printable.ts';
@@ -12,6 +12,29 @@ export type VerbArguments = GlobalArguments & { readonly lockWait?: string | und
 /** What the arguments say of a verb's circumstances. */
 export type Stated = Required<Circumstances>;
 
+/** How a command is carried out and what it prints. */
+export interface Presenter<A extends VerbArguments, Result> {
+  /** Whether the configuration may lack its credentials. */
+  readonly offline: boolean;
+  readonly act: (config: Config, stated: Stated, args: A, shell: Shell) => Promise<Result>;
+  /** What `--json` prints; by default the result itself. */
+  readonly json?: (result: Result, args: A) => object;
+  /** What people read; `columns` are those of the terminal, null without one. */
+  readonly text: (result: Result, args: A, columns: number | null) => string;
+}
+
+/** A command that reads the configuration, carries out one verb, prints its result and ends with 0. */
+export function presented<A extends VerbArguments, Result extends object>(
+  presenter: Presenter<A, Result>,
+): (args: A, shell: Shell) => Promise<number> {
+  return async (args, shell) => {
+    const { offline, act, json = (result: Result): object => result, text } = presenter;
+    const result = await withConfig(args, shell, offline, async (config, stated) => act(config, stated, args, shell));
+    shell.print(args.json ? jsonLine(json(result, args)) : text(result, args, shell.resultColumns()));
+    return 0;
+  };
+}
+
 /**
  * Reads the configuration (with `isOffline` one that may lack its credentials) and carries out a verb in the circumstances the
  * arguments state, showing its progress. Throws `USAGE_INVALID`, `CONFIG_MISSING`, `CONFIG_INVALID`, and what the verb throws.
@@ -23,8 +46,7 @@ export async function withConfig<T>(
   verb: (config: Config, stated: Stated) => Promise<T>,
 ): Promise<T> {
   const lockWaitMs = args.lockWait === undefined ? null : durationOf(args.lockWait, '--lock-wait');
-  const { directory, environment } = shell;
-  const config = await readConfig({ ...fileOf(args), directory, environment, offline: isOffline });
+  const config = await readConfig({ ...placeOf(args, shell), offline: isOffline });
   return inProgress(args, shell, async (stated) => verb(config, { ...stated, lockWaitMs }));
 }
 
@@ -43,12 +65,7 @@ export async function inProgress<T>(
   }
 }
 
-/** The file `--config` names, where it does. */
-export function fileOf({ config }: Pick<GlobalArguments, 'config'>): { readonly file?: string } {
-  return config === undefined ? {} : { file: config };
-}
-
-/** Prints a result: one line of JSON if that was asked for, else its text. */
-export function printResult(args: GlobalArguments, shell: Shell, result: object, text: () => string): void {
-  shell.print(args.json ? jsonLine(result) : text());
+/** Where the configuration is to be found. */
+export function placeOf({ config }: GlobalArguments, { directory, environment }: Shell) {
+  return { directory, environment, ...(config === undefined ? {} : { file: config }) };
 }

@@ -7,7 +7,8 @@
 
 import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
-import { dirname, isAbsolute, relative, resolve } from 'node:path';
+import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
+import { parseEnv } from 'node:util';
 
 import { Failure } from '../errors.ts';
 import { buildConfig } from './build-config.ts';
@@ -47,8 +48,8 @@ export interface ConfigOptions extends Surroundings {
  * when there is none to read, `CONFIG_INVALID` with every problem there is.
  */
 export async function readConfig(options: ConfigOptions): Promise<Config> {
-  const file = resolve(options.directory, options.file ?? DEFAULT_FILE);
-  return parseConfig(await readText(file, options.file !== undefined), { ...options, file });
+  const source = await sourceOf(options);
+  return parseConfig(await readText(source.file, options.file !== undefined), source);
 }
 
 /** The configuration a text states. Throws `CONFIG_INVALID` with every problem, sorted by position. */
@@ -69,8 +70,8 @@ export interface Inspection {
 
 /** Reads the configuration as `readConfig` does, for telling all that is wrong with it. Throws when little of it can be read. */
 export async function inspectConfig(options: ConfigOptions): Promise<Inspection> {
-  const file = resolve(options.directory, options.file ?? DEFAULT_FILE);
-  return inspectText(await readText(file, options.file !== undefined), { ...options, file });
+  const source = await sourceOf(options);
+  return inspectText(await readText(source.file, options.file !== undefined), source);
 }
 
 /** As `inspectConfig`, of a text. */
@@ -85,8 +86,8 @@ export function inspectText(text: string, source: ConfigSource): Inspection {
 
 /** The configuration as it is understood, as YAML without secrets; throws as `readConfig` does. */
 export async function resolveConfig(options: ConfigOptions): Promise<string> {
-  const file = resolve(options.directory, options.file ?? DEFAULT_FILE);
-  return resolvedText(await readText(file, options.file !== undefined), { ...options, file });
+  const source = await sourceOf(options);
+  return resolvedText(await readText(source.file, options.file !== undefined), source);
 }
 
 /** As `resolveConfig`, of a text. */
@@ -95,6 +96,13 @@ export function resolvedText(text: string, source: ConfigSource): string {
   parseConfig(text, source);
   const { effective } = examined(text, source);
   return resolvedYaml(isMapping(effective) ? effective : {});
+}
+
+/** Where the configuration is, and the environment with what it lacks from a `.env` beside the file. */
+async function sourceOf(options: ConfigOptions): Promise<ConfigSource> {
+  const file = resolve(options.directory, options.file ?? DEFAULT_FILE);
+  const text = await readFile(join(dirname(file), '.env'), 'utf8').catch(() => '');
+  return { ...options, file, environment: { ...parseEnv(text), ...options.environment } };
 }
 
 async function readText(file: string, isChosen: boolean): Promise<string> {

@@ -12,24 +12,21 @@ import {
   type CellSpan,
   type CellState,
   type MetricStatus,
-  type PeriodStatus,
   type SliceStatus,
 } from '../status/status-report.ts';
 import { countText, percentText } from '../terminal/measure.ts';
 import { html, legend, type Markup, name, nothing } from './html.ts';
 
-/** Of all metrics of a slice; some 150 bytes each. */
-const MOST_SPANS = 2000;
 /** Names of months stay readable at the width of a phone. */
 const MOST_TICKS = 12;
 
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'] as const;
 
-/** The picture with its legend and, where periods were drawn together, a word about it; nothing without a period. */
+/** The picture with its legend; nothing without a period. */
 export function finalityMap(slice: SliceStatus): Markup {
   const total = slice.ages.length;
   if (total === 0 || slice.metrics.length === 0) return nothing;
-  const { metrics, together } = drawable(slice);
+  const { metrics } = slice;
   const ticks = ticksOf(slice);
   return html`<figure class="map">
     <figcaption>
@@ -50,7 +47,6 @@ export function finalityMap(slice: SliceStatus): Markup {
         ${metrics.map((metric) => metricRow(metric, total))}
       </tbody>
     </table>
-    ${together === 1 ? nothing : html`<p class="note">${together} neighbouring periods are drawn as one, as the one that is least final.</p>`}
   </figure>`;
 }
 
@@ -140,37 +136,4 @@ function monthOrdinal(day: string): number {
 
 function tickMarkup({ at, label }: Tick): Markup {
   return html`<line x1="${at}" x2="${at}" y1="12" y2="100%" /><text x="${at}" y="10">${label}</text>`;
-}
-
-/** The metrics with few enough stretches to draw, neighbouring periods drawn together where there were too many. */
-function drawable({ metrics, ages }: SliceStatus): { metrics: readonly MetricStatus[]; together: number } {
-  let together = 1;
-  let drawn = metrics;
-  while (drawn.reduce((sum, { spans }) => sum + spans.length, 0) > MOST_SPANS && together < ages.length) {
-    together *= 2;
-    drawn = metrics.map((metric) => ({ ...metric, spans: coarseSpans(metric.spans, ages, together) }));
-  }
-  return { metrics: drawn, together };
-}
-
-/** The stretches of a metric with every `together` periods as one, which stands as the one that is least final. */
-export function coarseSpans(
-  spans: readonly CellSpan[],
-  periods: readonly Pick<PeriodStatus, 'first_day' | 'last_day'>[],
-  together: number,
-): CellSpan[] {
-  const states = spans.flatMap(({ state, periods: count }) => Array.from({ length: count }, () => state));
-  const merged: CellSpan[] = [];
-  for (let from = 0; from < states.length; from += together) {
-    const group = states.slice(from, from + together);
-    const state = cellStates.findLast((each) => group.includes(each)) ?? 'missing';
-    const lastDay = periods[from + group.length - 1]?.last_day ?? '';
-    const before = merged.at(-1);
-    if (before?.state === state) {
-      merged.splice(-1, 1, { ...before, last_day: lastDay, periods: before.periods + group.length });
-    } else {
-      merged.push({ state, first_day: periods[from]?.first_day ?? '', last_day: lastDay, periods: group.length });
-    }
-  }
-  return merged;
 }

@@ -1,8 +1,8 @@
 /**
  * HTML in which outside text stays text: whatever is put into a template is escaped, unless it is markup of our own.
  *
- * Slice names, metrics, paths and the service's own words all end up on the page; what several sections of it use, tables
- * and legends, is here too.
+ * Slice names, metrics, paths and the service's own words all end up on the page; the legend of a picture
+ * is here too.
  */
 
 import { scrub } from '../config/secret.ts';
@@ -75,53 +75,4 @@ export function legend(entries: readonly LegendEntry[]): Markup {
   return html`<ul class="legend">
     ${items}
   </ul>`;
-}
-
-/** Of a column of words. */
-export function heading(title: string): Markup {
-  return html`<th scope="col">${title}</th> `;
-}
-
-/** Of a column of numbers, which stand at its right end. */
-export function numberHeading(title: string | Markup): Markup {
-  return html`<th scope="col" class="number">${title}</th> `;
-}
-
-/** A number in a row; empty for a number that is not known. */
-export function numberCell(figure: string): Markup {
-  return html`<td class="number">${figure}</td> `;
-}
-
-/** The rows under their headings; the kind is the class by which the style sheet knows such tables. */
-export function table(
-  headings: readonly Markup[],
-  rows: readonly Markup[],
-  { kind = 'plain', caption = nothing }: { readonly kind?: string; readonly caption?: Markup } = {},
-): Markup {
-  return html`<div class="scroll">
-    <table class="${kind}">
-      ${caption}
-      <thead>
-        <tr>
-          ${headings}
-        </tr>
-      </thead>
-      <tbody>
-        ${rows}
-      </tbody>
-    </table>
-  </div>`;
-}
-
-/** A table that is opened by its title. */
-export function foldedTable(
-  title: string,
-  headings: readonly Markup[],
-  rows: readonly Markup[],
-  caption = nothing,
-): Markup {
-  return html`<details>
-    <summary>${title}</summary>
-    ${table(headings, rows, { caption })}
-  </details>`;
 }

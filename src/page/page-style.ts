@@ -49,15 +49,11 @@ tbody tr + tr > * { border-top: 1px solid var(--line); }
 .health.watch { background: var(--warn-ground); border-color: var(--warn); }
 .health.failed { background: var(--bad-ground); border-color: var(--bad); }
 .sign { display: inline-block; width: 26px; font-weight: 700; }
-.well .sign, .state.well { color: var(--well); }
-.watch .sign, .state.watch { color: var(--warn); }
-.failed .sign, .state.failed { color: var(--bad); }
-.state { font-weight: 600; }
+.well .sign { color: var(--well); }
+.watch .sign { color: var(--warn); }
+.failed .sign { color: var(--bad); }
 .hint { display: block; color: var(--muted); }
 .hint::before { content: "→ "; }
-.odd td { white-space: normal; overflow-wrap: anywhere; }
-.failures td { border-top: 0; padding-top: 0; white-space: normal; }
-.failures ul { margin: 0; padding-left: 18px; overflow-wrap: anywhere; }
 
 .final { fill: var(--final); } .maturing { fill: var(--maturing); } .open { fill: url(#hatch-open); } .cut { fill: var(--cut); } .empty { fill: var(--empty); }
 .rejected { fill: var(--rejected); } .missing { fill: url(#hatch-missing); } .not-loaded { fill: url(#hatch-not-loaded); }
@@ -65,7 +61,6 @@ tbody tr + tr > * { border-top: 1px solid var(--line); }
 .series-4 { fill: var(--series-4); } .series-5 { fill: var(--series-5); }
 .ground { fill: var(--ground); } .stroke { fill: var(--gap); } .paper { fill: var(--paper); }
 .money { fill: var(--series-1); } .money-maturing { fill: url(#hatch-money); }
-.bar { width: 90px; height: 10px; margin-right: 8px; border-radius: 2px; }
 .legend { display: flex; flex-wrap: wrap; gap: 4px 18px; list-style: none; margin: 0 0 8px; padding: 0; font-size: 14px; }
 .legend b { font-weight: 500; color: var(--muted); }
 .swatch { width: 14px; height: 14px; margin-right: 6px; vertical-align: -2px; border-radius: 2px; }
@@ -84,19 +79,9 @@ tbody tr + tr > * { border-top: 1px solid var(--line); }
 .side-by-side .chart { margin-top: auto; }
 .side-by-side table { font-size: 13px; }
 .side-by-side th, .side-by-side td { padding-right: 10px; }
-.durations { max-width: 540px; }
 details { margin-top: 12px; }
 summary { cursor: pointer; font-size: 14px; }
-.amounts tbody th { white-space: normal; overflow-wrap: break-word; }
 
-@media (max-width: 1080px) {
-  .overview, .overview tbody { display: block; }
-  .overview thead { display: none; }
-  .overview tr { display: grid; grid-template-columns: repeat(auto-fill, minmax(150px, 1fr)); padding: 8px 0; border-top: 1px solid var(--line); }
-  .overview tr > * { border: 0; padding: 2px 8px 2px 0; white-space: normal; text-align: left; }
-  .overview th { grid-column: 1 / -1; font-size: 16px; }
-  .overview td::before { content: attr(data-title); display: block; color: var(--muted); font-size: 12px; }
-}
 @media (max-width: 760px) {
   main { padding: 16px 12px 32px; }
   .side-by-side { grid-template-columns: minmax(0, 1fr); }
@@ -107,13 +92,6 @@ summary { cursor: pointer; font-size: 14px; }
   .map th:first-child { width: auto; padding-bottom: 0; }
   .map table { display: block; }
   .chart text { font-size: 13px; }
-  .amounts tr > :nth-child(3) { display: none; }
-  .side-by-side .amounts th, .side-by-side .amounts td { padding-right: 6px; }
-  .runs tr > :nth-child(2), .runs tr > :nth-child(n + 5) { display: none; }
-  .runs th, .runs td { white-space: normal; }
-  .odd thead { display: none; }
-  .odd tr, .odd td, .odd th { display: block; border: 0; padding: 2px 0; }
-  .odd tr { padding: 8px 0; border-top: 1px solid var(--line); }
 }
 @media print { .scroll { overflow: visible; } details { display: none; } }
 `;

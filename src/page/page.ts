@@ -8,12 +8,10 @@ import { createHash } from 'node:crypto';
 import type { StatusReport } from '../status/status-report.ts';
 import { version } from '../version.ts';
 import { minuteText } from '../terminal/measure.ts';
-import { sourceText } from '../terminal/status-text.ts';
-import { html, Markup } from './html.ts';
-import { healthBanner, overview } from './overview.ts';
+import { oddTable, runsTable, slicesTable, sourceText } from '../terminal/status-facts.ts';
+import { html, Markup, name } from './html.ts';
 import { pageStyle } from './page-style.ts';
-import { nextRun, odditiesSection, runsSection } from './runs-section.ts';
-import { sliceSection } from './slice-section.ts';
+import { factTable, failureLists, healthBanner, sliceSection } from './sections.ts';
 
 /** Only the page's own style sheet, known by its hash; a `style` attribute would be refused, so there is none. */
 const policy = [
@@ -42,15 +40,24 @@ export function statusPage(report: StatusReport): string {
           <header>
             <h1>ripen status</h1>
             <p class="note">${sourceText(report)}; ripen ${version}</p>
-            ${nextRun(report.runs)}
           </header>
           ${healthBanner(report.health)} ${overview(report)}
-          ${report.slices.map((slice) => sliceSection(slice, report.as_of))} ${runsSection(report.runs)}
-          ${odditiesSection(report)}
+          ${report.slices.map((slice) => sliceSection(slice, report.as_of))}
+          <section aria-labelledby="runs">
+            <h2 id="runs">Last runs</h2>
+            ${factTable(runsTable(report.runs))} ${failureLists(report.runs)} ${factTable(oddTable(report))}
+          </section>
         </main>
       </body>
     </html>`.text.concat('\n');
 }
+
+/** A row a slice, each with a link to its section. */
+const overview = (report: StatusReport): Markup =>
+  factTable(slicesTable(report), (row, column) => {
+    const slice = report.slices[row];
+    return column > 0 || slice === undefined ? null : html`<a href="#slice-${slice.name}">${name(slice.name)}</a>`;
+  });
 
 /** Whole, as its hash is that of every character between the tags. */
 const style = new Markup(`<style>${pageStyle}</style>`);

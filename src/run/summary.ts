@@ -20,6 +20,8 @@ export interface FailureSummary {
   readonly window: string | null;
   readonly message: string;
   readonly hint: string | null;
+  /** How many failures of one cause it stands for; 1 by default. */
+  readonly count?: number;
 }
 
 export interface SyncSummary {

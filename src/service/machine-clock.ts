@@ -38,7 +38,9 @@ export function confirmedNow(service: Telling): Date | null {
 
 function judge(skewMs: number, emit: Emit): void {
   const size = Math.abs(skewMs);
-  const message = `This machine's clock was ${Math.round(size / 60_000)} minutes ${skewMs > 0 ? 'behind' : 'ahead of'} the service's.`;
+  const minutes = Math.round(size / 60_000);
+  const span = minutes < 2880 ? `${minutes} minutes` : `${Math.round(minutes / 1440)} days`;
+  const message = `This machine's clock was ${span} ${skewMs > 0 ? 'behind' : 'ahead of'} the service's.`;
   if (size >= UNTRUSTED_MS) {
     throw new Failure('CLOCK_UNTRUSTED', message, {
       facts: { skew_ms: skewMs },

@@ -42,7 +42,7 @@ ${realService.replaceAll(/^(?=.)/gm, '# ')}`;
 const configText = (isSimulated: boolean): string => `# yaml-language-server: $schema=./${SCHEMA_FILE}
 #
 # Configuration of ripen. \${NAME} and \${NAME:-default} come from the environment. Paths start at this file's directory.
-# Next: ${isSimulated ? '' : 'set the variables of .env.example, then '}\`npx ripen check\`, then \`npx ripen sync\`.
+# Next: ${isSimulated ? '' : 'copy .env.example to .env and fill it in, then '}\`npx ripen check\`, then \`npx ripen sync\`.
 
 ${isSimulated ? simulatedService : realService}
 warehouse: data/warehouse.duckdb            # ripen's own file; readers get the copies below
@@ -71,8 +71,7 @@ slices:                                     # one table each
     # retain: 800d                          # lets older periods go; all are kept otherwise
 `;
 
-const environmentText = `# Copy to .env, fill in, keep out of version control. ripen reads the environment, not this file:
-#   set -a; . ./.env; set +a; npx ripen check
+const environmentText = `# Copy to .env beside ripen.yaml, fill in, keep out of version control. ripen reads .env for what the environment lacks.
 RIPEN_TOKEN=
 `;
 

@@ -1,38 +1,52 @@
-/** Failures that say the same of several windows, as one that names them all; pure. */
+/** Failures that have one cause, as one that says where and how often it happened; pure. */
 
 import type { RunFailure } from './status-report.ts';
 
-/** A failure whose message says where it happened. */
-export type PlacedFailure<F extends RunFailure> = Pick<F, 'code' | 'message' | 'hint'>;
+/** A failure that stands for several; where they differ in slice or window, it has none. */
+export type GroupedFailure<F extends RunFailure> = F & { readonly count: number };
 
-/** One for each slice and message, in the order of their first: a service that refuses a slice refuses every window. */
-export function groupedFailures<F extends RunFailure>(failures: readonly F[]): PlacedFailure<F>[] {
+/** One for each code and message, slices, days and numbers aside, in the order of their first: a service that refuses a token refuses every window. */
+export function groupedFailures<F extends RunFailure>(failures: readonly F[]): GroupedFailure<F>[] {
   const groups = new Map<string, F[]>();
   for (const failure of failures) {
-    const key = JSON.stringify([failure.code, failure.slice, failure.message]);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [failure]);
-    else group.push(failure);
+    const key = JSON.stringify([failure.code, causeOf(failure), failure.hint]);
+    groups.set(key, [...(groups.get(key) ?? []), failure]);
   }
   return [...groups.values()].flatMap((group) => {
     const [first] = group;
     if (first === undefined) return [];
-    const windows = group.map(({ window }) => window).filter((window) => window !== null);
-    const { slice } = first;
-    if (slice === null || saysPlace(first.message, slice)) return [first];
-    return [{ ...first, message: `${placeText(slice, windows)}: ${first.message}` }];
+    const same = <T>(values: readonly T[]): T | null => (new Set(values).size === 1 ? (values[0] ?? null) : null);
+    const slice = same(group.map((failure) => failure.slice));
+    const window = same(group.map((failure) => failure.window));
+    return [{ ...first, slice, window, message: messageOf(first, group), count: group.reduce(counted, 0) }];
   });
 }
 
-/** Most messages say themselves which slice they are about. */
-function saysPlace(message: string, slice: string): boolean {
-  return message.startsWith(`slice ${slice}`) || message.startsWith(`${slice} `) || message.startsWith(`${slice}:`);
+/** A failure may itself stand for several. */
+const counted = (sum: number, failure: RunFailure): number => sum + (failure.count ?? 1);
+
+/** The message without what tells one window from another. */
+function causeOf({ slice, message }: RunFailure): string {
+  return (slice === null ? message : message.replaceAll(slice, '')).replaceAll(VARYING, '#');
 }
 
-function placeText(slice: string, windows: readonly string[]): string {
-  const [only] = windows;
-  if (only === undefined) return slice;
-  if (windows.length === 1) return `${slice} ${only}`;
+/** Days, instants, and measures such as `34 s` or `1,204 rows`. */
+const VARYING = /\d{4}-\d\d-\d\d(?:T[\d:.]+Z)?|\d[\d.,]* (?:ms|s|min|B|KiB|MiB|rows?|periods?|times|tries)\b/g;
+
+function messageOf(first: RunFailure, group: readonly RunFailure[]): string {
+  const { slice, message } = first;
+  if (slice === null) return message;
+  const slices = new Set(group.map((failure) => failure.slice));
+  const windows = group.map(({ window }) => window).filter((window) => window !== null);
   const days = windows.flatMap((window) => window.split(':')).toSorted();
-  return `${slice}, ${windows.length} windows from ${days.at(0) ?? ''} to ${days.at(-1) ?? ''}`;
+  const span = windows.length < 2 ? '' : ` from ${days.at(0) ?? ''} to ${days.at(-1) ?? ''}`;
+  if (slices.size > 1) return `${slices.size} slices, ${group.length} requests${span}, first: ${placed(first)}`;
+  return windows.length < 2 ? placed(first) : `${slice}, ${windows.length} windows${span}: ${message}`;
+}
+
+/** Most messages say themselves which slice they are about. */
+function placed({ slice, window, message }: RunFailure): string {
+  const name = slice ?? '';
+  if (['slice ', ''].some((word) => message.startsWith(word + name))) return message;
+  return `${window === null ? name : `${name} ${window}`}: ${message}`;
 }

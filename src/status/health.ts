@@ -3,6 +3,7 @@
 import type { Failure } from '../errors.ts';
 import { MS_PER_DAY } from '../model/calendar.ts';
 import { proposedHorizonDays } from '../model/horizon-evidence.ts';
+import type { FailedStart } from './failed-start.ts';
 import { groupedFailures } from './failure-groups.ts';
 import { AUDITED_DAYS } from './ripening.ts';
 import type { Health, HealthState, MetricHistory, RunStatus, SliceStatus, StatusReport } from './status-report.ts';
@@ -23,14 +24,21 @@ interface Finding {
 
 /**
  * Judges the newest run that asked the service, how long ago it was, the newest run of any kind, and what is missing; the
- * gravest finding decides the state. `future` is that fetches on record lie in the future.
+ * gravest finding decides the state. `future` is that fetches on record lie in the future, `start` the last run where it did
+ * not start.
  */
-export function healthOf(report: Omit<StatusReport, 'health'>, future: Failure | null): Health {
+export function healthOf(
+  report: Omit<StatusReport, 'health'>,
+  future: Failure | null,
+  start: FailedStart | null = null,
+): Health {
   const [newest] = report.runs;
   // What an archive gives says nothing of what the service would not.
   const asking = report.runs.find(({ command }) => command !== 'replay') ?? newest;
   const judged = newest === undefined || asking === undefined ? [] : [...new Set([newest, asking])];
+  const failedStart = start !== null && !report.runs.some(({ started_at: at }) => at > start.at) ? start : null;
   const findings = [
+    ...(failedStart === null ? [] : [startFinding(failedStart)]),
     ...(asking === undefined ? [neverLoaded] : judged.flatMap(runFindings)),
     ...(asking === undefined ? [] : lateFindings(report)),
     ...(asking === undefined ? [] : [...missingFindings(report), ...doubtfulFindings(report)]),
@@ -42,12 +50,21 @@ export function healthOf(report: Omit<StatusReport, 'health'>, future: Failure |
   const state = gravest.find((each) => findings.some((finding) => finding.state === each)) ?? 'well';
   return {
     state,
-    headline: headlineOf(state, judged.find(({ status }) => status !== 'succeeded') ?? asking),
+    headline:
+      failedStart === null
+        ? headlineOf(state, judged.find(({ status }) => status !== 'succeeded') ?? asking)
+        : `The last run, at ${minuteOf(failedStart.at)}, did not start.`,
     findings: findings.map(({ message, hint }) => ({ message, hint })),
   };
 }
 
 const gravest = ['failed', 'watch', 'well'] as const satisfies readonly HealthState[];
+
+const startFinding = ({ code, message, hint }: FailedStart): Finding => ({
+  state: 'failed',
+  message: `${code}: ${message}`,
+  hint,
+});
 
 const unconfiguredFinding = (slice: string): Finding => ({
   state: 'well',

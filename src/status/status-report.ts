@@ -199,6 +199,8 @@ export interface RunFailure {
   readonly window: string | null;
   readonly message: string;
   readonly hint: string | null;
+  /** How many failures of one cause it stands for; 1 by default. */
+  readonly count?: number | undefined;
 }
 
 export interface RunStatus {

@@ -24,6 +24,7 @@ import { count, dayShape, instant, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { type HeldStretch, metricStatuses, summedCells } from './cells.ts';
 import { expectedPeriods, nextRefreshAt } from './coverage.ts';
+import { readFailedStart } from './failed-start.ts';
 import { healthOf } from './health.ts';
 import { noRuns, readLastRuns } from './last-runs.ts';
 import { readMoney } from './money.ts';
@@ -104,7 +105,7 @@ export async function readStatus(
   const unconfigured = warehouse === null ? [] : await unconfiguredSlices(config, warehouse);
   const report = { as_of: planAt.toISOString(), warehouse: config.warehouse, snapshot, slices, unconfigured, ...runs };
   const future = warehouse === null ? null : await futureFetch(warehouse, { slices: config.slices, planAt });
-  return { ...report, health: healthOf(report, future) };
+  return { ...report, health: healthOf(report, future, readFailedStart(config.warehouse)) };
 }
 
 /** The slices a warehouse holds that a configuration no longer has, in order of their names. */

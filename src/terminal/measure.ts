@@ -5,6 +5,7 @@ const byteUnits = ['B', 'KiB', 'MiB', 'GiB', 'TiB'] as const;
 const MS_PER_SECOND = 1000;
 const SECONDS_PER_MINUTE = 60;
 const MINUTES_PER_HOUR = 60;
+const MINUTES_PER_DAY = 24 * MINUTES_PER_HOUR;
 /** From here on decimals are noise. */
 const BIG_AMOUNT = 1000;
 /** Of an amount below one. */
@@ -24,7 +25,14 @@ export function bytesText(bytes: number): string {
   return `${size.toFixed(digits)} ${byteUnits[unit] ?? 'B'}`;
 }
 
-/** `340 ms`, `1.2 s`, `34 s`, `2 min 05 s`, `1 h 03 min`. */
+/** `4.2 GB`, as disks are sold: three units, one decimal below ten. */
+export function sizeText(bytes: number): string {
+  const [unit, size] =
+    bytes >= 1e9 ? (['GB', 1e9] as const) : bytes >= 1e6 ? (['MB', 1e6] as const) : (['KB', 1e3] as const);
+  return `${(bytes / size).toFixed(bytes / size < 10 ? 1 : 0)} ${unit}`;
+}
+
+/** `340 ms`, `1.2 s`, `34 s`, `2 min 05 s`, `1 h 03 min`, from two days on `3 days`. */
 export function elapsedText(ms: number): string {
   if (ms < MS_PER_SECOND) return `${Math.round(ms)} ms`;
   const seconds = ms / MS_PER_SECOND;
@@ -32,7 +40,16 @@ export function elapsedText(ms: number): string {
   if (seconds < SECONDS_PER_MINUTE) return `${Math.floor(seconds)} s`;
   const minutes = Math.floor(seconds / SECONDS_PER_MINUTE);
   if (minutes < MINUTES_PER_HOUR) return `${minutes} min ${twoDigits(Math.floor(seconds % SECONDS_PER_MINUTE))} s`;
-  return `${Math.floor(minutes / MINUTES_PER_HOUR)} h ${twoDigits(minutes % MINUTES_PER_HOUR)} min`;
+  if (minutes < 2 * MINUTES_PER_DAY)
+    return `${Math.floor(minutes / MINUTES_PER_HOUR)} h ${twoDigits(minutes % MINUTES_PER_HOUR)} min`;
+  return countText(Math.floor(minutes / MINUTES_PER_DAY), 'day');
+}
+
+/** A stated duration in the largest unit that divides it: `90 minutes`, `3 days`. */
+export function durationText(ms: number): string {
+  const units = { day: 86_400_000, hour: 3_600_000, minute: 60_000, second: 1000 };
+  const [unit, size] = Object.entries(units).find(([, size]) => ms >= size && ms % size === 0) ?? ['second', 1000];
+  return countText(ms / size, unit);
 }
 
 /** `1 window`, `3 windows`, `1,204 rows`. */

@@ -1,8 +1,7 @@
 /** Each event as one sentence for people; pure. */
 
-import { formatDuration } from '../model/duration.ts';
 import type { RunEvent } from '../events.ts';
-import { bytesText, countText, elapsedText, groupedText } from './measure.ts';
+import { bytesText, countText, durationText, elapsedText, groupedText } from './measure.ts';
 import { oneLine } from './printable.ts';
 
 /** What happened, on one line, without a final stop. Outside text in it is made printable. */
@@ -15,7 +14,7 @@ function rawSentence(event: RunEvent): string {
     case 'run_started':
       return `${event.command} started as of ${event.asOf} (run ${event.runId})`;
     case 'lock_waiting':
-      return `waiting up to ${formatDuration(event.waitMs)} for ${event.warehouse}, held by ${event.holder}`;
+      return `waiting up to ${durationText(event.waitMs)} for ${event.warehouse}, held by ${event.holder}`;
     case 'slice_planned':
       return `${event.slice}: ${countText(event.periods, 'period')} due in ${countText(event.windows, 'window')}`;
     case 'request_retried':
@@ -27,19 +26,19 @@ function rawSentence(event: RunEvent): string {
     case 'breaker_closed':
       return 'the service answers again';
     case 'window_asked':
-      return `${event.slice} ${event.window}: asked for in ${countText(event.requests, 'request')}`;
+      return `${event.slice} ${event.window}: requested in ${countText(event.requests, 'part')}`;
     case 'window_fetched':
       return `${event.slice} ${event.window}: fetched ${bytesText(event.bytes)} in ${elapsedText(event.ms)}`;
     case 'window_loaded':
       return `${event.slice} ${event.window}: loaded ${countText(event.rows, 'row')}${restated(event.restatedPeriods)}`;
     case 'window_read_as_texts':
-      return `${event.slice} ${event.window}: read as texts, which takes longer, because of ${event.because}`;
+      return `${event.slice} ${event.window}: read as text, which takes longer, because of ${event.because}`;
     case 'window_split':
       return `${event.slice} ${event.window}: split into ${event.into}, because of ${event.because}`;
     case 'window_asked_again':
-      return `${event.slice} ${event.window}: asked again, because of ${event.because}`;
+      return `${event.slice} ${event.window}: requested again, because of ${event.because}`;
     case 'periods_let_go':
-      return `${event.slice}: let go of ${countText(event.periods, 'period')} before ${event.before}, ${countText(event.rows, 'row')}`;
+      return `${event.slice}: removed ${countText(event.periods, 'period')} before ${event.before}, ${countText(event.rows, 'row')}, as retain says`;
     case 'failed':
       return `failed: ${place(event.slice, event.window)}${event.code}: ${event.message}`;
     case 'warning':

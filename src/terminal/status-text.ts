@@ -1,182 +1,147 @@
-/** A status report for people; pure. */
+/** A status report for people: whether all is well, a line a slice, the last runs; on request one slice in detail; pure. */
 
-import type { Health, RunStatus, SliceStatus, StatusReport } from '../status/status-report.ts';
-import { finalityLines, legendText } from './finality-text.ts';
-import {
-  amountText,
-  clockText,
-  countText,
-  elapsedText,
-  groupedText,
-  minuteText,
-  percentText,
-  runText,
-} from './measure.ts';
+import { cellWords, pictureMarks, pictureOf } from '../status/picture.ts';
+import { cellStates, periodStates, type SliceStatus, type StatusReport } from '../status/status-report.ts';
+import { countText, groupedText } from './measure.ts';
 import { oneLine } from './printable.ts';
-import { auditText, ripeningLines, shownUsually, type Shown } from './ripening-text.ts';
-import { indented, tableText } from './table.ts';
+import {
+  auditText,
+  backtestTable,
+  factText,
+  maturationTable,
+  oddTable,
+  restatedTable,
+  runsTable,
+  sliceFacts,
+  slicesTable,
+  sourceText,
+  unknownMaturation,
+  unmatchedText,
+  type FactTable,
+} from './status-facts.ts';
+import { fitted, indented, shortened, textWidth } from './table.ts';
 
 /** Where the text goes to a file or a program. */
 const USUAL_COLUMNS = 80;
 /** Wider lines of marks are hard to follow to their label. */
 const MOST_COLUMNS = 120;
-/** More would bury the slices; `--json` has them all. */
+/** More would bury the rest; `--json` has them all. */
 const SHOWN = 5;
 const INDENT = 2;
 
-/** Whether all is well, the slices with their pictures, the last runs, and what was odd in the newest. */
+/** What is shown besides the usual. */
+export interface Shown {
+  /** Whether each slice is shown in detail, not on one line. */
+  readonly details?: boolean;
+  readonly maturation: boolean;
+  readonly backtest: boolean;
+}
+
+const shownUsually: Shown = { maturation: false, backtest: false };
+
+/** Whether all is well, the slices, the last runs, and what was odd in the newest. */
 export function statusText(report: StatusReport, terminal: number | null = null, shown: Shown = shownUsually): string {
-  const columns = Math.min(terminal ?? USUAL_COLUMNS, MOST_COLUMNS);
+  const { health, slices, runs } = report;
+  const hasDetails = shown.details === true || shown.maturation || shown.backtest;
+  const odd = oddTable(report);
+  const inner = terminal === null ? null : terminal - INDENT;
   return [
-    ...healthLines(report.health),
+    oneLine(health.headline),
+    ...health.findings.map(
+      ({ message, hint }) => `  ${oneLine(message)}${hint === null ? '' : `\n    hint: ${oneLine(hint)}`}`,
+    ),
+    '',
     sourceText(report),
     '',
-    ...report.slices.flatMap((slice) => [
-      ...sliceLines(slice, report.as_of, columns, terminal),
-      ...ripeningLines(slice, shown, terminal),
-      '',
-    ]),
-    ...legend(report.slices),
-    ...(report.runs.length === 0 ? ['no runs yet'] : [runsTable(report.runs.slice(0, SHOWN), terminal)]),
-    ...oddities(report),
+    ...(hasDetails || slices.length === 0 ? [] : [factText(slicesTable(report), terminal), '']),
+    ...(hasDetails ? slices.flatMap((slice) => [...sliceLines(slice, report.as_of, { shown, terminal }), '']) : []),
+    ...(hasDetails ? legend(slices) : []),
+    ...(runs.length === 0 ? ['no runs yet'] : [factText(runsTable(runs.slice(0, SHOWN)), terminal)]),
+    ...(odd.rows.length === 0 ? [] : ['', 'warnings of the last run:', ...tableLines(odd, inner).map(indented)]),
+    ...(hasDetails || slices.length === 0 ? [] : ['', '`ripen status --slice NAME` shows a slice in detail']),
   ].join('\n');
 }
 
-/** What was read, and the instant it is judged at. */
-export function sourceText({ warehouse, snapshot, as_of: asOf }: StatusReport): string {
-  if (snapshot === null) return `${warehouse}, as of ${minuteText(asOf)}`;
-  return `${snapshot}, the published copy, as a run holds ${warehouse}; as of ${minuteText(asOf)}`;
+/** A table of which only the first rows are shown. */
+function tableLines(table: FactTable, terminal: number | null): string[] {
+  if (table.rows.length === 0) return [];
+  const more = table.rows.length - SHOWN;
+  const text = factText({ ...table, rows: table.rows.slice(0, SHOWN) }, terminal);
+  return [...text.split('\n'), ...(more > 0 ? [`and ${more} more; see --json`] : [])];
 }
 
-function healthLines({ headline, findings }: Health): string[] {
-  const lines = findings.flatMap(({ message, hint }) => [
-    `  ${oneLine(message)}`,
-    ...(hint === null ? [] : [`    hint: ${oneLine(hint)}`]),
-  ]);
-  return [oneLine(headline), ...lines, ''];
-}
-
-function legend(slices: readonly SliceStatus[]): string[] {
-  const text = legendText(slices);
-  return text === '' ? [] : [text, ''];
-}
-
-function sliceLines(slice: SliceStatus, asOf: string, columns: number, terminal: number | null): string[] {
+function sliceLines(
+  slice: SliceStatus,
+  asOf: string,
+  { shown, terminal }: { readonly shown: Shown; readonly terminal: number | null },
+): string[] {
+  const columns = Math.min(terminal ?? USUAL_COLUMNS, MOST_COLUMNS) - INDENT;
+  const inner = terminal === null ? null : terminal - INDENT;
+  const unknown = unknownMaturation(slice);
+  const ripening = (isShown: boolean, table: FactTable, missing: string): string[] =>
+    isShown
+      ? [
+          ...(table.rows.length === 0 ? [] : factText(table, inner).split('\n')),
+          ...unknown.map((reason) => `${missing}: ${reason}`),
+        ]
+      : [];
   return [
     slice.name,
-    ...indentedLines([
-      coverageText(slice),
-      ...(slice.newest_fetch_at === null ? [] : [freshnessText(slice, asOf)]),
-      ...buildingLines(slice),
-      ...finalityLines(slice, columns - INDENT),
+    ...[
+      ...sliceFacts(slice, asOf),
+      ...finalityLines(slice, columns),
       ...auditText(slice),
-      ...restatedLines(slice, terminal === null ? null : terminal - INDENT),
-    ]),
+      ...unmatchedText(slice),
+      ...tableLines(restatedTable(slice), inner),
+      ...ripening(shown.maturation, maturationTable(slice), 'maturation not known yet'),
+      ...ripening(shown.backtest, backtestTable(slice), 'no backtest yet'),
+    ].map(indented),
   ];
 }
 
-/** `120 of 120 periods loaded, 24,685 rows; 88 % of 1,200 cells final`. */
-function coverageText({ periods, rows, cells, newest_fetch_at: fetchedAt }: SliceStatus): string {
-  if (periods.expected === 0)
-    return 'no period: its date period has not begun or ends before it begins, or `retain` keeps none of it';
-  if (fetchedAt === null) return `never loaded; ${countText(periods.expected, 'period')} to load`;
-  const share = percentText(cells.final, cells.expected);
-  return `${groupedText(periods.loaded)} of ${countText(periods.expected, 'period')} loaded, ${countText(rows, 'row')}; ${share} of ${countText(cells.expected, 'cell')} final`;
+/** The marks of the states that occur, each with its word. */
+function legend(slices: readonly SliceStatus[]): string[] {
+  const marks = cellStates.filter((state) => slices.some(({ cells }) => cells[state] > 0));
+  return marks.length === 0 ? [] : [marks.map((state) => `${pictureMarks[state]} ${cellWords[state]}`).join('  '), ''];
 }
 
-function freshnessText(slice: SliceStatus, asOf: string): string {
-  const { newest_period: newest, newest_fetch_at: fetchedAt, next_refresh_at: next } = slice;
+/** A longer label leaves too little room for the picture; what it leaves out is in `--json`. */
+const MOST_LABEL = 28;
+
+/**
+ * A line of days, a line for each group of metrics that ripen alike, and what the older periods are that did not fit.
+ * Empty without a period or a metric.
+ */
+function finalityLines(slice: SliceStatus, columns: number): string[] {
+  const lines = pictureOf(slice.metrics);
+  const newest = slice.ages.at(-1);
+  if (lines.length === 0 || newest === undefined) return [];
+  const labelColumns = Math.min(MOST_LABEL, Math.floor(columns / 3));
+  const labels = lines.map(({ metrics }) => labelOf(metrics, labelColumns));
+  const width = Math.max(...labels.map(textWidth));
+  const room = Math.max(1, columns - width - INDENT);
+  const hidden = Math.max(0, slice.ages.length - room);
+  const span = `${slice.ages[hidden]?.first_day ?? ''} … ${newest.first_day}`;
+  const days = textWidth(span) <= room ? span : newest.first_day;
+  const row = (label: string, text: string): string => `${label}${' '.repeat(width - textWidth(label))}  ${text}`;
   return [
-    newest === null ? 'no period has rows' : `rows up to ${newest}`,
-    fetchedAt === null ? 'never fetched' : `fetched ${minuteText(fetchedAt)}`,
-    dueText(next, asOf),
-  ].join(', ');
+    row('', fitted(days, room)),
+    ...lines.map(({ marks }, index) => row(labels[index] ?? '', marks.slice(hidden))),
+    ...(hidden === 0 ? [] : [olderText(slice, hidden)]),
+  ];
 }
 
-/** `due 2026-02-15 00:00` (UTC, as the instant before it), or that something is due by now. */
-function dueText(next: string | null, asOf: string): string {
-  if (next === null) return 'nothing more expected';
-  return next <= asOf ? 'due now' : `due ${clockText(next)}`;
+/** `installs +3`: the first of the metrics and how many ripen alike. */
+function labelOf([first = '', ...others]: readonly string[], columns: number): string {
+  const more = others.length === 0 ? '' : ` +${others.length}`;
+  return shortened(first, columns - more.length) + more;
 }
 
-function buildingLines({ building_periods: building }: SliceStatus): string[] {
-  if (building === null) return [];
-  return [`its meaning changed: ${countText(building, 'period')} of the new table loaded, the old one is served`];
-}
-
-function restatedLines({ restated }: SliceStatus, terminal: number | null): string[] {
-  if (restated.length === 0) return [];
-  const rows = restated
-    .slice(0, SHOWN)
-    .map(({ metric, periods, first_values: first, before, change }) => [
-      metric,
-      groupedText(periods),
-      amountText(change, 'signed'),
-      first > 0 || before === null || before === 0 ? '' : percentText(change, before, 'signed'),
-    ]);
-  const table = tableText(
-    [
-      { title: 'restated in 7 days', shrinks: true },
-      { title: 'periods', align: 'right' },
-      { title: 'change', align: 'right' },
-      { title: '', align: 'right' },
-    ],
-    rows,
-    terminal,
-  );
-  const more = restated.length - rows.length;
-  return [...table.split('\n'), ...(more > 0 ? [`and ${countText(more, 'metric')} more; see --json`] : [])];
-}
-
-function runsTable(runs: readonly RunStatus[], terminal: number | null): string {
-  return tableText(
-    [
-      { title: 'run' },
-      { title: 'command' },
-      { title: 'as of' },
-      { title: 'took', align: 'right' },
-      { title: 'rows', align: 'right' },
-      { title: 'requests', align: 'right' },
-      { title: 'status', shrinks: true },
-    ],
-    runs.map((run) => [
-      runText(run.run_id),
-      run.command,
-      minuteText(run.as_of),
-      run.finished_at === null ? '' : elapsedText(Date.parse(run.finished_at) - Date.parse(run.started_at)),
-      run.rows_loaded === null ? '' : groupedText(run.rows_loaded),
-      run.requests === null ? '' : groupedText(run.requests),
-      runStatusText(run),
-    ]),
-    terminal,
-  );
-}
-
-/** `partial, 2 failures (exit 75)`. */
-function runStatusText({ status, failures, exit_code: exitCode }: RunStatus): string {
-  const what = status === 'running' ? 'did not finish' : status;
-  const failed = failures.length === 0 ? '' : `, ${countText(failures.length, 'failure')}`;
-  return `${what}${failed}${exitCode === null || exitCode === 0 ? '' : ` (exit ${exitCode})`}`;
-}
-
-function oddities(report: StatusReport): string[] {
-  const warnings = report.warnings.map(
-    (warning) =>
-      `${[warning.slice, warning.window, warning.code].filter((word) => word !== null).join(' ')}: ${oneLine(warning.message)}`,
-  );
-  const rejected = report.rejected_rows.map(
-    (rows) => `${rows.slice} ${rows.window}: ${countText(rows.rows, 'row')}: ${oneLine(rows.reason)}`,
-  );
-  return [...section('warnings of the last run', warnings), ...section('rows rejected by the last run', rejected)];
-}
-
-function section(title: string, lines: readonly string[]): string[] {
-  if (lines.length === 0) return [];
-  const more = lines.length - SHOWN;
-  const shown = [...lines.slice(0, SHOWN), ...(more > 0 ? [`and ${more} more; see --json`] : [])];
-  return ['', `${title}:`, indented(shown.join('\n'))];
-}
-
-function indentedLines(lines: readonly string[]): string[] {
-  return lines.map((line) => indented(line));
+function olderText({ ages }: SliceStatus, hidden: number): string {
+  const older = ages.slice(0, hidden);
+  const counts = periodStates
+    .map((state) => ({ state, count: older.filter((period) => period.state === state).length }))
+    .filter(({ count }) => count > 0)
+    .map(({ state, count }) => (count === hidden ? `all ${state}` : `${groupedText(count)} ${state}`));
+  return `before that ${countText(hidden, 'period')}, ${counts.join(', ')}`;
 }

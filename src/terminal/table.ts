@@ -1,12 +1,13 @@
 /**
- * A table of text, columns aligned, as a terminal or a script reads it.
+ * A table of text, columns aligned, as a terminal or a script reads it, and texts cut to fit; pure.
  *
  * Own and small: the kept libraries measure with a list of emoji of 2019, so that a later one moves their columns, and
  * none fits a table to a terminal. How wide a character is, a library says.
  */
 
+import stringWidth from 'string-width';
+
 import { oneLine } from './printable.ts';
-import { shortened, textWidth } from './text-width.ts';
 
 export interface Column {
   readonly title: string;
@@ -17,8 +18,41 @@ export interface Column {
 }
 
 const GAP = '  ';
+const ELLIPSIS = '…';
 /** A name cut shorter than this tells nothing. */
 const LEAST_WIDTH = 8;
+
+/** Columns: two for a wide character or an emoji, none for a combining mark. */
+export function textWidth(text: string): number {
+  // Plain text, which most is, needs no tables of characters: to compile them takes a tenth of a start.
+  return /^[ -~…]*$/.test(text) ? text.length : stringWidth(text);
+}
+
+/** The text in at most `columns`, cut in its middle, as names of one kind differ in how they end. */
+export function shortened(text: string, columns: number): string {
+  return textWidth(text) <= columns ? text : cut(text, columns, Math.floor((columns - 1) / 2));
+}
+
+/** The text in at most `columns`, cut at its end. */
+export function fitted(text: string, columns: number): string {
+  return textWidth(text) <= columns ? text : cut(text, columns, 0);
+}
+
+/** With so many columns of its end kept; cut between the characters that a reader sees. */
+function cut(text: string, columns: number, endColumns: number): string {
+  if (columns < 1) return '';
+  const segments = [...new Intl.Segmenter('en', { granularity: 'grapheme' }).segment(text)].map(
+    ({ segment }) => segment,
+  );
+  const fitting = (from: readonly string[], room: number): readonly string[] => {
+    let width = 0;
+    const more = from.findIndex((segment) => (width += textWidth(segment)) > room);
+    return more === -1 ? from : from.slice(0, more);
+  };
+  const start = fitting(segments, columns - 1 - endColumns).join('');
+  const end = fitting(segments.toReversed(), endColumns).toReversed().join('');
+  return start.trimEnd() + ELLIPSIS + end.trimStart();
+}
 
 /**
  * The lines of a table, the titles first; columns are as wide as their widest cell. Cells may hold outside text. Within
@@ -36,7 +70,11 @@ export function tableText(
   const widths = terminal === null ? natural : shrunk(columns, natural, terminal);
   const line = (cells: readonly string[]): string =>
     columns
-      .map((column, index) => aligned(cells[index] ?? '', widths[index] ?? 0, column.align ?? 'left'))
+      .map(({ align }, index) => {
+        const text = shortened(cells[index] ?? '', widths[index] ?? 0);
+        const blanks = ' '.repeat(Math.max(0, (widths[index] ?? 0) - textWidth(text)));
+        return align === 'right' ? blanks + text : text + blanks;
+      })
       .join(GAP)
       .trimEnd();
   return [columns.map((column) => column.title), ...clean].map(line).join('\n');
@@ -56,12 +94,6 @@ function shrunk(columns: readonly Column[], natural: readonly number[], terminal
     widths[widest.index] = widest.width - 1;
   }
   return widths;
-}
-
-function aligned(cell: string, columnWidth: number, align: 'left' | 'right'): string {
-  const text = shortened(cell, columnWidth);
-  const blanks = ' '.repeat(Math.max(0, columnWidth - textWidth(text)));
-  return align === 'right' ? blanks + text : text + blanks;
 }
 
 /** Every line of a text that is not empty, two blanks further in. */

@@ -1,118 +1,153 @@
-/** The state of a run, as its events add up; pure. */
+/** The state of a run, as its events add up, and the lines that say it; pure. */
 
 import type { RunEvent } from '../events.ts';
-import { countText, groupedText } from './measure.ts';
+import { countText, elapsedText, groupedText } from './measure.ts';
+import { oneLine } from './printable.ts';
+import { fitted } from './table.ts';
+
+interface SliceTally {
+  readonly planned: number;
+  readonly fetched: number;
+  readonly loaded: number;
+  readonly failed: number;
+  readonly rows: number;
+  readonly restated: number;
+}
 
 export interface Tally {
   readonly command: string;
   /** When the run began, in the milliseconds of whoever tallies. */
   readonly startedMs: number;
-  /** When the first window was asked for; null before. */
-  readonly askingSinceMs: number | null;
-  readonly slices: number;
-  readonly windowsPlanned: number;
-  readonly windowsFetched: number;
-  readonly windowsDone: number;
-  readonly windowsFailed: number;
-  /** Asked for and not answered yet, by slice and days, with the moment they were asked for; oldest first. */
-  readonly inFlight: ReadonlyMap<string, number>;
-  readonly rows: number;
-  readonly retries: number;
-  /** Simultaneous calls the service is trusted with; null until that was changed. */
-  readonly limit: number | null;
+  /** When the first window was requested; null before. */
+  readonly requestedMs: number | null;
+  readonly slices: ReadonlyMap<string, SliceTally>;
+  readonly inFlight: number;
   /** What is being done, when it is not windows. */
   readonly doing: string;
 }
 
-export const emptyTally: Tally = {
+/** The tally before the first event. */
+export const beginning = (startedMs: number): Tally => ({
   command: 'ripen',
-  startedMs: 0,
-  askingSinceMs: null,
-  slices: 0,
-  windowsPlanned: 0,
-  windowsFetched: 0,
-  windowsDone: 0,
-  windowsFailed: 0,
-  inFlight: new Map(),
-  rows: 0,
-  retries: 0,
-  limit: null,
+  startedMs,
+  requestedMs: null,
+  slices: new Map(),
+  inFlight: 0,
   doing: '',
-};
+});
 
-type Windowed = { readonly slice: string; readonly window: string };
-
-const nameOf = ({ slice, window }: Windowed): string => `${slice} ${window}`;
+const emptySlice: SliceTally = { planned: 0, fetched: 0, loaded: 0, failed: 0, rows: 0, restated: 0 };
 
 /** The tally after one more event, which happened at a moment. */
 export function tallied(tally: Tally, event: RunEvent, atMs: number): Tally {
+  const landed = { ...tally, inFlight: Math.max(0, tally.inFlight - 1), doing: '' };
   switch (event.type) {
     case 'run_started':
-      return { ...emptyTally, command: event.command, startedMs: atMs, doing: 'catalog' };
+      return { ...beginning(atMs), command: event.command, doing: 'catalog' };
     case 'lock_waiting':
       return { ...tally, doing: 'waiting for the warehouse' };
     case 'catalog_loaded':
       return { ...tally, doing: 'partners and links' };
+    case 'links_loaded':
+      return { ...tally, doing: `links of ${event.app}` };
     case 'slice_planned':
-      return {
-        ...tally,
-        slices: tally.slices + 1,
-        windowsPlanned: tally.windowsPlanned + event.windows,
-        doing: '',
-      };
+      return added({ ...tally, doing: '' }, event.slice, { planned: event.windows });
     case 'window_asked':
-      return {
-        ...tally,
-        askingSinceMs: tally.askingSinceMs ?? atMs,
-        inFlight: new Map(tally.inFlight).set(nameOf(event), atMs),
-        doing: '',
-      };
+      return { ...tally, requestedMs: tally.requestedMs ?? atMs, inFlight: tally.inFlight + 1, doing: '' };
     case 'window_fetched':
-      return { ...landed(tally, event), windowsFetched: tally.windowsFetched + 1 };
+      return added(landed, event.slice, { fetched: 1 });
     case 'window_loaded':
-      return withoutWork({ ...tally, windowsDone: tally.windowsDone + 1, rows: tally.rows + event.rows, doing: '' });
+      return added(tally, event.slice, { loaded: 1, rows: event.rows, restated: event.restatedPeriods });
     case 'window_split':
-      return { ...landed(tally, event), windowsPlanned: tally.windowsPlanned + event.into - 1 };
+      return added(landed, event.slice, { planned: event.into - 1 });
     case 'failed':
-      if (event.slice === null || event.window === null) return tally;
-      return withoutWork({
-        ...landed(tally, { slice: event.slice, window: event.window }),
-        windowsFailed: tally.windowsFailed + 1,
-      });
-    case 'request_retried':
-      return { ...tally, retries: tally.retries + 1 };
-    case 'concurrency_changed':
-      return { ...tally, limit: event.to };
+      return event.slice === null || event.window === null ? tally : added(landed, event.slice, { failed: 1 });
     case 'breaker_opened':
       return { ...tally, doing: 'the service keeps failing' };
     case 'breaker_closed':
       return { ...tally, doing: '' };
-    case 'links_loaded':
-      return { ...tally, doing: `links of ${event.app}` };
     case 'spend_settled':
       return { ...tally, doing: `${groupedText(event.settled)} of ${countText(event.due, 'line')}` };
     case 'published':
       return { ...tally, doing: `publishing, ${event.kind} done` };
+    case 'concurrency_changed':
+    case 'partners_loaded':
+    case 'periods_let_go':
+    case 'request_retried':
     case 'run_finished':
-      return { ...tally, doing: 'done' };
+    case 'warning':
     case 'window_asked_again':
     case 'window_read_as_texts':
-    case 'periods_let_go':
-    case 'warning':
-    case 'partners_loaded':
     default:
       return tally;
   }
 }
 
-/** A window that is no longer in flight, whatever became of it. */
-function landed(tally: Tally, window: Windowed): Tally {
-  const inFlight = new Map(tally.inFlight);
-  inFlight.delete(nameOf(window));
-  return { ...tally, inFlight };
+function added(tally: Tally, slice: string, more: Partial<SliceTally>): Tally {
+  const before = tally.slices.get(slice) ?? emptySlice;
+  return { ...tally, slices: new Map(tally.slices).set(slice, sum(before, { ...emptySlice, ...more })) };
 }
 
-/** After the last window only publishing is left. */
-function withoutWork(tally: Tally): Tally {
-  return tally.windowsDone + tally.windowsFailed < tally.windowsPlanned ? tally : { ...tally, doing: 'publishing' };
+function sum(one: SliceTally, other: SliceTally): SliceTally {
+  return {
+    planned: one.planned + other.planned,
+    fetched: one.fetched + other.fetched,
+    loaded: one.loaded + other.loaded,
+    failed: one.failed + other.failed,
+    rows: one.rows + other.rows,
+    restated: one.restated + other.restated,
+  };
+}
+
+const isFinished = ({ planned, loaded, failed }: SliceTally): boolean => loaded + failed >= planned;
+
+/** What became of a slice whose last window an event ended; null for any other event. */
+export function finishedSlice({ slices }: Tally, event: RunEvent): string | null {
+  const isEnd = event.type === 'window_loaded' || event.type === 'slice_planned' || event.type === 'failed';
+  if (!isEnd || event.slice === null) return null;
+  const of = slices.get(event.slice);
+  if (of === undefined || !isFinished(of)) return null;
+  if (of.loaded + of.failed === 0) return `${oneLine(event.slice)}: nothing due`;
+  const failed = of.failed === 0 ? '' : `, ${groupedText(of.failed)} failed`;
+  const restated = of.restated === 0 ? '' : `, ${countText(of.restated, 'period')} restated`;
+  return `${oneLine(event.slice)}: ${countText(of.loaded, 'window')} loaded${failed}, ${countText(of.rows, 'row')}${restated}`;
+}
+
+const GAP = ' · ';
+const BAR_COLUMNS = 10;
+/** Before this much of the work is done, what is left of it cannot be told. */
+const LEAST_SHARE = 0.1;
+/** Nor after so little time. */
+const LEAST_MS = 3000;
+/** An estimate to the second would not be believed, and flickers. */
+const ESTIMATE_STEP_MS = 5000;
+
+/** The run on one line, never as wide as the terminal, so that it can be repainted in place; what matters least comes last. */
+export function statusLine(tally: Tally, nowMs: number, columns: number): string {
+  const all = [...tally.slices.values()].reduce(sum, emptySlice);
+  const planned = Math.max(all.planned, all.loaded + all.failed);
+  // A window is half done when it is fetched; one that failed requests nothing more.
+  const fetched = Math.max(all.fetched, all.loaded);
+  const share = planned === 0 ? 0 : Math.min(1, (fetched + all.loaded + 2 * all.failed) / (2 * planned));
+  const full = Math.floor(share * BAR_COLUMNS);
+  const doing = tally.doing === '' && planned > 0 && isFinished(all) ? 'publishing' : tally.doing;
+  const parts = [
+    `${tally.command} ${elapsedText(nowMs - tally.startedMs)}`,
+    planned === 0 ? '' : '█'.repeat(full) + '░'.repeat(BAR_COLUMNS - full),
+    planned === 0 ? '' : `${all.loaded}/${countText(planned, 'window')}`,
+    all.failed === 0 ? '' : `${all.failed} failed`,
+    doing,
+    leftText(share, tally.requestedMs === null ? 0 : nowMs - tally.requestedMs),
+    tally.inFlight === 0 ? '' : `${tally.inFlight} in flight`,
+    all.rows === 0 ? '' : countText(all.rows, 'row'),
+  ];
+  // One column stays free: many terminals wrap when the last one is written.
+  return fitted(oneLine(parts.filter((part) => part !== '').join(GAP)), Math.max(0, columns - 1));
+}
+
+/** `about 20 s left`, of the windows; empty while that cannot be told, and when none is left. */
+function leftText(share: number, elapsedMs: number): string {
+  if (share < LEAST_SHARE || share === 1 || elapsedMs < LEAST_MS) return '';
+  const leftMs = (elapsedMs * (1 - share)) / share;
+  return `about ${elapsedText(Math.ceil(leftMs / ESTIMATE_STEP_MS) * ESTIMATE_STEP_MS)} left`;
 }

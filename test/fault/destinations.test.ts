@@ -1,7 +1,7 @@
 /** FAULTS 27: places a run could not write to, found before the first request; and what is no obstacle. */
 
 import { spawnSync } from 'node:child_process';
-import { chmod, mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 
@@ -21,7 +21,6 @@ import { dailyInstalls } from '../support/slice.ts';
 import { failureFrom } from '../support/scripted-server.ts';
 
 const NOW = new Date('2026-06-01T02:30:00Z');
-const NEXT = new Date('2026-06-02T02:30:00Z');
 
 const daily = dailyInstalls({ first: { day: day('2026-05-28') }, last: { day: day('2026-05-31') } });
 
@@ -146,29 +145,6 @@ describe('found before the first request, by a sync as by check', () => {
     const { message } = await refusal({ warehouse, publish });
     expect(message.match(/\(EROFS\)/g)).toHaveLength(3);
   });
-});
-
-test('check tells of a folder inside a lake, and inside a table of it, in which nothing could be put', async () => {
-  const lake = lakeAt(inside('lake'));
-  const tables: Config['publish'][number] = { kind: 'delta', path: inside('tables'), mode: 0o644, keepMs: 0 };
-  await scenario.night(NOW, { publish: [lake, tables] });
-  expect(await found({ publish: [lake, tables] })).toEqual([]);
-  await rm(inside('lake', 'daily'), { recursive: true });
-  await writeFile(inside('lake', 'daily'), '');
-  expect(await found({ publish: [lake, tables] })).toEqual([
-    `The parquet ${inside('lake')} could not be written whole: ${inside('lake', 'daily')} (not a directory)`,
-  ]);
-  expect(await scenario.night(NEXT, { publish: [lake] })).toMatchObject({ failures: [{ code: 'STORAGE_FAILED' }] });
-});
-
-test('check tells of a log of Delta tables that is mounted read-only', async ({ skip }) => {
-  const tables: Config['publish'][number] = { kind: 'delta', path: inside('tables'), mode: 0o644, keepMs: 0 };
-  await scenario.night(NOW, { publish: [tables] });
-  const log = inside('tables', 'daily', '_delta_log');
-  const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', 'ro', 'tmpfs', log], { encoding: 'utf8' });
-  if (status !== 0) skip('no read-only file system could be mounted');
-  mounted.push(log);
-  expect((await found({ publish: [tables] })).join()).toContain(`could not be written whole: ${log} (EROFS)`);
 });
 
 describe('no obstacle', () => {

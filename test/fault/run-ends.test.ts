@@ -125,7 +125,7 @@ test('a run that was stopped is told with the exit code of SIGTERM; stopped whil
   expect(await failureFrom(stopped)).toMatchObject({ code: 'INTERRUPTED', kind: 'interrupted' });
   expect(await metrics()).toContain('ripen_run_exit_code{command="sync"} 143');
   expect(server.received.map(({ body }) => textShape.parse(JSON.parse(body)).text)).toEqual([
-    expect.stringMatching(/interrupted, 0 rows \(exit 143\)$/),
+    expect.stringMatching(/interrupted, 0 rows \(exit 143\), run \S+\n/),
     expect.stringMatching(/did not start \(exit 143\)\nINTERRUPTED: /),
   ]);
 });

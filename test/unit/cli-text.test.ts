@@ -3,12 +3,19 @@ import { describe, expect, test } from 'vitest';
 import { coloured, wantsColour } from '../../src/terminal/colour.ts';
 import { failureLines, failuresText } from '../../src/terminal/failure-text.ts';
 import { findingsText, type Finding } from '../../src/check/finding.ts';
-import { amountText, bytesText, countText, elapsedText, percentText } from '../../src/terminal/measure.ts';
+import {
+  amountText,
+  bytesText,
+  countText,
+  durationText,
+  elapsedText,
+  percentText,
+  sizeText,
+} from '../../src/terminal/measure.ts';
 import { planText } from '../../src/commands/plan.ts';
 import { jsonLine, oneLine, printable } from '../../src/terminal/printable.ts';
 import { summaryText } from '../../src/terminal/summary-text.ts';
-import { tableText } from '../../src/terminal/table.ts';
-import { textWidth } from '../../src/terminal/text-width.ts';
+import { tableText, textWidth } from '../../src/terminal/table.ts';
 import { asFailure, Failure } from '../../src/errors.ts';
 import type { SyncSummary } from '../../src/run/summary.ts';
 import { textOf } from './cli-recorded-shell.ts';
@@ -44,6 +51,10 @@ test.each([
   [elapsedText(59_999), '59 s'],
   [elapsedText(60_000), '1 min 00 s'],
   [elapsedText(3_600_000), '1 h 00 min'],
+  [elapsedText(259_200_000), '3 days'],
+  [durationText(259_200_000), '3 days'],
+  [durationText(5_400_000), '90 minutes'],
+  [sizeText(4_200_000_000), '4.2 GB'],
   [countText(1, 'row'), '1 row'],
   [countText(1204, 'row'), '1,204 rows'],
   [amountText(-937.456), '-937.46'],
@@ -137,7 +148,7 @@ describe('failures', () => {
   });
 });
 
-test('findings come errors first, then warnings, then notes, with a count', () => {
+test('findings come errors first, then warnings, notes and what works, with a count', () => {
   const finding = (severity: Finding['severity'], message: string): Finding => ({
     severity,
     code: severity === 'error' ? 'SOURCE_REFUSED' : null,
@@ -147,8 +158,9 @@ test('findings come errors first, then warnings, then notes, with a count', () =
     message,
     hint: null,
   });
-  expect(findingsText([finding('note', 'n'), finding('warning', 'w'), finding('error', 'e')])).toBe(
-    'SOURCE_REFUSED: slice a: e\nwarning: slice a: w\nnote: slice a: n\n1 error, 1 warning',
+  const works = finding('works', 'token accepted');
+  expect(findingsText([works, finding('note', 'n'), finding('warning', 'w'), finding('error', 'e')])).toBe(
+    'SOURCE_REFUSED: slice a: e\nwarning: slice a: w\nnote: slice a: n\n✓ token accepted\n1 error, 1 warning',
   );
 });
 
@@ -267,68 +279,51 @@ describe('a plan', () => {
     saved_rows: 5600,
   };
 
-  test('shows each window with its reasons and rows, and what it saves', () => {
-    expect(planText({ ...totals, slices: [slice, idle] }).split('\n')).toStrictEqual([
-      'network_daily: 2 windows, 2 requests, about 600 rows',
-      '  window                   periods  rows  why',
-      '  2026-02-12 … 2026-02-13        2   400  1 new, 1 maturing',
-      '  2026-01-03                     1   200  1 became final',
-      '  31 periods not final, 28 of them not due',
+  const never = {
+    ...slice,
+    name: 'fresh',
+    windows: [{ ...window, rows_expected: null }],
+    requests: 1,
+    rows_expected: null,
+  };
+  const changed = {
+    ...never,
+    name: 'changed',
+    windows: [{ ...window, reasons: { 'meaning changed': 2 }, rows_expected: null }],
+  };
+  const reversed = { ...idle, reversed_period: { first_day: '2026-02-13', last_day: '2026-02-03' } };
+
+  test('is a line a slice: its windows and reasons, that it was never loaded, or why nothing is due', () => {
+    const slices = [slice, never, changed, idle, { ...idle, periods: 0 }, reversed];
+    expect(planText({ ...totals, slices }, false).split('\n')).toStrictEqual([
+      'slice          windows  requests  rows  why',
+      'network_daily        2         2   600  1 new, 1 maturing, 1 became final',
+      'fresh                1         1     ?  never loaded, 1 period',
+      'changed              1         1     ?  2 meaning changed',
+      'idle                 0         0     0  nothing due: every period is final',
+      'idle                 0         0     0  nothing due: no day of its date period has begun',
+      'idle                 0         0     0  nothing due: its date period ends on 2026-02-03, before it begins, on 2026-02-13',
       '',
-      'idle: nothing due',
-      '  every period is final',
-      '',
-      'as of 2026-02-14 02:30 UTC: 2 requests, about 600 rows',
-      'everything immature would be about 6,200 rows: 90.3 % of them are saved',
+      'as of 2026-02-14 02:30 UTC: 2 requests, about 600 rows, and 2 slices of unknown size',
+      'refetching everything immature would be about 6,200 rows; the plan saves 90.3 % of them',
+      '`ripen plan --slice NAME` shows the windows',
     ]);
   });
 
-  test('says of a slice without any period that none has begun, not that every one is final', () => {
-    const text = planText({ ...totals, slices: [{ ...idle, periods: 0 }] });
-    expect(text).toContain('idle: nothing due\n  no day that has begun lies in its date period\n');
-    expect(text).not.toContain('every period is final');
-  });
-
-  test('says of a slice whose date period ends before it begins that it does', () => {
-    const reversed = { ...idle, periods: 0, reversed_period: { first_day: '2026-02-13', last_day: '2026-02-03' } };
-    expect(planText({ ...totals, slices: [reversed] })).toContain(
-      'idle: nothing due\n  its date period ends on 2026-02-03, before it begins, on 2026-02-13\n  no day',
-    );
-  });
-
-  test('says that the meaning of a slice changed, not that it was never loaded', () => {
-    const changed = { ...slice, requests: 1, windows: [{ ...window, reasons: { 'meaning changed': 2 } }] };
-    expect(planText({ ...totals, slices: [changed] })).toContain(
-      'network_daily: 1 window, 1 request, about 600 rows, as its meaning changed\n',
-    );
-    const text = planText({ ...totals, rows_expected: 0, slices: [{ ...changed, rows_expected: null }] });
-    expect(text).toContain('network_daily: 1 window, 1 request, its meaning changed\n');
-    expect(text).not.toContain('never loaded');
-  });
-
-  test('shows the requests of each window once one of them takes 4', () => {
-    const heavy = { ...slice, windows: [{ ...window, requests: 4 }, single], requests: 5 };
-    expect(planText({ ...totals, requests: 5, slices: [heavy] })).toContain(
-      '  window                   periods  requests  rows  why\n  2026-02-12 … 2026-02-13        2         4   400  1 new',
-    );
-  });
-
-  test('pretends no number of rows for a slice that was never loaded', () => {
-    const never = {
-      ...slice,
-      requests: 1,
-      rows_expected: null,
-      refetch_all_rows: null,
-      windows: [{ ...window, rows_expected: null }],
-    };
-    const text = planText({ ...totals, rows_expected: 0, refetch_all_rows: 0, saved_rows: 0, slices: [never] });
-    expect(text).toContain('network_daily: 1 window, 1 request, never loaded before\n');
-    expect(text).toMatch(/2 {5}\? {2}1 new/);
-    expect(text).toMatch(/: 2 requests, those of 1 slice never loaded$/);
-    const longer = { ...never, requests: 2, windows: [...never.windows, { ...single, rows_expected: null }] };
-    expect(planText({ ...totals, slices: [longer] })).toContain(
-      'network_daily: 2 windows, 2 requests, never loaded before; what comes first sizes the rest\n',
-    );
+  test('of named slices shows each window with its reasons and rows, but of one that was never loaded one line', () => {
+    expect(
+      planText({ ...totals, slices: [slice, never] }, true)
+        .split('\n')
+        .slice(0, 7),
+    ).toStrictEqual([
+      'network_daily: 2 windows, 2 requests, about 600 rows',
+      '  window                   periods  requests  rows  why',
+      '  2026-02-12 … 2026-02-13        2         1   400  1 new, 1 maturing',
+      '  2026-01-03                     1         1   200  1 became final',
+      '  31 periods not final, 28 of them not due',
+      '',
+      'fresh: 1 window, 1 request, never loaded, 1 period; the first answers size the rest',
+    ]);
   });
 });
 

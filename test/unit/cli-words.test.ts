@@ -59,9 +59,9 @@ describe('help', () => {
     const lines = (await printed(...words, '--help')).split('\n');
     expect(lines.length).toBeLessThanOrEqual(24);
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80);
-    const examples = lines.slice(lines.indexOf('Examples:'));
-    expect(examples.length).toBeGreaterThan(1);
-    expect(examples[1]).toContain(`ripen ${words.join(' ')}`);
+    expect(lines.at(-1)).toMatch(new RegExp(`^Example: ripen ${words.join(' ')}`));
+    const [own, shared] = [lines.indexOf('Options:'), lines.indexOf('For every command:')];
+    expect(own === -1 || shared === -1 || own < shared).toBe(true);
   });
 
   test('of ripen itself names every command, on a screen of 24 lines and 80 columns that ends with an example', async () => {
@@ -145,8 +145,8 @@ describe('the command line', () => {
     [['backfill', '--slice', 'a'], 'from, to'],
     [['links', 'list'], 'app'],
     [['spend', 'send', '--file', 'a.csv', '--file=b.csv'], '--file was given 2 times'],
-    [['links', 'create', '--app', 'a', '--name', 'A', '--name', '-b', '--name', 'A'], '--name was given 3 times'],
-    [['sync', '--log', 'json', '--log', 'json', '--as-of', 'x', '--as-of', 'y'], '--as-of was given 2 times'],
+    [['links', 'create', '--app', 'a', '--name', 'A', '--name', 'b', '--name', 'A'], '--name was given 3 times'],
+    [['sync', '--log', 'json', '--log', 'json', '--as-of', 'x', '--as-of', 'y'], '--log was given 2 times'],
     [['backfill', '--slice', 'a', '--slice', 'b', '--from', 'x', '--to', 'y'], '--slice was given 2 times'],
     [['simulator', '--port', '1', '--port', '2'], '--port was given 2 times'],
     [['export', '--slice', 'a', '--output', 'b', '--output', 'c'], '--output was given 2 times'],
@@ -158,11 +158,11 @@ describe('the command line', () => {
   test.each([
     [['spend', 'send', '--file', 's.csv', '--dry-run=True'], '--dry-run takes no value but true or false'],
     [['links', 'create', '--app', 'a', '--name', 'b', '--dry-run=1'], '--dry-run takes no value but true or false'],
-    [['links', 'create', '--app', 'a', '--name', 'b', '--dryRun='], '--dry-run takes no value but true or false'],
+    [['links', 'create', '--app', 'a', '--name', 'b', '--dryRun='], 'Unknown argument: dryRun'],
     [['links', 'create', '--app', 'a', '--name', 'b', '-dry-run=on'], '--dry-run takes no value but true or false'],
     [['export', '--slice', 'a', '--output', '-', '--final-only=True'], '--final-only takes no value but true or false'],
     [['sync', '--help=yes'], '--help takes no value but true or false'],
-    [['spend', 'send', '--file', 's.csv', '--dry-run', '--no-dry-run'], '--dry-run was given as both true and false'],
+    [['spend', 'send', '--file', 's.csv', '--no-dry-run'], 'Unknown argument: no-dry-run'],
     [['spend', 'send', '--file', 's.csv', '--dry-run', '--dry-run=false'], 'was given as both true and false'],
     [['spend', 'send', '--file', 's.csv', '--dry-run', 'false', '--dry-run'], 'was given as both true and false'],
     [['spend', 'send', '--file', 's.csv', '--dry-run.x=true'], 'Unknown'],
@@ -174,9 +174,8 @@ describe('the command line', () => {
 
   test.each([
     [['--dry-run=true']],
-    [['--dry-run', 'true', '--dryRun']],
-    [['--no-dry-run', '--dry-run=false']],
-    [['--name', '-dry-run=yes']],
+    [['--dry-run', 'true', '--dry-run']],
+    [['--name=-dry-run=yes']],
     [['--name=--dry-run=yes']],
   ])('what is clear is taken as it stands, such as %j', async (stated) => {
     const named = stated.some((word) => word.startsWith('--name')) ? stated : ['--name', 'b', ...stated];
@@ -194,18 +193,14 @@ describe('the command line', () => {
     expect(failure.message).toContain('nothing may stand behind --');
   });
 
-  test('a command line that chooses nothing and asks for no text is refused', async () => {
-    expect((await refused('--')).message).toContain('no command was given');
-  });
-
   test.each([
     [['status', '--no-html'], 'no-html'],
     [['sync', '--no-metrics-file'], 'no-metrics-file'],
     [['publish', '--no-dbt'], 'no-dbt'],
-    [['spend', 'send', '--no-file'], 'no-file'],
+    [['spend', 'send', '--file', 'a.csv', '--no-file'], 'no-file'],
     [['sync', '--no-config'], 'no-config'],
     [['init', '--no-dir'], 'no-dir'],
-  ])('%j is refused: only a switch can be negated, %s is no option', async (argv, name) => {
+  ])('%j is refused: %s is no option', async (argv, name) => {
     expect((await refused(...argv)).message).toContain(`Unknown argument: ${name}`);
   });
 
@@ -234,11 +229,9 @@ test.each([
   [['status', '--json'], true],
   [['status', '--json=true', '--config', '/nope.yaml'], true],
   [['status', '--json', 'true'], true],
-  [['status', '-json'], true],
   [['status', '--json=yes'], true],
   [['status', '--json=false'], false],
   [['status', '--json', 'false'], false],
-  [['links', 'create', '--name', '-json'], false],
   [['status'], false],
 ])('whoever wrote %j wants the failure as JSON: %j', (argv, json) => {
   expect(formAsked(argv).json).toBe(json);

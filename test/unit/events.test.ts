@@ -1,13 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import * as z from 'zod';
 
-import { JsonLines } from '../../src/terminal/progress.ts';
-import { textEventLine } from '../../src/terminal/progress.ts';
-import { openProgress } from '../../src/terminal/progress.ts';
+import { JsonLines, openProgress } from '../../src/terminal/progress.ts';
 import { sentenceOf } from '../../src/terminal/sentence.ts';
-import { statusLine } from '../../src/terminal/status-line.ts';
-import { emptyTally, tallied, type Tally } from '../../src/terminal/tally.ts';
-import { textWidth } from '../../src/terminal/text-width.ts';
+import { textWidth } from '../../src/terminal/table.ts';
 import type { RunEvent } from '../../src/events.ts';
 import { recordedShell } from './cli-recorded-shell.ts';
 
@@ -46,25 +42,25 @@ const at = new Date('2026-02-14T02:30:00.123Z');
 describe('an event as a sentence', () => {
   test.each([
     ['run_started', 'sync started as of 2026-02-14T02:30:00.000Z (run r1)'],
-    ['lock_waiting', 'waiting up to 1m for /w.duckdb, held by node (process 7)'],
+    ['lock_waiting', 'waiting up to 1 minute for /w.duckdb, held by node (process 7)'],
     ['slice_planned', 'network_daily: 15 periods due in 3 windows'],
     ['request_retried', 'report: attempt 2 ended with 503, next in 1.2 s'],
     ['concurrency_changed', 'simultaneous calls: 50 → 25, because of 429'],
     ['breaker_opened', 'the service keeps failing: nothing is sent for 30 s'],
     ['breaker_closed', 'the service answers again'],
-    ['window_asked', 'network_daily 2026-01-03:2026-01-09: asked for in 2 requests'],
+    ['window_asked', 'network_daily 2026-01-03:2026-01-09: requested in 2 parts'],
     ['window_fetched', 'network_daily 2026-01-03:2026-01-09: fetched 1.5 KiB in 340 ms'],
     ['window_loaded', 'network_daily 2026-01-03:2026-01-09: loaded 18,234 rows, 6 periods restated'],
     [
       'window_read_as_texts',
-      'network_daily 2026-01-03:2026-01-09: read as texts, which takes longer, because of a member that is not UTF-8',
+      'network_daily 2026-01-03:2026-01-09: read as text, which takes longer, because of a member that is not UTF-8',
     ],
     ['window_split', 'network_daily 2026-01-03:2026-01-09: split into 2, because of SOURCE_TOO_HEAVY'],
     [
       'window_asked_again',
-      'network_daily 2026-01-03:2026-01-09: asked again, because of it would have emptied the window',
+      'network_daily 2026-01-03:2026-01-09: requested again, because of it would have emptied the window',
     ],
-    ['periods_let_go', 'network_daily: let go of 2 periods before 2026-01-03, 1,204 rows'],
+    ['periods_let_go', 'network_daily: removed 2 periods before 2026-01-03, 1,204 rows, as retain says'],
     ['failed', 'failed: network_daily 2026-01-03:2026-01-09: SOURCE_TIMEOUT: no answer in 1000 s'],
     ['warning', 'warning: CLOCK_OFF: the clock was 6 minutes behind'],
     ['catalog_loaded', 'catalog: 6,170 items'],
@@ -86,10 +82,6 @@ describe('an event as a sentence', () => {
 });
 
 describe('an event as a line of a log', () => {
-  test('text begins with the instant', () => {
-    expect(textEventLine(events.breaker_closed, at)).toBe('2026-02-14T02:30:00.123Z the service answers again');
-  });
-
   test.each(Object.values(events))(
     'JSON of $type is one line, its names in snake_case, with level and run',
     (event) => {
@@ -127,122 +119,6 @@ describe('an event as a line of a log', () => {
   });
 });
 
-/** The tally after these events, each a second after the one before, the first at 0. */
-const after = (...happened: readonly RunEvent[]): Tally =>
-  happened.reduce((tally, event, index) => tallied(tally, event, index * 1000), emptyTally);
-
-const asked = (days: string): RunEvent => ({ ...events.window_asked, window: days });
-const fetched = (days: string): RunEvent => ({ ...events.window_fetched, window: days });
-
-describe('the tally of a run', () => {
-  test('counts slices, windows, rows, retries and failures', () => {
-    const tally = after(...Object.values(events));
-    expect(tally).toMatchObject({
-      slices: 1,
-      windowsPlanned: 4,
-      windowsFetched: 1,
-      windowsDone: 1,
-      windowsFailed: 1,
-      rows: 18_234,
-      retries: 1,
-      limit: 25,
-    });
-  });
-
-  test('a failure of no window is not counted as a window', () => {
-    expect(after({ ...events.failed, window: null }).windowsFailed).toBe(0);
-  });
-
-  test('a new run begins at zero, at its own time', () => {
-    expect(after(events.window_loaded, events.run_started)).toMatchObject({ windowsDone: 0, startedMs: 1000 });
-  });
-
-  test.each([
-    ['fetched', fetched('b')],
-    ['split', { ...events.window_split, window: 'b' }],
-    ['failed', { ...events.failed, window: 'b' }],
-  ] as const)('of 3 windows in flight the one that was %s is no longer', (_, event) => {
-    const tally = after(asked('a'), asked('b'), asked('c'), event);
-    expect([...tally.inFlight]).toStrictEqual([
-      ['network_daily a', 0],
-      ['network_daily c', 2000],
-    ]);
-  });
-
-  test('after the last window only publishing is left, after a failed one too', () => {
-    const planned = { ...events.slice_planned, windows: 2 };
-    expect(after(planned, events.window_loaded).doing).toBe('');
-    expect(after(planned, events.window_loaded, events.failed).doing).toBe('publishing');
-  });
-});
-
-describe('the status line', () => {
-  test('says how far the run is, what is in flight and how much was loaded', () => {
-    const tally = after(
-      events.run_started,
-      { ...events.slice_planned, windows: 4 },
-      asked('a'),
-      asked('b'),
-      asked('c'),
-      fetched('a'),
-      events.window_loaded,
-      events.request_retried,
-    );
-    expect(statusLine(tally, 4500, 200)).toBe(
-      'sync 4.5 s · ██░░░░░░░░ · 1/4 windows · 2 in flight · 18,234 rows · 1 retried',
-    );
-  });
-
-  test.each([
-    [4999, ''],
-    [5000, 'about 10 s left'],
-    [11_000, 'about 30 s left'],
-    [32_000, 'about 1 min 30 s left'],
-  ])('a quarter done after %i ms, of which 2 s were not windows, it says "%s"', (nowMs, left) => {
-    const tally = after(
-      events.run_started,
-      { ...events.slice_planned, windows: 4 },
-      asked('a'),
-      fetched('a'),
-      events.window_loaded,
-    );
-    expect(/about .* left/.exec(statusLine(tally, nowMs, 200))?.[0] ?? '').toBe(left);
-  });
-
-  test('a twentieth done tells nothing about the rest', () => {
-    const tally = after({ ...events.slice_planned, windows: 20 }, asked('a'), fetched('a'), events.window_loaded);
-    expect(statusLine(tally, 60_000, 200)).not.toContain('left');
-  });
-
-  test('names the window that is longest in flight, from 10 s on', () => {
-    const tally = after(asked('a'), asked('b'), fetched('a'));
-    expect(statusLine(tally, 10_999, 200)).not.toContain('network_daily');
-    expect(statusLine(tally, 11_000, 200)).toContain('network_daily b for 10 s');
-  });
-
-  test('more windows done than planned never reads as 2/1', () => {
-    const tally = after({ ...events.slice_planned, windows: 1 }, events.window_loaded, events.window_loaded);
-    expect(statusLine(tally, 0, 200)).toContain('2/2 windows');
-  });
-
-  test('in 40 columns leaves out what matters least, and cuts nothing', () => {
-    const tally = after(events.run_started, { ...events.slice_planned, windows: 40 }, asked('a'), events.window_loaded);
-    expect(statusLine(tally, 3000, 40)).toBe('sync 3.0 s · 1/40 windows · 1 in flight');
-  });
-
-  test('as wide as the terminal it would wrap, so a part is left out', () => {
-    const tally = after(events.run_started, events.slice_planned, events.window_loaded);
-    const columns = textWidth(statusLine(tally, 3000, 200));
-    expect(textWidth(statusLine(tally, 3000, columns + 1))).toBe(columns);
-    expect(textWidth(statusLine(tally, 3000, columns))).toBeLessThan(columns);
-  });
-
-  test.each([10, 20, 40, 80])('leaves the last of %i columns free', (columns) => {
-    const wide = { ...events.links_loaded, app: '雲'.repeat(30) };
-    expect(textWidth(statusLine(after(...Object.values(events), wide), 0, columns))).toBeLessThan(columns);
-  });
-});
-
 describe('who listens', () => {
   const text = { log: 'text', quiet: false } as const;
 
@@ -260,12 +136,44 @@ describe('who listens', () => {
     expect(shell.told.map((line) => /"type":"(\w+)"/.exec(line)?.[1])).toStrictEqual(['failed']);
   });
 
-  test('without a terminal every event is one line', () => {
-    const shell = recordedShell();
-    const progress = openProgress(text, shell);
+  test('--verbose writes every event on a line that begins with its instant', () => {
+    const shell = recordedShell({ isTerminal: true });
+    const progress = openProgress({ ...text, verbose: true }, shell);
     for (const event of Object.values(events)) progress.emit(event);
     expect(shell.told).toHaveLength(Object.keys(events).length);
+    expect(shell.told).toContain('2026-02-14T02:30:00Z the service answers again');
     expect(shell.painted).toStrictEqual([]);
+  });
+
+  test('without a terminal a night of 12 slices of 9 windows is 14 lines: a slice when it is done, the begin, the end', () => {
+    const shell = recordedShell();
+    const progress = openProgress(text, shell);
+    progress.emit(events.run_started);
+    const names = Array.from({ length: 12 }, (_, index) => `slice_${index}`);
+    for (const slice of names) progress.emit({ ...events.slice_planned, slice, windows: 9 });
+    for (const slice of names) {
+      for (let count = 0; count < 9; count += 1) {
+        progress.emit({ ...events.window_asked, slice });
+        progress.emit({ ...events.window_fetched, slice });
+        progress.emit({ ...events.window_loaded, slice });
+      }
+    }
+    progress.emit(events.run_finished);
+    progress.close();
+    expect(shell.told).toHaveLength(14);
+    expect(shell.told[1]).toBe('2026-02-14T02:30:00Z slice_0: 9 windows loaded, 164,106 rows, 54 periods restated');
+  });
+
+  test('without a terminal a failure of 3 windows is one line, and the slice says how many failed', () => {
+    const shell = recordedShell();
+    const progress = openProgress(text, shell);
+    progress.emit(events.slice_planned);
+    for (const days of ['a', 'b', 'c']) progress.emit({ ...events.failed, window: days });
+    progress.close();
+    expect(shell.told.map((line) => line.slice(21))).toStrictEqual([
+      'failed: network_daily a: SOURCE_TIMEOUT: no answer in 1000 s',
+      'network_daily: 0 windows loaded, 3 failed, 0 rows',
+    ]);
   });
 
   test('JSON lines are never painted over, terminal or not', () => {
@@ -302,6 +210,31 @@ describe('the status line of a terminal', () => {
     progress.close();
   });
 
+  test('says how far the run is and how long it will take, in at most the width of the terminal, without its last column', () => {
+    const shell = recordedShell({ isTerminal: true });
+    const progress = openProgress({ log: 'text', quiet: false }, shell);
+    progress.emit(events.run_started);
+    progress.emit({ ...events.slice_planned, windows: 4 });
+    for (const days of ['a', 'b', 'c']) progress.emit({ ...events.window_asked, window: days });
+    pass(shell, 5000);
+    progress.emit({ ...events.window_fetched, window: 'a' });
+    progress.emit(events.window_loaded);
+    pass(shell, 1000);
+    const line = shell.painted.at(-1)?.slice(1, -'\u001b[K'.length) ?? '';
+    expect(line).toContain('sync 6.0 s · ██░░░░░░░░ · 1/4 windows · about 20 s left');
+    expect(textWidth(line)).toBeLessThan(60);
+    progress.close();
+  });
+
+  test('a minute without a terminal is a line that says how far the run is', () => {
+    const shell = recordedShell();
+    const progress = openProgress({ log: 'text', quiet: false }, shell);
+    progress.emit({ ...events.slice_planned, windows: 4 });
+    pass(shell, 60_000);
+    expect(shell.told).toStrictEqual(['2026-02-14T02:31:00Z ripen 1 min 00 s · ░░░░░░░░░░ · 0/4 windows']);
+    progress.close();
+  });
+
   test('a warning stays above the line, a loaded window does not', () => {
     const shell = recordedShell({ isTerminal: true });
     const progress = openProgress({ log: 'text', quiet: false }, shell);
@@ -311,15 +244,12 @@ describe('the status line of a terminal', () => {
     progress.close();
   });
 
-  test('the same failure of 3 windows is told once, that of another slice too', () => {
+  test('the same failure of 3 windows of 2 slices is one line', () => {
     const shell = recordedShell({ isTerminal: true });
     const progress = openProgress({ log: 'text', quiet: false }, shell);
     for (const days of ['a', 'b', 'c']) progress.emit({ ...events.failed, window: days });
     progress.emit({ ...events.failed, slice: 'app_hourly' });
-    expect(shell.told).toStrictEqual([
-      'failed: network_daily a: SOURCE_TIMEOUT: no answer in 1000 s',
-      'failed: app_hourly 2026-01-03:2026-01-09: SOURCE_TIMEOUT: no answer in 1000 s',
-    ]);
+    expect(shell.told).toStrictEqual(['failed: network_daily a: SOURCE_TIMEOUT: no answer in 1000 s']);
     progress.close();
   });
 

@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { status } from '../../src/commands/status.ts';
-import { coarseSpans } from '../../src/page/finality-map.ts';
 import { statusPage } from '../../src/page/page.ts';
 import { Secret } from '../../src/config/secret.ts';
 import { addDays, day } from '../../src/model/calendar.ts';
@@ -164,14 +163,6 @@ describe('the picture of finality', () => {
     expect(page).toContain('<title>metric_1: maturing, 2026-02-11 … 2026-02-13 (3 periods)</title>');
   });
 
-  test('of a year of 40 metrics takes less than 150 kB, and of 3 years with a hole every other day less than 1 MB', () => {
-    expect(statusPage(sampleReport([sampleSlice({ days: 365, metrics })])).length).toBeLessThan(150_000);
-    const missing = Array.from({ length: 548 }, (_, index) => 2 * index);
-    const page = statusPage(sampleReport([sampleSlice({ days: 1096, metrics, missing })]));
-    expect(page.length).toBeLessThan(1_000_000);
-    expect(page).toMatch(/<p class="note">\d+ neighbouring periods are drawn as one, as the one that is least final/);
-  });
-
   test.each([
     { days: 90, labels: ['Dec', '2026', 'Feb'] },
     { days: 365, labels: ['Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec', '2026', 'Feb'] },
@@ -181,33 +172,9 @@ describe('the picture of finality', () => {
     const page = statusPage(sampleReport([sampleSlice({ days, metrics: metrics.slice(0, 1) })]));
     expect([...page.matchAll(/<text[^>]* y="10">([^<]*)</g)].map(([, label]) => label)).toStrictEqual(labels);
   });
-
-  test('periods drawn together stand as the one that is least final, with the days they span', () => {
-    const periods = Array.from({ length: 5 }, (_, index) => {
-      const of = addDays(day('2026-02-01'), index);
-      return { first_day: of, last_day: of };
-    });
-    const spans = [
-      { state: 'final', first_day: '2026-02-01', last_day: '2026-02-03', periods: 3 },
-      { state: 'missing', first_day: '2026-02-04', last_day: '2026-02-04', periods: 1 },
-      { state: 'maturing', first_day: '2026-02-05', last_day: '2026-02-05', periods: 1 },
-    ] as const;
-    expect(coarseSpans(spans, periods, 2)).toStrictEqual([
-      { state: 'final', first_day: '2026-02-01', last_day: '2026-02-02', periods: 2 },
-      { state: 'missing', first_day: '2026-02-03', last_day: '2026-02-04', periods: 2 },
-      { state: 'maturing', first_day: '2026-02-05', last_day: '2026-02-05', periods: 1 },
-    ]);
-  });
 });
 
 describe('the charts', () => {
-  test('7 restated metrics are 5 colours, the last for all others, with how often each moved', () => {
-    const page = statusPage(sampleReport([movedSlice('daily', 'm')]));
-    const text = page.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
-    expect(text).toContain('56 totals restated in 2 of the last 30 days');
-    expect(text).toMatch(/m0 8 m1 8 m2 8 m3 8 other metrics 24/);
-  });
-
   test('a slice that was never loaded has none', () => {
     const never = sampleSlice({
       days: 3,
@@ -309,17 +276,10 @@ test('rows without a link or a partner are counted, and named after their networ
     { name: null, unmatched_rows: 34 },
   ];
   expect(noteOf({ days: 30, rows: 4936, unmatched_rows: 1234, names })).toContain(
-    '1,234 of 4,936 rows of the last 30 days (25 %) found no link or partner: Net &lt;A&gt; 1,200, without a name 34. See daily_links.',
+    '1,234 of 4,936 rows of the last 30 days (25 %) found no link or partner: Net &lt;A&gt; 1,200, without a name 34; see daily_links',
   );
-  expect(noteOf({ days: 30, rows: 10, unmatched_rows: 0, names: [] })).toContain('Every row of the last 30 days found');
+  expect(noteOf({ days: 30, rows: 10, unmatched_rows: 0, names: [] })).toContain('every row of the last 30 days found');
   expect(noteOf(null)).not.toContain('last 30 days (');
-});
-
-test('the next run is expected a usual pause after the last one, and not before there were two', () => {
-  const runs = ['2026-02-14', '2026-02-13', '2026-02-11'].map((of) => sampleRun({ as_of: `${of}T02:30:00.000Z` }));
-  expect(statusPage(sampleReport([], { runs }))).toContain('next run expected about 2026-02-16 02:30 UTC');
-  expect(statusPage(sampleReport([], { runs: runs.slice(0, 2) }))).toContain('about 2026-02-15 02:30 UTC');
-  expect(statusPage(sampleReport([], { runs: runs.slice(0, 1) }))).not.toContain('next run');
 });
 
 test('every mark of the page stands out from the paper by at least 3 : 1, and every text by 4.5 : 1, light and dark', () => {

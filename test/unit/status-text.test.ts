@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest';
 
-import { finalityLines } from '../../src/terminal/finality-text.ts';
 import { healthOf } from '../../src/status/health.ts';
 import { statusText } from '../../src/terminal/status-text.ts';
-import { textWidth } from '../../src/terminal/text-width.ts';
+import { textWidth } from '../../src/terminal/table.ts';
 import { faultyShareBelow } from '../../src/model/confidence.ts';
 import { groupedFailures } from '../../src/status/failure-groups.ts';
 import type { RunFailure } from '../../src/status/status-report.ts';
@@ -28,24 +27,34 @@ const three = sampleSlice({
 });
 
 describe('the finality of a slice as a picture', () => {
+  const pictureOf = (slice: typeof three, columns: number): string[] => {
+    const lines = statusText(sampleReport([slice]), columns, {
+      details: true,
+      maturation: false,
+      backtest: false,
+    }).split('\n');
+    const start = lines.findIndex((line) => line.includes('fetched 2026'));
+    return lines.slice(start + 1, lines.indexOf('', start));
+  };
+
   test('has a line for each group of metrics that ripen alike, 2 for 3 metrics, a mark a day', () => {
-    expect(finalityLines(three, 78)).toStrictEqual([
-      '                  2026-01-25 (20 days) … 2026-02-13 (1 day)',
-      'installs, clicks  ████·████████████▒▒▒',
-      'revenue_total_d7  ████·███████▒▒▒▒▒▒▒▒',
+    expect(pictureOf(three, 80)).toStrictEqual([
+      '                    2026-01-25 … 2026-02-13',
+      '  installs +1       ████·████████████▒▒▒',
+      '  revenue_total_d7  ████·███████▒▒▒▒▒▒▒▒',
     ]);
   });
 
-  test('of 20 days in 24 columns shows the newest 14, and says what the older 6 are', () => {
-    expect(finalityLines(three, 24)).toStrictEqual([
-      '          2026-02-13',
-      'in…ls +1  ███████████▒▒▒',
-      'reve…_d7  ██████▒▒▒▒▒▒▒▒',
-      'before that 6 periods, 5 final, 1 missing',
+  test('of 20 days in 26 columns shows the newest 14, and says what the older 6 are', () => {
+    expect(pictureOf(three, 26)).toStrictEqual([
+      '            2026-02-13',
+      '  in…ls +1  ███████████▒▒▒',
+      '  reve…_d7  ██████▒▒▒▒▒▒▒▒',
+      '  before that 6 periods, 1 missing, 5 final',
     ]);
   });
 
-  test.each([40, 80, 120])('is never wider than %i columns, whatever the names', (columns) => {
+  test.each([42, 80, 120])('is never wider than %i columns, whatever the names', (columns) => {
     const wide = sampleSlice({
       days: 365,
       metrics: [
@@ -54,14 +63,10 @@ describe('the finality of a slice as a picture', () => {
         ...Array.from({ length: 30 }, (_, index) => ({ metric: `metric_${index}`, horizonDays: 14 })),
       ],
     });
-    const [days = '', ...lines] = finalityLines(wide, columns);
-    expect(Math.max(...[days, ...lines.slice(0, -1)].map(textWidth))).toBeLessThanOrEqual(columns);
-    expect(lines).toHaveLength(4);
-    expect(lines[2]).toMatch(/^metric_0\S* (?:metric_1 )?\+\d+ +█+▒{14}$/);
-  });
-
-  test('of a slice without a period has no line', () => {
-    expect(finalityLines(sampleSlice({ days: 0, metrics: [] }), 80)).toStrictEqual([]);
+    const lines = pictureOf(wide, columns);
+    expect(Math.max(...lines.slice(0, -1).map(textWidth))).toBeLessThanOrEqual(columns);
+    expect(lines).toHaveLength(5);
+    expect(lines[3]).toMatch(/^ {2}metric_0 \+29 +█+▒{14}$/);
   });
 });
 
@@ -100,21 +105,27 @@ describe('the status as text', () => {
       '',
       '/srv/warehouse.duckdb, as of 2026-02-14 03:00 UTC',
       '',
-      'daily',
-      '  19 of 20 periods loaded, 19,186 rows; 71.7 % of 60 cells final',
-      '  rows up to 2026-02-13, fetched 2026-02-14 03:00 UTC, due 2026-02-15 00:00',
-      '                    2026-01-25 (20 days) … 2026-02-13 (1 day)',
-      '  installs, clicks  ████·████████████▒▒▒',
-      '  revenue_total_d7  ████·███████▒▒▒▒▒▒▒▒',
-      '  restated in 7 days  periods  change',
-      '  cost                     10   +15.5  +7.8 %',
-      '  revenue_total_d7          2      +9',
-      '',
-      '█ final  ▒ maturing  · missing',
+      'slice   final  periods    rows  newest      next (UTC)',
+      'daily  71.7 %    19/20  19,186  2026-02-13  2026-02-15 00:00',
       '',
       'run       command  as of                       took   rows  requests  status',
       '3d1769f9  sync     2026-02-14 02:30 UTC  1 min 05 s  3,494        65  succeeded',
+      '',
+      '`ripen status --slice NAME` shows a slice in detail',
     ]);
+  });
+
+  test('of a named slice says what is loaded, fetched and restated', () => {
+    const shown = { details: true, maturation: false, backtest: false };
+    expect(statusText(report, null, shown)).toContain(
+      [
+        'daily',
+        '  19 of 20 periods loaded, 19,186 rows; 71.7 % of 60 cells final',
+        '  rows up to 2026-02-13, fetched 2026-02-14 03:00 UTC, due 2026-02-15 00:00',
+      ].join('\n'),
+    );
+    expect(statusText(report, null, shown)).toMatch(/cost +10 +200 +215\.5 +\+15\.5 +\+7\.8 %\n/);
+    expect(statusText(report, null, shown)).toContain('█ final  ▒ maturing  · missing\n');
   });
 
   test('a slice that was never loaded says how many periods there are to load, and pretends no fetch', () => {
@@ -125,7 +136,7 @@ describe('the status as text', () => {
       change: { newest_fetch_at: null, newest_period: null },
     });
     const text = statusText(sampleReport([never], { runs: [] }));
-    expect(text).toContain('  never loaded; 3 periods to load\n');
+    expect(text).toMatch(/daily +0 % +0\/3 +\S+ +never loaded/);
     expect(text).toMatch(/^There is no run yet\.\n {2}Nothing was loaded yet\.\n {4}hint: Run `ripen sync`\./);
     expect(text).not.toContain('fetched');
   });
@@ -207,7 +218,18 @@ describe('failures that say the same', () => {
     ]);
   });
 
-  test('of 2 slices stay 2, and a message that names its slice is not told twice where it was', () => {
+  test('of 2 slices are one, with how many requests failed; of another cause they stay two, and name their slice once', () => {
+    const other = { ...timeOut, slice: 'hourly', window: '2026-01-01:2026-01-07' };
+    expect(groupedFailures([timeOut, other])).toStrictEqual([
+      {
+        ...timeOut,
+        slice: null,
+        window: null,
+        message:
+          '2 slices, 2 requests from 2026-01-01 to 2026-02-07, first: daily 2026-02-01:2026-02-07: no answer in 1000 s',
+        count: 2,
+      },
+    ]);
     const named = { ...timeOut, slice: 'hourly', message: 'slice hourly, 2026-02-01: 504' };
     expect(groupedFailures([timeOut, named]).map(({ message }) => message)).toStrictEqual([
       'daily 2026-02-01:2026-02-07: no answer in 1000 s',
@@ -250,7 +272,7 @@ describe('how a slice ripens', () => {
     later_looks: 9,
   };
   const textOf = (change: Partial<typeof three>, shown: { maturation: boolean; backtest: boolean }): string =>
-    statusText(sampleReport([{ ...three, ...change }]), 160, shown);
+    statusText(sampleReport([{ ...three, ...change }]), 160, { details: true, ...shown });
 
   test('is a line a metric and age: the periods, a bar and the three quartiles', () => {
     const text = textOf({ maturation: [age] }, { maturation: true, backtest: false });

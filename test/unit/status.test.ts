@@ -385,7 +385,7 @@ describe('the runs', () => {
     expect(report.rejected_rows).toStrictEqual([
       { slice: 'daily', window: '2026-02-10:2026-02-11', reason: 'not a number', rows: 2 },
     ]);
-    expect(statusText(report)).toContain('daily 2026-02-10:2026-02-11: 2 rows: not a number');
+    expect(statusText(report)).toContain('rejected  daily  2026-02-10:2026-02-11  2 rows: not a number');
   });
 
   test('tell rows, requests, retries and failures of their summaries; one that was killed has none', async () => {

@@ -1,0 +1,94 @@
+/** What a failure means to its reader: one line a cause, what to set or delete, and which data readers still have. */
+
+import { readFile, statfs } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+import type { Config } from '../config/config.ts';
+import type { Failure } from '../errors.ts';
+import type { FailureSummary } from '../run/summary.ts';
+import { groupedFailures } from '../status/failure-groups.ts';
+import type { StatusReport } from '../status/status-report.ts';
+import { sizeText } from '../terminal/measure.ts';
+
+/** As the file system and the engine word it. */
+const FULL = /ENOSPC|EDQUOT|No space left|disk is full/i;
+const LEAST_FREE_BYTES = 1e9;
+
+/** What is known when failures are explained. */
+export interface Known {
+  readonly config: Config;
+  /** Null where it could not be read. */
+  readonly report: StatusReport | null;
+  /** The run that failed; null for one that did not begin. */
+  readonly runId: string | null;
+}
+
+/** The failures, one a cause, each with its remedy and what readers still have. */
+export async function explained(failures: readonly FailureSummary[], known: Known): Promise<FailureSummary[]> {
+  const groups = groupedFailures(failures);
+  return Promise.all(
+    groups.map(async (failure) => {
+      const { message, hint } = await withRemedy(failure, known.config);
+      const readers = readersText(failure.slice, known);
+      const said =
+        message.includes('Readers ') || readers === '' ? message : `${message.replace(/\.$/, '')}. ${readers}`;
+      return Object.assign({ ...failure }, { message: said, hint });
+    }),
+  );
+}
+
+/** A failure that a command ends with, as one of a summary. */
+export const summaryOf = ({ code, message, hint }: Failure): FailureSummary => {
+  return { code, slice: null, window: null, message, hint };
+};
+
+type Worded = Pick<FailureSummary, 'code' | 'message' | 'hint'>;
+
+async function withRemedy(failure: Worded, config: Config): Promise<Worded> {
+  if (failure.code === 'CREDENTIALS_REFUSED') return { ...failure, hint: await tokenHint(config) };
+  if (failure.code === 'STORAGE_FAILED' && FULL.test(failure.message)) return fullDisk(failure, config);
+  return failure;
+}
+
+/** Which setting the token comes from, with its line and its variable, and what to set. */
+async function tokenHint({ file }: Config): Promise<string> {
+  const lines = (await readFile(file, 'utf8').catch(() => '')).split('\n');
+  const at = lines.findIndex((line) => /^\s*["']?token(?:_file)?["']?\s*:|[{,]\s*token(?:_file)?\s*:/.test(line));
+  const line = lines[at] ?? '';
+  const setting = /token_file/.test(line) ? 'service.token_file' : 'service.token';
+  const place = at === -1 ? setting : `${setting} (${file}:${at + 1})`;
+  const [, variable] = /token(?:_file)?["']?\s*:\s*["']?\$\{(\w+)/.exec(line) ?? [];
+  const what = setting === 'service.token' ? 'a valid token' : 'a file with a valid token';
+  return variable === undefined
+    ? `Set ${place} to ${what}; one that was reset is void at once.`
+    : `Set the variable ${variable}, which ${place} reads, to ${what}; one that was reset is void at once.`;
+}
+
+async function fullDisk(failure: Worded, { warehouse }: Config): Promise<Worded> {
+  const folder = dirname(warehouse);
+  const disk = await statfs(folder).catch(() => null);
+  const free = disk === null ? '' : ` ${sizeText(disk.bavail * disk.bsize)} of it is free`;
+  return {
+    ...failure,
+    message: `The disk was full when a run wrote below ${folder} or a copy:${free}, and a run needs ${sizeText(LEAST_FREE_BYTES)}`,
+    hint: `Delete what is not needed on that disk, such as ${warehouse}.archive (raw answers) or copies that no longer are targets, and run it again.`,
+  };
+}
+
+/** Whether readers still have good data, and of which night; empty where nobody knows. */
+function readersText(slice: string | null, { report, runId }: Known): string {
+  if (report === null) return '';
+  if (slice !== null) {
+    const fetched = report.slices.find(({ name }) => name === slice)?.newest_fetch_at ?? null;
+    return fetched === null
+      ? `Readers have no data of ${slice} yet.`
+      : `Readers keep the good data of ${slice} fetched on ${fetched.slice(0, 10)}.`;
+  }
+  const good = report.runs.find(
+    ({ run_id: id, status, rows_loaded: rows }) =>
+      status === 'succeeded' || (status === 'partial' && (id !== runId || (rows ?? 0) > 0)),
+  );
+  return good === undefined
+    ? 'Readers have no data yet.'
+    : `Readers keep the good data of the night of ${good.as_of.slice(0, 10)}.`;
+}

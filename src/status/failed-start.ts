@@ -1,0 +1,38 @@
+/** The note of a run that did not start: no ledger has it, as its configuration may lack a token or the warehouse may be somebody else's. */
+
+import { existsSync, readFileSync } from 'node:fs';
+import { rm, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+import * as z from 'zod';
+
+import type { Failure } from '../errors.ts';
+import { scrub } from '../config/secret.ts';
+
+const noteShape = z.object({ at: z.string(), code: z.string(), message: z.string(), hint: z.string().nullable() });
+
+/** When and why the last run did not start. */
+export type FailedStart = z.output<typeof noteShape>;
+
+/** Private, as all that lies beside the warehouse. */
+const NOTE_MODE = 0o600;
+
+const noteOf = (warehouse: string): string => `${warehouse}.unstarted`;
+
+/** Writes the note, or with null removes it. Where nothing was ever loaded, no folder is made for it. */
+export async function keepFailedStart(warehouse: string, failure: Failure | null, at: Date): Promise<void> {
+  if (failure === null) return rm(noteOf(warehouse), { force: true });
+  if (!existsSync(dirname(warehouse))) return;
+  const { code, message, hint } = failure;
+  const note: FailedStart = { at: at.toISOString(), code, message, hint };
+  await writeFile(noteOf(warehouse), `${scrub(JSON.stringify(note))}\n`, { mode: NOTE_MODE });
+}
+
+/** The note; null where the last run started. */
+export function readFailedStart(warehouse: string): FailedStart | null {
+  try {
+    return noteShape.parse(JSON.parse(readFileSync(noteOf(warehouse), 'utf8')));
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,262 @@
+/** What a status report says, as sentences and tables that the text and the page both render; pure. */
+
+import { FEWEST_PERIODS } from '../insight/development.ts';
+import { cellWords } from '../status/picture.ts';
+import { AUDITED_DAYS } from '../status/ripening.ts';
+import type { MetricHistory, RunStatus, SliceStatus, StatusReport } from '../status/status-report.ts';
+import {
+  amountText,
+  clockText,
+  countText,
+  elapsedText,
+  groupedText,
+  minuteText,
+  percentText,
+  runText,
+} from './measure.ts';
+import { tableText, type Column } from './table.ts';
+
+/** A table with what its rows are about. */
+export interface FactTable {
+  readonly title: string;
+  readonly columns: readonly Column[];
+  readonly rows: readonly (readonly string[])[];
+}
+
+/** Columns by their titles; one that begins with `#` holds numbers, one with `~` may be cut. */
+const columnsOf = (...titles: readonly string[]): Column[] =>
+  titles.map((title) => ({
+    title: title.replace(/^[#~]/, ''),
+    align: title.startsWith('#') ? 'right' : 'left',
+    shrinks: title.startsWith('~'),
+  }));
+
+/** The lines of a table for a terminal, null without one. */
+export const factText = ({ columns, rows }: FactTable, terminal: number | null): string =>
+  tableText(columns, rows, terminal);
+
+/** What was read, and the instant it is judged at. */
+export function sourceText({ warehouse, snapshot, as_of: asOf }: StatusReport): string {
+  if (snapshot === null) return `${warehouse}, as of ${minuteText(asOf)}`;
+  return `${snapshot}, the published copy, as a run holds ${warehouse}; as of ${minuteText(asOf)}`;
+}
+
+/** Freshness, coverage and finality of every slice, one row each. */
+export function slicesTable({ slices, as_of: asOf }: StatusReport): FactTable {
+  return {
+    title: 'Slices',
+    columns: columnsOf('~slice', '#final', '#periods', '#rows', 'newest', 'next (UTC)'),
+    rows: slices.map((slice) => [
+      slice.name,
+      percentText(slice.cells.final, slice.cells.expected),
+      `${groupedText(slice.periods.loaded)}/${groupedText(slice.periods.expected)}`,
+      groupedText(slice.rows),
+      slice.newest_period ?? (slice.newest_fetch_at === null ? 'never loaded' : 'no rows'),
+      dueText(slice.next_refresh_at, asOf),
+    ]),
+  };
+}
+
+/** `2026-02-15 00:00` (UTC), or that something is due by now. */
+function dueText(next: string | null, asOf: string): string {
+  if (next === null) return 'nothing';
+  return next <= asOf ? 'now' : clockText(next);
+}
+
+/** What is loaded of a slice, how fresh it is, whether it changes its meaning, and what audits found: a sentence each. */
+export function sliceFacts(slice: SliceStatus, asOf: string): string[] {
+  const { periods, rows, cells, newest_period: newest, newest_fetch_at: fetchedAt, next_refresh_at: next } = slice;
+  const { building_periods: building } = slice;
+  if (periods.expected === 0)
+    return ['no period: its date period has not begun or ends before it begins, or `retain` keeps none of it'];
+  if (fetchedAt === null) return [`never loaded; ${countText(periods.expected, 'period')} to load`];
+  const share = percentText(cells.final, cells.expected);
+  const due = next === null ? 'nothing more expected' : `due ${dueText(next, asOf)}`;
+  return [
+    `${groupedText(periods.loaded)} of ${countText(periods.expected, 'period')} loaded, ${countText(rows, 'row')}; ${share} of ${countText(cells.expected, 'cell')} final`,
+    `${newest === null ? 'no period has rows' : `rows up to ${newest}`}, fetched ${minuteText(fetchedAt)}, ${due}`,
+    ...(building === null
+      ? []
+      : [`its meaning changed: ${countText(building, 'period')} of the new table loaded, the old one is served`]),
+  ];
+}
+
+/** The sentence about final cells that were fetched again; none before the first. */
+export function auditText({ audited }: SliceStatus): string[] {
+  if (audited === null) return [];
+  const { cells, periods, changed, drawn_periods: drawn, drawn_changed: wrong, wrong_share_below: below } = audited;
+  const counted = `final cells fetched again in ${AUDITED_DAYS} days: ${groupedText(cells)} of ${countText(periods, 'period')}, ${groupedText(changed)} changed`;
+  if (below === null) return [counted];
+  const share = `fewer than ${roundedUp(100 * below)} % of the final cells drawn from were wrong`;
+  return [
+    `${counted}; of ${countText(drawn, 'period')} drawn at random ${percentText(wrong, drawn)}: with 95 % confidence ${share}`,
+  ];
+}
+
+/** To two digits, never below what it is: 0.0241 is 0.025. */
+function roundedUp(percent: number): number {
+  const unit = 10 ** (Math.floor(Math.log10(percent)) - 1);
+  return Number((Math.ceil(percent / unit) * unit).toPrecision(2));
+}
+
+/** The rows that found no link or partner, and where; none of a slice that has neither. */
+export function unmatchedText({ name, unmatched }: SliceStatus): string[] {
+  if (unmatched === null || unmatched.rows === 0) return [];
+  const { days, rows, unmatched_rows: without, names } = unmatched;
+  if (without === 0) return [`every row of the last ${days} days found its link or partner`];
+  const named = names.map((each) => `${each.name ?? 'without a name'} ${groupedText(each.unmatched_rows)}`).join(', ');
+  return [
+    `${groupedText(without)} of ${countText(rows, 'row')} of the last ${days} days (${percentText(without, rows)}) found no link or partner: ${named}; see ${name}_links`,
+  ];
+}
+
+const amountOrNone = (amount: number | null): string => (amount === null ? 'none' : amountText(amount));
+const shareOf = (change: number, before: number | null, isComparable: boolean): string =>
+  !isComparable || before === null || before === 0 ? '' : percentText(change, before, 'signed');
+
+/** What moved in 7 days, by metric. */
+export const restatedTable = ({ restated }: SliceStatus): FactTable => ({
+  title: 'Restated in 7 days, by metric',
+  columns: columnsOf('~restated in 7 days', '#periods', '#before', '#after', '#change', '#'),
+  rows: restated.map(({ metric, periods, first_values: first, before, after, change }) => [
+    metric,
+    groupedText(periods),
+    amountOrNone(before),
+    amountOrNone(after),
+    amountText(change, 'signed'),
+    shareOf(change, before, first === 0),
+  ]),
+});
+
+/** The totals of single periods that moved most in 7 days. */
+export const moversTable = ({ movers }: SliceStatus): FactTable => ({
+  title: 'What moved most, by period',
+  columns: columnsOf('~metric', '#period', '#before', '#after', '#change', '#'),
+  rows: movers.map(({ metric, period, before, after, change }) => [
+    metric,
+    period,
+    amountOrNone(before),
+    amountOrNone(after),
+    amountText(change, 'signed'),
+    shareOf(change, before, before !== null),
+  ]),
+});
+
+/** From nothing known to all: an eighth each. */
+const bars = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] as const;
+
+/** How much of a final total is known at each age. */
+export const maturationTable = ({ maturation }: SliceStatus): FactTable => ({
+  title: 'Known of the final total by age, in quartiles',
+  columns: columnsOf('~known of the final total', '#age', '#periods', '', '#quarter', '#half', '#three quarters'),
+  rows: maturation.map(({ metric, age_days: age, periods, share_q25: q25, share_median: median, share_q75: q75 }) => [
+    metric,
+    String(age),
+    groupedText(periods),
+    bars[Math.max(0, Math.min(bars.length - 1, Math.round(median * bars.length) - 1))] ?? '',
+    ...[q25, median, q75].map((share) => percentText(share, 1)),
+  ]),
+});
+
+/** What projections would have come to, beside the values as they were. */
+export function backtestTable({ backtest }: SliceStatus): FactTable {
+  const share = (of: number | null): string => (of === null ? '' : percentText(of, 1));
+  return {
+    title: 'Projections put to the test: median error against what became final',
+    columns: columnsOf('~median error of projections', '#age', '#periods', '#projected', '#as is', '#in interval', '~'),
+    rows: backtest.map((age) => [
+      age.metric,
+      String(age.age_days),
+      groupedText(age.cohorts),
+      share(age.median_abs_error),
+      share(age.median_abs_error_as_is),
+      share(age.coverage),
+      age.reason === null ? 'projected' : `not projected: ${age.reason}`,
+    ]),
+  };
+}
+
+/** Enough to see which; `--json` has them all. */
+const NAMED = 5;
+
+/** Why it is not known how values mature, one sentence for the metrics with the same reason; none where it is known of each. */
+export function unknownMaturation({ maturation, histories }: SliceStatus): string[] {
+  if (histories.every(({ horizon_days: horizon }) => horizon === null))
+    return ['no total of it was measured that becomes final'];
+  const unknown = histories.filter(
+    ({ metric, horizon_days: horizon }) => horizon !== null && maturation.every((age) => age.metric !== metric),
+  );
+  const reasons = [...new Set(unknown.map(reasonOf))];
+  return reasons.map((reason) => {
+    const metrics = unknown.filter((each) => reasonOf(each) === reason).map(({ metric }) => metric);
+    const more = metrics.length > NAMED ? ` and ${metrics.length - NAMED} more` : '';
+    return `${metrics.slice(0, NAMED).join(', ')}${more}: ${reason}`;
+  });
+}
+
+function reasonOf({ matured_periods: matured, most_at_one_age: most }: MetricHistory): string {
+  if (matured === null || most === null) return 'not measured yet';
+  const became = `${countText(matured, 'period')} became final after an earlier fetch`;
+  if (matured < FEWEST_PERIODS) return `${became}; ${FEWEST_PERIODS} are needed`;
+  if (most < FEWEST_PERIODS)
+    return `${became}, at most ${most} of them fetched at the same age; ${FEWEST_PERIODS} are needed`;
+  return `${became}; no age has ${FEWEST_PERIODS} of them with a total above zero and half of those that could be fetched at it`;
+}
+
+/** The periods of a slice, newest first. */
+export const periodsTable = ({ ages }: SliceStatus, most: number): FactTable => ({
+  title: `${ages.length > most ? `The newest ${most} periods` : 'Every period'}: age, state, rows`,
+  columns: columnsOf('period', '#age', 'state', '#rows', '#rejected', 'fetched', 'next refresh'),
+  rows: ages
+    .slice(-most)
+    .toReversed()
+    .map((period) => [
+      period.first_day === period.last_day ? period.first_day : `${period.first_day} … ${period.last_day}`,
+      period.age_days <= 0 ? '' : countText(period.age_days, 'day'),
+      cellWords[period.state],
+      period.rows === null ? '' : groupedText(period.rows),
+      period.rejected === null || period.rejected === 0 ? '' : groupedText(period.rejected),
+      period.fetched_at === null ? '' : minuteText(period.fetched_at),
+      period.next_refresh_at === null ? '' : minuteText(period.next_refresh_at),
+    ]),
+});
+
+/** The last runs, newest first. */
+export function runsTable(runs: readonly RunStatus[]): FactTable {
+  const known = (count: number | null): string => (count === null ? '' : groupedText(count));
+  return {
+    title: 'Last runs',
+    columns: columnsOf('run', 'command', 'as of', '#took', '#rows', '#requests', '~status'),
+    rows: runs.map((run) => [
+      runText(run.run_id),
+      run.command,
+      minuteText(run.as_of),
+      run.finished_at === null ? '' : elapsedText(Date.parse(run.finished_at) - Date.parse(run.started_at)),
+      known(run.rows_loaded),
+      known(run.requests),
+      runStatusText(run),
+    ]),
+  };
+}
+
+/** `partial, 2 failures (exit 75)`. */
+function runStatusText({ status, failures, exit_code: exitCode }: RunStatus): string {
+  const what = status === 'running' ? 'did not finish' : status;
+  const failed = failures.length === 0 ? '' : `, ${countText(failures.length, 'failure')}`;
+  return `${what}${failed}${exitCode === null || exitCode === 0 ? '' : ` (exit ${exitCode})`}`;
+}
+
+/** Warnings and rejected rows of the newest run. */
+export const oddTable = ({ warnings, rejected_rows: rejected }: StatusReport): FactTable => ({
+  title: 'Warnings of the last run',
+  columns: columnsOf('code', 'slice', 'window', '~what'),
+  rows: [
+    ...warnings.map(({ code, slice, window, message }) => [code, slice ?? '', window ?? '', message]),
+    ...rejected.map(({ slice, window, reason, rows }) => [
+      'rejected',
+      slice,
+      window,
+      `${countText(rows, 'row')}: ${reason}`,
+    ]),
+  ],
+});

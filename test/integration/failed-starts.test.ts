@@ -1,0 +1,102 @@
+/** What a run that cannot start, or is refused, says to whoever has to mend it: at the command line, to `notify`, in `status` and the metrics. */
+
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { hostname, tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import * as z from 'zod';
+
+import { parseCommandLine } from '../../src/commands/command-line.ts';
+import { asFailure } from '../../src/errors.ts';
+import { startScriptedServer, type ScriptedServer } from '../support/scripted-server.ts';
+import { recordedShell, type RecordedShell } from '../unit/cli-recorded-shell.ts';
+
+let directory = '';
+let server: ScriptedServer;
+
+const slice =
+  '{ name: daily, dimensions: [day], metrics: [installs], date_period: "-3d:yesterday", reattributed: all }';
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'ripen-start-'));
+  server = await startScriptedServer(({ path }) =>
+    path.startsWith('/hook') ? { status: 200 } : { status: 401, body: '{"error":"no"}' },
+  );
+  await mkdir(join(directory, 'data'));
+  await writeFile(
+    join(directory, 'ripen.yaml'),
+    `service:
+  base_url: ${server.origin}
+  reports_url: ${server.origin}
+  token: \${RIPEN_TOKEN}
+warehouse: data/w.duckdb
+partners: false
+notify: { url: "${server.origin}/hook", on: [failed] }
+slices:
+  - ${slice}
+`,
+  );
+});
+
+afterEach(async () => {
+  await server.close();
+  await rm(directory, { recursive: true });
+});
+
+async function ran(argv: readonly string[], environment: Record<string, string> = {}) {
+  const shell: RecordedShell = { ...recordedShell({ directory }), environment };
+  const asked = await parseCommandLine(argv, '0');
+  if (asked.kind !== 'act') throw new Error(asked.text);
+  const end = await asked.act(shell).catch((thrown: unknown) => asFailure(thrown));
+  return { end, shell };
+}
+
+const noticesTo = ({ received }: ScriptedServer): string[] =>
+  received
+    .filter(({ path }) => path === '/hook')
+    .map(({ body }) => z.object({ text: z.string() }).parse(JSON.parse(body)).text);
+
+test('a token that is missing is known to notify, status and the metrics, and nothing was requested', async () => {
+  const { end } = await ran(['sync', '--quiet', '--metrics-file', 'm.prom']);
+  expect(end).toMatchObject({ code: 'CONFIG_INVALID', kind: 'usage' });
+  expect(noticesTo(server)).toStrictEqual([
+    expect.stringMatching(
+      new RegExp(`^ripen sync on ${hostname()} did not start \\(exit 78\\)\nCONFIG_INVALID: .*RIPEN_TOKEN is not set`),
+    ),
+  ]);
+  expect(server.received).toHaveLength(1);
+  expect(await readFile(join(directory, 'm.prom'), 'utf8')).toContain('ripen_run_exit_code{command="sync"} 78\n');
+  const { shell } = await ran(['status', '--quiet']);
+  expect(shell.printed[0]).toMatch(
+    /^The last run, at \d{4}-\S+ \S+ UTC, did not start\.\n {2}CONFIG_INVALID: .*RIPEN_TOKEN is not set/,
+  );
+});
+
+test('a token that is refused is one failure, which names its line, its variable and what readers have', async () => {
+  const { end, shell } = await ran(['sync', '--quiet', '--json'], { RIPEN_TOKEN: 'refused' });
+  expect(end).toBe(78);
+  const text = z.string();
+  const failure = z.object({ code: text, count: z.number(), message: text, hint: text });
+  const { failures } = z.object({ failures: z.array(failure) }).parse(JSON.parse(shell.printed[0] ?? ''));
+  expect(failures).toMatchObject([{ code: 'CREDENTIALS_REFUSED', count: 1 }]);
+  expect(failures[0]?.message).toContain('Readers have no data yet.');
+  expect(failures[0]?.hint).toMatch(/^Set the variable RIPEN_TOKEN, which service\.token \(.*ripen\.yaml:4\) reads/);
+  expect(noticesTo(server)).toStrictEqual([
+    expect.stringMatching(/, run [\da-f-]{36}\nCREDENTIALS_REFUSED: .*\nhint: Set the variable RIPEN_TOKEN/),
+  ]);
+});
+
+test('a .env beside the configuration fills what the environment lacks, and no more', async () => {
+  await writeFile(join(directory, '.env'), 'RIPEN_TOKEN="from-the-file"\n');
+  await ran(['sync', '--quiet']);
+  await ran(['sync', '--quiet'], { RIPEN_TOKEN: 'of-the-environment' });
+  const tokens = server.received.filter(({ path }) => path !== '/hook').map(({ headers }) => headers['authorization']);
+  expect([...new Set(tokens)]).toStrictEqual(['Bearer from-the-file', 'Bearer of-the-environment']);
+});
+
+test('a replay without an archive ends with 78 and says where it looked', async () => {
+  const { end } = await ran(['replay', '--quiet'], { RIPEN_TOKEN: 'any' });
+  expect(end).toMatchObject({ code: 'USAGE_INVALID', kind: 'usage' });
+  expect(end).toHaveProperty('message', expect.stringContaining('data/w.duckdb.archive'));
+});
