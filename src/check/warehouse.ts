@@ -17,8 +17,7 @@ import { differInHeadersOnly, fingerprintOf } from '../model/fingerprint.ts';
 import { carries, heldPeriods, tableOf, weekStartOf } from '../model/ledger.ts';
 import type { LoadedPeriod, SliceLedger, SliceTable } from '../model/ledger.ts';
 import type { Slice } from '../model/slice.ts';
-import { type Identity, identityOf } from '../publish/identity.ts';
-import { foreignOccupants, tableNames } from '../publish/occupants.ts';
+import { refuseOccupant, visitorOf, type Visitor } from '../publish/occupants.ts';
 import { countText } from '../terminal/measure.ts';
 import { readSliceLedger } from '../warehouse/ledger.ts';
 import { warehouseExists, withWarehouse } from '../warehouse/opening.ts';
@@ -43,17 +42,28 @@ export async function warehouseFindings(
   { at, stated, signal }: Checking,
 ): Promise<Finding[]> {
   const { warehouse: path, slices } = config;
-  const occupants = async (own: Identity, names: readonly string[]): Promise<Finding[]> =>
-    (await foreignOccupants(config, { own, tables: new Set(names) }, signal)).map(findingOf);
+  const occupants = async (visitor: Visitor): Promise<Finding[]> => {
+    const refusals = config.publish.map(async (target): Promise<Finding[]> => {
+      try {
+        await refuseOccupant(target, visitor);
+        return [];
+      } catch (error) {
+        const failure = asFailure(error);
+        // Whether a store answers is found out apart.
+        return failure.code === 'STORAGE_FAILED' && target.kind !== 'duckdb' ? [] : [findingOf(failure)];
+      }
+    });
+    return (await Promise.all(refusals)).flat();
+  };
   try {
     if (!warehouseExists(path)) {
       const isNew = ofWarehouse('note', `The warehouse ${path} did not exist yet; the first sync makes it.`);
-      return [isNew, ...(await occupants({ path, id: null }, []))];
+      return [isNew, ...(await occupants({ own: { path, id: null }, tables: [], signal }))];
     }
     return await withWarehouse(path, { mode: 'read', lockWaitMs: NO_WAIT_MS, emit: () => {} }, async (warehouse) => [
       ...(await unconfiguredFindings(warehouse, slices, stated)),
       ...(await changeFindings(warehouse, slices, { at, stated })),
-      ...(await occupants(await identityOf(warehouse), await tableNames(warehouse))),
+      ...(await occupants(await visitorOf(warehouse, signal))),
     ]);
   } catch (thrown) {
     signal.throwIfAborted();

@@ -30,9 +30,6 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 const MOST_FAILURES = 5;
 const MOST_LETTERS = 300;
 
-/** No run waits longer for whoever is to read its metrics from a pipe. */
-const PIPE_WAIT_MS = 5000;
-
 /** Whom to tell, and where to write. */
 export interface Telling {
   readonly command: string;
@@ -131,7 +128,7 @@ export async function tellUnread(
     const found = await stat(metricsFile).catch(() => null);
     const isOwn = found?.isFile() !== true || found.size === 0 || (await beginning(metricsFile)) === METRICS;
     if (!isOwn) throw new Failure('USAGE_INVALID', 'it held something else than metrics of ripen');
-    await writeOutput(metricsFile, metricsText(end, null), mode, PIPE_WAIT_MS);
+    await writeOutput(metricsFile, metricsText(end, null), mode);
   } catch (error) {
     emit({ ...warningOf('METRICS_NOT_WRITTEN'), message: unwritten(metricsFile, error) });
   }
@@ -163,7 +160,7 @@ async function tellRunEnd(end: RunEnd, report: StatusReport | null, telling: Tel
     emit({ ...warningOf(code), message });
   };
   if (metricsFile !== null) {
-    await writeOutput(metricsFile, metricsText(end, report), mode, PIPE_WAIT_MS).catch((error: unknown) => {
+    await writeOutput(metricsFile, metricsText(end, report), mode).catch((error: unknown) => {
       warn('METRICS_NOT_WRITTEN', unwritten(metricsFile, error));
     });
   }
