@@ -7,20 +7,7 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import {
-  chmod,
-  constants,
-  copyFile,
-  link,
-  lstat,
-  open,
-  readdir,
-  rename,
-  rm,
-  rmdir,
-  stat,
-  writeFile,
-} from 'node:fs/promises';
+import { chmod, lstat, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 
 import { Failure } from '../errors.ts';
@@ -73,34 +60,6 @@ async function removeAbandoned(target: string): Promise<void> {
     const found = await stat(join(folder, name)).catch(() => null);
     if (found === null || found.mtimeMs > Date.now() - ABANDONED_MS) continue;
     await rm(join(folder, name), { recursive: true, force: true }).catch(() => null);
-  }
-}
-
-/** Writes a text whole or not at all, and makes the change durable. */
-export async function replaceText(target: string, text: string, mode: number): Promise<void> {
-  await writeFile(unfinishedPath(target), text, { mode });
-  await putInPlace(target, mode);
-  await syncDirectory(dirname(target));
-}
-
-/** Writes a text whole where no file is, and makes it durable; leaves what is there alone. */
-export async function placeNewText(target: string, text: string, mode: number): Promise<void> {
-  // Another process may be at the same target: what it links must not be written to.
-  const unfinished = unfinishedPath(`${target}.${randomUUID()}`);
-  try {
-    await writeFile(unfinished, text, { mode });
-    await chmod(unfinished, mode);
-    await makeDurable(unfinished);
-    // A file system without hard links makes the file where none is, too, but not whole at once.
-    await link(unfinished, target).catch(async (error: unknown) => {
-      if (codeOf(error) === 'EEXIST') throw error;
-      await copyFile(unfinished, target, constants.COPYFILE_EXCL);
-    });
-    await syncDirectory(dirname(target));
-  } catch (error) {
-    if (codeOf(error) !== 'EEXIST') throw error;
-  } finally {
-    await rm(unfinished, { force: true });
   }
 }
 

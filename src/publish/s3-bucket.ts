@@ -43,8 +43,6 @@ export interface Bucket {
 
 type Content = { readonly file: string } | { readonly text: string };
 
-/** 5 GiB, the most a single PUT may carry (S3); a larger object would have to be put in parts. */
-const MOST_BYTES = 5 * 1024 ** 3;
 /** A larger file is streamed, which the SDK does not retry; 8 of these may be in memory at once. */
 const MOST_HELD_BYTES = 32 * 1024 ** 2;
 const MOST_TRIES = 5;
@@ -74,12 +72,6 @@ export async function openBucket(store: ObjectStore, signal: AbortSignal): Promi
   };
   const options = { abortSignal: signal };
   const send = async (key: string, sent: Sent, condition: { readonly IfNoneMatch?: '*' }): Promise<StoredFile> => {
-    if (sent.bytes > MOST_BYTES) {
-      throw new Failure('STORAGE_FAILED', `The file ${key} had ${sent.bytes} bytes; a store takes ${MOST_BYTES}.`, {
-        facts: { key, bytes: sent.bytes, most: MOST_BYTES },
-        hint: 'Give the slice a finer grain, so that its periods are smaller.',
-      });
-    }
     const body = await sent.open();
     try {
       const put = new sdk.PutObjectCommand({
