@@ -8,16 +8,14 @@
 import { randomUUID } from 'node:crypto';
 
 import { answersToDrop, dropAnswers } from './archive/archive.ts';
-import type { Config, PublishTarget } from './config/config.ts';
+import type { Config } from './config/config.ts';
 import { Failure } from './errors.ts';
 import type { Emit } from './events.ts';
 import { refreshJoins } from './links/joins.ts';
 import type { Day } from './model/calendar.ts';
 import { SLICE_NAME } from './model/slice.ts';
-import { deltaFilesOfSlice } from './publish/delta/leaving.ts';
 import { isTableOfLakes, type SliceFiles } from './publish/lake-table.ts';
-import { plainFilesOfSlice } from './publish/plain.ts';
-import { publish, type Publication } from './publish/publish.ts';
+import { filesOfSlice, publish, type Publication } from './publish/publish.ts';
 import { refuseCopiesOfOthers, refuseUnwritablePlaces } from './publish/places.ts';
 import { forgetPeriods, forgetSlice, heldTables, rowsIn, type HeldTable } from './warehouse/forgetting.ts';
 import { openWarehouse, withWarehouse } from './warehouse/opening.ts';
@@ -142,7 +140,7 @@ async function countLoss(
   // Of a slice the warehouse does not hold nobody knows when its periods end, and any other word is no name of files.
   const hasFiles = SLICE_NAME.test(slice) && !isTableOfLakes(slice) && (before === null || tables.length > 0);
   for (const target of hasFiles ? config.publish : []) {
-    const found = await filesIn(target, { warehouse, files, signal });
+    const found = await filesOfSlice(target, warehouse, files, signal);
     lost += found;
   }
   const loss: Loss = {
@@ -165,14 +163,6 @@ async function countLoss(
       hint: 'See `ripen status` for what there is.',
     },
   );
-}
-
-async function filesIn(
-  target: PublishTarget,
-  { warehouse, files, signal }: Pick<Place, 'warehouse' | 'signal'> & { readonly files: SliceFiles },
-): Promise<number> {
-  if (target.kind === 'delta') return deltaFilesOfSlice(target, warehouse, files, signal);
-  return target.kind === 'parquet' ? plainFilesOfSlice(target, warehouse, files, signal) : 0;
 }
 
 /** What was deleted stays known, without what it was. */

@@ -14,8 +14,7 @@ import { differInHeadersOnly, fingerprintOf } from '../model/fingerprint.ts';
 import { carries, heldPeriods, tableOf, weekStartOf } from '../model/ledger.ts';
 import type { LoadedPeriod, SliceLedger, SliceTable } from '../model/ledger.ts';
 import type { Slice } from '../model/slice.ts';
-import { type Identity, identityOf } from '../publish/identity.ts';
-import { foreignOccupants, tableNames } from '../publish/occupants.ts';
+import { refuseOccupant, visitorOf, type Visitor } from '../publish/occupants.ts';
 import { countText } from '../terminal/measure.ts';
 import { readSliceLedger } from '../warehouse/ledger.ts';
 import { warehouseExists, withWarehouse } from '../warehouse/opening.ts';
@@ -40,19 +39,30 @@ export async function warehouseFindings(
   { at, stated, signal }: Checking,
 ): Promise<{ readonly findings: Finding[]; readonly lastRunBytes: number | null }> {
   const { warehouse: path, slices } = config;
-  const occupants = async (own: Identity, names: readonly string[]): Promise<Finding[]> =>
-    (await foreignOccupants(config, { own, tables: new Set(names) }, signal)).map(findingOf);
+  const occupants = async (visitor: Visitor): Promise<Finding[]> => {
+    const refusals = config.publish.map(async (target): Promise<Finding[]> => {
+      try {
+        await refuseOccupant(target, visitor);
+        return [];
+      } catch (error) {
+        const failure = asFailure(error);
+        // Whether a store answers is found out apart.
+        return failure.code === 'STORAGE_FAILED' && target.kind !== 'duckdb' ? [] : [findingOf(failure)];
+      }
+    });
+    return (await Promise.all(refusals)).flat();
+  };
   try {
     if (!warehouseExists(path)) {
       const isNew = finding('works', `the first sync makes ${path}`);
-      return { findings: [isNew, ...(await occupants({ path, id: null }, []))], lastRunBytes: null };
+      return { findings: [isNew, ...(await occupants({ own: { path, id: null }, tables: [], signal }))], lastRunBytes: null };
     }
     return await withWarehouse(path, { mode: 'read', lockWaitMs: NO_WAIT_MS, emit: () => {} }, async (warehouse) => ({
       findings: [
         finding('works', 'warehouse readable'),
         ...(await unconfiguredFindings(warehouse, slices, stated)),
         ...(await changeFindings(warehouse, slices, { at, stated })),
-        ...(await occupants(await identityOf(warehouse), await tableNames(warehouse))),
+        ...(await occupants(await visitorOf(warehouse, signal))),
       ],
       lastRunBytes: await receivedBytes(warehouse),
     }));

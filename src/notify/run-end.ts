@@ -30,9 +30,6 @@ import { explained, summaryOf } from './explain.ts';
 const MOST_FAILURES = 5;
 const MOST_LETTERS = 300;
 
-/** No run waits longer for whoever is to read its metrics from a pipe. */
-const PIPE_WAIT_MS = 5000;
-
 /** Whom to notify, and where to write. */
 export interface Telling {
   readonly command: string;
@@ -152,7 +149,7 @@ export async function tellUnread(
     if (!isOwn) throw new Failure('USAGE_INVALID', 'it held something else than metrics of ripen');
     const exitCode = failure.code === 'INTERRUPTED' ? stoppedExitCode(signal) : exitCodeOf([failure]);
     const end: RunEnd = { command, endedAt: new Date(), durationMs: 0, exitCode, summary: null, failure };
-    await writeOutput(metricsFile, metricsText(end, null), mode, PIPE_WAIT_MS);
+    await writeOutput(metricsFile, metricsText(end, null), mode);
   } catch (error) {
     emit({ ...warningOf('METRICS_NOT_WRITTEN'), message: unwritten(metricsFile ?? '', error) });
   }
@@ -184,7 +181,7 @@ async function tellRunEnd(end: RunEnd, report: StatusReport | null, telling: Tel
     emit({ ...warningOf(code), message });
   };
   if (metricsFile !== null) {
-    await writeOutput(metricsFile, metricsText(end, report), mode, PIPE_WAIT_MS).catch((error: unknown) => {
+    await writeOutput(metricsFile, metricsText(end, report), mode).catch((error: unknown) => {
       warn('METRICS_NOT_WRITTEN', unwritten(metricsFile, error));
     });
   }

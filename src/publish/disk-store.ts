@@ -67,9 +67,10 @@ export function openDiskStore(root: string, mode: number): Store {
     },
     async remove(path) {
       await rm(join(root, path), { force: true });
-      await removeIfEmpty(dirname(join(root, path)));
+      for (let folder = dirname(path); folder !== '.'; folder = dirname(folder)) {
+        if (!(await removeIfEmpty(join(root, folder)))) break;
+      }
     },
-    removeFolders: async (table) => removeEmptyFolders(join(root, table)),
     // A hard link is made where nothing is, or not at all.
     isExclusive: async () => Promise.resolve(true),
     async close() {
@@ -92,10 +93,4 @@ async function filesBelow(root: string, folder: string): Promise<ReadonlyMap<str
     found.set(path.slice(join(root, '/').length), await storedFile(path));
   }
   return found;
-}
-
-async function removeEmptyFolders(folder: string): Promise<void> {
-  const entries = await ifThere(readdir(folder, { withFileTypes: true }));
-  for (const entry of entries ?? []) if (entry.isDirectory()) await removeEmptyFolders(join(folder, entry.name));
-  await removeIfEmpty(folder);
 }

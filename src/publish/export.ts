@@ -22,7 +22,6 @@ import {
   isCompressed,
   exportStatement,
   formatOf,
-  type ExportColumn,
   type ExportDays,
   type ExportFormat,
 } from './export-sql.ts';
@@ -52,6 +51,8 @@ export interface ExportOptions extends Partial<ExportDays> {
 
 const USUAL_MODE = 0o644;
 
+const unusable = (message: string, hint: string): Failure => new Failure('USAGE_INVALID', message, { hint });
+
 /**
  * What the options amount to, a bucket reached as a configured target in it is. Throws `USAGE_INVALID` where they name nothing
  * to write, or nowhere to write it to.
@@ -59,18 +60,13 @@ const USUAL_MODE = 0o644;
 export function exportRequest(config: Pick<Config, 'publish'>, options: ExportOptions): ExportRequest {
   const { slice: named, table, output, stream = null, format = null, from = null, to = null } = options;
   const slice = table ?? named;
-  if (slice === undefined) {
-    throw new Failure('USAGE_INVALID', 'The export was told nothing to write.', { hint: 'Give --slice or --table.' });
-  }
+  if (slice === undefined) throw unusable('The export was told nothing to write.', 'Give --slice or --table.');
   if (output === '-' && stream === null) {
-    throw new Failure('USAGE_INVALID', `The export of ${slice} was given no stream to write to.`, {
-      hint: 'Give a stream with the output -, or name a file.',
-    });
+    const message = `The export of ${slice} was given no stream to write to.`;
+    throw unusable(message, 'Give a stream with the output -, or name a file.');
   }
   if (format !== null && !exportFormats.includes(format)) {
-    throw new Failure('USAGE_INVALID', `The format ${format} was not known.`, {
-      hint: `Name one of ${exportFormats.join(', ')}.`,
-    });
+    throw unusable(`The format ${format} was not known.`, `Name one of ${exportFormats.join(', ')}.`);
   }
   const { finalOnly = false, asIs = false, mode = USUAL_MODE } = options;
   const what = { slice, isTable: table !== undefined, format, from, to, finalOnly, asIs };
@@ -83,14 +79,11 @@ function storeOf(output: string, { publish }: Pick<Config, 'publish'>): ObjectSt
   const place = bucketAndPrefix(output);
   if (place === null || place.prefix === '') {
     const problem = addressProblem(output) ?? 'names a bucket and no key in it';
-    throw new Failure('USAGE_INVALID', `The output named no object of a bucket: it ${problem}.`, {
-      hint: 'Write --output as s3://bucket/key.csv.',
-    });
+    const message = `The output named no object of a bucket: it ${problem}.`;
+    throw unusable(message, 'Write --output as s3://bucket/key.csv.');
   }
-  const known = publish.flatMap((target) =>
-    target.kind === 'duckdb' || target.store === undefined ? [] : [target.store],
-  );
-  const reached = known.find(({ bucket }) => bucket === place.bucket);
+  const stores = publish.map((target) => (target.kind === 'duckdb' ? undefined : target.store));
+  const reached = stores.find((store) => store?.bucket === place.bucket);
   return { endpoint: null, region: null, pathStyle: false, ...reached, ...place };
 }
 
@@ -131,43 +124,28 @@ export async function exportSlice(
   request: ExportRequest,
   stream: Writable | null,
 ): Promise<Exported> {
-  const { slice, output } = request;
-  const format = request.format ?? (output === '-' ? null : formatOf(output));
-  if (format === 'parquet' && isCompressed(output)) {
-    throw new Failure('USAGE_INVALID', `The export to ${output} was to be Parquet in gzip, which no reader takes.`, {
-      facts: { output },
-      hint: 'End the name of --output in .parquet: such a file is compressed by itself.',
-    });
-  }
-  if (format === null) {
-    throw new Failure('USAGE_INVALID', `The export to ${output} had no known format.`, {
-      facts: { output },
-      hint: `State --format ${exportFormats.join(', --format ')}, or end the name of --output in one of them.`,
-    });
-  }
-  const { from, to } = request;
+  const { slice, output, from, to } = request;
+  const format = formatFor(request);
   if (from !== null && to !== null && from > to) {
-    throw new Failure('USAGE_INVALID', `The export of ${slice} was to begin on ${from}, after its end on ${to}.`, {
-      facts: { from, to },
-      hint: 'Give --from the first day and --to the last.',
-    });
+    const message = `The export of ${slice} was to begin on ${from}, after its end on ${to}.`;
+    throw unusable(message, 'Give --from the first day and --to the last.');
   }
   const relation = request.finalOnly ? `${slice}_final` : slice;
-  const columns = await exportedColumns(warehouse, relation);
-  if (columns.length === 0 && request.isTable === true) {
-    throw new Failure('USAGE_INVALID', `There was no table ${slice} to export.`, {
-      hint: 'Name one of schema main, such as partners, links, apps or metrics.',
-    });
-  }
+  const columns = (await columnsOf(warehouse, relation)).filter(({ name }) => name !== '_load_id');
   if (columns.length === 0) {
-    throw new Failure('USAGE_INVALID', `The slice ${slice} held nothing to export: it was never loaded.`, {
-      hint: `Run \`ripen sync --slice ${slice}\` first.`,
-    });
+    throw request.isTable === true
+      ? unusable(
+          `There was no table ${slice} to export.`,
+          'Name one of schema main, such as partners, links, apps or metrics.',
+        )
+      : unusable(
+          `The slice ${slice} held nothing to export: it was never loaded.`,
+          `Run \`ripen sync --slice ${slice}\` first.`,
+        );
   }
-  if (exportGrain(columns) === null && (request.from !== null || request.to !== null)) {
-    throw new Failure('USAGE_INVALID', `The slice ${slice} had no date dimension to choose days by.`, {
-      hint: 'Leave out --from and --to.',
-    });
+  if (exportGrain(columns) === null && (from !== null || to !== null)) {
+    const message = `The slice ${slice} had no date dimension to choose days by.`;
+    throw unusable(message, 'Leave out --from and --to.');
   }
   const write = (path: string): Promise<number> =>
     warehouse.run(
@@ -191,6 +169,17 @@ export async function exportSlice(
   }
 }
 
+function formatFor({ output, format: stated }: ExportRequest): ExportFormat {
+  const format = stated ?? (output === '-' ? null : formatOf(output));
+  if (format === 'parquet' && isCompressed(output)) {
+    const message = `The export to ${output} was to be Parquet in gzip, which no reader takes.`;
+    throw unusable(message, 'End the name of --output in .parquet: such a file is compressed by itself.');
+  }
+  if (format !== null) return format;
+  const hint = `State --format ${exportFormats.join(', --format ')}, or end the name of --output in one of them.`;
+  throw unusable(`The export to ${output} had no known format.`, hint);
+}
+
 type Write = (path: string) => Promise<number>;
 
 async function written(
@@ -208,11 +197,6 @@ async function written(
       bucket.close();
     }
   });
-}
-
-async function exportedColumns(warehouse: Warehouse, relation: string): Promise<ExportColumn[]> {
-  const columns = await columnsOf(warehouse, relation);
-  return columns.filter(({ name }) => name !== '_load_id');
 }
 
 interface Named {

@@ -3,6 +3,7 @@
 import { DuckDBInstance } from '@duckdb/node-api';
 import * as z from 'zod';
 
+import { statement } from '../warehouse/sql.ts';
 import { rowsIn, statementsOn } from '../warehouse/statements.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 
@@ -43,4 +44,11 @@ export async function withDatabase<T>(
   } finally {
     instance.closeSync();
   }
+}
+
+const tableRow = z.object({ schema_name: z.string(), table_name: z.string() });
+
+/** The tables of a database, in order of schema and name. */
+export async function tablesOf(database: Database): Promise<z.infer<typeof tableRow>[]> {
+  return database.rows(statement('publish/tables'), [], tableRow);
 }

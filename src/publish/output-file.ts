@@ -47,40 +47,40 @@ export async function refuseDatabase(path: string): Promise<void> {
 }
 
 /**
- * Writes a text to what a user named, a file whole or not at all. A pipe is waited for until somebody has read it, or for at most
- * `pipeWaitMs`. Throws as `outputAt` does, and the error of the file system.
+ * Writes a text to what a user named, a file whole or not at all. Throws as `outputAt` does, `STORAGE_FAILED` for a pipe that nobody
+ * reads, and the error of the file system.
  */
-export async function writeOutput(named: string, text: string, mode: number, pipeWaitMs?: number): Promise<void> {
+export async function writeOutput(named: string, text: string, mode: number): Promise<void> {
   const { path, isStream } = await outputAt(named);
-  if (isStream && pipeWaitMs !== undefined && (await stat(path)).isFIFO()) return writePipe(path, text, pipeWaitMs);
-  if (isStream) return writeFile(path, text);
-  await replaceShared(path, mode, async (unfinished) => writeFile(unfinished, text, { mode }));
+  if (!isStream) return replaceShared(path, mode, async (unfinished) => writeFile(unfinished, text, { mode }));
+  await ((await stat(path)).isFIFO() ? writePipe(path, text) : writeFile(path, text));
 }
 
-/** Pauses between two looks at whether somebody reads. */
+/** No run waits longer for whoever is to read from a pipe. */
+const PIPE_WAIT_MS = 5000;
 const PIPE_PAUSE_MS = 50;
 /** What a pipe answers that nobody has opened for reading, and one that is full. */
 const NOT_READ: ReadonlySet<string | null> = new Set(['ENXIO', 'EAGAIN']);
 
 /** Writes to a pipe without ever waiting inside a call of the system, which nothing could end. */
-async function writePipe(path: string, text: string, waitMs: number): Promise<void> {
-  const until = performance.now() + waitMs;
-  const persistently = async <T>(act: () => Promise<T>): Promise<T> => {
+async function writePipe(path: string, text: string): Promise<void> {
+  const until = performance.now() + PIPE_WAIT_MS;
+  const onceRead = async <T>(act: () => Promise<T>): Promise<T> => {
     for (;;) {
       try {
         return await act();
-      } catch (error) {
-        if (!NOT_READ.has(codeOf(error))) throw error;
-        if (performance.now() > until) throw unread(path, waitMs, error);
+      } catch (cause) {
+        if (!NOT_READ.has(codeOf(cause))) throw cause;
+        if (performance.now() > until) throw unread(path, cause);
         await sleep(PIPE_PAUSE_MS);
       }
     }
   };
-  const pipe = await persistently(async () => open(path, constants.O_WRONLY | constants.O_NONBLOCK));
+  const pipe = await onceRead(async () => open(path, constants.O_WRONLY | constants.O_NONBLOCK));
   try {
     let rest = Buffer.from(text);
     while (rest.length > 0) {
-      const { bytesWritten } = await persistently(async () => pipe.write(rest));
+      const { bytesWritten } = await onceRead(async () => pipe.write(rest));
       rest = rest.subarray(bytesWritten);
     }
   } finally {
@@ -88,9 +88,10 @@ async function writePipe(path: string, text: string, waitMs: number): Promise<vo
   }
 }
 
-function unread(path: string, waitMs: number, cause: unknown): Failure {
-  return new Failure('STORAGE_FAILED', `Nobody read the whole of it from the pipe ${path} within ${waitMs / 1000} s.`, {
-    facts: { output: path, waitMs },
+function unread(path: string, cause: unknown): Failure {
+  const message = `Nobody read the whole of it from the pipe ${path} within ${PIPE_WAIT_MS / 1000} s.`;
+  return new Failure('STORAGE_FAILED', message, {
+    facts: { output: path },
     hint: 'Have the reader wait at the pipe before the run ends, or name a file.',
     cause,
   });

@@ -6,15 +6,15 @@
  */
 
 import { constants } from 'node:fs';
-import { access, lstat, readlink, realpath, stat } from 'node:fs/promises';
-import { basename, dirname, join, resolve } from 'node:path';
+import { access, lstat, realpath, stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 
 import type { Config, ObjectStore, PublishTarget } from '../config/config.ts';
 import { Failure } from '../errors.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { identityOf } from './identity.ts';
-import { foreignCopies, ofOtherKind, signOfOtherKind } from './occupants.ts';
-import { codeOf, unfinishedPath } from './replacement.ts';
+import { refuseOthersCopy } from './occupants.ts';
+import { codeOf, ifThere, unfinishedPath } from './replacement.ts';
 
 type Destinations = Pick<Config, 'warehouse' | 'publish'>;
 
@@ -32,23 +32,17 @@ const besideWarehouse = ['.wal', '.tmp', '.spool', '.archive', '.drafts', '.unst
 const besideSnapshot = ['.wal', '.tmp', unfinishedPath(''), unfinishedPath('.compact')];
 
 async function placesOf({ warehouse, publish }: Destinations): Promise<Place[]> {
-  const beside = async (path: string, endings: readonly string[]): Promise<string[]> => {
+  const onDisk = async (what: Place['what'], path: string, beside: readonly string[]): Promise<Place> => {
     const real = await resolved(path);
-    return ['', ...endings].map((ending) => `${real}${ending}`);
+    return { what, path, isInBucket: false, written: ['', ...beside].map((ending) => `${real}${ending}`) };
   };
   const copies = publish.map(async (target): Promise<Place> => {
     const { kind, path } = target;
-    const store = kind === 'duckdb' ? undefined : target.store;
-    if (store !== undefined) return { what: kind, path, isInBucket: true, written: [placeIn(store)] };
-    return {
-      what: kind,
-      path,
-      isInBucket: false,
-      written: await beside(path, kind === 'duckdb' ? besideSnapshot : []),
-    };
+    if (kind === 'duckdb') return onDisk(kind, path, besideSnapshot);
+    if (target.store === undefined) return onDisk(kind, path, []);
+    return { what: kind, path, isInBucket: true, written: [placeIn(target.store)] };
   });
-  const written = await beside(warehouse, besideWarehouse);
-  return [{ what: 'warehouse', path: warehouse, isInBucket: false, written }, ...(await Promise.all(copies))];
+  return Promise.all([onDisk('warehouse', warehouse, besideWarehouse), ...copies]);
 }
 
 /** A name of a bucket is one in every region, but each store has its own. */
@@ -64,8 +58,8 @@ async function resolved(path: string): Promise<string> {
 export async function unwritablePlaces(destinations: Destinations): Promise<Failure[]> {
   const places = await placesOf(destinations);
   const overlaps = places.flatMap((place, index) => places.slice(0, index).flatMap((other) => overlap(other, place)));
-  const onDisk = places.filter(({ isInBucket }) => !isInBucket);
-  return [...places.flatMap(misnamed), ...overlaps, ...(await Promise.all(onDisk.map(failuresAt))).flat()];
+  const obstacles = await Promise.all(places.filter(({ isInBucket }) => !isInBucket).map(obstacleAt));
+  return [...places.flatMap(misnamed), ...overlaps, ...obstacles.flat()];
 }
 
 /** Throws the gravest of `unwritablePlaces`, with the words of all. */
@@ -73,13 +67,21 @@ export async function refuseUnwritablePlaces(destinations: Destinations): Promis
   refuse(await unwritablePlaces(destinations));
 }
 
-/** Throws the gravest of `foreignCopies`, with the words of all. */
+/** Throws for targets that are another warehouse's copies or hold a lake of the other kind, with the words of all. */
 export async function refuseCopiesOfOthers(
   { publish }: Pick<Config, 'publish'>,
   warehouse: Warehouse,
   signal: AbortSignal,
 ): Promise<void> {
-  refuse(await foreignCopies(publish, await identityOf(warehouse), { mayCopy: true, signal }));
+  const visitor = { own: await identityOf(warehouse), signal };
+  const failures: Failure[] = [];
+  for (const target of publish) {
+    await refuseOthersCopy(target, visitor).catch((error: unknown) => {
+      if (!(error instanceof Failure)) throw error;
+      failures.push(error);
+    });
+  }
+  refuse(failures);
 }
 
 function refuse(failures: readonly Failure[]): void {
@@ -117,22 +119,22 @@ function misnamed({ what, path, written: [place = path] }: Place): Failure[] {
 
 /** A failure where one of two places is, or lies inside, what is written for the other. */
 function overlap(one: Place, other: Place): Failure[] {
-  for (const [inner, outer] of [
+  const pairs = [
     [one, other],
     [other, one],
-  ] as const) {
-    for (const path of inner.written) {
-      const around = outer.written.find((each) => isWithin(path, each));
-      if (around === undefined) continue;
-      const where = path === around ? `${path} was written for both` : `${path} lay inside ${around}`;
-      const names = `The ${inner.what} ${inner.path} and the ${outer.what} ${outer.path}`;
-      return [
-        new Failure('USAGE_INVALID', `${names} overlapped: ${where}.`, {
-          facts: { path, around },
-          hint: 'Give each a path of its own, outside of what is written for the others.',
-        }),
-      ];
-    }
+  ] as const;
+  for (const [inner, outer] of pairs) {
+    const path = inner.written.find((each) => outer.written.some((around) => isWithin(each, around)));
+    const around = outer.written.find((each) => path !== undefined && isWithin(path, each));
+    if (path === undefined || around === undefined) continue;
+    const where = path === around ? `${path} was written for both` : `${path} lay inside ${around}`;
+    const names = `The ${inner.what} ${inner.path} and the ${outer.what} ${outer.path}`;
+    return [
+      new Failure('USAGE_INVALID', `${names} overlapped: ${where}.`, {
+        facts: { path, around },
+        hint: 'Give each a path of its own, outside of what is written for the others.',
+      }),
+    ];
   }
   return [];
 }
@@ -141,7 +143,7 @@ const isWithin = (path: string, around: string): boolean => path === around || p
 
 /**
  * Throws `USAGE_INVALID` for a file, or an object of a bucket, that the user named to be written and that is what ripen reads
- * or writes by itself: the configuration and the files it names, the warehouse with what lies beside it, a copy. A second name of such a file is it.
+ * or writes by itself: the configuration and the files it names, the warehouse with what lies beside it, a copy.
  */
 export async function refuseOutput(
   config: Destinations & Pick<Config, 'file' | 'service'>,
@@ -158,83 +160,42 @@ export async function refuseOutput(
   const taken: [string, readonly string[]][] = [];
   for (const [what, each] of read) if (each) taken.push([`${what} ${each}`, [await resolved(each)]]);
   for (const place of await placesOf(config)) taken.push([`${place.what} ${place.path}`, place.written]);
-  const own = await inodeOf(path);
-  for (const [what, paths] of taken) {
-    const inodes = own === null ? [] : await Promise.all(paths.map(inodeOf));
-    if (!paths.some((each) => isWithin(path, each)) && !inodes.includes(own)) continue;
-    throw new Failure('USAGE_INVALID', `The output ${path} was not written: it belongs to the ${what}.`, {
-      facts: { output: path },
-      hint: 'Name a file outside of what ripen reads and writes by itself.',
-    });
-  }
+  const owner = taken.find(([, paths]) => paths.some((each) => isWithin(path, each)));
+  if (owner === undefined) return;
+  throw new Failure('USAGE_INVALID', `The output ${path} was not written: it belongs to the ${owner[0]}.`, {
+    facts: { output: path },
+    hint: 'Name a file outside of what ripen reads and writes by itself.',
+  });
 }
 
-/** What tells a file from any other of this machine; null where there is none. */
-async function inodeOf(path: string): Promise<string | null> {
-  return stat(path, { bigint: true }).then(
-    ({ dev, ino }) => `${dev} ${ino}`,
-    () => null,
-  );
-}
-
-async function failuresAt({ what, path }: Place): Promise<Failure[]> {
-  const isLinked = await isLink(path);
-  const sign = signOfOtherKind(what);
-  if (sign !== null && (await nearestExisting(join(path, sign))) === join(path, sign)) return [ofOtherKind(what, path)];
-  if (what !== 'warehouse' && isLinked) {
-    const to = await realpath(path).catch(() => null);
-    const message = `The ${what} ${path} was a symbolic link${to === null ? '' : ` to ${to}`}.`;
-    const hint = 'Publish to the path it leads to, or put a file or directory in its place.';
-    return [new Failure('STORAGE_FAILED', message, { facts: { path, to }, hint })];
+/** Why a place on disk could not be written: a link, a folder that takes no files, or what lies in the place of the file. */
+async function obstacleAt({ what, path }: Place): Promise<Failure[]> {
+  const failed = (message: string, facts: Readonly<Record<string, string>>, hint: string): Failure[] => [
+    new Failure('STORAGE_FAILED', message, { facts: { path, ...facts }, hint }),
+  ];
+  const lying = await lstat(path).catch(() => null);
+  const to = lying?.isSymbolicLink() === true ? await realpath(path).catch(() => '') : null;
+  if (to !== null && what !== 'warehouse') {
+    const words = `The ${what} ${path} was a symbolic link${to === '' ? '' : ` to ${to}`}.`;
+    return failed(words, { to }, 'Publish to the path it leads to, or put a file or directory in its place.');
   }
-  const target = isLinked ? await missingTarget(path) : null;
   const isFile = what === 'warehouse' || what === 'duckdb';
-  const wanted = isFile ? dirname(target ?? path) : path;
-  const existing = await nearestExisting(wanted);
-  if (target !== null && existing !== wanted) {
-    const message = `The warehouse ${path} could not be written: it is a symbolic link to ${target}, whose folder is not there.`;
-    const hint = 'Mount the disk or make the folder it leads to, or give `warehouse` another path.';
-    return [new Failure('STORAGE_FAILED', message, { facts: { path, to: target }, hint })];
-  }
+  // A warehouse that is a link to nowhere is refused when it is opened.
+  const existing = await nearestExisting(isFile ? dirname(to === null || to === '' ? path : to) : path);
   const reason = (await obstacleInDirectory(existing)) ?? (isFile ? await obstacleInFile(path, what) : null);
   if (reason === null) return [];
-  return [
-    new Failure('STORAGE_FAILED', `The ${what} ${path} could not be written: ${existing} (${reason})`, {
-      facts: { path, existing, reason },
-      hint: `Give this user the right to write there, or choose another path for the ${what}.`,
-    }),
-  ];
+  const words = `The ${what} ${path} could not be written: ${existing} (${reason})`;
+  const hint = `Give this user the right to write there, or choose another path for the ${what}.`;
+  return failed(words, { existing, reason }, hint);
 }
-
-/** A snapshot would take a link's place and leave what it leads to; a lake would be in two places once it is turned. */
-async function isLink(path: string): Promise<boolean> {
-  return lstat(path).then(
-    (found) => found.isSymbolicLink(),
-    () => false,
-  );
-}
-
-/** Where the file is to be made that a symbolic link leads to and that is not there; null for a link that leads to one, or to itself. */
-async function missingTarget(path: string): Promise<string | null> {
-  const isMissing = await realpath(path).then(
-    () => false,
-    (error: unknown) => codeOf(error) === 'ENOENT',
-  );
-  return isMissing ? linkEnd(path) : null;
-}
-
-const linkEnd = async (path: string): Promise<string> =>
-  (await isLink(path)) ? linkEnd(resolve(dirname(path), await readlink(path))) : path;
 
 /** The path itself, or the nearest above it that exists. */
 async function nearestExisting(path: string): Promise<string> {
-  try {
-    await access(path, constants.F_OK);
-    return path;
-  } catch {
-    const above = dirname(path);
-    return above === path ? path : nearestExisting(above);
-  }
+  const above = dirname(path);
+  return access(path, constants.F_OK).then(
+    () => path,
+    async () => (above === path ? path : nearestExisting(above)),
+  );
 }
 
 /** Why files could not be made in a directory, in a word; null where they could. */
@@ -251,13 +212,12 @@ export async function obstacleInDirectory(path: string): Promise<string | null> 
 /** Of a file that is there: another is renamed over a snapshot, so its own rights do not matter. */
 async function obstacleInFile(path: string, what: Place['what']): Promise<string | null> {
   try {
-    const found = await stat(path);
-    if (found.isDirectory()) return 'a directory in the place of the file';
-    if (!found.isFile()) return 'a pipe, a device or a socket in the place of the file';
-    if (what === 'warehouse') await access(path, constants.W_OK);
+    const found = await ifThere(stat(path));
+    if (found?.isDirectory() === true) return 'a directory in the place of the file';
+    if (found?.isFile() === false) return 'a pipe, a device or a socket in the place of the file';
+    if (found !== null && what === 'warehouse') await access(path, constants.W_OK);
     return null;
   } catch (error) {
-    const code = codeOf(error) ?? String(error);
-    return code === 'ENOENT' ? null : code;
+    return codeOf(error) ?? String(error);
   }
 }

@@ -16,18 +16,9 @@ import type { Warehouse } from '../warehouse/warehouse.ts';
 import { identityOf, ownerOf, refuseOthers, type Identity } from './identity.ts';
 import { castCell, copyPeriod } from './lake-sql.ts';
 import { lakeTables, type LakeTable, type SliceFiles } from './lake-table.ts';
-import {
-  planTable,
-  writeFiles,
-  type HeldFile,
-  type HeldFiles,
-  type PeriodContent,
-  type PlannedFile,
-  type TablePlan,
-} from './plan.ts';
-import { countReasons, type CopyReport } from './report.ts';
+import { planTable, writeFiles, type HeldFiles, type PeriodContent, type PlannedFile, type TablePlan } from './plan.ts';
+import type { CopyReport } from './report.ts';
 import { UNFINISHED } from './replacement.ts';
-import { draftsOf, openStore, type LakeTarget } from './open-store.ts';
 import { draftText, inBatches, type Store, type StoredFile } from './store.ts';
 
 /** The engines pass over names that begin with an underscore. */
@@ -110,11 +101,9 @@ export async function publishPlain(
     await draftText(store, MANIFEST, manifestText({ files, warehouse: ownerOf(own) }));
     await store.place(MANIFEST);
   }
-  const written = plans.flatMap(([, plan]) => plan.write);
   return {
-    files_written: written.length,
+    files_written: plans.reduce((sum, [, plan]) => sum + plan.write.length, 0),
     files_removed: surplus.filter((path) => !path.endsWith(UNFINISHED)).length,
-    because: countReasons(written.map(({ reason }) => reason)),
     also_written: text === null || !isSame ? [MANIFEST] : [],
   };
 }
@@ -150,24 +139,19 @@ function columnsHash(table: LakeTable): string {
 type Known = ReadonlyMap<string, LakeFile>;
 type Lying = ReadonlyMap<string, StoredFile>;
 
+/** What the planner compares: what the manifest states of each file that lies as it was written. */
 function heldFiles(table: LakeTable, known: Known, lying: Lying): HeldFiles {
-  const held = new Map<string, [HeldFile]>();
+  const held = new Map<string, PeriodContent | null>();
   const columns = `${columnsHash(table)}-`;
   for (const path of new Set([...known.keys(), ...lying.keys()])) {
     const period = PERIOD_FILE.exec(path)?.[2] ?? null;
     if (path !== pathOf(table, period)) continue;
     const [entry, file] = [known.get(path), lying.get(path)];
-    const content = entry?.content.startsWith(columns) === true ? entry.content.slice(columns.length) : null;
-    const stated = entry === undefined || content === null ? null : { ...entry, content };
-    held.set(period ?? '', [{ stated, wrong: wrongWith(entry, file) ?? (content === null ? 'changed' : null) }]);
+    const isAsWritten = entry !== undefined && entry.bytes === file?.bytes && entry.etag === file.etag;
+    const stays = isAsWritten && entry.content.startsWith(columns);
+    held.set(period ?? '', stays ? { ...entry, content: entry.content.slice(columns.length) } : null);
   }
   return held;
-}
-
-function wrongWith(entry: LakeFile | undefined, file: StoredFile | undefined): HeldFile['wrong'] {
-  if (entry === undefined) return 'unstated';
-  if (file === undefined) return 'missing';
-  return entry.bytes === file.bytes && entry.etag === file.etag ? null : 'damaged';
 }
 
 const pathsOf = (table: LakeTable, { write, keep }: TablePlan): string[] =>
@@ -205,17 +189,7 @@ function isOfSlice(path: string, { slice, before }: SliceFiles): boolean {
   return name === slice && (before === null || (period ?? before) < before);
 }
 
-/** How many plain files of a slice, or of its oldest periods, lie at a target. */
-export async function plainFilesOfSlice(
-  target: LakeTarget,
-  warehouse: Warehouse,
-  files: SliceFiles,
-  signal: AbortSignal,
-): Promise<number> {
-  const store = await openStore(target, draftsOf(warehouse), signal);
-  try {
-    return [...(await store.list(files.slice)).keys()].filter((path) => isOfSlice(path, files)).length;
-  } finally {
-    await store.close();
-  }
+/** How many plain files of a slice, or of its oldest periods, lie in a store. */
+export async function plainFilesOfSlice(store: Store, files: SliceFiles): Promise<number> {
+  return [...(await store.list(files.slice)).keys()].filter((path) => isOfSlice(path, files)).length;
 }

@@ -8,7 +8,6 @@ import { count } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { stampPeriods, summarizePeriods } from './lake-sql.ts';
 import type { LakeTable } from './lake-table.ts';
-import type { Reason } from './report.ts';
 import { inBatches, type Store, type StoredFile } from './store.ts';
 
 /** What the rows of a period are known by. */
@@ -22,16 +21,11 @@ export interface PeriodContent {
   readonly sums: Readonly<Record<string, string | null>>;
 }
 
-/** A file of a period as it lies there. */
-export interface HeldFile {
-  /** Why it cannot stay; null when it can. */
-  readonly wrong: Reason | null;
-  /** What publishing stated of it; null for a file of another program. */
-  readonly stated: PeriodContent | null;
-}
-
-/** The files of a table by first day; under the empty text those of a table that is not divided. */
-export type HeldFiles = ReadonlyMap<string, readonly HeldFile[]>;
+/**
+ * What the files of a table state of their rows, by first day; under the empty text for a table that is not divided. Null where the
+ * files of a period cannot stay: damaged, of other columns, several, or of another program.
+ */
+export type HeldFiles = ReadonlyMap<string, PeriodContent | null>;
 
 /** A file as it should be; the period is null for a table that is not divided. */
 export interface PlannedFile extends PeriodContent {
@@ -39,7 +33,7 @@ export interface PlannedFile extends PeriodContent {
 }
 
 export interface TablePlan {
-  readonly write: readonly (PlannedFile & { readonly reason: Reason })[];
+  readonly write: readonly PlannedFile[];
   /** Files whose rows are unchanged; the load that brought them may be another. */
   readonly keep: readonly PlannedFile[];
   /** Keys of `HeldFiles` that have no rows any more. */
@@ -60,13 +54,12 @@ const contentRow = z.object({
  */
 export async function planTable(warehouse: Warehouse, table: LakeTable, held: HeldFiles): Promise<TablePlan> {
   const stamps = table.isLoaded ? await warehouse.rows(stampPeriods(table), [], stampRow) : [];
-  const write: TablePlan['write'][number][] = [];
+  const write: PlannedFile[] = [];
   const keep: PlannedFile[] = [];
   const unread = new Map(stamps.map(({ period, stamp }) => [period ?? '', stamp ?? '']));
   const wanted = new Set(unread.keys());
   for (const [key, stamp] of unread) {
-    const [only, second] = held.get(key) ?? [];
-    const stated = only?.wrong === null && second === undefined ? only.stated : null;
+    const stated = held.get(key);
     if (stamp === '' || stated?.stamp !== stamp) continue;
     keep.push({ ...stated, period: periodOf(key) });
     unread.delete(key);
@@ -83,27 +76,12 @@ export async function planTable(warehouse: Warehouse, table: LakeTable, held: He
     wanted.add(key);
     const named = Object.fromEntries(table.summed.map((name, place) => [name, sums[place] ?? null]));
     const file = { period: periodOf(key), rows, content, stamp: stamp ?? '', sums: named };
-    const [only, second] = held.get(key) ?? [];
-    if (only?.wrong === null && second === undefined && only.stated?.content === content) keep.push(file);
-    else write.push({ ...file, reason: reasonFor(only, second !== undefined) });
+    (held.get(key)?.content === content ? keep : write).push(file);
   }
   return { write, keep, removed: [...held.keys()].filter((key) => !wanted.has(key)) };
 }
 
-/** What rows another program wrote to a file hold; null for those of several periods, and what cannot be read as the table's rows. */
-export async function contentOfRows(warehouse: Warehouse, source: LakeTable): Promise<PeriodContent | null> {
-  const found = await warehouse.rows(summarizePeriods(source, []), [], contentRow).catch(() => []);
-  const [only, second] = found;
-  if (only === undefined || second !== undefined) return null;
-  return { rows: only.rows, content: only.content, stamp: '', sums: {} };
-}
-
 const periodOf = (key: string): Day | null => (key === '' ? null : day(key));
-
-function reasonFor(held: HeldFile | undefined, hasMore: boolean): Reason {
-  if (held === undefined) return 'new';
-  return held.wrong ?? (held.stated === null || hasMore ? 'unstated' : 'changed');
-}
 
 function withoutPeriod(table: LakeTable, rows: number): Failure {
   return new Failure('DATA_MALFORMED', `The slice ${table.name} held ${rows} rows without a ${table.grain ?? ''}.`, {

@@ -9,10 +9,11 @@ import type { Config, PublishTarget } from '../config/config.ts';
 import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
+import { deltaFilesOfSlice } from './delta/leaving.ts';
 import { publishDelta } from './delta/publish-delta.ts';
 import type { SliceFiles } from './lake-table.ts';
-import { refuseOtherKind } from './occupants.ts';
-import { publishPlain } from './plain.ts';
+import { refuseOccupant, visitorOf } from './occupants.ts';
+import { plainFilesOfSlice, publishPlain } from './plain.ts';
 import { asPublishFailure, type CopyReport } from './report.ts';
 import { publishSnapshot } from './snapshot.ts';
 import { draftsOf, openStore } from './open-store.ts';
@@ -89,12 +90,30 @@ async function publishTarget(
   target: PublishTarget,
   { emit, signal }: { readonly emit: Emit; readonly signal: AbortSignal },
 ): Promise<CopyReport> {
+  await refuseOccupant(target, await visitorOf(warehouse, signal));
   if (target.kind === 'duckdb') return publishSnapshot(warehouse, target, signal);
   const store = await openStore(target, draftsOf(warehouse), signal);
   try {
-    await refuseOtherKind(store, target);
     if (target.kind === 'parquet') return await publishPlain(warehouse, store, { dropped, signal });
     return await publishDelta({ dropped, confirmedNow, asOf }, { warehouse, store, target, signal }, emit);
+  } finally {
+    await store.close();
+  }
+}
+
+/** How many files of a slice, or of its oldest periods, lie at a target. */
+export async function filesOfSlice(
+  target: PublishTarget,
+  warehouse: Warehouse,
+  files: SliceFiles,
+  signal: AbortSignal,
+): Promise<number> {
+  if (target.kind === 'duckdb') return 0;
+  const store = await openStore(target, draftsOf(warehouse), signal);
+  try {
+    return await (target.kind === 'delta'
+      ? deltaFilesOfSlice(store, warehouse, files)
+      : plainFilesOfSlice(store, files));
   } finally {
     await store.close();
   }

@@ -3,25 +3,11 @@
  *
  * Everything is built under an unfinished name beside its target, made durable, then renamed. Unfinished names derive
  * from the target alone: whatever a killed run left there is known, and removed, by the next one. Only a file that a user
- * names, at which several processes may be, is built under a name of the process's own.
+ * names, at which several processes may be, is built under a name of its own.
  */
 
-import { createHash, randomUUID } from 'node:crypto';
-import {
-  chmod,
-  constants,
-  copyFile,
-  link,
-  lstat,
-  open,
-  readdir,
-  rename,
-  rm,
-  rmdir,
-  stat,
-  writeFile,
-} from 'node:fs/promises';
-import { hostname } from 'node:os';
+import { randomUUID } from 'node:crypto';
+import { chmod, lstat, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 
 import { Failure } from '../errors.ts';
@@ -35,25 +21,6 @@ export function unfinishedPath(target: string): string {
   return `${target}${UNFINISHED}`;
 }
 
-/** What this process does just now at a target, or does last. */
-const atWork = new Map<string, Promise<unknown>>();
-
-/** Does work at a target after whatever this process does there already: both would build it under one unfinished name. */
-async function inTurn<T>(target: string, work: () => Promise<T>): Promise<T> {
-  const before = atWork.get(target);
-  const afterIt = async (): Promise<T> => {
-    await before?.catch(() => null);
-    return work();
-  };
-  const own = afterIt();
-  atWork.set(target, own);
-  try {
-    return await own;
-  } finally {
-    if (atWork.get(target) === own) atWork.delete(target);
-  }
-}
-
 /** Makes an unfinished file durable and readable as configured, and puts it in its target's place. */
 export async function putInPlace(target: string, mode: number, unfinished = unfinishedPath(target)): Promise<void> {
   await chmod(unfinished, mode);
@@ -61,92 +28,38 @@ export async function putInPlace(target: string, mode: number, unfinished = unfi
   await rename(unfinished, target);
 }
 
+/** No file is built for so long. */
+const ABANDONED_MS = 86_400_000;
+
 /**
- * Has a file built at the path that is handed over, and puts it in its target's place; other processes may do the same to that
- * target at the same time, and the last one to be done wins. What killed ones left there is removed.
+ * Has a file built at the path that is handed over, and puts it in its target's place; others may do the same to that target at the
+ * same time, and the last one to be done wins. What killed ones left there is removed after a day.
  */
 export async function replaceShared<T>(
   target: string,
   mode: number,
   build: (unfinished: string) => Promise<T>,
 ): Promise<T> {
-  return inTurn(target, async () => {
-    const own = `${target}.${thisMachine()}-${process.pid}`;
-    await removeAbandoned(target);
+  const own = `${target}.${randomUUID().slice(0, 8)}`;
+  try {
+    const built = await build(unfinishedPath(own));
+    await putInPlace(target, mode, unfinishedPath(own));
+    await syncDirectory(dirname(target));
+    return built;
+  } finally {
     await removeUnfinished(own);
-    try {
-      const built = await build(unfinishedPath(own));
-      await putInPlace(target, mode, unfinishedPath(own));
-      await syncDirectory(dirname(target));
-      return built;
-    } finally {
-      await removeUnfinished(own);
-    }
-  });
+    await removeAbandoned(target);
+  }
 }
 
-/** Short, as a name of a file has 255 bytes at most. */
-const thisMachine = (): string => createHash('sha256').update(hostname()).digest('hex').slice(0, 8);
-
-/** Who builds a shared file, as its unfinished name says; without it, a version of ripen that named it after the target alone. */
-const BUILDER = /^(?:\.([\da-f]{8})-(\d+))?\.ripen-unfinished(?:\.wal|\.tmp)?$/;
-
-/** Nobody can tell whether a process of another machine lives; no file is built for so long without a byte being written. */
-const ABANDONED_MS = 86_400_000;
-
-/** Removes what nobody builds any more. It is in nobody's way: what may not be listed or removed stays. */
+/** Removes what was left beside a target by a process that was killed; what may not be listed or removed stays. */
 async function removeAbandoned(target: string): Promise<void> {
   const folder = dirname(target);
-  const name = basename(target);
-  for (const lying of await readdir(folder).catch(() => [])) {
-    const builder = lying.startsWith(name) ? BUILDER.exec(lying.slice(name.length)) : null;
-    if (builder === null) continue;
-    const [, machine, pid] = builder;
-    const path = join(folder, lying);
-    const isAbandoned = machine === thisMachine() ? !isRunning(Number(pid)) : await isOld(path);
-    if (isAbandoned || machine === undefined) await rm(path, { recursive: true, force: true }).catch(() => null);
-  }
-}
-
-/** Whether a process of this machine lives; one of another user may not be signalled, and does. */
-function isRunning(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return codeOf(error) !== 'ESRCH';
-  }
-}
-
-async function isOld(path: string): Promise<boolean> {
-  const found = await stat(path).catch(() => null);
-  return found !== null && found.mtimeMs < Date.now() - ABANDONED_MS;
-}
-
-/** Writes a text whole or not at all, and makes the change durable. */
-export async function replaceText(target: string, text: string, mode: number): Promise<void> {
-  await writeFile(unfinishedPath(target), text, { mode });
-  await putInPlace(target, mode);
-  await syncDirectory(dirname(target));
-}
-
-/** Writes a text whole where no file is, and makes it durable; leaves what is there alone. */
-export async function placeNewText(target: string, text: string, mode: number): Promise<void> {
-  // Another process may be at the same target: what it links must not be written to.
-  const unfinished = unfinishedPath(`${target}.${randomUUID()}`);
-  try {
-    await writeFile(unfinished, text, { mode });
-    await chmod(unfinished, mode);
-    await makeDurable(unfinished);
-    // A file system without hard links makes the file where none is, too, but not whole at once.
-    await link(unfinished, target).catch(async (error: unknown) => {
-      if (codeOf(error) === 'EEXIST') throw error;
-      await copyFile(unfinished, target, constants.COPYFILE_EXCL);
-    });
-    await syncDirectory(dirname(target));
-  } catch (error) {
-    if (codeOf(error) !== 'EEXIST') throw error;
-  } finally {
-    await rm(unfinished, { force: true });
+  for (const name of await readdir(folder).catch(() => [])) {
+    if (!name.startsWith(`${basename(target)}.`) || !name.includes(UNFINISHED)) continue;
+    const found = await stat(join(folder, name)).catch(() => null);
+    if (found === null || found.mtimeMs > Date.now() - ABANDONED_MS) continue;
+    await rm(join(folder, name), { recursive: true, force: true }).catch(() => null);
   }
 }
 
@@ -168,11 +81,15 @@ export async function ifThere<T>(looking: Promise<T>): Promise<T | null> {
   });
 }
 
-/** Removes a directory unless something is in it, which is somebody else's. */
-export async function removeIfEmpty(directory: string): Promise<void> {
-  await rmdir(directory).catch((error: unknown) => {
-    if (codeOf(error) !== 'ENOTEMPTY' && codeOf(error) !== 'ENOENT') throw error;
-  });
+/** Removes a directory unless something is in it, which is somebody else's; says whether none is there now. */
+export async function removeIfEmpty(directory: string): Promise<boolean> {
+  try {
+    await rmdir(directory);
+  } catch (error) {
+    if (codeOf(error) === 'ENOTEMPTY') return false;
+    if (codeOf(error) !== 'ENOENT') throw error;
+  }
+  return true;
 }
 
 /** Makes the content of a file, or the entries of a directory, durable. */

@@ -3,46 +3,19 @@
 import type { PublishTarget } from '../config/config.ts';
 import { Failure, isOfStorage, storageFailed, textOf } from '../errors.ts';
 
-/**
- * Why a file was written: `new` there was none; `changed` its content; `missing` the copy stated it and it was gone;
- * `damaged` it was not as it had been written; `unstated` nothing said how it had been written; `replaced` it is always written whole.
- */
-export const reasons = ['new', 'changed', 'missing', 'damaged', 'unstated', 'replaced'] as const;
-
-export type Reason = (typeof reasons)[number];
-
 export interface CopyReport {
   /** Files readers query that were written; 0 when the copy was up to date. */
   readonly files_written: number;
   /** Files of periods that are gone. */
   readonly files_removed: number;
-  /** The files written by the reason for it, without reasons nothing had. */
-  readonly because: Readonly<Partial<Record<Reason, number>>>;
   /** What stands beside the files and was written: the catalog, the manifest. */
   readonly also_written: readonly string[];
 }
 
-/** How often each reason comes, in the order of `reasons`. */
-export function countReasons(given: Iterable<Reason>): Readonly<Partial<Record<Reason, number>>> {
-  const all = [...given];
-  return Object.fromEntries(
-    reasons.flatMap((reason) => {
-      const count = all.filter((each) => each === reason).length;
-      return count === 0 ? [] : [[reason, count]];
-    }),
-  );
-}
-
-/** `3 files written (1 changed, 2 missing), 1 removed; _manifest.json too`, or `up to date`. */
-export function reportText({
-  files_written: written,
-  files_removed: removed,
-  because,
-  also_written: also,
-}: CopyReport): string {
-  const why = Object.entries(because).map(([reason, count]) => `${count} ${reason}`);
+/** `3 files written, 1 removed; _manifest.json too`, or `up to date`. */
+export function reportText({ files_written: written, files_removed: removed, also_written: also }: CopyReport): string {
   const done = [
-    ...(written === 0 ? [] : [`${written} ${written === 1 ? 'file' : 'files'} written (${why.join(', ')})`]),
+    ...(written === 0 ? [] : [`${written} ${written === 1 ? 'file' : 'files'} written`]),
     ...(removed === 0 ? [] : [`${removed} removed`]),
   ];
   if (done.length === 0) return also.length === 0 ? 'up to date' : `${also.join(' and ')} written`;

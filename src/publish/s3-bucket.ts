@@ -2,15 +2,15 @@
  * A bucket of an S3-compatible store; the one place that touches the AWS SDK, an optional dependency that is loaded when
  * a lake lies in a store and never before.
  *
- * Hides the SDK, its credentials and its errors. Every call is tried again with growing pauses as long as the trouble
- * may pass; what is left is a `Failure`. Nothing is asked over plain http but on loopback, wherever the address came from.
+ * Hides the SDK, which finds the credentials and retries, and its errors: what it gives up is a `Failure`. Nothing is requested
+ * over plain http but on loopback, wherever the address came from.
  */
 
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { stat, writeFile } from 'node:fs/promises';
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
 import * as z from 'zod';
@@ -19,8 +19,7 @@ import type { ObjectStore } from '../config/config.ts';
 import { Secret } from '../config/secret.ts';
 import { isLoopback } from '../config/setting-kinds.ts';
 import { Failure } from '../errors.ts';
-import { waitMs } from '../service/clock.ts';
-import { isForeseen, isPassing, refusalOf, storeFailure } from './s3-refusal.ts';
+import { refusalOf, storeFailure } from './s3-refusal.ts';
 import type { StoredFile } from './store.ts';
 
 export interface Bucket {
@@ -44,9 +43,8 @@ export interface Bucket {
 
 type Content = { readonly file: string } | { readonly text: string };
 
-/** 5 GiB, the most a single PUT may carry (S3); a larger object would have to be put in parts. */
-const MOST_BYTES = 5 * 1024 ** 3;
-/** Waits of at most 1, 2, 4 and 8 seconds lie between them. */
+/** A larger file is streamed, which the SDK does not retry; 8 of these may be in memory at once. */
+const MOST_HELD_BYTES = 32 * 1024 ** 2;
 const MOST_TRIES = 5;
 /** A store that takes no connection, or does not say a word, is as good as gone. */
 const CONNECTION_TIMEOUT_MS = 10_000;
@@ -64,17 +62,17 @@ export async function openBucket(store: ObjectStore, signal: AbortSignal): Promi
   const sdk = await loadSdk(store);
   const client = await connectedClient(sdk.S3Client, store);
   const Bucket = store.bucket;
-  const asking = async <T>(what: string, send: () => Promise<T>): Promise<T> =>
-    persistently(`${what} in ${Bucket}`, send, signal);
+  const asking = async <T>(what: string, send: () => Promise<T>): Promise<T> => {
+    try {
+      return await send();
+    } catch (error) {
+      signal.throwIfAborted();
+      throw error instanceof Failure ? error : storeFailure(`${what} in ${Bucket}`, error);
+    }
+  };
   const options = { abortSignal: signal };
   const send = async (key: string, sent: Sent, condition: { readonly IfNoneMatch?: '*' }): Promise<StoredFile> => {
-    if (sent.bytes > MOST_BYTES) {
-      throw new Failure('STORAGE_FAILED', `The file ${key} had ${sent.bytes} bytes; a store takes ${MOST_BYTES}.`, {
-        facts: { key, bytes: sent.bytes, most: MOST_BYTES },
-        hint: 'Give the slice a finer grain, so that its periods are smaller.',
-      });
-    }
-    const body = sent.open();
+    const body = await sent.open();
     try {
       const put = new sdk.PutObjectCommand({
         ...condition,
@@ -87,7 +85,7 @@ export async function openBucket(store: ObjectStore, signal: AbortSignal): Promi
       });
       return { bytes: sent.bytes, etag: (await client.send(put, options)).ETag ?? null, modifiedMs: Infinity };
     } finally {
-      if (typeof body !== 'string') body.destroy();
+      if (body instanceof Readable) body.destroy();
     }
   };
   const bytesOf = async (key: string): Promise<Uint8Array | null> => {
@@ -203,8 +201,7 @@ const ignore = (): void => {};
 const clientSettings = {
   // Whatever it has to say comes as an error too; without a logger it writes to the console.
   logger: { debug: ignore, info: ignore, warn: ignore, error: ignore },
-  // Trying again is done around the whole call: the SDK does not send a stream a second time.
-  maxAttempts: 1,
+  maxAttempts: MOST_TRIES,
   // Older and compatible stores do not know the newer checksums; each PUT carries its MD5 instead.
   requestChecksumCalculation: 'WHEN_REQUIRED',
   responseChecksumValidation: 'WHEN_REQUIRED',
@@ -261,40 +258,19 @@ function refusePlainHttp(request: unknown, bucket: string): void {
 interface Sent {
   readonly bytes: number;
   readonly md5: string;
-  open(): string | ReturnType<typeof createReadStream>;
+  open(): Promise<string | Buffer | Readable>;
 }
 
-const sentOf = async (content: Content): Promise<Sent> =>
-  'text' in content ? ofText(content.text) : ofFile(content.file);
-
-function ofText(text: string): Sent {
-  const md5 = createHash('md5').update(text).digest('base64');
-  return { bytes: Buffer.byteLength(text), md5, open: () => text };
-}
-
-async function ofFile(path: string): Promise<Sent> {
+async function sentOf(content: Content): Promise<Sent> {
   const hash = createHash('md5');
-  await pipeline(createReadStream(path), hash);
-  return {
-    bytes: (await stat(path)).size,
-    md5: hash.digest('base64'),
-    open: () => createReadStream(path),
-  };
-}
-
-/** Sends until the store takes it, refuses it for good, or has not taken it `MOST_TRIES` times. */
-async function persistently<T>(what: string, send: () => Promise<T>, signal: AbortSignal): Promise<T> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await send();
-    } catch (error) {
-      signal.throwIfAborted();
-      if (error instanceof Failure) throw error;
-      const refusal = refusalOf(error);
-      if (!isForeseen(refusal)) throw error;
-      if (!isPassing(refusal) || tries === MOST_TRIES) throw storeFailure(what, refusal, tries, error);
-      const pauseMs = waitMs({ tries, askedMs: null, isOverload: true, random: Math.random() });
-      await sleep(pauseMs, undefined, { signal });
-    }
+  if ('text' in content) {
+    const { text } = content;
+    return { bytes: Buffer.byteLength(text), md5: hash.update(text).digest('base64'), open: async () => text };
   }
+  const { file } = content;
+  await pipeline(createReadStream(file), hash);
+  const bytes = (await stat(file)).size;
+  const open = async (): Promise<Buffer | Readable> =>
+    bytes > MOST_HELD_BYTES ? createReadStream(file) : readFile(file);
+  return { bytes, md5: hash.digest('base64'), open };
 }

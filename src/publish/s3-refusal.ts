@@ -1,4 +1,4 @@
-/** What a store's refusal means: whether it may pass, and what to tell. Pure. */
+/** What a store's refusal means to whoever reads of it. Pure. */
 
 import * as z from 'zod';
 
@@ -14,20 +14,21 @@ export interface Refusal {
   /** Node's code, such as `ECONNRESET`; null when it was no trouble of the wire. */
   readonly code: string | null;
   readonly message: string;
+  readonly tries: number;
 }
 
 const errorShape = z.object({
   name: z.string().catch('Error'),
   message: z.string().catch(''),
   code: z.string().nullish().catch(null),
-  $metadata: z.object({ httpStatusCode: z.number().nullish() }).nullish().catch(null),
+  $metadata: z.object({ httpStatusCode: z.number().nullish(), attempts: z.number().nullish() }).nullish().catch(null),
   $response: z.object({ statusCode: z.number().nullish() }).nullish().catch(null),
 });
 
 /** Reads whatever was thrown. */
 export function refusalOf(error: unknown): Refusal {
   const parsed = errorShape.safeParse(error);
-  if (!parsed.success) return { name: 'Error', status: null, code: null, message: String(error) };
+  if (!parsed.success) return { name: 'Error', status: null, code: null, message: String(error), tries: 1 };
   const { name, message, code, $metadata, $response } = parsed.data;
   return {
     name,
@@ -35,44 +36,20 @@ export function refusalOf(error: unknown): Refusal {
     status: $metadata?.httpStatusCode ?? $response?.statusCode ?? null,
     code: code ?? null,
     message,
+    tries: $metadata?.attempts ?? 1,
   };
 }
 
-/** Refusals with a status of their own that only ask for another try. */
-const passingNames = new Set([
-  'BadDigest',
-  'ConditionalRequestConflict',
-  'IncompleteBody',
-  'RequestTimeout',
-  'SlowDown',
-  'TimeoutError',
-]);
-const passingStatuses = new Set([408, 429]);
-
-/** Troubles of the wire; what is wrong with a certificate stays wrong. */
-const WIRE_TROUBLE = /^(E[A-Z_]+|ERR_STREAM_PREMATURE_CLOSE)$/;
-
-/** Whether the same call may succeed a little later. */
-export function isPassing({ name, status, code }: Refusal): boolean {
-  if (passingNames.has(name)) return true;
-  if (status !== null && status >= 300) return status >= 500 || passingStatuses.has(status);
-  return code !== null && WIRE_TROUBLE.test(code) && !code.startsWith('ERR_TLS');
-}
-
-/** Whether it came from the store, the wire or the credentials; anything else is a bug. */
-export function isForeseen({ name, status, code }: Refusal): boolean {
-  return status !== null || code !== null || /Credentials|Token|Timeout|Endpoint/.test(name);
-}
-
-/** The failure to report after so many tries. */
-export function storeFailure(what: string, refusal: Refusal, tries: number, cause: unknown): Failure {
-  const { name, status, code } = refusal;
-  const said = [...(status === null ? [] : [status]), name === 'Error' ? (code ?? name) : name].join(' ');
+/** The failure to report of what the SDK has given up. */
+export function storeFailure(what: string, error: unknown): Failure {
+  const refusal = refusalOf(error);
+  const { name, status, code, tries } = refusal;
+  const found = [...(status === null ? [] : [status]), name === 'Error' ? (code ?? name) : name].join(' ');
   const words = scrub(refusal.message).split('\n')[0] ?? '';
   return new Failure(
     'STORAGE_FAILED',
-    `The store did not ${what} (${said}, ${tries === 1 ? '1 try' : `${tries} tries`}): ${words}`,
-    { facts: { status, name, tries }, hint: hintFor(refusal), cause },
+    `The store did not ${what} (${found}, ${tries === 1 ? '1 try' : `${tries} tries`}): ${words}`,
+    { facts: { status, name, tries }, hint: hintFor(refusal), cause: error },
   );
 }
 

@@ -55,8 +55,6 @@ export async function openS3Store(
       return isPlaced;
     },
     remove: async (path) => bucket.remove(keyOf(path)),
-    // A store knows no folders.
-    async removeFolders() {},
     async isExclusive() {
       const key = keyOf(PROBE);
       await bucket.remove(key);

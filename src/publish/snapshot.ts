@@ -5,7 +5,7 @@
  * file keeps its view; a new one gets the new file. A killed run leaves the old snapshot and one unfinished file.
  */
 
-import { existsSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
@@ -14,15 +14,12 @@ import * as z from 'zod';
 import type { PublishTarget } from '../config/config.ts';
 import { Failure } from '../errors.ts';
 import { isReplaced } from '../warehouse/open-files.ts';
-import { count, literal, statement } from '../warehouse/sql.ts';
+import { count, identifier, literal, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
-import { contentsOf, firstDifference, tablesOf } from './contents.ts';
 import { copyDatabase } from './copy.ts';
-import { identityOf, refuseOthers, statedIdOf } from './identity.ts';
-import { refuseForeign, foreignInSnapshot, type ForeignTables } from './occupants.ts';
-import { withDatabase } from './other-database.ts';
+import { tablesOf, withDatabase, type Database } from './other-database.ts';
 import { makeDirectory, putInPlace, removeUnfinished, syncDirectory, unfinishedPath } from './replacement.ts';
-import type { CopyReport, Reason } from './report.ts';
+import type { CopyReport } from './report.ts';
 
 /** Above it the file is rewritten; a nightly delete and insert stays at 1.02 to 1.6 (measured). */
 const MOST_BLOAT = 1.5;
@@ -31,10 +28,7 @@ const LEAST_COMPACTED_BYTES = 8 * 1024 * 1024;
 
 const sizeRow = z.object({ file_bytes: count, used_bytes: count });
 
-/**
- * Replaces the snapshot and says why. Throws `WAREHOUSE_FOREIGN` and touches nothing when the target is not ripen's, or is a
- * copy of another warehouse.
- */
+/** Replaces the snapshot at a target that is free or this warehouse's. */
 export async function publishSnapshot(
   warehouse: Warehouse,
   target: Extract<PublishTarget, { kind: 'duckdb' }>,
@@ -47,9 +41,7 @@ export async function publishSnapshot(
     await removeUnfinished(compactPath);
   };
   await makeDirectory(dirname(path), mode);
-  const reason: Reason = existsSync(path) ? 'replaced' : 'new';
   await clear();
-  await refuseForeign(path, warehouse.path, await foreignToSnapshot(path, warehouse), { mayCopy: true, signal });
   try {
     await warehouse.run('checkpoint');
     refuseReplaced(warehouse.path);
@@ -64,20 +56,10 @@ export async function publishSnapshot(
     signal.throwIfAborted();
     await putInPlace(path, mode);
     await syncDirectory(dirname(path));
-    return { files_written: 1, files_removed: 0, because: { [reason]: 1 }, also_written: [] };
+    return { files_written: 1, files_removed: 0, also_written: [] };
   } finally {
     await clear();
   }
-}
-
-/** What a snapshot of the warehouse would not replace; throws `WAREHOUSE_FOREIGN` for one of another warehouse. */
-async function foreignToSnapshot(path: string, warehouse: Warehouse): Promise<ForeignTables> {
-  const known = new Set((await tablesOf(warehouse)).map((table) => `${table.schema_name}.${table.table_name}`));
-  const own = await identityOf(warehouse);
-  return async (database) => {
-    refuseOthers(path, await statedIdOf(database), own);
-    return foreignInSnapshot(known)(database);
-  };
 }
 
 /** The file at its path is what would be copied, and is another then. */
@@ -125,4 +107,43 @@ async function compact(from: string, to: string, expected: readonly string[]): P
     await session.run('detach compact');
   });
   return firstDifference(expected, await withDatabase(to, 'READ_ONLY', contentsOf)) === null;
+}
+
+const structureRow = z.object({ kind: z.string(), name: z.string(), said: z.string().nullable() });
+const countRow = z.object({ name: z.string(), rows: z.string() });
+const newestRow = z.object({ newest: z.string().nullable() });
+
+/** A warehouse's contents as lines: its newest load, every declaration with its comments, the rows of every table. */
+export async function contentsOf(database: Database): Promise<string[]> {
+  const structure = await database.rows(statement('publish/structure'), [], structureRow);
+  const tables = await tablesOf(database);
+  const counts = await database.rows(
+    tables
+      .map(({ schema_name: schema, table_name: table }) => {
+        const name = literal(`${schema}.${table}`);
+        return `select ${name} as name, count(*)::varchar as rows from ${identifier(schema)}.${identifier(table)}`;
+      })
+      .join('\nunion all\n'),
+    [],
+    countRow,
+  );
+  const [load] = await database.rows('select max(load_id)::varchar as newest from ripen.loads', [], newestRow);
+  return [
+    `newest load ${load?.newest ?? 'none'}`,
+    ...structure.map(({ kind, name, said }) => `${kind} ${name}: ${said ?? ''}`),
+    ...counts.map(({ name, rows }) => `${rows} rows in ${name}`).sort(),
+  ];
+}
+
+/** The first line in which two contents differ, as expected and found; null when they are equal. */
+function firstDifference(
+  expected: readonly string[],
+  found: readonly string[],
+): { readonly expected: string; readonly found: string } | null {
+  const length = Math.max(expected.length, found.length);
+  for (let line = 0; line < length; line += 1) {
+    const [wanted, got] = [expected[line] ?? 'nothing more', found[line] ?? 'nothing more'];
+    if (wanted !== got) return { expected: wanted, found: got };
+  }
+  return null;
 }

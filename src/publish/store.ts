@@ -34,10 +34,8 @@ export interface Store {
   place(path: string): Promise<StoredFile>;
   /** Puts a file's draft in its place; false, and changes nothing, when other content is there. */
   placeNew(path: string): Promise<boolean>;
-  /** Removes a file, if it is there, and its folder if it is empty then. */
+  /** Removes a file, if it is there, and the folders above it that are empty then. */
   remove(path: string): Promise<void>;
-  /** Removes the empty folders of a table, and its own if it is empty then. */
-  removeFolders(table: string): Promise<void>;
   /** Whether `placeNew` leaves what is there alone; finds out by trying, and leaves nothing. */
   isExclusive(): Promise<boolean>;
   /** Closes connections and removes drafts that were not placed. */

@@ -93,7 +93,6 @@ describe.each(verbs)('%s to', (_, write) => {
       'lake/daily/day=2026-05-28/data.parquet',
       'lake/new.csv',
       'linked.csv',
-      'other-name.csv',
       'round/warehouse.duckdb',
     ]) {
       expect(await refusal(write, inside(name)), name).toMatchObject({
@@ -101,6 +100,10 @@ describe.each(verbs)('%s to', (_, write) => {
         message: saying('was not written: it belongs to the'),
       });
     }
+    expect(await refusal(write, inside('other-name.csv'))).toMatchObject({
+      code: 'USAGE_INVALID',
+      message: saying('a DuckDB database lay there'),
+    });
   });
 });
 

@@ -7,7 +7,7 @@ import { refusal, useObjectStore, type RunningStore } from '../support/object-st
 import { compilePublisher, type Publisher } from '../support/publisher.ts';
 import { ask, openSample, rowsOf, type Sample } from '../support/sample-warehouse.ts';
 
-const DAYS = 30;
+const DAYS = 20;
 const PREFIX = 'lake';
 
 let publisher: Publisher;
@@ -55,25 +55,14 @@ async function expectComplete(): Promise<void> {
   expect(published).toMatchObject({ files_written: 0, files_removed: 0, also_written: [] });
 }
 
-test.each([
-  ['5 files of 30 are being put', () => putsOf('network_daily/') >= 5],
-  ['25 files of 30 are being put', () => putsOf('network_daily/') >= 25],
-  ['the manifest is being put', () => putsOf('_manifest.json') >= 2],
-])('a publish to a bucket killed when %s leaves whole keys, and the next one completes it', async (_what, moment) => {
-  expect(await publisher.publishAndKill(sample, [store.lake(PREFIX)], moment)).toBe(true);
-  const whole = await installsInWarehouse();
-  for (const day of await installsInStore()) expect(whole).toContainEqual(day);
-  await expectComplete();
-});
-
-test('a publish to a bucket of 29 changed days and 1 vanished, killed in the middle, leaves each day old, new or gone', async () => {
+test('a publish to a bucket of 19 changed days and 1 vanished, killed in the middle, leaves each day old, new or gone', async () => {
   await sample.publish([store.lake(PREFIX)]);
   const before = await installsInWarehouse();
   await sample.warehouse.run('update network_daily set _load_id = -1, installs = installs + 1');
   await sample.warehouse.run(`delete from network_daily where day = DATE '2026-01-20'`);
   const after = await installsInWarehouse();
   store.requests.length = 0;
-  const half = (): boolean => putsOf('network_daily/') >= 15;
+  const half = (): boolean => putsOf('network_daily/') >= 10;
   expect(await publisher.publishAndKill(sample, [store.lake(PREFIX)], half)).toBe(true);
   for (const day of await installsInStore()) expect([...before, ...after]).toContainEqual(day);
   await expectComplete();

@@ -1,18 +1,18 @@
 /** Many nights of Delta tables: what they hold after each, what older versions hold, and what is swept. */
 
-import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
 import { draws, passNight } from '../support/delta-worlds.ts';
-import { readDelta, readLog, sortedRows, versionsOf } from '../support/delta-reader.ts';
+import { readDelta, sortedRows, versionsOf } from '../support/delta-reader.ts';
 import { heldRows, restate } from '../support/ledger-nights.ts';
 import { useObjectStore, type RunningStore } from '../support/object-store.ts';
 import { openSample, type Sample } from '../support/sample-warehouse.ts';
 
 /** 400 in the long form. */
-const NIGHTS = Number(process.env['RIPEN_DELTA_NIGHTS'] ?? '8');
+const NIGHTS = Number(process.env['RIPEN_DELTA_NIGHTS'] ?? '6');
 const SEED = Number(process.env['RIPEN_DELTA_SEED'] ?? '1');
 
 let sample: Sample;
@@ -26,7 +26,7 @@ afterEach(async () => sample.close());
 test.each(['disk', 'S3'])(
   `after each of ${NIGHTS} nights (seed ${SEED}) tables on %s hold what the warehouse does, and as long as they are kept, what it did`,
   async (place) => {
-    sample = await openSample(6, 6);
+    sample = await openSample(4, 4);
     const draw = draws(SEED);
     const root = sample.path('tables');
     const target =
@@ -58,11 +58,11 @@ test.each(['disk', 'S3'])(
   60_000 + NIGHTS * 20_000,
 );
 
-test('a night of 730 periods, one of them changed, writes 1 data file of the slice and on S3 3 to 4 requests a table', async () => {
-  sample = await openSample(730, 2);
+test('a night of 120 periods, one of them changed, writes 1 data file of the slice and on S3 3 to 4 requests a table', async () => {
+  sample = await openSample(120, 2);
   const target = store.tables('tables');
   await sample.publish([target]);
-  await restate(sample.warehouse, '2027-03-05', 1);
+  await restate(sample.warehouse, '2026-03-05', 1);
   store.requests.length = 0;
   const startedAt = performance.now();
   await sample.publish([target]);
@@ -80,34 +80,14 @@ test('a night of 730 periods, one of them changed, writes 1 data file of the sli
   const deltaBytes = sent();
   const plain = store.lake('lake');
   await sample.publish([plain]);
-  await restate(sample.warehouse, '2027-03-05', 1);
+  await restate(sample.warehouse, '2026-03-05', 1);
   store.requests.length = 0;
   const plainAt = performance.now();
   await sample.publish([plain]);
   const plainMs = Math.round(performance.now() - plainAt);
   process.stdout.write(
-    `one night of 730 periods, ${tables.size} tables: Delta ${delta} requests, ${deltaBytes} bytes sent, ${ms} ms; plain files ${store.requests.length} requests, ${sent()} bytes sent, ${plainMs} ms\n`,
+    `one night of 120 periods, ${tables.size} tables: Delta ${delta} requests, ${deltaBytes} bytes sent, ${ms} ms; plain files ${store.requests.length} requests, ${sent()} bytes sent, ${plainMs} ms\n`,
   );
   expect(delta).toBeLessThan(tables.size * 5);
   expect(deltaBytes).toBeLessThan(sent());
-});
-
-test('a reader of a version keeps its files for as long as keep says: with keep 0 it loses them', async () => {
-  sample = await openSample(4, 4);
-  const root = sample.path('tables');
-  const publish = async (keepMs: number): Promise<void> => {
-    await restate(sample.warehouse, '2026-01-02', 1);
-    await sample.publish([{ kind: 'delta', path: root, mode: 0o644, keepMs }]);
-  };
-  await publish(3 * 86_400_000);
-  const table = join(root, 'network_daily');
-  const { files } = await readLog(table);
-  const missing = (): number => {
-    const lying = new Set(readdirSync(table, { recursive: true }).map(String));
-    return files.filter(({ path }) => !lying.has(path)).length;
-  };
-  await publish(3 * 86_400_000);
-  expect(missing()).toBe(0);
-  await publish(0);
-  expect(missing()).toBe(1);
 });

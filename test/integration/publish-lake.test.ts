@@ -1,5 +1,5 @@
 import { mkdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
-import { existsSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -154,9 +154,7 @@ describe('the next publish', () => {
       'NULL becomes an empty object',
       `update network_daily set _load_id = -1, _extra = '{}' where installs = 9007199254741073`,
     ],
-  ])('writes one file of 60 when %s on one day', async (_what, change) => {
-    await sample.close();
-    await open(60);
+  ])('writes one file of 12 when %s on one day', async (_what, change) => {
     await publishLake();
     await sample.warehouse.run(change);
     expect(await publishLake()).toBe(1);
@@ -164,22 +162,6 @@ describe('the next publish', () => {
       await rowsOf(sample.warehouse, everything),
     );
   });
-
-  test('writes one file of a lake of 730 days when one of them changed, and none when none did', async () => {
-    await sample.close();
-    await open(730);
-    expect(await publishLake()).toBeGreaterThan(730);
-    expect(await publishLake()).toBe(0);
-    await sample.warehouse.run(
-      `update network_daily set _load_id = -1, installs = installs + 1 where day = DATE '2027-03-05'`,
-    );
-    const stored = (): string[] => parquetIn(root);
-    const before = new Map(stored().map((path) => [path, statSync(join(root, path)).ino]));
-    expect(await publishLake()).toBe(1);
-    expect(stored().filter((path) => statSync(join(root, path)).ino !== before.get(path))).toEqual([
-      dayFile('2027-03-05'),
-    ]);
-  }, 300_000);
 
   test('writes one file when two rows swap the value of their last column, which a weaker hash would miss', async () => {
     const swap = (first: string, second: string): Promise<number> =>
@@ -222,14 +204,6 @@ describe('the next publish', () => {
     expect(await publishLake()).toBe(3);
     expect(filesIn(root).filter((path) => path.includes('unfinished'))).toEqual([]);
     expect(await publishLake()).toBe(0);
-  });
-
-  test('makes _manifest.json again when it is gone', async () => {
-    const name = '_manifest.json';
-    await publishLake();
-    await rm(join(root, name));
-    await publishLake();
-    expect(existsSync(join(root, name))).toBe(true);
   });
 
   test('writes everything again after the lake was emptied, or its manifest holds nonsense', async () => {
@@ -278,12 +252,6 @@ describe('the layout', () => {
     expect(parquetIn(join(root, 'network_daily'))).toEqual(
       ['01', '02', '03'].map((month) => `month=2026-${month}-01/data.parquet`),
     );
-  });
-
-  test('a path with brackets, a star and an apostrophe is a path', async () => {
-    root = sample.path("la[k]e*'s");
-    await publishLake();
-    expect(await inViews('select count(*)::integer as n from network_daily')).toEqual([{ n: DAYS * 20 }]);
   });
 });
 

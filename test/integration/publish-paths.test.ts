@@ -14,14 +14,7 @@ beforeEach(async () => {
 });
 afterEach(async () => sample.close());
 
-const places = [
-  'what?/la*ke',
-  'with blanks/la ke',
-  `quo'te"s/lake`,
-  'bra[c]kets/{a,b}/lake',
-  'ha#sh/per%20cent/100%',
-  'día/🙂',
-];
+const places = ['what?/with blanks/la*ke', `quo'te"s/bra[c]kets/{a,b}/lake`, 'ha#sh/per%20cent/100%/día/🙂'];
 
 describe.each(places)('a lake at %s', (place) => {
   const lake = (): string => sample.path(place);

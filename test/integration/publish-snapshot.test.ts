@@ -6,7 +6,7 @@ import { createRequire } from 'node:module';
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
-import { contentsOf } from '../../src/publish/contents.ts';
+import { contentsOf } from '../../src/publish/snapshot.ts';
 import { withDatabase } from '../../src/publish/other-database.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
 import { ask, openSample, rowsOf, type Sample } from '../support/sample-warehouse.ts';

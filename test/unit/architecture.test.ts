@@ -66,8 +66,6 @@ const processUses: readonly { file: RegExp; what: RegExp }[] = [
   { file: /^src\/commands\//, what: /./ },
   // The ledger of runs says which process wrote it.
   { file: /^src\/warehouse\/runs\.ts$/, what: /^process\.pid$/ },
-  // What is built beside a file that a user named says which process builds it, so that what a killed one left is known.
-  { file: /^src\/publish\/replacement\.ts$/, what: /^process\.(pid|kill)$/ },
   // The same Node copies the file, in a process of its own.
   { file: /^src\/publish\/copy\.ts$/, what: /^process\.execPath$/ },
 ];
@@ -302,7 +300,7 @@ describe('powers', () => {
     expect(packages).toEqual(Object.keys({ ...dependencies, ...optionalDependencies }).sort());
   });
 
-  test('process is touched by the shell, and by three files that need its id and its program', () => {
+  test('process is touched by the shell, and by two files that need its id and its program', () => {
     const wrong = sources.flatMap(({ path, code }) =>
       [...code.replaceAll(/`[^`$]*`/g, '').matchAll(/\bprocess(?:\.\w+|\[)/g)]
         .map(([use]) => use)

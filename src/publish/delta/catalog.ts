@@ -4,12 +4,12 @@ import { copyFile, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { asScript, identifier, literal } from '../../warehouse/sql.ts';
-import { castCell, fileColumns, fileText, finalView, view } from '../lake-sql.ts';
+import { fileColumns, fileText, finalView, view } from '../lake-sql.ts';
 import type { LakeColumn, LakeTable } from '../lake-table.ts';
 import { withDatabase } from '../other-database.ts';
 import { putInPlace, removeUnfinished, unfinishedPath } from '../replacement.ts';
-import type { Add, Table } from './log.ts';
-import { fieldIdsIn, heldColumns, isInstant } from './table.ts';
+import type { Table } from './log.ts';
+import { fieldIdsIn, isInstant } from './table.ts';
 
 export const CATALOG = 'catalog.duckdb';
 
@@ -84,44 +84,13 @@ function pathColumn({ columns }: LakeTable): string {
   return columns.some(({ name }) => name.toLowerCase() === 'filename') ? 'file,path' : 'filename';
 }
 
-/** Files publishing wrote; only those number their columns. */
-const OWN_NAME = /(^|\/)ripen-[^/]*\.parquet$/;
-
-/** The reading of files with and without each column: a missing one is NULL; of ripen's own none is opened to find out. */
+/** The reading of files with and without each column: a missing one is NULL, and none is opened to find out. */
 function readFiles(table: LakeTable, { metaData }: Table, files: readonly string[]): string {
   const numberOf = fieldIdsIn(metaData);
-  const listed = (chosen: readonly string[]): string => `[${chosen.map(fileText).join(', ')}]`;
-  const path = literal(pathColumn(table));
-  const columns = fileColumns(table);
-  const numbered = columns.map((column) => {
+  const numbered = fileColumns(table).map((column) => {
     const type = isInstant(column) ? 'TIMESTAMPTZ' : column.type;
     return `${numberOf.get(column.name) ?? 0}: {name: ${literal(column.name)}, type: ${literal(type)}, default_value: null}`;
   });
-  const own = files.filter((file) => OWN_NAME.test(file));
-  const others = files.filter((file) => !OWN_NAME.test(file));
-  const read = `read_parquet(${listed(own)}, schema = map {${numbered.join(', ')}}, filename = ${path})`;
-  if (others.length === 0) return read;
-  const typed = columns.map(({ name, type }) => `cast(null as ${type}) as ${identifier(name)}`).join(', ');
-  const first = own.length === 0 ? `select ${typed} where false` : `from ${read}`;
-  return `(${first} union all by name
-    from read_parquet(${listed(others)}, union_by_name = true, hive_partitioning = false, filename = ${path}))`;
-}
-
-/**
- * What stands after `from` to read a file that another engine wrote as the table's rows; null for one whose place and
- * statistics do not say all that a later publish has to know of it.
- */
-export function readOther(table: LakeTable, { path, partitionValues, stats }: Add, file: string): string | null {
-  const { key, columns } = table;
-  const held = heldColumns(stats);
-  const value = key === null ? null : (partitionValues[key] ?? '');
-  const isInPlace = key === null || decodeURIComponent(path).split('/').at(-2) === `${key}=${value ?? ''}`;
-  const isWhole = fileColumns(table).every(({ name }) => held?.has(name) === true);
-  if (!isInPlace || columns.some(isInstant) || !isWhole) return null;
-  const cells = columns.map((column) =>
-    column.name === key
-      ? `cast(${literal(value ?? '')} as ${column.type}) as ${identifier(column.name)}`
-      : `${castCell(column)} as ${identifier(column.name)}`,
-  );
-  return `(select ${cells.join(', ')} from read_parquet([${fileText(file)}], hive_partitioning = false))`;
+  const listed = files.map(fileText).join(', ');
+  return `read_parquet([${listed}], schema = map {${numbered.join(', ')}}, filename = ${literal(pathColumn(table))})`;
 }

@@ -25,7 +25,6 @@ import {
   newestVersion,
   replay,
   tableActions,
-  understood,
   type Action,
   type LogFiles,
   type Table,
@@ -46,10 +45,24 @@ export interface Standing {
   readonly lying: ReadonlyMap<string, StoredFile>;
 }
 
-/** Reads the newest version of a table. Throws `STORAGE_FAILED` or `WAREHOUSE_FOREIGN` for one that nobody can go on with. */
-export async function readTable(store: Store, database: Database, name: string): Promise<Standing> {
-  const listed = [...(await store.list(name))];
-  const lying = new Map(listed.map(([path, file]) => [path.slice(name.length + 1), file]));
+/** The files below each folder of a store, or of one folder, by path relative to it. */
+export async function listTables(store: Store, folder = ''): Promise<ReadonlyMap<string, Standing['lying']>> {
+  const tables = new Map<string, Map<string, StoredFile>>();
+  for (const [path, file] of await store.list(folder)) {
+    const [name = '', ...rest] = path.split('/');
+    const files = tables.get(name) ?? new Map<string, StoredFile>();
+    if (rest.length > 0) tables.set(name, files.set(rest.join('/'), file));
+  }
+  return tables;
+}
+
+/** Reads the newest version of a table of which these files lie there. Throws `STORAGE_FAILED` or `WAREHOUSE_FOREIGN` for one that nobody can go on with. */
+export async function readTable(
+  store: Store,
+  database: Database,
+  name: string,
+  lying: Standing['lying'] = new Map(),
+): Promise<Standing> {
   const log = logFiles(lying.keys());
   const newest = newestVersion(name, log);
   if (newest === null) return { name, version: -1, table: null, log, lying };
@@ -73,21 +86,25 @@ export interface NextVersion {
   readonly keptSinceMs: number;
 }
 
-/** Commits the next version of a table; null, and nothing is changed, when another committed meanwhile. */
+/** Commits the next version of a table. Throws `STORAGE_FAILED`, and changes nothing, where another program committed meanwhile. */
 export async function commitVersion(
   store: Store,
   database: Database,
   { name, version: before, table }: Standing,
   { version, actions, info, keptSinceMs }: NextVersion,
-): Promise<Table | null> {
+): Promise<Table> {
   const next = replay(name, table, actions);
   const checkpointed = { name, version, actions: tableActions(next, keptSinceMs) };
   const follows = version === before + 1;
-  if (!follows && !(await store.placeNew(await draftCheckpoint(store, database, checkpointed)))) return null;
+  const placeNew = async (path: string): Promise<void> => {
+    if (!(await store.placeNew(path))) throw taken(`${store.root}/${name}`, version);
+  };
+  if (!follows) await placeNew(await draftCheckpoint(store, database, checkpointed));
   const path = `${name}/${commitPath(version)}`;
   await draftText(store, path, commitText(info, actions));
-  if (!(await store.placeNew(path))) return null;
-  const isDue = version > 0 && version % CHECKPOINT_EVERY === 0;
+  await placeNew(path);
+  // The checkpoint of a table without files is what its removal leaves until the end.
+  const isDue = (version > 0 && version % CHECKPOINT_EVERY === 0) || next.files.size === 0;
   if (follows && isDue) await store.place(await draftCheckpoint(store, database, checkpointed));
   if (!follows || isDue) {
     const hint = `${name}/${HINT}`;
@@ -97,12 +114,15 @@ export async function commitVersion(
   return next;
 }
 
-/** Gives the newest version of a table a checkpoint, if it has none, so that no other file of its log is needed. */
-export async function checkpointNewest(store: Store, database: Database, standing: Standing): Promise<void> {
-  const { name, version, table, log } = standing;
-  if (table === null || log.checkpoints.includes(version)) return;
-  const actions = tableActions(table, Date.now());
-  await store.place(await draftCheckpoint(store, database, { name, version, actions }));
+function taken(table: string, version: number): Failure {
+  return new Failure(
+    'STORAGE_FAILED',
+    `Another program committed version ${version} to ${table} while this one was at work.`,
+    {
+      facts: { table, version },
+      hint: 'Publish there from one process at a time; `ripen publish` brings the tables up to this warehouse.',
+    },
+  );
 }
 
 const actionRow = z.object({ action: z.string() });
@@ -152,37 +172,18 @@ from read_json(${literal(json)}, format = 'newline_delimited', maximum_object_si
 
 const MARGIN_BYTES = 1024;
 
-/**
- * The text of a commit that is listed with so many bytes; null where they are not known. One that is not given whole is requested
- * once more; without it the files it took away would count as there. Throws `STORAGE_FAILED`.
- */
+/** The text of a commit that is listed with so many bytes. Throws `STORAGE_FAILED` where it is not whole: files it removed would count as there. */
 async function readCommit(store: Store, path: string, bytes: number | null): Promise<string> {
-  const whole = async (): Promise<string | null> => {
-    const text = await store.read(path);
-    return text === null || bytes === null || Buffer.byteLength(text) === bytes ? text : null;
-  };
-  const text = (await whole()) ?? (await whole());
-  if (text !== null) return text;
-  throw new Failure('STORAGE_FAILED', `The store listed ${path} and did not have it whole in 2 tries.`, {
-    facts: { target: store.root, path, bytes, tries: 2 },
+  const text = await store.read(path);
+  if (text !== null && (bytes === null || Buffer.byteLength(text) === bytes)) return text;
+  throw new Failure('STORAGE_FAILED', `The store listed ${path} and did not have it whole.`, {
+    facts: { target: store.root, path, bytes },
     hint: 'Run `ripen publish` again once the store gives what it lists.',
   });
 }
 
-/** Names the warehouse that a table, and in its record a commit, is of. */
+/** Names the warehouse that a table is of. */
 export const OWNER = 'ripen.warehouse';
-const commitInfo = z.object({ commitInfo: z.object({ [OWNER]: z.string() }) });
 
-/** The id of the warehouse that made the latest commit to a table that any made, of a version or of all; null where none did. */
-export async function committedBy(store: Store, table: string, only?: number): Promise<string | null> {
-  const listed = await store.list(table);
-  const { commits } = logFiles([...listed.keys()].map((path) => path.slice(table.length + 1)));
-  for (const version of only === undefined ? commits.toReversed() : [only]) {
-    const path = `${table}/${commitPath(version)}`;
-    const [first = ''] = (await readCommit(store, path, listed.get(path)?.bytes ?? null)).split('\n');
-    const info = understood(`${store.root}/${path}`, (): unknown => JSON.parse(first === '' ? 'null' : first));
-    const owner = commitInfo.safeParse(info).data?.commitInfo[OWNER];
-    if (owner !== undefined) return owner;
-  }
-  return null;
-}
+/** The id of the warehouse that a table states it is of; null for none. */
+export const ownerIn = (table: Table | null): string | null => table?.metaData.configuration[OWNER] ?? null;

@@ -4,10 +4,8 @@ import { randomUUID } from 'node:crypto';
 
 import type { Warehouse } from '../../warehouse/warehouse.ts';
 import type { LakeTable } from '../lake-table.ts';
-import { contentOfRows, writeFiles, type HeldFile, type HeldFiles, type TablePlan } from '../plan.ts';
-import type { Reason } from '../report.ts';
+import { writeFiles, type HeldFiles, type TablePlan } from '../plan.ts';
 import type { Store } from '../store.ts';
-import { readOther } from './catalog.ts';
 import type { Standing } from './commit.ts';
 import type { Add, MetaData } from './log.ts';
 import { contentIn, copyNumbered, fileStatistics, heldColumns, schemaString, tagsOf, typesIn } from './table.ts';
@@ -41,56 +39,38 @@ export async function addFiles(
   });
 }
 
-/** A file of the table, and why it cannot stay; null when it can. */
-interface FileOfPeriod {
-  readonly add: Add;
-  readonly wrong: Reason | null;
-}
+const isDividedAlike = ({ key }: LakeTable, { metaData }: NonNullable<Standing['table']>): boolean =>
+  metaData.partitionColumns.join() === (key ?? '');
 
 /** The files by first day; under the empty text for a table that is not divided, under a key of its own for a file divided otherwise. */
-export function filesByPeriod(
-  table: LakeTable,
-  { table: before, lying }: Standing,
-): ReadonlyMap<string, FileOfPeriod[]> {
-  const found = new Map<string, FileOfPeriod[]>();
-  if (before === null) return found;
-  const typesBefore = typesIn(before.metaData.schemaString);
-  const typesNow = typesIn(schemaString(table));
-  const isDividedAlike = before.metaData.partitionColumns.join() === (table.key ?? '');
-  const wrongWith = (add: Add): Reason | null => {
-    const file = lying.get(decodeURIComponent(add.path));
-    if (file === undefined) return 'missing';
-    if (file.bytes !== add.size) return 'damaged';
-    const held = heldColumns(add.stats);
-    if (held === null) return 'unstated';
-    const fits = [...typesNow].every(([name, type]) => !held.has(name) || typesBefore.get(name) === type);
-    return fits && isDividedAlike ? null : 'changed';
-  };
-  for (const add of before.files.values()) {
-    const period = isDividedAlike ? (add.partitionValues[table.key ?? ''] ?? '') : `other ${add.path}`;
-    found.set(period, [...(found.get(period) ?? []), { add, wrong: wrongWith(add) }]);
+export function filesByPeriod(table: LakeTable, { table: before }: Standing): ReadonlyMap<string, readonly Add[]> {
+  const found = new Map<string, Add[]>();
+  for (const add of before?.files.values() ?? []) {
+    const isAlike = before !== null && isDividedAlike(table, before);
+    const period = isAlike ? (add.partitionValues[table.key ?? ''] ?? '') : `other ${add.path}`;
+    found.set(period, [...(found.get(period) ?? []), add]);
   }
   return found;
 }
 
-/** What the planner compares; a file that another engine wrote alone in its period, as `OPTIMIZE` does, is read. */
-export async function heldFiles(
-  { warehouse, store }: { readonly warehouse: Warehouse; readonly store: Store },
+/** What the planner compares. A file that another engine wrote, as `OPTIMIZE` does, says nothing of its rows and is written anew. */
+export function heldFiles(
   table: LakeTable,
-  filesOf: ReadonlyMap<string, readonly FileOfPeriod[]>,
-): Promise<HeldFiles> {
-  const held = new Map<string, HeldFile[]>();
-  for (const [period, files] of filesOf) {
-    const stated: HeldFile[] = [];
-    for (const { add, wrong } of files) {
-      const own = contentIn(add);
-      const isRead = own === null && wrong === null && files.length === 1;
-      const source = isRead
-        ? readOther(table, add, await store.fetch(`${table.name}/${decodeURIComponent(add.path)}`))
-        : null;
-      stated.push({ wrong, stated: source === null ? own : await contentOfRows(warehouse, { ...table, source }) });
-    }
-    held.set(period, stated);
-  }
-  return held;
+  { table: before, lying }: Standing,
+  filesOf: ReadonlyMap<string, readonly Add[]>,
+): HeldFiles {
+  if (before === null) return new Map();
+  const typesBefore = typesIn(before.metaData.schemaString);
+  const typesNow = typesIn(schemaString(table));
+  const isWhole = (add: Add): boolean => {
+    const held = heldColumns(add.stats);
+    if (held === null || lying.get(decodeURIComponent(add.path))?.bytes !== add.size) return false;
+    return [...typesNow].every(([name, type]) => !held.has(name) || typesBefore.get(name) === type);
+  };
+  return new Map(
+    [...filesOf].map(([period, [only, second]]) => {
+      const stays = only !== undefined && second === undefined && isDividedAlike(table, before) && isWhole(only);
+      return [period, stays ? contentIn(only) : null];
+    }),
+  );
 }

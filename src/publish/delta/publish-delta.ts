@@ -7,7 +7,6 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { join } from 'node:path';
 
 import { Failure } from '../../errors.ts';
 import type { Emit, RunEvent } from '../../events.ts';
@@ -15,22 +14,18 @@ import { version as program } from '../../version.ts';
 import type { Warehouse } from '../../warehouse/warehouse.ts';
 import { identityOf, ownerOf, refuseOthers, type Identity } from '../identity.ts';
 import { deltaTables, type LakeTable, type SliceFiles } from '../lake-table.ts';
-import { refuseForeign, tableNames } from '../occupants.ts';
 import { planTable } from '../plan.ts';
-import { countReasons, type CopyReport, type Reason } from '../report.ts';
+import type { CopyReport } from '../report.ts';
 import { draftsOf, type LakeTarget } from '../open-store.ts';
 import type { Store } from '../store.ts';
 import { CATALOG, replaceCatalog } from './catalog.ts';
-import { commitVersion, committedBy, OWNER, readTable, type Standing } from './commit.ts';
+import { commitVersion, listTables, ownerIn, readTable, type Standing } from './commit.ts';
 import { addFiles, filesByPeriod, heldFiles } from './files.ts';
 import { findAway, sweep, sweepAway, type Away } from './leaving.ts';
 import { commitPath, protocolFor, type Action, type Add, type Table } from './log.ts';
-import { contentIn, hasLocalTimes, metaDataFor, tagsOf, unreadableNames, type Publishing } from './table.ts';
+import { contentIn, hasLocalTimes, metaDataFor, tagsOf, unreadableNames, type NightStamp } from './table.ts';
 
 export type DeltaTarget = Extract<LakeTarget, { kind: 'delta' }>;
-
-/** Another engine may commit at the same moment; one that always does is at work for longer than a publish. */
-const MOST_TRIES = 5;
 
 /** What a publish is about beside the warehouse. */
 interface Occasion {
@@ -55,7 +50,7 @@ interface Found {
 }
 
 /** What one publish works on. */
-interface Night extends Place, Publishing {
+interface Night extends Place, NightStamp {
   readonly found: readonly Found[];
   readonly away: readonly Away[];
   /** What left earlier is removed; -Infinity: nothing is. */
@@ -65,71 +60,47 @@ interface Night extends Place, Publishing {
 /** A table that is committed. */
 interface Done extends Found {
   readonly now: Table;
-  readonly reasons: readonly Reason[];
-  readonly periodsRemoved: number;
+  readonly written: number;
+  readonly removed: number;
 }
 
 /** Commits a night to every table; throws `WAREHOUSE_FOREIGN` where one is not this warehouse's, and `STORAGE_FAILED`. */
 export async function publishDelta(occasion: Occasion, place: Place, emit: Emit): Promise<CopyReport> {
-  const { warehouse, store, target, signal } = place;
-  if (store.isOnDisk) {
-    await refuseForeign(join(store.root, CATALOG), warehouse.path, tableNames, { mayCopy: true, signal });
-  }
+  const { warehouse, store, target } = place;
   const tables = await deltaTables(warehouse);
-  const own = await identityOf(warehouse);
   const shown = tables.map(({ name, columns }) => ({ name, columns: columns.map((column) => column.name) }));
   const unreadable = unreadableNames(target.path, shown);
   if (unreadable !== null) emit(warning('NAMES_UNREADABLE', unreadable));
-  for (let tries = 1; tries <= MOST_TRIES; tries += 1) {
-    const night = await beginNight({ tables, own, occasion }, place);
-    if (night.version === 0 && !(await store.isExclusive())) {
-      emit(warning('STORE_NOT_EXCLUSIVE', sharedText(target.path)));
-    }
-    const report = await publishNight(night);
-    if (report !== null) return report;
+  const night = await beginNight(tables, occasion, place);
+  if (night.version === 0 && !(await store.isExclusive())) {
+    emit(warning('STORE_NOT_EXCLUSIVE', sharedText(target.path)));
   }
-  throw new Failure('STORAGE_FAILED', `Others committed to ${target.path} in each of ${MOST_TRIES} tries.`, {
-    facts: { target: target.path, tries: MOST_TRIES },
-    hint: 'Run `ripen publish` again when they are done.',
-  });
+  return publishNight(night);
 }
 
-async function beginNight(
-  {
-    tables,
-    own,
-    occasion,
-  }: { readonly tables: readonly LakeTable[]; readonly own: Identity; readonly occasion: Occasion },
-  place: Place,
-): Promise<Night> {
+async function beginNight(tables: readonly LakeTable[], occasion: Occasion, place: Place): Promise<Night> {
   const { store, warehouse, target } = place;
   const { dropped: dropping, confirmedNow, asOf } = occasion;
   const { keepMs } = target;
+  const own = await identityOf(warehouse);
+  const listed = new Map(await listTables(store));
   const found: Found[] = [];
   for (const table of tables) {
-    const standing = await readTable(store, warehouse, table.name);
+    const standing = await readTable(store, warehouse, table.name, listed.get(table.name));
     refuseOtherTables(target.path, standing, own);
     found.push({ table, standing });
+    listed.delete(table.name);
   }
   const standings = found.map(({ standing }) => standing);
   const nowMs = confirmedNow?.getTime() ?? Math.max(Date.now(), ...standings.map(newestMs));
   // What leaves is dated by the clock all the same, and no as-of instant is later than that.
   const agedAtMs = confirmedNow !== null || keepMs === 0 ? nowMs : (asOf?.getTime() ?? -Infinity);
   const owner = ownerOf(own);
-  const away = await findAway(store, warehouse, { standings, dropping, owner });
-  const emptied = away.filter(({ dropped }) => dropped.length > 0);
-  const all = [...standings, ...emptied.map(({ standing }) => standing)];
-  return {
-    ...place,
-    found,
-    away,
-    owner,
-    nowMs,
-    keepMs,
-    keptSinceMs: agedAtMs - keepMs,
-    version: Math.max(...all.map(({ version }) => version)) + 1,
-    listed: [...standings, ...away.map(({ standing }) => standing)].map(({ name }) => name).sort(),
-  };
+  const away = await findAway(store, warehouse, { listed, owner, dropping });
+  const committed = away.filter(({ isCommitted }) => isCommitted);
+  const all = [...standings, ...committed.map(({ standing }) => standing)];
+  const version = Math.max(...all.map((standing) => standing.version)) + 1;
+  return { ...place, found, away, owner, nowMs, keepMs, keptSinceMs: agedAtMs - keepMs, version };
 }
 
 /** When the newest file of a table's log was put there: by a clock that is behind, what leaves now would have left long ago. */
@@ -138,7 +109,7 @@ const newestMs = ({ log, lying }: Standing): number =>
 
 function refuseOtherTables(target: string, { name, table }: Standing, { id, path }: Identity): void {
   if (table === null) return;
-  const stated = table.metaData.configuration[OWNER] ?? null;
+  const stated = ownerIn(table);
   if (stated !== null) return refuseOthers(`${target}/${name}`, stated, { id: id ?? path, path });
   throw new Failure(
     'WAREHOUSE_FOREIGN',
@@ -150,32 +121,22 @@ function refuseOtherTables(target: string, { name, table }: Standing, { id, path
   );
 }
 
-/** Null when another engine committed first. */
-async function publishNight(night: Night): Promise<CopyReport | null> {
+async function publishNight(night: Night): Promise<CopyReport> {
   const { store, warehouse, target, keptSinceMs, away, signal } = night;
-  const emptied = away.filter(({ dropped }) => dropped.length > 0);
-  for (const { standing, dropped } of emptied) {
-    if ((await commit(night, standing, removalsOf(dropped, night.nowMs))) === null) return null;
-  }
+  const committed = away.filter(({ isCommitted }) => isCommitted);
+  for (const { standing, dropped } of committed) await commit(night, standing, removalsOf(dropped, night.nowMs));
   const done: Done[] = [];
   for (const found of night.found) {
     signal.throwIfAborted();
-    const committed = await commitTable(night, found);
-    if (committed === null) return null;
-    done.push(committed);
+    done.push(await commitTable(night, found));
   }
   if (store.isOnDisk) await replaceCatalog(store.root, done, { mode: target.mode, drafts: draftsOf(warehouse) });
   for (const { standing, now } of done) await sweep(store, standing, now, keptSinceMs);
-  await sweepAway(store, warehouse, away, keptSinceMs);
-  const reasons = done.flatMap((each) => each.reasons);
-  const removed = [
-    ...done.map(({ periodsRemoved }) => periodsRemoved),
-    ...emptied.map(({ dropped }) => dropped.length),
-  ];
+  await sweepAway(store, away, keptSinceMs);
+  const sumOf = (counts: readonly number[]): number => counts.reduce((sum, each) => sum + each, 0);
   return {
-    files_written: reasons.length,
-    files_removed: removed.reduce((sum, each) => sum + each, 0),
-    because: countReasons(reasons),
+    files_written: sumOf(done.map(({ written }) => written)),
+    files_removed: sumOf([...done.map(({ removed }) => removed), ...committed.map(({ dropped }) => dropped.length)]),
     also_written: [`version ${night.version}`, ...(store.isOnDisk ? [CATALOG] : [])],
   };
 }
@@ -185,9 +146,9 @@ const removalsOf = (files: readonly Add[], nowMs: number): Action[] =>
     remove: { path, deletionTimestamp: nowMs, dataChange: true, extendedFileMetadata: true, partitionValues, size },
   }));
 
-/** Commits the night's version of one table; null when another engine committed first. Throws where another publish did. */
-async function commit(night: Night, standing: Standing, actions: readonly Action[]): Promise<Table | null> {
-  const { store, warehouse, version, keptSinceMs, nowMs, owner } = night;
+/** Commits the night's version of one table. */
+async function commit(night: Night, standing: Standing, actions: readonly Action[]): Promise<Table> {
+  const { store, warehouse, version, keptSinceMs, nowMs } = night;
   const info = {
     timestamp: nowMs,
     operation: 'WRITE',
@@ -198,35 +159,24 @@ async function commit(night: Night, standing: Standing, actions: readonly Action
     engineInfo: `ripen/${program}`,
     // Tells this commit from any other: a lost answer is read back and compared.
     txnId: randomUUID(),
-    [OWNER]: owner,
   };
-  const now = await commitVersion(store, warehouse, standing, { version, actions, info, keptSinceMs });
-  const committer = now === null ? await committedBy(store, standing.name, version) : null;
-  if (committer === null) return now;
-  throw new Failure(
-    'STORAGE_FAILED',
-    `Another publish committed version ${version} to ${store.root}/${standing.name} while this one was at work.`,
-    {
-      facts: { target: store.root, table: standing.name, version, committer },
-      hint: 'Publish there from one process at a time; `ripen publish` brings the tables up to this warehouse.',
-    },
-  );
+  return commitVersion(store, warehouse, standing, { version, actions, info, keptSinceMs });
 }
 
-async function commitTable(night: Night, { table, standing }: Found): Promise<Done | null> {
+async function commitTable(night: Night, { table, standing }: Found): Promise<Done> {
   const { warehouse, nowMs } = night;
   const before = standing.table;
   const filesOf = filesByPeriod(table, standing);
-  const plan = await planTable(warehouse, table, await heldFiles(night, table, filesOf));
+  const plan = await planTable(warehouse, table, heldFiles(table, standing, filesOf));
   const metaData = metaDataFor(table, before?.metaData ?? null, night);
   const added = await addFiles(night, { table, metaData }, plan.write);
   const restamped = plan.keep.flatMap((kept): Add[] => {
     const [add] = filesOf.get(kept.period ?? '') ?? [];
-    const isStated = add === undefined || contentIn(add.add)?.stamp === kept.stamp;
-    return isStated ? [] : [{ ...add.add, dataChange: false, tags: tagsOf(kept) }];
+    const isStated = add === undefined || contentIn(add)?.stamp === kept.stamp;
+    return isStated ? [] : [{ ...add, dataChange: false, tags: tagsOf(kept) }];
   });
   const replaced = [...plan.write.map(({ period }) => period ?? ''), ...plan.removed];
-  const removed = replaced.flatMap((key) => filesOf.get(key) ?? []).map(({ add }) => add);
+  const removed = replaced.flatMap((key) => filesOf.get(key) ?? []);
   const protocol = protocolFor(hasLocalTimes(table));
   const isNewer = before === null || protocol.minReaderVersion > before.protocol.minReaderVersion;
   const actions: Action[] = [
@@ -236,9 +186,7 @@ async function commitTable(night: Night, { table, standing }: Found): Promise<Do
     ...[...restamped, ...added].map((add) => ({ add })),
   ];
   const now = await commit(night, standing, actions);
-  if (now === null) return null;
-  const reasons = plan.write.map(({ reason }) => reason);
-  return { table, standing, now, reasons, periodsRemoved: plan.removed.length };
+  return { table, standing, now, written: plan.write.length, removed: plan.removed.length };
 }
 
 const warning = (code: 'STORE_NOT_EXCLUSIVE' | 'NAMES_UNREADABLE', message: string): RunEvent => ({

@@ -8,7 +8,7 @@ import type { Day } from '../../model/calendar.ts';
 import { parseColumnType } from '../../model/column-type.ts';
 import { identifier } from '../../warehouse/sql.ts';
 import { castCell, copyPeriod, fileColumns } from '../lake-sql.ts';
-import { FINALITY, type LakeColumn, type LakeTable } from '../lake-table.ts';
+import type { LakeColumn, LakeTable } from '../lake-table.ts';
 import type { CopyRow, PeriodContent } from '../plan.ts';
 import { OWNER } from './commit.ts';
 import { type Add, jsonIn, type MetaData, schema } from './log.ts';
@@ -65,19 +65,15 @@ export function schemaString(table: LakeTable): string {
 const BEGINS = 'ripen.begins_at_version';
 /** The slice whose rows it holds. */
 export const SLICE = 'ripen.slice';
-/** Of `ripen_finality`: every table there is, or of which something is still to be removed. */
-export const TABLES = 'ripen.tables';
 /** The names of all columns there are or were: the place of a name, from 1, is the number that files hold of its column. */
 const FIELDS = 'ripen.fields';
 
 /** What a publish makes of a table besides its rows. */
-export interface Publishing {
+export interface NightStamp {
   readonly version: number;
   readonly owner: string;
   readonly keepMs: number;
   readonly nowMs: number;
-  /** Names of tables, sorted. */
-  readonly listed: readonly string[];
 }
 
 /** The numbers of columns that a table states, by name. Throws zod's error for what is no list of names. */
@@ -90,7 +86,7 @@ export function fieldIdsIn({ configuration }: MetaData): ReadonlyMap<string, num
 export function metaDataFor(
   table: LakeTable,
   before: MetaData | null,
-  { version, owner, keepMs, nowMs, listed }: Publishing,
+  { version, owner, keepMs, nowMs }: NightStamp,
 ): MetaData {
   const kept = `interval ${Math.ceil(keepMs / 1000)} seconds`;
   const hash = createHash('sha256').update(`${owner}/${table.name}/${nowMs}`).digest('hex');
@@ -112,7 +108,6 @@ export function metaDataFor(
       [BEGINS]: before?.configuration[BEGINS] ?? String(version),
       [FIELDS]: JSON.stringify([...fields]),
       ...(table.slice === null ? {} : { [SLICE]: table.slice }),
-      ...(table.name === FINALITY ? { [TABLES]: JSON.stringify(listed) } : {}),
     },
   };
 }
