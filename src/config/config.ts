@@ -83,6 +83,8 @@ export interface Links {
   readonly apps: 'all' | readonly string[];
   /** 1 network … 4 creative. */
   readonly maxLevel: number;
+  /** Least time between two crawls of an app; left out: each night. */
+  readonly everyMs?: number;
 }
 
 /** An address that is told of a run's end. */

@@ -12,7 +12,7 @@ import { dirname, isAbsolute, relative, resolve } from 'node:path';
 import { Failure } from '../errors.ts';
 import { buildService, buildSlice } from './build-config.ts';
 import { byPosition, configInvalid, type Finding, type SettingPath } from './config-problems.ts';
-import type { Config, PublishTarget } from './config.ts';
+import type { Config, Links, PublishTarget } from './config.ts';
 import type { Environment } from './environment-variables.ts';
 import { isMapping, valueAt } from './plain-values.ts';
 import { proxyOf, withSoundProxy } from './proxy.ts';
@@ -216,7 +216,6 @@ function buildConfig(
     readonly environment: Environment;
   },
 ): Config {
-  const { apps, max_level: maxLevel } = stated.links === false ? { apps: null, max_level: 0 } : stated.links;
   const service = buildService(stated.service, place.fileToken, place.base, place.environment);
   return {
     file: place.file,
@@ -231,9 +230,13 @@ function buildConfig(
       proxy: proxyOf(place.environment, [url]),
     })),
     partners: stated.partners,
-    links: apps === null ? null : { apps, maxLevel },
+    links: stated.links === false ? null : buildLinks(stated.links),
     slices: stated.slices.map((slice) => buildSlice(slice, stated.defaults ?? {}, service)),
   };
+}
+
+function buildLinks({ apps, every, max_level: maxLevel }: Exclude<Settings['links'], false>): Links {
+  return { apps, maxLevel, ...(every === undefined ? {} : { everyMs: every }) };
 }
 
 function buildTarget(target: Settings['publish'][number], base: string): PublishTarget[] {

@@ -6,7 +6,7 @@ import { parseDuration } from '../model/duration.ts';
 import { notifySettings } from './notify-settings.ts';
 import { localPath, publishTarget } from './publish-settings.ts';
 import { serviceSettings } from './service-settings.ts';
-import { understood, wholeNumber } from './setting-kinds.ts';
+import { duration, understood, wholeNumber } from './setting-kinds.ts';
 import { defaultsSettings, sliceSettings } from './slice-settings.ts';
 
 /** observed, app_token: 12 characters by rule, 10 in some examples. */
@@ -24,6 +24,7 @@ const linksSettings = z.strictObject({
     .union([z.literal('all'), z.array(appToken).min(1)], { error: APPS })
     .default('all')
     .describe('all, or a list of app tokens.'),
+  every: duration.optional().describe('Least time between two crawls of an app, such as 7d; each night.'),
   max_level: wholeNumber(1, MAX_LEVEL).default(MAX_LEVEL).describe('1 network, 2 campaign, 3 ad group, 4 creative.'),
 });
 
@@ -50,7 +51,7 @@ export const settings = z.strictObject({
   notify: notifySettings.describe('Who is told of the end of a sync or backfill; nobody.'),
   partners: z.boolean().default(true).describe('Whether the partner list is loaded.'),
   links: z
-    .union([z.literal(false), linksSettings], { error: 'must be false or a mapping of apps and max_level' })
+    .union([z.literal(false), linksSettings], { error: 'must be false or a mapping of apps, every and max_level' })
     .default(false)
     .describe('Which links are crawled; false for none.'),
   defaults: defaultsSettings.optional().describe('What every slice takes over unless it states otherwise.'),
