@@ -183,9 +183,11 @@ describe('outages', () => {
   });
 
   test('a probe that ended for a reason of its own is followed by another', async () => {
-    const { calls } = await paused();
+    const { calls, events } = await paused();
     (await calls.enter(life)).leave('unclear');
+    expect(events.at(-1)).toMatchObject({ type: 'breaker_opened' });
     (await calls.enter(life)).leave('answered');
+    expect(events.at(-1)).toEqual({ type: 'breaker_closed' });
   });
 
   test('6 failed probes, 5, 10, 20, 40, 60 and 60 s apart, end every call', async () => {
