@@ -1,6 +1,6 @@
--- The apps that need no crawl: crawled completely at the as-of instant or after it, and deep enough. A crawl that was
--- recorded in the future says nothing.
--- $1 as-of instant, $2 max level, $3 now
+-- The apps that need no crawl: crawled completely at an instant or after it, and deep enough. A crawl that was recorded in
+-- the future says nothing.
+-- $1 instant, $2 max level, $3 now
 -- Returns app_token.
 select distinct app_token
 from ripen.link_crawls

@@ -332,7 +332,7 @@ create table main.links (
     creative_name varchar
 );
 
-comment on table main.links is 'Links as last listed, one row per link of every level';
+comment on table main.links is 'Links as last listed, one row per link of every level; ripen.link_crawls says when each app was listed';
 comment on column main.links.token is 'Link token, unique in its app: join on app_token and token';
 comment on column main.links.app_token is 'The app the link belongs to';
 comment on column main.links.parent_token is 'The link above, NULL for a network';

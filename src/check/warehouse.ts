@@ -55,7 +55,10 @@ export async function warehouseFindings(
   try {
     if (!warehouseExists(path)) {
       const isNew = finding('works', `the first sync makes ${path}`);
-      return { findings: [isNew, ...(await occupants({ own: { path, id: null }, tables: [], signal }))], lastRunBytes: null };
+      return {
+        findings: [isNew, ...(await occupants({ own: { path, id: null }, tables: [], signal }))],
+        lastRunBytes: null,
+      };
     }
     return await withWarehouse(path, { mode: 'read', lockWaitMs: NO_WAIT_MS, emit: () => {} }, async (warehouse) => ({
       findings: [

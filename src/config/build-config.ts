@@ -6,7 +6,7 @@ import { UTC } from '../model/calendar.ts';
 import { dateDimensions } from '../model/dimension.ts';
 import type { Slice } from '../model/slice.ts';
 import { hasStars } from '../model/stars.ts';
-import type { Config, HttpService, PublishTarget, SimulatorService } from './config.ts';
+import type { Config, HttpService, Links, PublishTarget, SimulatorService } from './config.ts';
 import type { Environment } from './expansion.ts';
 import { proxyOf } from './proxy.ts';
 import { bucketAndPrefix } from './publish-settings.ts';
@@ -41,7 +41,7 @@ export function buildConfig(stated: Settings, origin: Origin): Config {
     audit: stated.audit,
     notify: stated.notify.map(({ url, on }) => ({ url: new Secret(url), on, proxy: proxyOf(environment, [url]) })),
     partners: stated.partners,
-    links: links === false ? null : { apps: links.apps, maxLevel: links.max_level },
+    links: links === false ? null : buildLinks(links),
     slices: stated.slices.map((slice) => buildSlice(slice, service)),
   });
 }
@@ -176,4 +176,8 @@ function deepFrozen<T>(value: T): T {
   if (!isPlain) return value;
   for (const inner of Object.values(value)) deepFrozen(inner);
   return Object.freeze(value);
+}
+
+function buildLinks({ apps, every, max_level: maxLevel }: Exclude<Settings['links'], false>): Links {
+  return { apps, maxLevel, ...(every === undefined ? {} : { everyMs: every }) };
 }

@@ -82,6 +82,8 @@ export interface Links {
   readonly apps: 'all' | readonly string[];
   /** 1 network … 4 creative. */
   readonly maxLevel: number;
+  /** Least time between two crawls of an app; left out: each night. */
+  readonly everyMs?: number;
 }
 
 /** How a run can end, as far as others are told. `recovered`: it succeeded, and the one before it had not. */

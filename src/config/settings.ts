@@ -7,7 +7,7 @@ import { block } from './config-problems.ts';
 import { outcomes } from './config.ts';
 import { localPath, publishTarget } from './publish-settings.ts';
 import { serviceSettings } from './service-settings.ts';
-import { choice, text, understood, webAddress, wholeNumber } from './setting-kinds.ts';
+import { choice, duration, text, understood, webAddress, wholeNumber } from './setting-kinds.ts';
 import { defaultsSettings, sliceSettings } from './slice-settings.ts';
 
 /** observed, app_token: 12 characters by rule, 10 in some examples. */
@@ -25,6 +25,7 @@ export const linksSettings = block({
     .union([z.literal('all'), z.array(appToken).min(1)], { error: APPS })
     .default('all')
     .describe('all, or a list of app tokens.'),
+  every: duration.optional().describe('Least time between two crawls of an app, such as 7d; each night.'),
   max_level: wholeNumber(1, MAX_LEVEL).default(MAX_LEVEL).describe('1 network, 2 campaign, 3 ad group, 4 creative.'),
 });
 
@@ -72,7 +73,7 @@ export const settings = block({
     .describe('Who is told of the end of a sync or backfill; nobody.'),
   partners: z.boolean().default(true).describe('Whether the partner list is loaded.'),
   links: z
-    .union([z.literal(false), linksSettings], { error: 'must be false or a mapping of apps and max_level' })
+    .union([z.literal(false), linksSettings], { error: 'must be false or a mapping of apps, every and max_level' })
     .default(false)
     .describe('Which links are crawled; false for none.'),
   defaults: defaultsSettings.optional().describe('What every slice takes over unless it states otherwise.'),

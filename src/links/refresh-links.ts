@@ -187,9 +187,13 @@ const APP_TOKEN = /^[A-Za-z0-9]{10,12}$/;
 
 const appRow = z.object({ app_token: z.string() }).transform((row) => row.app_token);
 
-/** The apps to crawl: without those whose complete crawl of this instant, or of a later one that has come, is stored already. */
+/** A nightly run begins some minutes earlier or later; it must not put a crawl off for another night. */
+const NIGHTLY_SHIFT_MS = 3_600_000;
+
+/** The apps to crawl: without those whose complete crawl of this instant, of the time it counts for, or of a later one that has come, is stored already. */
 async function chooseApps({ warehouse, planAt }: Refreshing, links: Links): Promise<ChosenApps> {
-  const asked = [timestamp(planAt), links.maxLevel, timestamp(new Date())];
+  const since = new Date(planAt.getTime() - Math.max(0, (links.everyMs ?? 0) - NIGHTLY_SHIFT_MS));
+  const asked = [timestamp(since), links.maxLevel, timestamp(new Date())];
   const done = await warehouse.rows(statement('links/crawled_apps'), asked, appRow);
   const isDue = ({ token }: ChosenApp): boolean => !done.includes(token);
   if (links.apps !== 'all') {

@@ -1,14 +1,13 @@
 /**
- * A large body on its way to disk: saved as it came, decoded on the side only to be measured. What is legal and that not
- * every reader takes is rewritten once it is complete. Small ones have to be JSON, and come as checked values.
+ * A large body on its way to disk: saved as it came, decoded on the side only to be measured. Small ones have to be JSON,
+ * and come as checked values.
  *
  * Promises: memory does not grow with a saved body; what is returned is complete; after a failure no file is left behind,
  * as long as the disk can remove one.
  */
 
-import { createReadStream, createWriteStream } from 'node:fs';
-import { type FileHandle, open, rename, rm } from 'node:fs/promises';
-import { pipeline } from 'node:stream/promises';
+import { createReadStream } from 'node:fs';
+import { type FileHandle, open, rm } from 'node:fs/promises';
 
 import { parse } from 'lossless-json';
 import { z } from 'zod';
@@ -18,7 +17,7 @@ import { Failure, storageFailed } from '../errors.ts';
 import { type Answer } from './exchange.ts';
 import { firstWords, Setback } from './setback.ts';
 import { paginationIn } from './pagination-scan.ts';
-import { decoded, encodingOf, HalfSurrogates, PlainGauge, readHead, readText, withoutHalves } from './plain-text.ts';
+import { decoded, encodingOf, PlainGauge, readHead, readText } from './plain-text.ts';
 
 /** A body that was received completely and saved. */
 export interface SavedBody {
@@ -62,23 +61,14 @@ export async function saveBody(
     expectObject(answer, gauge);
     const { bytes: plainBytes, pagination } = gauge;
     const body = { path, encoding, bytes: saved.bytes, plainBytes, pagination };
-    return await onDisk(path, async () => withPagination(await legible(body, gauge)));
+    if (pagination !== undefined) return body;
+    const found = await onDisk(path, async () => paginationIn(decoded(createReadStream(path), encoding)));
+    return { ...body, pagination: found };
   } catch (error) {
     // What ended the saving is worth more than a disk that does not let go of the rest.
     await rm(path, { force: true }).catch(() => {});
     throw error;
   }
-}
-
-async function legible(body: SavedBody, { markBytes, hasHalves }: PlainGauge): Promise<SavedBody> {
-  const isAsUsual = markBytes === 0 && !hasHalves && (body.encoding === 'identity' || (await isUsualGzip(body)));
-  return isAsUsual ? body : rewritePlain(body, markBytes, FILE_MODE);
-}
-
-/** The body with what it says of its pages, where that stands between its ends. */
-async function withPagination(body: SavedBody): Promise<SavedBody> {
-  if (body.pagination !== undefined) return body;
-  return { ...body, pagination: await paginationIn(decoded(createReadStream(body.path), body.encoding)) };
 }
 
 async function drain(
@@ -148,60 +138,6 @@ function expectObject(answer: Answer, gauge: PlainGauge): void {
   });
 }
 
-/** Flags of a header that holds at most a file's name (RFC 1952); where they stand, and how long what ends a member is. */
-const USUAL_FLAGS: ReadonlySet<number> = new Set([0x00, 0x08]);
-const FLAGS_AT = 3;
-const SIZE_BYTES = 4;
-const SIZES = 2 ** 32;
-
-/** Whether a gzip file is one member with a usual header and nothing behind it: its last bytes are its plain size then. */
-async function isUsualGzip({ path, bytes, plainBytes }: SavedBody): Promise<boolean> {
-  const file = await open(path);
-  try {
-    const { buffer: start } = await file.read(Buffer.alloc(FLAGS_AT + 1), 0, FLAGS_AT + 1, 0);
-    const { buffer: end } = await file.read(Buffer.alloc(SIZE_BYTES), 0, SIZE_BYTES, bytes - SIZE_BYTES);
-    return USUAL_FLAGS.has(start.readUInt8(FLAGS_AT)) && end.readUInt32LE(0) === plainBytes % SIZES;
-  } finally {
-    await file.close();
-  }
-}
-
-/**
- * Rewrites the body in its own place, without its first `skipped` plain bytes; errors of the file system come out as
- * they are, and leave the old file alone.
- */
-async function rewritePlain(body: SavedBody, skipped: number, mode: number): Promise<SavedBody> {
-  const unfinished = `${body.path}.plain`;
-  let bytes = 0;
-  const mended = async function* (): AsyncGenerator<Buffer, void> {
-    const chunks = decoded(createReadStream(body.path), body.encoding);
-    for await (const piece of plainPieces(chunks, skipped)) {
-      bytes += piece.length;
-      yield piece;
-    }
-  };
-  try {
-    await pipeline(mended, createWriteStream(unfinished, { mode }));
-    await rename(unfinished, body.path);
-  } catch (error) {
-    await rm(unfinished, { force: true }).catch(() => {});
-    throw error;
-  }
-  return { ...body, encoding: 'identity', bytes, plainBytes: bytes };
-}
-
-async function* plainPieces(chunks: AsyncIterable<Buffer>, skipped: number): AsyncGenerator<Buffer, void> {
-  const halves = new HalfSurrogates();
-  let toSkip = skipped;
-  for await (const chunk of chunks) {
-    const piece = chunk.subarray(toSkip);
-    toSkip -= chunk.length - piece.length;
-    // One character a byte: escapes are ASCII, and no part of another character looks like one.
-    yield Buffer.from(halves.take(piece.toString('latin1')), 'latin1');
-  }
-  yield Buffer.from(halves.end(), 'latin1');
-}
-
 /** Lists of some hundred items take kilobytes; the largest catalogs a few megabytes. */
 const MAX_JSON_BYTES = 64 * 1024 * 1024;
 const HEAD_BYTES = 4096;
@@ -259,8 +195,7 @@ const LONG_INTEGER = /^-?\d{16,}$/;
 const LONG_DIGITS = /\d{16}/;
 
 /** Parses JSON, integers of 16 or more digits as strings; throws for what is none. The built-in parser is 3 times as fast. */
-export function parseJson(given: string): unknown {
-  const text = withoutHalves(given);
+export function parseJson(text: string): unknown {
   if (!LONG_DIGITS.test(text)) return JSON.parse(text);
   return parse(text, null, {
     parseNumber: (number) => (LONG_INTEGER.test(number) ? number : Number(number)),

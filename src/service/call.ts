@@ -11,11 +11,9 @@ import type { Dispatcher } from 'undici';
 import type { Secret } from '../config/secret.ts';
 import { type Facts, Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
-import type { Breaker, Passage } from './breaker.ts';
-import type { Pace, Slot } from './pace.ts';
-import type { RetryBudget } from './retry-budget.ts';
 import { type Clock, linkSignals, waitMs } from './clock.ts';
 import { type Answer, type Ask, endpointOf, exchange, type Tally } from './exchange.ts';
+import type { Lane, RetryBudget } from './lane.ts';
 import { FAILED_TRIES, policies, Setback, type SetbackKind } from './setback.ts';
 import { judge } from './verdict.ts';
 
@@ -112,7 +110,7 @@ export type Reader<T> = (answer: Answer, verdict: 'answer' | 'empty') => Promise
 async function call<T>(wire: Wire, lane: Lane, ask: Ask, signal: AbortSignal, read: Reader<T>): Promise<T> {
   const onWire = linkSignals(signal, wire.life);
   // A refused credential cancels what waits, not what is already being answered.
-  const waiting = linkSignals(onWire.signal, lane.credential.standing);
+  const waiting = linkSignals(onWire.signal, lane.credential);
   const seen = new Map<SetbackKind, number>();
   try {
     for (let tries = 1; ; tries += 1) {
@@ -142,32 +140,30 @@ async function attempt<T>(
   waiting: AbortSignal,
   read: Reader<T>,
 ): Promise<T> {
-  const { slot, passage } = await turn(lane, waiting);
+  const slot = await lane.enter(waiting);
   wire.tally.countRequest(tries > 1);
   try {
     const value = await exchange(wire.dispatcher, ask, onWire, wire.tally.countBytes, async (answer) => {
       wire.tally.readClock(answer.header('date'), answer.header('age'), wire.clock.now());
       return read(answer, await judge(ask, answer, tries, wire.clock.now()));
     });
-    passage.settle('alive', '');
-    slot.leave('fine');
+    slot.leave('answered');
     wire.budget.earn();
     wire.tally.lastSetback = null;
     return value;
   } catch (error) {
     if (error instanceof Setback) {
       wire.tally.lastSetback = `${endpointOf(ask)} ${error.message}`;
-      passage.settle(policies[error.setback].sign, error.because);
-      slot.leave(error.setback === 'overload' ? 'overloaded' : 'failed');
+      slot.leave(policies[error.setback].sign, error.because);
     } else if (error instanceof Failure) {
-      passage.settle('alive', '');
-      if (error.code === 'CREDENTIALS_REFUSED') lane.credential.refuse(error);
+      // Before the place is given to another call that waits.
+      if (error.code === 'CREDENTIALS_REFUSED') lane.refuseCredential(error);
+      slot.leave('alive');
     }
     throw error;
   } finally {
-    // Whatever was thrown without a meaning for breaker and pace; a second settling does nothing.
-    passage.settle('unclear', '');
-    slot.leave('failed');
+    // Whatever was thrown without a meaning for the lane.
+    slot.leave('unclear');
   }
 }
 
@@ -221,49 +217,4 @@ function failureOf(setback: Setback, ask: Ask, tries: number, afterword = '', fa
     hint,
     cause: setback,
   });
-}
-
-export interface Lane {
-  readonly pace: Pace;
-  readonly breaker: Breaker;
-  readonly credential: Credential;
-}
-
-interface Turn {
-  readonly slot: Slot;
-  readonly passage: Passage;
-}
-
-/**
- * Waits for a turn on the wire. Throws `SOURCE_UNAVAILABLE` when the breaker has given up, and the signal's reason when
- * it aborts.
- */
-export async function turn(lane: Lane, signal: AbortSignal): Promise<Turn> {
-  for (;;) {
-    await lane.breaker.ready(signal);
-    const slot = await lane.pace.enter(signal);
-    try {
-      const passage = lane.breaker.pass();
-      if (passage !== null) return { slot, passage };
-    } catch (error) {
-      slot.leave('failed');
-      throw error;
-    }
-    // The breaker opened while this call stood in line: somebody else is the probe.
-    slot.leave('failed');
-  }
-}
-
-export class Credential {
-  readonly #controller = new AbortController();
-
-  /** Aborts, with the failure as its reason, when the credential is refused. */
-  get standing(): AbortSignal {
-    return this.#controller.signal;
-  }
-
-  /** Takes the service's word that the credential is void; the first such failure is what later calls throw. */
-  refuse(failure: Failure): void {
-    this.#controller.abort(failure);
-  }
 }

@@ -5,15 +5,13 @@ import { Secret } from '../config/secret.ts';
 import { Failure } from '../errors.ts';
 import type { Emit } from '../events.ts';
 import { version } from '../version.ts';
-import { Breaker } from './breaker.ts';
-import { Pace } from './pace.ts';
-import { RetryBudget } from './retry-budget.ts';
 import { CampaignApi } from './campaign.ts';
-import { Channel, Credential, type Lane, type Wire } from './call.ts';
+import { Channel, type Wire } from './call.ts';
 import { type Clock, realClock } from './clock.ts';
 import { openDispatcher } from './dispatcher.ts';
 import { askFiltersData } from './filters-data.ts';
 import { askReport } from './report.ts';
+import { Lane, RetryBudget } from './lane.ts';
 import type { Service } from './service.ts';
 import { submitSpend } from './spend.ts';
 import { Tally } from './exchange.ts';
@@ -43,15 +41,11 @@ export function connect(config: HttpService, emit: Emit, clock: Clock = realCloc
     tally: new Tally(),
     life: closing.signal,
   };
-  const lane = (address: string, concurrency: number, credential: Credential): Lane => ({
-    pace: new Pace({ maxConcurrency: concurrency, maxStartsPerSecond }, clock, closing.signal, (from, to) => {
-      emit({ type: 'concurrency_changed', from, to, because: to < from ? '429' : 'recovery' });
-    }),
-    breaker: new Breaker(new URL(address).origin, clock, closing.signal, emit),
-    credential,
-  });
-
-  const token = new Credential();
+  const lane = (address: string, concurrency: number, credential: AbortController): Lane => {
+    const settings = { origin: new URL(address).origin, maxConcurrency: concurrency, maxStartsPerSecond };
+    return new Lane(settings, credential, clock, closing.signal, emit);
+  };
+  const token = new AbortController();
   const secrets = secretsAmong([config.token, ...Object.values(config.headers)]);
   const reportsLane = lane(config.reportsUrl, maxConcurrency, token);
   const reports = new Channel(wire, reportsLane, {
@@ -72,7 +66,7 @@ export function connect(config: HttpService, emit: Emit, clock: Clock = realCloc
   const cost =
     config.costUrl === null
       ? null
-      : new Channel(wire, lane(config.costUrl, COST_CONCURRENCY, new Credential()), {
+      : new Channel(wire, lane(config.costUrl, COST_CONCURRENCY, new AbortController()), {
           address: config.costUrl,
           headers: requestHeaders(config.headers, config.costHeaders),
           secrets: secretsAmong([...Object.values(config.headers), ...Object.values(config.costHeaders)]),
@@ -90,7 +84,7 @@ export function connect(config: HttpService, emit: Emit, clock: Clock = realCloc
     submitSpend: (line, signal) => (cost === null ? Promise.reject(noCostAddress()) : submitSpend(cost, line, signal)),
     statistics: () => {
       const { requests, retries, bytes, lastSetback } = wire.tally;
-      return { requests, retries, peakConcurrency: reportsLane.pace.peak, bytes, lastSetback };
+      return { requests, retries, peakConcurrency: reportsLane.peak, bytes, lastSetback };
     },
     clockSkewMs: () => wire.tally.skewMs,
     close: async () => {

@@ -1,7 +1,4 @@
-/**
- * Bodies as plain bytes: decoded, small ones as text under a cap, large ones measured as they flow by, and none of them with
- * a secret or half a character in it.
- */
+/** Bodies as plain bytes: decoded, small ones as text under a cap, large ones measured as they flow by; none holds a secret. */
 
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
@@ -26,9 +23,7 @@ export async function readText(answer: Answer, maxBytes: number, secrets: readon
     if (search.finds(chunk)) throw indiscreet(bytes);
     parts.push(chunk);
   }
-  return Buffer.concat(parts)
-    .toString('utf8')
-    .replace(/^\ufeff/, '');
+  return new TextDecoder().decode(Buffer.concat(parts));
 }
 
 /** What was read of a body: all of it, less than it holds, what came before it was lost, or what of it could be decoded. */
@@ -139,20 +134,12 @@ async function* decompressed(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buff
 /** Enough to show what came instead of a document. */
 const HEAD_BYTES = 1024;
 
-const BACKSLASH = 0x5c;
 const BLANKS = new Set(Buffer.from(' \t\r\n'));
 
-/** UTF-8's byte order mark, which says nothing and may stand before any text. */
-const MARK = Buffer.from([0xef, 0xbb, 0xbf]);
-
-/**
- * What has to be known of a document that flows by: its size, its ends, whether it goes on, whether halves of characters
- * occur in it, and that no secret does.
- */
+/** What has to be known of a document that flows by: its size, its ends, whether it goes on, and that it holds no secret. */
 export class PlainGauge {
   readonly #maxBytes: number;
   readonly #secrets: SecretSearch;
-  readonly #halves = new HalfSurrogates();
   readonly #pages = new PaginationScan();
   readonly #head: Buffer[] = [];
   #headBytes = 0;
@@ -169,17 +156,7 @@ export class PlainGauge {
     return this.#bytes;
   }
 
-  /** Bytes of the byte order mark that the document begins with; 0 for none. */
-  get markBytes(): number {
-    return Buffer.concat(this.#head).indexOf(MARK) === 0 ? MARK.length : 0;
-  }
-
-  /** Whether half of a surrogate pair is escaped. */
-  get hasHalves(): boolean {
-    return this.#halves.hasFound;
-  }
-
-  /** The first character that is neither blank nor a byte order mark; null for a blank document. */
+  /** The first character that is not blank; null for a blank document. */
   get first(): string | null {
     return this.#first;
   }
@@ -189,7 +166,7 @@ export class PlainGauge {
     return this.#last;
   }
 
-  /** What the document says of further pages, parsed; null when it says nothing, undefined when it may say so between its ends. */
+  /** What the document says of further pages, parsed; null when it says nothing, undefined when it may say so before its end. */
   get pagination(): unknown {
     return this.#pages.found;
   }
@@ -213,10 +190,9 @@ export class PlainGauge {
       this.#headBytes += part.length;
     }
     // One character a byte: blanks are ASCII, and no part of another character looks like them.
-    this.#first ??= /[^ \t\r\n\u00ef\u00bb\u00bf]/.exec(chunk.toString('latin1'))?.[0] ?? null;
+    this.#first ??= /[^ \t\r\n]/.exec(chunk.toString('latin1'))?.[0] ?? null;
     const end = endOf(chunk);
     if (end > 0) this.#last = String.fromCharCode(chunk[end - 1] ?? 0);
-    if (this.#halves.isOpen || chunk.includes(BACKSLASH)) this.#halves.take(chunk.toString('latin1'));
   }
 }
 
@@ -225,80 +201,4 @@ function endOf(bytes: Buffer): number {
   let end = bytes.length;
   while (end > 0 && BLANKS.has(bytes[end - 1] ?? 0)) end -= 1;
   return end;
-}
-
-/** An escape; its group is half a surrogate pair. Of other code units only the beginning is taken. */
-const ESCAPE = /\\(?:u([dD][89a-fA-F][\da-fA-F]{2})|[^u]|u(?![dD][89a-fA-F])(?=..))/gs;
-const LOW_HALF = /^d[c-f]/i;
-/** Characters of a whole `\u` escape. */
-const LENGTH = 6;
-const REPLACEMENT = String.raw`\ufffd`;
-
-/**
- * Passes JSON text on without halves, whatever pieces it comes in. One character a byte will do.
- *
- * A half is an escape of half a character, `\ud83d` without its `\ude00`: legal JSON, but of no character, and so refused
- * by readers that keep text as UTF-8. Each becomes the escape of U+FFFD, which is what a decoder puts in its place.
- */
-export class HalfSurrogates {
-  /** The end of what came, in which an escape or a pair may have begun. */
-  #held = '';
-  #hasFound = false;
-
-  /** Whether a half occurred so far. */
-  get hasFound(): boolean {
-    return this.#hasFound;
-  }
-
-  /** Whether what came ended in what may be the beginning of a half. */
-  get isOpen(): boolean {
-    return this.#held !== '';
-  }
-
-  /** Takes the next piece; returns what is decided of the text so far. */
-  take(piece: string): string {
-    const text = this.#held + piece;
-    this.#held = '';
-    if (!text.includes('\\')) return text;
-    const halves: number[] = [];
-    let high: number | null = null;
-    let end = 0;
-    for (const { 0: escape, 1: half, index } of text.matchAll(ESCAPE)) {
-      const isLow = half !== undefined && LOW_HALF.test(half);
-      const isPair = isLow && high === index - LENGTH;
-      if (high !== null && !isPair) halves.push(high);
-      if (isLow && !isPair) halves.push(index);
-      high = half === undefined || isLow ? null : index;
-      end = index + escape.length;
-    }
-    const last = text.lastIndexOf('\\');
-    const decided = last >= end && text.length - last < LENGTH ? last : text.length;
-    const isOpen = high !== null && decided === high + LENGTH;
-    if (high !== null && !isOpen) halves.push(high);
-    return this.#mended(text, halves, high !== null && isOpen ? high : decided);
-  }
-
-  /** The rest of the text. */
-  end(): string {
-    const rest = this.#held;
-    return this.#mended(rest, rest.length >= LENGTH ? [0] : [], rest.length);
-  }
-
-  #mended(text: string, halves: readonly number[], until: number): string {
-    this.#held = text.slice(until);
-    this.#hasFound ||= halves.length > 0;
-    let mended = '';
-    let from = 0;
-    for (const at of halves) {
-      mended += text.slice(from, at) + REPLACEMENT;
-      from = at + LENGTH;
-    }
-    return mended + text.slice(from, until);
-  }
-}
-
-/** A whole JSON text without halves. */
-export function withoutHalves(text: string): string {
-  const halves = new HalfSurrogates();
-  return halves.take(text) + halves.end();
 }

@@ -2,7 +2,7 @@
 
 import { scrubEcho } from '../config/secret.ts';
 import type { FailureCode } from '../errors.ts';
-import type { Sign } from './breaker.ts';
+import type { Sign } from './lane.ts';
 
 const setbackKinds = [
   /** No connection came about: nothing was sent. */
@@ -72,7 +72,7 @@ export const policies: Readonly<Record<SetbackKind, Policy>> = {
   overload: {
     tries: TURNED_AWAY_TRIES,
     code: 'SOURCE_OVERLOADED',
-    sign: 'alive',
+    sign: 'overloaded',
     hint: 'Keep other jobs off the account while this one runs, or lower service.max_concurrency.',
   },
   cut: { tries: FAILED_TRIES, code: 'SOURCE_UNAVAILABLE', sign: 'alive', hint: AGAIN_LATER },

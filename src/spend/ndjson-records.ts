@@ -7,7 +7,6 @@
 
 import { parse } from 'lossless-json';
 
-import { withoutHalves } from '../service/plain-text.ts';
 import { storable } from '../warehouse/sql.ts';
 import { checkCase, type UnknownColumns } from './column-names.ts';
 import type { SpendRecord, SpendRecords } from './spend-record.ts';
@@ -50,16 +49,15 @@ async function* numberedLines(file: string): AsyncGenerator<[number, string], vo
   if (rest.trim() !== '') yield [line, rest];
 }
 
-function recordOf(line: number, written: string): SpendRecord {
-  const text = withoutHalves(written);
+function recordOf(line: number, text: string): SpendRecord {
   const parsed = parsedObject(text);
-  const defects = parsed === null ? ['the line was no JSON object'] : repeatedKeys(text);
+  const defects = parsed === null ? ['the line was no JSON object'] : brokenKeys(text);
   if (parsed !== null && defects.length === 0) return { line, given: parsed, defects };
   return { line, given: {}, defects, raw: storable(text.trim().slice(0, RAW_CHARACTERS)) };
 }
 
-/** What is wrong with a JSON object that holds a key twice; parsers keep the last one, or tell only of other values. */
-function repeatedKeys(text: string): string[] {
+/** What is wrong with the keys of a JSON object. Of a key that is there twice parsers keep the last one, or tell only of other values. */
+function brokenKeys(text: string): string[] {
   const met = new Map<string, number>();
   let depth = 0;
   let name = '';
@@ -72,13 +70,20 @@ function repeatedKeys(text: string): string[] {
       met.set(key, (met.get(key) ?? 0) + 1);
     }
   }
-  const repeated = [...met].filter(([, times]) => times > 1);
-  return repeated.map(([key, times]) => `the line had the key ${JSON.stringify(key.slice(0, 100))} ${times} times`);
+  return [...met].flatMap(([key, times]) => {
+    if (storable(key) !== key) return ['the line had a key that was not UTF-8'];
+    return times === 1 ? [] : [`the line had the key ${JSON.stringify(key.slice(0, 100))} ${times} times`];
+  });
 }
+
+const wellFormed = (_: string, value: unknown): unknown => (typeof value === 'string' ? storable(value) : value);
 
 function parsedObject(text: string): Record<string, unknown> | null {
   try {
-    const value = parse(text, null, { parseNumber: (number) => number, onDuplicateKey: ({ newValue }) => newValue });
+    const value = parse(text, wellFormed, {
+      parseNumber: (number) => number,
+      onDuplicateKey: ({ newValue }) => newValue,
+    });
     return isObject(value) ? value : null;
   } catch {
     return null;

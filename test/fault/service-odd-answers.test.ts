@@ -1,10 +1,10 @@
 /** Faults, rows 47 to 50: status codes not listed, a cached answer's clock, legal JSON in unusual clothes, long deadlines. */
 
-import { readdir } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { crc32, deflateRawSync, gzipSync } from 'node:zlib';
-import { DuckDBInstance } from '@duckdb/node-api';
+import { crc32, deflateRawSync, gunzipSync, gzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, test } from 'vitest';
+import * as z from 'zod';
 import type { HttpService } from '../../src/config/config.ts';
 import type { SavedBody } from '../../src/service/service.ts';
 import {
@@ -36,19 +36,11 @@ function ask(): Promise<SavedBody | null> {
   return connection.service.report({ metrics: 'installs' }, join(directory, 'report.json'), connection.signal);
 }
 
-/** The rows as the warehouse's engine reads them from the saved file. */
+/** The rows of a saved file. */
 async function rowsOf(saved: SavedBody | null): Promise<unknown> {
-  const database = await DuckDBInstance.create(':memory:');
-  const connected = await database.connect();
-  const reader = await connected.runAndReadAll(
-    `from read_json($1, format = 'unstructured', records = true, auto_detect = false, compression = $2, columns = {rows: 'json'})`,
-    [saved?.path ?? '', saved?.encoding === 'gzip' ? 'gzip' : 'uncompressed'],
-  );
-  const [row] = reader.getRowObjectsJson();
-  connected.closeSync();
-  database.closeSync();
-  const text = row?.['rows'];
-  return typeof text === 'string' ? JSON.parse(text) : text;
+  const bytes = await readFile(saved?.path ?? '');
+  const plain = saved?.encoding === 'gzip' ? gunzipSync(bytes) : bytes;
+  return z.object({ rows: z.unknown() }).parse(JSON.parse(plain.toString('utf8'))).rows;
 }
 
 describe('row 47: a status that is not listed', () => {
@@ -145,9 +137,6 @@ describe('row 50: a deadline beyond what a timer holds', () => {
 describe('row 49: legal JSON in unusual clothes', () => {
   const zipped = (body: Buffer): Reply => ({ headers: { ...isJson, 'content-encoding': 'gzip' }, body });
   const clothes: readonly [string, Reply][] = [
-    ['behind a byte order mark', { headers: isJson, body: `\ufeff${whole}` }],
-    ['behind a byte order mark, gzip', { headers: isJson, body: `\ufeff${whole}`, gzip: true }],
-    ['behind a byte order mark, byte by byte', { headers: isJson, body: `\ufeff${whole}`, dripMs: 1 }],
     ['as text/plain', { headers: { 'content-type': 'text/plain; charset=utf-8' }, body: whole }],
     ['without a type', { headers: {}, body: whole }],
     ['with an empty type', { headers: { 'content-type': '' }, body: whole }],
@@ -179,27 +168,18 @@ describe('row 49: legal JSON in unusual clothes', () => {
     expect(await readdir(directory)).toEqual(['report.json']);
   });
 
-  test('with half a character loads with the mark of a missing one, and whole ones stay', async () => {
-    const body = String.raw`{"rows":[{"a":"x\ud83d","b":"\ude00y","c":"\ud83d\ude00","d":"\\ud83d"}]}`;
-    for (const gzip of [false, true]) {
-      await serve(() => ({ headers: isJson, body, gzip }));
-      expect(await rowsOf(await ask())).toEqual([{ a: 'x\ufffd', b: '\ufffdy', c: '😀', d: String.raw`\ud83d` }]);
-      await connection.service.close();
-      await server.close();
-    }
-  });
-
-  test('with whole characters in pairs of escapes is saved as it came', async () => {
-    const body = String.raw`{"rows":[{"c":"\ud83d\ude00"}]}`;
-    await serve(() => ({ headers: isJson, body, gzip: true }));
-    expect(await ask()).toMatchObject({ encoding: 'gzip', bytes: gzipSync(body).length });
+  test('behind a byte order mark is no answer, and says so', async () => {
+    await serve(() => ({ headers: isJson, body: `\ufeff${whole}` }));
+    const failure = await failureFrom(ask());
+    expect(failure).toMatchObject({ code: 'SOURCE_GARBLED', facts: { attempts: 2 } });
+    expect(failure.message).toContain('no JSON object');
   });
 
   test('in a list of filter items is read too', async () => {
     const body = String.raw`{"apps":[{"id":"a","name":"x\ud83d"}]}`;
     await serve(() => ({ headers: { 'content-type': 'text/plain' }, body: `\ufeff${body}` }));
     const { items } = await connection.service.filtersData({ filters: ['apps'] }, connection.signal);
-    expect(items).toMatchObject([{ id: 'a', name: 'x\ufffd' }]);
+    expect(items).toMatchObject([{ id: 'a', name: 'x\ud83d' }]);
   });
 
   test.each([

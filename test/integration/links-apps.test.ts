@@ -61,3 +61,21 @@ test('an app the configuration names and the service does not know is a failure 
   ]);
   expect(result.failures[0]?.message).toMatch(/^The links of the app zzzzzzzzzzzz stayed as they were: /);
 });
+
+test('an app is crawled every 7 days if that is said, also where a night begins 20 minutes early, and again at once to another depth', async () => {
+  scene = await openLinksScene({ world: { apps: 1, partners: 3, links: 20 } });
+  const { links, asked, world } = scene.simulator;
+  const [app] = world.apps;
+  const crawl = async (asOf: string, maxLevel = 3): Promise<number> => {
+    asked.reset();
+    const settings = { apps: [app?.token ?? ''], maxLevel, everyMs: 7 * 86_400_000 };
+    expect((await refreshLinks(scene.run(asOf), settings)).failures).toEqual([]);
+    return asked.counts.links;
+  };
+  expect(await crawl('2026-06-01T02:30:00Z')).toBeGreaterThan(0);
+  links.rename(links.list(app?.token ?? '', null)[0]?.item.token ?? '', 'Renamed');
+  expect(await crawl('2026-06-07T02:30:00Z')).toBe(0);
+  expect(await crawl('2026-06-08T02:10:00Z')).toBeGreaterThan(0);
+  expect(await storedTree(scene)).toEqual(trueTree(scene, 3));
+  expect(await crawl('2026-06-09T02:30:00Z', 4)).toBeGreaterThan(0);
+});

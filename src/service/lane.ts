@@ -1,0 +1,286 @@
+/**
+ * When a call to one API may start: how many are in flight, how fast they start, and whether the service is called at all.
+ *
+ * Kept libraries offer either the limit or the rate, and none an abortable line over both.
+ */
+
+import { Failure } from '../errors.ts';
+import type { Emit } from '../events.ts';
+import type { Clock } from './clock.ts';
+
+/** What a call's end says of the service; `answered` is a success, `overloaded` a 429, `unclear` a reason of the call's own. */
+export type Sign = 'answered' | 'alive' | 'overloaded' | 'outage' | 'unclear';
+
+export interface Slot {
+  /** Gives the place back; a second time does nothing. `because` names an outage. */
+  leave(sign: Sign, because?: string): void;
+}
+
+interface LaneSettings {
+  /** Of the API, for messages. */
+  readonly origin: string;
+  readonly maxConcurrency: number;
+  readonly maxStartsPerSecond: number;
+}
+
+/** Bursts the service bears, as seconds of its start rate (observed: 50 a second, bursts to 100). */
+const BURST_SECONDS = 2;
+/** More than one call's six tries, so that one bad address or report does not stop the others. */
+const OUTAGES_TO_PAUSE = 8;
+const FIRST_PAUSE_MS = 5000;
+const LONGEST_PAUSE_MS = 60_000;
+/** With the pauses above a little more than three minutes. */
+const PROBES_TO_GIVE_UP = 6;
+
+interface Waiting {
+  admit(): void;
+  refuse(reason: unknown): void;
+}
+
+/**
+ * Admits calls, first in, first out, within a limit that sinks by half after a 429 and recovers by one place a round of
+ * successes, and within a rate of starts. After 8 outages in a row it pauses, then lets one probe through: an answer reopens it,
+ * an outage pauses it for longer, and the sixth failed probe ends every call for good. The end of a call that began before the
+ * latest pause or decrease changes nothing.
+ */
+export class Lane {
+  readonly #settings: LaneSettings;
+  readonly #clock: Clock;
+  /** Ends the timers with the connection. */
+  readonly #life: AbortSignal;
+  readonly #emit: Emit;
+  /** Aborts, with the failure as its reason, when the credential is refused. */
+  readonly #credential: AbortController;
+  /** A Set keeps the order of arrival and forgets from the middle at no cost. */
+  readonly #line = new Set<Waiting>();
+  #state: 'open' | 'paused' | 'probing' | 'given up' = 'open';
+  /** Fractional between two whole places: recovery adds one place a round, not a call. */
+  #limit: number;
+  #inFlight = 0;
+  #peak = 0;
+  #isProbeOut = false;
+  /** Counts decreases and pauses. */
+  #epoch = 0;
+  #outages = 0;
+  #failedProbes = 0;
+  #lastOutage = '';
+  #tokens: number;
+  #refilledAt: number;
+  #isRefilling = false;
+
+  constructor(settings: LaneSettings, credential: AbortController, clock: Clock, life: AbortSignal, emit: Emit) {
+    this.#settings = settings;
+    this.#credential = credential;
+    this.#clock = clock;
+    this.#life = life;
+    this.#emit = emit;
+    this.#limit = settings.maxConcurrency;
+    this.#tokens = this.#burst;
+    this.#refilledAt = clock.now();
+  }
+
+  get credential(): AbortSignal {
+    return this.#credential.signal;
+  }
+
+  /** Ends all calls that wait; later ones throw the same failure. */
+  refuseCredential(failure: Failure): void {
+    this.#credential.abort(failure);
+  }
+
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  /** Most calls in flight at once so far. */
+  get peak(): number {
+    return this.#peak;
+  }
+
+  /** How many calls may be in flight now; at least 1. */
+  get limit(): number {
+    return Math.floor(this.#limit);
+  }
+
+  /**
+   * Waits for a place. Rejects with the signal's reason when it aborts first, and with `SOURCE_UNAVAILABLE` when the service
+   * stayed unavailable.
+   */
+  async enter(signal: AbortSignal): Promise<Slot> {
+    signal.throwIfAborted();
+    if (this.#state === 'given up') throw this.#failure();
+    let stop = (): void => {};
+    try {
+      const slot = await new Promise<Slot>((resolve, reject) => {
+        const waiting: Waiting = { admit: () => resolve(this.#slot()), refuse: reject };
+        stop = () => {
+          this.#line.delete(waiting);
+          reject(signal.reason);
+        };
+        signal.addEventListener('abort', stop, { once: true });
+        this.#line.add(waiting);
+        this.#admit();
+      });
+      // It may have aborted since the call was admitted.
+      if (signal.aborted) slot.leave('unclear');
+      signal.throwIfAborted();
+      return slot;
+    } finally {
+      signal.removeEventListener('abort', stop);
+    }
+  }
+
+  #slot(): Slot {
+    const epoch = this.#epoch;
+    let hasLeft = false;
+    return {
+      leave: (sign, because = '') => {
+        if (hasLeft) return;
+        hasLeft = true;
+        if (epoch === this.#epoch) this.#learn(sign, because);
+        this.#inFlight -= 1;
+        this.#admit();
+      },
+    };
+  }
+
+  #learn(sign: Sign, because: string): void {
+    const isProbe = this.#state === 'probing';
+    this.#isProbeOut = false;
+    if (sign === 'unclear') return;
+    if (sign === 'outage') {
+      this.#countOutage(isProbe, because);
+      return;
+    }
+    [this.#outages, this.#failedProbes] = [0, 0];
+    if (isProbe) {
+      this.#state = 'open';
+      this.#emit({ type: 'breaker_closed' });
+    }
+    const from = this.limit;
+    if (sign === 'overloaded') {
+      this.#epoch += 1;
+      this.#limit = Math.max(1, Math.floor(Math.min(from, this.#inFlight) / 2));
+    } else if (sign === 'answered') {
+      this.#limit = Math.min(this.#settings.maxConcurrency, this.#limit + 1 / this.#limit);
+    }
+    const to = this.limit;
+    if (to !== from) this.#emit({ type: 'concurrency_changed', from, to, because: to < from ? '429' : 'recovery' });
+  }
+
+  #countOutage(isProbe: boolean, because: string): void {
+    this.#lastOutage = because;
+    if (isProbe) this.#failedProbes += 1;
+    else this.#outages += 1;
+    if (this.#failedProbes >= PROBES_TO_GIVE_UP) {
+      this.#state = 'given up';
+      for (const waiting of this.#line) waiting.refuse(this.#failure());
+      this.#line.clear();
+    } else if (isProbe || this.#outages >= OUTAGES_TO_PAUSE) this.#pause();
+  }
+
+  #pause(): void {
+    this.#state = 'paused';
+    this.#epoch += 1;
+    const waitMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.#failedProbes);
+    this.#emit({ type: 'breaker_opened', waitMs });
+    void this.#later(waitMs, () => {
+      this.#state = 'probing';
+    });
+  }
+
+  /** Admits again after some time; nobody once the connection is closed. */
+  async #later(ms: number, change: () => void): Promise<void> {
+    try {
+      await this.#clock.sleep(ms, this.#life);
+    } catch {
+      return;
+    }
+    change();
+    this.#admit();
+  }
+
+  #admit(): void {
+    for (const waiting of this.#line) {
+      if (!this.#hasRoom || !this.#takeToken()) return;
+      this.#line.delete(waiting);
+      this.#isProbeOut = this.#state === 'probing';
+      this.#inFlight += 1;
+      this.#peak = Math.max(this.#peak, this.#inFlight);
+      waiting.admit();
+    }
+  }
+
+  get #hasRoom(): boolean {
+    if (this.#state === 'probing') return !this.#isProbeOut;
+    return this.#state === 'open' && this.#inFlight < this.limit;
+  }
+
+  /** Takes the right to start one call, or sees to it that admission goes on when there is one again. */
+  #takeToken(): boolean {
+    const now = this.#clock.now();
+    const perMs = this.#settings.maxStartsPerSecond / 1000;
+    // A clock set back must not take tokens away.
+    this.#tokens = Math.min(this.#burst, this.#tokens + Math.max(0, now - this.#refilledAt) * perMs);
+    this.#refilledAt = now;
+    if (this.#tokens >= 1) {
+      this.#tokens -= 1;
+      return true;
+    }
+    if (!this.#isRefilling) {
+      this.#isRefilling = true;
+      void this.#later(Math.ceil((1 - this.#tokens) / perMs), () => {
+        this.#isRefilling = false;
+      });
+    }
+    return false;
+  }
+
+  get #burst(): number {
+    return Math.max(1, this.#settings.maxStartsPerSecond * BURST_SECONDS);
+  }
+
+  #failure(): Failure {
+    const { origin } = this.#settings;
+    const [probes, because] = [this.#failedProbes, this.#lastOutage];
+    const message = `${origin} stayed unavailable: ${probes} probes in a row failed, the last with ${because}`;
+    return new Failure('SOURCE_UNAVAILABLE', message, {
+      facts: { origin, probes, because },
+      hint: 'Run again later; what was loaded stays.',
+    });
+  }
+}
+
+const ROUNDS = 4;
+const SUCCESSES_PER_RETRY = 5;
+/** For a concurrency of one or two: three calls may fail all their tries. */
+const LEAST = 15;
+
+/** How many retries a run may take in all. */
+export class RetryBudget {
+  #left: number;
+  #spent = 0;
+
+  constructor(maxConcurrency: number) {
+    this.#left = Math.max(LEAST, ROUNDS * maxConcurrency);
+  }
+
+  /** Retries taken so far. */
+  get spent(): number {
+    return this.#spent;
+  }
+
+  /** Counts a success, which a fifth of a retry is earned by. */
+  earn(): void {
+    this.#left += 1 / SUCCESSES_PER_RETRY;
+  }
+
+  /** Takes one retry; false when none is left. */
+  take(): boolean {
+    // Sums of fifths are off by some bits.
+    if (this.#left < 0.999) return false;
+    this.#left -= 1;
+    this.#spent += 1;
+    return true;
+  }
+}

@@ -1,0 +1,214 @@
+import { setImmediate as settled } from 'node:timers/promises';
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { RunEvent } from '../../src/events.ts';
+import { Lane, RetryBudget, type Sign, type Slot } from '../../src/service/lane.ts';
+import { swiftClock } from '../support/scripted-server.ts';
+
+const life = new AbortController().signal;
+
+function lane(maxConcurrency: number, maxStartsPerSecond = 50, clock = swiftClock(), events: RunEvent[] = []): Lane {
+  const settings = { origin: 'https://reports.example.com', maxConcurrency, maxStartsPerSecond };
+  return new Lane(settings, new AbortController(), clock, life, (event) => void events.push(event));
+}
+
+type Step =
+  | { readonly do: 'enter' }
+  | { readonly do: 'leave'; readonly which: number; readonly how: Sign }
+  | { readonly do: 'abort'; readonly which: number };
+
+const which = fc.nat(1000);
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 5, arbitrary: fc.constant({ do: 'enter' } as const) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constant('leave' as const),
+      which,
+      how: fc.constantFrom<Sign>('answered', 'answered', 'overloaded', 'alive', 'outage', 'unclear'),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('abort' as const), which }) },
+);
+
+interface Entrant {
+  readonly number: number;
+  readonly controller: AbortController;
+}
+
+describe('the lane', () => {
+  test('whatever comes and goes: never above the limit, first in first out, nobody forgotten', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 1, max: 8 }), fc.array(step, { maxLength: 60 }), async (max, steps) => {
+        const pace = lane(max, 3);
+        const inside: Slot[] = [];
+        const waiting = new Map<number, Entrant>();
+        const served: number[] = [];
+        const violations: string[] = [];
+        const hold = (law: boolean, name: string): void => {
+          if (!law) violations.push(name);
+        };
+        const enter = async (number: number): Promise<void> => {
+          const entrant = { number, controller: new AbortController() };
+          waiting.set(number, entrant);
+          try {
+            const slot = await pace.enter(entrant.controller.signal);
+            served.push(number);
+            inside.push(slot);
+          } catch {
+            hold(entrant.controller.signal.aborted, 'only the aborted are turned away');
+          }
+          waiting.delete(number);
+        };
+        for (const [number, action] of steps.entries()) {
+          const before = pace.inFlight;
+          if (action.do === 'enter') {
+            void enter(number);
+            hold(pace.inFlight === before || pace.inFlight <= pace.limit, 'who enters does so within the limit');
+          } else if (action.do === 'leave' && inside.length > 0) {
+            const [slot] = inside.splice(action.which % inside.length, 1);
+            slot?.leave(action.how);
+            slot?.leave(action.how);
+            hold(pace.inFlight < before || pace.inFlight <= pace.limit, 'who follows does so within the limit');
+          } else if (action.do === 'abort' && waiting.size > 0) {
+            [...waiting.values()][action.which % waiting.size]?.controller.abort(new Error('left'));
+          }
+          if (number % 3 === 0) await settled();
+          hold(pace.inFlight <= max && pace.inFlight >= inside.length, 'all who are inside are counted');
+        }
+        for (let round = 0; waiting.size > 0 || inside.length > 0; round += 1) {
+          expect(round).toBeLessThan(1000);
+          for (const slot of inside.splice(0)) slot.leave('answered');
+          await settled();
+        }
+        expect(served).toEqual([...served].sort((a, b) => a - b));
+        expect(violations).toEqual([]);
+        expect(pace.inFlight).toBe(0);
+        expect(pace.peak).toBeLessThanOrEqual(max);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('250 calls at 50 a second start in bursts of 100 and then 20 ms apart', async () => {
+    const clock = swiftClock();
+    const startedAt = clock.now();
+    const pace = lane(50, 50, clock);
+    const starts: number[] = [];
+    for (let count = 0; count < 250; count += 1) {
+      const slot = await pace.enter(life);
+      starts.push(clock.now() - startedAt);
+      slot.leave('answered');
+    }
+    expect(starts[99]).toBe(0);
+    expect(starts[100]).toBe(20);
+    expect(starts[249]).toBe(3000);
+  });
+});
+
+describe('the limit', () => {
+  async function filled(pace: Lane, count: number): Promise<Slot[]> {
+    const slots: Slot[] = [];
+    while (slots.length < count) slots.push(await pace.enter(life));
+    return slots;
+  }
+
+  test('is halved once by a round of 40 calls that were all answered 429', async () => {
+    const events: RunEvent[] = [];
+    const pace = lane(40, 50, swiftClock(), events);
+    for (const slot of await filled(pace, 40)) slot.leave('overloaded');
+    expect(events).toEqual([{ type: 'concurrency_changed', from: 40, to: 20, because: '429' }]);
+  });
+
+  test('sinks from what was in flight, not from what was allowed, and never below 1', async () => {
+    const pace = lane(40);
+    for (const inFlight of [10, 5, 2, 1, 1]) {
+      for (const slot of await filled(pace, inFlight)) slot.leave('overloaded');
+    }
+    expect(pace.limit).toBe(1);
+  });
+
+  test('recovers by one place a round of successes, up to the ceiling', async () => {
+    const pace = lane(8);
+    for (const slot of await filled(pace, 8)) slot.leave('overloaded');
+    for (const slot of await filled(pace, 4)) slot.leave('answered');
+    expect(pace.limit).toBe(4);
+    for (const slot of await filled(pace, 2)) slot.leave('answered');
+    expect(pace.limit).toBe(5);
+    for (let round = 0; round < 20; round += 1)
+      for (const slot of await filled(pace, pace.limit)) slot.leave('answered');
+    expect(pace.limit).toBe(8);
+  });
+});
+
+describe('outages', () => {
+  /** A lane of 10 that has paused, and what happens there. */
+  async function paused() {
+    const events: RunEvent[] = [];
+    const calls = lane(10, 50, swiftClock(), events);
+    for (let time = 0; time < 8; time += 1) (await calls.enter(life)).leave('outage', '503');
+    return { calls, events };
+  }
+
+  test('7 and a sign of life pause nothing, 8 in a row do, and exactly one probe follows', async () => {
+    const events: RunEvent[] = [];
+    const calls = lane(10, 50, swiftClock(), events);
+    for (const sign of [...Array<Sign>(7).fill('outage'), 'alive', ...Array<Sign>(7).fill('outage')] as const) {
+      (await calls.enter(life)).leave(sign, '503');
+    }
+    expect(events).toEqual([]);
+    (await calls.enter(life)).leave('outage', '503');
+    const waiting = [calls.enter(life), calls.enter(life), calls.enter(life)];
+    expect(calls.inFlight).toBe(0);
+    const probe = await Promise.race(waiting);
+    await settled();
+    expect(calls.inFlight).toBe(1);
+    probe.leave('answered');
+    await Promise.all(waiting);
+    expect(events).toEqual([{ type: 'breaker_opened', waitMs: 5000 }, { type: 'breaker_closed' }]);
+  });
+
+  test('of calls that began before the pause change nothing, and neither do their answers', async () => {
+    const events: RunEvent[] = [];
+    const calls = lane(10, 50, swiftClock(), events);
+    const early = [await calls.enter(life), await calls.enter(life)];
+    for (let time = 0; time < 8; time += 1) (await calls.enter(life)).leave('outage', '503');
+    early[0]?.leave('answered');
+    const waiting = calls.enter(life);
+    expect(calls.inFlight).toBe(1);
+    const probe = await waiting;
+    early[1]?.leave('outage', 'ECONNRESET');
+    probe.leave('answered');
+    expect(events.map(({ type }) => type)).toEqual(['breaker_opened', 'breaker_closed']);
+  });
+
+  test('a probe that ended for a reason of its own is followed by another', async () => {
+    const { calls, events } = await paused();
+    (await calls.enter(life)).leave('unclear');
+    expect(events.at(-1)).toMatchObject({ type: 'breaker_opened' });
+    (await calls.enter(life)).leave('answered');
+    expect(events.at(-1)).toEqual({ type: 'breaker_closed' });
+  });
+
+  test('6 failed probes, 5, 10, 20, 40, 60 and 60 s apart, end every call', async () => {
+    const { calls, events } = await paused();
+    for (let probe = 0; probe < 5; probe += 1) (await calls.enter(life)).leave('outage', '503');
+    const last = await calls.enter(life);
+    const waiting = calls.enter(life);
+    last.leave('outage', 'ECONNREFUSED');
+    await expect(waiting).rejects.toMatchObject({ code: 'SOURCE_UNAVAILABLE' });
+    await expect(calls.enter(life)).rejects.toThrow('6 probes in a row failed, the last with ECONNREFUSED');
+    const waits = events.map((event) => (event.type === 'breaker_opened' ? event.waitMs : null));
+    expect(waits).toEqual([5000, 10_000, 20_000, 40_000, 60_000, 60_000]);
+  });
+});
+
+test('the retry budget holds 4 rounds of a concurrency of 50, 15 at least, and earns one retry in 5 successes', () => {
+  const budget = new RetryBudget(50);
+  for (let retry = 0; retry < 200; retry += 1) expect(budget.take()).toBe(true);
+  expect(budget.take()).toBe(false);
+  for (let success = 0; success < 6; success += 1) budget.earn();
+  expect([budget.take(), budget.take(), budget.spent]).toEqual([true, false, 201]);
+  const least = new RetryBudget(1);
+  expect(Array.from({ length: 16 }, () => least.take()).filter(Boolean)).toHaveLength(15);
+});
