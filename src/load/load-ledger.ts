@@ -14,7 +14,7 @@ import { endOf, isWhole, type Period } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
 import { reportParameters, type Window } from '../model/window.ts';
 import type { Spooled } from '../spool/spool.ts';
-import { remembering } from '../warehouse/remembering.ts';
+import { rememberingEach } from '../warehouse/remembering.ts';
 import { count, dayShape, instant, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { evidenceOf, type WindowMaturity } from './evidence.ts';
@@ -211,12 +211,14 @@ export function joined(intervals: readonly DayInterval[]): DayInterval[] {
   return ranges;
 }
 
-const additivityRow = z.object({ metric: z.string(), adds_up: z.boolean() });
+const additivityRow = z.object({ slice: z.string(), metric: z.string(), adds_up: z.boolean() });
 
 /** Whether the rows of a slice's assumed metrics were seen to add up; read once between two changes. */
-export const readAdditivity = remembering(async (warehouse, slice): Promise<SeenAdditivity> => {
-  const rows = await warehouse.rows(statement('ledger/additivity'), [slice], additivityRow);
-  return new Map(rows.map((row) => [row.metric, row.adds_up]));
+export const readAdditivity = rememberingEach(async (warehouse, slices): Promise<Map<string, SeenAdditivity>> => {
+  const rows = await warehouse.rows(statement('ledger/additivity'), [JSON.stringify(slices)], additivityRow);
+  const of = (slice: string): SeenAdditivity =>
+    new Map(rows.filter((row) => row.slice === slice).map((row) => [row.metric, row.adds_up]));
+  return new Map(slices.map((slice) => [slice, of(slice)]));
 });
 
 /** Remembers of assumed metrics whether an answer's rows added up; returns the target that follows from it. */

@@ -9,19 +9,22 @@ import type { SlicePlan } from '../plan/plan.ts';
 import { dayShape, statement } from '../warehouse/sql.ts';
 import { type Run, warn } from './run.ts';
 
-const failedRow = z.object({ first_day: dayShape, last_day: dayShape });
+const failedRow = z.object({ slice: z.string(), first_day: dayShape, last_day: dayShape });
 
 /** Tells what failed in the last sync and lies before the days that this one covers, once: the next one knows of other failures. */
-export async function tellLeftBehind({ slice, periods, weekStartsOn, planAt }: SlicePlan, run: Run): Promise<void> {
-  const [oldest] = periods;
-  if (run.request.command !== 'sync' || slice.grain === null || oldest === undefined) return;
-  const about = [slice.name, run.runId, oldest.asked.start];
+export async function tellLeftBehind(plans: readonly SlicePlan[], run: Run): Promise<void> {
+  if (run.request.command !== 'sync') return;
+  const covered = plans.flatMap(({ slice, periods: [oldest] }) =>
+    slice.grain === null || oldest === undefined ? [] : [{ slice: slice.name, start_day: oldest.asked.start }],
+  );
+  const about = [run.runId, JSON.stringify(covered)];
   const failed = await run.warehouse.rows(statement('ledger/failed_days'), about, failedRow);
-  const kept = firstKeptDay(slice, planAt, weekStartsOn);
-  for (const { first_day: first, last_day: last } of failed) {
+  for (const { slice: name, first_day: first, last_day: last } of failed) {
+    const plan = plans.find(({ slice }) => slice.name === name);
+    const kept = plan === undefined ? null : firstKeptDay(plan.slice, plan.planAt, plan.weekStartsOn);
     if (kept !== null && last < kept) continue;
     const days = labelOf({ asked: { start: first, end: addDays(last, 1) } });
-    const message = `The days ${days} failed in the last run, and \`date_period\` has left them before they were ever loaded: no run asks for them by itself. Load them with \`ripen backfill --slice ${slice.name} --from ${first} --to ${last}\`.`;
-    await warn({ code: 'DAYS_LEFT_BEHIND', message }, slice.name, run);
+    const message = `The days ${days} failed in the last run, and \`date_period\` has left them before they were ever loaded: no run asks for them by itself. Load them with \`ripen backfill --slice ${name} --from ${first} --to ${last}\`.`;
+    await warn({ code: 'DAYS_LEFT_BEHIND', message }, name, run);
   }
 }

@@ -75,9 +75,12 @@ export async function loadWindows(
  * that was tried so; the rows of earlier loads say too little of how large where they are wide.
  */
 async function relaxLimits({ run, targets, sizes }: Loading): Promise<void> {
+  const light = [...targets.values()].flatMap(({ slice: { name }, fingerprint }) => {
+    const days = sizes.lightDays(name);
+    return days === null ? [] : [{ slice: name, fingerprint, days }];
+  });
+  await relaxMaxDays(run.warehouse, light);
   for (const { slice, fingerprint } of targets.values()) {
-    const days = sizes.lightDays(slice.name);
-    if (days !== null) await relaxMaxDays(run.warehouse, { slice: slice.name, fingerprint }, days);
     const wholeDays = sizes.wholeDays(slice.name);
     if (wholeDays !== null) await forgetParts(run.warehouse, { slice: slice.name, fingerprint }, wholeDays);
     const wideDays = sizes.wideDays(slice.name);

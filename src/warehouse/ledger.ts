@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { day, parseWeekStart, type Day, type WeekStart } from '../model/calendar.ts';
 import type { Part } from '../model/window.ts';
 import { verdicts, type LoadedPeriod, type SliceLedger, type SliceTable } from '../model/ledger.ts';
-import { remembering } from './remembering.ts';
+import { rememberingEach } from './remembering.ts';
 import { instant, instantOf, statement, timestamp } from './sql.ts';
 import type { Warehouse } from './warehouse.ts';
 
@@ -14,6 +14,7 @@ const partsShape = z.array(
 );
 
 const tableRow = z.object({
+  slice: z.string(),
   fingerprint: z.string(),
   state: z.enum(['live', 'building']),
   week_starts_on: z.number().nullable(),
@@ -42,39 +43,34 @@ const periodShape = z.object({
   metrics: z.string(),
 });
 
-const periodsRow = z.object({ periods: z.string().nullable() });
+const periodsRow = z.object({ slice: z.string(), fingerprint: z.string(), periods: z.string() });
 const namesShape = z.array(z.string());
 
 /** What the ledger knows of a slice; read once between two changes. */
-export const readSliceLedger = remembering(async (warehouse, slice): Promise<SliceLedger> => {
-  const rows = await warehouse.rows(statement('ledger/slice_tables'), [slice], tableRow);
-  const tables = await Promise.all(
-    rows.map(async (row): Promise<SliceTable> => {
-      const { fingerprint, state } = row;
-      const periods = await readPeriods(warehouse, slice, fingerprint);
-      return {
-        fingerprint,
-        state,
-        weekStartsOn: parseWeekStart(row.week_starts_on),
-        maxDays: row.max_days,
-        parts: row.parts,
-        partsNeededAt: row.parts_needed_at,
-        periods,
-      };
-    }),
-  );
-  const find = (state: SliceTable['state']): SliceTable | null => tables.find((table) => table.state === state) ?? null;
-  return { live: find('live'), building: find('building') };
+export const readSliceLedger = rememberingEach(async (warehouse, slices): Promise<Map<string, SliceLedger>> => {
+  const rows = await warehouse.rows(statement('ledger/slice_tables'), [JSON.stringify(slices)], tableRow);
+  const loaded = await warehouse.rows(statement('ledger/loaded_periods'), [JSON.stringify(slices)], periodsRow);
+  const ledgers = new Map<string, SliceLedger>(slices.map((slice) => [slice, { live: null, building: null }]));
+  for (const row of rows) {
+    const { slice, fingerprint, state } = row;
+    const periods = loaded.find((each) => each.slice === slice && each.fingerprint === fingerprint)?.periods;
+    const table: SliceTable = {
+      fingerprint,
+      state,
+      weekStartsOn: parseWeekStart(row.week_starts_on),
+      maxDays: row.max_days,
+      parts: row.parts,
+      partsNeededAt: row.parts_needed_at,
+      periods: periodsIn(periods ?? '[]'),
+    };
+    ledgers.set(slice, { live: null, building: null, ...ledgers.get(slice), [state]: table });
+  }
+  return ledgers;
 });
 
-/** What is known of each period of one slice under one fingerprint, by first day of the bucket. */
-export async function readPeriods(
-  warehouse: Warehouse,
-  slice: string,
-  fingerprint: string,
-): Promise<Map<Day, LoadedPeriod>> {
-  const [found] = await warehouse.rows(statement('ledger/loaded_periods'), [slice, fingerprint], periodsRow);
-  const rows = z.array(periodShape).parse(JSON.parse(found?.periods ?? '[]'));
+/** The periods of one table, by first day of the bucket. */
+function periodsIn(json: string): Map<Day, LoadedPeriod> {
+  const rows = z.array(periodShape).parse(JSON.parse(json));
   const namesOf = once((text) => namesShape.parse(JSON.parse(text)));
   return new Map(
     rows.map((row) => {
@@ -138,15 +134,14 @@ export async function learnMaxDays(
 }
 
 /**
- * Allows twice the days after a run in which windows of `loadedDays` were light, if that is as many as were allowed: what
+ * Allows twice the days after a run in which windows of so many days were light, if that is as many as were allowed: what
  * was too heavy once, in a bad hour or with other data, is tried again in time.
  */
 export async function relaxMaxDays(
   warehouse: Warehouse,
-  { slice, fingerprint }: TableKey,
-  loadedDays: number,
+  light: readonly (TableKey & { readonly days: number })[],
 ): Promise<void> {
-  await warehouse.run(statement('ledger/relax_max_days'), [slice, fingerprint, loadedDays]);
+  if (light.length > 0) await warehouse.run(statement('ledger/relax_max_days'), [JSON.stringify(light)]);
 }
 
 /** Remembers the parts in which a single period was light enough, and since when, where they are others than before. */

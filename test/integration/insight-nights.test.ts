@@ -95,8 +95,8 @@ async function readMetrics(
   const [run] = await warehouse.rows(newest, [], z.object({ run_id: z.string() }));
   const [changed] = await changedTables(warehouse, [live], run?.run_id ?? '');
   const since = changed?.since ?? null;
-  const read = since === null ? new Map() : await readHistories(warehouse, [{ live, since }]);
-  return read.get(of.name) ?? new Map();
+  const read = since === null ? null : await readHistories(warehouse, [{ live, since }]);
+  return read?.get(of.name) ?? new Map<string, MetricHistory>();
 }
 
 beforeAll(async () => {

@@ -126,13 +126,13 @@ describe('what is learned of a table', () => {
     'with $allowed days allowed, windows of $loaded days that were light allow $days',
     async ({ allowed, loaded, days }) => {
       await learnMaxDays(warehouse, table, allowed);
-      await relaxMaxDays(warehouse, table, loaded);
+      await relaxMaxDays(warehouse, [{ ...table, days: loaded }]);
       expect((await live())?.maxDays).toBe(days);
     },
   );
 
   test('stays unlimited where nothing was too heavy', async () => {
-    await relaxMaxDays(warehouse, table, 31);
+    await relaxMaxDays(warehouse, [{ ...table, days: 31 }]);
     expect((await live())?.maxDays).toBeNull();
   });
 
@@ -165,7 +165,7 @@ describe('what is learned of a table', () => {
     const before = await others();
     await learnWeekStart(warehouse, table, 0);
     await learnMaxDays(warehouse, table, 1);
-    await relaxMaxDays(warehouse, table, 2);
+    await relaxMaxDays(warehouse, [{ ...table, days: 2 }]);
     await learnParts(warehouse, table, [{}], new Date());
     await confirmParts(warehouse, table, new Date());
     expect(await live()).toMatchObject({ weekStartsOn: 0, maxDays: 2, parts: [{}] });
