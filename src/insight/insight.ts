@@ -40,7 +40,7 @@ const INSTALLS = 'installs';
 const HISTORY_DAYS = 240;
 
 /** Metrics of periods that are measured together: planning the statements takes longer than the work on a few, and many take memory. */
-const MOST_TOGETHER = 20_000;
+const MOST_TOGETHER = 4_000;
 
 /**
  * Measures the live tables that changed in the run, or in one before it that was killed, and brings their views `_maturation` and
