@@ -46,18 +46,20 @@ async function refresh(run: Run, source: Source, from: SourceDoor): Promise<void
   const { catalog, slices } = await source.begin();
   const targets = await prepareTargets(run, starredSlices(run, slices, catalog), catalog);
   const { plans, windows } = await source.plan([...targets.values()]);
-  for (const plan of plans) {
-    await recordPlan(plan, run);
-    const target = targets.get(plan.slice.name);
-    const due = new Set(plan.windows.flatMap(({ periods }) => periods.map(({ period }) => period.bucket.start)));
-    if (target?.state === 'live') await recordPostponed(run.warehouse, target, due, run.planAt);
-  }
+  const prepared = new Map(targets);
+  for (const plan of plans) await recordPlan(plan, run);
+  const planned = plans.flatMap(({ slice, windows: asked }) => {
+    const target = targets.get(slice.name);
+    const due = new Set(asked.flatMap(({ periods }) => periods.map(({ period }) => period.bucket.start)));
+    return target?.state === 'live' ? [{ target, due }] : [];
+  });
+  await recordPostponed(run.warehouse, planned, run.planAt);
 
   await loadWindows(windows, run, source, targets);
   await loadWindows(await source.audits(targets, run.signal), run, source, targets);
 
   await swapComplete(run, targets);
-  const standing = await standingTargets(run, targets);
+  const standing = await standingTargets(run, targets, prepared);
   // A wrong clock would remove what is to be kept.
   if (run.request.asOf !== null || from.confirmedNow() !== null) await letPeriodsGo(run, standing);
   if (source.canAsk) await warnOfChangedFinals(run);

@@ -1,16 +1,14 @@
 -- What repeated fetches of a slice say of its metrics.
--- $1 slice, $2 the evidence (JSON list)
+-- $1 the evidence (JSON list)
 -- Returns nothing.
 insert into ripen.horizon_evidence by name
-select
-    $1 as slice,
-    h.*
+select h.*
 from (
     select
         unnest(
             from_json(
-                $2::json,
-                '[{"metric":"VARCHAR","last_change_age":"INTEGER","later_looks":"INTEGER","matured_periods":"INTEGER","most_at_one_age":"INTEGER"}]'
+                $1::json,
+                '[{"slice":"VARCHAR","metric":"VARCHAR","last_change_age":"INTEGER","later_looks":"INTEGER","matured_periods":"INTEGER","most_at_one_age":"INTEGER"}]'
             ),
             recursive := true
         )

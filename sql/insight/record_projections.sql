@@ -1,16 +1,14 @@
 -- What to expect of the maturing totals of a slice.
--- $1 slice, $2 the projections (JSON list)
+-- $1 the projections (JSON list)
 -- Returns nothing.
 insert into ripen.projections by name
-select
-    $1 as slice,
-    p.*
+select p.*
 from (
     select
         unnest(
             from_json(
-                $2::json,
-                '[{"metric":"VARCHAR","period":"DATE","load_id":"BIGINT","age_days":"INTEGER","factor":"DOUBLE","factor_low":"DOUBLE","factor_high":"DOUBLE","periods":"INTEGER"}]'
+                $1::json,
+                '[{"slice":"VARCHAR","metric":"VARCHAR","period":"DATE","load_id":"BIGINT","age_days":"INTEGER","factor":"DOUBLE","factor_low":"DOUBLE","factor_high":"DOUBLE","periods":"INTEGER"}]'
             ),
             recursive := true
         )

@@ -1,8 +1,9 @@
--- What answers have shown of a slice's metrics whose additivity is only assumed.
--- $1 slice
--- Returns one row per metric: metric, adds_up.
+-- What answers have shown of metrics of slices whose additivity is only assumed.
+-- $1 slices (JSON list)
+-- Returns one row per slice and metric: slice, metric, adds_up.
 select
+    slice,
     metric,
     adds_up
 from ripen.additivity
-where slice = $1
+where slice in (select unnest(from_json($1::json, '["VARCHAR"]')))

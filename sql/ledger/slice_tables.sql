@@ -1,7 +1,8 @@
--- The tables that hold one slice.
--- $1 slice
--- Returns fingerprint, state, week_starts_on, max_days, parts (JSON), sized_at; at most one live and one building.
+-- The tables that hold slices.
+-- $1 slices (JSON list)
+-- Returns slice, fingerprint, state, week_starts_on, max_days, parts (JSON), sized_at; at most one live and one building of each.
 select
+    slice,
     fingerprint,
     state,
     week_starts_on,
@@ -9,4 +10,4 @@ select
     parts::varchar as parts,
     sized_at
 from ripen.slice_tables
-where slice = $1
+where slice in (select unnest(from_json($1::json, '["VARCHAR"]')))

@@ -3,8 +3,11 @@
  * have done. Measured again after each run, from the ledger alone; never mixed into what the service said.
  */
 
+import * as z from 'zod';
+
+import type { Day } from '../model/calendar.ts';
 import { commentOn, declare } from '../warehouse/declaring.ts';
-import { asScript, literal, statement } from '../warehouse/sql.ts';
+import { asScript, count, dayShape, literal, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { scoresOf, type Counted, type Score } from './backtest.ts';
 import { standings, type Factor } from './chain-ladder.ts';
@@ -12,6 +15,7 @@ import { maturationOf, maturedOf } from './development.ts';
 import { horizonEvidence } from '../model/horizon-evidence.ts';
 import { readHistories, type MetricHistory } from './read-developments.ts';
 import {
+  adding,
   maturationComments,
   maturationName,
   maturationView,
@@ -32,33 +36,82 @@ const measuredTables = {
 
 const INSTALLS = 'installs';
 
+/** Eight months: old ways of ripening say little of the newest periods, and the backtest is to end within the night. */
+const HISTORY_DAYS = 240;
+
+/** Metrics of periods that are measured together: planning the statements takes longer than the work on a few, and many take memory. */
+const MOST_TOGETHER = 4_000;
+
 /**
- * Measures a slice's live table and brings its views `_maturation` and `_projected` up to it, in one transaction: a slice of
- * which no total becomes final has neither.
+ * Measures the live tables that changed in the run, or in one before it that was killed, and brings their views `_maturation` and
+ * `_projected` up to them: a slice of which no total becomes final has neither.
  */
-export async function refreshInsight(warehouse: Warehouse, live: LiveTable): Promise<void> {
-  const { slice } = live;
-  const histories = await readHistories(warehouse, live);
-  const each = [...histories].map(([metric, history]) =>
-    measure({ metric, history, counted: countedOf(metric, histories, live) }),
+export async function measureTables(warehouse: Warehouse, tables: readonly LiveTable[], runId: string): Promise<void> {
+  let [group, cells]: [Changed[], number] = [[], 0];
+  for (const changed of await changedTables(warehouse, tables, runId)) {
+    const added = changed.periods * changed.live.metrics.length;
+    if (group.length > 0 && cells + added > MOST_TOGETHER) {
+      await measureGroup(warehouse, group);
+      [group, cells] = [[], 0];
+    }
+    group.push(changed);
+    cells += added;
+  }
+  if (group.length > 0) await measureGroup(warehouse, group);
+}
+
+/** A table that changed since it was measured. */
+interface Changed {
+  readonly live: LiveTable;
+  /** The first day of its history; null where no period of it is whole. */
+  readonly since: Day | null;
+  readonly periods: number;
+}
+
+const changedRow = z.object({ slice: z.string(), start_day: dayShape.nullable(), periods: count });
+
+/** The tables that changed in the run, or in one before it that was killed. */
+export async function changedTables(
+  warehouse: Warehouse,
+  tables: readonly LiveTable[],
+  runId: string,
+): Promise<Changed[]> {
+  const rows = await warehouse.rows(statement('insight/changed_histories'), [runId, HISTORY_DAYS], changedRow);
+  const changed = new Map(rows.map((row) => [row.slice, row]));
+  return tables.flatMap((live) => {
+    const found = changed.get(live.slice.name);
+    return found === undefined ? [] : [{ live, since: found.start_day, periods: found.periods }];
+  });
+}
+
+async function measureGroup(warehouse: Warehouse, group: readonly Changed[]): Promise<void> {
+  const known = group.flatMap(({ live, since }) =>
+    since === null || live.slice.grain === null || adding(live).length === 0 ? [] : [{ live, since }],
   );
+  const histories = await readHistories(warehouse, known);
+  const each = known.flatMap(({ live }) => {
+    const ofSlice = histories.get(live.slice.name) ?? new Map<string, MetricHistory>();
+    return [...ofSlice].map(([metric, history]) =>
+      measure({ slice: live.slice.name, metric, history, counted: countedOf(metric, ofSlice, live) }),
+    );
+  });
   const measured = [
     ['maturation', each.flatMap(({ maturation }) => maturation)],
     ['projections', each.flatMap(({ projections: of }) => of)],
     ['projection_errors', each.flatMap(({ projection_errors: of }) => of)],
     ['horizon_evidence', each.flatMap(({ horizon_evidence: of }) => of)],
   ] as const;
+  const slices = group.map(({ live }) => literal(live.slice.name)).join(', ');
   await warehouse.transact(async () => {
-    await warehouse.run(asScript(forgetting(slice.name)));
+    await warehouse.run(
+      asScript(Object.keys(measuredTables).map((table) => `delete from ripen.${table} where slice in (${slices})`)),
+    );
     for (const [table, rows] of measured) {
-      if (rows.length > 0) await warehouse.run(statement(measuredTables[table]), [slice.name, JSON.stringify(rows)]);
+      if (rows.length > 0) await warehouse.run(statement(measuredTables[table]), [JSON.stringify(rows)]);
     }
-    await declareViews(warehouse, live);
+    for (const { live } of group) await declareViews(warehouse, live);
   });
 }
-
-const forgetting = (slice: string): string[] =>
-  Object.keys(measuredTables).map((table) => `delete from ripen.${table} where slice = ${literal(slice)}`);
 
 async function declareViews(warehouse: Warehouse, live: LiveTable): Promise<void> {
   const { slice } = live;
@@ -108,13 +161,14 @@ function countedOf(
 type Rows = readonly Readonly<Record<string, unknown>>[];
 
 interface Measurable {
+  readonly slice: string;
   readonly metric: string;
   readonly history: MetricHistory;
   readonly counted: Counted | null;
 }
 
 /** The rows of one metric in each of the ledger's tables of insight. */
-function measure({ metric, history, counted }: Measurable): Readonly<Record<keyof typeof measuredTables, Rows>> {
+function measure({ slice, metric, history, counted }: Measurable): Readonly<Record<keyof typeof measuredTables, Rows>> {
   const { development, looks } = history;
   const standingOn = standings(development);
   const { ages, factors } = standingOn(Infinity);
@@ -125,11 +179,12 @@ function measure({ metric, history, counted }: Measurable): Readonly<Record<keyo
   const { lastChangeAge, laterLooks } = horizonEvidence(looks);
   return {
     maturation: maturationOf(development, ages).map(({ age, periods, q25, median, q75 }) => {
-      return { metric, age_days: age, periods, share_q25: q25, share_median: median, share_q75: q75 };
+      return { slice, metric, age_days: age, periods, share_q25: q25, share_median: median, share_q75: q75 };
     }),
-    projections: projections(metric, history, { factors, scores }),
+    projections: projections({ slice, metric }, history, { factors, scores }),
     horizon_evidence: [
       {
+        slice,
         metric,
         last_change_age: lastChangeAge,
         later_looks: laterLooks,
@@ -138,6 +193,7 @@ function measure({ metric, history, counted }: Measurable): Readonly<Record<keyo
       },
     ],
     projection_errors: scores.map((score) => ({
+      slice,
       metric,
       age_days: score.age,
       cohorts: score.cohorts,
@@ -150,7 +206,7 @@ function measure({ metric, history, counted }: Measurable): Readonly<Record<keyo
 }
 
 function projections(
-  metric: string,
+  of: { readonly slice: string; readonly metric: string },
   { maturing }: MetricHistory,
   { factors, scores }: { readonly factors: ReadonlyMap<number, Factor>; readonly scores: readonly Score[] },
 ): Rows {
@@ -160,7 +216,7 @@ function projections(
     if (reach === null || factor === undefined || value <= 0) return [];
     return [
       {
-        metric,
+        ...of,
         period,
         load_id: loadId,
         age_days: age,

@@ -8,10 +8,7 @@ import { columnTypes, count, dayShape, statement } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Cohort, Development, Reading } from './development.ts';
 import type { Look } from '../model/horizon-evidence.ts';
-import { adding, PERIOD_TOTALS, periodTotals, type LiveTable } from './views-sql.ts';
-
-/** Eight months: old ways of ripening say little of the newest periods, and the backtest is to end within the night. */
-const HISTORY_DAYS = 240;
+import { PERIOD_TOTALS, periodTotals, type LiveTable } from './views-sql.ts';
 
 /** A maturing total as it is stored. */
 export interface Maturing {
@@ -32,9 +29,8 @@ export interface MetricHistory {
 /** Readings in the order of loads. */
 const fetchesShape = z.array(z.object({ age: z.number(), value: z.number(), is_final: z.boolean() }));
 
-const startRow = z.object({ start_day: dayShape.nullable() });
-
 const periodRow = z.object({
+  slice: z.string(),
   metric: z.string(),
   start_day: dayShape,
   load_id: z.string(),
@@ -45,19 +41,40 @@ const periodRow = z.object({
 
 type PeriodRow = z.infer<typeof periodRow>;
 
-/** The history of each additive metric, by its name; none of a slice without a date dimension. */
-export async function readHistories(warehouse: Warehouse, live: LiveTable): Promise<Map<string, MetricHistory>> {
-  if (live.slice.grain === null || adding(live).length === 0) return new Map();
-  const of = [live.slice.name, live.fingerprint];
-  const [first] = await warehouse.rows(statement('insight/history_start'), [...of, HISTORY_DAYS], startRow);
-  const since = first?.start_day ?? null;
-  if (since === null) return new Map();
-  await runKeepingLittle(warehouse, periodTotals(live, await columnTypes(warehouse, live.table), since));
-  const rows = await warehouse.rows(statement('insight/readings'), [...of, since], periodRow);
+/** A live table, and the first day of the history that is read of it. */
+export interface Histories {
+  readonly live: LiveTable;
+  readonly since: Day;
+}
+
+/** The history of each additive metric, by its name, by slice; tables with a date dimension and additive metrics. */
+export async function readHistories(
+  warehouse: Warehouse,
+  tables: readonly Histories[],
+): Promise<Map<string, Map<string, MetricHistory>>> {
+  if (tables.length === 0) return new Map();
+  const typed: Parameters<typeof periodTotals>[0][number][] = [];
+  for (const each of tables) typed.push({ ...each, types: await columnTypes(warehouse, each.live.table) });
+  await runKeepingLittle(warehouse, periodTotals(typed));
+  const slices = tables.map(({ live: { slice, fingerprint }, since }) => ({ slice: slice.name, fingerprint, since }));
+  const rows = await warehouse.rows(statement('insight/readings'), [JSON.stringify(slices)], periodRow);
   await warehouse.run(`drop table ${PERIOD_TOTALS}`);
-  const byMetric = new Map<string, PeriodRow[]>();
-  for (const row of rows) byMetric.set(row.metric, [...(byMetric.get(row.metric) ?? []), row]);
-  return new Map([...byMetric].map(([metric, periods]) => [metric, historyOf(periods)]));
+  return new Map(
+    [...grouped(rows, ({ slice }) => slice)].map(([slice, ofSlice]) => [
+      slice,
+      new Map([...grouped(ofSlice, ({ metric }) => metric)].map(([metric, periods]) => [metric, historyOf(periods)])),
+    ]),
+  );
+}
+
+function grouped(rows: readonly PeriodRow[], keyOf: (row: PeriodRow) => string): Map<string, PeriodRow[]> {
+  const groups = new Map<string, PeriodRow[]>();
+  for (const row of rows) {
+    const group = groups.get(keyOf(row));
+    if (group === undefined) groups.set(keyOf(row), [row]);
+    else group.push(row);
+  }
+  return groups;
 }
 
 function historyOf(rows: readonly PeriodRow[]): MetricHistory {

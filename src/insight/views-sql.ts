@@ -33,22 +33,21 @@ function periodOf({ grain }: Slice): string {
 }
 
 /**
- * The total of every metric by period from a day on as it is, by the types of the table's columns, as a temporary table of
- * start_day, metric and value. Of older rows nothing is read.
+ * Fills a temporary table with the total of every metric by slice and period from a day on as it is: slice, start_day, metric and
+ * value. `types` are those of the table's columns. Of older rows nothing is read.
  */
 export function periodTotals(
-  { slice, metrics, table }: LiveTable,
-  types: ReadonlyMap<string, string>,
-  since: Day,
+  tables: readonly { readonly live: LiveTable; readonly since: Day; readonly types: ReadonlyMap<string, string> }[],
 ): string {
-  const grain = slice.grain ?? 'day';
-  const known = adding({ metrics });
-  const sums = known.map(({ id }, at) => {
-    const type = parseColumnType(types.get(id) ?? '') ?? DOUBLE;
-    return `, ${doubleSum(`s.${identifier(id)}`, type)} as v${at}`;
-  });
-  return `create or replace temp table ${PERIOD_TOTALS} as
-select
+  const parts = tables.map(({ live: { slice, metrics, table }, since, types }) => {
+    const grain = slice.grain ?? 'day';
+    const known = adding({ metrics });
+    const sums = known.map(({ id }, at) => {
+      const type = parseColumnType(types.get(id) ?? '') ?? DOUBLE;
+      return `, ${doubleSum(`s.${identifier(id)}`, type)} as v${at}`;
+    });
+    return `select
+    ${literal(slice.name)} as slice,
     start_day,
     unnest([${known.map(({ id }) => literal(id)).join(', ')}]::varchar[]) as metric,
     unnest([${known.map((_, at) => `v${at}`).join(', ')}]::double[]) as value
@@ -58,6 +57,8 @@ from (
     where s.${identifier(grain)} >= ${dayLiteral(grain, since)}
     group by 1
 )`;
+  });
+  return `create or replace temp table ${PERIOD_TOTALS} as\n${parts.join('\nunion all\n')}`;
 }
 
 export const maturationName = (slice: string): string => `main.${identifier(`${slice}_maturation`)}`;

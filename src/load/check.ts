@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { Failure } from '../errors.ts';
 import { type Day, parseWeekStart, weekdayName, weekdayOf, type WeekStart } from '../model/calendar.ts';
 import { subjectOf, type Window } from '../model/window.ts';
-import { count, dayShape } from '../warehouse/sql.ts';
+import { asScript, count, dayShape } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Sound } from './answers.ts';
 import { weekdayWithin } from './cut-weeks.ts';
@@ -14,15 +14,7 @@ import type { Rejects, Staged } from './stage.ts';
 import { totalTyped } from './sums-sql.ts';
 import type { Target } from './target.ts';
 import { badLabels, countUndated } from './text-sql.ts';
-import {
-  countPeriods,
-  duplicateKeys,
-  rowsOutside,
-  staging,
-  WINDOW,
-  windowsOutOfOrder,
-  windowsOutside,
-} from './window-sql.ts';
+import { countPeriods, duplicateKeys, rowsOutside, staging, WINDOW, windowsOutOfOrder } from './window-sql.ts';
 
 /** What the checks found of one window. */
 export interface Found {
@@ -48,13 +40,14 @@ export async function findingsOf(
   const windows = new Map(sound.map(({ windowNo, spooled }) => [windowNo, spooled.window]));
   const [first] = windows.values();
   if (first === undefined) throw new RangeError('There was no window to check.');
-  await warehouse.run(totalTyped(columns, slice.grain, first.replaced.start));
+  const totals = totalTyped(columns, slice.grain, first.replaced.start);
+  await warehouse.run(asScript([...(staged.view === null ? [] : [staged.view]), totals]));
+  const periodRows = await periodRowsOf(warehouse, target, windows);
   // The column reader takes no label that is no date.
   const undated = seen === null ? await checkLabels(warehouse, target, windows) : new Map<number, Failure>();
-  const badDays = await checkDays(warehouse, target, windows);
+  const badDays = await checkDays(warehouse, target, windows, periodRows);
   const { conflicts, copies } = await checkKeys(warehouse, target, windows, seen?.repeating ?? new Set(windows.keys()));
   const sums = await sumsOf(warehouse, target, windows, { rejects, repeating: new Set(copies.keys()) });
-  const periodRows = await periodRowsOf(warehouse, target, windows);
   const weekStarts = await weekStartsIn(sound, { target, staged, periodRows }, warehouse);
   const unordered = seen?.outOfOrder ?? (await outOfOrder(warehouse, target));
   return {
@@ -160,11 +153,16 @@ async function checkDays(
   warehouse: Warehouse,
   { slice: { grain } }: Target,
   windows: ReadonlyMap<number, Window>,
+  periodRows: ReadonlyMap<number, ReadonlyMap<Day, number>>,
 ): Promise<Map<number, Failure>> {
   const failures = new Map<number, Failure>();
   if (grain === null) return failures;
-  const isOutside = (await warehouse.rows(windowsOutside, [], z.object({ window_no: z.number() }))).length > 0;
-  const outside = isOutside ? await warehouse.rows(rowsOutside(grain), [], outsideRow) : [];
+  const strayed = [...windows].flatMap(([windowNo, { replaced }]) => {
+    const starts = [...(periodRows.get(windowNo)?.keys() ?? [])];
+    const isOutside = starts.some((start) => start < replaced.start || start >= replaced.end);
+    return isOutside ? [[windowNo, replaced] as const] : [];
+  });
+  const outside = strayed.length === 0 ? [] : await warehouse.rows(rowsOutside(grain, strayed), [], outsideRow);
   for (const { window_no, rows, example } of outside) {
     const window = windows.get(window_no);
     if (window === undefined) continue;

@@ -9,11 +9,11 @@ import type { LoadedPeriod } from '../model/ledger.ts';
 import { nextRefreshAt, stateOf } from '../model/maturity.ts';
 import { catalogItemOf, type Metric } from '../model/metric.ts';
 import { ratioOf } from '../model/ratio.ts';
-import { readPeriods } from '../warehouse/ledger.ts';
+import { readSliceLedger } from '../warehouse/ledger.ts';
 import { commentOn, declare } from '../warehouse/declaring.ts';
 import { asScript, dayShape, identifier, literal, statement, timestamp } from '../warehouse/sql.ts';
 import { areApart } from '../warehouse/relations.ts';
-import { remembering } from '../warehouse/remembering.ts';
+import { remembering, rememberingEach } from '../warehouse/remembering.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { tableColumns, type Target } from './target.ts';
 import { castExactly } from './window-sql.ts';
@@ -176,7 +176,7 @@ async function recordMetrics(warehouse: Warehouse, target: Target): Promise<void
   if (ripeningOf(before) !== ripeningOf(now)) await recordStates(warehouse, target);
 }
 
-const recordedRow = z.object({ metrics: z.string().nullable() });
+const recordedRow = z.object({ slice: z.string(), metrics: z.string() });
 const recordedMetric = z.object({
   metric: z.string(),
   position: z.number(),
@@ -191,9 +191,10 @@ const recordedMetric = z.object({
 
 type RecordedMetric = z.infer<typeof recordedMetric>;
 
-const readRecorded = remembering(async (warehouse, slice) => {
-  const [found] = await warehouse.rows(statement('ledger/recorded_metrics'), [slice], recordedRow);
-  return z.array(recordedMetric).parse(JSON.parse(found?.metrics ?? '[]'));
+const readRecorded = rememberingEach(async (warehouse, slices): Promise<Map<string, RecordedMetric[]>> => {
+  const rows = await warehouse.rows(statement('ledger/recorded_metrics'), [JSON.stringify(slices)], recordedRow);
+  const found = new Map(rows.map(({ slice, metrics }) => [slice, z.array(recordedMetric).parse(JSON.parse(metrics))]));
+  return new Map(slices.map((slice) => [slice, found.get(slice) ?? []]));
 });
 
 /** The metrics of a slice that were last recorded as of no documented form. */
@@ -225,23 +226,32 @@ const ripeningOf = (metrics: readonly RecordedMetric[]): string =>
     .toSorted()
     .join();
 
+const overdueRow = z.object({ slice: z.string(), fingerprint: z.string(), start_day: dayShape });
+
 /**
  * Says anew from when on something can be expected of the periods that were to be asked for by an instant and are not `due` then:
  * since they were loaded, other ages have become worth a request.
  */
 export async function recordPostponed(
   warehouse: Warehouse,
-  target: Target,
-  due: ReadonlySet<Day>,
+  planned: readonly { readonly target: Target; readonly due: ReadonlySet<Day> }[],
   planAt: Date,
 ): Promise<void> {
   const overdue = await warehouse.rows(
-    'select start_day from ripen.periods where slice = $1 and fingerprint = $2 and next_refresh_at <= $3::timestamp',
-    [target.slice.name, target.fingerprint, timestamp(planAt)],
-    z.object({ start_day: dayShape }),
+    'select slice, fingerprint, start_day from ripen.periods where next_refresh_at <= $1::timestamp',
+    [timestamp(planAt)],
+    overdueRow,
   );
-  const postponed = new Set(overdue.map((row) => row.start_day).filter((start) => !due.has(start)));
-  if (postponed.size > 0) await recordStates(warehouse, target, ({ bucket }) => postponed.has(bucket.start));
+  const byTable = new Map<string, Day[]>();
+  for (const { slice, fingerprint, start_day: start } of overdue) {
+    const key = `${slice} ${fingerprint}`;
+    byTable.set(key, [...(byTable.get(key) ?? []), start]);
+  }
+  for (const { target, due } of planned) {
+    const starts = byTable.get(`${target.slice.name} ${target.fingerprint}`) ?? [];
+    const postponed = new Set(starts.filter((start) => !due.has(start)));
+    if (postponed.size > 0) await recordStates(warehouse, target, ({ bucket }) => postponed.has(bucket.start));
+  }
 }
 
 async function recordStates(
@@ -249,7 +259,9 @@ async function recordStates(
   { slice, metrics, fingerprint }: Target,
   isMeant: (held: LoadedPeriod) => boolean = () => true,
 ): Promise<void> {
-  const periods = [...(await readPeriods(warehouse, slice.name, fingerprint)).values()].filter(isMeant);
+  const { live, building } = await readSliceLedger(warehouse, slice.name);
+  const table = [live, building].find((known) => known?.fingerprint === fingerprint);
+  const periods = [...(table?.periods.values() ?? [])].filter(isMeant);
   if (periods.length === 0) return;
   const states = periods.map((held) => {
     const next = nextRefreshAt(held, metrics, slice, held);

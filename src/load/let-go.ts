@@ -28,6 +28,7 @@ export async function letGo(
   { slice, fingerprint, table }: Target,
   planAt: Date,
 ): Promise<LetGo | null> {
+  if (slice.retainDays === null) return null;
   const ledger = await readSliceLedger(warehouse, slice.name);
   const weekStartsOn = weekStartOf(ledger, fingerprintOf(slice));
   const kept = firstKeptDay(slice, planAt, weekStartsOn);

@@ -14,8 +14,8 @@ import { endOf, isWhole, type Period } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
 import { reportParameters, type Window } from '../model/window.ts';
 import type { Spooled } from '../spool/spool.ts';
-import { remembering } from '../warehouse/remembering.ts';
-import { count, dayShape, instant, statement, timestamp } from '../warehouse/sql.ts';
+import { rememberingEach } from '../warehouse/remembering.ts';
+import { bound, count, dayShape, instant, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { evidenceOf, type WindowMaturity } from './evidence.ts';
 import type { Reject, Rejects } from './stage.ts';
@@ -90,13 +90,8 @@ export interface StoredLoad extends Load {
   readonly stored: number;
 }
 
-/** Records the loads of a slice. */
-export async function recordLoads(
-  warehouse: Warehouse,
-  { slice, fingerprint }: Target,
-  loads: readonly StoredLoad[],
-  runId: string,
-): Promise<void> {
+/** A statement that records the loads of a slice. */
+export function recordLoads({ slice, fingerprint }: Target, loads: readonly StoredLoad[], runId: string): string {
   const items = loads.map(({ rows: fetched, fetchedAt, maturity, ...load }) => {
     const { loadId, spooled, rejects, verdict, proof, stored } = load;
     const { window } = spooled;
@@ -119,31 +114,21 @@ export async function recordLoads(
       known_at: timestamp(computedAt(fetchedAt, maturity.computedAt)),
     };
   });
-  await warehouse.run(statement('load/record_loads'), [
-    runId,
-    slice.name,
-    fingerprint,
-    JSON.stringify(slice.metrics),
-    JSON.stringify(items),
-  ]);
+  const of = [runId, slice.name, fingerprint, JSON.stringify(slice.metrics), JSON.stringify(items)];
+  return bound('load/record_loads', of);
 }
 
-/** Records how the periods of the loads are held from now on; `counted` has the rows of each period where a window's own are not what is stored. */
-export async function recordPeriods(
-  warehouse: Warehouse,
+/** Statements that record how the periods of the loads are held from now on; `counted` has the rows of each period where a window's own are not what is stored. */
+export function recordPeriods(
   target: Target,
   loads: readonly StoredLoad[],
   counted: ReadonlyMap<Day, number> | null,
-): Promise<void> {
+): string[] {
   const { slice, fingerprint, metrics } = target;
-  const ranges = joined(loads.map(({ spooled }) => spooled.window.replaced));
-  for (const days of ranges) {
-    await warehouse.run(statement('load/forget_periods'), [
-      slice.name,
-      fingerprint,
-      ...ledgerBounds(slice.grain, days),
-    ]);
-  }
+  const held = loads.filter(({ known }) => known.size > 0);
+  const forgotten = joined(held.map(({ spooled }) => spooled.window.replaced)).map((days) =>
+    bound('load/forget_periods', [slice.name, fingerprint, ...ledgerBounds(slice.grain, days)]),
+  );
   const periods = loads.flatMap(({ loadId, spooled, fetchedAt, verdict, known, periodRows, rejects, maturity }) =>
     spooled.window.periods.map(({ period }) => {
       const rows = (counted ?? periodRows).get(period.bucket.start) ?? 0;
@@ -174,7 +159,7 @@ export async function recordPeriods(
       };
     }),
   );
-  await warehouse.run(statement('load/record_periods'), [slice.name, fingerprint, JSON.stringify(periods)]);
+  return [...forgotten, bound('load/record_periods', [slice.name, fingerprint, JSON.stringify(periods)])];
 }
 
 /**
@@ -211,12 +196,14 @@ export function joined(intervals: readonly DayInterval[]): DayInterval[] {
   return ranges;
 }
 
-const additivityRow = z.object({ metric: z.string(), adds_up: z.boolean() });
+const additivityRow = z.object({ slice: z.string(), metric: z.string(), adds_up: z.boolean() });
 
 /** Whether the rows of a slice's assumed metrics were seen to add up; read once between two changes. */
-export const readAdditivity = remembering(async (warehouse, slice): Promise<SeenAdditivity> => {
-  const rows = await warehouse.rows(statement('ledger/additivity'), [slice], additivityRow);
-  return new Map(rows.map((row) => [row.metric, row.adds_up]));
+export const readAdditivity = rememberingEach(async (warehouse, slices): Promise<Map<string, SeenAdditivity>> => {
+  const rows = await warehouse.rows(statement('ledger/additivity'), [JSON.stringify(slices)], additivityRow);
+  const of = (slice: string): SeenAdditivity =>
+    new Map(rows.filter((row) => row.slice === slice).map((row) => [row.metric, row.adds_up]));
+  return new Map(slices.map((slice) => [slice, of(slice)]));
 });
 
 /** Remembers of assumed metrics whether an answer's rows added up; returns the target that follows from it. */

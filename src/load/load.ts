@@ -22,6 +22,7 @@ import type { Loaded, LoadRequest, LoadResult } from './load-result.ts';
 import { proveWindow } from './proof.ts';
 import { type Judged, replaceJudged } from './judged.ts';
 import { stageColumns, type Staged, stageTexts } from './stage.ts';
+import { dropTyped } from './window-sql.ts';
 
 /** Failures that one window may bring upon all of its batch. */
 const perhapsOfOne: ReadonlySet<FailureCode> = new Set(['BUG', 'ENGINE_MEMORY']);
@@ -134,7 +135,8 @@ async function loadPart(batch: readonly Spooled[], request: LoadRequest, stage: 
     const replaced = await loadStaged(sound, staged, request);
     return { ...replaced, results: [...results, ...replaced.results] };
   } finally {
-    await warehouse.run(staged.drop);
+    // A view stays until the next batch makes its own.
+    if (staged.view === null) await warehouse.run(dropTyped.table);
   }
 }
 
@@ -149,7 +151,16 @@ async function loadStaged(sound: readonly Sound[], staged: Staged, request: Load
     if ('kind' in judged) results.push(judged);
     else proven.push(judged);
   }
-  const replaced = await replaceJudged(proven, staged, request);
+  const ignored = await ignoredFilters(
+    warehouse,
+    target.slice,
+    proven.map(({ sound: { windowNo } }) => windowNo),
+  );
+  const judged = proven.map((each) => {
+    const warnings = [...each.warnings, ...(ignored.get(each.sound.windowNo) ?? [])];
+    return Object.assign({}, each, { warnings });
+  });
+  const replaced = await replaceJudged(judged, staged, request);
   return { ...replaced, results: [...results, ...replaced.results] };
 }
 
@@ -165,6 +176,5 @@ async function judgeWindow(sound: Sound, request: LoadRequest, found: Found): Pr
   }
   const proven = await proveWindow(sound, request, found);
   if ('kind' in proven) return proven;
-  const ignored = await ignoredFilters(warehouse, request.target.slice, sound.windowNo);
-  return { ...proven, warnings: [...proven.warnings, ...ignored], sound, found };
+  return { ...proven, sound, found };
 }

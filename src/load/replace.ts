@@ -4,7 +4,7 @@ import * as z from 'zod';
 
 import type { Day } from '../model/calendar.ts';
 import { transactRows } from '../warehouse/opening.ts';
-import { count, dayShape, statement, timestamp } from '../warehouse/sql.ts';
+import { asScript, count, dayShape, statement, timestamp } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { alterColumns } from './alter-table.ts';
 import {
@@ -48,7 +48,7 @@ interface Replaced {
 }
 
 const loadIdRow = z.object({ load_id: z.string() });
-const restatedRow = z.object({ load_id: z.string(), periods: count });
+const restatedRow = z.object({ load_id: z.string(), period: z.string() });
 const periodRowsRow = z.object({ start_day: dayShape, rows: count });
 
 /** Makes the rows of windows visible, all or none. */
@@ -61,26 +61,25 @@ export async function replaceWindows(
   const { slice } = target;
   const ranges = joined(windows.map(({ spooled }) => spooled.window.replaced));
   const came = windows.reduce((sum, { rows }) => sum + rows, 0);
+  const loads = await numbered(warehouse, windows);
   return transactRows(warehouse, came, async () => {
     // Before any row is touched: DuckDB commits no table that is altered after it was written to.
     const wider = await widenAsNeeded(warehouse, target, replacement);
     // Nothing of a window that was never loaded can be restated.
     const isKnown = windows.some(({ known }) => known.size > 0);
-    if (isKnown) await warehouse.run(totalPeriods('before', wider, slice.grain, ranges));
-    for (const days of ranges) {
-      if ((await warehouse.run(deleteDays(wider.table, slice.grain, days))) > 0) warehouse.reclaimAtClose();
-    }
-    const loads = await numbered(warehouse, windows);
-    const stored = await insertLoads(warehouse, wider, loads, replacement);
+    if (windows.some(({ known }) => [...known.values()].some(({ rows }) => rows > 0))) warehouse.reclaimAtClose();
+    const stored = await insertLoads(warehouse, wider, loads, replacement, [
+      ...(isKnown ? [totalPeriods('before', wider, slice.grain, ranges)] : []),
+      ...ranges.map((days) => deleteDays(wider.table, slice.grain, days)),
+      ...(isKnown && isPlain ? [totalAfter(wider.columns, numbersOf(windows))] : []),
+    ]);
     if (!isPlain) await warehouse.run(totalPeriods('after', wider, slice.grain, ranges));
-    else if (isKnown) await warehouse.run(totalAfter(wider.columns, numbersOf(windows)));
     const restated = isKnown ? await restate(warehouse, wider, loads) : new Map<string, number>();
     const rejects = windows.flatMap((proven) => proven.rejects.recorded);
     await recordRejects(warehouse, rejects, runId);
     const counted = isPlain ? null : await rowsAfter(warehouse);
     const done = loads.map((load): StoredLoad => Object.assign({}, load, { stored: stored ?? load.rows }));
-    await recordLoads(warehouse, wider, done, runId);
-    await recordPeriods(warehouse, wider, done, counted);
+    await warehouse.run(asScript([recordLoads(wider, done, runId), ...recordPeriods(wider, done, counted)]));
     return {
       windows: done.map((load) => ({ rows: load.stored, restatedPeriods: restated.get(load.loadId) ?? 0 })),
       target: wider,
@@ -88,7 +87,7 @@ export async function replaceWindows(
   });
 }
 
-/** Draws the ids of loads; within the transaction, as by itself it would write to the disk once more. */
+/** Draws the ids of loads: before the transaction, so that all it does to the rows is one script. */
 async function numbered(warehouse: Warehouse, windows: readonly Proven[]): Promise<Load[]> {
   const ids = await warehouse.rows(
     "select nextval('ripen.load_ids')::varchar as load_id from range($1::bigint)",
@@ -100,16 +99,20 @@ async function numbered(warehouse: Warehouse, windows: readonly Proven[]): Promi
 
 const numbersOf = (windows: readonly Proven[]): number[] => windows.map(({ windowNo }) => windowNo);
 
-/** Inserts the rows of all windows; how many a window got that stands alone and lost copies, else null: as many as it had. */
+/** Inserts the rows of all windows, after other statements; how many a window got that stands alone and lost copies, else null: as many as it had. */
 async function insertLoads(
   warehouse: Warehouse,
   { slice, table, columns }: Target,
   loads: readonly Load[],
   { staged, isPlain }: Replacement,
+  before: readonly string[],
 ): Promise<number | null> {
   const filled = loads.filter(({ rows }) => rows > 0);
   const [first] = filled;
-  if (first === undefined) return null;
+  if (first === undefined) {
+    await warehouse.run(asScript(before));
+    return null;
+  }
   const loadIds = Array.from({ length: Math.max(...numbersOf(filled)) + 1 }, (): string | null => null);
   for (const { windowNo, loadId } of filled) loadIds[windowNo] = loadId;
   const { collapse } = first;
@@ -121,7 +124,7 @@ async function insertLoads(
     collapse,
     isOrdered: filled.every(({ isOrdered }) => isOrdered),
   });
-  const rows = await warehouse.run(sql);
+  const rows = await warehouse.run(asScript([...before, sql]));
   const came = filled.reduce((sum, load) => sum + load.rows, 0);
   if (!collapse && rows !== came) throw new RangeError(`The windows got ${rows} rows where their answers had ${came}.`);
   return collapse ? rows : null;
@@ -134,18 +137,20 @@ async function restate(
   loads: readonly Load[],
 ): Promise<Map<string, number>> {
   const sql = recordRestatements(columns, new Set(loads.flatMap(({ notAdditive }) => notAdditive)));
-  const [first] = loads;
-  if (sql === null || first === undefined) return new Map();
+  if (sql === null) return new Map();
   const items = loads.map(({ loadId, fetchedAt, spooled: { window } }) => ({
     load_id: loadId,
     seen_at: timestamp(fetchedAt),
     start_day: window.replaced.start,
     end_day: window.replaced.end,
   }));
-  const moved = await warehouse.run(sql, [slice.name, fingerprint, JSON.stringify(items)]);
-  if (moved === 0) return new Map();
-  const found = await warehouse.rows(statement('load/restated_periods'), [first.loadId], restatedRow);
-  return new Map(found.map(({ load_id: loadId, periods }) => [loadId, periods]));
+  const moved = await warehouse.rows(sql, [slice.name, fingerprint, JSON.stringify(items)], restatedRow);
+  return new Map(
+    loads.map(({ loadId }) => [
+      loadId,
+      new Set(moved.flatMap((row) => (row.load_id === loadId ? [row.period] : []))).size,
+    ]),
+  );
 }
 
 /** The rows each period has now, from the totals taken after it was replaced. */

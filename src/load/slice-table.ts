@@ -26,9 +26,10 @@ import type { Slice } from '../model/slice.ts';
 import { heldColumnTypes, identifier, statement } from '../warehouse/sql.ts';
 import { learnWeekStart, readSliceLedger } from '../warehouse/ledger.ts';
 import { recordSchemaChange } from '../warehouse/runs.ts';
+import { remembering } from '../warehouse/remembering.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import { alterColumns, dropProjected, rebuildTable } from './alter-table.ts';
-import { describeSlice } from './describing.ts';
+import { describeSlice, recordedUnknown } from './describing.ts';
 import { readAdditivity } from './load-ledger.ts';
 import { columnsAsStored, columnsOf, createTable, liveTable, tableColumns, type Target } from './target.ts';
 
@@ -94,6 +95,22 @@ export async function prepareTable(
   });
 }
 
+const readMainTables = remembering(async (warehouse): Promise<ReadonlySet<string>> => {
+  const rows = await warehouse.rows(statement('ledger/tables_in_the_way'), [], z.object({ table_name: z.string() }));
+  return new Set(rows.map((row) => row.table_name));
+}, 'relations');
+
+/** Reads what the tables of some slices are prepared by, together; what cannot be read fails where it is needed. */
+export async function readAhead(warehouse: Warehouse, slices: readonly Slice[]): Promise<void> {
+  await Promise.allSettled(
+    slices.flatMap(({ name }) => [
+      readSliceLedger(warehouse, name),
+      readAdditivity(warehouse, name),
+      recordedUnknown(warehouse, name),
+    ]),
+  );
+}
+
 /**
  * Why a slice cannot be loaded as it is configured; null where it can. What ripen makes of a slice is named after it, and may not
  * stand in the place of a table. A report without a date has one period: the dated ones would have no place in its table, and
@@ -104,16 +121,14 @@ export async function refusalOf(
   { name, grain }: Slice,
   { live }: Pick<SliceLedger, 'live'>,
 ): Promise<{ readonly setting: 'name' | 'dimensions'; readonly message: string; readonly hint: string } | null> {
-  const [other] = await warehouse.rows(
-    statement('ledger/tables_in_the_way'),
-    [name],
-    z.object({ table_name: z.string() }),
-  );
+  const views = ['_cohorts', '_final', '_maturation', '_projected'].map((ending) => name + ending);
+  const tables = await readMainTables(warehouse, '');
+  const other = views.find((view) => tables.has(view));
   if (other !== undefined) {
     return {
       setting: 'name',
-      message: `a view of it would have the name of the table ${other.table_name}, which the warehouse holds.`,
-      hint: `Give the slice another name, or let the other go with \`ripen drop --slice ${other.table_name}\`.`,
+      message: `a view of it would have the name of the table ${other}, which the warehouse holds.`,
+      hint: `Give the slice another name, or let the other go with \`ripen drop --slice ${other}\`.`,
     };
   }
   if (grain !== null || live === null || live.periods.size === 0) return null;

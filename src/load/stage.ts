@@ -9,7 +9,7 @@ import { Failure } from '../errors.ts';
 import { type Day, type DayInterval, parseWeekStart, type WeekStart } from '../model/calendar.ts';
 import type { ColumnType } from '../model/column-type.ts';
 import { subjectOf } from '../model/window.ts';
-import { count, dayShape } from '../warehouse/sql.ts';
+import { asScript, count, dayShape } from '../warehouse/sql.ts';
 import type { Warehouse } from '../warehouse/warehouse.ts';
 import type { Sound } from './answers.ts';
 import { beginsInWeek, nameCutWeeks } from './cut-weeks.ts';
@@ -17,7 +17,7 @@ import type { ColumnAnswer, ReadAnswers } from './load-result.ts';
 import { nearestDoubles, resolveTexts } from './odd-texts.ts';
 import type { Target } from './target.ts';
 import { anyOdd, rejectedRows, typeRows } from './text-sql.ts';
-import { type ColumnPart, columnRows, dropTyped, stagedTexts, staging, typedColumns, typedRows } from './window-sql.ts';
+import { type ColumnPart, columnRows, dropTyped, stagedTexts, typedColumns, typedRows } from './window-sql.ts';
 import { withholds } from './withheld.ts';
 
 export interface Staged {
@@ -25,8 +25,8 @@ export interface Staged {
   readonly columns: Target['columns'];
   /** A query for the rows of some windows, each with at least one. */
   readonly rowsOf: (windowNos: readonly number[]) => string;
-  /** Removes `typed`, which is a table or a view: neither can take the other's place. */
-  readonly drop: string;
+  /** Makes `typed` where it is a view; null for a table, which is filled already. */
+  readonly view: string | null;
   /** Set for a batch that was read into columns: what its reader saw besides. */
   readonly seen: Seen | null;
   /** By window, the rows that could not be stored exactly. */
@@ -63,7 +63,7 @@ export interface Rejects {
   readonly failure: Failure | null;
 }
 
-/** Makes `typed` a view of rows that lie in columns already; the slice's table is not touched. */
+/** Makes `typed` of rows that lie in columns already; the slice's table is not touched. */
 export async function stageColumns(
   warehouse: Warehouse,
   sound: readonly Sound[],
@@ -71,12 +71,12 @@ export async function stageColumns(
   target: Target,
 ): Promise<Staged> {
   const { columns, table } = target;
-  await nameWindows(warehouse, sound);
   const parts = partsOf(sound, read);
   // Of values that are withheld some are to be changed yet, and the names of weeks that were cut.
   const cut = sound.filter(({ spooled }) => beginsInWeek(spooled.window));
   const isChanged = withholds(target.slice) || cut.length > 0;
-  await warehouse.run(typedColumns(isChanged ? 'table' : 'view', table, columns, parts));
+  const typed = typedColumns(isChanged ? 'table' : 'view', table, columns, parts);
+  if (isChanged) await warehouse.run(asScript([dropTyped.view, typed]));
   await nameCutWeeks(warehouse, cut);
   return {
     columns,
@@ -87,7 +87,7 @@ export async function stageColumns(
             columns,
             parts.filter(({ windowNo }) => windowNos.includes(windowNo)),
           ),
-    drop: isChanged ? dropTyped.table : dropTyped.view,
+    view: isChanged ? null : typed,
     seen: {
       weekStarts: weekStartsIn(parts),
       outOfOrder: new Set(parts.flatMap(({ isOrdered, windowNo }) => (isOrdered ? [] : [windowNo]))),
@@ -132,19 +132,6 @@ function weekStartsIn(
   );
 }
 
-async function nameWindows(warehouse: Warehouse, sound: readonly Sound[]): Promise<void> {
-  const windows = sound.map(({ spooled, windowNo }) => ({
-    window_no: windowNo,
-    start_day: spooled.window.replaced.start,
-    end_day: spooled.window.replaced.end,
-  }));
-  await warehouse.run(
-    `create or replace temp table ${staging.windows} as
-     select unnest(from_json($1::json, '[{"window_no":"INTEGER","start_day":"DATE","end_day":"DATE"}]'), recursive := true)`,
-    [JSON.stringify(windows)],
-  );
-}
-
 const rejectRow = z.object({
   window_no: z.number(),
   metric: z.string(),
@@ -170,11 +157,10 @@ export async function stageTexts(
 ): Promise<Staged> {
   const parts = partsOf(sound, read);
   if (parts.length === 0) return stageColumns(warehouse, sound, read, target);
-  await nameWindows(warehouse, sound);
-  await warehouse.run(stagedTexts(target.columns, parts));
+  await warehouse.run(asScript([dropTyped.view, stagedTexts(target.columns, parts)]));
   const typed = await typeTexts(warehouse, sound, target);
   await nameCutWeeks(warehouse, sound);
-  return { ...typed, rowsOf: typedRows, drop: dropTyped.table, seen: null };
+  return { ...typed, rowsOf: typedRows, view: null, seen: null };
 }
 
 async function typeTexts(

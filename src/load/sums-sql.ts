@@ -128,7 +128,7 @@ const RESTATED = 'DECIMAL(34, 12)';
 /**
  * Totals that differ, for periods and metrics that were loaded before, and whether they were final then: as decimals, rounded to
  * twelve digits after the point and NULL where there are more than 22 before it, and as text with every digit. Metrics in `except` are left out. Parameters: $1 slice, $2 fingerprint, $3 the
- * loads (JSON list of load_id, seen_at, start_day, end_day).
+ * loads (JSON list of load_id, seen_at, start_day, end_day). Returns load_id and period of each.
  */
 export function recordRestatements(columns: Columns, except: ReadonlySet<string>): string | null {
   // Lists of totals, and one part for each type: a statement with a join for each metric would need memory for every one of them.
@@ -185,7 +185,8 @@ ${parts.join('\nunion all\n')}
 join loads as i on i.start_day <= m.p and m.p < i.end_day
 join ripen.periods as h on h.slice = $1 and h.fingerprint = $2 and h.start_day = m.p
 join ripen.loads as l on l.load_id = h.load_id and list_contains(l.metrics, m.metric)
-left join ripen.slice_metrics as f on f.slice = $1 and f.metric = m.metric`;
+left join ripen.slice_metrics as f on f.slice = $1 and f.metric = m.metric
+returning load_id::varchar as load_id, period`;
 }
 
 /** An exact sum with every digit, and without zeros at its end: alike whatever type its column had. */

@@ -18,8 +18,6 @@ import type { Columns, MetricColumn } from './target.ts';
 
 /** The temporary tables of a batch. */
 export const staging = {
-  /** One row per window: window_no, start_day, end_day. */
-  windows: '"ripen windows"',
   /** A view: every row as text, as it came, beside WINDOW, PART and `_extra`. */
   staged: '"ripen staged"',
   /** Every row in the types of the slice, beside WINDOW, PART and ODD; a view where the rows lie in columns. */
@@ -213,20 +211,15 @@ export const countPeriods = `select ${WINDOW} as window_no, p as start_day, sum(
 from ${staging.totals}
 group by 1, 2`;
 
-/** Windows with a period in `totals` that begins outside their days. */
-export const windowsOutside = `select distinct t.${WINDOW} as window_no
-from ${staging.totals} as t
-join ${staging.windows} as w on w.window_no = t.${WINDOW}
-where t.p < w.start_day or t.p >= w.end_day`;
-
-/** Windows that hold a row outside their days, with one such date. */
-export function rowsOutside(grain: DateDimension): string {
-  const column = `t.${identifier(grain)}`;
-  return `select t.${WINDOW} as window_no, count(*) as rows, min(${column})::varchar as example
-from ${staging.typed} as t
-join ${staging.windows} as w on w.window_no = t.${WINDOW}
-where ${column} < w.start_day or ${column} >= w.end_day
-group by 1`;
+/** The rows of some windows that lie outside their days, with one such date. */
+export function rowsOutside(grain: DateDimension, windows: readonly (readonly [number, DayInterval])[]): string {
+  const column = identifier(grain);
+  const parts = windows.map(
+    ([windowNo, days]) => `select ${windowNo} as window_no, count(*) as rows, min(${column})::varchar as example
+from ${staging.typed}
+where ${WINDOW} = ${windowNo} and not (${insideDays(grain, days)})`,
+  );
+  return parts.join('\nunion all\n');
 }
 
 /** The windows of `typed` whose rows did not come in the order of their dates. */

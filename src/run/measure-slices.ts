@@ -2,23 +2,18 @@
 
 import * as z from 'zod';
 
-import { refreshInsight } from '../insight/insight.ts';
+import { measureTables } from '../insight/insight.ts';
 import type { Target } from '../load/target.ts';
 import { type Run, warn } from './run.ts';
 import { count, statement } from '../warehouse/sql.ts';
-
-const unmeasuredRow = z.object({ unmeasured: z.boolean() });
 
 /** Measures the live tables that have changed; the targets as they stand at the end of the run. */
 export async function measureSlices(
   { warehouse, runId }: Pick<Run, 'warehouse' | 'runId'>,
   targets: readonly Target[],
 ): Promise<void> {
-  for (const target of targets) {
-    const parameters = [target.slice.name, runId];
-    const [found] = await warehouse.rows(statement('insight/is_unmeasured'), parameters, unmeasuredRow);
-    if (target.state === 'live' && found?.unmeasured === true) await refreshInsight(warehouse, target);
-  }
+  const live = targets.filter(({ state }) => state === 'live');
+  await measureTables(warehouse, live, runId);
 }
 
 const changedRow = z.object({

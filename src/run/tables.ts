@@ -3,7 +3,7 @@
 import { asFailure, Failure } from '../errors.ts';
 import { letGo } from '../load/let-go.ts';
 import { recordedUnknown } from '../load/describing.ts';
-import { prepareTable, swapTables, turnWeeks } from '../load/slice-table.ts';
+import { prepareTable, readAhead, swapTables, turnWeeks } from '../load/slice-table.ts';
 import type { Target } from '../load/target.ts';
 import type { WeekStart } from '../model/calendar.ts';
 import type { Catalog } from '../model/catalog.ts';
@@ -28,11 +28,15 @@ export function starredSlices(run: Run, slices: readonly Slice[], catalog: Catal
   });
 }
 
+/** Slices whose ledgers are read together: of more they would fill the memory. */
+const MOST_AT_ONCE = 20;
+
 /** The table of each slice; a slice whose table cannot be prepared fails by itself. Throws `STORAGE_FAILED`. */
 export async function prepareTargets(run: Run, slices: readonly Slice[], catalog: Catalog): Promise<Targets> {
   const targets: Targets = new Map();
-  for (const slice of slices) {
+  for (const [at, slice] of slices.entries()) {
     try {
+      if (at % MOST_AT_ONCE === 0) await readAhead(run.warehouse, slices.slice(at, at + MOST_AT_ONCE));
       const before = await recordedUnknown(run.warehouse, slice.name);
       const target = await prepareTable(run.warehouse, slice, catalog, run.runId);
       targets.set(slice.name, target);
@@ -55,7 +59,11 @@ export async function prepareTargets(run: Run, slices: readonly Slice[], catalog
 export async function planTargets(run: Run, targets: readonly Target[]): Promise<SlicePlan[]> {
   const { planAt, request } = run;
   const plans: SlicePlan[] = [];
-  for (const { slice, metrics } of targets) {
+  for (const [at, { slice, metrics }] of targets.entries()) {
+    if (at % MOST_AT_ONCE === 0) {
+      const next = targets.slice(at, at + MOST_AT_ONCE);
+      await Promise.allSettled(next.map(async (each) => readSliceLedger(run.warehouse, each.slice.name)));
+    }
     const ledger = await readSliceLedger(run.warehouse, slice.name);
     plans.push(planSlice({ slice, metrics, ledger, planAt, forced: request.forced }));
   }
@@ -79,11 +87,14 @@ export async function swapComplete(run: Run, targets: Targets): Promise<void> {
 const stillServed = (because: string): string =>
   `The changed meaning is not served yet: ${because}. Until then readers see the rows of the old one, which are not refreshed.`;
 
-/** The tables as they stand after the loads: one may have been swapped, or its weeks turned. */
-export async function standingTargets(run: Run, targets: Targets): Promise<Target[]> {
+/** The tables as they stand after the loads: one may have been swapped, or have learned which of its metrics add up. */
+export async function standingTargets(run: Run, targets: Targets, before: Targets): Promise<Target[]> {
   const standing: Target[] = [];
-  for (const { slice, catalog } of targets.values()) {
-    standing.push(await prepareTable(run.warehouse, slice, catalog, run.runId));
+  for (const target of targets.values()) {
+    const { slice, catalog, state, metrics, columns } = target;
+    const was = before.get(slice.name);
+    const isSame = state === 'live' && was?.metrics === metrics && was.columns === columns;
+    standing.push(isSame ? target : await prepareTable(run.warehouse, slice, catalog, run.runId));
   }
   return standing;
 }

@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { day, parseWeekStart, type Day, type WeekStart } from '../model/calendar.ts';
 import type { Part } from '../model/window.ts';
 import { sizesKeptSince, verdicts, type LoadedPeriod, type SliceLedger, type SliceTable } from '../model/ledger.ts';
-import { remembering } from './remembering.ts';
+import { rememberingEach } from './remembering.ts';
 import { instant, instantOf, statement, timestamp } from './sql.ts';
 import type { Warehouse } from './warehouse.ts';
 
@@ -14,6 +14,7 @@ const partsShape = z.array(
 );
 
 const tableRow = z.object({
+  slice: z.string(),
   fingerprint: z.string(),
   state: z.enum(['live', 'building']),
   week_starts_on: z.number().nullable(),
@@ -42,37 +43,32 @@ const periodShape = z.object({
   metrics: z.string(),
 });
 
-const periodsRow = z.object({ periods: z.string().nullable() });
+const periodsRow = z.object({ slice: z.string(), fingerprint: z.string(), periods: z.string() });
 const namesShape = z.array(z.string());
 
 /** What the ledger knows of a slice; read once between two changes. */
-export const readSliceLedger = remembering(async (warehouse, slice): Promise<SliceLedger> => {
-  const rows = await warehouse.rows(statement('ledger/slice_tables'), [slice], tableRow);
-  const tables = await Promise.all(
-    rows.map(async (row): Promise<SliceTable> => {
-      const { fingerprint, state } = row;
-      const periods = await readPeriods(warehouse, slice, fingerprint);
-      return {
-        fingerprint,
-        state,
-        weekStartsOn: parseWeekStart(row.week_starts_on),
-        size: row.sized_at === null ? null : { maxDays: row.max_days, parts: row.parts, learnedAt: row.sized_at },
-        periods,
-      };
-    }),
-  );
-  const find = (state: SliceTable['state']): SliceTable | null => tables.find((table) => table.state === state) ?? null;
-  return { live: find('live'), building: find('building') };
+export const readSliceLedger = rememberingEach(async (warehouse, slices): Promise<Map<string, SliceLedger>> => {
+  const rows = await warehouse.rows(statement('ledger/slice_tables'), [JSON.stringify(slices)], tableRow);
+  const loaded = await warehouse.rows(statement('ledger/loaded_periods'), [JSON.stringify(slices)], periodsRow);
+  const ledgers = new Map<string, SliceLedger>(slices.map((slice) => [slice, { live: null, building: null }]));
+  for (const row of rows) {
+    const { slice, fingerprint, state } = row;
+    const periods = loaded.find((each) => each.slice === slice && each.fingerprint === fingerprint)?.periods;
+    const table: SliceTable = {
+      fingerprint,
+      state,
+      weekStartsOn: parseWeekStart(row.week_starts_on),
+      size: row.sized_at === null ? null : { maxDays: row.max_days, parts: row.parts, learnedAt: row.sized_at },
+      periods: periodsIn(periods ?? '[]'),
+    };
+    ledgers.set(slice, { live: null, building: null, ...ledgers.get(slice), [state]: table });
+  }
+  return ledgers;
 });
 
-/** What is known of each period of one slice under one fingerprint, by first day of the bucket. */
-export async function readPeriods(
-  warehouse: Warehouse,
-  slice: string,
-  fingerprint: string,
-): Promise<Map<Day, LoadedPeriod>> {
-  const [found] = await warehouse.rows(statement('ledger/loaded_periods'), [slice, fingerprint], periodsRow);
-  const rows = z.array(periodShape).parse(JSON.parse(found?.periods ?? '[]'));
+/** The periods of one table, by first day of the bucket. */
+function periodsIn(json: string): Map<Day, LoadedPeriod> {
+  const rows = z.array(periodShape).parse(JSON.parse(json));
   const namesOf = once((text) => namesShape.parse(JSON.parse(text)));
   return new Map(
     rows.map((row) => {

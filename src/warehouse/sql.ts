@@ -8,6 +8,7 @@ import { Failure } from '../errors.ts';
 import { day, type Day } from '../model/calendar.ts';
 import type { DateDimension } from '../model/dimension.ts';
 import { remembering } from './remembering.ts';
+import type { Bindable } from './statements.ts';
 import { isUnknownToEngine } from './warehouse.ts';
 
 /** A name as a quoted identifier; safe for any text, also for names that are trouble as bare words. */
@@ -29,6 +30,16 @@ export function dayLiteral(grain: DateDimension, of: Day): string {
 export function asScript(statements: readonly string[]): string {
   // The last line of a statement may be a comment.
   return statements.join('\n;\n');
+}
+
+/** A fixed statement with its parameters as literals, to run it in a script. */
+export function bound(name: string, parameters: readonly Bindable[]): string {
+  const body = statement(name).replace(/^(?:--.*\n)*/, '');
+  return body.replaceAll(/\$(\d+)/g, (_, at: string) => {
+    const value = parameters[Number(at) - 1];
+    if (value === undefined) throw new RangeError(`Nothing is bound to $${at} of ${name}.`);
+    return typeof value === 'string' ? literal(value) : String(value);
+  });
 }
 
 /** A count below 2^53; BIGINT arrives as text. */

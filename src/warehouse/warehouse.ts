@@ -19,7 +19,7 @@ export interface Warehouse {
   readonly path: string;
   /**
    * Rows as JSON values in the given shape: BIGINT, DECIMAL, DATE and TIMESTAMP arrive as text. For small results of
-   * statements that change nothing.
+   * statements that change nothing, or inside of a transaction that `run` has begun say what they changed.
    */
   rows<T>(sql: string, parameters: readonly Bindable[], shape: z.ZodType<T>): Promise<T[]>;
   /** Runs one statement, or a script of several without parameters; returns how many rows the last one changed. */
@@ -62,11 +62,15 @@ export async function warehouseOn(
     };
     count();
     try {
-      if (transaction.isOpen) {
+      let text = sql;
+      if (transaction.isOpen && transaction.begun === null && parameters.length === 0) {
+        transaction.begun = Promise.resolve();
+        text = `begin transaction;\n${sql}`;
+      } else if (transaction.isOpen) {
         transaction.begun ??= asStorage(connection.run('begin transaction'));
         await transaction.begun;
       }
-      const result = await asStorage(statements.run(sql, parameters));
+      const result = await asStorage(statements.run(text, parameters));
       return result.rowsChanged;
     } finally {
       count();

@@ -4,16 +4,19 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { FEWEST_PERIODS, median } from '../../src/insight/development.ts';
+import { changedTables } from '../../src/insight/insight.ts';
 import { readHistories, type MetricHistory } from '../../src/insight/read-developments.ts';
 import { addDays, day, daysBetween, type Day } from '../../src/model/calendar.ts';
 import { fingerprintOf } from '../../src/model/fingerprint.ts';
 import { metricOf } from '../../src/model/metric.ts';
+import type { Slice } from '../../src/model/slice.ts';
 import { createWorld } from '../support/simulator/world.ts';
 import type { StatusReport } from '../../src/status/status-report.ts';
 import { readStatus } from '../../src/status/status.ts';
 import { statusText } from '../../src/terminal/status-text.ts';
 import { count } from '../../src/warehouse/sql.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
+import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 import { askWorld } from '../bench/nights/reported-rows.ts';
 import { column } from '../support/contents.ts';
 import { runNight } from '../support/night.ts';
@@ -76,6 +79,26 @@ let histories: Map<string, MetricHistory>;
 const left: Left[] = [];
 let failures = 0;
 
+/** The histories of a slice's metrics, as the last run read them. */
+async function readMetrics(
+  warehouse: Warehouse,
+  of: Slice,
+  metrics: readonly string[],
+): Promise<Map<string, MetricHistory>> {
+  const live = {
+    slice: of,
+    fingerprint: fingerprintOf(of),
+    metrics: metrics.map((id) => metricOf(id, [])),
+    table: 'main.daily',
+  };
+  const newest = 'select run_id from ripen.runs order by run_number desc limit 1';
+  const [run] = await warehouse.rows(newest, [], z.object({ run_id: z.string() }));
+  const [changed] = await changedTables(warehouse, [live], run?.run_id ?? '');
+  const since = changed?.since ?? null;
+  const read = since === null ? null : await readHistories(warehouse, [{ live, since }]);
+  return read?.get(of.name) ?? new Map<string, MetricHistory>();
+}
+
 beforeAll(async () => {
   scenario = await openScenario([daily], { simulator: { world: options } });
   for (let night = 0; night < NIGHTS; night += 1) {
@@ -96,14 +119,7 @@ beforeAll(async () => {
       })),
     );
   }
-  histories = await scenario.inWarehouse((warehouse) =>
-    readHistories(warehouse, {
-      slice: daily,
-      fingerprint: fingerprintOf(daily),
-      metrics: METRICS.map((id) => metricOf(id, [])),
-      table: 'main.daily',
-    }),
-  );
+  histories = await scenario.inWarehouse((warehouse) => readMetrics(warehouse, daily, METRICS));
 }, 280_000);
 
 afterAll(() => scenario.close());
@@ -230,14 +246,7 @@ test('the totals of the last 240 days are read, the first of them whole, and non
   const now = instantOf(FIRST);
   try {
     expect((await grown.night(now)).failures).toEqual([]);
-    const read = await grown.inWarehouse((warehouse) =>
-      readHistories(warehouse, {
-        slice: long,
-        fingerprint: fingerprintOf(long),
-        metrics: [metricOf('installs', [])],
-        table: 'main.daily',
-      }),
-    );
+    const read = await grown.inWarehouse((warehouse) => readMetrics(warehouse, long, ['installs']));
     const { development = [] } = read.get('installs') ?? {};
     expect(development).toHaveLength(240);
     const first = addDays(FIRST, -240);

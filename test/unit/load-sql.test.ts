@@ -27,7 +27,6 @@ import {
   typedColumns,
   typedRows,
   windowsOutOfOrder,
-  windowsOutside,
 } from '../../src/load/window-sql.ts';
 import { type Columns, createTable, type Target } from '../../src/load/target.ts';
 import {
@@ -113,7 +112,7 @@ const statements: Record<string, () => string> = {
   'count-undated-beside-texts': () => countUndated(columns) ?? '',
   'count-undated': () => countUndated(everyDate) ?? '',
   'duplicate-keys': () => duplicateKeys(columns, [0, 3]),
-  'rows-outside': () => rowsOutside('day'),
+  'rows-outside': () => rowsOutside('day', [[3, days]]),
   'sum-metrics': () => sumParts(columns),
   'type-rejected-rows': () => typeRows(columns, odd, rejecting, 'rejected'),
   'sum-metrics-of-distinct-rows': () => sumWindow(columns, { windowNo: 3, isDistinct: true, withRejected: false }),
@@ -138,7 +137,6 @@ const statements: Record<string, () => string> = {
   'record-restatements-of-wide-columns': () => recordRestatements(wide, new Set()) ?? '',
   'total-typed-of-hours': () => totalTyped(columns, 'hour', days.start),
   'total-after': () => totalAfter(columns, [1, 3]),
-  'windows-outside': () => windowsOutside,
   'fraction-digits': () => fractionDigits(AMOUNT, 3, 1),
   'total-periods': () => totalPeriods('before', { table: TABLE, columns }, 'day', [days, later]),
   'total-periods-of-hours': () => totalPeriods('after', { table: TABLE, columns }, 'hour', [days]),

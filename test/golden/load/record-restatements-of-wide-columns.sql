@@ -74,3 +74,4 @@ join loads as i on i.start_day <= m.p and m.p < i.end_day
 join ripen.periods as h on h.slice = $1 and h.fingerprint = $2 and h.start_day = m.p
 join ripen.loads as l on l.load_id = h.load_id and list_contains(l.metrics, m.metric)
 left join ripen.slice_metrics as f on f.slice = $1 and f.metric = m.metric
+returning load_id::varchar as load_id, period

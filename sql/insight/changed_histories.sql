@@ -1,0 +1,38 @@
+-- The slices whose live tables changed since they were measured last: in this run, or in runs before it that were killed; and
+-- where the history begins that their ripening is read from.
+-- $1 run_id, $2 days of history
+-- Returns one row per slice: slice, start_day (of its oldest whole period; NULL without one), and how many whole periods.
+with unmeasured_runs as (
+    select n.run_id
+    from ripen.runs as n
+    where
+        n.run_id = $1
+        or n.run_number > (
+            select coalesce(max(e.run_number), 0)
+            from ripen.runs as e
+            where e.finished_at is not null
+        )
+),
+
+changed as (
+    select l.slice from ripen.loads as l join unmeasured_runs as n on n.run_id = l.run_id
+    union
+    select c.object from ripen.schema_changes as c join unmeasured_runs as n on n.run_id = c.run_id
+),
+
+periods as (
+    select
+        p.slice,
+        p.start_day,
+        p.whole and p.end_day > max(p.end_day) over (partition by p.slice) - $2::integer as is_read
+    from ripen.periods as p
+    join ripen.slice_tables as t on t.slice = p.slice and t.fingerprint = p.fingerprint and t.state = 'live'
+)
+
+select
+    c.slice,
+    min(p.start_day) filter (p.is_read) as start_day,
+    count(*) filter (p.is_read) as periods
+from changed as c
+left join periods as p on p.slice = c.slice
+group by c.slice
