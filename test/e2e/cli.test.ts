@@ -1,6 +1,6 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { access, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -114,14 +114,6 @@ describe('what loads at once', () => {
     );
   });
 
-  test('what loads was compiled when it was built, and is compiled again by a Node with other flags', async () => {
-    const usual = await startTold(['sync', '--help']);
-    const other = await startTold(['sync', '--help'], '--no-lazy-feedback-allocation');
-    expect(new Set(usual.scripts.map(({ isRefused }) => isRefused))).toStrictEqual(new Set([false]));
-    expect(new Set(other.scripts.map(({ isRefused }) => isRefused))).toStrictEqual(new Set([true]));
-    expect([other.code, other.out]).toStrictEqual([0, usual.out]);
-  });
-
   test('--version is the version of package.json', async () => {
     const manifest = await readFile(new URL('../../package.json', import.meta.url), 'utf8');
     const { code, out } = await ripen('--version');
@@ -173,45 +165,6 @@ describe('ripen init', () => {
     expect(await readdir(directory)).toStrictEqual(['.env.example']);
   });
 
-  test('writes nothing where one of its files is a link that leads nowhere, and says so each time', async () => {
-    await symlink('nowhere', join(directory, 'ripen.schema.json'));
-    for (const _ of ['first', 'again']) {
-      const { code, err } = await ripen('init');
-      expect([code, err]).toStrictEqual([78, expect.stringContaining('existed already: ')]);
-      expect(await readdir(directory)).toStrictEqual(['ripen.schema.json']);
-    }
-  });
-
-  test('that fails half-way leaves nothing behind, so that it can be run again', async () => {
-    // Files of at most 8 KB: the schema, the third of four, is longer.
-    const limited = spawnSync('bash', ['-c', `ulimit -f 8; exec ${process.execPath} ${cli} init a/b`], {
-      cwd: directory,
-    });
-    expect([limited.status, String(limited.stderr)]).toStrictEqual([
-      74,
-      expect.stringContaining('could not be written'),
-    ]);
-    expect(await readdir(directory)).toStrictEqual([]);
-    expect((await ripen('init', 'a/b')).code).toBe(0);
-  });
-
-  test('below a folder that says for ever that it is not there, as of /proc, ends', async () => {
-    const { code, err } = await ripen('init', '/proc/ripen-init');
-    expect([code, err]).toStrictEqual([74, expect.stringContaining('ENOENT')]);
-    await configure(SMALL);
-    const config = await readFile(join(directory, 'ripen.yaml'), 'utf8');
-    await writeFile(join(directory, 'ripen.yaml'), config.replace('w.duckdb', '/proc/ripen/w.duckdb'));
-    expect((await ripen('sync')).code).toBe(74);
-  });
-
-  test.each([
-    ['a b', "`cd 'a b'`"],
-    ["it's", "`cd 'it'\\''s'`"],
-    ['plain/one', '`cd plain/one`'],
-  ])('into "%s" says how a shell gets there', async (folder, said) => {
-    expect((await ripen('init', folder)).out).toContain(`next: ${said}, edit`);
-  });
-
   test('writes a configuration with no mistake in it but the missing token', async () => {
     await ripen('init');
     const { code, err } = await ripen('sync');
@@ -241,13 +194,6 @@ describe('ripen check', () => {
     for (const hint of ['installs', 'clicks']) expect(out).toContain(`Did you mean ${hint}?`);
     expect(out).toContain('no value andriod for os_name__in');
     expect(out).toContain('2 errors, 1 warning');
-  });
-
-  test('a value the service does not list is a warning, and ends with 0', async () => {
-    await configure(SMALL, '    filters: { os_name__in: [andriod] }\n');
-    const { code, out } = await ripen('check', '--json');
-    expect(code).toBe(0);
-    expect(out).toContain('"severity":"warning"');
   });
 });
 
@@ -307,16 +253,6 @@ describe('ripen sync', () => {
     expect(events.at(-1)?.type).toBe('run_finished');
   });
 
-  test('goes on when stdout and stderr are closed', async () => {
-    await configure(SMALL);
-    const child = start(['sync']);
-    child.stdout.destroy();
-    child.stderr.destroy();
-    await once(child, 'exit');
-    expect(child.exitCode).toBe(0);
-    expect(JSON.parse((await ripen('status', '--json')).out)).toMatchObject({ runs: [{ status: 'succeeded' }] });
-  });
-
   test('an unknown slice ends with 78 and the nearest name, before the service is asked', async () => {
     await configure(SMALL);
     const { code, err } = await ripen('sync', '--slice', 'dialy');
@@ -370,27 +306,6 @@ describe('signals', () => {
     await once(child.stdout, 'data');
     child.kill(signal);
     expect((await ended(child)).code).toBe(code);
-  });
-
-  test('SIGTERM during a sync keeps what was loaded, prints the summary, and ends with 143', async () => {
-    const simulator = await startSimulator({ token: TOKEN, answerDelayMs: 400 });
-    try {
-      await configure(
-        `{ base_url: ${simulator.url}, reports_url: ${simulator.url}, token: "\${RIPEN_TOKEN}", max_concurrency: 1 }`,
-        '  - { name: hourly, dimensions: [hour], metrics: [installs], date_period: "-90d:yesterday" }\n',
-      );
-      const child = start(['sync', '--json', '--log', 'json'], { RIPEN_TOKEN: TOKEN });
-      const all = ended(child);
-      child.stderr.on('data', (chunk) => {
-        if (String(chunk).includes('window_loaded')) child.kill('SIGTERM');
-      });
-      const { code, out } = await all;
-      expect(code).toBe(143);
-      expect(summaryShape.parse(JSON.parse(out))).toMatchObject({ status: 'interrupted', failures: [] });
-      await access(join(directory, 'w.duckdb'));
-    } finally {
-      await simulator.close();
-    }
   });
 });
 

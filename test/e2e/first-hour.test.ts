@@ -81,19 +81,6 @@ describe('what is said, and how', () => {
     expect(err).toContain('ripen init');
   });
 
-  test('colours appear when forced, never under NO_COLOR, and not in a pipe', async () => {
-    const escapes = async (environment: Record<string, string>): Promise<boolean> =>
-      (await installation.run(['plan'], environment)).err.includes('\u001b[1;31mCONFIG_MISSING\u001b[0m: ');
-    expect(await escapes({ FORCE_COLOR: '1' })).toBe(true);
-    expect(await escapes({ FORCE_COLOR: '1', NO_COLOR: '1' })).toBe(false);
-    expect(await escapes({})).toBe(false);
-  });
-
-  test('--verbose says what caused a failure', async () => {
-    expect((await installation.run(['plan'])).err).not.toContain('caused by');
-    expect((await installation.run(['plan', '--verbose'])).err).toContain('caused by Error: ENOENT');
-  });
-
   test('--json ends with an object when the configuration is missing, wrong, or the arguments are refused', async () => {
     const result = async (...argv: string[]): Promise<unknown> => {
       const { code, out } = await installation.run([...argv, '--json']);

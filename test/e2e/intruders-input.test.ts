@@ -154,15 +154,6 @@ describe('the configuration', () => {
     const said = await refused();
     expect(said).not.toContain(encodeURIComponent(TOKEN));
   });
-
-  test('a token that a variable puts into 4 wrong places is not repeated', async () => {
-    const filled = '${RIPEN_TOKEN}';
-    await installation.configure({
-      ...withService({ base_url: filled, request_timeout: filled }),
-      slices: [{ ...daily, date_period: filled, refresh: filled }],
-    });
-    expect((await refused()).match(/ripen\.yaml:\d+:\d+/g)).toHaveLength(4);
-  });
 });
 
 const rights = (...names: string[]): string => (statSync(installation.path(...names)).mode & 0o777).toString(8);
@@ -211,12 +202,6 @@ describe('the rights of files', () => {
     expect(files.filter((file) => file.includes('.archive/')).length).toBeGreaterThan(0);
     expect(rights('data', 'warehouse.duckdb.archive')).toBe('700');
     expect(rights('out', 'lake', 'daily')).toBe('755');
-  });
-
-  test('a warehouse whose directory ripen makes lies in one of 0700', async () => {
-    await installation.configure(settings());
-    expect((await wideOpen('sync', ...AS_OF).ended).code).toBe(0);
-    expect([rights('data'), rights('data', 'warehouse.duckdb')]).toStrictEqual(['700', '600']);
   });
 
   test('a link in the place of the spool is not followed: what it leads to stays', async () => {

@@ -5,7 +5,6 @@ import { existsSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
 import { Failure } from '../../src/errors.ts';
-import type { RunEvent } from '../../src/events.ts';
 import { ColumnAnswers } from '../../src/load/column-answers.ts';
 import { day } from '../../src/model/calendar.ts';
 import type { Fault } from '../support/simulator/faults.ts';
@@ -148,19 +147,6 @@ test('of 20 answers one holds a cost of 10 places: the column is widened midway,
   expect(stored.filter((row) => !isOdd(row))).toEqual(truth.filter((row) => !isOdd(row)));
 });
 
-test('20 answers whose shared file the disk refuses are read one by one, and stored', async () => {
-  let refused = 0;
-  reading.mockImplementation(async function (this: ColumnAnswers, batch, columns) {
-    if (batch.length === 1) return readAs(this, batch, columns);
-    refused += 1;
-    throw new Error('ENOSPC');
-  });
-  const summary = await runNight(scenario, NOW);
-  expect(summary).toMatchObject({ status: 'succeeded', failures: [] });
-  expect(refused).toBeGreaterThan(0);
-  await expectWholeBut(() => false);
-});
-
 test('of 20 answers the disk refuses to read one, together and alone: its window fails, and the other 19 are stored', async () => {
   reading.mockImplementation(async function (this: ColumnAnswers, batch, columns) {
     const isRefused = batch.some(({ window }) => window.asked.start === '2026-03-09');
@@ -183,20 +169,6 @@ test('20 answers that are archived, one of them with a key that nobody asked for
   await loseWarehouse(scenario);
   expect(await replayInto(scenario, archived)).toMatchObject({ status: 'succeeded', failures: [] });
   expect(await loadedState(scenario, ['daily'])).toEqual(loaded);
-});
-
-test('a run that is stopped while 20 answers come leaves whole windows alone, and the next run loads the others', async () => {
-  const stop = new AbortController();
-  let landed = 0;
-  const onEvent = ({ type }: RunEvent): void => {
-    if (type === 'window_fetched') landed += 1;
-    if (landed === WINDOWS / 2) stop.abort();
-  };
-  const stopped = await runNight(scenario, NOW, { signal: stop.signal, onEvent }).catch((error: unknown) => error);
-  expect(stopped).toBeDefined();
-  expect(existsSync(`${scenario.config.warehouse}.spool`)).toBe(false);
-  expect(await runNight(scenario, NOW)).toMatchObject({ status: 'succeeded', failures: [] });
-  await expectWholeBut(() => false);
 });
 
 test('20 answers of weeks are loaded by the weeks they state', async () => {

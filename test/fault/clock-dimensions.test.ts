@@ -45,43 +45,6 @@ afterEach(async () => {
   await campaign.close();
 });
 
-/** Syncs now, on a machine whose clock is so many days ahead; returns the codes of what failed. */
-async function syncWith(daysAhead: number, says: 'now' | null = 'now'): Promise<string[]> {
-  told = says;
-  const isUndone =
-    says === null
-      ? scenario.simulator.script({ match: () => true, times: Infinity, fault: { kind: 'date_skew', ms: NaN } })
-      : () => {};
-  if (daysAhead !== 0) vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + daysAhead * DAY_MS });
-  try {
-    const config = { ...scenario.config, partners: true, links: { apps: [APP], maxLevel: 4 } };
-    const service = { baseUrl: campaign.origin };
-    const summary = await runNight({ ...scenario, config }, 'now', { service });
-    return summary.failures.map(({ code }) => code);
-  } finally {
-    vi.useRealTimers();
-    isUndone();
-  }
-}
-
-test('of a service that never tells the time, links are crawled again after a night with a clock 30 days ahead, and the newest version is the current one', async () => {
-  expect(await syncWith(30, null)).toEqual([]);
-  [links, partners] = [
-    { aaa: 'A2', bbb: 'B' },
-    { 1: 'Uno', 2: 'Two' },
-  ];
-  const before = listed;
-  expect(await syncWith(0, null)).toEqual([]);
-  expect(listed).toBe(before + 1);
-  expect(await column(scenario, "select label from links where token = 'aaa'")).toEqual(['A2']);
-  const current = 'where valid_to is null';
-  expect(await column(scenario, `select label from links_history ${current} order by label`)).toEqual(['A2', 'B']);
-  expect(await column(scenario, `select display_name from partners_history ${current} order by all`)).toEqual([
-    'Two',
-    'Uno',
-  ]);
-});
-
 test.each([3, -3])(
   'a clock %d hours ahead is seen by the list of partners, or of links, where the catalog is not asked for, and neither is stored',
   async (hours) => {

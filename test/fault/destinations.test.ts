@@ -1,16 +1,15 @@
 /** FAULTS 27: places a run could not write to, found before the first request; and what is no obstacle. */
 
 import { spawnSync } from 'node:child_process';
-import { chmod, mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { PassThrough } from 'node:stream';
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 import { placeFindings } from '../../src/check/places.ts';
 import type { Config, ObjectStore } from '../../src/config/config.ts';
 import type { Failure } from '../../src/errors.ts';
-import { dropLoss, exportRows, plan, sendSpend, status } from '../../src/index.ts';
+import { dropLoss, plan, status } from '../../src/index.ts';
 import { day } from '../../src/model/calendar.ts';
 import { checkingAt } from '../support/checking.ts';
 import { textWith } from '../support/matching.ts';
@@ -84,12 +83,6 @@ describe('found before the first request, by a sync as by check', () => {
     }
   });
 
-  test('a directory in the place of the warehouse', async () => {
-    await mkdir(scenario.config.warehouse);
-    const { kind, message } = await refusal({});
-    expect([kind, message]).toEqual(['storage', expect.stringContaining(scenario.config.warehouse)]);
-  });
-
   test('a snapshot and a lake that cannot be, both told at once', async () => {
     await writeFile(inside('file'), '');
     await mkdir(inside('snapshot.duckdb'));
@@ -123,17 +116,6 @@ describe('found before the first request, by a sync as by check', () => {
     }
   });
 
-  test('a warehouse that is a symbolic link to itself', async () => {
-    await symlink(inside('two.duckdb'), inside('one.duckdb'));
-    await symlink(inside('one.duckdb'), inside('two.duckdb'));
-    const change = { warehouse: inside('one.duckdb') };
-    expect(await refusal(change)).toMatchObject({ code: 'STORAGE_FAILED' });
-    for (const verb of [status, plan]) {
-      const failure = await failureFrom(verb({ ...scenario.config, ...change }));
-      expect(failure).toMatchObject({ code: 'STORAGE_FAILED', message: textWith('that leads back to itself') });
-    }
-  });
-
   test('a disk that is mounted read-only, for each of the three', async ({ skip }) => {
     await mkdir(inside('disk'));
     const { status, stderr, error } = spawnSync('mount', ['-t', 'tmpfs', '-o', 'ro', 'tmpfs', inside('disk')], {
@@ -161,16 +143,6 @@ test('check tells of a folder inside a lake, and inside a table of it, in which 
   expect(await scenario.night(NEXT, { publish: [lake] })).toMatchObject({ failures: [{ code: 'STORAGE_FAILED' }] });
 });
 
-test('check tells of a log of Delta tables that is mounted read-only', async ({ skip }) => {
-  const tables: Config['publish'][number] = { kind: 'delta', path: inside('tables'), mode: 0o644, keepMs: 0 };
-  await scenario.night(NOW, { publish: [tables] });
-  const log = inside('tables', 'daily', '_delta_log');
-  const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', 'ro', 'tmpfs', log], { encoding: 'utf8' });
-  if (status !== 0) skip('no read-only file system could be mounted');
-  mounted.push(log);
-  expect((await found({ publish: [tables] })).join()).toContain(`could not be written whole: ${log} (EROFS)`);
-});
-
 describe('no obstacle', () => {
   test('a warehouse that is a symbolic link to a file that is not there yet, in a folder that is', async () => {
     await mkdir(inside('disk'));
@@ -180,20 +152,6 @@ describe('no obstacle', () => {
     expect((await status({ ...scenario.config, ...change })).runs).toEqual([]);
     expect(await scenario.night(NOW, change)).toMatchObject({ status: 'succeeded', failures: [] });
     expect(await readdir(inside('disk'))).toContain('w.duckdb');
-  });
-
-  test('directories that do not exist yet, 3 deep, are made', async () => {
-    const warehouse = inside('a', 'b', 'c', 'warehouse.duckdb');
-    const publish = [snapshotAt(inside('d', 'e', 'f', 'snapshot.duckdb')), lakeAt(inside('g', 'h', 'i'))];
-    expect(await scenario.night(NOW, { warehouse, publish })).toMatchObject({ status: 'succeeded', failures: [] });
-  });
-
-  test('a snapshot that nobody may write, as another is put in its place', async () => {
-    const publish = [{ ...snapshotAt(inside('snapshot.duckdb')), mode: 0o444 }];
-    await scenario.night(NOW, { publish });
-    await chmod(inside('snapshot.duckdb'), 0o444);
-    expect(await found({ publish })).toEqual([]);
-    expect(await scenario.night(NOW, { publish })).toMatchObject({ failures: [] });
   });
 });
 
@@ -217,21 +175,6 @@ describe('a temporary folder that cannot be written', () => {
     expect((await readdir(tables.path)).filter((name) => name.startsWith('catalog'))).toEqual(['catalog.duckdb']);
     expect(await readdir(scenario.directory)).not.toContain('warehouse.duckdb.drafts');
   });
-
-  test('is named, with what to do, by an export to a stream and a dry run of spend without a warehouse', async () => {
-    const refused = {
-      code: 'STORAGE_FAILED',
-      message: textWith(`No temporary folder could be made in ${inside('no-such-folder')}: ENOENT`),
-      hint: textWith('TMPDIR'),
-    };
-    await writeFile(inside('spend.csv'), 'day,cost\n');
-    const sending = sendSpend(scenario.config, { file: inside('spend.csv'), dryRun: true });
-    expect(await failureFrom(sending)).toMatchObject(refused);
-    await scenario.night(NOW);
-    const stream = new PassThrough();
-    const exporting = exportRows(scenario.config, { slice: 'daily', output: '-', format: 'csv', stream });
-    expect(await failureFrom(exporting)).toMatchObject(refused);
-  });
 });
 
 describe('a lake in a bucket is looked for by check, with two listings, a look at its manifest and nothing else', () => {
@@ -239,13 +182,6 @@ describe('a lake in a bucket is looked for by check, with two listings, a look a
 
   beforeEach(async () => {
     store = await useObjectStore();
-  });
-
-  test('and one that answers is no finding', async () => {
-    expect(await found({ publish: [store.lake('mobile')] })).toEqual([]);
-    const asked = store.requests.map(({ method, key }) => `${method} ${key}`);
-    expect(asked.toSorted()).toEqual(['GET ', 'GET ', 'GET mobile/_manifest.json']);
-    expect(await readdir(scenario.directory)).toEqual([]);
   });
 
   test('and 2 that do not are told at once: no such bucket, credentials it does not know', async () => {

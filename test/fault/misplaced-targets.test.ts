@@ -1,21 +1,18 @@
 /** FAULTS 45: targets that would overwrite what is not their own, refused before the first request. */
 
-import { mkdir, readdir, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, realpath, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { DuckDBInstance } from '@duckdb/node-api';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { placeFindings } from '../../src/check/places.ts';
 import type { Config, PublishTarget } from '../../src/config/config.ts';
 import type { Failure } from '../../src/errors.ts';
-import { publish as publishVerb, replay } from '../../src/index.ts';
+import { publish as publishVerb } from '../../src/index.ts';
 import { day } from '../../src/model/calendar.ts';
-import { unwritablePlaces } from '../../src/publish/places.ts';
 import { checkingAt } from '../support/checking.ts';
 import { column } from '../support/contents.ts';
 import { smallWorld } from '../support/night.ts';
-import { useObjectStore } from '../support/object-store.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { failureFrom } from '../support/scripted-server.ts';
 import { dailyInstalls } from '../support/slice.ts';
@@ -88,12 +85,6 @@ describe('a configuration that is at fault, exit 78:', () => {
     expect((await refusal({ publish })).message).toContain(`${inside('lake', 'more')} lay inside ${inside('lake')}`);
   });
 
-  test('two targets of which one is what is written beside the other', async () => {
-    const [path, unfinished] = [inside('a.duckdb'), inside('a.duckdb.ripen-unfinished')];
-    const { kind, message } = await refusal({ publish: [snapshotAt(path), lakeAt(unfinished)] });
-    expect([kind, message]).toEqual(['usage', expect.stringContaining(`${unfinished} was written for both`)]);
-  });
-
   test('a target that is one of these by way of a link to a folder', async () => {
     await mkdir(inside('data'));
     await symlink(inside('data'), inside('linked'));
@@ -104,21 +95,6 @@ describe('a configuration that is at fault, exit 78:', () => {
     await symlink(inside('data', 'w.duckdb.spool'), inside('away'));
     const below = { warehouse: inside('data', 'w.duckdb'), publish: [lakeAt(inside('away', 'lake'))] };
     expect((await refusal(below)).message).toContain(inside('data', 'w.duckdb.spool', 'lake'));
-  });
-
-  test('two lakes in a bucket of which one lies inside the other; in two stores they do not', async () => {
-    const at = (prefix: string, endpoint: string): PublishTarget => ({
-      ...lakeAt(`s3://example-bucket/${prefix}`),
-      kind: 'parquet',
-      store: { bucket: 'example-bucket', prefix, endpoint, region: null, pathStyle: true },
-    });
-    const [here, there] = ['http://127.0.0.1:1', 'http://127.0.0.1:2'];
-    const { kind, message } = await failureFrom(
-      scenario.night(NOW, { publish: [at('mobile', here), at('mobile/daily', here)] }),
-    );
-    expect([kind, message]).toEqual(['usage', expect.stringContaining('s3://example-bucket/mobile/daily')]);
-    expect(await unwritablePlaces({ ...scenario.config, publish: [at('a', here), at('a/b', there)] })).toEqual([]);
-    expect(await unwritablePlaces({ ...scenario.config, publish: [at('a', here), at('ab', here)] })).toEqual([]);
   });
 
   test.each(['ripen.duckdb', 'Ripen.prod.db', '.ripen', 'what?.duckdb'])(
@@ -158,39 +134,6 @@ describe('what lies there, exit 74:', () => {
     expect(await readFile(inside('precious'), 'utf8')).toBe('mine');
   });
 
-  test('what publishing will not replace is told by a check, with or without a warehouse, that writes nothing', async () => {
-    const tables: PublishTarget = { kind: 'delta', path: inside('tables'), mode: 0o644, keepMs: 0 };
-    const snapshot = snapshotAt(inside('a.duckdb'));
-    await mkdir(inside('tables'));
-    const cases: [PublishTarget, string, () => Promise<void>][] = [
-      [snapshot, 'was not replaced', async () => writeFile(snapshot.path, 'a note')],
-      [snapshot, 'main.mine', async () => inDatabase(snapshot.path, 'create table mine (a integer)')],
-      [snapshot, `${snapshot.path}.wal`, async () => writeFile(`${snapshot.path}.wal`, 'left')],
-      [
-        tables,
-        'main.mine',
-        async () => inDatabase(inside('tables', 'catalog.duckdb'), 'create table mine (a integer)'),
-      ],
-    ];
-    for (const [target, words, put] of cases) {
-      await put();
-      const before = await readdir(inside());
-      const config = { ...scenario.config, publish: [target] };
-      const told = async (warehouse: string): Promise<string[]> => {
-        const findings = await placeFindings({ ...config, warehouse }, checkingAt(NOW));
-        return findings.flatMap(({ code, message }) => (code === null ? [] : [`${code} ${message}`]));
-      };
-      const found = [await told(inside('none.duckdb'))];
-      expect(await readdir(inside())).toEqual(before);
-      const { failures } = await scenario.night(NOW, { publish: [target] });
-      found.push(await told(scenario.config.warehouse));
-      const failed = failures.map(({ code, message }) => `${code} ${message}`);
-      expect(failed).toEqual([expect.stringContaining(words)]);
-      expect(found).toEqual([failed, failed]);
-      if (target.kind === 'duckdb') await rm(target.path, { force: true });
-    }
-  });
-
   describe('another warehouse', () => {
     let other: Scenario;
     const ids = async (): Promise<string[]> =>
@@ -227,43 +170,5 @@ describe('what lies there, exit 74:', () => {
         expect(before.equals(await readFile(file))).toBe(true);
       },
     );
-
-    test('and a replay and a check without a warehouse refuse it as well; both copies are told at once', async () => {
-      await mkdir(`${scenario.config.warehouse}.archive`);
-      const { code, message } = await failureFrom(replay({ ...scenario.config, publish: theirs() }));
-      expect([code, message.split('; ')]).toEqual(['WAREHOUSE_FOREIGN', expect.objectContaining({ length: 2 })]);
-      const config = { ...scenario.config, warehouse: inside('new.duckdb'), publish: theirs() };
-      const findings = await placeFindings(config, checkingAt(NOW));
-      const foreign = findings.filter(({ code: found }) => found === 'WAREHOUSE_FOREIGN');
-      expect(foreign.map(({ message: words }) => words)).toEqual([
-        expect.stringContaining('which is new'),
-        expect.stringContaining('which is new'),
-      ]);
-    });
   });
-});
-
-async function inDatabase(path: string, sql: string): Promise<void> {
-  const instance = await DuckDBInstance.create(path);
-  const connection = await instance.connect();
-  await connection.run(sql);
-  connection.closeSync();
-  instance.closeSync();
-}
-
-test('a prefix of a bucket that holds Delta tables is refused for plain files, and the other way round, by a sync, a check and a publish', async () => {
-  const store = await useObjectStore();
-  await scenario.night(NOW, { publish: [store.tables('tables'), store.lake('lake')] });
-  const before = [...(await store.objects()).keys()];
-  for (const [target, wanted, found] of [
-    [store.lake('tables'), 'plain files', 'Delta tables'],
-    [store.tables('lake'), 'Delta tables', 'plain files'],
-  ] as const) {
-    const { code, message } = await refusal({ publish: [target] });
-    const said = `The folder ${target.path}, meant for ${wanted}, held ${found} of an earlier configuration.`;
-    expect([code, message]).toEqual(['USAGE_INVALID', said]);
-    const { failures, published } = await publishVerb({ ...scenario.config, publish: [target] });
-    expect([published, failures.map((failure) => failure.message)]).toEqual([[], [said]]);
-  }
-  expect([...(await store.objects()).keys()]).toEqual(before);
 });

@@ -1,8 +1,7 @@
 /** Files that a user names to be written, where something else lies: `export --output`, `status --html`, `--metrics-file`, `publish --dbt`. */
 
-import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { constants, link, lstat, mkdir, open, readFile, symlink, writeFile } from 'node:fs/promises';
+import { link, lstat, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -11,7 +10,6 @@ import { publish } from '../../src/commands/publish.ts';
 import { status } from '../../src/commands/status.ts';
 import type { Config } from '../../src/config/config.ts';
 import type { Failure } from '../../src/errors.ts';
-import type { RunEvent } from '../../src/events.ts';
 import { exportRows, readConfig, sync } from '../../src/index.ts';
 import { day } from '../../src/model/calendar.ts';
 import { smallWorld } from '../support/night.ts';
@@ -126,21 +124,7 @@ test('the files that the configuration names are refused to every output, exit 7
   }
 });
 
-describe.each(verbs.slice(0, 2))('%s to', (_, write) => {
-  test('a folder that is not there names the folder', async () => {
-    expect(await refusal(write, inside('nodir', 'out.csv'))).toMatchObject({
-      code: 'STORAGE_FAILED',
-      message: `The output ${inside('nodir', 'out.csv')} was not written: there was no folder ${inside('nodir')}.`,
-    });
-  });
-});
-
 describe.each(writers)('%s to', (_, write) => {
-  test('another DuckDB database is refused, exit 78', async () => {
-    await writeFile(inside('other.yml'), await readFile(inside('snapshot.duckdb')));
-    expect(await refusal(write, inside('other.yml'))).toMatchObject({ code: 'USAGE_INVALID' });
-  });
-
   test('a link replaces the file it leads to, and stays', async () => {
     await mkdir(inside('elsewhere'));
     await writeFile(inside('elsewhere', 'rows.yml'), 'old');
@@ -149,49 +133,4 @@ describe.each(writers)('%s to', (_, write) => {
     expect((await lstat(inside('rows.yml'))).isSymbolicLink()).toBe(true);
     expect(await readFile(inside('elsewhere', 'rows.yml'), 'utf8')).toMatch(/installs|<html|^# HELP/);
   });
-
-  test('a pipe writes the bytes to whoever reads it, and leaves it a pipe', async () => {
-    execFileSync('mkfifo', [inside('pipe.yml')]);
-    const [read] = await Promise.all([readFile(inside('pipe.yml'), 'utf8'), write(inside('pipe.yml'))]);
-    expect(read).toMatch(/installs|<html|^# HELP/);
-    expect((await lstat(inside('pipe.yml'))).isFIFO()).toBe(true);
-  });
-});
-
-describe('sync --metrics-file to a pipe', () => {
-  test.each([
-    ['that nobody opens', null],
-    ['that is opened and not read', constants.O_RDONLY | constants.O_NONBLOCK],
-  ])(
-    '%s warns after 5 seconds, and the run ends as it would',
-    async (_, flags) => {
-      const pipe = inside('pipe.prom');
-      execFileSync('mkfifo', [pipe]);
-      const reader = flags === null ? null : await open(pipe, flags);
-      // No more fits, whatever the metrics are.
-      if (reader !== null) await fill(pipe);
-      const warnings: string[] = [];
-      const emit = (event: RunEvent): void => {
-        if (event.type === 'warning') warnings.push(`${event.code}: ${event.message}`);
-      };
-      const startedAt = performance.now();
-      const summary = await sync(config, { metricsFile: pipe, emit });
-      expect(performance.now() - startedAt).toBeLessThan(20_000);
-      await reader?.close();
-      expect(summary.status).toBe('succeeded');
-      expect(warnings).toContainEqual(
-        `METRICS_NOT_WRITTEN: The metrics ${pipe} could not be written: Nobody read the whole of it from the pipe ${pipe} within 5 s.`,
-      );
-    },
-    30_000,
-  );
-
-  /** Writes to a pipe until it takes no more. */
-  async function fill(pipe: string): Promise<void> {
-    const writer = await open(pipe, constants.O_WRONLY | constants.O_NONBLOCK);
-    for (let taken = 1; taken > 0;) {
-      ({ bytesWritten: taken } = await writer.write(Buffer.alloc(65_536)).catch(() => ({ bytesWritten: 0 })));
-    }
-    await writer.close();
-  }
 });

@@ -12,10 +12,8 @@ import { warehouseFindings } from '../../src/check/warehouse.ts';
 import type { FailureCode } from '../../src/errors.ts';
 import { day } from '../../src/model/calendar.ts';
 import { explainPlan } from '../../src/run/plan-report.ts';
-import { statusOf } from '../../src/status/status.ts';
 import { checkingAt } from '../support/checking.ts';
 import { countSteps } from '../support/failing-step.ts';
-import { hold } from '../support/holder.ts';
 import { textWith } from '../support/matching.ts';
 import { runNight, smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
@@ -139,23 +137,6 @@ test('a new warehouse that could not be made holds nothing, and the next run mak
   expect(failure).toMatchObject({ code: 'STORAGE_FAILED' });
   await inDatabase(scenario.config.warehouse, "select error('It holds ' || table_name) from duckdb_tables()");
   expect((await runNight(scenario, NOW)).failures).toEqual([]);
-});
-
-test('a status beside the run that migrates says that the snapshot is still of the earlier version, and what to wait for', async () => {
-  const path = join(scenario.directory, 'copy.duckdb');
-  const config = { ...scenario.config, publish: [{ kind: 'duckdb', path, mode: 0o644 } as const] };
-  expect((await runNight({ ...scenario, config }, NOW)).failures).toEqual([]);
-  await inDatabase(path, 'delete from ripen.migrations');
-  const holder = await hold(config.warehouse, 'READ_WRITE');
-  try {
-    await expect(statusOf(config, NOW, 0, { emit: () => {} })).rejects.toMatchObject({
-      code: 'WAREHOUSE_LOCKED',
-      message: textWith(`Its snapshot ${path} was still of an earlier version of ripen.`),
-      hint: 'Wait for the run that holds the warehouse: at its end it publishes a snapshot of this version.',
-    });
-  } finally {
-    await holder.release();
-  }
 });
 
 test('a warehouse with a migration of another program is refused by name', async () => {

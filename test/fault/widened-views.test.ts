@@ -10,8 +10,6 @@ import type { Config } from '../../src/config/config.ts';
 import { day } from '../../src/model/calendar.ts';
 import { exportSlice, type ExportRequest } from '../../src/publish/export.ts';
 import { column } from '../support/contents.ts';
-import { publish as publishCopies } from '../../src/index.ts';
-import { openWarehouse } from '../../src/warehouse/opening.ts';
 import { deltaRows } from '../support/delta-reader.ts';
 import { reports } from '../support/night.ts';
 import { combined, replacedValue } from '../support/report-mutations.ts';
@@ -78,44 +76,6 @@ test('3 values for which their columns are widened are the same in each view, ex
      where column_name in ('${Object.keys(wide).join("', '")}') and table_name in ('daily', 'daily_final', 'daily_links')`,
   );
   expect(types).toHaveLength(Object.keys(wide).length);
-});
-
-test('a publish alone makes views again whose columns were widened beneath them, with their comments', async () => {
-  scenario = await openScenario([daily], { simulator: { world: { apps: 1, partners: 2, links: 4, rowsPerDay: 6 } } });
-  const snapshot = join(scenario.directory, 'snapshot.duckdb');
-  const publish: Config['publish'] = [
-    { kind: 'delta', path: join(scenario.directory, 'tables'), mode: 0o644, keepMs: 86_400_000 },
-    { kind: 'duckdb', path: snapshot, mode: 0o644 },
-  ];
-  expect(await scenario.night(FIRST, { publish })).toMatchObject({ failures: [] });
-  const columnsOf = async (names: string, what: string): Promise<unknown> =>
-    ask(
-      snapshot,
-      `select table_name, column_name, ${what} from duckdb_columns()
-       where schema_name = 'main' and table_name in (${names}) order by all`,
-    );
-  const views = "'daily_final', 'daily_links', 'daily_cohorts'";
-  const before = await columnsOf(views, 'comment');
-  const { warehouse: path } = scenario.config;
-  const warehouse = await openWarehouse(path, { mode: 'write', lockWaitMs: 0, emit: () => {} });
-  // As versions did that made no view again.
-  await warehouse.run('alter table main.daily alter column cost type DECIMAL(30, 10)');
-  await warehouse.run('alter table main.daily alter column all_revenue_total_d7 type DECIMAL(30, 11)');
-  await warehouse.close();
-
-  expect(await publishCopies({ ...scenario.config, publish })).toMatchObject({ failures: [] });
-  const rows = await ask(
-    snapshot,
-    `select column_name, count(distinct data_type)::integer as types from duckdb_columns()
-     where column_name in ('cost', 'all_revenue_total_d7') and table_name in ('daily', 'daily_final', 'daily_links') group by 1`,
-  );
-  expect(rows.map((row) => row['types'])).toEqual([1, 1]);
-  expect(await columnsOf("'daily_cohorts'", 'data_type')).toContainEqual({
-    table_name: 'daily_cohorts',
-    column_name: 'value',
-    data_type: 'DECIMAL(30,11)',
-  });
-  expect(await columnsOf(views, 'comment')).toEqual(before);
 });
 
 test.each([

@@ -91,42 +91,6 @@ test('a first night that fails is told of again once the date period leaves its 
   expect(await told()).toHaveLength(1);
 });
 
-/** `RIPEN_COVERAGE_NIGHTS=180` runs so many nights, each on the day after the one before; it takes minutes. */
-const dailyNights = Number(process.env['RIPEN_COVERAGE_NIGHTS'] ?? '0');
-
-test.runIf(dailyNights > 0)(
-  `after ${dailyNights} nights of 7 rolling days no final cell was ever wrong or late, and in the end all are final`,
-  async () => {
-    scenario = await openScenario([ripening], { simulator: { world } });
-    for (let night = 0; night < dailyNights; night += 1) {
-      const now = after(night);
-      expect(await runNight(scenario, now)).toMatchObject({ status: 'succeeded', failures: [] });
-      expect(await late(now)).toEqual([]);
-    }
-    const first = dayText(after(-7));
-    const lastDay = dayText(after(dailyNights - 2));
-    // What a final cell said on the last night is what the service says for ever.
-    const finals = `select day, os_name, installs, cost, cohort_size_d60, all_revenue_total_d60
-      from ripening_final where day <= '${lastDay}' order by all`;
-    const final = await query(scenario, finals);
-    const end = after(dailyNights + 70);
-    await runNight(scenario, end);
-    const { stored, truth } = await storedAndTrue(scenario, ripening, `${first}:${lastDay}`, end);
-    expect(stored.filter((row) => row <= `["${lastDay}~`)).toEqual(truth);
-    const [open] = await column(
-      scenario,
-      `select count(*) from ripen.finality where not is_final and period <= '${lastDay}'`,
-    );
-    expect(open).toBe('0');
-    const later = await query(scenario, finals);
-    const wrong = final.filter((row, at) =>
-      Object.entries(row).some(([name, value]) => value !== null && value !== later[at]?.[name]),
-    );
-    expect(wrong).toEqual([]);
-  },
-  3_600_000,
-);
-
 test('a hole of 16 days behind yesterday is counted as missing, and filled by the next night; what is due next is said, and not in the past', async () => {
   const plain = slice({ ...given, name: 'plain', metrics: ['installs'] });
   scenario = await openScenario([plain], { simulator: { world } });

@@ -13,7 +13,6 @@ import type { Config } from '../../src/config/config.ts';
 import { drop as dropVerb, publish, readConfig, status } from '../../src/index.ts';
 import { day } from '../../src/model/calendar.ts';
 import { readDelta, readLog, versionsOf } from '../support/delta-reader.ts';
-import { withDatabase } from '../../src/publish/other-database.ts';
 import { ask } from '../support/sample-warehouse.ts';
 import { smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
@@ -221,23 +220,6 @@ describe('a slice that is no longer configured', () => {
     expect(z.array(z.string()).parse(JSON.parse(listed))).not.toContain('daily');
     expect(await readDelta(path('tables', 'hourly'))).not.toEqual([]);
   });
-
-  test('loses its oldest days in its Delta table too; their files go when no older version is kept', async () => {
-    const others = all.filter((name) => name !== 'daily');
-    expect(await dropped({ slice: 'daily', before: '2026-04-10', yes: true, json: true })).toBe(0);
-    expect(JSON.parse(shell.printed[0] ?? '')).toMatchObject({ dropped: { periods: 16, files: 32 } });
-    const days = async (): Promise<unknown[]> =>
-      (await readLog(path('tables', 'daily'))).files.map((file) => String(file.partitionValues['day'])).toSorted();
-    const lying = async (): Promise<number> =>
-      (await readdir(path('tables', 'daily'), { recursive: true })).filter(
-        (name) => name.startsWith('day=') && name.endsWith('.parquet'),
-      ).length;
-    expect(await days()).toEqual(['2026-04-10', '2026-04-11']);
-    expect(await lying()).toBe(18);
-    await publish(await configured(others, '0s'));
-    expect(await lying()).toBe(2);
-    expect(await days()).toEqual(['2026-04-10', '2026-04-11']);
-  });
 });
 
 describe('nothing is deleted', () => {
@@ -258,27 +240,6 @@ describe('nothing is deleted', () => {
     expect(failure).toMatchObject({ code: 'USAGE_INVALID', hint: 'Add --yes to delete without being asked.' });
     expect(failure.message).toContain('slice daily: 18 periods');
     expect(await before()).toEqual(was);
-  });
-
-  test('without a terminal and --yes, and nothing is touched: neither an older warehouse nor a place without a copy', async () => {
-    await rm(path('lake'), { recursive: true });
-    const bytes = async (): Promise<Buffer> => readFile(path('warehouse.duckdb'));
-    const was = await bytes();
-    const failure = await failureFrom(dropped({ slice: 'daily' }, recordedShell({ directory })));
-    expect(failure).toMatchObject({ code: 'USAGE_INVALID' });
-    expect(failure.message).toContain('slice daily: 18 periods');
-    expect((await bytes()).equals(was)).toBe(true);
-    expect(existsSync(path('lake'))).toBe(false);
-
-    await withDatabase(path('warehouse.duckdb'), 'READ_WRITE', async (database) => {
-      await database.run('delete from ripen.migrations where version = (select max(version) from ripen.migrations)');
-    });
-    const older = await bytes();
-    expect(await failureFrom(dropped({ slice: 'daily' }, recordedShell({ directory })))).toMatchObject({
-      code: 'USAGE_INVALID',
-      message: 'Nothing was deleted, as there was no terminal to ask at.',
-    });
-    expect((await bytes()).equals(older)).toBe(true);
   });
 
   test.each([

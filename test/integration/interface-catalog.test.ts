@@ -9,7 +9,6 @@ import * as z from 'zod';
 
 import { catalog } from '../../src/commands/catalog.ts';
 import { findingsOf } from '../../src/check/check.ts';
-import { Secret } from '../../src/config/secret.ts';
 import { catalogFilters, catalogSections, metricFilterNames } from '../../src/model/catalog.ts';
 import { connect } from '../../src/service/connect.ts';
 import type { Service } from '../../src/service/service.ts';
@@ -201,24 +200,6 @@ describe('ripen check', () => {
     stop();
     expect(errors.map(({ code }) => code)).toEqual(['SOURCE_GARBLED']);
     expect(errors[0]?.message).toContain('{"error":"the catalog is being built"}');
-  });
-
-  test('asks the campaign API too when partners or links are wanted, and finds a wrong address of it', async () => {
-    const lost = httpService(scenario.simulator, { baseUrl: `${scenario.simulator.url}/nowhere` });
-    const config = { ...scenario.config, service: lost };
-    const { signal } = new AbortController();
-    const errors = async (change: object): Promise<readonly unknown[]> =>
-      (await findingsOf({ ...config, ...change }, night, () => {}, signal)).flatMap(({ code }) => code ?? []);
-    expect(await errors({})).toEqual([]);
-    expect(await errors({ partners: true })).toEqual(['SOURCE_MISSING']);
-    expect(await errors({ links: { apps: 'all', maxLevel: 4 } })).toEqual(['SOURCE_MISSING']);
-  });
-
-  test('tells a token that both APIs refuse once', async () => {
-    const stranger = httpService(scenario.simulator, { token: new Secret('another-token') });
-    const config = { ...scenario.config, partners: true, service: stranger };
-    const findings = await findingsOf(config, night, () => {}, new AbortController().signal);
-    expect(findings.flatMap(({ code }) => code ?? [])).toEqual(['CREDENTIALS_REFUSED']);
   });
 
   test('finds a list that was not answered to be a warning, and holds the slices against the others', async () => {

@@ -55,38 +55,6 @@ test.each([
   },
 );
 
-test('a Monday week that timed out after the weeks were turned to Sunday is neither divided nor a failure', async () => {
-  const monday = '2026-05-18:2026-05-24';
-  scenario = await openScenario([weekly], { simulator: { world } });
-  scenario.simulator.script({
-    match: reports({ date_period: (period) => period === monday }),
-    times: 1,
-    fault: { kind: 'silence' },
-  });
-  const summary = await runNight(scenario, NOW, { service: { requestTimeoutMs: 3000 } });
-
-  expect(summary).toMatchObject({ status: 'succeeded', failures: [] });
-  expect(askedReports(scenario).filter(({ period }) => period === monday)).toHaveLength(1);
-  const { planned, loaded } = summary.slices[0]?.windows ?? {};
-  expect(loaded).toBe(planned);
-  const { stored, truth } = await storedAndTrue(scenario, weekly, DAYS, NOW);
-  expect(stored).toEqual(truth);
-});
-
-test('the next night knows the week start: it asks for Sunday to yesterday, and nothing twice', async () => {
-  scenario = await openScenario([weekly], { simulator: { world } });
-  await runNight(scenario, NOW);
-  scenario.simulator.asked.reset();
-  await runNight(scenario, NEXT);
-
-  const asked = askedReports(scenario).map(({ period }) => period);
-  expect(asked.at(-1)).toMatch(/:2026-06-03$/);
-  expect(asked.filter((period) => new Date(`${period.slice(0, 10)}T00:00:00Z`).getUTCDay() !== 0)).toEqual([]);
-  expect(new Set(asked).size).toBe(asked.length);
-  const { stored, truth } = await storedAndTrue(scenario, weekly, '2026-01-04:2026-06-03', NEXT);
-  expect(stored).toEqual(truth);
-});
-
 test('a changed filter on a slice with Sunday weeks is built with Sunday weeks from its first request', async () => {
   const short = { ...weekly, datePeriod: { first: { daysAgo: 30 }, last: { daysAgo: 1 } } };
   scenario = await openScenario([short], { simulator: { world } });
@@ -112,34 +80,6 @@ const overlaps = (): Promise<string[]> =>
      where one.week < other.week and other.week < one.week + 7`,
   );
 const weekdays = (): Promise<string[]> => column(scenario, 'select distinct dayofweek(week) from weekly order by all');
-
-test('a service that begins its weeks on Sunday after 7 Monday weeks were loaded has no week counted twice, and is swapped in whole', async () => {
-  scenario = await openScenario([turned], { simulator: { world: turning } });
-  await runNight(scenario, BEFORE);
-  const before = await contentOf(scenario, 'weekly');
-  expect(await weekdays()).toEqual(['1']);
-
-  // One week of those that are built beside cannot be had.
-  const restore = scenario.simulator.script({
-    match: reports({ date_period: (period) => period.startsWith('2026-04-') }),
-    times: Infinity,
-    fault: { kind: 'status', status: 400 },
-  });
-  const partial = await runNight(scenario, NOW);
-  restore();
-  expect(partial.failures.length).toBeGreaterThan(0);
-  expect(await contentOf(scenario, 'weekly')).toEqual(before);
-  expect(await overlaps()).toEqual([]);
-
-  const whole = await runNight(scenario, NEXT);
-  expect(whole).toMatchObject({ status: 'succeeded', failures: [] });
-  expect(await overlaps()).toEqual([]);
-  expect(await weekdays()).toEqual(['0']);
-  expect(await column(scenario, 'select state from ripen.slice_tables')).toEqual(['live']);
-  // 14 April is the first day that was ever asked for.
-  const { stored, truth } = await storedAndTrue(scenario, turned, '2026-04-14:2026-06-03', NEXT);
-  expect(stored).toEqual(truth);
-});
 
 test('7 weeks that turn from Monday to Sunday in one night are swapped by that night, and the next one plans Sunday weeks', async () => {
   scenario = await openScenario([turned], { simulator: { world: turning } });

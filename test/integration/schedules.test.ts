@@ -22,7 +22,6 @@ import * as z from 'zod';
 
 import { parseCommandLine } from '../../src/commands/command-line.ts';
 import { parseConfig } from '../../src/config/read-config.ts';
-import { textWith } from '../support/matching.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const schedules = join(root, 'config/schedules');
@@ -119,11 +118,6 @@ describe('ripen-nightly.sh under an empty environment', () => {
     expect(said).toContain(FAILURE);
   });
 
-  test('loads all the same when its log cannot be written', () => {
-    ripenEndingWith(0);
-    expect(nightly(`RIPEN_LOG=${directory}/missing/log\n`)).toStrictEqual({ status: 0, said: '' });
-  });
-
   test.each([
     ['SIGTERM', 143],
     ['SIGINT', 130],
@@ -143,13 +137,6 @@ setTimeout(() => {}, 30000);
     expect(() => process.kill(Number(calls()[0]), 0)).toThrow('ESRCH');
   });
 
-  test('is ended by SIGTERM at once between two tries', async () => {
-    const script = `#!/bin/sh\necho call >> ${directory}/calls\necho '${FAILURE}'\nexit 75\n`;
-    const isLogged = (): boolean => existsSync(join(directory, 'log'));
-    const { ended, left } = await signalled(script, 'SIGTERM', isLogged, 'RIPEN_PAUSE_SECONDS=60\n');
-    expect([ended, calls(), left]).toStrictEqual([143, ['call'], []]);
-  });
-
   /** Sends the script, and it alone, a signal once the moment has come; how it ended, and what it left among the temporary files. */
   async function signalled(ripen: string, signal: NodeJS.Signals, moment: () => boolean, settings = '') {
     writeFileSync(join(directory, 'ripen'), ripen);
@@ -166,13 +153,6 @@ setTimeout(() => {}, 30000);
     const [ended] = z.tuple([z.number(), z.null()]).parse(await end);
     return { ended, left: readdirSync(temporary) };
   }
-
-  test('says that ripen, or its file of settings, is not there', () => {
-    expect(nightly()).toMatchObject({ status: 127, said: textWith('not found') });
-    const missing = spawnSync('/bin/sh', [script, join(directory, 'nothing')], { env: {}, encoding: 'utf8' });
-    expect(missing.status).not.toBe(0);
-    expect(missing.stderr).toContain('nothing');
-  });
 });
 
 describe.skipIf(!answers('systemd-analyze', '--version'))('systemd', () => {
@@ -187,12 +167,6 @@ describe.skipIf(!answers('systemd-analyze', '--version'))('systemd', () => {
 
   test('loads both units without a word', () => {
     expect(verified((unit) => unit)).toMatchObject({ status: 0, stderr: '' });
-  });
-
-  test('would refuse a restart forced by an exit code, as it once stood there', () => {
-    const { status, stderr } = verified((unit) => unit.replace('Restart=on-failure', 'RestartForceExitStatus=75'));
-    expect(status).not.toBe(0);
-    expect(stderr).toContain('RestartForceExitStatus');
   });
 });
 
@@ -376,18 +350,6 @@ describe.skipIf(!answers('python3', '--version'))('the DAG', () => {
       expect((await parseCommandLine(words.split(' '), '0')).kind).toBe('act');
     },
   );
-
-  test('that was triggered by hand, without an interval, plans for now; a token of the worker is kept', () => {
-    ripenEndingWith(0);
-    runDag(3, '', { RIPEN_TOKEN: 'own-token' });
-    expect(calls()).toStrictEqual(['sync --config /etc/ripen/ripen.yaml --deadline 6h --json|own-token|kept']);
-  });
-
-  test.each(['HUP', 'INT', 'TERM', 'KILL'])('whose ripen is ended by SIG%s is tried again', (signal) => {
-    writeFileSync(join(directory, 'ripen'), `#!/bin/sh\necho '${FAILED}'\nkill -${signal} $$\n`);
-    chmodSync(join(directory, 'ripen'), 0o755);
-    expect(runDag(3, '')).toContain('RAISED AirflowException ripen ended with -');
-  });
 
   test.each([
     [75, 'AirflowException'],

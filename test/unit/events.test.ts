@@ -114,19 +114,6 @@ describe('an event as a line of a log', () => {
   ] as const)('%s has the level %s', (type, level) => {
     expect(JSON.parse(new JsonLines().line(events[type], at).text)).toMatchObject({ level });
   });
-
-  test('what happens before a run has begun belongs to none', () => {
-    expect(JSON.parse(new JsonLines().line(events.lock_waiting, at).text)).toMatchObject({
-      run_id: null,
-      wait_ms: 60_000,
-    });
-  });
-
-  test('JSON escapes the control characters that JSON allows bare', () => {
-    const { text: line } = new JsonLines().line({ ...events.warning, message: 'a\u009b31m\u202eb' }, at);
-    expect(line).toContain(String.raw`a\u009b31m\u202eb`);
-    expect(JSON.parse(line)).toMatchObject({ message: 'a\u009b31m\u202eb' });
-  });
 });
 
 /** The tally after these events, each a second after the one before, the first at 0. */
@@ -150,32 +137,6 @@ describe('the tally of a run', () => {
       limit: 25,
     });
   });
-
-  test('a failure of no window is not counted as a window', () => {
-    expect(after({ ...events.failed, window: null }).windowsFailed).toBe(0);
-  });
-
-  test('a new run begins at zero, at its own time', () => {
-    expect(after(events.window_loaded, events.run_started)).toMatchObject({ windowsDone: 0, startedMs: 1000 });
-  });
-
-  test.each([
-    ['fetched', fetched('b')],
-    ['split', { ...events.window_split, window: 'b' }],
-    ['failed', { ...events.failed, window: 'b' }],
-  ] as const)('of 3 windows in flight the one that was %s is no longer', (_, event) => {
-    const tally = after(asked('a'), asked('b'), asked('c'), event);
-    expect([...tally.inFlight]).toStrictEqual([
-      ['network_daily a', 0],
-      ['network_daily c', 2000],
-    ]);
-  });
-
-  test('after the last window only publishing is left, after a failed one too', () => {
-    const planned = { ...events.slice_planned, windows: 2 };
-    expect(after(planned, events.window_loaded).doing).toBe('');
-    expect(after(planned, events.window_loaded, events.failed).doing).toBe('publishing');
-  });
 });
 
 describe('the status line', () => {
@@ -195,48 +156,9 @@ describe('the status line', () => {
     );
   });
 
-  test.each([
-    [4999, ''],
-    [5000, 'about 10 s left'],
-    [11_000, 'about 30 s left'],
-    [32_000, 'about 1 min 30 s left'],
-  ])('a quarter done after %i ms, of which 2 s were not windows, it says "%s"', (nowMs, left) => {
-    const tally = after(
-      events.run_started,
-      { ...events.slice_planned, windows: 4 },
-      asked('a'),
-      fetched('a'),
-      events.window_loaded,
-    );
-    expect(/about .* left/.exec(statusLine(tally, nowMs, 200))?.[0] ?? '').toBe(left);
-  });
-
-  test('a twentieth done tells nothing about the rest', () => {
-    const tally = after({ ...events.slice_planned, windows: 20 }, asked('a'), fetched('a'), events.window_loaded);
-    expect(statusLine(tally, 60_000, 200)).not.toContain('left');
-  });
-
-  test('names the window that is longest in flight, from 10 s on', () => {
-    const tally = after(asked('a'), asked('b'), fetched('a'));
-    expect(statusLine(tally, 10_999, 200)).not.toContain('network_daily');
-    expect(statusLine(tally, 11_000, 200)).toContain('network_daily b for 10 s');
-  });
-
-  test('more windows done than planned never reads as 2/1', () => {
-    const tally = after({ ...events.slice_planned, windows: 1 }, events.window_loaded, events.window_loaded);
-    expect(statusLine(tally, 0, 200)).toContain('2/2 windows');
-  });
-
   test('in 40 columns leaves out what matters least, and cuts nothing', () => {
     const tally = after(events.run_started, { ...events.slice_planned, windows: 40 }, asked('a'), events.window_loaded);
     expect(statusLine(tally, 3000, 40)).toBe('sync 3.0 s · 1/40 windows · 1 in flight');
-  });
-
-  test('as wide as the terminal it would wrap, so a part is left out', () => {
-    const tally = after(events.run_started, events.slice_planned, events.window_loaded);
-    const columns = textWidth(statusLine(tally, 3000, 200));
-    expect(textWidth(statusLine(tally, 3000, columns + 1))).toBe(columns);
-    expect(textWidth(statusLine(tally, 3000, columns))).toBeLessThan(columns);
   });
 
   test.each([10, 20, 40, 80])('leaves the last of %i columns free', (columns) => {
@@ -267,13 +189,6 @@ describe('who listens', () => {
     const progress = openProgress(text, shell);
     for (const event of Object.values(events)) progress.emit(event);
     expect(shell.told).toHaveLength(Object.keys(events).length);
-    expect(shell.painted).toStrictEqual([]);
-  });
-
-  test('JSON lines are never painted over, terminal or not', () => {
-    const shell = recordedShell({ isTerminal: true });
-    openProgress({ log: 'json', quiet: false }, shell).emit(events.catalog_loaded);
-    expect(shell.told).toHaveLength(1);
     expect(shell.painted).toStrictEqual([]);
   });
 });
@@ -331,19 +246,6 @@ describe('the status line of a terminal', () => {
     const progress = openProgress({ log: 'text', quiet: false }, shell);
     stop.abort();
     expect(shell.told).toStrictEqual(['stopping once what is under way has ended; Ctrl-C again ends at once']);
-    progress.close();
-  });
-
-  test('room for a result is an empty line, painted over again a tenth of a second later', () => {
-    const shell = recordedShell({ isTerminal: true });
-    const progress = openProgress({ log: 'text', quiet: false }, shell);
-    progress.emit(events.run_started);
-    pass(shell, 200);
-    progress.makeRoom();
-    expect(shell.painted.at(-1)).toBe('\r\u001b[2K');
-    progress.emit(events.window_loaded);
-    pass(shell, 200);
-    expect(shell.painted.at(-1)).toContain('1/1 window');
     progress.close();
   });
 

@@ -8,11 +8,9 @@ import {
   daysBetween,
   daysIn,
   lastDay,
-  MS_PER_DAY,
   parseDay,
   parseUtcOffset,
   startOfDayAt,
-  UTC,
   utcOffset,
   type Bucket,
   type WeekStart,
@@ -74,11 +72,6 @@ describe.each(hostZones)('the calendar on a host in %s', (zone) => {
     expect(parseDay(text)).toBe(expected);
   });
 
-  test('day() and utcOffset() refuse what is no date, or no offset, and say the text', () => {
-    expect(() => day('2026-02-29')).toThrow(/2026-02-29/);
-    expect(() => utcOffset('+15:00')).toThrow(/\+15:00/);
-  });
-
   test.each([
     ['+00:00', true],
     ['-00:00', true],
@@ -121,14 +114,6 @@ describe.each(hostZones)('the calendar on a host in %s', (zone) => {
     expect(daysBetween(day(to), day(from)) + count).toBe(0);
   });
 
-  test('each of 4000 days from 2008 on follows the one before, and is 1 day away from it', () => {
-    const first = day('2008-01-01');
-    const walk = Array.from({ length: 4000 }, (_, count) => addDays(first, count));
-    const expected = walk.map((_, count) => new Date(Date.UTC(2008, 0, 1 + count)).toISOString().slice(0, 10));
-    expect(walk).toEqual(expected);
-    expect(walk.slice(1).filter((next, index) => daysBetween(addDays(first, index), next) !== 1)).toEqual([]);
-  });
-
   test.each([
     ['2026-02-14T00:00:00.000Z', '+00:00', '2026-02-14'],
     ['2026-02-13T23:59:59.999Z', '+00:00', '2026-02-13'],
@@ -160,24 +145,6 @@ describe.each(hostZones)('the calendar on a host in %s', (zone) => {
     ['2026-01-01', '-00:00', '2026-01-01T00:00:00.000Z'],
   ])('%s at %s begins at %s', (of, zoneText, expected) => {
     expect(startOfDayAt(day(of), utcOffset(zoneText)).toISOString()).toBe(expected);
-  });
-
-  test('a day is 24 hours long at every whole and half hour of offset from -14:00 to +14:00, on 4 odd days', () => {
-    const offsets = Array.from({ length: 57 }, (_, index) => {
-      const minutes = (index - 28) * 30;
-      const size = Math.abs(minutes);
-      const two = (count: number): string => String(count).padStart(2, '0');
-      return utcOffset(`${minutes < 0 ? '-' : '+'}${two(Math.floor(size / 60))}:${two(size % 60)}`);
-    });
-    const wrong = ['2011-12-30', '2018-11-04', '2024-02-29', '2026-03-08'].map(day).flatMap((of) =>
-      offsets.filter((at) => {
-        const start = startOfDayAt(of, at).getTime();
-        const end = startOfDayAt(addDays(of, 1), at).getTime();
-        return end - start !== MS_PER_DAY || dayAt(new Date(start), at) !== of || dayAt(new Date(end - 1), at) !== of;
-      }),
-    );
-    expect(offsets).toHaveLength(57);
-    expect(wrong).toEqual([]);
   });
 
   test('the days of an interval run from its start to the day before its end; an empty or reversed one has none', () => {
@@ -254,8 +221,4 @@ describe.each(hostZones)('the calendar on a host in %s', (zone) => {
       ['year', 3],
     ]);
   });
-});
-
-test('UTC is no offset at all', () => {
-  expect(UTC).toBe('+00:00');
 });

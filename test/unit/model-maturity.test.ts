@@ -4,16 +4,7 @@ import { describe, expect, test } from 'vitest';
 
 import { addDays, day, MS_PER_DAY, UTC, utcOffset, type UtcOffset } from '../../src/model/calendar.ts';
 import type { LoadedPeriod } from '../../src/model/ledger.ts';
-import {
-  dueReason,
-  finalAt,
-  isFinal,
-  milestoneAges,
-  nextRefreshAt,
-  soundAt,
-  stateOf,
-  type Held,
-} from '../../src/model/maturity.ts';
+import { dueReason, finalAt, isFinal, nextRefreshAt, soundAt, stateOf, type Held } from '../../src/model/maturity.ts';
 import type { Metric } from '../../src/model/metric.ts';
 import type { Period } from '../../src/model/period.ts';
 import type { Refresh } from '../../src/model/slice.ts';
@@ -112,16 +103,6 @@ describe('a period of the 10th that is loaded', () => {
   });
 
   test.each<Case>([
-    // Nights of age 3 and 5 were skipped; the next run makes them up once.
-    { settles: [100], fetched: '12 02:00', asOf: '16 02:00', due: 'maturing' },
-    { settles: [100], fetched: '16 02:00', asOf: '16 20:00', due: null },
-    { settles: [100], fetched: '11 02:00', asOf: '60 02:00', due: 'maturing' },
-    { settles: [100], fetched: '60 02:00', asOf: '61 02:00', due: null },
-  ])('is $due at $asOf when fetched at $fetched: what skipped nights missed is made up', (given) => {
-    expect(reasonOf(given)).toBe(given.due);
-  });
-
-  test.each<Case>([
     // 7 days after the end and 1 hour to settle: 18 01:00.
     { fetched: '17 02:00', asOf: '18 00:59', due: null },
     { fetched: '17 02:00', asOf: '18 01:00', due: 'became final' },
@@ -170,15 +151,6 @@ describe('a period of the 10th that is loaded', () => {
     // An age after every horizon asks for nothing more.
     { settles: [7], refresh: [30], fetched: '18 01:00', asOf: '50 00:00', due: null },
   ])('is $due at $asOf when fetched at $fetched and refreshed by $refresh', (given) => {
-    expect(reasonOf(given)).toBe(given.due);
-  });
-
-  test.each<Case>([
-    { fetched: '11 02:00', asOf: '11 02:00', due: null },
-    { fetched: '10 12:00', asOf: '10 12:00', due: null },
-    { fetched: '12 02:00', asOf: '11 02:00', due: null },
-    { refresh: 'nightly', fetched: '11 02:00', asOf: '11 02:00', due: null },
-  ])('is not due at $asOf when fetched at $fetched: planning looks at nothing newer than itself', (given) => {
     expect(reasonOf(given)).toBe(given.due);
   });
 });
@@ -283,11 +255,6 @@ describe('a bucket that the date period cuts', () => {
     expect(dueReason(whole, loaded(late, metrics, at('300')), metrics, settling(), at('301'))).toBe('missing');
   });
 
-  test('grows while it runs: it is open each night', () => {
-    const more = period('2026-01-05', '2026-01-12', ['2026-01-05', '2026-01-10']);
-    expect(dueReason(more, loaded(begun, metrics, at('09 02:00')), metrics, settling(), at('10 02:00'))).toBe('open');
-  });
-
   test('is left alone when a refetch would lose days that were loaded, also for a new metric', () => {
     const wholeLoaded = loaded(whole, metrics, at('12 02:00'));
     expect(dueReason(late, wholeLoaded, metrics, settling(), at('20'))).toBeNull();
@@ -322,11 +289,6 @@ describe('finality', () => {
       expect(isFinal(tenth, metric(days), slice, held(new Date(instant.getTime() - 1)))).toBe(false);
     },
   );
-
-  test('counts from the end of a month or week, not from its days', () => {
-    const month = period('2026-01-01', '2026-02-01');
-    expect(finalAt(month, metric(7), settling())?.toISOString()).toBe('2026-02-08T01:00:00.000Z');
-  });
 
   test('never comes for a value that may change for ever', () => {
     expect(finalAt(tenth, metric(null), settling())).toBeNull();
@@ -369,9 +331,5 @@ describe('the next refresh', () => {
     const metrics = settles.map((days) => metric(days));
     const next = nextRefreshAt(tenth, metrics, settling(refresh), held(at(fetched)));
     expect(next).toEqual(expected === null ? null : at(expected));
-  });
-
-  test('milestones are the 8 ages 1, 2, 3, 4, 5, 7, 10 and 14', () => {
-    expect(milestoneAges).toEqual([1, 2, 3, 4, 5, 7, 10, 14]);
   });
 });
