@@ -22,6 +22,8 @@ function report(parameters: Readonly<Record<string, string>>, of = world, at = N
   return of.report(new URLSearchParams({ ...usual, attribution_type: 'all', ...parameters }), at);
 }
 
+/** A cell as text, whichever of its forms it has. */
+const textOf = (cell: unknown): string => (typeof cell === 'string' ? cell : JSON.stringify(cell ?? ''));
 const rowsOf = (parameters: Readonly<Record<string, string>>): Report['rows'] => report(parameters)?.rows ?? [];
 const total = (metric: string, parameters: Readonly<Record<string, string>> = {}): number =>
   report({ metrics: metric, ...parameters })?.totals[metric] ?? 0;
@@ -75,7 +77,7 @@ describe('a report', () => {
 
   test('of closed parameters, and of opposite filters, has parts that make the whole', () => {
     const of = (name: string, ...values: string[]) => values.map((value) => ({ [name]: value }));
-    const systems = [...new Set(rowsOf({ dimensions: 'os_name' }).map((row) => String(row['os_name'])))];
+    const systems = [...new Set(rowsOf({ dimensions: 'os_name' }).map((row) => textOf(row['os_name'])))];
     expect(sum('installs', of('attribution_type', 'click', 'impression'))).toBe(total('installs'));
     expect(sum('installs', of('reattributed', 'true', 'false'))).toBe(total('installs'));
     expect(sum('installs', of('os_names', ...systems))).toBe(total('installs'));
@@ -172,7 +174,7 @@ describe('filters-data', () => {
     const ids = [...new Set(metricFilterNames.flatMap((name) => listed({ required_filters: name })[name] ?? []))];
     const names = ids.map(({ id }) => id);
     const [row = {}] = rowsOf({ metrics: names.join(','), dimensions: 'country_code', country_code__in: 'US' });
-    expect(names.filter((id) => !/^(-?\d+(\.\d+)?(e-\d+)?)?$/.test(String(row[id] ?? '')))).toEqual([]);
+    expect(names.filter((id) => !/^(-?\d+(\.\d+)?(e-\d+)?)?$/.test(textOf(row[id])))).toEqual([]);
   });
 });
 
@@ -284,7 +286,8 @@ describe('on the wire', () => {
   test('of 51 simultaneous calls one is answered 429, and the next is let in', async () => {
     const slow = await startSimulator({ world: small, now: NOW, answerDelayMs: 150 });
     const told = await Promise.all(Array.from({ length: 51 }, () => askReports(slow, REPORT)));
-    expect(told.map(({ status }) => status).toSorted()).toEqual([...Array<number>(50).fill(200), 429]);
+    expect(told.filter(({ status }) => status === 200).length).toBe(50);
+    expect(told.filter(({ status }) => status === 429).length).toBe(1);
     expect((await askReports(slow, REPORT)).status).toBe(200);
     await slow.close();
   });
