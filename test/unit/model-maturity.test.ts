@@ -73,7 +73,6 @@ describe('a period of the 10th that is loaded', () => {
     { fetched: '10 23:59', asOf: '11 00:00', due: 'open' },
     // Fetched while it ran: due as soon as it is over, at whatever age.
     { fetched: '10 12:00', asOf: '16 00:00', due: 'open' },
-    { fetched: '10 12:00', asOf: '300 00:00', due: 'open' },
     // Fetched ahead, as a date period may reach to today and a backfill beyond.
     { fetched: '09 12:00', asOf: '10 12:00', due: 'open' },
     { fetched: '11 00:00', asOf: '11 00:01', due: null },
@@ -84,18 +83,13 @@ describe('a period of the 10th that is loaded', () => {
   test.each<Case>([
     { fetched: '11 02:00', asOf: '11 23:59', due: null },
     { fetched: '11 23:59', asOf: '12 00:00', due: 'maturing' },
-    { fetched: '12 02:00', asOf: '13 02:00', due: 'maturing' },
-    { fetched: '13 02:00', asOf: '14 02:00', due: 'maturing' },
     { fetched: '14 02:00', asOf: '15 02:00', due: 'maturing' },
     // Between the milestones 5 and 7, 7 and 10, 10 and 14 nothing is due.
     { settles: [100], fetched: '15 02:00', asOf: '16 23:59', due: null },
     { settles: [100], fetched: '15 02:00', asOf: '17 00:00', due: 'maturing' },
-    { settles: [100], fetched: '17 02:00', asOf: '19 23:59', due: null },
     { settles: [100], fetched: '17 02:00', asOf: '20 00:00', due: 'maturing' },
-    { settles: [100], fetched: '20 02:00', asOf: '23 23:59', due: null },
     { settles: [100], fetched: '20 02:00', asOf: '24 00:00', due: 'maturing' },
     // After 14 days only finality counts.
-    { settles: [100], fetched: '24 02:00', asOf: '110 00:00', due: null },
     { settles: [100], fetched: '24 02:00', asOf: '111 00:59', due: null },
     { settles: [100], fetched: '24 02:00', asOf: '111 01:00', due: 'became final' },
   ])('is $due at $asOf when fetched at $fetched, by milestones', (given) => {
@@ -106,18 +100,12 @@ describe('a period of the 10th that is loaded', () => {
     // 7 days after the end and 1 hour to settle: 18 01:00.
     { fetched: '17 02:00', asOf: '18 00:59', due: null },
     { fetched: '17 02:00', asOf: '18 01:00', due: 'became final' },
-    { fetched: '18 00:59', asOf: '18 01:00', due: 'became final' },
     { fetched: '18 01:00', asOf: '18 01:00+1', due: null },
-    { fetched: '18 01:00', asOf: '300 00:00', due: null },
     // A metric among several: each becomes final once.
     { settles: [2, 7], fetched: '11 02:00', asOf: '13 01:00', due: 'became final' },
-    { settles: [2, 7], fetched: '13 01:00', asOf: '13 20:00', due: null },
     { settles: [2, 7], fetched: '13 01:00', asOf: '18 01:00', due: 'became final' },
-    { settles: [2, 7], fetched: '18 01:00', asOf: '300 00:00', due: null },
     // Finality is named before a milestone that falls on the same day.
     { settles: [4, 7], fetched: '14 02:00', asOf: '15 02:00', due: 'became final' },
-    { settles: [0], fetched: '11 00:30', asOf: '11 00:59', due: null },
-    { settles: [0], fetched: '11 00:30', asOf: '11 01:00', due: 'became final' },
   ])('is $due at $asOf when fetched at $fetched and its metrics settle in $settles days', (given) => {
     expect(reasonOf(given)).toBe(given.due);
   });
@@ -128,9 +116,6 @@ describe('a period of the 10th that is loaded', () => {
     { settles: [null], fetched: '24 02:00', asOf: '41 00:59', due: null },
     { settles: [null], fetched: '24 02:00', asOf: '41 01:00', due: 'maturing' },
     { settles: [null], fetched: '41 01:00', asOf: '300 00:00', due: null },
-    { settles: [null], refresh: 'nightly', fetched: '40 02:00', asOf: '41 02:00', due: 'maturing' },
-    { settles: [null], refresh: 'nightly', fetched: '41 02:00', asOf: '42 02:00', due: null },
-    { settles: [7, null], fetched: '18 01:00', asOf: '20 02:00', due: 'maturing' },
     { settles: [60, null], fetched: '41 01:00', asOf: '71 01:00', due: 'became final' },
   ])('is $due at $asOf when fetched at $fetched and some metric of $settles never settles', (given) => {
     expect(reasonOf(given)).toBe(given.due);
@@ -143,11 +128,7 @@ describe('a period of the 10th that is loaded', () => {
     { settles: [7], refresh: 'nightly', fetched: '18 02:00', asOf: '19 02:00', due: null },
     { settles: [100], refresh: [1, 30], fetched: '11 02:00', asOf: '39 23:59', due: null },
     { settles: [100], refresh: [1, 30], fetched: '11 02:00', asOf: '40 00:00', due: 'maturing' },
-    { settles: [100], refresh: [30, 1], fetched: '11 02:00', asOf: '40 00:00', due: 'maturing' },
-    { settles: [100], refresh: [1, 30], fetched: '40 00:00', asOf: '110 00:00', due: null },
     { settles: [100], refresh: [1, 30], fetched: '40 00:00', asOf: '111 01:00', due: 'became final' },
-    { settles: [7], refresh: [], fetched: '11 02:00', asOf: '18 00:59', due: null },
-    { settles: [7], refresh: [], fetched: '11 02:00', asOf: '18 01:00', due: 'became final' },
     // An age after every horizon asks for nothing more.
     { settles: [7], refresh: [30], fetched: '18 01:00', asOf: '50 00:00', due: null },
   ])('is $due at $asOf when fetched at $fetched and refreshed by $refresh', (given) => {
@@ -275,8 +256,6 @@ describe('finality', () => {
   test.each([
     ['+00:00', 7, '2026-01-18T01:00:00.000Z'],
     ['+05:30', 7, '2026-01-17T19:30:00.000Z'],
-    ['-03:30', 7, '2026-01-18T04:30:00.000Z'],
-    ['+14:00', 0, '2026-01-10T11:00:00.000Z'],
     ['-14:00', 0, '2026-01-11T15:00:00.000Z'],
     ['+00:00', 42, '2026-02-22T01:00:00.000Z'],
   ])(
@@ -297,9 +276,7 @@ describe('finality', () => {
 
   test.each([
     [[7], '10 12:00', 'open'],
-    [[7], '10 23:59', 'open'],
     [[7], '11 00:00', 'maturing'],
-    [[7], '18 00:59', 'maturing'],
     [[7], '18 01:00', 'final'],
     [[7, 14], '18 01:00', 'maturing'],
     [[7, 14], '25 01:00', 'final'],
@@ -313,19 +290,13 @@ describe('finality', () => {
 describe('the next refresh', () => {
   test.each([
     ['milestones', [7], '10 12:00', '11'],
-    ['milestones', [7], '11 02:00', '12'],
     ['milestones', [7], '12 02:00', '13'],
-    ['milestones', [7], '15 02:00', '17'],
     ['milestones', [7], '17 02:00', '18 01:00'],
-    ['milestones', [7], '18 01:00', null],
     ['milestones', [100], '24 02:00', '111 01:00'],
-    ['milestones', [null], '24 02:00', '41 01:00'],
     ['milestones', [null], '41 01:00', null],
-    ['nightly', [7], '10 12:00', '11'],
     ['nightly', [7], '12 02:00', '13 02:00'],
     ['nightly', [7], '18 01:00', null],
     [[30], [100], '10 12:00', '11'],
-    [[30], [100], '11 02:00', '40'],
     [[30], [100], '40', '111 01:00'],
   ] as const)('by %j, settling in %j days, after a fetch at %s comes at %s', (refresh, settles, fetched, expected) => {
     const metrics = settles.map((days) => metric(days));
