@@ -14,10 +14,6 @@ import { startSimulator } from '../support/simulator/simulator.ts';
 const cli = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
 const TOKEN = 'marked-token-7c1d0e';
 
-const planShape = z.object({
-  slices: z.array(z.object({ windows: z.array(z.object({ reasons: z.record(z.string(), z.number()) })) })),
-});
-
 const summaryShape = z.object({
   status: z.string(),
   slices: z.array(
@@ -159,12 +155,6 @@ describe('ripen init', () => {
     expect(await readFile(config, 'utf8')).toBe('# mine');
   });
 
-  test('writes nothing when one of the files exists', async () => {
-    await writeFile(join(directory, '.env.example'), 'mine');
-    expect((await ripen('init')).code).toBe(78);
-    expect(await readdir(directory)).toStrictEqual(['.env.example']);
-  });
-
   test('writes a configuration with no mistake in it but the missing token', async () => {
     await ripen('init');
     const { code, err } = await ripen('sync');
@@ -182,18 +172,6 @@ describe('ripen check', () => {
     expect(code).toBe(0);
     expect(out).toContain('0 errors, 0 warnings');
     expect(await readdir(directory)).toStrictEqual(['ripen.yaml']);
-  });
-
-  test('names every unknown metric and value at once, with 78', async () => {
-    await configure(
-      SMALL,
-      `  - { name: two, dimensions: [day], metrics: [instals, clicsk], date_period: "-9d:yesterday", filters: { os_name__in: [andriod] } }\n`,
-    );
-    const { code, out } = await ripen('check');
-    expect(code).toBe(78);
-    for (const hint of ['installs', 'clicks']) expect(out).toContain(`Did you mean ${hint}?`);
-    expect(out).toContain('no value andriod for os_name__in');
-    expect(out).toContain('2 errors, 1 warning');
   });
 });
 
@@ -217,24 +195,6 @@ describe('ripen sync', () => {
     expect(JSON.parse(plan.out)).toMatchObject({ requests: 0, slices: [{ windows: [] }] });
   });
 
-  test('requests 1 period of final cells a night where nothing is said of audits: plan shows it, sync records it', async () => {
-    await configure(SMALL);
-    const config = join(directory, 'ripen.yaml');
-    await writeFile(config, (await readFile(config, 'utf8')).replace('audit: 0\n', ''));
-    const [first, second] = ['2026-03-20T03:00:00Z', '2026-03-21T03:00:00Z'] as const;
-    expect((await ripen('sync', '--as-of', first)).code).toBe(0);
-    const audits = async (asOf: string): Promise<number> => {
-      const plan = planShape.parse(JSON.parse((await ripen('plan', '--json', '--as-of', asOf)).out));
-      return plan.slices.flatMap(({ windows }) => windows).filter(({ reasons }) => 'audit' in reasons).length;
-    };
-    expect([await audits(first), await audits(second)]).toStrictEqual([0, 1]);
-    expect((await ripen('sync', '--as-of', second)).code).toBe(0);
-    expect(await audits(second)).toBe(0);
-    expect((await ripen('status', '--as-of', second)).out).toMatch(
-      /final cells fetched again in 90 days: \d+ of 1 period, 0 changed; of 1 period drawn at random 0 %: with 95 % con/,
-    );
-  });
-
   test('--quiet leaves stderr empty and the result on stdout', async () => {
     await configure(SMALL);
     const { code, out, err } = await ripen('sync', '--quiet');
@@ -251,14 +211,6 @@ describe('ripen sync', () => {
       .map((line) => z.object({ at: z.iso.datetime(), type: z.string() }).parse(JSON.parse(line)));
     expect(events.at(0)?.type).toBe('run_started');
     expect(events.at(-1)?.type).toBe('run_finished');
-  });
-
-  test('an unknown slice ends with 78 and the nearest name, before the service is asked', async () => {
-    await configure(SMALL);
-    const { code, err } = await ripen('sync', '--slice', 'dialy');
-    expect(code).toBe(78);
-    expect(err).toContain('Did you mean daily?');
-    expect(await readdir(directory)).toStrictEqual(['ripen.yaml']);
   });
 
   test('backfill replaces the 2 days it is given', async () => {

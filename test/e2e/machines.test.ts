@@ -86,32 +86,6 @@ describe('ripen sync --metrics-file', () => {
     expect((await stat(installation.path('m.prom'))).mode & 0o044).toBe(0o044);
     expect((await readdir(installation.directory)).filter((name) => name.includes('unfinished'))).toStrictEqual([]);
   });
-
-  test('of a run that was stated wrongly takes the place of those of the last good one, and is notified where that can be read', async () => {
-    const { origin, received } = await listen();
-    await installation.configure({ ...settings, notify: { url: `${origin}/told` } });
-    const told = ['--quiet', '--metrics-file', 'm.prom'];
-    const sync = async (...options: string[]) => (await installation.run(['sync', ...told, ...options])).code;
-    const success = async () => (await metricsIn(installation.path('m.prom'))).get('ripen_run_success{command="sync"}');
-    for (const [options, notified] of [
-      [['--slice', 'nope'], 1],
-      [['--as-of', '2999-01-01T00:00:00Z'], 1],
-      [['--as-of', '0026-01-01T00:00:00Z'], 1],
-      [['--as-of', 'yesterday'], 0],
-      [['--deadline', '90'], 0],
-      [['--config', 'nowhere.yaml'], 0],
-    ] as const) {
-      expect(await sync()).toBe(0);
-      expect(await success()).toBe(1);
-      const before = received.length;
-      expect(await sync(...options)).toBe(78);
-      expect([options, await success()]).toStrictEqual([options, 0]);
-      const texts = received.slice(before).map(textOf);
-      expect(texts.filter((text) => text.startsWith('ripen sync did not start (exit 78)'))).toHaveLength(notified);
-    }
-    const metrics = await metricsIn(installation.path('m.prom'));
-    expect(metrics.get('ripen_run_failures{command="sync",code="CONFIG_MISSING"}')).toBe(1);
-  }, 180_000);
 });
 
 describe('notify', () => {

@@ -2,11 +2,10 @@
 
 import { readFile } from 'node:fs/promises';
 
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
-import { startScriptedServer } from '../support/scripted-server.ts';
 import { rowsOf } from '../support/installation-contents.ts';
 import {
   cli,
@@ -141,25 +140,6 @@ describe('a signal in the middle, while a request hangs', () => {
   });
 });
 
-test.each(['SIGINT', 'SIGTERM'] as const)(
-  '%s while the end of a good run is being told leaves its exit code 0',
-  async (name) => {
-    const server = await startScriptedServer(() => ({ status: 200, body: 'ok', afterMs: 2000 }));
-    try {
-      await installation.configure({ ...configured(), notify: [{ url: `${server.origin}/told`, on: ['succeeded'] }] });
-      const running = installation.start([...SYNC, '--json']);
-      await vi.waitFor(() => expect(server.received).toHaveLength(1), { timeout: MAX_STOPPING_MS });
-      running.kill(name);
-      const { code, out } = await running.ended;
-      expect(summaryShape.parse(JSON.parse(out)).status).toBe('succeeded');
-      expect(code).toBe(0);
-      expect(await runs()).toStrictEqual([['succeeded', 0]]);
-    } finally {
-      await server.close();
-    }
-  },
-);
-
 describe('an output nobody reads on', () => {
   test('`| head -1` gets its line, and the load goes on to its end with exit code 0', async () => {
     const script = '"$@" 2>&1 | head -n 1; exit "${PIPESTATUS[0]}"';
@@ -200,25 +180,5 @@ describe('a warehouse that is open elsewhere', () => {
     expect(simulator.asked.requests.length).toBe(asked);
     first.kill('SIGKILL');
     await first.ended;
-  });
-
-  test('two syncs at once: the second waits its turn, and loads what the first did not', async () => {
-    const letCome = hangJanuary();
-    const first = await hangingSync();
-    const second = installation.start([...SYNC, '--json', '--lock-wait', '60s']);
-    await second.until(`(process ${first.pid})`);
-    letCome();
-    first.kill('SIGTERM');
-    expect((await first.ended).code).toBe(143);
-    const { code, out } = await second.ended;
-    expect(code).toBe(0);
-    expect(summaryShape.parse(JSON.parse(out)).slices).toStrictEqual([
-      { windows: { planned: 0, loaded: 0, failed: 0 } },
-      { windows: { planned: 1, loaded: 1, failed: 0 } },
-    ]);
-    expect(await runs()).toStrictEqual([
-      ['interrupted', null],
-      ['succeeded', 0],
-    ]);
   });
 });

@@ -4,12 +4,10 @@ import { existsSync } from 'node:fs';
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
-import { Failure } from '../../src/errors.ts';
 import { ColumnAnswers } from '../../src/load/column-answers.ts';
 import { day } from '../../src/model/calendar.ts';
 import type { Fault } from '../support/simulator/faults.ts';
 import { type ReportMutation, rowsOf } from '../support/simulator/mutations.ts';
-import { archived, entriesOf, loadedState, loseWarehouse, replayInto } from '../support/archive-scene.ts';
 import { column, storedAndTrue } from '../support/contents.ts';
 import { holds, reports, runNight, smallWorld } from '../support/night.ts';
 import {
@@ -44,13 +42,6 @@ const daily = slice(given);
 
 let scenario: Scenario;
 let reading: ReturnType<typeof spied>;
-
-const plain: unknown = Reflect.get(ColumnAnswers.prototype, 'readAll');
-
-async function readAs(self: ColumnAnswers, ...given: Parameters<ColumnAnswers['readAll']>): Promise<void> {
-  if (typeof plain !== 'function') throw new TypeError('There was no reading to watch.');
-  await Reflect.apply(plain, self, given);
-}
 
 /** Watches how many answers are read at once, which stays as it is. */
 const spied = () => vi.spyOn(ColumnAnswers.prototype, 'readAll');
@@ -145,30 +136,6 @@ test('of 20 answers one holds a cost of 10 places: the column is widened midway,
   ]);
   const { stored, truth } = await storedAndTrue(scenario, daily, `${FIRST}:${LAST}`, NOW);
   expect(stored.filter((row) => !isOdd(row))).toEqual(truth.filter((row) => !isOdd(row)));
-});
-
-test('of 20 answers the disk refuses to read one, together and alone: its window fails, and the other 19 are stored', async () => {
-  reading.mockImplementation(async function (this: ColumnAnswers, batch, columns) {
-    const isRefused = batch.some(({ window }) => window.asked.start === '2026-03-09');
-    if (isRefused) throw new Failure('STORAGE_FAILED', 'The spool could not be used.');
-    return readAs(this, batch, columns);
-  });
-  const summary = await runNight(scenario, NOW);
-  expect(summary.failures).toMatchObject([{ code: 'STORAGE_FAILED', window: '2026-03-09:2026-03-15' }]);
-  await expectWholeBut(isOdd);
-});
-
-test('20 answers that are archived, one of them with a key that nobody asked for, are replayed as they were loaded', async () => {
-  befall({ kind: 'report', mutate: extraKey('surprise', 1) });
-  expect(await scenario.night(NOW, archived)).toMatchObject({ status: 'succeeded', failures: [] });
-  expect(mostTogether()).toBeGreaterThan(3);
-  await expectWholeBut(() => false);
-  expect(await entriesOf(scenario, 'daily')).toHaveLength(WINDOWS);
-
-  const loaded = await loadedState(scenario, ['daily']);
-  await loseWarehouse(scenario);
-  expect(await replayInto(scenario, archived)).toMatchObject({ status: 'succeeded', failures: [] });
-  expect(await loadedState(scenario, ['daily'])).toEqual(loaded);
 });
 
 test('20 answers of weeks are loaded by the weeks they state', async () => {

@@ -1,26 +1,24 @@
 /** FAULTS 27: places a run could not write to, found before the first request; and what is no obstacle. */
 
 import { spawnSync } from 'node:child_process';
-import { mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 import { placeFindings } from '../../src/check/places.ts';
-import type { Config, ObjectStore } from '../../src/config/config.ts';
+import type { Config } from '../../src/config/config.ts';
 import type { Failure } from '../../src/errors.ts';
 import { dropLoss, plan, status } from '../../src/index.ts';
 import { day } from '../../src/model/calendar.ts';
 import { checkingAt } from '../support/checking.ts';
 import { textWith } from '../support/matching.ts';
 import { smallWorld } from '../support/night.ts';
-import { useObjectStore, type RunningStore } from '../support/object-store.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { dailyInstalls } from '../support/slice.ts';
 import { failureFrom } from '../support/scripted-server.ts';
 
 const NOW = new Date('2026-06-01T02:30:00Z');
-const NEXT = new Date('2026-06-02T02:30:00Z');
 
 const daily = dailyInstalls({ first: { day: day('2026-05-28') }, last: { day: day('2026-05-31') } });
 
@@ -130,19 +128,6 @@ describe('found before the first request, by a sync as by check', () => {
   });
 });
 
-test('check tells of a folder inside a lake, and inside a table of it, in which nothing could be put', async () => {
-  const lake = lakeAt(inside('lake'));
-  const tables: Config['publish'][number] = { kind: 'delta', path: inside('tables'), mode: 0o644, keepMs: 0 };
-  await scenario.night(NOW, { publish: [lake, tables] });
-  expect(await found({ publish: [lake, tables] })).toEqual([]);
-  await rm(inside('lake', 'daily'), { recursive: true });
-  await writeFile(inside('lake', 'daily'), '');
-  expect(await found({ publish: [lake, tables] })).toEqual([
-    `The parquet ${inside('lake')} could not be written whole: ${inside('lake', 'daily')} (not a directory)`,
-  ]);
-  expect(await scenario.night(NEXT, { publish: [lake] })).toMatchObject({ failures: [{ code: 'STORAGE_FAILED' }] });
-});
-
 describe('no obstacle', () => {
   test('a warehouse that is a symbolic link to a file that is not there yet, in a folder that is', async () => {
     await mkdir(inside('disk'));
@@ -176,29 +161,3 @@ describe('a temporary folder that cannot be written', () => {
     expect(await readdir(scenario.directory)).not.toContain('warehouse.duckdb.drafts');
   });
 });
-
-describe('a lake in a bucket is looked for by check, with two listings, a look at its manifest and nothing else', () => {
-  let store: RunningStore;
-
-  beforeEach(async () => {
-    store = await useObjectStore();
-  });
-
-  test('and 2 that do not are told at once: no such bucket, credentials it does not know', async () => {
-    const lake = store.lake('mobile');
-    const elsewhere = { ...lake, store: { ...objectStoreOf(lake), bucket: 'no-such-bucket' } };
-    expect(await found({ publish: [elsewhere] })).toEqual([
-      expect.stringContaining('The store did not list mobile/ripen_finality/ in no-such-bucket (404 NoSuchBucket'),
-    ]);
-    vi.stubEnv('AWS_ACCESS_KEY_ID', 'UNKNOWN');
-    vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'a-secret-of-a-test');
-    const refused = await found({ publish: [lake, snapshotAt(inside('a.duckdb'))] });
-    expect(refused).toEqual([expect.stringMatching(/in example-bucket \(403 /)]);
-    expect(refused.join()).not.toContain('a-secret-of-a-test');
-  });
-});
-
-function objectStoreOf(target: Config['publish'][number]): ObjectStore {
-  if (target.kind === 'duckdb' || target.store === undefined) throw new Error('not in a bucket');
-  return target.store;
-}

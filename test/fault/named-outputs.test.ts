@@ -1,7 +1,7 @@
 /** Files that a user names to be written, where something else lies: `export --output`, `status --html`, `--metrics-file`, `publish --dbt`. */
 
 import { createHash } from 'node:crypto';
-import { link, lstat, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { link, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -122,15 +122,4 @@ test('the files that the configuration names are refused to every output, exit 7
       });
     }
   }
-});
-
-describe.each(writers)('%s to', (_, write) => {
-  test('a link replaces the file it leads to, and stays', async () => {
-    await mkdir(inside('elsewhere'));
-    await writeFile(inside('elsewhere', 'rows.yml'), 'old');
-    await symlink(inside('elsewhere', 'rows.yml'), inside('rows.yml'));
-    await write(inside('rows.yml'));
-    expect((await lstat(inside('rows.yml'))).isSymbolicLink()).toBe(true);
-    expect(await readFile(inside('elsewhere', 'rows.yml'), 'utf8')).toMatch(/installs|<html|^# HELP/);
-  });
 });

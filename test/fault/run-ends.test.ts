@@ -73,7 +73,6 @@ async function toldRun(circumstances: Circumstances = {}, after = async (): Prom
 
 const told = (): string[] => server.received.map(({ path }) => path);
 const metrics = async (): Promise<string> => readFile(join(scenario.directory, 'm.prom'), 'utf8');
-const unread = (): RunEvent[] => events.filter((event) => event.type === 'warning' && event.code === 'STATUS_UNREAD');
 
 test('a start that failed since the warehouse was held is recovered from by the next success, which is told once', async () => {
   await toldRun();
@@ -85,14 +84,6 @@ test('a start that failed since the warehouse was held is recovered from by the 
   await toldRun();
   expect(told()).toEqual(['/failed', '/recovered']);
   expect(existsSync(`${scenario.config.warehouse}.unstarted`)).toBe(false);
-});
-
-test('recovery and slices are told although another run takes the warehouse at once', async () => {
-  await runNight(scenario, NOW, { signal: AbortSignal.abort() });
-  await toldRun({}, takeWarehouse);
-  expect(told()).toEqual(['/recovered']);
-  expect(await metrics()).toContain('ripen_slice_cells{slice="daily"} 5');
-  expect(unread()).toEqual([]);
 });
 
 test('a run that was stopped is told with the exit code of SIGTERM; stopped while it waited for the warehouse it is no bug', async () => {

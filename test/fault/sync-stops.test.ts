@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { day } from '../../src/model/calendar.ts';
 import { column, lastRun, query, storedAndTrue } from '../support/contents.ts';
 import { textWith } from '../support/matching.ts';
-import { askedReports, holds, reports, runNight, smallWorld } from '../support/night.ts';
+import { askedReports, holds, passingDeadline, reports, runNight, smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
@@ -30,14 +30,6 @@ afterEach(async () => {
   vi.restoreAllMocks();
   await scenario.close();
 });
-
-/** A deadline of so many milliseconds that passes when it is told to, however fast the machine is. */
-function passingDeadline(ms: number): AbortController {
-  const deadline = new AbortController();
-  const timeout = AbortSignal.timeout.bind(AbortSignal);
-  vi.spyOn(AbortSignal, 'timeout').mockImplementation((given) => (given === ms ? deadline.signal : timeout(given)));
-  return deadline;
-}
 
 /** Every load of the ledger has exactly its rows in the table, and no row is without a load. */
 async function expectWholeLoads(): Promise<void> {

@@ -6,7 +6,7 @@ import { basename, dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
-import { openWarehouse, withWarehouse } from '../../src/warehouse/opening.ts';
+import { withWarehouse } from '../../src/warehouse/opening.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 import { column } from '../support/contents.ts';
 import { hold, type Holder } from '../support/holder.ts';
@@ -118,30 +118,4 @@ describe('one warehouse under two paths, in one process', () => {
       expect(await withWarehouse(here, read, countRuns)).toEqual([{ runs: '4' }]);
     },
   );
-
-  test('another process that holds it by its name keeps a run by a link to it out', async () => {
-    const there = (await ways['a link to its file']?.(scenario.config.warehouse)) ?? '';
-    holder = await hold(scenario.config.warehouse, 'READ_WRITE');
-    expect(await failureFrom(runNight(at(there), NEXT))).toMatchObject({ code: 'WAREHOUSE_LOCKED' });
-  });
-});
-
-describe('readers in one process', () => {
-  test('keep a run out until the last of them is done, and are kept out by one', async () => {
-    const { warehouse } = scenario.config;
-    const [first, second] = await Promise.all([openWarehouse(warehouse, read), openWarehouse(warehouse, read)]);
-    await first.close();
-    expect(await countRuns(second)).toEqual([{ runs: '1' }]);
-    expect(await failureFrom(runNight(scenario, NEXT))).toMatchObject({ facts: { holder: 'this process' } });
-    await second.close();
-    let isRefused = false;
-    await runNight(scenario, NEXT, {
-      onEvent: ({ type }) => {
-        if (type !== 'run_started') return;
-        void failureFrom(openWarehouse(warehouse, read)).then(() => (isRefused = true));
-      },
-    });
-    expect(isRefused).toBe(true);
-    expect(await withWarehouse(warehouse, read, countRuns)).toEqual([{ runs: '2' }]);
-  });
 });

@@ -77,25 +77,3 @@ test('3 values for which their columns are widened are the same in each view, ex
   );
   expect(types).toHaveLength(Object.keys(wide).length);
 });
-
-test.each([
-  ['beside a ratio, which is a double', ['roas_d7']],
-  ['beside one with so many before the point that no decimal holds both', []],
-])('a cohort value of 17 digits after the point stands in its view with every digit, %s', async (_, others) => {
-  const cohorts = slice({ ...daily, metrics: ['all_revenue_total_d0', 'all_revenue_total_d7', ...others] });
-  scenario = await openScenario([cohorts], { simulator: { world: { apps: 1, partners: 2, links: 4, rowsPerDay: 6 } } });
-  const long = others.length === 0 ? '1234567890123456789012345.25' : '7.25';
-  const values = { all_revenue_total_d0: long, all_revenue_total_d7: '123456.12345678901234567' };
-  const mutate = combined(...Object.entries(values).map(([metric, value]) => replacedValue(0, metric, value)));
-  scenario.simulator.script({ match: reports(), times: Infinity, fault: { kind: 'report', mutate } });
-  expect(await scenario.night(FIRST)).toMatchObject({ failures: [] });
-
-  const held = cohorts.metrics.map((id) => `select ${id}::varchar as text from daily where ${id} is not null`);
-  expect(await column(scenario, 'select value_text from daily_cohorts order by all')).toEqual(
-    await column(scenario, `select text from (${held.join(' union all ')}) order by all`),
-  );
-  const shown = `select "value"::varchar from daily_cohorts where value_text like '123456.12345678901234567%'`;
-  expect(await column(scenario, shown)).toEqual(['123456.123456789']);
-  const unlike = 'select count(*) from daily_cohorts where "value" <> value_text::double';
-  expect(await column(scenario, unlike)).toEqual(['0']);
-});

@@ -1,6 +1,5 @@
 /** `ripen drop`: a slice, or its oldest periods, leaves the warehouse and every copy, and nothing else does. */
 
-import { existsSync } from 'node:fs';
 import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,7 +11,7 @@ import { drop, type DropArguments } from '../../src/commands/drop.ts';
 import type { Config } from '../../src/config/config.ts';
 import { drop as dropVerb, publish, readConfig, status } from '../../src/index.ts';
 import { day } from '../../src/model/calendar.ts';
-import { readDelta, readLog, versionsOf } from '../support/delta-reader.ts';
+import { readDelta, readLog } from '../support/delta-reader.ts';
 import { ask } from '../support/sample-warehouse.ts';
 import { smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
@@ -49,8 +48,6 @@ const dateless = slice({
   datePeriod: from('2026-04-01'),
 });
 const slices = [daily, hourly, monthly, dateless];
-/** What is being built of it beside the live table. */
-const changed = { ...daily, dimensions: [...daily.dimensions, 'os_name'], datePeriod: from('2026-03-30') };
 
 let scenario: Scenario;
 let directory: string;
@@ -203,23 +200,6 @@ describe('a slice that is no longer configured', () => {
     expect(await lakeFiles('daily')).toEqual({ lying: [], stated: [] });
     expect(await readDelta(path('tables', 'daily'))).toEqual([]);
   });
-
-  test('keeps its Delta table when it is not dropped; dropped, the folder goes when no older version is kept, and not before', async () => {
-    const others = all.filter((name) => name !== 'daily');
-    const daysOf = async (): Promise<number> => (await readLog(path('tables', 'daily'))).files.length;
-    for (const keep of ['3d', '0s', '0s']) await publish(await configured(others, keep));
-    expect(await daysOf()).toBe(18);
-    expect(versionsOf(path('tables', 'daily'))).toEqual([0, 1, 2, 3]);
-    await dropped({ slice: 'daily', yes: true });
-    await publish(await configured(others));
-    expect(await readDelta(path('tables', 'daily'), 0)).not.toEqual([]);
-    await publish(await configured(others, '0s'));
-    expect(existsSync(path('tables', 'daily'))).toBe(false);
-    await publish(await configured(others, '0s'));
-    const listed = (await readLog(path('tables', 'ripen_finality'))).configuration['ripen.tables'] ?? '';
-    expect(z.array(z.string()).parse(JSON.parse(listed))).not.toContain('daily');
-    expect(await readDelta(path('tables', 'hourly'))).not.toEqual([]);
-  });
 });
 
 describe('nothing is deleted', () => {
@@ -290,20 +270,6 @@ describe('with --before', () => {
     expect(
       await inTables(`select distinct period::varchar as d from ripen_finality where slice = '${name}' order by d`),
     ).toEqual(stay.map((d) => ({ d })));
-  });
-
-  test('a table that is being built loses its periods as well, and a dropped slice its table', async () => {
-    const building = { warehouse: config.warehouse, publish: config.publish };
-    const some = { slices: ['daily'], deadlineMs: 1 } as const;
-    await scenario.night(NIGHT, { ...building, slices: [changed, hourly, monthly, dateless] }, some);
-    expect(await inWarehouse(`select count(*)::integer as n from ripen.slice_tables where slice = 'daily'`)).toEqual([
-      { n: 2 },
-    ]);
-    expect(await dropped({ slice: 'daily', before: '2026-04-10', yes: true })).toBe(0);
-    expect(await relationsOf('daily')).toContain('building_daily');
-    expect(await dropped({ slice: 'daily', yes: true })).toBe(0);
-    expect(await relationsOf('daily')).toEqual([]);
-    expect(Object.values(await ledgerRows('daily')).every((count) => count === 0)).toBe(true);
   });
 });
 

@@ -22,12 +22,6 @@ const rows = (sql: string, ...parameters: Bindable[]): Promise<Record<string, un
 
 const all = 'select * from temp.t where $1 is not null';
 
-test('a parameter that is left out is refused, and not taken from the time before', async () => {
-  const sql = 'select $1::varchar as a, $2::varchar as b';
-  expect(await rows(sql, 'a', 'b')).toEqual([{ a: 'a', b: 'b' }]);
-  await expect(rows(sql, 'c')).rejects.toThrow('Values were not provided');
-});
-
 test('a temporary table that is replaced, dropped, made again and altered is read as it is', async () => {
   await warehouse.run('create temp table t as select 1::integer as a');
   expect(await rows(all, 1)).toEqual([{ a: 1 }]);
@@ -53,18 +47,6 @@ test('a column that another session widens takes the wider value the next time',
   expect(await rows('select a from main.t order by a')).toEqual([{ a: '1' }, { a: '9007199254740993' }]);
 });
 
-test('a temporary table that comes before one of its name is read while it is there, and a view as it was last made', async () => {
-  await warehouse.run("create table main.t as select 'lasting' as a");
-  await warehouse.run('create view main.v as select a from main.t');
-  const sql = 'select a from main.v where $1 is not null';
-  expect(await rows(sql, 1)).toEqual([{ a: 'lasting' }]);
-  await warehouse.run("create temp table t as select 'temporary' as a");
-  expect(await rows(sql, 1)).toEqual([{ a: 'temporary' }]);
-  await warehouse.run('drop table temp.t');
-  await warehouse.run('create or replace view main.v as select length(a) as a from main.t');
-  expect(await rows(sql, 1)).toEqual([{ a: '7' }]);
-});
-
 test('a statement that failed within a transaction runs again after it, and in the next one', async () => {
   await warehouse.run('create table main.t (a integer)');
   const insert = 'insert into main.t values ($1)';
@@ -77,19 +59,6 @@ test('a statement that failed within a transaction runs again after it, and in t
   await warehouse.run(insert, ['2']);
   await warehouse.transact(() => warehouse.run(insert, ['3']));
   expect(await rows('select a from main.t order by a')).toEqual([{ a: 2 }, { a: 3 }]);
-});
-
-test('a statement that was interrupted runs again', async () => {
-  const sql = 'select count(*) as n from range($1::bigint) as a, range($1::bigint) as b where a.range + b.range = -1';
-  expect(await rows(sql, 10)).toEqual([{ n: '0' }]);
-  const endless = rows(sql, 3_000_000);
-  const interrupting = setInterval(() => warehouse.interrupt(), 20);
-  try {
-    await expect(endless).rejects.toThrow('INTERRUPT');
-  } finally {
-    clearInterval(interrupting);
-  }
-  expect(await rows(sql, 10)).toEqual([{ n: '0' }]);
 });
 
 test('of 300 texts at most 100 stay prepared, and none that had a parameter of 100 kB', async () => {

@@ -248,27 +248,3 @@ test('a slice that loses its date dimension is refused by check, plan and sync a
   expect({ slices, failures }).toMatchObject({ slices: [], failures: [refused] });
   expect(await contentOf(scenario, 'daily')).toEqual(before);
 });
-
-test('a filter under which the month that is running has no rows is swapped in by the second run that meets none', async () => {
-  const dimensions = ['month', 'app_token', 'os_name'];
-  const monthly = slice({
-    ...given,
-    dimensions,
-    datePeriod: { first: { day: day('2026-05-01') }, last: { daysAgo: 1 } },
-  });
-  const nobody = { ...monthly, parameters: { os_name__in: 'nobody' } };
-  scenario = await openScenario([monthly], { simulator });
-  const codesOn = async (date: string, slices: readonly (typeof monthly)[]): Promise<(string | undefined)[]> => {
-    scenario.events.length = 0;
-    await runNight(scenario, new Date(`${date}T02:30:00Z`), { slices });
-    return scenario.events.flatMap((event) => (event.type === 'warning' ? event.code : []));
-  };
-  await codesOn('2026-05-20', [monthly]);
-  const before = await contentOf(scenario, 'daily');
-  expect(before.length).toBeGreaterThan(0);
-
-  expect(await codesOn('2026-05-21', [nobody])).toContain('MEANING_HELD_BACK');
-  expect(await contentOf(scenario, 'daily')).toEqual(before);
-  expect(await codesOn('2026-05-22', [nobody])).not.toContain('MEANING_HELD_BACK');
-  expect(await contentOf(scenario, 'daily')).toEqual([]);
-});

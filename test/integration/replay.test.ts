@@ -5,7 +5,6 @@ import { basename, dirname, join } from 'node:path';
 
 import { afterEach, describe, expect, test } from 'vitest';
 
-import { placeFindings } from '../../src/check/places.ts';
 import { day } from '../../src/model/calendar.ts';
 import {
   archived,
@@ -17,9 +16,7 @@ import {
   loseWarehouse,
   replayInto,
 } from '../support/archive-scene.ts';
-import { checkingAt } from '../support/checking.ts';
-import { column, contentOf, lastRun, query, storedAndTrue } from '../support/contents.ts';
-import { textWith } from '../support/matching.ts';
+import { column, contentOf, lastRun, query } from '../support/contents.ts';
 import { reports, smallWorld } from '../support/night.ts';
 import { nullRows } from '../support/report-mutations.ts';
 import { openScenario, TOKEN, type Scenario } from '../support/scenario.ts';
@@ -98,27 +95,6 @@ describe('a lost warehouse', () => {
     expect(await query(scenario, 'select parts::varchar as parts from ripen.slice_tables')).toEqual(parts);
   });
 
-  test('gets back 3 days that the service answered with 204 as 3 loaded days without rows', async () => {
-    const empty = slice({
-      ...small,
-      name: 'empty',
-      datePeriod: { first: { day: day('2021-03-01') }, last: { day: day('2021-03-03') } },
-    });
-    scenario = await openScenario([empty], { simulator });
-    await scenario.night(FIRST, archived);
-    await loseWarehouse(scenario);
-    const summary = await replayInto(scenario);
-
-    expect(summary).toMatchObject({ failures: [], slices: [{ windows: { loaded: 1 }, rows: { loaded: 0 } }] });
-    // What is loaded again confirms nothing.
-    expect((await replayInto(scenario)).failures).toEqual([]);
-    expect(await column(scenario, "select rows || ' ' || empty_runs from ripen.periods")).toEqual([
-      '0 1',
-      '0 1',
-      '0 1',
-    ]);
-  });
-
   test('gets back a loss that was accepted, although an older answer had the rows', async () => {
     scenario = await openScenario([small], { simulator });
     await scenario.night(FIRST, archived);
@@ -161,26 +137,6 @@ describe('a lost warehouse', () => {
 });
 
 describe('a replay', () => {
-  test('finds nothing final that was not when it was fetched, however late it runs', async () => {
-    scenario = await openScenario([small], { simulator });
-    const before = Date.now();
-    // Without an as-of instant, so that the clock of the fetch has to be kept.
-    await scenario.night(new Date(), archived, { asOf: null });
-    const state = await loadedState(scenario, ['daily']);
-    await loseWarehouse(scenario);
-    await replayInto(scenario);
-
-    expect(await loadedState(scenario, ['daily'])).toEqual(state);
-    const [fetched] = await column(scenario, 'select max(fetched_at) from ripen.periods');
-    expect(Date.parse(`${fetched ?? ''}Z`)).toBeGreaterThanOrEqual(before);
-    expect(
-      await column(
-        scenario,
-        'select distinct requested_at = fetched_at from ripen.periods join ripen.loads using (load_id)',
-      ),
-    ).toEqual(['true']);
-  });
-
   test('into the warehouse it came from brings what is missing back and undoes no later fetch', async () => {
     scenario = await openScenario([small], { simulator });
     for (const night of [FIRST, SECOND]) await scenario.night(night, archived);
@@ -192,38 +148,6 @@ describe('a replay', () => {
     expect(summary).toMatchObject({ status: 'succeeded', failures: [], slices: [{ restated_periods: 0 }] });
     expect(await contentOf(scenario, '(select * exclude ("_load_id") from daily)')).toEqual(before);
     expect(await contentOf(scenario, '(select * exclude (load_id) from ripen.periods)')).toEqual(periods);
-  });
-
-  test('into one that was begun anew without it brings back the periods that are not held, of answers that hold later ones too', async () => {
-    scenario = await openScenario([small], { simulator });
-    await scenario.night(FIRST, archived);
-    await loseWarehouse(scenario);
-    const young = slice({ ...small, datePeriod: { first: { daysAgo: 3 }, last: { daysAgo: 1 } } });
-    await scenario.night(SECOND, { slices: [young] });
-    const held = await contentOf(scenario, '(select * exclude ("_load_id") from daily)');
-    expect((await replayInto(scenario, { slices: [young] })).failures).toEqual([]);
-
-    const older = "day < '2026-05-30'";
-    expect(await contentOf(scenario, `(select * exclude ("_load_id") from daily where not ${older})`)).toEqual(held);
-    expect(await column(scenario, `select count(distinct day) from daily where ${older}`)).toEqual(['7']);
-    expect(
-      await column(scenario, 'select fetched_at::date || count(*) from ripen.periods group by fetched_at order by 1'),
-    ).toEqual(['2026-06-017', '2026-06-023']);
-    const { stored, truth } = await storedAndTrue(scenario, small, '2026-05-23:2026-05-29', FIRST);
-    expect(stored.filter((row) => truth.includes(row))).toHaveLength(truth.length);
-  });
-
-  test('leaves out answers of another meaning and names them', async () => {
-    scenario = await openScenario([small], { simulator });
-    await scenario.night(FIRST, archived);
-    await loseWarehouse(scenario);
-    const slices = [slice({ ...small, parameters: { os_name__in: 'ios' } })];
-    const summary = await replayInto(scenario, { slices });
-
-    expect(summary).toMatchObject({ status: 'succeeded', slices: [] });
-    expect(await column(scenario, 'select message from ripen.warnings')).toEqual([
-      textWith('carried another meaning than the slice has now, and were skipped.'),
-    ]);
   });
 
   test('fills what was asked for then, and leaves a metric added since to the next sync', async () => {
@@ -294,27 +218,5 @@ describe('the archive', () => {
     const left = await entriesOf(scenario, 'daily');
     expect(left[0]).toBe(kept);
     expect(left).not.toContain(first);
-  });
-
-  test('that is turned off keeps what it has for ever, which check and each sync tell', async () => {
-    scenario = await openScenario([small], { simulator });
-    const told = async (): Promise<unknown> =>
-      (await placeFindings(scenario.config, checkingAt(SECOND))).filter(({ setting }) => setting === 'archive');
-    await scenario.night(FIRST);
-    expect(await told()).toEqual([]);
-    await scenario.night(FIRST, archived, {
-      command: 'backfill',
-      forced: { start: day('2026-05-27'), end: day('2026-05-29') },
-    });
-    const held = await archiveFiles(scenario);
-    const root = archiveOf(scenario);
-    const message = `The archive is off, and 1 of its answers stay in ${root} for ever.`;
-    const hint = `Remove ${root}, or set archive: 30d for them to expire.`;
-    expect(await told()).toMatchObject([{ severity: 'warning', message, hint }]);
-    await scenario.night(SECOND);
-    expect(await column(scenario, "select message from ripen.warnings where code = 'ARCHIVE_LEFT'")).toEqual([
-      `${message} ${hint}`,
-    ]);
-    expect(await archiveFiles(scenario)).toEqual(held);
   });
 });

@@ -4,7 +4,6 @@ import * as z from 'zod';
 import { JsonLines } from '../../src/terminal/progress.ts';
 import { textEventLine } from '../../src/terminal/progress.ts';
 import { openProgress } from '../../src/terminal/progress.ts';
-import { sentenceOf } from '../../src/terminal/sentence.ts';
 import { statusLine } from '../../src/terminal/status-line.ts';
 import { emptyTally, tallied, type Tally } from '../../src/terminal/tally.ts';
 import { textWidth } from '../../src/terminal/text-width.ts';
@@ -43,49 +42,6 @@ const events: ByType = {
 };
 
 const at = new Date('2026-02-14T02:30:00.123Z');
-
-describe('an event as a sentence', () => {
-  test.each([
-    ['run_started', 'sync started as of 2026-02-14T02:30:00.000Z (run r1)'],
-    ['lock_waiting', 'waiting up to 1m for /w.duckdb, held by node (process 7)'],
-    ['slice_planned', 'network_daily: 15 periods due in 3 windows'],
-    ['request_retried', 'report: attempt 2 ended with 503, next in 1.2 s'],
-    ['concurrency_changed', 'simultaneous calls: 50 → 25, because of 429'],
-    ['breaker_opened', 'the service keeps failing: nothing is sent for 30 s'],
-    ['breaker_closed', 'the service answers again'],
-    ['window_asked', 'network_daily 2026-01-03:2026-01-09: asked for in 2 requests'],
-    ['window_fetched', 'network_daily 2026-01-03:2026-01-09: fetched 1.5 KiB in 340 ms'],
-    ['window_loaded', 'network_daily 2026-01-03:2026-01-09: loaded 18,234 rows, 6 periods restated'],
-    [
-      'window_read_as_texts',
-      'network_daily 2026-01-03:2026-01-09: read as texts, which takes longer, because of a member that is not UTF-8',
-    ],
-    ['window_split', 'network_daily 2026-01-03:2026-01-09: split into 2, because of SOURCE_TOO_HEAVY'],
-    ['windows_regrouped', 'network_daily: regrouped 4 windows into 7, by the size of what came'],
-    [
-      'window_asked_again',
-      'network_daily 2026-01-03:2026-01-09: asked again, because of it would have emptied the window',
-    ],
-    ['periods_let_go', 'network_daily: let go of 2 periods before 2026-01-03, 1,204 rows'],
-    ['failed', 'failed: network_daily 2026-01-03:2026-01-09: SOURCE_TIMEOUT: no answer in 1000 s'],
-    ['warning', 'warning: CLOCK_OFF: the clock was 6 minutes behind'],
-    ['catalog_loaded', 'catalog: 6,170 items'],
-    ['partners_loaded', 'partners: 1 row'],
-    ['links_loaded', 'links of abc123def456: 340 rows in 12 requests'],
-    ['spend_settled', 'ad spend: 1,200 of 4,800 lines'],
-    ['published', 'published parquet /lake: 15 files in 1 min 05 s'],
-    ['run_finished', 'run r1 partial after 1 h 03 min'],
-  ] as const)('%s', (type, sentence) => {
-    expect(sentenceOf(events[type])).toBe(sentence);
-  });
-
-  test('a message with line breaks and colours of the service becomes one plain line', () => {
-    const message = 'bad\u001b[31m\u202e news\r\n2026-02-14 everything is fine\u0007';
-    expect(sentenceOf({ ...events.warning, message })).toBe(
-      'warning: CLOCK_OFF: bad[31m news 2026-02-14 everything is fine',
-    );
-  });
-});
 
 describe('an event as a line of a log', () => {
   test('text begins with the instant', () => {
