@@ -3,7 +3,7 @@
 import { link, mkdir, rename, symlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { withWarehouse } from '../../src/warehouse/opening.ts';
@@ -84,38 +84,32 @@ const read = { mode: 'read', lockWaitMs: 0, emit: (): void => {} } as const;
 const countRuns = async (warehouse: Warehouse): Promise<unknown> =>
   warehouse.rows('select count(*) as runs from ripen.runs', [], z.object({ runs: z.string() }));
 
-describe('one warehouse under two paths, in one process', () => {
-  /** Another way to the warehouse, which is there already or is yet to be made. */
-  const ways: Record<string, (path: string) => Promise<string>> = {
-    'a link to its folder': async (path) => {
+test.each<[string, (path: string) => Promise<string>]>([
+  [
+    'a link to its folder',
+    async (path) => {
       await symlink(dirname(path), `${dirname(path)}-too`);
       return join(`${dirname(path)}-too`, basename(path));
     },
-    'a link to its file': async (path) => {
-      await symlink(path, join(dirname(path), 'linked.duckdb'));
-      return join(dirname(path), 'linked.duckdb');
-    },
-    'a second name of its file': async (path) => {
+  ],
+  [
+    'a second name of its file',
+    async (path) => {
       await link(path, join(dirname(path), 'second.duckdb'));
       return join(dirname(path), 'second.duckdb');
     },
-  };
+  ],
+])('by %s: of 2 runs at once 1 is refused; what wait for each other both load', async (_, other) => {
   const at = (warehouse: string): Scenario => ({ ...scenario, config: { ...scenario.config, warehouse } });
+  const here = join(scenario.directory, 'here', 'w.duckdb');
+  await mkdir(dirname(here));
+  await rename(scenario.config.warehouse, here);
+  const there = await other(here);
+  const both = await Promise.allSettled([runNight(at(here), NEXT), runNight(at(there), NEXT)]);
+  const refused = both.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as unknown] : []));
+  expect(refused).toMatchObject([{ code: 'WAREHOUSE_LOCKED', facts: { holder: 'this process' } }]);
 
-  test.each(Object.keys(ways))(
-    'by %s: of 2 runs at once 1 is refused; what wait for each other both load',
-    async (way) => {
-      const here = join(scenario.directory, 'here', 'w.duckdb');
-      await mkdir(dirname(here));
-      await rename(scenario.config.warehouse, here);
-      const there = (await ways[way]?.(here)) ?? '';
-      const both = await Promise.allSettled([runNight(at(here), NEXT), runNight(at(there), NEXT)]);
-      const refused = both.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as unknown] : []));
-      expect(refused).toMatchObject([{ code: 'WAREHOUSE_LOCKED', facts: { holder: 'this process' } }]);
-
-      const request = { lockWaitMs: 30_000 };
-      await Promise.all([here, there].map((path) => runNight(at(path), NEXT, { request })));
-      expect(await withWarehouse(here, read, countRuns)).toEqual([{ runs: '4' }]);
-    },
-  );
+  const request = { lockWaitMs: 30_000 };
+  await Promise.all([here, there].map((path) => runNight(at(path), NEXT, { request })));
+  expect(await withWarehouse(here, read, countRuns)).toEqual([{ runs: '4' }]);
 });
