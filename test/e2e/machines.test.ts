@@ -113,12 +113,6 @@ describe('notify', () => {
   test.each([
     ['that is dead', async (): Promise<string> => 'http://127.0.0.1:9'],
     ['that answers 500', async (): Promise<string> => (await listen(() => ({ status: 500 }))).origin],
-    ['that never answers', async (): Promise<string> => (await listen(() => 'hang')).origin],
-    [
-      'that redirects',
-      async (): Promise<string> =>
-        (await listen(() => ({ status: 302, headers: { location: 'http://127.0.0.1:9/' } }))).origin,
-    ],
   ])('an address %s is a warning, and the run succeeds within seconds', async (_, started) => {
     const url = `${await started()}/0a1b2c3d4e`;
     await installation.configure({ ...settings, notify: [{ url, on: ['succeeded'] }] });

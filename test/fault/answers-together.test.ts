@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { ColumnAnswers } from '../../src/load/column-answers.ts';
 import { day } from '../../src/model/calendar.ts';
 import type { Fault } from '../support/simulator/faults.ts';
-import { type ReportMutation, rowsOf } from '../support/simulator/mutations.ts';
+import { rowsOf } from '../support/simulator/mutations.ts';
 import { column, storedAndTrue } from '../support/contents.ts';
 import { holds, reports, runNight, smallWorld } from '../support/night.ts';
 import {
@@ -61,9 +61,6 @@ afterEach(async () => {
 function befall(fault: Fault, times = Infinity): void {
   scenario.simulator.script({ match: reports({ date_period: holds(ODD) }), times, fault });
 }
-
-const totalsOf = ({ totals }: Parameters<ReportMutation>[0]): object =>
-  typeof totals === 'object' && totals !== null ? totals : {};
 
 const isOdd = (row: string): boolean => /2026-03-(?:09|1[0-5])/.test(row);
 
@@ -119,23 +116,6 @@ test.each<[string, Fault]>([
   const { stored, truth } = await storedAndTrue(scenario, daily, `${FIRST}:${LAST}`, NOW);
   expect(stored.filter((row) => !isOdd(row))).toEqual(truth.filter((row) => !isOdd(row)));
   expect(existsSync(`${scenario.config.warehouse}.spool`)).toBe(false);
-});
-
-test('of 20 answers one holds a cost of 10 places: the column is widened midway, and what the others say is stored as it was said', async () => {
-  const tenth = '0.1234567891';
-  // Its totals say what its rows do.
-  const mutate: ReportMutation = (document) => ({
-    ...document,
-    rows: rowsOf(document).map((row, at) => Object.assign({}, row, { cost: at === 0 ? tenth : '1' })),
-    totals: { ...totalsOf(document), cost: String(rowsOf(document).length - 1 + Number(tenth)) },
-  });
-  befall({ kind: 'report', mutate });
-  expect(await runNight(scenario, NOW)).toMatchObject({ status: 'succeeded', failures: [] });
-  expect(await column(scenario, `select cost::varchar from daily where cost::varchar like '${tenth}%'`)).toEqual([
-    expect.stringMatching(/^0\.12345678910*$/),
-  ]);
-  const { stored, truth } = await storedAndTrue(scenario, daily, `${FIRST}:${LAST}`, NOW);
-  expect(stored.filter((row) => !isOdd(row))).toEqual(truth.filter((row) => !isOdd(row)));
 });
 
 test('20 answers of weeks are loaded by the weeks they state', async () => {

@@ -6,11 +6,10 @@ import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
-import { publish } from '../../src/commands/publish.ts';
 import { status } from '../../src/commands/status.ts';
 import type { Config } from '../../src/config/config.ts';
 import type { Failure } from '../../src/errors.ts';
-import { exportRows, readConfig, sync } from '../../src/index.ts';
+import { exportRows, sync } from '../../src/index.ts';
 import { day } from '../../src/model/calendar.ts';
 import { smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
@@ -49,19 +48,12 @@ const pageTo = (html: string): Promise<number> =>
     { config: config.file, html, asOf: undefined, log: 'text', json: false, lockWait: undefined },
     recordedShell({ directory: scenario.directory }),
   );
-const sourcesTo = (dbt: string): Promise<number> =>
-  publish(
-    { config: config.file, dbt, ddl: undefined, asOf: undefined, log: 'text', json: false, lockWait: '0s' },
-    recordedShell({ directory: scenario.directory }),
-  );
 
 const verbs: readonly (readonly [string, (output: string) => Promise<unknown>])[] = [
   ['export --output', exportTo],
   ['status --html', pageTo],
   ['sync --metrics-file', (metricsFile) => sync(config, { metricsFile })],
 ];
-/** All that write a file whole. */
-const writers = [...verbs, ['publish --dbt', sourcesTo]] as const;
 
 /** The failure of writing there, which left what lies there as it was. */
 async function refusal(write: (output: string) => Promise<unknown>, output: string): Promise<Failure> {
@@ -100,26 +92,4 @@ describe.each(verbs)('%s to', (_, write) => {
       });
     }
   });
-});
-
-test('the files that the configuration names are refused to every output, exit 78', async () => {
-  await writeFile(inside('token.yml'), 'a-token');
-  await writeFile(inside('authority.yml'), '-----BEGIN CERTIFICATE-----');
-  const stated: unknown = JSON.parse(await readFile(config.file, 'utf8'));
-  const address = 'http://127.0.0.1:1';
-  const named = { token_file: 'token.yml', ca_file: 'authority.yml' };
-  const service = { base_url: address, reports_url: address, ...named };
-  await writeFile(config.file, JSON.stringify(Object.assign({}, stated, { service })));
-  config = await readConfig({ file: config.file, directory: scenario.directory, environment: {} });
-  for (const [verb, write] of writers) {
-    for (const [file, what] of [
-      ['token.yml', 'token file'],
-      ['authority.yml', 'certificate authority'],
-    ]) {
-      expect(await refusal(write, inside(file ?? '')), verb).toMatchObject({
-        code: 'USAGE_INVALID',
-        message: saying(`belongs to the ${what ?? ''}`),
-      });
-    }
-  }
 });

@@ -2,8 +2,7 @@
 
 import { afterEach, expect, test, vi } from 'vitest';
 
-import { statusOf } from '../../src/status/status.ts';
-import { column, lastRun } from '../support/contents.ts';
+import { lastRun } from '../support/contents.ts';
 import { runNight, smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { dailyInstalls } from '../support/slice.ts';
@@ -59,17 +58,6 @@ test.each([180, -180])(
   },
 );
 
-test('a clock that is set while a run is at work is seen by the answers: nothing is loaded from then on', async () => {
-  scenario = await openScenario([daily], { simulator });
-  scenario.simulator.script({
-    match: ({ path }) => path.endsWith('/report'),
-    times: Infinity,
-    fault: { kind: 'date_skew', ms: 180 * MINUTE_MS },
-  });
-  expect((await runNight(scenario, 'now')).failures).toMatchObject([{ code: 'CLOCK_UNTRUSTED' }]);
-  expect(await column(scenario, "select count(*) from ripen.loads where slice = 'daily'")).toEqual(['0']);
-});
-
 test('an as-of instant is never held against the service clock, be it 180 minutes off', async () => {
   scenario = await openScenario([daily], { simulator });
   skew(180);
@@ -83,30 +71,4 @@ test('an as-of instant 1 hour in the future is refused before the warehouse is m
   const future = new Date(Date.now() + 60 * MINUTE_MS);
   await expect(runNight(scenario, future)).rejects.toMatchObject({ code: 'AS_OF_IN_FUTURE', kind: 'usage' });
   expect(scenario.simulator.asked.requests).toEqual([]);
-});
-
-const DAY_MINUTES = 24 * 60;
-
-/** Syncs now on a machine whose clock is off by so many minutes. */
-async function runWithClockOff(minutes: number): Promise<string> {
-  if (minutes !== 0) vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + minutes * MINUTE_MS });
-  try {
-    return (await runNight(scenario, 'now')).status;
-  } finally {
-    vi.useRealTimers();
-  }
-}
-
-const healthNow = async (): Promise<unknown> => {
-  const { health, runs } = await statusOf(scenario.config, new Date(), 0, { emit: () => {} });
-  return [health.state, runs.map(({ status }) => status)];
-};
-
-test('a run on a machine whose clock is 2 days ahead is the newest until the next one, whatever its clock says', async () => {
-  scenario = await openScenario([daily], { simulator });
-  expect(await runWithClockOff(0)).toBe('succeeded');
-  expect(await runWithClockOff(2 * DAY_MINUTES)).toBe('failed');
-  expect(await healthNow()).toEqual(['failed', ['failed', 'succeeded']]);
-  expect(await runWithClockOff(0)).toBe('succeeded');
-  expect(await healthNow()).toEqual(['well', ['succeeded', 'failed', 'succeeded']]);
 });

@@ -58,23 +58,6 @@ test('a token reset after 8 of 20 windows keeps what was committed, fails once, 
   expect(await lastRun(scenario)).toEqual({ status: 'partial', exit_code: 78 });
 });
 
-test('after a token was reset mid-run, the next run with a good one asks only for the missing windows and completes', async () => {
-  const restore = scenario.simulator.script({
-    match: reports(),
-    times: Infinity,
-    fault: { kind: 'revoked_token', afterRequests: 8 },
-  });
-  await runNight(scenario, NOW, { service: { maxConcurrency: 1 } });
-  restore();
-  const loaded = Number((await column(scenario, 'select count(*) from ripen.periods'))[0]);
-  const summary = await runNight(scenario, NOW);
-
-  expect(summary.failures).toEqual([]);
-  expect(Object.values(summary.slices[0]?.periods ?? {}).reduce((sum, count) => sum + count, 0)).toBe(140 - loaded);
-  const { stored, truth } = await storedAndTrue(scenario, daily, DAYS, NOW);
-  expect(stored).toEqual(truth);
-});
-
 test('a deadline that passes while 19 of 20 windows hang keeps the 1 that came and says so', async () => {
   scenario.simulator.script({
     match: reports({ date_period: (period) => period !== FIRST_WEEK }),

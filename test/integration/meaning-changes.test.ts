@@ -217,16 +217,6 @@ test('a backfill of 2 days under a new meaning does not put a table of 2 days in
   expect(stored).toEqual(truth);
 });
 
-test('a changed filter on a slice without a date dimension is swapped in by the same run', async () => {
-  const whole = { ...given, name: 'daily', dimensions: ['app_token', 'os_name'] };
-  scenario = await openScenario([slice(whole)], { simulator });
-  await runNight(scenario, NOW);
-  const narrow = slice({ ...whole, parameters: { os_name__in: 'ios' } });
-  await runNight(scenario, NOW, { slices: [narrow] });
-  const { stored, truth } = await storedAndTrue(scenario, narrow, DAYS, NOW);
-  expect(stored).toEqual(truth);
-});
-
 test('a slice that loses its date dimension is refused by check, plan and sync alike, and keeps its 20 days', async () => {
   scenario = await openScenario([daily], { simulator });
   await runNight(scenario, NOW);

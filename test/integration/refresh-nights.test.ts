@@ -15,7 +15,6 @@ afterEach(() => scenario.close());
 
 const FIRST = new Date('2026-06-01T02:30:00Z');
 const SECOND = new Date('2026-06-02T02:30:00Z');
-const THIRD = new Date('2026-06-03T02:30:00Z');
 const simulator = { world: smallWorld };
 
 const metrics = ['installs', 'clicks', 'cost', 'ecpi', 'all_revenue_total_d7'];
@@ -67,26 +66,6 @@ test('a day that the service empties while it is young is asked for twice, and e
   expect(summary.failures).toEqual([]);
   expect(await column(scenario, "select count(*) from daily where day = '2026-05-31'")).toEqual(['0']);
   expect(await column(scenario, "select rows from ripen.periods where start_day = '2026-05-31'")).toEqual(['0']);
-});
-
-test('a slice whose first answers are 204 is an empty table; its 3 periods are asked for twice, by the next night once, then no more', async () => {
-  const empty = slice({
-    name: 'empty',
-    dimensions: ['day', 'app_token'],
-    metrics,
-    datePeriod: { first: { day: day('2021-03-01') }, last: { day: day('2021-03-03') } },
-  });
-  scenario = await openScenario([empty], { simulator });
-  expect((await runNight(scenario, FIRST)).failures).toEqual([]);
-  expect(askedReports(scenario).map(({ status }) => status)).toEqual([204, 204]);
-  expect(await column(scenario, 'select count(*) from empty')).toEqual(['0']);
-  expect(await column(scenario, 'select rows from ripen.periods')).toEqual(['0', '0', '0']);
-  expect(await column(scenario, 'select distinct state from ripen.periods')).toEqual(['empty']);
-  await runNight(scenario, SECOND);
-  expect(scenario.simulator.asked.counts.report).toBe(3);
-  expect(await column(scenario, 'select distinct state from ripen.periods')).toEqual(['final']);
-  await runNight(scenario, THIRD);
-  expect(scenario.simulator.asked.counts.report).toBe(3);
 });
 
 test('restatements are exactly the totals that differ between two snapshots, metric by metric and day by day', async () => {

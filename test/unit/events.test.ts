@@ -2,7 +2,6 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import * as z from 'zod';
 
 import { JsonLines } from '../../src/terminal/progress.ts';
-import { textEventLine } from '../../src/terminal/progress.ts';
 import { openProgress } from '../../src/terminal/progress.ts';
 import { statusLine } from '../../src/terminal/status-line.ts';
 import { emptyTally, tallied, type Tally } from '../../src/terminal/tally.ts';
@@ -44,10 +43,6 @@ const events: ByType = {
 const at = new Date('2026-02-14T02:30:00.123Z');
 
 describe('an event as a line of a log', () => {
-  test('text begins with the instant', () => {
-    expect(textEventLine(events.breaker_closed, at)).toBe('2026-02-14T02:30:00.123Z the service answers again');
-  });
-
   test.each(Object.values(events))(
     'JSON of $type is one line, its names in snake_case, with level and run',
     (event) => {
@@ -78,22 +73,6 @@ const after = (...happened: readonly RunEvent[]): Tally =>
 
 const asked = (days: string): RunEvent => ({ ...events.window_asked, window: days });
 const fetched = (days: string): RunEvent => ({ ...events.window_fetched, window: days });
-
-describe('the tally of a run', () => {
-  test('counts slices, windows, rows, retries and failures', () => {
-    const tally = after(...Object.values(events));
-    expect(tally).toMatchObject({
-      slices: 1,
-      windowsPlanned: 7,
-      windowsFetched: 1,
-      windowsDone: 1,
-      windowsFailed: 1,
-      rows: 18_234,
-      retries: 1,
-      limit: 25,
-    });
-  });
-});
 
 describe('the status line', () => {
   test('says how far the run is, what is in flight and how much was loaded', () => {
@@ -131,21 +110,6 @@ describe('who listens', () => {
     const progress = openProgress({ ...text, quiet: true }, shell);
     for (const event of Object.values(events)) progress.emit(event);
     expect([...shell.told, ...shell.painted]).toStrictEqual([]);
-  });
-
-  test('--quiet leaves failures in JSON lines, 1 of 20 events', () => {
-    const shell = recordedShell();
-    const progress = openProgress({ log: 'json', quiet: true }, shell);
-    for (const event of Object.values(events)) progress.emit(event);
-    expect(shell.told.map((line) => /"type":"(\w+)"/.exec(line)?.[1])).toStrictEqual(['failed']);
-  });
-
-  test('without a terminal every event is one line', () => {
-    const shell = recordedShell();
-    const progress = openProgress(text, shell);
-    for (const event of Object.values(events)) progress.emit(event);
-    expect(shell.told).toHaveLength(Object.keys(events).length);
-    expect(shell.painted).toStrictEqual([]);
   });
 });
 
@@ -203,17 +167,5 @@ describe('the status line of a terminal', () => {
     stop.abort();
     expect(shell.told).toStrictEqual(['stopping once what is under way has ended; Ctrl-C again ends at once']);
     progress.close();
-  });
-
-  test('the elapsed time moves on while nothing happens, and closing erases the line', () => {
-    const shell = recordedShell({ isTerminal: true });
-    const progress = openProgress({ log: 'text', quiet: false }, shell);
-    for (let second = 0; second < 12; second += 1) pass(shell, 1000);
-    expect(shell.painted.at(-1)).toContain('ripen 1');
-    progress.close();
-    const { length } = shell.painted;
-    expect(shell.painted.at(-1)).toBe('\r\u001b[2K');
-    pass(shell, 5000);
-    expect(shell.painted).toHaveLength(length);
   });
 });

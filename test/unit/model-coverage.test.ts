@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 
-import { day, lastDay, parseUtcOffset, UTC, type DayInterval, type WeekStart } from '../../src/model/calendar.ts';
+import { day, lastDay, type DayInterval, type WeekStart } from '../../src/model/calendar.ts';
 import { coveredPeriods, coverageOf, firstKeptDay } from '../../src/model/coverage.ts';
 import type { DateBound, DatePeriod, Slice } from '../../src/model/slice.ts';
 import { slice } from '../support/slice.ts';
@@ -94,14 +94,6 @@ describe('the coverage of a slice', () => {
     },
   );
 
-  test('ends with the day in the slice’s own offset', () => {
-    const utcOffset = parseUtcOffset('+14:00') ?? UTC;
-    expect(covered(declared(rolling(1, 0), { utcOffset }), [], NOON)).toBe('2026-06-30:2026-07-01');
-    expect(covered(declared(rolling(1, 0), { utcOffset }), held('2026-07-01:2026-07-03'), NOON)).toBe(
-      '2026-06-30:2026-07-01',
-    );
-  });
-
   test('without a date dimension is its date period alone, whatever was loaded', () => {
     const total = declared(rolling(7), { dimensions: ['app'], grain: null, retainDays: 3 });
     expect(covered(total, held('2026-05-01:2026-06-01'), NOON)).toBe('2026-06-23:2026-06-29');
@@ -148,10 +140,4 @@ describe('the first bucket', () => {
       expect([first?.asked.start, first?.bucket.start]).toEqual([asked, bucket]);
     },
   );
-
-  test('becomes whole when the date period is moved to its first day', () => {
-    const of = declared(fixed('2026-05-01', '2026-06-29'), { grain: 'month' });
-    const [first] = coveredPeriods(of, held('2026-05-14:2026-06-01'), new Date(NOON), 1);
-    expect(first?.asked).toEqual(interval('2026-05-01', '2026-06-01'));
-  });
 });

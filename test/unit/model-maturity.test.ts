@@ -146,20 +146,6 @@ describe('a change of the metrics', () => {
     );
     expect(reasons).toEqual(['metric added', 'metric added', null]);
   });
-
-  test('one less, or another order, makes none due', () => {
-    const final = loaded(tenth, [old, added], at('100'));
-    expect(dueReason(tenth, final, [old], settling(), at('200'))).toBeNull();
-    expect(dueReason(tenth, final, [added, old], settling(), at('200'))).toBeNull();
-  });
-});
-
-describe('a period with rejected rows', () => {
-  test('is due at every later instant, also when everything is final, and not at its own', () => {
-    const partial = loaded(tenth, [metric(7)], at('100'), { rejected: 2 });
-    expect(dueReason(tenth, partial, [metric(7)], settling(), at('100'))).toBeNull();
-    expect(dueReason(tenth, partial, [metric(7)], settling(), at('100 00:01'))).toBe('missing');
-  });
 });
 
 describe('a period without rows', () => {
@@ -229,13 +215,6 @@ describe('a bucket that the date period cuts', () => {
     ]);
   });
 
-  test('is missing days once more of it is asked for after it ended, even when its values had settled', () => {
-    expect(dueReason(whole, loaded(begun, metrics, at('12 02:00')), metrics, settling(), at('12 02:01'))).toBe(
-      'missing',
-    );
-    expect(dueReason(whole, loaded(late, metrics, at('300')), metrics, settling(), at('301'))).toBe('missing');
-  });
-
   test('is left alone when a refetch would lose days that were loaded, also for a new metric', () => {
     const wholeLoaded = loaded(whole, metrics, at('12 02:00'));
     expect(dueReason(late, wholeLoaded, metrics, settling(), at('20'))).toBeNull();
@@ -268,11 +247,6 @@ describe('finality', () => {
       expect(isFinal(tenth, metric(days), slice, held(new Date(instant.getTime() - 1)))).toBe(false);
     },
   );
-
-  test('never comes for a value that may change for ever', () => {
-    expect(finalAt(tenth, metric(null), settling())).toBeNull();
-    expect(isFinal(tenth, metric(null), settling(), held(at('3000')))).toBe(false);
-  });
 
   test.each([
     [[7], '10 12:00', 'open'],
