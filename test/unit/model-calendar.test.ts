@@ -153,36 +153,4 @@ describe.each(hostZones)('the calendar on a host in %s', (zone) => {
   test.each(buckets)('%s lies in the %s (weeks from %i) [%s, %s)', (of, bucket, weekStartsOn, start, end) => {
     expect(bucketOf(day(of), bucket, weekStartsOn)).toEqual(interval(start, end));
   });
-
-  test('the buckets of each kind tile 3 years without gap or overlap, and each day is in its own', () => {
-    const kinds: readonly Bucket[] = ['day', 'week', 'month', 'quarter', 'year'];
-    const counts = kinds.flatMap((kind) =>
-      ([0, 1] as const).map((weekStartsOn) => {
-        const starts = new Set<string>();
-        let expectedStart: string | null = null;
-        for (const each of daysIn({ start: day('2023-01-01'), end: day('2026-01-01') })) {
-          const bucket = bucketOf(each, kind, weekStartsOn);
-          if (each < bucket.start || each >= bucket.end) throw new RangeError(`${each} is not in its ${kind}.`);
-          if (!starts.has(bucket.start) && expectedStart !== null && bucket.start !== expectedStart)
-            throw new RangeError(`A gap before the ${kind} of ${each}.`);
-          starts.add(bucket.start);
-          expectedStart = bucket.end;
-        }
-        return [kind, starts.size];
-      }),
-    );
-    expect(counts).toEqual([
-      ['day', 1096],
-      ['day', 1096],
-      // 2023 began on a Sunday, so weeks from Monday need one more.
-      ['week', 157],
-      ['week', 158],
-      ['month', 36],
-      ['month', 36],
-      ['quarter', 12],
-      ['quarter', 12],
-      ['year', 3],
-      ['year', 3],
-    ]);
-  });
 });

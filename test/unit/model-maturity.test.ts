@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 
-import { addDays, day, MS_PER_DAY, UTC, utcOffset, type UtcOffset } from '../../src/model/calendar.ts';
+import { addDays, day, MS_PER_DAY, UTC, type UtcOffset } from '../../src/model/calendar.ts';
 import type { LoadedPeriod } from '../../src/model/ledger.ts';
 import { dueReason, finalAt, isFinal, nextRefreshAt, soundAt, stateOf, type Held } from '../../src/model/maturity.ts';
 import type { Metric } from '../../src/model/metric.ts';
@@ -233,22 +233,6 @@ describe('a bucket that the date period cuts', () => {
 
 describe('finality', () => {
   test.each([
-    ['+00:00', 7, '2026-01-18T01:00:00.000Z'],
-    ['+05:30', 7, '2026-01-17T19:30:00.000Z'],
-    ['-14:00', 0, '2026-01-11T15:00:00.000Z'],
-    ['+00:00', 42, '2026-02-22T01:00:00.000Z'],
-  ])(
-    'at %s a metric of %i days is final at %s: end of the period, horizon and an hour to settle',
-    (zone, days, expected) => {
-      const slice = settling('milestones', utcOffset(zone));
-      const instant = new Date(expected);
-      expect(finalAt(tenth, metric(days), slice)?.toISOString()).toBe(expected);
-      expect(isFinal(tenth, metric(days), slice, held(instant))).toBe(true);
-      expect(isFinal(tenth, metric(days), slice, held(new Date(instant.getTime() - 1)))).toBe(false);
-    },
-  );
-
-  test.each([
     [[7], '10 12:00', 'open'],
     [[7], '11 00:00', 'maturing'],
     [[7], '18 01:00', 'final'],
@@ -258,23 +242,5 @@ describe('finality', () => {
   ] as const)('a period with metrics of %j days fetched at %s is %s', (settles, fetched, state) => {
     const metrics = settles.map((days) => metric(days));
     expect(stateOf(tenth, metrics, settling(), held(at(fetched)))).toBe(state);
-  });
-});
-
-describe('the next refresh', () => {
-  test.each([
-    ['milestones', [7], '10 12:00', '11'],
-    ['milestones', [7], '12 02:00', '13'],
-    ['milestones', [7], '17 02:00', '18 01:00'],
-    ['milestones', [100], '24 02:00', '111 01:00'],
-    ['milestones', [null], '41 01:00', null],
-    ['nightly', [7], '12 02:00', '13 02:00'],
-    ['nightly', [7], '18 01:00', null],
-    [[30], [100], '10 12:00', '11'],
-    [[30], [100], '40', '111 01:00'],
-  ] as const)('by %j, settling in %j days, after a fetch at %s comes at %s', (refresh, settles, fetched, expected) => {
-    const metrics = settles.map((days) => metric(days));
-    const next = nextRefreshAt(tenth, metrics, settling(refresh), held(at(fetched)));
-    expect(next).toEqual(expected === null ? null : at(expected));
   });
 });

@@ -8,7 +8,7 @@ import { day, utcOffset, type DayInterval, type WeekStart } from '../../src/mode
 import type { DateDimension } from '../../src/model/dimension.ts';
 import { fingerprintOf } from '../../src/model/fingerprint.ts';
 import { type DuePeriod, labelOf, type Part, reportParameters, windowOf } from '../../src/model/window.ts';
-import { ageOf, endOf, isWhole, periodsOf, resolveDatePeriod } from '../../src/model/period.ts';
+import { ageOf, isWhole, periodsOf, resolveDatePeriod } from '../../src/model/period.ts';
 import type { DateBound } from '../../src/model/slice.ts';
 import { slice } from '../support/slice.ts';
 
@@ -104,14 +104,6 @@ describe('a date period', () => {
 
 describe('a period', () => {
   const january = { bucket: interval('2026-01-01', '2026-02-01'), asked: interval('2026-01-01', '2026-02-01') };
-
-  test.each([
-    ['+00:00', '2026-02-01T00:00:00.000Z'],
-    ['+05:30', '2026-01-31T18:30:00.000Z'],
-    ['-14:00', '2026-02-01T14:00:00.000Z'],
-  ])('at %s is over at %s', (zone, expected) => {
-    expect(endOf(january, utcOffset(zone)).toISOString()).toBe(expected);
-  });
 
   test.each([
     ['+00:00', '2026-01-31T23:59:59Z', 0],
