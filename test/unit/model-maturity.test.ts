@@ -4,7 +4,15 @@ import { describe, expect, test } from 'vitest';
 
 import { addDays, day, MS_PER_DAY, UTC, type UtcOffset } from '../../src/model/calendar.ts';
 import type { LoadedPeriod } from '../../src/model/ledger.ts';
-import { dueReason, finalAt, isFinal, nextRefreshAt, soundAt, stateOf, type Held } from '../../src/model/maturity.ts';
+import {
+  dueReason,
+  type finalAt,
+  isFinal,
+  nextRefreshAt,
+  soundAt,
+  stateOf,
+  type Held,
+} from '../../src/model/maturity.ts';
 import type { Metric } from '../../src/model/metric.ts';
 import type { Period } from '../../src/model/period.ts';
 import type { Refresh } from '../../src/model/slice.ts';

@@ -82,8 +82,6 @@ export interface Quirks {
   readonly settlingDays: number | null;
   /** From an instant on weeks begin on another day. */
   readonly weeks: { readonly from: Date; readonly startOn: WeekStart } | null;
-  /** A week is named after those of its days that were asked for. */
-  readonly cutWeekNames: boolean;
 }
 
 export const noQuirks: Quirks = {
@@ -100,7 +98,6 @@ export const noQuirks: Quirks = {
   catalog: [],
   settlingDays: null,
   weeks: null,
-  cutWeekNames: false,
 };
 
 /** Calculated metrics whose names do not say so, one of them in the format of money. */

@@ -49,8 +49,8 @@ export function createWorld(options: Partial<WorldOptions> = {}): World {
     report(query, now) {
       const at = weeks !== null && now >= weeks.from ? later : world;
       const report = at.report(withoutEmptied(query, quirks, now), now);
-      if (report === null || (absent.length === 0 && !quirks.cutWeekNames)) return report;
-      return { ...report, rows: report.rows.map((row) => written(row, absent, quirks.cutWeekNames ? query : null)) };
+      if (report === null || absent.length === 0) return report;
+      return { ...report, rows: report.rows.map((row) => written(row, absent)) };
     },
     filtersData(query, now = new Date(0)) {
       const formattings = new Map(
@@ -100,14 +100,7 @@ function withoutEmptied(query: URLSearchParams, { emptied }: Quirks, now: Date):
 
 type Row = Report['rows'][number];
 
-/** A row without the keys that have no value, its week named after those of its days that `cutBy` asks for. */
-function written(row: Row, absent: readonly string[], cutBy: URLSearchParams | null): Row {
-  const kept = Object.entries(row).filter(([key, value]) => value !== null || !absent.includes(key));
-  const asked = cutBy === null ? null : daysAsked(cutBy);
-  const { week } = row;
-  if (asked === null || typeof week !== 'string') return Object.fromEntries(kept);
-  const [first = '', last = ''] = week.split(' - ');
-  const lastAsked = addDays(asked.end, -1);
-  const cut = `${first > asked.start ? first : asked.start} - ${last < lastAsked ? last : lastAsked}`;
-  return Object.fromEntries(kept.map(([key, value]) => [key, key === 'week' ? cut : value]));
+/** A row without the keys that have no value. */
+function written(row: Row, absent: readonly string[]): Row {
+  return Object.fromEntries(Object.entries(row).filter(([key, value]) => value !== null || !absent.includes(key)));
 }
