@@ -154,33 +154,3 @@ test(
   },
   20 * MS_PER_KILL,
 );
-
-test(
-  'a replay that is killed holds no day of an older night than it may, and the next one completes it',
-  async () => {
-    await beginAfter(1);
-    const newer = await rowsByDay(warehouse);
-    await takeWarehouse();
-    expect((await replay(hook.recording)).code).toBe(0);
-    const undisturbed = await contentsOf(warehouse);
-    expect(await rowsByDay(warehouse)).toEqual(newer);
-    const kinds = await hook.recorded();
-    const first = kinds.findIndex((kind) => kind.startsWith('insert into main."daily"'));
-    expect(first).toBeGreaterThan(0);
-    const wrong: string[] = [];
-    for (const step of someOf(first - 3, kinds.length - 2)) {
-      await beginAfter(1);
-      await takeWarehouse();
-      expect((await replay(hook.killingBefore(step))).code).toBe(null);
-      const held = await rowsByDay(warehouse).catch(() => new Map<string, unknown>());
-      for (const [day, rows] of held)
-        if (rows !== newer.get(day)) wrong.push(`killed before step ${step}: ${day} is not the newest`);
-      expect((await replay()).code).toBe(0);
-      wrong.push(
-        ...differences(undisturbed, await contentsOf(warehouse)).map((each) => `killed before step ${step}: ${each}`),
-      );
-    }
-    expect(wrong).toEqual([]);
-  },
-  20 * MS_PER_KILL,
-);

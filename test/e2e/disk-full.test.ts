@@ -110,16 +110,13 @@ function toldBy(out: string): { status: string; loaded: number | null; codes: re
   return { status, loaded: slices?.[0].windows.loaded ?? null, codes: [...new Set(failures.map(({ code }) => code))] };
 }
 
-const notBegun = { status: 'failed', loaded: null, codes: ['STORAGE_FAILED'] };
 /** Also when the database itself failed amid the run, and can no longer be written. */
 const nothingLoaded = { status: 'failed', loaded: 0, codes: ['STORAGE_FAILED'] };
 const allLoaded = { status: 'partial', loaded: 1, codes: ['STORAGE_FAILED'] };
 
 test.for([
-  [0, 'the entry of the run', 'Failed to commit', notBegun],
   [128, 'an answer', 'An answer could not be saved', nothingLoaded],
   [400, 'the commit of a load', 'Failed to commit', nothingLoaded],
-  [1024, 'the checkpoint', 'Failed to create checkpoint', allLoaded],
   [5120, 'the snapshot', 'could not be copied', allLoaded],
 ] as const)(
   'a disk with %i KiB left, too few for %s: exit code 74, the old snapshot served; with room again the next run completes',

@@ -1,6 +1,6 @@
 /** What somebody new does first, through the command line alone: the tour, a first configuration, a first query. */
 
-import { cp, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readdir, stat, symlink } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -80,17 +80,6 @@ describe('ripen init', () => {
     expect(await rightsOf(`${folder}/s.html`)).toBe(0o644);
     expect(await rightsOf(`${folder}/e.csv`)).toBe(0o640);
   });
-
-  test('names data, copies and secrets in a .gitignore, and leaves one that is there as it is', async () => {
-    await installation.run(['init', 'new']);
-    const ignored = await readFile(installation.path('new', '.gitignore'), 'utf8');
-    expect(ignored.split('\n')).toEqual(expect.arrayContaining(['.env', 'data/', 'analytics/']));
-    await writeFile(installation.path('.gitignore'), 'mine\n');
-    const { code, out } = await installation.run(['init']);
-    expect(code).toBe(0);
-    expect(out).toContain('kept .gitignore; it should name .env, data/, analytics/');
-    expect(await readFile(installation.path('.gitignore'), 'utf8')).toBe('mine\n');
-  });
 });
 
 describe('what is said, and how', () => {
@@ -98,19 +87,6 @@ describe('what is said, and how', () => {
     const { code, out, err } = await installation.run([]);
     expect([code, out]).toStrictEqual([78, '']);
     expect(err).toContain('ripen init');
-  });
-
-  test('colours appear when forced, never under NO_COLOR, and not in a pipe', async () => {
-    const escapes = async (environment: Record<string, string>): Promise<boolean> =>
-      (await installation.run(['plan'], environment)).err.includes('\u001b[1;31mCONFIG_MISSING\u001b[0m: ');
-    expect(await escapes({ FORCE_COLOR: '1' })).toBe(true);
-    expect(await escapes({ FORCE_COLOR: '1', NO_COLOR: '1' })).toBe(false);
-    expect(await escapes({})).toBe(false);
-  });
-
-  test('--verbose says what caused a failure', async () => {
-    expect((await installation.run(['plan'])).err).not.toContain('caused by');
-    expect((await installation.run(['plan', '--verbose'])).err).toContain('caused by Error: ENOENT');
   });
 
   test('--json ends with an object when the configuration is missing, wrong, or the arguments are refused', async () => {
@@ -162,18 +138,6 @@ test('status, plan, export, publish and its descriptions need no token; sync doe
   );
   const refused = await installation.run(['sync']);
   expect([refused.code, refused.err.includes('RIPEN_TOKEN_2 is not set; set it\n')]).toStrictEqual([78, true]);
-});
-
-test('check warns of a copy in a folder that others may not enter, until its mode says that nobody else reads it', async () => {
-  const settings = { service: 'simulator', warehouse: 'w.duckdb', defaults: { reattributed: 'all' } };
-  await mkdir(installation.path('private'), { mode: 0o700 });
-  await installation.configure({ ...settings, publish: [{ duckdb: 'private/a.duckdb' }] });
-  const warned = await installation.run(['check']);
-  expect(warned.code).toBe(0);
-  expect(warned.out).toMatch(/ripen\.yaml:\d+:\d+.*publish\[0\]\.duckdb/);
-  expect(warned.out).toContain(`but not enter the folder ${installation.path('private')}`);
-  await installation.configure({ ...settings, publish: [{ duckdb: 'private/a.duckdb', mode: '0600' }] });
-  expect((await installation.run(['check'])).out).toContain('0 errors, 0 warnings');
 });
 
 test('the tour of a package that lies elsewhere writes into the current folder, and nothing into the package', async () => {

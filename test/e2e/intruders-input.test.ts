@@ -57,13 +57,6 @@ describe('the wire', () => {
     await installation.configure(settings());
     expect(await refused({ NODE_TLS_REJECT_UNAUTHORIZED: '0' })).toContain('turns off the checking of certificates');
   });
-
-  test('plain http to anything but loopback is refused, for each of the 3 addresses', async () => {
-    const hosts = ['http://reports.example.com', 'http://127.0.0.1.example.com', 'http://10.0.0.7:8080'];
-    const [base_url, reports_url, cost_url] = hosts;
-    await installation.configure(withService({ base_url, reports_url, cost_url }));
-    expect((await refused()).match(/is plain http/g)).toHaveLength(hosts.length);
-  });
 });
 
 describe('what is sent to the service', () => {
@@ -154,15 +147,6 @@ describe('the configuration', () => {
     const said = await refused();
     expect(said).not.toContain(encodeURIComponent(TOKEN));
   });
-
-  test('a token that a variable puts into 4 wrong places is not repeated', async () => {
-    const filled = '${RIPEN_TOKEN}';
-    await installation.configure({
-      ...withService({ base_url: filled, request_timeout: filled }),
-      slices: [{ ...daily, date_period: filled, refresh: filled }],
-    });
-    expect((await refused()).match(/ripen\.yaml:\d+:\d+/g)).toHaveLength(4);
-  });
 });
 
 const rights = (...names: string[]): string => (statSync(installation.path(...names)).mode & 0o777).toString(8);
@@ -211,12 +195,6 @@ describe('the rights of files', () => {
     expect(files.filter((file) => file.includes('.archive/')).length).toBeGreaterThan(0);
     expect(rights('data', 'warehouse.duckdb.archive')).toBe('700');
     expect(rights('out', 'lake', 'daily')).toBe('755');
-  });
-
-  test('a warehouse whose directory ripen makes lies in one of 0700', async () => {
-    await installation.configure(settings());
-    expect((await wideOpen('sync', ...AS_OF).ended).code).toBe(0);
-    expect([rights('data'), rights('data', 'warehouse.duckdb')]).toStrictEqual(['700', '600']);
   });
 
   test('a link in the place of the spool is not followed: what it leads to stays', async () => {

@@ -3,8 +3,7 @@
  * have; then every byte that was written is searched for it.
  */
 
-import { readFile, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readFile, writeFile } from 'node:fs/promises';
 import { gunzipSync } from 'node:zlib';
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -13,7 +12,6 @@ import type { Fault, FaultRule } from '../support/simulator/faults.ts';
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
 import { valuesIn } from '../support/installation-contents.ts';
 import { openInstallation, serviceAt, TOKEN, type Ended, type Installation } from '../support/installation.ts';
-import { writeKillHook } from '../support/kill-hook.ts';
 import { replacedValue } from '../support/report-mutations.ts';
 
 /** For a test that starts many processes, one after the other, on a busy machine. */
@@ -184,37 +182,6 @@ describe('a token the service says back', () => {
     expect(new Set(archived.map((file) => file.split('/').at(2)))).toStrictEqual(new Set(['catalog.json', 'daily']));
     expect(await marksIn(ended)).toStrictEqual([]);
   });
-
-  test('does not take JSON apart where a credential is a name of it: finished_at is what it was', async () => {
-    const service = { ...serviceAt(simulator.url), cost_headers: { Key: 'finished_at' } };
-    await installation.configure({ ...settings(['daily']), service });
-    const { out, err } = await sync('--json', '--log', 'json');
-    expect(JSON.parse(out)).toHaveProperty('finished_at');
-    for (const line of err.trim().split('\n')) expect(JSON.parse(line)).toHaveProperty('type');
-  });
-
-  test(
-    'is in no file that a run leaves which is killed amid its faults, be it 1, 2, 3 or 4 fifths through',
-    async () => {
-      const names = ['plain_400', 'status_403', 'page_200', 'no_number', 'status_503', 'cut'];
-      await installation.configure(settings(names, '30d'));
-      befallReports(names, 1);
-      const hook = await writeKillHook(join(installation.directory, 'hook'));
-      const start = (environment: Readonly<Record<string, string>>): Promise<Ended> =>
-        installation.run(['sync', '--as-of', '2026-02-14T02:30:00Z'], { COST_KEY, ...environment });
-      expect((await start(hook.recording)).code).toBe(78);
-      const steps = (await hook.recorded()).length;
-      for (const fifths of [1, 2, 3, 4]) {
-        await rm(installation.path('data'), { recursive: true });
-        befallReports(names, 1);
-        const killed = await start(hook.killingBefore(Math.round((steps * fifths) / 5)));
-        expect(killed.code).toBeNull();
-        expect((await installation.files()).length).toBeGreaterThan(2);
-        expect(await marksIn(killed)).toStrictEqual([]);
-      }
-    },
-    MANY_PROCESSES_MS,
-  );
 
   test.each([
     ['401 with words', status(401)],

@@ -2,7 +2,6 @@
 
 import { mkdir, readFile, rm, symlink } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
-import { pathToFileURL } from 'node:url';
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
@@ -66,16 +65,4 @@ test('descriptions for dbt are written neither over nor into what ripen has for 
   }
   expect(JSON.parse(await readFile(installation.path('ripen.yaml'), 'utf8'))).toEqual(settings);
   expect((await installation.run(['publish', '--dbt', 'dbt/sources.yml'])).code).toBe(0);
-});
-
-test('a snapshot that cannot be copied, as no further file may be opened, is told so, and not as a bug', async () => {
-  const copying = `import { openSync } from 'node:fs';
-    import { copyDatabase } from '${new URL('publish/copy.js', pathToFileURL(cli)).href}';
-    const copied = copyDatabase.bind(null, 'from', 'to', new AbortController().signal);
-    try { for (;;) openSync('/dev/null'); } catch {}
-    await copied().catch(({ code, message, hint }) => process.stdout.write([code, message, hint].join(' ')));`;
-  const script = `ulimit -n 64 && exec "$0" --input-type=module -e "$1"`;
-  const argv = ['-c', script, process.execPath, copying];
-  const { out } = await startProcess('/bin/sh', argv, installation.directory).ended;
-  expect(out).toMatch(/^STORAGE_FAILED The file from could not be copied to to: spawn .*EMFILE .*ulimit -n/);
 });

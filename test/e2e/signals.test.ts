@@ -1,14 +1,11 @@
 /** FAULTS 22, 24 and 32: signals, a warehouse that somebody else holds, an output nobody reads on. */
 
-import { spawnSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
-import { setTimeout as sleep } from 'node:timers/promises';
 
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { startSimulator, type Simulator } from '../support/simulator/simulator.ts';
-import { startScriptedServer } from '../support/scripted-server.ts';
 import { rowsOf } from '../support/installation-contents.ts';
 import {
   cli,
@@ -126,28 +123,6 @@ describe('a signal in the middle, while a request hangs', () => {
     expect(out).toMatch(/days_of_2026_02 +1\/1 [^]*days_of_2026_01 +0\/1 [^]*\ninterrupted in .*, as of/);
   });
 
-  test('SIGHUP, as of a terminal that is closed, ends with 129, the summary as JSON, and nothing left to clear away', async () => {
-    hangJanuary();
-    const running = await hangingSync('--json');
-    running.kill('SIGHUP');
-    const { code, out } = await running.ended;
-    expect([code, summaryShape.parse(JSON.parse(out)).status]).toStrictEqual([129, 'interrupted']);
-    expect(await runs()).toMatchObject([['interrupted', null]]);
-    expect(await installation.files()).toStrictEqual(['warehouse.duckdb']);
-  });
-
-  test('a third signal ends it also while a thread stands in a file that never opens', async () => {
-    spawnSync('mkfifo', [installation.path('pipe')]);
-    const running = installation.start(['sync', '--config', 'pipe', '--verbose']);
-    await sleep(2000);
-    running.kill('SIGTERM');
-    await sleep(200);
-    running.kill('SIGTERM');
-    await sleep(200);
-    running.kill('SIGTERM');
-    expect((await running.ended).code).toBeNull();
-  });
-
   test('a second signal ends it at once, without a summary, and the next run completes what is missing', async () => {
     const letCome = hangJanuary();
     const running = await hangingSync();
@@ -164,25 +139,6 @@ describe('a signal in the middle, while a request hangs', () => {
     ]);
   });
 });
-
-test.each(['SIGINT', 'SIGTERM'] as const)(
-  '%s while the end of a good run is being told leaves its exit code 0',
-  async (name) => {
-    const server = await startScriptedServer(() => ({ status: 200, body: 'ok', afterMs: 2000 }));
-    try {
-      await installation.configure({ ...configured(), notify: [{ url: `${server.origin}/told`, on: ['succeeded'] }] });
-      const running = installation.start([...SYNC, '--json']);
-      await vi.waitFor(() => expect(server.received).toHaveLength(1), { timeout: MAX_STOPPING_MS });
-      running.kill(name);
-      const { code, out } = await running.ended;
-      expect(summaryShape.parse(JSON.parse(out)).status).toBe('succeeded');
-      expect(code).toBe(0);
-      expect(await runs()).toStrictEqual([['succeeded', 0]]);
-    } finally {
-      await server.close();
-    }
-  },
-);
 
 describe('an output nobody reads on', () => {
   test('`| head -1` gets its line, and the load goes on to its end with exit code 0', async () => {
@@ -224,47 +180,5 @@ describe('a warehouse that is open elsewhere', () => {
     expect(simulator.asked.requests.length).toBe(asked);
     first.kill('SIGKILL');
     await first.ended;
-  });
-
-  test('two syncs at once: the second waits its turn, and loads what the first did not', async () => {
-    const letCome = hangJanuary();
-    const first = await hangingSync();
-    const second = installation.start([...SYNC, '--json', '--lock-wait', '60s']);
-    await second.until(`(process ${first.pid})`);
-    letCome();
-    first.kill('SIGTERM');
-    expect((await first.ended).code).toBe(143);
-    const { code, out } = await second.ended;
-    expect(code).toBe(0);
-    expect(summaryShape.parse(JSON.parse(out)).slices).toStrictEqual([
-      { windows: { planned: 0, loaded: 0, failed: 0 } },
-      { windows: { planned: 1, loaded: 1, failed: 0 } },
-    ]);
-    expect(await runs()).toStrictEqual([
-      ['interrupted', null],
-      ['succeeded', 0],
-    ]);
-  });
-
-  test('a session that only reads holds it as well: it is named, and once it is closed the sync goes on', async () => {
-    expect((await installation.run([...SYNC, '--slice', 'days_of_2026_02'])).code).toBe(0);
-    const api = new URL('../../node_modules/@duckdb/node-api/lib/index.js', import.meta.url).href;
-    const reading = `
-      const { default: { DuckDBInstance } } = await import(${JSON.stringify(api)});
-      const instance = await DuckDBInstance.create('warehouse.duckdb', { access_mode: 'READ_ONLY' });
-      globalThis.kept = await instance.connect();
-      console.error('open');
-      setInterval(() => {}, 1000);`;
-    const argv = ['--input-type=module', '-e', reading];
-    const reader = startProcess(process.execPath, argv, installation.directory);
-    await reader.until('open');
-    const refused = await installation.run([...SYNC, '--lock-wait', '1s']);
-    expect(refused.code).toBe(75);
-    expect(refused.err).toContain(`(process ${reader.pid})`);
-
-    const waiting = installation.start(SYNC);
-    await waiting.until(`(process ${reader.pid})`);
-    reader.kill('SIGKILL');
-    expect((await waiting.ended).code).toBe(0);
   });
 });

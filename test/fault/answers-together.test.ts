@@ -4,13 +4,10 @@ import { existsSync } from 'node:fs';
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
-import { Failure } from '../../src/errors.ts';
-import type { RunEvent } from '../../src/events.ts';
 import { ColumnAnswers } from '../../src/load/column-answers.ts';
 import { day } from '../../src/model/calendar.ts';
 import type { Fault } from '../support/simulator/faults.ts';
-import { type ReportMutation, rowsOf } from '../support/simulator/mutations.ts';
-import { archived, entriesOf, loadedState, loseWarehouse, replayInto } from '../support/archive-scene.ts';
+import { rowsOf } from '../support/simulator/mutations.ts';
 import { column, storedAndTrue } from '../support/contents.ts';
 import { holds, reports, runNight, smallWorld } from '../support/night.ts';
 import {
@@ -46,13 +43,6 @@ const daily = slice(given);
 let scenario: Scenario;
 let reading: ReturnType<typeof spied>;
 
-const plain: unknown = Reflect.get(ColumnAnswers.prototype, 'readAll');
-
-async function readAs(self: ColumnAnswers, ...given: Parameters<ColumnAnswers['readAll']>): Promise<void> {
-  if (typeof plain !== 'function') throw new TypeError('There was no reading to watch.');
-  await Reflect.apply(plain, self, given);
-}
-
 /** Watches how many answers are read at once, which stays as it is. */
 const spied = () => vi.spyOn(ColumnAnswers.prototype, 'readAll');
 const mostTogether = (): number => Math.max(...reading.mock.calls.map(([batch]) => batch.length));
@@ -71,9 +61,6 @@ afterEach(async () => {
 function befall(fault: Fault, times = Infinity): void {
   scenario.simulator.script({ match: reports({ date_period: holds(ODD) }), times, fault });
 }
-
-const totalsOf = ({ totals }: Parameters<ReportMutation>[0]): object =>
-  typeof totals === 'object' && totals !== null ? totals : {};
 
 const isOdd = (row: string): boolean => /2026-03-(?:09|1[0-5])/.test(row);
 
@@ -129,74 +116,6 @@ test.each<[string, Fault]>([
   const { stored, truth } = await storedAndTrue(scenario, daily, `${FIRST}:${LAST}`, NOW);
   expect(stored.filter((row) => !isOdd(row))).toEqual(truth.filter((row) => !isOdd(row)));
   expect(existsSync(`${scenario.config.warehouse}.spool`)).toBe(false);
-});
-
-test('of 20 answers one holds a cost of 10 places: the column is widened midway, and what the others say is stored as it was said', async () => {
-  const tenth = '0.1234567891';
-  // Its totals say what its rows do.
-  const mutate: ReportMutation = (document) => ({
-    ...document,
-    rows: rowsOf(document).map((row, at) => Object.assign({}, row, { cost: at === 0 ? tenth : '1' })),
-    totals: { ...totalsOf(document), cost: String(rowsOf(document).length - 1 + Number(tenth)) },
-  });
-  befall({ kind: 'report', mutate });
-  expect(await runNight(scenario, NOW)).toMatchObject({ status: 'succeeded', failures: [] });
-  expect(await column(scenario, `select cost::varchar from daily where cost::varchar like '${tenth}%'`)).toEqual([
-    expect.stringMatching(/^0\.12345678910*$/),
-  ]);
-  const { stored, truth } = await storedAndTrue(scenario, daily, `${FIRST}:${LAST}`, NOW);
-  expect(stored.filter((row) => !isOdd(row))).toEqual(truth.filter((row) => !isOdd(row)));
-});
-
-test('20 answers whose shared file the disk refuses are read one by one, and stored', async () => {
-  let refused = 0;
-  reading.mockImplementation(async function (this: ColumnAnswers, batch, columns) {
-    if (batch.length === 1) return readAs(this, batch, columns);
-    refused += 1;
-    throw new Error('ENOSPC');
-  });
-  const summary = await runNight(scenario, NOW);
-  expect(summary).toMatchObject({ status: 'succeeded', failures: [] });
-  expect(refused).toBeGreaterThan(0);
-  await expectWholeBut(() => false);
-});
-
-test('of 20 answers the disk refuses to read one, together and alone: its window fails, and the other 19 are stored', async () => {
-  reading.mockImplementation(async function (this: ColumnAnswers, batch, columns) {
-    const isRefused = batch.some(({ window }) => window.asked.start === '2026-03-09');
-    if (isRefused) throw new Failure('STORAGE_FAILED', 'The spool could not be used.');
-    return readAs(this, batch, columns);
-  });
-  const summary = await runNight(scenario, NOW);
-  expect(summary.failures).toMatchObject([{ code: 'STORAGE_FAILED', window: '2026-03-09:2026-03-15' }]);
-  await expectWholeBut(isOdd);
-});
-
-test('20 answers that are archived, one of them with a key that nobody asked for, are replayed as they were loaded', async () => {
-  befall({ kind: 'report', mutate: extraKey('surprise', 1) });
-  expect(await scenario.night(NOW, archived)).toMatchObject({ status: 'succeeded', failures: [] });
-  expect(mostTogether()).toBeGreaterThan(3);
-  await expectWholeBut(() => false);
-  expect(await entriesOf(scenario, 'daily')).toHaveLength(WINDOWS);
-
-  const loaded = await loadedState(scenario, ['daily']);
-  await loseWarehouse(scenario);
-  expect(await replayInto(scenario, archived)).toMatchObject({ status: 'succeeded', failures: [] });
-  expect(await loadedState(scenario, ['daily'])).toEqual(loaded);
-});
-
-test('a run that is stopped while 20 answers come leaves whole windows alone, and the next run loads the others', async () => {
-  const stop = new AbortController();
-  let landed = 0;
-  const onEvent = ({ type }: RunEvent): void => {
-    if (type === 'window_fetched') landed += 1;
-    if (landed === WINDOWS / 2) stop.abort();
-  };
-  const stopped = await runNight(scenario, NOW, { signal: stop.signal, onEvent }).catch((error: unknown) => error);
-  expect(stopped).toBeDefined();
-  expect(existsSync(`${scenario.config.warehouse}.spool`)).toBe(false);
-  expect(await runNight(scenario, NOW)).toMatchObject({ status: 'succeeded', failures: [] });
-  await expectWholeBut(() => false);
 });
 
 test('20 answers of weeks are loaded by the weeks they state', async () => {

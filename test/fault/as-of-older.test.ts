@@ -70,18 +70,3 @@ test('a backfill for an earlier instant leaves the 3 days it is told to replace 
   expect(await stateOf(scenario, 'dated')).toEqual(before);
   expect(told()).toEqual([{ slice: 'dated', message: textWith('left as they are') }]);
 });
-
-test('a changed meaning is not swapped in by a run for an earlier instant, whose days would be fewer and older', async () => {
-  scenario = await openScenario([dated], { simulator: { world } });
-  await runNight(scenario, LATER);
-  const before = await contentOf(scenario, 'dated');
-  const changed = slice({ ...dated, parameters: { os_name__in: 'ios' } });
-  await runNight(scenario, EARLIER, { slices: [changed] });
-  expect(await contentOf(scenario, 'dated')).toEqual(before);
-  expect(told().length).toBe(1);
-
-  await runNight(scenario, LATER, { slices: [changed] });
-  expect(await column(scenario, 'select distinct os_name from dated')).toEqual(['ios']);
-  // The 3 days that the earlier run begins with are covered from then on.
-  expect(await column(scenario, 'select count(*) from ripen.periods')).toEqual(['13']);
-});

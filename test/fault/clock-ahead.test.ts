@@ -1,12 +1,9 @@
 /** A night on a machine whose clock was ahead, of a service that does not state the time: nothing relies on what it recorded until a backfill has replaced it. */
 
-import { rm } from 'node:fs/promises';
-
 import { afterEach, expect, test, vi } from 'vitest';
 
 import { plan, publish, status } from '../../src/index.ts';
-import { addDays, day, utcOffset } from '../../src/model/calendar.ts';
-import { archived, loseWarehouse, replayInto } from '../support/archive-scene.ts';
+import { addDays, day } from '../../src/model/calendar.ts';
 import { column, contentOf } from '../support/contents.ts';
 import { textWith } from '../support/matching.ts';
 import { runNight, smallWorld, type Circumstances } from '../support/night.ts';
@@ -29,7 +26,6 @@ const given = { metrics: ['installs'], datePeriod: { first: { day: daysBack(5) }
 const daily = slice({ ...given, name: 'daily', dimensions: ['day', 'app_token'] });
 const weekly = slice({ ...given, name: 'weekly', dimensions: ['week', 'app_token'] });
 const dateless = slice({ ...given, name: 'dateless', dimensions: ['app_token'] });
-const rolling = { metrics: ['installs'], datePeriod: { first: { daysAgo: 3 }, last: { daysAgo: 0 } } } as const;
 const refused = { code: 'FETCH_IN_FUTURE', kind: 'unavailable' };
 
 /** Runs on a machine whose clock is so many days ahead of the service's, which does not state the time; returns what failed. */
@@ -103,73 +99,4 @@ test('a fetch 4 minutes ahead is no reason to refuse, one 6 minutes ahead is', a
   expect(await runWith(0)).toEqual([]);
   await runWith(1);
   await expect(runWith(1 - 6 / 1440)).rejects.toMatchObject(refused);
-});
-
-test('what a slice holds that is configured no longer is refused with the drop that removes it', async () => {
-  scenario = await openScenario([daily], { simulator: { world: smallWorld } });
-  await runWith(60);
-  const slices = [slice({ ...daily, name: 'other' })];
-  await expect(runWith(0, { slices })).rejects.toMatchObject({
-    ...refused,
-    hint: textWith('`ripen drop --slice daily`'),
-  });
-});
-
-test('on a clock that says 1970 a run is refused, and everything stays as it was', async () => {
-  scenario = await openScenario([daily], { simulator: { world: smallWorld } });
-  expect(await runWith(0)).toEqual([]);
-  const before = await contentOf(scenario, 'ripen.periods');
-  await expect(runWith(-365 * 50)).rejects.toMatchObject(refused);
-  expect(await contentOf(scenario, 'ripen.periods')).toEqual(before);
-});
-
-const grains = ['hour', 'day', 'week', 'month', 'quarter', 'year'] as const;
-const slices = grains.map((grain) =>
-  slice({
-    ...rolling,
-    name: `by_${grain}`,
-    dimensions: [grain, 'app_token'],
-    utcOffset: utcOffset(grain === 'day' ? '-11:30' : '+13:00'),
-    refresh: [400],
-  }),
-);
-
-test.each([2, 60])(
-  'after a night %d days ahead and the backfills that are named, rolling slices of every grain have the days of the next night',
-  async (days) => {
-    scenario = await openScenario(slices, { simulator: { world: { ...smallWorld, apps: 1, rowsPerDay: 4 } } });
-    await runWith(days);
-    await mend();
-    const today = "(now() at time zone 'UTC' + (p.end_day::timestamp - p.ends_at))::date";
-    // Of each slice the period of today, fetched just now.
-    expect(
-      await column(
-        scenario,
-        `select p.slice from ripen.periods as p
-         where p.start_day <= ${today} and p.end_day > ${today}
-             and p.fetched_at > now() at time zone 'UTC' - interval 10 minutes and p.fetched_at <= now() at time zone 'UTC'
-         order by 1`,
-      ),
-    ).toEqual(slices.map(({ name }) => name).toSorted());
-  },
-);
-
-test('answers that were archived 60 days ahead are refused by a replay, which names each; once they are removed the answers of the backfill load', async () => {
-  scenario = await openScenario([daily], { simulator: { world: smallWorld } });
-  scenario = { ...scenario, config: { ...scenario.config, ...archived } };
-  await runWith(60);
-  await mend();
-  const fetched = await column(scenario, 'select fetched_at from ripen.periods order by start_day');
-  for (const daysLater of [0, 90]) {
-    await loseWarehouse(scenario);
-    if (daysLater > 0) vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + daysLater * DAY_MS });
-    let { failures } = await replayInto(scenario);
-    for (; failures.length > 0; { failures } = await replayInto(scenario)) {
-      const [, path = ''] = /otherwise remove (\S+),/.exec(failures[0]?.hint ?? '') ?? [];
-      await rm(path, { recursive: true });
-      await loseWarehouse(scenario);
-    }
-    vi.useRealTimers();
-    expect(await column(scenario, 'select fetched_at from ripen.periods order by start_day')).toEqual(fetched);
-  }
 });

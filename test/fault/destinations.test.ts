@@ -1,244 +1,248 @@
-/** FAULTS 27: places a run could not write to, found before the first request; and what is no obstacle. */
+/** FAULTS 27, 45, 46: places that a run could not write to, or must not: refused before the first request by a sync, and by check in the same words. */
 
 import { spawnSync } from 'node:child_process';
-import { chmod, mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, realpath, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { PassThrough } from 'node:stream';
 
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
 import { placeFindings } from '../../src/check/places.ts';
-import type { Config, ObjectStore } from '../../src/config/config.ts';
+import type { Config, PublishTarget } from '../../src/config/config.ts';
 import type { Failure } from '../../src/errors.ts';
-import { dropLoss, exportRows, plan, sendSpend, status } from '../../src/index.ts';
+import { dropLoss, plan, publish as publishVerb, status } from '../../src/index.ts';
 import { day } from '../../src/model/calendar.ts';
 import { checkingAt } from '../support/checking.ts';
+import { column } from '../support/contents.ts';
 import { textWith } from '../support/matching.ts';
 import { smallWorld } from '../support/night.ts';
-import { useObjectStore, type RunningStore } from '../support/object-store.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
-import { dailyInstalls } from '../support/slice.ts';
 import { failureFrom } from '../support/scripted-server.ts';
+import { dailyInstalls } from '../support/slice.ts';
 
 const NOW = new Date('2026-06-01T02:30:00Z');
-
 const daily = dailyInstalls({ first: { day: day('2026-05-28') }, last: { day: day('2026-05-31') } });
 
 let scenario: Scenario;
+let inside: (...names: string[]) => string;
 const mounted: string[] = [];
 
 beforeEach(async () => {
   scenario = await openScenario([daily], { simulator: { world: smallWorld } });
+  const directory = await realpath(scenario.directory);
+  inside = (...names) => join(directory, ...names);
 });
 afterEach(async () => {
+  vi.unstubAllEnvs();
   for (const path of mounted.splice(0)) spawnSync('umount', ['--lazy', path]);
   await scenario.close();
 });
 
-const lossOf = async (config: Config): Promise<unknown> => dropLoss(config, { slice: 'daily' });
+const snapshotAt = (path: string): PublishTarget => ({ kind: 'duckdb', path, mode: 0o644 });
+const lakeAt = (path: string): PublishTarget => ({ kind: 'parquet', path, mode: 0o644 });
+const tablesAt = (path: string): PublishTarget => ({ kind: 'delta', path, mode: 0o644, keepMs: 0 });
 
-const inside = (...names: string[]): string => join(scenario.directory, ...names);
-const snapshotAt = (path: string): Config['publish'][number] => ({ kind: 'duckdb', path, mode: 0o644 });
-const lakeAt = (path: string): Config['publish'][number] => ({ kind: 'parquet', path, mode: 0o644 });
-
-/** The failure of a sync that asked for nothing and made nothing. */
-async function refusal(change: Partial<Config>): Promise<Failure> {
-  const before = await readdir(scenario.directory);
-  const failure = await failureFrom(scenario.night(NOW, change));
-  expect(scenario.simulator.asked.requests).toEqual([]);
-  expect(await readdir(scenario.directory)).toEqual(before);
-  return failure;
-}
-
-/** The messages of what `check` finds wrong with the same places. */
+/** The messages of what `check` finds wrong. */
 async function found(change: Partial<Config>): Promise<string[]> {
   const findings = await placeFindings({ ...scenario.config, ...change }, checkingAt(NOW));
   return findings.filter(({ code }) => code !== null).map(({ message }) => message);
 }
 
-describe('found before the first request, by a sync as by check', () => {
-  test('a warehouse below a file', async () => {
-    await writeFile(inside('file'), '');
-    const warehouse = inside('file', 'warehouse.duckdb');
-    const { code, message } = await refusal({ warehouse });
-    expect([code, message]).toEqual([
-      'STORAGE_FAILED',
-      `The warehouse ${warehouse} could not be written: ${inside('file')} (not a directory)`,
-    ]);
-    expect(await found({ warehouse })).toContain(message);
-  });
-
-  test('a pipe in the place of the warehouse, or of a snapshot, which would never open', async () => {
-    spawnSync('mkfifo', [inside('pipe')]);
-    const warehouse = inside('pipe');
-    const lying = 'a pipe, a device or a socket in the place of the file';
-    for (const change of [{ warehouse }, { publish: [snapshotAt(warehouse)] }]) {
-      const { code, message } = await refusal(change);
-      expect([code, message]).toEqual(['STORAGE_FAILED', textWith(lying)]);
-      expect(await found(change)).toContain(message);
-    }
-    for (const verb of [status, plan, lossOf]) {
-      const failure = await failureFrom(verb({ ...scenario.config, warehouse }));
-      expect(failure).toMatchObject({ code: 'STORAGE_FAILED', message: textWith('was no file, but a pipe') });
-    }
-  });
-
-  test('a directory in the place of the warehouse', async () => {
-    await mkdir(scenario.config.warehouse);
-    const { kind, message } = await refusal({});
-    expect([kind, message]).toEqual(['storage', expect.stringContaining(scenario.config.warehouse)]);
-  });
-
-  test('a snapshot and a lake that cannot be, both told at once', async () => {
-    await writeFile(inside('file'), '');
-    await mkdir(inside('snapshot.duckdb'));
-    const publish = [
-      snapshotAt(inside('snapshot.duckdb')),
-      lakeAt(inside('file', 'lake')),
-      snapshotAt(inside('a.duckdb')),
-    ];
-    const { code, message } = await refusal({ publish });
-    const each = [
-      `The duckdb ${inside('snapshot.duckdb')} could not be written: ${scenario.directory} (a directory in the place of the file)`,
-      `The parquet ${inside('file', 'lake')} could not be written: ${inside('file')} (not a directory)`,
-    ];
-    expect([code, message]).toEqual(['STORAGE_FAILED', each.join('; ')]);
-    expect(await found({ publish })).toEqual(each);
-  });
-
-  test('a warehouse that is a symbolic link into a folder that is not there', async () => {
-    await symlink(inside('unmounted', 'w.duckdb'), inside('other.duckdb'));
-    await symlink(inside('other.duckdb'), inside('w.duckdb'));
-    const change = { warehouse: inside('w.duckdb') };
-    const { code, message } = await refusal(change);
-    expect([code, message]).toEqual([
-      'STORAGE_FAILED',
-      expect.stringContaining(`it is a symbolic link to ${inside('unmounted', 'w.duckdb')}, whose folder is not there`),
-    ]);
-    expect(await found(change)).toContain(message);
-    for (const verb of [status, plan, lossOf]) {
-      const failure = await failureFrom(verb({ ...scenario.config, ...change }));
-      expect(failure).toMatchObject({ code: 'STORAGE_FAILED', message: textWith('whose folder is not there') });
-    }
-  });
-
-  test('a warehouse that is a symbolic link to itself', async () => {
-    await symlink(inside('two.duckdb'), inside('one.duckdb'));
-    await symlink(inside('one.duckdb'), inside('two.duckdb'));
-    const change = { warehouse: inside('one.duckdb') };
-    expect(await refusal(change)).toMatchObject({ code: 'STORAGE_FAILED' });
-    for (const verb of [status, plan]) {
-      const failure = await failureFrom(verb({ ...scenario.config, ...change }));
-      expect(failure).toMatchObject({ code: 'STORAGE_FAILED', message: textWith('that leads back to itself') });
-    }
-  });
-
-  test('a disk that is mounted read-only, for each of the three', async ({ skip }) => {
-    await mkdir(inside('disk'));
-    const { status, stderr, error } = spawnSync('mount', ['-t', 'tmpfs', '-o', 'ro', 'tmpfs', inside('disk')], {
-      encoding: 'utf8',
-    });
-    if (status !== 0) skip(`no read-only file system could be mounted: ${error?.message ?? stderr.trim()}`);
-    mounted.push(inside('disk'));
-    const warehouse = inside('disk', 'warehouse.duckdb');
-    const publish = [snapshotAt(inside('disk', 'snapshot.duckdb')), lakeAt(inside('disk', 'new', 'lake'))];
-    const { message } = await refusal({ warehouse, publish });
-    expect(message.match(/\(EROFS\)/g)).toHaveLength(3);
-  });
-});
-
-describe('no obstacle', () => {
-  test('a warehouse that is a symbolic link to a file that is not there yet, in a folder that is', async () => {
-    await mkdir(inside('disk'));
-    await symlink(inside('disk', 'w.duckdb'), inside('w.duckdb'));
-    const change = { warehouse: inside('w.duckdb') };
-    expect(await found(change)).toEqual([]);
-    expect((await status({ ...scenario.config, ...change })).runs).toEqual([]);
-    expect(await scenario.night(NOW, change)).toMatchObject({ status: 'succeeded', failures: [] });
-    expect(await readdir(inside('disk'))).toContain('w.duckdb');
-  });
-
-  test('directories that do not exist yet, 3 deep, are made', async () => {
-    const warehouse = inside('a', 'b', 'c', 'warehouse.duckdb');
-    const publish = [snapshotAt(inside('d', 'e', 'f', 'snapshot.duckdb')), lakeAt(inside('g', 'h', 'i'))];
-    expect(await scenario.night(NOW, { warehouse, publish })).toMatchObject({ status: 'succeeded', failures: [] });
-  });
-
-  test('a snapshot that nobody may write, as another is put in its place', async () => {
-    const publish = [{ ...snapshotAt(inside('snapshot.duckdb')), mode: 0o444 }];
-    await scenario.night(NOW, { publish });
-    await chmod(inside('snapshot.duckdb'), 0o444);
-    expect(await found({ publish })).toEqual([]);
-    expect(await scenario.night(NOW, { publish })).toMatchObject({ failures: [] });
-  });
-});
-
-describe('a temporary folder that cannot be written', () => {
-  beforeEach(() => {
-    vi.stubEnv('TMPDIR', inside('no-such-folder'));
-  });
-  afterEach(() => {
-    vi.unstubAllEnvs();
-  });
-
-  test('is needed by no night and no copy, and what a killed publish left of the catalog of Delta tables goes', async () => {
-    const tables = { kind: 'delta', path: inside('ta?bles'), mode: 0o644, keepMs: 0 } as const;
-    const warehouse = inside('warehouse.duckdb');
-    await mkdir(`${warehouse}.drafts`);
-    await writeFile(`${warehouse}.drafts/catalog.duckdb`, 'half of it');
-    const publish = [snapshotAt(inside('snapshot.duckdb')), tables, lakeAt(inside('lake'))];
-    expect(await found({ publish })).toEqual([]);
-    const { failures, published } = await scenario.night(NOW, { publish });
-    expect([failures, published.length]).toEqual([[], 3]);
-    expect((await readdir(tables.path)).filter((name) => name.startsWith('catalog'))).toEqual(['catalog.duckdb']);
-    expect(await readdir(scenario.directory)).not.toContain('warehouse.duckdb.drafts');
-  });
-
-  test('is named, with what to do, by an export to a stream and a dry run of spend without a warehouse', async () => {
-    const refused = {
-      code: 'STORAGE_FAILED',
-      message: textWith(`No temporary folder could be made in ${inside('no-such-folder')}: ENOENT`),
-      hint: textWith('TMPDIR'),
-    };
-    await writeFile(inside('spend.csv'), 'day,cost\n');
-    const sending = sendSpend(scenario.config, { file: inside('spend.csv'), dryRun: true });
-    expect(await failureFrom(sending)).toMatchObject(refused);
-    await scenario.night(NOW);
-    const stream = new PassThrough();
-    const exporting = exportRows(scenario.config, { slice: 'daily', output: '-', format: 'csv', stream });
-    expect(await failureFrom(exporting)).toMatchObject(refused);
-  });
-});
-
-describe('a lake in a bucket is looked for by check, with two listings, a look at its manifest and nothing else', () => {
-  let store: RunningStore;
-
-  beforeEach(async () => {
-    store = await useObjectStore();
-  });
-
-  test('and one that answers is no finding', async () => {
-    expect(await found({ publish: [store.lake('mobile')] })).toEqual([]);
-    const asked = store.requests.map(({ method, key }) => `${method} ${key}`);
-    expect(asked.toSorted()).toEqual(['GET ', 'GET ', 'GET mobile/_manifest.json']);
-    expect(await readdir(scenario.directory)).toEqual([]);
-  });
-
-  test('and 2 that do not are told at once: no such bucket, credentials it does not know', async () => {
-    const lake = store.lake('mobile');
-    const elsewhere = { ...lake, store: { ...objectStoreOf(lake), bucket: 'no-such-bucket' } };
-    expect(await found({ publish: [elsewhere] })).toEqual([
-      expect.stringContaining('The store did not list mobile/ripen_finality/ in no-such-bucket (404 NoSuchBucket'),
-    ]);
-    vi.stubEnv('AWS_ACCESS_KEY_ID', 'UNKNOWN');
-    vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'a-secret-of-a-test');
-    const refused = await found({ publish: [lake, snapshotAt(inside('a.duckdb'))] });
-    expect(refused).toEqual([expect.stringMatching(/in example-bucket \(403 /)]);
-    expect(refused.join()).not.toContain('a-secret-of-a-test');
-  });
-});
-
-function objectStoreOf(target: Config['publish'][number]): ObjectStore {
-  if (target.kind === 'duckdb' || target.store === undefined) throw new Error('not in a bucket');
-  return target.store;
+/** The failure of a sync that asked for nothing and made nothing; `check` says the same. */
+async function refusal(change: Partial<Config>): Promise<Failure> {
+  const [asked, before] = [scenario.simulator.asked.requests.length, await readdir(inside())];
+  const failure = await failureFrom(scenario.night(NOW, change));
+  expect(scenario.simulator.asked.requests).toHaveLength(asked);
+  expect(await readdir(inside())).toEqual(before);
+  const messages = await found(change);
+  expect(messages.length > 1 ? messages.join('; ') : messages).toContain(failure.message);
+  return failure;
 }
+
+interface Place {
+  readonly kind: 'storage' | 'usage';
+  /** Makes what lies there; what is configured then, and what is said of it. */
+  readonly made: () => Promise<{ readonly change: Partial<Config>; readonly says: readonly string[] }>;
+}
+
+const places: Record<string, Place> = {
+  'a warehouse below a file': {
+    kind: 'storage',
+    async made() {
+      await writeFile(inside('file'), '');
+      const says = [`The warehouse ${inside('file', 'w.duckdb')} could not be written`, 'not a directory'];
+      return { change: { warehouse: inside('file', 'w.duckdb') }, says };
+    },
+  },
+  'a pipe in the place of a snapshot': {
+    kind: 'storage',
+    async made() {
+      spawnSync('mkfifo', [inside('pipe')]);
+      const says = ['a pipe, a device or a socket in the place of the file'];
+      return { change: { publish: [snapshotAt(inside('pipe'))] }, says };
+    },
+  },
+  'a snapshot and a lake that cannot be, both told at once': {
+    kind: 'storage',
+    async made() {
+      await writeFile(inside('file'), '');
+      await mkdir(inside('snapshot.duckdb'));
+      const publish = [
+        snapshotAt(inside('snapshot.duckdb')),
+        lakeAt(inside('file', 'lake')),
+        snapshotAt(inside('a.db')),
+      ];
+      const says = ['(a directory in the place of the file); The parquet', 'file (not a directory)'];
+      return { change: { publish }, says };
+    },
+  },
+  'a link in the place of a snapshot, which leads nowhere': {
+    kind: 'storage',
+    async made() {
+      await symlink(inside('nowhere'), inside('b.duckdb'));
+      const says = [`The duckdb ${inside('b.duckdb')} was a symbolic link.`];
+      return { change: { publish: [snapshotAt(inside('b.duckdb'))] }, says };
+    },
+  },
+  'a link in the place of a lake': {
+    kind: 'storage',
+    async made() {
+      await mkdir(inside('folder'));
+      await symlink(inside('folder'), inside('lake'));
+      const says = [`The parquet ${inside('lake')} was a symbolic link to ${inside('folder')}.`];
+      return { change: { publish: [lakeAt(inside('lake'))] }, says };
+    },
+  },
+  'the warehouse inside a lake': {
+    kind: 'usage',
+    async made() {
+      await mkdir(inside('lake'));
+      const change = { warehouse: inside('lake', 'w.duckdb'), publish: [lakeAt(inside('lake'))] };
+      return { change, says: [`${inside('lake', 'w.duckdb')} lay inside ${inside('lake')}.`] };
+    },
+  },
+  'a lake inside another': {
+    kind: 'usage',
+    async made() {
+      const publish = [lakeAt(inside('lake')), lakeAt(inside('lake', 'more'))];
+      return { change: { publish }, says: [`${inside('lake', 'more')} lay inside ${inside('lake')}`] };
+    },
+  },
+  'a snapshot that is the warehouse by way of a link to its folder': {
+    kind: 'usage',
+    async made() {
+      await mkdir(inside('data'));
+      await symlink(inside('data'), inside('linked'));
+      const change = { warehouse: inside('data', 'w.duckdb'), publish: [snapshotAt(inside('linked', 'w.duckdb'))] };
+      return { change, says: ['was written for both'] };
+    },
+  },
+};
+for (const ending of ['.wal', '.spool', '.archive', '.drafts']) {
+  places[`a lake below the ${ending} of the warehouse`] = {
+    kind: 'usage',
+    async made() {
+      const warehouse = inside('warehouse.duckdb');
+      const lake = lakeAt(`${warehouse}${ending}/deep/er`);
+      return { change: { warehouse, publish: [lake] }, says: [`parquet ${lake.path}`] };
+    },
+  };
+}
+for (const name of ['ripen.duckdb', '.ripen', 'what?.duckdb']) {
+  places[`a snapshot called ${name}`] = {
+    kind: 'usage',
+    made: async () => ({ change: { publish: [snapshotAt(inside(name))] }, says: [inside(name)] }),
+  };
+}
+for (const targetAt of [tablesAt, lakeAt]) {
+  places[`${targetAt('').kind} below a folder that engines take for a column`] = {
+    kind: 'usage',
+    made: async () => ({
+      change: { publish: [targetAt(inside('day=2020-01-01', 'lake'))] },
+      says: ['holds the folder day=2020-01-01'],
+    }),
+  };
+}
+
+test.each(Object.entries(places))('%s is refused', async (_, { kind, made }) => {
+  const { change, says } = await made();
+  const failure = await refusal(change);
+  expect(failure.kind).toBe(kind);
+  for (const words of says) expect(failure.message).toContain(words);
+});
+
+test('a warehouse that is a pipe, or a link into a folder that is not there, is refused by every verb that opens it', async () => {
+  spawnSync('mkfifo', [inside('pipe')]);
+  await symlink(inside('unmounted', 'w.duckdb'), inside('w.duckdb'));
+  for (const [warehouse, words] of [
+    [inside('pipe'), 'a pipe'],
+    [inside('w.duckdb'), 'whose folder is not there'],
+  ] as const) {
+    expect(await refusal({ warehouse })).toMatchObject({ code: 'STORAGE_FAILED', message: textWith(words) });
+    const config = { ...scenario.config, warehouse };
+    const lossOf = async (of: Config): Promise<unknown> => dropLoss(of, { slice: 'daily' });
+    for (const verb of [status, plan, lossOf]) {
+      expect(await failureFrom(verb(config))).toMatchObject({ code: 'STORAGE_FAILED', message: textWith(words) });
+    }
+  }
+});
+
+test('a disk that is mounted read-only is told for the warehouse and each copy', async ({ skip }) => {
+  await mkdir(inside('disk'));
+  const { status: code } = spawnSync('mount', ['-t', 'tmpfs', '-o', 'ro', 'tmpfs', inside('disk')]);
+  if (code !== 0) skip('no read-only file system could be mounted');
+  mounted.push(inside('disk'));
+  const publish = [snapshotAt(inside('disk', 'snapshot.duckdb')), lakeAt(inside('disk', 'new', 'lake'))];
+  const { message } = await failureFrom(scenario.night(NOW, { warehouse: inside('disk', 'w.duckdb'), publish }));
+  expect(message.match(/\(EROFS\)/g)).toHaveLength(3);
+  expect(scenario.simulator.asked.requests).toEqual([]);
+});
+
+test('a lake where Delta tables lie, and Delta tables where a lake lies, are refused: who reads the folder would read both', async () => {
+  await scenario.night(NOW, { publish: [tablesAt(inside('tables')), lakeAt(inside('lake'))] });
+  for (const [target, wanted, held] of [
+    [lakeAt(inside('tables')), 'plain files', 'Delta tables'],
+    [tablesAt(inside('lake')), 'Delta tables', 'plain files'],
+  ] as const) {
+    const message = `The folder ${target.path}, meant for ${wanted}, held ${held} of an earlier configuration.`;
+    expect(await refusal({ publish: [target] })).toMatchObject({ code: 'USAGE_INVALID', message });
+  }
+});
+
+test('another warehouse, or its copy, is refused as a target and stays as it was', async () => {
+  const other = await openScenario([daily], { simulator: { world: smallWorld } });
+  try {
+    const path = (name: string): string => join(other.directory, name);
+    await other.night(NOW, { publish: [snapshotAt(path('analytics.duckdb')), lakeAt(path('lake'))] });
+    await scenario.night(NOW);
+    const idOf = async (of: Scenario): Promise<string> =>
+      (await column(of, 'select id from ripen.warehouse_identity')).join();
+    const [theirs, own] = [await idOf(other), await idOf(scenario)];
+    for (const [target, file] of [
+      [snapshotAt(path('analytics.duckdb')), path('analytics.duckdb')],
+      [lakeAt(path('lake')), path('lake/_manifest.json')],
+      [snapshotAt(path('warehouse.duckdb')), path('warehouse.duckdb')],
+    ] as const) {
+      const before = await readFile(file);
+      const message = `The publish target ${target.path} was a copy of the warehouse ${theirs}, not of ${scenario.config.warehouse}, which is ${own}.`;
+      const said = { code: 'WAREHOUSE_FOREIGN', message, hint: textWith('move the copy away') };
+      expect(await refusal({ publish: [target] })).toMatchObject(said);
+      const { failures, published } = await publishVerb({ ...scenario.config, publish: [target] });
+      expect([published, failures.map((failure) => failure.message)]).toEqual([[], [message]]);
+      expect(before.equals(await readFile(file))).toBe(true);
+    }
+  } finally {
+    await other.close();
+  }
+});
+
+test('neither a link to a file yet to be made nor a temporary folder that cannot be written is an obstacle', async () => {
+  vi.stubEnv('TMPDIR', inside('no-such-folder'));
+  await mkdir(inside('disk'));
+  await symlink(inside('disk', 'w.duckdb'), inside('w.duckdb'));
+  const publish = [snapshotAt(inside('snapshot.duckdb')), tablesAt(inside('ta?bles')), lakeAt(inside('lake'))];
+  const change = { warehouse: inside('w.duckdb'), publish };
+  expect(await found(change)).toEqual([]);
+  const { failures, published } = await scenario.night(NOW, change);
+  expect([failures, published.length]).toEqual([[], 3]);
+  expect(await readdir(inside('disk'))).toContain('w.duckdb');
+});

@@ -90,33 +90,3 @@ test('while 1 of the 22 days cannot be had under a new currency, all 22 stay as 
   expect(await states()).toEqual(['live']);
   expect(await daysHeld()).toBe('23 of 2026-05-11:2026-06-02');
 });
-
-test('a day that the new currency has no rows for, by one answer alone, keeps the 22 days from being swapped for 21', async () => {
-  const [, changed = daily] = changes[1] ?? [];
-  const before = await contentOf(scenario, 'daily');
-  const restore = scenario.simulator.script({
-    match: reports(),
-    times: Infinity,
-    fault: {
-      kind: 'report',
-      mutate: (document) => ({
-        ...document,
-        rows: Array.isArray(document['rows'])
-          ? document['rows'].filter((row: unknown) => !JSON.stringify(row).includes('"day":"2026-05-20"'))
-          : [],
-        totals: {},
-      }),
-    },
-  });
-  expect((await runNight(scenario, LAST, { slices: [changed] })).failures).toEqual([]);
-  restore();
-  expect(await states()).toEqual(['building', 'live']);
-  expect(await contentOf(scenario, 'daily')).toEqual(before);
-
-  const next = at('2026-06-03');
-  expect((await runNight(scenario, next, { slices: [changed] })).failures).toEqual([]);
-  expect(await states()).toEqual(['live']);
-  const { stored, truth } = await storedAndTrue(scenario, changed, '2026-05-20:2026-05-20', next);
-  expect(await column(scenario, 'select count(distinct day) from daily')).toEqual(['23']);
-  expect(truth.filter((row) => !stored.includes(row))).toEqual([]);
-});

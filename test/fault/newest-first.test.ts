@@ -1,16 +1,19 @@
 /** In which order a run asks: a deadline costs the oldest days, never yesterday, and no day that has not begun is asked for. */
 
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
 import { column, storedAndTrue } from '../support/contents.ts';
-import { askedReports, holds, reports, runNight } from '../support/night.ts';
+import { askedReports, holds, passingDeadline, reports, runNight } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
 let scenario: Scenario;
 
-afterEach(() => scenario.close());
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await scenario.close();
+});
 
 const NOW = new Date('2026-06-01T02:30:00Z');
 const world = { apps: 1, partners: 2, links: 4, rowsPerDay: 6 } as const;
@@ -22,7 +25,7 @@ const since = (
   last: { daysAgo: 1 },
 });
 
-test('a deadline of 10 s in a first load of 151 days, of which only the newest window is answered, leaves its 7 days', async () => {
+test('a deadline in a first load of 151 days, of which only the newest window is answered, leaves its 7 days', async () => {
   const long = slice({ ...given, name: 'long', datePeriod: since('2026-01-01') });
   scenario = await openScenario([long], { simulator: { world } });
   scenario.simulator.script({
@@ -30,9 +33,11 @@ test('a deadline of 10 s in a first load of 151 days, of which only the newest w
     times: Infinity,
     fault: { kind: 'silence' },
   });
+  const deadline = passingDeadline(10_000);
   const summary = await runNight(scenario, NOW, {
     service: { maxConcurrency: 1 },
     request: { deadlineMs: 10_000 },
+    onEvent: ({ type }) => type === 'window_loaded' && deadline.abort(),
   });
 
   expect(summary.status).toBe('partial');

@@ -1,22 +1,20 @@
 /** What is told of a run's end where others take the warehouse, or keep the run from starting. */
 
 import { existsSync } from 'node:fs';
-import { mkdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 
 import * as z from 'zod';
 
 import type { Notify } from '../../src/config/config.ts';
 import { Secret } from '../../src/config/secret.ts';
-import { Failure } from '../../src/errors.ts';
 import type { RunEvent } from '../../src/events.ts';
 import { tellingEnd } from '../../src/notify/run-end.ts';
 import type { SyncSummary } from '../../src/run/summary.ts';
 import { openWarehouse } from '../../src/warehouse/opening.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
-import { textWith } from '../support/matching.ts';
 import { failureFrom, startScriptedServer, type ScriptedServer } from '../support/scripted-server.ts';
 import { runNight, smallWorld, type Circumstances } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
@@ -75,7 +73,6 @@ async function toldRun(circumstances: Circumstances = {}, after = async (): Prom
 
 const told = (): string[] => server.received.map(({ path }) => path);
 const metrics = async (): Promise<string> => readFile(join(scenario.directory, 'm.prom'), 'utf8');
-const unread = (): RunEvent[] => events.filter((event) => event.type === 'warning' && event.code === 'STATUS_UNREAD');
 
 test('a start that failed since the warehouse was held is recovered from by the next success, which is told once', async () => {
   await toldRun();
@@ -87,32 +84,6 @@ test('a start that failed since the warehouse was held is recovered from by the 
   await toldRun();
   expect(told()).toEqual(['/failed', '/recovered']);
   expect(existsSync(`${scenario.config.warehouse}.unstarted`)).toBe(false);
-});
-
-test('recovery and slices are told although another run takes the warehouse at once', async () => {
-  await runNight(scenario, NOW, { signal: AbortSignal.abort() });
-  await toldRun({}, takeWarehouse);
-  expect(told()).toEqual(['/recovered']);
-  expect(await metrics()).toContain('ripen_slice_cells{slice="daily"} 5');
-  expect(unread()).toEqual([]);
-});
-
-test('metrics without slices, as nobody could read the held warehouse, are a warning', async () => {
-  await toldRun();
-  await takeWarehouse();
-  await failureFrom(toldRun());
-  expect(await metrics()).toContain('ripen_run_failures{command="sync",code="WAREHOUSE_LOCKED"} 1');
-  expect(await metrics()).not.toContain('ripen_slice_cells');
-  expect(unread()).toMatchObject([{ message: textWith('was held by this process') }]);
-});
-
-test('the metrics of a run that could not start count by the instant that was stated for it', async () => {
-  const refused = async (): Promise<never> => {
-    throw new Failure('CREDENTIALS_REFUSED', 'The token was refused.');
-  };
-  await failureFrom(toldRun({}, refused));
-  expect(await metrics()).toContain('ripen_run_success{command="sync"} 0');
-  expect(await metrics()).toContain('ripen_slice_periods{slice="daily",state="missing"} 0');
 });
 
 test('a run that was stopped is told with the exit code of SIGTERM; stopped while it waited for the warehouse it is no bug', async () => {
@@ -128,26 +99,4 @@ test('a run that was stopped is told with the exit code of SIGTERM; stopped whil
     expect.stringMatching(/interrupted, 0 rows \(exit 143\), run \S+\n/),
     expect.stringMatching(/did not start \(exit 143\)\nINTERRUPTED: /),
   ]);
-});
-
-test('a clock that is set back by an hour amid a run makes no duration negative', async () => {
-  vi.useFakeTimers({ toFake: ['Date'] });
-  const onEvent = (event: RunEvent): void => {
-    if (event.type === 'run_started') vi.setSystemTime(Date.now() - 3_600_000);
-    if (event.type === 'run_finished') events.push(event);
-  };
-  await toldRun({ onEvent }).finally(() => vi.useRealTimers());
-  const seconds = Number(/^ripen_run_duration_seconds\{command="sync"\} (.*)$/m.exec(await metrics())?.[1]);
-  const ended = events.flatMap((event) => (event.type === 'run_finished' ? [event.ms] : []));
-  expect(ended).toHaveLength(1);
-  for (const ms of [...ended, seconds * 1000]) expect([ms >= 0, ms < 60_000]).toEqual([true, true]);
-});
-
-test('metrics that could not be written are a warning in the words of the file system', async () => {
-  await mkdir(join(scenario.directory, 'm.prom'));
-  await toldRun();
-  const messages = events.flatMap((event) =>
-    event.type === 'warning' && event.code === 'METRICS_NOT_WRITTEN' ? [event.message] : [],
-  );
-  expect(messages).toEqual([expect.stringMatching(/could not be written: EISDIR/)]);
 });

@@ -3,7 +3,6 @@
 import { afterEach, expect, test } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
-import { rowsOf } from '../support/simulator/mutations.ts';
 import { column, contentOf, lastRun, storedAndTrue } from '../support/contents.ts';
 import { askedReports, daysOf, holds, reports, runNight, smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
@@ -49,38 +48,6 @@ test('504 for more than 20 rows splits windows of 7 days, whose sum equals an un
   await runNight(scenario, NOW);
   expect(askedReports(scenario).length).toBe(3);
   expect(await contentOf(scenario, content)).toEqual(disturbed);
-});
-
-test('60 keys a row that nobody asked for are kept in _extra, and no window of 2 000 rows is too heavy by them', async () => {
-  const keys = Array.from({ length: 60 }, (_, at) => [`unasked ${at}`, `value ${at}`] as const);
-  const wide = slice({
-    ...daily,
-    dimensions: ['day', 'app_token', 'network', 'campaign', 'os_name', 'country_code'],
-    metrics: ['installs'],
-    datePeriod: { first: { daysAgo: 2 }, last: { daysAgo: 1 } },
-  });
-  scenario = await openScenario([wide], {
-    simulator: { world: { apps: 2, partners: 8, links: 80, rowsPerDay: 3000 } },
-  });
-  scenario.simulator.script({
-    match: reports(),
-    times: Infinity,
-    fault: {
-      kind: 'report',
-      mutate: (document) => ({
-        ...document,
-        rows: rowsOf(document).map((row) => Object.assign({}, row, Object.fromEntries(keys))),
-      }),
-    },
-  });
-  expect((await runNight(scenario, NOW)).failures).toEqual([]);
-  expect(askedReports(scenario).length).toBe(1);
-  const { stored, truth } = await storedAndTrue(scenario, wide, '2026-05-30:2026-05-31', NOW);
-  expect(truth.length).toBeGreaterThan(2000);
-  expect(stored.length).toBe(truth.length);
-  expect(await column(scenario, 'select distinct _extra::varchar from daily')).toEqual([
-    JSON.stringify(Object.fromEntries(keys.toSorted(([one], [other]) => (one < other ? -1 : 1)))),
-  ]);
 });
 
 test('the next run asks for no more than the 3 days that each half had, and meets no 504', async () => {

@@ -3,16 +3,15 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
 import { day } from '../../src/model/calendar.ts';
-import { column, contentOf, lastRun, query, storedAndTrue } from '../support/contents.ts';
+import { column, lastRun, query, storedAndTrue } from '../support/contents.ts';
 import { textWith } from '../support/matching.ts';
-import { askedReports, holds, reports, runNight, smallWorld } from '../support/night.ts';
+import { askedReports, holds, passingDeadline, reports, runNight, smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
 let scenario: Scenario;
 
 const NOW = new Date('2026-06-01T02:30:00Z');
-const NEXT = new Date('2026-06-02T02:30:00Z');
 
 /** 20 windows of 7 days: they are asked for a week at a time before anything is known of a slice. */
 const daily = slice({
@@ -31,14 +30,6 @@ afterEach(async () => {
   vi.restoreAllMocks();
   await scenario.close();
 });
-
-/** A deadline of so many milliseconds that passes when it is told to, however fast the machine is. */
-function passingDeadline(ms: number): AbortController {
-  const deadline = new AbortController();
-  const timeout = AbortSignal.timeout.bind(AbortSignal);
-  vi.spyOn(AbortSignal, 'timeout').mockImplementation((given) => (given === ms ? deadline.signal : timeout(given)));
-  return deadline;
-}
 
 /** Every load of the ledger has exactly its rows in the table, and no row is without a load. */
 async function expectWholeLoads(): Promise<void> {
@@ -65,34 +56,6 @@ test('a token reset after 8 of 20 windows keeps what was committed, fails once, 
   expect(Number((await column(scenario, 'select count(*) from ripen.loads'))[0])).toBeGreaterThan(0);
   await expectWholeLoads();
   expect(await lastRun(scenario)).toEqual({ status: 'partial', exit_code: 78 });
-});
-
-test('after a token was reset mid-run, the next run with a good one asks only for the missing windows and completes', async () => {
-  const restore = scenario.simulator.script({
-    match: reports(),
-    times: Infinity,
-    fault: { kind: 'revoked_token', afterRequests: 8 },
-  });
-  await runNight(scenario, NOW, { service: { maxConcurrency: 1 } });
-  restore();
-  const loaded = Number((await column(scenario, 'select count(*) from ripen.periods'))[0]);
-  const summary = await runNight(scenario, NOW);
-
-  expect(summary.failures).toEqual([]);
-  expect(Object.values(summary.slices[0]?.periods ?? {}).reduce((sum, count) => sum + count, 0)).toBe(140 - loaded);
-  const { stored, truth } = await storedAndTrue(scenario, daily, DAYS, NOW);
-  expect(stored).toEqual(truth);
-});
-
-test('a token reset while a loaded slice is refreshed deletes nothing: every row of the night before is still there', async () => {
-  await runNight(scenario, NOW);
-  const before = await contentOf(scenario, 'daily');
-  scenario.simulator.script({ match: reports(), times: Infinity, fault: { kind: 'revoked_token', afterRequests: 0 } });
-  const forced = { start: day('2026-01-12'), end: day('2026-06-01') };
-  const summary = await runNight(scenario, NEXT, { request: { command: 'backfill', forced } });
-
-  expect(summary.failures).toMatchObject([{ code: 'CREDENTIALS_REFUSED' }]);
-  expect(await contentOf(scenario, 'daily')).toEqual(before);
 });
 
 test('a deadline that passes while 19 of 20 windows hang keeps the 1 that came and says so', async () => {
@@ -209,19 +172,4 @@ test('503 for ever on 1 window of 20 costs 6 tries, fails that window alone with
   expect(next.slices[0]?.periods).toMatchObject({ missing: 7, new: 0 });
   const { stored, truth } = await storedAndTrue(scenario, daily, DAYS, NOW);
   expect(stored).toEqual(truth);
-});
-
-test('a signal between two copies leaves the first in the summary of the run, as it was published', async () => {
-  const stop = new AbortController();
-  const publish = ['a', 'b'].map(
-    (name) => ({ kind: 'parquet', path: `${scenario.directory}/${name}`, mode: 0o644 }) as const,
-  );
-  const summary = await runNight({ ...scenario, config: { ...scenario.config, publish } }, NOW, {
-    signal: stop.signal,
-    onEvent: ({ type }) => {
-      if (type === 'published') stop.abort();
-    },
-  });
-  expect(summary.status).toBe('interrupted');
-  expect(summary.published.map(({ path }) => path)).toEqual([publish[0]?.path]);
 });

@@ -121,7 +121,7 @@ test('2 heavy days with a ratio load as unverifiable where the service does not 
 test.each<[string, Fault]>([
   ['that is not answered', { kind: 'silence' }],
   ['that is too heavy', { kind: 'status', status: 504 }],
-  ['that is cut', { kind: 'cut', afterBytes: 'half', framing: 'close' }],
+  ['that is cut', { kind: 'cut', afterBytes: 'half', framing: 'chunked' }],
   ['that has no content', { kind: 'status', status: 204 }],
   [
     'that is an error beside rows',

@@ -12,10 +12,8 @@ import { warehouseFindings } from '../../src/check/warehouse.ts';
 import type { FailureCode } from '../../src/errors.ts';
 import { day } from '../../src/model/calendar.ts';
 import { explainPlan } from '../../src/run/plan-report.ts';
-import { statusOf } from '../../src/status/status.ts';
 import { checkingAt } from '../support/checking.ts';
 import { countSteps } from '../support/failing-step.ts';
-import { hold } from '../support/holder.ts';
 import { textWith } from '../support/matching.ts';
 import { runNight, smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
@@ -86,24 +84,30 @@ async function saidAhead(code: FailureCode, says: string): Promise<void> {
   await expect(explainPlan(scenario.config, planning())).rejects.toMatchObject({ code, message: textWith(says) });
 }
 
-test('a text file in the place of the warehouse is refused as foreign', async () => {
-  await writeFile(scenario.config.warehouse, 'day,installs\n2026-05-31,12\n'.repeat(500));
-  expect(await refusal()).toEqual(refusedAs('WAREHOUSE_FOREIGN', scenario.config.warehouse));
-});
+const sqlite = Buffer.concat([Buffer.from('SQLite format 3\0'), Buffer.alloc(8192)]);
 
-test('an SQLite file in the place of the warehouse is refused, and no extension is fetched for it', async () => {
-  await writeFile(scenario.config.warehouse, Buffer.concat([Buffer.from('SQLite format 3\0'), Buffer.alloc(8192)]));
-  expect(await refusal()).toEqual(refusedAs('WAREHOUSE_FOREIGN', scenario.config.warehouse));
-});
+/** What lies in the place of the warehouse after `put`, and what is said of it. */
+const foreign: Record<string, readonly [put: (path: string) => Promise<void>, says: string]> = {
+  'a text file': [(path) => writeFile(path, 'day,installs\n2026-05-31,12\n'.repeat(500)), 'warehouse.duckdb'],
+  'an empty file': [(path) => writeFile(path, ''), 'warehouse.duckdb'],
+  'an SQLite file, for which no extension is fetched': [(path) => writeFile(path, sqlite), 'warehouse.duckdb'],
+  "somebody else's database": [(path) => inDatabase(path, 'create table budget (day date)'), "not ripen's"],
+  "a database with somebody else's view": [(path) => inDatabase(path, 'create view v as select 1 as a'), "not ripen's"],
+  'a stray .wal, which DuckDB would replay': [(path) => writeFile(`${path}.wal`, 'whatever'), '.wal'],
+  'a warehouse with a migration of another program': [
+    async (path) => {
+      await runNight(scenario, NOW);
+      await inDatabase(path, "update ripen.migrations set name = '0001_other'");
+    },
+    '0001_other',
+  ],
+};
 
-test("somebody else's DuckDB database is refused as foreign", async () => {
-  await inDatabase(scenario.config.warehouse, 'create table budget (day date)');
-  expect(await refusal()).toEqual(refusedAs('WAREHOUSE_FOREIGN', "not ripen's"));
-});
-
-test("a DuckDB database with nothing but somebody else's view is refused as foreign", async () => {
-  await inDatabase(scenario.config.warehouse, 'create view budget as select 1 as amount');
-  expect(await refusal()).toEqual(refusedAs('WAREHOUSE_FOREIGN', "not ripen's"));
+test.each(Object.entries(foreign))('%s is refused as foreign by sync, check and plan, and stays', async (_, row) => {
+  const [put, says] = row;
+  await put(scenario.config.warehouse);
+  expect(await refusal()).toEqual(refusedAs('WAREHOUSE_FOREIGN', says));
+  await saidAhead('WAREHOUSE_FOREIGN', says);
 });
 
 test.each([
@@ -139,44 +143,6 @@ test('a new warehouse that could not be made holds nothing, and the next run mak
   expect(failure).toMatchObject({ code: 'STORAGE_FAILED' });
   await inDatabase(scenario.config.warehouse, "select error('It holds ' || table_name) from duckdb_tables()");
   expect((await runNight(scenario, NOW)).failures).toEqual([]);
-});
-
-test('a status beside the run that migrates says that the snapshot is still of the earlier version, and what to wait for', async () => {
-  const path = join(scenario.directory, 'copy.duckdb');
-  const config = { ...scenario.config, publish: [{ kind: 'duckdb', path, mode: 0o644 } as const] };
-  expect((await runNight({ ...scenario, config }, NOW)).failures).toEqual([]);
-  await inDatabase(path, 'delete from ripen.migrations');
-  const holder = await hold(config.warehouse, 'READ_WRITE');
-  try {
-    await expect(statusOf(config, NOW, 0, { emit: () => {} })).rejects.toMatchObject({
-      code: 'WAREHOUSE_LOCKED',
-      message: textWith(`Its snapshot ${path} was still of an earlier version of ripen.`),
-      hint: 'Wait for the run that holds the warehouse: at its end it publishes a snapshot of this version.',
-    });
-  } finally {
-    await holder.release();
-  }
-});
-
-test('a warehouse with a migration of another program is refused by name', async () => {
-  await runNight(scenario, NOW);
-  await inDatabase(scenario.config.warehouse, "update ripen.migrations set name = '0001_other'");
-  expect(await refusal()).toEqual(refusedAs('WAREHOUSE_FOREIGN', '0001_other'));
-  await saidAhead('WAREHOUSE_FOREIGN', '0001_other');
-});
-
-test('a stray .wal without its database is refused, as DuckDB would replay it', async () => {
-  await writeFile(`${scenario.config.warehouse}.wal`, 'whatever');
-  expect(await refusal()).toEqual(refusedAs('WAREHOUSE_FOREIGN', '.wal'));
-  await saidAhead('WAREHOUSE_FOREIGN', '.wal');
-});
-
-test('an empty file is refused by all commands alike, which say to remove it', async () => {
-  await writeFile(scenario.config.warehouse, '');
-  expect(await refusal()).toEqual(refusedAs('WAREHOUSE_FOREIGN', scenario.config.warehouse));
-  await saidAhead('WAREHOUSE_FOREIGN', scenario.config.warehouse);
-  const { hint } = await failureFrom(runNight(scenario, NOW));
-  expect(hint).toBe('The file is empty: remove it, and the next sync makes a new one.');
 });
 
 test('a warehouse that another file took the place of amid a run is told as that, and the old snapshot stays', async () => {

@@ -1,12 +1,12 @@
 /** The warehouse is open elsewhere: the run names the holder, waits as long as it was told, and loses no request. */
 
-import { copyFile, link, mkdir, rename, symlink } from 'node:fs/promises';
+import { link, mkdir, rename, symlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import * as z from 'zod';
 
-import { openWarehouse, withWarehouse } from '../../src/warehouse/opening.ts';
+import { withWarehouse } from '../../src/warehouse/opening.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 import { column } from '../support/contents.ts';
 import { hold, type Holder } from '../support/holder.ts';
@@ -73,17 +73,6 @@ test('a signal ends the wait for a held warehouse, long before its 60 s are over
   expect(scenario.simulator.asked.requests).toEqual([]);
 });
 
-test('of 2 runs started at once in one process, 1 loads and 1 is refused; the ledger has 1 more run', async () => {
-  const outcomes = await Promise.allSettled([runNight(scenario, NEXT), runNight(scenario, NEXT)]);
-
-  const refused = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as unknown] : []));
-  expect(refused).toMatchObject([{ code: 'WAREHOUSE_LOCKED', facts: { holder: 'this process' } }]);
-  expect(await column(scenario, 'select status from ripen.runs order by started_at')).toEqual([
-    'succeeded',
-    'succeeded',
-  ]);
-});
-
 test('of 2 runs started at once in one process that wait for each other, both load', async () => {
   const request = { lockWaitMs: 30_000 };
   const summaries = await Promise.all([runNight(scenario, NEXT, { request }), runNight(scenario, NEXT, { request })]);
@@ -91,111 +80,36 @@ test('of 2 runs started at once in one process that wait for each other, both lo
   expect(await column(scenario, 'select count(*) from ripen.runs')).toEqual(['3']);
 });
 
-test('a warehouse refused once can be opened once its holder is gone', async () => {
-  holder = await hold(scenario.config.warehouse, 'READ_ONLY');
-  await failureFrom(runNight(scenario, NEXT));
-  await holder.release();
-  holder = null;
-  expect((await runNight(scenario, NEXT)).status).toBe('succeeded');
-});
-
 const read = { mode: 'read', lockWaitMs: 0, emit: (): void => {} } as const;
 const countRuns = async (warehouse: Warehouse): Promise<unknown> =>
   warehouse.rows('select count(*) as runs from ripen.runs', [], z.object({ runs: z.string() }));
 
-describe('one warehouse under two paths, in one process', () => {
-  /** Another way to the warehouse, which is there already or is yet to be made. */
-  const ways: Record<string, (path: string) => Promise<string>> = {
-    'a link to its folder': async (path) => {
+test.each<[string, (path: string) => Promise<string>]>([
+  [
+    'a link to its folder',
+    async (path) => {
       await symlink(dirname(path), `${dirname(path)}-too`);
       return join(`${dirname(path)}-too`, basename(path));
     },
-    'a link to its file': async (path) => {
-      await symlink(path, join(dirname(path), 'linked.duckdb'));
-      return join(dirname(path), 'linked.duckdb');
-    },
-    'a second name of its file': async (path) => {
+  ],
+  [
+    'a second name of its file',
+    async (path) => {
       await link(path, join(dirname(path), 'second.duckdb'));
       return join(dirname(path), 'second.duckdb');
     },
-  };
+  ],
+])('by %s: of 2 runs at once 1 is refused; what wait for each other both load', async (_, other) => {
   const at = (warehouse: string): Scenario => ({ ...scenario, config: { ...scenario.config, warehouse } });
+  const here = join(scenario.directory, 'here', 'w.duckdb');
+  await mkdir(dirname(here));
+  await rename(scenario.config.warehouse, here);
+  const there = await other(here);
+  const both = await Promise.allSettled([runNight(at(here), NEXT), runNight(at(there), NEXT)]);
+  const refused = both.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as unknown] : []));
+  expect(refused).toMatchObject([{ code: 'WAREHOUSE_LOCKED', facts: { holder: 'this process' } }]);
 
-  test.each(Object.keys(ways))(
-    'by %s: of 2 runs at once 1 is refused; what wait for each other both load',
-    async (way) => {
-      const here = join(scenario.directory, 'here', 'w.duckdb');
-      await mkdir(dirname(here));
-      await rename(scenario.config.warehouse, here);
-      const there = (await ways[way]?.(here)) ?? '';
-      const both = await Promise.allSettled([runNight(at(here), NEXT), runNight(at(there), NEXT)]);
-      const refused = both.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as unknown] : []));
-      expect(refused).toMatchObject([{ code: 'WAREHOUSE_LOCKED', facts: { holder: 'this process' } }]);
-
-      const request = { lockWaitMs: 30_000 };
-      await Promise.all([here, there].map((path) => runNight(at(path), NEXT, { request })));
-      expect(await withWarehouse(here, read, countRuns)).toEqual([{ runs: '4' }]);
-    },
-  );
-
-  test.each(['a link to its folder', 'a link to its file'])(
-    'by %s, before there is one: both load, into one',
-    async (way) => {
-      const here = join(scenario.directory, 'here', 'w.duckdb');
-      await mkdir(dirname(here));
-      const there = (await ways[way]?.(here)) ?? '';
-      const request = { lockWaitMs: 30_000 };
-      await Promise.all([there, here].map((path) => runNight(at(path), NEXT, { request })));
-      expect(await withWarehouse(here, read, countRuns)).toEqual([{ runs: '2' }]);
-    },
-  );
-
-  test('another process that holds it by its name keeps a run by a link to it out', async () => {
-    const there = (await ways['a link to its file']?.(scenario.config.warehouse)) ?? '';
-    holder = await hold(scenario.config.warehouse, 'READ_WRITE');
-    expect(await failureFrom(runNight(at(there), NEXT))).toMatchObject({ code: 'WAREHOUSE_LOCKED' });
-  });
-});
-
-describe('readers in one process', () => {
-  test('10 that open the warehouse at once all read it, also by another path', async () => {
-    const { warehouse } = scenario.config;
-    const linked = `${warehouse}-too`;
-    await symlink(warehouse, linked);
-    const paths = Array.from({ length: 10 }, (_, index) => (index % 2 === 0 ? warehouse : linked));
-    const counts = await Promise.all(paths.map(async (path) => withWarehouse(path, read, countRuns)));
-    expect(counts).toEqual(paths.map(() => [{ runs: '1' }]));
-    expect((await runNight(scenario, NEXT)).status).toBe('succeeded');
-  });
-
-  test('keep a run out until the last of them is done, and are kept out by one', async () => {
-    const { warehouse } = scenario.config;
-    const [first, second] = await Promise.all([openWarehouse(warehouse, read), openWarehouse(warehouse, read)]);
-    await first.close();
-    expect(await countRuns(second)).toEqual([{ runs: '1' }]);
-    expect(await failureFrom(runNight(scenario, NEXT))).toMatchObject({ facts: { holder: 'this process' } });
-    await second.close();
-    let isRefused = false;
-    await runNight(scenario, NEXT, {
-      onEvent: ({ type }) => {
-        if (type !== 'run_started') return;
-        void failureFrom(openWarehouse(warehouse, read)).then(() => (isRefused = true));
-      },
-    });
-    expect(isRefused).toBe(true);
-    expect(await withWarehouse(warehouse, read, countRuns)).toEqual([{ runs: '2' }]);
-  });
-
-  test('read the copy that has taken the place of the one that others still read', async () => {
-    const { warehouse } = scenario.config;
-    const copy = join(scenario.directory, 'copy.duckdb');
-    await copyFile(warehouse, copy);
-    const earlier = await openWarehouse(copy, read);
-    await runNight(scenario, NEXT);
-    await copyFile(warehouse, `${copy}.new`);
-    await rename(`${copy}.new`, copy);
-    expect(await withWarehouse(copy, read, countRuns)).toEqual([{ runs: '2' }]);
-    expect(await countRuns(earlier)).toEqual([{ runs: '1' }]);
-    await earlier.close();
-  });
+  const request = { lockWaitMs: 30_000 };
+  await Promise.all([here, there].map((path) => runNight(at(path), NEXT, { request })));
+  expect(await withWarehouse(here, read, countRuns)).toEqual([{ runs: '4' }]);
 });

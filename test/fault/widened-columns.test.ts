@@ -60,7 +60,7 @@ const described = async (): Promise<unknown> => [
 test.each(['decimal', 'money'])(
   '7.5 in a count whose list turned from integer to %s after 4 days were loaded is stored as 7.5',
   async (formatting) => {
-    const altered = { kind: 'altered', id: 'points_scored', formatting, during: (now: Date) => now >= SECOND } as const;
+    const altered = { id: 'points_scored', formatting, during: (now: Date) => now >= SECOND } as const;
     scenario = await openScenario([daily], {
       simulator: { world: { ...world, quirks: { ...quirks, catalog: [altered] } } },
     });

@@ -10,8 +10,6 @@ import type { Config } from '../../src/config/config.ts';
 import { day } from '../../src/model/calendar.ts';
 import { exportSlice, type ExportRequest } from '../../src/publish/export.ts';
 import { column } from '../support/contents.ts';
-import { publish as publishCopies } from '../../src/index.ts';
-import { openWarehouse } from '../../src/warehouse/opening.ts';
 import { deltaRows } from '../support/delta-reader.ts';
 import { reports } from '../support/night.ts';
 import { combined, replacedValue } from '../support/report-mutations.ts';
@@ -78,64 +76,4 @@ test('3 values for which their columns are widened are the same in each view, ex
      where column_name in ('${Object.keys(wide).join("', '")}') and table_name in ('daily', 'daily_final', 'daily_links')`,
   );
   expect(types).toHaveLength(Object.keys(wide).length);
-});
-
-test('a publish alone makes views again whose columns were widened beneath them, with their comments', async () => {
-  scenario = await openScenario([daily], { simulator: { world: { apps: 1, partners: 2, links: 4, rowsPerDay: 6 } } });
-  const snapshot = join(scenario.directory, 'snapshot.duckdb');
-  const publish: Config['publish'] = [
-    { kind: 'delta', path: join(scenario.directory, 'tables'), mode: 0o644, keepMs: 86_400_000 },
-    { kind: 'duckdb', path: snapshot, mode: 0o644 },
-  ];
-  expect(await scenario.night(FIRST, { publish })).toMatchObject({ failures: [] });
-  const columnsOf = async (names: string, what: string): Promise<unknown> =>
-    ask(
-      snapshot,
-      `select table_name, column_name, ${what} from duckdb_columns()
-       where schema_name = 'main' and table_name in (${names}) order by all`,
-    );
-  const views = "'daily_final', 'daily_links', 'daily_cohorts'";
-  const before = await columnsOf(views, 'comment');
-  const { warehouse: path } = scenario.config;
-  const warehouse = await openWarehouse(path, { mode: 'write', lockWaitMs: 0, emit: () => {} });
-  // As versions did that made no view again.
-  await warehouse.run('alter table main.daily alter column cost type DECIMAL(30, 10)');
-  await warehouse.run('alter table main.daily alter column all_revenue_total_d7 type DECIMAL(30, 11)');
-  await warehouse.close();
-
-  expect(await publishCopies({ ...scenario.config, publish })).toMatchObject({ failures: [] });
-  const rows = await ask(
-    snapshot,
-    `select column_name, count(distinct data_type)::integer as types from duckdb_columns()
-     where column_name in ('cost', 'all_revenue_total_d7') and table_name in ('daily', 'daily_final', 'daily_links') group by 1`,
-  );
-  expect(rows.map((row) => row['types'])).toEqual([1, 1]);
-  expect(await columnsOf("'daily_cohorts'", 'data_type')).toContainEqual({
-    table_name: 'daily_cohorts',
-    column_name: 'value',
-    data_type: 'DECIMAL(30,11)',
-  });
-  expect(await columnsOf(views, 'comment')).toEqual(before);
-});
-
-test.each([
-  ['beside a ratio, which is a double', ['roas_d7']],
-  ['beside one with so many before the point that no decimal holds both', []],
-])('a cohort value of 17 digits after the point stands in its view with every digit, %s', async (_, others) => {
-  const cohorts = slice({ ...daily, metrics: ['all_revenue_total_d0', 'all_revenue_total_d7', ...others] });
-  scenario = await openScenario([cohorts], { simulator: { world: { apps: 1, partners: 2, links: 4, rowsPerDay: 6 } } });
-  const long = others.length === 0 ? '1234567890123456789012345.25' : '7.25';
-  const values = { all_revenue_total_d0: long, all_revenue_total_d7: '123456.12345678901234567' };
-  const mutate = combined(...Object.entries(values).map(([metric, value]) => replacedValue(0, metric, value)));
-  scenario.simulator.script({ match: reports(), times: Infinity, fault: { kind: 'report', mutate } });
-  expect(await scenario.night(FIRST)).toMatchObject({ failures: [] });
-
-  const held = cohorts.metrics.map((id) => `select ${id}::varchar as text from daily where ${id} is not null`);
-  expect(await column(scenario, 'select value_text from daily_cohorts order by all')).toEqual(
-    await column(scenario, `select text from (${held.join(' union all ')}) order by all`),
-  );
-  const shown = `select "value"::varchar from daily_cohorts where value_text like '123456.12345678901234567%'`;
-  expect(await column(scenario, shown)).toEqual(['123456.123456789']);
-  const unlike = 'select count(*) from daily_cohorts where "value" <> value_text::double';
-  expect(await column(scenario, unlike)).toEqual(['0']);
 });

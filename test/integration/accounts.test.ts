@@ -124,10 +124,3 @@ test('a key in a header that is renewed, a name in other letters or another orde
   await syncOn(night(0), { 'X-B': 1, 'X-Key': { secret: 'marked-two' }, 'x-account-id': 'A' });
   expect(await contentOf(readable(config), 'daily')).toEqual(before);
 });
-
-test('a table that was loaded before headers were recorded is built anew once', async () => {
-  await syncOn(night(0), { 'X-Account-Id': { secret: 'A' } });
-  await syncOn(night(1), { 'X-Account-Id': 'A' });
-  const config = await standing(night(1), { 'X-Account-Id': 'A' });
-  expect((await plan(config, { asOf: night(1) })).slices[0]?.windows).toEqual([]);
-});

@@ -85,24 +85,6 @@ describe('a network that is NULL is one like any other', () => {
       ['', '5.000000', 0.2],
     ]);
   });
-
-  test('its weeks are compared', async () => {
-    world = await openStated([ofDays(MONDAY, after(MONDAY, 13))]);
-    const rows = [null, '', 'paid'].flatMap((network, of) =>
-      onDays(MONDAY, 14, (nth) => ({ network, installs: String(nth < 7 ? 2 : 3 + of), cost: nth < 7 ? '4' : '5' })),
-    );
-    await world.night(LATER, rows);
-    const weeks = await query(world, example('week_over_week'));
-    expect(weeks.map((row) => [row['week'], row['network'], row['installs'], row['installs_change']])).toEqual([
-      ['2026-04-13', 'paid', '35', 1.5],
-      ['2026-04-13', '', '28', 1],
-      ['2026-04-13', null, '21', 0.5],
-      ['2026-04-06', '', '14', null],
-      ['2026-04-06', 'paid', '14', null],
-      ['2026-04-06', null, '14', null],
-    ]);
-    expect(weeks.map((row) => row['cost_change'])).toEqual([0.25, 0.25, 0.25, null, null, null]);
-  });
 });
 
 describe('a part is not shown as a whole', () => {
@@ -172,33 +154,6 @@ describe('a part is not shown as a whole', () => {
       [7, '62', '124.000000', 2],
       [30, '50', '150.000000', 3],
     ]);
-  });
-
-  test('spend of a month says which of its days are in, whichever of them a network has', async () => {
-    world = await openStated([ofDays('2026-04-29', '2026-05-31')]);
-    await world.night(LATER, [
-      ...onDays('2026-04-29', 33, () => ({ network: 'tracked', installs: '2', cost: '3', network_cost: '4' })),
-      ...onDays('2026-05-10', 1, () => ({ network: null, installs: null, network_cost: '7' })),
-    ]);
-    const shown = ['month', 'network', 'first_day', 'last_day', 'difference', 'cost_per_install'];
-    expect(await columns(example('spend_by_month'), ...shown)).toEqual([
-      ['2026-05-01', 'tracked', '2026-05-01', '2026-05-31', '31.000000', 1.5],
-      ['2026-05-01', null, '2026-05-01', '2026-05-31', null, null],
-      ['2026-04-01', 'tracked', '2026-04-29', '2026-04-30', '2.000000', 1.5],
-    ]);
-  });
-
-  test('a slice reaches to the last day that was asked for, not to the end of its last month', async () => {
-    const monthly = slice({
-      name: 'monthly',
-      dimensions: ['month', 'network'],
-      metrics: ['installs'],
-      datePeriod: { first: { day: day('2026-05-20') }, last: { daysAgo: 1 } },
-    });
-    world = await openStated([monthly]);
-    await world.night(new Date('2026-06-11T10:30:00Z'), [{ day: '2026-06-10', month: '2026-06', installs: '1' }]);
-    const shown = ['first_day', 'last_day', 'open_periods', 'cut_periods', 'empty_periods'];
-    expect(await columns(example('freshness'), ...shown)).toEqual([['2026-05-20', '2026-06-10', '1', '1', '0']]);
   });
 });
 

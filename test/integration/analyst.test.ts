@@ -172,22 +172,4 @@ describe('the view _cohorts', () => {
     );
     expect(other).toStrictEqual({ unlike: 0 });
   });
-
-  test('tells a week from the seven days of the same metric, and is absent where nothing is a cohort', async () => {
-    const names = await ask(
-      snapshot,
-      `select distinct metric, age_days from wide_cohorts where metric like 'retained%' order by all`,
-    );
-    expect(names).toStrictEqual([
-      { metric: 'retained_users', age_days: 0 },
-      { metric: 'retained_users', age_days: 7 },
-      { metric: 'retained_users', age_days: 30 },
-      { metric: 'retained_users_w', age_days: 7 },
-    ]);
-    const views = await ask(
-      snapshot,
-      `select view_name from duckdb_views() where view_name like '%_cohorts' order by 1`,
-    );
-    expect(views).toStrictEqual([{ view_name: 'wide_cohorts' }]);
-  });
 });

@@ -5,14 +5,12 @@ import { basename, join } from 'node:path';
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
-import { drop as dropCommand } from '../../src/commands/drop.ts';
 import { drop, type Loss } from '../../src/index.ts';
 import { day } from '../../src/model/calendar.ts';
 import { archived, archiveOf, entriesOf, loadedState, loseWarehouse, replayInto } from '../support/archive-scene.ts';
 import { column } from '../support/contents.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
-import { recordedShell } from '../unit/cli-recorded-shell.ts';
 
 const NIGHT = new Date('2026-06-01T02:30:00Z');
 const daily = slice({
@@ -71,15 +69,6 @@ test('days before a drop come back neither into the warehouse nor into a new one
   expect(await loadedState(scenario, ['daily', 'other'])).toEqual(before);
 });
 
-test('a day that was dropped and then asked for again is archived anew, and a drop of the day before it leaves it', async () => {
-  await dropped(BEFORE);
-  await backfill('2026-05-22', '2026-05-24');
-  expect(await dropped(day('2026-05-23'))).toMatchObject({ periods: 1, answers: 1 });
-  await loseWarehouse(scenario);
-  expect((await replayInto(scenario)).failures).toEqual([]);
-  expect(await daysOf('daily')).toEqual(['2026-05-23', ...lateDays]);
-});
-
 test('of a dropped slice the archive keeps nothing but what is not its own, and of another slice everything', async () => {
   await writeFile(join(archiveOf(scenario), 'daily', 'notes.txt'), 'mine');
   const held = await readdir(join(archiveOf(scenario), 'other'));
@@ -89,31 +78,4 @@ test('of a dropped slice the archive keeps nothing but what is not its own, and 
   await loseWarehouse(scenario);
   await replayInto(scenario);
   expect([await daysOf('daily'), (await daysOf('other')).length]).toEqual([[], 14]);
-});
-
-test('what a crash left in the archive goes by the same command, and then there is nothing to drop', async () => {
-  await loseWarehouse(scenario);
-  expect(await dropped(BEFORE)).toMatchObject({ periods: 0, answers: 2 });
-  await expect(dropped(BEFORE)).rejects.toMatchObject({ code: 'USAGE_INVALID' });
-  expect(await dropped(null)).toMatchObject({ periods: 0, answers: 2 });
-  expect(await readdir(archiveOf(scenario))).toEqual(['catalog.json', 'other']);
-  await expect(dropped(null)).rejects.toMatchObject({ code: 'USAGE_INVALID' });
-});
-
-test('the question says how many archived answers are concerned, and an answer of no leaves them', async () => {
-  const held = await entriesOf(scenario, 'daily');
-  const { directory, config } = scenario;
-  const settings = {
-    service: 'simulator',
-    warehouse: config.warehouse,
-    slices: [
-      { name: 'daily', dimensions: daily.dimensions, metrics: daily.metrics, date_period: '2026-05-18:2026-05-31' },
-    ],
-  };
-  await writeFile(join(directory, 'ripen.yaml'), JSON.stringify(settings));
-  const shell = recordedShell({ directory, answer: 'n' });
-  const usual = { config: undefined, asOf: undefined, log: 'text', quiet: true, json: false, lockWait: '5s' } as const;
-  expect(await dropCommand({ ...usual, slice: 'daily', before: BEFORE, yes: false }, shell)).toBe(0);
-  expect(shell.told.join()).toContain('It goes from 2 archived answers, too.');
-  expect(await entriesOf(scenario, 'daily')).toEqual(held);
 });

@@ -1,6 +1,5 @@
 /** `ripen drop`: a slice, or its oldest periods, leaves the warehouse and every copy, and nothing else does. */
 
-import { existsSync } from 'node:fs';
 import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,8 +11,7 @@ import { drop, type DropArguments } from '../../src/commands/drop.ts';
 import type { Config } from '../../src/config/config.ts';
 import { drop as dropVerb, publish, readConfig, status } from '../../src/index.ts';
 import { day } from '../../src/model/calendar.ts';
-import { readDelta, readLog, versionsOf } from '../support/delta-reader.ts';
-import { withDatabase } from '../../src/publish/other-database.ts';
+import { readDelta, readLog } from '../support/delta-reader.ts';
 import { ask } from '../support/sample-warehouse.ts';
 import { smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
@@ -50,8 +48,6 @@ const dateless = slice({
   datePeriod: from('2026-04-01'),
 });
 const slices = [daily, hourly, monthly, dateless];
-/** What is being built of it beside the live table. */
-const changed = { ...daily, dimensions: [...daily.dimensions, 'os_name'], datePeriod: from('2026-03-30') };
 
 let scenario: Scenario;
 let directory: string;
@@ -204,38 +200,6 @@ describe('a slice that is no longer configured', () => {
     expect(await lakeFiles('daily')).toEqual({ lying: [], stated: [] });
     expect(await readDelta(path('tables', 'daily'))).toEqual([]);
   });
-
-  test('keeps its Delta table when it is not dropped; dropped, the folder goes when no older version is kept, and not before', async () => {
-    const others = all.filter((name) => name !== 'daily');
-    const daysOf = async (): Promise<number> => (await readLog(path('tables', 'daily'))).files.length;
-    for (const keep of ['3d', '0s', '0s']) await publish(await configured(others, keep));
-    expect(await daysOf()).toBe(18);
-    expect(versionsOf(path('tables', 'daily'))).toEqual([0, 1, 2, 3]);
-    await dropped({ slice: 'daily', yes: true });
-    await publish(await configured(others));
-    expect(await readDelta(path('tables', 'daily'), 0)).not.toEqual([]);
-    await publish(await configured(others, '0s'));
-    expect(existsSync(path('tables', 'daily'))).toBe(false);
-    await publish(await configured(others, '0s'));
-    expect(await readDelta(path('tables', 'hourly'))).not.toEqual([]);
-  });
-
-  test('loses its oldest days in its Delta table too; their files go when no older version is kept', async () => {
-    const others = all.filter((name) => name !== 'daily');
-    expect(await dropped({ slice: 'daily', before: '2026-04-10', yes: true, json: true })).toBe(0);
-    expect(JSON.parse(shell.printed[0] ?? '')).toMatchObject({ dropped: { periods: 16, files: 32 } });
-    const days = async (): Promise<unknown[]> =>
-      (await readLog(path('tables', 'daily'))).files.map((file) => String(file.partitionValues['day'])).toSorted();
-    const lying = async (): Promise<number> =>
-      (await readdir(path('tables', 'daily'), { recursive: true })).filter(
-        (name) => name.startsWith('day=') && name.endsWith('.parquet'),
-      ).length;
-    expect(await days()).toEqual(['2026-04-10', '2026-04-11']);
-    expect(await lying()).toBe(18);
-    await publish(await configured(others, '0s'));
-    expect(await lying()).toBe(2);
-    expect(await days()).toEqual(['2026-04-10', '2026-04-11']);
-  });
 });
 
 describe('nothing is deleted', () => {
@@ -256,27 +220,6 @@ describe('nothing is deleted', () => {
     expect(failure).toMatchObject({ code: 'USAGE_INVALID', hint: 'Add --yes to delete without being asked.' });
     expect(failure.message).toContain('slice daily: 18 periods');
     expect(await before()).toEqual(was);
-  });
-
-  test('without a terminal and --yes, and nothing is touched: neither an older warehouse nor a place without a copy', async () => {
-    await rm(path('lake'), { recursive: true });
-    const bytes = async (): Promise<Buffer> => readFile(path('warehouse.duckdb'));
-    const was = await bytes();
-    const failure = await failureFrom(dropped({ slice: 'daily' }, recordedShell({ directory })));
-    expect(failure).toMatchObject({ code: 'USAGE_INVALID' });
-    expect(failure.message).toContain('slice daily: 18 periods');
-    expect((await bytes()).equals(was)).toBe(true);
-    expect(existsSync(path('lake'))).toBe(false);
-
-    await withDatabase(path('warehouse.duckdb'), 'READ_WRITE', async (database) => {
-      await database.run('delete from ripen.migrations where version = (select max(version) from ripen.migrations)');
-    });
-    const older = await bytes();
-    expect(await failureFrom(dropped({ slice: 'daily' }, recordedShell({ directory })))).toMatchObject({
-      code: 'USAGE_INVALID',
-      message: 'Nothing was deleted, as there was no terminal to ask at.',
-    });
-    expect((await bytes()).equals(older)).toBe(true);
   });
 
   test.each([
@@ -327,20 +270,6 @@ describe('with --before', () => {
     expect(
       await inTables(`select distinct period::varchar as d from ripen_finality where slice = '${name}' order by d`),
     ).toEqual(stay.map((d) => ({ d })));
-  });
-
-  test('a table that is being built loses its periods as well, and a dropped slice its table', async () => {
-    const building = { warehouse: config.warehouse, publish: config.publish };
-    const some = { slices: ['daily'], deadlineMs: 1 } as const;
-    await scenario.night(NIGHT, { ...building, slices: [changed, hourly, monthly, dateless] }, some);
-    expect(await inWarehouse(`select count(*)::integer as n from ripen.slice_tables where slice = 'daily'`)).toEqual([
-      { n: 2 },
-    ]);
-    expect(await dropped({ slice: 'daily', before: '2026-04-10', yes: true })).toBe(0);
-    expect(await relationsOf('daily')).toContain('building_daily');
-    expect(await dropped({ slice: 'daily', yes: true })).toBe(0);
-    expect(await relationsOf('daily')).toEqual([]);
-    expect(Object.values(await ledgerRows('daily')).every((count) => count === 0)).toBe(true);
   });
 });
 

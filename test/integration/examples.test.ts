@@ -67,25 +67,6 @@ test.each(queries)('a query of %s runs on what two nights of the demo loaded: %s
   expect((await answerTo(sql.trim().replace(/;$/, ''))).length).toBeGreaterThan(0);
 });
 
-test('finality cell by cell agrees with the final view, for every metric and day', async () => {
-  const cells = await scenario.inWarehouse((warehouse) =>
-    warehouse.rows(
-      `with shown as (
-           unpivot (select day, ${daily.metrics.map((id) => `count("${id}") as "${id}"`).join(', ')} from network_daily_final group by day)
-           on ${daily.metrics.map((id) => `"${id}"`).join(', ')} into name metric value cells
-       )
-       select f.metric, f.is_final, sum(s.cells)::varchar as cells
-       from ripen.finality as f
-       join shown as s on s.day = f.period and s.metric = f.metric and f.slice = 'network_daily'
-       group by f.metric, f.is_final`,
-      [],
-      z.object({ metric: z.string(), is_final: z.boolean(), cells: z.coerce.number() }),
-    ),
-  );
-  expect(cells.length).toBeGreaterThan(daily.metrics.length);
-  for (const { metric, is_final: isFinal, cells: shown } of cells) expect(shown > 0, metric).toBe(isFinal);
-});
-
 test('the status tells of each metric as many final days as the ledger has, and the rest as maturing', async () => {
   const asOf = new Date('2026-06-02T10:30:00Z');
   const counts = z.object({ metric: z.string(), days: z.coerce.number() });

@@ -65,17 +65,6 @@ test('a metric that was taken out, not published without, and put back is as emp
   expect(await ask(join(delta, 'catalog.duckdb'), `${held} daily`)).toEqual([inWarehouse]);
 });
 
-test('a column that somebody removed is there again, and each of its 20 periods is fetched again', async () => {
-  await open();
-  await scenario.night(NOW);
-  await byHand('alter table daily drop column clicks');
-  const summary = await scenario.night(NOW);
-
-  expect(summary.slices[0]?.periods).toMatchObject({ 'metric added': 20 });
-  const { stored, truth } = await storedAndTrue(scenario, wider, DAYS, NOW);
-  expect(stored).toEqual(truth);
-});
-
 test('a table that somebody removed is named, with what to do, and that loads the slice anew', async () => {
   await open();
   await scenario.night(NOW);

@@ -8,9 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 
 import { catalog } from '../../src/commands/account.ts';
-import { findingsOf } from '../../src/check/check.ts';
-import { Secret } from '../../src/config/secret.ts';
-import { catalogFilters, catalogSections, metricFilterNames } from '../../src/model/catalog.ts';
+import { type CatalogFilter, catalogFilters, catalogSections } from '../../src/model/catalog.ts';
 import { connect } from '../../src/service/connect.ts';
 import type { Service } from '../../src/service/service.ts';
 import type { Simulator } from '../support/simulator/simulator.ts';
@@ -21,50 +19,16 @@ import { recordedShell } from '../unit/cli-recorded-shell.ts';
 const night = new Date('2026-06-01T02:30:00Z');
 const daily = slice({ name: 'daily', dimensions: ['day'], metrics: ['installs'] });
 
-/** Every list, and the SQL that reads its ids back. */
-const lists = [
-  ['apps', 'select app_token as id from main.apps'],
-  ['apps_network', 'select id from main.apps_network'],
-  ['overview_metrics', 'select id from main.metrics'],
-  ['skad_metrics', 'select id from main.metrics'],
-  ['cohort_maturity', 'select id from main.report_options where parameter = $1'],
-  ['cohort_metrics', 'select id from main.metrics'],
-  ['event_metrics', 'select id from main.metrics'],
-  ['cost_metrics', 'select id from main.metrics'],
-  ['etl_metrics', 'select id from main.metrics'],
-  ['dimensions', 'select id from main.dimensions'],
-  ['countries', 'select id from main.countries'],
-  ['currencies', 'select id from main.currencies'],
-  ['os_names', 'select id from main.os_names'],
-  ['networks', 'select id from main.networks'],
-  ['partners', 'select id from ripen.catalog where filter = $1'],
-  ['ad_revenue_sources', 'select id from main.ad_revenue_sources'],
-  ['iap_revenue_mode', 'select id from main.report_options where parameter = $1'],
-  ['attribution_type', 'select id from main.report_options where parameter = $1'],
-  ['attribution_source', 'select id from main.report_options where parameter = $1'],
-  ['attribution_status', 'select id from main.report_options where parameter = $1'],
-  ['ad_spend_mode', 'select id from main.report_options where parameter = $1'],
-  ['utc_offset', 'select id from main.report_options where parameter = $1'],
-  ['attributes', 'select id from main.report_options where parameter = $1'],
-  ['index', 'select id from main.report_options where parameter = $1'],
-  ['period_over_period', 'select id from main.report_options where parameter = $1'],
-  ['cohort_metric_names', 'select id from main.report_options where parameter = $1'],
-  ['full_cohort_periods', 'select id from main.report_options where parameter = $1'],
-  ['store_type', 'select id from main.store_type'],
-  ['skad_time_adjustment', 'select id from main.report_options where parameter = $1'],
-] as const;
-
-const sections = [
-  'conversion',
-  'fraud',
-  'cost',
-  'revenue',
-  'retention',
-  'events',
-  'conversion_events',
-  'installs',
-  'conversion_values',
-] as const;
+/** The SQL that reads the ids of a list back. */
+function storedIn(list: CatalogFilter): string {
+  if (list === 'apps') return 'select app_token as id from main.apps';
+  if (list === 'partners') return "select id from ripen.catalog where filter = 'partners'";
+  if (list.endsWith('_metrics')) return 'select id from main.metrics';
+  const own = /^(apps_network|dimensions|countries|currencies|os_names|networks|ad_revenue_sources|store_type)$/;
+  return own.test(list)
+    ? `select id from main.${list}`
+    : `select id from main.report_options where parameter = '${list}'`;
+}
 
 let scenario: Scenario;
 let service: Service;
@@ -77,8 +41,8 @@ beforeAll(async () => {
   await scenario.night(night);
   service = connect(httpService(scenario.simulator), () => {});
   await scenario.inWarehouse(async (warehouse) => {
-    for (const [list, sql] of lists) {
-      const rows = await warehouse.rows(sql, sql.includes('$1') ? [list] : [], idRow);
+    for (const list of catalogFilters) {
+      const rows = await warehouse.rows(storedIn(list), [], idRow);
       stored.set(
         list,
         rows.map(({ id }) => id),
@@ -99,13 +63,13 @@ const queriesOf = ({ asked }: Simulator): readonly URLSearchParams[] =>
 
 describe('a sync', () => {
   test('asks for the 29 lists of the interface in 1 call, without section or search', () => {
-    expect(lists.map(([list]) => list)).toEqual(catalogFilters);
+    expect(catalogFilters).toHaveLength(29);
     expect(queriesOf(scenario.simulator).map(String)).toEqual([
       `required_filters=${encodeURIComponent(catalogFilters.join(','))}`,
     ]);
   });
 
-  test.each(lists)('keeps every item of %s: %s', (list) => {
+  test.each(catalogFilters)('keeps every item of %s', (list) => {
     const told = scenario.simulator.world.filtersData(new URLSearchParams({ required_filters: list }))[list] ?? [];
     const wanted = new Set(told.map(({ id }) => id));
     expect(wanted.size).toBeGreaterThan(0);
@@ -116,7 +80,7 @@ describe('a sync', () => {
   });
 });
 
-test.each(lists.map(([list]) => list))('the search %s__contains finds what the service finds', async (list) => {
+test.each(catalogFilters)('the search %s__contains finds what the service finds', async (list) => {
   const all = await service.filtersData({ filters: [list] }, new AbortController().signal);
   const part = (all.items.at(-1)?.name ?? '').slice(0, 3);
   scenario.simulator.asked.reset();
@@ -145,19 +109,21 @@ describe('ripen catalog', () => {
 
   afterAll(() => rm(directory, { recursive: true }));
 
-  test.each(sections)('--section %s asks for that section of the metrics and prints no other', async (section) => {
-    expect(sections).toEqual(catalogSections);
-    scenario.simulator.asked.reset();
-    const shell = recordedShell({ directory });
-    expect(await catalog({ ...globals, word: undefined, section }, shell)).toBe(0);
-    const [query] = queriesOf(scenario.simulator);
-    expect([query?.get('section'), query?.get('required_filters')?.includes('apps')]).toEqual([section, false]);
-    const { catalog: items } = printed.parse(JSON.parse(shell.printed.at(-1) ?? ''));
-    expect(new Set(items.map((item) => item['section']?.toLowerCase().replace(' ', '_')))).toEqual(
-      // Of this section alone the simulated world has no metric.
-      new Set(section === 'conversion_events' ? [] : [section]),
-    );
-  });
+  test.each(catalogSections)(
+    '--section %s asks for that section of the metrics and prints no other',
+    async (section) => {
+      scenario.simulator.asked.reset();
+      const shell = recordedShell({ directory });
+      expect(await catalog({ ...globals, word: undefined, section }, shell)).toBe(0);
+      const [query] = queriesOf(scenario.simulator);
+      expect([query?.get('section'), query?.get('required_filters')?.includes('apps')]).toEqual([section, false]);
+      const { catalog: items } = printed.parse(JSON.parse(shell.printed.at(-1) ?? ''));
+      expect(new Set(items.map((item) => item['section']?.toLowerCase().replace(' ', '_')))).toEqual(
+        // Of this section alone the simulated world has no metric.
+        new Set(section === 'conversion_events' ? [] : [section]),
+      );
+    },
+  );
 
   test('prints the items with a word in id or names, whatever its case, under the names the service has for fields', async () => {
     const shell = recordedShell({ directory });
@@ -167,72 +133,5 @@ describe('ripen catalog', () => {
     expect(Object.keys(items[0] ?? {}).toSorted()).toEqual(
       ['filter', 'id', 'name', 'short_name', 'section', 'formatting', 'description'].toSorted(),
     );
-  });
-
-  test('warns of the lists that were not answered, and prints the others', async () => {
-    const stop = answering({ apps: [{ id: 'a1b2c3d4e5f6', name: 'One' }] });
-    const shell = recordedShell({ directory });
-    expect(await catalog({ ...globals, json: false, word: undefined, section: undefined }, shell)).toBe(0);
-    stop();
-    expect(shell.told.join('\n')).toContain('CATALOG_LIST_ABSENT: filters-data did not answer for apps_network, ');
-    expect(shell.printed.at(-1)).toMatch(/\napps {6}1\n1 item;/);
-  });
-});
-
-/** Answers filters-data with a document, until the returned function is called. */
-function answering(document: object): () => void {
-  return scenario.simulator.script({
-    match: ({ path }) => path.endsWith('/filters_data'),
-    times: Infinity,
-    fault: {
-      kind: 'status',
-      status: 200,
-      body: { text: JSON.stringify(document), contentType: 'application/json' },
-    },
-  });
-}
-
-describe('ripen check', () => {
-  const found = () => findingsOf(scenario.config, night, () => {}, new AbortController().signal);
-
-  test('finds an error object under 200 to be an error, with its first words', async () => {
-    const stop = answering({ error: 'the catalog is being built' });
-    const errors = (await found()).filter(({ severity }) => severity === 'error');
-    stop();
-    expect(errors.map(({ code }) => code)).toEqual(['SOURCE_GARBLED']);
-    expect(errors[0]?.message).toContain('{"error":"the catalog is being built"}');
-  });
-
-  test('asks the campaign API too when partners or links are wanted, and finds a wrong address of it', async () => {
-    const lost = httpService(scenario.simulator, { baseUrl: `${scenario.simulator.url}/nowhere` });
-    const config = { ...scenario.config, service: lost };
-    const { signal } = new AbortController();
-    const errors = async (change: object): Promise<readonly unknown[]> =>
-      (await findingsOf({ ...config, ...change }, night, () => {}, signal)).flatMap(({ code }) => code ?? []);
-    expect(await errors({})).toEqual([]);
-    expect(await errors({ partners: true })).toEqual(['SOURCE_MISSING']);
-    expect(await errors({ links: { apps: 'all', maxLevel: 4 } })).toEqual(['SOURCE_MISSING']);
-  });
-
-  test('tells a token that both APIs refuse once', async () => {
-    const stranger = httpService(scenario.simulator, { token: new Secret('another-token') });
-    const config = { ...scenario.config, partners: true, service: stranger };
-    const findings = await findingsOf(config, night, () => {}, new AbortController().signal);
-    expect(findings.flatMap(({ code }) => code ?? [])).toEqual(['CREDENTIALS_REFUSED']);
-  });
-
-  test('finds a list that was not answered to be a warning, and holds the slices against the others', async () => {
-    const metrics = Object.fromEntries(metricFilterNames.map((list) => [list, [{ id: 'clicks' }]]));
-    const stop = answering({ ...metrics, dimensions: [] });
-    const findings = await found();
-    stop();
-    const messages = findings.filter(({ severity }) => severity === 'warning').map(({ message }) => message);
-    expect(messages.join(' ')).toMatch(
-      /filters-data did not answer for [a-z_, ]*\bnetworks\b[a-z_, ]*; no slice was compared with that list/,
-    );
-    expect(messages.join(' ')).not.toContain('answer for dimensions');
-    expect(findings.filter(({ severity }) => severity === 'error').map(({ message }) => message)).toEqual([
-      'filters-data listed no metric installs; the service would refuse the whole report',
-    ]);
   });
 });

@@ -16,7 +16,6 @@ import { openWarehouse } from '../../src/warehouse/opening.ts';
 import {
   type Connection,
   connectTo,
-  failureFrom,
   json,
   markedToken,
   type Received,
@@ -205,40 +204,5 @@ describe('an answer', () => {
       expect.stringContaining('Cost of today is an estimate'),
     ]);
     await warehouse.close();
-  });
-});
-
-/** Status, failure, tries: what the interface lists for both endpoints of the reports API. */
-const refusals = [
-  [400, 'SOURCE_REFUSED', 1, 1],
-  [401, 'CREDENTIALS_REFUSED', 1, 1],
-  [403, 'ACCESS_FORBIDDEN', 1, 1],
-  [429, 'SOURCE_OVERLOADED', 12, 12],
-  [503, 'SOURCE_UNAVAILABLE', 6, 6],
-  [504, 'SOURCE_TOO_HEAVY', 1, 3],
-] as const;
-
-describe('the reports API', () => {
-  let server: ScriptedServer;
-  let connection: Connection;
-
-  async function answering(status: number): Promise<void> {
-    ({ server, connection } = await useService(() => ({ status, body: '{"message":"because of this"}' })));
-  }
-
-  test.each(refusals)('answers %i to a report: %s, in its own words, after %i calls', async (status, code, tries) => {
-    await answering(status);
-    const failure = await failureFrom(connection.service.report({}, join(directory, 'report'), connection.signal));
-    expect([failure.code, failure.facts['status']]).toEqual([code, status]);
-    expect(failure.message).toContain('because of this');
-    expect(server.received).toHaveLength(tries);
-  });
-
-  test.each(refusals)('answers %i to filters_data: %s', async (status, code, _, tries) => {
-    await answering(status);
-    const failure = await failureFrom(connection.service.filtersData({ filters: ['apps'] }, connection.signal));
-    expect([failure.code, failure.facts['status']]).toEqual([code, status]);
-    expect(failure.message).toContain('because of this');
-    expect(server.received).toHaveLength(tries);
   });
 });

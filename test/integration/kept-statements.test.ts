@@ -1,25 +1,18 @@
 /** Statements with parameters that run again in one session: what a statement that stays prepared must not remember. */
 
-import { execFile } from 'node:child_process';
-import { createRequire } from 'node:module';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
-
 import { DuckDBConnection, DuckDBPreparedStatement } from '@duckdb/node-api';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import * as z from 'zod';
 
-import { openWarehouse } from '../../src/warehouse/opening.ts';
 import type { Bindable } from '../../src/warehouse/statements.ts';
 import type { Warehouse } from '../../src/warehouse/warehouse.ts';
 import { openScratch } from '../support/scratch-warehouse.ts';
 
-let directory = '';
 let warehouse: Warehouse;
 
 beforeEach(async () => {
   const scratch = await openScratch();
-  ({ directory, warehouse } = scratch);
+  ({ warehouse } = scratch);
   return scratch.close;
 });
 afterEach(() => vi.restoreAllMocks());
@@ -28,27 +21,6 @@ const rows = (sql: string, ...parameters: Bindable[]): Promise<Record<string, un
   warehouse.rows(sql, parameters, z.record(z.string(), z.unknown()));
 
 const all = 'select * from temp.t where $1 is not null';
-
-test('a statement that runs 3 times is prepared once', async () => {
-  const prepare = vi.spyOn(DuckDBConnection.prototype, 'prepare');
-  for (const value of [1, 2, 3]) expect(await rows('select $1::bigint as x', value)).toEqual([{ x: String(value) }]);
-  expect(prepare).toHaveBeenCalledTimes(1);
-});
-
-test('a parameter may be null, a text, a number and a boolean in turn', async () => {
-  const values = ['text', null, 1.5, true, null, "it's", 2] as const;
-  for (const value of values) {
-    expect(await rows('select $1 as value, $1 is null as is_null', value)).toEqual([
-      { value, is_null: value === null },
-    ]);
-  }
-});
-
-test('a parameter that is left out is refused, and not taken from the time before', async () => {
-  const sql = 'select $1::varchar as a, $2::varchar as b';
-  expect(await rows(sql, 'a', 'b')).toEqual([{ a: 'a', b: 'b' }]);
-  await expect(rows(sql, 'c')).rejects.toThrow('Values were not provided');
-});
 
 test('a temporary table that is replaced, dropped, made again and altered is read as it is', async () => {
   await warehouse.run('create temp table t as select 1::integer as a');
@@ -75,49 +47,6 @@ test('a column that another session widens takes the wider value the next time',
   expect(await rows('select a from main.t order by a')).toEqual([{ a: '1' }, { a: '9007199254740993' }]);
 });
 
-test('a temporary table that comes before one of its name is read while it is there, and a view as it was last made', async () => {
-  await warehouse.run("create table main.t as select 'lasting' as a");
-  await warehouse.run('create view main.v as select a from main.t');
-  const sql = 'select a from main.v where $1 is not null';
-  expect(await rows(sql, 1)).toEqual([{ a: 'lasting' }]);
-  await warehouse.run("create temp table t as select 'temporary' as a");
-  expect(await rows(sql, 1)).toEqual([{ a: 'temporary' }]);
-  await warehouse.run('drop table temp.t');
-  await warehouse.run('create or replace view main.v as select length(a) as a from main.t');
-  expect(await rows(sql, 1)).toEqual([{ a: '7' }]);
-});
-
-test('a table that is made by a statement with parameters is whole each time', async () => {
-  for (const value of ['x', 'y', 'z']) {
-    await warehouse.run('create or replace temp table t as select $1::varchar as a', [value]);
-    expect(await rows(all, 1)).toEqual([{ a: value }]);
-  }
-});
-
-test('rows that come after a table was empty, or held a narrow range of values, are found', async () => {
-  await warehouse.run('create table main.t (a bigint, b bigint)');
-  const sql = 'select a, count(*)::integer as n from main.t where b is not null and a < $1 group by a order by a';
-  expect(await rows(sql, 1e9)).toEqual([]);
-  await warehouse.run('insert into main.t select 1, 1 from range(3)');
-  expect(await rows(sql, 1e9)).toEqual([{ a: '1', n: 3 }]);
-  await warehouse.run('insert into main.t values (-1, 1), (1000000, 1), (2, null), (2000000000, 1)');
-  expect(await rows(sql, 1e9)).toEqual([
-    { a: '-1', n: 1 },
-    { a: '1', n: 3 },
-    { a: '1000000', n: 1 },
-  ]);
-});
-
-test('calls of one text at the same time each get their own', async () => {
-  const sql = 'select $1::bigint as x, count(*) as n from range(200000)';
-  const numbers = Array.from({ length: 20 }, (_, index) => index);
-  for (const _ of [1, 2]) {
-    expect(await Promise.all(numbers.map((x) => rows(sql, x)))).toEqual(
-      numbers.map((x) => [{ x: String(x), n: '200000' }]),
-    );
-  }
-});
-
 test('a statement that failed within a transaction runs again after it, and in the next one', async () => {
   await warehouse.run('create table main.t (a integer)');
   const insert = 'insert into main.t values ($1)';
@@ -132,19 +61,6 @@ test('a statement that failed within a transaction runs again after it, and in t
   expect(await rows('select a from main.t order by a')).toEqual([{ a: 2 }, { a: 3 }]);
 });
 
-test('a statement that was interrupted runs again', async () => {
-  const sql = 'select count(*) as n from range($1::bigint) as a, range($1::bigint) as b where a.range + b.range = -1';
-  expect(await rows(sql, 10)).toEqual([{ n: '0' }]);
-  const endless = rows(sql, 3_000_000);
-  const interrupting = setInterval(() => warehouse.interrupt(), 20);
-  try {
-    await expect(endless).rejects.toThrow('INTERRUPT');
-  } finally {
-    clearInterval(interrupting);
-  }
-  expect(await rows(sql, 10)).toEqual([{ n: '0' }]);
-});
-
 test('of 300 texts at most 100 stay prepared, and none that had a parameter of 100 kB', async () => {
   const prepare = vi.spyOn(DuckDBConnection.prototype, 'prepare');
   const destroyed = vi.spyOn(DuckDBPreparedStatement.prototype, 'destroySync');
@@ -157,19 +73,3 @@ test('of 300 texts at most 100 stay prepared, and none that had a parameter of 1
     expect(living()).toBe(100);
   });
 });
-
-test.each(['ended', 'still running'])(
-  'another process opens the file as soon as it is closed, a statement %s',
-  async (state) => {
-    const path = join(directory, 'other.duckdb');
-    const other = await openWarehouse(path, { mode: 'write', lockWaitMs: 0, emit: () => {} });
-    const sql = 'select count(*) as n from range($1::bigint)';
-    for (const times of [10, 20]) await other.rows(sql, [times], z.unknown());
-    const late = state === 'ended' ? null : other.rows(sql, [50_000_000], z.unknown());
-    await Promise.all([other.close(), late?.catch(() => null)]);
-    const api = createRequire(import.meta.url).resolve('@duckdb/node-api');
-    const script = `require(${JSON.stringify(api)}).DuckDBInstance.create(${JSON.stringify(path)}).then(() => console.log('opened'))`;
-    const { stdout } = await promisify(execFile)(process.execPath, ['-e', script]);
-    expect(stdout).toBe('opened\n');
-  },
-);

@@ -5,7 +5,7 @@ import { afterEach, expect, test } from 'vitest';
 import { day } from '../../src/model/calendar.ts';
 import { archived, loseWarehouse, replayInto } from '../support/archive-scene.ts';
 import { column } from '../support/contents.ts';
-import { askedReports, reports, runNight } from '../support/night.ts';
+import { askedReports, runNight } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
@@ -74,31 +74,6 @@ test('a backfill covers only days that have begun and that are kept, says which,
     expect(failures[0]?.message).toContain('were not asked for: they have not begun, or are let go by `retain`');
   }
   expect(await periods()).toHaveLength(4);
-});
-
-test('an outage that is longer than `retain` leaves no hole: the newest period stays until a newer one is loaded', async () => {
-  const daily = slice({
-    name: 'daily',
-    dimensions: ['day', 'network'],
-    metrics: ['installs'],
-    datePeriod: { first: { daysAgo: 1 }, last: { daysAgo: 1 } },
-    retainDays: 4,
-  });
-  scenario = await openScenario([daily], { simulator: world });
-  await runNight(scenario, new Date('2026-06-03T02:30:00Z'));
-  await runNight(scenario, new Date('2026-06-04T02:30:00Z'));
-  const restore = scenario.simulator.script({
-    match: reports(),
-    times: Infinity,
-    fault: { kind: 'status', status: 400 },
-  });
-  expect((await runNight(scenario, new Date('2026-06-14T02:30:00Z'))).failures).toHaveLength(1);
-  expect(await days()).toEqual(['2026-06-03']);
-  restore();
-
-  expect((await runNight(scenario, new Date('2026-06-15T02:30:00Z'))).failures).toEqual([]);
-  expect(await days()).toEqual(['2026-06-11', '2026-06-12', '2026-06-13', '2026-06-14']);
-  expect(await periods()).toEqual(await days());
 });
 
 test('a replay lets periods go only as of an instant it was given: no service vouches for the clock', async () => {

@@ -125,17 +125,6 @@ test('a removed metric takes its column with it and has nothing requested', asyn
   ).toEqual(['clicks column removed']);
 });
 
-test('a metric that was removed and comes back is fetched again for each of its 20 periods, not left NULL', async () => {
-  scenario = await openScenario([wider], { simulator });
-  await runNight(scenario, NOW);
-  await runNight(scenario, NOW, { slices: [daily] });
-  const summary = await runNight(scenario, NOW, { slices: [wider] });
-
-  expect(summary.slices[0]?.periods).toMatchObject({ 'metric added': 20 });
-  const { stored, truth } = await storedAndTrue(scenario, wider, DAYS, NOW);
-  expect(stored).toEqual(truth);
-});
-
 test('metrics and dimensions in another order are columns in another order, and nothing is requested', async () => {
   scenario = await openScenario([daily], { simulator });
   await runNight(scenario, NOW);
@@ -191,29 +180,6 @@ test('a changed filter builds a new table beside the old one, which stays byte f
   expect((await runNight(scenario, NOW, { slices: [filtered] })).service.requests).toBe(0);
 });
 
-test('after a swap the table, the view and every column are commented for the new meaning, and the view shows its cells', async () => {
-  scenario = await openScenario([daily], { simulator });
-  await runNight(scenario, NOW);
-  await runNight(scenario, NOW, { slices: [filtered] });
-
-  expect(await column(scenario, "select comment from duckdb_tables() where table_name = 'daily'")).toEqual([
-    textWith('os_name__in=ios'),
-  ]);
-  expect(await column(scenario, "select comment from duckdb_views() where view_name = 'daily_final'")).toEqual([
-    textWith('os_name__in=ios'),
-  ]);
-  expect(
-    await column(
-      scenario,
-      "select column_name from duckdb_columns() where table_name in ('daily', 'daily_final') and schema_name = 'main' and comment is null",
-    ),
-  ).toEqual([]);
-  const old = "day < '2026-05-20'";
-  expect(await contentOf(scenario, `(select day, app_token, installs from daily_final where ${old})`)).toEqual(
-    await contentOf(scenario, `(select day, app_token, installs from daily where ${old})`),
-  );
-});
-
 test('a meaning that is changed back half-way drops the half-built table and requests nothing', async () => {
   scenario = await openScenario([daily], { simulator });
   const restore = smallWindows();
@@ -251,16 +217,6 @@ test('a backfill of 2 days under a new meaning does not put a table of 2 days in
   expect(stored).toEqual(truth);
 });
 
-test('a changed filter on a slice without a date dimension is swapped in by the same run', async () => {
-  const whole = { ...given, name: 'daily', dimensions: ['app_token', 'os_name'] };
-  scenario = await openScenario([slice(whole)], { simulator });
-  await runNight(scenario, NOW);
-  const narrow = slice({ ...whole, parameters: { os_name__in: 'ios' } });
-  await runNight(scenario, NOW, { slices: [narrow] });
-  const { stored, truth } = await storedAndTrue(scenario, narrow, DAYS, NOW);
-  expect(stored).toEqual(truth);
-});
-
 test('a slice that loses its date dimension is refused by check, plan and sync alike, and keeps its 20 days', async () => {
   scenario = await openScenario([daily], { simulator });
   await runNight(scenario, NOW);
@@ -281,70 +237,4 @@ test('a slice that loses its date dimension is refused by check, plan and sync a
   const { slices, failures } = await runNight(scenario, NOW, { slices: undated.slices });
   expect({ slices, failures }).toMatchObject({ slices: [], failures: [refused] });
   expect(await contentOf(scenario, 'daily')).toEqual(before);
-});
-
-test('by the running clock, where every answer comes after the as-of instant, a table of 20 days is swapped in by the run that builds it', async () => {
-  scenario = await openScenario([daily], { simulator });
-  await runNight(scenario, 'now');
-  const { slices } = await runNight(scenario, 'now', { slices: [filtered] });
-  expect(slices[0]?.periods).toMatchObject({ 'meaning changed': 20 });
-  expect(await column(scenario, 'select distinct os_name from daily')).toEqual(['ios']);
-  expect(await column(scenario, `select state from ripen.slice_tables where slice = 'daily'`)).toEqual(['live']);
-});
-
-test('4 of 5 days that left the date period before the new table had them are asked for all the same, and 5 are swapped in', async () => {
-  const closing = { ...given, datePeriod: { first: { daysAgo: 20 }, last: { day: day('2026-05-16') } } } as const;
-  const [before, after] = [slice(closing), slice({ ...closing, parameters: { os_name__in: 'ios' } })];
-  scenario = await openScenario([before], { simulator });
-  await runNight(scenario, NOW);
-  scenario.simulator.script({
-    match: reports({ date_period: (period) => daysOf(period) > 1 }),
-    times: Infinity,
-    fault: { kind: 'status', status: 504 },
-  });
-  const restore = scenario.simulator.script({
-    match: reports({ date_period: (period) => !period.startsWith('2026-05-16') }),
-    times: Infinity,
-    fault: { kind: 'status', status: 400 },
-  });
-  const first = await runNight(scenario, NOW, { slices: [after] });
-  expect(first.slices[0]?.windows).toMatchObject({ loaded: 1 });
-  expect(await column(scenario, 'select state from ripen.slice_tables order by state')).toEqual(['building', 'live']);
-  // On 5 June the date period is 16 May alone.
-  const later = new Date('2026-06-05T02:30:00Z');
-  const held = await contentOf(scenario, 'daily');
-  await runNight(scenario, later, { slices: [after] });
-  expect(await column(scenario, 'select state from ripen.slice_tables order by state')).toEqual(['building', 'live']);
-  expect(await contentOf(scenario, 'daily')).toEqual(held);
-
-  restore();
-  const last = await runNight(scenario, later, { slices: [after] });
-  expect(last).toMatchObject({ status: 'succeeded', failures: [], slices: [{ windows: { planned: 4 } }] });
-  expect(await column(scenario, 'select state from ripen.slice_tables')).toEqual(['live']);
-  const { stored, truth } = await storedAndTrue(scenario, after, '2026-05-12:2026-05-16', later);
-  expect(stored).toEqual(truth);
-});
-
-test('a filter under which the month that is running has no rows is swapped in by the second run that meets none', async () => {
-  const dimensions = ['month', 'app_token', 'os_name'];
-  const monthly = slice({
-    ...given,
-    dimensions,
-    datePeriod: { first: { day: day('2026-05-01') }, last: { daysAgo: 1 } },
-  });
-  const nobody = { ...monthly, parameters: { os_name__in: 'nobody' } };
-  scenario = await openScenario([monthly], { simulator });
-  const codesOn = async (date: string, slices: readonly (typeof monthly)[]): Promise<(string | undefined)[]> => {
-    scenario.events.length = 0;
-    await runNight(scenario, new Date(`${date}T02:30:00Z`), { slices });
-    return scenario.events.flatMap((event) => (event.type === 'warning' ? event.code : []));
-  };
-  await codesOn('2026-05-20', [monthly]);
-  const before = await contentOf(scenario, 'daily');
-  expect(before.length).toBeGreaterThan(0);
-
-  expect(await codesOn('2026-05-21', [nobody])).toContain('MEANING_HELD_BACK');
-  expect(await contentOf(scenario, 'daily')).toEqual(before);
-  expect(await codesOn('2026-05-22', [nobody])).not.toContain('MEANING_HELD_BACK');
-  expect(await contentOf(scenario, 'daily')).toEqual([]);
 });

@@ -2,12 +2,11 @@
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
-import { withService } from '../../src/run/service-in-use.ts';
 import { withWarehouse } from '../../src/warehouse/opening.ts';
 import { column, lastRun, query } from '../support/contents.ts';
 import { countSteps } from '../support/failing-step.ts';
 import { runNight } from '../support/night.ts';
-import { httpService, openScenario, type Scenario } from '../support/scenario.ts';
+import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
 const night = new Date('2026-06-05T02:30:00Z');
@@ -84,21 +83,4 @@ test.each([
   expect(await declared()).toEqual(said);
   expect(await query(scenario, 'select * from ripen.slice_metrics order by all')).toEqual(metrics);
   expect(await column(scenario, 'select ratio(cost, installs) is not null from daily')).toEqual(['true']);
-});
-
-test('a service is connected to by its first call, and never by a run that makes none', async () => {
-  const config = { ...scenario.config, service: httpService(scenario.simulator) };
-  const asked = await withService(
-    config,
-    night,
-    () => {},
-    async (service) => {
-      const before = service.statistics().requests;
-      expect(service.clockSkewMs()).toBeNull();
-      const found: number[] = [];
-      for await (const page of service.partners(AbortSignal.timeout(10_000))) found.push(page.length);
-      return { before, found: found.length > 0, after: service.statistics().requests };
-    },
-  );
-  expect(asked).toEqual({ before: 0, found: true, after: 1 });
 });

@@ -66,11 +66,10 @@ async function expectOwnComputation(
 }
 
 test.each([
-  ['+00:00', 0],
   ['+05:30', 5.5 * HOUR_MS],
   ['-04:00', -4 * HOUR_MS],
 ] as const)(
-  'of 50 days and 8 metrics in %s over 3 nights, the view shows a cell if and only if it was fetched at or after its horizon',
+  'of 50 days and 8 metrics in %s over 2 nights, the view shows a cell if and only if it was fetched at or after its horizon',
   async (offset, offsetMs) => {
     const daily = slice({
       name: 'daily',
@@ -81,7 +80,7 @@ test.each([
     });
     scenario = await openScenario([daily], { simulator: { world: smallWorld } });
     // A minute before and after the settling hour of the day before is over.
-    for (const at of ['2026-05-29T00:59:00Z', '2026-05-31T02:30:00Z', '2026-06-01T01:01:00Z']) {
+    for (const at of ['2026-05-31T00:59:00Z', '2026-06-01T01:01:00Z']) {
       const night = new Date(Date.parse(at) - offsetMs);
       expect((await runNight(scenario, night)).failures).toEqual([]);
       const { final, maturing } = await expectOwnComputation('daily', 'day', 1, offsetMs);

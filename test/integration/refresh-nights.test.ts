@@ -15,7 +15,6 @@ afterEach(() => scenario.close());
 
 const FIRST = new Date('2026-06-01T02:30:00Z');
 const SECOND = new Date('2026-06-02T02:30:00Z');
-const THIRD = new Date('2026-06-03T02:30:00Z');
 const simulator = { world: smallWorld };
 
 const metrics = ['installs', 'clicks', 'cost', 'ecpi', 'all_revenue_total_d7'];
@@ -69,26 +68,6 @@ test('a day that the service empties while it is young is asked for twice, and e
   expect(await column(scenario, "select rows from ripen.periods where start_day = '2026-05-31'")).toEqual(['0']);
 });
 
-test('a slice whose first answers are 204 is an empty table; its 3 periods are asked for twice, by the next night once, then no more', async () => {
-  const empty = slice({
-    name: 'empty',
-    dimensions: ['day', 'app_token'],
-    metrics,
-    datePeriod: { first: { day: day('2021-03-01') }, last: { day: day('2021-03-03') } },
-  });
-  scenario = await openScenario([empty], { simulator });
-  expect((await runNight(scenario, FIRST)).failures).toEqual([]);
-  expect(askedReports(scenario).map(({ status }) => status)).toEqual([204, 204]);
-  expect(await column(scenario, 'select count(*) from empty')).toEqual(['0']);
-  expect(await column(scenario, 'select rows from ripen.periods')).toEqual(['0', '0', '0']);
-  expect(await column(scenario, 'select distinct state from ripen.periods')).toEqual(['empty']);
-  await runNight(scenario, SECOND);
-  expect(scenario.simulator.asked.counts.report).toBe(3);
-  expect(await column(scenario, 'select distinct state from ripen.periods')).toEqual(['final']);
-  await runNight(scenario, THIRD);
-  expect(scenario.simulator.asked.counts.report).toBe(3);
-});
-
 test('restatements are exactly the totals that differ between two snapshots, metric by metric and day by day', async () => {
   scenario = await openScenario([daily], { simulator });
   const snapshot = (): Promise<Record<string, unknown>[]> =>
@@ -134,24 +113,6 @@ test('a backfill of 3 days asks for exactly those days and leaves the load of ev
   expect(await column(scenario, 'select reasons::varchar from ripen.loads where load_id = 4')).toEqual(['[forced]']);
 });
 
-test('a backfill of 3 days of a monthly slice replaces the whole month by the whole month', async () => {
-  const monthly = slice({
-    name: 'monthly',
-    dimensions: ['month', 'app_token', 'os_name'],
-    metrics,
-    datePeriod: { first: { day: day('2026-03-01') }, last: { daysAgo: 1 } },
-  });
-  scenario = await openScenario([monthly], { simulator });
-  await runNight(scenario, FIRST);
-  scenario.simulator.asked.reset();
-  const forced = { start: day('2026-04-10'), end: day('2026-04-13') };
-  await runNight(scenario, FIRST, { request: { command: 'backfill', forced } });
-
-  expect(askedReports(scenario).map(({ period }) => period)).toEqual(['2026-04-01:2026-04-30']);
-  const { stored, truth } = await storedAndTrue(scenario, monthly, '2026-03-01:2026-05-31', FIRST);
-  expect(stored).toEqual(truth);
-});
-
 test('a slice without a date dimension is replaced whole when its 10 days move on, and by a backfill of 1 of them', async () => {
   const whole = slice({
     name: 'whole',
@@ -176,24 +137,4 @@ test('a slice without a date dimension is replaced whole when its 10 days move o
   ]);
   const third = await storedAndTrue(scenario, whole, '2026-05-23:2026-06-01', SECOND);
   expect(third.stored).toEqual(third.truth);
-});
-
-test('a period that other ages than before are worth a request of is not overdue by the old ones', async () => {
-  const asking = (refresh: 'milestones' | readonly number[]) =>
-    slice({
-      ...daily,
-      metrics: ['installs'],
-      datePeriod: { first: { day: day('2026-05-30') }, last: { day: day('2026-05-31') } },
-      refresh,
-    });
-  scenario = await openScenario([asking('milestones')], { simulator });
-  await runNight(scenario, FIRST);
-  const due = `select count(*) from ripen.periods where next_refresh_at <= '2026-06-03 02:30:00'`;
-  expect(await column(scenario, due)).toEqual(['2']);
-  scenario.simulator.asked.reset();
-  const summary = await runNight(scenario, THIRD, { slices: [asking([30])] });
-  expect(scenario.simulator.asked.counts).toMatchObject({ report: 0 });
-  expect(summary.failures).toEqual([]);
-  expect(await column(scenario, due)).toEqual(['0']);
-  expect(await column(scenario, 'select distinct state from ripen.periods')).toEqual(['maturing']);
 });

@@ -5,7 +5,7 @@ import { afterEach, expect, test } from 'vitest';
 import { day } from '../../src/model/calendar.ts';
 import type { Slice } from '../../src/model/slice.ts';
 import { storedAndTrue } from '../support/contents.ts';
-import { askedReports, runNight } from '../support/night.ts';
+import { runNight } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
@@ -25,22 +25,6 @@ const hourly = (name: string, first: string, parameters: Record<string, string> 
     datePeriod: { first: { day: day(first) }, last: { day: day('2026-05-31') } },
     parameters,
   });
-
-test.each([
-  [7, '2026-02-01'],
-  [50, '2025-01-06'],
-])(
-  'with max_concurrency %d there are never more calls in flight, and never fewer while there are windows',
-  async (maxConcurrency, first) => {
-    scenario = await openScenario([hourly('one', first)], { simulator: { world, answerDelayMs: 100 } });
-    const summary = await runNight(scenario, NOW, { service: { maxConcurrency } });
-
-    expect(summary.failures).toEqual([]);
-    expect(askedReports(scenario).map(({ status }) => status)).not.toContain(429);
-    expect(scenario.simulator.asked.peak).toBe(maxConcurrency);
-    expect(summary.service).toMatchObject({ peak_concurrency: maxConcurrency, retries: 0 });
-  },
-);
 
 test('3 slices at once share the 7 calls, and each ends up equal to the truth', async () => {
   const slices = ['one', 'two', 'three'].map((name) => hourly(name, '2026-03-02', { os_name__not_in: name }));

@@ -1,12 +1,9 @@
 /** Weeks that begin on another day than Monday: learned from the service's labels, then asked for whole. */
 
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 
-import { day } from '../../src/model/calendar.ts';
-import type { Slice } from '../../src/model/slice.ts';
-import type { ReportMutation } from '../support/simulator/mutations.ts';
-import { column, contentOf, storedAndTrue } from '../support/contents.ts';
-import { askedReports, reports, runNight, smallWorld } from '../support/night.ts';
+import { column, storedAndTrue } from '../support/contents.ts';
+import { askedReports, runNight, smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
@@ -55,38 +52,6 @@ test.each([
   },
 );
 
-test('a Monday week that timed out after the weeks were turned to Sunday is neither divided nor a failure', async () => {
-  const monday = '2026-05-18:2026-05-24';
-  scenario = await openScenario([weekly], { simulator: { world } });
-  scenario.simulator.script({
-    match: reports({ date_period: (period) => period === monday }),
-    times: 1,
-    fault: { kind: 'silence' },
-  });
-  const summary = await runNight(scenario, NOW, { service: { requestTimeoutMs: 3000 } });
-
-  expect(summary).toMatchObject({ status: 'succeeded', failures: [] });
-  expect(askedReports(scenario).filter(({ period }) => period === monday)).toHaveLength(1);
-  const { planned, loaded } = summary.slices[0]?.windows ?? {};
-  expect(loaded).toBe(planned);
-  const { stored, truth } = await storedAndTrue(scenario, weekly, DAYS, NOW);
-  expect(stored).toEqual(truth);
-});
-
-test('the next night knows the week start: it asks for Sunday to yesterday, and nothing twice', async () => {
-  scenario = await openScenario([weekly], { simulator: { world } });
-  await runNight(scenario, NOW);
-  scenario.simulator.asked.reset();
-  await runNight(scenario, NEXT);
-
-  const asked = askedReports(scenario).map(({ period }) => period);
-  expect(asked.at(-1)).toMatch(/:2026-06-03$/);
-  expect(asked.filter((period) => new Date(`${period.slice(0, 10)}T00:00:00Z`).getUTCDay() !== 0)).toEqual([]);
-  expect(new Set(asked).size).toBe(asked.length);
-  const { stored, truth } = await storedAndTrue(scenario, weekly, '2026-01-04:2026-06-03', NEXT);
-  expect(stored).toEqual(truth);
-});
-
 test('a changed filter on a slice with Sunday weeks is built with Sunday weeks from its first request', async () => {
   const short = { ...weekly, datePeriod: { first: { daysAgo: 30 }, last: { daysAgo: 1 } } };
   scenario = await openScenario([short], { simulator: { world } });
@@ -113,34 +78,6 @@ const overlaps = (): Promise<string[]> =>
   );
 const weekdays = (): Promise<string[]> => column(scenario, 'select distinct dayofweek(week) from weekly order by all');
 
-test('a service that begins its weeks on Sunday after 7 Monday weeks were loaded has no week counted twice, and is swapped in whole', async () => {
-  scenario = await openScenario([turned], { simulator: { world: turning } });
-  await runNight(scenario, BEFORE);
-  const before = await contentOf(scenario, 'weekly');
-  expect(await weekdays()).toEqual(['1']);
-
-  // One week of those that are built beside cannot be had.
-  const restore = scenario.simulator.script({
-    match: reports({ date_period: (period) => period.startsWith('2026-04-') }),
-    times: Infinity,
-    fault: { kind: 'status', status: 400 },
-  });
-  const partial = await runNight(scenario, NOW);
-  restore();
-  expect(partial.failures.length).toBeGreaterThan(0);
-  expect(await contentOf(scenario, 'weekly')).toEqual(before);
-  expect(await overlaps()).toEqual([]);
-
-  const whole = await runNight(scenario, NEXT);
-  expect(whole).toMatchObject({ status: 'succeeded', failures: [] });
-  expect(await overlaps()).toEqual([]);
-  expect(await weekdays()).toEqual(['0']);
-  expect(await column(scenario, 'select state from ripen.slice_tables')).toEqual(['live']);
-  // 14 April is the first day that was ever asked for.
-  const { stored, truth } = await storedAndTrue(scenario, turned, '2026-04-14:2026-06-03', NEXT);
-  expect(stored).toEqual(truth);
-});
-
 test('7 weeks that turn from Monday to Sunday in one night are swapped by that night, and the next one plans Sunday weeks', async () => {
   scenario = await openScenario([turned], { simulator: { world: turning } });
   await runNight(scenario, BEFORE);
@@ -154,70 +91,4 @@ test('7 weeks that turn from Monday to Sunday in one night are swapped by that n
   expect(await overlaps()).toEqual([]);
   const days = askedReports(scenario).map(({ period }) => new Date(`${period.slice(0, 10)}T00:00:00Z`).getUTCDay());
   expect(days.slice(0, -1).every((weekday) => weekday === 0)).toBe(true);
-});
-
-describe('weeks named after those of their days that were asked for', () => {
-  /** What the weeks and their ledger hold after a night, and one that asks for 5 days more before them. */
-  async function stored(cutWeekNames: boolean, weekStartsOn: 0 | 1, unasked: ReadonlyMap<string, unknown>) {
-    const from = (daysAgo: number): Slice => ({ ...weekly, datePeriod: { first: { daysAgo }, last: { daysAgo: 1 } } });
-    const quirks = { cutWeekNames, unasked };
-    scenario = await openScenario([from(20)], { simulator: { world: { ...smallWorld, weekStartsOn, quirks } } });
-    try {
-      const states: unknown[] = [];
-      for (const [now, daysAgo] of [
-        [NOW, 20],
-        [NEXT, 26],
-      ] as const) {
-        expect((await runNight(scenario, now, { slices: [from(daysAgo)] })).failures).toEqual([]);
-        states.push(await contentOf(scenario, '(select * exclude (_load_id) from weekly)'));
-        states.push(await contentOf(scenario, '(select * exclude (load_id, fingerprint) from ripen.periods)'));
-        states.push(await column(scenario, 'select distinct dayofweek(week)::varchar from weekly'));
-      }
-      return states;
-    } finally {
-      await scenario.close();
-    }
-  }
-
-  test.each([
-    ['Monday', 1, 'read into columns', new Map()],
-    ['Monday', 1, 'read as texts', new Map([['surprise', 1]])],
-    ['Sunday', 0, 'read into columns', new Map()],
-    ['Sunday', 0, 'read as texts', new Map([['surprise', 1]])],
-  ] as const)('that begin on %s (%i), %s, are stored as the weeks they are, once', async (_, weekday, __, unasked) => {
-    const whole = await stored(false, weekday, unasked);
-    expect(whole[2]).toEqual([String(weekday)]);
-    expect(await stored(true, weekday, unasked)).toEqual(whole);
-  });
-});
-
-test('a week of Sunday that is the only one of an answer, and named after it, is not taken for the week of Monday before', async () => {
-  const bounds = { first: { day: day('2026-05-17') }, last: { day: day('2026-05-20') } };
-  const short: Slice = { ...weekly, datePeriod: bounds };
-  const quirks = { cutWeekNames: true };
-  scenario = await openScenario([short], { simulator: { world: { ...smallWorld, weekStartsOn: 0, quirks } } });
-  const { failures } = await runNight(scenario, NOW);
-  expect(failures).toMatchObject([{ code: 'DATA_MALFORMED' }]);
-  expect(await column(scenario, "select week::varchar from weekly where week = DATE '2026-05-11'")).toEqual([]);
-  await scenario.close();
-});
-
-test('weeks that begin on another day in each answer fail their windows by name, and the run ends', async () => {
-  const short = { ...weekly, datePeriod: { first: { daysAgo: 20 }, last: { daysAgo: 1 } } };
-  scenario = await openScenario([short], { simulator: { world } });
-  const later = (date: string, days: number): string =>
-    new Date(Date.parse(date) + days * 86_400_000).toISOString().slice(0, 10);
-  let answers = 0;
-  const named: ReportMutation = ({ rows, ...others }) => {
-    answers += 1;
-    const renamed = (row: { readonly week?: string }): object => {
-      const first = later((row.week ?? '').slice(0, 10), answers);
-      return { ...row, week: `${first} - ${later(first, 6)}` };
-    };
-    return { ...others, rows: Array.isArray(rows) ? rows.map(renamed) : rows };
-  };
-  scenario.simulator.script({ match: reports(), times: Infinity, fault: { kind: 'report', mutate: named } });
-  const summary = await runNight(scenario, NOW);
-  expect(new Set(summary.failures.map(({ code }) => code))).toEqual(new Set(['DATA_MALFORMED']));
-  expect(summary.failures[0]?.message).toMatch(/its weeks began on a \w+day, and others of this run on a \w+day/);
 });

@@ -2,11 +2,9 @@
 
 import { afterEach, expect, test } from 'vitest';
 
-import { day } from '../../src/model/calendar.ts';
 import type { Slice } from '../../src/model/slice.ts';
 import type { Fault } from '../support/simulator/faults.ts';
 import { rowsOf } from '../support/simulator/mutations.ts';
-import { calculatedMetrics } from '../support/simulator/quirks.ts';
 import { archived, loadedState, loseWarehouse, replayInto } from '../support/archive-scene.ts';
 import { column } from '../support/contents.ts';
 import { reports } from '../support/night.ts';
@@ -97,16 +95,4 @@ test('a replay of 3 nights, on the last of which the currency changed, leaves th
   const before = await loadedState(scenario, ['daily']);
   expect(await column(scenario, 'select count(distinct day) from daily')).toEqual(['11']);
   expect(await replayed([changed])).toEqual(before);
-});
-
-test('a replay of calculated metrics finds anew that they do not add up, and leaves what it left', async () => {
-  const odd = slice({
-    ...given,
-    metrics: [...given.metrics, ...calculatedMetrics.map(({ id }) => id)],
-    datePeriod: { first: { day: day('2026-05-20') }, last: { daysAgo: 1 } },
-  });
-  scenario = await openScenario([odd], { simulator: { world: { ...world, quirks: { metrics: calculatedMetrics } } } });
-  await runNights(null, () => odd);
-  const before = await loadedState(scenario, ['daily']);
-  expect(await replayed([odd])).toEqual(before);
 });

@@ -1,13 +1,10 @@
 /** Replays of answers that share one as-of instant: which of them a period is loaded from, killed or not, and what is told of it. */
 
-import { truncate } from 'node:fs/promises';
-import { join } from 'node:path';
-
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
 import type { RunEvent } from '../../src/events.ts';
 import { day } from '../../src/model/calendar.ts';
-import { archived, DAY_MS, entriesOf, loadedState, loseWarehouse, replayInto } from '../support/archive-scene.ts';
+import { archived, DAY_MS, loadedState, loseWarehouse, replayInto } from '../support/archive-scene.ts';
 import { column, contentOf } from '../support/contents.ts';
 import { reports } from '../support/night.ts';
 import { wrongTotal } from '../support/report-mutations.ts';
@@ -104,50 +101,4 @@ test('an answer that does not prove to be whole any more fails, and is loaded as
   expect(await replayInto(scenario)).toMatchObject(refused);
   expect((await replayInto(scenario, { slices: [lenient] })).failures).toEqual([]);
   expect(await loadedState(scenario, ['daily'])).toEqual(held);
-});
-
-test('a newer answer of the same as-of instant that is damaged, or was not archived, keeps its days from an older one', async () => {
-  await ask('2026-05-29', 0);
-  await ask('2026-05-30', 3);
-  await ask('2026-05-29', 6, { archiveMs: null });
-  const before = await values();
-  const [, newer = ''] = await entriesOf(scenario, 'daily');
-  expect(await replayInto(scenario)).toMatchObject({ failures: [], slices: [{ windows: { planned: 0 } }] });
-  expect(await values()).toEqual(before);
-  await loseWarehouse(scenario);
-  expect((await replayInto(scenario)).failures).toEqual([]);
-  const replayed = await values();
-  await truncate(join(newer, 'part-1.json.gz'), 40);
-  expect((await replayInto(scenario)).failures).toMatchObject([{ code: 'DATA_MALFORMED' }]);
-  expect(await values()).toEqual(replayed);
-});
-
-test('answers of one as-of instant are loaded with the metrics that each has, and whole ones without damaged ones', async () => {
-  const at = new Date('2026-06-01T02:30:00Z');
-  for (const [first, end, metrics] of [
-    ['2026-05-28', '2026-05-29', ['installs', 'clicks']],
-    ['2026-05-29', '2026-05-30', daily.metrics],
-    ['2026-05-30', '2026-05-31', daily.metrics],
-  ] as const) {
-    const request = { asOf: STATED, forced: { start: day(first), end: day(end) }, command: 'backfill' } as const;
-    const change = { ...archived, slices: [slice({ ...daily, metrics })] };
-    expect((await scenario.night(at, change, request)).failures).toEqual([]);
-  }
-  const before = await loadedState(scenario, ['daily']);
-  const metricsOf = (): Promise<string[]> =>
-    column(scenario, "select start_day || ' ' || len(metrics) from ripen.loads order by all");
-  const metrics = await metricsOf();
-  expect(metrics).toEqual(['2026-05-28 2', '2026-05-29 3', '2026-05-30 3']);
-  const entries = await entriesOf(scenario, 'daily');
-  await loseWarehouse(scenario);
-  expect((await replayInto(scenario)).failures).toEqual([]);
-  expect(await loadedState(scenario, ['daily'])).toEqual(before);
-  expect(await metricsOf()).toEqual(metrics);
-
-  await truncate(join(entries.at(-1) ?? '', 'part-1.json.gz'), 40);
-  await loseWarehouse(scenario);
-  const { failures, slices } = await replayInto(scenario);
-  expect(failures).toMatchObject([{ code: 'DATA_MALFORMED', slice: 'daily' }]);
-  expect(failures[0]?.message).toContain('its part-1.json.gz had 40 bytes, not ');
-  expect(slices).toMatchObject([{ windows: { planned: 2, loaded: 2, failed: 0 } }]);
 });

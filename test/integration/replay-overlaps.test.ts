@@ -10,8 +10,7 @@ import { day, type DayInterval } from '../../src/model/calendar.ts';
 import type { Slice } from '../../src/model/slice.ts';
 import type { ReportMutation } from '../support/simulator/mutations.ts';
 import { archived, loadedState, loseWarehouse, replayInto } from '../support/archive-scene.ts';
-import { column, contentOf } from '../support/contents.ts';
-import { textWith } from '../support/matching.ts';
+import { column } from '../support/contents.ts';
 import { reports } from '../support/night.ts';
 import { duplicatedRow } from '../support/report-mutations.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
@@ -107,31 +106,4 @@ test('an older copy of a warehouse, restored, is brought up to the newest answer
   const sums = (from: string): Promise<string[]> =>
     column(scenario, `select count(*) || ' ' || sum(installs) || ' ' || sum(clicks) from ${from}`);
   expect(await sums(lake)).toEqual(await sums('daily'));
-});
-
-test('of weeks that turned from Monday to Sunday only the newer ones come back, before and after a later night', async () => {
-  const turning = { weeks: { from: new Date('2026-06-02T00:00:00Z'), startOn: 0 } } as const;
-  const datePeriod = { first: { day: day('2026-04-13') }, last: { daysAgo: 1 } } as const;
-  const rolling = slice({ ...given, dimensions: ['week', 'os_name'], metrics: ['installs'], datePeriod });
-  scenario = await openScenario([rolling], { simulator: { world: { ...world, quirks: turning } } });
-  const nights = ['2026-06-01', '2026-06-03', '2026-06-20'].map((each) => new Date(`${each}T02:30:00Z`));
-  const [monday = FIRST, sunday = FIRST, later = FIRST] = nights;
-  for (const at of [monday, sunday]) expect((await scenario.night(at, archived)).failures).toEqual([]);
-  const rows = '(select * exclude ("_load_id") from daily)';
-  const before = await contentOf(scenario, rows);
-  await loseWarehouse(scenario);
-  expect((await replayInto(scenario)).failures).toEqual([]);
-  expect(await contentOf(scenario, rows)).toEqual(before);
-  expect(await column(scenario, "select message from ripen.warnings where code = 'REPLAY_SKIPPED'")).toEqual([
-    textWith('had weeks that begin on another day than those of the table, and were skipped.'),
-  ]);
-
-  expect((await scenario.night(later, archived)).failures).toEqual([]);
-  const after = await loadedState(scenario, ['daily']);
-  expect((await replayInto(scenario)).failures).toEqual([]);
-  expect(await loadedState(scenario, ['daily'])).toEqual(after);
-  await loseWarehouse(scenario);
-  expect((await replayInto(scenario)).failures).toEqual([]);
-  expect(await contentOf(scenario, rows)).toEqual(after[0]);
-  expect(await column(scenario, 'select distinct dayofweek(start_day) from ripen.periods')).toEqual(['0']);
 });

@@ -1,13 +1,10 @@
 /** Replays of what nights archived: the same rows, the same finality, without a request. */
 
-import { copyFile, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
+import { copyFile, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { tmpdir } from 'node:os';
 
 import { afterEach, describe, expect, test } from 'vitest';
 
-import { Secret } from '../../src/config/secret.ts';
-import { status } from '../../src/index.ts';
 import { day } from '../../src/model/calendar.ts';
 import {
   archived,
@@ -19,11 +16,10 @@ import {
   loseWarehouse,
   replayInto,
 } from '../support/archive-scene.ts';
-import { column, contentOf, lastRun, query, stateOf, storedAndTrue } from '../support/contents.ts';
-import { textWith } from '../support/matching.ts';
+import { column, contentOf, lastRun, query } from '../support/contents.ts';
 import { reports, smallWorld } from '../support/night.ts';
 import { nullRows } from '../support/report-mutations.ts';
-import { httpService, openScenario, TOKEN, type Scenario } from '../support/scenario.ts';
+import { openScenario, TOKEN, type Scenario } from '../support/scenario.ts';
 import { slice } from '../support/slice.ts';
 
 let scenario: Scenario;
@@ -77,35 +73,6 @@ describe('a lost warehouse', () => {
     expect(await column(scenario, 'select distinct command from ripen.runs')).toEqual(['replay']);
   });
 
-  test('that came back by a replay is synced on as if it had never been lost', async () => {
-    scenario = await openScenario([small], { simulator });
-    for (const night of [FIRST, SECOND]) await scenario.night(night, archived);
-    const kept = `${scenario.config.warehouse}.kept`;
-    await rename(scenario.config.warehouse, kept);
-    await replayInto(scenario);
-    const onReplayed = await scenario.night(THIRD);
-    const replayed = await loadedState(scenario, ['daily']);
-    await rename(kept, scenario.config.warehouse);
-    const onKept = await scenario.night(THIRD);
-
-    expect(onReplayed.slices).toEqual(onKept.slices);
-    expect(replayed).toEqual(await loadedState(scenario, ['daily']));
-  });
-
-  test('is the same also where the credential of ad spend is a value of the data, and the archive keeps every byte', async () => {
-    scenario = await openScenario([small], { simulator });
-    const appToken = scenario.simulator.world.apps[0]?.token ?? '';
-    const service = httpService(scenario.simulator, { costHeaders: { 'X-Account': new Secret(appToken) } });
-    expect((await scenario.night(FIRST, { ...archived, service })).failures).toEqual([]);
-    const before = await loadedState(scenario, ['daily']);
-    const bodies = (await archiveFiles(scenario)).filter(({ path }) => path.endsWith('.json.gz'));
-    expect(bodies.map(({ text }) => text.includes(`"app_token":"${appToken}"`))).toEqual([true, true]);
-    await loseWarehouse(scenario);
-
-    expect((await replayInto(scenario)).failures).toEqual([]);
-    expect(await loadedState(scenario, ['daily'])).toEqual(before);
-  });
-
   test('gets back a day that was divided into parts, from all of them together', async () => {
     const wide = slice({
       ...daily,
@@ -126,56 +93,6 @@ describe('a lost warehouse', () => {
     expect((await replayInto(scenario)).failures).toEqual([]);
     expect(await loadedState(scenario, ['wide'])).toEqual(before);
     expect(await query(scenario, 'select parts::varchar as parts from ripen.slice_tables')).toEqual(parts);
-  });
-
-  test('gets back a day of 60 MB, also under other columns than it was requested for', async () => {
-    const wide = slice({
-      name: 'wide',
-      dimensions: ['day', 'creative'],
-      metrics: ['installs'],
-      datePeriod: { first: { day: day('2026-05-31') }, last: { day: day('2026-05-31') } },
-    });
-    scenario = await openScenario([wide], { simulator });
-    const rows = Array.from({ length: 60_000 }, (_, nth) => ({
-      attr_dependency: {},
-      day: '2026-05-31',
-      creative: `${nth} ${'x'.repeat(930)}`,
-      installs: '1',
-    }));
-    const text = JSON.stringify({ rows, totals: { installs: rows.length }, warnings: [], pagination: null });
-    const body = { text, contentType: 'application/json' } as const;
-    scenario.simulator.script({ match: reports(), times: 1, fault: { kind: 'status', status: 200, body } });
-    expect((await scenario.night(FIRST, archived)).failures).toEqual([]);
-    await loseWarehouse(scenario);
-
-    expect((await replayInto(scenario)).failures).toEqual([]);
-    expect(await column(scenario, 'select count(distinct creative) from wide')).toEqual(['60000']);
-    expect((await readdir(dirname(archiveOf(scenario)))).filter((name) => name.endsWith('.spool'))).toEqual([]);
-    expect((await archiveFiles(scenario)).filter(({ path }) => path.endsWith('.parquet'))).toEqual([]);
-    const slices = [slice({ ...wide, metrics: ['installs', 'clicks'] })];
-    expect((await replayInto(scenario, { slices })).failures).toEqual([]);
-    expect(await column(scenario, 'select count(installs) from wide')).toEqual(['60000']);
-  });
-
-  test('gets back 3 days that the service answered with 204 as 3 loaded days without rows', async () => {
-    const empty = slice({
-      ...small,
-      name: 'empty',
-      datePeriod: { first: { day: day('2021-03-01') }, last: { day: day('2021-03-03') } },
-    });
-    scenario = await openScenario([empty], { simulator });
-    await scenario.night(FIRST, archived);
-    await loseWarehouse(scenario);
-    const summary = await replayInto(scenario);
-
-    expect(summary).toMatchObject({ failures: [], slices: [{ windows: { loaded: 1 }, rows: { loaded: 0 } }] });
-    // What is loaded again confirms nothing.
-    expect((await replayInto(scenario)).failures).toEqual([]);
-    expect(await column(scenario, "select rows || ' ' || empty_runs from ripen.periods")).toEqual([
-      '0 1',
-      '0 1',
-      '0 1',
-    ]);
   });
 
   test('gets back a loss that was accepted, although an older answer had the rows', async () => {
@@ -220,26 +137,6 @@ describe('a lost warehouse', () => {
 });
 
 describe('a replay', () => {
-  test('finds nothing final that was not when it was fetched, however late it runs', async () => {
-    scenario = await openScenario([small], { simulator });
-    const before = Date.now();
-    // Without an as-of instant, so that the clock of the fetch has to be kept.
-    await scenario.night(new Date(), archived, { asOf: null });
-    const state = await loadedState(scenario, ['daily']);
-    await loseWarehouse(scenario);
-    await replayInto(scenario);
-
-    expect(await loadedState(scenario, ['daily'])).toEqual(state);
-    const [fetched] = await column(scenario, 'select max(fetched_at) from ripen.periods');
-    expect(Date.parse(`${fetched ?? ''}Z`)).toBeGreaterThanOrEqual(before);
-    expect(
-      await column(
-        scenario,
-        'select distinct requested_at = fetched_at from ripen.periods join ripen.loads using (load_id)',
-      ),
-    ).toEqual(['true']);
-  });
-
   test('into the warehouse it came from brings what is missing back and undoes no later fetch', async () => {
     scenario = await openScenario([small], { simulator });
     for (const night of [FIRST, SECOND]) await scenario.night(night, archived);
@@ -251,105 +148,6 @@ describe('a replay', () => {
     expect(summary).toMatchObject({ status: 'succeeded', failures: [], slices: [{ restated_periods: 0 }] });
     expect(await contentOf(scenario, '(select * exclude ("_load_id") from daily)')).toEqual(before);
     expect(await contentOf(scenario, '(select * exclude (load_id) from ripen.periods)')).toEqual(periods);
-  });
-
-  test('into one that was begun anew without it brings back the periods that are not held, of answers that hold later ones too', async () => {
-    scenario = await openScenario([small], { simulator });
-    await scenario.night(FIRST, archived);
-    await loseWarehouse(scenario);
-    const young = slice({ ...small, datePeriod: { first: { daysAgo: 3 }, last: { daysAgo: 1 } } });
-    await scenario.night(SECOND, { slices: [young] });
-    const held = await contentOf(scenario, '(select * exclude ("_load_id") from daily)');
-    expect((await replayInto(scenario, { slices: [young] })).failures).toEqual([]);
-
-    const older = "day < '2026-05-30'";
-    expect(await contentOf(scenario, `(select * exclude ("_load_id") from daily where not ${older})`)).toEqual(held);
-    expect(await column(scenario, `select count(distinct day) from daily where ${older}`)).toEqual(['7']);
-    expect(
-      await column(scenario, 'select fetched_at::date || count(*) from ripen.periods group by fetched_at order by 1'),
-    ).toEqual(['2026-06-017', '2026-06-023']);
-    const { stored, truth } = await storedAndTrue(scenario, small, '2026-05-23:2026-05-29', FIRST);
-    expect(stored.filter((row) => truth.includes(row))).toHaveLength(truth.length);
-  });
-
-  test('fills a metric that was put back where the newest answer has it, and leaves the others due', async () => {
-    scenario = await openScenario([small], { simulator });
-    await scenario.night(FIRST, archived);
-    const without = [slice({ ...small, metrics: ['installs'] })];
-    await scenario.night(SECOND, { ...archived, slices: without });
-    expect((await replayInto(scenario)).failures).toEqual([]);
-
-    const days = (cost: string): Promise<unknown> =>
-      column(scenario, `select count(*) from (select day from daily group by day having count(cost) ${cost})`);
-    const again = await column(
-      scenario,
-      "select count(*) from ripen.periods where fetched_at >= '2026-06-02' and next_refresh_at = fetched_at and state <> 'final'",
-    );
-    expect(Number(again[0])).toBeGreaterThan(2);
-    expect(await days('= 0')).toEqual(again);
-    expect(await days('> 0')).toEqual([String(10 - Number(again[0]))]);
-    expect(await scenario.night(SECOND)).toMatchObject({
-      failures: [],
-      slices: [{ periods: { 'metric added': Number(again[0]) } }],
-    });
-    expect(await days('= 0')).toEqual(['0']);
-  });
-
-  test('of a night before the archive was turned off is skipped where the warehouse is newer, and says so', async () => {
-    scenario = await openScenario([slice({ ...small, refresh: 'nightly' })], { simulator });
-    await scenario.night(FIRST, archived);
-    await scenario.night(SECOND);
-    const before = await stateOf(scenario, 'daily');
-    const summary = await replayInto(scenario);
-
-    expect(summary).toMatchObject({ failures: [], slices: [{ windows: { planned: 0, loaded: 0 } }] });
-    expect(await stateOf(scenario, 'daily')).toEqual(before);
-    expect(await column(scenario, "select message from ripen.warnings where code = 'REPLAY_EMPTY'")).toEqual([
-      'The archive held nothing that the warehouse does not hold from a later fetch.',
-    ]);
-  });
-
-  test('counts what a newer stretch amid an answer leaves of it as the 2 windows it loads', async () => {
-    scenario = await openScenario([small], { simulator });
-    await scenario.night(FIRST, archived);
-    await scenario.night(
-      SECOND,
-      {},
-      { command: 'backfill', forced: { start: day('2026-05-27'), end: day('2026-05-29') } },
-    );
-    expect((await replayInto(scenario)).slices).toMatchObject([{ windows: { planned: 3, loaded: 3, failed: 0 } }]);
-  });
-
-  test('that succeeds after a sync that failed does not make all well', async () => {
-    scenario = await openScenario([small], { simulator });
-    await scenario.night(FIRST, archived);
-    scenario.simulator.script({
-      match: reports(),
-      times: Infinity,
-      fault: { kind: 'status', status: 400, body: 'empty' },
-    });
-    expect(await scenario.night(SECOND, archived)).toMatchObject({ status: 'failed' });
-    const judged = async (): Promise<unknown> => (await status(scenario.config, { asOf: SECOND })).health;
-    const before = await judged();
-    expect(before).toMatchObject({
-      state: 'failed',
-      headline: textWith('The last sync, as of 2026-06-02 02:30 UTC, '),
-    });
-    expect(await replayInto(scenario, {}, { asOf: SECOND })).toMatchObject({ status: 'succeeded' });
-    expect(await judged()).toEqual(before);
-  });
-
-  test('leaves out answers of another meaning and names them', async () => {
-    scenario = await openScenario([small], { simulator });
-    await scenario.night(FIRST, archived);
-    await loseWarehouse(scenario);
-    const slices = [slice({ ...small, parameters: { os_name__in: 'ios' } })];
-    const summary = await replayInto(scenario, { slices });
-
-    expect(summary).toMatchObject({ status: 'succeeded', slices: [] });
-    expect(await column(scenario, 'select message from ripen.warnings')).toEqual([
-      textWith('carried another meaning than the slice has now, and were skipped.'),
-    ]);
   });
 
   test('fills what was asked for then, and leaves a metric added since to the next sync', async () => {
@@ -403,12 +201,6 @@ describe('the archive', () => {
     }
   });
 
-  test('is not made unless configured', async () => {
-    scenario = await openScenario([small], { simulator });
-    await scenario.night(FIRST);
-    await expect(stat(archiveOf(scenario))).rejects.toMatchObject({ code: 'ENOENT' });
-  });
-
   test('forgets what was asked for 31 days ago at the end of a run, keeps what was 29 days ago', async () => {
     scenario = await openScenario([small], { simulator });
     for (const night of [FIRST, SECOND]) await scenario.night(night, archived);
@@ -426,25 +218,5 @@ describe('the archive', () => {
     const left = await entriesOf(scenario, 'daily');
     expect(left[0]).toBe(kept);
     expect(left).not.toContain(first);
-  });
-
-  test('belongs to its warehouse path: moved beside another one, it is replayed there', async () => {
-    scenario = await openScenario([small], { simulator });
-    await scenario.night(FIRST, archived);
-    const elsewhere = await mkdtemp(join(tmpdir(), 'ripen-elsewhere-'));
-    try {
-      const warehouse = join(elsewhere, 'other.duckdb');
-      await rename(archiveOf(scenario), `${warehouse}.archive`);
-      expect(await replayInto(scenario, { warehouse })).toMatchObject({
-        status: 'succeeded',
-        slices: [{ name: 'daily' }],
-      });
-      await expect(replayInto(scenario)).rejects.toMatchObject({
-        code: 'USAGE_INVALID',
-        message: textWith('did not exist'),
-      });
-    } finally {
-      await rm(elsewhere, { recursive: true });
-    }
   });
 });

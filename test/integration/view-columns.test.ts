@@ -130,20 +130,4 @@ describe('installs are final a week and an hour after the end of', () => {
       { network: null, rows: '1', unmatched_rows: '1' },
     ]);
   });
-
-  test('a date period that rolls on is one period, and its rows stand once in every view', async () => {
-    const rolling = slice({
-      name: 'd',
-      dimensions: ['app_token', 'network'],
-      metrics: ['installs', 'all_revenue_total_d0'],
-      datePeriod: { first: { daysAgo: 3 }, last: { daysAgo: 1 } },
-    });
-    world = await openStated([rolling]);
-    const rows = [{ day: MONDAY, app_token: 'a', network: 'n', installs: '3', all_revenue_total_d0: '1' }];
-    for (const night of ['2026-04-07T10:30:00Z', '2026-04-08T10:30:00Z']) await world.night(new Date(night), rows);
-    for (const view of ['d', 'd_final', 'd_cohorts', 'd_links']) {
-      expect([view, await column(world, `select count(*) from ${view}`)]).toEqual([view, ['1']]);
-    }
-    expect(await column(world, 'select count(*) from ripen.finality')).toEqual(['2']);
-  });
 });

@@ -2,10 +2,7 @@
 
 import { afterEach, expect, test } from 'vitest';
 
-import { drop as dropVerb, publish } from '../../src/index.ts';
 import { day } from '../../src/model/calendar.ts';
-import { prepareTable } from '../../src/load/slice-table.ts';
-import { withWarehouse } from '../../src/warehouse/opening.ts';
 import { column, query } from '../support/contents.ts';
 import { textWith } from '../support/matching.ts';
 import { reports, runNight, smallWorld } from '../support/night.ts';
@@ -56,31 +53,6 @@ test('while a changed meaning cannot be completed, finality speaks of the metric
   expect(await column(scenario, 'select state from ripen.slice_tables order by state')).toEqual(['building', 'live']);
   expect(await query(scenario, finality)).toEqual(final);
   expect(await query(scenario, 'from daily_final order by all')).toEqual(view);
-});
-
-test('a process that was killed once a metric was out of the table leaves no view that names it', async () => {
-  scenario = await openScenario([daily], { simulator });
-  await runNight(scenario, FIRST);
-  const path = scenario.config.warehouse;
-  await withWarehouse(path, { mode: 'write', lockWaitMs: 0, emit: () => {} }, async (warehouse) => {
-    const fewer = slice({ ...given, metrics: ['installs', 'all_revenue_total_d7'] });
-    await prepareTable(warehouse, fewer, [], 'a run that is killed');
-  });
-  await publish({ ...scenario.config, publish: [] });
-  const views = await column(
-    scenario,
-    `select schema_name || '.' || view_name from duckdb_views() where not internal and schema_name in ('main', 'ripen')`,
-  );
-  expect(views).toEqual(expect.arrayContaining(['main.daily_final', 'main.daily_links', 'ripen.unmatched_rows']));
-  for (const view of views) expect(await query(scenario, `select count(*) from ${view}`)).toHaveLength(1);
-});
-
-test('dropping a slice leaves the rows without a link of the others to be counted', async () => {
-  const other = slice({ ...given, name: 'other' });
-  scenario = await openScenario([daily, other], { simulator });
-  await runNight(scenario, FIRST);
-  await dropVerb({ ...scenario.config, publish: [] }, { slice: 'other', agree: async () => true });
-  expect(await column(scenario, 'select distinct slice from ripen.unmatched_rows')).toEqual(['daily']);
 });
 
 test('a slice takes the name of a view of another one, but not with a view the name of a table', async () => {

@@ -238,9 +238,7 @@ describe.each(['disk', 'S3'])('a lake of two nights on %s', (place) => {
     await clickhouse.rows(`select sum(installs) as n from lake.by_day where day = '2026-03-15'`);
     const read = store.requests.filter(({ method, key }) => method === 'GET' && key.endsWith('.parquet'));
     const days = new Set(read.map(({ key }) => key));
-    expect([...days]).toEqual(
-      place === 'S3' ? ['installs/day/lake/by_day/day=2026-03-15/data.parquet'] : [],
-    );
+    expect([...days]).toEqual(place === 'S3' ? ['installs/day/lake/by_day/day=2026-03-15/data.parquet'] : []);
   });
 });
 

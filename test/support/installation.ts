@@ -5,13 +5,10 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-
-import * as z from 'zod';
 
 /** What the token in the environment is; marked, so that it can be looked for. */
 export const TOKEN = 'mark3d+t0ken/of=e2e==';
@@ -63,42 +60,23 @@ export async function openInstallation(root = tmpdir()): Promise<Installation> {
     path: (...names) => join(directory, ...names),
     configure: (settings) => writeFile(join(directory, 'ripen.yaml'), JSON.stringify(settings, null, 2)),
     start,
-    run: async (argv, environment) => {
-      const reporting = `--report-on-signal --report-compact --report-directory=${directory}`;
-      const running = start(argv, { NODE_OPTIONS: reporting, ...environment });
-      return endedInTime(running, directory);
-    },
+    run: async (argv, environment) => endedInTime(start(argv, environment)),
     files: () => filesBelow(directory),
     close: () => rm(directory, { recursive: true, force: true }),
   };
 }
 
-/** Before a test's own limit, which would end it without a word of what the command was waiting for. */
+/** Before a test's own limit, which would leave the process running. */
 const HUNG_MS = 150_000;
 
-/** The end of a command; of one that does not end, an error with where its process stood. */
-async function endedInTime(running: Running, directory: string): Promise<Ended> {
-  const over = new AbortController();
-  const hung = sleep(HUNG_MS, null, { signal: over.signal }).then(async () => {
-    running.kill('SIGUSR2');
-    await sleep(3000);
-    const report = (await readdir(directory)).find((name) => /^report\..*\.json$/.test(name));
-    const text = report === undefined ? '{}' : await readFile(join(directory, report), 'utf8');
-    running.kill('SIGKILL');
-    throw new Error(`The command did not end within ${HUNG_MS / 1000} s: ${standing(text)}`);
-  });
+/** The end of a command; one that does not end is killed. */
+async function endedInTime(running: Running): Promise<Ended> {
+  const hung = setTimeout(() => running.kill('SIGKILL'), HUNG_MS);
   try {
-    return await Promise.race([running.ended, hung]);
+    return await running.ended;
   } finally {
-    over.abort();
-    hung.catch(() => null);
+    clearTimeout(hung);
   }
-}
-
-/** The stack and the open handles of a report that Node wrote. */
-function standing(report: string): string {
-  const shape = z.object({ javascriptStack: z.unknown(), libuv: z.unknown(), workers: z.unknown() });
-  return JSON.stringify(shape.safeParse(JSON.parse(report)).data ?? report).slice(0, 6000);
 }
 
 /** The `service` settings that reach a server on loopback with the token of the environment. */

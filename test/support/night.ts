@@ -3,6 +3,8 @@
  * between tries that take no time.
  */
 
+import { vi } from 'vitest';
+
 import type { HttpService } from '../../src/config/config.ts';
 import type { RunEvent } from '../../src/events.ts';
 import type { Slice } from '../../src/model/slice.ts';
@@ -100,4 +102,12 @@ export function askedReports({ simulator }: Scenario): AskedReport[] {
       const parameters = new URLSearchParams(query);
       return { period: parameters.get('date_period') ?? '', status, query: parameters };
     });
+}
+
+/** A deadline of so many milliseconds that passes when it is told to, however fast the machine is. */
+export function passingDeadline(ms: number): AbortController {
+  const deadline = new AbortController();
+  const timeout = AbortSignal.timeout.bind(AbortSignal);
+  vi.spyOn(AbortSignal, 'timeout').mockImplementation((given) => (given === ms ? deadline.signal : timeout(given)));
+  return deadline;
 }

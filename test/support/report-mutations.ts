@@ -37,17 +37,6 @@ export function bareMetric(row: number, metric: string, digits: string): ReportM
   return combined(replacedValue(row, metric, digits), replacedValue(row, metric, bareNumber(digits), 'kept'));
 }
 
-/** Every row's value of a metric written as a JSON number instead of a string. */
-export function metricAsNumber(metric: string): ReportMutation {
-  return (report) =>
-    withEachRow(report, (row) => {
-      const value = row[metric];
-      return typeof value === 'string' && Number.isFinite(numberOf(value))
-        ? { ...row, [metric]: bareNumber(value) }
-        : row;
-    });
-}
-
 /** A key the caller did not ask for, in every row. */
 export function extraKey(key: string, value: unknown): ReportMutation {
   return (report) => withEachRow(report, (row) => ({ ...row, [key]: value }));

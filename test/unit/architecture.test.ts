@@ -151,39 +151,6 @@ const packageOf = (specifier: string): string =>
 
 const linesOf = ({ text }: SourceFile): number => text.split('\n').length - 1;
 
-describe('the reader of imports', () => {
-  test('sees the 7 forms of an import, knows which 2 are erased, and is not fooled by words', () => {
-    const code = [
-      `import { a } from './a.ts';`,
-      `import type { B } from './b.ts';`,
-      `import {\n  c,\n  d,\n} from "./c.ts";`,
-      `import './d.ts';`,
-      `export { e } from './e.ts';`,
-      `export type { F } from './f.ts';`,
-      `const g = await import('./g.ts');`,
-      `const said = 'nothing to import here'; const quoted = \`from './no.ts'\`;`,
-    ].join('\n');
-    expect(importsOf(code)).toEqual([
-      { specifier: './a.ts', isTypeOnly: false },
-      { specifier: './b.ts', isTypeOnly: true },
-      { specifier: './c.ts', isTypeOnly: false },
-      { specifier: './d.ts', isTypeOnly: false },
-      { specifier: './e.ts', isTypeOnly: false },
-      { specifier: './f.ts', isTypeOnly: true },
-      { specifier: './g.ts', isTypeOnly: false },
-    ]);
-  });
-
-  test('finds in each file as many imports as there are lines that end in one', () => {
-    const counted = sources.map(({ path, code, imports }) => ({
-      path,
-      missed: [...code.matchAll(/(?:\sfrom\s+'[^']+';$|\bimport\('[^']+'\))/gm)].length - imports.length,
-    }));
-    expect(counted.filter(({ missed }) => missed > 0)).toEqual([]);
-    expect(sources.length).toBeGreaterThan(100);
-  });
-});
-
 describe('imports', () => {
   test('go downward only, and no stage imports another', () => {
     const wrong = sources.flatMap(({ path, imports }) =>

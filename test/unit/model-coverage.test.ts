@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 
-import { day, lastDay, parseUtcOffset, UTC, type DayInterval, type WeekStart } from '../../src/model/calendar.ts';
+import { day, lastDay, type DayInterval, type WeekStart } from '../../src/model/calendar.ts';
 import { coveredPeriods, coverageOf, firstKeptDay } from '../../src/model/coverage.ts';
 import type { DateBound, DatePeriod, Slice } from '../../src/model/slice.ts';
 import { slice } from '../support/slice.ts';
@@ -94,22 +94,6 @@ describe('the coverage of a slice', () => {
     },
   );
 
-  test('at an earlier instant holds no day after that one, though later ones were loaded', () => {
-    const of = declared(fixed('2026-06-01', '2026-06-29'));
-    const loaded = held('2026-05-30:2026-05-31', '2026-06-20:2026-06-21');
-    expect(covered(of, loaded, '2026-06-10T00:00:00Z')).toBe('2026-05-30:2026-06-10');
-    expect(covered(of, loaded, '2026-05-30T00:00:00Z')).toBe('2026-05-30:2026-05-30');
-    expect(covered(of, loaded, '2026-05-29T23:59:59Z')).toBeNull();
-  });
-
-  test('ends with the day in the slice’s own offset', () => {
-    const utcOffset = parseUtcOffset('+14:00') ?? UTC;
-    expect(covered(declared(rolling(1, 0), { utcOffset }), [], NOON)).toBe('2026-06-30:2026-07-01');
-    expect(covered(declared(rolling(1, 0), { utcOffset }), held('2026-07-01:2026-07-03'), NOON)).toBe(
-      '2026-06-30:2026-07-01',
-    );
-  });
-
   test('without a date dimension is its date period alone, whatever was loaded', () => {
     const total = declared(rolling(7), { dimensions: ['app'], grain: null, retainDays: 3 });
     expect(covered(total, held('2026-05-01:2026-06-01'), NOON)).toBe('2026-06-23:2026-06-29');
@@ -122,12 +106,6 @@ describe('what a slice lets go', () => {
     const of = declared(fixed('2026-01-01', '2026-06-29'), { retainDays: 30 });
     expect(covered(of, held('2025-12-01:2025-12-02'), NOON)).toBe('2026-05-31:2026-06-29');
     expect(covered({ ...of, retainDays: null }, held('2025-12-01:2025-12-02'), NOON)).toBe('2025-12-01:2026-06-29');
-  });
-
-  test('is everything when all of it is older, and comes back when the setting goes', () => {
-    const of = declared(fixed('2026-01-01', '2026-01-31'), { retainDays: 30 });
-    expect(covered(of, held('2026-01-05:2026-01-06'), NOON)).toBeNull();
-    expect(covered({ ...of, retainDays: 3000 }, held('2026-01-05:2026-01-06'), NOON)).toBe('2026-01-01:2026-01-31');
   });
 
   // 30 days before Tuesday, 30 June 2026 lies Sunday, 31 May.
@@ -162,37 +140,4 @@ describe('the first bucket', () => {
       expect([first?.asked.start, first?.bucket.start]).toEqual([asked, bucket]);
     },
   );
-
-  test('becomes whole when the date period is moved to its first day', () => {
-    const of = declared(fixed('2026-05-01', '2026-06-29'), { grain: 'month' });
-    const [first] = coveredPeriods(of, held('2026-05-14:2026-06-01'), new Date(NOON), 1);
-    expect(first?.asked).toEqual(interval('2026-05-01', '2026-06-01'));
-  });
-
-  test('of a rolling month is whole again once the days before it were loaded, and the last one is cut', () => {
-    const of = declared(rolling(40, 3), { grain: 'month' });
-    const periods = coveredPeriods(of, held('2026-05-01:2026-05-15'), new Date(NOON), 1);
-    expect(periods.map((period) => period.asked)).toEqual([
-      interval('2026-05-01', '2026-06-01'),
-      interval('2026-06-01', '2026-06-28'),
-    ]);
-  });
-});
-
-describe('the ends of the calendar', () => {
-  test('begin a date period of more days than there are at 1 January of the year 1', () => {
-    expect(covered(declared(rolling(99_999_999)), [], NOON)).toBe('0001-01-01:2026-06-29');
-    expect(covered(declared(fixed('0000-01-01', '2026-06-29')), [], NOON)).toBe('0001-01-01:2026-06-29');
-  });
-
-  test('let nothing go when more days are kept than there are', () => {
-    const of = declared(fixed('0001-01-01', '2026-06-29'), { retainDays: 99_999_999 });
-    expect(covered(of, [], NOON)).toBe('0001-01-01:2026-06-29');
-  });
-
-  test('end a date period on 30 December 9999', () => {
-    const of = declared(fixed('9999-12-01', '9999-12-31'));
-    expect(covered(of, [], '9999-12-30T12:00:00Z')).toBe('9999-12-01:9999-12-30');
-    expect(covered(of, [], NOON)).toBeNull();
-  });
 });

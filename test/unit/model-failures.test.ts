@@ -15,26 +15,6 @@ import { textWith } from '../support/matching.ts';
 const failed = (code: FailureCode): Failure => new Failure(code, `${code} happened.`);
 
 describe('a failure', () => {
-  test('carries code, kind, facts, hint and cause, and has none of the optional ones unless given', () => {
-    const cause = new Error('socket closed');
-    const full = new Failure('SOURCE_TIMEOUT', 'No answer came in 1000 s.', {
-      facts: { seconds: 1000 },
-      hint: 'Wait.',
-      cause,
-    });
-    expect(full).toMatchObject({
-      name: 'Failure',
-      code: 'SOURCE_TIMEOUT',
-      kind: 'unavailable',
-      message: 'No answer came in 1000 s.',
-      facts: { seconds: 1000 },
-      hint: 'Wait.',
-    });
-    expect(full.cause).toBe(cause);
-    const bare = failed('BUG');
-    expect([bare.facts, bare.hint, 'cause' in bare]).toEqual([{}, null, false]);
-  });
-
   test('each of the codes has a kind, and each kind one of the 5 exit codes of sysexits, or that of SIGTERM', () => {
     expect(exitCodes).toEqual({ bug: 70, usage: 78, storage: 74, contract: 65, unavailable: 75, interrupted: 143 });
     expect(new Set(Object.values(failureCodes))).toEqual(new Set(Object.keys(exitCodes)));

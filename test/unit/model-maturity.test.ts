@@ -2,13 +2,12 @@
 
 import { describe, expect, test } from 'vitest';
 
-import { addDays, day, MS_PER_DAY, UTC, utcOffset, type UtcOffset } from '../../src/model/calendar.ts';
+import { addDays, day, MS_PER_DAY, UTC, type UtcOffset } from '../../src/model/calendar.ts';
 import type { LoadedPeriod } from '../../src/model/ledger.ts';
 import {
   dueReason,
-  finalAt,
+  type finalAt,
   isFinal,
-  milestoneAges,
   nextRefreshAt,
   soundAt,
   stateOf,
@@ -82,7 +81,6 @@ describe('a period of the 10th that is loaded', () => {
     { fetched: '10 23:59', asOf: '11 00:00', due: 'open' },
     // Fetched while it ran: due as soon as it is over, at whatever age.
     { fetched: '10 12:00', asOf: '16 00:00', due: 'open' },
-    { fetched: '10 12:00', asOf: '300 00:00', due: 'open' },
     // Fetched ahead, as a date period may reach to today and a backfill beyond.
     { fetched: '09 12:00', asOf: '10 12:00', due: 'open' },
     { fetched: '11 00:00', asOf: '11 00:01', due: null },
@@ -93,18 +91,13 @@ describe('a period of the 10th that is loaded', () => {
   test.each<Case>([
     { fetched: '11 02:00', asOf: '11 23:59', due: null },
     { fetched: '11 23:59', asOf: '12 00:00', due: 'maturing' },
-    { fetched: '12 02:00', asOf: '13 02:00', due: 'maturing' },
-    { fetched: '13 02:00', asOf: '14 02:00', due: 'maturing' },
     { fetched: '14 02:00', asOf: '15 02:00', due: 'maturing' },
     // Between the milestones 5 and 7, 7 and 10, 10 and 14 nothing is due.
     { settles: [100], fetched: '15 02:00', asOf: '16 23:59', due: null },
     { settles: [100], fetched: '15 02:00', asOf: '17 00:00', due: 'maturing' },
-    { settles: [100], fetched: '17 02:00', asOf: '19 23:59', due: null },
     { settles: [100], fetched: '17 02:00', asOf: '20 00:00', due: 'maturing' },
-    { settles: [100], fetched: '20 02:00', asOf: '23 23:59', due: null },
     { settles: [100], fetched: '20 02:00', asOf: '24 00:00', due: 'maturing' },
     // After 14 days only finality counts.
-    { settles: [100], fetched: '24 02:00', asOf: '110 00:00', due: null },
     { settles: [100], fetched: '24 02:00', asOf: '111 00:59', due: null },
     { settles: [100], fetched: '24 02:00', asOf: '111 01:00', due: 'became final' },
   ])('is $due at $asOf when fetched at $fetched, by milestones', (given) => {
@@ -112,31 +105,15 @@ describe('a period of the 10th that is loaded', () => {
   });
 
   test.each<Case>([
-    // Nights of age 3 and 5 were skipped; the next run makes them up once.
-    { settles: [100], fetched: '12 02:00', asOf: '16 02:00', due: 'maturing' },
-    { settles: [100], fetched: '16 02:00', asOf: '16 20:00', due: null },
-    { settles: [100], fetched: '11 02:00', asOf: '60 02:00', due: 'maturing' },
-    { settles: [100], fetched: '60 02:00', asOf: '61 02:00', due: null },
-  ])('is $due at $asOf when fetched at $fetched: what skipped nights missed is made up', (given) => {
-    expect(reasonOf(given)).toBe(given.due);
-  });
-
-  test.each<Case>([
     // 7 days after the end and 1 hour to settle: 18 01:00.
     { fetched: '17 02:00', asOf: '18 00:59', due: null },
     { fetched: '17 02:00', asOf: '18 01:00', due: 'became final' },
-    { fetched: '18 00:59', asOf: '18 01:00', due: 'became final' },
     { fetched: '18 01:00', asOf: '18 01:00+1', due: null },
-    { fetched: '18 01:00', asOf: '300 00:00', due: null },
     // A metric among several: each becomes final once.
     { settles: [2, 7], fetched: '11 02:00', asOf: '13 01:00', due: 'became final' },
-    { settles: [2, 7], fetched: '13 01:00', asOf: '13 20:00', due: null },
     { settles: [2, 7], fetched: '13 01:00', asOf: '18 01:00', due: 'became final' },
-    { settles: [2, 7], fetched: '18 01:00', asOf: '300 00:00', due: null },
     // Finality is named before a milestone that falls on the same day.
     { settles: [4, 7], fetched: '14 02:00', asOf: '15 02:00', due: 'became final' },
-    { settles: [0], fetched: '11 00:30', asOf: '11 00:59', due: null },
-    { settles: [0], fetched: '11 00:30', asOf: '11 01:00', due: 'became final' },
   ])('is $due at $asOf when fetched at $fetched and its metrics settle in $settles days', (given) => {
     expect(reasonOf(given)).toBe(given.due);
   });
@@ -147,9 +124,6 @@ describe('a period of the 10th that is loaded', () => {
     { settles: [null], fetched: '24 02:00', asOf: '41 00:59', due: null },
     { settles: [null], fetched: '24 02:00', asOf: '41 01:00', due: 'maturing' },
     { settles: [null], fetched: '41 01:00', asOf: '300 00:00', due: null },
-    { settles: [null], refresh: 'nightly', fetched: '40 02:00', asOf: '41 02:00', due: 'maturing' },
-    { settles: [null], refresh: 'nightly', fetched: '41 02:00', asOf: '42 02:00', due: null },
-    { settles: [7, null], fetched: '18 01:00', asOf: '20 02:00', due: 'maturing' },
     { settles: [60, null], fetched: '41 01:00', asOf: '71 01:00', due: 'became final' },
   ])('is $due at $asOf when fetched at $fetched and some metric of $settles never settles', (given) => {
     expect(reasonOf(given)).toBe(given.due);
@@ -162,23 +136,10 @@ describe('a period of the 10th that is loaded', () => {
     { settles: [7], refresh: 'nightly', fetched: '18 02:00', asOf: '19 02:00', due: null },
     { settles: [100], refresh: [1, 30], fetched: '11 02:00', asOf: '39 23:59', due: null },
     { settles: [100], refresh: [1, 30], fetched: '11 02:00', asOf: '40 00:00', due: 'maturing' },
-    { settles: [100], refresh: [30, 1], fetched: '11 02:00', asOf: '40 00:00', due: 'maturing' },
-    { settles: [100], refresh: [1, 30], fetched: '40 00:00', asOf: '110 00:00', due: null },
     { settles: [100], refresh: [1, 30], fetched: '40 00:00', asOf: '111 01:00', due: 'became final' },
-    { settles: [7], refresh: [], fetched: '11 02:00', asOf: '18 00:59', due: null },
-    { settles: [7], refresh: [], fetched: '11 02:00', asOf: '18 01:00', due: 'became final' },
     // An age after every horizon asks for nothing more.
     { settles: [7], refresh: [30], fetched: '18 01:00', asOf: '50 00:00', due: null },
   ])('is $due at $asOf when fetched at $fetched and refreshed by $refresh', (given) => {
-    expect(reasonOf(given)).toBe(given.due);
-  });
-
-  test.each<Case>([
-    { fetched: '11 02:00', asOf: '11 02:00', due: null },
-    { fetched: '10 12:00', asOf: '10 12:00', due: null },
-    { fetched: '12 02:00', asOf: '11 02:00', due: null },
-    { refresh: 'nightly', fetched: '11 02:00', asOf: '11 02:00', due: null },
-  ])('is not due at $asOf when fetched at $fetched: planning looks at nothing newer than itself', (given) => {
     expect(reasonOf(given)).toBe(given.due);
   });
 });
@@ -192,20 +153,6 @@ describe('a change of the metrics', () => {
       dueReason(tenth, final, [old, added], settling(), at(asOf)),
     );
     expect(reasons).toEqual(['metric added', 'metric added', null]);
-  });
-
-  test('one less, or another order, makes none due', () => {
-    const final = loaded(tenth, [old, added], at('100'));
-    expect(dueReason(tenth, final, [old], settling(), at('200'))).toBeNull();
-    expect(dueReason(tenth, final, [added, old], settling(), at('200'))).toBeNull();
-  });
-});
-
-describe('a period with rejected rows', () => {
-  test('is due at every later instant, also when everything is final, and not at its own', () => {
-    const partial = loaded(tenth, [metric(7)], at('100'), { rejected: 2 });
-    expect(dueReason(tenth, partial, [metric(7)], settling(), at('100'))).toBeNull();
-    expect(dueReason(tenth, partial, [metric(7)], settling(), at('100 00:01'))).toBe('missing');
   });
 });
 
@@ -276,18 +223,6 @@ describe('a bucket that the date period cuts', () => {
     ]);
   });
 
-  test('is missing days once more of it is asked for after it ended, even when its values had settled', () => {
-    expect(dueReason(whole, loaded(begun, metrics, at('12 02:00')), metrics, settling(), at('12 02:01'))).toBe(
-      'missing',
-    );
-    expect(dueReason(whole, loaded(late, metrics, at('300')), metrics, settling(), at('301'))).toBe('missing');
-  });
-
-  test('grows while it runs: it is open each night', () => {
-    const more = period('2026-01-05', '2026-01-12', ['2026-01-05', '2026-01-10']);
-    expect(dueReason(more, loaded(begun, metrics, at('09 02:00')), metrics, settling(), at('10 02:00'))).toBe('open');
-  });
-
   test('is left alone when a refetch would lose days that were loaded, also for a new metric', () => {
     const wholeLoaded = loaded(whole, metrics, at('12 02:00'));
     expect(dueReason(late, wholeLoaded, metrics, settling(), at('20'))).toBeNull();
@@ -306,38 +241,8 @@ describe('a bucket that the date period cuts', () => {
 
 describe('finality', () => {
   test.each([
-    ['+00:00', 7, '2026-01-18T01:00:00.000Z'],
-    ['+05:30', 7, '2026-01-17T19:30:00.000Z'],
-    ['-03:30', 7, '2026-01-18T04:30:00.000Z'],
-    ['+14:00', 0, '2026-01-10T11:00:00.000Z'],
-    ['-14:00', 0, '2026-01-11T15:00:00.000Z'],
-    ['+00:00', 42, '2026-02-22T01:00:00.000Z'],
-  ])(
-    'at %s a metric of %i days is final at %s: end of the period, horizon and an hour to settle',
-    (zone, days, expected) => {
-      const slice = settling('milestones', utcOffset(zone));
-      const instant = new Date(expected);
-      expect(finalAt(tenth, metric(days), slice)?.toISOString()).toBe(expected);
-      expect(isFinal(tenth, metric(days), slice, held(instant))).toBe(true);
-      expect(isFinal(tenth, metric(days), slice, held(new Date(instant.getTime() - 1)))).toBe(false);
-    },
-  );
-
-  test('counts from the end of a month or week, not from its days', () => {
-    const month = period('2026-01-01', '2026-02-01');
-    expect(finalAt(month, metric(7), settling())?.toISOString()).toBe('2026-02-08T01:00:00.000Z');
-  });
-
-  test('never comes for a value that may change for ever', () => {
-    expect(finalAt(tenth, metric(null), settling())).toBeNull();
-    expect(isFinal(tenth, metric(null), settling(), held(at('3000')))).toBe(false);
-  });
-
-  test.each([
     [[7], '10 12:00', 'open'],
-    [[7], '10 23:59', 'open'],
     [[7], '11 00:00', 'maturing'],
-    [[7], '18 00:59', 'maturing'],
     [[7], '18 01:00', 'final'],
     [[7, 14], '18 01:00', 'maturing'],
     [[7, 14], '25 01:00', 'final'],
@@ -345,33 +250,5 @@ describe('finality', () => {
   ] as const)('a period with metrics of %j days fetched at %s is %s', (settles, fetched, state) => {
     const metrics = settles.map((days) => metric(days));
     expect(stateOf(tenth, metrics, settling(), held(at(fetched)))).toBe(state);
-  });
-});
-
-describe('the next refresh', () => {
-  test.each([
-    ['milestones', [7], '10 12:00', '11'],
-    ['milestones', [7], '11 02:00', '12'],
-    ['milestones', [7], '12 02:00', '13'],
-    ['milestones', [7], '15 02:00', '17'],
-    ['milestones', [7], '17 02:00', '18 01:00'],
-    ['milestones', [7], '18 01:00', null],
-    ['milestones', [100], '24 02:00', '111 01:00'],
-    ['milestones', [null], '24 02:00', '41 01:00'],
-    ['milestones', [null], '41 01:00', null],
-    ['nightly', [7], '10 12:00', '11'],
-    ['nightly', [7], '12 02:00', '13 02:00'],
-    ['nightly', [7], '18 01:00', null],
-    [[30], [100], '10 12:00', '11'],
-    [[30], [100], '11 02:00', '40'],
-    [[30], [100], '40', '111 01:00'],
-  ] as const)('by %j, settling in %j days, after a fetch at %s comes at %s', (refresh, settles, fetched, expected) => {
-    const metrics = settles.map((days) => metric(days));
-    const next = nextRefreshAt(tenth, metrics, settling(refresh), held(at(fetched)));
-    expect(next).toEqual(expected === null ? null : at(expected));
-  });
-
-  test('milestones are the 8 ages 1, 2, 3, 4, 5, 7, 10 and 14', () => {
-    expect(milestoneAges).toEqual([1, 2, 3, 4, 5, 7, 10, 14]);
   });
 });

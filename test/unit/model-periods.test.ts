@@ -2,21 +2,13 @@
 
 import { createHash } from 'node:crypto';
 
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
-import { day, UTC, utcOffset, type Day, type DayInterval, type WeekStart } from '../../src/model/calendar.ts';
+import { day, utcOffset, type DayInterval, type WeekStart } from '../../src/model/calendar.ts';
 import type { DateDimension } from '../../src/model/dimension.ts';
 import { fingerprintOf } from '../../src/model/fingerprint.ts';
-import {
-  type DuePeriod,
-  labelOf,
-  type Part,
-  partFilters,
-  reportParameters,
-  valuesOf,
-  windowOf,
-} from '../../src/model/window.ts';
-import { ageOf, endOf, isWhole, periodsOf, resolveDatePeriod } from '../../src/model/period.ts';
+import { type DuePeriod, labelOf, type Part, reportParameters, windowOf } from '../../src/model/window.ts';
+import { ageOf, isWhole, periodsOf, resolveDatePeriod } from '../../src/model/period.ts';
 import type { DateBound } from '../../src/model/slice.ts';
 import { slice } from '../support/slice.ts';
 
@@ -86,7 +78,6 @@ describe('a date period', () => {
     [on('2026-01-01'), ago(1), '2026-01-10T02:00:00Z', '+00:00', ['2026-01-01', '2026-01-10']],
     [on('2026-01-01'), ago(0), '2026-01-10T02:00:00Z', '+00:00', ['2026-01-01', '2026-01-11']],
     [ago(3), ago(1), '2026-03-01T00:00:00Z', '+00:00', ['2026-02-26', '2026-03-01']],
-    [ago(3), ago(1), '2026-02-28T23:59:59Z', '+00:00', ['2026-02-25', '2026-02-28']],
     // Half an hour before midnight in the slice's offset, and half an hour after.
     [ago(0), ago(0), '2026-02-28T18:00:00Z', '+05:30', ['2026-02-28', '2026-03-01']],
     [ago(0), ago(0), '2026-02-28T18:30:00Z', '+05:30', ['2026-03-01', '2026-03-02']],
@@ -94,68 +85,31 @@ describe('a date period', () => {
     // What has not begun is not asked for.
     [on('2026-01-01'), on('2026-01-01'), '2020-01-01T00:00:00Z', '+00:00', null],
     [on('2026-01-01'), on('2026-12-31'), '2026-03-05T02:00:00Z', '+00:00', ['2026-01-01', '2026-03-06']],
-    [on('2026-01-01'), on('9999-12-31'), '2026-03-05T23:00:00Z', '+02:00', ['2026-01-01', '2026-03-07']],
-    [on('9999-12-31'), on('9999-12-31'), '2026-03-05T02:00:00Z', '+00:00', null],
     [on('2026-03-06'), on('2026-03-09'), '2026-03-05T23:00:00Z', '-02:00', null],
-    // Ends outside the calendar are cut to it.
-    [on('0000-01-01'), on('0001-01-03'), '2026-03-05T02:00:00Z', '+00:00', ['0001-01-01', '0001-01-04']],
-    [ago(36_600), ago(0), '0050-01-01T00:00:00Z', '+00:00', ['0001-01-01', '0050-01-02']],
-    [startOf('month', 900, 40), ago(0), '0050-01-01T00:00:00Z', '+00:00', ['0001-01-01', '0050-01-02']],
-    [ago(1), on('9999-12-31'), '9999-12-31T12:00:00Z', '+00:00', ['9999-12-30', '9999-12-31']],
     // Starts of calendar weeks and months, and days before them.
     [startOf('month', 0, 0), ago(1), '2026-03-05T02:00:00Z', '+00:00', ['2026-03-01', '2026-03-05']],
     [startOf('month', 0, 0), ago(1), '2026-03-01T02:00:00Z', '+00:00', null],
-    [startOf('month', 0, 0), ago(0), '2026-02-28T23:00:00Z', '+02:00', ['2026-03-01', '2026-03-02']],
     [startOf('month', 1, 0), startOf('month', 0, 1), '2026-03-31T02:00:00Z', '+00:00', ['2026-02-01', '2026-03-01']],
     [startOf('month', 1, 0), startOf('month', 0, 1), '2026-01-01T02:00:00Z', '+00:00', ['2025-12-01', '2026-01-01']],
-    [startOf('month', 13, 0), startOf('month', 12, 1), '2026-01-31T02:00:00Z', '+00:00', ['2024-12-01', '2025-01-01']],
     [startOf('week', 1, 0), startOf('week', 0, 1), '2026-03-05T02:00:00Z', '+00:00', ['2026-02-23', '2026-03-02']],
     [startOf('week', 0, 0), ago(0), '2026-03-02T02:00:00Z', '+00:00', ['2026-03-02', '2026-03-03']],
     // Nothing yet: the period begins after its own end.
     [on('2026-01-10'), ago(1), '2026-01-10T02:00:00Z', '+00:00', null],
-    [on('2026-01-10'), ago(1), '2026-01-11T00:00:00Z', '+00:00', ['2026-01-10', '2026-01-11']],
     [ago(0), ago(1), '2026-01-10T02:00:00Z', '+00:00', null],
-    [ago(1), ago(2), '2026-01-10T02:00:00Z', '+00:00', null],
   ])('from %j to %j at %s in %s covers %j', (first, last, asOf, zone, expected) => {
     const resolved = resolveDatePeriod({ first, last }, new Date(asOf), utcOffset(zone));
     expect(resolved).toEqual(expected === null ? null : interval(...expected));
   });
-
-  test('of last week lies a day earlier where weeks begin on Sunday', () => {
-    const last = { first: startOf('week', 1, 0), last: startOf('week', 0, 1) };
-    expect(resolveDatePeriod(last, new Date('2026-03-05T02:00:00Z'), utcOffset('+00:00'), 0)).toEqual(
-      interval('2026-02-22', '2026-03-01'),
-    );
-  });
-
-  test.each(['day', 'week', 'month', 'quarter', 'year'] as const)(
-    'from the first to the last day has %s buckets',
-    (grain) => {
-      const all = { first: on('0000-01-01'), last: on('9999-12-31') };
-      const whole = resolveDatePeriod(all, new Date('0003-01-05T00:00:00Z'), utcOffset('+00:00'));
-      expect(periodsOf(whole ?? interval('2026-01-01', '2026-01-02'), grain, 0).at(0)?.asked.start).toBe('0001-01-01');
-    },
-  );
 });
 
 describe('a period', () => {
   const january = { bucket: interval('2026-01-01', '2026-02-01'), asked: interval('2026-01-01', '2026-02-01') };
 
   test.each([
-    ['+00:00', '2026-02-01T00:00:00.000Z'],
-    ['+05:30', '2026-01-31T18:30:00.000Z'],
-    ['-14:00', '2026-02-01T14:00:00.000Z'],
-  ])('at %s is over at %s', (zone, expected) => {
-    expect(endOf(january, utcOffset(zone)).toISOString()).toBe(expected);
-  });
-
-  test.each([
     ['+00:00', '2026-01-31T23:59:59Z', 0],
     ['+00:00', '2026-02-01T00:00:00Z', 1],
-    ['+00:00', '2026-01-01T00:00:00Z', -30],
     ['+05:30', '2026-01-31T18:30:00Z', 1],
     ['-03:30', '2026-02-01T03:29:59Z', 0],
-    ['+00:00', '2026-02-14T12:00:00Z', 14],
   ])('at %s on %s is %i days old, counted from its last day', (zone, at, age) => {
     expect(ageOf(january, new Date(at), utcOffset(zone))).toBe(age);
   });
@@ -211,16 +165,6 @@ describe('a window', () => {
     } = reportParameters(windowOf(daily, 'f', weeks), part);
     expect(sent).toEqual({ attribution_type: 'all', utc_offset: '+00:00', ...filters });
   });
-
-  test('keeps what the slice excludes when a part excludes more', () => {
-    const excluding = { parameters: { network__not_in: 'x,y' } };
-    expect(partFilters(excluding, { network: { in: null, notIn: ['z', 'x'] } })).toEqual({ network__not_in: 'x,y,z' });
-  });
-
-  test('says nothing yet of a dimension that is called as what every object has', () => {
-    expect(valuesOf({}, 'constructor')).toEqual({ in: null, notIn: [] });
-    expect(valuesOf({ constructor: { in: ['a'], notIn: [] } }, 'constructor')).toEqual({ in: ['a'], notIn: [] });
-  });
 });
 
 describe('the fingerprint of a slice', () => {
@@ -251,11 +195,7 @@ describe('the fingerprint of a slice', () => {
 
   test.each([
     ['os_name__in', 'android,ios', 'ios,android'],
-    ['country_code__not_in', 'AQ,BV', 'BV,AQ,BV'],
-    ['sdk_version__in', '1,2', '2,1'],
     ['os_names', 'android,ios', 'ios,android'],
-    ['ad_revenue_sources', 'a,b', 'b,a'],
-    ['attribution_types', 'click,impression', 'impression,click'],
     ['index', 'app,day', 'day,app'],
   ])(
     'does not change with the order of %s, %s or %s, and is the released one of the ordered list',
@@ -268,72 +208,14 @@ describe('the fingerprint of a slice', () => {
     },
   );
 
-  test('does not change with sort, which orders an answer', () => {
-    const sorted = { ...daily.parameters, sort: '-installs' };
-    expect(fingerprintOf({ ...daily, parameters: sorted })).toBe(own);
-  });
-
-  test('changes with the order of words in a text that is no list', () => {
-    const print = (text: string) =>
-      fingerprintOf({ dimensions: ['day'], parameters: { campaign__contains: text }, headers: {} });
-    expect(print('a,b')).not.toBe(print('b,a'));
-  });
-
   test.each([
     ['a dimension more', { dimensions: [...daily.dimensions, 'network'] }],
-    ['a dimension less', { dimensions: daily.dimensions.slice(1) }],
     ['a parameter changed', { parameters: { ...daily.parameters, attribution_type: 'click' } }],
     ['a filter changed', { parameters: { ...daily.parameters, os_name__in: 'ios' } }],
-    ['a filter more', { parameters: { ...daily.parameters, country__in: 'de' } }],
     ['another offset', { parameters: { ...daily.parameters, utc_offset: '+05:30' } }],
     ['a value that moved to another name', { dimensions: ['a,b'], parameters: {} }],
     ['a header', { headers: { 'x-account-id': '7' } }],
   ])('changes with %s', (_, change) => {
     expect(fingerprintOf({ ...daily, ...change })).not.toBe(own);
-  });
-
-  test('keeps apart what only looks alike when joined', () => {
-    const prints = [
-      { dimensions: ['a', 'b'], parameters: {} },
-      { dimensions: ['a,b'], parameters: {} },
-      { dimensions: ['a'], parameters: { b: '' } },
-      { dimensions: [], parameters: { a: 'b' } },
-      { dimensions: [], parameters: { a: 'b', c: 'd' } },
-      { dimensions: [], parameters: { a: 'b,c,d' } },
-    ].map((given) => fingerprintOf({ ...given, headers: {} }));
-    expect(new Set(prints).size).toBe(prints.length);
-  });
-});
-
-describe('on hosts in 4 time zones', () => {
-  const before = process.env['TZ'];
-
-  afterAll(() => {
-    if (before === undefined) delete process.env['TZ'];
-    else process.env['TZ'] = before;
-  });
-
-  test('periods, ends and ages are the same', () => {
-    const computed = ['UTC', 'Pacific/Apia', 'America/Sao_Paulo', 'Asia/Kathmandu'].map((zone) => {
-      process.env['TZ'] = zone;
-      const grains: readonly (DateDimension | null)[] = ['hour', 'day', 'week', 'month', 'quarter', 'year', null];
-      const years: readonly DayInterval[] = [
-        interval('2011-11-15', '2012-01-20'),
-        interval('2018-10-20', '2018-11-25'),
-      ];
-      const at = new Date('2018-11-04T02:30:00Z');
-      const ends: Day[] = [];
-      const lines = years.flatMap((of) =>
-        grains.flatMap((grain) =>
-          periodsOf(of, grain, 0).map((each) => {
-            ends.push(each.bucket.end);
-            return `${written(each)} ${endOf(each, UTC).toISOString()} ${ageOf(each, at, utcOffset('-03:00'))}`;
-          }),
-        ),
-      );
-      return [new Date(2018, 10, 4, 12).toISOString(), lines.join('\n')] as const;
-    });
-    expect(new Set(computed.map(([localNoon]) => localNoon)).size).toBe(4);
-    expect(new Set(computed.map(([, lines]) => lines)).size).toBe(1);
   });
 });

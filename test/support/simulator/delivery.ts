@@ -1,6 +1,5 @@
 /** How an answer's bytes reach the wire with a fault on the way. */
 
-import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
@@ -16,11 +15,6 @@ export interface Delivery {
 }
 
 type Headers = Readonly<Record<string, string>>;
-
-const BLANKS = Buffer.alloc(65_536, ' ');
-
-/** One gzip member of the bomb: a mebibyte that compresses to about a kilobyte. */
-const BOMB_MEMBER_BYTES = 1_048_576;
 
 /** Sends an answer; rejects if the connection closes before its end. */
 export async function deliverWithFault(
@@ -44,15 +38,6 @@ export async function deliverWithFault(
       response.writeHead(status, headers);
       await drip(response, bytes, fault, closed);
       return;
-    case 'endless_body':
-      response.writeHead(status, own);
-      response.write(plain.subarray(0, -1));
-      await writeWithoutEnd(response, closed);
-      return;
-    case 'gzip_bomb':
-      response.writeHead(status, { ...own, 'content-encoding': 'gzip' });
-      await explode(response, fault.plainBytes, closed);
-      return;
     case 'corrupt_gzip': {
       const corrupt = corruptGzip(zipped(), fault.where);
       response.writeHead(status, { ...own, 'content-encoding': 'gzip', 'content-length': String(corrupt.length) });
@@ -69,13 +54,6 @@ function cut(
   { afterBytes, framing }: Extract<WireFault, { kind: 'cut' }>,
 ): void {
   const part = bytes.subarray(0, afterBytes === 'half' ? Math.floor(bytes.length / 2) : afterBytes);
-  if (framing === 'close') {
-    // Without a length and without chunks, HTTP/1.1 ends a body where the connection ends.
-    response.useChunkedEncodingByDefault = false;
-    response.shouldKeepAlive = false;
-    response.writeHead(status, headers).end(part);
-    return;
-  }
   response.writeHead(status, framing === 'length' ? { ...headers, 'content-length': String(bytes.length) } : headers);
   writeAndHangUp(response, part);
 }
@@ -98,24 +76,4 @@ async function drip(
     await sleep(everyMs, undefined, { signal: closed });
   }
   response.end();
-}
-
-/** Ends by the connection closing, as a rejection. */
-async function writeWithoutEnd(response: ServerResponse, closed: AbortSignal): Promise<void> {
-  for (;;) await writeWithBackpressure(response, BLANKS, closed);
-}
-
-/** Gzip members one after another, which a decoder must read as one stream (RFC 1952). */
-async function explode(response: ServerResponse, plainBytes: number, closed: AbortSignal): Promise<void> {
-  const member = gzipSync(Buffer.alloc(BOMB_MEMBER_BYTES, ' '));
-  response.write(gzipSync('{"rows":['));
-  for (let sent = 0; sent < plainBytes; sent += BOMB_MEMBER_BYTES) {
-    await writeWithBackpressure(response, member, closed);
-  }
-  response.end(gzipSync(']}'));
-}
-
-async function writeWithBackpressure(response: ServerResponse, bytes: Buffer, closed: AbortSignal): Promise<void> {
-  closed.throwIfAborted();
-  if (!response.write(bytes)) await once(response, 'drain', { signal: closed });
 }

@@ -42,28 +42,20 @@ export type AnswerFault =
 
 /** Changes how an answer's bytes travel. At most one applies to a request: the first. */
 export type WireFault =
-  /**
-   * The connection ends after so many bytes. The length was announced (`length`) or not (`chunked`); with `close` the
-   * end of the connection was to mark the end of the body, so that nothing tells the cut from a complete answer.
-   */
-  | { readonly kind: 'cut'; readonly afterBytes: number | 'half'; readonly framing: 'length' | 'chunked' | 'close' }
+  /** The connection ends after so many bytes. The length was announced (`length`) or not (`chunked`). */
+  | { readonly kind: 'cut'; readonly afterBytes: number | 'half'; readonly framing: 'length' | 'chunked' }
   /** A Content-Length that is off by so many bytes; then the connection ends. */
   | { readonly kind: 'wrong_length'; readonly by: number }
   | { readonly kind: 'drip'; readonly bytes: number; readonly everyMs: number }
-  /** The answer without its last byte, then blanks without end. */
-  | { readonly kind: 'endless_body' }
-  /** Gzip, whether accepted or not, that is about a thousandth of its plain size on the wire. */
-  | { readonly kind: 'gzip_bomb'; readonly plainBytes: number }
   | { readonly kind: 'corrupt_gzip'; readonly where: 'middle' | 'checksum' };
 
 /** Affects some of the requests its rule matches. */
 export type ConditionalFault =
-  /** Each with its own probability: 429, 503, a body cut in half. The seed fixes the sequence. */
+  /** Each with its own probability: 429, a body cut in half. The seed fixes the sequence. */
   | {
       readonly kind: 'random';
       readonly seed: number;
       readonly tooMany?: number;
-      readonly unavailable?: number;
       readonly cut?: number;
     }
   /** The first so many requests are answered, all later ones with a bare 401. */
@@ -128,7 +120,7 @@ export function isInstead(fault: HappeningFault): fault is InsteadFault {
 }
 
 export function isWire(fault: HappeningFault): fault is WireFault {
-  return ['cut', 'wrong_length', 'drip', 'endless_body', 'gzip_bomb', 'corrupt_gzip'].includes(fault.kind);
+  return ['cut', 'wrong_length', 'drip', 'corrupt_gzip'].includes(fault.kind);
 }
 
 export function isOfAnswer(fault: HappeningFault): fault is AnswerFault {
@@ -154,15 +146,9 @@ function decider(fault: Fault): Scripted['happening'] {
   return () => [fault];
 }
 
-function randomFaults({
-  seed,
-  tooMany = 0,
-  unavailable = 0,
-  cut = 0,
-}: Extract<Fault, { kind: 'random' }>): Scripted['happening'] {
+function randomFaults({ seed, tooMany = 0, cut = 0 }: Extract<Fault, { kind: 'random' }>): Scripted['happening'] {
   const choices: readonly (readonly [number, HappeningFault])[] = [
     [tooMany, { kind: 'status', status: 429 }],
-    [unavailable, { kind: 'status', status: 503, body: 'html' }],
     [cut, { kind: 'cut', afterBytes: 'half', framing: 'chunked' }],
   ];
   let drawn = 0;

@@ -41,14 +41,12 @@ export interface PagesQuirk {
   readonly misleads: NextLink | null;
 }
 
-/** One way in which filters-data differs from the world's own lists, at the instants `during` accepts. */
-export type CatalogChange = { readonly during: (now: Date) => boolean } & (
-  | { readonly kind: 'shortened'; readonly lists: readonly string[]; readonly keep: number }
-  | { readonly kind: 'altered'; readonly id: string; readonly formatting?: string; readonly section?: string }
-  | { readonly kind: 'moved'; readonly id: string; readonly to: MetricFilterName }
-  /** Made up metrics that no report knows, until the list has so many items. */
-  | { readonly kind: 'lengthened'; readonly list: MetricFilterName; readonly items: number }
-);
+/** A metric whose formatting filters-data states otherwise, at the instants `during` accepts. */
+export interface CatalogChange {
+  readonly during: (now: Date) => boolean;
+  readonly id: string;
+  readonly formatting: string;
+}
 
 export interface Quirks {
   /** Digits after the point that rows and totals are rounded to (null: as they are), and what the totals add up. */
@@ -70,17 +68,10 @@ export interface Quirks {
     readonly isEmpty: (day: Day, now: Date) => boolean;
     readonly as: '204' | 'no rows' | 'no rows, no totals';
   } | null;
-  /** Keys beside `rows`: `error`, `errors`, `error_code`, `detail`. */
-  readonly besides: {
-    readonly keys: Readonly<Record<string, unknown>>;
-    readonly during: (asked: AskedReport) => boolean;
-  } | null;
   /** Keys that nobody asked for, in every row. */
   readonly unasked: ReadonlyMap<string, unknown>;
   /** Answers 504 to a report of more rows. */
   readonly maxRows: number | null;
-  /** Bytes that every row, and every answer, has more than it needs. */
-  readonly padding: { readonly perRow: number; readonly perAnswer: number } | null;
   /** By text dimension, the values that are NULL, which passes no filter as in SQL, and how a row states it. */
   readonly nulls: ReadonlyMap<string, { readonly values: readonly string[]; readonly as: 'null' | 'absent' }>;
   /** By name, the values of text dimensions the interface document does not know. */
@@ -91,8 +82,6 @@ export interface Quirks {
   readonly settlingDays: number | null;
   /** From an instant on weeks begin on another day. */
   readonly weeks: { readonly from: Date; readonly startOn: WeekStart } | null;
-  /** A week is named after those of its days that were asked for. */
-  readonly cutWeekNames: boolean;
 }
 
 export const noQuirks: Quirks = {
@@ -101,17 +90,14 @@ export const noQuirks: Quirks = {
   cap: null,
   pages: null,
   emptied: null,
-  besides: null,
   unasked: new Map(),
   maxRows: null,
-  padding: null,
   nulls: new Map(),
   dimensions: new Map(),
   metrics: [],
   catalog: [],
   settlingDays: null,
   weeks: null,
-  cutWeekNames: false,
 };
 
 /** Calculated metrics whose names do not say so, one of them in the format of money. */

@@ -10,7 +10,7 @@ import type { AskedReport, Quirks } from './quirks.ts';
 export function quirkyAnswer(answer: Answer, quirks: Quirks, isAdditive: IsAdditive, request: ReportRequest): Answer {
   const { body } = answer;
   if (answer.status === 204) {
-    const document = emptyReport(quirks, request);
+    const document = emptyReport(quirks);
     return document === null ? answer : documentAnswer(document);
   }
   if (answer.status !== 200 || body.kind !== 'document') return answer;
@@ -37,25 +37,22 @@ function quirkyReport(
   isAdditive: IsAdditive,
   request: ReportRequest,
 ): JsonDocument {
-  const { rounding, cap, unasked, padding, pages } = quirks;
+  const { rounding, cap, unasked, pages } = quirks;
   const asked = { query: request.address.searchParams, now: request.now };
   let document = rounding === null ? report : rounded(report, rounding, isAdditive);
   if (cap !== null) document = capped(document, cap, isAdditive);
   if (unasked.size > 0) document = withEachRow(document, (row) => ({ ...row, ...Object.fromEntries(unasked) }));
-  if (padding !== null) document = padded(document, padding);
   if (pages !== null) {
     const page = pageOfReport(document, pages, request);
     document = pages.totals === 'page' ? withTotalsOfRows(page, isAdditive) : page;
   }
-  return withErrors(withStatedTotals(document, quirks, asked), quirks, asked);
+  return withStatedTotals(document, quirks, asked);
 }
 
 /** The document of a report without rows; null where it has none and is answered 204. */
-function emptyReport({ emptied, besides }: Quirks, request: ReportRequest): JsonDocument | null {
-  const asked = { query: request.address.searchParams, now: request.now };
+function emptyReport({ emptied }: Quirks): JsonDocument | null {
   if (emptied === null || emptied.as === '204') return null;
-  const document = emptied.as === 'no rows' ? { rows: [], totals: {} } : { rows: [] };
-  return withErrors(document, { besides }, asked);
+  return emptied.as === 'no rows' ? { rows: [], totals: {} } : { rows: [] };
 }
 
 function rounded(
@@ -78,11 +75,6 @@ function capped(report: JsonDocument, cap: NonNullable<Quirks['cap']>, isAdditiv
   return cap.warning === null ? told : addedWarning(cap.warning)(told);
 }
 
-function padded(report: JsonDocument, { perRow, perAnswer }: NonNullable<Quirks['padding']>): JsonDocument {
-  const wide = perRow === 0 ? report : withEachRow(report, (row) => ({ ...row, padding: 'x'.repeat(perRow) }));
-  return perAnswer === 0 ? wide : { ...wide, padding: 'x'.repeat(perAnswer) };
-}
-
 function withStatedTotals(report: JsonDocument, { totals: stated }: Quirks, asked: AskedReport): JsonDocument {
   if (stated === null || !isDocument(report['totals'])) return report;
   const left = Object.entries(report['totals']).filter(([metric]) => !stated.isMissing(metric, asked));
@@ -90,10 +82,6 @@ function withStatedTotals(report: JsonDocument, { totals: stated }: Quirks, aske
     ...report,
     totals: Object.fromEntries(stated.asText ? left.map(([id, total]) => [id, String(total)]) : left),
   };
-}
-
-function withErrors(report: JsonDocument, { besides }: Pick<Quirks, 'besides'>, asked: AskedReport): JsonDocument {
-  return besides?.during(asked) === true ? { ...report, ...besides.keys } : report;
 }
 
 /** The totals of additive metrics as the sums of the rows, exact to a millionth; those of others as they were. */

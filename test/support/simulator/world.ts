@@ -1,7 +1,6 @@
 /** Worlds as tests want them: with names that programs have trouble with, and with quirks. */
 
 import { addDays, type Day, daysIn, parseDay } from '../../../src/model/calendar.ts';
-import { catalogFilters } from '../../../src/model/catalog.ts';
 import { choose, hashText, mix } from '../../../src/simulator/world/hash.ts';
 import type { Texts } from '../../../src/simulator/world/lanes.ts';
 import { allRevenue, cost, installs, sessions } from '../../../src/simulator/world/measures.ts';
@@ -15,7 +14,7 @@ import {
   type WorldOptions as PlainOptions,
 } from '../../../src/simulator/world/world.ts';
 import { awkwardNames } from './names.ts';
-import { type CatalogChange, noQuirks, type Quirks, type StrangeMetric } from './quirks.ts';
+import { noQuirks, type Quirks, type StrangeMetric } from './quirks.ts';
 
 export { type FilterItem, type Report, RequestRefused } from '../../../src/simulator/world/world.ts';
 
@@ -50,13 +49,19 @@ export function createWorld(options: Partial<WorldOptions> = {}): World {
     report(query, now) {
       const at = weeks !== null && now >= weeks.from ? later : world;
       const report = at.report(withoutEmptied(query, quirks, now), now);
-      if (report === null || (absent.length === 0 && !quirks.cutWeekNames)) return report;
-      return { ...report, rows: report.rows.map((row) => written(row, absent, quirks.cutWeekNames ? query : null)) };
+      if (report === null || absent.length === 0) return report;
+      return { ...report, rows: report.rows.map((row) => written(row, absent)) };
     },
     filtersData(query, now = new Date(0)) {
-      const changes = quirks.catalog.filter(({ during }) => during(now));
-      if (changes.length === 0) return world.filtersData(query, now);
-      return movedLists(world, query, changes);
+      const formattings = new Map(
+        quirks.catalog.filter(({ during }) => during(now)).map(({ id, formatting }) => [id, formatting]),
+      );
+      const altered = (item: FilterItem): FilterItem => ({
+        ...item,
+        formatting: formattings.get(item.id) ?? item.formatting,
+      });
+      const lists = Object.entries(world.filtersData(query, now));
+      return Object.fromEntries(lists.map(([list, items]) => [list, items.map(altered)]));
     },
   };
 }
@@ -95,80 +100,7 @@ function withoutEmptied(query: URLSearchParams, { emptied }: Quirks, now: Date):
 
 type Row = Report['rows'][number];
 
-/** A row without the keys that have no value, its week named after those of its days that `cutBy` asks for. */
-function written(row: Row, absent: readonly string[], cutBy: URLSearchParams | null): Row {
-  const kept = Object.entries(row).filter(([key, value]) => value !== null || !absent.includes(key));
-  const asked = cutBy === null ? null : daysAsked(cutBy);
-  const { week } = row;
-  if (asked === null || typeof week !== 'string') return Object.fromEntries(kept);
-  const [first = '', last = ''] = week.split(' - ');
-  const lastAsked = addDays(asked.end, -1);
-  const cut = `${first > asked.start ? first : asked.start} - ${last < lastAsked ? last : lastAsked}`;
-  return Object.fromEntries(kept.map(([key, value]) => [key, key === 'week' ? cut : value]));
-}
-
-type Lists = ReadonlyMap<string, readonly FilterItem[]>;
-
-/** The lists of a query after changes that may move items between any two of them. */
-function movedLists(
-  world: PlainWorld,
-  query: URLSearchParams,
-  changes: readonly CatalogChange[],
-): Readonly<Record<string, readonly FilterItem[]>> {
-  const all = world.filtersData(new URLSearchParams({ required_filters: catalogFilters.join(',') }));
-  const lists = changes.reduce(changed, new Map(Object.entries(all)));
-  const answered = world.filtersData(query);
-  const [section, parts] = [query.get('section'), new URLSearchParams(query)];
-  parts.delete('required_filters');
-  return Object.fromEntries(
-    Object.keys(answered).map((list) => {
-      const part = (parts.get(`${list}__contains`) ?? '').toLowerCase();
-      const items = (lists.get(list) ?? []).filter(
-        (item) =>
-          (section === null || item.section.toLowerCase().replaceAll(' ', '_') === section) &&
-          `${item.id}\n${item.name}`.toLowerCase().includes(part),
-      );
-      return [list, items];
-    }),
-  );
-}
-
-function changed(lists: Lists, change: CatalogChange): Lists {
-  if (change.kind === 'shortened') {
-    return mapped(lists, (items, list) => (change.lists.includes(list) ? items.slice(0, change.keep) : items));
-  }
-  if (change.kind === 'lengthened') {
-    return mapped(lists, (items, list) =>
-      list === change.list ? [...items, ...madeUp(change.items - items.length)] : items,
-    );
-  }
-  if (change.kind === 'altered') {
-    const altered = (item: FilterItem): FilterItem => ({
-      ...item,
-      formatting: change.formatting ?? item.formatting,
-      section: change.section ?? item.section,
-    });
-    return mapped(lists, (items) => items.map((item) => (item.id === change.id ? altered(item) : item)));
-  }
-  const moved = [...lists.values()].flat().find(({ id }) => id === change.id);
-  return mapped(lists, (items, list) => {
-    const others = items.filter(({ id }) => id !== change.id);
-    return list === change.to && moved !== undefined ? [...others, moved] : others;
-  });
-}
-
-function mapped(lists: Lists, change: (items: readonly FilterItem[], list: string) => readonly FilterItem[]): Lists {
-  return new Map([...lists].map(([list, items]) => [list, change(items, list)]));
-}
-
-function madeUp(count: number): FilterItem[] {
-  return Array.from({ length: Math.max(0, count) }, (_, nth) => ({
-    id: `made_up_${nth}_events`,
-    name: `Made up ${nth}`,
-    short_name: '',
-    section: 'Events',
-    formatting: 'integer',
-    description: '',
-    increase_is_negative: false,
-  }));
+/** A row without the keys that have no value. */
+function written(row: Row, absent: readonly string[]): Row {
+  return Object.fromEntries(Object.entries(row).filter(([key, value]) => value !== null || !absent.includes(key)));
 }
