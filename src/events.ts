@@ -40,6 +40,13 @@ export type RunEvent =
     }
   /** The column reader did not take an answer of a window, which is loaded the same, only slower. */
   | { readonly type: 'window_read_as_texts'; readonly slice: string; readonly window: string; readonly because: string }
+  /** Waiting windows of a slice became fewer and longer, as its first rows said how large it is. */
+  | {
+      readonly type: 'windows_joined';
+      readonly slice: string;
+      readonly from: number;
+      readonly into: number;
+    }
   | {
       readonly type: 'window_split';
       readonly slice: string;
@@ -47,7 +54,6 @@ export type RunEvent =
       readonly into: number;
       readonly because: string;
     }
-  /** Windows of a slice nothing was known of, and that were not asked for yet, were joined or divided by what came. */
   /** Periods were deleted because the slice keeps only those from a day on. */
   | {
       readonly type: 'periods_let_go';

@@ -45,7 +45,8 @@ export async function sync(
 async function refresh(run: Run, source: Source, from: SourceDoor): Promise<void> {
   const { catalog, slices } = await source.begin();
   const targets = await prepareTargets(run, starredSlices(run, slices, catalog), catalog);
-  const { plans, windows } = await source.plan([...targets.values()]);
+  const planning = await source.plan([...targets.values()]);
+  const { plans } = planning;
   const prepared = new Map(targets);
   for (const plan of plans) await recordPlan(plan, run);
   const planned = plans.flatMap(({ slice, windows: asked }) => {
@@ -55,8 +56,9 @@ async function refresh(run: Run, source: Source, from: SourceDoor): Promise<void
   });
   await recordPostponed(run.warehouse, planned, run.planAt);
 
-  await loadWindows(windows, run, source, targets);
-  await loadWindows(await source.audits(targets, run.signal), run, source, targets);
+  await loadWindows(planning, run, source, targets);
+  const audits = await source.audits(targets, run.signal);
+  await loadWindows({ plans: [], windows: audits }, run, source, targets);
 
   await swapComplete(run, targets);
   const standing = await standingTargets(run, targets, prepared);

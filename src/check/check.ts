@@ -8,6 +8,7 @@ import type { Emit } from '../events.ts';
 import { isMetricItem } from '../model/metric.ts';
 import type { Slice } from '../model/slice.ts';
 import { starRefusal, starsOf, withStars } from '../model/stars.ts';
+import { UNREADABLE_HINT, unreadableNames } from '../publish/delta/table.ts';
 import { countText } from '../terminal/measure.ts';
 import { finding, mergedNotes, placed, type Finding, type Remark } from './finding.ts';
 import { placeFindings } from './places.ts';
@@ -45,6 +46,7 @@ export async function inspected(inspection: Inspection, at: Date, emit: Emit, si
       return placed(remarks, stated.isSound(['slices', index, 'name']) ? slice.name : null, stated);
     }),
     ...placed(linkRemarks(config, lists), null, stated),
+    ...nameFindings(config, slices),
     ...sliceWorks(slices, lists),
   ]);
 }
@@ -68,6 +70,15 @@ const unrequested: ServiceFindings = {
   findings: [{ ...finding('untried', 'the service, as its settings are wrong'), setting: 'service' }],
   catalog: [],
 };
+
+/** Delta tables with column names that some engines cannot read. */
+function nameFindings({ publish }: Config, slices: readonly Slice[]): Finding[] {
+  const tables = slices.map(({ name, dimensions, metrics }) => ({ name, columns: [...dimensions, ...metrics] }));
+  return publish.flatMap(({ kind, path }) => {
+    const unreadable = kind === 'delta' ? unreadableNames(path, tables) : null;
+    return unreadable === null ? [] : [finding('warning', unreadable, UNREADABLE_HINT)];
+  });
+}
 
 /** How many slices have only metrics that filters-data lists. */
 function sliceWorks(slices: readonly Slice[], { metrics }: CatalogLists): Finding[] {

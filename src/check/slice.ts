@@ -117,6 +117,7 @@ export function sliceRemarks(checked: CheckedSlice, catalog: Catalog, lists: Cat
     ...statedNames(checked, 'dimensions').flatMap((name) => dimensionRemarks(checked, lists, name, 'dimensions')),
     ...Object.keys(slice.parameters).flatMap((key) => filterRemarks(checked, lists, key)),
     ...Object.entries(slice.parameters).flatMap(([key, value]) => valueRemarks(checked, lists, key, value)),
+    ...attributionRemarks(checked),
     ...(isSound('date_period') ? periodRemarks(checked, planAt) : []),
     ...horizonRemarks(checked),
     ...(isSound('metrics') ? retainRemarks(checked, metrics) : []),
@@ -208,6 +209,17 @@ function parameterNames(key: string, lists: CatalogLists): Names {
   const list = parameterValues.get(key);
   const listed = list === undefined ? new Set<string>() : lists.of(list);
   return listed.size === 0 ? new Set(documentedValues.get(key) ?? []) : listed;
+}
+
+/** The older parameter and the list that replaces it (observed: attribution_type): which of the two counts is not documented. */
+function attributionRemarks(checked: CheckedSlice): Remark[] {
+  const { parameters } = checked.slice;
+  if (!['attribution_type', 'attribution_types'].every((name) => Object.hasOwn(parameters, name))) return [];
+  const path = settingPath(checked, 'attribution_types');
+  const message = `attribution_types is sent beside attribution_type=${parameters['attribution_type']}; which of them counts is not documented`;
+  return [
+    { severity: 'warning', path, at: 'key', message, hint: 'Set attribution_type: null to send the list alone.' },
+  ];
 }
 
 /** A date period that covers nothing yet, or nothing any more. */

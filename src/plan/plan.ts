@@ -235,7 +235,23 @@ export function rowsPerDay(table: SliceTable | null): number | null {
 /** Most days a window of the slice may ask for, at least 1; a single period may still be longer. */
 export function windowDays(slice: Slice, table: SliceTable | null, planAt: Date): number {
   const rows = rowsPerDay(table);
-  const mostRows = Math.min(ROWS_PER_WINDOW, CELLS_PER_WINDOW / (slice.dimensions.length + slice.metrics.length));
-  const wanted = rows === null ? FIRST_DAYS[slice.grain === 'hour' ? 'hour' : 'other'] : Math.floor(mostRows / rows);
+  const wanted = rows === null ? FIRST_DAYS[slice.grain === 'hour' ? 'hour' : 'other'] : daysOf(rows, slice);
   return Math.max(1, Math.min(wanted, knownSize(table, planAt)?.maxDays ?? MOST_DAYS, MOST_DAYS));
+}
+
+function daysOf(rowsADay: number, { dimensions, metrics }: Slice): number {
+  return Math.floor(Math.min(ROWS_PER_WINDOW, CELLS_PER_WINDOW / (dimensions.length + metrics.length)) / rowsADay);
+}
+
+/** The periods of some windows of a slice in as few windows as its rows a day allow, the newest first. */
+export function joined(windows: readonly Window[], rowsADay: number): Window[] {
+  const [first] = windows;
+  if (first === undefined) return [];
+  const due = windows
+    .flatMap(({ periods }) => periods)
+    .toSorted((one, other) => compare(one.period.bucket.start, other.period.bucket.start));
+  const days = Math.max(1, Math.min(daysOf(rowsADay, first.slice), MOST_DAYS));
+  return groupIntoWindows(due, days)
+    .toReversed()
+    .map((group) => windowOf(first.slice, first.fingerprint, group));
 }

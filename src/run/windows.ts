@@ -14,12 +14,13 @@ import { loadBatch } from '../load/load.ts';
 import { daysBetween, weekdayName, weekdayOf, type WeekStart } from '../model/calendar.ts';
 import type { Slice } from '../model/slice.ts';
 import { labelOf, partId, subjectOf, type Window, windowOf } from '../model/window.ts';
+import { joined, rowsPerDay } from '../plan/plan.ts';
 import { type KnownValues, splitByPeriods, splitParts } from '../plan/split.ts';
 import type { Spooled } from '../spool/spool.ts';
 import { learnMaxDays, learnWeekStart } from '../warehouse/ledger.ts';
 import { beyondReplay, courseOf, type Round, roundAfter, withoutProgress } from './progress.ts';
 import { recordFailed, recordLoaded, type Run, warn } from './run.ts';
-import type { AnswerBatch, Answers, Source, Targets } from './source.ts';
+import type { AnswerBatch, Answers, Planned, Source, Targets } from './source.ts';
 import { turnTarget } from './tables.ts';
 
 /** How often an unusable answer is requested again. */
@@ -27,12 +28,14 @@ const MOST_REPEATS = 2;
 
 /** Loads windows in their order, from where the run gets its answers. */
 export async function loadWindows(
-  windows: readonly Window[],
+  { plans, windows }: Planned,
   run: Run,
   source: Source,
   targets: Targets,
 ): Promise<void> {
-  await new WindowLoader(run, source, targets).load(windows);
+  const loader = new WindowLoader(run, source, targets);
+  for (const { slice, table } of plans) if (rowsPerDay(table) === null) loader.sizeByFirstLoad(slice);
+  await loader.load(windows);
 }
 
 class WindowLoader {
@@ -46,6 +49,8 @@ class WindowLoader {
   readonly #rounds = new Map<string, Round>();
   /** By slice, the weekday its windows were aligned to since the run began. */
   readonly #weekStarts = new Map<string, WeekStart>();
+  /** The slices whose windows were planned before anything was known of their size. */
+  readonly #unsized = new Set<string>();
   /** Ends all requests: credentials were refused. */
   readonly #stop = new AbortController();
 
@@ -53,6 +58,11 @@ class WindowLoader {
     this.#run = run;
     this.#source = source;
     this.#targets = targets;
+  }
+
+  /** Lets the first rows of a slice say how long its other windows are. */
+  sizeByFirstLoad({ name }: Slice): void {
+    if (this.#source.canAsk) this.#unsized.add(name);
   }
 
   async load(windows: readonly Window[]): Promise<void> {
@@ -150,11 +160,22 @@ class WindowLoader {
     if (result.kind === 'loaded') {
       this.#rounds.delete(window.id);
       await recordLoaded(result, this.#run);
+      this.#joinWaiting(window, result.fetched);
       if (!canAsk) await this.#learnWeek(window);
     } else if (result.kind === 'failed') recordFailed(result.failure, window, this.#run);
     else if (result.kind === 'split' && spooled !== undefined) await this.#afterSplit(result, spooled);
     else if (result.kind === 'week start' && canAsk) await this.#afterWeekStart(window, result.weekStartsOn);
     else this.#afterDoubt(window, result.kind === 'week start' ? otherWeeks() : result.failure, spooled?.attempt ?? 0);
+  }
+
+  /** Joins the waiting windows of a slice whose first rows came, where they may be twice as long. */
+  #joinWaiting({ slice, asked }: Window, rows: number): void {
+    if (rows === 0 || !this.#unsized.delete(slice.name)) return;
+    const waiting = this.#queue.map(({ window }) => window).filter((window) => window.slice.name === slice.name);
+    const longer = joined(waiting, rows / daysBetween(asked.start, asked.end));
+    if (2 * longer.length > waiting.length) return;
+    this.#replaceWaiting(slice, longer);
+    this.#run.emit({ type: 'windows_joined', slice: slice.name, from: waiting.length, into: longer.length });
   }
 
   /** Requests a window once more, unless that was done often enough or cannot be done. */
@@ -205,6 +226,8 @@ class WindowLoader {
     const { window, failure, heavy, attempt } = missed;
     const { slice, fingerprint } = window;
     const { warehouse, planAt, emit } = this.#run;
+    // What was too heavy is not made larger.
+    this.#unsized.delete(slice.name);
     const where = { slice: slice.name, window: labelOf(window), because: failure.message };
     const halves = splitByPeriods(window);
     if (halves !== null) {

@@ -60,6 +60,8 @@ export function tallied(tally: Tally, event: RunEvent, atMs: number): Tally {
       return added(tally, event.slice, { loaded: 1, rows: event.rows, restated: event.restatedPeriods });
     case 'window_split':
       return added(landed, event.slice, { planned: event.into - 1 });
+    case 'windows_joined':
+      return added(tally, event.slice, { planned: event.into - event.from });
     case 'failed':
       return event.slice === null || event.window === null ? tally : added(landed, event.slice, { failed: 1 });
     case 'breaker_opened':

@@ -172,13 +172,14 @@ describe('a slice compared with filters-data', () => {
     [{ cohort_maturity: 'fully_matur' }, 'cohort_maturity', 'Did you mean fully_mature?'],
     [{ cohort_maturity: 'mature' }, 'cohort_maturity', null],
     [{ attribution_type: 'clicks' }, 'attribution_type', 'Did you mean click?'],
+    [{ attribution_types: ['click'] }, 'attribution_types', 'Set attribution_type: null to send the list alone.'],
     [{ reattributed: 'ture' }, 'reattributed', 'Did you mean true?'],
   ])('%j is 1 warning at %s: %s', (settings, setting, hint) => {
     expect(found(settings)).toMatchObject([{ severity: 'warning', setting: `slices[0].${setting}`, hint }]);
   });
 
   test.each([
-    [{ attribution_type: null, extra_parameters: { something_new: 1 } }],
+    [{ extra_parameters: { something_new: 1 } }],
     [{ attribution_type: null, attribution_types: ['click'] }],
     [{ reattributed: false }],
     [{ attribution_type: 'impression' }],

@@ -132,7 +132,6 @@ describe('a window', () => {
     expect(window).toMatchObject({
       asked: interval('2026-01-01', '2026-01-15'),
       replaced: interval('2025-12-29', '2026-01-19'),
-      attempt: 0,
     });
     expect(labelOf(window)).toBe('2026-01-01:2026-01-14');
     expect(() => windowOf(daily, 'f', [])).toThrow(RangeError);
