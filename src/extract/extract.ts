@@ -67,6 +67,8 @@ interface Extraction {
   readonly signal: AbortSignal;
   /** Which of a slice's metrics show by their sums that rows are missing. */
   readonly adding: (slice: Slice) => Adding;
+  /** Called with each answer and its plain bytes before the next window is requested; may change the queue. */
+  readonly came: (window: Window, bytes: number) => void;
 }
 
 /** One transaction loads a batch: what is larger gains nothing by it, and would have to be loaded again if it failed. */
@@ -98,8 +100,12 @@ export async function* extract(queue: Asking[], extraction: Extraction): AsyncGe
     );
     // The whole is requested once all parts were answered.
     asked.push({ slice: window.slice, requests: 'failure' in answer ? requests - ofWhole : requests });
-    if ('failure' in answer) missed.push(answer);
-    else spooled.push(answer);
+    if ('failure' in answer) {
+      missed.push(answer);
+      return;
+    }
+    spooled.push(answer);
+    extraction.came(window, bytesOf(answer));
   };
   // Also while a batch is being loaded; but what failed is judged first, as it may end the run.
   const fill = (): void => {

@@ -235,22 +235,24 @@ export function rowsPerDay(table: SliceTable | null): number | null {
 /** Most days a window of the slice may ask for, at least 1; a single period may still be longer. */
 export function windowDays(slice: Slice, table: SliceTable | null, planAt: Date): number {
   const rows = rowsPerDay(table);
-  const wanted = rows === null ? FIRST_DAYS[slice.grain === 'hour' ? 'hour' : 'other'] : daysOf(rows, slice);
+  const mostRows = Math.min(ROWS_PER_WINDOW, CELLS_PER_WINDOW / (slice.dimensions.length + slice.metrics.length));
+  const wanted = rows === null ? FIRST_DAYS[slice.grain === 'hour' ? 'hour' : 'other'] : Math.floor(mostRows / rows);
   return Math.max(1, Math.min(wanted, knownSize(table, planAt)?.maxDays ?? MOST_DAYS, MOST_DAYS));
 }
 
-function daysOf(rowsADay: number, { dimensions, metrics }: Slice): number {
-  return Math.floor(Math.min(ROWS_PER_WINDOW, CELLS_PER_WINDOW / (dimensions.length + metrics.length)) / rowsADay);
-}
+/** As large as `ROWS_PER_WINDOW` rows of usual width. */
+const BYTES_PER_WINDOW = 30_000_000;
+/** One answer says little of days that are farther away. */
+const MOST_JOINED_DAYS = 92;
 
-/** The periods of some windows of a slice in as few windows as its rows a day allow, the newest first. */
-export function joined(windows: readonly Window[], rowsADay: number): Window[] {
+/** The periods of some windows of a slice in as few windows as the bytes of a day allow, the newest first. */
+export function joined(windows: readonly Window[], bytesADay: number): Window[] {
   const [first] = windows;
   if (first === undefined) return [];
   const due = windows
     .flatMap(({ periods }) => periods)
     .toSorted((one, other) => compare(one.period.bucket.start, other.period.bucket.start));
-  const days = Math.max(1, Math.min(daysOf(rowsADay, first.slice), MOST_DAYS));
+  const days = Math.max(1, Math.min(Math.floor(BYTES_PER_WINDOW / bytesADay), MOST_JOINED_DAYS));
   return groupIntoWindows(due, days)
     .toReversed()
     .map((group) => windowOf(first.slice, first.fingerprint, group));

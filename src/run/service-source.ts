@@ -70,9 +70,9 @@ function openSource(run: Run, service: Service): Source {
     },
     audits: async (targets, signal) =>
       auditByTotals(drawn, targets, { run, service, spool: { ...spool, discard }, signal }),
-    async *answers(queue, targets, signal) {
+    async *answers(queue, targets, signal, came) {
       const { maxConcurrency } = config.service;
-      const asking = { service, spool: { ...spool, discard }, maxConcurrency, emit, signal };
+      const asking = { service, spool: { ...spool, discard }, maxConcurrency, emit, signal, came };
       const batches = extract(queue, {
         ...asking,
         // Into the columns of its slice as they are now.

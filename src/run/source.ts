@@ -37,10 +37,16 @@ export interface Source {
   /** What is to be loaded into each table, by the ledger or by what the archive holds, and all windows in their order. */
   plan(targets: readonly Target[]): Promise<Planned>;
   /**
-   * Answers to the queue's windows until it is empty, in batches of one slice. Takes windows off the queue. Throws when nothing may
-   * be loaded any more.
+   * Answers to the queue's windows until it is empty, in batches of one slice. Takes windows off the queue. `came` is called with
+   * each answer and its bytes before the next window is requested, and may change the queue. Throws when nothing may be loaded any
+   * more.
    */
-  answers(queue: Asking[], targets: Targets, signal: AbortSignal): AsyncIterable<AnswerBatch>;
+  answers(
+    queue: Asking[],
+    targets: Targets,
+    signal: AbortSignal,
+    came: (window: Window, bytes: number) => void,
+  ): AsyncIterable<AnswerBatch>;
   /** Periods whose final cells an audit could not confirm by their totals, to load again. */
   audits(targets: Targets, signal: AbortSignal): Promise<readonly Window[]>;
   /** Answers that were read into columns already. */

@@ -34,7 +34,7 @@ export async function loadWindows(
   targets: Targets,
 ): Promise<void> {
   const loader = new WindowLoader(run, source, targets);
-  for (const { slice, table } of plans) if (rowsPerDay(table) === null) loader.sizeByFirstLoad(slice);
+  for (const { slice, table } of plans) if (rowsPerDay(table) === null) loader.sizeByFirstAnswer(slice);
   await loader.load(windows);
 }
 
@@ -60,8 +60,8 @@ class WindowLoader {
     this.#targets = targets;
   }
 
-  /** Lets the first rows of a slice say how long its other windows are. */
-  sizeByFirstLoad({ name }: Slice): void {
+  /** Lets the first answer of a slice say how long its other windows are. */
+  sizeByFirstAnswer({ name }: Slice): void {
     if (this.#source.canAsk) this.#unsized.add(name);
   }
 
@@ -70,7 +70,8 @@ class WindowLoader {
     this.#enqueue(windows.map((window) => unanswered(window)));
     try {
       const until = AbortSignal.any([signal, this.#stop.signal]);
-      for await (const batch of this.#source.answers(this.#queue, this.#targets, until)) {
+      const came = (window: Window, bytes: number): void => this.#joinWaiting(window, bytes);
+      for await (const batch of this.#source.answers(this.#queue, this.#targets, until, came)) {
         for (const miss of batch.missed) await this.#afterMiss(miss);
         for (const { slice, requests } of batch.asked) record.asked(slice, requests);
         const results = await this.#loadCurrent(batch);
@@ -160,7 +161,6 @@ class WindowLoader {
     if (result.kind === 'loaded') {
       this.#rounds.delete(window.id);
       await recordLoaded(result, this.#run);
-      this.#joinWaiting(window, result.fetched);
       if (!canAsk) await this.#learnWeek(window);
     } else if (result.kind === 'failed') recordFailed(result.failure, window, this.#run);
     else if (result.kind === 'split' && spooled !== undefined) await this.#afterSplit(result, spooled);
@@ -168,11 +168,11 @@ class WindowLoader {
     else this.#afterDoubt(window, result.kind === 'week start' ? otherWeeks() : result.failure, spooled?.attempt ?? 0);
   }
 
-  /** Joins the waiting windows of a slice whose first rows came, where they may be twice as long. */
-  #joinWaiting({ slice, asked }: Window, rows: number): void {
-    if (rows === 0 || !this.#unsized.delete(slice.name)) return;
+  /** Joins the waiting windows of a slice whose first answer came, where they may be twice as long. */
+  #joinWaiting({ slice, asked }: Window, bytes: number): void {
+    if (!this.#unsized.delete(slice.name)) return;
     const waiting = this.#queue.map(({ window }) => window).filter((window) => window.slice.name === slice.name);
-    const longer = joined(waiting, rows / daysBetween(asked.start, asked.end));
+    const longer = joined(waiting, bytes / daysBetween(asked.start, asked.end));
     if (2 * longer.length > waiting.length) return;
     this.#replaceWaiting(slice, longer);
     this.#run.emit({ type: 'windows_joined', slice: slice.name, from: waiting.length, into: longer.length });

@@ -36,7 +36,7 @@ function rawSentence(event: RunEvent): string {
     case 'window_split':
       return `${event.slice} ${event.window}: split into ${event.into}, because of ${event.because}`;
     case 'windows_joined':
-      return `${event.slice}: joined ${countText(event.from, 'waiting window')} into ${event.into}, by the size of the first rows`;
+      return `${event.slice}: joined ${countText(event.from, 'waiting window')} into ${event.into}, by the size of the first answer`;
     case 'window_asked_again':
       return `${event.slice} ${event.window}: requested again, because of ${event.because}`;
     case 'periods_let_go':

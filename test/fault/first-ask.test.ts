@@ -54,17 +54,17 @@ const service = { maxConcurrency: 1 };
 
 const sizesAsked = (): number[] => askedReports(scenario).map(({ period }) => daysOf(period));
 
-test('24 days of 4.9 MB that were never loaded are downloaded once, the waiting ones joined after the first rows', async () => {
+test('24 days of 4.9 MB that were never loaded are downloaded once, in windows of 7 days', async () => {
   scenario = await openScenario([daily], { simulator: { world: smallWorld }, service });
   const served = fatten();
   const summary = await runNight(scenario, NOW, { service });
 
   expect(summary.failures).toEqual([]);
-  expect(sizesAsked()).toEqual([7, 7, 10]);
+  expect(sizesAsked()).toEqual([7, 7, 7, 3]);
   expect(served.reduce((sum, bytes) => sum + bytes, 0)).toBe(24 * DAY_BYTES);
-  expect(summary.slices[0]).toMatchObject({ requests: 3, windows: { planned: 3, loaded: 3, failed: 0 } });
+  expect(summary.slices[0]).toMatchObject({ requests: 4, windows: { planned: 4, loaded: 4, failed: 0 } });
   const asTexts = scenario.events.filter(({ type }) => type === 'window_read_as_texts');
-  expect(asTexts).toHaveLength(3);
+  expect(asTexts).toHaveLength(4);
   expect(asTexts[0]).toMatchObject({
     slice: 'daily',
     window: '2026-05-25:2026-05-31',
@@ -75,12 +75,12 @@ test('24 days of 4.9 MB that were never loaded are downloaded once, the waiting 
   expect(stored).toEqual(truth);
 });
 
-test('365 days of few rows, requested one after the other, take 3 requests: the first rows say how many days fit one', async () => {
+test('365 days of few rows, requested one after the other, take 5 requests: the first answer says how many days fit one', async () => {
   scenario = await openScenario([since('2025-06-01')], { simulator: { world: smallWorld }, service });
   const summary = await runNight(scenario, NOW, { service });
 
-  expect(summary.slices[0]).toMatchObject({ requests: 3, windows: { planned: 3, loaded: 3, failed: 0 } });
-  expect(sizesAsked()).toEqual([7, 7, 351]);
+  expect(summary.slices[0]).toMatchObject({ requests: 5, windows: { planned: 5, loaded: 5, failed: 0 } });
+  expect(sizesAsked()).toEqual([7, 92, 92, 92, 82]);
   expect(await column(scenario, 'select count(distinct day) from daily')).toEqual(['365']);
 });
 

@@ -56,7 +56,7 @@ describe('an event as a sentence', () => {
       'window_read_as_texts',
       'network_daily 2026-01-03:2026-01-09: read as text, which takes longer, because of a member that is not UTF-8',
     ],
-    ['windows_joined', 'network_daily: joined 12 waiting windows into 3, by the size of the first rows'],
+    ['windows_joined', 'network_daily: joined 12 waiting windows into 3, by the size of the first answer'],
     ['window_split', 'network_daily 2026-01-03:2026-01-09: split into 2, because of SOURCE_TOO_HEAVY'],
     [
       'window_asked_again',
