@@ -169,7 +169,7 @@ describe('the rights of files', () => {
       times: 1,
       fault: { kind: 'drip', bytes: 1, everyMs: 20 },
     });
-    const running = wideOpen('sync', ...AS_OF);
+    const running = wideOpen('sync', '--verbose', ...AS_OF);
     const spool = 'warehouse.duckdb.spool';
     await running.until('daily: 3 periods due');
     const seen = new Set<string>();

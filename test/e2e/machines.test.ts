@@ -99,7 +99,7 @@ describe('notify', () => {
     const [first] = received;
     expect(first).toMatchObject({ method: 'POST', headers: { 'content-type': 'application/json' } });
     expect(textOf(first ?? { body: '' })).toMatch(
-      /^ripen sync, as of .*: partial, \d+ rows; \d+ failures? \(exit 78\)\n[A-Z_]+: /,
+      /^ripen sync on .*, as of .*: partial, \d+ rows; \d+ failures? \(exit 78\), run [\w-]+\n[A-Z_]+: /,
     );
     await installation.configure({ ...settings, notify });
     await installation.run(['sync']);
@@ -118,7 +118,7 @@ describe('notify', () => {
     await installation.configure({ ...settings, notify: [{ url, on: ['succeeded'] }] });
     const startedAt = performance.now();
     const { code, out, err } = await installation.run(['sync']);
-    expect([code, /NOTIFY_FAILED: Nobody was told of the run's end: 127\.0\.0\.1/.test(err)]).toStrictEqual([0, true]);
+    expect([code, /NOTIFY_FAILED: Nobody was notified of the run's end: 127\.0\.0\.1/.test(err)]).toStrictEqual([0, true]);
     expect(out + err).not.toContain('0a1b2c3d4e');
     expect(performance.now() - startedAt).toBeLessThan(60_000);
   });
