@@ -25,16 +25,14 @@ export interface Known {
 
 /** The failures, one a cause, each with its remedy and what readers still have. */
 export async function explained(failures: readonly FailureSummary[], known: Known): Promise<FailureSummary[]> {
-  const groups = groupedFailures(failures);
-  return Promise.all(
-    groups.map(async (failure) => {
-      const { message, hint } = await withRemedy(failure, known.config);
-      const readers = readersText(failure.slice, known);
-      const said =
-        message.includes('Readers ') || readers === '' ? message : `${message.replace(/\.$/, '')}. ${readers}`;
-      return Object.assign({ ...failure }, { message: said, hint });
-    }),
+  const worded = await Promise.all(
+    failures.map(async (failure) => ({ ...failure, ...(await withRemedy(failure, known.config)) })),
   );
+  return groupedFailures(worded).map((failure) => {
+    const { message } = failure;
+    const readers = message.includes('Readers ') ? '' : readersText(failure.slice, known);
+    return readers === '' ? failure : Object.assign(failure, { message: `${message.replace(/\.$/, '')}. ${readers}` });
+  });
 }
 
 /** A failure that a command ends with, as one of a summary. */
@@ -44,7 +42,8 @@ export const summaryOf = ({ code, message, hint }: Failure): FailureSummary => {
 
 type Worded = Pick<FailureSummary, 'code' | 'message' | 'hint'>;
 
-async function withRemedy(failure: Worded, config: Config): Promise<Worded> {
+async function withRemedy({ code, message, hint }: Worded, config: Config): Promise<Worded> {
+  const failure = { code, message, hint };
   if (failure.code === 'CREDENTIALS_REFUSED') return { ...failure, hint: await tokenHint(config) };
   if (failure.code === 'STORAGE_FAILED' && FULL.test(failure.message)) return fullDisk(failure, config);
   return failure;

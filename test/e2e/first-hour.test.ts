@@ -137,7 +137,7 @@ test('status, plan, export, publish and its descriptions need no token; sync doe
     '--format csv',
   );
   const refused = await installation.run(['sync']);
-  expect([refused.code, refused.err.includes('RIPEN_TOKEN_2 is not set; set it\n')]).toStrictEqual([78, true]);
+  expect([refused.code, refused.err.includes('RIPEN_TOKEN_2 is not set; set it')]).toStrictEqual([78, true]);
 });
 
 test('the tour of a package that lies elsewhere writes into the current folder, and nothing into the package', async () => {

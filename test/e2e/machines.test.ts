@@ -118,7 +118,10 @@ describe('notify', () => {
     await installation.configure({ ...settings, notify: [{ url, on: ['succeeded'] }] });
     const startedAt = performance.now();
     const { code, out, err } = await installation.run(['sync']);
-    expect([code, /NOTIFY_FAILED: Nobody was notified of the run's end: 127\.0\.0\.1/.test(err)]).toStrictEqual([0, true]);
+    expect([code, /NOTIFY_FAILED: Nobody was notified of the run's end: 127\.0\.0\.1/.test(err)]).toStrictEqual([
+      0,
+      true,
+    ]);
     expect(out + err).not.toContain('0a1b2c3d4e');
     expect(performance.now() - startedAt).toBeLessThan(60_000);
   });
