@@ -23,12 +23,11 @@ export async function findingsOf(config: Config, at: Date, emit: Emit, signal: A
 /** The same of a configuration as its file states it, with its mistakes. */
 export async function inspected(inspection: Inspection, at: Date, emit: Emit, signal: AbortSignal): Promise<Finding[]> {
   const { config, stated, problems } = inspection;
-  const [places, service] = await Promise.all([
-    placeFindings(config, { at, stated, signal }),
-    stated.isSound(['service']) ? requestedService({ config, stated, at, emit }, signal) : unrequested,
-  ]);
+  const isServiceSound = stated.isSound(['service']);
+  const service = isServiceSound ? await requestedService({ config, stated, at, emit }, signal) : unrequested;
   const listed = new Set(service.catalog.filter(isMetricItem).map(({ id }) => id));
   const slices = config.slices.map((slice) => withStars(slice, listed));
+  const places = await placeFindings({ ...config, slices }, { at, stated, signal });
   const lists = new CatalogLists(service.catalog);
   return mergedNotes([
     ...problems.map(({ place, key, text }): Finding => {

@@ -101,7 +101,7 @@ test('a star that matches nothing, or more than max_metrics allows, fails its sl
   const nothing = await configured(['installs', 'x_*']);
   const refusal = 'x_* matches no metric that filters-data lists';
   expect(await messagesOf(nothing, 0)).toContain(`error: ${refusal}`);
-  expect(await refusalsOn(nothing, 0)).toEqual([`slice daily: ${refusal}.`]);
+  expect(await refusalsOn(nothing, 0)).toEqual([`slice daily: ${refusal}. Readers have no data of daily yet.`]);
   await expect(plan(nothing, { asOf: night(1) })).rejects.toThrow(refusal);
 
   lists.events = Array.from({ length: 903 }, (_, number) => `e${number}_events`);
@@ -109,9 +109,11 @@ test('a star that matches nothing, or more than max_metrics allows, fails its sl
   const tooMany = 'metrics, and at most 200 are allowed';
   expect(await messagesOf(many, 1)).toContain(`error: with what *_events stands for it has 904 ${tooMany}`);
   // Those that matched the night before stay.
-  expect(await refusalsOn(many, 1)).toEqual([`slice daily: with what *_events stands for it has 906 ${tooMany}.`]);
+  expect(await refusalsOn(many, 1)).toEqual([
+    `slice daily: with what *_events stands for it has 906 ${tooMany}. Readers have no data of daily yet.`,
+  ]);
   const few = await configured(['installs', 'e1?_events', 'e2*_events'], { max_metrics: 2 });
   expect(await refusalsOn(few, 2)).toEqual([
-    'slice daily: with what e2*_events stands for it has 113 metrics, and at most 2 are allowed.',
+    'slice daily: with what e2*_events stands for it has 113 metrics, and at most 2 are allowed. Readers have no data of daily yet.',
   ]);
 });
