@@ -195,7 +195,8 @@ const LONG_INTEGER = /^-?\d{16,}$/;
 const LONG_DIGITS = /\d{16}/;
 
 /** Parses JSON, integers of 16 or more digits as strings; throws for what is none. The built-in parser is 3 times as fast. */
-export function parseJson(text: string): unknown {
+export function parseJson(document: string): unknown {
+  const text = document.replace(/^\u{feff}/u, '');
   if (!LONG_DIGITS.test(text)) return JSON.parse(text);
   return parse(text, null, {
     parseNumber: (number) => (LONG_INTEGER.test(number) ? number : Number(number)),

@@ -189,8 +189,8 @@ export class PlainGauge {
       this.#head.push(part);
       this.#headBytes += part.length;
     }
-    // One character a byte: blanks are ASCII, and no part of another character looks like them.
-    this.#first ??= /[^ \t\r\n]/.exec(chunk.toString('latin1'))?.[0] ?? null;
+    // One character a byte: blanks are ASCII, and no part of another character looks like them. A byte order mark is skipped, too.
+    this.#first ??= /[^ \t\r\n\xef\xbb\xbf]/.exec(chunk.toString('latin1'))?.[0] ?? null;
     const end = endOf(chunk);
     if (end > 0) this.#last = String.fromCharCode(chunk[end - 1] ?? 0);
   }

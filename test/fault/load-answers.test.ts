@@ -78,6 +78,7 @@ const mended: readonly {
     requests: 2,
   },
   { name: 'gzip with a wrong checksum', fault: { kind: 'corrupt_gzip', where: 'checksum' }, times: 1, requests: 2 },
+  { name: 'a byte order mark', fault: { kind: 'garbled', edit: 'bom' }, times: 1, requests: 1 },
   { name: 'rows that are null, twice', fault: report(nullRows()), times: 2, requests: 3 },
   {
     name: 'a good report that says it is text/html, once',

@@ -113,7 +113,7 @@ function rowsByOracle({ body, seed }: Taken, requested: readonly string[]): Row[
   if (/NaN|Infinity/.test(text)) return null;
   let document: unknown;
   try {
-    document = parse(text, null, { onDuplicateKey: refuseDuplicate });
+    document = parse(text.replace(/^\u{feff}/u, ''), null, { onDuplicateKey: refuseDuplicate });
   } catch (error) {
     if (error instanceof SyntaxError && error.message.startsWith('Duplicate key')) return null;
     throw error;

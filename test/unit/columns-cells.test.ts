@@ -189,6 +189,7 @@ describe('a document is taken', () => {
   test.each([
     ['rows last', `{"totals":{"BIGINT":1.0},"warnings":[],"rows":[${row}]}`, 1],
     ['no rows at all', '{"rows":[ ]}', 0],
+    ['a byte order mark', `\u{feff}{"rows":[${row}]}`, 1],
     ['blanks everywhere', `\n { "rows" : [ ${row} ,\t${row} ] } \r\n`, 2],
     ['other blanks than in its first row', `{"rows":[${row}, { "app" : "b" , "BIGINT" : 2 } ]}`, 2],
     ['keys in another order than the columns', '{"rows":[{"BIGINT":"1","app":"a"}]}', 1],
@@ -202,7 +203,6 @@ describe('a document is given up and leaves no file', () => {
   test.each([
     ['nothing', ''],
     ['no object', '[]'],
-    ['a byte order mark', `\u{feff}{"rows":[${row}]}`],
     ['no rows member', '{"error":"no"}'],
     ['rows that are null', '{"rows":null}'],
     ['rows that are an object', '{"rows":{}}'],

@@ -39,6 +39,14 @@ const LETTER_N = 0x6e;
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
+const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
+
+/** Behind what has come of a byte order mark. */
+function skipMark({ bytes }: BodyWindow, at: number): number {
+  const other = BYTE_ORDER_MARK.findIndex((byte, index) => bytes[at + index] !== byte);
+  return at + (other === -1 ? BYTE_ORDER_MARK.length : other);
+}
+
 /** Takes rows one after the other. */
 export interface RowSink {
   /** The row at `at`: the offset behind it, or stopped. */
@@ -103,7 +111,7 @@ export class ReportReader {
     const at = skipBlanks(body.bytes, from);
     switch (this.#place) {
       case 'before':
-        return this.#goTo('at a member', skipToken(body, at, OPENING_BRACE));
+        return this.#goTo('at a member', skipToken(body, skipMark(body, at), OPENING_BRACE));
       case 'at a member':
         return this.#readMember(at);
       case 'at the first row': {
