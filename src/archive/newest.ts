@@ -80,7 +80,7 @@ async function damageOf({ path, entry }: ArchivedWindow): Promise<string | null>
 export function spooledFrom({ path, entry }: ArchivedWindow, slice: Slice): Spooled {
   const { fingerprint, metrics, asked, replaced, periods, parts, requests, requestedAt, receivedAt } = entry;
   return {
-    // The days of all its periods, of which some may be left to a newer answer.
+    // The days of all its periods; a newer answer may replace some of them.
     window: { ...windowOf({ ...slice, metrics }, fingerprint, periods, parts), asked, replaced },
     // Nobody can be asked again: whatever was archived had been believed.
     attempt: 1,

@@ -94,14 +94,11 @@ async function confirmsTotals(draw: Draw, target: Target, auditing: Auditing): P
   if (answer === null) return false;
   const { run } = auditing;
   const metrics = additiveOf(target.columns).filter(({ id }) => draw.metrics.includes(id));
-  const comparisons = await compareTotals(
-    await storedSums(run.warehouse, { ...target, columns: { ...target.columns, metrics } }, window),
-    statedTotals(answer.totals),
-    1,
-    async () => MOST_DIGITS,
-  );
+  const { sums, rows } = await storedSums(run.warehouse, target, metrics, window);
+  const comparisons = await compareTotals(sums, statedTotals(answer.totals), rows, async () => MOST_DIGITS);
   const fetchedAt = run.request.asOf ?? requestedAt;
-  const isConfirmed = comparisons.length === metrics.length && comparisons.every(({ isExact }) => isExact);
+  // One that was found not to add up since it was drawn, or that the answer left out, was not compared.
+  const isConfirmed = comparisons.length === draw.metrics.length && comparisons.every(({ isExact }) => isExact);
   const { evidence } = evidenceOf(maturityOf(window, [statedMaturity(answer.beside)]), draw.period, fetchedAt);
   if (!isConfirmed || evidence !== undefined) return false;
   await recordConfirmed(window, { comparisons, requestedAt, fetchedAt, bytes: answer.bytes }, run);
@@ -118,14 +115,14 @@ function byDateAlone(slice: Slice, metrics: readonly string[]): Slice {
 /** More digits after the point than a column has: of what agrees only as far as rounding allows, the rows are requested. */
 const MOST_DIGITS = 38;
 
-interface Totals {
+interface StatedReport {
   readonly totals: ReadonlyMap<string, string>;
   readonly beside: BesideRows;
   readonly bytes: number;
 }
 
 /** What the service states of a window in one page, by its totals, else by its one row; null where it does not. */
-async function requestTotals(window: Window, { run, ...paging }: Auditing): Promise<Totals | null> {
+async function requestTotals(window: Window, { run, ...paging }: Auditing): Promise<StatedReport | null> {
   run.record.asked(window.slice, 1);
   try {
     const { pages, unfollowed } = await fetchPages(window, reportParameters(window), paging);
@@ -153,21 +150,24 @@ const numbersIn = (row: Readonly<Record<string, unknown>>): Map<string, string> 
   new Map(Object.entries(row).map(([name, value]) => [name, String(value)]));
 
 const sumsRow = z.object({
+  rows: count,
   sums: z.array(z.string().nullable()),
   magnitudes: z.array(z.number().nullable()),
   non_zero: z.array(count),
 });
 
-/** The exact sums of the stored rows of a window, in the order of the target's metrics. */
+/** How many rows of a window are stored, and the exact sums of some of their metrics, in their order. */
 async function storedSums(
   warehouse: Run['warehouse'],
-  { table, slice, columns: { metrics } }: Target,
+  { table, slice }: Target,
+  metrics: readonly MetricColumn[],
   { replaced }: Window,
-): Promise<MetricSum[]> {
+): Promise<{ readonly rows: number; readonly sums: MetricSum[] }> {
   const each = (sum: (name: string, metric: MetricColumn) => string): string =>
     metrics.map((metric) => sum(identifier(metric.id), metric)).join(', ');
   const [found] = await warehouse.rows(
     `select
+    count(*) as rows,
     [${each((name, { type }) => sumText(exactSum(name, type), type))}]::varchar[] as sums,
     [${each((name) => `sum(abs(${name}::double))`)}]::double[] as magnitudes,
     [${each((name) => `count(*) filter (where ${name} <> 0)`)}]::varchar[] as non_zero
@@ -176,14 +176,15 @@ where ${insideDays(slice.grain, replaced)}`,
     [],
     sumsRow,
   );
-  return metrics.map(({ id, type, isAssumed }, at) => {
+  const sums = metrics.map(({ id, type, isAssumed }, at): MetricSum => {
     const sum = found?.sums[at] ?? null;
     const [magnitude, nonZero] = [found?.magnitudes[at] ?? 0, found?.non_zero[at] ?? 0];
     return { metric: id, sum, distinctSum: sum, magnitude, nonZero, isCount: type.kind === 'BIGINT', isAssumed };
   });
+  return { rows: found?.rows ?? 0, sums };
 }
 
-interface Confirmed extends Pick<Totals, 'bytes'> {
+interface Confirmed extends Pick<StatedReport, 'bytes'> {
   readonly comparisons: readonly Comparison[];
   readonly requestedAt: Date;
   readonly fetchedAt: Date;

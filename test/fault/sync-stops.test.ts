@@ -7,6 +7,7 @@ import { column, lastRun, query, storedAndTrue } from '../support/contents.ts';
 import { textWith } from '../support/matching.ts';
 import { askedReports, holds, passingDeadline, reports, runNight, smallWorld } from '../support/night.ts';
 import { openScenario, type Scenario } from '../support/scenario.ts';
+import type { Fault } from '../support/simulator/faults.ts';
 import { slice } from '../support/slice.ts';
 
 let scenario: Scenario;
@@ -58,11 +59,14 @@ test('a token reset after 8 of 20 windows keeps what was committed, fails once, 
   expect(await lastRun(scenario)).toEqual({ status: 'partial', exit_code: 78 });
 });
 
-test('a deadline that passes while 19 of 20 windows hang keeps the 1 that came and says so', async () => {
+test.each<[string, Fault, string]>([
+  ['hang', { kind: 'silence' }, '2.5 s'],
+  ['are answered 503', { kind: 'status', status: 503 }, '; the latest request failed: '],
+])('a deadline that passes while 19 of 20 windows %s keeps the 1 that loaded and says so', async (_, fault, says) => {
   scenario.simulator.script({
     match: reports({ date_period: (period) => period !== FIRST_WEEK }),
     times: Infinity,
-    fault: { kind: 'silence' },
+    fault,
   });
   const deadline = passingDeadline(2500);
   const summary = await runNight(scenario, NOW, {
@@ -73,31 +77,12 @@ test('a deadline that passes while 19 of 20 windows hang keeps the 1 that came a
   });
 
   expect(summary.failures).toMatchObject([
-    { code: 'DEADLINE_PASSED', slice: null, message: textWith('2.5 s'), hint: textWith('Run again') },
+    { code: 'DEADLINE_PASSED', slice: null, message: textWith(says), hint: textWith('Run again') },
   ]);
   expect(summary.failures.length).toBe(1);
   expect(await lastRun(scenario)).toEqual({ status: 'partial', exit_code: 75 });
   const { stored, truth } = await storedAndTrue(scenario, daily, FIRST_WEEK, NOW);
   expect(stored).toEqual(truth);
-});
-
-test('a deadline that passes while 19 of 20 windows are answered 503 names that as the latest failure', async () => {
-  scenario.simulator.script({
-    match: reports({ date_period: (period) => period !== FIRST_WEEK }),
-    times: Infinity,
-    fault: { kind: 'status', status: 503 },
-  });
-  const deadline = passingDeadline(2500);
-  const summary = await runNight(scenario, NOW, {
-    request: { deadlineMs: 2500 },
-    onEvent: ({ type }) => {
-      if (type === 'window_loaded') deadline.abort();
-    },
-  });
-
-  expect(summary.failures).toMatchObject([
-    { code: 'DEADLINE_PASSED', message: textWith('; the latest request failed: ') },
-  ]);
 });
 
 test.each([25, 60, 1e12])('a deadline in %d days, beyond what a timer holds, does not pass at once', async (days) => {
