@@ -9,7 +9,8 @@ import type { Options } from 'yargs';
 import { nearest } from '../config/nearest.ts';
 import { Failure, textOf } from '../errors.ts';
 import type { Act } from '../terminal/shell.ts';
-import { allOptions, commandNames, declareCommands, groupNames, type HelpAsked } from './verbs.ts';
+import { declareCommands, type HelpAsked } from './parser.ts';
+import { allOptions, commandNames, groupNames } from './verbs.ts';
 
 /** Text to print, the help that belongs where a command is missing, or a command to carry out. */
 export type Asked =

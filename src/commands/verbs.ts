@@ -4,7 +4,7 @@
  * The commands themselves are loaded when one is carried out, never before.
  */
 
-import yargs, { type ArgumentsCamelCase, type Argv, type InferredOptionTypes, type Options } from 'yargs';
+import type { ArgumentsCamelCase, Argv, InferredOptionTypes, Options } from 'yargs';
 
 import { catalogSections } from '../model/catalog.ts';
 import { engines } from '../publish/engines.ts';
@@ -14,7 +14,7 @@ const text = { type: 'string', requiresArg: true } as const;
 const flag = { type: 'boolean', default: false } as const;
 const needed = { ...text, demandOption: true } as const;
 
-const globalOptions = {
+export const globalOptions = {
   config: { ...text, describe: 'Configuration file; else ./ripen.yaml' },
   'as-of': { ...text, describe: 'Instant to plan for, with its offset' },
   log: { choices: ['text', 'json'], default: 'text', requiresArg: true, describe: 'Form of events' },
@@ -31,11 +31,11 @@ const dryRun = { ...flag, describe: 'Check it, send nothing' } as const;
 const lockWait = { ...text, default: '60s', describe: 'How long to wait for another run' } as const;
 
 /** A parser that knows the options of every command. */
-type Verbs = Argv<InferredOptionTypes<typeof globalOptions>>;
+export type Verbs = Argv<InferredOptionTypes<typeof globalOptions>>;
 type Given<O extends Readonly<Record<string, Options>>> = ArgumentsCamelCase<
   Omit<InferredOptionTypes<typeof globalOptions>, keyof O> & InferredOptionTypes<O>
 >;
-type Choose = (act: Act, options: Readonly<Record<string, Options>>) => void;
+export type Choose = (act: Act, options: Readonly<Record<string, Options>>) => void;
 
 interface Verb {
   readonly words: string;
@@ -141,7 +141,7 @@ const spendVerbs = [
   ),
 ];
 
-const verbs: readonly Verb[] = [
+export const verbs: readonly Verb[] = [
   verb(
     ['init [dir]', 'Write a first ripen.yaml, .env.example, editor schema', 'ripen init trial --simulator'],
     {
@@ -297,51 +297,3 @@ export const allOptions: ReadonlyMap<string, Options> = new Map(
     { help: { type: 'boolean' }, version: { type: 'boolean' } } as const,
   ].flatMap((options) => Object.entries<Options>(options)),
 );
-
-const HELP_COLUMNS = 80;
-
-/** What `ripen --help` shows: all commands, without the options they share, which would not fit a screen with them. */
-const overview = `ripen <command> [options]; \`ripen <command> --help\` shows the options
-Pulls reports into a warehouse and refreshes every cohort until it is final.`;
-
-/** What kind of help the arguments request: none, that of `ripen` itself, or that of a command. */
-export type HelpAsked = 'none' | 'overview' | 'command';
-
-/** The parser with every command declared; for the `overview` the options that every command takes are not listed. */
-export function declareCommands(version: string, choose: Choose, help: HelpAsked): Verbs {
-  const cli = yargs()
-    .scriptName('ripen')
-    .locale('en')
-    .exitProcess(false)
-    .fail(false)
-    .parserConfiguration({
-      'parse-positional-numbers': false,
-      // A name with a dot is no option's: it would fill one with an object.
-      'dot-notation': false,
-      // In groups `-dash` would hold the `-h` of help.
-      'short-option-groups': false,
-      // `--no-config` would be an option that nobody declared.
-      'boolean-negation': false,
-    })
-    .wrap(HELP_COLUMNS)
-    .usage(overview)
-    .options(globalOptions);
-  for (const each of verbs) each.declare(cli, choose);
-  cli
-    .command(
-      'completion',
-      'Print a script for shell completion',
-      (inner) => inner.epilogue('Example: ripen completion >> ~/.bashrc'),
-      () => {},
-    )
-    // Of the same name yargs prints its script before anything else, even when help is requested.
-    .completion(help === 'none' ? 'completion' : 'completion-script', false)
-    .version(version)
-    .alias('help', 'h')
-    .strict()
-    .demandCommand(1, 'no command was given');
-  if (help !== 'command') cli.epilogue('Example: ripen init && ripen check && ripen sync');
-  for (const option of ['help', 'version', ...(help === 'overview' ? Object.keys(globalOptions) : [])])
-    cli.hide(option);
-  return cli;
-}
