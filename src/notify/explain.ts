@@ -15,7 +15,7 @@ const FULL = /ENOSPC|EDQUOT|No space left|disk is full/i;
 const LEAST_FREE_BYTES = 1e9;
 
 /** What is known when failures are explained. */
-export interface Known {
+interface Known {
   readonly config: Config;
   /** Null where it could not be read. */
   readonly report: StatusReport | null;

@@ -10,7 +10,7 @@ import { isWhole, type Period } from '../model/period.ts';
 import { type Window, windowOf } from '../model/window.ts';
 import type { SlicePlan } from './plan.ts';
 
-export interface Audited {
+export interface AuditedPlan {
   readonly plan: SlicePlan;
   readonly metrics: readonly Metric[];
 }
@@ -42,7 +42,7 @@ export interface Draws {
  * else the night requests, as what is left out would never be found wrong. Only what was fetched on the same day is left out, as
  * that says nothing new, what is not covered any more, and a table that is being built.
  */
-export function drawAudits(all: readonly Audited[], { periods, done }: Draws, planAt: Date): Draw[] {
+export function drawAudits(all: readonly AuditedPlan[], { periods, done }: Draws, planAt: Date): Draw[] {
   const left = all.flatMap((each) => candidatesOf(each, planAt));
   const drawn: Draw[] = [];
   for (let draw = done; draw < periods; draw += 1) {
@@ -67,7 +67,7 @@ export function withAudits(plans: readonly SlicePlan[], drawn: readonly Draw[]):
   });
 }
 
-function candidatesOf({ plan, metrics }: Audited, planAt: Date): Candidate[] {
+function candidatesOf({ plan, metrics }: AuditedPlan, planAt: Date): Candidate[] {
   const { slice, table } = plan;
   if (slice.grain === null || table?.state !== 'live') return [];
   const additive = metrics.filter((metric) => metric.additive);

@@ -16,7 +16,7 @@ import type { MetricColumn, Target } from '../load/target.ts';
 import { compareTotals, type Comparison, statedTotals } from '../load/totals.ts';
 import type { Slice } from '../model/slice.ts';
 import { isFiltered, reportParameters, type Window } from '../model/window.ts';
-import { type Audited, auditWindow, type Draw, drawAudits, nightOf } from '../plan/audit.ts';
+import { type AuditedPlan, auditWindow, type Draw, drawAudits, nightOf } from '../plan/audit.ts';
 import type { SlicePlan } from '../plan/plan.ts';
 import { type BesideRows, errorIn, saysCut, warningsIn } from '../spool/beside-rows.ts';
 import type { Spool } from '../spool/spool.ts';
@@ -49,7 +49,7 @@ const drawsRow = z.object({ draws: count });
 /** What the night's earlier runs, killed ones too, have left to draw. */
 export async function drawnTonight(
   { config, warehouse, planAt }: Pick<Run, 'config' | 'planAt' | 'warehouse'>,
-  plans: readonly Audited[],
+  plans: readonly AuditedPlan[],
 ): Promise<Draw[]> {
   const [done] = await warehouse.rows(statement('insight/audits_of_night'), [nightOf(planAt)], drawsRow);
   return drawAudits(plans, { periods: config.audit, done: done?.draws ?? 0 }, planAt);

@@ -16,7 +16,7 @@ import { reversedAt, type Period } from '../model/period.ts';
 import type { Slice } from '../model/slice.ts';
 import { starRefusal, starsOf, withStars } from '../model/stars.ts';
 import type { DueReason, Window } from '../model/window.ts';
-import { withAudits, type Audited } from '../plan/audit.ts';
+import { withAudits, type AuditedPlan } from '../plan/audit.ts';
 import { planSlice, rowsPerDay, type SlicePlan } from '../plan/plan.ts';
 import { chosenSlices } from './circumstances.ts';
 import { futureFetch } from '../warehouse/future-fetch.ts';
@@ -119,7 +119,7 @@ async function planFrom(config: Config, slices: readonly Slice[], request: PlanR
     if (future !== null) throw future;
     const catalog = warehouse === null ? [] : await readAhead(warehouse, slices);
     const listed = catalog.filter(isMetricItem).map(({ id }) => id);
-    const planned: (Audited & Pick<Planned, 'live' | 'stars'>)[] = [];
+    const planned: (AuditedPlan & Pick<Planned, 'live' | 'stars'>)[] = [];
     for (const stated of slices) {
       // Before the first catalog nobody knows what a star stands for.
       const refusal = listed.length === 0 ? null : starRefusal(stated, listed);
