@@ -113,7 +113,7 @@ async function refuseForeign(warehouse: Warehouse): Promise<void> {
 function metricRows(catalog: Catalog): object[] {
   return [...metricItems(catalog).values()].map((item) => {
     // The item alone decides, so that thousands of metrics do not each search the whole catalog.
-    const { kind, horizonFrom, horizonMs, additive, type } = metricOf(item.id, [item]);
+    const { kind, horizonFrom, horizonMs, additive, type } = metricOf(item.id, item);
     return {
       id: item.id,
       name: item.name,

@@ -66,7 +66,7 @@ function itemsText(found: readonly CatalogItem[], terminal: number | null): stri
     ...['formatting', 'final after', 'adds up', 'column'].map((title) => ({ title })),
   ];
   const rows = found.map((item) => {
-    const metric = isMetricItem(item) ? metricOf(item.id, [item]) : null;
+    const metric = isMetricItem(item) ? metricOf(item.id, item) : null;
     const horizon = metric?.horizonMs ?? null;
     const treated =
       metric === null

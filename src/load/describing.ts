@@ -7,7 +7,7 @@ import { type ColumnType, DOUBLE, formatColumnType, haveCommonType } from '../mo
 import { isDateDimension } from '../model/dimension.ts';
 import type { LoadedPeriod } from '../model/ledger.ts';
 import { nextRefreshAt, stateOf } from '../model/maturity.ts';
-import { catalogItemOf, type Metric } from '../model/metric.ts';
+import { type Metric, metricItems } from '../model/metric.ts';
 import { ratioOf } from '../model/ratio.ts';
 import { readSliceLedger } from '../warehouse/ledger.ts';
 import { commentOn, declare } from '../warehouse/declaring.ts';
@@ -86,8 +86,9 @@ function columnComments(target: Target): Map<string, string> {
     const first = isDateDimension(name) && name !== 'hour' && name !== 'day' ? `; the first day of the ${name}` : '';
     return [name, `${item?.name || name} (dimension)${first}${zone}.`];
   });
+  const items = metricItems(catalog);
   const metrics = target.metrics.map((metric): [string, string] => {
-    const item = catalogItemOf(metric.id, catalog);
+    const item = items.get(metric.id);
     const words = [item?.name || metric.id, item?.description ?? ''].filter((part) => part !== '').join(': ');
     return [
       metric.id,

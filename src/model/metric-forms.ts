@@ -89,7 +89,7 @@ export const documentedForms: readonly Form[] = rows
     if (kind === undefined) throw new Error(`config/metrics.csv: ${form} has the unknown kind ${kindText}`);
     // Every second text is the name of a slot.
     const texts = form.split(SLOT);
-    const pattern = new RegExp(`^${texts.map((text, at) => (at % 2 === 1 ? slots[text] : text)).join('')}$`, 's');
+    const pattern = new RegExp(`^${texts.map((text, at) => (at % 2 === 1 ? slots[text] : text)).join('')}$`, 'ds');
     return {
       form,
       kind,
@@ -102,29 +102,15 @@ export const documentedForms: readonly Form[] = rows
     };
   });
 
-const lastWord = (text: string): string => text.slice(text.lastIndexOf('_') + 1);
-const firstWord = (text: string): string => text.split('_', 1)[0] ?? '';
-
-/** The forms that an id may have, by its last word, or by its first where a form ends in a slot: an account has 100 000 ids. */
-const byWord = new Map<string, Form[]>();
-for (const each of documentedForms) {
-  const word = each.form.endsWith('}') ? `${firstWord(each.form)}_` : lastWord(each.form);
-  byWord.set(word, [...(byWord.get(word) ?? []), each]);
-}
-
 /**
  * What is documented of a metric that a list of the catalog holds (null: none does); null for an id of no documented form. An id
  * may have several forms, as an event can have any name: then the latest horizon counts, and it adds up only if all of them do.
  */
 export function documentedMetric(id: string, list: string | null): DocumentedMetric | null {
-  const found: DocumentedMetric[] = [];
-  for (const word of [lastWord(id), `${firstWord(id)}_`]) {
-    for (const form of byWord.get(word) ?? []) {
-      if (!id.endsWith(form.end) || (form.onlyIn !== '' && list !== null && list !== form.onlyIn)) continue;
-      const documented = inForm(id, form);
-      if (documented !== null) found.push(documented);
-    }
-  }
+  const found = documentedForms
+    .filter(({ end, onlyIn }) => id.endsWith(end) && (onlyIn === '' || list === null || list === onlyIn))
+    .map((form) => inForm(id, form))
+    .filter((documented) => documented !== null);
   const [first, ...others] = found;
   if (first === undefined || others.length === 0) return first ?? null;
   return { ...latestOf(first, others), addsUp: found.every(({ addsUp }) => addsUp) };
@@ -134,9 +120,10 @@ export function documentedMetric(id: string, list: string | null): DocumentedMet
 function inForm(id: string, { form, kind, unit, addsUp, parts, pattern }: Form): DocumentedMetric | null {
   const match = pattern.exec(id);
   if (match === null) return null;
-  const { period } = match.groups ?? {};
-  const age = period === undefined ? null : ageOf(period, withoutPeriod(id, form, period));
-  if (period !== undefined && age === null) return null;
+  const span = match.indices?.groups?.['period'];
+  const age =
+    span === undefined ? null : ageOf(id.slice(...span), id.slice(0, span[0]).replace(/_$/, '') + id.slice(span[1]));
+  if (span !== undefined && age === null) return null;
   const days = kindDays[kind];
   const horizonDays = days === null ? null : Math.max(days, age?.completeDays ?? 0);
   const own: DocumentedMetric = { form, kind, horizonDays, latest: id, addsUp, unit, age };
@@ -156,11 +143,6 @@ function latestOf(first: DocumentedMetric, others: readonly DocumentedMetric[]):
   const daysOf = ({ horizonDays }: DocumentedMetric): number => horizonDays ?? Infinity;
   return others.reduce((latest, each) => (daysOf(each) > daysOf(latest) ? each : latest), first);
 }
-
-const withoutPeriod = (id: string, form: string, period: string): string => {
-  const after = form.slice(form.indexOf('{period}') + '{period}'.length);
-  return id.slice(0, id.length - after.length - period.length).replace(/_$/, '') + after;
-};
 
 /** The age that a period such as `d7` states; null for one beyond what the service has. */
 function ageOf(period: string, name: string): CohortAge | null {

@@ -50,15 +50,7 @@ const listOrder = [
   'etl_metrics',
 ];
 
-/** The metric's item in the catalog, from the most specific of the metric lists that hold it; null when none does. */
-export function catalogItemOf(id: string, catalog: Catalog): CatalogItem | null {
-  const [best] = catalog
-    .filter((item) => item.id === id && isMetricItem(item))
-    .sort((a, b) => listOrder.indexOf(a.filter) - listOrder.indexOf(b.filter));
-  return best ?? null;
-}
-
-/** Every metric's item by id, chosen as `catalogItemOf` does. */
+/** Every metric's item by id, from the most specific of the metric lists that hold it. */
 export function metricItems(catalog: Catalog): Map<string, CatalogItem> {
   const items = catalog.filter(isMetricItem).sort((a, b) => listOrder.indexOf(b.filter) - listOrder.indexOf(a.filter));
   return new Map(items.map((item) => [item.id, item]));
@@ -69,9 +61,8 @@ export function isMetricItem(item: CatalogItem): boolean {
   return metricFilterNames.some((filter) => filter === item.filter);
 }
 
-/** What is documented of a metric, and what the catalog says of its values. */
-export function metricOf(id: string, catalog: Catalog): Metric {
-  const item = catalogItemOf(id, catalog);
+/** What is documented of a metric, and what its item in the catalog says of its values. */
+export function metricOf(id: string, item: CatalogItem | undefined): Metric {
   const documented = documentedMetric(id, item?.filter ?? null);
   const formatting = item?.formatting || (documented?.unit ?? 'decimal');
   const additive = addsUp(formatting, documented);
@@ -110,8 +101,9 @@ function typeOf(formatting: string, documented: DocumentedMetric | null, additiv
 
 /** A slice's metrics in configured order, with what it states itself and what was seen of them. */
 export function metricsOf(slice: Slice, catalog: Catalog, seen: SeenAdditivity = new Map()): Metric[] {
+  const items = metricItems(catalog);
   return slice.metrics.map((id) => {
-    const known = metricOf(id, catalog);
+    const known = metricOf(id, items.get(id));
     const statedMs = statedHorizonMs(slice, id);
     const stated = Object.hasOwn(slice.types, id) ? parseColumnType(slice.types[id] ?? '') : null;
     return {

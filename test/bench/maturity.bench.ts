@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { passNights, type Outcome, type Setting } from './nights/pass-nights.ts';
 import { everythingImmature, lookback, ripen } from './nights/policy.ts';
 import { syncNights, type SyncedNights } from './nights/run-sync.ts';
-import { HISTORY_DAYS, nightsFromStart, TRUTH_AFTER_DAYS } from './nights/setting.ts';
+import { usualMetrics, HISTORY_DAYS, nightsFromStart, TRUTH_AFTER_DAYS } from './nights/setting.ts';
 import { grouped, percent, rounded } from './support/figures.ts';
 import { publishSection } from './support/publish-section.ts';
 import { scaled } from './support/scale.ts';
@@ -20,6 +20,7 @@ const LATE_RUNS = 50;
 /** What ripen may fetch at most, as a share of the report rows of the other ways; few nights hardly tell them apart. */
 const MOST_OF_IMMATURE = scaled(0.13, 1);
 const MOST_OF_LOOKBACK = scaled(0.5, 1);
+const MOST_OF_USUAL_LOOKBACK = scaled(0.47, 1);
 
 const setting = nightsFromStart(NIGHTS);
 
@@ -44,14 +45,24 @@ test(`${NIGHTS} nights from a fixed start: ripen asks for a fraction, and what i
   ) {
     throw new RangeError('A policy has no outcome.');
   }
+  const usual = passNights(
+    [ripen('ripen, one audit', 'milestones', 1), lookback(LOOKBACK_DAYS)],
+    nightsFromStart(NIGHTS, usualMetrics),
+  );
+  const [usualAudited, usualRecent] = usual;
+  if (usualAudited === undefined || usualRecent === undefined) throw new RangeError('A policy has no outcome.');
   const synced = await syncNights(setting, setting.nights.slice(0, SYNCED_NIGHTS));
 
   const shareOfImmature = audited.rows / immature.rows;
   const shareOfLookback = audited.rows / recent.rows;
+  const usualShare = usualAudited.rows / usualRecent.rows;
   publishSection({
     name: 'maturity',
     title: 'What a night fetches, and whether final means final',
-    paragraphs: paragraphs(setting, synced, { milestones, recent, immature }),
+    paragraphs: [
+      ...paragraphs(setting, synced, { milestones, recent, immature }),
+      `With the metrics of an ordinary report by network (${usualMetrics.join(', ')}), the latest of which is final after 31 days, ripen requested ${percent(usualShare)} of the rows of the last ${LOOKBACK_DAYS} days, one audit a night included.`,
+    ],
     tables: [policiesTable(outcomes, immature, recent), frozenTable(recent), reasonsTable(audited), agesTable(audited)],
     figures: {
       ripen_rows: audited.rows,
@@ -60,6 +71,7 @@ test(`${NIGHTS} nights from a fixed start: ripen asks for a fraction, and what i
       lookback_rows: recent.rows,
       ripen_share_of_immature: rounded(shareOfImmature, 4),
       ripen_share_of_lookback: rounded(shareOfLookback, 4),
+      usual_share_of_lookback: rounded(usualShare, 4),
       late_share_of_immature: rounded(lateRows(milestones) / lateRows(immature), 4),
       late_share_of_lookback: rounded(lateRows(milestones) / lateRows(recent), 4),
       final_cells: audited.finalCells,
@@ -69,7 +81,7 @@ test(`${NIGHTS} nights from a fixed start: ripen asks for a fraction, and what i
     },
   });
 
-  expect(outcomes.filter(({ wrongFinalCells }) => wrongFinalCells > 0)).toEqual([]);
+  expect([...outcomes, ...usual].filter(({ wrongFinalCells }) => wrongFinalCells > 0)).toEqual([]);
   const refreshing = [milestones, immature, nightly];
   expect(refreshing.filter(({ lateCells }) => lateCells > 0)).toEqual([]);
   expect(refreshing.filter(({ frozenCells }) => total(frozenCells) > 0)).toEqual([]);
@@ -83,6 +95,7 @@ test(`${NIGHTS} nights from a fixed start: ripen asks for a fraction, and what i
 
   expect(total(recent.frozenCells)).toBeGreaterThan(0);
   expect(shareOfLookback).toBeLessThanOrEqual(MOST_OF_LOOKBACK);
+  expect(usualShare).toBeLessThanOrEqual(MOST_OF_USUAL_LOOKBACK);
   expect(shareOfImmature).toBeLessThanOrEqual(MOST_OF_IMMATURE);
 });
 

@@ -88,7 +88,7 @@ async function readMetrics(
   const live = {
     slice: of,
     fingerprint: fingerprintOf(of),
-    metrics: metrics.map((id) => metricOf(id, [])),
+    metrics: metrics.map((id) => metricOf(id, undefined)),
     table: 'main.daily',
   };
   const newest = 'select run_id from ripen.runs order by run_number desc limit 1';

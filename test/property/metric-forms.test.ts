@@ -11,10 +11,10 @@ import { assert, constantFrom, oneof, property, string } from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
 import { MS_PER_DAY } from '../../src/model/calendar.ts';
-import { metricFilterNames, type Catalog, type CatalogItem } from '../../src/model/catalog.ts';
+import { metricFilterNames, type CatalogItem } from '../../src/model/catalog.ts';
 import { formatColumnType } from '../../src/model/column-type.ts';
 import { documentedForms } from '../../src/model/metric-forms.ts';
-import { catalogItemOf, globMatches, isMetricItem, metricItems, metricOf, metricsOf } from '../../src/model/metric.ts';
+import { globMatches, isMetricItem, metricItems, metricOf, metricsOf } from '../../src/model/metric.ts';
 import { slice } from '../support/slice.ts';
 
 interface GlossaryRow {
@@ -123,15 +123,15 @@ const item = (filter: string, id: string, change: Partial<CatalogItem> = {}): Ca
   return { filter, id, name: '', shortName: '', section: '', formatting: '', description: '', ...change };
 };
 
-const days = (id: string, catalog: Catalog = []): number | null => {
-  const { horizonMs } = metricOf(id, catalog);
+const days = (id: string, listed?: CatalogItem): number | null => {
+  const { horizonMs } = metricOf(id, listed);
   return horizonMs === null ? null : horizonMs / MS_PER_DAY;
 };
 
 describe('the documented forms', () => {
   test('say of each of the 624 of the glossary how its values are formatted', () => {
     const wrong = glossary.filter((row) => {
-      const { kind } = metricOf(idOf(row, 'd7', 'purchase'), []);
+      const { kind } = metricOf(idOf(row, 'd7', 'purchase'), undefined);
       return kind === 'unknown';
     });
     expect(glossary).toHaveLength(624);
@@ -143,7 +143,7 @@ describe('the documented forms', () => {
     const cases = [constantFrom(...glossary), constantFrom(...ages), anyEvent, constantFrom(...otherLists)] as const;
     const isSafe = property(...cases, (row, age, event, list) => {
       const id = idOf(row, age, event);
-      const { horizonMs, additive } = metricOf(id, list === null ? [] : [item(list, id)]);
+      const { horizonMs, additive } = metricOf(id, list === null ? undefined : item(list, id));
       const fewest = fewestDays(row, age);
       const isEarly = horizonMs !== null && (fewest === null || horizonMs / MS_PER_DAY < fewest);
       expect({ id, isEarly, addsUpWrongly: additive && !isSum(row) }).toEqual({
@@ -161,7 +161,7 @@ describe('the documented forms', () => {
       const wrong = glossary.filter((row) => {
         const id = idOf(row, age, 'purchase');
         const isEvent = row.type === 'event_metric';
-        const known = days(id, [item(isEvent ? 'event_metrics' : 'overview_metrics', id)]);
+        const known = days(id, item(isEvent ? 'event_metrics' : 'overview_metrics', id));
         // What every network reports itself is final as spend is, whatever section it stands in.
         const fewest = row.id === 'network_assisted_installs' ? 14 : fewestDays(row, age);
         return known !== fewest;
@@ -202,19 +202,19 @@ describe('a metric', () => {
     ['level_d401_events_cohort', null, false, 'DOUBLE'],
     ['brand_new_metric', null, false, 'DOUBLE'],
   ])('%s is final after %j days, adds up: %j, is stored as %s', (id, horizon, additive, type) => {
-    const known = metricOf(id, []);
+    const known = metricOf(id, undefined);
     expect([days(id), known.additive, formatColumnType(known.type)]).toEqual([horizon, additive, type]);
   });
 
   test('of a form that only events have is of none where the service lists it, but not among the events', () => {
     const id = 'lifetime_total_revenue';
-    expect(days(id, [item('event_metrics', id)])).toBe(7);
-    expect(days(id, [item('overview_metrics', id)])).toBeNull();
+    expect(days(id, item('event_metrics', id))).toBe(7);
+    expect(days(id, item('overview_metrics', id))).toBeNull();
   });
 
   test('of no documented form is told as such, and takes its type from how the service formats it', () => {
     const typed = ['integer', 'money', 'percent'].map((formatting) => {
-      const { kind, horizonFrom, additivity, type } = metricOf('new', [item('cost_metrics', 'new', { formatting })]);
+      const { kind, horizonFrom, additivity, type } = metricOf('new', item('cost_metrics', 'new', { formatting }));
       return [kind, horizonFrom, additivity, formatColumnType(type)];
     });
     const rest = ['unknown', 'no documented form: never final without a horizon of its own', 'assumed'];
@@ -226,11 +226,11 @@ describe('a metric', () => {
   });
 
   test('says which part makes it late, and the age of its cohorts without it', () => {
-    expect(metricOf('roas_d7', [])).toMatchObject({
+    expect(metricOf('roas_d7', undefined)).toMatchObject({
       horizonFrom: 'documented as roas_{period}; its latest part is install_cost',
       cohort: { name: 'roas', unit: 'd', days: 7, completeDays: 8 },
     });
-    expect(metricOf('first purchase_w1_events_cohort', [])).toMatchObject({
+    expect(metricOf('first purchase_w1_events_cohort', undefined)).toMatchObject({
       horizonFrom: 'documented as {event}_{period}_events_cohort',
       cohort: { name: 'first purchase_events_cohort', unit: 'w', days: 7, completeDays: 15 },
     });
@@ -247,7 +247,7 @@ describe('a metric', () => {
     ];
     for (const [rank, best] of order.entries()) {
       const catalog = order.slice(rank).map((filter) => item(filter, 'installs'));
-      expect(catalogItemOf('installs', catalog.toReversed())?.filter).toBe(best);
+      expect(metricItems(catalog.toReversed()).get('installs')?.filter).toBe(best);
       expect(metricItems(catalog).get('installs')?.filter).toBe(best);
     }
     expect(order.map((filter) => isMetricItem(item(filter, 'a')))).toEqual(Array(6).fill(true));

@@ -37,11 +37,24 @@ export const networkDaily: Slice = slice({
   datePeriod: { first: { day: START_DAY }, last: { daysAgo: 1 } },
 });
 
+/** The metrics of an ordinary report by network, the latest of which is final after 31 days. */
+export const usualMetrics = [
+  'installs',
+  'clicks',
+  'impressions',
+  'cost',
+  'network_cost',
+  'cohort_size_d7',
+  'all_revenue_total_d7',
+  'all_revenue_total_d30',
+];
+
 /** So many nights in a row, the first of which loads the history: one in thirty without a run, and an outage of a week. */
-export function nightsFromStart(nights: number, historyDays: number = HISTORY_DAYS): Setting {
+export function nightsFromStart(nights: number, metrics: readonly string[] = networkDaily.metrics): Setting {
+  const reported: Slice = { ...networkDaily, metrics };
   const world = createWorld(worldOptions);
   const runs = runNights({
-    firstDay: addDays(START_DAY, historyDays),
+    firstDay: addDays(START_DAY, HISTORY_DAYS),
     nights,
     outage: { fromNight: 20, nights: 7 },
     shareSkipped: 1 / 30,
@@ -51,10 +64,10 @@ export function nightsFromStart(nights: number, historyDays: number = HISTORY_DA
   const inTheEnd = new Date(`${addDays(end, TRUTH_AFTER_DAYS)}T00:00:00Z`);
   return {
     world,
-    slice: networkDaily,
-    metrics: metricsOf(networkDaily, catalogOf(world)),
+    slice: reported,
+    metrics: metricsOf(reported, catalogOf(world)),
     nights: runs,
-    truth: askWorld(world, networkDaily, { start: START_DAY, end }, inTheEnd),
+    truth: askWorld(world, reported, { start: START_DAY, end }, inTheEnd),
   };
 }
 
