@@ -3,6 +3,7 @@
 import { resolve } from 'node:path';
 
 import { UTC } from '../model/calendar.ts';
+import { cubeMetrics } from '../model/cube.ts';
 import { dateDimensions } from '../model/dimension.ts';
 import type { Slice } from '../model/slice.ts';
 import { hasStars } from '../model/stars.ts';
@@ -116,11 +117,14 @@ function buildTarget(target: Settings['publish'][number], base: string): Publish
 /** The slice, complete; requested from a service. */
 function buildSlice(settings: SliceSettings, service: HttpService | SimulatorService): Slice {
   const { settle, lifetime, ...horizons } = settings.horizons;
+  const cube = settings.cohorts === undefined ? null : cubeMetrics(settings.cohorts);
+  const metrics = cube?.map(({ metric }) => metric) ?? settings.metrics ?? [];
   return {
     name: settings.name,
     dimensions: settings.dimensions,
-    metrics: settings.metrics,
-    ...(hasStars(settings) ? { maxMetrics: settings.max_metrics } : {}),
+    metrics,
+    ...(cube === null ? {} : { cube }),
+    ...(hasStars({ metrics }) ? { maxMetrics: settings.max_metrics } : {}),
     grain: dateDimensions.find((dimension) => settings.dimensions.includes(dimension)) ?? null,
     datePeriod: settings.date_period,
     utcOffset: settings.utc_offset ?? UTC,

@@ -194,11 +194,17 @@ function spelledValue(text: unknown): unknown {
 function withDefaults(root: unknown): unknown {
   if (!isMapping(root) || !Array.isArray(root['slices'])) return root;
   const { name: _, ...defaults } = isMapping(root['defaults']) ? root['defaults'] : {};
-  const slices = itemsOf(root['slices']).map((slice) =>
-    isMapping(slice) ? Object.assign({}, defaults, slice) : slice,
-  );
+  const slices = itemsOf(root['slices']).map((slice) => {
+    if (!isMapping(slice)) return slice;
+    const replaced = measuredBy.some((key) => Object.hasOwn(slice, key)) ? measuredBy : [];
+    const taken = Object.entries(defaults).filter(([key]) => !replaced.includes(key));
+    return Object.assign(Object.fromEntries(taken), slice);
+  });
   return { ...root, slices };
 }
+
+/** A slice states one of them, and by that replaces the other. */
+const measuredBy: readonly string[] = ['metrics', 'cohorts'];
 
 /** Where a setting of such a slice stands: among the defaults, if they alone state it. */
 function originOf(root: unknown, path: SettingPath): SettingPath {

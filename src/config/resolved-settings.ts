@@ -79,11 +79,11 @@ function resolvedTarget(target: unknown): object {
 }
 
 function resolvedSlice(slice: unknown): object {
-  const { name, dimensions, metrics, date_period: period, ...others } = withStandards(sliceSettings, slice);
+  const { name, dimensions, metrics, cohorts, date_period: period, ...others } = withStandards(sliceSettings, slice);
   return {
     name,
     dimensions,
-    metrics,
+    ...(cohorts === undefined ? { metrics } : { cohorts }),
     date_period: period,
     ...statedDefaults,
     ...others,

@@ -9,6 +9,8 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 
+import { agesIn, cubeColumns, cubeMetrics } from '../model/cube.ts';
+import { isDateDimension } from '../model/dimension.ts';
 import { globMatches } from '../model/metric.ts';
 import { type Finding, type SettingPath, suggestion } from './config-problems.ts';
 import type { Environment } from './expansion.ts';
@@ -127,6 +129,7 @@ function sliceFindings(slices: readonly Mapping[], states: (path: SettingPath) =
       const path = ['slices', index];
       return [
         ...columnFindings(slice, path),
+        ...cubeFindings(slice, path),
         ...derivedNameFindings(names, slice['name'], [...path, 'name']),
         // What the defaults state by metric is for those slices that request it.
         ...['types', 'additive'].flatMap((key) => (states([...path, key]) ? strayFindings(slice, [...path, key]) : [])),
@@ -150,6 +153,55 @@ function columnFindings(slice: Mapping, path: SettingPath): Finding[] {
       return [{ path: [...path, 'metrics', index], at: 'value', text }];
     }),
   ];
+}
+
+/** What does not go together in a slice in long form, or in one that states neither metrics nor cohorts. */
+function cubeFindings(slice: Mapping, path: SettingPath): Finding[] {
+  const { metrics, cohorts, dimensions, filters } = slice;
+  if (cohorts === undefined) {
+    const text = 'is missing; must be a list of metrics, or cohorts in its place';
+    return metrics === undefined ? [{ path: [...path, 'metrics'], at: 'value', text }] : [];
+  }
+  const place = [...path, 'cohorts'];
+  const taken = textsOf(dimensions).filter((name) => cubeColumns.some((column) => column === name.toLowerCase()));
+  const filtering = Object.keys(isMapping(filters) ? filters : {}).filter(
+    (key) => parseFilterKey(key)?.kind === 'metric',
+  );
+  const ids = isMapping(cohorts) ? cubeMetrics(understoodCohorts(cohorts)) : [];
+  const repeated = ids.find(({ metric }, at) => ids.findIndex((other) => other.metric === metric) < at);
+  const found: [wrong: boolean, finding: Finding][] = [
+    [metrics !== undefined, { path: place, at: 'key', text: 'stands beside metrics; must be one of the two' }],
+    [
+      !textsOf(dimensions).some(isDateDimension),
+      { path: [...path, 'dimensions'], at: 'value', text: 'hold no date; a slice with cohorts needs one, such as day' },
+    ],
+    [
+      repeated !== undefined,
+      {
+        path: [...place, repeated?.cohort ?? ''],
+        at: 'value',
+        text: `states ${repeated?.metric ?? ''} twice; must state it once`,
+      },
+    ],
+  ];
+  return [
+    ...found.flatMap(([wrong, finding]) => (wrong ? [finding] : [])),
+    ...taken.map((name): Finding => {
+      return { path: [...path, 'dimensions'], at: 'value', text: `hold ${name}, a column of every table with cohorts` };
+    }),
+    ...filtering.map((key): Finding => {
+      const text =
+        'filters a metric; a slice with cohorts requests its metrics in parts, so filter by dimensions alone';
+      return { path: [...path, 'filters', key], at: 'key', text };
+    }),
+  ];
+}
+
+/** The ages of each key, where they can be read. */
+function understoodCohorts(cohorts: Mapping): Record<string, readonly string[]> {
+  const agesOf = (value: unknown): readonly string[] =>
+    typeof value === 'string' ? (agesIn(value) ?? []) : textsOf(value).flatMap((each) => agesIn(each) ?? []);
+  return Object.fromEntries(Object.entries(cohorts).map(([key, value]) => [key, agesOf(value)]));
 }
 
 const textsOf = (list: unknown): string[] => itemsOf(list).filter((item) => typeof item === 'string');

@@ -170,7 +170,8 @@ export class SettingsText {
       return this.#refuse(path, 'carries a YAML tag; plain values only');
     }
     if (yaml.isScalar(node)) {
-      const areNames = list !== null && nameLists.has(String(path.at(-2))) && typeof node.value === 'string';
+      const isOfNames = nameLists.has(String(path.at(-2))) || path.at(-3) === 'cohorts';
+      const areNames = list !== null && isOfNames && typeof node.value === 'string';
       return areNames
         ? this.#readNames(String(node.value), offset, path, list)
         : this.#readScalar(node.value, node.source, path);

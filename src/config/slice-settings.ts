@@ -4,13 +4,24 @@ import * as z from 'zod';
 
 import { parseDay, UTC } from '../model/calendar.ts';
 import { catalogTables } from '../model/catalog.ts';
+import { AGE_SLOT, agesIn } from '../model/cube.ts';
 import { dateDimensions } from '../model/dimension.ts';
+import { longestAgesText } from '../model/metric-forms.ts';
 import { EARLIEST_DAY, reversedAt } from '../model/period.ts';
 import { MOST_STARRED } from '../model/stars.ts';
 import { type DateBound, type DatePeriod, ownColumns, SLICE_NAME } from '../model/slice.ts';
 import { block, suggestion } from './config-problems.ts';
 import { reportShape } from './report-settings.ts';
-import { choice, columnType, duration, MOST_DAYS, serviceName, wholeDays, wholeNumber } from './setting-kinds.ts';
+import {
+  choice,
+  columnType,
+  duration,
+  MOST_DAYS,
+  serviceName,
+  understood,
+  wholeDays,
+  wholeNumber,
+} from './setting-kinds.ts';
 
 const today: DateBound = { daysAgo: 0 };
 const yesterday: DateBound = { daysAgo: 1 };
@@ -118,6 +129,31 @@ const metricName = columnName('metric').refine((name) => dateDimensionOf(name) =
   error: 'is the name of a date dimension; must be a metric',
 });
 
+const COHORT_AGES = `must be an age such as d7, w4 or m3, a range such as d0..d120, or a list of them; ${longestAgesText}`;
+
+const cohortAges = understood(agesIn, 'is no age of a cohort, nor a range from a younger to an older one', COHORT_AGES);
+
+/** A key of a cube: with the slot it is the service's name once an age stands there. */
+const cohortName = serviceName('metric').refine((name) => name.split(AGE_SLOT).length <= 2, {
+  error: `holds ${AGE_SLOT} twice; must hold it once, or not at all`,
+});
+
+const cohorts = z
+  .record(
+    cohortName,
+    z.union(
+      [
+        cohortAges,
+        z
+          .array(cohortAges)
+          .min(1)
+          .transform((lists) => lists.flat()),
+      ],
+      { error: COHORT_AGES },
+    ),
+  )
+  .refine((keys) => Object.keys(keys).length > 0, { error: 'is empty; must hold at least one metric and its ages' });
+
 const AGES = 'must be nightly, milestones or an ascending list of ages in days, such as [1, 2, 7, 30]';
 
 const ages = z
@@ -139,7 +175,13 @@ const sliceShape = {
   metrics: z
     .array(metricName)
     .min(1)
+    .optional()
     .describe("What to measure; the service's names, `ripen catalog` lists them. * stands for those that match."),
+  cohorts: cohorts
+    .optional()
+    .describe(
+      'In place of metrics, for a table in long form: metrics by name, with {age} in it or at its end, and their ages.',
+    ),
   max_metrics: wholeNumber(1).default(MOST_STARRED).describe('Most metrics of a slice that names some by *. 200.'),
   date_period: datePeriod.describe(
     '<start>:<end>, both inclusive; each an ISO date, today, yesterday, month_start, week_start or -Nd (0d is today). Or one word, ' +

@@ -121,9 +121,12 @@ function inForm(id: string, { form, kind, unit, addsUp, parts, pattern }: Form):
   const match = pattern.exec(id);
   if (match === null) return null;
   const span = match.indices?.groups?.['period'];
+  const stated = span === undefined ? null : parseAge(id.slice(...span));
+  if (span !== undefined && stated === null) return null;
   const age =
-    span === undefined ? null : ageOf(id.slice(...span), id.slice(0, span[0]).replace(/_$/, '') + id.slice(span[1]));
-  if (span !== undefined && age === null) return null;
+    span === undefined || stated === null
+      ? null
+      : { name: id.slice(0, span[0]).replace(/_$/, '') + id.slice(span[1]), ...stated };
   const days = kindDays[kind];
   const horizonDays = days === null ? null : Math.max(days, age?.completeDays ?? 0);
   const own: DocumentedMetric = { form, kind, horizonDays, latest: id, addsUp, unit, age };
@@ -144,12 +147,15 @@ function latestOf(first: DocumentedMetric, others: readonly DocumentedMetric[]):
   return others.reduce((latest, each) => (daysOf(each) > daysOf(latest) ? each : latest), first);
 }
 
-/** The age that a period such as `d7` states; null for one beyond what the service has. */
-function ageOf(period: string, name: string): CohortAge | null {
-  const unit = units.find((each) => period.startsWith(each)) ?? 'd';
-  const count = Number(period.slice(1));
-  if (count > longestAges[unit]) return null;
+/** The age that a text such as `d7` states; null for another text, and for an age beyond what the service has. */
+export function parseAge(text: string): Omit<CohortAge, 'name'> | null {
+  const unit = units.find((each) => text.startsWith(each));
+  const count = /^.(?:0|[1-9]\d{0,2})$/.test(text) ? Number(text.slice(1)) : NaN;
+  if (unit === undefined || !(count <= longestAges[unit])) return null;
   // Ages are 24-hour ages: the last installer of a period completes age N up to a day later than the period's count.
   const completeDays = daysPerUnit[unit] * (count + 1) + (unit === 'd' ? 0 : 1);
-  return { name, unit, days: daysPerUnit[unit] * count, completeDays };
+  return { unit, days: daysPerUnit[unit] * count, completeDays };
 }
+
+/** The longest ages of the service, for people. */
+export const longestAgesText = `days to d${longestAges.d}, weeks to w${longestAges.w}, months to m${longestAges.m}`;

@@ -1,6 +1,7 @@
 /** A declared report, after the configuration was read: what to ask, and how its values settle. */
 
 import type { Day, UtcOffset } from './calendar.ts';
+import type { CubeMetric } from './cube.ts';
 import type { DateDimension } from './dimension.ts';
 
 /**
@@ -36,6 +37,8 @@ export interface Slice {
   readonly dimensions: readonly string[];
   /** Names, and patterns with `*` until what they stand for is known. */
   readonly metrics: readonly string[];
+  /** Set for a cube: its metrics by key and age, in the order of `metrics`. */
+  readonly cube?: readonly CubeMetric[];
   /** How many metrics it may have once its patterns are replaced; absent: the usual number. */
   readonly maxMetrics?: number;
   /** The finest date dimension; null for a report without one. */

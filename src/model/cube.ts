@@ -1,0 +1,55 @@
+/** Cubes: slices in long form, with one row per key, metric and age of the cohort. Pure. */
+
+import { parseAge } from './metric-forms.ts';
+import type { Slice } from './slice.ts';
+
+/** One metric of a cube: what it measures, and at which age. */
+export interface CubeMetric {
+  /** The service's id. */
+  readonly metric: string;
+  /** The key it is configured by. */
+  readonly cohort: string;
+  /** As the service writes it: `d7`. */
+  readonly age: string;
+  /** 7 for `d7` and for `w1`, 30 for `m1`. */
+  readonly ageDays: number;
+}
+
+/** Columns of a cube's table besides its dimensions, in order. */
+export const cubeColumns = ['cohort', 'metric', 'age', 'age_days', 'value'] as const;
+
+/** Stands for the age in a key. */
+export const AGE_SLOT = '{age}';
+
+/** The metrics of some keys, each with its ages; a key without the slot ends in the age. */
+export function cubeMetrics(cohorts: Readonly<Record<string, readonly string[]>>): CubeMetric[] {
+  return Object.entries(cohorts).flatMap(([cohort, ages]) =>
+    ages.map((age) => ({
+      metric: cohort.includes(AGE_SLOT) ? cohort.replace(AGE_SLOT, age) : `${cohort}_${age}`,
+      cohort,
+      age,
+      ageDays: parseAge(age)?.days ?? 0,
+    })),
+  );
+}
+
+const RANGE = /^([dwm])(\d{1,3})\.\.([dwm])(\d{1,3})$/;
+
+/** The ages that a text such as `d7` or `d0..d120` states, both ends included; null for another text, or a range that runs backwards. */
+export function agesIn(text: string): string[] | null {
+  const [, unit, first, lastUnit, last] = RANGE.exec(text) ?? [];
+  const [start, end] = [Number(first), Number(last)];
+  const ages =
+    unit === undefined
+      ? [text]
+      : unit === lastUnit && start <= end
+        ? Array.from({ length: end - start + 1 }, (_, at) => `${unit}${start + at}`)
+        : [];
+  return ages.length > 0 && ages.every((age) => parseAge(age) !== null) ? ages : null;
+}
+
+/** What the ledger accounts a metric under: its age in a cube, and nothing in any other slice. */
+export function ageIn({ cube }: Pick<Slice, 'cube'>): (metric: string) => string {
+  const ages = new Map(cube?.map(({ metric, age }) => [metric, age]));
+  return (metric) => ages.get(metric) ?? '';
+}
